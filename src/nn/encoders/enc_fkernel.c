@@ -63,23 +63,17 @@ struct layer {
     cs_sublayer  residual[2];
 };
 
-struct net {
-    struct config cfg;
-    int           position;
-    struct layer  layer[];
-};
-
 static int fkernel_check(const void *cfg)
 {
     const struct config *c = cfg;
     return cs_check_heads(c->dim, c->heads);
 }
 
-static void fkernel_declare_layer(struct net *e, int32_t l, cs_params *ps)
+static void fkernel_declare_layer(void *layer, const void *cfg, int32_t l, cs_params *ps)
 {
-    const struct config *c = &e->cfg;
-    struct layer *k = &e->layer[l];
-    int32_t d = (int32_t)c->dim, h = (int32_t)c->hidden;
+    const struct config *c = cfg;
+    struct layer *k = layer;
+    const int32_t d = (int32_t)c->dim;
     const cs_fkernel_cfg attn = { .dim = c->dim, .heads = c->heads,
                                   .units = c->kernel == KERNEL_LINEAR ? 1 : c->units,
                                   .rank = c->kernel == KERNEL_AGLU ? c->rank : 0,
@@ -89,41 +83,10 @@ static void fkernel_declare_layer(struct net *e, int32_t l, cs_params *ps)
 
     snprintf(name, sizeof name, "encoder.layers.%d.attn", l);
     k->attn = cs_fkernel_declare(ps, &attn, l, name);
-    snprintf(name, sizeof name, "encoder.layers.%d.w1", l);
-    k->ffn.up = cs_proj_declare(ps, d, h, 0, true, name);
-    snprintf(name, sizeof name, "encoder.layers.%d.w2", l);
-    k->ffn.down = cs_proj_declare(ps, h, d, 0, true, name);
+    k->ffn = cs_ffn_declare(ps, l, "w1", "w2", d, (int32_t)c->hidden);
     k->ffn.act = CS_ACT_GELU;
     k->ffn.dropout = c->dropout;
-    for (int i = 0; i < 2; i++) {
-        snprintf(name, sizeof name, "encoder.layers.%d.norm%d", l, i + 1);
-        k->residual[i] = (cs_sublayer){ cs_norm_declare(ps, CS_NORM_LAYER, d, 1, name), true,
-                                    c->dropout };
-    }
-}
-
-static void *fkernel_build(const void *cfg, cs_params *ps)
-{
-    const struct config *c = cfg;
-    struct net *e = cs_xcalloc(1, sizeof *e + (size_t)c->layers * sizeof e->layer[0]);
-
-    e->cfg = *c;
-    e->position = cs_position_declare(ps, (cs_position)c->position, c->max_len, (int32_t)c->dim,
-                                      "encoder.position");
-    for (int32_t l = 0; l < (int32_t)c->layers; l++)
-        fkernel_declare_layer(e, l, ps);
-    return e;
-}
-
-static int32_t fkernel_width(const void *net)
-{
-    return (int32_t)((const struct net *)net)->cfg.dim;
-}
-
-static int64_t fkernel_max_len(const void *net)
-{
-    const struct net *e = net;
-    return e->position >= 0 ? e->cfg.max_len : 0;
+    cs_sublayers_declare(ps, l, d, true, c->dropout, k->residual);
 }
 
 static void fkernel_run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
@@ -134,13 +97,16 @@ static void fkernel_run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x,
     cs_sublayer_apply(cx, &k->residual[1], cs_ffn_apply, &k->ffn, seg, mid, y);
 }
 
-static cs_mat fkernel_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
+static void *fkernel_build(const void *cfg, cs_params *ps)
 {
-    const struct net *e = net;
-    CS_BUG(x.c != (int32_t)e->cfg.dim || x.r != seg.rows);
-    x = cs_position_apply(cx, e->position, seg, 1, x);
-    return cs_stack(cx, fkernel_run_layer, e->layer, sizeof e->layer[0], (int32_t)e->cfg.layers,
-                    seg, x);
+    const struct config *c = cfg;
+    const cs_attn_stack s = {
+        .width = (int32_t)c->dim, .n_layer = (int32_t)c->layers, .max_len = c->max_len,
+        .position = (cs_position)c->position, .layer_bytes = sizeof(struct layer),
+        .declare = fkernel_declare_layer, .run = fkernel_run_layer,
+    };
+
+    return cs_attn_stack_new(&s, cfg, ps);
 }
 
 const cs_encoder cs_enc_fkernel = {
@@ -153,8 +119,8 @@ const cs_encoder cs_enc_fkernel = {
     .cfg_size = sizeof(struct config),
     .check = fkernel_check,
     .build = fkernel_build,
-    .width = fkernel_width,
-    .max_len = fkernel_max_len,
-    .forward = fkernel_forward,
+    .width = cs_attn_stack_width,
+    .max_len = cs_attn_stack_max_len,
+    .forward = cs_attn_stack_forward,
     .release = free
 };

@@ -64,23 +64,17 @@ struct layer {
     cs_sublayer    residual[2];
 };
 
-struct net {
-    struct config cfg;
-    int           position;
-    struct layer  layer[];
-};
-
 static int linformer_check(const void *cfg)
 {
     const struct config *c = cfg;
     return c->head > 0 ? CS_OK : cs_check_heads(c->dim, c->heads);
 }
 
-static void linformer_declare_layer(struct net *e, int32_t l, cs_params *ps)
+static void linformer_declare_layer(void *layer, const void *cfg, int32_t l, cs_params *ps)
 {
-    const struct config *c = &e->cfg;
-    struct layer *k = &e->layer[l];
-    int32_t d = (int32_t)c->dim, h = (int32_t)c->hidden;
+    const struct config *c = cfg;
+    struct layer *k = layer;
+    const int32_t d = (int32_t)c->dim;
     const cs_linformer_cfg attn = { .max_len = c->max_len, .dim = c->dim, .heads = c->heads,
                                     .head = c->head, .n_key = c->k,
                                     .share = c->values == VALUES_KEYS,
@@ -89,40 +83,10 @@ static void linformer_declare_layer(struct net *e, int32_t l, cs_params *ps)
 
     snprintf(name, sizeof name, "encoder.layers.%d.attn", l);
     k->attn = cs_linformer_declare(ps, &attn, l, name);
-    snprintf(name, sizeof name, "encoder.layers.%d.w1", l);
-    k->ffn.up = cs_proj_declare(ps, d, h, 0, true, name);
-    snprintf(name, sizeof name, "encoder.layers.%d.w2", l);
-    k->ffn.down = cs_proj_declare(ps, h, d, 0, true, name);
+    k->ffn = cs_ffn_declare(ps, l, "w1", "w2", d, (int32_t)c->hidden);
     k->ffn.act = cs_ffn_acts[c->act];
     k->ffn.dropout = c->dropout;
-    for (int i = 0; i < 2; i++) {
-        snprintf(name, sizeof name, "encoder.layers.%d.norm%d", l, i + 1);
-        k->residual[i] = (cs_sublayer){ cs_norm_declare(ps, CS_NORM_LAYER, d, 1, name),
-                                    c->norm == NORM_PRE, c->dropout };
-    }
-}
-
-static void *linformer_build(const void *cfg, cs_params *ps)
-{
-    const struct config *c = cfg;
-    struct net *e = cs_xcalloc(1, sizeof *e + (size_t)c->layers * sizeof e->layer[0]);
-
-    e->cfg = *c;
-    e->position = cs_position_declare(ps, positions[c->position], c->max_len, (int32_t)c->dim,
-                                      "encoder.position");
-    for (int32_t l = 0; l < (int32_t)c->layers; l++)
-        linformer_declare_layer(e, l, ps);
-    return e;
-}
-
-static int32_t linformer_width(const void *net)
-{
-    return (int32_t)((const struct net *)net)->cfg.dim;
-}
-
-static int64_t linformer_max_len(const void *net)
-{
-    return ((const struct net *)net)->cfg.max_len;
+    cs_sublayers_declare(ps, l, d, c->norm == NORM_PRE, c->dropout, k->residual);
 }
 
 static void linformer_run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
@@ -134,13 +98,17 @@ static void linformer_run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat 
     cs_sublayer_apply(cx, &k->residual[1], cs_ffn_apply, &k->ffn, seg, mid, y);
 }
 
-static cs_mat linformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
+static void *linformer_build(const void *cfg, cs_params *ps)
 {
-    const struct net *e = net;
-    CS_BUG(x.c != (int32_t)e->cfg.dim || x.r != seg.rows);
-    x = cs_position_apply(cx, e->position, seg, 1, x);
-    return cs_stack(cx, linformer_run_layer, e->layer, sizeof e->layer[0], (int32_t)e->cfg.layers,
-                    seg, x);
+    const struct config *c = cfg;
+    const cs_attn_stack s = {
+        .width = (int32_t)c->dim, .n_layer = (int32_t)c->layers,
+        .max_len = c->max_len, .fixed_len = true,
+        .position = positions[c->position], .layer_bytes = sizeof(struct layer),
+        .declare = linformer_declare_layer, .run = linformer_run_layer,
+    };
+
+    return cs_attn_stack_new(&s, cfg, ps);
 }
 
 const cs_encoder cs_enc_linformer = {
@@ -151,8 +119,8 @@ const cs_encoder cs_enc_linformer = {
     .cfg_size = sizeof(struct config),
     .check = linformer_check,
     .build = linformer_build,
-    .width = linformer_width,
-    .max_len = linformer_max_len,
-    .forward = linformer_forward,
+    .width = cs_attn_stack_width,
+    .max_len = cs_attn_stack_max_len,
+    .forward = cs_attn_stack_forward,
     .release = free
 };

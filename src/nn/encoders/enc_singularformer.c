@@ -110,11 +110,7 @@ static void singularformer_declare_layer(struct net *e, int32_t l, cs_params *ps
     }
     k->ffn.act = CS_ACT_GELU;
     k->ffn.dropout = c->dropout;
-    for (int i = 0; i < 2; i++) {
-        snprintf(name, sizeof name, "encoder.layers.%d.norm%d", l, i + 1);
-        k->residual[i] = (cs_sublayer){ cs_norm_declare(ps, CS_NORM_LAYER, d, 1, name), false,
-                                    c->dropout };
-    }
+    cs_sublayers_declare(ps, l, d, false, c->dropout, k->residual);
 }
 
 static void *singularformer_build(const void *cfg, cs_params *ps)

@@ -53,23 +53,17 @@ struct layer {
     int32_t   n_head;
 };
 
-struct net {
-    struct config cfg;
-    int           position;
-    struct layer  layer[];
-};
-
 static int transformer_check(const void *cfg)
 {
     const struct config *c = cfg;
     return cs_check_heads(c->dim, c->heads);
 }
 
-static void transformer_declare_layer(struct net *e, int32_t l, cs_params *ps)
+static void transformer_declare_layer(void *layer, const void *cfg, int32_t l, cs_params *ps)
 {
-    const struct config *c = &e->cfg;
-    struct layer *k = &e->layer[l];
-    int32_t d = (int32_t)c->dim, h = (int32_t)c->hidden;
+    const struct config *c = cfg;
+    struct layer *k = layer;
+    const int32_t d = (int32_t)c->dim;
     char name[64];
 
     k->n_head = (int32_t)c->heads;
@@ -79,41 +73,10 @@ static void transformer_declare_layer(struct net *e, int32_t l, cs_params *ps)
                          "encoder.layers.%d.self_attn.in_proj_bias", l);
     snprintf(name, sizeof name, "encoder.layers.%d.self_attn.out_proj", l);
     k->out = cs_proj_declare(ps, d, d, 0, true, name);
-    snprintf(name, sizeof name, "encoder.layers.%d.linear1", l);
-    k->ffn.up = cs_proj_declare(ps, d, h, 0, true, name);
-    snprintf(name, sizeof name, "encoder.layers.%d.linear2", l);
-    k->ffn.down = cs_proj_declare(ps, h, d, 0, true, name);
+    k->ffn = cs_ffn_declare(ps, l, "linear1", "linear2", d, (int32_t)c->hidden);
     k->ffn.act = cs_ffn_acts[c->act];
     k->ffn.dropout = c->dropout;
-    for (int i = 0; i < 2; i++) {
-        snprintf(name, sizeof name, "encoder.layers.%d.norm%d", l, i + 1);
-        k->residual[i] = (cs_sublayer){ cs_norm_declare(ps, CS_NORM_LAYER, d, 1, name),
-                                    c->norm == NORM_PRE, c->dropout };
-    }
-}
-
-static void *transformer_build(const void *cfg, cs_params *ps)
-{
-    const struct config *c = cfg;
-    struct net *e = cs_xcalloc(1, sizeof *e + (size_t)c->layers * sizeof e->layer[0]);
-
-    e->cfg = *c;
-    e->position = cs_position_declare(ps, (cs_position)c->position, c->max_len, (int32_t)c->dim,
-                                      "encoder.position");
-    for (int32_t l = 0; l < (int32_t)c->layers; l++)
-        transformer_declare_layer(e, l, ps);
-    return e;
-}
-
-static int32_t transformer_width(const void *net)
-{
-    return (int32_t)((const struct net *)net)->cfg.dim;
-}
-
-static int64_t transformer_max_len(const void *net)
-{
-    const struct net *e = net;
-    return e->position >= 0 ? e->cfg.max_len : 0;
+    cs_sublayers_declare(ps, l, d, c->norm == NORM_PRE, c->dropout, k->residual);
 }
 
 static cs_mat attention(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
@@ -137,13 +100,16 @@ static void transformer_run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_ma
     cs_sublayer_apply(cx, &k->residual[1], cs_ffn_apply, &k->ffn, seg, mid, y);
 }
 
-static cs_mat transformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
+static void *transformer_build(const void *cfg, cs_params *ps)
 {
-    const struct net *e = net;
-    CS_BUG(x.c != (int32_t)e->cfg.dim || x.r != seg.rows);
-    x = cs_position_apply(cx, e->position, seg, 1, x);
-    return cs_stack(cx, transformer_run_layer, e->layer, sizeof e->layer[0], (int32_t)e->cfg.layers,
-                    seg, x);
+    const struct config *c = cfg;
+    const cs_attn_stack s = {
+        .width = (int32_t)c->dim, .n_layer = (int32_t)c->layers, .max_len = c->max_len,
+        .position = (cs_position)c->position, .layer_bytes = sizeof(struct layer),
+        .declare = transformer_declare_layer, .run = transformer_run_layer,
+    };
+
+    return cs_attn_stack_new(&s, cfg, ps);
 }
 
 const cs_encoder cs_enc_transformer = {
@@ -155,8 +121,8 @@ const cs_encoder cs_enc_transformer = {
     .cfg_size = sizeof(struct config),
     .check = transformer_check,
     .build = transformer_build,
-    .width = transformer_width,
-    .max_len = transformer_max_len,
-    .forward = transformer_forward,
+    .width = cs_attn_stack_width,
+    .max_len = cs_attn_stack_max_len,
+    .forward = cs_attn_stack_forward,
     .release = free
 };

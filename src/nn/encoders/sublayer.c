@@ -82,6 +82,19 @@ int cs_check_heads(int64_t dim, int64_t heads)
 const char *const cs_ffn_act_names[] = { "gelu", "relu", NULL };
 const cs_act cs_ffn_acts[] = { CS_ACT_GELU, CS_ACT_RELU };
 
+cs_ffn cs_ffn_declare(cs_params *ps, int32_t l, const char *up, const char *down, int32_t width,
+                      int32_t hidden)
+{
+    cs_ffn f = { .dropout = 0 };
+    char name[64];
+
+    snprintf(name, sizeof name, "encoder.layers.%d.%s", l, up);
+    f.up = cs_proj_declare(ps, width, hidden, 0, true, name);
+    snprintf(name, sizeof name, "encoder.layers.%d.%s", l, down);
+    f.down = cs_proj_declare(ps, hidden, width, 0, true, name);
+    return f;
+}
+
 cs_mat cs_ffn_apply(cs_ctx *cx, const void *ffn, cs_seg seg, cs_mat x)
 {
     const cs_ffn *f = ffn;
@@ -90,6 +103,18 @@ cs_mat cs_ffn_apply(cs_ctx *cx, const void *ffn, cs_seg seg, cs_mat x)
     (void)seg;
     cs_activate(cx, f->act, pre, h);
     return cs_proj_apply(cx, &f->down, cs_dropout(cx, f->dropout, h));
+}
+
+void cs_sublayers_declare(cs_params *ps, int32_t l, int32_t width, bool pre, double dropout,
+                          cs_sublayer sublayer[2])
+{
+    char name[64];
+
+    for (int i = 0; i < 2; i++) {
+        snprintf(name, sizeof name, "encoder.layers.%d.norm%d", l, i + 1);
+        sublayer[i] = (cs_sublayer){ cs_norm_declare(ps, CS_NORM_LAYER, width, 1, name), pre,
+                                     dropout };
+    }
 }
 
 void cs_sublayer_apply(cs_ctx *cx, const cs_sublayer *a, cs_sub_fn f, const void *net, cs_seg seg,
@@ -129,4 +154,37 @@ cs_mat cs_position_apply(cs_ctx *cx, int table, cs_seg seg, double scale, cs_mat
     cs_seg_position(cx, seg, cx->ps->p[table].buffer, (cs_real)scale, cs_value(cx->ps, table), x,
                     y);
     return y;
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+void *cs_attn_stack_new(const cs_attn_stack *s, const void *cfg, cs_params *ps)
+{
+    cs_attn_stack *e = cs_xcalloc(1, sizeof *e + (size_t)s->n_layer * s->layer_bytes);
+
+    *e = *s;
+    e->table = cs_position_declare(ps, s->position, s->max_len, s->width, "encoder.position");
+    for (int32_t l = 0; l < s->n_layer; l++)
+        s->declare(e->layer + (size_t)l * s->layer_bytes, cfg, l, ps);
+    return e;
+}
+
+int32_t cs_attn_stack_width(const void *net)
+{
+    return ((const cs_attn_stack *)net)->width;
+}
+
+int64_t cs_attn_stack_max_len(const void *net)
+{
+    const cs_attn_stack *e = net;
+    return e->table >= 0 || e->fixed_len ? e->max_len : 0;
+}
+
+cs_mat cs_attn_stack_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
+{
+    const cs_attn_stack *e = net;
+
+    CS_BUG(x.c != e->width || x.r != seg.rows);
+    x = cs_position_apply(cx, e->table, seg, 1, x);
+    return cs_stack(cx, e->run, e->layer, e->layer_bytes, e->n_layer, seg, x);
 }

@@ -46,6 +46,9 @@ extern const cs_act cs_ffn_acts[];
 
 /* down(dropout(act(up(x)))) */
 typedef struct cs_ffn { cs_proj up, down; cs_act act; double dropout; } cs_ffn;
+/** cs_ffn_declare - projections "encoder.layers.L.UP" and "encoder.layers.L.DOWN" */
+cs_ffn cs_ffn_declare(cs_params *ps, int32_t l, const char *up, const char *down, int32_t width,
+                      int32_t hidden);
 /** cs_ffn_apply - a new matrix; a cs_sub_fn. seg is ignored */
 cs_mat cs_ffn_apply(cs_ctx *cx, const void *ffn, cs_seg seg, cs_mat x);
 
@@ -54,6 +57,9 @@ typedef cs_mat (*cs_sub_fn)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x);
 
 /* A sublayer with its residual and norm. */
 typedef struct cs_sublayer { cs_norm norm; bool pre; double dropout; } cs_sublayer;
+/** cs_sublayers_declare - the two of layer l: "encoder.layers.L.norm1" and "norm2" */
+void cs_sublayers_declare(cs_params *ps, int32_t l, int32_t width, bool pre, double dropout,
+                          cs_sublayer sublayer[2]);
 /** cs_sublayer_apply - y = norm(x + f(x)), or x + f(norm(x)) when pre; dropout of what f returns */
 void cs_sublayer_apply(cs_ctx *cx, const cs_sublayer *a, cs_sub_fn f, const void *net, cs_seg seg,
                      cs_mat x, cs_mat y);
@@ -70,6 +76,31 @@ int cs_position_declare(cs_params *ps, cs_position kind, int64_t n, int32_t widt
                         const char *name);
 /** cs_position_apply - x + scale * the table's rows, a new matrix; x itself without a table */
 cs_mat cs_position_apply(cs_ctx *cx, int table, cs_seg seg, double scale, cs_mat x);
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+/* Positions, then layers of one kind: the whole network of most attention encoders. */
+typedef struct cs_attn_stack {
+    int32_t     width, n_layer;
+    int64_t     max_len;         /* of the table of positions */
+    bool        fixed_len;       /* max_len holds without a table, too */
+    cs_position position;
+    int         table;           /* of positions, set by cs_attn_stack_new() */
+    size_t      layer_bytes;
+    /* Declares the weights of layer number l, whose memory is zeroed. */
+    void      (*declare)(void *layer, const void *cfg, int32_t l, cs_params *ps);
+    cs_block_fn run;             /* one layer */
+    _Alignas(16) char layer[];
+} cs_attn_stack;
+
+/** cs_attn_stack_new - a copy of `s` with its layers; the encoder's cfg is passed to declare().
+ * free() it */
+void *cs_attn_stack_new(const cs_attn_stack *s, const void *cfg, cs_params *ps);
+
+/* The encoder's functions: cs_encoder.width, .max_len, .forward. */
+int32_t cs_attn_stack_width(const void *net);
+int64_t cs_attn_stack_max_len(const void *net);
+cs_mat  cs_attn_stack_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x);
 
 /* ---- options ------------------------------------------------------------------------------- */
 
