@@ -290,9 +290,7 @@ out:
     cs_outputs_discard(j.out);
     cs_class_counts_free(j.counts);
     cs_journal_free(j.journal);
-    free(j.label);
-    free(j.about);
-    free(j.line);
+    CS_FREE(j.label, j.about, j.line);
     cs_taxonomy_free(j.taxonomy);
     cs_taxa_tree_release(&j.tree);
     cs_records_close(&j.run, &from);

@@ -225,9 +225,7 @@ static int embed_run(const cs_call *call)
 out:
     for (int i = 0; i < N_OUT; i++)
         cs_output_discard(j.out[i]);
-    free(j.names);
-    free(j.column);
-    free(j.label);
+    CS_FREE(j.names, j.column, j.label);
     cs_records_close(&j.run, &from);
     return rc;
 }

@@ -377,14 +377,7 @@ static int plot(const struct job *j)
 
 static void drop_region(struct job *j)
 {
-    free(j->base);
-    free(j->mutant);
-    free(j->id);
-    free(j->base_id);
-    free(j->work);
-    free(j->value);
-    free(j->part);
-    free(j->with);
+    CS_FREE(j->base, j->mutant, j->id, j->base_id, j->work, j->value, j->part, j->with);
     j->base = j->mutant = j->work = NULL;
     j->id = j->base_id = NULL;
     j->value = j->part = NULL;

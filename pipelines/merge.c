@@ -356,11 +356,7 @@ static int merge_run(const cs_call *call)
     cs_manifests_release(&j->all);
     cs_taxonomy_free(j->taxonomy);
     json_decref(j->from);
-    free(j->names);
-    free(j->label);
-    free(j->about);
-    free(j->line);
-    free(j);
+    CS_FREE(j->names, j->label, j->about, j->line, j);
     return rc;
 }
 

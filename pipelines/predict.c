@@ -240,9 +240,7 @@ static void predict_release(struct job *j)
 {
     cs_outfile_discard(j->out);
     cs_records_close(&j->run, &from);
-    free(j->id);
-    free(j->work);
-    free(j->cell);
+    CS_FREE(j->id, j->work, j->cell);
 }
 
 static int predict_run(const cs_call *call)

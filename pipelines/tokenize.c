@@ -286,10 +286,7 @@ static int tokenize(const cs_split *split)
 out:
     cs_outfile_discard(f);
     cs_inputs_close(in);
-    free(t.off);
-    free(t.n);
-    free(t.id);
-    free(t.work);
+    CS_FREE(t.off, t.n, t.id, t.work);
     cs_bpe_free(t.e.bpe);
     cs_model_free(t.e.model);
     cs_backend_close(t.e.be);

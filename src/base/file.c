@@ -247,10 +247,7 @@ static void file_release(cs_outfile *f)
 {
     cs_temps_drop(f->slot);
     cs_out_filter_free(f->filter);
-    free(f->temp);
-    free(f->target);
-    free(f->name);
-    free(f);
+    CS_FREE(f->temp, f->target, f->name, f);
 }
 
 static bool is_waiting(int fd)

@@ -92,6 +92,12 @@ char *cs_xstrdup(const char *s)
     return memcpy(cs_xmalloc(n), s, n);
 }
 
+void cs_free_list(void *const *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(p[i]);
+}
+
 void *cs_alloc(size_t n, size_t size)
 {
     return cs_realloc(NULL, n, size);

@@ -18,6 +18,11 @@ void *cs_xcalloc(size_t n, size_t size);
 void *cs_xrealloc(void *p, size_t n_bytes);
 char *cs_xstrdup(const char *s);
 
+/** CS_FREE - free() each of the pointers, all of which are read before the first is freed */
+#define CS_FREE(...) \
+    cs_free_list((void *const[]){ __VA_ARGS__ }, sizeof((void *[]){ __VA_ARGS__ }) / sizeof(void *))
+void cs_free_list(void *const *p, size_t n);
+
 /**
  * cs_alloc - memory sized by input or options; n * size is checked for overflow
  *

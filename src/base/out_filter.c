@@ -103,9 +103,7 @@ void cs_out_filter_free(cs_out_filter *f)
 {
     if (!f)
         return;
-    free(f->field);
-    free(f->text);
-    free(f);
+    CS_FREE(f->field, f->text, f);
 }
 
 /* ---- compression ----------------------------------------------------------------------------- */

@@ -114,10 +114,7 @@ void cs_pipe_free(cs_pipe *p)
     CS_BUG(pthread_cond_destroy(&p->ended) != 0);
     CS_BUG(pthread_mutex_destroy(&p->lock) != 0);
     cs_budget_free(p->budget);
-    free(p->queue);
-    free(p->released);
-    free(p->worker);
-    free(p);
+    CS_FREE(p->queue, p->released, p->worker, p);
 }
 
 /* A few rows at most, so cs_xmalloc() suffices. */

@@ -36,12 +36,7 @@ void cs_batch_free(cs_batch *b)
     if (!b)
         return;
     cs_block_free(b->tok);
-    free(b->off);
-    free(b->slot);
-    free(b->x);
-    free(b->target);
-    free(b->label);
-    free(b);
+    CS_FREE(b->off, b->slot, b->x, b->target, b->label, b);
 }
 
 void cs_batch_drop(void *batch)

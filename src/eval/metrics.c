@@ -22,10 +22,7 @@ void cs_scores_for(cs_scores *s, const cs_model *m)
 
 void cs_scores_release(cs_scores *s)
 {
-    free(s->output);
-    free(s->target);
-    free(s->length);
-    free(s->reason);
+    CS_FREE(s->output, s->target, s->length, s->reason);
     *s = (cs_scores){ 0 };
 }
 

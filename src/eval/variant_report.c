@@ -47,11 +47,7 @@ cs_variant_report *cs_variant_report_new(const cs_variant_values *values, int64_
 
 static void drop(struct top *t)
 {
-    free(t->contig);
-    free(t->id);
-    free(t->ref);
-    free(t->alt);
-    free(t->window);
+    CS_FREE(t->contig, t->id, t->ref, t->alt, t->window);
 }
 
 void cs_variant_report_free(cs_variant_report *r)

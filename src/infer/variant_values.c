@@ -150,13 +150,7 @@ void cs_variant_values_release(cs_variant_values *v)
         if (v->number)
             free(v->number[i]);
     }
-    free(v->field);
-    free(v->value);
-    free(v->number);
-    free(v->reason);
-    free(v->reason_text);
-    free(v->bin);
-    free(v->above);
+    CS_FREE(v->field, v->value, v->number, v->reason, v->reason_text, v->bin, v->above);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */

@@ -116,9 +116,7 @@ void cs_workers_free(cs_workers *c)
     cs_session_free(c->shared);
     CS_BUG(pthread_mutex_destroy(&c->shared_lock) != 0
            || pthread_mutex_destroy(&c->fallback_lock) != 0);
-    free(c->stage);
-    free(c->worker);
-    free(c);
+    CS_FREE(c->stage, c->worker, c);
 }
 
 int64_t cs_workers_peak_bytes(const cs_workers *c)

@@ -106,10 +106,7 @@ void cs_class_counts_free(cs_class_counts *t)
 {
     if (!t)
         return;
-    free(t->of_class);
-    free(t->direct);
-    free(t->clade);
-    free(t);
+    CS_FREE(t->of_class, t->direct, t->clade, t);
 }
 
 int cs_class_counts_begin(cs_output *o)

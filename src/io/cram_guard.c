@@ -537,9 +537,7 @@ void cs_cram_guard_free(cs_cram_guard *g)
         (void)close(g->fd);      /* it was read */
     if (g->decoder)
         (void)cram_close(g->decoder);
-    free(g->window);
-    free(g->begin);
-    free(g);
+    CS_FREE(g->window, g->begin, g);
 }
 
 int cs_cram_guard_reach(cs_cram_guard *g, int64_t at)

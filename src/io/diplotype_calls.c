@@ -231,9 +231,7 @@ out:
     drop_region(&c);
     for (size_t i = 0; i < c.n_done; i++)
         free(c.done[i]);
-    free(c.done);
-    free(c.column);
-    free(c.hap);
+    CS_FREE(c.done, c.column, c.hap);
     cs_genotypes_close(c.in);
     return rc;
 }

@@ -133,9 +133,7 @@ static void *pump(void *arg)
             n = next_bytes(f, f->piece, PIECE);
     (void)close(f->from);
     (void)close(f->to);
-    free(f->piece);
-    free(f->path);
-    free(f);
+    CS_FREE(f->piece, f->path, f);
     return NULL;
 }
 
@@ -180,9 +178,7 @@ static hFILE *through_pump(const char *path, int from)
         (void)close(end[0]);
     (void)close(from);
     (void)close(end[1]);
-    free(f->piece);
-    free(f->path);
-    free(f);
+    CS_FREE(f->piece, f->path, f);
     errno = bad;
     return NULL;
 }

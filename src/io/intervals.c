@@ -190,9 +190,7 @@ void cs_intervals_close(cs_intervals *v)
 {
     if (!v)
         return;
-    free(v->row);
-    free(v->span);
-    free(v->owner);
+    CS_FREE(v->row, v->span, v->owner);
     cs_arena_free(v->mem);
     free(v);
 }

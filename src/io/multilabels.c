@@ -108,7 +108,5 @@ void cs_multilabels_close(cs_multilabels *m)
     if (m == NULL)
         return;
     cs_labels_close(m->table);
-    free(m->label);
-    free(m->path);
-    free(m);
+    CS_FREE(m->label, m->path, m);
 }

@@ -189,9 +189,7 @@ void cs_pileup_close(cs_pileup *p)
     if (p->fp)
         hts_close(p->fp);        /* only read: all errors are reported already */
     cs_cram_guard_free(p->guard);
-    free(p->sample);
-    free(p->path);
-    free(p);
+    CS_FREE(p->sample, p->path, p);
 }
 
 int32_t cs_pileup_contigs(const cs_pileup *p)

@@ -57,9 +57,7 @@ static int diplotypes_close(void *state)
     struct diplotypes *d = state;
     const int rc = cs_lines_close(&d->in);
 
-    free(d->head);
-    free(d->code);
-    free(d);
+    CS_FREE(d->head, d->code, d);
     return rc;
 }
 

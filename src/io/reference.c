@@ -188,13 +188,7 @@ void cs_reference_free(cs_reference *r)
         fai_destroy(r->fai);
     for (size_t i = 0; i < r->n_giant; i++)
         free(r->giant[i].name);
-    free(r->giant);
-    free(r->first.name);
-    free(r->last.name);
-    free(r->contig);
-    free(r->block);
-    free(r->path);
-    free(r);
+    CS_FREE(r->giant, r->first.name, r->last.name, r->contig, r->block, r->path, r);
 }
 
 const char *cs_reference_path(const cs_reference *r)

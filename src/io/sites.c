@@ -176,10 +176,7 @@ void cs_sites_free(cs_sites *s)
         (void)bgzf_close(s->fp);     /* read only: nothing can be lost */
     for (size_t i = 0; i < s->n; i++)
         free(s->entry[i].name);
-    free(s->entry);
-    free(s->raw);
-    free(s->path);
-    free(s);
+    CS_FREE(s->entry, s->raw, s->path, s);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */

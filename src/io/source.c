@@ -391,10 +391,6 @@ int cs_source_close(cs_source *s)
     inflateEnd(&s->stream);
     for (int i = 0; i < s->n_worker; i++)
         cs_inflater_free(s->worker[i]);
-    free(s->worker);
-    free(s->block);
-    free(s->raw);
-    free(s->out);
-    free(s);
+    CS_FREE(s->worker, s->block, s->raw, s->out, s);
     return bad ? CS_EIO : CS_OK;
 }

@@ -252,9 +252,6 @@ int cs_taxa_read_dump(const char *folder, const char *const *class_name, int32_t
             rc = cs_fail(CS_EFORMAT, "'%s/names.dmp' has no scientific name for taxon %lld", folder,
                          (long long)rows->row[i].taxid);
 out:
-    free(d.up);
-    free(d.rank);
-    free(d.row_of);
-    free(d.wanted);
+    CS_FREE(d.up, d.rank, d.row_of, d.wanted);
     return rc;
 }

@@ -25,9 +25,7 @@ void cs_taxonomy_free(cs_taxonomy *t)
         free(t->node[i].name);
         free(t->node[i].rank);
     }
-    free(t->node);
-    free(t->of_class);
-    free(t);
+    CS_FREE(t->node, t->of_class, t);
 }
 
 int32_t cs_taxonomy_ncbi(const cs_taxonomy *t, int32_t i)

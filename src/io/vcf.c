@@ -177,9 +177,7 @@ void cs_vcf_close(cs_vcf *v)
     ks_free(&v->parsed);
     for (int i = 0; i < v->n_region; i++)
         free(v->region[i].contig);
-    free(v->region);
-    free(v->path);
-    free(v);
+    CS_FREE(v->region, v->path, v);
 }
 
 const char *cs_vcf_path(const cs_vcf *v)

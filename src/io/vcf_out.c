@@ -430,9 +430,7 @@ void cs_vcfout_discard(cs_vcfout *w)
     cs_outfile_discard(w->index);
     ks_free(&w->text);
     ks_free(&w->info);
-    free(w->number);
-    free(w->path);
-    free(w);
+    CS_FREE(w->number, w->path, w);
 }
 
 int cs_vcfout_finish(cs_vcfout *w)

@@ -62,10 +62,7 @@ void cs_windows_free(cs_windows *w)
 {
     if (!w)
         return;
-    free(w->contig);
-    free(w->block);
-    free(w->turned);
-    free(w);
+    CS_FREE(w->contig, w->block, w->turned, w);
 }
 
 /* ---- the reference --------------------------------------------------------------------------- */

@@ -265,9 +265,7 @@ static void split_release(cs_output *o)
         (void)rmdir(o->path);
     if (w->lock >= 0)
         (void)close(w->lock);
-    free(w->name);
-    free(w->part);
-    free(w);
+    CS_FREE(w->name, w->part, w);
     o->state = NULL;
 }
 

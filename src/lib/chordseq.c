@@ -178,9 +178,7 @@ void chordseq_close(chordseq_model *m)
     cs_session_free(m->token.session);
     cs_session_free(m->vector.session);
     cs_session_free(m->prediction.session);
-    free(m->token.infer.output);
-    free(m->vector.infer.output);
-    free(m->prediction.infer.output);
+    CS_FREE(m->token.infer.output, m->vector.infer.output, m->prediction.infer.output);
     cs_backend_close(m->be);
     cs_pipe_free(m->pipe);
     cs_opened_drop(m->opened);

@@ -353,8 +353,6 @@ void cs_components_release(cs_components *c)
 {
     free(c->tok_text);
     c->tok_text = NULL;
-    free(c->tok_cfg);
-    free(c->enc_cfg);
-    free(c->head_cfg);
+    CS_FREE(c->tok_cfg, c->enc_cfg, c->head_cfg);
     c->tok_cfg = c->enc_cfg = c->head_cfg = NULL;
 }

@@ -243,8 +243,6 @@ int cs_join(const cs_manifests *all, const char *option, cs_join_how how, const 
         close_shard(&j->in[i]);
         free(j->in[i].path);
     }
-    free(j->in);
-    free(j->head);
-    free(j);
+    CS_FREE(j->in, j->head, j);
     return rc;
 }

@@ -65,13 +65,7 @@ void cs_bpe_free(cs_bpe *b)
 {
     if (!b)
         return;
-    free(b->piece);
-    free(b->n_sym);
-    free(b->special);
-    free(b->merge);
-    free(b->pair);
-    free(b->rank);
-    free(b->slot);
+    CS_FREE(b->piece, b->n_sym, b->special, b->merge, b->pair, b->rank, b->slot);
     cs_arena_free(b->mem);
     free(b);
 }

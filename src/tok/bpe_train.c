@@ -92,10 +92,7 @@ void cs_bpe_corpus_free(cs_bpe_corpus *c)
 {
     if (!c)
         return;
-    free(c->cell);
-    free(c->sample);
-    free(c->n_sample);
-    free(c);
+    CS_FREE(c->cell, c->sample, c->n_sample, c);
 }
 
 static int bpe_train_append(cs_bpe_corpus *c, const char *s, int64_t n)
@@ -543,13 +540,7 @@ int cs_bpe_train(cs_bpe_corpus *c, cs_bpe **out)
     struct training l = { .c = c, .free_pair = -1 };
     const int rc = bpe_train_run(&l);
 
-    free(l.after);
-    free(l.before);
-    free(l.pair);
-    free(l.bucket);
-    free(l.heap);
-    free(l.fresh);
-    free(l.place);
+    CS_FREE(l.after, l.before, l.pair, l.bucket, l.heap, l.fresh, l.place);
     *out = NULL;
     if (rc == CS_OK)
         *out = l.b;

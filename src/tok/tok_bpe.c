@@ -27,9 +27,7 @@ static void bpe_close(void *state)
     if (!p)
         return;
     cs_bpe_free(p->b);
-    free(p->net);
-    free(p->file);
-    free(p);
+    CS_FREE(p->net, p->file, p);
 }
 
 /* Takes b over. */

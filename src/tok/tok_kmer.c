@@ -59,9 +59,7 @@ static void kmer_close(void *state)
     struct kmer *t = state;
     if (!t)
         return;
-    free(t->id);
-    free(t->word);
-    free(t);
+    CS_FREE(t->id, t->word, t);
 }
 
 int cs_kmer_new(int64_t k, int64_t stride, bool canonical, void **state)

@@ -91,9 +91,7 @@ static int bag_run(const cs_bag_spec *s, cs_backend *be, cs_train_opt *opt, cs_t
     rc = cs_train_run(m, &feed, &o, st);
 out:
     cs_model_free(m);
-    free(p.tok);
-    free(p.enc);
-    free(p.head);
+    CS_FREE(p.tok, p.enc, p.head);
     return rc;
 }
 

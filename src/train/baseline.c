@@ -267,12 +267,7 @@ static int fit(struct fit *t, const struct rows *r, const float *weight, uint64_
 
 static void baseline_release(struct fit *t, struct rows *train_rows, struct rows *valid_rows)
 {
-    free(train_rows->x);
-    free(train_rows->class_no);
-    free(valid_rows->x);
-    free(valid_rows->class_no);
-    free(t->w);
-    free(t->p);
+    CS_FREE(train_rows->x, train_rows->class_no, valid_rows->x, valid_rows->class_no, t->w, t->p);
 }
 
 /* Records are used once; crops of few records may repeat. */

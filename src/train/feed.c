@@ -22,12 +22,7 @@ void cs_feed_drop(void *item)
 
 void cs_feed_work_release(cs_feed_work *w)
 {
-    free(w->base);
-    free(w->mutant);
-    free(w->tok);
-    free(w->id);
-    free(w->label);
-    free(w->cell);
+    CS_FREE(w->base, w->mutant, w->tok, w->id, w->label, w->cell);
     *w = (cs_feed_work){ 0 };
 }
 

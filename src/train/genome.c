@@ -81,9 +81,7 @@ void cs_genome_release(cs_genome *g)
         cs_reference_free(g->file[i]);
     for (int i = 0; i < g->n_sites; i++)
         cs_sites_free(g->sites[i]);
-    free(g->file);
-    free(g->sites);
-    free(g->contig);
+    CS_FREE(g->file, g->sites, g->contig);
     *g = (cs_genome){ 0 };
 }
 

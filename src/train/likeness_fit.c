@@ -163,10 +163,6 @@ int cs_likeness_fit(const cs_dataset *d, int32_t n_class, uint64_t seed, cs_cali
     for (int bin = 0; bin < c->n; bin++)
         set_limits(scored, d->n, bin, value, c);
 out:
-    free(work);
-    free(sums);
-    free(x);
-    free(scored);
-    free(value);
+    CS_FREE(work, sums, x, scored, value);
     return rc;
 }

@@ -308,9 +308,6 @@ int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, cs_part part,
 out:
     for (int k = 0; k < N_LIST; k++)
         free(b->list[k].v);
-    free(b->group);
-    free(b->count);
-    free(b->share);
-    free(b);
+    CS_FREE(b->group, b->count, b->share, b);
     return rc;
 }

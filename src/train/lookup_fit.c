@@ -214,9 +214,6 @@ int cs_lookup_fit(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t see
     rc = mean_loss(&k.cases, m->lookup->weight, after);
 out:
     cs_sampler_free(sampler);
-    free(k.cases.logit);
-    free(k.cases.log_hit);
-    free(k.cases.truth);
-    free(k.hit);
+    CS_FREE(k.cases.logit, k.cases.log_hit, k.cases.truth, k.hit);
     return rc;
 }

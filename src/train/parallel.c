@@ -100,11 +100,7 @@ void cs_parallel_free(cs_parallel *p)
         return;
     if (p->reduces)
         p->ps->be->reduce->finalize(p->ps->be);
-    free(p->account);
-    free(p->all);
-    free(p->piece);
-    free(p->host);
-    free(p);
+    CS_FREE(p->account, p->all, p->piece, p->host, p);
 }
 
 /* ---- agreement ------------------------------------------------------------------------------- */

@@ -97,12 +97,7 @@ void cs_running_free(cs_running *r)
 {
     if (r == NULL)
         return;
-    free(r->span);
-    free(r->start);
-    free(r->sum);
-    free(r->moved);
-    free(r->left);
-    free(r);
+    CS_FREE(r->span, r->start, r->sum, r->moved, r->left, r);
 }
 
 static int grow_buffers(cs_running *r, int64_t n)

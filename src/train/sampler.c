@@ -132,11 +132,7 @@ void cs_sampler_free(cs_sampler *s)
 {
     if (s == NULL)
         return;
-    free(s->example);
-    free(s->cum);
-    free(s->first);
-    free(s->class_cum);
-    free(s);
+    CS_FREE(s->example, s->cum, s->first, s->class_cum, s);
 }
 
 int64_t cs_sampler_count(const cs_sampler *s)

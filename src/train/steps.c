@@ -94,9 +94,7 @@ static int shuffle_batches(struct drawn *w, uint64_t key, cs_steps *p)
     memcpy(w, to, (size_t)p->n_sample * sizeof *to);
     memcpy(p->batch, first, (n + 1) * sizeof *first);
 out:
-    free(to);
-    free(first);
-    free(order);
+    CS_FREE(to, first, order);
     return rc;
 }
 
@@ -186,8 +184,6 @@ out:
 
 void cs_steps_release(cs_steps *p)
 {
-    free(p->sample);
-    free(p->batch);
-    free(p->step);
+    CS_FREE(p->sample, p->batch, p->step);
     *p = (cs_steps){ 0 };
 }

@@ -450,9 +450,7 @@ static void train_release(cs_supervised *j)
     cs_provenance_release(&j->origin);
     for (int32_t i = 0; i < j->n_label; i++)
         free(j->label[i].name);
-    free(j->label);
-    free(j->recipe);
-    free(j->checkpoint);
+    CS_FREE(j->label, j->recipe, j->checkpoint);
 }
 
 int cs_supervised_train(cs_supervised_args *a, const cs_optset *set, int argc, char **argv)

@@ -32,12 +32,7 @@ static void window_feed_release(struct hand *h)
         cs_batch_free(h->open[d]);
     for (size_t i = 0; i < h->n_full; i++)
         cs_batch_free(h->full[i]);
-    free(h->full);
-    free(h->base);
-    free(h->turned);
-    free(h->work);
-    free(h->id);
-    free(h->label);
+    CS_FREE(h->full, h->base, h->turned, h->work, h->id, h->label);
 }
 
 static bool is_known(const cs_window_feed *f, const char *base, int64_t n)

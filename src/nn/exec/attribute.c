@@ -181,9 +181,6 @@ out:
     cx->frozen = frozen;
     cx->rescale = false;
     cx->no_fused = no_fused;
-    free(p.x);
-    free(p.at);
-    free(p.grad);
-    free(p.base);
+    CS_FREE(p.x, p.at, p.grad, p.base);
     return rc;
 }

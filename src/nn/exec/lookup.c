@@ -92,11 +92,7 @@ void cs_lookup_free(cs_lookup *l)
 {
     if (!l)
         return;
-    free(l->first);
-    free(l->word);
-    free(l->weight);
-    free(l->filter);
-    free(l);
+    CS_FREE(l->first, l->word, l->weight, l->filter, l);
 }
 
 /* ---- reading from a model file --------------------------------------------------------------- */

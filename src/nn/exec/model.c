@@ -152,16 +152,9 @@ void cs_model_free(cs_model *m)
     if (m->tok)
         m->tok->close(m->tok_state);
     for (int32_t i = 0; i < m->n_label; i++) {
-        free(m->label[i].name);
-        free(m->label[i].rank);
-        free(m->label[i].description);
+        CS_FREE(m->label[i].name, m->label[i].rank, m->label[i].description);
     }
-    free(m->label);
-    free(m->tok_cfg);
-    free(m->enc_cfg);
-    free(m->head_cfg);
-    free(m->training);
-    free(m->taxonomy);
+    CS_FREE(m->label, m->tok_cfg, m->enc_cfg, m->head_cfg, m->training, m->taxonomy);
     cs_lookup_free(m->lookup);
     cs_arena_free(m->text);
     free(m);

@@ -210,9 +210,7 @@ int cs_model_write(cs_model *m, bool ema, cs_outfile *f)
         rc = cs_fail(CS_EUSAGE, "cannot save '%s': a label is not UTF-8, or out of memory",
                      cs_outfile_name(f));
 out:
-    free(text);
-    free(values);
-    free(t);
+    CS_FREE(text, values, t);
     return rc;
 }
 

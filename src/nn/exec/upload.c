@@ -69,9 +69,7 @@ out:
 
 void cs_parts_release(cs_session *s)
 {
-    free(s->parts.off);
-    free(s->parts.tok);
-    free(s->parts.x);
+    CS_FREE(s->parts.off, s->parts.tok, s->parts.x);
     s->parts = (cs_parts){ 0 };
 }
 

@@ -163,9 +163,7 @@ void cs_pooled_free(void *pooled)
         return;
     cs_cdil_free(p->predictor);
     cs_composition_free(p->composition);
-    free(p->group);
-    free(p->share);
-    free(p);
+    CS_FREE(p->group, p->share, p);
 }
 
 static cs_mat predict(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)

@@ -52,9 +52,7 @@ static int decompose(const double *a, cs_svd *d)
                 iwork, &info, 1);
     }
     const bool has_work = work != NULL;
-    free(copy);
-    free(iwork);
-    free(work);
+    CS_FREE(copy, iwork, work);
     if (!has_work)
         return cs_fail(CS_EMEM, "out of memory for the SVD of a matrix of %lld x %lld",
                        (long long)d->m, (long long)d->n);
@@ -115,8 +113,6 @@ int cs_svd_new(int64_t m, int64_t n, const double *a, cs_svd *out)
 
 void cs_svd_release(cs_svd *d)
 {
-    free(d->u);
-    free(d->s);
-    free(d->vt);
+    CS_FREE(d->u, d->s, d->vt);
     *d = (cs_svd){ .m = 0 };
 }
