@@ -3,8 +3,8 @@
 #   srcdir, builddir   the source tree and the build folder, from the environment or as from there
 #   CS_SHARED          data too large for the repository
 #   CS_QUICK           the smallest size, to see that a benchmark runs: its figures mean nothing
-#                      (bench_cohort.sh, bench_int8.sh, bench_pieces.sh, bench_pretrain.sh, bench_taxa.sh,
-#                      bench_variant.sh)
+#                      (bench_cohort.sh, bench_diplotype.sh, bench_int8.sh, bench_pieces.sh, bench_pretrain.sh,
+#                      bench_taxa.sh, bench_variant.sh)
 #   python             $PYTHON3, or the system's, which is the one that Debian's modules are for
 #   chordseq, bench    the program, and the folder of these scripts
 
