@@ -54,4 +54,10 @@ bool    cs_counts_restore(const json_t *a, uint64_t *v, size_t n) CS_MUST_CHECK;
 json_t *cs_class_counts_json(const cs_class_counts *t);
 bool    cs_class_counts_read(cs_class_counts *t, const json_t *j) CS_MUST_CHECK;
 
+/* The members of a cs_writer that reports counts per class at the end. */
+#define CS_CLASS_COUNTS_WRITER \
+    .begin = cs_class_counts_begin, .record = cs_class_counts_record, \
+    .release = cs_class_counts_release, .resumes = true, .save = cs_class_counts_save, \
+    .restore = cs_class_counts_restore
+
 #endif

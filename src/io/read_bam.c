@@ -370,7 +370,6 @@ static int64_t alignments_tell(void *state)
 
 const cs_reader cs_read_bam = {
     .name = "bam",
-    .summary = "SAM, BAM, CRAM: primary records, on the sequenced strand",
     .sniff = alignments_sniff,
     .open = alignments_open,
     .next = alignments_next,

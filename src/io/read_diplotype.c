@@ -153,7 +153,6 @@ static int64_t diplotypes_tell(void *state)
 
 const cs_reader cs_read_diplotype = {
     .name = "diplotype",
-    .summary = "diplotypes, as written by chordseq-diplotype(1)",
     .sniff = diplotypes_sniff,
     .open = diplotypes_open,
     .next = diplotypes_next,

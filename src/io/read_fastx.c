@@ -542,7 +542,6 @@ static int fastx_close(void *state)
 
 const cs_reader cs_read_fastx = {
     .name = "fastx",
-    .summary = "FASTA and FASTQ: plain, gzip, BGZF",
     .sniff = fastx_sniff,
     .open = fastx_open,
     .next = fastx_next,

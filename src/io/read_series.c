@@ -186,7 +186,6 @@ static int64_t series_tell(void *state)
 
 const cs_reader cs_read_series = {
     .name = "series",
-    .summary = "real-valued sequences with targets, as written by 'chordseq simulate'",
     .sniff = series_sniff,
     .open = series_open,
     .next = series_next,

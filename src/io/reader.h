@@ -37,7 +37,7 @@ enum { CS_SNIFF_NO, CS_SNIFF_ELSE_MINE, CS_SNIFF_YES };
 
 /* One format family. Formats are distinguished by content (htslib), never by file name. */
 typedef struct cs_reader {
-    const char *name, *summary;
+    const char *name;
     /* Does the reader accept this detected format? CS_SNIFF_YES; CS_SNIFF_ELSE_MINE: if no other
      * reader does (to refuse it with a reason). `head` is the start of the text, decompressed. */
     int     (*sniff)(const struct htsFormat *f, const char *head, size_t n_head);

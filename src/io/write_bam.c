@@ -312,7 +312,6 @@ static int bam_check(const void *cfg, const cs_output_info *info)
 const cs_writer cs_write_bam = {
     .name = "bam",
     .kind = CS_OUT_PACKED,
-    .summary = "SAM, BAM or CRAM with tags cl, cp, ct",
     .opt = bam_opt,
     .cfg_size = sizeof(struct bam_cfg),
     .check = bam_check,

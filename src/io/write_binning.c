@@ -41,7 +41,6 @@ static int binning_check(const void *cfg, const cs_output_info *info)
 
 const cs_writer cs_write_binning = {
     .name = "binning",
-    .summary = "CAMI's format for binning",
     .opt = binning_opt,
     .cfg_size = sizeof(const char *),
     .check = binning_check,

@@ -279,7 +279,6 @@ static const cs_opt html_opt[] = {
 
 const cs_writer cs_write_html = {
     .name = "html",
-    .summary = "a page with tables and charts",
     .opt = html_opt,
     .cfg_size = sizeof(const char *),
     .begin = html_begin,

@@ -107,7 +107,6 @@ static const cs_opt jsonl_opt[] = {
 
 const cs_writer cs_write_jsonl = {
     .name = "jsonl",
-    .summary = "one JSON object per record, with every field",
     .opt = jsonl_opt,
     .cfg_size = sizeof(const char *),
     .record = jsonl_record,

@@ -63,7 +63,6 @@ static int kraken_check(const void *cfg, const cs_output_info *info)
 
 const cs_writer cs_write_kraken = {
     .name = "kraken",
-    .summary = "Kraken 2's format per read",
     .opt = kraken_opt,
     .cfg_size = sizeof(struct kraken_cfg),
     .check = kraken_check,

@@ -146,15 +146,9 @@ static const cs_opt kreport_opt[] = {
 
 const cs_writer cs_write_kreport = {
     .name = "kreport",
-    .summary = "Kraken 2's report: a line per taxon",
     .opt = kreport_opt,
     .cfg_size = sizeof(const char *),
-    .begin = cs_class_counts_begin,
-    .record = cs_class_counts_record,
     .end = kreport_end,
     .for_classes = true,
-    .release = cs_class_counts_release,
-    .resumes = true,
-    .save = cs_class_counts_save,
-    .restore = cs_class_counts_restore,
+    CS_CLASS_COUNTS_WRITER,
 };

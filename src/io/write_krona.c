@@ -40,15 +40,9 @@ static const cs_opt krona_opt[] = {
 
 const cs_writer cs_write_krona = {
     .name = "krona",
-    .summary = "counts and lineages for Krona's ktImportText",
     .opt = krona_opt,
     .cfg_size = sizeof(const char *),
-    .begin = cs_class_counts_begin,
-    .record = cs_class_counts_record,
     .end = krona_end,
     .for_classes = true,
-    .release = cs_class_counts_release,
-    .resumes = true,
-    .save = cs_class_counts_save,
-    .restore = cs_class_counts_restore,
+    CS_CLASS_COUNTS_WRITER,
 };

@@ -24,7 +24,6 @@ static int names_end(cs_output *o)
 const cs_writer cs_write_names = {
     .name = "names",
     .kind = CS_OUT_TABLE,
-    .summary = "row, name, length and reason of every record",
     .begin = names_begin,
     .record = names_record,
     .end = names_end,

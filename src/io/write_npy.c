@@ -37,7 +37,6 @@ static int npy_end(cs_output *o)
 const cs_writer cs_write_npy = {
     .name = "npy",
     .kind = CS_OUT_BINARY,
-    .summary = "one float32 matrix in NumPy's format",
     .begin = npy_begin,
     .record = npy_record,
     .end = npy_end,

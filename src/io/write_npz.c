@@ -157,7 +157,6 @@ static void npz_release(cs_output *o)
 
 const cs_writer cs_write_npz = {
     .name = "npz",
-    .summary = "the same in NumPy's archive, as 'vectors'",
     .kind = CS_OUT_BINARY,
     .begin = npz_begin,
     .record = npz_record,

@@ -94,16 +94,10 @@ static int profile_check(const void *cfg, const cs_output_info *info)
 
 const cs_writer cs_write_profile = {
     .name = "profile",
-    .summary = "CAMI's format for profiles",
     .opt = profile_opt,
     .cfg_size = sizeof(struct profile_cfg),
     .check = profile_check,
-    .begin = cs_class_counts_begin,
-    .record = cs_class_counts_record,
     .end = profile_end,
     .for_classes = true,
-    .release = cs_class_counts_release,
-    .resumes = true,
-    .save = cs_class_counts_save,
-    .restore = cs_class_counts_restore,
+    CS_CLASS_COUNTS_WRITER,
 };

@@ -355,7 +355,6 @@ static int split_check(const void *cfg, const cs_output_info *info)
 
 const cs_writer cs_write_split = {
     .name = "split",
-    .summary = "a folder with a FASTA or FASTQ file per class",
     .opt = split_opt,
     .cfg_size = sizeof(struct split_cfg),
     .check = split_check,

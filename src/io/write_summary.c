@@ -156,14 +156,8 @@ static const cs_opt summary_opt[] = {
 
 const cs_writer cs_write_summary = {
     .name = "summary",
-    .summary = "versions, model, options and counts as JSON",
     .opt = summary_opt,
     .cfg_size = sizeof(const char *),
-    .begin = cs_class_counts_begin,
-    .record = cs_class_counts_record,
     .end = summary_end,
-    .release = cs_class_counts_release,
-    .resumes = true,
-    .save = cs_class_counts_save,
-    .restore = cs_class_counts_restore,
+    CS_CLASS_COUNTS_WRITER,
 };

@@ -134,7 +134,6 @@ static const cs_opt tsv_opt[] = {
 const cs_writer cs_write_tsv = {
     .name = "tsv",
     .kind = CS_OUT_TABLE,
-    .summary = "one line per record: label, probability, reason",
     .opt = tsv_opt,
     .cfg_size = sizeof(struct tsv_cfg),
     .begin = tsv_begin,

@@ -34,7 +34,7 @@ typedef struct cs_output cs_output;
 enum { CS_WRITER_CFG = 64 };
 
 typedef struct cs_writer {
-    const char   *name, *summary;
+    const char   *name;
     /* Options of classify: the first names the output's place; its field begins a struct of
      * cfg_size bytes (at most CS_WRITER_CFG). NULL: classify does not offer this output. */
     const cs_opt *opt;

@@ -75,7 +75,6 @@ static const cs_opt base_opt[] = {
 
 const cs_tokenizer cs_tok_base = {
     .name = "base",
-    .summary = "one token per base",
     .opt = base_opt,
     .cfg_size = 0,
     .open = base_open,

@@ -177,7 +177,6 @@ static const cs_opt bpe_opt[] = {
 
 const cs_tokenizer cs_tok_bpe = {
     .name = "bpe",
-    .summary = "pieces of many lengths, merged by frequency",
     .opt = bpe_opt,
     .cfg_size = sizeof(struct bpe_cfg),
     .open = bpe_open,

@@ -118,7 +118,6 @@ static const cs_opt codon_opt[] = {
 
 const cs_tokenizer cs_tok_codon = {
     .name = "codon",
-    .summary = "codons of all six reading frames",
     .opt = codon_opt,
     .cfg_size = 0,
     .open = codon_open,

@@ -80,7 +80,6 @@ static const cs_opt diplotype_opt[] = {
 
 const cs_tokenizer cs_tok_diplotype = {
     .name = "diplotype",
-    .summary = "one token per site of two haplotypes",
     .opt = diplotype_opt,
     .cfg_size = 0,
     .open = diplotype_open,

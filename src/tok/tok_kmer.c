@@ -301,7 +301,6 @@ static const cs_opt kmer_opt[] = {
 
 const cs_tokenizer cs_tok_kmer = {
     .name = "kmer",
-    .summary = "words of k bases, overlapping or strided",
     .opt = kmer_opt,
     .cfg_size = sizeof(struct kmer_cfg),
     .open = kmer_open,

@@ -311,7 +311,6 @@ static const cs_opt orf_opt[] = {
 
 const cs_tokenizer cs_tok_orf = {
     .name = "orf",
-    .summary = "canonical k-mers, codons and amino acid pairs of reading frames",
     .opt = orf_opt,
     .cfg_size = sizeof(struct orf_cfg),
     .open = orf_open,

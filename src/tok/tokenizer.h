@@ -10,7 +10,7 @@
 enum { CS_TOK_PAD = 0, CS_TOK_UNK = 1, CS_TOK_FIRST = 2 };
 
 typedef struct cs_tokenizer {
-    const char   *name, *summary;
+    const char   *name;
     const cs_opt *opt;
     size_t        cfg_size;
     int     (*open)(const void *cfg, void **state);         /* CS_OK, CS_EUSAGE, CS_EMEM */

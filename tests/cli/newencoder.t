@@ -117,7 +117,6 @@ static cs_mat gated_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 
 const cs_encoder cs_enc_gated = {
     .name = "gated",
-    .summary = "gated rotations, for a test of the recipe",
     .source = "none",
     .opt = options,
     .cfg_size = sizeof(struct config),
@@ -149,7 +148,6 @@ static const cs_opt lengths_opt[] = {
 
 const cs_writer cs_write_lengths = {
     .name = "lengths",
-    .summary = "name and length",
     .opt = lengths_opt,
     .cfg_size = sizeof(const char *),
     .record = lengths_record,

@@ -230,7 +230,6 @@ static void cdil_release(void *net)
 
 const cs_encoder cs_enc_cdil = {
     .name = "cdil",
-    .summary = "circular dilated convolutions, ceil(log2(N/2)) layers for N tokens",
     .source = "Cheng, Khalitov, Yu, Zhang, Yang, CDIL-CNN, 2023, github.com/LeiCheng-no/CDIL-CNN; "
               "CDIL for DNA, github.com/wiedersehne/cdilDNA models/cdil.py",
     .opt = options,

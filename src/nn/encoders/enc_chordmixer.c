@@ -329,7 +329,6 @@ static cs_mat chord_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 
 const cs_encoder cs_enc_chordmixer = {
     .name = "chordmixer",
-    .summary = "rotated tracks and channel mixing, ceil(log2 N) blocks for N tokens",
     .source = "Khalitov, Yu, Cheng, Yang, ChordMixer, ICLR 2023; "
               "github.com/RuslanKhalitov/ChordMixer models/chordmixer.py",
     .opt = options,

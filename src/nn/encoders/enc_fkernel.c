@@ -111,7 +111,6 @@ static void *fkernel_build(const void *cfg, cs_params *ps)
 
 const cs_encoder cs_enc_fkernel = {
     .name = "fkernel",
-    .summary = "linear attention with a trained feed-forward kernel",
     .source = "Yorsh, Kovalenko, Linear self-attention approximation via trainable feedforward "
               "kernel, ICANN 2022, arXiv:2211.04076, on the linear attention of Katharopoulos et "
               "al., 2020; no code was released",

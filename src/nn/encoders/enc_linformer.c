@@ -113,7 +113,6 @@ static void *linformer_build(const void *cfg, cs_params *ps)
 
 const cs_encoder cs_enc_linformer = {
     .name = "linformer",
-    .summary = "softmax attention to a fixed number of projected tokens",
     .source = "Wang et al., Linformer, 2020; github.com/lucidrains/linformer",
     .opt = options,
     .cfg_size = sizeof(struct config),

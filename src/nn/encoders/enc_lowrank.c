@@ -219,7 +219,6 @@ static cs_mat lowrank_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 
 const cs_encoder cs_enc_lowrank = {
     .name = "lowrank",
-    .summary = "softmax attention and feed-forward networks of low rank",
     .source = "Winata et al., Lightweight and efficient end-to-end speech recognition using "
               "low-rank transformer, ICASSP 2020; github.com/audioku/meta-transfer-learning",
     .opt = options,

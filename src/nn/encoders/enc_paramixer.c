@@ -141,7 +141,6 @@ static void paramixer_release(void *net)
 
 const cs_encoder cs_enc_paramixer = {
     .name = "paramixer",
-    .summary = "layers of ceil(log2 N) sparse factors computed from the tokens, chord or cdil",
     .source = "Yu, Khalitov, Cheng, Yang, Paramixer: parameterizing mixing links in sparse factors "
               "works better than dot-product self-attention, CVPR 2022; "
               "github.com/wiedersehne/Paramixer",

@@ -134,7 +134,6 @@ static void psf_release(void *net)
 
 const cs_encoder cs_enc_psf = {
     .name = "psf",
-    .summary = "PSF-Attn: a product of ceil(log2 N) sparse factors computed from the tokens",
     .source = "Khalitov, Yu, Cheng, Yang, Sparse factorization of square matrices with application "
               "to neural attention modeling, 2022; github.com/RuslanKhalitov/SparseFactorization",
     .opt = options,

@@ -286,8 +286,6 @@ static cs_mat singularformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs
 
 const cs_encoder cs_enc_singularformer = {
     .name = "singularformer",
-    .summary = "attention between weighted sums over the tokens, scores passed from layer to "
-               "layer",
     .source = "Singularformer; github.com/CSUBioGroup/Singularformer nnLayer.py",
     .opt = options,
     .cfg_size = sizeof(struct config),

@@ -114,7 +114,6 @@ static void *transformer_build(const void *cfg, cs_params *ps)
 
 const cs_encoder cs_enc_transformer = {
     .name = "transformer",
-    .summary = "softmax attention between all tokens, the quadratic baseline",
     .source = "Vaswani et al., Attention is all you need, NeurIPS 2017; "
               "torch.nn.TransformerEncoderLayer",
     .opt = options,

@@ -13,7 +13,7 @@
  * first minus those of the second, as a record of half the tokens; or the difference of `part`'s
  * results. */
 typedef struct cs_head {
-    const char   *name, *summary;
+    const char   *name;
     const cs_opt *opt;                         /* or NULL */
     size_t        cfg_size;
     int32_t       n_part;                      /* 2: see above; 0: one */

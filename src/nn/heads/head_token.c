@@ -9,11 +9,6 @@
 #include "nn/heads/pooled.h"
 #include "nn/ops/ops.h"
 
-static void *token_build(const void *cfg, int32_t width, int32_t n_out, cs_params *ps)
-{
-    return cs_pooled_new(cfg, width, n_out, ps);
-}
-
 static int64_t token_output_len(const void *net, int64_t n_tok)
 {
     return n_tok * ((const cs_pooled *)net)->out.n_out;
@@ -47,17 +42,14 @@ static void token_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_
 
 const cs_head cs_head_token = {
     .name = "token",
-    .summary = "one class per token: linear or two-layer network, softmax",
     .is_class = true,
     .per_token = true,
-    .opt = cs_pooled_opt,
-    .cfg_size = sizeof(cs_pooled_cfg),
     .check = cs_pooled_check_rows,
-    .build = token_build,
     .output_len = token_output_len,
     .forward = token_forward,
     .activate = token_activate,
     .decide = token_decide,
     .loss = token_loss,
-    .release = cs_pooled_free
+    .build = cs_pooled_build,
+    CS_POOLED_NET
 };

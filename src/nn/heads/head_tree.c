@@ -24,11 +24,6 @@
 #include "nn/heads/pooled.h"
 #include "nn/ops/ops.h"
 
-static void *tree_build(const void *cfg, int32_t width, int32_t n_out, cs_params *ps)
-{
-    return cs_pooled_new(cfg, width, n_out, ps);
-}
-
 /* Classes in the clade of each node. */
 static int32_t *clade_sizes(const cs_tree *t)
 {
@@ -103,11 +98,6 @@ static int tree_set_taxonomy(void *net, const cs_tree *t)
     return rc;
 }
 
-static cs_mat tree_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h)
-{
-    return cs_pooled_apply(cx, net, seg, h);
-}
-
 /* Group and share go to the backend once: no step changes them. */
 static cs_clades clades(cs_ctx *cx, const cs_pooled *p, cs_mat weight)
 {
@@ -141,23 +131,12 @@ static void tree_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_m
 
 const cs_head cs_head_tree = {
     .name = "tree",
-    .summary = "classes in a taxonomy: one softmax, summed up the tree in loss and calls",
     .is_class = true,
-    .opt = cs_pooled_opt,
-    .cfg_size = sizeof(cs_pooled_cfg),
     .check = cs_pooled_check_tree,
-    .build = tree_build,
     .set_taxonomy = tree_set_taxonomy,
-    .word = cs_pooled_word,
-    .take_words = cs_pooled_take_words,
-    .output_len = cs_pooled_output_len,
     .n_target = cs_pooled_class,
-    .forward = tree_forward,
     .activate = cs_pooled_softmax,
     .decide = cs_pooled_decide_class,
     .loss = tree_loss,
-    .pools = cs_pooled_by_mean,
-    .vector = cs_pooled_vector,
-    .n_vector = cs_pooled_n_vector,
-    .release = cs_pooled_free
+    CS_POOLED_HEAD
 };

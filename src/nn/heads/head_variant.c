@@ -31,14 +31,10 @@ static void variant_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, c
 
 const cs_head cs_head_variant = {
     .name = "variant",
-    .summary = "variant effects: label probabilities from the difference of reference and "
-               "alternative",
     .n_part = 2,
     .n_weight = 2,
     .is_labels = true,
     .adds_labels = true,
-    .opt = cs_pooled_opt,
-    .cfg_size = sizeof(cs_pooled_cfg),
     .check = cs_pooled_check_variant,
     .build = variant_build,
     .output_len = cs_pooled_output_len,
@@ -50,5 +46,5 @@ const cs_head cs_head_variant = {
     .loss = variant_loss,
     .pools = cs_pooled_by_mean,
     .keeps_hidden = cs_pooled_by_hidden,
-    .release = cs_pooled_free
+    CS_POOLED_NET
 };

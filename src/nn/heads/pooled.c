@@ -156,6 +156,11 @@ cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out,
     return p;
 }
 
+void *cs_pooled_build(const void *cfg, int32_t width, int32_t n_out, cs_params *ps)
+{
+    return cs_pooled_new(cfg, width, n_out, ps);
+}
+
 void cs_pooled_free(void *pooled)
 {
     cs_pooled *p = pooled;
@@ -193,8 +198,9 @@ static cs_mat hidden(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
     return x;
 }
 
-cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
+cs_mat cs_pooled_apply(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h)
 {
+    const cs_pooled *p = pooled;
     return cs_pooled_infer(cx, p, seg, pool(cx, p, seg, h));
 }
 

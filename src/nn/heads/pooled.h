@@ -51,13 +51,15 @@ int cs_pooled_check_variant(const void *cfg);
  * the composition path (with cfg->word), with which "head" begins at zero. width: channels of a
  * token, n_out: values of a prediction */
 cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out, cs_params *ps);
+/** cs_pooled_build - the same (a head's `build`) */
+void      *cs_pooled_build(const void *cfg, int32_t width, int32_t n_out, cs_params *ps);
 /** cs_pooled_free - accepts NULL (a head's `release`) */
 void       cs_pooled_free(void *pooled);
 
 /** cs_pooled_apply - the predictor if there is one, one vector for each segment, the normalisation
  * and the hidden layer (linear, GELU, dropout) if there are such, the linear layer. Shapes h (N,
  * width), which may be overwritten when not training; returns (n_seg, n_out) */
-cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
+cs_mat cs_pooled_apply(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h);
 /** cs_pooled_infer - the layers after pooling, or the last layer for differences of hidden layers.
  * Shapes x (n_seg, p->width), or (n_seg, cfg.hidden) */
 cs_mat cs_pooled_infer(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x);
@@ -101,5 +103,13 @@ void    cs_pooled_take_words(void *pooled, cs_word_map words);
 
 /** cs_pooled_by_mean - does it use only the mean over each segment? (a head's `pools`) */
 bool cs_pooled_by_mean(const void *pooled);
+
+/* Members of the cs_head of every head with a cs_pooled, and of one with a vector per segment. */
+#define CS_POOLED_NET \
+    .opt = cs_pooled_opt, .cfg_size = sizeof(cs_pooled_cfg), .release = cs_pooled_free
+#define CS_POOLED_HEAD \
+    CS_POOLED_NET, .build = cs_pooled_build, .forward = cs_pooled_apply, .word = cs_pooled_word, \
+    .take_words = cs_pooled_take_words, .output_len = cs_pooled_output_len, \
+    .pools = cs_pooled_by_mean, .vector = cs_pooled_vector, .n_vector = cs_pooled_n_vector
 
 #endif
