@@ -22,7 +22,7 @@ static int32_t ids_n_vocab(const void *state)
 }
 
 static const cs_tokenizer ids = {
-    .name = "ids", .summary = "token ids as given", .cfg_size = sizeof(int32_t), .open = ids_open,
+    .name = "ids", .cfg_size = sizeof(int32_t), .open = ids_open,
     .n_vocab = ids_n_vocab, .close = free
 };
 
