@@ -67,7 +67,8 @@ const cs_opt cs_model_table[] = {
     { .type = CS_OPT_GROUP, .name = "Model" },
     { .type = CS_OPT_IN, .letter = 'm', .name = "model", .off = offsetof(cs_model_args, model),
       .arg = "FILE", .help = "model file (default: the model that comes with chordseq)",
-      .man = "By default, the file named by the environment variable CHORDSEQ_MODEL. Models that "
+      .man = "By default, the file named by the environment variable CHORDSEQ_MODEL. A folder of "
+             "'chordseq model export' is a model, too. Models that "
              "come with chordseq have names: 'default', 'fast' (classify: 6-mers alone, several "
              "times as fast and less accurate) and 'variant'. A file of such a name comes first." },
     { .type = CS_OPT_END }

@@ -255,6 +255,24 @@ static int write_classes(cs_outfile *f, const json_t *training, bool is_class)
                         "validation records | that have it", of_label);
 }
 
+static int write_use(cs_outfile *f, const cs_model *m)
+{
+    int rc = CS_OK;
+    const char *command = cs_model_parts(m) == 2 ? "variant" : m->head->per_token ? "predict"
+                                                                                  : "classify";
+    const char *input = cs_model_parts(m) == 2 ? "--reference genome.fa calls.vcf"
+                      : m->tok != NULL ? "sequences.fa" : "series.ts";
+
+    CS_TRY(cs_outfile_printf(f, "\n## Use\n\nFOLDER is this folder.\n\n```sh\n"
+                             "chordseq %s -m FOLDER %s\n```\n", command, input));
+    if (m->tok == NULL || m->head->per_token || cs_model_parts(m) == 2)
+        return CS_OK;
+    rc = cs_outfile_printf(f, "\n```python\nimport chordseq\n\nm = chordseq.load(\"FOLDER\")\n"
+                           "table = m.classify({\"contig1\": \"ACGTTGCA\" * 100})\n```\n");
+out:
+    return rc;
+}
+
 static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
 {
     int rc = CS_OK;
@@ -262,8 +280,7 @@ static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
     const json_t *seconds = json_object_get(training, "seconds");
 
     CS_TRY(cs_outfile_printf(f, "# A chordseq model\n\nPredicts %s of a %s with the encoder '%s': "
-                             "%d %s. `chordseq classify -m model.safetensors FILE` runs it.%s\n\n"
-                             "Tensors: SHA-256 `%s`.\n\n## Labels\n\n",
+                             "%d %s.%s\n\nTensors: SHA-256 `%s`.\n",
                              m->head->is_class ? "the class" : m->head->is_labels ? "the labels"
                                                                                  : "values",
                              m->tok != NULL ? "nucleotide sequence" : "real-valued sequence",
@@ -272,6 +289,8 @@ static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
                                                                                 : "values",
                              m->demonstration ? " A demonstration, not for real data." : "",
                              m->sum));
+    CS_TRY(write_use(f, m));
+    CS_TRY(cs_outfile_printf(f, "\n## Labels\n\n"));
     for (int32_t i = 0; i < m->n_label; i++)
         CS_TRY(cs_outfile_printf(f, "- %s\n", m->label[i].name));
     if (training == NULL)

@@ -18,12 +18,15 @@ T 'the model in it is the model' sh -c '[ "$(chordseq model verify folder/model.
     "$(chordseq model verify "$1" | sed "s/.*sha256//")" ]' - "$m"
 T 'and predicts like it' sh -c 'chordseq classify -q -m folder/model.safetensors "$2" > a &&
     chordseq classify -q -m "$1" "$2" | cmp - a' - "$m" "$tiny/mixed.fa"
+T 'as does the folder' sh -c 'chordseq classify -q -m folder "$1" | cmp - a &&
+    CHORDSEQ_MODEL=folder/ chordseq classify -q "$1" | cmp - a && chordseq model show folder > /dev/null' - "$tiny/mixed.fa"
 with python3 T 'JSON that others read' python3 -c '
 import json
 c, t = json.load(open("folder/config.json")), json.load(open("folder/tokenizer.json"))
 assert len(c["id2label"]) == c["num_labels"] == len(c["label2id"])
 assert len(t["vocab"]) == c["vocab_size"] and sorted(t["vocab"].values()) == list(range(c["vocab_size"]))'
 T 'the card begins with its front matter' sh -c '[ "$(head -n 2 folder/README.md)" = "$(printf -- "---\nlicense: mit")" ]'
+T 'and says how it is used' grep -q '^chordseq classify -m FOLDER sequences.fa' folder/README.md
 T 'again into the same folder' chordseq model export "$m" folder
 
 # ---- import --------------------------------------------------------------------------------------

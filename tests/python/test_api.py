@@ -262,7 +262,9 @@ class ByTheProgram(unittest.TestCase):
     def test_exported_folder(self):
         with tempfile.TemporaryDirectory() as folder:
             program("model", "export", "--license", "mit", MODEL, folder)
-            self.assertEqual(chordseq.load(folder).checksum, chordseq.load(MODEL).checksum)
+            m = chordseq.load(folder)
+            self.assertEqual(m.checksum, chordseq.load(MODEL).checksum)
+            self.assertEqual(lines(m.classify(TINY / "mixed.fa")), lines(m.classify(RECORDS)))
 
     def test_named(self):
         fast = chordseq.load(TOP / "refdata/model/fast.safetensors").checksum

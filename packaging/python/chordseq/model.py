@@ -20,13 +20,11 @@ _TEXT = "O"
 
 
 def find_model(model: Optional[PathLike]) -> Optional[str]:
-    """The file of a model: itself, in a folder as `chordseq model export` writes it, of this name in the
+    """The path of a model: itself (a file, or a folder of `chordseq model export`), of this name in the
     wheel ("fast"), the one that CHORDSEQ_MODEL names, or the default one in the wheel; None: the
     library's own."""
     if model is None:
         model = os.environ.get("CHORDSEQ_MODEL") or (OWN_MODEL if OWN_MODEL.exists() else None)
-    elif os.path.isdir(model):
-        model = os.path.join(model, "model.safetensors")
     elif not os.path.exists(model) and os.path.basename(model) == os.fspath(model):
         named = OWN_MODEL.with_name(f"{model}.safetensors")
         model = named if named.exists() else model

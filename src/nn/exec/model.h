@@ -170,7 +170,8 @@ int cs_model_save(cs_model *m, const char *path, bool ema) CS_MUST_CHECK;
  * comes with the program (cs_data_find())
  *
  * --model and CHORDSEQ_MODEL may name a model that comes with the program, such as "fast", unless a
- * file has that name. buf receives the path. Returns CS_OK or CS_EMODEL with what to do
+ * file has that name, or a folder with a model.safetensors. buf receives the path. Returns CS_OK;
+ * CS_EMODEL with what to do; CS_EIO for a folder without such a file
  */
 int cs_model_find_default(const char *opt, char *buf, size_t n_buf) CS_MUST_CHECK;
 /** cs_model_find - the same for a command with another default, "model/NAME" */

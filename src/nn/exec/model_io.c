@@ -28,6 +28,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/data.h"
@@ -635,19 +636,27 @@ static bool find_named(const char *name, char *buf, size_t n_buf)
     return cs_data_find(file, buf, n_buf);
 }
 
+/* The path of a model file, or of that in a folder of `model export`. */
+static int find_path(const char *path, char *buf, size_t n_buf)
+{
+    struct stat st;
+    const bool is_dir = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+
+    if ((size_t)snprintf(buf, n_buf, "%s%s", path, is_dir ? "/model.safetensors" : "") >= n_buf)
+        return cs_fail(CS_EUSAGE, "the model's path is longer than %zu bytes", n_buf);
+    if (is_dir && access(buf, F_OK) != 0)
+        return cs_fail(CS_EIO, "folder '%s' has no model.safetensors", path);
+    return CS_OK;
+}
+
 int cs_model_find(const char *opt, const char *file, char *buf, size_t n_buf)
 {
     const char *path = opt ? opt : getenv("CHORDSEQ_MODEL");
 
     if (opt && !*opt)
         return cs_fail(CS_EUSAGE, "the model's name is empty; is a shell variable unset?");
-    if (path && *path) {
-        if (find_named(path, buf, n_buf))
-            return CS_OK;
-        if ((size_t)snprintf(buf, n_buf, "%s", path) >= n_buf)
-            return cs_fail(CS_EUSAGE, "the model's path is longer than %zu bytes", n_buf);
-        return CS_OK;
-    }
+    if (path && *path)
+        return find_named(path, buf, n_buf) ? CS_OK : find_path(path, buf, n_buf);
     if (cs_data_find(file, buf, n_buf))
         return CS_OK;
     return cs_fail(CS_EMODEL, "no model at '%s'; give one with --model or CHORDSEQ_MODEL", buf);
