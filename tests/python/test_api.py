@@ -1,5 +1,6 @@
 """The Python package beside the program: equal bits, in every form that sequences come in."""
 import array
+import ctypes
 import os
 import pathlib
 import pickle
@@ -13,6 +14,7 @@ from unittest import mock
 import numpy as np
 
 import chordseq
+from chordseq import _arrow
 
 TOP = pathlib.Path(os.environ["srcdir"]).resolve()
 TINY = TOP / "refdata/tiny"
@@ -111,6 +113,77 @@ class Classify(unittest.TestCase):
         self.assertEqual(list(t.columns())[-1], "prob_" + m.labels[-1])
         empty = m.classify([])
         self.assertEqual((len(empty), empty.dtype), (0, t.dtype))
+
+
+class Arrow(unittest.TestCase):
+    """Arrow's C data interface: read here as a consumer written in C reads it."""
+
+    def read(self, array, schema):
+        """{name: list} of the structs."""
+        found = {}
+        self.assertEqual((schema.format, schema.n_children), (b"+s", array.n_children))
+        for i in range(array.n_children):
+            c, s = array.children[i].contents, schema.children[i].contents
+            at = [c.buffers[k] for k in range(c.n_buffers)]
+            name = s.name.decode()
+            if s.format == b"U":
+                offsets = (ctypes.c_int64 * (c.length + 1)).from_address(at[1])
+                values = [ctypes.string_at(at[2] + a, b - a).decode()
+                          for a, b in zip(offsets, offsets[1:])]
+                if c.null_count:
+                    bits = (ctypes.c_uint8 * ((c.length + 7) // 8)).from_address(at[0])
+                    values = [v if bits[k // 8] >> k % 8 & 1 else None for k, v in enumerate(values)]
+                found[name] = values
+            else:
+                kind = {b"f": ctypes.c_float, b"l": ctypes.c_int64}[s.format]
+                found[name] = list((kind * c.length).from_address(at[1]))
+        return found
+
+    def test_stream(self):
+        table = chordseq.load(MODEL).classify(RECORDS)
+        table.label[2] = None
+        capsule = table.__arrow_c_stream__()
+        pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+            ("PyCapsule_GetPointer", ctypes.pythonapi))
+        stream = _arrow.Stream.from_address(pointer(capsule, b"arrow_array_stream"))
+        schema, array, end = _arrow.Schema(), _arrow.Array(), _arrow.Array()
+        for struct in schema, array, end:                    # a consumer need not clear them
+            ctypes.memset(ctypes.addressof(struct), 0xAA, ctypes.sizeof(struct))
+        address = ctypes.addressof(stream)
+        self.assertEqual(stream.get_schema(address, ctypes.byref(schema)), 0)
+        self.assertEqual(stream.get_next(address, ctypes.byref(array)), 0)
+        self.assertEqual(stream.get_next(address, ctypes.byref(end)), 0)
+        self.assertFalse(end.release)
+        stream.release(address)
+        found = self.read(array, schema)
+        self.assertEqual(list(found), list(table.columns()))
+        for name, column in table.columns().items():
+            np.testing.assert_array_equal(np.array(found[name], column.dtype), column)
+        for struct in schema, array:
+            struct.release(ctypes.addressof(struct))
+            self.assertFalse(struct.release)
+        del capsule
+        self.assertEqual(len(_arrow._held), 0)
+
+    def test_abandoned(self):
+        columns = chordseq.load(MODEL).classify([]).arrow()
+        for make in columns.__arrow_c_schema__, columns.__arrow_c_array__, columns.__arrow_c_stream__:
+            make()
+        self.assertEqual(len(_arrow._held), 0)
+
+    def test_other_packages(self):
+        table = chordseq.load(MODEL).classify(RECORDS)
+        for name, read in ("pyarrow", lambda p: p.table(table.arrow()).to_pydict()), \
+                ("polars", lambda p: p.DataFrame(table.arrow()).to_dict(as_series=False)):
+            with self.subTest(name):
+                try:
+                    package = __import__(name)
+                except ImportError:
+                    self.skipTest(f"no {name}")
+                found = read(package)
+                self.assertEqual(found["name"], list(table.name))
+                np.testing.assert_array_equal(np.float32(found["prob_classB"]),
+                                              table.probabilities[:, 1])
 
 
 class Forms(unittest.TestCase):

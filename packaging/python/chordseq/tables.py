@@ -1,6 +1,8 @@
 """Tables of predictions: NumPy structured arrays that know the names of their outputs."""
 import numpy as np
 
+from . import _arrow
+
 
 class Table(np.recarray):
     """A structured array with a row per sequence, variant or base: t["label"], t[0], t[t["length"] > 500].
@@ -49,8 +51,15 @@ class Table(np.recarray):
     def to_arrow(self):
         """A pyarrow.Table with these columns."""
         import pyarrow
-        return pyarrow.table({name: pyarrow.array(np.ascontiguousarray(c))
-                              for name, c in self.columns().items()})
+        return pyarrow.table(self.arrow())
+
+    def arrow(self):
+        """These columns through Arrow's C data interface, without pyarrow: for polars.DataFrame(),
+        pandas.DataFrame.from_arrow(), DuckDB, pyarrow.table() and other readers of `__arrow_c_stream__`."""
+        return _arrow.Columns(self.columns(), len(self))
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.arrow().__arrow_c_stream__(requested_schema)
 
 
 def join(tables, empty):
