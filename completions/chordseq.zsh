@@ -62,7 +62,7 @@ _chordseq()
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens per batch, or auto]:NUM:' \
         '*--batch-tokens[tokens per batch, or auto]:NUM:' \
         '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
@@ -102,7 +102,7 @@ _chordseq()
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens per batch, or auto]:NUM:' \
         '*--batch-tokens[tokens per batch, or auto]:NUM:' \
         '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
@@ -148,7 +148,7 @@ _chordseq()
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens per batch, or auto]:NUM:' \
         '*--batch-tokens[tokens per batch, or auto]:NUM:' \
         '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
@@ -220,7 +220,7 @@ _chordseq()
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens per batch, or auto]:NUM:' \
         '*--batch-tokens[tokens per batch, or auto]:NUM:' \
         '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
@@ -258,7 +258,7 @@ _chordseq()
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-q[print errors only]' \
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
@@ -359,7 +359,7 @@ _chordseq()
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-q[print errors only]' \
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
@@ -548,7 +548,7 @@ _chordseq()
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-q[print errors only]' \
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
@@ -708,7 +708,7 @@ _chordseq()
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-q[print errors only]' \
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
@@ -895,7 +895,7 @@ _chordseq()
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-q[print errors only]' \
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \

@@ -95,8 +95,8 @@ typedef struct cs_adam {
     int64_t step;
 } cs_adam;
 
-/* Input precision of products (matrices, fused blocks): single precision, or mantissas of 10 or 7
- * bits. Sums and parameters stay in single precision. */
+/* Input precision of products (matrices, fused blocks, convolutions): single precision, or
+ * mantissas of 10 or 7 bits. Sums and parameters stay in single precision. */
 typedef enum cs_precision { CS_IN_FP32, CS_IN_TF32, CS_IN_BF16 } cs_precision;
 
 typedef struct cs_backend cs_backend;
@@ -401,7 +401,7 @@ struct cs_backend {
     cs_fused    fused;
     cs_staging_ops   staging;
     cs_graphs   graphs;
-    int       (*compute_in)(cs_backend *be, cs_precision p);   /* NULL: CS_IN_FP32 only */
+    int       (*compute_in)(cs_backend *be, cs_precision p);
     const cs_reduce *reduce;     /* NULL: ranks sum in host memory */
     void      (*close)(cs_backend *be);      /* frees impl */
     void       *impl;
@@ -431,6 +431,8 @@ void cs_reducer_about(char *buf, size_t n_buf);
 int  cs_backend_open(const char *text, int n_thread, cs_backend **out) CS_MUST_CHECK;
 /** cs_backend_open_all - open all devices of a list: returns the first, linked by `next` */
 int  cs_backend_open_all(const char *text, int n_thread, cs_backend **out) CS_MUST_CHECK;
+/** cs_backend_open_like - be's device once more, in its precision; errors of cs_backend_open() */
+int  cs_backend_open_like(const cs_backend *be, int n_thread, cs_backend **out) CS_MUST_CHECK;
 void cs_backend_close(cs_backend *be);   /* closes all of the list; accepts NULL */
 
 /** cs_precision_names - CS_PRECISION_NAMES, NULL: by cs_precision */
@@ -441,8 +443,10 @@ extern const char *const cs_precision_names[];
  * cs_backend_compute_in - set the precision of products of be and all linked devices; CS_IN_FP32
  * until this is called
  *
- * Returns  CS_OK, or CS_EUSAGE if one does not support it; all are then in CS_IN_FP32. A CPU
- *          supports CS_IN_FP32 only
+ * A CPU supports CS_IN_BF16 if cs_cpu_has(CS_CPU_BF16), for predictions: dense products, stacks of
+ * ChordMixer blocks and convolutions take bf16; attention scores and sparse factors stay in fp32.
+ *
+ * Returns  CS_OK, or CS_EUSAGE if one does not support it; all are then in CS_IN_FP32
  */
 int cs_backend_compute_in(cs_backend *be, cs_precision p) CS_MUST_CHECK;
 

@@ -135,6 +135,7 @@ static int open_device(cs_backend *be)
     }
 #endif
     be->name = "cpu";
+    be->compute_in = cs_cpu_compute_in;
     be->close = cs_cpu_close;
     return cs_cpu_open(be);
 }
@@ -211,10 +212,7 @@ const char *const cs_precision_names[] = { CS_PRECISION_NAMES, NULL };
 
 static int compute_in(cs_backend *be, cs_precision p)
 {
-    if (!be->compute_in && p != CS_IN_FP32)
-        return cs_fail(CS_EUSAGE, "device '%s' supports fp32 only; --precision %s is for GPUs",
-                       be->device, cs_precision_names[p]);
-    const int rc = be->compute_in ? be->compute_in(be, p) : CS_OK;
+    const int rc = be->compute_in(be, p);
     if (rc == CS_OK)
         be->precision = p;
     return rc;
@@ -228,6 +226,16 @@ int cs_backend_compute_in(cs_backend *be, cs_precision p)
         rc = compute_in(at, p);
     for (at = rc == CS_OK ? NULL : be; at; at = at->next)
         CS_BUG(compute_in(at, CS_IN_FP32) != CS_OK);     /* supported by all */
+    return rc;
+}
+
+int cs_backend_open_like(const cs_backend *be, int n_thread, cs_backend **out)
+{
+    int rc = cs_backend_open(be->device, n_thread, out);
+    if (rc == CS_OK && (rc = cs_backend_compute_in(*out, be->precision)) != CS_OK) {
+        cs_backend_close(*out);
+        *out = NULL;
+    }
     return rc;
 }
 

@@ -153,6 +153,7 @@ static void print_features(void)
     puts("openmp    no");
 #endif
     printf("kernels   %s\n", kernels);
+    printf("bf16      %s\n", cs_cpu_has(CS_CPU_BF16) ? "yes" : "no");
     cs_reducer_about(reducer, sizeof reducer);
     printf("reducer   %s\n", reducer);
     printf("threads   %d\n", cs_cpu_count());

@@ -13,7 +13,6 @@
 #define CS_KERNELS_CPU_CHORD_H
 
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/vec.h"
 
 #ifndef CS_DOUBLE
 
@@ -37,10 +36,11 @@ static inline int32_t cs_wide_cols(int32_t n)
     return last * CS_PANEL + cs_wide_width(n, last);
 }
 
-/** cs_wide_pack - pack a block of op(b), element (k, j) at b[k*sk + j*sj], into n_k *
- * cs_wide_cols(n) floats: panel p at out + p * CS_PANEL * n_k, [n_k][width], zeros from column n
- * on */
+/** cs_wide_pack - pack a block of op(b), element (k, j) at b[k*sk + j*sj], into cells, m =
+ * cs_cell_count(n_k) rows: panel p at out + p * CS_PANEL * m, [m][width], zeros from column n on */
 void cs_wide_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, float *out);
+/** cs_wide_bias - out = a bias (1,n), with zeros up to cs_wide_cols(n) */
+void cs_wide_bias(cs_mat b, float *out);
 
 /** cs_tile_ld - row stride of a tile of n columns: an odd number of cache lines, so that
  * consecutive rows fall into different sets */
@@ -48,6 +48,9 @@ static inline int64_t cs_tile_ld(int32_t n)
 {
     return CS_LINE * (int64_t)((n + CS_LINE - 1) / CS_LINE | 1);
 }
+
+/** cs_cells_ld - the same for rows of the cells of n elements */
+static inline int64_t cs_cells_ld(int32_t n) { return cs_tile_ld((int32_t)cs_cell_count(n)); }
 
 /* A block's weights, packed for the forward pass; biases are padded to whole panels. */
 typedef struct cs_chord_pack { int32_t d, h, track; float *w1, *w2, *b1, *b2; } cs_chord_pack;
@@ -73,8 +76,10 @@ cs_tracks cs_chord_layout(float *p, int64_t n, int32_t width, int32_t track);
 int64_t cs_chord_layout_size(int64_t n, int32_t width, int32_t track);
 
 /** cs_chord_hidden - h = gelu(x w1' + b1) of the first n_row tokens; rows of h are padded to whole
- * panels */
-void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, float *h, int64_t ldh);
+ * panels. cells: scratch for CS_TILE * cs_cells_ld(d) cells; not used at levels whose cells are
+ * floats */
+void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, float *cells, float *h,
+                     int64_t ldh);
 /** cs_chord_spread - y = x + rotated(h w2' + b2), for the rows of tile t. h starts at the tile's
  * first row; x and y have the same row stride, and may be the same matrix */
 void cs_chord_spread(const cs_chord_pack *k, const cs_tile *t, const float *h, int64_t ldh,
@@ -93,8 +98,10 @@ typedef struct cs_chord_seq {
 
 /** cs_chord_seq_tile, cs_chord_seq_late - floats of scratch per thread, and per sequence of up to
  * max_len tokens */
-int64_t cs_chord_seq_tile(int32_t hidden);
+int64_t cs_chord_seq_tile(int32_t width, int32_t hidden);
 int64_t cs_chord_seq_late(int32_t width, int32_t track, int64_t max_len, int n_thread);
+/** cs_chord_seq_cells - the part of a thread's scratch for cells */
+float *cs_chord_seq_cells(const cs_chord_pack *k, float *tile);
 /** cs_chord_seq_cut - cut the sequence into ranges for n_thread threads */
 void cs_chord_seq_cut(cs_chord_seq *q);
 /** cs_chord_seq_block - x = x + rotated(gelu(x w1' + b1) w2' + b2) */
@@ -123,10 +130,7 @@ cs_chord_plan cs_chord_plan_make(const cs_backend *be, cs_seg seg, int32_t width
                                  int32_t track, float *work);
 
 /* Entries of the backend's table: see backend.h. */
-int64_t cs_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x);
-void cs_chord_stack_run(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x, cs_mat mean,
-                        cs_real *work);
-void cs_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack);
+bool cs_chord_fits(int32_t width, int32_t hidden, int32_t track);
 void cs_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
                        cs_mat dx, const cs_chord *dk, cs_real *work);
 

@@ -103,6 +103,31 @@ static void fill_level(cs_backend *be, unsigned mask)
 #endif
 }
 
+/* Kernels of CS_IN_BF16; false: this CPU, or the build, has none. */
+static bool fill_bf16(cs_backend *be)
+{
+#if defined(CS_DOUBLE) || !defined(__x86_64__)
+    (void)be;
+    return false;
+#else
+    if (!cs_cpu_has(CS_CPU_BF16))
+        return false;
+    cs_level_fill_bf16(be, cs_cpu_has(CS_CPU_FUSED));
+    return true;
+#endif
+}
+
+int cs_cpu_compute_in(cs_backend *be, cs_precision p)
+{
+    cs_cpu_fill(be, 0);
+    if (p == CS_IN_FP32 || (p == CS_IN_BF16 && fill_bf16(be)))
+        return CS_OK;
+    if (p == CS_IN_TF32)
+        return cs_fail(CS_EUSAGE, "--precision tf32 is for GPUs; this is device 'cpu'");
+    return cs_fail(CS_EUSAGE, "this processor has no bf16 products (avx512_bf16), or "
+                   "CHORDSEQ_DISABLE hides them; omit --precision bf16");
+}
+
 void cs_cpu_fill(cs_backend *be, unsigned mask)
 {
     cs_ops *op = &be->op;

@@ -3,7 +3,7 @@
 #define CS_KERNELS_CPU_GEMM_H
 
 #include "kernels/cpu/impl.h"
-#include "kernels/cpu/vec.h"
+#include "kernels/cpu/cell.h"
 
 #ifndef CS_DOUBLE
 
@@ -12,7 +12,7 @@ enum { CS_PANEL = 2 * CS_VEC,    /* columns of a full panel, */
        CS_LINE = 16 };           /* floats of a cache line */
 
 /* c[r, j] = init[r, j] + sum_k a(r, k) b[k, j] for a panel of one, two or three vectors of columns
- * j.
+ * j; a and b are cells (cell.h), counted by n_k, track and all strides.
  * a(r, k) is a[r*lda + k], or a[k*lda + r] if the left operand is transposed. If it is stored by
  * tracks: a[r*lda + k/track*next + k%track]; if it is stored in runs: a[r*lda + run[k/track] +
  * k%track]. */
@@ -51,7 +51,7 @@ static inline int cs_panel_width(int32_t n, int32_t p)
 }
 static inline int32_t cs_panel_count(int32_t n) { return (n + CS_PANEL - 1) / CS_PANEL; }
 
-/** cs_pack_panel - pack one panel: columns 0 .. valid-1 of b, then zeros */
+/** cs_pack_panel - pack one panel: cells of columns 0 .. valid-1 of n_k rows of b, then zeros */
 void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int width, int32_t valid,
                    float *out);
 
@@ -59,14 +59,15 @@ void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int widt
  * cs_pack - pack op(b) into panels, zero-padded to the width of the last panel
  *
  * b        n_k rows and n columns of op(b), element (k, j) at b[k*sk + j*sj]
- * out      panel p at out + p * CS_PANEL * n_k, [n_k][width]: see cs_pack_size()
+ * out      cells, n = cs_cell_count(n_k) rows: panel p at out + p * CS_PANEL * n, [n][width]: see
+ *          cs_pack_size()
  */
 void cs_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, float *out);
 
 /** cs_pack_size - maximum number of floats written by cs_pack() */
 static inline int64_t cs_pack_size(int64_t n_k, int32_t n)
 {
-    return n_k * cs_panel_count(n) * CS_PANEL;
+    return cs_cell_count(n_k) * cs_panel_count(n) * CS_PANEL;
 }
 
 #endif

@@ -24,6 +24,8 @@ typedef struct cs_cpu {
 /** cs_cpu_open - fill a backend's table and allocate its scratch; CS_EMEM */
 int  cs_cpu_open(cs_backend *be) CS_MUST_CHECK;
 void cs_cpu_close(cs_backend *be);
+/** cs_cpu_compute_in - fill in the kernels of a precision; CS_EUSAGE if this CPU has none */
+int  cs_cpu_compute_in(cs_backend *be, cs_precision p) CS_MUST_CHECK;
 
 /** cs_row - the first element of a row */
 static inline cs_real *cs_row(cs_mat m, int64_t r) { return m.p + r * m.ld; }

@@ -23,6 +23,7 @@
 #define CS_LEVEL_NUMBER_avx2   1
 #define CS_LEVEL_NUMBER_avx512 2
 #define CS_LEVEL_NUMBER_neon   3
+#define CS_LEVEL_NUMBER_bf16   4     /* products of bf16 over avx512: see cell.h */
 #define CS_LEVEL_IS(level)     (CS_AT_LEVEL(CS_LEVEL_NUMBER) == CS_LEVEL_NUMBER_##level)
 
 /* tables.h */
@@ -38,10 +39,16 @@
 #define cs_vec_conv           CS_AT_LEVEL(cs_vec_conv)
 #define cs_vec_sparse         CS_AT_LEVEL(cs_vec_sparse)
 #define cs_vec_chord          CS_AT_LEVEL(cs_vec_chord)
+#define cs_vec_chord_block    CS_AT_LEVEL(cs_vec_chord_block)
 
 /* vec.h, gemm.h */
+#if CS_LEVEL_IS(bf16)                /* without products: those of avx512 */
+#define cs_piece_move         cs_piece_move_avx512
+#define cs_mean_rows          cs_mean_rows_avx512
+#else
 #define cs_piece_move         CS_AT_LEVEL(cs_piece_move)
 #define cs_mean_rows          CS_AT_LEVEL(cs_mean_rows)
+#endif
 #define cs_panel_of           CS_AT_LEVEL(cs_panel_of)
 #define cs_panel_run          CS_AT_LEVEL(cs_panel_run)
 #define cs_pack_panel         CS_AT_LEVEL(cs_pack_panel)
@@ -49,6 +56,7 @@
 
 /* chord.h */
 #define cs_wide_pack          CS_AT_LEVEL(cs_wide_pack)
+#define cs_wide_bias          CS_AT_LEVEL(cs_wide_bias)
 #define cs_chord_pack_at      CS_AT_LEVEL(cs_chord_pack_at)
 #define cs_chord_pack_size    CS_AT_LEVEL(cs_chord_pack_size)
 #define cs_chord_pack_fill    CS_AT_LEVEL(cs_chord_pack_fill)
@@ -58,13 +66,12 @@
 #define cs_chord_hidden       CS_AT_LEVEL(cs_chord_hidden)
 #define cs_chord_spread       CS_AT_LEVEL(cs_chord_spread)
 #define cs_chord_seq_tile     CS_AT_LEVEL(cs_chord_seq_tile)
+#define cs_chord_seq_cells    CS_AT_LEVEL(cs_chord_seq_cells)
 #define cs_chord_seq_late     CS_AT_LEVEL(cs_chord_seq_late)
 #define cs_chord_seq_cut      CS_AT_LEVEL(cs_chord_seq_cut)
 #define cs_chord_seq_block    CS_AT_LEVEL(cs_chord_seq_block)
 #define cs_chord_plan_make    CS_AT_LEVEL(cs_chord_plan_make)
-#define cs_chord_stack_work   CS_AT_LEVEL(cs_chord_stack_work)
-#define cs_chord_stack_run    CS_AT_LEVEL(cs_chord_stack_run)
-#define cs_chord_prepare      CS_AT_LEVEL(cs_chord_prepare)
+#define cs_chord_fits         CS_AT_LEVEL(cs_chord_fits)
 #define cs_chord_bwd          CS_AT_LEVEL(cs_chord_bwd)
 
 #endif

@@ -15,7 +15,6 @@
 #define CS_KERNELS_CPU_STRIP_H
 
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/vec.h"
 
 enum { CS_STRIP_MOST = 12,       /* most rows of a strip at any level */
        CS_LANES = 3 * CS_VEC / 4 };      /* groups of four columns in the widest strip */
@@ -74,9 +73,9 @@ CS_INLINE void cs_strip(const int mr, const int nv, const cs_left left, const cs
     CS_EACH_ROW(CS_CLEAR)
 #define CS_MULTIPLY(i) if (mr > i) {                                    \
         cs_vec v = cs_vset(a[i * row]);                                 \
-        x##i = cs_vfma(v, b0, x##i);                                    \
-        y##i = nv > 1 ? cs_vfma(v, b1, y##i) : y##i;                    \
-        z##i = nv > 2 ? cs_vfma(v, b2, z##i) : z##i;                    \
+        x##i = cs_vdot(v, b0, x##i);                                    \
+        y##i = nv > 1 ? cs_vdot(v, b1, y##i) : y##i;                    \
+        z##i = nv > 2 ? cs_vdot(v, b2, z##i) : z##i;                    \
     }
     for (int64_t rest = q->n_k; rest > 0; rest -= run) {
         if (ahead) {

@@ -31,6 +31,8 @@ void cs_ref_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx);
 void cs_level_fill_avx2(cs_backend *be, bool fused);
 void cs_level_fill_avx512(cs_backend *be, bool fused);
 void cs_level_fill_neon(cs_backend *be, bool fused);
+/** cs_level_fill_bf16 - over the kernels of avx512: products in bf16, for predictions */
+void cs_level_fill_bf16(cs_backend *be, bool fused);
 
 /* kernels of one instruction set */
 void cs_vec_gemm(cs_ops *op);
@@ -43,6 +45,7 @@ void cs_vec_softmax(cs_ops *op);
 void cs_vec_conv(cs_ops *op);
 void cs_vec_sparse(cs_ops *op);
 void cs_vec_chord(cs_fused *fused);
+void cs_vec_chord_block(cs_fused *fused);
 void cs_vec_affine(cs_fused *fused);
 #endif
 

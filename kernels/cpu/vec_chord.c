@@ -1,11 +1,9 @@
-/* vec_chord.c - the fused ChordMixer block, forward: y = x + roll(gelu(x w1' + b1) w2' + b2). */
+/* vec_chord.c - the fused ChordMixer block: packed weights, tiles, first product with GELU. */
 #include "kernels/cpu/chord.h"
 
-#include <omp.h>
 #include <string.h>
 
 #include "kernels/cpu/strip.h"
-#include "kernels/cpu/tables.h"
 
 /* ---- packed weights ---------------------------------------------------------------------- */
 
@@ -13,7 +11,7 @@ void cs_wide_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n
 {
     for (int32_t p = 0; p < cs_wide_count(n); p++)
         cs_pack_panel(b + p * CS_PANEL * sj, sk, sj, n_k, cs_wide_width(n, p), n - p * CS_PANEL,
-                      out + p * CS_PANEL * n_k);
+                      out + p * CS_PANEL * cs_cell_count(n_k));
 }
 
 /* Rounds up to a cache line: each part starts at one. */
@@ -24,23 +22,30 @@ static int64_t lines(int64_t n)
 
 cs_chord_pack cs_chord_pack_at(int32_t d, int32_t h, int32_t track, float *p)
 {
-    int64_t w1 = lines((int64_t)d * cs_wide_cols(h)), w2 = lines((int64_t)h * cs_wide_cols(d));
+    int64_t w1 = lines(cs_cell_count(d) * cs_wide_cols(h));
+    int64_t w2 = lines(cs_cell_count(h) * cs_wide_cols(d));
     float *b1 = p + w1 + w2;
     return (cs_chord_pack){ d, h, track, p, p + w1, b1, b1 + lines(cs_wide_cols(h)) };
 }
 
 int64_t cs_chord_pack_size(int32_t d, int32_t h)
 {
-    return lines((int64_t)d * cs_wide_cols(h)) + lines((int64_t)h * cs_wide_cols(d))
+    return lines(cs_cell_count(d) * cs_wide_cols(h)) + lines(cs_cell_count(h) * cs_wide_cols(d))
         + lines(cs_wide_cols(h)) + lines(cs_wide_cols(d));
+}
+
+void cs_wide_bias(cs_mat b, float *out)
+{
+    memset(out, 0, (size_t)cs_wide_cols(b.c) * sizeof *out);
+    memcpy(out, b.p, (size_t)b.c * sizeof *out);
 }
 
 void cs_chord_pack_fill(const cs_chord *k, cs_chord_pack *to)
 {
     cs_wide_pack(k->w1.p, 1, k->w1.ld, to->d, to->h, to->w1);
     cs_wide_pack(k->w2.p, 1, k->w2.ld, to->h, to->d, to->w2);
-    cs_wide_pack(k->b1.p, 0, 1, 1, to->h, to->b1);
-    cs_wide_pack(k->b2.p, 0, 1, 1, to->d, to->b2);
+    cs_wide_bias(k->b1, to->b1);
+    cs_wide_bias(k->b2, to->b2);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------- */
@@ -116,250 +121,34 @@ static void hidden_3(const cs_panel *q) { hidden_panel(3, q); }
 static void hidden_2(const cs_panel *q) { hidden_panel(2, q); }
 static void hidden_1(const cs_panel *q) { hidden_panel(1, q); }
 
-void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, float *h, int64_t ldh)
+/* The cells of a tile's tokens, row by row. */
+static void tile_cells(const cs_chord_pack *k, const cs_tracks *x, int64_t n_row, float *cells,
+                       int64_t ldc)
+{
+    const bool matrix = x->track == k->track;
+    const int32_t w = matrix ? k->d : k->track;
+    for (int64_t r = 0; r < n_row; r++)
+        for (int32_t c = 0; c < k->d; c += w)
+            cs_cells(x->p + r * x->row + c / k->track * x->track, w,
+                     cells + r * ldc + cs_cell_count(c));
+}
+
+void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, float *cells, float *h,
+                     int64_t ldh)
 {
     static void (*const run[3])(const cs_panel *) = { hidden_1, hidden_2, hidden_3 };
+    if (CS_PER_CELL > 1) {
+        const int64_t ldc = cs_cells_ld(k->d);
+        tile_cells(k, &x, n_row, cells, ldc);
+        x = (cs_tracks){ cells, ldc, k->track };
+    }
     bool matrix = x.track == k->track;
     for (int32_t p = 0; p < cs_wide_count(k->h); p++) {
         int32_t c = p * CS_PANEL, width = cs_wide_width(k->h, p);
         cs_panel q = { .a = x.p, .lda = x.row, .track = matrix ? CS_LINE : k->track,
                        .next = matrix ? CS_LINE : x.track,
-                       .b = k->w1 + (int64_t)c * k->d, .ldb = width, .init = k->b1 + c,
-                       .c = h + c, .ldc = ldh, .n_row = n_row, .n_k = k->d };
+                       .b = k->w1 + c * cs_cell_count(k->d), .ldb = width, .init = k->b1 + c,
+                       .c = h + c, .ldc = ldh, .n_row = n_row, .n_k = cs_cell_count(k->d) };
         run[width / CS_VEC - 1](&q);
     }
-}
-
-/* ---- second product ---------------------------------------------------------------------- */
-
-/* State of storing one panel. Between strips, `to.base` of a lane is the address of its next row;
- * the following `left` rows are contiguous, until the rotation wraps. */
-typedef struct spread {
-    const cs_tile *tile;
-    int32_t  track, c, lane;     /* the panel's first column; columns per lane */
-    int64_t  ld;                 /* row stride of x and y */
-    int32_t  span;               /* the span of the next row, */
-    int64_t  rest;               /* and its remaining rows */
-    int64_t  left[CS_LANES];
-    int64_t  n_contiguous;       /* the minimum of rest and all of left */
-    int64_t  straight[CS_STRIP]; /* i * ld: contiguous rows */
-    int64_t  own[CS_LANES][CS_STRIP];
-    cs_lanes to;
-} spread;
-
-/* Token t of the product is added to token t - shift of y. */
-static int64_t place_of(const cs_span *q, int64_t t, int32_t track)
-{
-    int64_t to = t - cs_shift(track, q->len);
-    return to < 0 ? to + q->len : to;
-}
-
-static void find_contiguous(spread *s)
-{
-    s->n_contiguous = s->rest;
-    for (int32_t l = 0; l < s->to.n; l++)
-        s->n_contiguous = cs_min64(s->n_contiguous, s->left[l]);
-}
-
-/* Go to row `done` of a span. */
-static void enter_span(spread *s, int32_t span, int64_t done)
-{
-    const cs_span *q = &s->tile->span[span];
-    s->span = span;
-    s->rest = q->n - done;
-    for (int32_t l = 0, c = s->c; l < s->to.n; l++, c += s->lane) {
-        int64_t to = place_of(q, q->t0 + done, c / s->track);
-        s->left[l] = q->len - to;
-        s->to.base[l] = (q->start + to) * s->ld + c;
-        s->to.at[l] = s->straight;
-    }
-    find_contiguous(s);
-}
-
-/* Offsets of a lane's next mr rows if these are not contiguous: the rotation wraps or a span
- * ends. */
-static void place_rows(spread *s, int32_t l, int mr)
-{
-    const cs_span *q = &s->tile->span[s->span];
-    int32_t c = s->c + l * s->lane;
-    int64_t rest = s->rest, to = q->len - s->left[l];
-    for (int i = 0; i < mr;) {
-        for (; i < mr && rest > 0; i++, rest--, to = to + 1 == q->len ? 0 : to + 1)
-            s->own[l][i] = (q->start + to) * s->ld + c - s->to.base[l];
-        if (i < mr) {
-            q++;
-            rest = q->n;
-            to = place_of(q, q->t0, c / s->track);
-        }
-    }
-    s->to.at[l] = s->own[l];
-}
-
-static void place_strip(spread *s, int mr)
-{
-    for (int32_t l = 0; l < s->to.n; l++)
-        if (mr > s->rest || mr > s->left[l])
-            place_rows(s, l, mr);
-}
-
-/* Advance by mr rows that were not all contiguous. */
-static void pass_strip(spread *s, int mr)
-{
-    const cs_span *q = &s->tile->span[s->span];
-    int32_t span = s->span;
-    int64_t done = mr - s->rest;
-    s->rest -= mr;
-    if (s->rest <= 0) {
-        for (span++; span < s->tile->n_span && done >= s->tile->span[span].n; span++)
-            done -= s->tile->span[span].n;
-        if (span < s->tile->n_span)
-            enter_span(s, span, done);
-        return;
-    }
-    for (int32_t l = 0; l < s->to.n; l++) {
-        bool wraps = s->left[l] <= mr;
-        s->to.at[l] = s->straight;
-        s->to.base[l] += (mr - (wraps ? q->len : 0)) * s->ld;
-        s->left[l] += (wraps ? q->len : 0) - mr;
-    }
-    find_contiguous(s);
-}
-
-CS_INLINE void spread_panel(const int nv, const cs_strip_end end, const cs_panel *q, spread *s)
-{
-    const int step = cs_strip_rows(nv);
-    for (int64_t r = 0; r < q->n_row; r += step) {
-        int mr = (int)cs_min64(step, q->n_row - r);
-        bool straight = mr < s->n_contiguous;
-        if (!straight)
-            place_strip(s, mr);
-        if (mr == step)
-            cs_strip(step, nv, CS_LEFT_ROWS, end, q, r, &s->to);
-        else
-            cs_strip_any(mr, nv, CS_LEFT_ROWS, end, q, r, &s->to);
-        if (!straight) {
-            pass_strip(s, mr);
-            continue;
-        }
-        s->n_contiguous -= mr;
-        s->rest -= mr;
-        for (int l = 0; l < cs_strip_lanes(nv, end); l++) {
-            s->to.base[l] += mr * s->ld;
-            s->left[l] -= mr;
-        }
-    }
-}
-
-#define SPREAD(name, nv, end) \
-    static void name(const cs_panel *q, spread *s) { spread_panel(nv, end, q, s); }
-SPREAD(rows_2, 2, CS_STRIP_ROWS)
-SPREAD(vecs_1, 1, CS_STRIP_VECS)
-SPREAD(vecs_2, 2, CS_STRIP_VECS)
-SPREAD(vecs_3, 3, CS_STRIP_VECS)
-SPREAD(quads_1, 1, CS_STRIP_QUADS)
-SPREAD(quads_2, 2, CS_STRIP_QUADS)
-SPREAD(quads_3, 3, CS_STRIP_QUADS)
-#undef SPREAD
-
-void cs_chord_spread(const cs_chord_pack *k, const cs_tile *t, const float *h, int64_t ldh,
-                     cs_mat x, cs_mat y)
-{
-    static void (*const run[2][3])(const cs_panel *, spread *) = {
-        { quads_1, quads_2, quads_3 }, { vecs_1, vecs_2, vecs_3 } };
-    CS_BUG(x.ld != y.ld);
-    for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
-        int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p);
-        int32_t n = k->d - c < width ? k->d - c : width;
-        const bool rows = k->track % CS_PANEL == 0 && n == CS_PANEL;
-        const bool vecs = k->track % CS_VEC == 0;
-        const int32_t lane = rows ? CS_PANEL : vecs ? CS_VEC : 4;
-        cs_panel q = { .a = h, .lda = ldh, .b = k->w2 + (int64_t)c * k->h, .ldb = width,
-                       .init = k->b2 + c, .n_row = t->n, .n_k = k->h };
-        spread s = { .tile = t, .track = k->track, .c = c, .lane = lane, .ld = x.ld,
-                     .to = { .in = x.p, .out = y.p, .n = n / lane } };
-        for (int i = 0; i < CS_STRIP; i++)
-            s.straight[i] = i * s.ld;
-        enter_span(&s, 0, 0);
-        if (rows)
-            rows_2(&q, &s);
-        else
-            run[vecs][width / CS_VEC - 1](&q, &s);
-    }
-}
-
-/* ---- a block for training ---------------------------------------------------------------- */
-
-static float *take(cs_chord_plan *f, float *work, int64_t n)
-{
-    float *p = work ? work + f->size : NULL;
-    f->size += lines(n);
-    return p;
-}
-
-cs_chord_plan cs_chord_plan_make(const cs_backend *be, cs_seg seg, int32_t width, int32_t hidden,
-                                 int32_t track, float *work)
-{
-    cs_chord_plan f = { .seg = seg, .d = width, .h = hidden, .track = track,
-                        .dp = cs_wide_cols(width), .hp = cs_wide_cols(hidden),
-                        .ldd = cs_tile_ld(width), .ldh = cs_tile_ld(hidden) };
-    f.n_tile = (seg.rows + CS_TILE - 1) / CS_TILE;
-    f.n_group = (int32_t)cs_min64((f.n_tile + CS_TILES_PER_GROUP - 1) / CS_TILES_PER_GROUP,
-                                  CS_GROUPS);
-    float *pack = take(&f, work, cs_chord_pack_size(width, hidden));
-    if (pack)
-        f.pack = cs_chord_pack_at(width, hidden, track, pack);
-    f.tile_stride = CS_TILE * (2 * f.ldd + 2 * f.ldh + cs_tile_ld(CS_EDGE));
-    f.tile = take(&f, work, be->n_thread * f.tile_stride);
-    f.forward_size = f.size;
-    f.back[0] = take(&f, work, (int64_t)width * f.hp);
-    f.back[1] = take(&f, work, (int64_t)hidden * f.dp);
-    f.zero = take(&f, work, f.hp);
-    f.sum_stride = (int64_t)f.h * f.dp + (int64_t)f.d * f.hp + f.hp + f.dp;
-    f.sum = take(&f, work, f.n_group * f.sum_stride);
-    return f;
-}
-
-static void forward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, cs_mat y, float *h)
-{
-    cs_tile t;
-    cs_tile_init(&t, f->seg, no);
-    cs_tracks from = { cs_row(x, t.r0), x.ld, f->track };
-    cs_chord_hidden(&f->pack, from, t.n, h, f->ldh);
-    cs_chord_spread(&f->pack, &t, h, f->ldh, x, y);
-}
-
-static void vec_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,
-                             cs_real *work)
-{
-    cs_chord_plan f = cs_chord_plan_make(be, seg, x.c, (int32_t)k->w1.r, k->track, work);
-    cs_chord_pack_fill(k, &f.pack);
-    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c)) schedule(dynamic)
-    for (int64_t i = 0; i < f.n_tile; i++)
-        forward_tile(&f, i, x, y, f.tile + omp_get_thread_num() * f.tile_stride);
-}
-
-/* Rotation moves vectors of four floats, so a track must be a multiple of four. */
-static bool vec_chord_fits(int32_t width, int32_t hidden, int32_t track)
-{
-    return track > 0 && track % 4 == 0 && width > 0 && width % track == 0 && hidden > 0;
-}
-
-static int64_t vec_chord_work(cs_backend *be, int32_t width, int32_t hidden, int64_t rows,
-                               bool backward)
-{
-    const cs_seg seg = { .rows = rows };
-    const cs_chord_plan f = cs_chord_plan_make(be, seg, width, hidden, 4, NULL);
-    return backward ? f.size : f.forward_size;
-}
-
-void cs_vec_chord(cs_fused *fused)
-{
-    fused->chord_block = vec_chord_block;
-    fused->chord_block_bwd = cs_chord_bwd;
-    fused->chord_fits = fused->chord_block_fits = vec_chord_fits;
-    fused->chord_work = vec_chord_work;
-    fused->chord_pack_size = cs_chord_pack_size;
-    fused->chord_prepare = cs_chord_prepare;
-    fused->chord_stack = cs_chord_stack_run;
-    fused->chord_stack_work = cs_chord_stack_work;
 }

@@ -229,7 +229,7 @@ void cs_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_ma
 {
     cs_chord_plan f = cs_chord_plan_make(be, seg, x.c, (int32_t)k->w1.r, k->track, work);
     cs_wide_pack(k->w1.p, 1, k->w1.ld, f.d, f.h, f.pack.w1);
-    cs_wide_pack(k->b1.p, 0, 1, 1, f.h, f.pack.b1);
+    cs_wide_bias(k->b1, f.pack.b1);
     cs_wide_pack(k->w2.p, k->w2.ld, 1, f.d, f.h, f.back[0]);
     cs_wide_pack(k->w1.p, k->w1.ld, 1, f.h, f.d, f.back[1]);
     memset(f.zero, 0, (size_t)f.hp * sizeof *f.zero);

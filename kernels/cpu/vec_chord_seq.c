@@ -46,9 +46,18 @@ static int32_t range_count(int64_t len, int n_thread)
     return n < 1 ? 1 : (int32_t)n;
 }
 
-int64_t cs_chord_seq_tile(int32_t hidden)
+/* A tile's hidden layer, a panel's buffer, and the cells of its tokens, or of one row of the hidden
+ * layer. */
+int64_t cs_chord_seq_tile(int32_t width, int32_t hidden)
 {
-    return CS_TILE * (cs_tile_ld(cs_wide_cols(hidden)) + EDGE);
+    const int64_t cells = CS_PER_CELL > 1 ? CS_TILE * cs_cells_ld(width) : 0;
+    const int64_t row = CS_PER_CELL > 1 ? cs_cells_ld(hidden) : 0;
+    return CS_TILE * (cs_tile_ld(cs_wide_cols(hidden)) + EDGE) + (cells > row ? cells : row);
+}
+
+float *cs_chord_seq_cells(const cs_chord_pack *k, float *tile)
+{
+    return tile + CS_TILE * (cs_tile_ld(cs_wide_cols(k->h)) + EDGE);
 }
 
 int64_t cs_chord_seq_late(int32_t width, int32_t track, int64_t max_len, int n_thread)
@@ -211,13 +220,14 @@ static void spread_tile(const range *r, int64_t t0, int64_t n)
 {
     const cs_chord_pack *k = r->k;
     const int32_t w = k->track;
+    const int64_t n_k = cs_cell_count(k->h);
     int64_t before = 0;          /* floats of late products of the tracks so far */
     int32_t track = 0;
     for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
         int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p), n_lane = 0;
         int32_t n_col = k->d - c < width ? k->d - c : width;
-        cs_panel q = { .a = r->h, .lda = r->ldh, .b = k->w2 + (int64_t)c * k->h, .ldb = width,
-                       .init = k->b2 + c, .n_row = n, .n_k = k->h };
+        cs_panel q = { .a = r->h, .lda = r->ldh, .b = k->w2 + c * n_k, .ldb = width,
+                       .init = k->b2 + c, .n_row = n, .n_k = n_k };
         place lane[CS_LANES];
         for (int32_t j = c; j < c + n_col; j += 4) {
             for (; track < j / w; track++)
@@ -242,7 +252,9 @@ static void run_range(const cs_chord_seq *q, const cs_chord_pack *k, int32_t no,
         int64_t n = cs_min64(CS_TILE, r.b - t0);
         cs_tracks from = q->x;
         from.p += t0 * from.row;
-        cs_chord_hidden(k, from, n, r.h, r.ldh);
+        cs_chord_hidden(k, from, n, cs_chord_seq_cells(k, tile), r.h, r.ldh);
+        for (int64_t i = 0; CS_PER_CELL > 1 && i < n; i++)
+            cs_cells(r.h + i * r.ldh, k->h, r.h + i * r.ldh);
         spread_tile(&r, t0, n);
     }
 }
@@ -287,7 +299,7 @@ static void settle(const cs_chord_seq *q, const cs_chord_pack *k, int64_t stride
 void cs_chord_seq_block(const cs_chord_seq *q, const cs_chord_pack *k)
 {
     int64_t stride = late_before(q, k->track, k->d / k->track, q->range);
-    int64_t tile = cs_chord_seq_tile(k->h);
+    int64_t tile = cs_chord_seq_tile(k->d, k->h);
     if (q->n_thread == 1) {
         for (int32_t i = 0; i < q->n_range; i++)
             run_range(q, k, i, stride, q->tile);

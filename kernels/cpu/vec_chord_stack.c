@@ -88,7 +88,7 @@ static run run_of(const cs_backend *be, cs_seg seg, const cs_chord_stack *s, boo
               .ldh = cs_tile_ld(cs_wide_cols(s->hidden)),
               .n_thread = each_alone(be, seg) ? 1 : be->n_thread };
     const int64_t sums = CS_CHUNKS * (int64_t)(sizeof(double) / sizeof(float));
-    r.late = r.n_thread * CS_LINE * lines(cs_chord_seq_tile(r.h));
+    r.late = r.n_thread * CS_LINE * lines(cs_chord_seq_tile(r.d, r.h));
     r.sum = r.late + CS_LINE * lines(cs_chord_seq_late(r.d, r.track, r.max_len, r.n_thread));
     r.row_h = r.sum + CS_LINE * lines(sums * cs_wide_cols(r.h));
     r.row_d = r.row_h + CS_LINE * lines(cs_wide_cols(r.h));
@@ -99,7 +99,7 @@ static run run_of(const cs_backend *be, cs_seg seg, const cs_chord_stack *s, boo
     return r;
 }
 
-int64_t cs_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x)
+static int64_t chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x)
 {
     return run_of(be, seg, s, own_x).stride * (each_alone(be, seg) ? be->n_thread : 1);
 }
@@ -169,7 +169,7 @@ static void sum_chunk(const trip *t, int64_t t0, int64_t t1, double *sum, float 
         int64_t n = cs_min64(CS_TILE, t1 - t0);
         cs_tracks from = t->q.x;
         from.p += t0 * from.row;
-        cs_chord_hidden(&t->pack, from, n, h, r->ldh);
+        cs_chord_hidden(&t->pack, from, n, cs_chord_seq_cells(&t->pack, h), h, r->ldh);
         add_rows(h, r->ldh, n, cs_wide_cols(r->h), sum);
     }
 }
@@ -188,7 +188,7 @@ static void mean_hidden(const trip *t, float *mean)
         #pragma omp parallel for num_threads(t->q.n_thread) schedule(dynamic)
         for (int64_t k = 0; k < n_chunk; k++)
             sum_chunk(t, k * step, cs_min64((k + 1) * step, n), sum + k * n_col,
-                      t->q.tile + omp_get_thread_num() * cs_chord_seq_tile(r->h));
+                      t->q.tile + omp_get_thread_num() * cs_chord_seq_tile(r->d, r->h));
     }
     for (int32_t j = 0; j < n_col; j++) {
         double all = 0;
@@ -208,18 +208,31 @@ static void mean_tokens(const trip *t, float *mean)
     }
 }
 
-/* mean = mean(x) + (mean(h) w2' + b2) */
+/* y = init + h w2' for one row of cells */
+static void row_product(const cs_chord_pack *k, const float *h, const float *init, float *y)
+{
+    const int64_t n_k = cs_cell_count(k->h);
+    for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
+        int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p);
+        cs_panel q = { .a = h, .lda = n_k, .b = k->w2 + c * n_k, .ldb = width, .init = init + c,
+                       .c = y + c, .ldc = width, .n_row = 1, .n_k = n_k };
+        cs_panel_of(false, width, &q);
+    }
+}
+
+/* mean = mean(x) + (mean(h) w2' + b2). Where cells round, mean(h) is taken as a sum of two
+ * roundings: errors of a mean, unlike those of its tokens, do not cancel. */
 static void mean_after(const trip *t, float *mean)
 {
     const cs_chord_pack *k = &t->pack;
     float *h = t->work + t->r->row_h, *y = t->work + t->r->row_d;
+    float *cells = CS_PER_CELL > 1 ? cs_chord_seq_cells(k, t->q.tile) : h;
     mean_hidden(t, h);
     mean_tokens(t, mean);
-    for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
-        int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p);
-        cs_panel q = { .a = h, .lda = t->r->ldh, .b = k->w2 + (int64_t)c * k->h, .ldb = width,
-                       .init = k->b2 + c, .c = y + c, .ldc = width, .n_row = 1, .n_k = k->h };
-        cs_panel_of(false, width, &q);
+    for (int i = 0; i < CS_PER_CELL; i++) {
+        if (CS_PER_CELL > 1)
+            cs_cells_rest(h, k->h, cells);
+        row_product(k, cells, i > 0 ? y : k->b2, y);
     }
     for (int32_t c = 0; c < k->d; c++)
         mean[c] += y[c];
@@ -261,8 +274,8 @@ static void segment(const run *r, int32_t no, float *work)
         mean_tokens(&t, cs_row(r->mean, no));
 }
 
-void cs_chord_stack_run(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x, cs_mat mean,
-                         cs_real *work)
+static void chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x, cs_mat mean,
+                        cs_real *work)
 {
     run r = run_of(be, seg, s, !x.p);
 
@@ -281,9 +294,24 @@ void cs_chord_stack_run(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_
         segment(&r, i, work + omp_get_thread_num() * r.stride);
 }
 
-void cs_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack)
+static void chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack)
 {
     (void)be;
     cs_chord_pack p = cs_chord_pack_at(k->w1.c, (int32_t)k->w1.r, k->track, pack);
     cs_chord_pack_fill(k, &p);
+}
+
+/* Rotation moves vectors of four floats, so a track must be a multiple of four. */
+bool cs_chord_fits(int32_t width, int32_t hidden, int32_t track)
+{
+    return track > 0 && track % 4 == 0 && width > 0 && width % track == 0 && hidden > 0;
+}
+
+void cs_vec_chord(cs_fused *fused)
+{
+    fused->chord_fits = cs_chord_fits;
+    fused->chord_pack_size = cs_chord_pack_size;
+    fused->chord_prepare = chord_prepare;
+    fused->chord_stack = chord_stack;
+    fused->chord_stack_work = chord_stack_work;
 }

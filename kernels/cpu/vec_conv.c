@@ -19,7 +19,9 @@ enum { DEPTH = 384,              /* channels per block: a packed panel of 24 KB 
        DEPTH_T = 192,            /* tokens per block of dw, with lines of the left operand in L1 as
                                   * well */
        TAPS = 16,                /* maximum number of taps in a group */
-       COLS = 192, ROWS_MIN = 96, ROWS_MAX = 1536 };
+       COLS = 192, ROWS_MIN = 96, ROWS_MAX = 1536,
+       CELLS = CS_PACK_SCRATCH / 2,      /* part of the scratch for cells of x: ROWS_MIN rows */
+       PACK = CS_PER_CELL > 1 ? CS_PACK_SCRATCH - CELLS : CS_PACK_SCRATCH };
 
 static const float zeros[CS_PANEL];
 
@@ -36,6 +38,7 @@ typedef struct conv {
  * after tap in each panel. */
 typedef struct part {
     const float *pack;
+    float  *cells;               /* scratch of CELLS floats */
     int64_t k0, n_k;             /* channels of x */
     int32_t tap, n_tap, j0, n;
     bool    first;               /* first group: init is the bias, zero, or y */
@@ -49,15 +52,28 @@ static bool next_part(const conv *q, part *p)
     p->tap += p->k0 == 0 ? p->n_tap : 0;
     p->n_k = cs_min64(DEPTH, q->x.c - p->k0);
     p->n_tap = (int32_t)cs_min64(cs_min64(TAPS, q->taps.n - p->tap),
-                                 q->x.c < DEPTH ? DEPTH / q->x.c : 1);
+                                 q->x.c < DEPTH ? DEPTH / (CS_PER_CELL * cs_cell_count(q->x.c))
+                                                : 1);
     return p->tap < q->taps.n;
+}
+
+/* Cells of a row's channels under each tap, side by side. */
+static void tap_cells(const conv *q, const part *p, const int64_t *run, int64_t n_row)
+{
+    const int64_t n = cs_cell_count(p->n_k);
+    for (int64_t r = 0; r < n_row; r++)
+        for (int32_t k = 0; k < p->n_tap; k++)
+            cs_cells(q->x.p + p->k0 + run[k] + r * q->x.ld, p->n_k,
+                     p->cells + (r * p->n_tap + k) * n);
 }
 
 /* Rows of y from `to` on. The rows of x under each tap are contiguous and begin at run[]. */
 static void run_rows(const conv *q, const part *p, const int64_t *run, int64_t to, int64_t n_row)
 {
     bool add = q->add || !p->first;
-    int64_t n_k = p->n_tap * p->n_k;
+    int64_t n_k = p->n_tap * cs_cell_count(p->n_k);
+    if (CS_PER_CELL > 1)
+        tap_cells(q, p, run, n_row);
     for (int32_t k = 0; k < cs_panel_count(p->n); k++) {
         int width = cs_panel_width(p->n, k), j = p->j0 + k * CS_PANEL;
         float *c = cs_row(q->y, to) + j;
@@ -66,6 +82,11 @@ static void run_rows(const conv *q, const part *p, const int64_t *run, int64_t t
                            .b = p->pack + k * CS_PANEL * n_k, .ldb = width,
                            .init = add ? c : start, .ldi = add ? q->y.ld : 0,
                            .c = c, .ldc = q->y.ld, .n_row = n_row, .n_k = n_k };
+        if (CS_PER_CELL > 1) {
+            panel.a = p->cells;
+            panel.lda = n_k;
+            panel.run = NULL;
+        }
         cs_panel_run(false, width, p->n - k * CS_PANEL, &panel);
     }
 }
@@ -83,8 +104,15 @@ static void run_part(const conv *q, const part *p, int64_t r0, int64_t r1)
             n = cs_min64(n, a.len - from);
             run[k] = (a.start + from) * q->x.ld;
         }
+        n = CS_PER_CELL > 1 ? cs_min64(n, ROWS_MIN) : n;
         run_rows(q, p, run, r, n);
     }
+}
+
+/* Cells of a group's weights. */
+static int64_t part_size(const part *p)
+{
+    return p->n_tap * cs_pack_size(p->n_k, p->n);
 }
 
 static void pack_part(const conv *q, const part *p, float *pack)
@@ -92,7 +120,7 @@ static void pack_part(const conv *q, const part *p, float *pack)
     int64_t sk = q->adjoint ? 1 : q->w.ld, sj = q->adjoint ? q->w.ld : 1;
     for (int32_t k = 0; k < cs_panel_count(p->n); k++) {
         int width = cs_panel_width(p->n, k);
-        for (int32_t i = 0; i < p->n_tap; i++, pack += p->n_k * width) {
+        for (int32_t i = 0; i < p->n_tap; i++, pack += cs_cell_count(p->n_k) * width) {
             const float *w = cs_row(q->w, q->w.r / q->taps.n * (p->tap + i));
             cs_pack_panel(w + p->k0 * sk + (p->j0 + k * CS_PANEL) * sj, sk, sj, p->n_k, width,
                           p->n - k * CS_PANEL, pack);
@@ -107,7 +135,7 @@ static void run_taps(const conv *q, part p, bool packed, float *pack, int64_t r0
     while (next_part(q, &p)) {
         p.pack = packed ? end : pack;
         if (packed)
-            end += cs_pack_size(p.n_tap * p.n_k, p.n);
+            end += part_size(&p);
         else
             pack_part(q, &p, pack);
         run_part(q, &p, r0, r1);
@@ -117,14 +145,18 @@ static void run_taps(const conv *q, part p, bool packed, float *pack, int64_t r0
 static void conv_task(const conv *q, int64_t r0, int32_t j0, float *pack)
 {
     int64_t r1 = cs_min64(r0 + q->rows, q->seg.rows);
-    part p = { .j0 = j0, .n = q->y.c - j0 < q->cols ? q->y.c - j0 : q->cols };
+    part p = { .j0 = j0, .n = q->y.c - j0 < q->cols ? q->y.c - j0 : q->cols,
+               .cells = pack + PACK };
+    int64_t n_pack = 0;
 
-    if (cs_pack_size((int64_t)q->taps.n * q->x.c, p.n) > CS_PACK_SCRATCH) {
+    for (part each = p; next_part(q, &each);)
+        n_pack += part_size(&each);
+    if (n_pack > PACK) {
         run_taps(q, p, false, pack, r0, r1);
         return;
     }
     float *to = pack;
-    for (part each = p; next_part(q, &each); to += cs_pack_size(each.n_tap * each.n_k, each.n))
+    for (part each = p; next_part(q, &each); to += part_size(&each))
         pack_part(q, &each, to);
     for (int64_t r = r0; r < r1; r += ROWS_MIN)
         run_taps(q, p, true, pack, r, cs_min64(r + ROWS_MIN, r1));
@@ -160,6 +192,7 @@ static void vec_seg_conv(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint,
         conv_task(&q, t / n_j * q.rows, (int32_t)(t % n_j) * q.cols, scratch(be));
 }
 
+#if !CS_LEVEL_IS(bf16)
 /* ---- gradient of the weights --------------------------------------------------------------- */
 
 typedef struct dweight {
@@ -235,8 +268,13 @@ static void vec_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, 
     }
 }
 
+static void fill_gradient(cs_ops *op) { op->seg_conv_dw = vec_seg_conv_dw; }
+#else
+static void fill_gradient(cs_ops *op) { (void)op; }
+#endif
+
 void cs_vec_conv(cs_ops *op)
 {
     op->seg_conv = vec_seg_conv;
-    op->seg_conv_dw = vec_seg_conv_dw;
+    fill_gradient(op);
 }

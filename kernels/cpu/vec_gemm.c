@@ -16,8 +16,10 @@
 
 enum { DEPTH = 384,              /* k per block: a packed panel of 24 KB fits in L1 */
        DEPTH_T = 192,            /* with a transposed, whose lines are in L1 as well */
-       COLS = 192, ROWS_MIN = 96, ROWS_MAX = 1536 };
+       COLS = 192, ROWS_MIN = 96, ROWS_MAX = 1536,
+       ROWS_CELLS = 192 };       /* rows of the left operand that are rounded together */
 _Static_assert(DEPTH * COLS == CS_PACK_SCRATCH, "a block of the right operand fills the scratch");
+_Static_assert(DEPTH * ROWS_CELLS <= CS_PACK_SCRATCH, "cells of both operands fill the scratch");
 
 static const float zeros[CS_PANEL];
 
@@ -35,7 +37,7 @@ void cs_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, flo
 {
     for (int32_t p = 0; p < cs_panel_count(n); p++)
         cs_pack_panel(b + p * CS_PANEL * sj, sk, sj, n_k, cs_panel_width(n, p), n - p * CS_PANEL,
-                      out + p * CS_PANEL * n_k);
+                      out + p * CS_PANEL * cs_cell_count(n_k));
 }
 
 /* A panel with columns outside c: through a buffer of the panel's width. */
@@ -70,30 +72,58 @@ void cs_panel_run(bool ta, int width, int valid, const cs_panel *q)
 /* Packed panel of column j0 in the block of n_k rows from k on. */
 static const float *at_panel(const gemm *g, int64_t k, int64_t n_k, int32_t j0)
 {
-    return g->packed + k * cs_panel_count(g->c.c) * CS_PANEL + j0 * n_k;
+    return g->packed + k / g->depth * cs_pack_size(g->depth, g->c.c) + j0 * cs_cell_count(n_k);
+}
+
+/* Rows of the left operand in a block of k, as panels take them. */
+typedef struct left { const float *a; int64_t lda, n_k; bool trans; } left;
+
+/* Its cells; floats remain where they are. */
+static left left_of(const gemm *g, int64_t i, int64_t n_row, int64_t k, int64_t n_k, float *cells)
+{
+    const int64_t row = g->ta ? 1 : g->a.ld, n = cs_cell_count(n_k);
+    const float *a = g->a.p + i * row + k * (g->ta ? g->a.ld : 1);
+    if (CS_PER_CELL == 1)
+        return (left){ a, g->a.ld, n_k, g->ta };
+    for (int64_t r = 0; r < n_row; r++)
+        if (g->ta)
+            cs_cells_across(a + r, g->a.ld, n_k, cells + r * n);
+        else
+            cs_cells(a + r * row, n_k, cells + r * n);
+    return (left){ cells, n, n, false };
+}
+
+/* Columns j0 .. j0+n-1 of n_row rows of c from i on; b is packed. */
+static void task_panels(const gemm *g, const left *a, bool add, const float *b, int64_t i,
+                        int64_t n_row, int32_t j0, int32_t n)
+{
+    for (int32_t p = 0; p < cs_panel_count(n); p++) {
+        int width = cs_panel_width(n, p), valid = n - p * CS_PANEL;
+        const int32_t j = j0 + p * CS_PANEL;
+        float *c = cs_row(g->c, i) + j;
+        cs_panel q = { .a = a->a, .lda = a->lda, .b = b + p * CS_PANEL * a->n_k, .ldb = width,
+                       .init = add ? c : g->bias ? g->bias + j : zeros,
+                       .ldi = add ? g->c.ld : 0,
+                       .c = c, .ldc = g->c.ld, .n_row = n_row, .n_k = a->n_k };
+        cs_panel_run(a->trans, width, valid, &q);
+    }
 }
 
 static void task(const gemm *g, int64_t i0, int32_t j0, float *pack)
 {
-    int64_t n_row = cs_min64(g->rows, g->c.r - i0), row = g->ta ? 1 : g->a.ld;
+    const int64_t end = cs_min64(i0 + g->rows, g->c.r);
+    const int64_t step = CS_PER_CELL > 1 ? ROWS_CELLS : g->rows;
     int32_t n = g->c.c - j0 < g->cols ? g->c.c - j0 : g->cols;
     int64_t sk = g->tb ? 1 : g->b.ld, sj = g->tb ? g->b.ld : 1;
     for (int64_t k = 0; k < g->n_k || k == 0; k += g->depth) {
         int64_t n_k = cs_min64(g->depth, g->n_k - k);
-        bool add = g->add || k > 0;
         const float *b = g->packed ? at_panel(g, k, n_k, j0) : pack;
         if (!g->packed)
             cs_pack(g->b.p + k * sk + j0 * sj, sk, sj, n_k, n, pack);
-        for (int32_t p = 0; p < cs_panel_count(n); p++) {
-            int width = cs_panel_width(n, p), valid = n - p * CS_PANEL;
-            const int32_t j = j0 + p * CS_PANEL;
-            float *c = cs_row(g->c, i0) + j;
-            cs_panel q = { .a = g->a.p + i0 * row + k * (g->ta ? g->a.ld : 1), .lda = g->a.ld,
-                           .b = b + p * CS_PANEL * n_k, .ldb = width,
-                           .init = add ? c : g->bias ? g->bias + j : zeros,
-                           .ldi = add ? g->c.ld : 0,
-                           .c = c, .ldc = g->c.ld, .n_row = n_row, .n_k = n_k };
-            cs_panel_run(g->ta, width, valid, &q);
+        for (int64_t i = i0; i < end; i += step) {
+            const int64_t n_row = cs_min64(step, end - i);
+            const left a = left_of(g, i, n_row, k, n_k, pack + CS_PACK_SCRATCH / 2);
+            task_panels(g, &a, g->add || k > 0, b, i, n_row, j0, n);
         }
     }
 }
@@ -144,16 +174,16 @@ static void vec_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_re
 
 static int64_t affine_pack_size(cs_mat w)
 {
-    return cs_pack_size(w.c, (int32_t)w.r);
+    const int64_t depth = depth_of(w.c, DEPTH);
+    return (w.c + depth - 1) / depth * cs_pack_size(depth, (int32_t)w.r);
 }
 
 static void affine_prepare(cs_backend *be, cs_mat w, cs_real *pack)
 {
-    const int64_t depth = depth_of(w.c, DEPTH), n_panel = cs_panel_count((int32_t)w.r);
+    const int64_t depth = depth_of(w.c, DEPTH);
     (void)be;
-    for (int64_t k = 0; k < w.c; k += depth)
-        cs_pack(w.p + k, 1, w.ld, cs_min64(depth, w.c - k), (int32_t)w.r,
-                pack + k * n_panel * CS_PANEL);
+    for (int64_t k = 0; k < w.c; k += depth, pack += cs_pack_size(depth, (int32_t)w.r))
+        cs_pack(w.p + k, 1, w.ld, cs_min64(depth, w.c - k), (int32_t)w.r, pack);
 }
 
 static void affine(cs_backend *be, cs_mat x, const cs_real *pack, cs_mat bias, cs_mat y)

@@ -1,6 +1,7 @@
 /* vec_level.c - the kernels of one instruction set. */
 #include "kernels/cpu/tables.h"
 
+#if !CS_LEVEL_IS(bf16)
 void cs_level_fill(cs_backend *be, bool fused)
 {
     cs_ops *op = &be->op;
@@ -15,6 +16,21 @@ void cs_level_fill(cs_backend *be, bool fused)
     cs_vec_sparse(op);
     if (fused) {
         cs_vec_chord(&be->fused);
+        cs_vec_chord_block(&be->fused);
         cs_vec_affine(&be->fused);
     }
 }
+#else
+/* Blocks for training, whose backward pass takes floats, are composed instead. */
+void cs_level_fill(cs_backend *be, bool fused)
+{
+    cs_vec_gemm(&be->op);
+    cs_vec_conv(&be->op);
+    be->fused.chord_block = NULL;
+    be->fused.chord_block_bwd = NULL;
+    if (fused) {
+        cs_vec_chord(&be->fused);
+        cs_vec_affine(&be->fused);
+    }
+}
+#endif

@@ -15,11 +15,12 @@
 /* Instruction sets in ascending order, each with the words that disable it. */
 static const struct { const char *word; unsigned bit, hides; } feature[] = {
     { "neon", CS_CPU_NEON, CS_CPU_NEON },
-    { "avx2", CS_CPU_AVX2, CS_CPU_AVX2 | CS_CPU_AVX512 },
-    { "avx512", CS_CPU_AVX512, CS_CPU_AVX512 },
+    { "avx2", CS_CPU_AVX2, CS_CPU_AVX2 | CS_CPU_AVX512 | CS_CPU_BF16 },
+    { "avx512", CS_CPU_AVX512, CS_CPU_AVX512 | CS_CPU_BF16 },
+    { "bf16", CS_CPU_BF16, CS_CPU_BF16 },        /* no instruction set of all kernels */
     { "fused", CS_CPU_FUSED, CS_CPU_FUSED },
 };
-enum { N_FEATURE = sizeof feature / sizeof feature[0], N_SET = N_FEATURE - 1 };
+enum { N_FEATURE = sizeof feature / sizeof feature[0], N_SET = N_FEATURE - 2 };
 
 /* Written before threads start, only read afterwards. `allowed` is set by cs_cpu_init(). */
 static unsigned features, allowed;
@@ -37,6 +38,8 @@ static unsigned detect(void)
         && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")
         && __builtin_cpu_supports("avx512vl"))
         bits |= CS_CPU_AVX512;
+    if ((bits & CS_CPU_AVX512) && __builtin_cpu_supports("avx512bf16"))
+        bits |= CS_CPU_BF16;
 #elif defined(__aarch64__)
     bits |= CS_CPU_NEON;         /* every processor of this architecture has it */
 #endif
@@ -61,7 +64,7 @@ int cs_cpu_init(void)
         unsigned hide = hidden_by(s, n);
         if (n > 0 && hide == 0)
             return cs_fail(CS_EUSAGE, "unknown name '%.*s' in CHORDSEQ_DISABLE; it takes a "
-                           "comma-separated list of avx512, avx2, neon, fused", (int)n, s);
+                           "comma-separated list of bf16, avx512, avx2, neon, fused", (int)n, s);
         bits &= ~hide;
     }
     features = allowed = bits;
@@ -95,6 +98,14 @@ const char *cs_cpu_kernels(void)
         if (cs_cpu_has(feature[i].bit))
             return feature[i].word;
     return "portable";
+}
+
+const char *cs_cpu_bits(void)
+{
+    for (int i = 0; i < N_SET; i++)
+        if (cs_cpu_has(feature[i].bit))
+            return cs_cpu_has(CS_CPU_FUSED) ? "vector+fused" : "vector";
+    return "reference";
 }
 
 bool cs_cpu_has(unsigned mask)

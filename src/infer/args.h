@@ -83,9 +83,10 @@ typedef struct cs_split { int work, inflate; } cs_split;
 /** cs_args_split - an eighth, rounded down, is for decompression */
 cs_split cs_args_split(const cs_compute_args *a);
 
-/** cs_device_open - the backend of --device, in --precision (auto: fp32); CS_EDEVICE, CS_EUSAGE */
+/** cs_device_open - the backend of --device for gradients, in --precision (auto: fp32); CS_EDEVICE,
+ * CS_EUSAGE, also for a CPU in another precision than fp32 */
 int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;
-/** cs_device_open_all - the same for several devices, as a list, for a stream */
+/** cs_device_open_all - all devices, as a list, for predictions */
 int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;
 
 /** cs_device_validated - for prediction: auto is the precision validated for the model, if all GPUs

@@ -17,7 +17,7 @@ static int add_threads(cs_workers *c, cs_model *m)
     int rc = CS_OK;
 
     for (int i = 0; i < c->n && c->n > 1; i++) {
-        CS_TRY(cs_backend_open(m->be->device, 1, &c->worker[i].be));
+        CS_TRY(cs_backend_open_like(m->be, 1, &c->worker[i].be));
         c->worker[i].session = session_like(c->shared, m, c->worker[i].be);
         c->stage[i].session = c->worker[i].session;
     }

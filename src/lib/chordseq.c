@@ -114,7 +114,7 @@ static int handle_new(cs_opened *o, int64_t threads, chordseq_model **out)
 
     m->opened = o;
     m->pipe = cs_pipe_new();
-    CS_TRY(cs_backend_open(o->be->device, (int)threads, &m->be));
+    CS_TRY(cs_backend_open_like(o->be, (int)threads, &m->be));
     ask_of(&m->prediction, m, CS_HEAD_PREDICTION);
     if (o->n_vector > 0)
         ask_of(&m->vector, m, CS_HEAD_POOLED);

@@ -22,13 +22,13 @@
  * share of those blocks in it is counted, as in a pass of all blocks. `predict` passes all of them,
  * because its shortcuts spare two, and stands only where that is quick.
  *
- * The peak is that of the level's multiply-adds in registers. A shared machine's clock moves by a
- * fifth within minutes, and others take its cores for milliseconds, so samples of one millisecond
- * are taken
- * between a line's repeats: peak_median and peak_best are of that line's samples, percent_of_peak
- * is the median rate against their median, percent_best the fastest against the best. `peak` has
- * the quantiles of many samples. `threads` times blocks by one and by all threads in turn, so that
- * both have the same machine. No verdict.
+ * Level bf16 has no backward pass, so neither `train` nor `conv_backward`. The peak is that of the
+ * level's multiply-adds (bf16: dot products of pairs) in registers. A shared machine's clock moves
+ * by a fifth within minutes, and others take its cores for milliseconds, so samples of one
+ * millisecond are taken between a line's repeats: peak_median and peak_best are of that line's
+ * samples, percent_of_peak is the median rate against their median, percent_best the fastest
+ * against the best. `peak` has the quantiles of many samples. `threads` times blocks by one and by
+ * all threads in turn, so that both have the same machine. No verdict.
  */
 #include <omp.h>
 #include <stdio.h>
@@ -41,7 +41,9 @@
 #include "kernels/cpu/chord.h"
 #include "kernels/cpu/tables.h"
 
-#if CS_LEVEL_IS(avx512)
+#if CS_LEVEL_IS(bf16)
+enum { LEVEL_BIT = CS_CPU_BF16, HIDDEN_BITS = 0 };
+#elif CS_LEVEL_IS(avx512)
 enum { LEVEL_BIT = CS_CPU_AVX512, HIDDEN_BITS = 0 };
 #elif CS_LEVEL_IS(avx2)
 enum { LEVEL_BIT = CS_CPU_AVX2, HIDDEN_BITS = CS_CPU_AVX512 };
@@ -71,10 +73,10 @@ static double now(void)
 /* Twelve independent chains of multiply-adds: as many operations as the processor can do. */
 static float multiply_adds(int64_t n)
 {
-    const cs_vec a = cs_vset(0.999f), b = cs_vset(1e-3f);
+    const cs_vec a = cs_vset(1e-3f), b = cs_vset(1e-3f);
 #define DECLARE(i) cs_vec v##i = cs_vset(i);
     EACH(DECLARE)
-#define STEP(i) v##i = cs_vfma(v##i, a, b);
+#define STEP(i) v##i = cs_vdot(a, b, v##i);
     for (int64_t k = 0; k < n; k++) {
         EACH(STEP)
     }
@@ -95,7 +97,7 @@ static double peak_sample(int n_thread)
     for (int i = 0; i < n_thread; i++) {
         double t = now();
         sink += multiply_adds(N);
-        rate += 12.0 * 2 * CS_VEC * N / (now() - t) * 1e-9;
+        rate += 12.0 * 2 * CS_PER_CELL * CS_VEC * N / (now() - t) * 1e-9;
     }
     return sink > 0 ? rate : 0;
 }
@@ -180,7 +182,7 @@ static cs_chord_stack stack_of(const job *j)
 static void pass_blocks(const job *j, int n_thread, float *work)
 {
     const int32_t d = j->k.w1.c, h = (int32_t)j->k.w1.r, track = j->k.track;
-    float *late = work + n_thread * cs_chord_seq_tile(h);
+    float *late = work + n_thread * cs_chord_seq_tile(d, h);
     float *x = late + cs_chord_seq_late(d, track, j->len, n_thread);
     cs_chord_seq q = { .x = cs_chord_layout(x, j->len, d, track), .len = j->len,
                        .n_thread = n_thread, .late = late, .tile = work };
@@ -194,7 +196,7 @@ static void pass_blocks(const job *j, int n_thread, float *work)
 static int64_t worker_floats(const job *j, int n_thread)
 {
     const int32_t d = j->k.w1.c, h = (int32_t)j->k.w1.r, track = j->k.track;
-    int64_t n = n_thread * cs_chord_seq_tile(h) + cs_chord_seq_late(d, track, j->len, n_thread)
+    int64_t n = n_thread * cs_chord_seq_tile(d, h) + cs_chord_seq_late(d, track, j->len, n_thread)
         + cs_chord_layout_size(j->len, d, track);
     return (n + CS_PANEL - 1) / CS_PANEL * CS_PANEL;
 }
@@ -348,7 +350,9 @@ static void prepare(cs_backend *be, job *j, shape s)
     int64_t r = j->seg.rows, one = be->fused.chord_pack_size(s.d, s.h);
     cs_chord_stack stack = stack_of(j);
     int64_t work = be->fused.chord_stack_work(be, j->seg, &stack, true);
-    work = most(most(work, be->fused.chord_work(be, s.d, s.h, r, true)), r * s.h);
+    if (be->fused.chord_work)
+        work = most(work, be->fused.chord_work(be, s.d, s.h, r, true));
+    work = most(work, r * s.h);
     work = most(work, most(worker_floats(j, be->n_thread), be->n_thread * worker_floats(j, 1)));
     j->work = random_mat(be, work, 1, 9).p;
     j->pack = random_mat(be, MAX_BLOCK * one, 1, 9).p;
@@ -381,6 +385,8 @@ static int open_job(cs_backend *be, job *j, shape s, load w, int what)
     j->seg = (cs_seg){ .off = j->off, .n = w.n_seg, .rows = r, .depth = depth };
     if (r > MATRIX_ROWS)
         what &= ~(TRAIN | GEMM);
+    if (!be->fused.chord_block)
+        what &= ~TRAIN;
     if (what & (TRAIN | GEMM))
         j->x = random_mat(be, r, s.d, 5);
     j->n_block = depth;
@@ -481,7 +487,8 @@ static void measure_conv(cs_backend *be, int32_t d, load w)
         j.off[i] = i * w.len;
     j.seg = (cs_seg){ .off = j.off, .n = w.n_seg, .rows = r };
     report(be, "conv", conv_forward, &j, 2.0 * K * d * d, 1, 0);
-    report(be, "conv_backward", conv_backward, &j, 4.0 * K * d * d, 1, 0);
+    if (be->precision == CS_IN_FP32)
+        report(be, "conv_backward", conv_backward, &j, 4.0 * K * d * d, 1, 0);
     cs_real *all[] = { j.k.w1.p, j.dk.w1.p, j.x.p, j.kept[0].p, j.dy.p, j.dx.p };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         be->op.dealloc(be, all[i]);
@@ -514,6 +521,8 @@ static cs_backend *open_backend(int n_thread)
         exit(0);
     }
     cs_cpu_fill(be, HIDDEN_BITS);
+    if (CS_PER_CELL > 1 && cs_backend_compute_in(be, CS_IN_BF16) != CS_OK)
+        CS_BUG(true);
     return be;
 }
 

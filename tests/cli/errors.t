@@ -22,7 +22,8 @@ N usage-batch.err      $c -B 0 "$tiny/mixed.fa"
 
 T 'an unknown device is named' sh -c '"$@" 2>&1 |
     grep -q "no compute device .gpu9. in this build: available are .cpu."' - $c --device gpu9 "$tiny/mixed.fa"
-N usage-precision.err  $c --device cpu --precision bf16 "$tiny/mixed.fa"
+N usage-precision.err  $c --device cpu --precision tf32 "$tiny/mixed.fa"
+N usage-bf16.err       env CHORDSEQ_DISABLE=bf16 $c --device cpu --precision bf16 "$tiny/mixed.fa"
 T 'the processor computes in fp32' $c --precision fp32 "$tiny/mixed.fa"
 T 'the device auto always works' $c --device auto "$tiny/mixed.fa"
 

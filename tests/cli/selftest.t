@@ -17,6 +17,7 @@ avx2) want='reference avx2 avx2+fused ' ;;
 avx512) want='reference avx2 avx2+fused avx512 avx512+fused ' ;;
 neon) want='reference neon neon+fused ' ;;
 esac
+chordseq --version --verbose | grep -q '^bf16 *yes' && want="${want}bf16 "
 T 'every level' test "$(levels all.tsv)" = "$want"
 T 'a level that is hidden is left out' sh -c "CHORDSEQ_DISABLE=avx2,neon,fused $self > some.tsv &&
     cut -f 3 some.tsv | uniq | grep -vx -- - > levels; [ \"\$(cat levels)\" = reference ]"

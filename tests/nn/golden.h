@@ -20,6 +20,7 @@
 #define TOL_LOSS   1e-5
 #define TOL_ZERO   1e-5
 #endif
+#define TOL_BF16   1e-2          /* of outputs with CS_PRECISION=bf16 */
 
 typedef struct golden {
     const char     *path;

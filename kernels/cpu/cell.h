@@ -1,0 +1,92 @@
+/* cell.h - 32-bit cells, which products multiply: floats, or pairs of bf16.
+ *
+ * DESIGN. Operands of a product are arrays of cells in memory of type float. At most levels a cell
+ * is a float. At level bf16 it is two consecutive elements of the summed dimension, rounded to
+ * nearest even, the first one in the low half; an odd last element is paired with 0. cs_vdot()
+ * (vdpbf16ps) adds both products to a float, the second one first. So strips and panels are one
+ * source, and only packing differs.
+ */
+#ifndef CS_KERNELS_CPU_CELL_H
+#define CS_KERNELS_CPU_CELL_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "kernels/cpu/vec.h"
+
+#if CS_LEVEL_IS(bf16)
+enum { CS_PER_CELL = 2 };
+
+CS_INLINE cs_vec cs_vdot(cs_vec a, cs_vec b, cs_vec sum)
+{
+    return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
+}
+
+/* Cells of 32 elements, of which lo holds the first. */
+CS_INLINE cs_vec cs_vcells(cs_vec lo, cs_vec hi)
+{
+    return (cs_vec)_mm512_cvtne2ps_pbh(hi, lo);
+}
+
+/* Cells of the elements of two rows: lane i is a[i], b[i]. */
+CS_INLINE cs_vec cs_vpair(cs_vec a, cs_vec b)
+{
+    const __m512i lo = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(a));
+    const __m512i hi = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(b));
+    return (cs_vec)_mm512_or_si512(lo, _mm512_slli_epi32(hi, 16));
+}
+
+/** cs_words - out = the cells of n consecutive elements; out may be x */
+static inline void cs_cells(const float *x, int64_t n, float *out)
+{
+    for (int64_t k = 0; k < n; k += 2 * CS_VEC) {
+        const cs_vec lo = cs_get(x + k, n - k), hi = cs_get(x + k + CS_VEC, n - k - CS_VEC);
+        cs_put(out + k / 2, (n - k + 1) / 2, cs_vcells(lo, hi));
+    }
+}
+
+/** cs_cells_rest - out = the cells of n elements, and x = what rounding has left of them */
+static inline void cs_cells_rest(float *x, int64_t n, float *out)
+{
+    cs_cells(x, n, out);
+    for (int64_t k = 0; k < n; k++) {
+        uint32_t cell;
+        float rounded;
+        memcpy(&cell, &out[k / 2], sizeof cell);
+        cell = k % 2 ? cell & 0xffff0000 : cell << 16;
+        memcpy(&rounded, &cell, sizeof rounded);
+        x[k] -= rounded;
+    }
+}
+#else
+enum { CS_PER_CELL = 1 };
+
+CS_INLINE cs_vec cs_vdot(cs_vec a, cs_vec b, cs_vec sum) { return cs_vfma(a, b, sum); }
+
+static inline void cs_cells(const float *x, int64_t n, float *out)
+{
+    memmove(out, x, (size_t)n * sizeof *out);
+}
+
+static inline void cs_cells_rest(float *x, int64_t n, float *out)
+{
+    cs_cells(x, n, out);
+}
+#endif
+
+/** cs_cell_count - cells of n elements */
+static inline int64_t cs_cell_count(int64_t n) { return (n + CS_PER_CELL - 1) / CS_PER_CELL; }
+
+/** cs_cells_across - the same of elements `step` apart */
+static inline void cs_cells_across(const float *x, int64_t step, int64_t n, float *out)
+{
+    float some[2 * CS_VEC];
+    for (int64_t k = 0; k < n; k += 2 * CS_VEC) {
+        const int64_t m = n - k < 2 * CS_VEC ? n - k : 2 * CS_VEC;
+        for (int64_t i = 0; i < m; i++)
+            some[i] = x[(k + i) * step];
+        cs_cells(some, m, out + k / CS_PER_CELL);
+    }
+}
+
+#endif
