@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/mem.h"
 #include "run/outputs.h"
 
@@ -65,6 +66,7 @@ json_t *cs_about_json(const cs_about *a)
 {
     json_t *all = json_object(), *inputs = json_array();
     char *line = cs_about_line(a);
+    const cs_backend *be = a->model->be;
 
     for (int i = 0; i < a->input->n; i++)
         json_array_append_new(inputs, cs_about_string(a->input->v[i]));
@@ -72,6 +74,8 @@ json_t *cs_about_json(const cs_about *a)
     json_object_set_new(all, "command", json_string(a->command));
     json_object_set_new(all, "command_line", cs_about_string(line));
     json_object_set_new(all, "model", model_json(a));
+    json_object_set_new(all, "precision", json_string(cs_precision_names[be->precision]));
+    json_object_set_new(all, "kernels", json_string(be->is_host ? cs_cpu_bits() : be->name));
     json_object_set_new(all, "inputs", inputs);
     json_object_set_new(all, "options", options_json(a->set));
     free(line);

@@ -63,6 +63,8 @@ static int check_same(const cs_journal *j)
         { "chordseq_version", "with another version of chordseq" },
         { "model", "with another model" },
         { "inputs", "with other inputs" },
+        { "precision", "in another precision" },
+        { "kernels", "with other kernels (by CHORDSEQ_DISABLE, or on another processor)" },
         { "command_line", "with other options" },
         { "options", "with other options" },
         { "files", "before an input was changed" },

@@ -12,10 +12,10 @@
 enum { MAX_BYTES = 1 << 30, VALUE_BYTES = 80 };
 
 /* Options that may differ between pieces: paths, and options without effect on predictions. The
- * model is compared by its checksum. */
+ * model is compared by its checksum, the precision by what was used. */
 static const char *const may_differ[] = {
     "shard", "manifest", "threads", "batch-tokens", "chunks-in-flight", "quiet", "verbose", "model",
-    "names", "tsv", "resume-every", "input-list",
+    "names", "tsv", "resume-every", "input-list", "precision",
 };
 /* Options with input paths: workflow engines place inputs in different folders. */
 static const char *const files[] = { "reference", "mates-1", "mates-2" };
@@ -90,6 +90,8 @@ static bool is_sound(const json_t *m)
         && json_is_string(json_object_get(run, "chordseq_version"))
         && json_is_string(json_object_get(run, "command"))
         && json_is_string(json_object_get(json_object_get(run, "model"), "sha256"))
+        && json_is_string(json_object_get(run, "precision"))
+        && json_is_string(json_object_get(run, "kernels"))
         && json_is_array(json_object_get(run, "inputs"))
         && json_is_object(json_object_get(run, "options"))
         && json_is_object(json_object_get(m, "lists")) && json_is_object(outputs)
@@ -172,6 +174,26 @@ static int manifest_check_options(const cs_manifest *a, const cs_manifest *b, co
     return CS_OK;
 }
 
+/* Precision and kernels decide the last digits of predictions. */
+static int check_digits(const cs_manifest *a, const cs_manifest *b)
+{
+    static const struct { const char *name, *what, *remedy; } part[] = {
+        { "precision", "in different precisions", "give all shards the same --precision" },
+        { "kernels", "with different kernels", "run all shards without CHORDSEQ_DISABLE, on "
+          "processors with AVX2, AVX-512 or NEON, or all on GPUs" },
+    };
+    const json_t *x = json_object_get(a->all, "run"), *y = json_object_get(b->all, "run");
+
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        const json_t *p = json_object_get(x, part[i].name), *q = json_object_get(y, part[i].name);
+        if (!json_equal(p, q))
+            return cs_fail(CS_EUSAGE, "'%s' and '%s' are of runs %s (%s and %s); %s", a->path,
+                           b->path, part[i].what, json_string_value(p), json_string_value(q),
+                           part[i].remedy);
+    }
+    return CS_OK;
+}
+
 static int check_parts(const cs_manifest *a, const cs_manifest *b)
 {
     static const struct { const char *in_run, *in_all, *what; } part[] = {
@@ -211,6 +233,7 @@ static int check_pair(const cs_manifest *a, const cs_manifest *b)
     const json_t *p = json_object_get(a->all, "lists"), *q = json_object_get(b->all, "lists");
 
     CS_TRY(check_parts(a, b));
+    CS_TRY(check_digits(a, b));
     CS_TRY(manifest_check_options(a, b, x, y));
     CS_TRY(manifest_check_options(b, a, y, x));
     CS_TRY(manifest_check_options(a, b, p, q));

@@ -25,7 +25,8 @@ typedef struct cs_manifests {
  *
  * path     [n] in any order; kept
  * Returns  CS_OK; CS_EIO; CS_EFORMAT for other files; CS_EUSAGE if they belong to different runs
- *          (version, command, model, inputs, options), or a shard is missing or duplicate
+ *          (version, command, model, precision, kernels, inputs, options), or a shard is missing or
+ *          duplicate
  */
 int  cs_manifests_read(const char *const *path, int n, cs_manifests *out) CS_MUST_CHECK;
 void cs_manifests_release(cs_manifests *m);

@@ -96,7 +96,8 @@ typedef struct cs_about {
 char *cs_about_line(const cs_about *a);
 /** cs_about_string - a file's name as JSON, which is UTF-8: other bytes become '?' */
 json_t *cs_about_string(const char *s);
-/** cs_about_json - an object: versions, command, model, inputs, options; json_decref() it */
+/** cs_about_json - an object: versions, command, model, precision and kernels (which decide the
+ * last digits), inputs, options; json_decref() it */
 json_t *cs_about_json(const cs_about *a);
 /** cs_about_text - the same as text; free() it. NULL when out of memory */
 char *cs_about_text(const cs_about *a);

@@ -1,0 +1,55 @@
+# precision.t - --precision bf16 on the CPU: predictions that depend on nothing else, and runs that are not
+# mixed with those in fp32.
+. "$srcdir/tests/cli/lib.sh"
+
+m=$tiny/model.safetensors
+c="chordseq classify -q -m $m"
+"$builddir/tests/bench/gen_fasta" 20000 1 100 900 > x.fa
+
+# ---- on any processor ----------------------------------------------------------------------------
+
+T 'a summary records precision and kernels' sh -c "$c -o x.tsv --summary x.json x.fa &&
+    grep -q '\"precision\": \"fp32\"' x.json && grep -q '\"kernels\": \"vector+fused\"' x.json"
+T 'and reference kernels' sh -c "CHORDSEQ_DISABLE=avx2,neon $c -o x.tsv --summary x.json x.fa &&
+    grep -q '\"kernels\": \"reference\"' x.json"
+for i in 1 2; do
+    CHORDSEQ_DISABLE=$(test $i = 1 || echo avx2,neon) $c --shard $i/2 --manifest p.$i.json -o p.$i.tsv x.fa || exit
+done
+N precision-kernels.err chordseq merge -q -o all.tsv p.1.json p.2.json
+CHORDSEQ_DISABLE=avx512 $c --shard 2/2 --manifest p.2.json -o p.2.tsv x.fa || exit
+T 'levels with the same bits are merged' sh -c "chordseq merge -q -o all.tsv p.1.json p.2.json && $c x.fa | cmp - all.tsv"
+
+# ---- with AVX-512 BF16 ---------------------------------------------------------------------------
+
+chordseq --version --verbose | grep -q '^bf16 *yes' || { S 'bf16' 'no AVX-512 BF16'; exit; }
+for e in chordmixer cdil linformer; do
+    b="chordseq classify -q --all --min-prob 0 --precision bf16 -m $srcdir/refdata/selftest/$e.safetensors"
+    T "$e: threads and batches" sh -c "$b -@ 1 x.fa > $e.tsv && $b -@ 2 -B 2000 x.fa | cmp - $e.tsv"
+    T "$e: a record alone" sh -c "awk '/^>/ && ++n > 1 { exit } { print }' x.fa > one.fa && $b one.fa > one.tsv && head -n 2 $e.tsv | cmp - one.tsv"
+    T "$e: without fused kernels" sh -c "CHORDSEQ_DISABLE=fused $b x.fa > plain.tsv"
+    T "$e: near fp32, but not the same" sh -c "${b%--precision*} -m $srcdir/refdata/selftest/$e.safetensors x.fa > fp32.tsv
+        paste fp32.tsv $e.tsv | awk -F '\t' 'NR > 1 { for (i = 6; i <= NF / 2; i++) { d = \$i - \$(i + NF / 2)
+            if (d > 0.02 || d < -0.02) exit 1; n += d != 0 } } END { exit !n }'"
+done
+b="$c --precision bf16"
+$b --shard 2/2 --manifest p.2.json -o p.2.tsv x.fa || exit
+N precision-merge.err chordseq merge -q -o all.tsv p.1.json p.2.json
+T 'shards of one precision' sh -c "$b --shard 1/2 --manifest p.1.json -o p.1.tsv x.fa &&
+    chordseq merge -q -o all.tsv p.1.json p.2.json && $b x.fa | cmp - all.tsv"
+T 'a summary records it' sh -c "$b -o x.tsv --summary x.json x.fa && grep -q '\"precision\": \"bf16\"' x.json"
+T 'vectors in bf16' sh -c 'chordseq embed -q --format tsv -o - --precision bf16 -m "$1" x.fa > a.tsv &&
+    chordseq embed -q --format tsv -o - -m "$1" x.fa > b.tsv && ! cmp -s a.tsv b.tsv' - "$m"
+
+if [ -e "$builddir/tests/cli/kill_at.so" ]; then
+    env LD_PRELOAD="$builddir/tests/cli/kill_at.so" KILL_AT='9 10 0' \
+        ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
+        $c --resume --resume-every 0 -o r.tsv x.fa 2> /dev/null
+    N precision-resume.err $b --resume --resume-every 0 -o r.tsv x.fa
+    N precision-resume-kernels.err env CHORDSEQ_DISABLE=fused $c --resume --resume-every 0 -o r.tsv x.fa
+else
+    S 'a resumed run' 'no shared objects here'
+fi
+
+# ---- gradients -----------------------------------------------------------------------------------
+
+N precision-train.err chordseq explain -q -m "$m" --precision bf16 -f x.fa -r r1 -o e.tsv
