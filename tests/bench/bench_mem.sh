@@ -6,9 +6,10 @@
 # Inputs have records of the same lengths (500 to 50,000), are generated while they are read, and go
 # through a small model, so that 2 Gbases take minutes; the memory of the queues does not depend on
 # the model. All of it with the table alone, then with every output at once, sequences twice among
-# them. The line `ratio` is the peak of the last input over that of the first. The last line is one
+# them. The line `ratio` is the peak of the last input over that of the first. The line `longest` is one
 # sequence of a million bases through ChordMixer with 336 channels: the peak, and the 1.6 N d 4 bytes
-# that its activations may take.
+# that its activations may take. The last lines are the models that come with the program: the inputs
+# in records of 5,000 bases, and one contig of 100 Mbases.
 . "$(dirname "$0")/lib.sh"
 [ $# -gt 0 ] || set -- 200M 2G
 scratch
@@ -41,3 +42,15 @@ gen_fasta $n 1 $n $n > "$tmp/long.fa"
 "$builddir/tests/bench/peak" "$chordseq" classify -q -m "$tmp/wide" ${THREADS:+-@ "$THREADS"} \
     -o "$tmp/out.tsv" "$tmp/long.fa" 3> "$tmp/peak" || exit 1
 awk -v n=$n '{ printf "longest\t%d KiB\tallowed\t%d KiB\n", $1, 1.6 * n * 336 * 4 / 1024 }' "$tmp/peak"
+
+printf 'model\tinput_bases\trecord_bases\tpeak_KiB\twall_s\tcpu_s\n'
+for model in default fast; do
+    for n in "$@" contig; do
+        length=5000
+        [ "$n" != contig ] || n=100000000 length=100000000
+        gen_fasta "$n" 1 $length $length |
+            "$builddir/tests/bench/peak" "$chordseq" classify -q ${THREADS:+-@ "$THREADS"} \
+                -m "$srcdir/refdata/model/$model.safetensors" -o "$tmp/out.tsv" - 3> "$tmp/peak" || exit 1
+        printf '%s\t%s\t%s\t%s\n' $model "$n" $length "$(cat "$tmp/peak")"
+    done
+done
