@@ -13,7 +13,7 @@ T 'three lengths and an exponent for each' awk -F '\t' -v n="$encoders" '
     $4 == "exponent" && !($6 > 0.2 && $6 < 2.1 && $8 > 0.2 && $8 < 2.1) { exit 1 }
     { seen[$1]++ }
     END { for (e in seen) k++; if (k != n || NR != 4 * n + 1) exit 1 }' a.tsv
-T 'memory is a matter of options and length' sh -c "$tiny_bench"' -@ 2 | cut -f 1-4,6,8 > b &&
+T 'memory depends on options and length only' sh -c "$tiny_bench"' -@ 2 | cut -f 1-4,6,8 > b &&
     cut -f 1-4,6,8 a.tsv | cmp - b'
 
 # Memory that grows in proportion to the length has the exponent 1.

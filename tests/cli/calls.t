@@ -25,7 +25,7 @@ T 'calibrate' chordseq model calibrate --scores s.tsv --bins 200,700 --max-error
     -i labelled.fa --label-key class trained stated
 T 'the weights stay' sh -c '[ "$(chordseq model show trained | grep ^sha256)" = \
     "$(chordseq model show stated | grep ^sha256)" ]'
-T 'show begins with what it is for and how good it is' sh -c 'chordseq model show stated > show &&
+T 'show begins with purpose and accuracy' sh -c 'chordseq model show stated > show &&
     sed -n 1p show | grep -qx "for	a class for every sequence: 1, 2, 3" &&
     sed -n 2p show | grep -q "^trained on	[0-9]* records" && grep -q "^quality	from 700 bases" show &&
     grep -q "^calls	estimated error at most 0.2	from 100 bases" show'
@@ -33,11 +33,11 @@ T 'show begins with what it is for and how good it is' sh -c 'chordseq model sho
 # ---- calls ---------------------------------------------------------------------------------------
 
 awk '/^>/ { sub(/.*class=/, ""); print }' labelled.fa > truth
-T 'by default each class keeps the rate' sh -c 'chordseq classify -m stated labelled.fa > calls 2> log &&
+T 'the default error rate holds for every class' sh -c 'chordseq classify -m stated labelled.fa > calls 2> log &&
     tail -n +2 calls | paste - truth | awk -F "\t" "\$5 == \"low_confidence\" { low++ }
         \$5 == \".\" { n[\$3]++; bad[\$3] += \$3 != \$6; all++ }
         END { for (c in n) if (bad[c] > 0.2 * n[c]) exit 1; exit !(low > 50 && all > 200) }"'
-T 'the log says what is not called' grep -q '^chordseq: calls with an estimated error of at most 0.2: ' log
+T 'the log reports records without a call' grep -q '^chordseq: calls with an estimated error of at most 0.2: ' log
 for o in '--min-prob 0' '--max-error 1'; do
     T "$o brings all calls back" sh -c "chordseq classify -q -m stated $o labelled.fa > all &&
         [ \$(awk -F '\t' '\$5 == \".\"' all | wc -l) = \$(grep -c '>' labelled.fa) ] &&
@@ -46,7 +46,7 @@ done
 T 'a smaller rate calls less' sh -c '
     n() { chordseq classify -q -m stated $1 labelled.fa | awk -F "\t" "\$5 == \".\"" | wc -l; }
     a=$(n "--max-error 0.4") b=$(n) c=$(n "--max-error 0.1") && [ $a -gt $b ] && [ $b -gt $c ]'
-T 'half of the records without a confident call are told of' sh -c '
+T 'the log warns if half of the records lack a confident call' sh -c '
     chordseq classify -m stated --min-prob 0.9999 -o half --html page --summary sum labelled.fa 2> log &&
     grep -q "warning: [0-9]* of [0-9]* records have no confident call; --min-prob 0" log &&
     grep -q "<p>[0-9]* of [0-9]* records have no confident call; the median" page &&
@@ -57,7 +57,7 @@ T 'half of the records without a confident call are told of' sh -c '
     echo '>short'; echo AAAAAAAAAAAAAAACAAAAAAAAAAAACAAA
     awk '/^>/ { n++ } n == 5' labelled.fa
 } > odd.fa
-T 'what is short or repeats itself has a reason' sh -c 'chordseq classify -q -m stated odd.fa > odd &&
+T 'short and repetitive sequences have a reason' sh -c 'chordseq classify -q -m stated odd.fa > odd &&
     grep -q "^repeat	.*	unclassified	.*	\(unlike_training\|low_confidence\)" odd &&
     grep -q "^short	32	unclassified	.	too_short" odd &&
     chordseq classify -q -m stated --max-error 0.9 odd.fa | grep -q "^repeat	.*	unlike_training"'
@@ -70,15 +70,15 @@ awk 'BEGIN {
         print ">gc" k "\n" s
     }
 }' > nothing.fa
-T 'the default model calls none of what is no sequence' sh -c 'chordseq classify -q -m "$1" nothing.fa > none &&
+T 'the default model calls no random or repetitive input' sh -c 'chordseq classify -q -m "$1" nothing.fa > none &&
     grep -q "^six	6	unclassified	.*	too_short" none && ! cut -f 5 none | grep -qx "[.]" && [ $(wc -l < none) = 24 ]' - "$srcdir/refdata/model/default.safetensors"
-T 'eval tells coverage and error' sh -c "$e -m stated -o e.tsv --json e.json &&
+T 'eval reports coverage and error' sh -c "$e -m stated -o e.tsv --json e.json &&
     for r in 0.05 0.2 0.3; do grep -q \"^record	all	[.]	coverage:\$r	\" e.tsv || exit; done &&
     grep -q '^record	all	1	error	' e.tsv && grep -q '\"max_error\"' e.json &&
     n=\$(awk -F '\t' '\$5 == \".\"' calls | wc -l) && m=\$(grep -c '>' labelled.fa) &&
     awk -F '\t' -v n=\$n -v m=\$m '\$2 == \"all\" && \$4 == \"coverage:0.2\" {
         exit !(\$5 * m > n - 1 && \$5 * m < n + 1) }' e.tsv"
-T 'and none of a model that states nothing' sh -c "$e -m trained -o t.tsv && ! grep -q coverage: t.tsv"
+T 'a model without stated rates has none' sh -c "$e -m trained -o t.tsv && ! grep -q coverage: t.tsv"
 
 # ---- what goes in --------------------------------------------------------------------------------
 
@@ -89,4 +89,4 @@ N calls-classes.err   $cal --scores other.tsv
 sed '5s/	[^	]*$//' s.tsv > cut.tsv
 N calls-cut.err       $cal --scores cut.tsv
 N calls-head.err      $cal --scores truth
-T 'and writes nothing then' test ! -e x
+T 'no output after a refusal' test ! -e x

@@ -17,7 +17,7 @@ P classify-prob.tsv    sh rounded -m "$m" --min-prob 0.5 "$tiny/mixed.fa"
 chordseq classify -q -m "$m" "$tiny/mixed.fa" > mixed.tsv
 
 # Every record of the input has a line, and every label is one of the model's or unclassified.
-T 'min-prob 0 calls what it can' sh -c 'chordseq classify -q -m "$1" --min-prob 0 "$2" |
+T 'min-prob 0 calls every record with a prediction' sh -c 'chordseq classify -q -m "$1" --min-prob 0 "$2" |
     cmp - mixed.tsv' - "$m" "$tiny/mixed.fa"
 T 'min-prob 1 keeps every record' sh -c '[ "$(chordseq classify -q -m "$1" --min-prob 1 "$2" |
     grep -c unclassified)" = "$(grep -c "^>" "$2")" ]' - "$m" "$tiny/mixed.fa"
@@ -26,10 +26,10 @@ T 'probabilities of all classes add up to 1' sh -c 'chordseq classify -q -m "$1"
     END { if (n < 10) exit 1 }"' - "$m" "$tiny/mixed.fa"
 
 # The output file appears when it is complete and replaces what was there.
-T '-o writes what stdout would get' sh -c 'echo old > out.tsv &&
+T '-o FILE equals standard output' sh -c 'echo old > out.tsv &&
     chordseq classify -q -m "$1" -o out.tsv "$2" > stdout.txt && [ ! -s stdout.txt ] &&
     cmp out.tsv mixed.tsv' - "$m" "$tiny/mixed.fa"
-T 'nothing but the output is left behind' sh -c '[ "$(ls out.tsv*)" = out.tsv ]'
+T 'no temporary files remain' sh -c '[ "$(ls out.tsv*)" = out.tsv ]'
 T '-o - is stdout' sh -c 'chordseq classify -q -m "$1" -o - "$2" |
     cmp - mixed.tsv' - "$m" "$tiny/mixed.fa"
 
@@ -44,12 +44,12 @@ P classify-values.tsv  sh rounded -m "$tmp/values" "$tiny/mixed.fa"
 # The options that the help lists are those of the manual.
 T '--help goes to stdout with status 0' sh -c 'chordseq classify --help 2>&1 >/dev/null |
     cmp - /dev/null && chordseq classify --help | grep -q -- "--batch-tokens NUM"'
-T 'without -m, the model of the source tree around the program' sh -c '
+T 'without -m, the model of the source tree' sh -c '
     mkdir -p tree/build && cp -r "$1/refdata" tree/ && cp "$(command -v chordseq)" tree/build/ &&
     printf ">a\nACGTTGCAACGTTGCA\n" | env -u CHORDSEQ_MODEL tree/build/chordseq classify -q - |
     grep -qx "a	16	unclassified	[.]	too_short"' - "$srcdir"
-T '-m takes the name of a model that comes with the program' sh -c '
+T '-m accepts the name of a bundled model' sh -c '
     for name in fast default; do tree/build/chordseq model show $name > $name.txt || exit 1; done
     tree/build/chordseq model show tree/refdata/model/fast.safetensors | cmp - fast.txt && ! cmp -s fast.txt default.txt'
-T 'unless there is a file of that name' sh -c 'cp "$1" fast && CHORDSEQ_MODEL=fast tree/build/chordseq classify -q "$2" |
+T 'a file of that name takes precedence' sh -c 'cp "$1" fast && CHORDSEQ_MODEL=fast tree/build/chordseq classify -q "$2" |
     cmp - mixed.tsv && rm fast' - "$m" "$tiny/mixed.fa"

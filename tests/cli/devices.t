@@ -24,11 +24,11 @@ near()
         for (i = 1; i <= n; i++) { d = $i - $(n + i)
             if ((i < 4 || i == 5 || NR == 1) ? $i != $(n + i) : d > 3e-6 || d < -3e-6) exit 1 } }'
 }
-T 'a GPU predicts as the processor does' near cpu.tsv one.tsv
+T 'GPU and CPU give the same predictions' near cpu.tsv one.tsv
 for d in cuda:0,2 cuda:2,1,0 auto; do
     T "predictions of $d are those of one, in order" sh -c "$g -q --device $d $in | cmp - one.tsv"
 done
-T 'so they are when copies and kernels lag behind' sh -c "for lag in -1 -2 -3 7; do
+T 'the same with delayed copies and kernels' sh -c "for lag in -1 -2 -3 7; do
     CS_HOST_LAG=\$lag $g -q --device cuda:0,1 $in | cmp - one.tsv || exit 1; done"
 # same COMMAND...: to the same bytes with one device and with several
 same()
@@ -42,9 +42,9 @@ same "$c" variant -q -m "$m" -B 300 --no-version --reference variants.fa -O v \
     "$tiny/variants.vcf"
 awk '/^>/ { print substr($1, 2) "\tclass" (n++ % 2 ? "A" : "B") }' "$in" > labels
 same "$c" eval -q -m "$m" -B 300 --labels labels "$in"
-T 'a device that is missing is named' sh -c "$g --device cuda:1,9 $in 2>&1 |
+T 'a missing device is named' sh -c "$g --device cuda:1,9 $in 2>&1 |
     grep -q \"no device 'cuda:9': there are 3, starting at 'cuda:0'\""
-T 'what computes on one refuses a list' sh -c "$c bench --device cuda:0,1 encoders 2>&1 |
+T 'commands for one device refuse a list' sh -c "$c bench --device cuda:0,1 encoders 2>&1 |
     grep -q \"'cuda:0,1' names 2 devices; this command uses one\""
 
 # ---- learning on several -------------------------------------------------------------------------
@@ -62,28 +62,28 @@ as_one()
         { d = ($i - $(n + i)) / ($i + ($i == 0)); if (d > 1e-4 || d < -1e-4) exit 1 } }
         END { exit NR != 3 }'
 }
-T 'one GPU learns' learn cuda:2 learn1
+T 'training on one GPU' learn cuda:2 learn1
 # No NCCL, also where there is one, for real GPUs.
 mkdir none && : > none/libnccl.so.2
 export LD_LIBRARY_PATH="$tmp/none"
 for d in cuda:0,2 cuda:0,1,2; do
     T "the GPUs $d learn" learn $d learn2
-    T 'what one learns' as_one learn1.tsv learn2.tsv
+    T 'the weights of one GPU' as_one learn1.tsv learn2.tsv
 done
-T 'without NCCL by way of the processor' grep -q 'gradients are summed on the CPU' learn2.err
+T 'without NCCL, sums run on the CPU' grep -q 'gradients are summed on the CPU' learn2.err
 if [ -f "$builddir/tests/gpu/host/libnccl.so.2" ]; then
     LD_LIBRARY_PATH="$builddir/tests/gpu/host"
-    T 'two learn with NCCL' learn cuda:0,1 learn3
-    T 'which they say' grep -q 'gradients are summed by NCCL 2.19.5' learn3.err
-    T 'what one learns' as_one learn1.tsv learn3.tsv
-    T 'and again' learn cuda:0,1 learn4
+    T 'training on two GPUs with NCCL' learn cuda:0,1 learn3
+    T 'the log names NCCL' grep -q 'gradients are summed by NCCL 2.19.5' learn3.err
+    T 'the weights of one GPU' as_one learn1.tsv learn3.tsv
+    T 'a second run' learn cuda:0,1 learn4
     T 'the same bits' sh -c 'for m in learn3 learn4; do chordseq model show $m.m | grep ^sha256; done |
         uniq | wc -l | grep -qx 1'
     MOCK_NCCL_KILL=1 learn cuda:0,1 learn5
-    T 'one that dies amid a sum is told' grep -q 'train: rank 1 is gone: it was killed' learn5.err
+    T 'a rank killed during a sum is reported' grep -q 'train: rank 1 is gone: it was killed' learn5.err
 fi
 unset LD_LIBRARY_PATH
-T 'a device that is missing is named once' sh -c "$c train --device cuda:1,9 --accumulate 2 \
+T 'a missing device is named once' sh -c "$c train --device cuda:1,9 --accumulate 2 \
     --labels labels -o x.m $in 2>&1 | grep error: > x.err
     grep -q \"rank 1 failed: no device 'cuda:9': there are 3, starting at 'cuda:0'\" x.err &&
     [ \$(wc -l < x.err) = 1 ]"
@@ -92,14 +92,14 @@ T 'as many ranks as devices' sh -c "$c train --device cuda:0,1 --ranks 3 -o x.m 
 
 # ---- memory --------------------------------------------------------------------------------------
 own=$(((64 << 20) + 25600))              # what the backend and the parameters take
-T 'auto fits the memory that is free' sh -c "
+T 'auto fits the free memory' sh -c "
     for mb in 1 8 64; do CS_HOST_MEMORY=\$(($own + (mb << 20))) $c classify -v -m $m --device cuda:0,1 \
         --all $in 2>&1 > auto.tsv | sed -n 's/.*batches of at most \([0-9]*\) tokens.*/\1/p'
     done > auto.n; cmp auto.tsv one.tsv && [ \$(uniq auto.n | wc -l) = 3 ] && sort -nc auto.n"
-T 'on the processor it is 64k' sh -c "$c classify -v -m $m $in 2>&1 > /dev/null |
+T 'auto is 64k on the CPU' sh -c "$c classify -v -m $m $in 2>&1 > /dev/null |
     grep -q 'batches of at most 65536 tokens'"
 # Whichever allocations fail, the run ends well, a record has a reason, or memory is to blame.
-T 'allocations that fail are told or do no harm' sh -c "n=0; halved=0
+T 'failed allocations are reported or harmless' sh -c "n=0; halved=0
     while n=\$((n + 1)) && [ \$n -lt 15 ]; do
         if CS_HOST_FAIL=\$n-\$((n + 1)) $c classify -@ 1 -m $m -B 2048 --all --device cuda $in \
             > fail.tsv 2> fail.err; then
@@ -114,17 +114,17 @@ T 'allocations that fail are told or do no harm' sh -c "n=0; halved=0
 CS_HOST_MEMORY=$((own + 60000))
 export CS_HOST_MEMORY
 long="$c classify -@ 2 -m $m -B 100 --all --device cuda:0,1 --long-sequence"
-T 'a sequence without room has that for a reason' sh -c "$long whole $in 2> long.err |
+T 'a sequence without memory has the reason no_memory' sh -c "$long whole $in 2> long.err |
     cut -f 5 | grep -c no_memory | grep -qx 4 &&
     grep -q 'more memory than is available; --long-sequence cpu runs such' long.err"
-T 'or goes to the processor' sh -c "$long cpu $in 2> long.err > long.tsv &&
+T 'with --long-sequence cpu, it runs on the CPU' sh -c "$long cpu $in 2> long.err > long.tsv &&
     grep -q '4 of 22 records exceeded the memory of the device and ran on the CPU' long.err"
-T 'with its prediction' near long.tsv cpu.tsv
-T 'or is cut into windows that fit' sh -c "$long fit $in 2> long.err > long.tsv &&
+T 'with the prediction of the CPU' near long.tsv cpu.tsv
+T 'with --long-sequence fit, it is split into windows' sh -c "$long fit $in 2> long.err > long.tsv &&
     n=\$(sed -n 's/.*sequences of more than \([0-9]*\) bases exceed the memory.*/\1/p' long.err) &&
     [ \$n -gt 274 ] && [ \$n -lt 439 ] && grep -q '5 of 22 records .* split into windows' long.err &&
     $g -q --device cpu --long-sequence window --window-length \$n $in > windows.tsv"
-T 'with the prediction of those windows' near long.tsv windows.tsv
+T 'with the prediction of the same windows' near long.tsv windows.tsv
 unset CS_HOST_MEMORY
 
 # ---- predictions that are no numbers -------------------------------------------------------------

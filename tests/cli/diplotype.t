@@ -28,14 +28,14 @@ samtools view -C -T ref.fa -o r.cram r.sam 2> err
 d="chordseq diplotype -f ref.fa"
 P diplotype-reads.txt $d r.sam
 T 'the same from BAM' sh -c "$d r.sam -o want && $d r.bam | cmp - want"
-T 'and CRAM' sh -c "$d r.cram | cmp - want"
-T 'and standard input' sh -c "$d - < r.bam | cmp - want"
-T 'reasons are told' sh -c "$d r.sam 2>&1 > out | grep -qx 'chordseq: unknown sites by reason: 10 no_read, 0 low_depth'"
+T 'the same from CRAM' sh -c "$d r.cram | cmp - want"
+T 'the same from standard input' sh -c "$d - < r.bam | cmp - want"
+T 'reasons are reported' sh -c "$d r.sam 2>&1 > out | grep -qx 'chordseq: unknown sites by reason: 10 no_read, 0 low_depth'"
 T 'depth' sh -c "$d --min-depth 12 r.sam 2>&1 > out | grep -qx 'chordseq: unknown sites by reason: 10 no_read, 20 low_depth'"
 P diplotype-filters.txt $d -q --skip-flags 0 --min-mapq 0 --min-baseq 0 --min-count 1 --min-frac 0 r.sam
 P diplotype-regions.txt $d -q -r c1:5-10 -r c1:29 -r c2 r.bam
 printf '# some\nc1\t4\t10\tx\nc1\t28\t30\nc2\t0\t12\n' > r.bed
-T 'BED says the same' sh -c "$d -q -r c1:5-10 -r c1:29 -r c2 -o want r.bam && $d -q -R r.bed r.bam | cmp - want"
+T 'the same regions from BED' sh -c "$d -q -r c1:5-10 -r c1:29 -r c2 -o want r.bam && $d -q -R r.bed r.bam | cmp - want"
 
 # ---- genotypes -----------------------------------------------------------------------------------
 
@@ -54,7 +54,7 @@ bcftools view -Oz -o g.vcf.gz g.vcf && bcftools index g.vcf.gz
 bcftools view -Ob -o g.bcf g.vcf && bcftools index g.bcf
 P diplotype-calls.txt $d g.vcf
 T 'the same from BCF' sh -c "$d g.vcf -o want && $d g.bcf | cmp - want"
-T 'what was left out is told' sh -c "$d g.vcf 2>&1 > out | grep -q 'of 6 VCF records: 1 filtered, 0 no_genotype; alleles: .* 1 symbolic, 0 overlap, 0 no_anchor; 1 genotypes of more than 2'"
+T 'omitted records are reported' sh -c "$d g.vcf 2>&1 > out | grep -q 'of 6 VCF records: 1 filtered, 0 no_genotype; alleles: .* 1 symbolic, 0 overlap, 0 no_anchor; 1 genotypes of more than 2'"
 P diplotype-sample.txt $d -q -s lee --all-filters -r c1:4-16 g.vcf.gz
 T 'regions of BCF' sh -c "$d -q -s lee --all-filters -r c1:4-16 -o want g.vcf.gz && $d -q -s lee --all-filters -r c1:4-16 g.bcf | cmp - want"
 P diplotype-unknown.txt $d -q -s kim --absent unknown g.vcf
@@ -64,14 +64,14 @@ T 'reads and genotypes agree' sh -c "$d -q -s kim -r c1:1-15 g.vcf.gz > a && $d 
 
 $d -q g.vcf -o g.dip
 T 'a vocabulary of diplotypes' chordseq tokenize -q --train bpe --alphabet diplotypes --vocab-size 80 g.dip -o d.json
-T 'whose pieces spell the text' sh -c 'chordseq tokenize -q -m d.json g.dip | cut -f 2 | tr -d " " > got &&
+T 'its pieces join to the text' sh -c 'chordseq tokenize -q -m d.json g.dip | cut -f 2 | tr -d " " > got &&
     awk "/^>/ { if (s) print s; s = \"\"; next } !/^#/ { s = s \$0 } END { print s }" g.dip | cmp - got'
 printf 'kim\ta\nlee\tb\nmoe\ta\n' > l.tsv
 train="chordseq train -q --epochs 1 --encoder.max-len 64 --encoder.track 2 --encoder.hidden 8 --labels l.tsv"
 T 'a model of diplotypes' $train --tokenizer diplotype -i g.dip -o m
 T 'predictions for them' sh -c 'chordseq classify -q -m m g.dip > c && [ "$(grep -c "^kim\|^lee\|^moe" c)" = 6 ]'
-T 'and one of their pieces' $train --tokenizer bpe --tokenizer.file d.json -i g.dip -o mb
-T 'a consensus with letters for two bases is read, too' chordseq classify -q -m m "$tiny/mixed.fa"
+T 'training on pieces of diplotypes' $train --tokenizer bpe --tokenizer.file d.json -i g.dip -o mb
+T 'a consensus with two-base letters is read' chordseq classify -q -m m "$tiny/mixed.fa"
 N diplotype-model.err   chordseq classify -m "$tiny/model.safetensors" g.dip
 N diplotype-strand.err  chordseq classify --strand both -m m g.dip
 N diplotype-rc.err      $train --tokenizer diplotype --rc -i g.dip -o x

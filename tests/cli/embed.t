@@ -12,7 +12,7 @@ T 'names elsewhere' sh -c 'chordseq embed -q -m "$1" -o w.npy --names w.tsv mixe
     cmp w.tsv v.npy.names.tsv && [ ! -e w.npy.names.tsv ]' - "$m"
 T 'the same for any number of threads and batch size' sh -c 'for o in "-@ 1" "-@ 3 -B 1024" "--chunks-in-flight 1"; do
     chordseq embed -q -m "$1" -o w.npy $o mixed.fa && cmp w.npy v.npy || exit; done' - "$m"
-T 'one record alone is the same' sh -c 'awk "/^>/ { n++ } n == 5" mixed.fa > one.fa &&
+T 'a single record has the same vector' sh -c 'awk "/^>/ { n++ } n == 5" mixed.fa > one.fa &&
     chordseq embed -q -m "$1" -o one.npy one.fa && tail -c 160 one.npy > a &&
     tail -c "$((22 * 160))" v.npy | head -c "$((5 * 160))" | tail -c 160 | cmp - a' - "$m"
 T 'an empty input is an empty matrix' sh -c ': > empty.fa; chordseq embed -q -m "$1" -o e.npy empty.fa &&
@@ -52,8 +52,8 @@ T 'the hidden layer of a head' sh -c 'chordseq embed -q -m deep --vector hidden 
     awk -F "\t" "NF != 9 { exit 1 } END { exit NR != 41 }"'
 N embed-hidden.err chordseq embed -m "$m" --vector hidden -o x.npy mixed.fa
 for end in parquet txt npy.gz; do N embed-$end.err chordseq embed -m "$m" -o e.$end mixed.fa; done
-T 'nor is a file of that name made' sh -c '! ls e.parquet e.txt e.npy.gz 2> /dev/null'
-T 'the name says the format' sh -c 'chordseq embed -q -m "$1" -o e.tsv mixed.fa && head -n 1 e.tsv | grep -q "^name	" &&
+T 'no file of that name is created' sh -c '! ls e.parquet e.txt e.npy.gz 2> /dev/null'
+T 'the suffix selects the format' sh -c 'chordseq embed -q -m "$1" -o e.tsv mixed.fa && head -n 1 e.tsv | grep -q "^name	" &&
     for f in csv csv.gz tsv.gz tsv.bgz npz; do chordseq embed -q -m "$1" -o e.$f mixed.fa || exit; done
     tr "\t" , < e.tsv | cmp - e.csv && gzip -dc e.tsv.gz | cmp - e.tsv && gzip -dc e.csv.gz | cmp - e.csv &&
     gzip -dc < e.tsv.bgz | cmp - e.tsv && cmp e.npz.names.tsv v.npy.names.tsv' - "$m"
@@ -67,5 +67,5 @@ N embed-none.err   chordseq embed -m "$m" mixed.fa
 N embed-pipe.err   sh -c 'chordseq embed -m "$1" --names n -o - mixed.fa | cat; exit 2' - "$m"
 N embed-stdout.err sh -c 'chordseq embed -m "$1" -o /dev/stdout mixed.fa > x.npy' - "$m"
 N embed-names.err  chordseq embed -m "$m" --format tsv --names n -o x.tsv mixed.fa
-T 'a run that fails leaves nothing' sh -c 'cp mixed.fa cut.fa; echo "AC!" >> cut.fa
+T 'a failed run leaves no file' sh -c 'cp mixed.fa cut.fa; echo "AC!" >> cut.fa
     ! chordseq embed -q -m "$1" -o n.npy cut.fa 2> /dev/null && ! ls n.npy* 2> /dev/null' - "$m"

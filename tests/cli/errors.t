@@ -25,7 +25,7 @@ T 'an unknown device is named' sh -c '"$@" 2>&1 |
 N usage-precision.err  $c --device cpu --precision tf32 "$tiny/mixed.fa"
 N usage-bf16.err       env CHORDSEQ_DISABLE=bf16 $c --device cpu --precision bf16 "$tiny/mixed.fa"
 T 'the processor computes in fp32' $c --precision fp32 "$tiny/mixed.fa"
-T 'the device auto always works' $c --device auto "$tiny/mixed.fa"
+T 'device auto always works' $c --device auto "$tiny/mixed.fa"
 
 # ---- inputs: status 1 --------------------------------------------------------------------------
 
@@ -48,7 +48,7 @@ N input-quality.err    $c bad.fq
 N input-later.err      $c "$tiny/mixed.fa" bad.fa
 chmod 000 bad.fq
 if [ -r bad.fq ]; then
-    S 'a file without permission' 'running as root'
+    S 'an unreadable file' 'running as root'
 else
     N input-denied.err     $c bad.fq
 fi
@@ -61,14 +61,14 @@ T 'a failed run keeps the old output' sh -c "echo old > out.tsv
 # A 0-byte input has no records: the header, a warning, status 0.
 : > nothing
 P empty.tsv            $c nothing
-T 'an empty input is warned of' sh -c "$c nothing 2>&1 > /dev/null |
+T 'an empty input gives a warning' sh -c "$c nothing 2>&1 > /dev/null |
     grep -qx 'chordseq: warning: the input has no records'"
 # It has to be named: with standard input that nobody gave, a value was forgotten or a pipe has failed.
 P empty.tsv            sh -c "$c -i - < /dev/null"
 P empty.tsv            sh -c ": | $c -"
 N input-none.err       sh -c "$c < /dev/null"
 N input-none.err       sh -c ": | $c -o empty.out"
-T 'and writes nothing' [ ! -e empty.out ]
+T 'and an empty output' [ ! -e empty.out ]
 N input-none2.err      sh -c "chordseq tokenize -m $m < /dev/null"
 
 # ---- models ------------------------------------------------------------------------------------
@@ -90,26 +90,26 @@ N model-future.err     chordseq classify -m future "$tiny/mixed.fa"
 
 # ---- outputs -----------------------------------------------------------------------------------
 
-T 'a name that ends in .gz or .bgz is compressed, as BGZF' sh -c "$c -q -o plain.tsv --jsonl plain.jsonl '$tiny/mixed.fa' &&
+T '.gz and .bgz outputs are BGZF' sh -c "$c -q -o plain.tsv --jsonl plain.jsonl '$tiny/mixed.fa' &&
     $c -q -o t.tsv.gz --jsonl t.jsonl.bgz '$tiny/mixed.fa' && gzip -dc t.tsv.gz | cmp - plain.tsv &&
     gzip -dc < t.jsonl.bgz | cmp - plain.jsonl && for f in t.tsv.gz t.jsonl.bgz; do
     [ \"\$(tail -c 28 \$f | od -An -tx1 | tr -d ' \\n')\" = 1f8b08040000000000ff0600424302001b0003000000000000000000 ] || exit; done"
 with bgzip T "and sound by htslib's own check" sh -c 'bgzip -t t.tsv.gz && bgzip -t t.jsonl.bgz'
-T 'a table that ends in .csv has commas' sh -c "printf '>a,\"b\nACGTACGTACGT\n' > quote.fa && $c -q --min-prob 0 -o q.csv quote.fa &&
+T '.csv tables have commas' sh -c "printf '>a,\"b\nACGTACGTACGT\n' > quote.fa && $c -q --min-prob 0 -o q.csv quote.fa &&
     [ \"\$(head -n 1 q.csv)\" = name,length,label,probability,reason ] && tail -n 1 q.csv | grep -q '^\"a,\"\"b\",12,'"
 N suffix-parquet.err   $c -o x.parquet "$tiny/mixed.fa"
 N suffix-zst.err       $c --jsonl x.jsonl.zst "$tiny/mixed.fa"
 N suffix-csv.err       $c --jsonl x.csv "$tiny/mixed.fa"
 N suffix-resume.err    $c --resume -o x.tsv.gz "$tiny/mixed.fa"
 N suffix-shard.err     $c --shard 1/2 --manifest x.json -o x.csv "$tiny/mixed.fa"
-T 'and nothing of these is made' sh -c '! ls | grep "^x[.]"'
+T 'no refused output is created' sh -c '! ls | grep "^x[.]"'
 N output-full.err      $c -o /dev/full "$tiny/mixed.fa"
 N output-full2.err     sh -c "$c $tiny/mixed.fa > /dev/full"
 N output-folder.err    $c -o no-such-folder/out.tsv "$tiny/mixed.fa"
 N output-empty.err     $c -o "" "$tiny/mixed.fa"
 # A limit of half a kilobyte per file.
 N output-limit.err     sh -c "ulimit -f 1 && $c -q -o limited.tsv --all $tiny/mixed.fa $tiny/reads.fq $tiny/reads.fq $tiny/reads.fq"
-T 'and nothing of it stays' sh -c '! ls | grep -q ^limited'
+T 'no partial output remains' sh -c '! ls | grep -q ^limited'
 N output-is-dir.err    $c -o "$tmp" "$tiny/mixed.fa"
 N output-closed.err    sh -c "$c $tiny/mixed.fa >&-"
 
@@ -136,13 +136,13 @@ bench --encoder psf -o $v encoders
 model checked $m $v
 train --class a=../whole.fa.gz --class b=../whole.fa.gz -o $v
 EOF
-T 'an output of the same kind may' sh -c '$1 --bam "$2/mapped.bam" "$3/strands.sam" && mkdir -p split &&
+T 'an output of the same kind is overwritten' sh -c '$1 --bam "$2/mapped.bam" "$3/strands.sam" && mkdir -p split &&
     chordseq simulate cohort -q -i "$3/variants.vcf" -n 2 -o "$2/variants.vcf" &&
     $1 -q --split-dir split whole.fa.gz && $1 -q --split-dir split whole.fa.gz' - "$c -q" "$held" "$tiny"
 N output-kind.err      $c --bam "$held/mixed.fa" whole.fa.gz
-T '--force lets every output' sh -c '$1 --force -o "$2/mixed.fa" whole.fa.gz && head -n 1 "$2/mixed.fa" |
+T '--force overwrites any file' sh -c '$1 --force -o "$2/mixed.fa" whole.fa.gz && head -n 1 "$2/mixed.fa" |
     grep -q ^name' - "$c" "$held"
-T 'tables and reports take the place of their own' sh -c 'for o in output jsonl kraken report krona cami-binning cami-profile \
+T 'tables and reports overwrite their own kind' sh -c 'for o in output jsonl kraken report krona cami-binning cami-profile \
     summary html; do set -- "$@" --$o twice.$o; done; "$@" && "$@"' - $c -q whole.fa.gz
 
 # An output that is an input, whatever path leads to it: refused before either is touched.
@@ -189,7 +189,7 @@ model factorize -o own.m own.m
 model export in/model.safetensors in
 EOF
 unset CHORDSEQ_MODEL
-T 'a device may be both' $c -q -o /dev/null /dev/null
+T 'a device may be input and output' $c -q -o /dev/null /dev/null
 
 # ---- long records ------------------------------------------------------------------------------
 
@@ -201,7 +201,7 @@ told() { "$@" > .told 2> .told.err; s=$?; sed "s/\<$n_long\>/10485760/" .told; s
 "$builddir/tests/bench/gen_fasta" $n_long 7 104857600 104857600 > long.fa
 { printf '>before\nACGTACGTACGT\n'; cat long.fa; printf '>after\nACGTACGTACGT\n'; } > around.fa
 P long-refused.tsv     told $c around.fa
-T 'its name and the limit are told' sh -c "$c around.fa 2>&1 > /dev/null | grep -qx \"chordseq: \
+T 'the message names record and limit' sh -c "$c around.fa 2>&1 > /dev/null | grep -qx \"chordseq: \
 warning: 1 of 3 records exceed the model's maximum of 512 tokens; --long-sequence window splits them; first: 'r0'\""
 N long-error.err       told $c --long-sequence error around.fa
 P long-windows.tsv     told sh -c "$c --long-sequence window --window-overlap 100 around.fa | cut -f 1,2,5"
@@ -210,28 +210,28 @@ N window-option.err    $c --window-length 100 around.fa
 "$make" long-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2097152 \
     encoder.track=1 encoder.hidden=4
 P long-predicted.tsv    told sh -c 'chordseq classify -m long-model around.fa > long.tsv && cut -f 1-3,5 long.tsv'
-T 'and in the same way from batches of one token' sh -c 'chordseq classify -q -m long-model -B 1 \
+T 'the same with batches of one token' sh -c 'chordseq classify -q -m long-model -B 1 \
     -@ 2 around.fa | cmp - long.tsv'
 # Where memory does not suffice, the record has that for a reason, or the run ends and names it: 1.3 M
 # tokens of 352 channels need 1.8 GB.
 "$make" wide-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2097152 \
     encoder.track=16 encoder.hidden=1
 w="chordseq classify -@ 1 -m wide-model"
-T 'more than --max-memory is a reason' sh -c "$w --max-memory 1Mi around.fa 2> mem.err |
+T 'records above --max-memory have a reason' sh -c "$w --max-memory 1Mi around.fa 2> mem.err |
     cut -f 1,5 > mem.tsv && printf 'name\treason\nbefore\t.\nr0\tno_memory\nafter\t.\n' |
     cmp - mem.tsv && grep -q 'warning: 1 of 3 records need more memory .*--long-sequence window' mem.err"
 N max-memory.err       told $w --max-memory 1Mi --long-sequence error around.fa
 T 'windows keep to --max-memory' sh -c "$w --max-memory 1Mi --long-sequence window \
     --window-length 500 around.fa | awk -F '\t' 'NR > 1 && \$5 != \".\" { exit 1 }'"
 if (ulimit -v 1500000 && chordseq --version) > version 2>&1; then
-    T 'too little memory is a reason' sh -c "(ulimit -v 1500000; $w around.fa 2> mem.err) |
+    T 'records without memory have a reason' sh -c "(ulimit -v 1500000; $w around.fa 2> mem.err) |
         cut -f 1,5 | cmp - mem.tsv && grep -q 'warning: 1 of 3 records need more memory' mem.err"
-    T 'or names the record' sh -c '(ulimit -v 1500000
+    T 'or the error names the record' sh -c '(ulimit -v 1500000
         chordseq classify -@ 1 -m wide-model --long-sequence error around.fa > /dev/null 2> mem.err
         [ $? = 1 ]) && grep -q "out of memory for record .r0. (10485760 bases), which needs [0-9]* \
 bytes; --long-sequence window splits such records" mem.err'
     # One sequence is what --batch-tokens cannot make smaller.
-    T 'training says what makes it shorter' sh -c '(ulimit -v 1500000
+    T 'training names the option that shortens samples' sh -c '(ulimit -v 1500000
         chordseq train -@ 1 --class a=long.fa --class b=around.fa --tokenizer.k 8 --tokenizer.stride 8 \
             --encoder.max-len 2097152 --encoder.track 16 --encoder.hidden 1 --epochs 1 --valid-frac 0 -o o.m \
             2> mem.err; [ $? = 1 ]) && grep -q "tokens of one sequence need [0-9]* bytes of activations; \

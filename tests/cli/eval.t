@@ -12,15 +12,15 @@ n=$(wc -l < first.tsv)
 right=$(awk -F '\t' -v c="$1" 'NR > 1 && $5 == "." && $3 == c' calls.tsv | wc -l)
 figure() { awk -F '\t' -v l="$1" -v c="$2" -v m="$3" '$1 == "record" && $2 == l && $3 == c && $4 == m { print $5 }' e.tsv; }
 
-T 'judged' chordseq eval -q -m "$m" --skip-unlabelled --labels first.tsv --bins 10,40 -o e.tsv --json e.json "$tiny/mixed.fa"
-T 'as many records as have a call' [ "$(figure all . records)" = "$n" ]
-T 'as many right as classify has' [ "$(figure all "$1" "called:$1")" = "$right" ]
-T 'accuracy is their share' awk -v a="$(figure all . accuracy)" -v r="$right" -v n="$n" \
+T 'evaluation of labelled records' chordseq eval -q -m "$m" --skip-unlabelled --labels first.tsv --bins 10,40 -o e.tsv --json e.json "$tiny/mixed.fa"
+T 'the number of called records' [ "$(figure all . records)" = "$n" ]
+T 'the number of correct calls of classify' [ "$(figure all "$1" "called:$1")" = "$right" ]
+T 'accuracy is the share of correct calls' awk -v a="$(figure all . accuracy)" -v r="$right" -v n="$n" \
     'BEGIN { d = a - r / n; exit !(n > 5 && d < 1e-5 && d > -1e-5) }'
 T 'recall of the only class is the accuracy' [ "$(figure all "$1" recall)" = "$(figure all . accuracy)" ]
-T 'what is not defined is NA' [ "$(figure all "$2" recall)" = NA ]
-T 'the bins add up' [ "$(( $(figure 0-9 . records) + $(figure 10-39 . records) + $(figure 40- . records) ))" = "$n" ]
-with python3 T 'JSON says the same' sh -c 'python3 - "$1" <<END
+T 'undefined values are NA' [ "$(figure all "$2" recall)" = NA ]
+T 'bins sum to the total' [ "$(( $(figure 0-9 . records) + $(figure 10-39 . records) + $(figure 40- . records) ))" = "$n" ]
+with python3 T 'JSON has the same values' sh -c 'python3 - "$1" <<END
 import json, sys
 sets = json.load(open("e.json"))["sets"]
 assert sets[0]["records"] == int(sys.argv[1]) and len(sets) == 4, sets
@@ -36,8 +36,8 @@ awk 'BEGIN { srand(2); for (i = 0; i < 6; i++) { s = ""
     for (j = 0; j < 20 * (i + 1); j++) s = s substr("ACGT", 1 + int(4 * rand()), 1); print ">r" i "\n" s } }' > f.fa
 pieces() { awk -F '\t' -v l="$1" '$1 == "fragment" && $2 == l && $3 == "." && $4 == "records" { print $5 }' p.tsv; }
 T 'pieces of two lengths' chordseq eval -q -m "$m" --class "$1=f.fa" --fragments 30,50 --fragments-per-record 2 -o p.tsv
-T 'two of 30 from every record that is long enough' [ "$(pieces 30)" = 9 ]
-T 'and of 50' [ "$(pieces 50)" = 6 ]
+T 'two pieces of 30 from every long enough record' [ "$(pieces 30)" = 9 ]
+T 'one piece of 50' [ "$(pieces 50)" = 6 ]
 
 # ---- a page to look at ---------------------------------------------------------------------------------
 
@@ -45,7 +45,7 @@ awk -v a="$1" -v b="$2" 'NR > 1 && $5 == "." { print $1 "\t" (NR % 3 ? a : b) }'
 evaluate="chordseq eval -q -m $m --skip-unlabelled --labels two.tsv --bins 10,40 --fragments 30"
 T 'a page' sh -c '$1 -o h.tsv --json h.json --html h.html "$2"' - "$evaluate" "$tiny/mixed.fa"
 T 'fetches and runs nothing' sh -c '! grep -iE "(src|href)=|url\(|@import|<script|https?:| on[a-z]+=" h.html'
-with python3 T 'its numbers are those of the JSON, every tag is closed' python3 -c '
+with python3 T 'numbers equal the JSON, all tags are closed' python3 -c '
 import json
 from html.parser import HTMLParser
 class Page(HTMLParser):
@@ -110,7 +110,7 @@ N eval-same.err     chordseq eval -m "$m" --class "$1=f.fa" -o x --json ./x
 T 'all outputs appear or none' sh -c '! $1 -o n.tsv --json n.json --html n.html --labels nobody.tsv f.fa 2> told &&
     ! ls n.* *.tmp.* 2> /dev/null' - "chordseq eval -q -m $m"
 if [ -w /dev/full ]; then
-    T 'also when one is full' sh -c '! chordseq eval -q -m "$1" --class "$2=f.fa" -o n.tsv --json /dev/full --html n.html &&
+    T 'also when a disk is full' sh -c '! chordseq eval -q -m "$1" --class "$2=f.fa" -o n.tsv --json /dev/full --html n.html &&
         ! ls n.* *.tmp.* 2> /dev/null' - "$m" "$1"
     N eval-full.err chordseq eval -q -m "$m" --class "$1=f.fa" -o /dev/full
 else

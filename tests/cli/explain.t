@@ -7,7 +7,7 @@ make=$builddir/tests/cli/make_model
 "$make" bases 3 tokenizer=base encoder.max-len=512 encoder.track=4 encoder.hidden=6
 
 P explain.bedgraph sh -c 'chordseq explain -q -m bases -f variants.fa one:300-309 | sed -E "s/(\.[0-9]{3})[0-9]+/\1/g"'
-T 'mutagenesis is what classify says of mutants' sh -c '
+T 'mutagenesis equals classify on mutants' sh -c '
     chordseq explain -q -m "$1" --value probability --label classB -f variants.fa --tsv e.tsv -o e.bedgraph one:301-340 &&
     awk "NR == 2 { s = \$0 } NR > 2 && !/>/ { s = s \$0 } /^>ring/ { exit } NR == 1 { next } 1 { all = s } END { print all }" \
         variants.fa | tr -d ">a-z " | cut -c 301-340 > part
@@ -17,7 +17,7 @@ T 'mutagenesis is what classify says of mutants' sh -c '
     chordseq classify -q -m "$1" --all --strand forward mutants.fa > c.tsv
     awk -F "\t" "NR == FNR { if (FNR > 1) p[FNR - 1] = \$7; next } FNR > 1 { for (b = 0; b < 4; b++) {
         d = p[4 * (FNR - 2) + b + 1] - \$(6 + b); if (d * d > 1e-10) bad++; n++ } } END { exit bad > 0 || n != 160 }" c.tsv e.tsv' - "$m"
-T 'contributions are what the table gives for each base' awk -F '\t' 'NR > 1 {
+T 'contributions equal the values of the table per base' awk -F '\t' 'NR > 1 {
     at = index("ACGT", $3); s = 0; for (b = 1; b < 5; b++) if (b != at) s += $(5 + b)
     d = $(5 + at) - s / 3 - $5; if (d * d > 1e-10) exit 1 }' e.tsv
 T 'bedGraph and table have the same values' sh -c 'cut -f 2,5 e.tsv | tail -n +2 > a; cut -f 3,4 e.bedgraph | cmp a -'
@@ -59,13 +59,13 @@ N explain-label.err  chordseq explain -q -m bases --label no -f variants.fa -o x
 N explain-long.err   chordseq explain -q -m bases -f variants.fa -o x one:1-600
 N explain-none.err   chordseq explain -q -m bases -f variants.fa
 N explain-same.err   chordseq explain -q -m bases -f variants.fa -o x --tsv x one:300-340
-T 'a plot that cannot be written is told before the work' sh -c '! chordseq explain -m bases -f variants.fa -o x --svg no/x.svg \
+T 'an unwritable plot is reported before computing' sh -c '! chordseq explain -m bases -f variants.fa -o x --svg no/x.svg \
     one:300-340 2> told && grep -q "no/x.svg" told'
-T 'a later region that fails leaves no plot' sh -c '! chordseq explain -q -m bases -f variants.fa -o x --svg x.svg \
+T 'an error in a later region leaves no plot' sh -c '! chordseq explain -q -m bases -f variants.fa -o x --svg x.svg \
     one:300-310 one:305-320 2> told && [ ! -e x.svg ]'
 T 'batches of any size fit' sh -c 'for b in 1 900M; do
     chordseq explain -q -m bases -B $b -f variants.fa -o b.$b one:300-301 || exit; done; cmp b.1 b.900M'
-T 'a run that fails leaves nothing' sh -c '! ls x.tmp* 2> /dev/null'
+T 'a failed run leaves no file' sh -c '! ls x.tmp* 2> /dev/null'
 
 # Products with the embedding of T overflow.
 "$make" nan.model 5 huge=5 encoder.max-len=64 encoder.track=4 encoder.hidden=8

@@ -19,11 +19,11 @@ if [ $lapack = yes ]; then
     for kind in image sparse low-rank; do
         chordseq factorize -i $kind.npy --steps 1500 -@ 1 > $kind.tsv
     done
-    T 'fine strokes: better than the SVD' better image.tsv 'f < 0.95 * s'
+    T 'fine strokes: a smaller error than the SVD' better image.tsv 'f < 0.95 * s'
     T 'sparse numbers: better than the SVD' better sparse.tsv 'f < 0.9 * s'
     T 'low rank: worse than the SVD' better low-rank.tsv 's < 1e-12 && f > 0.02'
 else
-    S 'better than the SVD' 'no LAPACK'
+    S 'a smaller error than the SVD' 'no LAPACK'
     N factorize-lapack.err sh -c 'chordseq factorize -i sparse.npy --steps 1 > out; exit 1'
 fi
 
@@ -31,14 +31,14 @@ fi
 
 $gen sparse 48 2 small.npy
 T 'factors and pictures' chordseq factorize -q -i small.npy --steps 300 -o a --plot a.svg -@ 1
-T 'six of them and their index' [ "$(echo a.*.npy)" = \
+T 'six factors and their index' [ "$(echo a.*.npy)" = \
     'a.1.npy a.2.npy a.3.npy a.4.npy a.5.npy a.6.npy a.index.npy' ]
 T 'the same from standard input, with three threads' sh -c 'cat small.npy |
     chordseq factorize -i - --steps 300 -o b --plot b.svg -@ 3 &&
     for f in 1 2 3 4 5 6 index; do cmp a.$f.npy b.$f.npy || exit 1; done && cmp a.svg b.svg'
-T 'from where the descriptor stands' sh -c '{ echo gone; cat small.npy; } > more &&
+T 'from the position of the descriptor' sh -c '{ echo gone; cat small.npy; } > more &&
     { read -r first && chordseq factorize -i - --steps 300 -o b; } < more && cmp a.1.npy b.1.npy'
-T 'another seed, other factors' sh -c 'chordseq factorize -i small.npy --steps 300 --seed 2 -o c &&
+T 'another seed gives other factors' sh -c 'chordseq factorize -i small.npy --steps 300 --seed 2 -o c &&
     ! cmp -s a.1.npy c.1.npy'
 T 'dense factors, a picture of points' \
     chordseq factorize -i small.npy --steps 300 --dense -o d --plot d.png
@@ -49,7 +49,7 @@ T 'as many factors as wanted' sh -c 'chordseq factorize -i small.npy --steps 10 
 # Another reader's view: the product of what was written has the error that was said.
 if python3 -c 'import numpy' 2> /dev/null; then
     chordseq factorize -i small.npy --steps 300 > small.tsv
-    T 'NumPy multiplies to the same' python3 -c '
+    T 'NumPy gives the same product' python3 -c '
 import numpy as np
 a, index, p, dense = np.load("small.npy"), np.load("a.index.npy"), np.eye(48), np.eye(48)
 for m in range(1, 7):
@@ -59,11 +59,11 @@ row = [l.split("\t") for l in open("small.tsv")][1]
 assert np.allclose(p, dense, atol=1e-12)
 assert abs(np.linalg.norm(a - p) - float(row[3])) < 1e-4 * float(row[3])'
 else
-    S 'NumPy multiplies to the same' 'no NumPy'
+    S 'NumPy gives the same product' 'no NumPy'
 fi
 
 # The pictures are sound: every chunk of a PNG has its checksum, SVG is XML with as many images.
-with python3 T 'a PNG and an SVG as others read them' python3 -c '
+with python3 T 'PNG and SVG parse with other programs' python3 -c '
 import base64, struct, zlib, xml.dom.minidom as x
 def size(b):
     assert b[:8] == b"\x89PNG\r\n\x1a\n"
@@ -97,7 +97,7 @@ N factorize-type.err     chordseq factorize -i a.index.npy
 N factorize-nan.err      chordseq factorize -i nan.npy
 N factorize-lr.err       chordseq factorize -i small.npy --steps 100 --factors 20 --lr 10
 # A place that cannot be written to is told before the work, which would take an hour here.
-T 'a bad place is told at once' sh -c '! timeout 20 chordseq factorize -i sparse.npy --steps 100000 \
+T 'an unwritable path is reported at once' sh -c '! timeout 20 chordseq factorize -i sparse.npy --steps 100000 \
     -o no/such/folder/a 2> told && grep -q "no/such/folder/a.1.npy" told &&
     ! timeout 20 chordseq factorize -i sparse.npy --steps 100000 --plot no/such/a.svg 2> told &&
     grep -q "no/such/a.svg" told && ! ls | grep -q "tmp\."'

@@ -32,14 +32,14 @@ cp "$tiny/strands.fa" ref.fa
 cp "$tiny/strands.fa" here.fa
 grep -v '^noseq' "$sam" | samtools fastq - 2> /dev/null > strands.fq
 $c strands.fq > strands.tsv
-T 'there is something on the reverse strand' sh -c '[ $(samtools view -c -f 16 "$1") -gt 1 ]' \
+T 'the input has reverse-strand reads' sh -c '[ $(samtools view -c -f 16 "$1") -gt 1 ]' \
     - "$sam"
 same 'reads on either strand' strands.tsv "$c '$sam' | grep -v noseq"
-T 'no sequence is an empty record' sh -c '$1 "$2" | grep -qx \
+T 'a missing sequence is an empty record' sh -c '$1 "$2" | grep -qx \
     "noseq	0	unclassified	\.	empty"' - "$c" "$sam"
 samtools view -C -T ref.fa -o strands.cram "$sam"
 same 'CRAM with --reference'  strands.tsv "$c --reference here.fa strands.cram | grep -v noseq"
-T 'what was left out is counted' sh -c 'chordseq classify -m "$tiny/model.safetensors" "$1" \
+T 'excluded alignments are counted' sh -c 'chordseq classify -m "$tiny/model.safetensors" "$1" \
     2>&1 > /dev/null | grep -q "skipped 1 secondary and 1 supplementary alignments"' - "$sam"
 
 # htslib 1.16 says itself which reference it looked for, whatever its level, and leaks then; our

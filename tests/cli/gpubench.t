@@ -15,33 +15,33 @@ T 'all stages' $quick -o t.tsv
 cells() { grep -v -e '^#' -e BGZF t.tsv | cut -f "$1"; }
 P gpubench-rows.tsv cells 1-3
 # A block's is the difference of two times, which on a busy machine may be any number.
-T 'a figure of a median where it is ok' awk -F '\t' '
+T 'a median for every row that is ok' awk -F '\t' '
     $2 ~ /: means / { next }
     $3 == "ok" && $1 !~ /^(plan|memory)$/ && !($6 ~ /^(us|ms|Mb)/ && NF == 7) { exit 1 }
     $3 == "ok" && $1 == "block" && !($4 ~ /^-?[0-9.]+$/ && $5 ~ /^-?[0-9.]+$/) { exit 1 }
     $3 == "ok" && $1 !~ /^(plan|memory|block)$/ && !($4 > 0 && $5 >= 0) { exit 1 }
     $3 != "ok" && $4 + 0 > 0 { exit 1 }' t.tsv
-T 'gigabytes of a plan, the fewer the less is kept, inputs of half the size in bf16' awk -F '\t' '
+T 'planned memory falls with fewer checkpoints and in bf16' awk -F '\t' '
     $1 != "plan" { next }
     !($4 > 0 && $6 == "GB") { exit 1 }
     { split($2, part, ", "); gb[part[3], part[4]] = $4; n++; if (n % 9 != 1 && $4 > last) exit 1; last = $4 }
     function more(p) { return gb[p, "--checkpoint-blocks 8"] - gb[p, "--checkpoint-blocks 1"] }
     END { if (n != 18 || more("bf16") / more("fp32") < 0.49 || more("bf16") / more("fp32") > 0.51) exit 1 }' t.tsv
-T 'a stage that there is not' sh -c "$quick blocks block > s.out 2> s.err; [ \$? = 2 ] && ! grep -q ^block s.out &&
+T 'an unknown stage' sh -c "$quick blocks block > s.out 2> s.err; [ \$? = 2 ] && ! grep -q ^block s.out &&
     grep -q \"no stage 'blocks'\" s.err"
 T 'no ratio without PyTorch' sh -c '! grep -q times t.tsv'
-T 'rows are added to those before' sh -c "n=\$(wc -l < t.tsv); $quick -o t.tsv block > b.out &&
+T 'rows are appended' sh -c "n=\$(wc -l < t.tsv); $quick -o t.tsv block > b.out &&
     [ \$(wc -l < t.tsv) = \$((n + \$(wc -l < b.out))) ]"
-T 'no stage begins when time is over' sh -c "CALL_S=0 $quick -o o.tsv memory > o.out; ! cut -f 3 o.tsv | grep -qx ok &&
+T 'no stage begins after the time limit' sh -c "CALL_S=0 $quick -o o.tsv memory > o.out; ! cut -f 3 o.tsv | grep -qx ok &&
     grep -q 'no time left' o.tsv"
-T 'logs are handed back' sh -c "mkdir out && OUT=out $quick -o t.tsv block && [ -s out/t.tsv ] &&
+T 'logs are returned' sh -c "mkdir out && OUT=out $quick -o t.tsv block && [ -s out/t.tsv ] &&
     tar -tzf out/logs.tar.gz | grep -q block.tsv"
 # The half hour as stages, on the emulator: within its limits, results even where a step fails, and a
 # model that the next training stage begins with.
 mkdir plan && cp "$srcdir"/tests/gpu/check "$srcdir"/tests/gpu/bench "$srcdir"/tests/gpu/lib.sh "$srcdir"/tests/gpu/stages \
     "$srcdir"/tests/gpu/twobit.py plan/
 T 'a plan within its limits' plan/stages -n
-T 'a stage that is too large is said' sh -c "mkdir plan/part.1 && head -c 66000000 /dev/zero > plan/part.1/train.2bit &&
+T 'a stage above the limits is reported' sh -c "mkdir plan/part.1 && head -c 66000000 /dev/zero > plan/part.1/train.2bit &&
     ! plan/stages -n > s.out && grep -q 'train.1.*6[3-9]' s.out; rm -r plan/part.1"
 T '2 bits per base and back' sh -c "awk '/^>/ { if (n++) print s; print; s = \"\"; next } { s = s toupper(\$0) }
     END { print s }' '$srcdir/refdata/tiny/mixed.fa' > once.fa &&
@@ -55,7 +55,7 @@ echo '--label-key class --encoder chordmixer --encoder.max-len 16 --encoder.trac
     '--max-steps 2' > plan/part.1/train.args
 train="env CS_QUICK=1 OUT=back DEVICE=cpu CHORDSEQ=$builddir/chordseq plan/stages train.1"
 T 'a training stage' sh -c "$train && [ -s back/model.aa ]"
-T 'the next one begins with its model' sh -c "rm back/model.aa && $train && [ -s back/model.aa ]"
+T 'the next stage starts from its model' sh -c "rm back/model.aa && $train && [ -s back/model.aa ]"
 T 'no results without a folder for them' sh -c "OUT= plan/stages proof; [ \$? = 2 ]"
 if [ -n "${CS_LONG:-}" ] && "${CS_PYTHON:-false}" -c 'import torch' 2> /dev/null; then
     T 'beside PyTorch' env CS_QUICK=torch PYTHON3="$CS_PYTHON" CALL_S=3000 "$srcdir/tests/gpu/bench" \

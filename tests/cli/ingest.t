@@ -42,7 +42,7 @@ names '\.(vcf|bcf)(\.gz)?$' | xargs -0 "$builddir/tests/unit/ingest" -f variants
     names '\.(bed|fai)$' | xargs -0 "$builddir/tests/unit/ingest" -f regions
 END
 P ingest-others.tsv sh others "$ingest"
-T 'the outcomes are told by reader' awk -F '\t' '{ n[$2]++ } $3 != ($4 !~ /^ok /) { exit 1 }
+T 'outcomes per reader' awk -F '\t' '{ n[$2]++ } $3 != ($4 !~ /^ok /) { exit 1 }
     $3 && index($4, "\047" $1 "\047") != 1 { exit 1 } $1 ~ /\/passed\// && $3 { exit 1 }
     { sub(/SAM, BAM, CRAM, /, "") } $2 == "variants" { said[$1] = $3 ? $4 : "" } $2 == "genotypes" && ($3 ? $4 : "") != said[$1] { exit 1 }
     END { exit n["variants"] != n["genotypes"] || n["variants"] < 190 || n["regions"] < 12 }' \
@@ -60,7 +60,7 @@ T 'FASTA and FASTQ with threads' sh some "$ingest"
 T 'every file has an outcome' sh -c '[ "$(wc -l < "$1")" = "$(tail -n +2 "$2" | wc -l)" ] &&
     ! cut -f 3 "$1" | grep -v "^ok [0-9]* records [0-9]* bases$\|^'\''.*'\''.*[a-z]"' \
     - "$expect/ingest.tsv" "$ingest/manifest.tsv"
-T 'what is refused is named' awk -F '\t' '$3 !~ /^ok/ && index($3, "\047" $1 "\047") != 1 { exit 1 }' \
+T 'refused files are named' awk -F '\t' '$3 !~ /^ok/ && index($3, "\047" $1 "\047") != 1 { exit 1 }' \
     "$expect/ingest.tsv"
 # The same bytes through a pipe, which cannot be sought in: all but the name in the messages.
 T 'from a pipe as from a file' sh -c 'cd "$1" && grep "	plain	" "$expect/ingest.tsv" |

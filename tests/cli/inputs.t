@@ -17,19 +17,19 @@ records()
 records 4900 3 98 98 | awk '/^>/ { print $1 "/1 first"; next } 1' > a.fa
 records 4700 4 94 94 | awk '/^>/ { print $1 "/2 second"; next } 1' > b.fa
 paste a.fa b.fa | awk -F '\t' 'NR % 2 { h = $1; g = $2; next } { print h; print $1; print g; print $2 }' > ab.fa
-T 'the files are as this test wants them' sh -c '[ $(grep -c ">" a.fa) = $(grep -c ">" b.fa) ] &&
+T 'prepared files' sh -c '[ $(grep -c ">" a.fa) = $(grep -c ">" b.fa) ] &&
     [ $(wc -l < a.fa) = $((2 * $(grep -c ">" a.fa))) ]'
 T 'one call per pair, length 98|94' sh -c "$c -1 a.fa -2 b.fa > pairs.tsv &&
     [ \$(wc -l < pairs.tsv) = \$((1 + \$(grep -c '>' a.fa))) ] &&
     awk -F '\t' 'NR > 1 && (\$2 != \"98|94\" || \$1 ~ /\//) { exit 1 }' pairs.tsv"
-T 'whichever mate comes first' sh -c "sed 's|/2|/1|' b.fa > c.fa; sed 's|/1|/2|' a.fa > d.fa
+T 'the order of mates does not matter' sh -c "sed 's|/2|/1|' b.fa > c.fa; sed 's|/1|/2|' a.fa > d.fa
     $c -1 c.fa -2 d.fa | sed 's/94|98/98|94/' | cmp - pairs.tsv"
-T 'the same from mates that follow each other' sh -c "$c --interleaved ab.fa | cmp - pairs.tsv"
+T 'the same from interleaved mates' sh -c "$c --interleaved ab.fa | cmp - pairs.tsv"
 T 'in any batch, with any number of threads' sh -c "$c -B 300 --chunks-in-flight 1 -@ 3 -1 a.fa -2 b.fa |
     cmp - pairs.tsv"
 T 'several files of pairs' sh -c "{ cat pairs.tsv; tail -n +2 pairs.tsv; } > twice.tsv
     $c -1 a.fa -1 a.fa -2 b.fa -2 b.fa | cmp - twice.tsv"
-T 'one mate is enough' sh -c "sed '2s/.*/NNNN/' b.fa > n.fa &&
+T 'a pair with one empty mate' sh -c "sed '2s/.*/NNNN/' b.fa > n.fa &&
     $c -1 a.fa -2 n.fa | sed -n 2p | cut -f 2,5 | grep -qx '98|4	.'"
 head -n 20 a.fa > short.fa
 sed '5s/>/>x/' b.fa > other.fa
@@ -58,7 +58,7 @@ sh -c "$c a.fa b.fa" > both.tsv
 printf '# mates\na.fa\n\nb.fa\r\n' > list
 T 'a file of file names' sh -c "$c --input-list list | cmp - both.tsv"
 T 'from standard input' sh -c "$c --input-list - < list | cmp - both.tsv"
-T 'from where the descriptor stands' sh -c "{ printf 'gone\n'; cat list; } > more &&
+T 'from the position of the descriptor' sh -c "{ printf 'gone\n'; cat list; } > more &&
     { read -r first && $c --input-list -; } < more | cmp - both.tsv"
 with python3 T 'from a socket' python3 -c '
 import socket, subprocess, sys
@@ -137,7 +137,7 @@ if samtools --version > /dev/null 2>&1; then
             $c -@ 3 many.cram | list | cmp - want && $c -r chr1:1-200 -r "*" many.cram | list > some &&
             samtools view -T ref.fa -F 0x900 many.cram chr1:1-200 "*" | wc -l > n && [ "$(wc -w < some)" = $(cat n) ]' - "$m"
     done
-    T 'a download at run time: none, but a sentence at once' sh -c "
+    T 'no download at run time; an error at once' sh -c "
         ! HOME=/nonexistent timeout 20 chordseq classify -m '$m' gone.cram > /dev/null 2> net.err &&
         [ \$? != 124 ] && grep -q 'a reference is needed (--reference FILE)' net.err"
 else
@@ -157,9 +157,9 @@ cp steady.fa change.fa
 T 'a file that shrinks is an error' sh -c './while_reading ": > change.fa" change.fa && [ "$(cat status)" = 1 ] &&
     grep -q "change.fa. shrank from [0-9]* to 0 bytes while it was read" told'
 cp steady.fa change.fa
-T 'one that grows is a warning' sh -c './while_reading "printf \">x\\nACGT\\n\" >> change.fa" change.fa && [ "$(cat status)" = 0 ] &&
+T 'a file that grows is a warning' sh -c './while_reading "printf \">x\\nACGT\\n\" >> change.fa" change.fa && [ "$(cat status)" = 0 ] &&
     grep -q "warning: .*change.fa. grew from [0-9]* to [0-9]* bytes while it was read" told'
-T 'one that is replaced is read as it was' sh -c './while_reading "cp steady.fa new.fa; mv new.fa change.fa" change.fa &&
+T 'a replaced file is read as opened' sh -c './while_reading "cp steady.fa new.fa; mv new.fa change.fa" change.fa &&
     [ "$(cat status)" = 0 ] && ! grep -q "while it was read" told'
 
 # ---- files that declare gigabytes ----------------------------------------------------------------
@@ -201,12 +201,12 @@ N guard-codec.err    chordseq classify -m "$m" codec.cram
 N guard-region.err   chordseq classify -m "$m" -r c:1-9 apart.cram
 N guard-stdin.err    sh -c 'cat zipped.cram | chordseq classify -m "$1" -' - "$m"
 N guard-reads.err    chordseq diplotype -f c.fa apart.cram
-T 'from a descriptor, with something before it; reads for diplotypes from a pipe' sh -c '
+T 'from a descriptor at an offset; reads from a pipe' sh -c '
     ! { dd bs=1 count=9 > /dev/null 2>&1; chordseq classify -m "$1" - 2> told; } < after.cram && grep -q "declares 1900000000 bases" told &&
     ! cat zipped.cram | chordseq diplotype -f c.fa - 2> told && grep -q "declares 1900000000 bases" told' - "$m"
-T 'sound sizes are left to htslib' sh -c "! chordseq classify -m '$m' small.cram 2> told && ! grep declares told"
+T 'plausible sizes are passed to htslib' sh -c "! chordseq classify -m '$m' small.cram 2> told && ! grep declares told"
 printf 'BAM\1\377\377\377\177' | gzip -c > text.bam
 printf 'BAM\1\0\0\0\0\377\377\377\177' | gzip -c > references.bam
-T 'the header of a BAM file, too' sh -c "for f in text references; do
+T 'the header of a BAM file is checked' sh -c "for f in text references; do
     ! chordseq classify -m '$m' \$f.bam 2> told &&
     grep -q \"the header declares 2147483647.* \$f, more than a file\" told || exit; done"

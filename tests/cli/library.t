@@ -28,7 +28,7 @@ T '... in windows'                         each "$m" long-sequence=window window
 "$builddir/tests/cli/make_model" values 2 head=regress labels=2 2> /dev/null
 T '... of values instead of classes'       each values
 printf '>%0400d\nACGTTGCAACGTTGCA\n' 0 > header.fa
-T 'a header is no bases, however long' sh -c '[ "$("$1" "$2" "$3" | cut -f 2)" = 16 ]' - "$example" "$m" header.fa
+T 'long headers do not count as bases' sh -c '[ "$("$1" "$2" "$3" | cut -f 2)" = 16 ]' - "$example" "$m" header.fa
 T 'the vectors of embed' sh -c 'for f in one.*.fa; do "$1" -e "$2" $f || exit; done > library &&
     for f in one.*.fa; do chordseq embed -q -m "$2" --format tsv -o - $f | tail -n +2 || exit
     done > program && diff program library' - "$example" "$m"
@@ -44,12 +44,12 @@ N library-option.err says long.fa min-prob=high
 # Only its interface is visible; nothing in it writes, ends the process or handles signals.
 sed -n 's/^CHORDSEQ_API .*\(chordseq_[a-z_]*\)(.*/\1/p' "$srcdir/src/lib/chordseq.h" | sort > declared
 nm -D --defined-only "$lib" | awk '$2 == "T" { print $3 }' | grep '^chordseq_' | sort > visible
-T 'what the header declares is what the library has' sh -c '[ -s declared ] && diff declared visible'
+T 'declared and exported functions agree' sh -c '[ -s declared ] && diff declared visible'
 if nm -D "$lib" | grep -qE ' (__asan|__ubsan|__tsan)'; then
-    S 'other names' 'a build with a sanitizer'
+    S 'functions under other names' 'a build with a sanitizer'
 else
-    T 'no other names' sh -c '! nm -D --defined-only "$1" | grep -v " chordseq_"' - "$lib"
-    T 'no call that writes, exits or handles signals' sh -c '! nm -D --undefined-only "$1" | sed "s/@.*//" |
+    T 'no further exported names' sh -c '! nm -D --defined-only "$1" | grep -v " chordseq_"' - "$lib"
+    T 'no function writes, exits or handles signals' sh -c '! nm -D --undefined-only "$1" | sed "s/@.*//" |
         grep -wE "exit|_exit|atexit|printf|puts|putchar|perror|stdout|stderr|signal|sigaction|system"' - "$lib"
     T 'a soname' sh -c 'objdump -p "$1" | grep -q "SONAME *libchordseq.so.0$"' - "$lib"
 fi

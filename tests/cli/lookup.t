@@ -50,11 +50,11 @@ fi
 lookup="chordseq model lookup -q -i genomes.fa --label-key class --split split.tsv --sample 2 --crops 400"
 T 'a table' $lookup bag.m table.m
 T 'the file is sound' chordseq model verify table.m
-T 'show tells of it' sh -c 'chordseq model show table.m | grep -q "^lookup	[0-9]* peptide words	k 12	one in 2	"'
+T 'show reports the table' sh -c 'chordseq model show table.m | grep -q "^lookup	[0-9]* peptide words	k 12	one in 2	"'
 T 'the same again' sh -c '$1 bag.m again.m && cmp table.m again.m' - "$lookup"
-T 'it tells the classes of new families' sh -c 'chordseq classify -q -m table.m new.fa | tee predictions.tsv |
+T 'it separates the classes of new families' sh -c 'chordseq classify -q -m table.m new.fa | tee predictions.tsv |
     awk "NR > 1 && \$3 == (\$1 ~ /^g1/ ? \"one\" : \"two\") && \$4 > 0.9 { n++ } END { exit n != 2 }"'
-T 'which the model alone does not' sh -c 'chordseq classify -q -m bag.m new.fa |
+T 'the model alone does not' sh -c 'chordseq classify -q -m bag.m new.fa |
     awk "NR > 1 && \$4 > 0.9 { n++ } END { exit n > 0 }"'
 
 # ---- predictions ---------------------------------------------------------------------------------
@@ -66,16 +66,16 @@ T 'the same for the reverse complement' sh -c 'chordseq classify -q --strand bot
 T 'for any number of threads and tokens of a batch' sh -c 'chordseq classify -q --all -@ 1 -m table.m genomes.fa > a &&
     chordseq classify -q --all -@ 3 --batch-tokens 300 -m table.m genomes.fa | cmp - a'
 T 'in windows' sh -c 'chordseq classify -q --window-length 300 --long-sequence window -m table.m new.fa | grep -c "g[01]7	800	\(one\|two\)" | grep -qx 2'
-T 'eval goes by it' sh -c 'chordseq eval -q -m table.m --label-key class -i new.fa > with.tsv &&
+T 'eval uses it' sh -c 'chordseq eval -q -m table.m --label-key class -i new.fa > with.tsv &&
     chordseq eval -q -m bag.m --label-key class -i new.fa > without.tsv && ! cmp -s with.tsv without.tsv'
 chordseq model factorize --rank 1 bag.m > /dev/null 2>&1 && lapack=with || lapack=no
-[ $lapack = no ] || T 'a thin model keeps it' sh -c 'chordseq model factorize --energy 1 -o thin.m table.m > /dev/null &&
+[ $lapack = no ] || T 'a low-rank model keeps it' sh -c 'chordseq model factorize --energy 1 -o thin.m table.m > /dev/null &&
     chordseq model show thin.m | grep -q ^lookup'
 
 # ---- weights of other models ---------------------------------------------------------------------
 
 T 'weights of another table' sh -c '$1 --weights table.m bag.m lent.m && cmp table.m lent.m' - "$lookup"
-T 'of several, their mean' sh -c '$1 --weights table.m --weights lent.m bag.m mean.m && cmp table.m mean.m' - "$lookup"
+T 'the mean of the weights of several tables' sh -c '$1 --weights table.m --weights lent.m bag.m mean.m && cmp table.m mean.m' - "$lookup"
 N lookup-weights.err $lookup --weights bag.m bag.m x.m
 
 # ---- what cannot be ------------------------------------------------------------------------------
@@ -84,4 +84,4 @@ N lookup-split.err chordseq model lookup -i genomes.fa --label-key class bag.m x
 N lookup-input.err chordseq model lookup bag.m x.m
 N lookup-none.err  $lookup --min-groups 9 bag.m x.m
 N lookup-words.err $lookup --peptide-alphabet LVIM,C bag.m x.m
-T 'nothing is written then' [ ! -e x.m ]
+T 'no output after an error' [ ! -e x.m ]

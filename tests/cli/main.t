@@ -7,16 +7,16 @@ P main-help.txt chordseq --help
 P main-help.txt chordseq help
 P main-help.txt chordseq -h
 N main-help.txt chordseq
-T 'a bare chordseq is wrong use' status 2 chordseq
-T 'and prints nothing on stdout' test ! -s out
+T 'chordseq without a command is a usage error' status 2 chordseq
+T 'nothing on stdout' test ! -s out
 
 T 'the version is one line' sh -c 'chordseq --version | grep -qxE "chordseq [0-9]+\.[0-9]+\.[0-9]+"'
-T 'and only one' sh -c 'test "$(chordseq --version | wc -l)" -eq 1'
+T 'no second line' sh -c 'test "$(chordseq --version | wc -l)" -eq 1'
 
 N main-near.txt chordseq clasify
 N main-unknown.txt chordseq frobnicate
 N main-unknown.txt chordseq help frobnicate
-T 'an unknown command is wrong use' status 2 chordseq frobnicate
+T 'an unknown command is a usage error' status 2 chordseq frobnicate
 
 for c in $(chordseq help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -v help); do
     T "$c --help succeeds" status 0 chordseq "$c" --help
@@ -30,13 +30,13 @@ done
 m=$tiny/model.safetensors
 T "an option's value is no question for help" sh -c 'chordseq classify -q -m "$1" --sample -h --cami-binning b "$2" &&
     grep -qx "@SampleID:-h" b' - "$m" "$tiny/mixed.fa"
-T 'nor is --help as one' sh -c 'chordseq classify -q -m "$1" --sample --help --cami-binning b "$2" &&
+T '--help as a value is not a request for help' sh -c 'chordseq classify -q -m "$1" --sample --help --cami-binning b "$2" &&
     grep -qx "@SampleID:--help" b' - "$m" "$tiny/mixed.fa"
-T 'nor a file' sh -c 'cp "$2" ./-h && chordseq classify -q -m "$1" "$2" > h.tsv && chordseq classify -q -m "$1" -- -h |
+T 'nor as a file after --' sh -c 'cp "$2" ./-h && chordseq classify -q -m "$1" "$2" > h.tsv && chordseq classify -q -m "$1" -- -h |
     cmp - h.tsv' - "$m" "$tiny/mixed.fa"
-T '-h among letters asks for it' sh -c 'chordseq classify -vh | grep -q "^Usage: chordseq classify"'
-T 'also behind a value' sh -c 'chordseq classify --min-prob 2 -o x -h | grep -q "^Usage: chordseq classify"'
-T 'but not behind a letter with one' sh -c 'chordseq classify -q -m "$1" -oh "$2" && head -n 1 h | grep -q ^name' - \
+T '-h in clustered flags prints help' sh -c 'chordseq classify -vh | grep -q "^Usage: chordseq classify"'
+T '-h after a value prints help' sh -c 'chordseq classify --min-prob 2 -o x -h | grep -q "^Usage: chordseq classify"'
+T '-h as a value does not' sh -c 'chordseq classify -q -m "$1" -oh "$2" && head -n 1 h | grep -q ^name' - \
     "$m" "$tiny/mixed.fa"
 
 if [ -w /dev/full ]; then
@@ -49,7 +49,7 @@ T 'a closed stdout is an error' status 1 sh -c 'chordseq --help >&-'
 # The version is one clean line; what was built in and what the machine has come on demand.
 T '--version is one line of two words' sh -c 'chordseq --version > v && [ "$(wc -l < v)" = 1 ] &&
     grep -qxE "chordseq [0-9][0-9.]*" v'
-T '--version --verbose tells the rest' sh -c 'chordseq --version --verbose > vv &&
+T '--version --verbose lists build details' sh -c 'chordseq --version --verbose > vv &&
     head -n 1 vv | cmp - v && grep -qE "^htslib +[0-9]" vv && grep -qE "^kernels +(avx512|avx2|neon|portable)" vv'
 
 # Before it is installed the program finds the models of its source tree, whatever its folder is and

@@ -13,14 +13,14 @@ P file-verify.txt  sh -c 'CHORDSEQ_MODEL=$1 chordseq model verify' - "$m"
 T 'a folder' chordseq model export --license mit "$m" folder
 T 'with these files' [ "$(echo $(LC_ALL=C ls folder))" = \
     'README.md SHA256SUMS config.json labels.tsv model.safetensors tokenizer.json' ]
-T 'whose checksums are right' sh -c 'cd folder && sha256sum -c --quiet SHA256SUMS'
-T 'the model in it is the model' sh -c '[ "$(chordseq model verify folder/model.safetensors | sed "s/.*sha256//")" = \
+T 'its checksums are correct' sh -c 'cd folder && sha256sum -c --quiet SHA256SUMS'
+T 'it contains the same model' sh -c '[ "$(chordseq model verify folder/model.safetensors | sed "s/.*sha256//")" = \
     "$(chordseq model verify "$1" | sed "s/.*sha256//")" ]' - "$m"
 T 'and predicts like it' sh -c 'chordseq classify -q -m folder/model.safetensors "$2" > a &&
     chordseq classify -q -m "$1" "$2" | cmp - a' - "$m" "$tiny/mixed.fa"
-T 'as does the folder' sh -c 'chordseq classify -q -m folder "$1" | cmp - a &&
+T 'the folder predicts the same' sh -c 'chordseq classify -q -m folder "$1" | cmp - a &&
     CHORDSEQ_MODEL=folder/ chordseq classify -q "$1" | cmp - a && chordseq model show folder > /dev/null' - "$tiny/mixed.fa"
-with python3 T 'JSON that others read' python3 -c '
+with python3 T 'JSON is valid' python3 -c '
 import json
 c, t = json.load(open("folder/config.json")), json.load(open("folder/tokenizer.json"))
 assert len(c["id2label"]) == c["num_labels"] == len(c["label2id"])
@@ -35,8 +35,8 @@ T 'again into the same folder' chordseq model export "$m" folder
 published=$CS_SHARED/golden/cdil_dna_pretrained/human_100k_epoch9_checkpoint.safetensors
 if [ -r "$published" ]; then
     T 'a published checkpoint' chordseq model import "$published" cdil.m
-    T 'is a model' sh -c 'chordseq model show cdil.m | grep -q "^encoder.decoder	16,16,16,16,16,16,16,16,5\$"'
-    T 'that predicts' sh -c '[ "$(chordseq classify -q -m cdil.m "$1" | wc -l)" -gt 1 ]' - "$tiny/mixed.fa"
+    T 'it is a model' sh -c 'chordseq model show cdil.m | grep -q "^encoder.decoder	16,16,16,16,16,16,16,16,5\$"'
+    T 'it predicts' sh -c '[ "$(chordseq classify -q -m cdil.m "$1" | wc -l)" -gt 1 ]' - "$tiny/mixed.fa"
     N file-alphabet.err sh -c 'ln -s "$1" published; chordseq model import --alphabet acgt published x.m' - "$published"
 else
     S 'a published checkpoint' "no '$published'"
@@ -46,23 +46,23 @@ fi
 
 printf '%s\t%s\t%s\t%s\t%s\n' classA 562 species 561 'Escherichia coli' classB - - 561 - \
     561 561 genus 2 Escherichia 2 2 domain - Bacteria > taxa.tsv
-T 'a taxonomy, though not of every class' chordseq model label --taxonomy taxa.tsv "$m" labelled.m
+T 'a taxonomy of some classes' chordseq model label --taxonomy taxa.tsv "$m" labelled.m
 P file-taxa.tsv     sh -c 'chordseq model show labelled.m | grep -E "^(label|taxon)"'
-T 'leaves the weights as they are' sh -c '[ "$(chordseq model verify labelled.m | sed "s/.*sha256//")" = \
+T 'weights are unchanged' sh -c '[ "$(chordseq model verify labelled.m | sed "s/.*sha256//")" = \
     "$(chordseq model verify "$1" | sed "s/.*sha256//")" ]' - "$m"
-T 'the default model has the one beside it' sh -c '
+T 'the default model has its taxonomy' sh -c '
     chordseq model label --taxonomy "$1/taxonomy.tsv" "$1/default.safetensors" default.m &&
     for m in default.m "$1/default.safetensors"; do
         chordseq model show "$m" | grep -E "^(sha256|label|taxon)" > "${m##*/}.taxa"
     done; cmp default.m.taxa default.safetensors.taxa' - "$srcdir/refdata/model"
 # The file says 8M, which was 8 * 1024 * 1024 when it was written.
-T 'sizes of older files are what they were' sh -c '
+T 'sizes of older files are unchanged' sh -c '
     chordseq model label --taxonomy "$1/taxonomy.tsv" "$1/fast.safetensors" fast.m &&
     for m in "$1/fast.safetensors" fast.m; do
         chordseq model show "$m" | grep -qx "encoder.max-len	8388608" || exit; done' - "$srcdir/refdata/model"
-T 'a note of what was checked' chordseq model checked labelled.m checked.m
+T 'a note of validated precisions' chordseq model checked labelled.m checked.m
 P file-checked.tsv  sh -c 'chordseq model show checked.m | grep ^precision'
-T 'taken back' sh -c 'chordseq model --precision fp32 checked checked.m again.m && cmp labelled.m again.m'
+T 'the note is removed' sh -c 'chordseq model --precision fp32 checked checked.m again.m && cmp labelled.m again.m'
 N file-taxa.err     chordseq model label "$m" x.m
 N file-taxa2.err    chordseq model label --taxonomy taxa.tsv --taxa taxa.tsv "$m" x.m
 N file-taxa3.err    chordseq model label --taxonomy none.tsv "$m" x.m

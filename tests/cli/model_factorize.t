@@ -19,7 +19,7 @@ fi
 
 # What does not change from run to run and machine to machine: all but times and rounded predictions.
 P low-rank-rank.tsv sh -c 'chordseq model factorize --rank 2 -o thin.m "$1" | grep -v "^seconds\|^relative"' - "$m"
-T 'times are told' sh -c 'chordseq model factorize --rank 2 "$1" |
+T 'times are reported' sh -c 'chordseq model factorize --rank 2 "$1" |
     awk -F "\t" "\$1 == \"seconds\" && \$2 > 0 && \$3 > 0 { n++ } END { exit n != 1 }"' - "$m"
 T 'show says the number of low-rank layers' sh -c 'chordseq model show thin.m | grep -qx "low-rank layers	[1-9][0-9]*"'
 T 'the file is sound' chordseq model verify thin.m
@@ -49,7 +49,7 @@ chordseq train -q --label-key class --encoder.track 4 --encoder.hidden 32 --enco
     --epochs 6 --step-records 6 --lr 0.02 -o two.m two.fa
 P low-rank-accuracy.tsv sh -c 'chordseq model factorize --rank 3 -i two.fa --label-key class -o two.thin two.m |
     sed -n "/^accuracy/p"'
-T 'it learns on' chordseq train -q --init two.thin --label-key class --encoder.track 4 \
+T 'training continues' chordseq train -q --init two.thin --label-key class --encoder.track 4 \
     --encoder.hidden 32 --encoder.max-len 128 --epochs 1 -o more.m two.fa
-T 'and stays thin' sh -c '[ "$(chordseq model show more.m | grep "^thin")" = \
+T 'it keeps its rank' sh -c '[ "$(chordseq model show more.m | grep "^thin")" = \
     "$(chordseq model show two.thin | grep "^thin")" ]'

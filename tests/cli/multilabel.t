@@ -33,7 +33,7 @@ T 'names of labels are in the model' sh -c 'chordseq model show centre.m | grep 
     printf "label 0 g\nlabel 1 t\n" | cmp - got'
 P multilabel-eval.tsv    sh -c 'chordseq eval -q -m centre.m --labels labels.tsv --bins "" --json e.json -o e.tsv all.fa && cut -f 1-4 e.tsv'
 T 'the area under the curve is above 0.95 for both' sh -c 'awk -F "\t" "\$4 == \"auc\" && \$5 <= 0.95 { exit 1 }" e.tsv'
-T 'known targets, and what is 1 of them' sh -c 'awk -F "\t" "NR > 1 { for (k = 2; k < 4; k++) if (\$k ~ /[01]/) { n[k]++; one[k] += \$k } }
+T 'counts of known and positive targets' sh -c 'awk -F "\t" "NR > 1 { for (k = 2; k < 4; k++) if (\$k ~ /[01]/) { n[k]++; one[k] += \$k } }
     END { print n[2], one[2], n[3], one[3] }" labels.tsv > want
     echo $(awk -F "\t" "\$3 != \".\" && (\$4 == \"known\" || \$4 == \"positive\") { print \$5 }" e.tsv) | cmp - want'
 with python3 T 'JSON has the same' python3 -c '
@@ -43,9 +43,9 @@ top, = json.load(open("e.json"))["sets"]
 for _, _, label, metric, value in rows:
     at = top if label == "." else top["labels"][label]
     assert "%.6g" % at[metric] == value, (label, metric)'
-T 'a mean over all sees too much' sh -c "$train --labels labels.tsv -o mean.m all.fa &&
+T 'mean pooling cannot see one position' sh -c "$train --labels labels.tsv -o mean.m all.fa &&
     chordseq eval -q -m mean.m --labels labels.tsv -o mean.tsv all.fa"
-T 'and is no match' sh -c "awk -F '\t' '\$3 == \".\" && \$4 == \"macro_auc\" && \$2 == \"all\" { v[NR == FNR] = \$5 }
+T 'and is less accurate' sh -c "awk -F '\t' '\$3 == \".\" && \$4 == \"macro_auc\" && \$2 == \"all\" { v[NR == FNR] = \$5 }
     END { exit !(v[1] > v[0] + 0.05) }' e.tsv mean.tsv"
 
 # The first token stands for all: here it is one of three bases or any.
@@ -54,7 +54,7 @@ awk 'BEGIN { srand(5); print "id\tpurine" > "first.tsv"
         print ">f" i "\n" s > "first.fa"; print "f" i "\t" (s ~ /^[AG]/ ? 1 : 0) > "first.tsv" } }'
 T 'CLS pooling: one label, of the first token' sh -c "$train --head.pool cls --labels first.tsv -o cls.m first.fa &&
     chordseq eval -q -m cls.m --labels first.tsv -o cls.tsv first.fa"
-T 'is learnt' above cls.tsv purine auc 0.999
+T 'the label is learned' above cls.tsv purine auc 0.999
 
 # ---- predictions ---------------------------------------------------------------------------------
 
@@ -69,7 +69,7 @@ for row, line in zip(rows, open("out.jsonl")):
     o = json.loads(line)
     assert [o["name"]] + ["%.6f" % o["probabilities"][k] for k in "gt"] == [row[0]] + row[2:4]
     assert o["reason"] is None and "label" not in o'
-T 'a record alone gets what it got among others' sh -c 'for r in 0 7 119; do
+T 'a single record has the same prediction' sh -c 'for r in 0 7 119; do
     awk -v r=">r$r" "/^>/ { on = \$1 == r } on" all.fa | chordseq classify -q -m centre.m - | tail -n 1
     done > alone && grep -E "^r(0|7|119)	" out.tsv | cmp - alone'
 printf '>none\n\n>n\nNNNNNNNNNN\n' > odd.fa
@@ -78,32 +78,32 @@ N multilabel-kraken.err  chordseq classify -q -m centre.m --kraken k all.fa
 N multilabel-bam.err     chordseq classify -q -m centre.m --bam b.bam all.fa
 N multilabel-min.err     chordseq classify -q -m centre.m --min-prob 0.5 all.fa
 T 'summary counts records' sh -c 'chordseq classify -q -m centre.m --summary s.json -o /dev/null all.fa && grep -q "\"classified\|called" s.json'
-T 'explain takes a label' sh -c 'chordseq explain -q -m centre.m -f all.fa -r r0 --label t -o r0.bg && [ -s r0.bg ]'
+T 'explain accepts a label' sh -c 'chordseq explain -q -m centre.m -f all.fa -r r0 --label t -o r0.bg && [ -s r0.bg ]'
 T 'embed' sh -c 'chordseq embed -q -m centre.m -o v.npy all.fa && [ -s v.npy ]'
-T 'export says what it is' sh -c 'chordseq model export centre.m dir
+T 'export names the task' sh -c 'chordseq model export centre.m dir
     grep -q "multi_label_classification" dir/config.json && grep -q "| g | " dir/README.md'
 
 # ---- masks ---------------------------------------------------------------------------------------
 
-T 'NA, a dot and nothing say the same' sh -c "sed 's/NA/./; s/\.\$//' labels.tsv > spelt.tsv && ! cmp -s labels.tsv spelt.tsv &&
+T 'NA, a dot and an empty field are equal' sh -c "sed 's/NA/./; s/\.\$//' labels.tsv > spelt.tsv && ! cmp -s labels.tsv spelt.tsv &&
     $train --head.pool centre --labels spelt.tsv -o spelt.m all.fa"
 T 'so the model is the same' [ "$(sum centre.m)" = "$(sum spelt.m)" ]
 T 'a record without a known label' sh -c "{ cat all.fa; echo '>x'; head -n 2 all.fa | tail -n 1; } > more.fa
     { cat labels.tsv; printf 'x\t.\tNA\n'; } > more.tsv
     $learn --head.pool centre --labels more.tsv -o more.m more.fa 2> err"
-T 'is left out' sh -c 'grep -q "7 of 121 records have only unknown labels" err'
-T 'and changes nothing' [ "$(sum centre.m)" = "$(sum more.m)" ]
-T 'columns by name, in any order, or not there' sh -c "awk 'BEGIN { FS = OFS = \"\t\" } { print \$1, \$3, \$2 }' labels.tsv > turned.tsv
+T 'it is left out' sh -c 'grep -q "7 of 121 records have only unknown labels" err'
+T 'it does not change the model' [ "$(sum centre.m)" = "$(sum more.m)" ]
+T 'columns by name, in any order, some missing' sh -c "awk 'BEGIN { FS = OFS = \"\t\" } { print \$1, \$3, \$2 }' labels.tsv > turned.tsv
     cut -f 1,3 labels.tsv > t.tsv
     for k in turned t; do chordseq eval -m centre.m --labels \$k.tsv --bins '' -o \$k.out all.fa 2> \$k.err || exit 1; done
     cmp e.tsv turned.out && grep '	t	' e.tsv > a && grep '	t	' t.out | cmp - a"
-T 'what is not known is not judged' sh -c "grep -q 'no column for 1 of the model.s 2 labels' t.err &&
+T 'unknown labels are not evaluated' sh -c "grep -q 'no column for 1 of the model.s 2 labels' t.err &&
     grep '	g	known	0' t.out > /dev/null && grep '	g	auc	NA' t.out > /dev/null"
-T 'a target that is masked does not count' sh -c "awk 'BEGIN { FS = OFS = \"\t\" } NR > 60 { \$2 = \"NA\" } 1' labels.tsv > half.tsv
+T 'masked targets do not count' sh -c "awk 'BEGIN { FS = OFS = \"\t\" } NR > 60 { \$2 = \"NA\" } 1' labels.tsv > half.tsv
     chordseq eval -q -m centre.m --labels half.tsv --bins '' -o half.out all.fa
     grep '	t	' half.out | cmp - a"
 T 'a threshold for calls' sh -c "chordseq eval -q -m centre.m --labels labels.tsv --bins '' --threshold 1 -o high.tsv all.fa"
-T 'nothing is called with 1' sh -c "grep '	g	recall	0\$' high.tsv > /dev/null && grep '	g	precision	NA' high.tsv > /dev/null"
+T 'threshold 1 calls nothing' sh -c "grep '	g	recall	0\$' high.tsv > /dev/null && grep '	g	precision	NA' high.tsv > /dev/null"
 
 # ---- refused -------------------------------------------------------------------------------------
 
@@ -120,18 +120,18 @@ sed '1s/t$/u/' labels.tsv > bad.tsv
 N multilabel-unknown.err chordseq eval -q -m centre.m --labels bad.tsv all.fa
 N multilabel-weights.err $x --labels labels.tsv --class-weights 1,2,3 all.fa
 N multilabel-html.err    chordseq eval -q -m centre.m --labels labels.tsv --html x.html all.fa
-T 'nothing is left of what failed' sh -c '[ -z "$(ls | grep "^x\.")" ]'
+T 'a failed run leaves no file' sh -c '[ -z "$(ls | grep "^x\.")" ]'
 
 # ---- weights, going on, starting from another ----------------------------------------------------
 
 w="$train --epochs 2 --head.pool centre --labels labels.tsv"
-T 'weights of ones are none' sh -c "$w -o none.m all.fa && $w --class-weights 1,1 -o ones.m all.fa"
-T 'to the bit' [ "$(sum none.m)" = "$(sum ones.m)" ]
-T 'balanced ones change it' sh -c "$w --class-weights balanced -o bal.m all.fa"
-T 'so they do' [ "$(sum none.m)" != "$(sum bal.m)" ]
+T 'weights of 1 equal no weights' sh -c "$w -o none.m all.fa && $w --class-weights 1,1 -o ones.m all.fa"
+T 'bit for bit' [ "$(sum none.m)" = "$(sum ones.m)" ]
+T 'balanced weights change the model' sh -c "$w --class-weights balanced -o bal.m all.fa"
+T 'weights from a file change the model' [ "$(sum none.m)" != "$(sum bal.m)" ]
 T 'paused' $w --class-weights balanced --stop-after 3 -o part.m all.fa
-T 'gone on' $w --class-weights balanced --resume --threads 1 -o part.m all.fa
+T 'resumed' $w --class-weights balanced --resume --threads 1 -o part.m all.fa
 T 'the same tensors' [ "$(sum bal.m)" = "$(sum part.m)" ]
 still="chordseq train -q -B 2048 --head multilabel --head.pool centre --head.centre 20 --epochs 1 --lr 1e-9 --weight-decay 0"
 T 'starting from a model' $still --init centre.m --labels labels.tsv -o next.m --metrics n.tsv all.fa
-T 'is as good at once' sh -c 'tail -n 1 n.tsv | awk -F "\t" "{ exit !(\$12 > 0.9) }"'
+T 'it has the same accuracy at once' sh -c 'tail -n 1 n.tsv | awk -F "\t" "{ exit !(\$12 > 0.9) }"'

@@ -5,7 +5,7 @@
 
 for tool in automake autoconf make; do
     command -v $tool > /dev/null && continue
-    S 'an encoder more' "no $tool"
+    S 'another encoder' "no $tool"
     exit 0
 done
 
@@ -167,8 +167,8 @@ for t in tests/nn/test_encoders tests/nn/test_encoders_double; do
     rm -f "$build/$t"
 done
 # shellcheck disable=SC2086 # a list of words
-T 'it is built' sh -c 'make -C "$@" > make.out 2>&1 || { cat make.out; exit 1; }' - "$build" $programs
-T 'and hardly anything else' sh -c 'n=$(grep -c "^  CC " make.out) && [ "$n" -le 6 ]'
+T 'the program builds' sh -c 'make -C "$@" > make.out 2>&1 || { cat make.out; exit 1; }' - "$build" $programs
+T 'few other files are rebuilt' sh -c 'n=$(grep -c "^  CC " make.out) && [ "$n" -le 6 ]'
 
 OMP_WAIT_POLICY=passive CS_ENCODER=gated
 export OMP_WAIT_POLICY CS_ENCODER
@@ -176,16 +176,16 @@ for t in test_encoders test_encoders_double; do
     [ ! -x "$builddir/tests/nn/$t" ] || T "$t is content with it" "$build/tests/nn/$t"
 done
 builddir=$build PATH=$build:$PATH
-T 'help tells of it' sh -c 'chordseq train --encoder gated --help | grep -q -- "--encoder.gate KIND"'
+T 'help lists the encoder' sh -c 'chordseq train --encoder gated --help | grep -q -- "--encoder.gate KIND"'
 awk '/^>/ { $0 = $0 " class=" (n++ % 2 ? "a" : "b") } 1' "$tiny/mixed.fa" > two.fa
-T 'it learns a step' chordseq train -q --encoder gated --encoder.gate tanh --label-key class \
+T 'it trains one step' chordseq train -q --encoder gated --encoder.gate tanh --label-key class \
     --epochs 1 --max-steps 1 -o g.m two.fa
 T 'its model is shown' sh -c 'chordseq model show g.m | grep -q "^encoder.gate	tanh\$"'
 T 'and predicts' sh -c 'chordseq classify -q -m g.m "$1" > calls && [ "$(wc -l < calls)" -gt 1 ]' - \
     "$tiny/mixed.fa"
 
-T 'help tells of the output' sh -c 'chordseq classify --help | grep -q -- "--lengths FILE"'
-T 'it is written' sh -c 'chordseq classify -q -m g.m --lengths - "$1" | head -n 1 | grep -q "	"' - \
+T 'help lists the output' sh -c 'chordseq classify --help | grep -q -- "--lengths FILE"'
+T 'the output is written' sh -c 'chordseq classify -q -m g.m --lengths - "$1" | head -n 1 | grep -q "	"' - \
     "$tiny/mixed.fa"
 for i in 1 2; do
     chordseq classify -q -m g.m --shard $i/2 --manifest part.$i.json -o part.$i.tsv \

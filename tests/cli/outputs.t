@@ -14,7 +14,7 @@ digits() { sed -E 's/([0-9]\.[0-9]{3})[0-9]+/\1/g' "$1"; }
 
 all='--jsonl all.jsonl --kraken all.kraken --report all.report --krona all.krona --cami-binning all.bin
      --cami-profile all.profile --bam all.sam --split-dir all.split --summary all.json -o all.tsv'
-T 'everything at once' chordseq classify -q -m m --sample s1 --min-prob 0.4 $all mixed.fa
+T 'all outputs in one run' chordseq classify -q -m m --sample s1 --min-prob 0.4 $all mixed.fa
 P out.jsonl        digits all.jsonl
 P out.kraken       cat all.kraken
 P out.report       cat all.report
@@ -43,7 +43,7 @@ T 'every record of the report is one of the table' sh -c '
     got=$(awk -F "\t" "\$4 == \"U\" || \$4 == \"R\" { n += \$2 } END { print n }" all.report)
     direct=$(awk -F "\t" "{ n += \$3 } END { print n }" all.report)
     [ "$want" = "$got" ] && [ "$want" = "$direct" ]'
-T 'an empty input has its reports too' sh -c ': > empty.fa
+T 'reports of an empty input' sh -c ': > empty.fa
     chordseq classify -q -m m --report - --krona k --cami-profile p --summary s -o x empty.fa > r 2> /dev/null &&
     printf "  0.00\t0\t0\tR\t1\troot\n" | cmp - r && [ ! -s k ] && [ -s s ]'
 T 'a model without a taxonomy puts its classes under the root' sh -c '
@@ -52,7 +52,7 @@ T 'a model without a taxonomy puts its classes under the root' sh -c '
 
 # ---- alignments --------------------------------------------------------------------------------------
 
-with samtools T 'a BAM as samtools knows it' sh -c '
+with samtools T 'samtools reads the BAM' sh -c '
     samtools view -b "$1" -o in.bam 2> /dev/null && chordseq classify -q -m m --bam out.bam in.bam &&
     samtools quickcheck out.bam &&
     samtools view -F 0x900 in.bam | cut -f 1-11 > a && samtools view out.bam | cut -f 1-11 | cmp - a' - "$tiny/strands.sam"
@@ -60,7 +60,7 @@ with samtools T 'with the tags of its records' sh -c '
     chordseq classify -q -m m in.bam | sed "s|/[12]	|	|" | awk "NR > 1 { print \$1, \$3 }" > a &&
     samtools view out.bam | sed -E "s/\t.*cl:Z:/ /; s/\t.*//" | cmp - a &&
     [ "$(samtools view out.bam | grep -c "	ct:i:")" = "$(wc -l < a)" ]'
-with samtools T 'and a chained @PG' sh -c 'samtools view -H --no-PG out.bam | grep -q "ID:chordseq.*PP:samtools" &&
+with samtools T 'with a chained @PG line' sh -c 'samtools view -H --no-PG out.bam | grep -q "ID:chordseq.*PP:samtools" &&
     chordseq classify -q -m m --bam no.bam --no-PG in.bam &&
     ! samtools view -H --no-PG no.bam | grep -q "ID:chordseq"'
 with samtools T 'tags of an earlier run are replaced' sh -c 'chordseq classify -q -m m --bam again.bam out.bam &&
@@ -68,14 +68,14 @@ with samtools T 'tags of an earlier run are replaced' sh -c 'chordseq classify -
 with samtools T 'a CRAM' sh -c 'chordseq classify -q -m m --reference "$1" --bam out.cram in.bam &&
     samtools quickcheck out.cram && samtools view -T "$1" out.cram | cut -f 1-6,10 > a &&
     samtools view out.bam | cut -f 1-6,10 | cmp - a' - "$tiny/strands.fa"
-with samtools T 'whose contigs the reference has in another order' sh -c '
+with samtools T 'contigs in another order than the reference' sh -c '
     printf ">c2\nACGTTGCAACGTTGCA\n>c1\nTTGCATTGCATTGCAT\n" > order.fa
     { printf "@SQ\tSN:c1\tLN:16\n@SQ\tSN:c2\tLN:16\n"
       printf "r\t0\tc1\t1\t60\t16M\t*\t0\t0\tTTGCATTGCATTGCAT\t*\n"; } > order.sam
     sums() { sed -nE "s/^@SQ.*SN:([^\t]*).*M5:([0-9a-f]*).*/\1 \2/p" | sort; }
     chordseq classify -q -m m --reference order.fa --bam order.cram order.sam &&
     samtools view -H order.cram | sums > a && [ "$(wc -l < a)" = 2 ] && samtools dict order.fa | sums | cmp - a'
-with samtools T 'or has not all of' sh -c 'sed "1i @SQ\tSN:c0\tLN:9" order.sam > more.sam
+with samtools T 'contigs missing from the reference' sh -c 'sed "1i @SQ\tSN:c0\tLN:9" order.sam > more.sam
     chordseq classify -q -m m --reference order.fa --bam more.cram more.sam
     [ $? -le 1 ] && ! ls | grep -q "more.cram.tmp"'
 with samtools T 'reads come out as unaligned records' sh -c '
@@ -86,11 +86,11 @@ with samtools N out-references.err sh -c 'sed "s/LN:600/LN:700/" "$1" > other.sa
 
 # ---- a folder of sequences -----------------------------------------------------------------------------
 
-T 'a folder holds every read once, as it was' sh -c '
+T 'a folder holds every read once, unchanged' sh -c '
     chordseq classify -q -m m --split-dir reads reads.fq && ls reads > a &&
     printf "class%s.fastq\n" A B C > b && echo unclassified.fastq >> b && cmp a b &&
     cat reads/* | paste - - - - | sort > a && paste - - - - < reads.fq | sort | cmp - a'
-T 'each mate with its own comment' sh -c '
+T 'mates keep their own comments' sh -c '
     printf ">a/1 first\nACGTACGT\n" > p1.fa && printf ">a/2 second\nTTGCACGT\n" > p2.fa &&
     chordseq classify -q -m m --split-dir mates -o calls -1 p1.fa -2 p2.fa &&
     [ "$(cat mates/* | grep "^>" | cut -d " " -f 2 | paste -s -d " " -)" = "first second" ]'
@@ -98,7 +98,7 @@ with bgzip T 'compressed, block by block' sh -c '
     for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do cat reads.fq; done > many.fq
     chordseq classify -q -m m --split-dir gz --split-gz many.fq && for f in gz/*; do bgzip -t "$f" || exit; done
     zcat gz/* | paste - - - - | sort > a && paste - - - - < many.fq | sort | cmp - a'
-T 'names that are safe' sh -c '"$builddir/tests/cli/make_model" odd 1 labels=4 tokenizer=kmer tokenizer.k=3 \
+T 'safe file names' sh -c '"$builddir/tests/cli/make_model" odd 1 labels=4 tokenizer=kmer tokenizer.k=3 \
     encoder.max-len=4096 encoder.track=4 encoder.hidden=4 "label=../up" "label=-x y" "label=unclassified" "label=__up" &&
     chordseq classify -q -m odd --split-dir odd.d reads.fq && ls odd.d > a && [ "$(cat a)" = "_._up.fastq
 __up.fastq
@@ -110,7 +110,7 @@ unclassified.fastq" ]'
 
 T 'a page' chordseq classify -q -m m --html page.html --min-prob 0.4 mixed.fa
 T 'fetches and runs nothing' sh -c '! grep -iE "(src|href)=|url\(|@import|<script|https?:| on[a-z]+=" page.html'
-T 'counts what the table counts' sh -c 'tr -d "\n" < page.html | sed "s/<tr>/\n/g" > rows
+T 'its counts equal those of the table' sh -c 'tr -d "\n" < page.html | sed "s/<tr>/\n/g" > rows
     for c in classA classB classC; do
         n=$(chordseq classify -q -m m --min-prob 0.4 mixed.fa | grep -c "	$c	")
         grep "^<td>$c</td>" rows | grep -q "<td class=\"n\">$n</td>" || exit
@@ -120,7 +120,7 @@ T 'counts what the table counts' sh -c 'tr -d "\n" < page.html | sed "s/<tr>/\n/
 T 'lists the reasons that occurred, if any' sh -c 'chordseq classify -q -m m --html all.html --min-prob 0 "$1" &&
     ! grep -q "Without a call" all.html && grep -q "<td>empty" page.html && ! grep -q "<td>no_memory" page.html &&
     grep -q ">16<" page.html && ! grep -q "1,024" page.html' - "$tiny/strands.fa"
-T 'names are text' sh -c 'chordseq classify -q -m sharp --html sharp.html mixed.fa &&
+T 'names are escaped' sh -c 'chordseq classify -q -m sharp --html sharp.html mixed.fa &&
     grep -q "<td>&#60;b&#62;&#38;&#34;x</td>" sharp.html && grep -q "<td>&#60;/table&#62;&#39;</td>" sharp.html &&
     ! grep -q "<b>" sharp.html && [ "$(grep -c "</table>" sharp.html)" = 2 ]'
 with python3 T 'every tag is closed' python3 -c '
@@ -164,7 +164,7 @@ P out-values.jsonl sh -c 'chordseq classify -q -m values --jsonl - mixed.fa | se
 
 # ---- other programs ----------------------------------------------------------------------------------------
 
-with python3 T 'JSON that others read' python3 -c '
+with python3 T 'JSON is valid' python3 -c '
 import json
 for line in open("all.jsonl"):
     r = json.loads(line)
@@ -175,12 +175,12 @@ assert s["called"]["records"] == sum(c["records"] for c in s["classes"])
 assert s["unclassified"]["records"] == sum(r["records"] for r in s["reasons"].values())
 assert len(s["model"]["sha256"]) == 64 and s["options"]["min-prob"] == "0.4"'
 printf '>a\200b "\\\nACGTACGTAC\n' > bytes.fa
-with python3 T 'also of names that are no text' sh -c 'chordseq classify -q -m m --jsonl - bytes.fa | python3 -c "
+with python3 T 'also with names that are not UTF-8' sh -c 'chordseq classify -q -m m --jsonl - bytes.fa | python3 -c "
 import json, sys
 r = json.loads(sys.stdin.buffer.read().decode(\"utf-8\"))
 assert r[\"name\"] == \"a\ufffdb\" and r[\"comment\"] == chr(34) + chr(92), r"'
 # Kraken 2 defines the report by its reads: counting these again must give it.
-with python3 T 'the report is what its reads add up to' python3 -c '
+with python3 T 'report counts equal the sums over reads' python3 -c '
 n = {}
 for line in open("all.kraken"):
     c, name, taxid, length, hits = line.rstrip("\n").split("\t")
@@ -200,12 +200,12 @@ for share, below, taxid in seen:
     assert clade[taxid] == below and share == "%6.2f" % (100 * below / total)'
 # kreport2krona.py and kreport2mpa.py of KrakenTools go by the rank code: unclassified apart, and without
 # --intermediate-ranks what is none of these letters is left out, with the reads that are the taxon's own.
-T 'KrakenTools would leave out no top class' sh -c 'chordseq classify -q -m "$1" -o x --report r mixed.fa &&
+T 'KrakenTools includes every top class' sh -c 'chordseq classify -q -m "$1" -o x --report r mixed.fa &&
     awk -F "\t" "{ n += \$3 } \$4 ~ /^[URKDPCOFGS]\$/ { kept += \$3; if (\$4 == \"D\") top++ }
         END { exit !(n > 0 && kept == n && top == 3) }" r' - "$tiny/model.safetensors"
-T 'nor Viruses beside what holds domains' sh -c 'awk -F "\t" "{ code[\$5] = \$4 }
+T 'including Viruses beside domains' sh -c 'awk -F "\t" "{ code[\$5] = \$4 }
     END { exit !(code[10239] == \"D\" && code[131567] == \"R1\" && code[2] == \"D\") }" all.report'
-T 'no line of unclassified without such a record' sh -c 'head -n 20 "$2" > called.fq &&
+T 'an unclassified line only if there are such records' sh -c 'head -n 20 "$2" > called.fq &&
     chordseq classify -q -m "$1" -o x --report r called.fq && ! grep -q unclassified r' - "$tiny/model.safetensors" "$tiny/reads.fq"
 with multiqc T 'multiqc' sh -c 'mkdir mq && cp all.report mq/s1.report.txt && multiqc -q -m kraken -o mq.out mq > /dev/null &&
     ls mq.out/multiqc_data/*kraken*'

@@ -35,11 +35,11 @@ for model in plain bag; do
 done
 T 'forward depends on the strand' sh -c 'chordseq classify -q --all -m plain x.fa > f.tsv &&
     ! chordseq classify -q --all -m plain --strand forward y.fa | cmp -s - f.tsv'
-T 'the summary says which' sh -c 'chordseq classify -m plain --strand both x.fa 2>&1 > /dev/null |
+T 'the summary names the strand' sh -c 'chordseq classify -m plain --strand both x.fa 2>&1 > /dev/null |
     grep -q "called; both strands), "'
 d=$srcdir/refdata/model/default.safetensors
-T 'the default model states both' sh -c "chordseq model show '$d' | grep -qx 'strand	both'"
-T 'and keeps to it' sh -c "chordseq classify -q --all -m '$d' x.fa > x.tsv &&
+T 'the default model states both strands' sh -c "chordseq model show '$d' | grep -qx 'strand	both'"
+T 'classify uses it' sh -c "chordseq classify -q --all -m '$d' x.fa > x.tsv &&
     chordseq classify -q --all -m '$d' y.fa | cmp - x.tsv"
 
 # ---- calibration ---------------------------------------------------------------------------------
@@ -62,13 +62,13 @@ T 'eval --calibrate changes the calibration, not the weights' sh -c "$e -m train
     [ \$(grep -c ^calibration again.txt) = 2 ] && grep ^sha256 show.txt | cmp - - <<END
 \$(grep ^sha256 again.txt)
 END"
-T 'a calibrated model errs less about its certainty' sh -c "$e -m again -o sure.tsv &&
+T 'calibration lowers the calibration error' sh -c "$e -m again -o sure.tsv &&
     awk -F '\t' '\$1 == \"record\" && \$2 == \"all\" && \$4 == \"ece\" { v[FILENAME] = \$5 }
         END { exit !(v[\"sure.tsv\"] < v[\"raw.tsv\"] + 0.002) }' raw.tsv sure.tsv"
 T 'calibration does not change calls' sh -c 'for f in trained again; do
     chordseq classify -q -m $f labelled.fa | cut -f 1-3 > $f.calls; done; cmp trained.calls again.calls'
 grep '^>' labelled.fa | sed 's/.*class=//' > truth
-T '--max-error keeps to its rate' sh -c "chordseq classify -q -m again --max-error 0.15 labelled.fa |
+T '--max-error holds its rate' sh -c "chordseq classify -q -m again --max-error 0.15 labelled.fa |
     tail -n +2 > some.tsv && grep -q low_confidence some.tsv && paste some.tsv truth |
     awk -F '\t' '\$5 == \".\" { n++; bad += \$3 != \$6 }
         END { print n, bad; exit !(n > 20 && bad <= 0.15 * n) }'"
@@ -84,4 +84,4 @@ T 'the report has a reliability table and risk against coverage' sh -c "$e -m ag
     grep -q '\"reliability\"' j.json && grep -q '\"coverage\"' j.json"
 head -n 40 labelled.fa > few.fa
 N calibrate-few.err chordseq eval -q --label-key class -m trained --calibrate few few.fa
-T 'and writes nothing then' test ! -e few
+T 'no output after a refusal' test ! -e few

@@ -14,14 +14,14 @@ common='--head token --tokenizer base --encoder chordmixer --encoder.hidden 16 -
 
 # ---- learning and judging ------------------------------------------------------------------------
 
-T 'learns' chordseq train $common --intervals in.bed -i in.fa -o m.safetensors --metrics m.tsv
-T 'figures of tokens' sh -c 'chordseq eval -q -m m.safetensors --intervals in.bed --background sea \
+T 'training' chordseq train $common --intervals in.bed -i in.fa -o m.safetensors --metrics m.tsv
+T 'metrics per token' sh -c 'chordseq eval -q -m m.safetensors --intervals in.bed --background sea \
     -i in.fa -o e.tsv --json e.json'
-T 'most tokens are right' awk -F '\t' '$1 == "token" && $2 == "all" && $3 == "." { v[$4] = $5 }
+T 'most tokens are correct' awk -F '\t' '$1 == "token" && $2 == "all" && $3 == "." { v[$4] = $5 }
     $3 == "island" && $4 == "recall" { recall = $5 }
     END { if (!(v["accuracy"] > 0.9 && v["balanced_accuracy"] > 0.85 && v["mcc"] > 0.7 &&
           recall > 0.7 && v["tokens"] > 6000)) exit 1 }' e.tsv
-T 'the last epoch judged the same way' awk -F '\t' 'NR > 1 { acc = $7 } END { if (acc < 0.85) exit 1 }' m.tsv
+T 'eval equals the validation of the last epoch' awk -F '\t' 'NR > 1 { acc = $7 } END { if (acc < 0.85) exit 1 }' m.tsv
 
 # ---- predictions ---------------------------------------------------------------------------------
 
@@ -39,11 +39,11 @@ T 'rows agree with runs' awk -F '\t' 'NR == FNR { for (i = $2; i < $3; i++) clas
     END { if (rows != n) exit 1 }' runs.bed rows.tsv
 T 'a graph of one class' sh -c 'chordseq predict -q -m m.safetensors --format bedgraph --class island in.fa |
     cut -f 4 > graph && cut -f 5 rows.tsv | tail -n +2 | cmp - graph'
-T 'a class misspelt is guessed' sh -c '! chordseq predict -q -m m.safetensors --format bedgraph --class \
+T 'a misspelt class name gets a suggestion' sh -c '! chordseq predict -q -m m.safetensors --format bedgraph --class \
     ilsand in.fa 2>&1 | grep -v "the model has no label .ilsand.; did you mean .island.[?]"'
 T 'a record without a name is *' sh -c 'printf ">\nACGTACGTAC\n" | chordseq predict -q -m m.safetensors - |
     grep -q "^[*]	0	"'
-T 'threads and batches change nothing' sh -c 'for o in "-@ 1" "-@ 4 -B 300" "--chunks-in-flight 2"; do
+T 'the same for any number of threads and batch size' sh -c 'for o in "-@ 1" "-@ 4 -B 300" "--chunks-in-flight 2"; do
     chordseq predict -q -m m.safetensors $o in.fa | cmp - runs.bed || exit 1; done'
 
 # ---- strands -------------------------------------------------------------------------------------
@@ -54,9 +54,9 @@ rc in.fa > rc.fa
 for f in in rc; do
     chordseq predict -q -m m.safetensors --strand both --format tsv $f.fa | tail -n +2 > both.$f
 done
-T 'both strands give the mirrored prediction' awk -F '\t' 'NR == FNR { p[$1, $2] = $5; n[$1]++; next }
+T 'with both strands, the reverse complement is mirrored' awk -F '\t' 'NR == FNR { p[$1, $2] = $5; n[$1]++; next }
     { if (p[$1, n[$1] - 1 - $2] != $5) exit 1 }' both.in both.rc
-T 'and another one than forward' sh -c 'tail -n +2 rows.tsv | cmp -s - both.in && exit 1 || exit 0'
+T 'and it differs from forward' sh -c 'tail -n +2 rows.tsv | cmp -s - both.in && exit 1 || exit 0'
 
 # ---- other tokens --------------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ N predict-strand.err chordseq predict -m k6.safetensors --strand both in.fa
 # The middle of an even word is another base on the other strand.
 T 'words of 4 bases' chordseq train $common --epochs 1 --rc --tokenizer kmer --tokenizer.k 4 \
     --intervals in.bed -i in.fa -o k4.safetensors
-T 'are for one strand' sh -c 'chordseq model show k4.safetensors | grep -q "^strand.forward$"'
+T 'they are for one strand' sh -c 'chordseq model show k4.safetensors | grep -q "^strand.forward$"'
 N predict-strand.err chordseq predict -m k4.safetensors --strand both in.fa
 for k in 3 7; do
     T "words of $k" chordseq train $common --epochs 2 --tokenizer kmer --tokenizer.k $k --intervals in.bed \
@@ -87,12 +87,12 @@ done
 
 awk -F '\t' 'NR == FNR { if (/^>/) name = substr($0, 2); else len[name] = length($0); next }
     { print; print $1 "\t" $3 "\t" len[$1] "\t-" }' in.fa in.bed > masked.bed
-T 'masked stretches are not judged' sh -c 'chordseq eval -q -m m.safetensors --intervals masked.bed \
+T 'masked intervals are not evaluated' sh -c 'chordseq eval -q -m m.safetensors --intervals masked.bed \
     --background sea --skip-unlabelled -i in.fa -o masked.tsv'
-T 'only the others' sh -c 'awk -F "\t" "NR == FNR { if (/^>/) name = substr(\$0, 2); else len[name] = length(\$0); next }
+T 'unmasked ones are' sh -c 'awk -F "\t" "NR == FNR { if (/^>/) name = substr(\$0, 2); else len[name] = length(\$0); next }
     { len[\$1] = \$3 } END { for (r in len) n += len[r]; print n }" in.fa in.bed > want &&
     awk -F "\t" "\$3 == \".\" && \$4 == \"tokens\" { print \$5 }" masked.tsv | cmp - want'
-T 'without a background only intervals are judged' sh -c 'chordseq eval -q -m m.safetensors \
+T 'without a background, only intervals are evaluated' sh -c 'chordseq eval -q -m m.safetensors \
     --intervals in.bed --skip-unlabelled -i in.fa | awk -F "\t" "\$3 == \".\" && \$4 == \"tokens\" { print \$5 }" > got &&
     awk "{ n += \$3 - \$2 } END { print n }" in.bed | cmp - got'
 
@@ -101,7 +101,7 @@ awk '/^>/ { name = substr($0, 2); next } { print name "\t0\t9\ta\n" name "\t9\t1
 ends="chordseq train --head token --tokenizer base --encoder cdil -q --epochs 1 --lr 1e-9 --intervals ends.bed -i in.fa"
 T 'whole records' $ends -o x --metrics whole.tsv
 T 'crops' $ends -o x --metrics crops.tsv --crop-min 20 --crop-max 30 --samples-per-epoch 100
-T 'what is not known is not in the loss' awk -F '\t' 'FNR == 2 { loss[n++] = $4 }
+T 'unknown tokens are not in the loss' awk -F '\t' 'FNR == 2 { loss[n++] = $4 }
     END { r = loss[1] / loss[0]; exit !(r > 0.6 && r < 1.6) }' whole.tsv crops.tsv
 
 # ---- refusals ------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ N predict-classify.err chordseq classify -m m.safetensors in.fa
 N predict-sequence.err chordseq predict -m "$tiny/model.safetensors" in.fa
 N predict-graph.err chordseq predict -m m.safetensors --format bedgraph in.fa
 N predict-window.err chordseq predict -m m.safetensors --long-sequence window --window-length 100 in.fa
-T 'nor is told to' sh -c 'chordseq predict -m m.safetensors --max-memory 1 -B 1 -o none.bed in.fa 2>&1 |
+T 'nor in the metrics' sh -c 'chordseq predict -m m.safetensors --max-memory 1 -B 1 -o none.bed in.fa 2>&1 |
     grep -q "60 records need more memory .*; this model takes sequences whole; first" &&
     ! chordseq predict -m m.safetensors --max-memory 1 -B 1 --long-sequence error in.fa 2>&1 |
     grep -- --long-sequence'

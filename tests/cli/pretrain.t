@@ -41,16 +41,16 @@ N pretrain-min.err      $pre -o x.m --window-min 200 g.fa
 N pretrain-token.err    $pre -o x.m --tokenizer kmer --window 5 g.fa
 N pretrain-max.err      chordseq pretrain -q -o x.m --tokenizer base --encoder linformer --encoder.max-len 50 --window 51 g.fa
 N pretrain-share.err    $pre -o x.m --mask-hide 0.9 --mask-swap 0.2 g.fa
-T 'nothing is left of what failed' sh -c '[ -z "$(ls | grep "^x\|tmp")" ]'
+T 'a failed run leaves no file' sh -c '[ -z "$(ls | grep "^x\|tmp")" ]'
 
 # ---- odd genomes ---------------------------------------------------------------------------------
 
 T 'nothing but N' sh -c "chordseq pretrain $small --window 100 -o n.m --epochs 1 --valid-frac 0 n.fa 2> n.err"
-T 'is told' grep -q 'of . windows have too few known bases' n.err
-T 'no figures of validation' sh -c "chordseq pretrain $small --window 100 -o n.m --metrics n.tsv --epochs 1 \
+T 'a warning names it' grep -q 'of . windows have too few known bases' n.err
+T 'no validation metrics' sh -c "chordseq pretrain $small --window 100 -o n.m --metrics n.tsv --epochs 1 \
     --valid-frac 0 g.fa 2> /dev/null && awk -F '\t' 'NR == 2 { exit !(NF == 12 && \$6 == \"NA\" && \$12 == \"NA\") }' n.tsv"
 T 'a window longer than any contig' $pre -o long.m --window 5000 --epochs 1 --valid-frac 0 g.fa
-T 'lengths that are drawn' $pre -o drawn.m --window-min 40 --epochs 1 g.fa
+T 'random lengths' $pre -o drawn.m --window-min 40 --epochs 1 g.fa
 T 'regions' sh -c "$loud -o bed.m --val-regions val.bed --epochs 1 g.fa 2> bed.err"
 P pretrain-bases.txt     grep 'training bases' bed.err
 T 'names of pieces' sh -c "$loud -o names.m --val-contigs c5 --skip-contigs n,c4 --epochs 1 g.fa 2> names.err"
@@ -65,7 +65,7 @@ T 'the loss is its logarithm' sh -c 'tail -n 1 good.tsv | awk "{ d = exp(\$6) - 
 P pretrain-show.txt      sh -c 'chordseq model show good.m | grep -E "^(mask|vocab|label|head.predictor)"'
 T 'k-mers, whose runs hide bases' $pre --tokenizer kmer --tokenizer.k 3 --decoder linear --metrics k.tsv -o k.m \
     --epochs 40 --val-contigs c5 g.fa
-T 'and are learnt' sh -c 'awk "NR == 2 { a = \$12 } END { exit !(\$12 < 0.5 * a) }" k.tsv'
+T 'they are learned' sh -c 'awk "NR == 2 { a = \$12 } END { exit !(\$12 < 0.5 * a) }" k.tsv'
 
 # ---- diplotypes ----------------------------------------------------------------------------------
 
@@ -85,18 +85,18 @@ sed '3s/A/B/' d.dip > code.dip
 sed '/^[A-Z]/ s/[A-Z]/a/g' d.dip > n.dip
 dip="chordseq pretrain -q --encoder cdil --encoder.channels 8 --encoder.layers 3 -B 512 --lr 0.01 --window 100 --seed 3 --threads 1"
 T 'diplotypes' $dip --tokenizer diplotype --epochs 16 --metrics d.tsv -o d.m d.dip
-T 'are learnt' sh -c 'awk "NR == 2 { a = \$12 } END { exit !(\$12 < 0.5 * a && \$12 < 1.4) }" d.tsv'
+T 'diplotypes are learned' sh -c 'awk "NR == 2 { a = \$12 } END { exit !(\$12 < 0.5 * a && \$12 < 1.4) }" d.tsv'
 T 'once' $dip --tokenizer diplotype --epochs 1 -o once.m d.dip
 T 'with CR LF' $dip --tokenizer diplotype --epochs 1 -o crlf.m crlf.dip
 T 'the same tensors' [ "$(sum once.m)" = "$(sum crlf.m)" ]
 with bgzip T 'compressed' sh -c "bgzip -c d.dip > b.dip.gz && $dip --tokenizer diplotype --epochs 1 -o bgz.m b.dip.gz"
 with bgzip T 'the same tensors, too' [ "$(sum once.m)" = "$(sum bgz.m)" ]
-T 'FASTA has codes, too' $dip --tokenizer diplotype --epochs 1 -o fasta.m g.fa
+T 'FASTA with ambiguity codes' $dip --tokenizer diplotype --epochs 1 -o fasta.m g.fa
 T 'sites with an N' sh -c "chordseq pretrain --tokenizer diplotype --encoder cdil --encoder.layers 2 --window 100 \
     --epochs 1 --valid-frac 0 -o n.m n.dip 2> n.err && grep -q 'windows have too few known bases' n.err"
 T 'pieces of them' sh -c "chordseq tokenize -q --train bpe --alphabet diplotypes --vocab-size 120 -i d.dip -o t.json &&
     $dip --tokenizer bpe --tokenizer.file t.json --epochs 1 -o bpe.m d.dip"
-T 'a classifier goes on from it' sh -c 'awk "/^>/ { printf \"%s\\t%s\\n\", substr(\$1, 2), n++ % 2 }" d.dip > d.lab &&
+T 'a classifier starts from it' sh -c 'awk "/^>/ { printf \"%s\\t%s\\n\", substr(\$1, 2), n++ % 2 }" d.dip > d.lab &&
     chordseq train -q -o dfine.m --init bpe.m --labels d.lab --epochs 1 -i d.dip'
 N pretrain-dip-rc.err    $dip --tokenizer diplotype --rc -o x.m d.dip
 N pretrain-dip-base.err  $dip --tokenizer base -o x.m d.dip
@@ -114,17 +114,17 @@ with bgzip T 'compressed' sh -c "bgzip -c g.fa > b.fa.gz && $run -o bgz.m b.fa.g
 with bgzip T 'the same tensors, too' [ "$(sum one.m)" = "$(sum bgz.m)" ]
 for n in 1 4 7; do
     T "paused after $n steps" $run -o part.m --metrics part.tsv --stop-after $n g.fa
-    T 'gone on' $run -o part.m --metrics part.tsv --resume g.fa
+    T 'resumed' $run -o part.m --metrics part.tsv --resume g.fa
     T 'the same tensors' [ "$(sum one.m)" = "$(sum part.m)" ]
     cut -f 1-9,12 one.tsv > a; cut -f 1-9,12 part.tsv > b
     T 'the same table' cmp a b
 done
 T 'paused at the last step' $run -o last.m --max-steps 4 --stop-after 4 g.fa
-T 'gone on' $run -o last.m --max-steps 4 --resume g.fa
+T 'resumed' $run -o last.m --max-steps 4 --resume g.fa
 T 'validates and writes the model' chordseq model show last.m
-T 'a run that keeps regions aside' $run -o aside.m --val-regions val.bed --stop-after 1 g.fa
+T 'a run with held-out regions' $run -o aside.m --val-regions val.bed --stop-after 1 g.fa
 printf 'c1\t0\t1500\n' > val.bed
-T 'does not go on when they are others' sh -c "! $run -o aside.m --val-regions val.bed --resume g.fa 2> err &&
+T 'it refuses to resume with other regions' sh -c "! $run -o aside.m --val-regions val.bed --resume g.fa 2> err &&
     grep -q \"belongs to another run: it has 'data=\" err"
 N pretrain-other.err     $run -o part.m --resume --mask-ratio 0.3 g.fa
 

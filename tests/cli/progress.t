@@ -9,13 +9,13 @@ P summary.txt  sh -c 'chordseq classify -m "$1" -o /dev/null "$2" 2>&1 |
     sed -E "s/[0-9]+[.][0-9]+ s/T s/g; s/in T s \([0-9.e+-]+ /in T s (R /"' - "$m" "$f"
 T '-q prints nothing' sh -c 'chordseq classify -q -m "$1" -o /dev/null "$2" > all 2>&1 &&
     [ ! -s all ]' - "$m" "$f"
-T '-v tells time and waits of every stage and queue' sh -c '
+T '-v reports times and waits of all stages' sh -c '
     chordseq classify -v -m "$1" -o /dev/null "$2" > all 2>&1 &&
     [ "$(grep -oE "info: stage [a-z]*: [0-9.]+ s, of which [0-9.]+ s waiting" all |
         cut -d: -f2 | sort -u | wc -l)" = 5 ] &&
     [ "$(grep -c "info: queue [a-z ]*: [0-9]* items, full" all)" = 4 ] &&
     grep -q "info: memory: at most" all' - "$m" "$f"
-T 'and how batches were filled, which is not told otherwise' sh -c '
+T '-v reports how full batches were' sh -c '
     grep -q "info: [0-9]* batches, mean fill .*closed by budget" all && grep -q "info: busy read" all'
 T 'no escape sequences in a file' sh -c '
     chordseq classify -vv -m "$1" -o /dev/null "$2" > all 2>&1 && ! grep -q "$(printf "\033")" all' \
@@ -31,13 +31,13 @@ if script -qec true typescript < /dev/null > /dev/null 2>&1; then
     T '-q keeps a terminal clean' sh -c '
         TERM=xterm script -qec "chordseq classify -q -m $1 -o /dev/null -@ 1 big.fa" typescript \
             < /dev/null > /dev/null && ! grep -q "base/s" typescript' - "$m"
-    T 'warnings are tinted on a terminal' sh -c '
+    T 'warnings are coloured on a terminal' sh -c '
         TERM=xterm script -qec "chordseq classify -m $1 -o /dev/null $2" typescript \
             < /dev/null > /dev/null && grep -q "$(printf "\033\[1;33m")warning" typescript' - "$m" "$f"
     T 'but not with NO_COLOR' sh -c '
         NO_COLOR=1 TERM=xterm script -qec "chordseq classify -m $1 -o /dev/null $2" typescript \
             < /dev/null > /dev/null && grep -q "chordseq: warning:" typescript' - "$m" "$f"
-    T 'without input, a terminal is not waited for' sh -c '
+    T 'no input from a terminal is an error' sh -c '
         script -qec "chordseq classify -m $1" typescript < /dev/null > /dev/null; [ $? = 2 ] &&
         grep -q "no input; give FASTA, FASTQ or BAM files, or pipe one in" typescript' - "$m"
 else

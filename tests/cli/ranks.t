@@ -84,46 +84,46 @@ mkfifo labels.fifo
 N ranks-table.err $named --ranks 2 --labels labels.fifo -o x.m all.fa
 N ranks-class.err chordseq train --ranks 2 --accumulate 2 -o x.m --class a=all.fa --class b=labels.fifo
 unset RANK WORLD_SIZE
-RANK=1 WORLD_SIZE=2 T 'without --ranks a launcher is not asked' $short --metrics one.tsv -o one.m
+RANK=1 WORLD_SIZE=2 T 'without --ranks, launcher variables are ignored' $short --metrics one.tsv -o one.m
 
 # ---- the same as one ------------------------------------------------------------------------------
 
 T 'two ranks' ranks 2 $short --metrics two.tsv -o two.m
-T 'learn what one learns' same_table one.tsv two.tsv
+T 'the same weights as one rank' same_table one.tsv two.tsv
 T 'only rank 0 writes a table' [ "$(wc -l < two.tsv)" -eq 4 ]
 two=$(sum two.m)
 T 'three ranks' ranks 3 $short --metrics three.tsv -o three.m
-T 'learn what one learns' same_table one.tsv three.tsv
+T 'the same weights as one rank' same_table one.tsv three.tsv
 T 'two ranks again' ranks 2 $short -o two.m
 T 'the same bits' [ "$(sum two.m)" = "$two" ]
 T 'two ranks, paused amid an epoch' ranks 2 $short --stop-after 3 -o part.m
-T 'and again' ranks 2 $short --stop-after 2 --resume -o part.m
-T 'and to the end' ranks 2 $short --resume -o part.m
+T 'a second run' ranks 2 $short --stop-after 2 --resume -o part.m
+T 'resumed to the end' ranks 2 $short --resume -o part.m
 T 'the same bits' [ "$(sum part.m)" = "$two" ]
 T 'steps by records, more ranks than batches in some' ranks 3 $short --step-records 9 -o records.m \
     --metrics records.3.tsv
 T 'one rank' $short --step-records 9 -o records.m --metrics records.1.tsv
 T 'the same losses' same_table records.1.tsv records.3.tsv
 
-T 'two ranks that train starts itself' $short --ranks 2 --metrics own.tsv -o own.m
-T 'learn what one learns' same_table one.tsv own.tsv
+T 'two ranks started by train' $short --ranks 2 --metrics own.tsv -o own.m
+T 'the same weights as one rank' same_table one.tsv own.tsv
 T 'the same bits as with a launcher' [ "$(sum own.m)" = "$two" ]
 T 'paused amid an epoch' $short --ranks 2 --stop-after 4 -o part.m
 T 'and to the end, with more threads' $short --ranks 2 -@ 3 --resume -o part.m
 T 'the same bits' [ "$(sum part.m)" = "$two" ]
 for c in at gc; do awk -v c="class=$c" '/^>/ { on = $3 == c } on' all.fa > $c.fa; done
-T 'files that are classes' $named --ranks 2 -o class.m --class at=at.fa --class gc=gc.fa
-T 'standard input stays where it is' sh -c 'echo mine | { "$@" && [ "$(cat)" = mine ]; }' - \
+T 'one file per class' $named --ranks 2 -o class.m --class at=at.fa --class gc=gc.fa
+T 'standard input is not consumed' sh -c 'echo mine | { "$@" && [ "$(cat)" = mine ]; }' - \
     $short --ranks 3 --stop-after 1 -o part.m
 
 T 'pretraining on one rank' $pre -o pre.m --metrics pre.1.tsv genome.fa
 awk 'BEGIN { srand(3); for (i = 0; i < 3000; i++) { s = ""; for (j = 0; j < 200; j++)
     s = s substr("ACGT", 1 + int(4 * rand()), 1); print ">c" i; print s } }' > many.fa
-T 'a missing index is made before others look' sh -c 'for i in 1 2 3 4; do rm -f many.fa.fai
+T 'a missing index is built before other ranks read it' sh -c 'for i in 1 2 3 4; do rm -f many.fa.fai
     "$@" --epochs 1 --ranks 3 --windows-per-epoch 3 --valid-windows 1 -o pre.m many.fa || exit 1; done' - $pre
 T 'pretraining on three' ranks 3 $pre -o pre.m --metrics pre.3.tsv genome.fa
 T 'the same losses' same_table pre.1.tsv pre.3.tsv
-T 'pretraining on two that it starts itself' $pre --accumulate 2 --ranks 2 -o pre.m genome.fa
+T 'pretraining on two ranks it starts itself' $pre --accumulate 2 --ranks 2 -o pre.m genome.fa
 
 batch="chordseq train -q -@ 1 --encoder cdil --encoder.norm batch --encoder.channels 8 --encoder.layers 2
     --tokenizer base -B 512 --accumulate 3 --epochs 2 --label-key class all.fa"
@@ -132,7 +132,7 @@ T 'on two' $batch --ranks 2 --metrics batch.2.tsv -o batch.m
 T 'the same losses' same_table batch.1.tsv batch.2.tsv
 batch_sum=$(sum batch.m)
 T 'on two, paused amid an epoch' $batch --ranks 2 --stop-after 3 -o batch.m
-T 'and to the end' $batch --ranks 2 --resume -o batch.m
+T 'resumed to the end' $batch --ranks 2 --resume -o batch.m
 T 'the same bits' [ "$(sum batch.m)" = "$batch_sum" ]
 
 # ---- what goes wrong ------------------------------------------------------------------------------
@@ -140,11 +140,11 @@ T 'the same bits' [ "$(sum batch.m)" = "$batch_sum" ]
 MASTER_PORT=$((MASTER_PORT + 1))
 rank 0 2 $short -o x.m
 rank 1 2 $short --lr 0.02 -o x.m
-T 'other options: rank 1 says which' sh -c '! wait "$1"' - "$(cat 1.pid)"
+T 'rank 1 names the differing option' sh -c '! wait "$1"' - "$(cat 1.pid)"
 wait "$(cat 0.pid)" "$(cat 1.pid)"
-T 'both say which' grep -q "rank 0 has 'lr=0.01', rank 1 'lr=0.02'; start all ranks with" 0.err 1.err
+T 'both ranks name it' grep -q "rank 0 has 'lr=0.01', rank 1 'lr=0.02'; start all ranks with" 0.err 1.err
 rm -f ./*.pid
-T 'and nothing was written' sh -c '! ls x.m* 2> /dev/null'
+T 'nothing was written' sh -c '! ls x.m* 2> /dev/null'
 
 MASTER_PORT=$((MASTER_PORT + 1))
 rank 0 2 $short -o x.m
@@ -153,9 +153,9 @@ wait "$(cat 0.pid)" "$(cat 1.pid)"
 rm -f ./*.pid
 here=$(chordseq --version --verbose | sed -n 's/^kernels *//p')
 if [ "${here#avx}" != "$here" ]; then
-    T 'processors of two kinds are told' grep -q "rank 0 has 'kernels=$here', rank 1 'kernels=portable'" 0.err
+    T 'different processors are reported' grep -q "rank 0 has 'kernels=$here', rank 1 'kernels=portable'" 0.err
 else
-    S 'processors of two kinds are told' 'no AVX2'
+    S 'different processors are reported' 'no AVX2'
 fi
 
 # until PATTERN FILE: wait until it is there
@@ -175,19 +175,19 @@ T 'a long run' until_says 'epoch 2:' 0.err
 kill -KILL "$(cat 2.pid)"
 for r in 2 1 0; do wait "$(cat $r.pid)"; eval "status$r=$?"; done
 rm -f ./*.pid
-T 'a rank that is killed ends the others with status 1' [ "$status0 $status1 $status2" = '1 1 137' ]
-T 'which say who it was' sh -c 'for r in 0 1; do grep -q "train: rank 2 is gone: it was killed, or" $r.err || exit 1; done'
-T 'and where it goes on' grep -q "^chordseq: step [0-9]* is saved in 'long.m.ckpt'; --resume continues" 0.err
-T 'nothing half-written is left' sh -c '! ls | grep tmp'
+T 'a killed rank ends the others with status 1' [ "$status0 $status1 $status2" = '1 1 137' ]
+T 'the others name it' sh -c 'for r in 0 1; do grep -q "train: rank 2 is gone: it was killed, or" $r.err || exit 1; done'
+T 'and the checkpoint' grep -q "^chordseq: step [0-9]* is saved in 'long.m.ckpt'; --resume continues" 0.err
+T 'no partial file remains' sh -c '! ls | grep tmp'
 
 MASTER_PORT=$((MASTER_PORT + 1))
 for r in 0 1; do rank $r 2 $long --resume; done
-T 'it goes on, with two' until_says 'epoch [0-9]*[1-9]:' 0.err
+T 'resumed with two ranks' until_says 'epoch [0-9]*[1-9]:' 0.err
 kill -TERM "$(cat 1.pid)"
 for r in 1 0; do wait "$(cat $r.pid)"; eval "status$r=$?"; done
 rm -f ./*.pid
-T 'a rank that gets a signal dies of it, and ends the others' [ "$status0 $status1" = '1 143' ]
-T 'which say why' grep -q 'train: rank 1 was ended by a signal' 0.err
+T 'a signal to one rank ends all' [ "$status0 $status1" = '1 143' ]
+T 'the others report the reason' grep -q 'train: rank 1 was ended by a signal' 0.err
 
 # Those that the command started itself: their parent's number is the fourth field. Other processes
 # may end meanwhile; cat then goes on with the next file.
@@ -220,26 +220,26 @@ T 'three ranks are three processes' [ "$(echo $others | wc -w)" = 2 ]
 victim=${others%% *}
 kill -KILL "${victim:-$first}"
 wait "$first"
-T 'one that is killed ends all with status 1' [ $? = 1 ]
-T 'which is told once' [ "$(grep -c 'is gone: it was killed' 0.err) $(grep -c 'error:' 0.err)" = '1 1' ]
-T 'and where it goes on' grep -q "step [0-9]* is saved in 'long.m.ckpt'; --resume continues" 0.err
-T 'nobody is left' none_left
+T 'a killed process ends all with status 1' [ $? = 1 ]
+T 'the error appears once' [ "$(grep -c 'is gone: it was killed' 0.err) $(grep -c 'error:' 0.err)" = '1 1' ]
+T 'and the checkpoint' grep -q "step [0-9]* is saved in 'long.m.ckpt'; --resume continues" 0.err
+T 'no process remains' none_left
 
 begin $long --resume --ranks 3
 kill -TERM "$first" $others
 wait "$first"
-T 'a signal to all is heard by the first' [ $? = 143 ]
-T 'which pauses' grep -q "paused by a signal; 'long.m.ckpt' holds the state" 0.err
-T 'and says no more than that' sh -c '! grep -q error: 0.err'
-T 'nobody is left' none_left
+T 'a signal to all is handled by rank 0' [ $? = 143 ]
+T 'it writes a checkpoint' grep -q "paused by a signal; 'long.m.ckpt' holds the state" 0.err
+T 'without further messages' sh -c '! grep -q error: 0.err'
+T 'no process remains' none_left
 
 begin $long --resume --ranks 2
 kill -KILL "$first"
 wait "$first"
-T 'when the first is killed, nobody is left' none_left
+T 'when rank 0 is killed, no process remains' none_left
 
 MASTER_PORT=$((MASTER_PORT + 1))
 rank 1 2 $short --ranks-timeout 0.3 -o x.m
 wait "$(cat 1.pid)"
-T 'a rank that finds nobody says so' grep -q "rank 1 could not connect to rank 0 at '127.0.0.1', port" 1.err
+T 'a rank without rank 0 reports a timeout' grep -q "rank 1 could not connect to rank 0 at '127.0.0.1', port" 1.err
 rm -f ./*.pid

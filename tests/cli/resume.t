@@ -47,12 +47,12 @@ same()
     diff -r -x o.html "$1" "$2" && cmp "$1.html" "$2.html" && [ "$(ls "$1" | wc -l)" = 10 ]
 }
 
-T 'a run that nobody interrupts' run ref 1
-T 'gives what it gives without --resume' sh -c "chordseq classify -q -m '$m' -o plain.tsv --all \
+T 'an uninterrupted run' run ref 1
+T 'it equals a run without --resume' sh -c "chordseq classify -q -m '$m' -o plain.tsv --all \
     --kraken plain.kraken x.fa y.fa.gz z.fa && cmp plain.tsv ref/o.tsv && cmp plain.kraken ref/o.kraken"
-T 'a signal says how to go on' sh -c 'grep -q "interrupted after [0-9]* records; run the same command to resume" told' - \
+T 'the message after a signal names the way to resume' sh -c 'grep -q "interrupted after [0-9]* records; run the same command to resume" told' - \
     "$(talk='' interrupt talk 1 INT 10; cp killed.err told)"
-T 'the summary tells its records from those before' sh -c 'cd talk && chordseq classify -m "$1" -@ 1 --resume --resume-every 0 \
+T 'the summary separates earlier records' sh -c 'cd talk && chordseq classify -m "$1" -@ 1 --resume --resume-every 0 \
     '"$(echo $outputs)"' ../x.fa ../y.fa.gz ../z.fa 2> ../told && n=$(sed -n "s/.*resuming after \([0-9]*\) records/\1/p" ../told)
     now=$(sed -n "s/.*classified \([0-9]*\) records (with the $n before: .*/\1/p" ../told)
     [ "$n" -ge 10 ] && [ "$((n + now))" = "$(($(wc -l < o.tsv) - 1))" ]' - "$m"
@@ -62,9 +62,9 @@ killed()
     d=d$1$2$3
     T "killed by $2 after $3${4:+ and $4 files}, $1 threads" interrupt "$d" "$@"
     n_done=$(done_in "$d")
-    T 'nothing is there' sh -c "! ls '$d' | grep -v '\.part\$\|\.resume\$' && [ '${n_done:-0}' -ge $3 ]"
+    T 'no output exists' sh -c "! ls '$d' | grep -v '\.part\$\|\.resume\$' && [ '${n_done:-0}' -ge $3 ]"
     T "it goes on from ${n_done:-none} of $total" run "$d" "$1"
-    T 'to the same bytes' same "$d" "ref$1"
+    T 'resumed to the same bytes' same "$d" "ref$1"
 }
 T 'with one thread' run ref1 1
 T 'with three' run ref3 3
@@ -85,7 +85,7 @@ mkdir full
 T 'a full disk' sh -c "cd full && trap '' XFSZ && ulimit -f 16 && ! chordseq classify -q -m '$m' -@ 1 \
     --resume --resume-every 0 $(echo $outputs) ../x.fa ../y.fa.gz ../z.fa 2> ../full.err &&
     grep -q 'cannot write' ../full.err"
-T 'with more room' run full 1
+T 'with more space' run full 1
 T 'the same bytes' same full ref1
 
 # Interrupted again and again.
@@ -99,11 +99,11 @@ for gz in '' --split-gz; do
     outputs="-o o.tsv --split-dir parts $gz"
     T "a folder of sequences $gz" run "split$gz" 1
     for n in 1 60; do interrupt "cut$gz" 1 KILL $n; done
-    T 'is not there yet' sh -c '[ -d "$1/parts" ] && ! ls "$1/parts" | grep -v "\.part$"' - "cut$gz"
-    T 'is in the end' run "cut$gz" 1
+    T 'the output is not renamed yet' sh -c '[ -d "$1/parts" ] && ! ls "$1/parts" | grep -v "\.part$"' - "cut$gz"
+    T 'the output exists at the end' run "cut$gz" 1
     T 'the same' diff -r "split$gz" "cut$gz"
 done
-T 'and what is without --resume' sh -c "chordseq classify -q -m '$m' --split-dir plain x.fa y.fa.gz z.fa &&
+T 'and equals a run without --resume' sh -c "chordseq classify -q -m '$m' --split-dir plain x.fa y.fa.gz z.fa &&
     diff -r plain split/parts && cat plain/* > all && gzip -dc split--split-gz/parts/*.gz | cmp - all"
 outputs=$all
 
@@ -131,8 +131,8 @@ while read -r threads name file records; do
         T "killed at $at" sh -c '[ "$1" -gt 128 ]' - "$(alignments "a$no" "$threads" "$name" "$file" \
             9 "${at%,*}" "${at#*,}" > killed.out 2>&1; echo $?)"
     done
-    T 'it goes on' alignments "a$no" "$threads" "$name" "$file"
-    T 'to the same bytes' cmp "a$no/$name" "w$no.${name#*.}"
+    T 'it resumes' alignments "a$no" "$threads" "$name" "$file"
+    T 'resumed to the same bytes' cmp "a$no/$name" "w$no.${name#*.}"
 done <<END
 1 o.bam long.fa 3,0 60,1 17,2
 16 o.bam long.fa 1,1 40,2 45,0
@@ -143,8 +143,8 @@ outputs=$all
 
 interrupt tail 1 KILL 30
 for f in tail/*.part; do echo rubbish >> "$f"; done
-T 'bytes that the journal does not know' run tail 1
-T 'are cut off' same tail ref
+T 'bytes beyond the journal' run tail 1
+T 'are truncated' same tail ref
 
 # ---- what cannot be resumed --------------------------------------------------------------------
 
@@ -173,11 +173,11 @@ rm -rf o2 && cp -r base o2 && : > o2/o.jsonl.part
 N - sh -c "$again ../x.fa ../y.fa.gz ../z.fa"
 mv .err told
 T 'refused: an output that was cut' grep -q 'fewer than' told
-T 'the interrupted run itself still goes on' run base 1
-T 'and ends well' same base ref
+T 'the interrupted run can still resume' run base 1
+T 'it ends with status 0' same base ref
 
 c="chordseq classify -q -m '$m' --resume"
-T 'a file keeps its mode' sh -c ": > mode.tsv; chmod 600 mode.tsv; $c -o mode.tsv x.fa &&
+T 'the file mode is kept' sh -c ": > mode.tsv; chmod 600 mode.tsv; $c -o mode.tsv x.fa &&
     [ -s mode.tsv ] && ls -l mode.tsv | grep -q '^-rw-------'"
 N resume_stdin.txt sh -c "$c -o a.tsv < x.fa"
 N resume_pipe.txt sh -c "mkfifo pipe; $c -o a.tsv pipe"
@@ -185,9 +185,9 @@ N resume_stdout.txt sh -c "$c x.fa"
 N resume_device.txt sh -c "$c -o /dev/null x.fa"
 N resume_cram.txt sh -c "$c --bam a.cram x.fa"
 N resume_cram.txt sh -c "$c --bam a.bam --output-fmt cram x.fa"
-T 'nothing was left by what was refused' sh -c "! ls | grep -q '^a\\.\\|^parts'"
+T 'a refused run leaves no file' sh -c "! ls | grep -q '^a\\.\\|^parts'"
 
 # Without --resume a journal is neither read nor removed.
 interrupt old 1 KILL 20
-T 'without --resume it all begins anew' sh -c "cd old && chordseq classify -q -m '$m' -o o.tsv --all \
+T 'without --resume, the run starts anew' sh -c "cd old && chordseq classify -q -m '$m' -o o.tsv --all \
     ../x.fa ../y.fa.gz ../z.fa && cmp o.tsv ../ref/o.tsv && [ -f o.tsv.resume ] && [ -f o.tsv.part ]"

@@ -5,7 +5,7 @@ v=$srcdir/refdata/selftest
 d=$srcdir/refdata/model/default.safetensors
 self="chordseq selftest -@ 1 --vectors '$v' -m '$d'"
 
-T 'all is well here' sh -c "$self > all.tsv && ! grep -v 'ok\$' all.tsv"
+T 'all comparisons pass' sh -c "$self > all.tsv && ! grep -v 'ok\$' all.tsv"
 T 'five columns' awk -F '\t' 'NF != 5 || $4 !~ /^[0-9].[0-9][0-9]e-[0-9][0-9]$/ { exit 1 }' all.tsv
 for e in $(sed -n 's|^encoders .*/enc_\(.*\)\.c$|\1|p' "$srcdir/registry.am") default-model; do
     T "$e is compared" grep -q "^$e	cpu	reference	" all.tsv
@@ -19,7 +19,7 @@ neon) want='reference neon neon+fused ' ;;
 esac
 chordseq --version --verbose | grep -q '^bf16 *yes' && want="${want}bf16 "
 T 'every level' test "$(levels all.tsv)" = "$want"
-T 'a level that is hidden is left out' sh -c "CHORDSEQ_DISABLE=avx2,neon,fused $self > some.tsv &&
+T 'a disabled level is skipped' sh -c "CHORDSEQ_DISABLE=avx2,neon,fused $self > some.tsv &&
     cut -f 3 some.tsv | uniq | grep -vx -- - > levels; [ \"\$(cat levels)\" = reference ]"
 T 'the numbers are the same with threads' sh -c "$self -@ 3 | cmp - all.tsv"
 
@@ -28,7 +28,7 @@ broken=$builddir/tests/cli/broken_kernel
 if [ -x "$broken" ] && [ "$want" != 'reference ' ]; then
     N - sh -c "'$broken' selftest -@ 1 --vectors '$v' -m '$d' > broken.tsv"
     mv .err told
-    T 'it is told' grep -q '^chordseq: error: selftest: [0-9]* of [0-9]* comparisons failed' told
+    T 'the failure is reported' grep -q '^chordseq: error: selftest: [0-9]* of [0-9]* comparisons failed' told
     T 'the level is named' sh -c "grep FAILED broken.tsv | cut -f 3 | sort -u > levels &&
         printf 'avx2\navx2+fused\n' | cmp - levels"
 else
@@ -42,18 +42,18 @@ cp -r "$v" damaged && chmod -R u+w damaged
 flip() { printf '\125' | dd of="$1" bs=1 seek="$2" conv=notrunc 2> /dev/null; }
 flip damaged/cdil.safetensors 30000
 fails chordseq selftest -@ 1 --vectors damaged -m "$d"
-T 'and named' sh -c "grep -q 'cdil on cpu.*checksum' told && grep -q '^cdil.*FAILED' seen &&
+T 'the broken kernel is named' sh -c "grep -q 'cdil on cpu.*checksum' told && grep -q '^cdil.*FAILED' seen &&
     ! grep -v '^cdil' seen | grep FAILED"
 cp "$v/cdil.safetensors" damaged
 sed '3s/0\.[0-9]*/0.5/g' "$v/sequences.tsv" > damaged/sequences.tsv
 fails chordseq selftest -@ 1 --vectors damaged -m "$d"
-T 'a wrong probability is seen' sh -c "grep FAILED seen | grep -q '^default-model'"
+T 'a wrong probability is detected' sh -c "grep FAILED seen | grep -q '^default-model'"
 cp "$v/sequences.tsv" damaged
 head -n 4 "$v/sequences.tsv" > damaged/sequences.tsv
 fails chordseq selftest -@ 1 --vectors damaged -m "$d"
-T 'a table that is cut' grep -q "missing in the table" told
+T 'a truncated table' grep -q "missing in the table" told
 fails chordseq selftest -@ 1 --vectors "$v" -m "$tiny/model.safetensors"
-T 'another model is not the one that was installed' grep -q 'is not the model' told
+T 'another model is detected' grep -q 'is not the model' told
 : > damaged/predictions.safetensors
 fails chordseq selftest -@ 1 --vectors damaged -m "$d"
 fails chordseq selftest -@ 1 --vectors no-such-folder -m "$d"

@@ -38,11 +38,11 @@ e="embed -m $tiny/model.safetensors"
 "$builddir/tests/bench/gen_fasta" 61440 1 10 60 > many.fa
 printf '>empty\n>short\nA\n>unknown\nNNNNNNNNNNNN\n' > odd.fa
 T 'lines, for 1, 2, 3 and 7 parts' same '1 2 3 7' "$lines" $c many.fa odd.fa
-T 'every part has its share' sh -c 'for i in 1 2 3 4 5 6 7; do
+T 'parts have equal shares' sh -c 'for i in 1 2 3 4 5 6 7; do
     n=$(wc -l < p.$i.tsv) all=$(wc -l < all.tsv)
     [ $((9 * n)) -gt $all ] && [ $((5 * n)) -lt $all ] || exit; done'
 T 'vectors' same 3 '-o OUT.npy' $e many.fa odd.fa
-T 'and the names of their rows' sh -c 'cmp ref/all.npy.names.tsv all.npy.names.tsv && [ $(wc -l < all.npy.names.tsv) -gt 1000 ]'
+T 'and row names' sh -c 'cmp ref/all.npy.names.tsv all.npy.names.tsv && [ $(wc -l < all.npy.names.tsv) -gt 1000 ]'
 T 'names elsewhere' same 3 '-o OUT.npy --names OUT.txt' $e odd.fa
 T 'vectors as a table' same 3 '-o OUT.tsv --format tsv' $e many.fa
 # What merge leaves to others.
@@ -54,7 +54,7 @@ with samtools T 'alignments by samtools' sh -c 'samtools view f.bam > f.sam && s
 T 'more parts than records' same 7 "$lines" $c odd.fa
 T 'of which some are empty' sh -c 'for i in 1 2 3 4 5 6 7; do ! grep -q "\"records\":0," p.$i.json ||
     { [ $(wc -l < p.$i.tsv) = 1 ] && [ ! -s p.$i.jsonl ] && empty=y; } || exit; done; [ "$empty" ]'
-T 'also by number' env in=odd.fa same 7 "$lines" $c -
+T 'parts by number' env in=odd.fa same 7 "$lines" $c -
 T 'no records at all' sh -c ': > none.fa && same 3 "$1" $2 none.fa && same 2 "-o OUT.npy" $3 none.fa' - "$lines" "$c" "$e"
 
 # reports NAME CMD...: made of counts, beside those of one run
@@ -90,7 +90,7 @@ T 'gzip, and another file' same 3 "$lines" $c reads.fq.gz many.fa
 T 'a pipe' env in=reads.fq.gz same 3 "$lines" $c -
 T 'a list of files' sh -c 'printf "many.fa\n%s\n" "$2" > list && same 2 "-o OUT.tsv" $1 --input-list list' - "$c" "$fq"
 T 'pairs of two files' same '2 7' "$lines" $c -1 r1.fq -2 r2.fq.gz
-T 'pairs that follow each other' same 3 "$lines" $c --interleaved both.fq
+T 'interleaved pairs' same 3 "$lines" $c --interleaved both.fq
 T 'vectors of pairs' same 3 '-o OUT.npy' $e --interleaved both.fq
 alignments()
 {
@@ -128,7 +128,7 @@ T 'FASTQ' bytes 5 '-o OUT.jsonl --format tsv' $e plenty.fq
 T 'FASTQ of several lines with few comments' bytes 7 '-o OUT.tsv' $c some.fq
 T 'FASTQ without comments' bytes 3 '-o OUT.tsv' $c none.fq
 T 'several files' bytes 7 '-o OUT.tsv' $c odd.fa some.fq none.fa long.fa "$fq"
-T 'a record that is longer than parts' sh -c '{ cat odd.fa; echo ">long"; sed 1d long.fa | tr -d "\n>" | tr -c ACGT A
+T 'a record longer than a part' sh -c '{ cat odd.fa; echo ">long"; sed 1d long.fa | tr -d "\n>" | tr -c ACGT A
     echo; cat odd.fa; } > one.fa && same 7 "-o OUT.tsv" $1 one.fa' - "$c"
 bgzf()
 {
@@ -144,8 +144,8 @@ bgzf()
 with bgzip T 'BGZF, with gzip in between, with and without an index' bgzf
 { cat plenty.fq; echo '@bad x'; echo ACGT; echo +; echo II; } > bad.fq
 N shard_line.txt chordseq $c -q --shard 3/3 -o x.tsv bad.fq
-T 'other parts are not concerned' chordseq $c -q --shard 2/3 -o y.tsv bad.fq
-T 'a damaged block is told' sh -c '! command -v bgzip > path || {
+T 'other parts are unaffected' chordseq $c -q --shard 2/3 -o y.tsv bad.fq
+T 'a damaged block is reported' sh -c '! command -v bgzip > path || {
     bgzip -c plenty.fq > dam.fq.gz && printf X | dd of=dam.fq.gz bs=1 seek=100000 conv=notrunc 2> /dev/null
     for i in 1 2 3 4; do chordseq $1 -q --shard $i/4 -o y.tsv dam.fq.gz 2> err || cp err told; done
     [ -f told ] && grep -q "wrong checksum\|damaged" told; }' - "$c"
@@ -160,7 +160,7 @@ cp "$tiny/variants.fa" "$tiny/variants.vcf" .
 v="variant -m $m -f variants.fa -w 128 --circular ring"
 T 'variants' same '1 2 3 7' '-o OUT.vcf --tsv OUT.tsv --no-version' $v variants.vcf
 T 'variants of a pipe' env in=variants.vcf same 2 '-o OUT.vcf --no-version' $v -
-T 'the header tells the command of the first part' sh -c 'shards 2 v $1 -o OUT.vcf variants.vcf &&
+T 'the header names the command of the first part' sh -c 'shards 2 v $1 -o OUT.vcf variants.vcf &&
     chordseq merge -q -o all.vcf v.2.json v.1.json && chordseq $1 -q --no-version -o one.vcf variants.vcf &&
     grep -v "^##chordseq" all.vcf | cmp - one.vcf &&
     [ "$(grep -c "^##chordseq_variantCommand=.*--shard 1/2" all.vcf)" = 1 ]' - "$v"
@@ -171,14 +171,14 @@ shards 2 p $c -o OUT.tsv --kraken OUT.kraken many.fa
 chordseq $c -q -o all.tsv many.fa
 g='chordseq merge -q'
 T 'standard output' sh -c '$1 -o - p.1.json p.2.json | cmp - all.tsv' - "$g"
-T 'files that were moved with their manifests' sh -c 'mkdir a b && mv p.1.* a && mv p.2.* b &&
+T 'files moved with their manifests' sh -c 'mkdir a b && mv p.1.* a && mv p.2.* b &&
     $1 -o - b/p.2.json a/p.1.json | cmp - all.tsv' - "$g"
-T 'manifests that were moved alone' sh -c 'mkdir x && mv a/p.* b/p.* . && mv p.1.json p.2.json x &&
+T 'manifests moved alone' sh -c 'mkdir x && mv a/p.* b/p.* . && mv p.1.json p.2.json x &&
     $1 -o - x/p.2.json x/p.1.json | cmp - all.tsv && mv x/* .' - "$g"
 T 'outputs in folders of their own, merged twice under their name' sh -c 'mkdir d1 d2 && for i in 1 2; do
     chordseq $2 -q --shard $i/2 --manifest d$i.json -o d$i/d.tsv many.fa || exit; done
     $1 -o d.tsv d1.json d2.json && $1 -o d.tsv d1.json d2.json && cmp d.tsv all.tsv' - "$g" "$c"
-T 'and where one of them has all records' sh -c 'printf ">r\nACGTACGTAC\n" > r.fa && for i in 1 2; do
+T 'also if one shard has all records' sh -c 'printf ">r\nACGTACGTAC\n" > r.fa && for i in 1 2; do
     chordseq $2 -q --shard $i/2 --manifest d$i.json --jsonl d$i/d.jsonl -o d$i/d.tsv r.fa || exit; done
     for i in 1 2; do $1 --jsonl d.jsonl d1.json d2.json || exit; done
     cmp d.jsonl d1/d.jsonl && [ ! -s d2/d.jsonl ]' - "$g" "$c"
@@ -222,8 +222,8 @@ N shard_gone.txt $g -o new.tsv p.1.json p.2.json
 mv kept p.2.tsv
 head -c 300 p.2.json > cut.json
 N shard_cut_manifest.txt $g -o new.tsv p.1.json cut.json
-T 'nothing was left by what was refused' sh -c '! ls | grep "^new\|\.tmp\."'
-T 'and nothing was harmed' sh -c '$1 -o - p.1.json p.2.json | cmp - all.tsv' - "$g"
+T 'a refused run leaves no file' sh -c '! ls | grep "^new\|\.tmp\."'
+T 'inputs are unchanged' sh -c '$1 -o - p.1.json p.2.json | cmp - all.tsv' - "$g"
 
 N shard_bad.txt sh -c 'for s in 0/2 3/2 2 2/ /2 1/0 a/2 1/2x -1/2 1/100001; do
     chordseq $1 -q --shard $s odd.fa && exit; done; exit 2' - "$c"
@@ -235,4 +235,4 @@ N shard_resume.txt chordseq $c -q --shard 1/2 --resume -o x.tsv odd.fa
 N shard_folder.txt chordseq $c -q --shard 1/2 --manifest none/x.json -o x.tsv odd.fa
 N shard_bgzf_vcf.txt chordseq $v -q --shard 1/2 --manifest x.json -o x.vcf.gz variants.vcf
 T 'a part without a manifest' sh -c 'chordseq $1 -q --shard 1/2 many.fa | head -n 40 > p1 && head -n 40 p.1.tsv | cmp - p1' - "$c"
-T 'nothing is left of these either' sh -c '! ls | grep "^x\."'
+T 'no file remains of these either' sh -c '! ls | grep "^x\."'

@@ -6,7 +6,7 @@ T 'header and records' sh -c '[ "$(wc -l < a.tsv)" = 1001 ] &&
     [ "$(head -n 1 a.tsv)" = "$(printf "#chordseq-series\t1\tchannels=2\ttargets=1")" ]'
 
 # Two marks, a in [-1, 1], target 0.5 + (a1 + a2) / 4, lengths in 32 .. 2000 around 2 lambda.
-T 'every record is right' awk -F '\t' 'NR > 1 { n = split($3, p, ","); ones = 0; sum = 0
+T 'every target is correct' awk -F '\t' 'NR > 1 { n = split($3, p, ","); ones = 0; sum = 0
     if (n < 32 || n > 2000) exit 1
     for (i = 1; i <= n; i++) { split(p[i], v, ":"); if (v[1] < -1 || v[1] > 1) exit 1
         if (v[2] == 1) { ones++; sum += v[1]; place += (i - 0.5) / n } else if (v[2] != 0) exit 1 }
@@ -14,9 +14,9 @@ T 'every record is right' awk -F '\t' 'NR > 1 { n = split($3, p, ","); ones = 0;
     total += n }
     END { m = total / (NR - 1); q = place / (NR - 1) / 2
         if (m < 330 || m > 480 || q < 0.47 || q > 0.53) exit 1 }' a.tsv
-T 'the same seed, the same bytes' sh -c 'chordseq simulate adding -n 1000 --lambda 200 --max-len 2000 --seed 1 |
+T 'equal seeds give equal bytes' sh -c 'chordseq simulate adding -n 1000 --lambda 200 --max-len 2000 --seed 1 |
     cmp - a.tsv'
-T 'another seed, other bytes' sh -c '! chordseq simulate adding -n 1000 --max-len 2000 --seed 2 | cmp -s - a.tsv'
+T 'another seed gives other bytes' sh -c '! chordseq simulate adding -n 1000 --max-len 2000 --seed 2 | cmp -s - a.tsv'
 T 'a shorter run is the beginning of a longer one' sh -c 'head -n 11 a.tsv > head.tsv &&
     chordseq simulate adding -n 10 --max-len 2000 --seed 1 | cmp - head.tsv'
 
@@ -66,10 +66,10 @@ T 'with the same result' sh -c '[ "$(chordseq model show m | grep ^sha256)" = "$
 T 'evaluation reads it' sh -c 'chordseq eval -q -m m s.tsv > e.tsv && grep -q "^record.all...within_tolerance" e.tsv'
 
 classes="chordseq train -q --encoder.max-len 64 --encoder.track 2 --encoder.hidden 8 --epochs 1"
-T 'a target is a class where classes are learnt' $classes -i o.tsv -o c
+T 'targets are classes for class heads' $classes -i o.tsv -o c
 T 'numbers name the classes, in order' sh -c '[ "$(chordseq model show c | awk "\$1 == \"label\" &&
     \$2 == \$3" | wc -l)" = 4 ]'
-T 'and where they are judged' sh -c 'chordseq eval -q -m c o.tsv > e.tsv &&
+T 'and for eval' sh -c 'chordseq eval -q -m c o.tsv > e.tsv &&
     [ "$(awk "\$4 == \"recall\" && \$2 == \"all\"" e.tsv | wc -l)" = 4 ]'
 N series-class.err      $classes -i s.tsv -o x
 
@@ -86,7 +86,7 @@ printf "${h}a\t1,2\t0:0\n" > w.tsv;                              refused series-
 printf "${h}a\t1\t0:0\000\n" > u.tsv;                            refused series-nul.err u.tsv
 head -c 300 s.tsv.gz > cut.tsv.gz;                               refused series-cut.err cut.tsv.gz
 N series-crop.err $train --crop-max 100 --crop-min 50 -i s.tsv -o x
-T 'a network for sequences is not for it' sh -c '! chordseq classify -q -m "$1" s.tsv > out 2>&1 ||
+T 'a network for sequences refuses values' sh -c '! chordseq classify -q -m "$1" s.tsv > out 2>&1 ||
     [ "$(grep -c no_known_base out)" = 200 ]' - "$tiny/model.safetensors"
 
 # ---- cohort --------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ T 'a network for sequences is not for it' sh -c '! chordseq classify -q -m "$1" 
 } > sites.vcf
 co="chordseq simulate cohort -i sites.vcf -r c:1-2000"
 T 'a cohort' sh -c "$co -n 2000 --causal 6 --heritability 0.4 --labels c.lab --liabilities c.lia --effects c.eff -o c.vcf 2> err"
-T 'what was left out is told' grep -qx 'chordseq: sites left out: 1 filtered, 1 symbolic, 1 overlap, 1 rare' err
+T 'omitted records are reported' grep -qx 'chordseq: sites left out: 1 filtered, 1 symbolic, 1 overlap, 1 rare' err
 # Out of order they would be neither sites of their own nor overlaps.
 printf 'd\t7\t.\tC\tT\t.\t.\tAF=0.5\nc\t9000\t.\tC\tT\t.\t.\tAF=0.5\n' | cat sites.vcf - > apart.vcf
 printf 'c\t4000\t.\tC\tT\t.\t.\tAF=0.5\n' | cat sites.vcf - > behind.vcf
@@ -128,7 +128,7 @@ T 'frequencies are those of the sites' awk -F '\t' '/^#/ { next } { n = split(su
 T 'the liability is as heritable as stated' awk -F '\t' 'NR > 1 { n++; l += $2; ll += $2 * $2; g += $3; gg += $3 * $3 }
     END { vg = gg / n - g * g / n / n; vl = ll / n - l * l / n / n
           exit !(n == 2000 && vg > 0.35 && vg < 0.45 && vl > 0.9 && vl < 1.1) }' c.lia
-T 'cases have the larger ones' sh -c 'grep -v "^#" c.lia | paste - c.lab | awk "BEGIN { low = 99; high = -99 }
+T 'cases have the larger liabilities' sh -c 'grep -v "^#" c.lia | paste - c.lab | awk "BEGIN { low = 99; high = -99 }
     \$5 == \"case\" { n++; if (\$2 < low) low = \$2 } \$5 == \"control\" && \$2 > high { high = \$2 }
     END { exit !(low > high && n > 900 && n < 1100) }"'
 T 'the genetic part is the sum of effects' sh -c 'awk -F "\t" "FILENAME == \"c.eff\" { e[\$2] = \$7; next }
@@ -138,14 +138,14 @@ T 'the genetic part is the sum of effects' sh -c 'awk -F "\t" "FILENAME == \"c.e
         d -= first; if (d * d > 1e-8) exit 1; n++ }
     END { exit n != 2000 }" c.eff c.vcf c.lia'
 T 'the same again' sh -c "$co -q -n 2000 --causal 6 --heritability 0.4 | cmp - c.vcf"
-T 'neighbours go together where asked' sh -c "$co -q -n 2000 --ld-scale 200 | awk -F '\t' '!/^#/ && \$2 >= 700 && \$2 <= 1050 {
+T 'linked sites on request' sh -c "$co -q -n 2000 --ld-scale 200 | awk -F '\t' '!/^#/ && \$2 >= 700 && \$2 <= 1050 {
     for (i = 10; i <= NF; i++) { a = substr(\$i, 1, 1) > 0; both += a && was[i]; alone += a; before += was[i] + 0; was[i] = a; n++ } }
     END { exit !(both / n > 1.3 * (alone / n) * (before / n)) }'"
-T 'cases as many as asked' sh -c "$co -q -n 300 --prevalence 0.05 --case-share 0.4 --labels l -o o && [ \$(grep -c case l) = 120 ]"
-T 'frequencies are drawn where asked' sh -c "$co -q -n 10 --frequencies draw -o o && [ \$(grep -c '^c' o) -ge 20 ]"
-T 'or those of genotypes' sh -c "sed '/^#/!s/AF=[0-9.,]*/./' c.vcf > g.vcf && chordseq simulate cohort -q -i g.vcf -n 10 -o g &&
+T 'the requested number of cases' sh -c "$co -q -n 300 --prevalence 0.05 --case-share 0.4 --labels l -o o && [ \$(grep -c case l) = 120 ]"
+T 'random frequencies on request' sh -c "$co -q -n 10 --frequencies draw -o o && [ \$(grep -c '^c' o) -ge 20 ]"
+T 'frequencies of genotypes' sh -c "sed '/^#/!s/AF=[0-9.,]*/./' c.vcf > g.vcf && chordseq simulate cohort -q -i g.vcf -n 10 -o g &&
     awk -F '\t' '!/^#/ && !/,/ { split(\$8, f, \"=\"); print f[2] }' g | sed -n 1p | grep -q '^0[.][12]'"
-T 'VCF that others read' sh -c 'command -v bcftools > /dev/null || exit 0; bcftools view c.vcf > o'
+T 'VCF is valid for other programs' sh -c 'command -v bcftools > /dev/null || exit 0; bcftools view c.vcf > o'
 N cohort-input.err       chordseq simulate cohort
 N cohort-apart.err       $co -n 9 -o x --labels ./x
 N cohort-causal.err      $co --causal 20 -o x
@@ -154,4 +154,4 @@ N cohort-where.err       chordseq simulate cohort -i sites.vcf -r chrc:1-50 -o x
 N cohort-region.err      chordseq simulate cohort -i sites.vcf -r c:1-50 -o x
 N cohort-freq.err        sh -c "sed 's/AF=[0-9.,]*/./' sites.vcf > f.vcf && chordseq simulate cohort -i f.vcf -o x"
 N cohort-more.err        sh -c "sed 's/AF=0.2,0.1/AF=0.9,0.3/' sites.vcf > f.vcf && chordseq simulate cohort -i f.vcf -o x"
-T 'nothing is left of what failed' [ ! -e x ]
+T 'a failed run leaves no file' [ ! -e x ]

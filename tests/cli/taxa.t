@@ -14,13 +14,13 @@ train="chordseq train -q $small --epochs 6 --seed 1 --label-key tax"
 N tree-none.err      $train -o x.m --head tree all.fa
 N tree-both.err      $train -o x.m --lineage family,genus --taxonomy taxa.tsv all.fa
 N tree-ranks.err     $train -o x.m --head tree --lineage family, all.fa
-T 'learns with its tree' $train -o tree.m --head tree --lineage family,genus --metrics m.tsv all.fa
+T 'training with a tree' $train -o tree.m --head tree --lineage family,genus --metrics m.tsv all.fa
 P tree-labels.tsv    sh -c 'chordseq model show tree.m | grep -E "^(label|taxon)"'
-T 'fewer ranks: the rest is left out' $train -o family.m --head tree --lineage family all.fa
-T 'two classes then' sh -c '[ "$(chordseq model show family.m | grep -c ^label)" = 2 ]'
+T 'fewer ranks: others are omitted' $train -o family.m --head tree --lineage family all.fa
+T 'two classes remain' sh -c '[ "$(chordseq model show family.m | grep -c ^label)" = 2 ]'
 sed 's/tax=\(F.\);/tax=f__\1;g__/' all.fa > prefixed.fa
-T 'ranks by letters' $train -o prefixed.m --head tree --lineage prefixed prefixed.fa
-T 'give the same tree' sh -c '
+T 'ranks as letters' $train -o prefixed.m --head tree --lineage prefixed prefixed.fa
+T 'the same tree' sh -c '
     chordseq model show tree.m | grep ^taxon > a; chordseq model show prefixed.m | grep ^taxon | cmp - a'
 T 'and the same weights' sh -c '
     [ "$(chordseq model show tree.m | grep ^sha256)" = "$(chordseq model show prefixed.m | grep ^sha256)" ]'
@@ -35,7 +35,7 @@ T 'a table of taxa is a tree, too' sh -c "$train"' -o table.m --head tree --taxo
     chordseq classify -q -m table.m --min-prob 0.999 genus.fa | cut -f 3,6,7 | sort -u | grep -qx "F1	10	family"'
 T "a tree's loss is for the head tree" sh -c '! '"$train"' -o x.m --head.ancestors 0.5 all.fa 2> told &&
     grep -q "head.ancestors is for --head tree" told'
-T 'a run that goes on needs the same tree' sh -c '
+T 'resuming needs the same tree' sh -c '
     '"$train"' --epochs 1 -o go.m --head tree --lineage family,genus all.fa &&
     ! '"$train"' --epochs 1 --resume -o go.m --head tree --lineage rank,genus all.fa 2> err && [ -s err ]'
 
@@ -45,16 +45,16 @@ head -n 16 all.fa > some.fa
 printf '>novel\nACGTTGCATCGATTAGCCATAGCATTACGACCATGACTAGGAC\n' >> some.fa
 for p in 0 0.6 0.9 0.999999; do chordseq classify -q -m tree.m --min-prob $p some.fa > call.$p; done
 T 'columns of taxa' sh -c '[ "$(head -n 1 call.0)" = "name	length	label	probability	reason	taxid	rank" ]'
-T 'every call has its probability' sh -c 'for p in 0 0.6 0.9 0.999999; do
+T 'every call has a probability' sh -c 'for p in 0 0.6 0.9 0.999999; do
     awk -F "\t" -v p=$p "NR > 1 && \$5 == \".\" && \$4 + 5e-7 < p { exit 1 }" call.$p || exit; done'
-T 'a call is a taxon of the call with less' sh -c '
+T 'calls are nested by --min-prob' sh -c '
     for p in 0.6 0.9 0.999999; do paste call.0 call.$p | awk -F "\t" "NR > 1 && \$12 == \".\" \
         && index(\$3 \";\", \$10 \";\") != 1 { exit 1 }" || exit; done'
-T 'ranks are given up one after the other' sh -c '
+T 'ranks become less specific step by step' sh -c '
     rank() { cut -f 7 call.$1 | grep -c "$2"; }
     [ $(rank 0 .) = 10 ] && [ $(rank 0.999999 genus) -le $(rank 0.6 genus) ] &&
     cut -f 7 call.0.6 call.0.9 call.0.999999 | grep -q family'
-T 'a call is the deepest taxon that is sure' sh -c 'for p in 0.55 0.58; do
+T 'a call is the deepest taxon above --min-prob' sh -c 'for p in 0.55 0.58; do
     chordseq classify -q -m tree.m --min-prob $p --all some.fa | awk -F "\t" -v p=$p "
         NR == 1 { for (i = 8; i <= NF; i++) name[i] = substr(\$i, 6); next }
         \$5 == \".\" { sum = 0; n[\$7]++
@@ -68,7 +68,7 @@ T 'no taxon, no call' sh -c 'chordseq classify -q -m tree.m --min-prob 1 some.fa
 all='--jsonl c.jsonl --kraken c.kraken --report c.report --krona c.krona --cami-binning c.bin
      --bam c.sam --summary c.json --html c.html -o c.tsv'
 T 'every output' chordseq classify -q -m tree.m --min-prob 0.9 $all some.fa
-T 'gives the same taxon' sh -c '
+T 'all outputs have the same taxon' sh -c '
     awk -F "\t" "NR > 1 { print \$1, \$6 }" c.tsv > want
     awk "{ print \$2, \$3 }" c.kraken | cmp - want &&
     sed "s/.*\"name\":\"\([^\"]*\)\".*\"taxid\":\([0-9]*\),.*/\1 \2/" c.jsonl | cmp - want &&
@@ -110,16 +110,16 @@ T 'by rank' sh -c 'chordseq eval -q -m tree.m --label-key tax -o e.tsv --json e.
     n() { awk -F "\t" -v m="$1" "\$2 == \"all\" && \$3 == \".\" && \$4 == m { print \$5 }" e.tsv; }
     [ "$(n records:family)" = 160 ] && [ "$(n records:genus)" = 156 ] &&
     awk -v a="$(n accuracy:family)" "BEGIN { exit !(a > 0.9) }" && grep -q "\"ranks\"" e.json'
-T 'of taxa that the model knows' sh -c 'chordseq eval -q -m tree.m --label-key tax -o o.tsv other.fa &&
+T 'evaluation by known taxa' sh -c 'chordseq eval -q -m tree.m --label-key tax -o o.tsv other.fa &&
     n() { awk -F "\t" -v m="$1" "\$2 == \"all\" && \$3 == \".\" && \$4 == m { print \$5 }" o.tsv; }
     [ "$(n records:family)" = 120 ] && [ "$(n records:genus)" = 76 ]'
-T 'of a thinned model beside the whole one' sh -c 'for f in all other; do
+T 'evaluation of a reduced model' sh -c 'for f in all other; do
     chordseq eval -q -m tree.m --label-key tax -o f.tsv $f.fa
     awk -F "\t" "\$2 == \"all\" && \$3 == \".\" && \$4 == \"accuracy\" { print \$5 }" f.tsv > want
     chordseq model factorize -q --rank 2 --label-key tax -i $f.fa tree.m | awk -F "\t" "\$1 == \"accuracy\" { print \$2 }" > got
     [ -s got ] && paste want got | awk "{ exit \$1 - \$2 > 1e-6 || \$2 - \$1 > 1e-6 }" || exit; done'
 sed 's/tax=F/tax=G/' all.fa > unknown.fa
-T 'which needs a class that it knows' sh -c '! chordseq model factorize -q --rank 2 --label-key tax -i unknown.fa tree.m 2> told &&
+T 'evaluation needs a known class' sh -c '! chordseq model factorize -q --rank 2 --label-key tax -i unknown.fa tree.m 2> told &&
     grep -q "no input record .* class of the model" told'
 T 'a rate of taxa' sh -c '
     chordseq eval -q -m tree.m --label-key tax -o x.tsv --calibrate cal.m all.fa 2> /dev/null &&
@@ -132,12 +132,12 @@ T 'a folder with the tree and the calibration' sh -c '
     (cd out && sha256sum -c --quiet SHA256SUMS) && [ "$(wc -l < out/SHA256SUMS)" = 7 ] &&
     chordseq model label --taxonomy out/taxonomy.tsv cal.m again.m &&
     chordseq model show cal.m | grep ^taxon > a && chordseq model show again.m | grep ^taxon | cmp - a'
-with python3 T 'the calibration is the model'"'"'s' python3 -c '
+with python3 T 'the calibration is that of the model'"'"'s' python3 -c '
 import json
 data = open("cal.m", "rb").read()
 head = json.loads(data[8:8 + int.from_bytes(data[:8], "little")])["__metadata__"]
 config = [json.loads(v) for v in head.values() if "calibration" in v][0]
 assert json.load(open("out/calibration.json")) == config["calibration"]'
-T 'thinning says that it drops it' sh -c '
+T 'factorize reports the dropped calibration' sh -c '
     chordseq model factorize --rank 2 -o thin.m cal.m > r 2> err && grep -q "not calibrated" err &&
     ! chordseq model show thin.m | grep -q ^calibration'

@@ -4,41 +4,41 @@
 
 bpe=$srcdir/refdata/bpe
 
-T 'ids are those of Hugging Face' sh -c 'chordseq tokenize -m "$1/hg38.json" --format ids "$tiny/mixed.fa" |
+T 'ids equal those of Hugging Face' sh -c 'chordseq tokenize -m "$1/hg38.json" --format ids "$tiny/mixed.fa" |
     cmp - "$1/mixed.ids.tsv"' - "$bpe"
 T 'on any number of threads' sh -c 'chordseq tokenize -@ 5 -m "$1/hg38.json" --format ids "$tiny/mixed.fa" |
     cmp - "$1/mixed.ids.tsv"' - "$bpe"
 P tokenize-pieces.tsv chordseq tokenize -m "$bpe/hg38.json" "$tiny/strands.fa"
-T 'the mean length of tokens is told' sh -c 'chordseq tokenize -m "$1/hg38.json" -o out "$tiny/reads.fq" 2> err &&
+T 'the mean token length is reported' sh -c 'chordseq tokenize -m "$1/hg38.json" -o out "$tiny/reads.fq" 2> err &&
     grep -q "^chordseq: tokenized 40 records, .* mean token length [0-9.]* symbols, 0 unknown" err' - "$bpe"
-T 'a model is a tokenizer, too' sh -c 'chordseq tokenize -q -m "$tiny/model.safetensors" "$tiny/reads.fq" |
+T 'a model file serves as tokenizer' sh -c 'chordseq tokenize -q -m "$tiny/model.safetensors" "$tiny/reads.fq" |
     head -n 1 | grep -qE "^[^	]+	[ACGT]+ [ACGT]+ "'
 
-T 'an empty input is warned of' sh -c ': > none.fa; chordseq tokenize -m "$1/hg38.json" none.fa 2>&1 |
+T 'an empty input gives a warning' sh -c ': > none.fa; chordseq tokenize -m "$1/hg38.json" none.fa 2>&1 |
     grep -qx "chordseq: warning: the input has no records"' - "$bpe"
 T 'a record without a name is *' sh -c 'printf ">\nACGT\n" | chordseq tokenize -q -m "$1/hg38.json" - |
     grep -q "^[*]	[ACGT]"' - "$bpe"
 
 if python3 -c 'import tokenizers' 2> /dev/null; then
-    T 'the library agrees' sh -c 'python3 "$1/ids.py" "$1/hg38.json" "$tiny/mixed.fa" | cmp - "$1/mixed.ids.tsv"' - "$bpe"
+    T 'the Hugging Face library gives the same ids' sh -c 'python3 "$1/ids.py" "$1/hg38.json" "$tiny/mixed.fa" | cmp - "$1/mixed.ids.tsv"' - "$bpe"
 else
-    S 'the library agrees' 'no python3 with tokenizers'
+    S 'the Hugging Face library gives the same ids' 'no python3 with tokenizers'
 fi
 
 # ---- learning ------------------------------------------------------------------------------------
 
 learn="chordseq tokenize -q --train bpe --vocab-size 64"
 T 'a vocabulary is learned' $learn -i "$tiny/mixed.fa" -o a.json
-T 'and how long its pieces are' sh -c 'chordseq tokenize --train bpe --vocab-size 64 -o b.json "$1" 2> told
+T 'and the lengths of its pieces' sh -c 'chordseq tokenize --train bpe --vocab-size 64 -o b.json "$1" 2> told
     tr -d " \t\n" < b.json | sed "s/.*\"vocab\":{//; s/}.*//" | tr , "\n" | tr -d \" | awk -F : "!/\[/ {
         n++; s += length(\$1) } END { printf \"mean length %.3f symbols, from\", s / n }" | grep -qFf - told' - "$tiny/mixed.fa"
 T 'the same from compressed input' sh -c "gzip -c '$tiny/mixed.fa' | $learn - | cmp - a.json"
-T 'what it makes of a sequence spells it' sh -c 'chordseq tokenize -q -m a.json "$tiny/reads.fq" |
+T 'pieces of a sequence join to it' sh -c 'chordseq tokenize -q -m a.json "$tiny/reads.fq" |
     cut -f 2 | tr -d " " > got && awk "NR % 4 == 2" "$tiny/reads.fq" | cmp - got'
-T 'sentences by seed' sh -c "$learn --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' > s1 &&
+T 'samples depend on the seed' sh -c "$learn --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' > s1 &&
     $learn --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' | cmp - s1 &&
     ! $learn --sentences 20 --sentence-min 10 --sentence-max 30 --seed 4 '$tiny/reads.fq' | cmp -s - s1"
-T 'too few pairs are told' sh -c "chordseq tokenize --train bpe --vocab-size 9999 '$tiny/strands.fa' 2> err > out &&
+T 'too few pairs are reported' sh -c "chordseq tokenize --train bpe --vocab-size 9999 '$tiny/strands.fa' 2> err > out &&
     grep -q 'warning: the vocabulary has .* pieces, not 9999' err"
 
 N tokenize-none.err   chordseq tokenize "$tiny/mixed.fa"
@@ -61,11 +61,11 @@ T 'a model is trained on pieces' $train --tokenizer bpe --tokenizer.file a.json 
 mv a.json gone.json
 T 'another starts from it with the same pieces' $train --tokenizer.file gone.json --init m -o again
 sed 's/"model"/ &/' gone.json > same.json
-T 'wherever they lie' $train --tokenizer.file same.json --init m -o again
+T 'from another folder' $train --tokenizer.file same.json --init m -o again
 N tokenize-other.err   $train --tokenizer.file "$bpe/hg38.json" --init m -o again
-T 'and keeps them' sh -c 'chordseq classify -q -m m "$tiny/reads.fq" > c && [ "$(wc -l < c)" = 41 ]'
+T 'the model keeps them' sh -c 'chordseq classify -q -m m "$tiny/reads.fq" > c && [ "$(wc -l < c)" = 41 ]'
 T 'on any number of threads' sh -c 'chordseq classify -q -@ 9 -m m "$tiny/reads.fq" | cmp - c'
-T 'its tokens are the file'"'"'s' sh -c 'chordseq tokenize -q --format ids -m gone.json l.fa > want &&
+T 'its tokens equal those of the file'"'"'s' sh -c 'chordseq tokenize -q --format ids -m gone.json l.fa > want &&
     chordseq tokenize -q --format ids -m m l.fa | cmp - want'
-T 'it is exported as the file that it came from' sh -c 'chordseq model export m dir > out 2>&1 &&
+T 'export restores the file' sh -c 'chordseq model export m dir > out 2>&1 &&
     chordseq tokenize -q --format ids -m dir/tokenizer.json l.fa | cmp - want'

@@ -36,13 +36,13 @@ N train-lr-end.err       $train -o x.m --schedule polynomial --lr-end 1 --label-
 N train-same.err         $train -o x.m --metrics ./x.m --label-key class all.fa
 N train-same-2.err       $train -o x.m --checkpoint x.m --label-key class all.fa
 sed 's/class=gc/class=gc\xe9/' all.fa > latin.fa
-T 'a label that is not UTF-8 is refused before it learns' sh -c '! "$@" 2> err &&
+T 'a label that is not UTF-8 is refused before training' sh -c '! "$@" 2> err &&
     grep -q "train: the label .gc.* is not UTF-8.*--label-map" err' - $train -o x.m --label-key class latin.fa
 N train-split-by.err     $train -o x.m --split-by organisms --label-key class all.fa
 N train-one-class.err    $train -o x.m --label-key class at.fa
 tab=$(printf 'a\tb')
 N train-name-tab.err     chordseq train -q -o x.m --class "$tab=at.fa" --class gc=gc.fa
-T 'a newline in it, too' sh -c '! chordseq train -q -o x.m --class "a
+T 'a newline in a label is refused' sh -c '! chordseq train -q -o x.m --class "a
 b=at.fa" --class gc=gc.fa 2> err && grep -q "class name .*control character" err && [ ! -e x.m ]'
 head -n 10 labels.tsv > some.tsv
 N train-unlabelled.err   $train -o x.m --labels some.tsv all.fa
@@ -51,7 +51,7 @@ for to in '-o no/x.m' '-o x.m --metrics no/x.tsv' '-o x.m --checkpoint no/x.ckpt
     T "refused before it starts: $to" sh -c '! "$@" 2> err && grep -q "cannot create .no/x" err' - \
         $train $to --label-key class all.fa
 done
-T 'nothing is left of what failed' sh -c '[ -z "$(ls | grep "^x\|tmp")" ]'
+T 'a failed run leaves no file' sh -c '[ -z "$(ls | grep "^x\|tmp")" ]'
 
 printf 'at\t7\t-\tnowhere\n' > taxa.tsv
 N train-taxonomy.err     $train -o x.m --taxonomy taxa.tsv --label-key class all.fa
@@ -79,12 +79,12 @@ told 'warning: 12 of 12 validation records have the same sequence as a training 
 told "warning: 2 of 2 classes have no validation record; first: 'gc', whose 24 records are one group by class; give" \
     --label-key class --split-by class
 sed '/^>/ s/class=/class=x/' all.fa | awk '/^>/ { keep = !n++ } keep' | cat - all.fa > three.fa
-T 'told: a class with one record' sh -c '"$@" 2> told && grep -q "warning: 1 of 3 .*: .xgc., which has one record; give" told' - \
+T 'reports a class with one record' sh -c '"$@" 2> told && grep -q "warning: 1 of 3 .*: .xgc., which has one record; give" told' - \
     chordseq train $small --epochs 1 -o told.m --label-key class three.fa
 sed '1s/organism=[^ ]*//' all.fa > lacks.fa
-T 'told: a record without the key' sh -c '"$@" 2> told && grep -q "1 of 48 records have no .organism. for --split-by" told' - \
+T 'reports a record without the key' sh -c '"$@" 2> told && grep -q "1 of 48 records have no .organism. for --split-by" told' - \
     chordseq train $small --epochs 1 -o told.m --label-key class --split-by organism lacks.fa
-T 'a model keeps what it was split by' sh -c 'chordseq model show told.m > card &&
+T 'the model records the split' sh -c 'chordseq model show told.m > card &&
     grep -q "split_by.organism$" card && grep -q "groups.17$" card'
 T 'a row per epoch, compressed; a model is not' sh -c '"$@" --epochs 2 --metrics t.tsv.gz -o o.m all.fa &&
     [ "$(gzip -dc t.tsv.gz | wc -l)" = 3 ] && ! "$@" --epochs 1 -o o.gz all.fa 2> told && grep -q "not compressed; omit .[.]gz" told' \
@@ -92,7 +92,7 @@ T 'a row per epoch, compressed; a model is not' sh -c '"$@" --epochs 2 --metrics
 T 'help and manual name all heads, encoders and tokenizers' sh -c 'chordseq train --help > help
     for n in class tree multilabel regress token variant chordmixer psf base kmer bpe diplotype; do
     sed -n "/^Model:/,/^ *--tokenizer.k/p" help | grep -qw $n && grep -qw -- $n "$srcdir/man/chordseq-train.1" || exit; done'
-T 'of encoders help shows the options of the one that is chosen' sh -c 'chordseq train --help > help && chordseq train --encoder psf --help > psf &&
+T 'help shows options of the chosen encoder only' sh -c 'chordseq train --help > help && chordseq train --encoder psf --help > psf &&
     grep -q "^Encoder chordmixer:" help && ! grep -q "^Encoder psf:" help && grep -q "options follow --tokenizer NAME or --encoder NAME" help &&
     ! grep -q "^Encoder chordmixer:" psf && grep -q "^Encoder psf:" psf'
 
@@ -106,13 +106,13 @@ T 'one file per class' $train -o file.m --class gc=gc.fa --class at=at.fa
 printf 'gc\thigh\nat\tlow\n' > map.tsv
 T 'labels by another name' $train -o map.m --label-map map.tsv --label-key class all.fa
 T 'the map names the classes' sh -c 'chordseq model show map.m | grep -q "^label 0.high$"'
-T 'labels that some lack' $train --skip-unlabelled -o some.m --labels some.tsv all.fa
+T 'some records without labels' $train --skip-unlabelled -o some.m --labels some.tsv all.fa
 gzip -c all.fa > all.fa.gz
 T 'standard input, compressed' sh -c "$train -o in.m --split-by organism --label-key class - < all.fa.gz"
 cp key.m first.m
 T 'once more' $train -o key.m --split-by organism --label-key class --taxonomy taxa.tsv all.fa
 T 'the same bytes' cmp first.m key.m
-T 'where it comes from does not matter' [ "$(sum key.m)" = "$(sum in.m)" ]
+T 'the path of the input does not matter' [ "$(sum key.m)" = "$(sum in.m)" ]
 
 # ---- it learns -----------------------------------------------------------------------------------
 
@@ -130,11 +130,11 @@ T 'has NA for it, and numbers elsewhere' awk -F '\t' 'NF != 11 || $6 != "NA" || 
 still="chordseq train -q $small --epochs 1 --lr 1e-9 --weight-decay 0 --samples-per-epoch 24"
 T 'a run that starts from a model' $still --split-by organism --label-key class -o next.m \
     --metrics next.tsv --init good.m all.fa
-T 'is as good from the first epoch on' sh -c 'tail -n 1 next.tsv | awk "{ exit !(\$8 > 0.9) }"'
-T 'other classes can start from it, too' $still --label-map map.tsv --label-key class -o other.m \
+T 'it has the same accuracy from the first epoch' sh -c 'tail -n 1 next.tsv | awk "{ exit !(\$8 > 0.9) }"'
+T 'a model with other classes starts from it' $still --label-map map.tsv --label-key class -o other.m \
     --init good.m all.fa
-T 'and keep their names' sh -c 'chordseq model show other.m | grep -q "^label 0.high$"'
-T 'a head that starts anew is told, also where only the order differs' sh -c '
+T 'class names are kept' sh -c 'chordseq model show other.m | grep -q "^label 0.high$"'
+T 'a new head is reported, also if only the order differs' sh -c '
     for f in "gc at" "at gc"; do set -- $f; chordseq train $0 --epochs 1 --init good.m --class $1=$1.fa --class $2=$2.fa \
     -o order.m 2> told.$1 || exit; done; grep -q "the head is initialised anew: the labels of .good.m. or" told.at &&
     ! grep -q anew told.gc' '-B 512'
@@ -143,15 +143,15 @@ N train-init-part.err    chordseq train -q -o x.m --init good.m --encoder cdil -
 N train-freeze.err       $train -o x.m --freeze encoder --label-key class all.fa
 from="chordseq train -q -B 512 $short --lr 0.02 --init good.m --label-map map.tsv --label-key class all.fa"
 T 'settings come with the model' $from -o came.m
-T 'all of them' sh -c 'for m in good came; do chordseq model show $m.m | grep -E "^(tokenizer|encoder)" > $m.set; done
+T 'all settings' sh -c 'for m in good came; do chordseq model show $m.m | grep -E "^(tokenizer|encoder)" > $m.set; done
     cmp good.set came.set'
 T 'probing' $from -o probe.m --metrics probe.tsv --freeze encoder --epochs 6
-T 'learns' sh -c 'tail -n 1 probe.tsv | awk "{ exit !(\$8 > 0.8) }"'
+T 'training' sh -c 'tail -n 1 probe.tsv | awk "{ exit !(\$8 > 0.8) }"'
 tune="$from --freeze-epochs 1 --encoder-lr 0.1"
 T 'probing, then fine-tuning' $tune -o tune.m
 for n in 1 3; do
     T "paused after $n steps" $tune -o tuned.m --stop-after $n
-    T 'gone on' $tune -o tuned.m --resume
+    T 'resumed' $tune -o tuned.m --resume
     T 'the same tensors' [ "$(sum tune.m)" = "$(sum tuned.m)" ]
 done
 
@@ -161,7 +161,7 @@ run="$train --split-by organism --label-key class --accumulate 2 --encoder.dropo
 T 'an uninterrupted run' $run -o whole.m --metrics whole.tsv
 for n in 1 3 5; do
     T "paused after $n steps" $run -o part.m --metrics part.tsv --stop-after $n --checkpoint-blocks $n
-    T 'gone on with one thread and other memory' $run -o part.m --metrics part.tsv --resume --threads 1 --recompute
+    T 'resumed with one thread and other memory' $run -o part.m --metrics part.tsv --resume --threads 1 --recompute
     T 'the same tensors' [ "$(sum whole.m)" = "$(sum part.m)" ]
     cut -f 1-9 whole.tsv > a; cut -f 1-9 part.tsv > b
     T 'the same table' cmp a b
@@ -180,18 +180,18 @@ N train-damaged.err $run -o part.m --resume
 
 spend="chordseq train $small -@ 1 --samples-per-epoch 400 --split-by organism --label-key class all.fa"
 T 'a budget of bases' $spend -q --budget 200k -o bases.m --metrics bases.tsv
-T 'ends with a rate of almost nothing, after about a dozen validations' awk -F '\t' '
+T 'ends with a rate near 0 after about 12 validations' awk -F '\t' '
     END { exit !($3 < 1e-4 && NR >= 7 && NR <= 16) }' bases.tsv
 for n in 1 60; do
     T "paused after $n steps" $spend -q --budget 200k -o spent.m --metrics spent.tsv --stop-after $n
-    T 'gone on' $spend -q --budget 200k -o spent.m --metrics spent.tsv --resume
+    T 'resumed' $spend -q --budget 200k -o spent.m --metrics spent.tsv --resume
     T 'the same tensors' [ "$(sum bases.m)" = "$(sum spent.m)" ]
     cut -f 1-9 bases.tsv > a; cut -f 1-9 spent.tsv > b
     T 'the same table' cmp a b
 done
 T 'a budget of time is kept' sh -c 'a=$(date +%s); "$@" --budget 4s -o timed.m --metrics timed.tsv 2> told &&
     [ $(($(date +%s) - a)) -le 12 ] && ! grep -q paused told && tail -n 1 timed.tsv | awk "{ exit !(\$3 < 1e-3) }"' - $spend
-T 'also by two runs together' sh -c 'rm -f timed.m*; "$@" --budget 4s --max-time 1 -o timed.m 2> told && grep -q paused told &&
+T 'also by two runs in total' sh -c 'rm -f timed.m*; "$@" --budget 4s --max-time 1 -o timed.m 2> told && grep -q paused told &&
     "$@" --budget 4s --resume -o timed.m --metrics timed.tsv 2> told && ! grep -q paused told &&
     tail -n 1 timed.tsv | awk "{ exit !(\$10 > 2 && \$10 < 8) }"' - $spend
 T 'without validation, too' $spend -q --budget 20k --valid-frac 0 -o none.m
@@ -201,60 +201,60 @@ T 'a budget shorter than a step is refused' sh -c '! "$@" 2> err && [ "$(wc -l <
     $spend -q --budget 1k -B 8k --step-records 64 -o x.m
 N train-budget-word.err  $spend -q --budget 10 -o x.m
 N train-budget-two.err   $spend -q --budget 10m --epochs 3 -o x.m
-T 'nothing is left of what was refused' sh -c '[ -z "$(ls | grep "^x")" ]'
+T 'a refused run leaves no file' sh -c '[ -z "$(ls | grep "^x")" ]'
 
 # ---- presets -------------------------------------------------------------------------------------
 
 # config OPTION...: what would be run
 config() { chordseq train --print-config --label-key class "$@" all.fa; }
 config --preset fast --lr 0.1 --no-rc > fast.cfg
-T 'a preset, and what overrides it' sh -c 'for s in lr=0.1 rc=0 encoder.depth=none tokenizer.k=6 encoder.max-len=8388608; do
+T 'a preset and overriding options' sh -c 'for s in lr=0.1 rc=0 encoder.depth=none tokenizer.k=6 encoder.max-len=8388608; do
     grep -qx "$s" fast.cfg || exit; done'
 config > auto.cfg
 config --preset balanced > balanced.cfg
 T 'auto is balanced, sized by the longest record' sh -c 'cmp auto.cfg balanced.cfg && grep -qx preset=balanced auto.cfg &&
     grep -qx encoder.max-len=256 auto.cfg && grep -qx rc=1 auto.cfg'
 config --preset balanced --tokenizer.k 4 > words.cfg
-T 'a network has a composition path, where its tokens make words' sh -c 'grep -qx head.composition=6 balanced.cfg &&
+T 'a network has a composition path if tokens form words' sh -c 'grep -qx head.composition=6 balanced.cfg &&
     grep -qx head.composition-channels=96 balanced.cfg && grep -qx composition-lr=0.1 balanced.cfg && grep -qx head.composition=0 words.cfg'
 config --preset none --encoder.track 2 > none.cfg
 config --encoder.track 2 > own.cfg
-T 'but none where the model is chosen' sh -c 'cmp own.cfg none.cfg && grep -qx rc=0 own.cfg'
+T 'none if the model is given' sh -c 'cmp own.cfg none.cfg && grep -qx rc=0 own.cfg'
 awk 'BEGIN { for (i = 0; i < 1000; i++) printf ">r%d tax=a;b%d\nACGTACGTAC\n", i, i }' > flat.fa
 T 'a thousand flat lineages: a tree is advised' sh -c 'chordseq train --print-config --label-key tax flat.fa 2> told > flat.cfg &&
     grep -q "the 1000 classes are lineages; --head tree" told'
 T 'print-config writes nothing' sh -c '[ -z "$(ls | grep "^x")" ]'
 easy="chordseq train -@ 1 --label-key class --split-by organism all.fa"
-T 'fast, beside a regression' sh -c '"$@" --preset fast --budget 200k -o fast.m --metrics fast.tsv 2> told &&
+T 'preset fast and the regression baseline' sh -c '"$@" --preset fast --budget 200k -o fast.m --metrics fast.tsv 2> told &&
     grep -q "regression on 5-mers: balanced accuracy [01]" told && grep -q "bag of words, epoch 1: loss .*best" told' - $easy
-T 'it learns' sh -c 'tail -n 1 fast.tsv | awk "{ exit !(\$8 > 0.9) }"'
+T 'training' sh -c 'tail -n 1 fast.tsv | awk "{ exit !(\$8 > 0.9) }"'
 less="$easy --preset fast --patience 2 --budget 200k"
-T 'without progress it anneals' sh -c '"$@" -o annealed.m --metrics annealed.tsv 2> told &&
+T 'without improvement, the rate anneals' sh -c '"$@" -o annealed.m --metrics annealed.tsv 2> told &&
     [ "$(grep -c "^chordseq: bag of words: no improvement since epoch [0-9]*; annealing$" told)" = 1 ]' - $less
-T 'and ends early, with a rate of almost nothing' sh -c 'tail -n 1 annealed.tsv | awk "{ exit !(\$3 < 1e-4) }" &&
+T 'and training ends early with a rate near 0' sh -c 'tail -n 1 annealed.tsv | awk "{ exit !(\$3 < 1e-4) }" &&
     [ $((2 * $(tail -n 1 annealed.tsv | cut -f 2))) -lt "$(tail -n 1 fast.tsv | cut -f 2)" ]'
 T 'paused while it anneals' $less -q -o later.m --stop-after $(($(tail -n 1 annealed.tsv | cut -f 2) - 1))
-T 'gone on' $less -q -o later.m --resume
+T 'resumed' $less -q -o later.m --resume
 T 'the same tensors' [ "$(sum annealed.m)" = "$(sum later.m)" ]
 T 'the model keeps preset and baseline' sh -c 'chordseq model show fast.m > card && grep -q "training.preset.fast$" card &&
     grep -q "training.baseline_regression_balanced" card && grep -q "^strand.both" card'
-T 'nothing but a budget is given' sh -c '"$@" --budget 300k -o easy.m 2> told && grep -q "^chordseq: bag of words, ep" told &&
+T 'a budget only' sh -c '"$@" --budget 300k -o easy.m 2> told && grep -q "^chordseq: bag of words, ep" told &&
     grep -q "^chordseq: network, epoch 1: .*bag of words [01]" told && grep -q " trained " told' - $easy
-T 'it is not worse than the bag' sh -c 'chordseq eval -q -m easy.m --label-key class all.fa > easy.eval &&
+T 'at least the accuracy of the bag' sh -c 'chordseq eval -q -m easy.m --label-key class all.fa > easy.eval &&
     awk -F "\t" "\$1 == \"record\" && \$2 == \"all\" && \$4 == \"balanced_accuracy\" { ok = \$5 > 0.9 } END { exit !ok }" easy.eval'
 T 'a page of the validation' sh -c '"$@" --preset fast --budget 40k -o page.m --html page.html 2> told && [ "$(grep -c "<h2>The course of the training</h2>" page.html)" = 1 ] &&
     grep -q "Confusion" page.html && grep -q "regression on 5-mers" page.html' - $easy
 N train-html-none.err $easy -q --valid-frac 0 --html x.html -o x.m
 N train-html-same.err $easy -q --html x.m -o x.m
-T 'eval tells the baselines' sh -c 'chordseq eval -m easy.m --label-key class all.fa 2> told > /dev/null &&
+T 'eval reports the baselines' sh -c 'chordseq eval -m easy.m --label-key class all.fa 2> told > /dev/null &&
     grep -q "its validation gave a balanced accuracy of [01].*; regression on 5-mers [01]" told'
-T 'a network begins with what the bag tells' sh -c '"$@" --preset balanced --lr 1e-9 --budget 300k -o begun.m 2> told &&
+T 'the network starts from the logits of the bag' sh -c '"$@" --preset balanced --lr 1e-9 --budget 300k -o begun.m 2> told &&
     awk "{ gsub(/[;,]/, \"\") } / epoch / { l = v = 0; for (i = 1; i < NF; i++) { if (\$i == \"loss\") l = \$(i + 1); if (\$i == \"accuracy\") v = \$(i + 1) } }
         /bag of words epoch/ && v > best { best = v; want = l } /network epoch 1:/ { d = l - want; exit !(d < 0.01 && d > -0.01) }" told' - $easy
-T 'or says why it does not' sh -c '"$@" --preset balanced --head.composition-hidden 8 --budget 100k -o begun.m 2> told &&
+T 'or the log gives the reason' sh -c '"$@" --preset balanced --head.composition-hidden 8 --budget 100k -o begun.m 2> told &&
     grep -q "the network begins without the bag: .*the shape of tensor" told' - $easy
 T 'paused after the bag' $easy -q --budget 300k -o easier.m --stop-after 2
-T 'gone on' $easy -q --budget 300k -o easier.m --resume
+T 'resumed' $easy -q --budget 300k -o easier.m --resume
 T 'the same tensors' [ "$(sum easy.m)" = "$(sum easier.m)" ]
 N train-preset-resume.err $easy -q -o x.m --resume
 
@@ -271,7 +271,7 @@ status=$?
 [ $status = 143 ] && grep -q 'paused by a signal' sig.err
 END
 T 'SIGTERM: checkpoint, sentence, status 143' sh stopped $long
-T 'and it goes on' $long -q -o sig.m --resume --stop-after 2
+T 'it resumes' $long -q -o sig.m --resume --stop-after 2
 T 'max-time pauses like a signal, with status 0' $long -q -o time.m --max-time 0.2
 T 'which can go on, too' $long -q -o time.m --resume --stop-after 2
 

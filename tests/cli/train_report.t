@@ -11,11 +11,11 @@ fast="chordseq train -@ 1 --label-key class --preset fast --budget 20k"
 # ---- strands -------------------------------------------------------------------------------------
 
 for rc in no-rc rc; do $fast --$rc --print-config sense.fa 2> err > $rc.cfg; done
-T 'of one strand, words are not canonical' sh -c 'grep -qx tokenizer.canonical=0 no-rc.cfg && grep -qx tokenizer.canonical=1 rc.cfg'
+T 'records of one strand: words are not canonical' sh -c 'grep -qx tokenizer.canonical=0 no-rc.cfg && grep -qx tokenizer.canonical=1 rc.cfg'
 T 'records of one strand: --no-rc is advised' sh -c '"$@" sense.fa -o sense.m 2> told &&
     [ "$(grep -c "one strand: 5-mers separate [0-9.]* % .*; --no-rc may" told)" = 1 ]' - $fast
-T 'an epoch is told with its speed' grep -q 'epoch 1: loss .* Mbase/s, [0-9]* % of peak, [0-9]* % done$' told
-T 'but not of both, nor where it is given' sh -c '"$@" mixed.fa -o mixed.m 2> told && "$@" --no-rc sense.fa -o sense.m 2>> told &&
+T 'the line of an epoch has its speed' grep -q 'epoch 1: loss .* Mbase/s, [0-9]* % of peak, [0-9]* % done$' told
+T 'no advice for both strands or with --rc given' sh -c '"$@" mixed.fa -o mixed.m 2> told && "$@" --no-rc sense.fa -o sense.m 2>> told &&
     ! grep "one strand" told' - $fast
 
 # ---- cross-validation ----------------------------------------------------------------------------
@@ -26,7 +26,7 @@ T 'folds, their mean and error, then all records' sh -c '"$@" --preset balanced 
     [ "$(grep -c "error of 4 folds: balanced accuracy [01].[0-9]* +- 0.[0-9]*, .* +- .*; bag .* +- " told)" = 1 ] &&
     grep -q "calibrated on 240 validation samples" told' - $cross
 chordseq model show cross.m > card
-T 'the mean is that of the folds' sh -c 'sed -n "s/^training.folds.//p" card | tr -d "{}[]\"" | tr , : | awk -F : "
+T 'the mean over the folds is correct' sh -c 'sed -n "s/^training.folds.//p" card | tr -d "{}[]\"" | tr , : | awk -F : "
     { for (i = 1; i <= NF; i++) if (\$i == \"each\" && !n++) { m = (\$(i+1) + \$(i+2) + \$(i+3) + \$(i+4)) / 4; s = 0
         for (k = 1; k <= 4; k++) s += (\$(i+k) - m) ^ 2; d = m - \$(i-3); e = sqrt(s / 12) - \$(i-1) } }
     END { exit !(n && d < 1e-5 && d > -1e-5 && e < 1e-5 && e > -1e-5) }"'
@@ -36,7 +36,7 @@ T 'the page has a row per fold' sh -c '[ "$(grep -c "<h2>Cross-validation</h2>" 
     [ "$(sed -n "/Cross-validation/,/<.table>/p" cross.html | grep -c "<tr><td.*>60<")" = 4 ] && grep -q "standard error" cross.html'
 T 'without a budget of time: the same bytes again' sh -c 'for f in once again; do "$@" -q --preset fast --folds 2 -o $f.m mixed.fa &&
     chordseq model show $f.m | sed -n "s/^sha256.//p" > $f.sum || exit 1; done && cmp once.sum again.sum' - $cross
-T 'eval tells of the cross-validation' sh -c 'chordseq eval -m cross.m --label-key class mixed.fa 2>&1 > eval.tsv | grep -q "its cross-validation gave"'
+T 'eval reports the cross-validation' sh -c 'chordseq eval -m cross.m --label-key class mixed.fa 2>&1 > eval.tsv | grep -q "its cross-validation gave"'
 mv cross.html ended.html
 rm -f cross.*
 # refused WORDS OPTION...: in one sentence
@@ -47,15 +47,15 @@ refused '--folds takes at least 2' --folds 1 sense.fa
 refused '--folds and --resume exclude each other' --folds 3 --resume sense.fa
 refused '--folds and --split exclude each other' --folds 3 --split sense.fa sense.fa
 refused '--folds is for sequence classes' --folds 3 --head regress sense.fa
-T 'nothing is left of what was refused' sh -c '[ -z "$(ls | grep "^cross\|fold\|tmp")" ]'
+T 'a refused run leaves no file' sh -c '[ -z "$(ls | grep "^cross\|fold\|tmp")" ]'
 
 # ---- a page while it learns ----------------------------------------------------------------------
 
-T 'a page of a run that is not at its end' sh -c '"$@" 2> told && grep -q paused told && grep -q "not calibrated" live.html &&
+T 'a page during training' sh -c '"$@" 2> told && grep -q paused told && grep -q "not calibrated" live.html &&
     grep -q "<h2>The course of the training</h2>" live.html && grep -q "<h2>How long</h2>" live.html' - \
     chordseq train -@ 1 --label-key class --preset none --tokenizer.k 2 --encoder.max-len 128 --encoder.track 2 --encoder.hidden 8 \
     -B 2k --epochs 20 --stop-after 20 --html live.html -o live.m mixed.fa
-T 'the browser loads it again' sh -c '[ "$(grep -c "http-equiv=.refresh. content=.10." live.html)" = 1 ] &&
+T 'the page reloads itself' sh -c '[ "$(grep -c "http-equiv=.refresh. content=.10." live.html)" = 1 ] &&
     [ "$(grep -c "This page reloads itself every 10 s" live.html)" = 1 ] && ! grep -q refresh ended.html'
 T 'its bases are those of the records' sh -c '[ "$(grep -c "<p>24 records with 1920 bases, of which 24 have a class" live.html)" = 1 ]'
 
@@ -68,18 +68,18 @@ T 'a row per step' sh -c '[ $(($(wc -l < whole.tsv) - 1)) = "$(tail -n 1 epochs.
     awk -F "\t" "NF != 8 || (NR > 1 && (\$1 != NR - 1 || \$4 <= 0 || \$6 <= 0)) { exit 1 }" whole.tsv'
 T 'paused' $logged --step-metrics part.tsv --stop-after 5
 printf '6\t1\tof a step that is repeated' >> part.tsv
-T 'gone on' $logged --step-metrics part.tsv --resume
+T 'resumed' $logged --step-metrics part.tsv --resume
 T 'the same table' sh -c 'for f in whole part; do cut -f 1-7 $f.tsv > $f.cut; done; cmp whole.cut part.cut'
 if command -v python3 > /dev/null; then
     python3 "$srcdir/tests/cli/events.py" events/events.out.tfevents.* > events.txt 2>&1
     T 'events with right checksums' sh -c 'head -n 1 events.txt | grep -qx "version brain.Event:2"'
-    T 'they are those of the tables' sh -c 'awk "\$2 == \"train/loss\" { print \$1, \$3 }" events.txt > a
+    T 'events equal the tables' sh -c 'awk "\$2 == \"train/loss\" { print \$1, \$3 }" events.txt > a
         tail -n +2 whole.tsv | cut -f 1,4 | tr "\t" " " > b; cmp a b && awk "\$2 == \"valid/loss\" { print \$1, \$3 }" events.txt > a
         tail -n +2 epochs.tsv | cut -f 2,6 | tr "\t" " " > b; cmp a b'
 else
     S 'an event file' 'there is no python3'
 fi
-T 'a folder that cannot be made is told before it learns' sh -c '! "$@" --tensorboard no/such/folder 2> err &&
+T 'an unwritable folder is reported before training' sh -c '! "$@" --tensorboard no/such/folder 2> err &&
     grep -q "cannot create .no/such/folder" err && [ "$(wc -l < err)" = 1 ]' - $logged
 
 # ---- refused before anything is written ----------------------------------------------------------
@@ -92,6 +92,6 @@ refused 'a budget of 1000 bases is below one step of about 5120; increase' --lab
 refused "record .r0. is not in .ghosts.tsv.; --skip-unlabelled" --budget 20k --labels ghosts.tsv sense.fa
 refused "all 240 records have one class, .g.; training needs" --budget 20k --label-key class --label-map same.tsv sense.fa
 refused 'a budget of 0.0001 s ends before the first step; increase it' --label-key class --budget 0.0001s sense.fa
-T 'nothing is left of it' sh -c '[ -z "$(ls | grep "^cross\|tmp")" ]'
-T 'a class with one record is told, and the rest is learnt' sh -c 'awk "/^>/ { n++ } n > 1 { sub(/class=g/, \"class=a\") } 1" sense.fa > lone.fa
+T 'it leaves no file' sh -c '[ -z "$(ls | grep "^cross\|tmp")" ]'
+T 'a class with one record is reported, the others are trained' sh -c 'awk "/^>/ { n++ } n > 1 { sub(/class=g/, \"class=a\") } 1" sense.fa > lone.fa
     "$@" --preset fast --budget 20k --label-key class lone.fa 2> told && [ "$(grep -c "1 of 2 classes have no validation record; first: .g., which has one record; give it more" told)" = 1 ]' - $cross

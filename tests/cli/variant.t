@@ -13,39 +13,39 @@ PATH=$tmp:$PATH
 
 P variant.vcf      sh -c 'score --no-version variants.vcf | sed -E "s/(0\.[0-9]{3})[0-9]+/\1/g"'
 P variant.tsv      sh -c 'score --tsv - -o /dev/null variants.vcf | sed -E "s/(0\.[0-9]{3})[0-9]+/\1/g"'
-T 'our header lines say where scores come from' sh -c 'score -o o.vcf variants.vcf &&
+T 'header lines state the source of scores' sh -c 'score -o o.vcf variants.vcf &&
     grep -q "^##chordseq_variantVersion=[0-9]" o.vcf &&
     grep -q "^##chordseq_variantCommand=chordseq variant -q -m .* variants.vcf" o.vcf &&
     grep -q "^##chordseq_variantModel=sha256:[0-9a-f]\{64\}" o.vcf &&
     [ "$(grep -c "^##INFO=<ID=CS_L2,Number=A,Type=Float," o.vcf)" = 1 ]'
-T 'the rest is copied' sh -c 'grep -v "ID=CS_" variants.vcf | sed "s/;CS_L2=9,9,9//" > in
+T 'other lines are copied' sh -c 'grep -v "ID=CS_" variants.vcf | sed "s/;CS_L2=9,9,9//" > in
     grep -v "^##chordseq\|ID=CS_" o.vcf | sed -E "s/;CS_[A-Z0-9]+=[^;\t]*//g; s/CS_[A-Z0-9]+=[^;\t]*/./" > out
     cmp in out'
 T 'the same for any number of threads, batch size and window' sh -c 'score --no-version variants.vcf > a
     for o in "-@ 1" "-@ 4 -B 100" "--chunks-in-flight 1"; do score --no-version $o variants.vcf | cmp a - || exit; done'
-T 'again on its own output changes nothing' sh -c 'score --no-version variants.vcf > a
+T 'a second run on its output changes nothing' sh -c 'score --no-version variants.vcf > a
     score --no-version a | cmp a -'
-T 'also where the key is not declared by its ID first' sh -c 'sed "s/<ID=CS_L2,Number=A,/<Number=A,ID=CS_L2,/" a > odd.vcf
+T 'also if ID is not the first key of INFO' sh -c 'sed "s/<ID=CS_L2,Number=A,/<Number=A,ID=CS_L2,/" a > odd.vcf
     grep -q "<Number=A,ID=CS_L2" odd.vcf && score --no-version odd.vcf | cmp a -'
 T 'from a pipe, gzip, CRLF' sh -c 'score --no-version - < variants.vcf | cmp a - &&
     score --no-version < variants.vcf | cmp a - && score --no-version -t 1 variants.vcf | cmp a - &&
     gzip -c variants.vcf | score --no-version - | cmp a - &&
     sed "s/$/\r/" variants.vcf | score --no-version - | cmp a -'
-T 'one record alone is the same' sh -c 'for id in del multi round; do
+T 'a single record has the same vector' sh -c 'for id in del multi round; do
     grep "^#" variants.vcf > one; grep "	$id	" variants.vcf >> one
     score --no-version one | grep "	$id	" > b; grep "	$id	" a | cmp - b || exit; done'
-T 'half of a repeat deleted is one variant wherever it is written' sh -c '
+T 'a deletion in a repeat has one score at every position' sh -c '
     [ "$(grep -c "	\(leftmost\|repeat\)	" a)" = 2 ] &&
     [ "$(grep "	\(leftmost\|repeat\)	" a | cut -f 8 | sort -u | wc -l)" = 1 ]'
-T 'without --circular the end of a ring is an end' sh -c 'chordseq variant -q -m "$1" -f variants.fa -w 128 \
+T 'without --circular, contigs are linear' sh -c 'chordseq variant -q -m "$1" -f variants.fa -w 128 \
     --tsv t.tsv -o /dev/null variants.vcf && grep -q "	round	.*	NEAR_END	" t.tsv' - "$m"
-T 'a reason has no letters of another' sh -c '{ grep "^#" variants.vcf
+T 'reasons use distinct names' sh -c '{ grep "^#" variants.vcf
     b=$(sed -n 2p variants.fa | cut -c 20)
     c=$(echo $b | tr ACGT CGTA); printf "one\t20\t.\t%s\t%s\t.\t.\t.\tGT\t0/1\n" $c $b; } > near.vcf
     ! score --tsv t.tsv -o /dev/null near.vcf && tail -n 1 t.tsv | grep -q "	NEAR_END	1	"'
-T 'and --ends fill has N there' sh -c 'score --ends fill --tsv t.tsv -o /dev/null variants.vcf &&
+T '--ends fill pads with N' sh -c 'score --ends fill --tsv t.tsv -o /dev/null variants.vcf &&
     grep -q "	end	.*	[.]	0	0[.]" t.tsv'
-T 'behind its contig nothing is as REF says' sh -c '{ grep "^#" variants.vcf | sed "s/	FORMAT.*//"
+T 'positions beyond the contig mismatch REF' sh -c '{ grep "^#" variants.vcf | sed "s/	FORMAT.*//"
     printf "%s\t9999\t.\tA\tC\t.\t.\t.\n" one ring; } > behind.vcf; for e in skip fill; do
     ! score --ends $e --tsv t.tsv -o /dev/null behind.vcf && [ "$(grep -c "	REF_MISMATCH	" t.tsv)" = 2 ] || exit; done'
 N variant-circular.err chordseq variant -m "$m" -f variants.fa --circular no variants.vcf
@@ -73,14 +73,14 @@ stale() {
 stale '$s/$/A/'
 stale '1s/one/two/'
 stale '$d'
-with bgzip T 'and of a compressed file' sh -c 'rm -f old.fa*; bgzip -c variants.fa > old.fa.gz && score -f old.fa.gz -o gone.vcf variants.vcf &&
+with bgzip T 'also of a compressed file' sh -c 'rm -f old.fa*; bgzip -c variants.fa > old.fa.gz && score -f old.fa.gz -o gone.vcf variants.vcf &&
     rm gone.vcf && sed 2s/^/ACGT/ variants.fa | bgzip -i -I old.fa.gz.gzi -c > old.fa.gz && ! score -f old.fa.gz -o gone.vcf variants.vcf 2> told &&
     grep -q "old.fa.gz.fai. is stale" told'
 # A reference in lower case and with ambiguous letters: R stands for A and G, N for nothing known.
 { sed '1!y/ACGTN/acgtn/' variants.fa | head -n 4; echo '>odd'; for i in 1 2 3 4; do
     echo ACGTTGCATGACGTTGCATGACGTTGCATGACGTTGCATG; done; echo ACGRTGCANGACGTTGCATGACGTTGCATGACGTTGCATG
     for i in 1 2 3 4; do echo ACGTTGCATGACGTTGCATGACGTTGCATGACGTTGCATG; done; } | grep -v '^$' > iupac.fa
-T 'REF by case and by the bases that an ambiguous letter stands for' sh -c 'o() { printf "odd\t%s\t%s\t%s\t%s\t.\t.\t.\n" "$@"; }
+T 'REF matches in any case and by ambiguity codes' sh -c 'o() { printf "odd\t%s\t%s\t%s\t%s\t.\t.\t.\n" "$@"; }
     { grep "^##fileformat" variants.vcf; printf "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"; o 164 a A T; o 164 g g T; o 164 c C T
     o 164 y Y T; o 164 n N T; o 169 n A T; o 162 lower cg c; o 164 del AT A; o 164 ins A AC; } > iupac.vcf
     chordseq variant -q -m "$1" -f iupac.fa -w 128 --tsv t.tsv -o /dev/null iupac.vcf &&
@@ -131,7 +131,7 @@ fi
 rm -f giant.fa
 T 'positions of more than 32 bits are for text only' sh -c '! score -o o.vcf far.vcf && grep -q "	3000000000	" o.vcf &&
     ! score -o gone.bcf far.vcf 2> told && grep -q "far.vcf.*record 1.*32 bits.*-O v" told'
-T 'and nothing is left of the output' sh -c '! ls gone.* 2> /dev/null'
+T 'no output remains' sh -c '! ls gone.* 2> /dev/null'
 
 bcf() { with bcftools T "$@"; }
 bcf 'BCF and compressed VCF hold the same' sh -c 'score -o a.vcf variants.vcf; bcftools view -H a.vcf > want
@@ -154,7 +154,7 @@ N variant-region.err score -r nine:1-10 a.vcf.gz
 N variant-region-index.err score -r one:1-10 variants.vcf
 bcf 'a contig longer than TBI reaches has CSI' sh -c 'sed "s/ID=one,length=[0-9]*/ID=one,length=600000000/" variants.vcf > huge.vcf
     grep -q 600000000 huge.vcf && score -W -o huge.vcf.gz huge.vcf && [ -f huge.vcf.gz.csi ]'
-T 'what cannot be indexed does not appear' sh -c '
+T 'an output that cannot be indexed is not written' sh -c '
     { grep "^#" variants.vcf; grep -v "^#" variants.vcf | sort -k 2,2nr; } > back.vcf
     ! score -W --tsv back.tsv -o back.vcf.gz back.vcf 2> told && grep -q "cannot index .back.vcf.gz" told &&
     [ "$(echo back.*)" = back.vcf ]'
@@ -183,8 +183,8 @@ learn learn.vcf '--label-key S,T --class-weights none'
 T 'one . for all alleles: no label' sh -c '{ cat learn.vcf; printf "c4\t99\t.\tA\tC,G\t.\t.\tS=.\n"; } > dot.vcf
     chordseq train -q --head variant --reference learn.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 \
         --encoder.hidden 8 --window-length 16 --epochs 1 --label-key S -o x.model -i dot.vcf'
-T 'the same from both' sh -c 'cut -f 4-9 learn.tsv.metrics > a; cut -f 4-9 learn.vcf.metrics | cmp a -'
-T 'it has learnt' awk -F '\t' 'NR > 1 && $7 > best { best = $7 } END { exit best < 0.9 }' learn.tsv.metrics
+T 'the same from table and VCF' sh -c 'cut -f 4-9 learn.tsv.metrics > a; cut -f 4-9 learn.vcf.metrics | cmp a -'
+T 'training separates the labels' awk -F '\t' 'NR > 1 && $7 > best { best = $7 } END { exit best < 0.9 }' learn.tsv.metrics
 T 'the loss of validation is the cross-entropy of known labels' sh -c 'grep "^#\|^c2" learn.vcf > c2.vcf
     chordseq variant -q -m learn.tsv.model -f learn.fa --tsv c2.tsv -o /dev/null c2.vcf &&
     awk -F "\t" "FILENAME == \"learn.tsv.metrics\" { if (FNR > 1 && (best == \"\" || \$6 < best)) best = \$6; next }
@@ -192,7 +192,7 @@ T 'the loss of validation is the cross-entropy of known labels' sh -c 'grep "^#\
         FNR == 1 { for (i = 1; i <= NF; i++) col[\$i] = i; next }
         { p = \$col[\"CS_\" at[\$1, \$2]]; n++; loss -= log(y[\$1, \$2] ? p : 1 - p) }
         END { d = loss / n - best; exit n < 50 || d * d > 1e-8 }" learn.tsv.metrics rows c2.tsv'
-T 'scores on a contig kept out' sh -c 'grep "^#\|^c1" learn.vcf > c1.vcf
+T 'scores on a held-out contig' sh -c 'grep "^#\|^c1" learn.vcf > c1.vcf
     chordseq variant -q -m learn.tsv.model -f learn.fa --tsv c1.tsv -o c1.out.vcf c1.vcf &&
     grep -q "ID=CS_T,Number=A,Type=Float" c1.out.vcf &&
     awk -F "\t" "NR > 1 { n++; right += (\$8 > 0.5) == (\$5 == \"G\") } END { exit right < 0.9 * n }" c1.tsv'
@@ -224,7 +224,7 @@ T 'a page: distribution, top variants, contributions of bases' sh -c 'for o in "
     [ ! -e a.html ] || cmp a.html b.html || exit; cp b.html a.html; done
     [ "$(grep -c "class=\"logo\"" page.html)" = 10 ] && [ "$(grep -c "<tr><td>c1</td>" page.html)" = 20 ] && grep -q REF_MISMATCH page.html &&
     awk -F "\t" "\$5 != \"G\"" c1.vcf > low.vcf && chordseq variant -q -m learn.tsv.model -f learn.fa --html page.html -o /dev/null low.vcf'
-with python3 T 'contributions are differences of logits of what variant says of mutants' python3 -c '
+with python3 T 'contributions equal differences of logits of mutants' python3 -c '
 import math, re, subprocess
 page = open("page.html").read()
 row = re.search(r"<tr><td>c1</td><td class=.n.>(\d+)</td><td>.</td><td>(.)</td><td>(.)</td><td>CS_(.)</td>", page).groups()
@@ -265,7 +265,7 @@ awk 'function turn(s,   i, r) { for (i = length(s); i > 0; i--) r = r substr("TG
     FNR == 1 { print $0 "\tstrand"; next }
     { OFS = FS = "\t"; $2 = 2001 - $2; $3 = turn($3); $4 = turn($4); print $0, "-" }' learn.fa FS='\t' learn.tsv > turned.tsv
 { sed -n '1s/$/	strand/p' learn.tsv; sed '1d; s/$/	+/' learn.tsv; } > plus.tsv
-T 'labels on the minus strand teach what the reverse complement does' sh -c "$(printf '%s\n' 'learn_odd() {
+T 'labels of the minus strand train the reverse complement' sh -c "$(printf '%s\n' 'learn_odd() {
     chordseq train -q --preset none --head variant --reference "$1.fa" --tokenizer base --encoder.max-len 32 --encoder.track 4 \
         --encoder.hidden 8 --window-length 15 --split split --epochs 2 --step-records 1000 --strand max --metrics "$2.metrics" -o "$2.model" -i "$2"
     }
@@ -298,18 +298,18 @@ N variant-label.err sh -c 'sed "5s/.$/2/" learn.tsv > bad.tsv
     chordseq train -q --head variant --reference learn.fa -i bad.tsv -o x.model'
 
 mkdir with && cp "$builddir/chordseq" with/ && ln -s "$srcdir/refdata" with/refdata
-T 'without a model the one that comes with the program, and what it predicts' sh -c '
+T 'without a model, the bundled model and its prediction' sh -c '
     with/chordseq variant -f variants.fa --circular ring --tsv d.tsv -o d.vcf variants.vcf 2> told &&
     grep -q "default model for variants.*splicing" told && head -n 1 d.tsv | grep -q "	CS_SPLICE$" &&
     grep -q "	snv	.*	[.]	0	0[.][0-9]" d.tsv && grep -q "encoder:cdil head:variant window:256" d.vcf &&
     grep -q "ID=CS_SPLICE,.*Description=\"Probability that the allele reduces the inclusion" d.vcf'
-T 'what it means, from what, how good: the model says' sh -c 'chordseq model show "$1" > shown &&
+T 'the model states meaning, data and accuracy' sh -c 'chordseq model show "$1" > shown &&
     grep -q "^meaning	SPLICE: Probability that the allele reduces" shown && grep -q "^trained on	[0-9]* labelled alleles" shown &&
     grep -q "^sources	.*MaPSy" shown && [ "$(grep -c "^quality	.*: AUROC 0[.][67].*five folds by chromosome$" shown)" -ge 2 ]' - "$srcdir/refdata/model/variant.safetensors"
 T 'distances are of the one for sequences' sh -c 'with/chordseq variant --score embedding -f variants.fa -w 200 --tsv d.tsv \
     -o /dev/null variants.vcf 2> told && ! grep -q splicing told && head -n 1 d.tsv | grep -q CS_L2'
 
-T 'a demonstration model says so, in what is shown, in a copy and in every INFO line' sh -c '
+T 'a demonstration model is marked in show, copies and INFO lines' sh -c '
     chordseq model label --demonstration learn.tsv.model demo.model && chordseq model show demo.model > shown &&
     [ "$(head -n 1 shown)" = "demonstration	not for real data" ] && chordseq model checked demo.model copy.model &&
     for m in demo.model copy.model learn.tsv.model; do
@@ -351,7 +351,7 @@ T 'with REF and ALT swapped the same, but for the sign' sh -c '
     awk -F "\t" "NR > 1 { s += \$8; a += \$8 < 0 ? -\$8 : \$8 } END { exit !(a > 0 && s * s < 1e-10) }" two.tsv'
 N variant-llr.err   chordseq variant -m learn.tsv.model -f variants.fa --score llr variants.vcf
 N variant-guess.err chordseq variant -f variants.fa --score llr variants.vcf
-T 'contigs that the reference lacks: the reasons, and status 1' sh -c 'grep "^#\|^one" variants.vcf | sed "s/^one/two/" > two.vcf
+T 'contigs missing from the reference: reasons and status 1' sh -c 'grep "^#\|^one" variants.vcf | sed "s/^one/two/" > two.vcf
     chordseq variant -f variants.fa -m guess.model -w 64 --tsv n.tsv -o /dev/null two.vcf 2> told; [ $? = 1 ] &&
     grep -q "warning: most records lie on contigs missing in .variants.fa." told && grep -q "NO_CONTIG" n.tsv &&
     grep -q "error: variant: no score for any of [0-9]* alternative alleles: [0-9]* NO_CONTIG" told'
@@ -371,7 +371,7 @@ if [ -f "$published" ]; then
     T 'probe it' chordseq train -q --head variant --reference learn.fa --tokenizer base --encoder cdil \
         --encoder.decoder 0 --init published.model --head.predictor cdil --window-length 64 --split split --epochs 2 \
         --step-records 16 --lr 0.01 --freeze encoder -o probed.model -i learn.tsv
-    with python3 T 'its encoder is that which was imported, where it was frozen' python3 -c '
+    with python3 T 'a frozen encoder equals the imported one' python3 -c '
 import json, struct
 def encoder(path):
     b = open(path, "rb").read()
@@ -383,7 +383,7 @@ published, probed, tuned = (encoder(n + ".model") for n in ("published", "probed
 assert len(probed) > 20 and set(probed) == set(tuned) and set(probed) <= set(published)
 assert all(probed[k] == published[k] for k in probed)
 assert any(tuned[k] != published[k] for k in tuned)'
-    T 'and it scores variants' sh -c 'for m in tuned probed; do
+    T 'it scores variants' sh -c 'for m in tuned probed; do
         chordseq variant -q -m $m.model -f learn.fa --tsv $m.tsv.out -o /dev/null c1.vcf &&
         awk -F "\t" "NR > 1 { n++; bad += \$8 !~ /^[01]([.]|$)/ && \$8 !~ /e-/ } END { exit n < 50 || bad > 0 }" $m.tsv.out || exit; done
         ! cmp -s tuned.tsv.out probed.tsv.out'
@@ -393,7 +393,7 @@ fi
 
 # What bcftools refuses (vcf.t has the files that it reads).
 if [ -d "$CS_SHARED/data/ingest" ]; then
-    with bcftools T 'what bcftools refuses we refuse' sh -c '
+    with bcftools T 'input that bcftools refuses is refused' sh -c '
         for f in "$CS_SHARED"/data/ingest/odd/hts-specs_vcf43/vcf/4.3/failed/*.vcf; do
         bcftools view "$f" > /dev/null 2>&1 && continue
         score -o o.vcf "$f" 2> err && { echo "$f"; exit 1; }; grep -q "${f##*/}" err || exit; done'

@@ -18,7 +18,7 @@ T 'the plugin has the version of the program' sh -c '
 
 # ---- Snakemake and Nextflow -------------------------------------------------------------------------
 
-with python3 T 'wrappers are Python, with options that the program has' sh -c 'for c in classify variant train merge; do
+with python3 T 'wrappers are Python and use existing options' sh -c 'for c in classify variant train merge; do
     chordseq $c --help > $c.help || exit
     python3 -c "
 import ast, re, sys
@@ -28,7 +28,7 @@ used = {o for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(
         for o in re.findall(r\"--[a-z-]*\", n.value)}
 sys.exit(str(used - known) if used - known or len(used) < 2 else 0)" "$1/snakemake/bio/chordseq/$c/wrapper.py" $c.help || exit
     done' - "$w"
-T 'modules have options that the program has' sh -c 'for c in classify variant train merge; do
+T 'modules use existing options' sh -c 'for c in classify variant train merge; do
     f=$1/nextflow/modules/nf-core/chordseq/$c/main.nf
     for o in $(sed "/^    stub:/,\$d; /eval(/d" "$f" | grep -oE -- "--[a-z-]+" | sort -u); do
         grep -qE -- " $o( |\[|\$)" $c.help || { echo "$f: $o"; exit 1; }

@@ -20,14 +20,14 @@ clone()
 T 'a clone' clone
 in_root bare /clone/quickstart --no-install > said
 needs=$(sed -n 's/^missing (Debian packages): //p' said)
-T 'quickstart says what is missing' test -n "$needs"
+T 'quickstart names missing packages' test -n "$needs"
 # shellcheck disable=SC2086 # a list of words
 timed 'that, and what the page says of section 6' install_in bare $needs python3-venv
-T 'nothing is missing then' in_root bare /clone/quickstart --no-install
+T 'after installing them, nothing is missing' in_root bare /clone/quickstart --no-install
 
 cp /etc/hosts bare/etc/hosts
 [ -z "${PIP_CERT:-}" ] || install -D "$PIP_CERT" "bare$PIP_CERT" || exit
 timed 'the tutorial' in_root bare env srcdir=/clone builddir=/clone sh /clone/tests/long/tutorial.t
 mv .out told && sed 's/^#* */# /' told
-T 'nothing else of it is left out' sh -c '[ "$(grep -c "^ok" told)" = 12 ] && [ "$(grep -c "# SKIP" told)" = 1 ] &&
+T 'the package is otherwise complete' sh -c '[ "$(grep -c "^ok" told)" = 12 ] && [ "$(grep -c "# SKIP" told)" = 1 ] &&
     grep -q "slurm # SKIP" told'

@@ -31,7 +31,7 @@ T 'and of eval' sh -c '
     got=$(awk -F "\t" "NR == 1 { for (k = 1; k <= NF; k++) if (\$k == \"accuracy\") a = k }
         \$1 == \"own: record\" { print \$a }" page/multiqc_data/multiqc_chordseq_eval.txt)
     awk -v a="$want" -v b="$got" "BEGIN { exit !(a > 0 && a - b < 1e-5 && b - a < 1e-5) }"'
-T 'every part of it' sh -c 'for p in classes reasons confidence evaluated length reliability; do
+T 'every section of the page' sh -c 'for p in classes reasons confidence evaluated length reliability; do
     grep -q "id=\"chordseq-$p" page/multiqc_report.html || { echo "no $p"; exit 1; }; done'
 with chromium T 'a browser draws its plots' sh -c '. "$srcdir/tests/long/tools.sh"
     rendered "$PWD/page/multiqc_report.html" dom && [ "$(grep -o "class=\"main-svg\"" dom | wc -l)" -ge 5 ] &&
@@ -45,10 +45,10 @@ T 'a run without --sample has the name of its file or folder' sh -c 'mkdir -p na
     cp names/north/chordseq_summary.json names/south/ && cp names/north/chordseq_summary.json names/west_summary.json &&
     multiqc -q -o names/page names && cut -f 1 names/page/multiqc_data/multiqc_chordseq.txt | sort | tr "\n" " " > got &&
     [ "$(cat got)" = "Sample north south west " ]' - "$model" "$tiny/reads.fq"
-T 'a damaged summary is told and left out' sh -c 'mkdir cut && head -c 1200 s1.chordseq_summary.json > cut/a.json &&
+T 'a damaged summary is reported and skipped' sh -c 'mkdir cut && head -c 1200 s1.chordseq_summary.json > cut/a.json &&
     cp s2.chordseq_summary.json cut/ && multiqc --no-ansi -o cut/page cut 2> told && grep -q "Left out .*cut/a.json" told &&
     [ "$(wc -l < cut/page/multiqc_data/multiqc_chordseq.txt)" = 2 ]'
-T 'files of others are not ours' sh -c 'mkdir others && echo "{\"chordseq_like\": 1}" > others/a.json &&
+T 'files of other programs are ignored' sh -c 'mkdir others && echo "{\"chordseq_like\": 1}" > others/a.json &&
     echo "[1, 2]" > others/b.json && multiqc --no-ansi -o others/page others 2> told; ! grep -q "Found\|Left out" told'
 # Kraken 2's report is read by MultiQC's own module.
 T "a report is one of MultiQC's kraken module" sh -c 'mkdir kraken && chordseq classify -q -m "$1" \

@@ -36,10 +36,10 @@ build_and_test()
         cd "$tmp" && PATH=$PREFIX/bin:$PATH bash tests.sh
 )
 if python3 -c 'import jinja2, yaml' 2> /dev/null; then
-    T 'it is a recipe' python3 read.py "$version" "$tarball"
+    T 'the recipe is valid' python3 read.py "$version" "$tarball"
     T 'its script builds, and its tests pass' build_and_test
 else
-    S 'it is a recipe' 'no jinja2 and yaml in python3'
+    S 'the recipe is valid' 'no jinja2 and yaml in python3'
 fi
 # The split recipe, as rattler-build renders it without a channel.
 cat > render.py <<'END'

@@ -33,23 +33,23 @@ awk 'BEGIN { srand(1); for (i = 0; i < 80; i++) { f = i % 2 ? "run/b.fa" : "run/
     for (k = 0; k < 300; k++) s = s substr(i % 2 ? "AAAT" : "CCGA", 1 + int(4 * rand()), 1)
     print ">r" i "\n" s > f } }'
 T 'wrapper: classify' wrapper classify out/reads.tsv out/reads.1of2.tsv out/reads.2of2.tsv
-T 'writes what the program writes' sh -c 'cd run && chordseq classify -q -m model.safetensors --min-prob 0.3 \
+T 'the output of the wrapper equals that of the program' sh -c 'cd run && chordseq classify -q -m model.safetensors --min-prob 0.3 \
     --report want.kreport -o want.tsv reads.fq && cmp want.tsv out/reads.tsv && cmp want.kreport out/reads.kreport &&
     [ -s out/reads.chordseq_summary.json ] && [ -s out/reads.krona ] && grep -q classified logs/classify.log'
 for i in 1 2; do
     (cd run && chordseq classify -q -m model.safetensors --shard $i/2 --manifest part$i.json -o part$i.tsv reads.fq) || exit 1
 done
 T 'wrapper: merge' wrapper merge out/all.tsv
-T 'puts parts together as one run writes them' sh -c 'cd run && chordseq classify -q -m model.safetensors reads.fq | cmp - out/all.tsv &&
+T 'merged output equals that of one run' sh -c 'cd run && chordseq classify -q -m model.safetensors reads.fq | cmp - out/all.tsv &&
     chordseq classify -q -m model.safetensors --report - -o x reads.fq | cmp - out/all.kreport'
 T 'wrapper: variant' wrapper variant out/scored.vcf.gz
 T 'scores every allele' sh -c 'cd run && [ -s out/scored.vcf.gz.csi ] &&
     chordseq variant -q -m model.safetensors --reference variants.fa --score embedding --window-length 64 \
         --tsv want.tsv -o /dev/null variants.vcf && cmp want.tsv out/scored.tsv'
 T 'wrapper: train' wrapper train out/model.safetensors
-T 'makes a model of the classes' sh -c 'cd run && chordseq model show out/model.safetensors > shown &&
+T 'the model has the classes' sh -c 'cd run && chordseq model show out/model.safetensors > shown &&
     grep -q "label.*a" shown && [ "$(wc -l < out/metrics.tsv)" -ge 3 ]'
-T 'a wrong output is told before anything runs' sh -c '
+T 'a wrong output is reported before any job runs' sh -c '
     sed "s/tsv=\"out\/reads.tsv\"/table=\"out\/t\"/" "$w/bio/chordseq/classify/test/Snakefile" > Snakefile.bad
     cd run && ! snakemake -s ../Snakefile.bad --cores 1 --wrapper-prefix "file://$tmp/prefix/" out/t > ../told 2>&1 &&
     grep -q "outputs must be named, by one of tsv" ../told'
@@ -141,20 +141,20 @@ T 'the configuration is checked' sh -c '
     done'
 PATH=$tmp/slow:$PATH setsid snakemake -s "$w/workflow/Snakefile" -d here --configfile config.yaml --cores 2 > first.log 2>&1 &
 killed=$!
-T 'a run on this machine dies in the middle' sh -c '
+T 'a local run is killed' sh -c '
     n=0; until [ -e stopped ] && ls here/results/*/s?.tsv > /dev/null 2>&1; do n=$((n + 1)); [ $n -le 300 ] || exit 1; sleep 1; done
     kill -KILL "-$1"' - $killed
 wait $killed 2> /dev/null
 find here/results -name 's?.tsv' > done.list
-T 'with nothing half-written under a name' sh -c '[ -s done.list ] && while read -r f; do
+T 'no partial file under a final name' sh -c '[ -s done.list ] && while read -r f; do
         i=$(basename "$f" .tsv); cmp "$i.tsv" "$f" || exit; done < done.list
     [ ! -e here/results/s5/parts/2.tsv ] && [ ! -e here/results/s5/s5.tsv ]'
 rm -f stopped
-T 'goes on' sh -c '(cd here && snakemake -s "$w/workflow/Snakefile" --configfile ../config.yaml --unlock) > /dev/null 2>&1'
-T 'and ends' snake here --configfile ../config.yaml --cores 2 --rerun-incomplete
-T 'without what was done' [ "$(jobs_of merge)" -le "$((8 - $(wc -l < done.list)))" ]
-T 'with the results of unsharded runs' equal here
-T 'has nothing to do a second time' sh -c 'cd here && snakemake -s "$w/workflow/Snakefile" --configfile ../config.yaml -n \
+T 'it resumes' sh -c '(cd here && snakemake -s "$w/workflow/Snakefile" --configfile ../config.yaml --unlock) > /dev/null 2>&1'
+T 'it ends with status 0' snake here --configfile ../config.yaml --cores 2 --rerun-incomplete
+T 'finished jobs are not repeated' [ "$(jobs_of merge)" -le "$((8 - $(wc -l < done.list)))" ]
+T 'results equal unsharded runs' equal here
+T 'a second run has nothing to do' sh -c 'cd here && snakemake -s "$w/workflow/Snakefile" --configfile ../config.yaml -n \
     > ../told 2>&1 && grep -q "Nothing to be done" ../told'
 echo "# on this machine: $(($(date +%s) - start)) s"
 
@@ -169,17 +169,17 @@ slurm='--profile '$w'/profiles/slurm --retries 0 --keep-going --jobs 8 --latency
 # shellcheck disable=SC2086 # a list of words
 PATH=$tmp/slow:$PATH snakemake -s "$w/workflow/Snakefile" -d cluster --configfile config.yaml $slurm > first.log 2>&1 &
 first=$!
-T 'SLURM: a job stops in the middle' until_stopped 400
-T 'SLURM: and is cancelled' sh -c 'job=$(cat "/proc/$(cat stopped)/environ" | tr "\0" "\n" | sed -n "s/^SLURM_JOB_ID=//p") &&
+T 'SLURM: a job is killed' until_stopped 400
+T 'SLURM: the job is cancelled' sh -c 'job=$(cat "/proc/$(cat stopped)/environ" | tr "\0" "\n" | sed -n "s/^SLURM_JOB_ID=//p") &&
     [ -n "$job" ] && scancel "$job"'
 wait $first; got=$?
-T 'SLURM: the run says so, and does the rest' sh -c '[ "$1" = 1 ] && [ ! -e cluster/results/s5/s5.tsv ] &&
+T 'SLURM: the run reports it and finishes other jobs' sh -c '[ "$1" = 1 ] && [ ! -e cluster/results/s5/s5.tsv ] &&
     [ "$(ls cluster/results/*/s?.tsv | wc -l)" = 7 ]' - $got
 rm -f stopped
-T 'SLURM: it goes on' snake cluster --configfile ../config.yaml $slurm
-T 'SLURM: with that job only' [ "$(jobs_of classify_part).$(jobs_of merge)" = 1.1 ]
-T 'SLURM: with the results of unsharded runs' equal cluster
-T 'SLURM: every job was one of its own' sh -c '
+T 'SLURM: the run resumes' snake cluster --configfile ../config.yaml $slurm
+T 'SLURM: only that job runs again' [ "$(jobs_of classify_part).$(jobs_of merge)" = 1.1 ]
+T 'SLURM: results equal unsharded runs' equal cluster
+T 'SLURM: every job ran as its own SLURM job' sh -c '
     [ "$(scontrol show job | grep -c "JobState=COMPLETED")" -ge 25 ] && scontrol show job | grep -q "JobState=CANCELLED"'
 echo "# through SLURM: $(($(date +%s) - start)) s"
 with chromium T "SLURM: a browser draws the page's plots" sh -c '. "$srcdir/tests/long/tools.sh"

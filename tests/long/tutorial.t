@@ -76,10 +76,10 @@ lines_of()
         inside && ++at == 1 { here = index($0, from) == 1 } inside && here' "$page" > shown
     [ -s shown ] && head -n "$(wc -l < shown)" "$1" | cut -f 1-3 > got && cut -f 1-3 shown | cmp - got
 }
-T 'calls are as the page shows them' lines_of calls.tsv name
-T 'the report is as the page shows it' lines_of calls.kreport '  0.00'
-T 'scores are as the page shows them' lines_of scored.tsv '#chrom'
-T 'the model of section 4 tells host from symbiont' sh -c '
+T 'calls equal the page' lines_of calls.tsv name
+T 'the report equals the page' lines_of calls.kreport '  0.00'
+T 'scores equal the page' lines_of scored.tsv '#chrom'
+T 'the model of section 4 separates host and symbiont' sh -c '
     awk -F "\t" "\$3 == \".\" && \$4 == \"accuracy\" && \$2 == \"all\" { good = \$5 > 0.9 } END { exit !good }" own.tsv'
-T 'four samples are on the page of section 6' sh -c '
+T 'the page of section 6 has four samples' sh -c '
     [ "$(wc -l < results/multiqc/multiqc_report_data/multiqc_chordseq.txt)" = 5 ]'
