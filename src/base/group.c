@@ -5,17 +5,22 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 
+/* Seconds until forked ranks are killed; interval of the check. */
+enum { REAP_S = 3, NAP_NS = 5 * 1000 * 1000 };
 enum { LAST_S = 10 };            /* grace period for last messages of and to other ranks */
 
 /* What precedes every message. All ranks are the same program with the same byte order, checked on
@@ -276,6 +281,29 @@ int cs_group_check(cs_group *g)
     return CS_OK;
 }
 
+/* pid 0: none */
+static void wait_for(pid_t pid, double end)
+{
+    const struct timespec nap = { 0, NAP_NS };
+
+    while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0) {
+        if (cs_group_expired(end))
+            (void)kill(pid, SIGKILL);
+        (void)nanosleep(&nap, NULL);
+    }
+}
+
+/* Wait for forked ranks to end, after disconnecting. */
+static void reap(cs_group *g)
+{
+    const double end = cs_group_deadline(REAP_S);
+
+    for (int r = 1; r < g->n && g->child != NULL; r++)
+        wait_for(g->child[r], end);
+    free(g->child);
+    g->child = NULL;
+}
+
 void cs_group_finalize(cs_group *g, int rc)
 {
     char text[CS_GROUP_WHY_BYTES];
@@ -298,7 +326,7 @@ void cs_group_finalize(cs_group *g, int rc)
             cs_group_hang_up(g->fd[r], text);
         (void)close(g->fd[r]);
     }
-    cs_group_reap(g);
+    reap(g);
     free(g->fd);
     free(g);
 }

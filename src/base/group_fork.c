@@ -15,12 +15,9 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-
-enum { LAST_S = 3, NAP_NS = 5 * 1000 * 1000 };
 
 int cs_group_of_threads(int n, double timeout, cs_group **out)
 {
@@ -91,26 +88,4 @@ out:
     free(child);
     free(end);
     return rc;
-}
-
-/* pid 0: none */
-static void wait_for(pid_t pid, double end)
-{
-    const struct timespec nap = { 0, NAP_NS };
-
-    while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0) {
-        if (cs_group_expired(end))
-            (void)kill(pid, SIGKILL);
-        (void)nanosleep(&nap, NULL);
-    }
-}
-
-void cs_group_reap(cs_group *g)
-{
-    const double end = cs_group_deadline(LAST_S);
-
-    for (int r = 1; r < g->n && g->child != NULL; r++)
-        wait_for(g->child[r], end);
-    free(g->child);
-    g->child = NULL;
 }

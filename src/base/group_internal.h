@@ -37,8 +37,6 @@ bool cs_group_expired(double end);
 int cs_group_write(int fd, const void *p, size_t n, double seconds, bool begun) CS_MUST_CHECK;
 /** cs_group_hang_up - send the reason for disconnecting; waits up to 10 s for a slow reader */
 void cs_group_hang_up(int fd, const char *why);
-/** cs_group_reap - wait for forked ranks to end, after disconnecting */
-void cs_group_reap(cs_group *g);
 /** cs_group_gone - set the message for a rank that disconnected without a reason; CS_EIO */
 int cs_group_gone(cs_group *g, int rank);
 

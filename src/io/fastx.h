@@ -1,4 +1,4 @@
-/* fastx.h - state of a FASTA or FASTQ reader. */
+/* fastx.h - parse the records of FASTA and FASTQ text. */
 #ifndef CS_IO_FASTX_H
 #define CS_IO_FASTX_H
 
@@ -40,6 +40,10 @@ int cs_fastx_skip_blank(cs_fastx *f) CS_MUST_CHECK;
 int cs_fastx_split(cs_fastx *f) CS_MUST_CHECK;
 /** cs_fastx_rest - read a FASTQ record after its header */
 int cs_fastx_rest(cs_fastx *f) CS_MUST_CHECK;
+/** cs_fastx_record - read the next record, not yet into a chunk. CS_OK; CS_EOF; CS_EFORMAT */
+int cs_fastx_record(cs_fastx *f) CS_MUST_CHECK;
+/** cs_fastx_give - append the present record to a chunk. CS_OK; CS_EMEM */
+int cs_fastx_give(cs_fastx *f, cs_chunk *c) CS_MUST_CHECK;
 /** cs_fastx_finish - release the present record */
 void cs_fastx_finish(cs_fastx *f);
 
