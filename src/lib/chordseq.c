@@ -446,6 +446,13 @@ out:
     return rc;
 }
 
+size_t chordseq_max_tokens(const chordseq_model *m, size_t n_base)
+{
+    const cs_model *of = m->opened->model;
+
+    return (size_t)of->tok->bound(of->tok_state, (int64_t)n_base);
+}
+
 int chordseq_tokenize(chordseq_model *m, const char *base, size_t n_base, int32_t *id,
                       size_t *n_token)
 {
@@ -478,7 +485,7 @@ static int predict_tokens(void *arg)
     struct token_question *t = arg;
     chordseq_model *m = t->q.m;
     size_t n = 0;
-    int32_t *id = cs_alloc(*t->q.n_base + 1, sizeof *id);
+    int32_t *id = cs_alloc(chordseq_max_tokens(m, *t->q.n_base) + 1, sizeof *id);
     struct tokenizing count = { m, *t->q.base, *t->q.n_base, id, &n };
 
     if (!id)

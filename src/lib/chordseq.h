@@ -165,10 +165,14 @@ CHORDSEQ_API int chordseq_embed_many(chordseq_model *m, const char *const *base,
                                      const size_t *n_base, size_t n, float *vector,
                                      int32_t *reason);
 
+/** chordseq_max_tokens - maximum number of tokens of a sequence of n_base bases; more than n_base
+ * with the tokenizers codon and orf */
+CHORDSEQ_API size_t chordseq_max_tokens(const chordseq_model *m, size_t n_base);
+
 /**
  * chordseq_tokenize - the token ids of a sequence, forward, as `chordseq tokenize --format ids`
  *
- * id       receives *n_token ids; capacity n_base
+ * id       receives *n_token ids; capacity chordseq_max_tokens()
  * Returns  CHORDSEQ_OK, also for no tokens; CHORDSEQ_EFORMAT; CHORDSEQ_EMEM
  */
 CHORDSEQ_API int chordseq_tokenize(chordseq_model *m, const char *base, size_t n_base, int32_t *id,

@@ -298,10 +298,11 @@ class Embed(unittest.TestCase):
         np.testing.assert_array_equal(vectors, m.embed([base[a:a + n] for a, n in windows]))
 
     def test_tokens(self):
-        m = chordseq.load(MODEL)
-        for form, of in ("ids", lambda ids: map(str, ids)), ("pieces", m.token_texts):
-            want = program("tokenize", "-m", MODEL, "--format", form, TINY / "mixed.fa")
-            self.assertEqual([[n, " ".join(of(m.tokenize(b)))] for n, b in RECORDS], want)
+        for model in MODEL, DEFAULT:
+            m = chordseq.load(model)
+            for form, of in ("ids", lambda ids: map(str, ids)), ("pieces", m.token_texts):
+                want = program("tokenize", "-m", model, "--format", form, TINY / "mixed.fa")
+                self.assertEqual([[n, " ".join(of(m.tokenize(b)))] for n, b in RECORDS], want)
 
 
 class ByTheProgram(unittest.TestCase):

@@ -344,6 +344,77 @@ static void test_quiet(void **state)
     assert_int_equal(n_bytes, 0);
 }
 
+/* Frames of the default model's tokenizer: up to 3.5 tokens per base. Without T nothing stops; CTA
+ * stops each frame of the reverse strand. */
+static void test_more_tokens_than_bases(void **state)
+{
+    enum { N = 600 };
+    char base[N];
+    chordseq_model *m;
+    size_t n;
+
+    (void)state;
+    for (size_t i = 0; i < N; i++)
+        base[i] = "CGA"[i * i % 3 + (i % 7 == 0)];
+    memcpy(base + N / 2, "CTACCTACCTAC", 12);
+    assert_int_equal(open_it("model/default.safetensors", NULL, &m), 0);
+    check_page page = check_page_new(chordseq_max_tokens(m, N) * sizeof(int32_t));
+    assert_int_equal(chordseq_tokenize(m, base, N, page.p, &n), 0);
+    assert_true(n > N && n <= chordseq_max_tokens(m, N));
+    check_page_free(&page);
+    chordseq_close(m);
+    assert_int_equal(chordseq_max_tokens(model, 30), 10);
+    assert_int_equal(chordseq_max_tokens(model, 0), 0);
+}
+
+/* The interface of ABI 0: another type does not compile. A new function is a new line. */
+static const struct {
+    const char *(*version)(void), *(*last_error)(void), *(*reason)(int);
+    int (*open)(const char *, const char *const *, chordseq_model **);
+    int (*share)(const chordseq_model *, chordseq_model **);
+    int (*share_threads)(const chordseq_model *, int, chordseq_model **);
+    void (*close)(chordseq_model *);
+    int32_t (*n_output)(const chordseq_model *), (*n_dim)(const chordseq_model *),
+            (*n_token_dim)(const chordseq_model *);
+    const char *(*output_name)(const chordseq_model *, int32_t);
+    int64_t (*max_length)(const chordseq_model *);
+    const char *(*checksum)(const chordseq_model *);
+    int (*classify)(chordseq_model *, const char *, size_t, float *, chordseq_call *);
+    int (*classify_many)(chordseq_model *, const char *const *, const size_t *, size_t, float *,
+                         chordseq_call *);
+    int (*embed)(chordseq_model *, const char *, size_t, float *, int32_t *);
+    int (*embed_many)(chordseq_model *, const char *const *, const size_t *, size_t, float *,
+                      int32_t *);
+    size_t (*max_tokens)(const chordseq_model *, size_t);
+    int (*tokenize)(chordseq_model *, const char *, size_t, int32_t *, size_t *);
+    void (*token_text)(const chordseq_model *, int32_t, char *, size_t);
+    int (*embed_tokens)(chordseq_model *, const char *, size_t, size_t, float *, int32_t *);
+    int64_t (*windows)(const chordseq_model *, int64_t, int64_t *, int64_t *);
+} interface = {
+    chordseq_version, chordseq_last_error, chordseq_reason, chordseq_open, chordseq_share,
+    chordseq_share_threads, chordseq_close, chordseq_n_output, chordseq_n_dim,
+    chordseq_n_token_dim, chordseq_output_name, chordseq_max_length, chordseq_checksum,
+    chordseq_classify, chordseq_classify_many, chordseq_embed, chordseq_embed_many,
+    chordseq_max_tokens, chordseq_tokenize, chordseq_token_text, chordseq_embed_tokens,
+    chordseq_windows,
+};
+
+/* Numbers and places that programs have compiled in. */
+static void test_interface(void **state)
+{
+    (void)state;
+    assert_ptr_equal(interface.version(), chordseq_version());
+    assert_true(CHORDSEQ_OK == 0 && CHORDSEQ_EUSAGE == -1);
+    if (sizeof(void *) != 8)
+        return;
+    assert_int_equal(sizeof(chordseq_call), 40);
+    assert_int_equal(offsetof(chordseq_call, class_no), 4);
+    assert_int_equal(offsetof(chordseq_call, probability), 8);
+    assert_int_equal(offsetof(chordseq_call, taxid), 16);
+    assert_int_equal(offsetof(chordseq_call, label), 24);
+    assert_int_equal(offsetof(chordseq_call, rank), 32);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,7 +423,8 @@ int main(void)
         cmocka_unit_test(test_tokens), cmocka_unit_test(test_windows),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_options),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_locale),
-        cmocka_unit_test(test_quiet),
+        cmocka_unit_test(test_quiet), cmocka_unit_test(test_more_tokens_than_bases),
+        cmocka_unit_test(test_interface),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

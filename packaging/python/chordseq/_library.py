@@ -38,6 +38,7 @@ def _load():
             ("checksum", c_char_p, [c_void_p]),
             ("classify_many", c_int, [c_void_p, texts, sizes, c_size_t, c_void_p, c_void_p]),
             ("embed_many", c_int, [c_void_p, texts, sizes, c_size_t, c_void_p, c_void_p]),
+            ("max_tokens", c_size_t, [c_void_p, c_size_t]),
             ("tokenize", c_int, [c_void_p, c_char_p, c_size_t, c_void_p, POINTER(c_size_t)]),
             ("token_text", None, [c_void_p, c_int32, c_char_p, c_size_t]),
             ("embed_tokens", c_int, [c_void_p, c_char_p, c_size_t, c_size_t, c_void_p,

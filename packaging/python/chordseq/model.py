@@ -270,7 +270,7 @@ class Model:
     # ---- tokens ---------------------------------------------------------------------------------
 
     def _ids(self, h, base):
-        ids, n = np.empty(len(base), "i4"), ctypes.c_size_t()
+        ids, n = np.empty(lib.chordseq_max_tokens(h, len(base)), "i4"), ctypes.c_size_t()
         check(lib.chordseq_tokenize(h, base, len(base), ids.ctypes.data, ctypes.byref(n)))
         return ids[:n.value].copy()
 
