@@ -197,7 +197,7 @@ out:
     return rc;
 }
 
-/* What a cross-validation gave, where the model file says. */
+/* Results of a cross-validation, if the model file has them. */
 static int show_assays(cs_outfile *f, const json_t *training)
 {
     int rc = CS_OK;

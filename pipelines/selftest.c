@@ -5,7 +5,7 @@
  * Vectors are installed with the program (refdata/selftest): a small model per encoder with its
  * predictions and gradients in double precision, and sequences with the default model's
  * probabilities. All are computed on every device, on the CPU once per instruction set
- * (base/cpu.h), so whatever other commands choose has been tested. The small models test the
+ * (base/cpu.h), so every level that other commands use is tested. The small models test the
  * networks alone, the default model the stages of classify.
  */
 #include <math.h>

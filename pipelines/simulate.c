@@ -132,7 +132,7 @@ out:
     return rc;
 }
 
-/* Values in [0, 1]: do the two marked ones lie in different halves? */
+/* Values in [0, 1]: are the two marked ones in different halves? */
 static int write_xor(cs_outfile *f, int64_t no)
 {
     int rc = CS_OK;

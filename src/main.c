@@ -91,7 +91,7 @@ static int unknown_command(const char *name)
     return EXIT_USE;
 }
 
-/* "--" ends options: the rest are files, whatever their names. */
+/* "--" ends options: all words after it are files. */
 static int has_word(int argc, char **argv, const char *word)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)

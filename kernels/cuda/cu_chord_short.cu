@@ -68,7 +68,7 @@ template <int NH> struct ring {
             cs_ask(to + k, from + k);
     }
 
-    /* The barrier completes all threads' copies; nobody needs the other half of the ring any
+    /* The barrier completes all threads' copies; the other half of the ring is unused
      * more. */
     __device__ const uint4 *next()
     {

@@ -8,9 +8,9 @@
 /**
  * cs_data_find - the path of an installed file or folder, such as "model/default.safetensors"
  *
- * The program may run where it was built: refdata of the source tree that it lies in comes first,
- * or make's link to it, chordseq.data beside the program.
- * Then come share/chordseq of the prefix that the program lies in, and the folder of `configure`.
+ * A program in a build folder searches refdata of its source tree first, or make's link to it,
+ * chordseq.data beside the program; then share/chordseq of the program's prefix; then the folder
+ * given to `configure`.
  *
  * buf      receives the path, also of a missing installed file
  * Returns  false if unreadable

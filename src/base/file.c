@@ -257,7 +257,7 @@ static bool is_waiting(int fd)
     return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
 }
 
-/* With O_APPEND every write goes to the end, whatever offset it asks for. */
+/* With O_APPEND every write goes to the end, regardless of its offset. */
 static int64_t start_of(int fd)
 {
     struct stat st;

@@ -190,7 +190,7 @@ int cs_group_recv(cs_group *g, int from, void *p, size_t n)
     return rc == CS_EIO ? cs_group_gone(g, from) : rc;
 }
 
-/* The other side's last message, if any, tells why sending failed. */
+/* The other side's last message, if any, has the reason why sending failed. */
 static int fail_send(cs_group *g, int to)
 {
     struct head h;

@@ -122,8 +122,8 @@ static int fail_missing(const cs_group *g, const cs_group_spec *s)
                    "port %d, within %.0f seconds", n, g->n, first, s->host, s->port, s->timeout);
 }
 
-/* Connections without a complete greeting. They are read concurrently, so a silent one blocks
- * nobody. */
+/* Connections without a complete greeting. They are read concurrently, so a silent one
+ * blocks no other. */
 struct peer { int fd; size_t n; double end; struct hello hello; };
 struct pending { int listener, n; struct peer peer[MAX_PEERS]; };
 

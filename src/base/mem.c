@@ -11,7 +11,7 @@
  *   arena -> [newest: used ...... free] -> [large: full] -> [older: full] -> NULL
  *
  * AddressSanitizer sees a whole block as one allocation, which would hide overruns from one arena
- * allocation into the next; therefore everything not handed out is poisoned, and a gap is left
+ * allocation into the next; therefore all unallocated memory is poisoned, and a gap is left
  * between neighbours (zstd's workspace does the same).
  */
 #include "base/mem.h"
@@ -226,7 +226,7 @@ void cs_block_free(void *p)
 
 /* ---- arenas ------------------------------------------------------------------------------- */
 
-/* Invariant: used <= cap; data[used .. cap-1] has not been handed out (and is poisoned). */
+/* Invariant: used <= cap; data[used .. cap-1] is unallocated (and poisoned). */
 struct block {
     struct block *next;
     size_t cap, used;

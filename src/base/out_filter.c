@@ -2,7 +2,7 @@
  * out_filter.c - what an output's suffix asks for: compression, commas, or a refusal.
  *
  * DESIGN: the one place that reads suffixes of outputs. Tables have no tab or line end within a
- * field, so that commas can replace tabs on the way out, whoever writes the table.
+ * field, so that commas can replace tabs in the tables of every writer.
  */
 #include "base/out_filter.h"
 

@@ -3,7 +3,7 @@
  *
  * DESIGN
  * The pipe owns the queues, one mutex and two conditions: `ended` wakes cs_pipe_run() when a stage
- * returns, `zero` wakes whoever waits for a count to reach zero. They cannot belong to the chunk
+ * returns, `zero` wakes threads that wait for a count of zero. They cannot belong to the chunk
  * that holds the count, because the waiter frees the chunk as soon as it sees the zero, which may
  * be before the other thread has left pthread_cond_broadcast().
  *
@@ -216,7 +216,7 @@ static void *run_stage(void *arg)
     return NULL;
 }
 
-/* Start the stages; on failure those that run are cancelled, and p->n_worker says how many. */
+/* Start the stages; on failure the started ones, p->n_worker, are cancelled. */
 static int start_all(cs_pipe *p, const cs_stage *stage, int n)
 {
     int rc = 0;

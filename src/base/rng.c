@@ -8,7 +8,7 @@ static const double TWO_PI = 6.283185307179586476925286766559;
 uint64_t cs_rng_below(uint64_t key, uint64_t counter, uint64_t n)
 {
     /* The high word of a product (Lemire): the bias is below n / 2^64, and there is no loop, so a
-     * counter always stands for one number. CUDA has the same operation (__umul64hi). */
+     * counter always gives one number. CUDA has the same operation (__umul64hi). */
     return (uint64_t)(((unsigned __int128)cs_rng_u64(key, counter) * n) >> 64);
 }
 

@@ -51,7 +51,7 @@ static void on_exit_remove_temps(void)
 {
     if (getpid() != owner)
         return;
-    cs_temps_lock();             /* for good */
+    cs_temps_lock();             /* never unlocked */
     remove_temps(true);
 }
 

@@ -6,7 +6,7 @@
 #include "io/pairs.h"
 #include "nn/exec/model.h"
 
-/* Each struct belongs to the table of the same name; a command lists the tables it wants. */
+/* Each struct belongs to the table of the same name; a command lists its tables. */
 typedef struct cs_input_args {
     cs_strlist  file, list, region;
     const char *reference, *require, *exclude;

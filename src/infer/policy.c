@@ -209,7 +209,7 @@ static void set_least(cs_policy *p, double max_error, bool counted)
         log_limits(p, max_error);
 }
 
-/* --max-error, or what the model states unless --min-prob was given. */
+/* --max-error, or the model's rate unless --min-prob was given. */
 static int set_rate(cs_policy *p, const cs_call_args *calls)
 {
     const cs_calibration *c = &p->model->calibration;

@@ -62,7 +62,7 @@ static int annotate_error(const cs_infer_stage *s, cs_session *by, const cs_batc
     return cs_fail(rc, "record '%s': %s", r->name, why[0] ? why : cs_error_name(rc));
 }
 
-/* A long sequence that does not fit fails its record only, unless the user wants an error. */
+/* A sequence without enough memory fails its record only, unless --long-sequence is error. */
 static int give_up(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
     cs_chunk *c = b->slot[0].chunk;

@@ -1,15 +1,14 @@
 /*
- * cram_guard.c - check what CRAM and BAM files declare before htslib allocates it.
+ * cram_guard.c - check the sizes declared by CRAM and BAM files before htslib allocates them.
  *
  * DESIGN
- * htslib allocates what a file declares, so that some hundred bytes may ask for gigabytes. Here
- * the headers of containers, blocks and slices are read once more, some containers ahead of htslib,
- * or, of a pipe, container by container before htslib receives them. Data are passed over, except
- * for slice headers, compression headers, the lengths of reads, and sizes that a codec repeats. A
- * slice may declare more than its bytes suggest, as constant data compress to nothing, but only up
- * to the limits below. Blocks must lie in their container: htslib reads them in sequence, and would
- * else read something else than was checked. Layout: CRAM specification 2.1 and 3.0, sections 7
- * and 8; CRAM codecs 3.1.
+ * htslib allocates the declared sizes, so a file of 100 bytes may need gigabytes. Here the headers
+ * of containers, blocks and slices are read once more, some containers ahead of htslib; for a pipe,
+ * container by container before htslib receives them. Data are skipped, except for slice headers,
+ * compression headers, the lengths of reads, and sizes that a codec repeats. A slice may declare
+ * more than its bytes suggest, because constant data compress to nothing, but only up to the limits
+ * below. Blocks must be inside their container: htslib reads them in sequence, and would otherwise
+ * read unchecked data. Layout: CRAM specification 2.1 and 3.0, sections 7 and 8; CRAM codecs 3.1.
  *
  * Compressed blocks that matter are unpacked by htslib, from memory, through a handle of its own:
  * an empty CRAM 2.1 file, whose blocks differ from those of 3.x only by their missing checksums.
@@ -73,7 +72,7 @@ struct cs_cram_guard {
     int64_t     lengths_id;      /* of the blocks that hold them, or NO_ID */
 };
 
-/* What a container's header says. */
+/* Header of a container. */
 struct container { int64_t begin, data, length, records, n_block, n_landmark; };
 
 static int cram_guard_refuse(const cs_cram_guard *g, const char *what, int64_t at, int64_t n)
@@ -147,7 +146,7 @@ static int64_t little(cs_cram_guard *g)
     return (int32_t)v;
 }
 
-/* A number whose first byte says by its leading ones how many follow; of five, the last has four
+/* A number; leading ones of its first byte count the bytes that follow; of five, the last has four
  * bits (section 2.3, ITF-8). */
 static int64_t itf8(cs_cram_guard *g)
 {
@@ -278,7 +277,7 @@ static int check_slice(cs_cram_guard *g, const struct container *c, int64_t n_by
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* What a block's header says. */
+/* Header of a block. */
 struct block { unsigned method, type; int64_t id, begin, data, packed, n; };
 
 /* A number of seven bits a byte, the highest first. */

@@ -27,7 +27,7 @@
 
 enum { KEEP_BYTES = 1 << 24 };   /* larger buffers are freed after a long record */
 
-/* Enough of a name for a message, whatever it contains. */
+/* The beginning of a name, for messages. */
 #define NAME(t) (int)((t).n < 60 ? (t).n : 60), (t).n ? (t).s : ""
 
 int cs_fastx_failed(cs_fastx *f, int code)
@@ -135,7 +135,7 @@ static size_t translate(char *restrict dst, const char *restrict src, size_t n)
     return bad ? (size_t)((char *)memchr(dst, 0, n) - dst) : n;
 }
 
-/* Appends the bases of a piece of a line. A CR is kept in *held until the next byte tells whether
+/* Appends the bases of a piece of a line. A CR is kept in *held until the next byte shows whether
  * it belongs to the line's end. */
 static int take_bases(cs_fastx *f, const char *p, size_t n, bool *held)
 {

@@ -37,7 +37,7 @@ int cs_npy_end(cs_outfile *f, cs_npy_type type, cs_npy_shape shape) CS_MUST_CHEC
  * rows. Returns its bytes */
 size_t cs_npy_header(char head[CS_NPY_HEADER], cs_npy_type type, cs_npy_shape shape);
 
-/* An array that was read: last index fastest, whatever the order in the file. */
+/* An array read from a file: last index fastest, for either order in the file. */
 typedef struct cs_npy { cs_npy_shape shape; int64_t n; double *v; } cs_npy;
 
 /**

@@ -5,7 +5,7 @@
 #include "io/reader.h"
 
 /* Both NULL: no pairs. second may be the same as first: mates follow each other, and records
- * without a mate may lie between them. */
+ * without a mate may be between them. */
 typedef struct cs_pairs {
     cs_inputs *first, *second;   /* not owned */
     uint64_t   n;                /* pairs and single records so far */

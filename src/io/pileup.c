@@ -123,7 +123,7 @@ static int pileup_begin(cs_pileup *p)
     return CS_OK;
 }
 
-/* Before htslib allocates what the file declares. */
+/* Before htslib allocates the declared sizes. */
 static int check_sizes(cs_pileup *p)
 {
     if (p->fp->format.format == bam)

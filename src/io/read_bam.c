@@ -90,7 +90,7 @@ int cs_alignment_flags(const char *text, int *flags)
                    "as UNMAP,DUP,SECONDARY", text);
 }
 
-/* Containers of regions, which lie apart, are checked at once; `v` lies in the last or behind. */
+/* Containers of regions are checked at once; `v` is in the last one or after it. */
 static int check_regions(const struct alignments *a)
 {
     int rc = CS_OK;
@@ -137,7 +137,7 @@ static int find_regions(struct alignments *a)
                      : cs_fail(CS_EMEM, "'%s': out of memory for its regions", a->path);
 }
 
-/* Before htslib allocates what the file declares. */
+/* Before htslib allocates the declared sizes. */
 static int check_sizes(struct alignments *a)
 {
     if (a->fp->format.format == bam)

@@ -41,7 +41,7 @@ typedef struct cs_reader {
     /* Does the reader accept this detected format? CS_SNIFF_YES; CS_SNIFF_ELSE_MINE: if no other
      * reader does (to refuse it with a reason). `head` is the start of the text, decompressed. */
     int     (*sniff)(const struct htsFormat *f, const char *head, size_t n_head);
-    /* `path` (for messages) must outlive the state; `fp` stands at the first byte and is taken
+    /* `path` (for messages) must outlive the state; `fp` is at the first byte and is taken
      * over, also on failure. */
     int     (*open)(const char *path, struct hFILE *fp, const struct htsFormat *f,
                     const cs_input_opt *opt, void **state);

@@ -47,7 +47,7 @@ typedef struct cs_chunk {
     int         n;
     size_t      cap;             /* space in rec */
     cs_record  *rec;             /* [n] */
-    struct cs_views *views;      /* NULL; then what batch/view.h makes of it, in mem */
+    struct cs_views *views;      /* NULL; later set by batch/view.h, in mem */
     int64_t     n_base;          /* sum over records and segments */
     int64_t     input_bytes;     /* input position after the chunk, or 0 */
     cs_arena   *mem;             /* owns everything above */

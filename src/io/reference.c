@@ -1,7 +1,7 @@
 /* reference.c - random access to contigs of an indexed FASTA file, by htslib.
  *
- * DESIGN: single bases are asked for in order, so the block that the last one lay in is kept.
- * htslib tells lengths as int: those that are longer are read from the index.
+ * DESIGN: single bases are requested in order, so the block of the last one is cached.
+ * htslib returns lengths as int: longer ones are read from the index.
  */
 #include "io/reference.h"
 
@@ -130,7 +130,7 @@ static bool ends_there(BGZF *f, const struct place *p)
                          && (n == 1 || text[1] == '\n' || text[1] == '\r'));
 }
 
-/* By the first and the last contig: whatever changes a length moves the last one. */
+/* By the first and the last contig: a change of any length moves the last one. */
 static int check_index(const cs_reference *r)
 {
     int rc = CS_OK;

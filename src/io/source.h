@@ -15,7 +15,7 @@ typedef struct cs_source cs_source;
 /**
  * cs_source_open - read a text through a file handle
  *
- * fp       stands at the first byte; taken over, also on failure
+ * fp       at the first byte; taken over, also on failure
  * is_gzip  gzip or BGZF, any number of members of either kind in sequence
  * threads  extra threads that inflate BGZF blocks, 0 for none; the bytes do not depend on it
  * Returns  CS_OK or CS_EMEM

@@ -370,7 +370,7 @@ static int reserve_texts(bcf1_t *b)
 
 enum { INFO_COLUMN = 7, FIXED_BYTES = 256 };
 
-/* Room for what vcf_parse() makes of the fixed columns, whose ends it drops where it has no memory:
+/* Memory for the fixed columns as parsed by vcf_parse(), which truncates them without memory:
  * at most a float per character and comma. */
 static int reserve_fixed(cs_vcf *v)
 {

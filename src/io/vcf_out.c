@@ -26,7 +26,7 @@ struct cs_vcfout {
     cs_vcfout_opt o;
     char         *path;
     const char   *from;          /* the input's path */
-    cs_outfile   *file, *index;  /* index: NULL unless asked for */
+    cs_outfile   *file, *index;  /* index: NULL unless requested */
     int           shift;         /* of the index */
     htsFile      *fp;
     bcf_hdr_t    *header;        /* of BCF */

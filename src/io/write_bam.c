@@ -64,7 +64,7 @@ static void bam_release(cs_output *o)
     o->state = NULL;
 }
 
-/* As asked, or by the end of the name. */
+/* As given by the option, or by the suffix. */
 static const char *format_of(const char *path, const struct bam_cfg *cfg)
 {
     const char *end = strrchr(path, '.');

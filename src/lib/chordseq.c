@@ -38,7 +38,7 @@ struct chordseq_model {
     cs_backend *be;
     cs_pipe    *pipe;            /* for its count of missing predictions */
     struct asked prediction, vector; /* vector.session is NULL without vectors */
-    struct asked token;          /* session NULL before the first question */
+    struct asked token;          /* session NULL before the first request */
 };
 
 /* ---- coming in and going out ---------------------------------------------------------------- */

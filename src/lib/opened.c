@@ -12,7 +12,7 @@ static const cs_opt compute_table[] = {
       .arg = "NUM", .def = "1", .help = "threads that one call may compute with", .min = 1,
       .max = CS_MOST_THREADS },
     { .type = CS_OPT_STR, .name = "device", .off = offsetof(cs_opened_args, device),
-      .arg = "NAME", .def = "cpu", .help = "what the network computes on" },
+      .arg = "NAME", .def = "cpu", .help = "device of the network" },
     { .type = CS_OPT_END }
 };
 

@@ -12,7 +12,7 @@
 enum { MAX_BYTES = 1 << 30, VALUE_BYTES = 80 };
 
 /* Options that may differ between pieces: paths, and options without effect on predictions. The
- * model is compared by its checksum, the precision by what was used. */
+ * model is compared by its checksum, the precision by the one used. */
 static const char *const may_differ[] = {
     "shard", "manifest", "threads", "batch-tokens", "chunks-in-flight", "quiet", "verbose", "model",
     "names", "tsv", "resume-every", "input-list", "precision",

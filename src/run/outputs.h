@@ -24,7 +24,7 @@ typedef struct cs_outputs cs_outputs;
  *
  * taxa     calls may be taxa above the classes
  * Returns  CS_OK; CS_EUSAGE (two outputs with one name or both on standard output; a format for
- *          classes with a model of values; what a writer's own check refuses)
+ *          classes with a model of values; a refusal by a writer's check)
  */
 int cs_outputs_check(const cs_output_args *a, const cs_model *m, bool taxa) CS_MUST_CHECK;
 

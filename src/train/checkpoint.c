@@ -65,7 +65,7 @@ static const struct field { const char *name; size_t off; bool real; } fields[] 
 
 enum { N_FIELD = sizeof fields / sizeof fields[0] };
 
-/* JSON has no NaN: null stands for it. Reals are printed with 17 digits, which is exact. */
+/* JSON has no NaN: null is written instead. Reals are printed with 17 digits, which is exact. */
 static json_t *field_value(const struct field *f, const cs_train_state *st)
 {
     const char *p = (const char *)st + f->off;

@@ -11,7 +11,7 @@
 enum { STREAM_ORDER = 131, STREAM_SHIFT, STREAM_WINDOW, STREAM_BLOCK };
 enum { DRAW_LENGTH, DRAW_START, DRAW_STRAND };
 
-/* Lines of the grid lie at shift + k * window, 0 <= shift < window: at most one more window than
+/* Lines of the grid are at shift + k * window, 0 <= shift < window: at most one more window than
  * fits, at either end. A contig of one window is taken whole. */
 static int64_t count_windows(const cs_corpus *c, int64_t n_base)
 {

@@ -19,7 +19,7 @@ typedef struct cs_events cs_events;
 int cs_events_open(const char *folder, cs_events **out) CS_MUST_CHECK;
 /** cs_events_add - one value, at a step and now. CS_OK; CS_EIO */
 int cs_events_add(cs_events *e, int64_t step, const char *tag, double value) CS_MUST_CHECK;
-/** cs_events_flush - let TensorBoard see what was added. CS_OK; CS_EIO */
+/** cs_events_flush - write added events to the file. CS_OK; CS_EIO */
 int cs_events_flush(cs_events *e) CS_MUST_CHECK;
 void cs_events_close(cs_events *e);       /* NULL: nothing */
 

@@ -279,7 +279,7 @@ static int weight_of(struct hand *h, const cs_dataset *d, const cs_sample *s, do
             *weight = (double)h->f->weight[d->ex[s->example].class_no];
         return CS_OK;
     }
-    /* Only the tokenizer knows which bases a token covers; repeated in parallel with training. */
+    /* Only the tokenizer has the bases of a token; repeated in parallel with training. */
     if (cs_feed_label(&h->work, d, &h->f->pack, s, &n) != CS_OK)
         return CS_EMEM;
     while (t < n && h->work.label[t] < 0)

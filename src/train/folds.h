@@ -22,7 +22,7 @@ typedef struct cs_folds {
  * data and the seed only.
  *
  * d        of classes; skipped examples are left alone
- * by       what the groups are made by, for messages
+ * by       criterion of the groups, for messages
  * Returns  CS_OK; CS_EUSAGE naming a class that is missing in a fold; CS_EMEM
  */
 int  cs_folds_assign(const cs_dataset *d, const cs_classes *classes, int n, uint64_t seed,
@@ -39,7 +39,7 @@ void cs_folds_add(cs_folds *f, const cs_fold_scores *bag, int64_t n_valid,
 /** cs_folds_finish - log means, and decide between bag and network */
 void cs_folds_finish(cs_folds *f);
 
-/** cs_folds_headline - the means of what the model is, as if they were its validation */
+/** cs_folds_headline - the folds' means (of bag or network) as validation of the final model */
 void cs_folds_headline(const cs_folds *f, cs_train_state *st);
 
 /** cs_folds_json - of every fold, means and standard errors, for the model's metadata */

@@ -30,7 +30,7 @@ typedef struct cs_genome {
  * cs_genome_open - FASTA files with their indices, and diplotype text; stores names and lengths
  *
  * alphabet the tokenizer's: diplotype text is refused for nucleotides
- * Returns  CS_OK (release with cs_genome_release); CS_EUSAGE for what is not a file; the errors of
+ * Returns  CS_OK (release with cs_genome_release); CS_EUSAGE if it is not a file; the errors of
  *          cs_reference_open() and cs_sites_open()
  */
 int  cs_genome_open(const cs_strlist *path, cs_alphabet alphabet, cs_genome *g) CS_MUST_CHECK;

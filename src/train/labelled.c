@@ -1,5 +1,5 @@
 /* labelled.c - read labelled sequences for training and evaluation. */
-/* long: options, reading and the messages about what was read are one idea */
+/* long: options, reading and messages about the input are one idea */
 #include "train/labelled.h"
 
 #include <limits.h>

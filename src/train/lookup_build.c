@@ -166,7 +166,7 @@ static int64_t words_within(int32_t n_class, int64_t max_bytes)
     return most;
 }
 
-/* Equal shares of n words; the others share what a class does not need. */
+/* Equal shares of n words; a class's unused share goes to the others. */
 static void divide(struct build *b, int64_t n)
 {
     int32_t open = b->n_class;

@@ -64,7 +64,7 @@ struct trainer {
     cs_running         *running;     /* NULL: no batch normalisation */
     int                 rank;
     int32_t             logged;      /* number of checkpointed blocks logged last */
-    bool                pause;       /* a rank asked to pause: the last step was the last of this
+    bool                pause;       /* a rank requests a pause: the last step was the last of this
                                       * run */
 };
 

@@ -98,7 +98,7 @@ static void pass(struct fitting *t, bool dry)
     const int64_t n = t->f->n;
 
     cs_ctx_begin(&t->cx, true, dry, 0);
-    /* A copy in the arena, since the op's adjoint wants a gradient of it. */
+    /* A copy in the arena, since the op's adjoint needs its gradient. */
     cs_mat v = cs_tmp(&t->cx, n, (int32_t)n);
     if (!dry)
         t->be->op.copy(t->be, t->eye, v);

@@ -54,7 +54,7 @@ typedef struct cs_schedule {
 extern const char *const cs_decay_names[];
 
 /**
- * cs_schedule_factor - what the base learning rate is multiplied by
+ * cs_schedule_factor - factor on the base learning rate
  *
  *   t < warmup    t / warmup                       (the first step has factor 0)
  *   linear        max(0, (total - t) / max(1, total - warmup))

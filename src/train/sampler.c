@@ -175,7 +175,7 @@ static double unit(uint64_t key, uint64_t counter)
     return (double)(cs_rng_u64(key, counter) >> 11) * 0x1p-53;
 }
 
-/* The length below which a share u of a density L^-power between min and max lies. */
+/* The quantile u of a density L^-power between min and max. */
 static int64_t quantile(const cs_draw *w, double u)
 {
     const double lo = (double)w->crop_min, hi = (double)w->crop_max, k = 1 - w->crop_power;

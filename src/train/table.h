@@ -10,7 +10,7 @@
  * cs_table_add - the row of the epoch that st is at the end of
  *
  * The table is kept in the state and written whole, so that a run that continues from a checkpoint
- * also takes back the rows of what is repeated. The row is a line of the log, too.
+ * also removes the rows of repeated steps. The row is a line of the log, too.
  *
  * lr       of the epoch's last step
  * f        of the validation; f->n 0: there was none

@@ -277,7 +277,7 @@ int cs_train_device(const cs_device_args *a, const cs_group *group, int n_thread
         if (local < 0 && all.n > 1)
             return cs_fail(CS_EUSAGE, "the environment does not assign one of %d GPUs to this "
                            "rank; set LOCAL_RANK, or give --device cuda:NUMBER", all.n);
-        /* Why there is no GPU where one is wanted, cs_device_open() says. */
+        /* cs_device_open() reports why a requested GPU is missing. */
         if (!any || strcmp(all.name[0], "cpu") != 0)
             own.device = all.name[local > 0 ? local % all.n : 0];
     }

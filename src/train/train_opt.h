@@ -44,7 +44,7 @@ typedef struct cs_train_opt {
     const char *recipe;          /* see cs_checkpoint_save() */
     bool        resume;
     cs_group   *group;           /* the ranks of the run, of which this is one; NULL: it is alone */
-    /* Text for the model's `training` (free() it), asked for before a model is written. */
+    /* Text for the model's `training` (free() it), requested before a model is written. */
     char     *(*describe)(void *arg, const cs_train_state *st);
     void       *arg;
     /* Called after each validation of whole records, on rank 0, with its predictions; or NULL. */

@@ -1,6 +1,6 @@
-/* fuzz_bam.c - SAM, BAM and CRAM from arbitrary bytes: nothing crashes, what is read has sound
- * letters and lengths, a file that is read whole gives the same sequences when alignments come
- * along, and a refusal keeps a message.
+/* fuzz_bam.c - SAM, BAM and CRAM from arbitrary bytes: no crash; accepted records have valid
+ * letters and lengths, a complete file gives the same sequences with and without alignments, and a
+ * refusal has a message.
  *
  * htslib's CRAM decoder is fuzzed along. Before 1.24 it writes behind buffers on some damaged files
  * (CVE-2026-31971 in cram_byte_array_len_decode() is what stopped this target with 1.16), which

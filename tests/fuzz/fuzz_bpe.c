@@ -1,4 +1,4 @@
-/* fuzz_bpe.c - tokenizer.json from arbitrary bytes: nothing crashes, what is accepted is written
+/* fuzz_bpe.c - tokenizer.json from arbitrary bytes: no crash; accepted files are written
  * and read as the same, and the pieces of a sequence spell it; a refusal keeps a message. */
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* fuzz_calibration.c - a model's calibration from arbitrary JSON: nothing crashes, what is accepted
+/* fuzz_calibration.c - a model's calibration from arbitrary JSON: no crash; accepted ones
  * keeps its promises and comes back from its text. */
 #include <jansson.h>
 #include <stdint.h>

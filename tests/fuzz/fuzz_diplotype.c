@@ -1,6 +1,5 @@
-/* fuzz_diplotype.c - diplotype text from arbitrary bytes: nothing crashes, what is accepted is the
- * same after it has been written and read again, and when it is fetched by place; a refusal keeps a
- * message. */
+/* fuzz_diplotype.c - diplotype text from arbitrary bytes: no crash; accepted text is the
+ * same after writing and reading, and when fetched by position; a refusal has a message. */
 #include <stdint.h>
 #include <string.h>
 

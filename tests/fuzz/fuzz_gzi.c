@@ -1,4 +1,4 @@
-/* fuzz_gzi.c - indexes of a BGZF file from arbitrary bytes: nothing crashes, and whatever they say,
+/* fuzz_gzi.c - indexes of a BGZF file from arbitrary bytes: no crash; for any index,
  * the records of all parts of the file are its records, once and in order. */
 #include <stdint.h>
 #include <string.h>

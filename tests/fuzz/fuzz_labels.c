@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
-/* One line without its end: is each column what the table says under this name? */
+/* One line without its end: does the table have each column under this name? */
 static int check_line(const cs_labels *l, char *line)
 {
     const size_t n = strlen(line);

@@ -1,11 +1,11 @@
 /*
- * fuzz_model.c - model files from arbitrary bytes: nothing crashes, what is accepted comes back.
+ * fuzz_model.c - model files from arbitrary bytes: no crash; accepted models can be written and
+ * read back.
  *
  * DESIGN
- * Before parsing, the checksum in the description is made right where there is one: no fuzzer
- * guesses SHA-256, and what lies behind that check is what needs fuzzing. A model that is accepted
- * predictions (or says why not), and is saved and loaded again with the same weights and
- * description.
+ * Before parsing, the checksum in the description, if any, is corrected: no fuzzer guesses SHA-256,
+ * and the code behind that check needs fuzzing. An accepted model predicts (or gives a reason), and
+ * is saved and loaded again with the same weights and description.
  */
 #define _GNU_SOURCE              /* memmem */
 #include <stdint.h>
@@ -57,7 +57,7 @@ static void mend_checksum(uint8_t *p, size_t n)
     memcpy(at + strlen(key), hex, 64);
 }
 
-/* Every tensor's elements lie in the file; reading the ends would fault otherwise. */
+/* Every tensor's elements are inside the file; reading the ends would fault otherwise. */
 static void check_tensors(const uint8_t *p, size_t n)
 {
     cs_safetensors *s;

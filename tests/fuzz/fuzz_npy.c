@@ -1,5 +1,5 @@
 /* fuzz_npy.c - .npy files from arbitrary bytes: nothing crashes, a refusal keeps a message, and
- * what is accepted is the same again when it has been written and read. */
+ * accepted arrays are equal after writing and reading. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void check_again(const cs_npy *a)
     CS_BUG(fd < 0);
     snprintf(path, sizeof path, "/dev/fd/%d", fd);
     CS_BUG(cs_npy_write(path, CS_NPY_F8, a->shape, a->v) != CS_OK);
-    CS_BUG(lseek(fd, 0, SEEK_SET) != 0);     /* a descriptor is read from where it stands */
+    CS_BUG(lseek(fd, 0, SEEK_SET) != 0);     /* reading starts at the present offset */
     CS_BUG(cs_npy_read(path, &b) != CS_OK);
     CS_BUG(a->n != b.n || memcmp(&a->shape, &b.shape, sizeof a->shape) != 0);
     CS_BUG(a->n > 0 && memcmp(a->v, b.v, (size_t)a->n * sizeof *a->v) != 0);

@@ -1,10 +1,10 @@
 /*
- * fuzz_opt.c - options from arbitrary text: nothing crashes, and what is printed reads back.
+ * fuzz_opt.c - options from arbitrary text: no crash; printed values parse to themselves.
  *
  * DESIGN
  * The input is lines. Each "NAME=VALUE" line goes to cs_opt_set(); after one that is accepted,
  * cs_opt_text() must give text that is accepted, too, and leaves the same value. All lines go to
- * cs_opt_parse() as words. What is accepted must be in range; what is refused keeps a message.
+ * cs_opt_parse() as words. Accepted values are in range; refusals have a message.
  */
 #include <math.h>
 #include <stdint.h>

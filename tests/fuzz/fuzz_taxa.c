@@ -1,4 +1,4 @@
-/* fuzz_taxa.c - tables of taxa from arbitrary bytes: no crash, a sentence for what is refused, and
+/* fuzz_taxa.c - tables of taxa from arbitrary bytes: no crash, a message for every refusal, and
  * a tree that comes back from its text. */
 #include <stdint.h>
 #include <stdio.h>

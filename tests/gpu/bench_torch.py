@@ -1,4 +1,4 @@
-# bench_torch.py - what PyTorch makes of this GPU, and of ChordMixer on it; TSV.
+# bench_torch.py - PyTorch's speed on this GPU, alone and with ChordMixer; TSV.
 #
 #     bench_torch.py limits DEVICE
 #     bench_torch.py network DEVICE SECONDS PASSES NAME,PRECISION,MODEL,BATCHES...
@@ -48,7 +48,7 @@ def precise(precision):
 
 
 def timed(run, device, seconds):
-    """Sorted seconds of some rounds, and what the last one returned."""
+    """Sorted seconds of some rounds, and the last result."""
     rounds = []
     run()
     synchronise(device)
@@ -319,7 +319,7 @@ class Network:
         self.batches[0].target = target.to(self.device)
 
         def work(data):
-            # Gradients that the graph makes lie in its memory; each replay overwrites them.
+            # Gradients are in the graph's memory; each replay overwrites them.
             optimiser.zero_grad(set_to_none=True)
             loss = self.learn(data, 0)
             optimiser.step()
@@ -389,7 +389,7 @@ def one_job(job, kinds, device, seconds):
         for way in ways_of(batches, device):
             try:
                 rest = measure(job, tensors, batches, reference, way, kind, device, seconds)
-            except Exception as error:  # whatever a way fails with, the others are still wanted
+            except Exception as error:  # a failed variant does not stop the others
                 rest = f".\t.\t.\t.\t.\t.\t{reason(error)}"
             line(way, kind, rest)
             for w in tensors.values():

@@ -1,11 +1,10 @@
-# lib.sh - what check and bench share: the GPU, where things are, rows of one table, time.
+# lib.sh - shared by check and bench: the GPU, paths, rows of one table, time.
 #
 #   here, work, tree   what pack has put there; what is made ($PWD/gpu.build); in it, the sources
 #   source             the sources that models and scripts are taken from: $tree
 #   gpu, compute       the GPU in words; its compute capability, as 90
 #   table              where rows are kept besides standard output
-#   $OUT               if set, gets the table and all logs after every stage: what a machine that is
-#                      lent gives back
+#   $OUT               if set, gets the table and all logs after every stage, for a lent machine
 #   CALL_S             seconds that this call may take (default 570); what would run longer is stopped,
 #                      what would begin later is not begun, and both are rows without a figure
 #   CS_QUICK           if set, no GPU: programs of $builddir that play one (tests/gpu/host), to see
@@ -158,7 +157,7 @@ vectors_near()
         "$work/vectors.$1.tsv" "$work/vectors.$2.tsv"
 }
 
-# most_off PRECISION: what is still rounding
+# most_off PRECISION: the largest difference that is rounding
 most_off() { case $1 in bf16) echo 0.03 ;; tf32) echo 0.005 ;; *) echo 0.001 ;; esac; }
 
 # ---- rows of the table ------------------------------------------------------------------------
@@ -194,7 +193,7 @@ try()
     return 1
 }
 
-# heading COLUMNS: what the rows to come were measured on
+# heading COLUMNS: the machine on which the next rows were measured
 heading()
 {
     {
@@ -218,7 +217,7 @@ hand_back()
         tar -czf "$OUT/logs.tar.gz" --null -T -)
 }
 
-# stages NAME...: one after the other, whatever becomes of each; ends with status 2 if there is none of a
+# stages NAME...: one after the other, also after failures; ends with status 2 if there is none of a
 # name
 stages()
 {

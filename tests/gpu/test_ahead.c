@@ -228,7 +228,7 @@ static void test_plan(void **state)
     (void)state;
     cs_session *s = a_session(false);
     const size_t had = cs_host_memory, size[] = { 1 << 20, 8 << 20, 64 << 20 };
-    const size_t used = cs_host_used();        /* what the model takes later may be used again */
+    const size_t used = cs_host_used();        /* memory of the model may be reused */
     int64_t before = 0;
 
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
@@ -242,7 +242,7 @@ static void test_plan(void **state)
         before = n;
     }
     cs_host_memory = had;
-    assert_int_equal(cs_plan_longest(s), 32);      /* what the model takes */
+    assert_int_equal(cs_plan_longest(s), 32);      /* the model's maximum */
     toy_free(s);
 }
 

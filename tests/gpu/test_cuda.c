@@ -230,7 +230,7 @@ static void test_long_sums(void **state)
 
 /* ---- fused ChordMixer blocks ----------------------------------------------------------------- */
 
-/* The long way, a launch per block, whatever the lengths: tests/gpu/test_short.c has the other. */
+/* A launch per block, for any lengths; tests/gpu/test_short.c tests the fused kernel. */
 static void one_stack(const int32_t size[3], const int64_t *len, int n)
 {
     int64_t off[8] = { 0 };
@@ -471,7 +471,7 @@ static void test_old_device(void **state)
     cs_host_capability = 90;
 }
 
-/* A device that this build has no code for is refused by name; "auto" then goes on without it. */
+/* A device without code in this build is refused by name; "auto" skips it. */
 static void test_no_code(void **state)
 {
     (void)state;
@@ -513,7 +513,7 @@ static void test_auto_without_one(void **state)
     cs_host_devices = 1;
 }
 
-/* Rows that lie one after the other are filled and copied in one piece. */
+/* Adjacent rows are filled and copied in one piece. */
 static void test_pieces(void **state)
 {
     (void)state;
@@ -647,7 +647,7 @@ static void test_device_list(void **state)
     assert_int_equal(cs_host_used(), had);
 }
 
-/* Too little memory is told with what was needed, by whoever asked; the device stays usable. */
+/* The out-of-memory message has the size and the caller; the device stays usable. */
 static void test_out_of_memory(void **state)
 {
     (void)state;
@@ -668,7 +668,7 @@ static void test_out_of_memory(void **state)
     toy_free(s);
 }
 
-/* A launch that fails is told at the next sync, with the op's name, and by every later one. */
+/* A failed launch is reported at the next sync, with the op's name, and at every later one. */
 static void test_fault(void **state)
 {
     (void)state;

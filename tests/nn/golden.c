@@ -1,14 +1,13 @@
 /*
- * golden.c - compare with what the architectures' original implementations computed.
+ * golden.c - compare with results of the architectures' original implementations.
  *
  *     golden FILE...
  *
- * Each file's config says which encoder to build; its parameters are loaded, everything that it
- * holds is computed and compared, and one line says PASS, FAIL or SKIP (an encoder that this
- * program does not have), with the worst error relative to the largest value and the tensor where
- * it occurred. What a file holds and nobody compared is a failure. With CS_PRECISION=bf16 products
- * take bf16, and outputs alone are compared. Exit status: 0; 1 when any file
- * failed; 77 when all were skipped.
+ * Each file's config names the encoder; its parameters are loaded, all its tensors are computed and
+ * compared, and one line reports PASS, FAIL or SKIP (unknown encoder), with the largest error
+ * relative to the largest value and its tensor. A tensor without comparison is a failure. With
+ * CS_PRECISION=bf16, products take bf16, and only outputs are compared. Exit status: 0; 1 if any
+ * file failed; 77 if all were skipped.
  */
 #include "golden.h"
 

@@ -1,4 +1,4 @@
-/* golden.h - what the parts of the golden test share: a file, its comparisons, its verdict. */
+/* golden.h - shared parts of the golden test: a file, its comparisons, its verdict. */
 #ifndef CS_TESTS_GOLDEN_H
 #define CS_TESTS_GOLDEN_H
 
@@ -50,7 +50,7 @@ const cs_tensor *golden_find(const golden *g, const char *fmt, ...) CS_PRINTF(2,
  */
 void golden_compare(golden *g, const cs_tensor *want, const double *got, double tol,
                     double floor);
-/** golden_check - one error against one limit; for what is no tensor */
+/** golden_check - one error against one limit; for values outside of tensors */
 void golden_check(golden *g, const char *what, double error, double limit);
 /** golden_fetch - a matrix of the backend as doubles; free() it */
 double *golden_fetch(const golden *g, cs_mat m);

@@ -183,7 +183,7 @@ static void compare_input_gradient(subject *s, const char *name, cs_mat x)
     free(v);
 }
 
-/* What the file's loss is, from the output and from what the pass has added to its own loss. */
+/* The file's loss, from the output and the terms added by the pass. */
 static void compare_loss(subject *s)
 {
     const cs_tensor *w = golden_find(s->g, "input.loss_w");

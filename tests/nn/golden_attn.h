@@ -30,17 +30,17 @@ typedef struct subject {
     int32_t          *tok;
     cs_mat            x, z, encoded, y;   /* of the last pass */
     double            score_scale;        /* of the scores that notes of q and k make */
-    cs_mat            q;         /* as told last */
+    cs_mat            q;         /* as observed last */
     bool              classifier;         /* Singularformer's: pooled, fc, norm, ReLU, logits */
     cs_proj           fc;
     cs_norm           norm;
-    cs_mat            pooled, scores;     /* scores: those told last */
+    cs_mat            pooled, scores;     /* scores: those observed last */
     double            own_loss;           /* the encoder's regularisers in the last pass */
     double            loss[3 * MAX_LAYER];   /* as the file has them, of n_loss layers */
     int32_t           n_loss;
 } subject;
 
-/** subject_open - from the file's config; CS_EUSAGE for what is not known */
+/** subject_open - from the file's config; CS_EUSAGE for unknown settings */
 int subject_open(subject *s, golden *g) CS_MUST_CHECK;
 void subject_close(subject *s);
 
@@ -51,7 +51,8 @@ void subject_note(void *arg, const char *what, int32_t layer, cs_mat m);
 void compare_heads(subject *s, const char *name, cs_mat m, bool masked);
 
 /** singular_declare, singular_classify - the classifier: its parameters; logits of the encoded.
- * singular_note, singular_compare - the regularisers of every layer, as told; against the file */
+ * singular_note, singular_compare - the regularisers of every layer, as observed; against the
+ * file */
 void   singular_declare(subject *s, const json_t *args);
 cs_mat singular_classify(subject *s);
 void   singular_note(subject *s, const char *what, int32_t layer, cs_mat m);

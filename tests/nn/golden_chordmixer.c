@@ -132,7 +132,7 @@ static void compare_scalar(golden *g, const char *name, double got)
 
 /* ---- passes ------------------------------------------------------------------------------ */
 
-/* The mean of every segment, from what the encoder gave. */
+/* The mean of every segment of the encoder's output. */
 static void compare_pooled(golden *g, const cs_session *s, const cs_batch *b, double **pooled)
 {
     cs_mat e = s->trace.encoded;
@@ -150,7 +150,7 @@ static void compare_pooled(golden *g, const cs_session *s, const cs_batch *b, do
 }
 
 /* Training: everything, gradients included. All is kept, since going backward otherwise runs over
- * what the encoder gave. */
+ * the encoder's output. */
 static int full_train(golden *g, cs_session *s, const cs_batch *b)
 {
     const cs_model *m = s->model;
@@ -215,7 +215,7 @@ static void compare_logits(golden *g, const cs_model *m, const cs_batch *b, cons
     free(y);
 }
 
-/* Predict: what a file without gradients holds, through the path that predictions take. */
+/* Files without gradients, by the code path of predictions. */
 static int full_predict(golden *g, cs_session *s, const cs_batch *b)
 {
     const cs_model *m = s->model;

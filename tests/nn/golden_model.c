@@ -8,7 +8,7 @@
 
 /* ---- the model --------------------------------------------------------------------------- */
 
-/* A tokenizer that only knows its size: golden files hold token ids. */
+/* A tokenizer with a size only: golden files hold token ids. */
 static int ids_open(const void *cfg, void **state)
 {
     *state = cs_xmalloc(sizeof(int32_t));

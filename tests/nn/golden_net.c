@@ -156,7 +156,7 @@ static void compare_trained(golden_net *n)
 
 /* ---- losses ------------------------------------------------------------------------------ */
 
-/* Rows of a matrix of raw predictions, their targets, and what a loss makes of them. */
+/* Rows of a matrix of raw predictions, their targets, and their loss. */
 typedef struct outputs { const double *y; double *grad; int64_t r; int32_t c; } outputs;
 
 static double ce_row(const outputs *a, int64_t r, int64_t target, double scale)
@@ -290,7 +290,7 @@ static const char *value_name(const char *name, bool bare)
          : strncmp(name, "buffer.", 7) == 0 ? name + 7 : NULL;
 }
 
-/* A checkpoint holds nothing but values: what was stored must be what the network has. */
+/* A checkpoint holds values only: stored values must equal the network's. */
 static void compare_stored(golden_net *n, const cs_tensor *t, int k)
 {
     double *v = golden_fetch(n->g, cs_value(&n->ps, k));
@@ -376,7 +376,7 @@ int golden_net_run(golden_net *n)
         return golden_steps(n->g, &(golden_run){ &n->ps, find_in, train, n });
     CS_TRY(pass(n, true, true));
     compare_trained(n);
-    /* Once more the way that predictions are computed, with what is folded for it. */
+    /* Once more by the path of predictions, with folded weights. */
     if (eval)
         CS_TRY(pass(n, false, true));
 out:

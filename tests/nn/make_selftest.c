@@ -20,7 +20,7 @@
 
 enum { N_LABEL = 3, N_RECORD = 6, N_TOKEN = 1146, MAX_TENSORS = 64, PATH_BYTES = 4096 };
 
-/* Of one depth, so that one batch holds all; few are multiples of what a vector register holds. */
+/* Of one depth, so that one batch holds all; few are multiples of a vector register. */
 static int64_t length[N_RECORD] = { 129, 150, 177, 201, 233, 256 };
 
 static const char *const setting[][2] = {

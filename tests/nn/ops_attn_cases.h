@@ -16,7 +16,7 @@ static cs_attn attn_of(const env *e)
                       .scale = (cs_real)sqrt((double)e->group / e->c) };
 }
 
-/* Three keys for each segment, wherever its rows lie. */
+/* Three keys for each segment, in any order of segments. */
 static cs_attn few_of(const env *e)
 {
     cs_attn a = attn_of(e);
@@ -116,7 +116,7 @@ CASE(pen_off)    { CALL(be->op.penalty(be, CS_PEN_OFF, (cs_real)0.3, m[0], m[1],
 CASE(pen_square) { CALL(be->op.penalty(be, CS_PEN_OFF_SQUARE, (cs_real)0.3, m[0], m[1], m[2])); }
 CASE(pen_ortho)  { CALL(be->op.penalty(be, CS_PEN_ORTHO, (cs_real)0.3, m[0], m[1], m[2])); }
 
-/* The rows from the middle on, whose sources and ends lie all over the segments. */
+/* The rows from the middle on, with sources and ends all over the segments. */
 static cs_mat lower(const env *e, cs_mat m)
 {
     const int64_t first = e->r / 2;

@@ -190,7 +190,7 @@ static void test_rescale(void **state)
     assert_true(count.n_exact > 20 && count.n_refused > 20);
 }
 
-/* Of a network that is linear up to one ReLU what the rule gives is known: Shrikumar et al. 2017,
+/* The rule's result for a network that is linear up to one ReLU: Shrikumar et al. 2017,
  * sec. 3.5.1: all of the change goes through the quotient, also where the slope is zero. */
 static void test_quotient(void **state)
 {

@@ -190,9 +190,9 @@ static void test_tree_calls(void **state)
     assert_int_equal(cs_tree_call(&tree, v, 0, &p), 4);
     assert_true(fabs(p - 0.4) < 1e-6);
     assert_true(cs_tree_within(&tree, 4, 1) && !cs_tree_within(&tree, 6, 1));
-    /* Class 1 itself is surer than what is below it. */
+    /* Class 1 itself is more probable than the classes below it. */
     assert_int_equal(cs_tree_call(&tree, (const float[]){ 0.1F, 0.5F, 0.1F, 0.3F }, 0, &p), 3);
-    /* A taxon that all classes are below is no call, whatever its name. */
+    /* A taxon above all classes is not a call, for any name. */
     const cs_tree chain = { (const int32_t[]){ -1, 0, 1, 1 }, (const int32_t[]){ -1, -1, 0, 1 },
                             (const int32_t[]){ 2, 3 }, 4, 2 };
     assert_int_equal(cs_tree_top(&chain), 1);
@@ -222,7 +222,7 @@ static void test_squared_error(void **state)
     toy_free(s);
 }
 
-/* By hand, with a weight for each label's 1s; what is masked has no gradient. */
+/* By hand, with a weight for each label's 1s; masked values have no gradient. */
 static void test_multilabel_loss(void **state)
 {
     static const int64_t len[] = { 5, 7, 8, 6 };
@@ -460,7 +460,7 @@ static void test_refused_pool(void **state)
                 "makes one per token");
 }
 
-/* Poolings by hand, of what the encoder gives. */
+/* Poolings of the encoder's output by hand. */
 static void test_pool_values(void **state)
 {
     static const int64_t len[] = { 3, 4 };

@@ -1,4 +1,4 @@
-/* test_masked.c - which models predict what is hidden. */
+/* test_masked.c - models that predict hidden tokens. */
 #include "toy.h"
 
 #include "nn/exec/model.h"

@@ -1,4 +1,4 @@
-/* test_model_io.c - model files: what is saved comes back, what is damaged is refused and named. */
+/* test_model_io.c - model files: saved models are read back, damaged ones are refused and named. */
 #include "tests/nn/toy.h"
 
 #include "base/file.h"

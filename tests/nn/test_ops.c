@@ -596,7 +596,7 @@ static void check_pair(cs_backend *be, const pair *p, const env *e)
     p->bwd(be, e, s.m, dy, d);
     for (const char *w = p->wrt; *w; w++) {
         int i = *w - '0';
-        be->op.axpby(be, -1, before[i], 1, d[i]);    /* adjoints add to what was there */
+        be->op.axpby(be, -1, before[i], 1, d[i]);    /* adjoints accumulate */
         check_gradient(be, p, e, key, i, d[i], dy);
     }
     while (n > 0)

@@ -48,7 +48,7 @@ static void test_orthogonal(void **state)
     cs_params_release(&ps);
 }
 
-/* Every allocation that can fail does, and is told. */
+/* Every allocation that can fail does, and is reported. */
 static void test_no_memory(void **state)
 {
     cs_params ps;

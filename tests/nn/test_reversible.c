@@ -58,7 +58,7 @@ static cs_mat keep_everything(cs_session *s, cs_seg seg, cs_mat x)
     return y;
 }
 
-/* What a pass of the encoder alone gives, and what is in x after going back. */
+/* Output of a pass of the encoder alone, and x after the backward pass. */
 typedef struct outcome { cs_real *y, *grad, *x_before, *x_after; int64_t n; } outcome;
 
 static cs_real *copied(cs_mat m)

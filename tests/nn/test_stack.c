@@ -165,7 +165,7 @@ static int64_t free_bytes(cs_backend *b)
     return stub_free_bytes;
 }
 
-/* As much is kept as fits, whatever was asked for; three quarters of the memory may be used. */
+/* As much is stored as fits, for any request; three quarters of the memory may be used. */
 static void test_what_fits(void **state)
 {
     const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
@@ -193,7 +193,7 @@ static void test_what_fits(void **state)
     toy_free(s);
 }
 
-/* ---- what is put aside ---------------------------------------------------------------------- */
+/* ---- scratch memory ------------------------------------------------------------------------- */
 
 /* It has no gradient, also in a batch that needs less of the arenas than the one before. */
 static void test_aside(void **state)

@@ -106,7 +106,7 @@ static void test_norm_and_average(void **state)
     cs_optim_average_start(&ps);
     ps.p[0].step = 1;            /* tensors that were never stepped are not averaged */
     ps.value[1] = 3;
-    ps.p[0].step = 1;            /* what was never stepped keeps its value */
+    ps.p[0].step = 1;            /* never updated: keeps its value */
     cs_optim_average(&ps, 0.75);
     cs_optim_average_swap(&ps);
     check_near((double)ps.value[1], 1.5, 1e-6);
@@ -216,7 +216,7 @@ static void test_training(void **state)
 
 /* ---- predictions per token ------------------------------------------------------------------- */
 
-/* Stretches of A and T among others: classes 1 and 0; every record ends with what is not known. */
+/* Stretches of A and T among others: classes 1 and 0; every record ends with unknown tokens. */
 static void make_spans(cs_dataset *d)
 {
     char name[16], base[LEN];

@@ -63,7 +63,7 @@ static void find(const char *name, void *function)
     if (!real) \
         find(#name, &real)
 
-/* Told, so that a test knows a run that never came to the call. */
+/* Reported, so that a test detects a run without that call. */
 static void tell_fault(void)
 {
     static const char told[] = "faults: now\n";

@@ -280,7 +280,7 @@ def kill_at_moments(case, n, rng):
         if p.wait() == -signal.SIGKILL:
             left = {n: d for n, d in files(folder).items() if ".tmp." not in n}
             bad = case.parts(left)
-            for name in os.listdir(folder):     # nobody is left to remove them
+            for name in os.listdir(folder):     # no process is left to remove them
                 if ".tmp." in name:
                     os.remove(f"{folder}/{name}")
             bad += case.go_on(folder)

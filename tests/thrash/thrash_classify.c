@@ -16,7 +16,7 @@
 enum { N_RUN = 80, N_SEQUENCE = 48, N_LABEL = 3, N_POLICY = 3, MAX_LEN = 1024,
        THREADS = 3, SECONDS = 300 };
 
-/* A sequence and what the model says about it when it is alone, by policy. */
+/* A sequence and its predictions when it is alone, by policy. */
 struct sequence {
     char     *base;
     int64_t   n;
@@ -80,7 +80,7 @@ static int generate(void *self, cs_queue *in, cs_queue *out)
 
 /* What takes the place of the writer's output: compares, and fails at record `stop`. */
 struct check {
-    struct draw d;               /* draws what the source drew */
+    struct draw d;               /* repeats the draws of the source */
     int64_t     left;            /* records of the present chunk still to come */
     uint64_t    n, stop;
     int         policy, n_wrong;

@@ -5,9 +5,9 @@
  * read -> tokenise -> bucket -> infer (1 to 3 of them), and bucket -> write, with the window and
  * lag of ARCHITECTURE.md: the writer's queue holds `window` chunks, and a batch is closed when its
  * oldest chunk is `lag` behind. Records are numbers; a prediction is a function of its record.
- * Checked after a run that nobody disturbed: every prediction, their order, and that the number of
- * batches is the same for any number of infer threads. After every run: the outcome fits what was
- * done to it, and nothing is left allocated. Meant for ThreadSanitizer; a hang is a failure by
+ * Checked after an undisturbed run: every prediction, their order, and that the number of
+ * batches is the same for any number of infer threads. After every run: the outcome matches the
+ * disturbance, and no memory remains allocated. Meant for ThreadSanitizer; a hang is a failure by
  * alarm().
  *
  *   thrash_pipe [SECONDS]     default 3
@@ -51,7 +51,7 @@ struct batch {
 
 /* What is done to a run: stage `who` fails (or cancels the pipe) at its item number `when`. */
 struct trouble {
-    int who;                     /* -1: nobody */
+    int who;                     /* -1: none */
     uint64_t when;
     bool cancels;
 };
@@ -366,7 +366,7 @@ static void check_quiet(uint64_t key)
     for (int n_infer = 1; n_infer <= MAX_INFER; n_infer++) {
         uint64_t n = run_once(key, n_infer, none, &rc);
         if (rc != CS_OK)
-            fail_run(&name, "a run failed that nobody disturbed");
+            fail_run(&name, "an undisturbed run failed");
         if (n_infer > 1 && n != first)
             fail_run(&name, "the batches depend on the number of threads");
         first = n;
@@ -384,9 +384,9 @@ static void check_troubled(uint64_t key)
     (void)snprintf(want, sizeof want, "trouble in stage %d", t.who);
     cs_error_clear();
     (void)run_once(key, 1 + (int)cs_rng_below(key, 2003, MAX_INFER), t, &rc);
-    /* The run may have ended before the trouble came, or when nobody was left to notice. */
+    /* The run may have ended before the disturbance, or without a stage left to notice. */
     if (rc != CS_OK && rc != (t.cancels ? CS_ECANCEL : CS_EFORMAT))
-        fail_run(&name, "the outcome is not what was done to the run");
+        fail_run(&name, "the outcome does not match the disturbance");
     if (strcmp(cs_error_message(), rc == CS_EFORMAT ? want : "") != 0)
         fail_run(&name, "the message is not the failing stage's");
 }

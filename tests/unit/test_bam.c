@@ -1,4 +1,4 @@
-/* test_bam.c - SAM, BAM and CRAM: which records come, on which strand, and what is refused. */
+/* test_bam.c - SAM, BAM and CRAM: records, strands, and refused input. */
 #include "inputs.h"
 
 #include <htslib/sam.h>
@@ -53,7 +53,7 @@ static void put_sam(void)
     free(b.p);
 }
 
-/* The nine primary records, whatever the container; the two others counted. */
+/* The nine primary records in every format; the two others counted. */
 static void check_primary(const char *path, const char *reference, int threads)
 {
     cs_chunk *c;
@@ -90,8 +90,8 @@ static void test_primary_on_sequenced_strand(void **state)
     free(z.p);
 }
 
-/* In a child process, because htslib 1.16 leaks where it looks for a reference in vain, and tells
- * so on stderr whatever its level. */
+/* In a child process, because htslib 1.16 leaks if it finds no reference, and reports
+ * it on stderr at every level. */
 static void read_without_reference(void *arg)
 {
     cs_chunk *c;

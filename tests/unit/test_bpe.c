@@ -1,5 +1,5 @@
-/* test_bpe.c - byte-pair pieces: training and encoding against the plainest code that does the
- * same, tokenizer.json there and back, and what is refused. */
+/* test_bpe.c - byte-pair pieces: training and encoding against plain reference
+ * code, tokenizer.json written and read, and refused input. */
 #include "check.h"
 
 #include "base/rng.h"

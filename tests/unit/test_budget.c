@@ -1,4 +1,4 @@
-/* test_budget.c - never more threads at work than the budget has, and what is left for loops. */
+/* test_budget.c - never more working threads than the budget, and the rest for loops. */
 #include "tests/check.h"
 
 #include <pthread.h>

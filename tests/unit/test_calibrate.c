@@ -1,4 +1,4 @@
-/* test_calibrate.c - temperatures found again, rates kept, what a model file may say. */
+/* test_calibrate.c - temperatures recovered, rates held, valid contents of model files. */
 #include "check.h"
 
 #include <jansson.h>

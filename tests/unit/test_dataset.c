@@ -119,7 +119,7 @@ static void test_pieces_stay_together(void **state)
     cs_dataset_release(&d);
 }
 
-/* What a split lacks, and what is on both of its sides. */
+/* Groups missing from a split, and groups on both sides. */
 static void test_odd_splits(void **state)
 {
     static const struct { const char *base; float class_no; cs_part part; } t[] = {
@@ -187,7 +187,7 @@ static void test_draw(void **state)
     cs_dataset_release(&d);
 }
 
-/* In proportion to length, whatever the class. */
+/* In proportion to length, for every class. */
 static void test_mass(void **state)
 {
     enum { DRAWS = 40000 };
@@ -245,7 +245,7 @@ static void test_group_balance(void **state)
     cs_dataset_release(&d);
 }
 
-/* Half of a density L^-2 between 100 and 200 lies below 1 / ((1/100 + 1/200) / 2) = 133.3. */
+/* Half of a density L^-2 between 100 and 200 is below 1 / ((1/100 + 1/200) / 2) = 133.3. */
 static void test_crop_power(void **state)
 {
     const cs_draw draw = { .crop_min = 100, .crop_max = 200, .crop_power = 2, .n_sample = 20000,

@@ -182,7 +182,7 @@ static void test_other_formats(void **state)
     check_refused(".", CS_EIO, "cannot read '.': Is a directory");
 }
 
-/* Counting of what is odd but read, and the X that is N. */
+/* Counts of unusual but accepted input, and X as N. */
 static void test_counts(void **state)
 {
     (void)state;
@@ -369,7 +369,7 @@ static void test_long_record(void **state)
     free(z.p);
 }
 
-/* Whichever allocation fails, it is told and nothing leaks (the sanitizer build watches). */
+/* Any failed allocation is reported without leaks (checked by the sanitizer build). */
 static void check_memory(const char *want)
 {
     for (long at = 0;; at++) {

@@ -57,7 +57,7 @@ static void assert_holds(const char *path, const char *want)
     free(got);
 }
 
-/* Write text to path the careful way; the code of whatever failed first. */
+/* Write text to path with all checks; the first error code. */
 static int put(const char *path, const char *text)
 {
     cs_outfile *f;
@@ -220,7 +220,7 @@ static void full_device(void **state)
         rc = cs_outfile_write(f, block, sizeof block);
     assert_int_equal(rc, CS_EIO);
     assert_in_range(n, 2, 100);
-    assert_int_equal(cs_outfile_write(f, block, 1), CS_EIO);        /* told again */
+    assert_int_equal(cs_outfile_write(f, block, 1), CS_EIO);        /* reported again */
     assert_int_equal(cs_outfile_close(f), CS_EIO);
     assert_int_equal(cs_file_size("/dev/full"), -1);
     assert_int_equal(put("/dev/null", "x"), CS_OK);

@@ -313,7 +313,7 @@ static void send_until_told(cs_group *g)
     free(text);
 }
 
-/* A signal comes amid a message: rank 0 gets all of it before it hears why rank 1 leaves. */
+/* A signal during a message: rank 0 receives all of it before the reason of rank 1's end. */
 static void half_a_message_is_never_sent(void **state)
 {
     (void)state;
@@ -333,7 +333,7 @@ static void half_a_message_is_never_sent(void **state)
     while (n < 1 << 10 && ioctl(g[0]->fd[1], FIONREAD, &n) == 0)
         (void)nanosleep(&nap, NULL);
     assert_int_equal(kill(pid, SIGTERM), 0);
-    for (int i = 0; i < 300; i++)            /* thrice what a signal is looked for */
+    for (int i = 0; i < 300; i++)            /* three times the interval of checks for signals */
         (void)nanosleep(&nap, NULL);
     assert_int_equal(cs_group_recv(g[0], 1, text, LONG), CS_OK);
     for (int i = 0; i < LONG; i++)
@@ -418,9 +418,9 @@ static int connect_to(int port)
     return fd;
 }
 
-/* Others knock first: some say nothing, one says something that no rank would, and one only the
- * beginning of what a rank would. */
-static void strangers_are_not_let_in(void **state)
+/* Strangers connect first: some are silent, one sends an invalid greeting, and one only the
+ * beginning of a valid one. */
+static void strangers_are_refused(void **state)
 {
     (void)state;
     const int port = check_free_port();
@@ -453,7 +453,7 @@ int main(void)
         cmocka_unit_test(who_does_not_come_is_named),
         cmocka_unit_test(disagreement_is_told_to_both),
         cmocka_unit_test(a_port_that_is_taken),
-        cmocka_unit_test(strangers_are_not_let_in),
+        cmocka_unit_test(strangers_are_refused),
     };
 
     return cmocka_run_group_tests_name("group", test, NULL, NULL);

@@ -70,7 +70,7 @@ static void test_facts(void **state)
     assert_null(chordseq_reason(1000));
 }
 
-/* Neither what stands beside a sequence nor the number of threads changes a bit of its
+/* Neither a sequence's neighbours nor the number of threads change a bit of its
  * prediction. */
 static void test_many(void **state)
 {

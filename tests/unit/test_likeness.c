@@ -1,4 +1,4 @@
-/* test_likeness.c - shuffled sequences keep their words, and are told from those with codons. */
+/* test_likeness.c - shuffled sequences keep their words, and differ from those with codons. */
 #include "check.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* test_mask.c - hidden tokens: how many, which, and that nothing visible tells of them. */
+/* test_mask.c - hidden tokens: number, places, and no trace in visible ones. */
 #include "check.h"
 
 #include "base/rng.h"

@@ -49,7 +49,7 @@ static void nothing_is_not_failure(void **state)
     cs_arena_free(a);
 }
 
-/* Every size can be written to the end; what is freed is what the next one of that size gets. */
+/* Every size can be written to the end; a freed block is reused by the next one of that size. */
 static void blocks_are_kept(void **state)
 {
     (void)state;
@@ -89,7 +89,7 @@ static void x_functions(void **state)
     assert_string_equal(s, "chord");
     for (int i = 0; i < 100; i++)
         assert_int_equal(z[i], 0);
-    assert_null(cs_alloc(1, 1));            /* still pending: nobody used it up */
+    assert_null(cs_alloc(1, 1));            /* still pending: not used yet */
     free(s);
     free(z);
 }

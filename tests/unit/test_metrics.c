@@ -130,7 +130,7 @@ static cs_scores label_scores(double threshold)
     return s;
 }
 
-/* sklearn.metrics 1.2, label by label over what is known, and over all that is known (micro). */
+/* sklearn.metrics 1.2, per label over known targets, and over all known targets (micro). */
 static void test_labels(void **state)
 {
     static const double want[3][7] = {
@@ -168,7 +168,7 @@ static void test_labels(void **state)
     cs_scores_release(&s);
 }
 
-/* What is not known and what was never called has no metrics; a threshold changes the calls. */
+/* Labels without known targets or calls have no metrics; a threshold changes the calls. */
 static void test_labels_undefined(void **state)
 {
     cs_scores s = label_scores(0.6);

@@ -41,7 +41,7 @@ static void test_substitutions(void **state)
     assert_memory_equal(base, out, N);
 }
 
-/* Insertions and deletions move what is behind them: as often one as the other. */
+/* Insertions and deletions move the bases behind them, equally often. */
 static void test_indels(void **state)
 {
     char base[N], work[N], out[N];

@@ -1,4 +1,5 @@
-/* test_npy.c - .npy files: what NumPy writes is read, what is broken is refused, and back. */
+/* test_npy.c - .npy files: NumPy's files are read, damaged ones refused, ours
+ * read by NumPy. */
 #include "inputs.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* test_opt.c - the option table: what is accepted, refused with which sentence, documented. */
+/* test_opt.c - the option table: accepted values, messages of refusals, documentation. */
 #include "tests/check.h"
 
 #include "base/mem.h"
@@ -288,7 +288,7 @@ static void text_reads_back(void **state)
         assert_int_equal(cs_opt_set(main_table, &m, row[i].name, row[i].value), CS_OK);
         assert_int_equal(cs_opt_text(o, &m, buf, sizeof buf), strlen(row[i].text));
         assert_string_equal(buf, row[i].text);
-        /* A buffer too small gets what fits, and the return value tells how much would. */
+        /* A small buffer is filled; the return value is the full length. */
         assert_int_equal(cs_opt_text(o, &m, buf, 1), strlen(row[i].text));
         assert_string_equal(buf, "");
     }
@@ -439,7 +439,7 @@ static void manual_text(void **state)
     free(got);
 }
 
-/* A sentence begins with a capital, but a word to type is told as it is typed. */
+/* A sentence begins with a capital, but a word to type is printed as typed. */
 static void names_as_typed(void **state)
 {
     static const char *const kind[] = { "adam", "adamw", NULL };

@@ -57,7 +57,7 @@ static char amino(const char *b)
     return '*';
 }
 
-/* The first letter of a group stands for it, so that words of one group are one text. */
+/* A group is written as its first letter, so words of one group are one text. */
 static char letter_of(const char *alphabet, char c)
 {
     const char *at = strchr(alphabet, c);

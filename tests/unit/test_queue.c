@@ -1,4 +1,4 @@
-/* test_queue.c - the queue: order, both bounds, close, cancel, what is left is dropped. */
+/* test_queue.c - the queue: order, both bounds, close, cancel, dropped items. */
 #include "tests/check.h"
 
 #include <pthread.h>

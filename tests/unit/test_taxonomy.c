@@ -1,4 +1,4 @@
-/* test_taxonomy.c - where classes stand: tables, NCBI's dump, what a model keeps, what is refused.
+/* test_taxonomy.c - taxa of classes: tables, NCBI's dump, stored trees, refused input.
  */
 #include "inputs.h"
 

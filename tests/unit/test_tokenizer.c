@@ -49,7 +49,7 @@ static void test_base(void **state)
 }
 
 /* The codon at each place by its letters, and of the other strand those of the reverse complement
- * spelt out; blocks of 512 and unknown letters lie at either side of borders. */
+ * spelt out; blocks of 512 and unknown letters are at either side of borders. */
 static void test_codons(void **state)
 {
     enum { N = 1100 };

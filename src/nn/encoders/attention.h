@@ -37,7 +37,7 @@ cs_linformer cs_linformer_declare(cs_params *ps, const cs_linformer_cfg *c, int3
 /** cs_linformer_apply - a new matrix */
 cs_mat cs_linformer_apply(cs_ctx *cx, const void *linformer, cs_seg seg, cs_mat x);
 
-/* Linear attention between features that a small network makes of queries and keys, per head. */
+/* Linear attention between features of queries and keys, computed by a small network per head. */
 enum { CS_FKERNEL_UNITS = 8 };
 typedef struct cs_fkernel {
     cs_proj q, k, v, o;

@@ -9,7 +9,7 @@
  *   paper  the same layers without input and biases, and E_i, D_i of its own for every head:
  *          q_i = x E_i D_i (equations 3.1 to 3.4)
  *
- * The released code factorises the attention also when told not to factorise; --encoder.factor
+ * The released code factorises the attention even with factorisation disabled; --encoder.factor
  * attention is that. A is shared by all heads there, which the paper's equations have per head.
  */
 #include <math.h>

@@ -8,7 +8,7 @@
  *   x = norm1(x + aU (o Wo' + bo)),  x = norm2(x + w2(gelu(w1 x)))
  *
  * In training the loss holds gamma times a regulariser: per layer the means, over all r x r
- * elements and heads, of what lies off the diagonal of aV'aV (squared), of A, and of aU'aU
+ * elements and heads, of the off-diagonal part of aV'aV (squared), of A, and of aU'aU
  * (squared). The released code doubles what it has summed with every layer but the first, because
  * it adds a tensor to itself in place, and does not square the second term; the paper sums plainly
  * and squares (eq. 16). Both are options, as is 1/sqrt(head), which the paper's eq. 9 lacks.
@@ -143,7 +143,7 @@ static int64_t singularformer_max_len(const void *net)
 static cs_operand rows(cs_mat m) { return (cs_operand){ m, CS_CUT_ROWS }; }
 static cs_operand block(cs_mat m) { return (cs_operand){ m, CS_CUT_BLOCK }; }
 
-/* What a layer's attention hands on: its scores, and those that it was given (absent at first). */
+/* Scores of a layer's attention, and those of the layer before (absent at first). */
 struct attn {
     const struct layer *layer;
     cs_mat              before, scores;

@@ -3,9 +3,9 @@
  *
  * DESIGN
  * The header is parsed by jansson into checked integers and nothing is cast onto the file's bytes:
- * a tensor knows its first byte, and cs_tensor_get() copies elements out, because a foreign file
- * need not be aligned. After parsing, tensors are sorted by offset and must cover the data exactly;
- * so one check finds overlaps, holes and truncated files.
+ * a tensor has the offset of its first byte, and cs_tensor_get() copies elements out, because a
+ * foreign file need not be aligned. After parsing, tensors are sorted by offset and must cover the
+ * data exactly; so one check finds overlaps, holes and truncated files.
  */
 #include "nn/exec/safetensors.h"
 

@@ -8,7 +8,7 @@
  * running, so another batch can be copied meanwhile:
  *
  *     input    off [n_seg + 1], 0 1 ... n_seg, tokens [n_tok] or values [n_tok * n_channel]
- *     output   CS_STAGING_HEAD bytes about what is not finite, then the head's output
+ *     output   CS_STAGING_HEAD bytes about non-finite values, then the head's output
  */
 #include "nn/exec/staging.h"
 
@@ -52,7 +52,7 @@ int64_t cs_staging_bytes(const cs_session *s, int64_t n_tok, int32_t n_seg, int6
 static void buffer_release(cs_backend *be, cs_staging_buffer *b)
 {
     if (b->device)
-        be->op.dealloc(be, b->device);       /* first: it waits for copies of what is pinned */
+        be->op.dealloc(be, b->device);       /* first: it waits for copies of pinned memory */
     if (b->pinned)
         be->staging.dealloc(be, b->pinned);
     *b = (cs_staging_buffer){ NULL, NULL, 0 };

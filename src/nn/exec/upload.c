@@ -2,7 +2,7 @@
  * upload.c - copy a batch to the backend before a pass.
  *
  * DESIGN
- * Everything of a batch that comes from the host is copied first, into memory without a gradient
+ * All host data of a batch is copied first, into memory without a gradient
  * (cs_scratch()): offsets, tokens or values, targets, weights. The following ops read memory at
  * addresses that depend on the batch's shape alone, so they can be captured as a graph (graph.c).
  */

@@ -12,7 +12,7 @@
 
 #include "nn/ops/layer.h"
 
-/* Words of bases as tokens that lie `shift` apart: word map[sum_i id[i] n_vocab^(n-1-i)]. */
+/* Words of bases as tokens at distance `shift`: word map[sum_i id[i] n_vocab^(n-1-i)]. */
 typedef struct cs_word_map { int32_t *map; int32_t n, shift, n_vocab; } cs_word_map;
 
 typedef struct cs_composition {

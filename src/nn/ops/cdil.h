@@ -39,7 +39,7 @@ void     cs_cdil_free(cs_cdil *e);
  * cs_cdil_apply - y = unit_2(unit_1(x)) + res(x) for each layer, unit = relu(norm(conv))
  *
  * n_layer  the first so many layers
- * block    number of the first layer for cx->watch; -1: it is told of none
+ * block    number of the first layer for cx->watch; -1: none is reported
  * Returns  (N, width of the last layer); x may be overwritten when not training
  */
 cs_mat cs_cdil_apply(cs_ctx *cx, const cs_cdil *e, cs_seg seg, int32_t n_layer, int32_t block,

@@ -1,10 +1,10 @@
 /* ctx.h - one pass through a network: backend, parameters, activation arena, tape, dry run.
  *
  * DESIGN. Activations come from a bump arena in backend memory. When training, a second arena of
- * the same layout holds their gradients: the gradient of an activation lies at the offset of the
+ * the same layout holds their gradients: the gradient of an activation is at the offset of the
  * activation, and the gradient of a parameter at the offset of the parameter. So ops carry no
  * gradient handles, and cs_grad_of() is one comparison and one addition. Memory without gradients
- * comes from the arena's other end (cs_scratch()), which the second arena omits. In a dry run the
+ * is at the arena's other end (cs_scratch()), which the second arena omits. In a dry run the
  * arena only counts (matrices point to a dummy cell), shapes are checked, and nothing is computed:
  * the peaks are the exact memory need.
  */

@@ -24,7 +24,7 @@ void cs_gram(cs_ctx *cx, cs_mat x, cs_mat y);
  *          key (drop_key is set here) and positions within the record only
  * Shapes   q (N, n_head * dk), k (M, n_g * dk), v (M, n_g * dv), y (N, n_head * dv); n_g divides
  *          n_head, and head h attends to g = h * n_g / n_head
- * Memory   linear: N * n_head reals beside y, whatever the lengths
+ * Memory   linear: N * n_head reals beside y, for any lengths
  * Source   Vaswani et al., Attention is all you need, eq. 1; Dao et al., FlashAttention, 2022
  */
 void cs_attend(cs_ctx *cx, const cs_attn *a, cs_mat q, cs_mat k, cs_mat v, cs_mat y);

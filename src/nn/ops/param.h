@@ -23,7 +23,7 @@ typedef struct cs_param {
     cs_shape shape;
     cs_init  init;
     double   gain;
-    double   rate;               /* multiplies the learning rate; 1 unless cs_params_rate() says */
+    double   rate;               /* factor on the learning rate; 1 unless set by cs_params_rate() */
     bool     buffer;             /* buffer: saved but not trained, such as running statistics */
     bool     tracks;             /* a buffer updated by every training batch */
     int32_t  zero_row;           /* a row that stays zero (padding), or -1 */

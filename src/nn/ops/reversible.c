@@ -101,7 +101,7 @@ static void back_through_all(cs_ctx *cx, const cs_node *n, bool undo)
     }
 }
 
-/* In `layers`: n says whether it works by rows, n_random the dropout masks of a part. */
+/* In `layers`: n: does it work by rows? n_random: dropout masks of a part. */
 static cs_node node_of(const cs_ctx *cx, const cs_mix *m, cs_seg seg, cs_mat x, cs_mat y)
 {
     CS_BUG(x.r != y.r || x.c != y.c || seg.rows != x.r || m->track <= 0 || x.c % m->track != 0);

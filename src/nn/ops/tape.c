@@ -59,7 +59,7 @@ static cs_mat moved(cs_mat m, cs_real *to)
 
 cs_mat cs_grad_of(const cs_ctx *cx, cs_mat m)
 {
-    /* What was put aside has none, also where gradients of a larger batch reached so far. */
+    /* Scratch memory has no gradients, even if a larger batch had gradients there. */
     const int64_t n = cx->cap - cx->scratch < cx->grad_cap ? cx->cap - cx->scratch : cx->grad_cap;
     int64_t off;
 

@@ -27,7 +27,7 @@
 #define __device__
 #define __host__
 /* Blocks run one after the other. All these variables are in one section, so that they can be
- * overwritten between blocks (except templates' own in gcc) or told from others. */
+ * overwritten between blocks (except templates' own in gcc) or told apart. */
 #ifdef CS_HOST_RACE
 #define __shared__ static thread_local
 #else

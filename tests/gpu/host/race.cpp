@@ -89,7 +89,7 @@ static void look(const side &before, const side &now, const char *what, bool wri
     abort();
 }
 
-/* One entry stands for reads of several threads, or of several blocks, between two barriers. */
+/* One entry is for reads of several threads, or of several blocks, between two barriers. */
 static void add_read(side &r, const side &now)
 {
     if (r.thread == NOBODY || (r.block == now.block && r.epoch != now.epoch))
@@ -113,7 +113,7 @@ static void touch(const void *p, size_t n_bytes, bool writes, const void *at)
         if (c.grid != m.grid || (own && c.write.block != m.block))
             c = { m.grid, none, none };
         if (own && !writes && c.write.thread == NOBODY) {
-            say("shared memory that nobody has written, read by", now);
+            say("uninitialised shared memory read by", now);
             abort();
         }
         look(c.write, now, "a write of", writes);
@@ -131,7 +131,7 @@ void cs_host_touch(const void *p, size_t n_bytes, bool writes)
     touch(p, n_bytes, writes, __builtin_return_address(0));
 }
 
-/* ---- what the compiler calls ------------------------------------------------------------- */
+/* ---- called by compiled code ------------------------------------------------------------- */
 
 #define HERE __builtin_return_address(0)
 #define ACCESS(n_bytes)                                                                        \

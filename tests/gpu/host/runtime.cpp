@@ -89,7 +89,7 @@ struct cs_host_steps {
     int              device;
     bool             first;      /* of its device's streams */
     bool             running;
-    bool             looked;     /* somebody has, since the last step was put */
+    bool             looked;     /* checked since the last step was queued */
     uint64_t         n_put, n_done;
     std::deque<step> ahead;
 };
