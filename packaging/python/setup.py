@@ -24,6 +24,21 @@ SCRATCH = tempfile.TemporaryDirectory(prefix="chordseq-wheel.")
 SCRATCH_DIR = Path(SCRATCH.name)
 
 
+def compiler_environment():
+    """Flags so that a wheel has the same bits wherever it is built: no name of a folder goes into it."""
+    flags = f"-O2 -ffile-prefix-map={SOURCE}=."
+    return {"CFLAGS": flags, **os.environ}
+
+
+def commit_date():
+    """Seconds; None: not in a clone."""
+    if not (SOURCE / ".git").exists():
+        return None
+    found = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=SOURCE, stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, encoding="ascii")
+    return found.stdout.strip() or None
+
+
 def configured():
     """A configured build folder."""
     if "CHORDSEQ_BUILD" in os.environ:
@@ -36,7 +51,7 @@ def configured():
         # LAPACK's libraries are three times as large as all the rest; `factorize` alone calls it.
         subprocess.run([SOURCE / "configure", "--without-cuda", "--without-lapack",
                         *shlex.split(os.environ.get("CHORDSEQ_CONFIGURE", ""))],
-                       cwd=build, check=True)
+                       cwd=build, check=True, env=compiler_environment())
     return build
 
 
@@ -106,6 +121,9 @@ class Binary(Distribution):
 
 
 os.chdir(HERE)
+date = commit_date()
+if date:                         # of the files in the wheel
+    os.environ.setdefault("SOURCE_DATE_EPOCH", date)
 setup(version=VERSION, packages=["chordseq"], package_data={"chordseq": ["py.typed"]},
       distclass=Binary, data_files=[("share/man", [])],
       cmdclass={"build_py": Build, "bdist_wheel": Wheel, "sdist": Source},
