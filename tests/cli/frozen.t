@@ -34,10 +34,13 @@ fi
 
 # ---- numbers -------------------------------------------------------------------------------------
 
-# One version, in every file that has it.
+# One version, in every file that has it (packaging/version); workflows.t has their environments.
 version=$(chordseq --version | sed 's/chordseq //')
 T 'one version' sh -c '
     grep -qx "version: $1" "$2/CITATION.cff" && grep -q "version: \"$1\"" "$2/packaging/conda/recipe.yaml" &&
     grep -q "chordseq-$1[.]tar" "$2/packaging/conda/recipe.yaml" && sed -n 4p "$2/NEWS" | grep -q "^$1 " &&
-    grep -qx "__version__ = \"$1\"" "$2/workflows/multiqc/multiqc_chordseq/__init__.py" &&
+    cd "$2/workflows" && grep -qx "__version__ = \"$1\"" multiqc/multiqc_chordseq/__init__.py &&
+    grep -qx "version = \"$1\"" multiqc/pyproject.toml &&
+    grep -qE "^ *version *= .$1.$" nextflow/nextflow.config &&
+    ! grep -rhoE "chordseq( ?==?|:)[0-9]+[.][0-9.]*[0-9]" nextflow snakemake | grep -v "[=:]$1\$" &&
     { [ ! -e "$2/debian/changelog" ] || head -n 1 "$2/debian/changelog" | grep -q "($1-"; }' - "$version" "$srcdir"

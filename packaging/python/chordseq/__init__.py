@@ -21,7 +21,7 @@ __all__ = [*_FROM, "version"]
 
 
 def version() -> str:
-    """Version of the library, such as "0.1.0"."""
+    """Version of the library, such as "0.2.0"."""
     from ._library import lib
     return lib.chordseq_version().decode()
 

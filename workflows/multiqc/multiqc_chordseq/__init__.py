@@ -1,6 +1,6 @@
 """multiqc_chordseq - MultiQC plugin for the outputs of chordseq."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Names of files say nothing for certain; both documents name chordseq in their first lines.
 PATTERNS = {

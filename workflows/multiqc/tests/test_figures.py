@@ -19,7 +19,7 @@ REAL = sys.argv[1:3]
 
 def summary(**changes):
     doc = {
-        "chordseq_version": "0.1.0",
+        "chordseq_version": "0.2.0",
         "options": {"sample": "s1"},
         "input": {"records": 10, "bases": 5000},
         "called": {"records": 8, "bases": 4500},
@@ -43,7 +43,7 @@ def evaluated(**changes):
 
 
 def doc_of(*sets):
-    return json.dumps({"chordseq": "0.1.0", "model": "0" * 64, "sets": list(sets)})
+    return json.dumps({"chordseq": "0.2.0", "model": "0" * 64, "sets": list(sets)})
 
 
 class Names(unittest.TestCase):

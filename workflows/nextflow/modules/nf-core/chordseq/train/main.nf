@@ -5,8 +5,8 @@ process CHORDSEQ_TRAIN {
 
     conda "${moduleDir}/${ task.accelerator ? 'environment.gpu.yml' : 'environment.yml' }"
     container "${ workflow.containerEngine in ['singularity', 'apptainer'] && !task.ext.singularity_pull_docker_container ?
-        'https://depot.galaxyproject.org/singularity/chordseq:0.1.0--0':
-        'quay.io/biocontainers/chordseq:0.1.0--0' }"
+        'https://depot.galaxyproject.org/singularity/chordseq:0.2.0--0':
+        'quay.io/biocontainers/chordseq:0.2.0--0' }"
 
     input:
     tuple val(meta), path(sequences), path(labels)
