@@ -1,428 +1,38 @@
 /* pretrain.c - masked language modelling on genomes: `chordseq pretrain`. */
-#include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "base/rng.h"
-#include "infer/args.h"
 #include "pipelines/command.h"
-#include "run/components.h"
-#include "train/genome.h"
-#include "train/provenance.h"
-#include "train/train_args.h"
-#include "train/window_feed.h"
+#include "train/pretraining.h"
 
-/* Minimum window: shorter ones have no context for their tokens. */
-enum { LEAST_BASES = 32 };
-
-struct corpus_args {
-    cs_strlist file;
-    int64_t window, window_min, epoch_window, valid_window;
-    double  max_unknown, valid_frac;
-    const char *valid, *valid_bed, *skip;
-    int     rc;
-};
-struct mask_args { double ratio, hide, swap; int64_t span, decoder_layers; int decoder; };
-
-static struct corpus_args corpus;
-static struct mask_args mask;
-static cs_train_args training;
-static cs_run_args own;
-static cs_memory_args memory;
-static cs_components components = { .fixed_head = "token" };
-static cs_compute_args compute;
-static cs_device_args device;
-
-enum { DECODER_LINEAR, DECODER_LIGHT };
-static const char *const decoder_names[] = { "linear", "light", NULL };
-
-#define CORPUS(field) .off = offsetof(struct corpus_args, field)
-#define MASK(field) .off = offsetof(struct mask_args, field)
-
-static const cs_opt corpus_table[] = {
-    { .type = CS_OPT_GROUP, .name = "Genomes" },
-    { .type = CS_OPT_INS, .letter = 'i', .name = "input", CORPUS(file), .arg = "FILE",
-      .help = "FASTA with an index (samtools faidx), or diplotype text; plain or BGZF",
-      .man = "A missing FASTA index is created beside the file. Windows are fetched on demand: "
-             "memory does not grow with the genome. Diplotype text (chordseq-diplotype(5)) is "
-             "for tokenizer diplotype; its records are the contigs of the options below." },
-    { .type = CS_OPT_SIZE, .name = "window", CORPUS(window), .arg = "NUM", .def = "1000",
-      .help = "maximum bases per window", .man = "Every pass over the genome splits it at "
-      "different positions. Shorter contigs are used whole.", .min = 1, .max = 1e9 },
-    { .type = CS_OPT_SIZE, .name = "window-min", CORPUS(window_min), .arg = "NUM", .def = "0",
-      .help = "minimum window length; 0: all windows have --window bases", .min = 0, .max = 1e9 },
-    { .type = CS_OPT_SIZE, .name = "windows-per-epoch", CORPUS(epoch_window), .arg = "NUM",
-      .def = "0", .help = "windows per epoch; 0: the whole genome once",
-      .man = "The next epoch continues with other windows until all have been used.", .min = 0,
-      .max = 1e12 },
-    { .type = CS_OPT_REAL, .name = "max-unknown", CORPUS(max_unknown), .arg = "SHARE",
-      .def = "0.1", .help = "maximum share of letters other than A, C, G, T in a window",
-      .man = "Of diplotypes: with more sites where either haplotype is N.",
-      .min = 0, .max = 1 },
-    { .type = CS_OPT_FLAG, .name = "rc", CORPUS(rc),
-      .help = "reverse-complement half of the windows" },
-    { .type = CS_OPT_STR, .name = "skip-contigs", CORPUS(skip), .arg = "LIST",
-      .help = "contigs to exclude, comma-separated",
-      .man = "A name also stands for pieces of it, NAME:FROM-TO." },
-    { .type = CS_OPT_STR, .name = "val-contigs", CORPUS(valid), .arg = "LIST",
-      .help = "contigs for validation, comma-separated" },
-    { .type = CS_OPT_IN, .name = "val-regions", CORPUS(valid_bed), .arg = "BED",
-      .help = "regions for validation, as BED" },
-    { .type = CS_OPT_REAL, .name = "valid-frac", CORPUS(valid_frac), .arg = "NUM", .def = "0.05",
-      .help = "share of the genome for validation, in blocks of at most 64 windows", .min = 0,
-      .max = 0.9 },
-    { .type = CS_OPT_SIZE, .name = "valid-windows", CORPUS(valid_window), .arg = "NUM",
-      .def = "0", .help = "validation windows; 0: all", .min = 0, .max = 1e12 },
-    { .type = CS_OPT_END }
-};
-
-static const cs_opt mask_table[] = {
-    { .type = CS_OPT_GROUP, .name = "Masking" },
-    { .type = CS_OPT_REAL, .name = "mask-ratio", MASK(ratio), .arg = "NUM", .def = "0.15",
-      .help = "share of tokens to predict", .min = 0.001, .max = 0.9 },
-    { .type = CS_OPT_INT, .name = "mask-span", MASK(span), .arg = "NUM", .def = "1",
-      .help = "length of a run of masked tokens",
-      .man = "With overlapping k-mers, all k-mers over these bases are masked, since the others "
-             "would reveal them.", .min = 1, .max = 10000 },
-    { .type = CS_OPT_REAL, .name = "mask-hide", MASK(hide), .arg = "NUM", .def = "0.8",
-      .help = "share of chosen tokens that are masked",
-      .man = "Validation masks all chosen tokens, so that its perplexity is that of unseen bases.",
-      .min = 0, .max = 1 },
-    { .type = CS_OPT_REAL, .name = "mask-swap", MASK(swap), .arg = "NUM", .def = "0.1",
-      .help = "share of chosen tokens replaced by random ones; the rest stay", .min = 0,
-      .max = 1 },
-    { .type = CS_OPT_ENUM, .name = "decoder", MASK(decoder), .arg = "NAME", .def = "light",
-      .help = "decoder: linear, or light (convolutions of half the width)",
-      .man = "Other commands that start from the model drop it.",
-      .choice = decoder_names },
-    { .type = CS_OPT_INT, .name = "decoder-layers", MASK(decoder_layers), .arg = "NUM",
-      .def = "2", .help = "layers of the light decoder", .min = 1, .max = 32 },
-    { .type = CS_OPT_END }
-};
+static cs_pretrain_args args = { .components.fixed_head = "token" };
 
 static const cs_optset common_tables[] = {
-    { corpus_table, &corpus, NULL }, { mask_table, &mask, NULL },
-    { cs_train_table, &training, NULL }, { cs_run_table, &own, NULL },
-    { cs_memory_table, &memory, NULL }, { cs_compute_table, &compute, NULL },
-    { cs_device_table, &device, NULL }, { cs_log_table, &cs_command_logs, NULL }, { 0 }
+    { cs_genome_table, &args.corpus, NULL }, { cs_mask_table, &args.mask, NULL },
+    { cs_train_table, &args.training, NULL }, { cs_run_table, &args.run, NULL },
+    { cs_memory_table, &args.memory, NULL }, { cs_compute_table, &args.compute, NULL },
+    { cs_device_table, &args.device, NULL }, { cs_log_table, &cs_command_logs, NULL }, { 0 }
 };
 
 static void pretrain_options(cs_optset *set)
 {
     memcpy(set, common_tables, sizeof common_tables);
-    cs_components_list(&components, set, CS_MAX_OPTSET);
-}
-
-/* ---- the job --------------------------------------------------------------------------------- */
-
-struct job {
-    cs_genome      genome;
-    cs_corpus      train, valid;
-    void          *tok;          /* the tokenizer, until the model exists */
-    cs_group      *group;        /* with --ranks */
-    cs_backend    *be;
-    cs_model      *model;
-    cs_window_feed feed;
-    char          *recipe, *checkpoint;
-    cs_provenance  origin;
-};
-
-static int pretrain_check_options(void)
-{
-    if (corpus.file.n == 0)
-        return cs_fail(CS_EUSAGE, "no genome; give its FASTA file");
-    if (corpus.window_min > corpus.window)
-        return cs_fail(CS_EUSAGE, "--window-min %lld is longer than --window %lld",
-                       (long long)corpus.window_min, (long long)corpus.window);
-    if (mask.hide + mask.swap > 1)
-        return cs_fail(CS_EUSAGE, "--mask-hide and --mask-swap sum to more than 1");
-    if (corpus.valid_bed != NULL && corpus.valid != NULL)
-        return cs_fail(CS_EUSAGE, "give one of --val-contigs and --val-regions, not both");
-    return CS_OK;
-}
-
-static int open_tokenizer(struct job *j)
-{
-    int rc = CS_OK;
-
-    CS_TRY(cs_components_tokenizer(&components, &j->tok));
-    if (corpus.rc && cs_tokenizer_alphabet(components.tok, j->tok) != CS_NUCLEOTIDES)
-        rc = cs_fail(CS_EUSAGE, "diplotypes have no reverse complement; omit --rc");
-    else if (corpus.window < components.tok->min_base(j->tok))
-        rc = cs_fail(CS_EUSAGE, "--window %lld has no tokens; it must be at least %lld",
-                     (long long)corpus.window, (long long)components.tok->min_base(j->tok));
-out:
-    return rc;
-}
-
-static int share_genome(struct job *j)
-{
-    int rc = CS_OK;
-    const int64_t min_base = components.tok->min_base(j->tok),
-                  usual = corpus.window < LEAST_BASES ? corpus.window : LEAST_BASES;
-    const cs_genome_split how = { corpus.valid, corpus.skip, corpus.valid_bed,
-                                  corpus.valid_frac };
-
-    j->train = (cs_corpus){
-        .window = corpus.window, .shortest = corpus.window_min, .reverse = corpus.rc,
-        .least = min_base > usual ? min_base : usual, .seed = (uint64_t)training.seed,
-    };
-    j->valid = j->train;
-    j->valid.reverse = false;
-    CS_TRY(cs_train_turn(j->group, false));
-    CS_TRY(cs_genome_open(&corpus.file, cs_tokenizer_alphabet(components.tok, j->tok), &j->genome));
-    CS_TRY(cs_train_turn(j->group, true));
-    CS_TRY(cs_genome_share(&j->genome, &how, &j->train, &j->valid));
-    if (j->train.n_window == 0)
-        return cs_fail(CS_EUSAGE, "no training sequence is left");
-    if (j->valid.n_window == 0)
-        cs_warn("no validation sequences: writing the latest model, not the best");
-    cs_info("%lld training bases, %lld validation bases", (long long)j->train.n_base,
-            (long long)j->valid.n_base);
-out:
-    return rc;
-}
-
-/* The predicted classes are the symbols of a sequence. */
-static cs_label *token_labels(const struct job *j, int32_t *n)
-{
-    char symbol[4200];
-
-    *n = components.tok->n_vocab(j->tok) - CS_TOK_FIRST;
-    cs_label *l = cs_xcalloc((size_t)*n, sizeof *l);
-    for (int32_t i = 0; i < *n; i++) {
-        components.tok->symbol(j->tok, i + CS_TOK_FIRST, symbol, sizeof symbol);
-        l[i].name = cs_xstrdup(symbol);
-    }
-    return l;
-}
-
-/* The light decoder is the head's predictor, half as wide as the encoder. */
-static int set_decoder(const cs_model_spec *spec, cs_backend *be)
-{
-    int rc = CS_OK;
-    cs_model *m = NULL;
-    char width[32], layers[32];
-
-    if (mask.decoder == DECODER_LINEAR)
-        return CS_OK;
-    CS_TRY(cs_model_declare(spec, be, &m));
-    (void)snprintf(width, sizeof width, "%d", m->width > 1 ? (int)m->width / 2 : 1);
-    (void)snprintf(layers, sizeof layers, "%lld", (long long)mask.decoder_layers);
-    CS_TRY(cs_opt_set(components.head->opt, components.head_cfg, "predictor", "cdil"));
-    CS_TRY(cs_opt_set(components.head->opt, components.head_cfg, "predictor-channels", width));
-    CS_TRY(cs_opt_set(components.head->opt, components.head_cfg, "predictor-layers", layers));
-out:
-    cs_model_free(m);
-    return rc;
-}
-
-static int make_model(struct job *j, int n_thread)
-{
-    int rc = CS_OK;
-    int32_t n = 0;
-    cs_label *label = token_labels(j, &n);
-    const cs_model_spec spec = {
-        .tok = components.tok, .tok_cfg = components.tok_cfg, .enc = components.enc,
-        .enc_cfg = components.enc_cfg, .head = components.head, .head_cfg = components.head_cfg,
-        .has_mask = true, .label = label, .n_label = n, .seed = (uint64_t)training.seed,
-        .training = true,
-    };
-
-    CS_TRY(cs_train_device(&device, j->group, n_thread, &j->be));
-    CS_TRY(set_decoder(&spec, j->be));
-    CS_TRY(cs_model_new(&spec, j->be, &j->model));
-    const int64_t most = cs_model_max_len(j->model),
-                  n_tok = components.tok->bound(j->tok, corpus.window);
-    if (most > 0 && n_tok > most)
-        rc = cs_fail(CS_EUSAGE, "--window %lld has up to %lld tokens, but the encoder takes %lld",
-                     (long long)corpus.window, (long long)n_tok, (long long)most);
-    j->model->strands = corpus.rc ? CS_STRANDS_BOTH : CS_STRANDS_FORWARD;
-out:
-    for (int32_t i = 0; i < n; i++)
-        free(label[i].name);
-    free(label);
-    return rc;
-}
-
-static int64_t windows_of(int64_t wanted, const cs_corpus *c)
-{
-    return wanted > 0 && c->n_window > 0 ? wanted : c->n_window;
-}
-
-/* The four bases; of diplotypes all codes without an N. */
-static void mark_known(cs_alphabet alphabet, bool *known)
-{
-    for (int c = 0; c < 256; c++)
-        known[c] = alphabet == CS_NUCLEOTIDES && cs_base_code[c] < 4;
-    for (int i = 0, a, b; alphabet == CS_DIPLOTYPES && i < CS_N_DIPLOTYPE; i++) {
-        cs_diplotype_split(i, &a, &b);
-        known[(unsigned char)cs_diplotype_codes[i]] = a != CS_HAP_N && b != CS_HAP_N;
-    }
-}
-
-static void make_feed(struct job *j)
-{
-    const cs_model *m = j->model;
-
-    j->feed = (cs_window_feed){
-        .feed.pack = { .tok = m->tok, .tok_state = m->tok_state,
-                       .batch_tokens = training.batch_tokens, .step_records = training.step_records,
-                       .accumulate = training.accumulate },
-        .train = &j->train, .valid = &j->valid, .max_unknown = corpus.max_unknown,
-        .mask = { .ratio = mask.ratio, .hide = mask.hide, .swap = mask.swap,
-                  .run = cs_mask_run(cs_tokenizer_overlap(m->tok, m->tok_state),
-                                     (int32_t)mask.span),
-                  .id = m->mask, .n_vocab = m->tok->n_vocab(m->tok_state) },
-        .epoch_window = windows_of(corpus.epoch_window, &j->train),
-        .valid_window = windows_of(corpus.valid_window, &j->valid),
-        .fetch = cs_genome_fetch, .arg = &j->genome,
-    };
-    mark_known(cs_tokenizer_alphabet(m->tok, m->tok_state), j->feed.known);
-    if (j->feed.valid_window > j->valid.n_window)
-        j->feed.valid_window = j->valid.n_window;
-    cs_window_feed_init(&j->feed);
-}
-
-static uint64_t hash_corpus(const cs_corpus *c, uint64_t h)
-{
-    for (size_t i = 0; i < c->n; i++) {
-        h = cs_rng_u64(h, (uint64_t)c->stretch[i].contig);
-        h = cs_rng_u64(h, (uint64_t)c->stretch[i].from);
-        h = cs_rng_u64(h, (uint64_t)c->stretch[i].to);
-    }
-    return h;
-}
-
-/* Hash of all inputs: the files' checksums, safer than names and lengths, and the training and
- * validation parts. */
-static uint64_t hash_inputs(const struct job *j)
-{
-    const cs_provenance *p = &j->origin;
-    uint64_t h = 0;
-
-    for (int i = 0; i < p->n_file; i++)
-        for (const char *c = p->file[i].sha256; *c != '\0'; c++)
-            h = cs_rng_u64(h, (unsigned char)*c);
-    return hash_corpus(&j->valid, hash_corpus(&j->train, h));
-}
-
-/* As train's, with bases instead of records and perplexity instead of class metrics. */
-static char *pretrain_describe(void *arg, const cs_train_state *st)
-{
-    const struct job *j = arg;
-    const cs_dataset none = { 0 };
-    const cs_classes no_class = { 0 };
-    char *text = cs_provenance_text(&j->origin, &none, &no_class, st);
-    json_t *o = json_loads(text, 0, NULL);
-
-    free(text);
-    json_object_set_new(o, "data", json_pack("{s:I, s:I, s:I}", "train_bases",
-                        (json_int_t)j->train.n_base, "valid_bases", (json_int_t)j->valid.n_base,
-                        "windows_per_epoch", (json_int_t)j->feed.epoch_window));
-    json_object_del(o, "classes");
-    json_object_del(o, "valid_balanced_accuracy");
-    json_object_set_new(o, "valid_perplexity", isfinite(st->best_loss)
-                                                   ? json_real(exp(st->best_loss)) : json_null());
-    text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
-    json_decref(o);
-    return text;
-}
-
-static void report_windows(const cs_window_count *c)
-{
-    cs_info("%lld windows, %lld of them too short at the end of a contiguous stretch",
-            (long long)c->n, (long long)c->n_short);
-    if (c->n_unknown > 0)
-        cs_warn("%lld of %lld windows have too few known bases and were left out",
-                (long long)c->n_unknown, (long long)c->n);
-}
-
-static int pretrain(struct job *j)
-{
-    int rc;
-    cs_train_state st;
-    cs_train_opt o = cs_train_options(&training, &own, &memory);
-
-    o.monitor = CS_MONITOR_LOSS;
-    o.perplexity = true;
-    o.shorter = "shorten windows with --window";
-    o.checkpoint_path = j->checkpoint;
-    o.recipe = j->recipe;
-    o.group = j->group;
-    o.describe = pretrain_describe;
-    o.arg = j;
-    cs_train_state_init(&st);
-    rc = cs_train_run(j->model, &j->feed.feed, &o, &st);
-    if (rc == CS_OK || rc == CS_ECANCEL) {
-        report_windows(&j->feed.count);
-        cs_train_summary(&st, j->checkpoint, rc);
-    }
-    cs_train_state_release(&st);
-    return rc;
-}
-
-static int pretrain_prepare(struct job *j, const cs_optset *set, int argc, char **argv)
-{
-    int rc = CS_OK;
-
-    const char *once = cs_args_once(corpus.file.v, corpus.file.n);
-
-    CS_TRY(cs_train_join(&training, &own, &device, once, &compute, &j->group));
-    CS_TRY(cs_train_outputs(&own, j->group, &j->checkpoint));
-    CS_TRY(open_tokenizer(j));
-    CS_TRY(share_genome(j));
-    CS_TRY(make_model(j, cs_args_split(&compute).work));
-    make_feed(j);
-    j->origin.seed = training.seed;
-    CS_TRY(cs_provenance_init(&j->origin, argc, argv, &corpus.file));
-    j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_run_table,
-                                     cs_memory_table, cs_compute_table, cs_device_table,
-                                     cs_log_table, NULL },
-                                     hash_inputs(j));
-out:
-    return rc;
-}
-
-static void pretrain_release(struct job *j)
-{
-    cs_model_free(j->model);
-    cs_backend_close(j->be);
-    if (components.tok != NULL)
-        components.tok->close(j->tok);
-    cs_genome_release(&j->genome);
-    cs_corpus_release(&j->train);
-    cs_corpus_release(&j->valid);
-    cs_provenance_release(&j->origin);
-    free(j->recipe);
-    free(j->checkpoint);
+    cs_components_list(&args.components, set, CS_MAX_OPTSET);
 }
 
 static int pretrain_select(cs_optset *set, int argc, char **argv)
 {
     memcpy(set, common_tables, sizeof common_tables);
-    return cs_components_find(&components, argc, argv, NULL, set, CS_MAX_OPTSET);
+    return cs_components_find(&args.components, argc, argv, NULL, set, CS_MAX_OPTSET);
 }
 
 static void release_components(void)
 {
-    cs_components_release(&components);
+    cs_components_release(&args.components);
 }
 
 static int pretrain_run(const cs_call *call)
 {
-    int rc = CS_OK;
-    struct job j = { 0 };
-
-    CS_TRY(pretrain_check_options());
-    CS_TRY(pretrain_prepare(&j, call->set, call->argc, call->argv));
-    CS_TRY(pretrain(&j));
-out:
-    cs_group_finalize(j.group, rc);
-    pretrain_release(&j);
-    return rc;
+    return cs_pretrain(&args, call->set, call->argc, call->argv);
 }
 
 const cs_command cs_cmd_pretrain = {
@@ -432,7 +42,7 @@ const cs_command cs_cmd_pretrain = {
     .options = pretrain_options,
     .select = pretrain_select,
     .filter = cs_components_filter,
-    .operands = &corpus.file,
+    .operands = &args.corpus.file,
     .run = pretrain_run,
     .release = release_components,
 };
