@@ -79,6 +79,12 @@ def shared_files():
     return sorted(found.items())
 
 
+def plain_modes(folder):
+    """The modes of a usual umask, whatever that of the clone was."""
+    for path in folder.rglob("*"):
+        path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
+
+
 class Build(build_py):
     """The package's modules, with bin, lib and share beside them."""
 
@@ -96,6 +102,8 @@ class Build(build_py):
                 shutil.copytree(source, target, dirs_exist_ok=True)
             else:
                 shutil.copy2(source, target)
+        plain_modes(package)
+        plain_modes(STAGE)
         self.distribution.data_files = shared_files()
 
 
@@ -121,6 +129,7 @@ class Binary(Distribution):
 
 
 os.chdir(HERE)
+os.umask(0o022)
 date = commit_date()
 if date:                         # of the files in the wheel
     os.environ.setdefault("SOURCE_DATE_EPOCH", date)

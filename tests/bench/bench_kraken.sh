@@ -45,7 +45,7 @@ if [ ! -e "$tmp/db/hash.k2d" ]; then
         /^>/ { name = substr($1, 2); keep = name in taxid; if (keep) print ">" name "|kraken:taxid|" taxid[name]; next }
         keep' > "$tmp/records.fa"
     kraken2-build --add-to-library "$tmp/records.fa" --no-masking --db "$tmp/db" > "$tmp/build.log" 2>&1
-    kraken2-build --build --threads 1 --db "$tmp/db" >> "$tmp/build.log" 2>&1
+    kraken2-build --build --fast-build --threads 1 --db "$tmp/db" >> "$tmp/build.log" 2>&1
 fi
 
 # ---- the metagenome ------------------------------------------------------------------------------
