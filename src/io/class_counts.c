@@ -30,7 +30,7 @@ int cs_class_counts_new(const cs_output_info *info, cs_class_counts **out)
     return CS_OK;
 }
 
-static void add(cs_count *c, uint64_t n_record, uint64_t n_base)
+static void add_count(cs_count *c, uint64_t n_record, uint64_t n_base)
 {
     c->n_record += n_record;
     c->n_base += n_base;
@@ -48,10 +48,10 @@ void cs_class_counts_add(cs_class_counts *t, const cs_output_info *info, const c
 {
     const uint64_t n = (uint64_t)cs_record_bases(r);
 
-    add(&t->all, 1, n);
-    add(&t->reason[a->reason], 1, n);
+    add_count(&t->all, 1, n);
+    add_count(&t->reason[a->reason], 1, n);
     if (a->reason != CS_REASON_NONE)
-        add(&t->unclassified, 1, n);
+        add_count(&t->unclassified, 1, n);
     if (info->is_class && cs_prediction_best(a) >= 0)
         t->prob[a->reason != CS_REASON_NONE][cs_prob_bin(cs_prediction_prob(a))]++;
     if (a->reason != CS_REASON_NONE || !info->is_class)
@@ -59,9 +59,9 @@ void cs_class_counts_add(cs_class_counts *t, const cs_output_info *info, const c
     const int32_t node = t->direct ? cs_prediction_taxon(info, a) : -1;
     const int no = node >= 0 ? info->taxonomy->node[node].class_no : cs_prediction_best(a);
     if (node >= 0)
-        add(&t->direct[node], 1, n);
+        add_count(&t->direct[node], 1, n);
     if (no >= 0)
-        add(&t->of_class[no], 1, n);
+        add_count(&t->of_class[no], 1, n);
 }
 
 /* The lower bound of the probability bin of the median record. */
@@ -99,7 +99,7 @@ void cs_class_counts_sum(cs_class_counts *t, const cs_taxonomy *tree)
 {
     memcpy(t->clade, t->direct, (size_t)tree->n * sizeof *t->clade);
     for (int32_t i = tree->n - 1; i > 0; i--)     /* children come after their parents */
-        add(&t->clade[tree->node[i].parent], t->clade[i].n_record, t->clade[i].n_base);
+        add_count(&t->clade[tree->node[i].parent], t->clade[i].n_record, t->clade[i].n_base);
 }
 
 void cs_class_counts_free(cs_class_counts *t)
@@ -196,7 +196,7 @@ bool cs_class_counts_read(cs_class_counts *t, const json_t *j)
 static void merge(cs_count *to, const cs_count *from, int n)
 {
     for (int i = 0; i < n; i++)
-        add(&to[i], from[i].n_record, from[i].n_base);
+        add_count(&to[i], from[i].n_record, from[i].n_base);
 }
 
 void cs_class_counts_merge(cs_class_counts *to, const cs_class_counts *from)
