@@ -3,10 +3,10 @@
 #
 # Usage   refdata/model/train_variant.sh CHORDSEQ SPLICE_DIR HUMAN_VE_DIR WORK_DIR [OPTION...]
 #
-# Trains a CDIL network on sequences with measured splicing in two stages, then on variants: five models that each
-# leave a fifth of the chromosomes out, for the figures and the calibration, and one on all of them. Writes
-# WORK_DIR/variant.safetensors and WORK_DIR/folds.tsv. Options of `chordseq train` may follow (--threads, --resume).
-# Needs python3 with numpy.
+# Trains a CDIL network on sequences with measured splicing in two stages. Its layers stay as they are for variants: a
+# logistic regression on differences of pooled vectors is fitted, five times without a fifth of the chromosomes, for the
+# figures and the calibration, and once on all. Writes WORK_DIR/variant.safetensors and WORK_DIR/folds.tsv. Options of
+# `chordseq train` may follow (--threads, --resume). Needs python3 with numpy.
 set -eu
 chordseq=$1 splice=$2 human=$3 work=$4
 shift 4
@@ -17,30 +17,35 @@ OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
 network="--preset none --tokenizer base --no-rc --encoder cdil --encoder.depth all --encoder.layers 5
-    --encoder.kernel 7 --encoder.channels 48 --encoder.convs one --head.pool mean+max --head.hidden 64 --head.norm layer
-    --seed 1"
+    --encoder.kernel 7 --encoder.channels 48 --encoder.convs one --seed 1"
 stage() {
     name=$1
     shift
-    "$chordseq" train $network --encoder.dropout 0.05 --head multilabel -i "$work/$name.fa" --labels "$work/$name.tsv" \
+    "$chordseq" train $network --encoder.dropout 0.05 --head.pool mean+max --head.hidden 64 --head.norm layer \
+        --head multilabel -i "$work/$name.fa" --labels "$work/$name.tsv" \
         --split "$work/$name.split.tsv" --step-records 128 --batch-tokens 32768 --warmup 100 --ema 0.999 \
         --schedule cosine --monitor loss --checkpoint-steps 200 --metrics "$work/$name.metrics.tsv" \
         -o "$work/$name.safetensors" "$@"
 }
-variants() {
-    split=$1 out=$2
-    shift 2
-    "$chordseq" train $network --head variant --head.compare hidden --strand max -i "$work/labels.tsv" \
-        --split "$work/$split.tsv" --reference "$work/contigs.fa" --window-length 256 --init "$work/second.safetensors" \
-        --lr 0.02 --encoder-lr 0.015 --schedule cosine --epochs 3 --weight-decay 0.02 --warmup 30 --ema 0.99 \
-        --step-records 32 --batch-tokens 16384 --metrics "$work/$out.metrics.tsv" -o "$work/$out.safetensors" "$@"
+# A model with the encoder of stage two and a new head, which one step of training only creates.
+create() {
+    name=$1
+    shift
+    "$chordseq" train $network --head.pool mean+max+centre --head.centre 16 --init "$work/second.safetensors" \
+        --freeze encoder --max-steps 1 --batch-tokens 16384 -o "$work/$name.safetensors" "$@"
 }
 
 "$python" "$here/prepare_splice.py" "$splice" "$human" "$work"
 stage first --lr 0.004 --epochs 8 "$@"
 stage second --init "$work/first.safetensors" --lr 0.003 --epochs 6 "$@"
+create vectors --head multilabel -i "$work/second.fa" --labels "$work/second.tsv" \
+    --split "$work/second.split.tsv" "$@"
+create head --head variant --strand max -i "$work/labels.tsv" --split "$work/splitall.tsv" \
+    --reference "$work/contigs.fa" --window-length 256 "$@"
+"$python" "$here/fit_splice.py" windows "$work"
+"$chordseq" embed -q -m "$work/vectors.safetensors" --vector pooled -o "$work/windows.npy" "$work/windows.fa"
 for k in 0 1 2 3 4; do
-    variants split$k fold$k "$@"
+    "$python" "$here/fit_splice.py" fit "$splice" "$work" "$work/split$k.tsv" "$work/fold$k.safetensors"
     "$chordseq" variant -q -m "$work/fold$k.safetensors" -f "$work/slices.fa" \
         --tsv "$work/slices$k.scores" -o /dev/null "$work/slices$k.vcf"
     "$chordseq" variant -q -m "$work/fold$k.safetensors" -f "$work/contigs.fa" \
@@ -51,7 +56,8 @@ done
 for how in max exons; do
     "$python" "$here/evaluate_splice.py" table "$splice" "$work"/fold?.$how.scores | sed "s/^/$how\t/"
 done > "$work/folds.tsv"
-variants splitall all --monitor loss "$@"
+sed 's/valid$/train/' "$work/splitall.tsv" > "$work/every.tsv"
+"$python" "$here/fit_splice.py" fit "$splice" "$work" "$work/every.tsv" "$work/all.safetensors"
 "$python" "$here/evaluate_splice.py" calibrate "$splice" "$work/all.safetensors" "$work/variant.safetensors" \
     "$work"/fold?.max.scores
 "$python" "$here/evaluate_splice.py" describe "$work/variant.safetensors" "$work/folds.tsv"

@@ -167,11 +167,16 @@ def calibrate(folder, path_in, path_out, paths):
     scale(path_in, path_out, slope, intercept)
 
 
-if sys.argv[1] == "table":
-    table(sys.argv[2], sys.argv[3:])
-elif sys.argv[1] == "genome":
-    genome(*map(float, sys.argv[2:4]), sys.argv[4:])
-elif sys.argv[1] == "describe":
-    describe(sys.argv[2], sys.argv[3])
-else:
-    calibrate(sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:])
+def main():
+    if sys.argv[1] == "table":
+        table(sys.argv[2], sys.argv[3:])
+    elif sys.argv[1] == "genome":
+        genome(*map(float, sys.argv[2:4]), sys.argv[4:])
+    elif sys.argv[1] == "describe":
+        describe(sys.argv[2], sys.argv[3])
+    else:
+        calibrate(sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:])
+
+
+if __name__ == "__main__":
+    main()
