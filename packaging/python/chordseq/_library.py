@@ -53,7 +53,7 @@ lib = _load()
 
 
 def check(code):
-    """Raise what a code of the library stands for, with its sentence."""
+    """Raise the exception of an error code of the library, with its message."""
     if code != 0:
         raise BY_CODE.get(code, Error)(lib.chordseq_last_error().decode(errors="replace"))
 

@@ -40,7 +40,7 @@ def arguments(options):
 
 
 def fail(status, said):
-    """Raise what the program said when it failed."""
+    """Raise an exception with the program's error message."""
     lines = [s.split("error: ", 1)[-1] for s in said.splitlines() if s.strip()]
     text = "; ".join(lines) or f"chordseq ended with status {status}"
     raise (UsageError if status == 2 else ProgramError)(text)

@@ -1,4 +1,4 @@
-"""Names and bases of whatever holds sequences, in batches of bounded size."""
+"""Names and bases of any container of sequences, in batches of bounded size."""
 import os
 
 #: A batch ends at so many bases or records, whichever comes first.

@@ -62,7 +62,7 @@ class ChordseqEmbedder(_Estimator):
         self.model, self.threads, self.missing, self.options = model, threads, missing, options
 
     def fit(self, X, y=None):
-        """Open the model; nothing is learnt."""
+        """Open the model; nothing is trained."""
         self.model_ = load(self.model, threads=self.threads, **self.options)
         self.n_features_out_ = self.model_.dim
         return self

@@ -220,9 +220,9 @@ class Model:
         """Vectors of sequences, as `chordseq embed` gives them, to the last bit.
 
         sequences  as classify() takes them; a path only with per="sequence"
-        per        "sequence": one array (sequences, Model.dim) float32, what the head sees of each;
+        per        "sequence": one array (sequences, Model.dim) float32, the pooled vector of each;
                    "window": a list of arrays (windows, Model.dim), one per sequence, of the windows
-                   that windows() tells: a model loaded with long_sequence="window";
+                   that windows() returns: a model loaded with long_sequence="window";
                    "token": a list of arrays (tokens, Model.token_dim), the encoder's rows of the
                    sequence read forward and whole, one per token of tokenize()
 
@@ -289,7 +289,7 @@ class Model:
             texts.append(text.value.decode())
         return texts
 
-    # ---- what the program alone does ------------------------------------------------------------
+    # ---- run by the program ----------------------------------------------------------------------
 
     def explain(self, sequence: Any, *, method: str = "mutagenesis", label: Optional[str] = None,
                 **options: Any) -> Table:

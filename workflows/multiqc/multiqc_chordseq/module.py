@@ -71,7 +71,7 @@ class MultiqcModule(BaseMultiqcModule):
             self.add_evals()
 
     def read(self, pattern, parse):
-        """Documents by run; one that cannot be read is told and left out."""
+        """Documents by run; an unreadable one is reported and skipped."""
         found = {}
         for f in self.find_log_files(pattern):
             where = f"{f['root']}/{f['fn']}"
