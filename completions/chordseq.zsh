@@ -846,10 +846,12 @@ _chordseq()
         '*--sample[use one peptide word of this many]:NUM:' \
         '*--min-groups[minimum groups of one class with a peptide word]:NUM:' \
         '*--purity[minimum share of a peptide word'\''s groups in its class]:SHARE:' \
-        '*--size[maximum table size, in equal shares of the classes; peptide words of more groups are kept first]:BYTES:' \
-        '*--weights[copy the weights of this model'\''s table; of several models, their mean]:FILE:_files' \
+        '*--size[maximum size of the table or database, in equal shares of the classes]:BYTES:' \
+        '*--weights[copy the weights of this model'\''s table or database; of several models, their mean]:FILE:_files' \
         '*--crops[number of crops of validation records to fit weights to]:NUM:' \
         '*--seed[seed of the crops]:NUM:' \
+        '*--protein-length[minimum amino acids of an open reading frame]:NUM:' \
+        '*--max-known[skip proteins if stored ones of their class have more of their words]:SHARE:' \
         '*--scores[table of '\''chordseq eval --scores'\''; may be repeated]:FILE:_files' \
         '*--bins[boundaries of length bins in bases, comma-separated]:LIST:' \
         '*--max-error[maximum rate of wrong calls, stored in the model]:RATE:' \
@@ -858,7 +860,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
-        '1:what:(show verify factorize export import label checked lookup calibrate)' \
+        '1:what:(show verify factorize export import label checked lookup proteins calibrate)' \
         '--help[list the options]' '*:file:_files' ;;
     factorize) _arguments \
         '*-i[square matrix to factorize, NPY; '\''-'\'' is standard input]:FILE:_files' \

@@ -15,6 +15,7 @@
 #include "train/model_calibrate.h"
 #include "train/model_factorize.h"
 #include "train/model_lookup.h"
+#include "train/model_proteins.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -24,6 +25,7 @@ static struct model_args own;
 static cs_taxa_args taxa;
 static cs_low_rank_args low_rank;
 static cs_lookup_args lookup;
+static cs_protein_args proteins;
 static cs_calibrate_args calibration;
 static cs_input_args input;
 static cs_label_args labels;
@@ -59,6 +61,7 @@ static const cs_optset model_tables[] = {
     { model_table, &own, NULL }, { cs_taxa_table, &taxa, NULL },
     { cs_low_rank_table, &low_rank, NULL }, { cs_input_table, &input, NULL },
     { cs_label_table, &labels, NULL }, { cs_lookup_table, &lookup, NULL },
+    { cs_protein_table, &proteins, NULL },
     { cs_calibrate_table, &calibration, NULL }, { cs_log_table, &cs_command_logs, NULL }, { 0 }
 };
 
@@ -105,6 +108,10 @@ static int show_settings(cs_outfile *f, const cs_model *m)
         CS_TRY(cs_outfile_printf(f, "lookup\t%lld peptide words\tk %d\tone in %d\t%s\n",
                                  (long long)m->lookup->n, (int)m->lookup->words.k,
                                  (int)m->lookup->words.sample, m->lookup->words.alphabet));
+    if (m->proteins != NULL)
+        CS_TRY(cs_outfile_printf(f, "proteins\t%lld\t%lld amino acids\n",
+                                 (long long)m->proteins->n,
+                                 (long long)(m->proteins->n_letter - m->proteins->n - 1)));
     for (int i = 0; i < m->calibration.n; i++) {
         const cs_calibration_bin *b = &m->calibration.bin[i];
         CS_TRY(cs_outfile_printf(f, "calibration\tfrom %lld bases\ttemperature %.3f\t%lld "
@@ -403,6 +410,13 @@ static int look_up(cs_model *m, const char *to)
     return rc == CS_OK ? save(m, to) : rc;
 }
 
+static int add_proteins(cs_model *m, const char *to)
+{
+    const int rc = cs_model_proteins(m, &proteins, &lookup, &input, &labels);
+
+    return rc == CS_OK ? save(m, to) : rc;
+}
+
 static int calibrate(cs_model *m, const cs_strlist *word)
 {
     const int rc = cs_model_calibrate(m, word->v[1], &calibration, &input, &labels);
@@ -424,6 +438,8 @@ static int act(const cs_strlist *word, cs_model *m)
         return save(m, word->v[2]);
     if (strcmp(word->v[0], "lookup") == 0)
         return look_up(m, word->v[2]);
+    if (strcmp(word->v[0], "proteins") == 0)
+        return add_proteins(m, word->v[2]);
     if (strcmp(word->v[0], "calibrate") == 0)
         return calibrate(m, word);
     if (strcmp(word->v[0], "factorize") == 0)
@@ -441,6 +457,7 @@ static int check_words(const cs_strlist *word)
         { "label", "a model file and one to write", 3, 3 },
         { "checked", "a model file and one to write", 3, 3 },
         { "lookup", "a model file and one to write", 3, 3 },
+        { "proteins", "a model file and one to write", 3, 3 },
         { "calibrate", "a model file and one to write", 3, 3 },
     };
 
@@ -453,7 +470,7 @@ static int check_words(const cs_strlist *word)
     }
     return cs_fail(CS_EUSAGE, "give an action and a model: show [FILE], verify [FILE], factorize "
                    "FILE, export FILE DIR, label FILE TO, checked FILE TO, lookup FILE TO, "
-                   "calibrate FILE TO, or import CHECKPOINT FILE");
+                   "proteins FILE TO, calibrate FILE TO, or import CHECKPOINT FILE");
 }
 
 /* Read-only actions may use the default model; models that come with the program have names. */
@@ -507,7 +524,7 @@ const cs_command cs_cmd_model = {
     .name = "model",
     .summary = "show, verify, label, mark, calibrate, factorize, export and import models",
     .usage = "[OPTIONS] ACTION [FILE] [TO]",
-    .words = "show verify factorize export import label checked lookup calibrate",
+    .words = "show verify factorize export import label checked lookup proteins calibrate",
     .tables = model_tables,
     .operands = &words,
     .run = model_run,

@@ -1,4 +1,4 @@
-/* evidence.h - evidence of a model's look-up table for views. */
+/* evidence.h - evidence of a model's look-up table and proteins for views. */
 #ifndef CS_INFER_EVIDENCE_H
 #define CS_INFER_EVIDENCE_H
 
@@ -7,12 +7,14 @@
 /**
  * cs_chunk_look_up - evidence for every view of a chunk that has no reason, from its bases
  *
- * Views of both strands of a window share theirs. Does nothing if the model has no table.
+ * Views of both strands of a window share theirs. Does nothing if the model has no table and no
+ * proteins.
  *
  * c        its views have been listed and encoded; gets view.evidence, in its arena
+ * n_thread threads to search proteins with
  * Returns  CS_OK or CS_EMEM
  */
-int cs_chunk_look_up(const cs_policy *p, cs_chunk *c) CS_MUST_CHECK;
+int cs_chunk_look_up(const cs_policy *p, cs_chunk *c, int n_thread) CS_MUST_CHECK;
 
 /** cs_view_add_evidence - add it to the view's raw values, after prediction */
 void cs_view_add_evidence(const cs_view *v, int64_t n);

@@ -37,6 +37,7 @@ typedef struct cs_read_stage {
 
 typedef struct cs_tokenise_stage {
     const cs_policy *policy;
+    int              n_thread;   /* for the search of proteins */
     int64_t          longest;    /* bases of the longest record so far */
 } cs_tokenise_stage;
 

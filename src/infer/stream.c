@@ -200,7 +200,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     cs_pipe_limit(p, s->n_thread);
     struct stages g = {
         .read = { .in = s->in },
-        .tokenise = { .policy = s->policy },
+        .tokenise = { .policy = s->policy, .n_thread = s->n_thread },
         .bucket = { .pipe = p, .budget = budget, .limit = &g.limit,
                     .n_channel = s->model->n_channel, .window = (uint64_t)s->window,
                     .window_bytes = window_bytes(s) },

@@ -150,7 +150,7 @@ static int reserve_outputs(const cs_policy *p, cs_chunk *c)
     return CS_OK;
 }
 
-int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c)
+int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c, int n_thread)
 {
     int rc = CS_OK;
 
@@ -159,7 +159,7 @@ int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c)
     CS_TRY(reserve_counts(p, c));
     CS_TRY(encode(p, c));
     CS_TRY(reserve_outputs(p, c));
-    rc = cs_chunk_look_up(p, c);
+    rc = cs_chunk_look_up(p, c, n_thread);
 out:
     return rc;
 }
@@ -196,7 +196,7 @@ int cs_stage_tokenise(void *self, cs_queue *in, cs_queue *out)
 
     while ((rc = cs_queue_pop(in, &item)) == CS_OK) {
         note_longest(s, item);
-        rc = cs_chunk_tokenise(s->policy, item);
+        rc = cs_chunk_tokenise(s->policy, item, s->n_thread);
         if (rc == CS_OK)
             rc = cs_queue_push(out, item);
         if (rc != CS_OK) {

@@ -9,9 +9,10 @@
  * predictions
  *
  * c        its records are set; gets view, first, ans and id
+ * n_thread threads for the search of a model's proteins
  * Returns  CS_OK; CS_EMEM naming the records
  */
-int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c) CS_MUST_CHECK;
+int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c, int n_thread) CS_MUST_CHECK;
 
 /** cs_chunk_free_ids - token ids, after batches have copied them */
 void cs_chunk_free_ids(cs_chunk *c);

@@ -311,7 +311,7 @@ static int ask(struct asked *a, cs_chunk *c)
     int rc = CS_OK;
     cs_bucketer *k = cs_bucketer_new(BATCH_TOKENS, LAG, 0, 0, take_batch, a);
 
-    CS_TRY(cs_chunk_tokenise(&a->policy, c));
+    CS_TRY(cs_chunk_tokenise(&a->policy, c, a->session->be->n_thread));
     CS_TRY(cs_bucketer_chunk(k, c->no));
     CS_TRY(add_views(k, c));
     for (int i = 0; i < c->n; i++) {

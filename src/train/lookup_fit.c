@@ -6,11 +6,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "infer/stream.h"
+#include "train/crop_logits.h"
 
-/* Range of crop lengths, log-uniform. */
-enum { LEAST_CROP = 150, MOST_CROP = 60000, N_STEP = 400,
-       BATCH_TOKENS = 64 << 10, WINDOW = 128 };
+enum { N_STEP = 400 };
 static const double decay = 1e-4;
 
 /* ---- the fit --------------------------------------------------------------------------------- */
@@ -95,67 +93,24 @@ int cs_lookup_solve(const cs_lookup_cases *c, double keep, float *weight)
 
 /* ---- validation data ------------------------------------------------------------------------- */
 
-/* Reader and writer of the stream, in two threads: predictions are in input order. */
 struct crops {
-    const cs_dataset *d;
-    const cs_sampler *sampler;
-    const cs_lookup  *lookup;
-    int64_t           n_in, n_out;
-    cs_lookup_cases   cases;
-    int64_t          *hit;
+    const cs_lookup *lookup;
+    cs_lookup_cases  cases;
+    int64_t         *hit;
 };
 
-static int next_crop(void *arg, cs_chunk *c)
-{
-    struct crops *k = arg;
-
-    if (k->n_in == cs_sampler_count(k->sampler))
-        return CS_EOF;
-    const cs_sample s = cs_sampler_get(k->sampler, 0, k->n_in++);
-    cs_record *r = cs_chunk_append(c);
-    if (!r)
-        return cs_fail(CS_EMEM, "out of memory for record '%s'", k->d->ex[s.example].name);
-    r->name = k->d->ex[s.example].name;
-    r->seg[0].base = k->d->ex[s.example].base + s.start;
-    r->seg[0].n_base = s.n_base;
-    c->n_base += s.n_base;
-    return CS_OK;
-}
-
-static int take_output(void *arg, const cs_record *r, const cs_prediction *a)
+static int take_crop(void *arg, const char *base, int64_t n_base, int32_t truth,
+                     const float *logit)
 {
     struct crops *k = arg;
     cs_lookup_cases *c = &k->cases;
-    const cs_sample s = cs_sampler_get(k->sampler, 0, k->n_out++);
 
-    if (a->reason)
-        return CS_OK;
-    cs_lookup_count(k->lookup, r->seg[0].base, r->seg[0].n_base, k->hit);
-    for (int32_t i = 0; i < c->n_class; i++)
-        c->logit[c->n * c->n_class + i] = logf(fmaxf(a->v[i], 1e-30f));
+    cs_lookup_count(k->lookup, base, n_base, k->hit);
+    memcpy(c->logit + c->n * c->n_class, logit, (size_t)c->n_class * sizeof *logit);
     for (int32_t h = 0; h < c->n_code; h++)
         c->log_hit[c->n * c->n_code + h] = (float)log1p((double)k->hit[h]);
-    c->truth[c->n++] = k->d->ex[s.example].class_no;
+    c->truth[c->n++] = truth;
     return CS_OK;
-}
-
-static int predict_crops(cs_model *m, struct crops *k)
-{
-    int rc = CS_OK;
-    cs_policy policy;
-    cs_stream_stat stat;
-    const cs_optset defaults[] = { { cs_policy_table, &(cs_policy_args){ 0 }, NULL },
-                                   { NULL, NULL, NULL } };
-
-    cs_opt_defaults(defaults);
-    CS_TRY(cs_policy_init(&policy, defaults[0].base, NULL, m));
-    policy.uncalibrated = true;
-    rc = cs_stream_run(&(cs_stream){ .next = next_crop, .source = k, .model = m,
-                                     .policy = &policy, .batch_tokens = BATCH_TOKENS,
-                                     .window = WINDOW, .n_thread = 1, .sink = take_output,
-                                     .arg = k }, &stat);
-out:
-    return rc;
 }
 
 static int lookup_fit_reserve(struct crops *k, int64_t n)
@@ -194,26 +149,17 @@ int cs_lookup_fit(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t see
                   double *after)
 {
     int rc = CS_OK;
-    cs_sampler *sampler = NULL;
-    struct crops k = { .d = d, .lookup = m->lookup };
-    const cs_draw draw = { .crop_min = LEAST_CROP, .crop_max = MOST_CROP, .crop_power = 1,
-                           .n_sample = n_crop, .balance = 1, .group_balance = 0.5,
-                           .length_power = 0.5, .seed = seed };
+    cs_lookup *lookup = m->lookup;
+    struct crops k = { .lookup = lookup };
 
-    CS_TRY(cs_sampler_new(d, CS_PART_VALID, &draw, &sampler));
-    k.sampler = sampler;
-    CS_TRY(lookup_fit_reserve(&k, cs_sampler_count(sampler)));
-    memset(m->lookup->weight, 0, (size_t)(m->n_label * m->lookup->n_code) * sizeof(float));
-    CS_TRY(predict_crops(m, &k));
-    if (k.cases.n == 0) {
-        rc = cs_fail(CS_EUSAGE, "no validation record was classified");
-        goto out;
-    }
+    CS_TRY(lookup_fit_reserve(&k, n_crop));
+    m->lookup = NULL;
+    CS_TRY(cs_crop_logits(m, d, n_crop, seed, take_crop, &k));
     CS_TRY(mean_loss(&k.cases, NULL, before));
-    CS_TRY(cs_lookup_solve(&k.cases, decay, m->lookup->weight));
-    rc = mean_loss(&k.cases, m->lookup->weight, after);
+    CS_TRY(cs_lookup_solve(&k.cases, decay, lookup->weight));
+    rc = mean_loss(&k.cases, lookup->weight, after);
 out:
-    cs_sampler_free(sampler);
+    m->lookup = lookup;
     CS_FREE(k.cases.logit, k.cases.log_hit, k.cases.truth, k.hit);
     return rc;
 }

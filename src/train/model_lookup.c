@@ -29,11 +29,11 @@ const cs_opt cs_lookup_table[] = {
       .help = "minimum share of a peptide word's groups in its class", .min = 0,
       .max = 1 },
     { .type = CS_OPT_SIZE, .name = "size", .off = OFF(size), .arg = "BYTES", .def = "6M",
-      .help = "maximum table size, in equal shares of the classes; peptide words of more groups "
-              "are kept first", .min = 1024,
+      .help = "maximum size of the table or database, in equal shares of the classes",
+      .man = "Of a table, peptide words of more groups are kept first.", .min = 1024,
       .max = 256 << 20 },
     { .type = CS_OPT_INS, .name = "weights", .off = OFF(weights), .arg = "FILE",
-      .help = "copy the weights of this model's table; of several models, their mean",
+      .help = "copy the weights of this model's table or database; of several models, their mean",
       .man = "Instead of fitting them: for a model trained on all records, copy the weights from "
              "models of a cross-validation." },
     { .type = CS_OPT_INT, .name = "crops", .off = OFF(crops), .arg = "NUM", .def = "14000",
@@ -53,11 +53,11 @@ static int check_model(const cs_model *m)
                    "at most %d classes", (int)CS_LOOKUP_CLASSES);
 }
 
-static int check_input(const cs_input_args *input, const cs_label_args *label,
-                       const cs_lookup_args *a)
+int cs_lookup_check_input(const char *action, const cs_input_args *input,
+                          const cs_label_args *label, const cs_lookup_args *a)
 {
     if (input->file.n + input->list.n + label->class_file.n == 0)
-        return cs_fail(CS_EUSAGE, "'lookup' needs labelled sequences; give them with -i");
+        return cs_fail(CS_EUSAGE, "'%s' needs labelled sequences; give them with -i", action);
     if (label->split == NULL && a->weights.n == 0)
         return cs_fail(CS_EUSAGE, "give the model's validation records with --split to fit the "
                        "weights, or give weights with --weights");
@@ -98,6 +98,14 @@ out:
     return rc;
 }
 
+void cs_model_drop_calibration(cs_model *m, const char *what)
+{
+    if (m->calibration.n > 0)
+        cs_note("dropped the calibration, which was made without this %s; recalibrate with "
+                "'chordseq eval --calibrate'", what);
+    m->calibration = (cs_calibration){ 0 };
+}
+
 int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
                     const cs_label_args *label)
 {
@@ -107,7 +115,7 @@ int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
     const cs_lookup_rule rule = { a->min_groups, a->purity, a->size };
 
     CS_TRY(check_model(m));
-    CS_TRY(check_input(input, label, a));
+    CS_TRY(cs_lookup_check_input("lookup", input, label, a));
     CS_TRY(cs_peptides_init(&words, a->groups, a->k, a->sample));
     CS_TRY(cs_labelled_read_all(label, input, m, &d));
     cs_lookup_free(m->lookup);
@@ -116,10 +124,7 @@ int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
     CS_TRY(set_weights(m, a, &d));
     cs_note("look-up table: %lld words, %lld bytes", (long long)m->lookup->n,
             (long long)cs_lookup_bytes(m->n_label, m->lookup->n));
-    if (m->calibration.n > 0)
-        cs_note("dropped the calibration, which was made without this table; recalibrate with "
-                "'chordseq eval --calibrate'");
-    m->calibration = (cs_calibration){ 0 };
+    cs_model_drop_calibration(m, "table");
 out:
     if (d.mem != NULL)
         cs_dataset_release(&d);

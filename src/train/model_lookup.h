@@ -23,4 +23,12 @@ extern const cs_opt cs_lookup_table[];     /* --peptide-k, --sample, --min-group
 int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
                     const cs_label_args *label) CS_MUST_CHECK;
 
+/** cs_lookup_check_input - CS_EUSAGE if an action lacks labelled sequences, or both a split and
+ * weights */
+int cs_lookup_check_input(const char *action, const cs_input_args *input,
+                          const cs_label_args *label, const cs_lookup_args *a) CS_MUST_CHECK;
+
+/** cs_model_drop_calibration - with a note if there was one; what: "table" */
+void cs_model_drop_calibration(cs_model *m, const char *what);
+
 #endif

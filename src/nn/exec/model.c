@@ -156,6 +156,7 @@ void cs_model_free(cs_model *m)
     }
     CS_FREE(m->label, m->tok_cfg, m->enc_cfg, m->head_cfg, m->training, m->taxonomy);
     cs_lookup_free(m->lookup);
+    cs_proteins_free(m->proteins);
     cs_arena_free(m->text);
     free(m);
 }
@@ -184,7 +185,9 @@ int cs_model_like(const cs_model *m, cs_ranks ranks, cs_backend *be, cs_model **
     (*out)->training = copy_text(m->training);
     (*out)->taxonomy = copy_text(m->taxonomy);
     if (m->lookup)
-        rc = cs_lookup_copy(m->lookup, &(*out)->lookup);
+        CS_TRY(cs_lookup_copy(m->lookup, &(*out)->lookup));
+    if (m->proteins)
+        rc = cs_proteins_copy(m->proteins, &(*out)->proteins);
 out:
     free(text);
     if (rc != CS_OK) {
@@ -297,6 +300,11 @@ bool cs_model_takes_lookup(const cs_model *m)
 {
     return m->tok && cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_NUCLEOTIDES
         && m->head->is_class && !m->head->per_token && m->n_label <= CS_LOOKUP_CLASSES;
+}
+
+bool cs_model_takes_proteins(const cs_model *m)
+{
+    return cs_model_takes_lookup(m) && m->n_label <= CS_PROTEIN_CLASSES;
 }
 
 bool cs_model_strandless(const cs_model *m)

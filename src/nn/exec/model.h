@@ -12,6 +12,7 @@
 #include "nn/encoders/encoder.h"
 #include "nn/exec/calibration.h"
 #include "nn/exec/lookup.h"
+#include "nn/exec/proteins.h"
 #include "nn/heads/head.h"
 #include "tok/tokenizer.h"
 
@@ -66,6 +67,7 @@ typedef struct cs_model {
                                              * CS_IN_FP32 */
     cs_calibration      calibration;        /* n 0: none */
     cs_lookup          *lookup;             /* of peptide words, or NULL */
+    cs_proteins        *proteins;           /* a database, or NULL */
     cs_arena           *text;               /* option strings of a loaded model, or NULL */
     char               *training;           /* provenance, a JSON object as text, or NULL */
     char               *taxonomy;           /* the labels' tree, a JSON array as text, or NULL */
@@ -141,6 +143,8 @@ int32_t cs_model_n_target(const cs_model *m);
 /** cs_model_takes_lookup - does it classify nucleotide sequences, with few enough classes for a
  * look-up table? */
 bool cs_model_takes_lookup(const cs_model *m);
+/** cs_model_takes_proteins - the same for a protein database */
+bool cs_model_takes_proteins(const cs_model *m);
 
 /** cs_model_strandless - is a sequence's prediction independent of its strand, except for
  * rounding? */

@@ -14,6 +14,7 @@
  *     "demonstration": true, if it is one; else missing,
  *     "strand": "forward", "both" or "max": the default of --strand,
  *     "calibration": [ { "from": 0, "temperature": 1.1, "records": 900, "kept": [...] }, ... ],
+ *     "proteins": { "acids": 18000000 } of a protein database, if any,
  *     "lookup": { "alphabet": "LVIM,C,...", "k": 12, "sample": 8 } of a look-up table, if any,
  *     "labels": [ { "name": "virus", "taxid": 10239, "rank": "superkingdom",
  *                   "description": "..." }, ... ], all but the name as far as known,
@@ -36,6 +37,7 @@
 #include "base/names.h"
 #include "base/sha256.h"
 #include "nn/exec/lookup_io.h"
+#include "nn/exec/proteins_io.h"
 #include "nn/exec/model.h"
 #include "nn/exec/safetensors.h"
 #include "registry.h"
@@ -125,6 +127,8 @@ static char *model_io_describe(const cs_model *m)
         failed |= json_object_set_new(j, "calls", cs_calibration_stated_json(&m->calibration));
     if (m->lookup)
         failed |= json_object_set_new(j, "lookup", cs_lookup_json(m->lookup));
+    if (m->proteins)
+        failed |= json_object_set_new(j, "proteins", cs_proteins_json(m->proteins));
     failed |= json_object_set_new(j, "labels", labels_json(m));
     failed |= json_object_set_new(j, "taxonomy", taxonomy);
     failed |= json_object_set_new(j, "training", training);
@@ -196,13 +200,16 @@ int cs_model_write(cs_model *m, bool ema, cs_outfile *f)
     int rc = CS_OK;
     float *values = NULL;
     char *text = NULL;
-    const int32_t n = m->ps.n + (m->lookup ? CS_LOOKUP_TENSORS : 0);
+    uint8_t *packed = NULL;
+    const int32_t n_lookup = m->lookup ? CS_LOOKUP_TENSORS : 0,
+                  n = m->ps.n + n_lookup + (m->proteins ? CS_PROTEIN_TENSORS : 0);
     cs_tensor *t = cs_xcalloc((size_t)n, sizeof *t);
 
     CS_BUG(ema && !m->ps.ema);
     CS_TRY(m->be->op.sync(m->be));
     CS_TRY(model_io_collect(m, ema, cs_outfile_name(f), t, &values));
     cs_lookup_tensors(m->lookup, t + m->ps.n);
+    CS_TRY(cs_proteins_tensors(m->proteins, t + m->ps.n + n_lookup, &packed));
     checksum(t, n, m->sum);
     text = model_io_describe(m);
     if (text)
@@ -211,7 +218,7 @@ int cs_model_write(cs_model *m, bool ema, cs_outfile *f)
         rc = cs_fail(CS_EUSAGE, "cannot save '%s': a label is not UTF-8, or out of memory",
                      cs_outfile_name(f));
 out:
-    CS_FREE(text, values, t);
+    CS_FREE(text, values, t, packed);
     return rc;
 }
 
@@ -480,7 +487,7 @@ static bool same_shape(const cs_shape *a, const cs_shape *b)
         && memcmp(a->dim, b->dim, (size_t)a->n_dim * sizeof a->dim[0]) == 0;
 }
 
-static int check_tensors(const struct loading *l, const cs_params *ps, int32_t n_lookup)
+static int check_tensors(const struct loading *l, const cs_params *ps)
 {
     for (int32_t i = 0; i < ps->n; i++) {
         const cs_tensor *t = cs_safetensors_find(l->file, ps->p[i].name);
@@ -492,7 +499,9 @@ static int check_tensors(const struct loading *l, const cs_params *ps, int32_t n
             return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: tensor '%s' has the "
                            "wrong shape or type", l->what, t->name);
     }
-    const cs_tensor *extra = cs_safetensors_at(l->file, (size_t)(ps->n + n_lookup));
+    const int32_t n_lookup = json_object_get(l->j, "lookup") ? CS_LOOKUP_TENSORS : 0,
+                  n_protein = json_object_get(l->j, "proteins") ? CS_PROTEIN_TENSORS : 0;
+    const cs_tensor *extra = cs_safetensors_at(l->file, (size_t)(ps->n + n_lookup + n_protein));
     if (extra)
         return damaged(l, "it holds tensors that do not belong to it");
     return CS_OK;
@@ -537,6 +546,14 @@ static int read_lookup(const struct loading *l, cs_model *m)
     return j ? cs_lookup_read(j, l->file, l->what, n_class, &m->lookup) : CS_OK;
 }
 
+static int read_proteins(const struct loading *l, cs_model *m)
+{
+    const json_t *j = json_object_get(l->j, "proteins");
+    const int32_t n_class = cs_model_takes_proteins(m) ? m->n_label : 0;
+
+    return j ? cs_proteins_read(j, l->file, l->what, n_class, &m->proteins) : CS_OK;
+}
+
 static int build(struct loading *l, cs_backend *be, bool training, cs_model **out)
 {
     int rc = CS_OK;
@@ -551,8 +568,9 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
         rc = damaged(l, "its token for what is hidden is not the one that its tokenizer gives");
         goto out;
     }
-    CS_TRY(check_tensors(l, &m->ps, json_object_get(l->j, "lookup") ? CS_LOOKUP_TENSORS : 0));
+    CS_TRY(check_tensors(l, &m->ps));
     CS_TRY(read_lookup(l, m));
+    CS_TRY(read_proteins(l, m));
     CS_TRY(cs_params_alloc(&m->ps, be, training));
     for (int32_t i = 0; i < m->ps.n; i++)
         CS_TRY(read_tensor(l, &m->ps, &m->ps.p[i]));

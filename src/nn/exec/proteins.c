@@ -1,0 +1,407 @@
+/*
+ * proteins.c - a database of proteins in a model, the search of sequences in it, and its evidence
+ * for classes.
+ *
+ * DESIGN
+ * Seed and extend, as DIAMOND (Buchfink, Xie and Huson 2015) does, without gaps. The index sorts
+ * every position of the database by the hash of its seed; the bits of the hash behind the bucket's
+ * are stored beside the position, so most false matches need no access to the database. A frame is
+ * searched in blocks: hash all seeds, prefetch their buckets, then the seeds, then the letters of
+ * matches, then extend, so memory latencies overlap. Seeds with fewer than four different letters
+ * are skipped: low complexity matches everywhere. All sums are of integers, so their order does not
+ * matter.
+ */
+#include "nn/exec/proteins.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "tok/translate.h"
+
+enum {
+    SPAN = 13,                   /* letters of the window that the nine of a seed are in */
+    LEAST_RUN = 25,              /* letters of a part of a frame */
+    LEAST_LETTERS = 4,           /* different letters of a seed */
+    DROP = 18, LEAST_SCORE = 50, BACKGROUND = 45,
+    MOST_BUCKET_BITS = 23, BUCKET_SEEDS = 8,
+    POSITION_BITS = 25, PRINT_BITS = 32 - POSITION_BITS,
+    LEAST_BLOCK = 256, BLOCK = 512, MOST_MATCHES = 4096,
+    LETTERS = 32, BAR = -127,    /* rows of the score matrix; score of a stop */
+    STOP_GROUP = 15, TRIPLES = 4096
+};
+
+/* Groups of the alphabet of seeds (Murphy, Wallqvist and Levy 2000), by letter; 15: a stop. */
+static const uint8_t group_of[LETTERS] = { 2, 1, 7, 7, 6, 3, 9, 0, 8, 0, 0, 7, 5, 7, 8, 4, 4, 0, 6,
+                                           6, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15 };
+
+static const int8_t blosum62[CS_ACIDS][CS_ACIDS] = {
+    /* A   C   D   E   F   G   H   I   K   L   M   N   P   Q   R   S   T   V   W   Y */
+    {  4,  0, -2, -1, -2,  0, -2, -1, -1, -1, -1, -2, -1, -1, -1,  1,  0,  0, -3, -2 },   /* A */
+    {  0,  9, -3, -4, -2, -3, -3, -1, -3, -1, -1, -3, -3, -3, -3, -1, -1, -1, -2, -2 },   /* C */
+    { -2, -3,  6,  2, -3, -1, -1, -3, -1, -4, -3,  1, -1,  0, -2,  0, -1, -3, -4, -3 },   /* D */
+    { -1, -4,  2,  5, -3, -2,  0, -3,  1, -3, -2,  0, -1,  2,  0,  0, -1, -2, -3, -2 },   /* E */
+    { -2, -2, -3, -3,  6, -3, -1,  0, -3,  0,  0, -3, -4, -3, -3, -2, -2, -1,  1,  3 },   /* F */
+    {  0, -3, -1, -2, -3,  6, -2, -4, -2, -4, -3,  0, -2, -2, -2,  0, -2, -3, -2, -3 },   /* G */
+    { -2, -3, -1,  0, -1, -2,  8, -3, -1, -3, -2,  1, -2,  0,  0, -1, -2, -3, -2,  2 },   /* H */
+    { -1, -1, -3, -3,  0, -4, -3,  4, -3,  2,  1, -3, -3, -3, -3, -2, -1,  3, -3, -1 },   /* I */
+    { -1, -3, -1,  1, -3, -2, -1, -3,  5, -2, -1,  0, -1,  1,  2,  0, -1, -2, -3, -2 },   /* K */
+    { -1, -1, -4, -3,  0, -4, -3,  2, -2,  4,  2, -3, -3, -2, -2, -2, -1,  1, -2, -1 },   /* L */
+    { -1, -1, -3, -2,  0, -3, -2,  1, -1,  2,  5, -2, -2,  0, -1, -1, -1,  1, -1, -1 },   /* M */
+    { -2, -3,  1,  0, -3,  0,  1, -3,  0, -3, -2,  6, -2,  0,  0,  1,  0, -3, -4, -2 },   /* N */
+    { -1, -3, -1, -1, -4, -2, -2, -3, -1, -3, -2, -2,  7, -1, -2, -1, -1, -2, -4, -3 },   /* P */
+    { -1, -3,  0,  2, -3, -2,  0, -3,  1, -2,  0,  0, -1,  5,  1,  0, -1, -2, -2, -1 },   /* Q */
+    { -1, -3, -2,  0, -3, -2,  0, -3,  2, -2, -1,  0, -2,  1,  5, -1, -1, -3, -3, -2 },   /* R */
+    {  1, -1,  0,  0, -2,  0, -1, -2,  0, -2, -1,  1, -1,  0, -1,  4,  1, -2, -3, -2 },   /* S */
+    {  0, -1, -1, -1, -2, -2, -2, -1, -1, -1, -1,  0, -1, -1, -1,  1,  5,  0, -2, -2 },   /* T */
+    {  0, -1, -3, -2, -1, -3, -3,  3, -2,  1,  1, -3, -2, -2, -3, -2,  0,  4, -3, -1 },   /* V */
+    { -3, -2, -4, -3,  1, -2, -2, -3, -3, -2, -1, -4, -4, -2, -3, -3, -2, -3, 11,  2 },   /* W */
+    { -2, -2, -3, -2,  3, -3,  2, -1, -2, -1, -1, -2, -3, -1, -2, -2, -2, -1,  2,  7 },   /* Y */
+};
+
+int cs_proteins_new(int32_t n_class, int64_t n, int64_t n_letter, cs_proteins **out)
+{
+    *out = NULL;
+    if (n_class < 2 || n_class > CS_PROTEIN_CLASSES || n < 1 || n_letter < 2 * n + 1 ||
+        n_letter >= CS_PROTEIN_LETTERS)
+        return cs_fail(CS_EUSAGE, "a protein database takes 2 to %d classes and less than %d "
+                       "letters, not %d and %lld", (int)CS_PROTEIN_CLASSES,
+                       (int)CS_PROTEIN_LETTERS, (int)n_class, (long long)n_letter);
+    cs_proteins *p = cs_xcalloc(1, sizeof *p);
+    p->n_class = n_class;
+    p->n = n;
+    p->n_letter = n_letter;
+    p->letter = cs_alloc((size_t)n_letter, 1);
+    p->start = cs_alloc((size_t)n, sizeof *p->start);
+    p->class_no = cs_alloc((size_t)n, 1);
+    p->weight = cs_xcalloc((size_t)(CS_PROTEIN_FEATURES + n_class), sizeof *p->weight);
+    if (!p->letter || !p->start || !p->class_no) {
+        cs_proteins_free(p);
+        return cs_fail(CS_EMEM, "out of memory for %lld proteins", (long long)n);
+    }
+    *out = p;
+    return CS_OK;
+}
+
+int cs_proteins_copy(const cs_proteins *p, cs_proteins **out)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_proteins_new(p->n_class, p->n, p->n_letter, out));
+    memcpy((*out)->letter, p->letter, (size_t)p->n_letter);
+    memcpy((*out)->start, p->start, (size_t)p->n * sizeof *p->start);
+    memcpy((*out)->class_no, p->class_no, (size_t)p->n);
+    memcpy((*out)->weight, p->weight,
+           (size_t)(CS_PROTEIN_FEATURES + p->n_class) * sizeof *p->weight);
+    rc = cs_proteins_index(*out);
+out:
+    if (rc != CS_OK) {
+        cs_proteins_free(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+void cs_proteins_free(cs_proteins *p)
+{
+    if (!p)
+        return;
+    CS_FREE(p->letter, p->start, p->class_no, p->weight, p->first, p->seed, p->block, p->seen);
+    free(p);
+}
+
+/* ---- seeds ----------------------------------------------------------------------------------- */
+
+/* The letters of a window as groups, four bits each, the first one on top: a seed's, and all. */
+static const uint64_t seed_bits = 0xff0fff0f0f0ffu, window_bits = 0xfffffffffffffu;
+
+/* Different groups of three letters, as bits, by the letters' twelve bits. */
+static void fill_seen(uint16_t *seen)
+{
+    for (unsigned i = 0; i < TRIPLES; i++)
+        seen[i] = (uint16_t)(1u << (i & 15) | 1u << (i >> 4 & 15) | 1u << (i >> 8));
+}
+
+static int different_letters(const uint16_t *seen, uint64_t window)
+{
+    const uint64_t w = window | (~seed_bits);     /* others are of group 15 */
+    const unsigned all = (unsigned)seen[w & (TRIPLES - 1)] | seen[w >> 12 & (TRIPLES - 1)]
+                         | seen[w >> 24 & (TRIPLES - 1)] | seen[w >> 36 & (TRIPLES - 1)]
+                         | seen[w >> 48 & (TRIPLES - 1)];
+
+    return __builtin_popcount(all & 0x7fff);
+}
+
+/* Hashes of the seeds that begin at each of n letters, of which n + SPAN - 1 are readable; 0:
+ * skipped. */
+static void hash_seeds(const uint16_t *seen, const uint8_t *letter, int n, uint64_t *hash)
+{
+    uint64_t window = 0;
+    int n_letter = 0;                              /* since the last stop */
+
+    for (int i = 0; i < n + SPAN - 1; i++) {
+        const unsigned group = group_of[letter[i]];
+        n_letter = group == STOP_GROUP ? 0 : n_letter + 1;
+        window = (window << 4 | group) & window_bits;
+        if (i < SPAN - 1)
+            continue;
+        const uint64_t h = (window & seed_bits) * 0x9e3779b97f4a7c15u;
+        const bool ok = n_letter >= SPAN && different_letters(seen, window) >= LEAST_LETTERS;
+        hash[i - (SPAN - 1)] = ok ? (h ^ h >> 32) * 0xbf58476d1ce4e5b9u | 1 : 0;
+    }
+}
+
+static uint32_t bucket_of(const cs_proteins *p, uint64_t hash)
+{
+    return p->bucket_bits ? (uint32_t)(hash >> (64 - p->bucket_bits)) : 0;
+}
+
+static uint32_t print_of(const cs_proteins *p, uint64_t hash)
+{
+    return (uint32_t)(hash << p->bucket_bits >> (64 - PRINT_BITS));
+}
+
+/* Counts the seeds of all buckets at first[bucket + 1], or stores them at first[bucket]++. */
+static void scan_seeds(cs_proteins *p, uint32_t *first, bool store)
+{
+    uint64_t hash[BLOCK];
+
+    for (int64_t from = 0; from + SPAN <= p->n_letter; from += BLOCK) {
+        const int64_t left = p->n_letter - SPAN + 1 - from;
+        const int n = left < BLOCK ? (int)left : BLOCK;
+        hash_seeds(p->seen, p->letter + from, n, hash);
+        for (int i = 0; i < n; i++) {
+            if (hash[i] == 0)
+                continue;
+            const uint32_t b = bucket_of(p, hash[i]);
+            if (store)
+                p->seed[first[b]++] = (uint32_t)(from + i) << PRINT_BITS | print_of(p, hash[i]);
+            else
+                first[b + 1]++;
+        }
+    }
+}
+
+int cs_proteins_index(cs_proteins *p)
+{
+    p->bucket_bits = 0;
+    while (p->bucket_bits < MOST_BUCKET_BITS && p->n_letter >> p->bucket_bits > BUCKET_SEEDS)
+        p->bucket_bits++;
+    const size_t n_bucket = (size_t)1 << p->bucket_bits;
+    CS_FREE(p->first, p->seed, p->block, p->seen);
+    p->seed = NULL;
+    p->seen = cs_xcalloc(TRIPLES, sizeof *p->seen);
+    fill_seen(p->seen);
+    p->block = cs_alloc((size_t)(p->n_letter / LEAST_BLOCK) + 1, sizeof *p->block);
+    p->first = cs_alloc(n_bucket + 2, sizeof *p->first);
+    if (!p->first || !p->block)
+        return cs_fail(CS_EMEM, "out of memory for the index of %lld proteins", (long long)p->n);
+    for (int64_t b = 0, k = 0; b <= p->n_letter / LEAST_BLOCK; b++) {
+        while (k + 1 < p->n && p->start[k + 1] <= b * LEAST_BLOCK)
+            k++;
+        p->block[b] = (uint32_t)k;
+    }
+    /* Counted two places on, so that storing leaves each bucket's first seed one place on. */
+    memset(p->first, 0, (n_bucket + 2) * sizeof *p->first);
+    scan_seeds(p, p->first + 1, false);
+    for (size_t b = 0; b <= n_bucket; b++)
+        p->first[b + 1] += p->first[b];
+    p->seed = cs_alloc((size_t)p->first[n_bucket + 1] + 1, sizeof *p->seed);
+    if (!p->seed)
+        return cs_fail(CS_EMEM, "out of memory for the index of %lld proteins", (long long)p->n);
+    scan_seeds(p, p->first + 1, true);
+    return CS_OK;
+}
+
+/* ---- search ---------------------------------------------------------------------------------- */
+
+struct match { uint32_t query, target; };
+
+struct search {
+    const cs_proteins *p;
+    int8_t   score[LETTERS][LETTERS];
+    uint64_t hash[BLOCK];
+    struct match match[MOST_MATCHES];
+    int32_t  best[CS_PROTEIN_CLASSES];                 /* of the present part of a frame */
+};
+
+static void fill_scores(struct search *s)
+{
+    memset(s->score, BAR, sizeof s->score);
+    for (int a = 0; a < CS_ACIDS; a++)
+        memcpy(s->score[a], blosum62[a], CS_ACIDS);
+}
+
+/* The best score of an alignment through q and t, in one direction; both end at stops. */
+static int extend(const struct search *s, const uint8_t *q, const uint8_t *t, int step)
+{
+    int sum = 0, best = 0;
+
+    for (; sum >= best - DROP; q += step, t += step) {
+        sum += s->score[*q][*t];
+        best = sum > best ? sum : best;
+    }
+    return best;
+}
+
+static int32_t class_at(const cs_proteins *p, uint32_t at)
+{
+    uint32_t k = p->block[at / LEAST_BLOCK];
+
+    while (k + 1 < (uint32_t)p->n && p->start[k + 1] <= at)
+        k++;
+    return p->class_no[k];
+}
+
+static void extend_matches(struct search *s, const uint8_t *letter, int n)
+{
+    const cs_proteins *p = s->p;
+
+    for (int i = 0; i < n; i++)
+        __builtin_prefetch(p->letter + s->match[i].target);
+    for (int i = 0; i < n; i++) {
+        const uint8_t *q = letter + s->match[i].query, *t = p->letter + s->match[i].target;
+        const int score = extend(s, q, t, 1) + extend(s, q - 1, t - 1, -1);
+        if (score < LEAST_SCORE)
+            continue;
+        const int32_t c = class_at(p, s->match[i].target);
+        s->best[c] = score > s->best[c] ? score : s->best[c];
+    }
+}
+
+/* The seeds that begin at n letters. */
+static void search_block(struct search *s, const uint8_t *letter, int n)
+{
+    const cs_proteins *p = s->p;
+    int n_match = 0;
+
+    hash_seeds(p->seen, letter, n, s->hash);
+    for (int i = 0; i < n; i++)
+        __builtin_prefetch(&p->first[bucket_of(p, s->hash[i])]);
+    for (int i = 0; i < n; i++)
+        __builtin_prefetch(&p->seed[p->first[bucket_of(p, s->hash[i])]]);
+    for (int i = 0; i < n; i++) {
+        if (s->hash[i] == 0)
+            continue;
+        const uint32_t b = bucket_of(p, s->hash[i]), print = print_of(p, s->hash[i]);
+        for (uint32_t k = p->first[b]; k < p->first[b + 1]; k++) {
+            if ((p->seed[k] & ((1u << PRINT_BITS) - 1)) != print)
+                continue;
+            s->match[n_match++] = (struct match){ (uint32_t)i, p->seed[k] >> PRINT_BITS };
+            if (n_match == MOST_MATCHES) {
+                extend_matches(s, letter, n_match);
+                n_match = 0;
+            }
+        }
+    }
+    extend_matches(s, letter, n_match);
+}
+
+/* Adds the best scores of a part of a frame. */
+static void add_part(const struct search *s, cs_protein_hits *h)
+{
+    int32_t lead = 0, next = LEAST_SCORE - 5;
+
+    for (int32_t c = 0; c < s->p->n_class; c++) {
+        if (s->best[c] == 0)
+            continue;
+        h->best[c] = s->best[c] > h->best[c] ? s->best[c] : h->best[c];
+        h->sum[c] += s->best[c] - BACKGROUND;
+        lead = s->best[c] > s->best[lead] ? c : lead;
+    }
+    for (int32_t c = 0; c < s->p->n_class; c++)
+        next = c != lead && s->best[c] > next ? s->best[c] : next;
+    if (s->best[lead] > next) {
+        h->margin[lead] += s->best[lead] - next;
+        h->wins[lead]++;
+    }
+}
+
+/* n letters between stops; a stop is before the first and behind the last one. */
+static void search_part(struct search *s, const uint8_t *letter, int64_t n, cs_protein_hits *h)
+{
+    const int64_t n_seed = n - SPAN + 1;
+
+    memset(s->best, 0, (size_t)s->p->n_class * sizeof *s->best);
+    for (int64_t from = 0; from < n_seed; from += BLOCK)
+        search_block(s, letter + from, n_seed - from < BLOCK ? (int)(n_seed - from) : BLOCK);
+    add_part(s, h);
+}
+
+static void search_frame(struct search *s, const uint8_t *letter, int64_t n, cs_protein_hits *h)
+{
+    for (int64_t from = 0, to; from < n; from = to + 1) {
+        for (to = from; letter[to] != CS_ACID_STOP; to++)
+            ;
+        if (to - from >= LEAST_RUN)
+            search_part(s, letter + from, to - from, h);
+    }
+}
+
+int cs_proteins_search(const cs_proteins *p, const char *base, int64_t n_base,
+                       cs_protein_hits *hits)
+{
+    uint8_t *letter = cs_block_alloc((size_t)n_base / 3 + 2, 1);
+    struct search *s = cs_block_alloc(1, sizeof *s);
+    int rc = CS_OK;
+
+    memset(hits, 0, sizeof *hits);
+    if (!letter || !s) {
+        rc = CS_EMEM;
+        goto out;
+    }
+    s->p = p;
+    fill_scores(s);
+    letter[0] = CS_ACID_STOP;
+    for (int f = 0; f < CS_FRAMES; f++) {
+        const int64_t n = cs_translate(base, n_base, f, letter + 1);
+        letter[1 + n] = CS_ACID_STOP;
+        search_frame(s, letter + 1, n, hits);
+    }
+out:
+    cs_block_free(letter);
+    cs_block_free(s);
+    return rc;
+}
+
+/* ---- evidence -------------------------------------------------------------------------------- */
+
+static int64_t above(int64_t a, int64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+void cs_protein_features(const cs_protein_hits *h, int32_t n_class, float *f)
+{
+    for (int32_t c = 0; c < n_class; c++, f += CS_PROTEIN_FEATURES) {
+        int64_t next = LEAST_SCORE;
+        for (int32_t k = 0; k < n_class; k++)
+            next = k != c && h->best[k] > next ? h->best[k] : next;
+        f[0] = (float)log1p((double)above(h->best[c], BACKGROUND));
+        f[1] = (float)log1p((double)h->sum[c]);
+        f[2] = (float)log1p((double)h->margin[c]);
+        f[3] = (float)log1p((double)h->wins[c]);
+        f[4] = (float)h->best[c] / 100;
+        f[5] = (float)log1p((double)above(h->best[c], next));
+    }
+}
+
+int cs_proteins_evidence(const cs_proteins *p, const char *base, int64_t n_base, float *out)
+{
+    cs_protein_hits hits;
+    float f[CS_PROTEIN_CLASSES * CS_PROTEIN_FEATURES];
+    const int rc = cs_proteins_search(p, base, n_base, &hits);
+
+    if (rc != CS_OK)
+        return rc;
+    cs_protein_features(&hits, p->n_class, f);
+    for (int32_t c = 0; c < p->n_class; c++) {
+        double sum = (double)p->weight[CS_PROTEIN_FEATURES + c];
+        for (int k = 0; k < CS_PROTEIN_FEATURES; k++)
+            sum += (double)p->weight[k] * (double)f[c * CS_PROTEIN_FEATURES + k];
+        out[c] = (float)sum;
+    }
+    return CS_OK;
+}

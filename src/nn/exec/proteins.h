@@ -1,0 +1,84 @@
+/* proteins.h - a database of proteins in a model, the search of sequences in it, and its evidence
+ * for classes. */
+#ifndef CS_NN_EXEC_PROTEINS_H
+#define CS_NN_EXEC_PROTEINS_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* Maximum classes; letters in all, separators included; letters of one protein; values of an
+ * alignment score per class, and the weights of them that are fitted. */
+enum { CS_PROTEIN_CLASSES = 64, CS_PROTEIN_LETTERS = 1 << 25, CS_PROTEIN_LENGTH = 65535,
+       CS_PROTEIN_FEATURES = 6 };
+
+/* Letters are those of tok/translate.h; a stop separates proteins, and is first and last. */
+typedef struct cs_proteins {
+    int32_t   n_class;
+    int64_t   n, n_letter;       /* proteins; letters with their separators */
+    uint8_t  *letter;            /* [n_letter] */
+    uint32_t *start;             /* [n] a protein's first letter, increasing */
+    uint8_t  *class_no;          /* [n] */
+    float    *weight;            /* [CS_PROTEIN_FEATURES + n_class] of features, and per class */
+    int32_t   bucket_bits;       /* the index, by cs_proteins_index(): */
+    uint32_t *first;             /* [2^bucket_bits + 1] a bucket's first seed */
+    uint32_t *seed;              /* position and further bits of the hash, by buckets */
+    uint32_t *block;             /* protein at every 256th letter */
+    uint16_t *seen;              /* [4096] different letters, for seeds of low complexity */
+} cs_proteins;
+
+/* What a search found, per class. */
+typedef struct cs_protein_hits {
+    int64_t best[CS_PROTEIN_CLASSES];    /* highest alignment score */
+    int64_t sum[CS_PROTEIN_CLASSES];     /* over open reading frames, of the best score above the
+                                          * background */
+    int64_t margin[CS_PROTEIN_CLASSES];  /* over frames whose best class it is, of the lead over the
+                                          * next class */
+    int64_t wins[CS_PROTEIN_CLASSES];    /* number of such frames */
+} cs_protein_hits;
+
+/**
+ * cs_proteins_new - space for n proteins of n_letter letters with separators
+ *
+ * Returns  CS_OK, weights zero; CS_EUSAGE (too many classes or letters, or none); CS_EMEM
+ */
+int cs_proteins_new(int32_t n_class, int64_t n, int64_t n_letter, cs_proteins **out) CS_MUST_CHECK;
+/** cs_proteins_copy - another one with the same proteins and weights; CS_OK or CS_EMEM */
+int  cs_proteins_copy(const cs_proteins *p, cs_proteins **out) CS_MUST_CHECK;
+void cs_proteins_free(cs_proteins *p);
+
+/**
+ * cs_proteins_index - index the seeds of a database whose letters are final
+ *
+ * Memory: four bytes per letter, and one to four per letter for buckets.
+ * Returns  CS_OK or CS_EMEM
+ */
+int cs_proteins_index(cs_proteins *p) CS_MUST_CHECK;
+
+/**
+ * cs_proteins_search - align all six reading frames of a sequence with the proteins
+ *
+ * Seeds are nine letters of an alphabet of ten, spaced; a seed's match is extended in both
+ * directions without gaps, by BLOSUM62 (Henikoff and Henikoff 1992), until the score drops. Frames
+ * are split at stops; of each part the best score per class counts. The same for the reverse
+ * complement.
+ *
+ * Returns  CS_OK; CS_EMEM without a message (it takes a third of a byte per base)
+ * Thread   any
+ */
+int cs_proteins_search(const cs_proteins *p, const char *base, int64_t n_base,
+                       cs_protein_hits *hits) CS_MUST_CHECK;
+
+/** cs_protein_features - of each class the values that weights belong to: f [n_class *
+ * CS_PROTEIN_FEATURES] */
+void cs_protein_features(const cs_protein_hits *hits, int32_t n_class, float *f);
+
+/**
+ * cs_proteins_evidence - added to a sequence's raw prediction: features by weights, and the class's
+ *
+ * out [n_class]; returns as cs_proteins_search()
+ */
+int cs_proteins_evidence(const cs_proteins *p, const char *base, int64_t n_base,
+                         float *out) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,207 @@
+/*
+ * proteins_io.c - a protein database as tensors and settings of a model file.
+ *
+ * DESIGN. Three amino acids take 13 bits (20^3 is below 2^13), lowest bits first; the proteins
+ * follow each other without separators, since their lengths are known.
+ */
+#include "nn/exec/proteins_io.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/mem.h"
+#include "tok/translate.h"
+
+enum { TRIPLE = 3, TRIPLE_BITS = 13 };
+
+static const char *const names[CS_PROTEIN_TENSORS] = {
+    "proteins.letter", "proteins.length", "proteins.class", "proteins.weight"
+};
+
+json_t *cs_proteins_json(const cs_proteins *p)
+{
+    return json_pack("{s:I}", "acids", (json_int_t)(p->n_letter - p->n - 1));
+}
+
+static int64_t packed_bytes(int64_t n_acid)
+{
+    return ((n_acid + TRIPLE - 1) / TRIPLE * TRIPLE_BITS + 7) / 8;
+}
+
+int64_t cs_proteins_bytes(int64_t n, int64_t n_acid)
+{
+    return packed_bytes(n_acid) + 3 * n;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void put_bits(uint8_t *to, int64_t at, unsigned bits)
+{
+    const unsigned wide = bits << at % 8;
+
+    for (int k = 0; wide >> 8 * k != 0; k++)
+        to[at / 8 + k] = (uint8_t)(to[at / 8 + k] | wide >> 8 * k);
+}
+
+static void pack(const cs_proteins *p, uint8_t *to)
+{
+    unsigned triple = 0, unit = 1;
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < p->n_letter; i++) {
+        if (p->letter[i] == CS_ACID_STOP)
+            continue;
+        triple += unit * p->letter[i];
+        unit *= CS_ACIDS;
+        if (++n % TRIPLE == 0) {
+            put_bits(to, (n / TRIPLE - 1) * TRIPLE_BITS, triple);
+            triple = 0;
+            unit = 1;
+        }
+    }
+    if (n % TRIPLE != 0)
+        put_bits(to, n / TRIPLE * TRIPLE_BITS, triple);
+}
+
+static int64_t length_of(const cs_proteins *p, int64_t k)
+{
+    return (k + 1 < p->n ? p->start[k + 1] : p->n_letter) - p->start[k] - 1;
+}
+
+int cs_proteins_tensors(const cs_proteins *p, cs_tensor *t, uint8_t **packed)
+{
+    *packed = NULL;
+    if (!p)
+        return CS_OK;
+    const int64_t n_byte = packed_bytes(p->n_letter - p->n - 1);
+    uint8_t *b = cs_alloc((size_t)(n_byte + 2 * p->n), 1);
+    if (!b)
+        return cs_fail(CS_EMEM, "out of memory for %lld packed proteins", (long long)p->n);
+    memset(b, 0, (size_t)n_byte);
+    pack(p, b);
+    for (int64_t k = 0; k < p->n; k++) {
+        b[n_byte + 2 * k] = (uint8_t)(length_of(p, k) & 255);
+        b[n_byte + 2 * k + 1] = (uint8_t)(length_of(p, k) >> 8);
+    }
+    const int64_t n_weight = CS_PROTEIN_FEATURES + p->n_class;
+    t[0] = (cs_tensor){ names[0], CS_U8, cs_shape1(n_byte), n_byte, b };
+    t[1] = (cs_tensor){ names[1], CS_U8, cs_shape2(p->n, 2), 2 * p->n, b + n_byte };
+    t[2] = (cs_tensor){ names[2], CS_U8, cs_shape1(p->n), p->n, p->class_no };
+    t[3] = (cs_tensor){ names[3], CS_F32, cs_shape1(n_weight), n_weight,
+                        (const unsigned char *)p->weight };
+    *packed = b;
+    return CS_OK;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static int damaged(const char *what, const char *why)
+{
+    return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: its protein database %s", what,
+                   why);
+}
+
+static const char *find(const cs_safetensors *file, const cs_tensor *t[CS_PROTEIN_TENSORS],
+                        int32_t n_class)
+{
+    static const cs_dtype type[CS_PROTEIN_TENSORS] = { CS_U8, CS_U8, CS_U8, CS_F32 };
+
+    for (int i = 0; i < CS_PROTEIN_TENSORS; i++) {
+        t[i] = cs_safetensors_find(file, names[i]);
+        if (!t[i])
+            return "is not complete";
+        if (t[i]->dtype != type[i] || t[i]->shape.n_dim != (i == 1 ? 2 : 1))
+            return "has a tensor of the wrong shape or type";
+    }
+    if (t[1]->shape.dim[1] != 2 || t[1]->shape.dim[0] != t[2]->n ||
+        t[3]->n != CS_PROTEIN_FEATURES + n_class)
+        return "has a tensor of the wrong shape or type";
+    return NULL;
+}
+
+static unsigned get_bits(const uint8_t *from, int64_t at, int64_t n_byte)
+{
+    unsigned bits = 0;
+
+    for (int64_t i = at / 8, k = 0; k < 3 && i < n_byte; i++, k++)
+        bits |= (unsigned)from[i] << 8 * k;
+    return bits >> at % 8 & ((1u << TRIPLE_BITS) - 1);
+}
+
+static int64_t length_in(const cs_tensor *t, int64_t k)
+{
+    return t->data[2 * k] | t->data[2 * k + 1] << 8;
+}
+
+static const char *unpack(const cs_tensor *t[CS_PROTEIN_TENSORS], cs_proteins *p)
+{
+    int64_t acid = 0, at = 0;
+    unsigned triple = 0;
+
+    p->letter[at++] = CS_ACID_STOP;
+    for (int64_t k = 0; k < p->n; k++) {
+        p->start[k] = (uint32_t)at;
+        p->class_no[k] = t[2]->data[k];
+        if (p->class_no[k] >= p->n_class)
+            return "has a protein of no class";
+        for (int64_t i = length_in(t[1], k); i > 0; i--, acid++) {
+            if (acid % TRIPLE == 0)
+                triple = get_bits(t[0]->data, acid / TRIPLE * TRIPLE_BITS, t[0]->n);
+            p->letter[at++] = (uint8_t)(triple % CS_ACIDS);
+            triple /= CS_ACIDS;
+        }
+        p->letter[at++] = CS_ACID_STOP;
+    }
+    for (int32_t i = 0; i < CS_PROTEIN_FEATURES + p->n_class; i++) {
+        p->weight[i] = (float)cs_tensor_get(t[3], i);
+        if (!isfinite(p->weight[i]))
+            return "has weights that are not finite";
+    }
+    return NULL;
+}
+
+/* Amino acids, from the lengths; -1 if a protein has none. */
+static int64_t count_acids(const cs_tensor *length)
+{
+    int64_t n = 0;
+
+    for (int64_t k = 0; k < length->shape.dim[0]; k++) {
+        if (length_in(length, k) == 0)
+            return -1;
+        n += length_in(length, k);
+    }
+    return n;
+}
+
+int cs_proteins_read(const json_t *j, const cs_safetensors *file, const char *what, int32_t n_class,
+                     cs_proteins **out)
+{
+    int rc = CS_OK;
+    const cs_tensor *t[CS_PROTEIN_TENSORS];
+    const char *flaw = n_class > 0 ? find(file, t, n_class) : "does not belong to such a model";
+
+    *out = NULL;
+    if (flaw)
+        return damaged(what, flaw);
+    const int64_t n_acid = count_acids(t[1]);
+    if (n_acid < 0 || n_acid != json_integer_value(json_object_get(j, "acids")) ||
+        packed_bytes(n_acid) != t[0]->n)
+        return damaged(what, "has lengths that do not fit its letters");
+    rc = cs_proteins_new(n_class, t[2]->n, n_acid + t[2]->n + 1, out);
+    if (rc == CS_EUSAGE)
+        rc = CS_EFORMAT;
+    CS_TRY(rc);
+    flaw = unpack(t, *out);
+    if (flaw)
+        CS_TRY(damaged(what, flaw));
+    rc = cs_proteins_index(*out);
+out:
+    if (rc != CS_OK) {
+        cs_proteins_free(*out);
+        *out = NULL;
+    }
+    return rc;
+}

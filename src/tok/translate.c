@@ -1,0 +1,38 @@
+/* translate.c - the six reading frames of a sequence as amino acids. */
+#include "tok/translate.h"
+
+#include <string.h>
+
+#include "io/record.h"
+#include "tok/peptide.h"
+
+const char cs_amino_acids[] = "ACDEFGHIKLMNPQRSTVWY";
+
+enum { CODONS = 64 };
+
+/* Letters by the codon as it stands in the sequence: of the forward frames, or of the reverse. */
+static void codon_letters(int reverse, uint8_t *letter)
+{
+    for (int codon = 0; codon < CODONS; codon++) {
+        const int a = codon >> 4, b = codon >> 2 & 3, c = codon & 3;
+        const int read = reverse ? (3 - c) << 4 | (3 - b) << 2 | (3 - a) : codon;
+        const char *acid = strchr(cs_amino_acids, cs_genetic_code[read]);
+        letter[codon] = acid ? (uint8_t)(acid - cs_amino_acids) : CS_ACID_STOP;
+    }
+}
+
+int64_t cs_translate(const char *base, int64_t n_base, int frame, uint8_t *letter)
+{
+    const int64_t n = cs_frame_letters(n_base, frame);
+    const int reverse = frame >= 3;
+    uint8_t of_codon[CODONS];
+
+    codon_letters(reverse, of_codon);
+    for (int64_t i = 0; i < n; i++) {
+        const char *p = base + (reverse ? n_base - frame % 3 - 3 * i - 3 : frame + 3 * i);
+        const int a = cs_base_code[(unsigned char)p[0]], b = cs_base_code[(unsigned char)p[1]],
+                  c = cs_base_code[(unsigned char)p[2]];
+        letter[i] = (a | b | c) & 4 ? CS_ACID_STOP : of_codon[a << 4 | b << 2 | c];
+    }
+    return n;
+}

@@ -1,0 +1,32 @@
+/* translate.h - the six reading frames of a sequence as amino acids. */
+#ifndef CS_TOK_TRANSLATE_H
+#define CS_TOK_TRANSLATE_H
+
+#include <stdint.h>
+
+/* Reading frames: three of the sequence, then three of its reverse complement. Letters of amino
+ * acids, and the letter of stops and of codons with an unknown base. */
+enum { CS_FRAMES = 6, CS_ACIDS = 20, CS_ACID_STOP = CS_ACIDS };
+
+/* The amino acids in the order of their letters. */
+extern const char cs_amino_acids[];
+
+/** cs_frame_letters - letters of a reading frame of n_base bases */
+static inline int64_t cs_frame_letters(int64_t n_base, int frame)
+{
+    const int64_t n = n_base - frame % 3;
+
+    return n < 0 ? 0 : n / 3;
+}
+
+/**
+ * cs_translate - a reading frame by the standard genetic code (NCBI's table 1)
+ *
+ * base     [n_base] either case
+ * frame    f < 3 starts at base f; f >= 3 at base f - 3 of the reverse complement
+ * letter   [cs_frame_letters()] receives 0 to CS_ACID_STOP
+ * Returns  the number of letters
+ */
+int64_t cs_translate(const char *base, int64_t n_base, int frame, uint8_t *letter);
+
+#endif

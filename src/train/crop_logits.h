@@ -1,0 +1,25 @@
+/* crop_logits.h - predictions of a model for crops of validation records, to fit what is added to
+ * them. */
+#ifndef CS_TRAIN_CROP_LOGITS_H
+#define CS_TRAIN_CROP_LOGITS_H
+
+#include "nn/exec/model.h"
+#include "train/dataset.h"
+
+/* A crop: its bases, its class, and the model's logits [n_label], up to a constant. Returns CS_OK
+ * or an error that ends the run. */
+typedef int (*cs_crop_take)(void *arg, const char *base, int64_t n_base, int32_t truth,
+                            const float *logit);
+
+/**
+ * cs_crop_logits - predict crops of the validation part, lengths log-uniform from 150 to 60,000
+ *
+ * Classes are equally frequent.
+ *
+ * n_crop   number of crops; take is called for each, in order, from one thread
+ * Returns  CS_OK; the errors of prediction and of take; CS_EUSAGE without a validation example
+ */
+int cs_crop_logits(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t seed,
+                   cs_crop_take take, void *arg) CS_MUST_CHECK;
+
+#endif

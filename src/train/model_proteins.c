@@ -1,0 +1,85 @@
+/* model_proteins.c - add a protein database to a model. */
+#include "train/model_proteins.h"
+
+#include "base/log.h"
+#include "nn/exec/proteins_io.h"
+#include "train/proteins_build.h"
+#include "train/proteins_fit.h"
+
+#define OFF(field) offsetof(cs_protein_args, field)
+
+const cs_opt cs_protein_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Proteins" },
+    { .type = CS_OPT_INT, .name = "protein-length", .off = OFF(min_length), .arg = "NUM",
+      .def = "80", .help = "minimum amino acids of an open reading frame", .min = 20,
+      .max = CS_PROTEIN_LENGTH },
+    { .type = CS_OPT_REAL, .name = "max-known", .off = OFF(max_known), .arg = "SHARE",
+      .def = "0.6", .help = "skip proteins if stored ones of their class have more of their words",
+      .man = "Words are of eight letters of an alphabet of ten.", .min = 0, .max = 1 },
+    { .type = CS_OPT_END }
+};
+
+static int check_model(const cs_model *m)
+{
+    if (cs_model_takes_proteins(m))
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "a protein database is for classifiers of nucleotide sequences with "
+                   "at most %d classes", (int)CS_PROTEIN_CLASSES);
+}
+
+static int add_weights(cs_model *m, const char *path, double share)
+{
+    int rc = CS_OK;
+    cs_model *from = NULL;
+
+    CS_TRY(cs_model_load(path, m->be, false, &from));
+    if (from->proteins == NULL || !cs_model_same_labels(m, from)) {
+        rc = cs_fail(CS_EMODEL, "'%s' has no protein database for the same classes", path);
+        goto out;
+    }
+    for (int32_t k = 0; k < CS_PROTEIN_FEATURES + m->n_label; k++)
+        m->proteins->weight[k] += (float)(share * (double)from->proteins->weight[k]);
+out:
+    cs_model_free(from);
+    return rc;
+}
+
+static int set_weights(cs_model *m, const cs_lookup_args *a, const cs_dataset *d)
+{
+    int rc = CS_OK;
+    double before, after;
+
+    for (int i = 0; i < a->weights.n; i++)
+        CS_TRY(add_weights(m, a->weights.v[i], 1.0 / a->weights.n));
+    if (a->weights.n > 0)
+        return CS_OK;
+    CS_TRY(cs_proteins_fit(m, d, a->crops, (uint64_t)a->seed, &before, &after));
+    cs_note("validation crops: loss %.4f without the proteins, %.4f with them", before, after);
+out:
+    return rc;
+}
+
+int cs_model_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_args *a,
+                      cs_input_args *input, const cs_label_args *label)
+{
+    int rc = CS_OK;
+    cs_dataset d = { 0 };
+    const cs_protein_rule rule = { p->min_length, p->max_known, a->size };
+
+    CS_TRY(check_model(m));
+    CS_TRY(cs_lookup_check_input("proteins", input, label, a));
+    CS_TRY(cs_labelled_read_all(label, input, m, &d));
+    cs_proteins_free(m->proteins);
+    m->proteins = NULL;
+    CS_TRY(cs_proteins_build(&d, CS_PART_TRAIN, m->n_label, &rule, &m->proteins));
+    CS_TRY(set_weights(m, a, &d));
+    const int64_t n_acid = m->proteins->n_letter - m->proteins->n - 1;
+    cs_note("protein database: %lld proteins, %lld amino acids, %lld bytes",
+            (long long)m->proteins->n, (long long)n_acid,
+            (long long)cs_proteins_bytes(m->proteins->n, n_acid));
+    cs_model_drop_calibration(m, "database");
+out:
+    if (d.mem != NULL)
+        cs_dataset_release(&d);
+    return rc;
+}

@@ -1,0 +1,25 @@
+/* model_proteins.h - add a protein database to a model. */
+#ifndef CS_TRAIN_MODEL_PROTEINS_H
+#define CS_TRAIN_MODEL_PROTEINS_H
+
+#include "train/model_lookup.h"
+
+typedef struct cs_protein_args {
+    int64_t min_length;
+    double  max_known;
+} cs_protein_args;
+
+extern const cs_opt cs_protein_table[];    /* --protein-length, --max-known */
+
+/**
+ * cs_model_proteins - build a database from labelled sequences, and fit its weights
+ *
+ * m        receives the database, replacing an old one, and loses its calibration
+ * a        --size, --weights, --crops and --seed
+ * Returns  CS_OK; CS_EUSAGE (options, or an unsupported model); the errors of reading and of
+ *          cs_proteins_build() and cs_proteins_fit()
+ */
+int cs_model_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_args *a,
+                      cs_input_args *input, const cs_label_args *label) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,302 @@
+/*
+ * proteins_build.c - build a protein database from labelled sequences.
+ *
+ * DESIGN
+ * Frames are remembered by place, not by letters: of 500 Mbases there are a million. Words of eight
+ * letters of a reduced alphabet that stored proteins of a class have are bits of one hashed set.
+ * Its size is fixed, so a word is rarely taken for known by chance (2 % with 20 million letters).
+ */
+#include "train/proteins_build.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "nn/exec/proteins_io.h"
+#include "tok/translate.h"
+
+enum { WORD = 8, LEAST_WORDS = 10, SET_BITS = 30 };
+
+/* Groups of amino acids (Murphy, Wallqvist and Levy 2000), by letter. */
+static const uint8_t group_of[CS_ACIDS] = { 2, 1, 7, 7, 6, 3, 9, 0, 8, 0, 0, 7, 5, 7, 8, 4, 4, 0, 6,
+                                            6 };
+
+/* A run of codons: letters [from, from + n) of a frame of an example. */
+struct frame {
+    uint64_t key;                /* hash of its letters */
+    int32_t  example;
+    uint32_t from;
+    uint16_t n;
+    uint8_t  frame, class_no;
+};
+
+struct proteins {
+    const cs_dataset *d;
+    const cs_protein_rule *rule;
+    int32_t        n_class;
+    struct frame  *frame;
+    size_t         n, cap;
+    uint8_t       *letter;       /* [most letters of a frame + 2] */
+    uint8_t       *covered;      /* [most bases of an example] */
+    uint8_t       *known;        /* [2^SET_BITS / 8] words of stored proteins */
+    size_t        *stored;       /* indices of stored frames, in order */
+    size_t         n_stored, cap_stored;
+    int64_t        n_acid;
+};
+
+/* ---- open reading frames --------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
+static int add_frame(struct proteins *b, const struct frame *f)
+{
+    CS_BUG(f->n == 0);
+    if (cs_grow((void **)&b->frame, &b->cap, b->n + 1, sizeof *b->frame) != CS_OK)
+        return CS_EMEM;
+    b->frame[b->n++] = *f;
+    return CS_OK;
+}
+
+static int add_runs(struct proteins *b, int32_t example, int frame)
+{
+    const cs_example *e = &b->d->ex[example];
+    const int64_t n = cs_translate(e->base, e->n_base, frame, b->letter);
+    int rc = CS_OK;
+
+    b->letter[n] = CS_ACID_STOP;
+    for (int64_t from = 0, to; from < n && rc == CS_OK; from = to + 1) {
+        struct frame f = { .key = 1, .example = example, .from = (uint32_t)from,
+                           .frame = (uint8_t)frame, .class_no = (uint8_t)e->class_no };
+        for (to = from; b->letter[to] != CS_ACID_STOP && to - from < CS_PROTEIN_LENGTH; to++)
+            f.key = mix(f.key, b->letter[to]);
+        f.n = (uint16_t)(to - from);
+        if (to - from >= b->rule->min_length)
+            rc = add_frame(b, &f);
+    }
+    return rc;
+}
+
+/* First base of a run, on the forward strand. */
+static int64_t first_base(const struct proteins *b, const struct frame *f)
+{
+    const int64_t n_base = b->d->ex[f->example].n_base;
+
+    return f->frame < 3 ? f->frame + 3 * (int64_t)f->from
+                        : n_base - (f->frame - 3) - 3 * ((int64_t)f->from + f->n);
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct frame *x = a, *y = b;
+
+    if (x->n != y->n)
+        return x->n > y->n ? -1 : 1;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Of an example's runs, from index `first` on, those that overlap longer ones by at most half. */
+static void drop_shadows(struct proteins *b, size_t first)
+{
+    size_t n = first;
+
+    if (b->n == first)
+        return;
+    qsort(b->frame + first, b->n - first, sizeof *b->frame, by_length);
+    memset(b->covered, 0, (size_t)b->d->ex[b->frame[first].example].n_base);
+    for (size_t i = first; i < b->n; i++) {
+        uint8_t *at = b->covered + first_base(b, &b->frame[i]);
+        const int64_t n_base = 3 * (int64_t)b->frame[i].n;
+        int64_t taken = 0;
+        for (int64_t k = 0; k < n_base; k++)
+            taken += at[k];
+        if (2 * taken > n_base)
+            continue;
+        memset(at, 1, (size_t)n_base);
+        b->frame[n++] = b->frame[i];
+    }
+    b->n = n;
+}
+
+static int find_frames(struct proteins *b, cs_part part)
+{
+    int rc = CS_OK;
+    int64_t most = 0;
+
+    for (int64_t i = 0; i < b->d->n; i++)
+        most = b->d->ex[i].n_base > most ? b->d->ex[i].n_base : most;
+    b->letter = cs_alloc((size_t)most / 3 + 2, 1);
+    b->covered = cs_alloc((size_t)most + 1, 1);
+    if (!b->letter || !b->covered)
+        return cs_fail(CS_EMEM, "out of memory for a record of %lld bases", (long long)most);
+    for (int64_t i = 0; i < b->d->n; i++) {
+        const size_t first = b->n;
+        if (b->d->ex[i].part != part)
+            continue;
+        for (int f = 0; f < CS_FRAMES; f++)
+            CS_TRY(add_runs(b, (int32_t)i, f));
+        drop_shadows(b, first);
+    }
+out:
+    return rc;
+}
+
+/* ---- choice ---------------------------------------------------------------------------------- */
+
+static int by_class(const void *a, const void *b)
+{
+    const struct frame *x = a, *y = b;
+
+    if (x->class_no != y->class_no)
+        return x->class_no < y->class_no ? -1 : 1;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    if (x->example != y->example)
+        return x->example < y->example ? -1 : 1;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* The letters of a frame, in b->letter; returns their first. */
+static const uint8_t *letters_of(struct proteins *b, const struct frame *f)
+{
+    const cs_example *e = &b->d->ex[f->example];
+    const int64_t from = first_base(b, f);
+
+    (void)cs_translate(e->base + from, 3 * (int64_t)f->n, f->frame < 3 ? 0 : 3, b->letter);
+    return b->letter;
+}
+
+/* The place in the set of the word at a letter. */
+static uint64_t word_at(const uint8_t *letter, uint8_t class_no)
+{
+    uint64_t h = (uint64_t)class_no + 1;
+
+    for (int k = 0; k < WORD; k++)
+        h = h << 4 | group_of[letter[k]];
+    h *= 0x9e3779b97f4a7c15u;
+    return (h ^ h >> 32) * 0xbf58476d1ce4e5b9u >> (64 - SET_BITS);
+}
+
+/* Stores a frame unless most of its words are known. */
+static int store(struct proteins *b, size_t i)
+{
+    const struct frame *f = &b->frame[i];
+    const uint8_t *letter = letters_of(b, f);
+    const int n = (int)f->n - WORD + 1;
+    int n_known = 0;
+
+    for (int k = 0; k < n; k++) {
+        const uint64_t at = word_at(letter + k, f->class_no);
+        n_known += b->known[at / 8] >> at % 8 & 1;
+    }
+    if (n < LEAST_WORDS || n_known > b->rule->max_known * n)
+        return CS_OK;
+    for (int k = 0; k < n; k++) {
+        const uint64_t at = word_at(letter + k, f->class_no);
+        b->known[at / 8] |= (uint8_t)(1u << at % 8);
+    }
+    if (cs_grow((void **)&b->stored, &b->cap_stored, b->n_stored + 1, sizeof *b->stored) != CS_OK)
+        return CS_EMEM;
+    b->stored[b->n_stored++] = i;
+    b->n_acid += f->n;
+    return CS_OK;
+}
+
+static bool is_full(const struct proteins *b, const struct frame *f, int64_t most_bytes)
+{
+    return cs_proteins_bytes((int64_t)b->n_stored + 1, b->n_acid + f->n) > most_bytes ||
+           b->n_acid + f->n + (int64_t)b->n_stored + 3 >= CS_PROTEIN_LETTERS;
+}
+
+/* Rounds of equal shares: a class that ends before its share is full leaves the rest to others. */
+static int choose(struct proteins *b)
+{
+    int rc = CS_OK;
+    size_t next[CS_PROTEIN_CLASSES] = { 0 }, end[CS_PROTEIN_CLASSES] = { 0 };
+
+    for (size_t i = 0, c = 0; c < (size_t)b->n_class; c++) {
+        next[c] = i;
+        while (i < b->n && b->frame[i].class_no == c)
+            i++;
+        end[c] = i;
+    }
+    for (bool progress = true; progress;) {
+        const int64_t used = cs_proteins_bytes((int64_t)b->n_stored, b->n_acid);
+        int32_t open = 0;
+        for (int32_t c = 0; c < b->n_class; c++)
+            open += next[c] < end[c];
+        const int64_t each = open > 0 ? (b->rule->max_bytes - used) / open : 0;
+        int64_t limit = used;
+        progress = false;
+        for (int32_t c = 0; c < b->n_class && each > 0; c++) {
+            if (next[c] == end[c])
+                continue;
+            limit = cs_proteins_bytes((int64_t)b->n_stored, b->n_acid) + each;
+            limit = limit < b->rule->max_bytes ? limit : b->rule->max_bytes;
+            for (; next[c] < end[c] && !is_full(b, &b->frame[next[c]], limit); next[c]++) {
+                CS_TRY(store(b, next[c]));
+                progress = true;
+            }
+        }
+    }
+out:
+    return rc;
+}
+
+static int proteins_build_fill(struct proteins *b, cs_proteins *p)
+{
+    int64_t at = 0;
+
+    p->letter[at++] = CS_ACID_STOP;
+    for (size_t k = 0; k < b->n_stored; k++) {
+        const struct frame *f = &b->frame[b->stored[k]];
+        p->start[k] = (uint32_t)at;
+        p->class_no[k] = f->class_no;
+        memcpy(p->letter + at, letters_of(b, f), f->n);
+        at += f->n;
+        p->letter[at++] = CS_ACID_STOP;
+    }
+    return cs_proteins_index(p);
+}
+
+static int choose_proteins(struct proteins *b)
+{
+    b->known = cs_alloc((size_t)1 << (SET_BITS - 3), 1);
+    if (!b->known)
+        return cs_fail(CS_EMEM, "out of memory to choose proteins");
+    memset(b->known, 0, (size_t)1 << (SET_BITS - 3));
+    if (b->n > 0)
+        qsort(b->frame, b->n, sizeof *b->frame, by_class);
+    return choose(b);
+}
+
+int cs_proteins_build(const cs_dataset *d, cs_part part, int32_t n_class,
+                      const cs_protein_rule *rule, cs_proteins **out)
+{
+    int rc = CS_OK;
+    struct proteins b = { .d = d, .rule = rule, .n_class = n_class };
+
+    *out = NULL;
+    CS_TRY(find_frames(&b, part));
+    CS_TRY(choose_proteins(&b));
+    if (b.n_stored == 0) {
+        rc = cs_fail(CS_EUSAGE, "no open reading frame has %lld amino acids, or the database is "
+                     "too small; see --protein-length and --size", (long long)rule->min_length);
+        goto out;
+    }
+    CS_TRY(cs_proteins_new(n_class, (int64_t)b.n_stored, b.n_acid + (int64_t)b.n_stored + 1, out));
+    rc = proteins_build_fill(&b, *out);
+out:
+    if (rc != CS_OK) {
+        cs_proteins_free(*out);
+        *out = NULL;
+    }
+    CS_FREE(b.frame, b.letter, b.covered, b.known, b.stored);
+    return rc;
+}

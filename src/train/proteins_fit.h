@@ -1,0 +1,42 @@
+/* proteins_fit.h - fit the weights of a protein database on validation records. */
+#ifndef CS_TRAIN_PROTEINS_FIT_H
+#define CS_TRAIN_PROTEINS_FIT_H
+
+#include "nn/exec/model.h"
+#include "train/dataset.h"
+
+/* Data of the fit: of each case and class the columns of a linear predictor. */
+typedef struct cs_protein_cases {
+    int32_t  n_class;
+    int64_t  n;
+    float   *logit;              /* [n * n_class] predictions of the model, up to a constant */
+    float   *feature;            /* [n * n_class * CS_PROTEIN_FEATURES] */
+    int32_t *truth;              /* [n] */
+} cs_protein_cases;
+
+/**
+ * cs_proteins_solve - maximum-likelihood weights
+ *
+ * Least mean cross-entropy of softmax(t logit_c + sum_k a_k feature_ck + b_c) + decay (|a|^2 +
+ * |b|^2) / 2, convex in t, a and b: by Newton steps, halved where they do not descend.
+ *
+ * weight   [CS_PROTEIN_FEATURES + n_class] receives a / t and b / t: the temperature is that of a
+ *          calibration, which follows
+ * before, after  receive the mean cross-entropy of softmax(logit), and the least one, without decay
+ * Returns  CS_OK; CS_EUSAGE if the logits do not help to tell the classes (t is not positive)
+ */
+int cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, double *before,
+                      double *after) CS_MUST_CHECK;
+
+/**
+ * cs_proteins_fit - weights of the model's database, from crops of the validation part
+ *
+ * The database must have been made from the other part, and the model trained on it.
+ *
+ * m        its proteins get the weights
+ * Returns  CS_OK; the errors of prediction and of cs_proteins_solve(); CS_EMEM
+ */
+int cs_proteins_fit(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t seed,
+                    double *before, double *after) CS_MUST_CHECK;
+
+#endif

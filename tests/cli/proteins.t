@@ -1,0 +1,64 @@
+# proteins.t - `chordseq model proteins`: a protein database for a model.
+. "$srcdir/tests/cli/lib.sh"
+
+OMP_WAIT_POLICY=passive
+export OMP_WAIT_POLICY
+
+# Genomes of two classes and eight families each. Every class has a protein of its own between stops,
+# written with other third bases in every family and one amino acid in six replaced, amid random bases:
+# composition tells nothing.
+awk 'BEGIN {
+    srand(1)
+    split("GC GG CC AC GT CT TC CG", codon, " ")
+    for (c = 0; c < 2; c++) for (i = 0; i < 200; i++) gene[c, i] = codon[int(rand() * 8) + 1]
+    for (f = 0; f < 8; f++) for (c = 0; c < 2; c++) {
+        s = ""
+        for (i = 0; i < 200; i++) s = s substr("ACGT", int(rand() * 4) + 1, 1)
+        s = s "TAA"
+        for (i = 0; i < 200; i++)
+            s = s (rand() < 1 / 6 ? codon[int(rand() * 8) + 1] : gene[c, i]) substr("ACGT", int(rand() * 4) + 1, 1)
+        s = s "TAA"
+        name = "g" c f
+        print ">" name " class=" (c ? "one" : "two") "\n" s
+        print name "\t" (f < 5 ? "train" : f < 7 ? "valid" : "skip") "\tfamily" f c > "split.tsv"
+    }
+}' > genomes.fa
+awk '/^>/ { new = $1 ~ /7$/ } new' genomes.fa > new.fa
+chordseq train -q --label-key class --split split.tsv --encoder chordmixer --encoder.max-len 4k \
+    --encoder.depth none --tokenizer kmer --tokenizer.k 2 --tokenizer.canonical --crop-max 300 \
+    --crop-min 200 --samples-per-epoch 64 --epochs 1 -o bag.m genomes.fa
+
+proteins="chordseq model proteins -q -i genomes.fa --label-key class --split split.tsv --crops 400"
+T 'a database' $proteins bag.m proteins.m
+T 'the file is sound' chordseq model verify proteins.m
+T 'show names it' sh -c 'chordseq model show proteins.m | grep -q "^proteins	[0-9]*	[0-9]* amino acids"'
+T 'the same again' sh -c '$1 bag.m again.m && cmp proteins.m again.m' - "$proteins"
+T 'it tells the classes of new families' sh -c 'chordseq classify -q -m proteins.m new.fa | tee predictions.tsv |
+    awk "NR > 1 && \$3 == (\$1 ~ /^g1/ ? \"one\" : \"two\") && \$4 > 0.55 { n++ } END { exit n != 2 }"'
+T 'which the model alone does not' sh -c 'chordseq classify -q -m bag.m new.fa |
+    awk "NR > 1 && \$4 > 0.55 { n++ } END { exit n > 0 }"'
+
+# ---- predictions ---------------------------------------------------------------------------------
+
+awk '/^>/ { print; next } { r = ""; for (i = length($0); i > 0; i--) r = r substr("TGCA", index("ACGT",
+    substr($0, i, 1)), 1); print r }' new.fa > turned.fa
+T 'the same for the reverse complement' sh -c 'chordseq classify -q --strand both -m proteins.m turned.fa > a &&
+    chordseq classify -q --strand both -m proteins.m new.fa | cmp - a'
+T 'for any number of threads and tokens of a batch' sh -c 'chordseq classify -q --all -@ 1 -m proteins.m genomes.fa > a &&
+    chordseq classify -q --all -@ 3 --batch-tokens 300 -m proteins.m genomes.fa | cmp - a'
+T 'in windows' sh -c 'chordseq classify -q --window-length 400 --long-sequence window -m proteins.m new.fa | grep -c "g[01]7	806	\(one\|two\)" | grep -qx 2'
+
+# ---- beside a table; weights of other models -----------------------------------------------------
+
+T 'beside a table of peptide words' sh -c 'chordseq model lookup -q -i genomes.fa --label-key class --split split.tsv --sample 1 --crops 400 bag.m table.m &&
+    $1 table.m both.m && chordseq model show both.m | grep -c "^proteins	\|^lookup	" | grep -qx 2' - "$proteins"
+T 'weights of another database' sh -c '$1 --weights proteins.m bag.m lent.m && cmp proteins.m lent.m' - "$proteins"
+T 'of several, their mean' sh -c '$1 --weights proteins.m --weights lent.m bag.m mean.m && cmp proteins.m mean.m' - "$proteins"
+N proteins-weights.err $proteins --weights bag.m bag.m x.m
+
+# ---- what cannot be ------------------------------------------------------------------------------
+
+N proteins-split.err chordseq model proteins -i genomes.fa --label-key class bag.m x.m
+N proteins-input.err chordseq model proteins bag.m x.m
+N proteins-none.err  $proteins --protein-length 500 bag.m x.m
+T 'nothing is written then' [ ! -e x.m ]

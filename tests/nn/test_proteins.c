@@ -1,0 +1,335 @@
+/* test_proteins.c - protein databases: relatives are found, on either strand and after a file. */
+#include "tests/nn/toy.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "nn/exec/proteins.h"
+#include "nn/exec/proteins_io.h"
+#include "tok/translate.h"
+#include "train/proteins_build.h"
+#include "train/proteins_fit.h"
+
+static cs_backend *be;
+
+enum { N_CLASS = 3, N_GROUP = 4, N_GENE = 600, N_BASE = 900 };
+
+/* A gene of the class, without stops, in random bases; in every group other third bases and one
+ * amino acid in eight that is another one. */
+static void make_genome(int class_no, int group, char *base)
+{
+    const uint64_t own = cs_rng_key(10, (uint64_t)(class_no * 100 + group));
+    const uint64_t gene = cs_rng_key(11, (uint64_t)class_no);
+    static const char *const fourfold[] = { "GC", "GG", "CC", "AC", "GT", "CT", "TC", "CG" };
+
+    for (int i = 0; i < N_BASE; i++)
+        base[i] = "ACGT"[cs_rng_below(own, (uint64_t)i, 4)];
+    for (int i = 0; i < N_GENE; i += 3) {
+        const bool moved = cs_rng_below(own, (uint64_t)(2 * N_BASE + i), 8) == 0;
+        memcpy(base + 100 + i, fourfold[cs_rng_below(moved ? own : gene, (uint64_t)i, 8)], 2);
+        base[102 + i] = "ACGT"[cs_rng_below(own, (uint64_t)(N_BASE + i), 4)];
+    }
+}
+
+static void make_data(cs_dataset *d)
+{
+    static char base[N_BASE];
+    char name[32];
+
+    cs_dataset_init(d, true, 1, 0);
+    for (int c = 0; c < N_CLASS; c++)
+        for (int g = 0; g < N_GROUP; g++) {
+            const float target = (float)c;
+            snprintf(name, sizeof name, "%d.%d", c, g);
+            make_genome(c, g, base);
+            cs_record r = { .name = name, .n_seg = 1, .seg[0] = { base, NULL, N_BASE } };
+            assert_int_equal(cs_dataset_add(d, &r, &target, name), CS_OK);
+            d->ex[d->n - 1].part = g == N_GROUP - 1 ? CS_PART_VALID : CS_PART_TRAIN;
+        }
+}
+
+static cs_proteins *build(const cs_dataset *d, double max_known, int64_t max_bytes)
+{
+    const cs_protein_rule rule = { 150, max_known, max_bytes };
+    cs_proteins *p;
+
+    if (cs_proteins_build(d, CS_PART_TRAIN, N_CLASS, &rule, &p) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    return p;
+}
+
+/* All frames, letter by letter, of a sequence with an unknown base. */
+static void test_frames(void **state)
+{
+    (void)state;
+    const char base[] = "ATGGCNTAAacgtTTTCA", turned[] = "TGAAAacgtTTANGCCAT";
+    uint8_t letter[CS_FRAMES][8], same[8];
+
+    for (int f = 0; f < CS_FRAMES; f++) {
+        const int64_t n = cs_translate(base, 18, f, letter[f]);
+        assert_int_equal(n, (18 - f % 3) / 3);
+        assert_int_equal(cs_translate(turned, 18, (f + 3) % 6, same), n);
+        assert_memory_equal(letter[f], same, (size_t)n);
+    }
+    const char *const codon[3][6] = { { "ATG", "GCN", "TAA", "acg", "tTT", "TCA" },
+                                      { "TGG", "CNT", "AAa", "cgt", "TTT", NULL },
+                                      { "GGC", "NTA", "Aac", "gtT", "TTC", NULL } };
+    const char *const acid[3] = { "M**TFS", "W*KRF", "G*NVF" };
+    for (int f = 0; f < 3; f++)
+        for (int i = 0; i < 6 && codon[f][i]; i++) {
+            assert_memory_equal(base + f + 3 * i, codon[f][i], 3);
+            const uint8_t at = letter[f][i];
+            assert_int_equal(at == CS_ACID_STOP ? '*' : cs_amino_acids[at], acid[f][i]);
+        }
+}
+
+/* A genome of a group that is not in the database resembles its class's proteins and no others. */
+static void test_classes(void **state)
+{
+    (void)state;
+    cs_dataset d;
+    cs_protein_hits h;
+
+    make_data(&d);
+    cs_proteins *p = build(&d, 1, 1 << 20);
+    assert_in_range(p->n, N_CLASS * (N_GROUP - 1), 2 * N_CLASS * (N_GROUP - 1));
+    for (int i = 0; i < d.n; i++) {
+        assert_int_equal(cs_proteins_search(p, d.ex[i].base, N_BASE, &h), CS_OK);
+        for (int c = 0; c < N_CLASS; c++)
+            if (c == d.ex[i].class_no) {
+                assert_true(h.best[c] > 400);
+                assert_true(h.wins[c] >= 1 && h.margin[c] > 300);
+            } else {
+                assert_true(h.best[c] < 120);
+            }
+    }
+    cs_proteins_free(p);
+    cs_dataset_release(&d);
+}
+
+/* Near-duplicates are skipped, and a bound on bytes is kept, in equal shares. */
+static void test_size(void **state)
+{
+    (void)state;
+    cs_dataset d;
+    int n[N_CLASS] = { 0 };
+
+    make_data(&d);
+    d.ex[1].base = d.ex[0].base;
+    cs_proteins *all = build(&d, 1, 1 << 20), *few = build(&d, 0.9, 1 << 20);
+    cs_proteins *small = build(&d, 1, 600);
+    assert_int_equal(few->n, all->n - 1);
+    assert_true(cs_proteins_bytes(small->n, small->n_letter - small->n - 1) <= 600);
+    for (int64_t k = 0; k < small->n; k++)
+        n[small->class_no[k]]++;
+    for (int c = 0; c < N_CLASS; c++)
+        assert_int_equal(n[c], 1);
+    cs_proteins_free(all);
+    cs_proteins_free(few);
+    cs_proteins_free(small);
+    cs_dataset_release(&d);
+}
+
+static void fill_weights(cs_proteins *p)
+{
+    for (int i = 0; i < CS_PROTEIN_FEATURES + p->n_class; i++)
+        p->weight[i] = (float)cs_rng_normal(5, (uint64_t)i);
+}
+
+/* Both strands have the same evidence; that of a copy is the same. */
+static void test_strands(void **state)
+{
+    (void)state;
+    cs_dataset d;
+    static char turned[N_BASE];
+    float a[N_CLASS], b[N_CLASS], c[N_CLASS];
+    cs_proteins *copy;
+
+    make_data(&d);
+    cs_proteins *p = build(&d, 1, 1 << 20);
+    fill_weights(p);
+    assert_int_equal(cs_proteins_copy(p, &copy), CS_OK);
+    for (int i = 0; i < d.n; i++) {
+        cs_base_revcomp(d.ex[i].base, N_BASE, turned);
+        assert_int_equal(cs_proteins_evidence(p, d.ex[i].base, N_BASE, a), CS_OK);
+        assert_int_equal(cs_proteins_evidence(p, turned, N_BASE, b), CS_OK);
+        assert_int_equal(cs_proteins_evidence(copy, d.ex[i].base, N_BASE, c), CS_OK);
+        assert_memory_equal(a, b, sizeof a);
+        assert_memory_equal(a, c, sizeof a);
+        const int own = d.ex[i].class_no;
+        assert_true(a[own] != p->weight[CS_PROTEIN_FEATURES + own]);
+    }
+    cs_proteins_free(copy);
+    cs_proteins_free(p);
+    cs_dataset_release(&d);
+}
+
+/* A sequence without any base, and shorter than a seed. */
+static void test_short(void **state)
+{
+    (void)state;
+    cs_dataset d;
+    cs_protein_hits h;
+
+    make_data(&d);
+    cs_proteins *p = build(&d, 1, 1 << 20);
+    for (int n = 0; n < 80; n++) {
+        assert_int_equal(cs_proteins_search(p, d.ex[0].base + 100, n, &h), CS_OK);
+        for (int c = 0; c < N_CLASS && n < 75; c++)
+            assert_int_equal(h.best[c] + h.sum[c] + h.wins[c], 0);
+    }
+    cs_proteins_free(p);
+    cs_dataset_release(&d);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static cs_model *with_proteins(cs_dataset *d)
+{
+    const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
+                    .max_len = "1024" };
+    cs_model *m = toy_model(&t, be);
+
+    make_data(d);
+    m->proteins = build(d, 1, 1 << 20);
+    fill_weights(m->proteins);
+    return m;
+}
+
+static char *saved(cs_model *m, size_t *n)
+{
+    char path[] = "proteins.XXXXXX", *p;
+    const int fd = mkstemp(path);
+
+    assert_true(fd >= 0 && close(fd) == 0);
+    assert_int_equal(cs_model_save(m, path, false), CS_OK);
+    assert_int_equal(cs_file_read(path, 1 << 22, &p, n), CS_OK);
+    assert_int_equal(unlink(path), 0);
+    return p;
+}
+
+static void test_file(void **state)
+{
+    (void)state;
+    cs_dataset d;
+    cs_model *m = with_proteins(&d), *q;
+    const cs_proteins *a = m->proteins;
+    size_t n;
+    char *p = saved(m, &n);
+
+    if (cs_model_parse(p, n, "m", be, false, &q) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    const cs_proteins *b = q->proteins;
+    assert_non_null(b);
+    assert_int_equal(a->n, b->n);
+    assert_int_equal(a->n_letter, b->n_letter);
+    assert_memory_equal(a->letter, b->letter, (size_t)a->n_letter);
+    assert_memory_equal(a->start, b->start, (size_t)a->n * sizeof *a->start);
+    assert_memory_equal(a->class_no, b->class_no, (size_t)a->n);
+    assert_memory_equal(a->weight, b->weight,
+                        (CS_PROTEIN_FEATURES + N_CLASS) * sizeof *a->weight);
+    free(p);
+    cs_model_free(q);
+    cs_model_free(m);
+    cs_dataset_release(&d);
+}
+
+/* Every byte of the database's tensors and settings may be wrong: a file is refused, or it is read
+ * and its evidence is finite. */
+static void test_damage(void **state)
+{
+    (void)state;
+    cs_dataset d;
+    cs_model *m = with_proteins(&d), *q;
+    size_t n;
+    int n_refused = 0;
+    float out[N_CLASS];
+
+    m->proteins->class_no[1] = N_CLASS;
+    char *p = saved(m, &n);
+    assert_int_equal(cs_model_parse(p, n, "m", be, false, &q), CS_EFORMAT);
+    assert_non_null(strstr(cs_error_message(), "protein database has a protein of no class"));
+    cs_error_clear();
+    free(p);
+    m->proteins->class_no[1] = 0;
+    p = saved(m, &n);
+    for (size_t i = 0; i < n; i += 1 + n / 3000) {
+        const char was = p[i];
+        p[i] = (char)(was ^ 1 << i % 8);
+        if (cs_model_parse(p, n, "m", be, false, &q) == CS_OK) {
+            if (q->proteins)
+                assert_int_equal(cs_proteins_evidence(q->proteins, d.ex[0].base, N_BASE, out), 0);
+            cs_model_free(q);
+        } else {
+            n_refused++;
+            cs_error_clear();
+        }
+        p[i] = was;
+    }
+    assert_true(n_refused > 100);
+    free(p);
+    cs_model_free(m);
+    cs_dataset_release(&d);
+}
+
+/* ---- weights --------------------------------------------------------------------------------- */
+
+/* Data drawn from the model with known weights: they are found, up to what 20,000 cases leave
+ * open. */
+static void test_weights(void **state)
+{
+    (void)state;
+    enum { N = 20000, P = CS_PROTEIN_FEATURES };
+    const double t = 0.7, a[P] = { 0.5, -0.3, 0.8, 0, 0.2, -0.6 }, b[N_CLASS] = { 0.4, -0.4, 0 };
+    cs_protein_cases c = { .n_class = N_CLASS, .n = N,
+                           .logit = malloc(sizeof(float) * N * N_CLASS),
+                           .feature = malloc(sizeof(float) * N * N_CLASS * P),
+                           .truth = malloc(sizeof(int32_t) * N) };
+    float weight[P + N_CLASS];
+    double before, after;
+
+    assert_true(c.logit && c.feature && c.truth);
+    for (int i = 0; i < N; i++) {
+        double z[N_CLASS], sum = 0;
+        for (int k = 0; k < N_CLASS; k++) {
+            c.logit[i * N_CLASS + k] = (float)cs_rng_normal(1, (uint64_t)(i * N_CLASS + k));
+            z[k] = t * (double)c.logit[i * N_CLASS + k] + b[k];
+            for (int j = 0; j < P; j++) {
+                const int at = (i * N_CLASS + k) * P + j;
+                c.feature[at] = (float)fabs(cs_rng_normal(2, (uint64_t)at));
+                z[k] += a[j] * (double)c.feature[at];
+            }
+            sum += z[k] = exp(z[k]);
+        }
+        double u = (double)cs_rng_below(3, (uint64_t)i, 1 << 30) / (1 << 30) * sum;
+        for (c.truth[i] = 0; c.truth[i] < N_CLASS - 1 && u >= z[c.truth[i]]; c.truth[i]++)
+            u -= z[c.truth[i]];
+    }
+    assert_int_equal(cs_proteins_solve(&c, 0, weight, &before, &after), CS_OK);
+    assert_true(after < before - 0.1);
+    for (int j = 0; j < P; j++)
+        assert_true(fabs((double)weight[j] - a[j] / t) < 0.06);
+    for (int k = 0; k < N_CLASS; k++)
+        assert_true(fabs((double)weight[P + k] - (double)weight[P] - (b[k] - b[0]) / t) < 0.1);
+    free(c.logit);
+    free(c.feature);
+    free(c.truth);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_frames),  cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_size),    cmocka_unit_test(test_strands),
+        cmocka_unit_test(test_short),   cmocka_unit_test(test_file),
+        cmocka_unit_test(test_damage),  cmocka_unit_test(test_weights),
+    };
+    int rc;
+
+    if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 1, &be) != CS_OK)
+        return 1;
+    rc = cmocka_run_group_tests(tests, NULL, NULL);
+    cs_backend_close(be);
+    return rc;
+}
