@@ -4,10 +4,10 @@
 #
 # Usage   refdata/model/calibrate.sh CHORDSEQ TAXA_DIR TAXA2_DIR WORK MODEL OUT
 #
-# MODEL is WORK/table.safetensors or WORK/labelled.safetensors. WORK has what train.sh wrote: the pieces,
-# and for each fold a model of MODEL's name that was not trained on it (fold0/table.safetensors ...).
-# These predict pieces of their folds, 60 to 100,000 bp, seed 2; a table has the mean of the weights of
-# the other four folds. OUT gets MODEL's weights with temperatures, error rates per class and length, the
+# MODEL is WORK/proteins.safetensors or WORK/labelled.safetensors. WORK has what train.sh wrote: the
+# pieces, and for each fold a model of MODEL's name that was not trained on it
+# (fold0/proteins.safetensors ...). These predict pieces of their folds, 60 to 100,000 bp, seed 2; table
+# and database have the mean of the weights of the other four folds. OUT gets MODEL's weights with temperatures, error rates per class and length, the
 # minimum length and what is unlike the training. With FOLD=0 to 4 in the environment that fold's
 # predictions are left out, so that its families can judge the result.
 set -eu
@@ -19,17 +19,18 @@ lengths=$lengths,50000,100000
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# fold_model K: MODEL for fold K, with table weights that were not fitted on it
+# fold_model K: MODEL for fold K, with weights of table and database that were not fitted on it
 fold_model() {
-    [ "${model##*/}" = table.safetensors ] || { echo "$work/fold$1/${model##*/}"; return; }
-    k=$1
+    [ "${model##*/}" = proteins.safetensors ] || { echo "$work/fold$1/${model##*/}"; return; }
+    k=$1 from=$work/fold$1/framed.safetensors
     shift
     for other in 0 1 2 3 4; do
-        [ "$other" = "$k" ] || set -- "$@" --weights "$work/fold$other/table.safetensors"
+        [ "$other" = "$k" ] || set -- "$@" --weights "$work/fold$other/proteins.safetensors"
     done
-    "$chordseq" model lookup --sample 1 --size 10M --label-key class \
-        --label-map "$here/classes.tsv" --split "$work/fold$k/split.tsv" \
-        --input-list "$work/fold$k/inputs" "$@" "$work/fold$k/framed.safetensors" \
+    set -- "$@" --label-key class --label-map "$here/classes.tsv" --size 4900k \
+        --split "$work/fold$k/split.tsv" --input-list "$work/fold$k/inputs"
+    "$chordseq" model lookup --sample 1 "$@" "$from" "$work/fold$k/other-table.safetensors"
+    "$chordseq" model proteins "$@" "$work/fold$k/other-table.safetensors" \
         "$work/fold$k/others.safetensors"
     echo "$work/fold$k/others.safetensors"
 }

@@ -5,11 +5,13 @@
 #
 # Writes WORK_DIR/bag.safetensors, a bag of 6-mers, and WORK_DIR/frames.safetensors, a bag of 6-mers and
 # of codons and amino acid pairs of open reading frames; labelled.safetensors and framed.safetensors
-# with the same weights and the classes' places in NCBI's taxonomy; and table.safetensors, the latter
-# with a table of peptide words. calibrate.sh takes labelled.safetensors (fast) and table.safetensors. With FOLD=0 to 4 in the environment, that fold is held out instead of the groups that
-# the default model is calibrated on, and the weights of the table are fitted to it; the default model
-# takes the mean of the weights in WORK_DIR/fold0 to WORK_DIR/fold4, which are made before. The result
-# depends on the options and the input alone, not on the number of threads; more options may follow.
+# with the same weights and the classes' places in NCBI's taxonomy; table.safetensors, the latter with a
+# table of peptide words; and proteins.safetensors, with a protein database besides. calibrate.sh takes
+# labelled.safetensors (fast) and proteins.safetensors. With FOLD=0 to 4 in the environment, that fold is
+# held out instead of the groups that the default model is calibrated on, and the weights of table and
+# database are fitted to it; the default model takes the mean of the weights in WORK_DIR/fold0 to
+# WORK_DIR/fold4, which are made before. The result depends on the options and the input alone, not on
+# the number of threads; more options may follow.
 set -eu
 chordseq=$1 taxa=$2 taxa2=$3 work=$4
 shift 4
@@ -59,13 +61,19 @@ learn frames 8 --encoder.max-len 8000000 --batch-tokens 100000 --tokenizer orf "
 "$chordseq" model label --taxonomy "$here/taxonomy.tsv" "$work/frames.safetensors" \
     "$work/framed.safetensors"
 
-# The table: peptide words of the records whose part is train.
-set -- --sample 1 --size 10M
+# The table and the database: peptide words and proteins of the records whose part is train.
+set --
 if [ -z "${FOLD:-}" ]; then
-    set -- --sample 1 --size 9900k
     for k in 0 1 2 3 4; do
-        set -- "$@" --weights "$work/fold$k/table.safetensors"
+        set -- "$@" --weights "$work/fold$k/proteins.safetensors"
     done
 fi
-"$chordseq" model lookup --label-key class --label-map "$here/classes.tsv" --split "$work/split.tsv" \
-    --input-list "$work/inputs" "$@" "$work/framed.safetensors" "$work/table.safetensors"
+# add ACTION FROM TO OPTION...
+add() {
+    action=$1 from=$2 to=$3
+    shift 3
+    "$chordseq" model "$action" --label-key class --label-map "$here/classes.tsv" \
+        --split "$work/split.tsv" --input-list "$work/inputs" --size 4900k "$@" "$from" "$to"
+}
+add lookup "$work/framed.safetensors" "$work/table.safetensors" --sample 1 "$@"
+add proteins "$work/table.safetensors" "$work/proteins.safetensors" "$@"
