@@ -1,9 +1,9 @@
-# calls.t - which records have a call, by what a model states of itself.
+# calls.t - records with a call, by the rates stated in a model.
 . "$srcdir/tests/cli/lib.sh"
 
 gen=$builddir/tests/bench/gen_fasta
 
-# Two classes by composition that can be told, and a third that is half one, half the other. A codon's
+# Two classes that differ in composition, and a third that is half one, half the other. A codon's
 # third base is often that of the codon before, which shuffling does not keep.
 for c in 1 2 3; do
     "$gen" 400000 $c 200 1800 | awk -v c=$c 'BEGIN { srand(c); split("A C G", letter) }

@@ -42,7 +42,7 @@ T 'out of memory with hand-tuned batches' sh -c "$c -B 1 x.fa | cmp - x.tsv && $
 T 'stdin, gz and stdout rules' sh -c "gzip -c x.fa > no-suffix && $c no-suffix | cmp - x.tsv &&
     $c -i - < no-suffix | cmp - x.tsv && $c -o out.tsv x.fa > stdout && [ ! -s stdout ] &&
     cmp out.tsv x.tsv"
-# wrong numbers on a new processor: selftest tells, here of one that a broken kernel plays
+# wrong numbers on a new CPU: selftest reports them, here for a broken kernel
 v="-@ 1 --vectors '$srcdir/refdata/selftest' -m '$srcdir/refdata/model/default.safetensors'"
 if [ -x "$builddir/tests/cli/broken_kernel" ]; then
     T 'wrong numbers on a new processor go unnoticed' sh -c "chordseq selftest $v > sound &&

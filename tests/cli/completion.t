@@ -1,4 +1,4 @@
-# completion.t - the scripts for shells are what the program says now, and bash completes by them.
+# completion.t - tracked completions are up to date, and bash completes by them.
 . "$srcdir/tests/cli/lib.sh"
 
 for shell in bash zsh fish; do

@@ -1,4 +1,4 @@
-# devices.t - GPUs that the processor plays: several, their memory, their order of work, learning.
+# devices.t - emulated GPUs: several devices, memory, order of work, training.
 #
 # tests/gpu/host has the CUDA emulator; CS_HOST_... are read by it only. What streams may do in any
 # order is in tests/gpu/test_ahead.c.

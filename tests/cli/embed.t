@@ -1,4 +1,4 @@
-# embed.t - `chordseq embed`: a row per record, and what it is.
+# embed.t - `chordseq embed`: a vector per record.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors

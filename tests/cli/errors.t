@@ -1,4 +1,4 @@
-# errors.t - each failure has one sentence that says what, where and what to do, and leaves nothing.
+# errors.t - each failure has one message with place and remedy, and leaves no output.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors
@@ -63,7 +63,7 @@ T 'a failed run keeps the old output' sh -c "echo old > out.tsv
 P empty.tsv            $c nothing
 T 'an empty input gives a warning' sh -c "$c nothing 2>&1 > /dev/null |
     grep -qx 'chordseq: warning: the input has no records'"
-# It has to be named: with standard input that nobody gave, a value was forgotten or a pipe has failed.
+# It has to be named: empty standard input means a forgotten value or a failed pipe.
 P empty.tsv            sh -c "$c -i - < /dev/null"
 P empty.tsv            sh -c ": | $c -"
 N input-none.err       sh -c "$c < /dev/null"

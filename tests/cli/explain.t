@@ -1,4 +1,4 @@
-# explain.t - `chordseq explain`: contributions of bases, and what they have to agree with.
+# explain.t - `chordseq explain`: contributions of bases, compared with predictions.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors

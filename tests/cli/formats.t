@@ -1,5 +1,5 @@
-# formats.t - the same records in another container have the same predictions; samtools is the judge of
-# what a read on the reverse strand was.
+# formats.t - the same records in another format have the same predictions; samtools is the reference for
+# reads on the reverse strand.
 . "$srcdir/tests/cli/lib.sh"
 
 for tool in samtools bgzip; do

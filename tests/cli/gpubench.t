@@ -1,4 +1,4 @@
-# gpubench.t - tests/gpu/bench goes through: every stage at the smallest size, on the CUDA emulator.
+# gpubench.t - every stage of tests/gpu/bench at the smallest size, on the CUDA emulator.
 #
 # What it measures there means nothing; that a row stands for everything, and a word where there is no
 # figure, does. With CS_LONG, and a python3 in $CS_PYTHON that has PyTorch, its lines as well: minutes.

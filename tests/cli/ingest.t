@@ -1,4 +1,4 @@
-# ingest.t - every file of the shared ingest set, sound or broken: read whole, or refused with the
+# ingest.t - every file of the shared ingest set: read completely, or refused with the
 # file, the line or record, and the reason.
 #
 # tests/cli/expect/ingest.tsv has a line per file: its name, how it was read, ok with counts or the

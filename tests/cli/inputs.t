@@ -1,4 +1,4 @@
-# inputs.t - pairs, lists of files, flags, regions and references: which records come, and as what.
+# inputs.t - records from pairs, lists of files, flags, regions and references.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors

@@ -1,4 +1,4 @@
-# library.t - libchordseq: its predictions beside the program's, its names, what it needs, the examples.
+# library.t - libchordseq: its predictions, exported names, dependencies, and the examples.
 . "$srcdir/tests/cli/lib.sh"
 
 lib=$builddir/libchordseq.so.0

@@ -5,7 +5,7 @@ OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
 # Genomes of two classes and eight families each. Every class has a protein of its own, written with
-# other third bases in every family, amid random bases: composition tells nothing.
+# other third bases in every family, among random bases: composition has no information.
 awk 'BEGIN {
     srand(1)
     split("GC GG CC AC GT CT TC CG", codon, " ")

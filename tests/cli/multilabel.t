@@ -1,7 +1,7 @@
 # multilabel.t - several labels per sequence, some not known: train, eval, classify, and the poolings.
 . "$srcdir/tests/cli/lib.sh"
 
-# Labels g and t: the 20 bases in the centre are rich in G, in T. What lies around says nothing, but
+# Labels g and t: the 20 bases in the centre are rich in G, in T. The bases around are random, but
 # would to a mean over all. Some targets are not known; r7 has none.
 awk 'function draw(from) { return substr(from, 1 + int(length(from) * rand()), 1) }
 BEGIN {

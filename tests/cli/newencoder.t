@@ -24,7 +24,7 @@ else
     (cd "$builddir" && cp -a config.status ./*.a ./*.h src kernels pipelines tests "$build")
 fi
 
-# What was configured there knows where it lies, and where the sources are.
+# config.status has absolute paths of build folder and sources.
 : "${SHELL:=/bin/sh}"
 from=$(sed -n "s/^srcdir='\(.*\)'\$/\1/p" "$build/config.status" | sed 's/[.]/\\./g')
 find "$build" -name '*.Po' -exec sed -i "s|\([ :]\)$from/|\1$tree/|g; s|^$from/|$tree/|" {} +

@@ -1,4 +1,4 @@
-# outputs.t - all outputs of one run of `chordseq classify`, and what other programs make of them.
+# outputs.t - all outputs of one run of `chordseq classify`, read by other programs.
 . "$srcdir/tests/cli/lib.sh"
 
 printf '%s\t%s\t%s\t%s\t%s\n' classA 562 species 561 'Escherichia coli' classB - - 561 - \

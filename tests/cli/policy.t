@@ -1,4 +1,4 @@
-# policy.t - strands, windows, calibration: what a prediction depends on, and on nothing else.
+# policy.t - strands, windows, calibration: dependence of predictions on options.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors
@@ -44,7 +44,7 @@ T 'classify uses it' sh -c "chordseq classify -q --all -m '$d' x.fa > x.tsv &&
 
 # ---- calibration ---------------------------------------------------------------------------------
 
-# Classes by composition, learnt from half of the records, with noise enough to err.
+# Classes by composition, trained on half of the records, with enough noise for errors.
 for c in 1 2 3; do
     "$gen" 61440 $c 200 400 | awk -v c=$c 'BEGIN { srand(c); split("A C", letter) }
         /^>/ { print ">" c "_" NR " class=" (rand() < 0.8 ? c : 1 + int(3 * rand())); next }

@@ -1,4 +1,4 @@
-# predict.t - a class per base: learnt from intervals, written, judged.
+# predict.t - a class per base: training on intervals, outputs, evaluation.
 . "$srcdir/tests/cli/lib.sh"
 
 # Islands of GC-rich bases among AT-rich ones, in 60 records of 100 to 300 bases, some without any.
@@ -83,7 +83,7 @@ for k in 3 7; do
         { if (p[$1, n[$1] - 1 - $2] != $5) exit 1 }' both.in both.rc
 done
 
-# ---- masks: what is not known is not learnt from and not judged ----------------------------------
+# ---- masks: unknown bases are neither trained on nor evaluated -----------------------------------
 
 awk -F '\t' 'NR == FNR { if (/^>/) name = substr($0, 2); else len[name] = length($0); next }
     { print; print $1 "\t" $3 "\t" len[$1] "\t-" }' in.fa in.bed > masked.bed
@@ -96,7 +96,7 @@ T 'without a background, only intervals are evaluated' sh -c 'chordseq eval -q -
     --intervals in.bed --skip-unlabelled -i in.fa | awk -F "\t" "\$3 == \".\" && \$4 == \"tokens\" { print \$5 }" > got &&
     awk "{ n += \$3 - \$2 } END { print n }" in.bed | cmp - got'
 
-# Before anything is learnt the loss is about the same, however many crops have no interval in them.
+# Before training, the loss is about the same for any number of crops without an interval.
 awk '/^>/ { name = substr($0, 2); next } { print name "\t0\t9\ta\n" name "\t9\t18\tb" }' in.fa > ends.bed
 ends="chordseq train --head token --tokenizer base --encoder cdil -q --epochs 1 --lr 1e-9 --intervals ends.bed -i in.fa"
 T 'whole records' $ends -o x --metrics whole.tsv

@@ -1,7 +1,7 @@
 # pretrain.t - `chordseq pretrain`: what it refuses, what it leaves out, what it learns, and again.
 . "$srcdir/tests/cli/lib.sh"
 
-# Contigs of a language that can be learnt: after AC comes G, after GT comes A, else anything.
+# Contigs with a pattern: after AC comes G, after GT comes A, else any base.
 awk 'BEGIN { srand(2); for (c = 1; c <= 6; c++) { s = ""; a = b = "A"
     for (i = 0; i < (c < 6 ? 1500 : 40); i++) {
         x = substr("ACGT", 1 + int(4 * rand()), 1)
@@ -58,7 +58,7 @@ P pretrain-names.txt     grep 'training bases' names.err
 
 # ---- it learns -----------------------------------------------------------------------------------
 
-# A quarter of the bases is certain, the rest anything: perplexity 4 says that nothing is learnt.
+# A quarter of the bases is certain, the rest random: perplexity 4 means no training.
 T 'a run' $pre -o good.m --metrics good.tsv --epochs 40 --val-contigs c5 g.fa
 T 'perplexity well below 4' sh -c 'tail -n 1 good.tsv | awk "{ exit !(\$12 < 3.4) }"'
 T 'the loss is its logarithm' sh -c 'tail -n 1 good.tsv | awk "{ d = exp(\$6) - \$12; exit !(d * d < 1e-6) }"'

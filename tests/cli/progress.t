@@ -1,4 +1,4 @@
-# progress.t - what a run says on stderr: little, and the progress line only to a terminal.
+# progress.t - messages on stderr; the progress line is for terminals only.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors

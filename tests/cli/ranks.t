@@ -202,7 +202,7 @@ begin()
     until_says 'epoch [0-9]*[1-9]:' 0.err
     others=$(echo $(children "$first"))
 }
-# none_left: nobody is left of them, once the first has ended
+# none_left: no process remains after the first has ended
 none_left()
 {
     rm -f 0.pid

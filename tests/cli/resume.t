@@ -38,7 +38,7 @@ interrupt()
     [ $? -gt 128 ] || { cat killed.err; return 1; }
 }
 
-# same FOLDER FOLDER: the outputs, but for the time that the page tells; nothing else is left
+# same FOLDER FOLDER: equal outputs, except for the page's time; no other files
 same()
 {
     for d in "$1" "$2"; do
@@ -63,7 +63,7 @@ killed()
     T "killed by $2 after $3${4:+ and $4 files}, $1 threads" interrupt "$d" "$@"
     n_done=$(done_in "$d")
     T 'no output exists' sh -c "! ls '$d' | grep -v '\.part\$\|\.resume\$' && [ '${n_done:-0}' -ge $3 ]"
-    T "it goes on from ${n_done:-none} of $total" run "$d" "$1"
+    T "resumed from ${n_done:-none} of $total" run "$d" "$1"
     T 'resumed to the same bytes' same "$d" "ref$1"
 }
 T 'with one thread' run ref1 1

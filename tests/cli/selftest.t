@@ -1,4 +1,4 @@
-# selftest.t - chordseq selftest: every encoder, device and level; and that it sees what is wrong.
+# selftest.t - chordseq selftest: every encoder, device and level; wrong results are detected.
 . "$srcdir/tests/cli/lib.sh"
 
 v=$srcdir/refdata/selftest

@@ -1,4 +1,4 @@
-# shard.t - parts of an input, put together again, are what one run writes.
+# shard.t - merged outputs of shards equal those of one run.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors

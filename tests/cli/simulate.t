@@ -1,4 +1,4 @@
-# simulate.t - `chordseq simulate`: the tasks are what they say, and can be learnt from.
+# simulate.t - `chordseq simulate`: correct tasks that models can be trained on.
 . "$srcdir/tests/cli/lib.sh"
 
 T 'a thousand records' chordseq simulate adding -n 1000 --lambda 200 --max-len 2000 --seed 1 -o a.tsv

@@ -1,4 +1,4 @@
-# stream.t - the same bytes, whatever way the records come and however they are worked on.
+# stream.t - the same bytes for every way of input and any settings of work.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors

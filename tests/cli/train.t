@@ -1,4 +1,4 @@
-# train.t - `chordseq train`: what it refuses, what it learns, and that a run goes on bit for bit.
+# train.t - `chordseq train`: refusals, training, and bit-exact resuming.
 . "$srcdir/tests/cli/lib.sh"
 
 # Two kinds of sequence that a child could tell apart, in groups of three pieces.

@@ -1,4 +1,4 @@
-# variant.t - `chordseq variant`: scores in INFO fields, and nothing else touched.
+# variant.t - `chordseq variant`: scores in INFO fields; other data are unchanged.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors

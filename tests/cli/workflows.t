@@ -1,4 +1,4 @@
-# workflows.t - what `make check` can test of workflows/ without the engines; tests/long has the rest.
+# workflows.t - tests of workflows/ without the engines; tests/long has the rest.
 . "$srcdir/tests/cli/lib.sh"
 
 w=$srcdir/workflows
