@@ -28,12 +28,6 @@ void cs_lookup_tensors(const cs_lookup *l, cs_tensor *t)
                         (int64_t)l->n_class * l->n_code, (const unsigned char *)l->weight };
 }
 
-static int damaged(const char *what, const char *why)
-{
-    return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: its look-up table %s", what,
-                   why);
-}
-
 static const char *find(const cs_safetensors *file, const cs_tensor *t[CS_LOOKUP_TENSORS])
 {
     static const cs_dtype type[CS_LOOKUP_TENSORS] = { CS_I32, CS_U8, CS_F32 };
@@ -89,14 +83,14 @@ int cs_lookup_read(const json_t *j, const cs_safetensors *file, const char *what
 
     *out = NULL;
     if (flaw)
-        return damaged(what, flaw);
+        return cs_safetensors_bad_part(what, "look-up table", flaw);
     CS_TRY(of_file(cs_peptides_init(&words, alphabet,
                                     json_integer_value(json_object_get(j, "k")),
                                     json_integer_value(json_object_get(j, "sample")))));
     CS_TRY(of_file(cs_lookup_new(&words, n_class, t[1]->shape.dim[0], bits_of(t[0]->n),
                                   out)));
     flaw = copy_arrays(t, *out);
-    rc = flaw ? damaged(what, flaw) : CS_OK;
+    rc = flaw ? cs_safetensors_bad_part(what, "look-up table", flaw) : CS_OK;
     if (rc == CS_OK)
         cs_lookup_index(*out);
 out:

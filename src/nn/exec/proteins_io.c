@@ -98,12 +98,6 @@ int cs_proteins_tensors(const cs_proteins *p, cs_tensor *t, uint8_t **packed)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static int damaged(const char *what, const char *why)
-{
-    return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: its protein database %s", what,
-                   why);
-}
-
 static const char *find(const cs_safetensors *file, const cs_tensor *t[CS_PROTEIN_TENSORS],
                         int32_t n_class)
 {
@@ -185,18 +179,19 @@ int cs_proteins_read(const json_t *j, const cs_safetensors *file, const char *wh
 
     *out = NULL;
     if (flaw)
-        return damaged(what, flaw);
+        return cs_safetensors_bad_part(what, "protein database", flaw);
     const int64_t n_acid = count_acids(t[1]);
     if (n_acid < 0 || n_acid != json_integer_value(json_object_get(j, "acids")) ||
         packed_bytes(n_acid) != t[0]->n)
-        return damaged(what, "has lengths that do not fit its letters");
+        return cs_safetensors_bad_part(what, "protein database",
+                                       "has lengths that do not fit its letters");
     rc = cs_proteins_new(n_class, t[2]->n, n_acid + t[2]->n + 1, out);
     if (rc == CS_EUSAGE)
         rc = CS_EFORMAT;
     CS_TRY(rc);
     flaw = unpack(t, *out);
     if (flaw)
-        CS_TRY(damaged(what, flaw));
+        CS_TRY(cs_safetensors_bad_part(what, "protein database", flaw));
     rc = cs_proteins_index(*out);
 out:
     if (rc != CS_OK) {

@@ -369,3 +369,8 @@ out:
     free(text);
     return rc;
 }
+
+int cs_safetensors_bad_part(const char *model, const char *part, const char *why)
+{
+    return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: its %s %s", model, part, why);
+}

@@ -60,4 +60,7 @@ double cs_tensor_get(const cs_tensor *t, int64_t i);
 int cs_safetensors_write(cs_outfile *f, const cs_tensor *t, size_t n, const cs_meta *meta,
                          size_t n_meta) CS_MUST_CHECK;
 
+/** cs_safetensors_bad_part - the message for an invalid part of a model file; CS_EFORMAT */
+int cs_safetensors_bad_part(const char *model, const char *part, const char *why);
+
 #endif
