@@ -31,6 +31,24 @@ static int read_variants(cs_supervised *j, int n_inflate)
     return rc;
 }
 
+/* Are there records that can be trained on? */
+static int check_data(const cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+
+    if (j->data.n == 0)
+        return cs_fail(CS_EFORMAT, "the input has no record to train on");
+    if (a->components.head->is_class && j->labelled.classes.n == 1)
+        return cs_fail(CS_EFORMAT, "all %lld records have one class, '%s'; training needs at least "
+                       "two", (long long)j->data.n, j->labelled.classes.name[0]);
+    if (j->data.n_channel > 0 && (a->sample.crop_max > 0 || a->sample.rc))
+        return cs_fail(CS_EUSAGE, "--crop-max and --rc are for sequences; the input has values");
+    if (a->sample.crop_max > 0 && a->sample.crop_min < j->labelled.min_base)
+        return cs_fail(CS_EUSAGE, "--crop-min %lld has no tokens; it must be at least %lld",
+                       (long long)a->sample.crop_min, (long long)j->labelled.min_base);
+    return CS_OK;
+}
+
 int cs_supervised_read(cs_supervised *j, int n_inflate)
 {
     cs_supervised_args *a = j->a;
@@ -70,16 +88,7 @@ int cs_supervised_read(cs_supervised *j, int n_inflate)
     cs_labelled_report(&j->labelled);
     if (a->components.head->set_taxonomy == NULL)
         cs_labelled_advise_tree(&j->labelled);
-    if (j->data.n == 0)
-        rc = cs_fail(CS_EFORMAT, "the input has no record to train on");
-    else if (a->components.head->is_class && j->labelled.classes.n == 1)
-        rc = cs_fail(CS_EFORMAT, "all %lld records have one class, '%s'; training needs at least "
-                     "two", (long long)j->data.n, j->labelled.classes.name[0]);
-    else if (j->data.n_channel > 0 && (a->sample.crop_max > 0 || a->sample.rc))
-        rc = cs_fail(CS_EUSAGE, "--crop-max and --rc are for sequences; the input has values");
-    else if (a->sample.crop_max > 0 && a->sample.crop_min < j->labelled.min_base)
-        rc = cs_fail(CS_EUSAGE, "--crop-min %lld has no tokens; it must be at least %lld",
-                     (long long)a->sample.crop_min, (long long)j->labelled.min_base);
+    rc = check_data(j);
 out:
     a->components.tok->close(tok);
     return rc;
