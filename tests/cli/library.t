@@ -4,7 +4,7 @@
 lib=$builddir/libchordseq.so.0
 [ -e "$lib" ] || { S 'libchordseq' 'built with --disable-shared'; exit; }
 m=$tiny/model.safetensors
-default=$srcdir/refdata/model/default.safetensors
+default=$srcdir/refdata/model/default.safetensors fast=$srcdir/refdata/model/fast.safetensors
 example=$builddir/examples/classify_memory
 
 # One record a file; the program and the example each in turn.
@@ -22,7 +22,7 @@ each()
 }
 T 'the predictions of classify'                each "$m"
 T '... of the default model'               each "$default"
-T '... as taxa'                            each "$default" call=taxon min-prob=0.7
+T '... as taxa'                            each "$fast" call=taxon min-prob=0.7
 T '... with options'                       each "$m" strand=forward min-prob=0.6 max-unknown=0.2
 T '... in windows'                         each "$m" long-sequence=window window-length=100
 "$builddir/tests/cli/make_model" values 2 head=regress labels=2 2> /dev/null

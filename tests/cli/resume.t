@@ -5,7 +5,7 @@
 . "$srcdir/tests/cli/lib.sh"
 [ -e "$builddir/tests/cli/kill_at.so" ] || { S 'resume' 'no shared objects here'; exit; }
 
-m=$srcdir/refdata/model/default.safetensors
+m=$srcdir/refdata/model/fast.safetensors
 gen=$builddir/tests/bench/gen_fasta
 "$gen" 14336 1 50 500 > x.fa
 "$gen" 10240 2 30 800 | gzip -c > y.fa.gz

@@ -25,7 +25,7 @@ stop()
 trap 'stop 2> /dev/null' EXIT
 
 env --default-signal=INT true 2> /dev/null || { S 'signals' 'no env --default-signal'; exit; }
-m=$srcdir/refdata/model/default.safetensors
+m=$srcdir/refdata/model/fast.safetensors
 q='-q -@ 1'
 small='--encoder cdil --encoder.channels 8 --encoder.layers 2 --tokenizer base -B 512'
 
