@@ -7,14 +7,13 @@ m=$tiny/model.safetensors
 default=$srcdir/refdata/model/default.safetensors fast=$srcdir/refdata/model/fast.safetensors
 example=$builddir/examples/classify_memory
 
-# One record a file; the program and the example each in turn.
-awk '/^>/ { n++ } { print > ("one." n ".fa") }' "$tiny/mixed.fa"
+# The program on all records, the example on one after the other.
+awk '/^>/ { n++ } { print > (sprintf("one.%02d.fa", n)) }' "$tiny/mixed.fa"
 each()
 {
     model=$1; shift
-    for f in one.*.fa; do
-        chordseq classify -q -m "$model" --all $(printf -- '--%s ' "$@") "$f" | tail -n +2 || return
-    done > program
+    chordseq classify -q -m "$model" --all $(printf -- '--%s ' "$@") "$tiny/mixed.fa" |
+        tail -n +2 > program || return
     for f in one.*.fa; do "$example" "$model" "$f" "$@" || return; done > library
     # With taxa the table has their taxid and rank, which the example does not print.
     case $1 in call=taxon) cut -f 1-5,8- program > columns && mv columns program ;; esac
