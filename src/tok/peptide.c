@@ -15,11 +15,9 @@
 #include <string.h>
 
 #include "io/record.h"
+#include "tok/translate.h"
 
 enum { STOP = 15, QUAD = 4 };
-
-const char cs_genetic_code[] = "KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLF";
-static const char amino_acids[] = "ACDEFGHIKLMNPQRSTVWY";
 
 static int read_alphabet(const char *alphabet, uint8_t *letter)
 {
@@ -31,12 +29,12 @@ static int read_alphabet(const char *alphabet, uint8_t *letter)
         group += c == ',';
         if (c == ',')
             continue;
-        if (!strchr(amino_acids, c) || letter[c] != STOP || group >= CS_PEPTIDE_GROUPS)
+        if (!strchr(cs_amino_acids, c) || letter[c] != STOP || group >= CS_PEPTIDE_GROUPS)
             return cs_fail(CS_EUSAGE, "the peptide alphabet '%s' is not the 20 amino acids in at "
                            "most %d groups, each once", alphabet, (int)CS_PEPTIDE_GROUPS);
         letter[c] = (uint8_t)group;
     }
-    for (const char *s = amino_acids; *s; s++)
+    for (const char *s = cs_amino_acids; *s; s++)
         if (letter[(unsigned char)*s] == STOP)
             return cs_fail(CS_EUSAGE, "the peptide alphabet '%s' lacks the amino acid %c", alphabet,
                            *s);

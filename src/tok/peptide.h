@@ -11,10 +11,6 @@ enum { CS_PEPTIDE_LEAST_K = 8, CS_PEPTIDE_MOST_K = 16, CS_PEPTIDE_GROUPS = 15 };
 /* Windows of the sequence per call of cs_peptides_hash(). */
 enum { CS_PEPTIDE_BLOCK = 1024 };
 
-/* The standard code (NCBI's table 1): the amino acids of the codons in the order of A, C, G, T, '*'
- * for a stop. */
-extern const char cs_genetic_code[];
-
 /* Words of k letters: codons translated by the standard code, amino acids of one group are
  * equal. */
 typedef struct cs_peptides {

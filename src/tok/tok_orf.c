@@ -17,14 +17,13 @@
 #include <string.h>
 
 #include "tok/kmer.h"
-#include "tok/peptide.h"
+#include "tok/translate.h"
 
 enum { STRANDS = 2, FRAMES = 3, CODONS = 64, ACIDS = 20, PAIRS = ACIDS * ACIDS, MOST_GAP = 8,
        NO_CODON = -1, LENGTHS = 6 };
 
 /* Shortest run of each range of lengths, codons; the first begins at min-codons. */
 static const int64_t run_length[LENGTHS] = { 0, 30, 50, 80, 150, 300 };
-static const char acids[] = "ACDEFGHIKLMNPQRSTVWY";
 
 struct orf_cfg {
     int64_t k, min_codons, gap;
@@ -34,8 +33,8 @@ struct orf {
     int64_t k, min_codons, gap;
     void   *kmers;               /* state of cs_tok_kmer */
     int32_t first_codon, first_pair, n_vocab;
-    /* By the forward strand's codon: index in acids[], or NO_CODON for a stop, on each strand; and
-     * the codon of the reverse strand. */
+    /* By the forward strand's codon: index in cs_amino_acids[], or NO_CODON for a stop, on each
+     * strand; and the codon of the reverse strand. */
     int8_t  acid[STRANDS][CODONS], turned[CODONS];
 };
 
@@ -66,10 +65,11 @@ static int orf_open(const void *cfg, void **state)
     t->first_pair = t->first_codon + LENGTHS * CODONS;
     t->n_vocab = t->first_pair + (int32_t)c->gap * PAIRS;
     for (int i = 0; i < CODONS; i++) {
-        const char *acid = strchr(acids, cs_genetic_code[i]);
+        const char *acid = strchr(cs_amino_acids, cs_genetic_code[i]);
         const int j = CODONS - 1 - i;                        /* each base becomes 3 - code */
         t->turned[i] = (int8_t)((j & 3) << 4 | (j & 12) | j >> 4);
-        t->acid[0][i] = t->acid[1][t->turned[i]] = acid ? (int8_t)(acid - acids) : NO_CODON;
+        t->acid[0][i] = acid ? (int8_t)(acid - cs_amino_acids) : NO_CODON;
+        t->acid[1][t->turned[i]] = t->acid[0][i];
     }
     *state = t;
     return CS_OK;
@@ -286,8 +286,8 @@ static void orf_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
     CS_BUG(id < 0 || id >= t->n_vocab);
     if (id >= t->first_pair) {
         const int32_t pair = id - t->first_pair;
-        snprintf(buf, n_buf, "%c%d%c", acids[pair % PAIRS / ACIDS], (int)(pair / PAIRS + 1),
-                 acids[pair % ACIDS]);
+        snprintf(buf, n_buf, "%c%d%c", cs_amino_acids[pair % PAIRS / ACIDS],
+                 (int)(pair / PAIRS + 1), cs_amino_acids[pair % ACIDS]);
     } else if (id >= t->first_codon) {
         const int32_t i = id - t->first_codon, codon = i % CODONS, range = i / CODONS;
         snprintf(buf, n_buf, "%c%c%c/%lld", "ACGT"[codon >> 4], "ACGT"[codon >> 2 & 3],

@@ -11,6 +11,15 @@ enum { CS_FRAMES = 6, CS_ACIDS = 20, CS_ACID_STOP = CS_ACIDS };
 /* The amino acids in the order of their letters. */
 extern const char cs_amino_acids[];
 
+/* The standard code (NCBI's table 1): the amino acids of the codons in the order of A, C, G, T, '*'
+ * for a stop. */
+extern const char cs_genetic_code[];
+
+/* Groups of similar amino acids by letter: the ten of Murphy, Wallqvist and Levy (2000), and that
+ * of stops. */
+enum { CS_ACID_STOP_GROUP = 15 };
+extern const uint8_t cs_acid_group[CS_ACIDS + 1];
+
 /** cs_frame_letters - letters of a reading frame of n_base bases */
 static inline int64_t cs_frame_letters(int64_t n_base, int frame)
 {

@@ -66,32 +66,48 @@ int cs_lookup_check_input(const char *action, const cs_input_args *input,
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-static int add_weights(cs_model *m, const char *path, double share)
+static int add_weights(cs_model *m, const char *path, const cs_weights_of *of, int32_t n,
+                       double share)
 {
     int rc = CS_OK;
     cs_model *from = NULL;
 
     CS_TRY(cs_model_load(path, m->be, false, &from));
-    if (from->lookup == NULL || !cs_model_same_labels(m, from)) {
-        rc = cs_fail(CS_EMODEL, "'%s' has no look-up table for the same classes", path);
+    if (!of->weight(from) || !cs_model_same_labels(m, from)) {
+        rc = cs_fail(CS_EMODEL, "'%s' has no %s for the same classes", path, of->name);
         goto out;
     }
-    for (int32_t k = 0; k < m->n_label * m->lookup->n_code; k++)
-        m->lookup->weight[k] += (float)(share * (double)from->lookup->weight[k]);
+    for (int32_t k = 0; k < n; k++)
+        of->weight(m)[k] += (float)(share * (double)of->weight(from)[k]);
 out:
     cs_model_free(from);
     return rc;
 }
 
+int cs_lookup_mean_weights(cs_model *m, const cs_strlist *path, const cs_weights_of *of, int32_t n)
+{
+    int rc = CS_OK;
+
+    memset(of->weight(m), 0, (size_t)n * sizeof(float));
+    for (int i = 0; i < path->n; i++)
+        CS_TRY(add_weights(m, path->v[i], of, n, 1.0 / path->n));
+out:
+    return rc;
+}
+
+static float *table_weight(const cs_model *m)
+{
+    return m->lookup ? m->lookup->weight : NULL;
+}
+
 static int set_weights(cs_model *m, const cs_lookup_args *a, const cs_dataset *d)
 {
+    static const cs_weights_of table = { "look-up table", table_weight };
     int rc = CS_OK;
     double before, after;
 
-    for (int i = 0; i < a->weights.n; i++)
-        CS_TRY(add_weights(m, a->weights.v[i], 1.0 / a->weights.n));
     if (a->weights.n > 0)
-        return CS_OK;
+        return cs_lookup_mean_weights(m, &a->weights, &table, m->n_label * m->lookup->n_code);
     CS_TRY(cs_lookup_fit(m, d, a->crops, (uint64_t)a->seed, &before, &after));
     cs_note("validation crops: loss %.4f without the table, %.4f with it", before, after);
 out:

@@ -28,6 +28,22 @@ int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
 int cs_lookup_check_input(const char *action, const cs_input_args *input,
                           const cs_label_args *label, const cs_lookup_args *a) CS_MUST_CHECK;
 
+/** cs_weights_of - the weights of a part of a model, and the part's name in messages */
+typedef struct cs_weights_of {
+    const char *name;
+    float    *(*weight)(const cs_model *m);            /* NULL: the model lacks the part */
+} cs_weights_of;
+
+/**
+ * cs_lookup_mean_weights - the mean of the weights of the same part of other models
+ *
+ * path     model files with the classes of m
+ * n        weights of m's part, which receives them
+ * Returns  CS_OK; CS_EMODEL if a model lacks the part or has other classes; the errors of loading
+ */
+int cs_lookup_mean_weights(cs_model *m, const cs_strlist *path, const cs_weights_of *of,
+                           int32_t n) CS_MUST_CHECK;
+
 /** cs_model_drop_calibration - with a note if there was one; what: "table" */
 void cs_model_drop_calibration(cs_model *m, const char *what);
 

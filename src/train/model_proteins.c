@@ -27,32 +27,20 @@ static int check_model(const cs_model *m)
                    "at most %d classes", (int)CS_PROTEIN_CLASSES);
 }
 
-static int add_weights(cs_model *m, const char *path, double share)
+static float *database_weight(const cs_model *m)
 {
-    int rc = CS_OK;
-    cs_model *from = NULL;
-
-    CS_TRY(cs_model_load(path, m->be, false, &from));
-    if (from->proteins == NULL || !cs_model_same_labels(m, from)) {
-        rc = cs_fail(CS_EMODEL, "'%s' has no protein database for the same classes", path);
-        goto out;
-    }
-    for (int32_t k = 0; k < CS_PROTEIN_FEATURES + m->n_label; k++)
-        m->proteins->weight[k] += (float)(share * (double)from->proteins->weight[k]);
-out:
-    cs_model_free(from);
-    return rc;
+    return m->proteins ? m->proteins->weight : NULL;
 }
 
 static int set_weights(cs_model *m, const cs_lookup_args *a, const cs_dataset *d)
 {
+    static const cs_weights_of database = { "protein database", database_weight };
     int rc = CS_OK;
     double before, after;
 
-    for (int i = 0; i < a->weights.n; i++)
-        CS_TRY(add_weights(m, a->weights.v[i], 1.0 / a->weights.n));
     if (a->weights.n > 0)
-        return CS_OK;
+        return cs_lookup_mean_weights(m, &a->weights, &database,
+                                      CS_PROTEIN_FEATURES + m->n_label);
     CS_TRY(cs_proteins_fit(m, d, a->crops, (uint64_t)a->seed, &before, &after));
     cs_note("validation crops: loss %.4f without the proteins, %.4f with them", before, after);
 out:

@@ -7,7 +7,7 @@
 
 #include "base/rng.h"
 #include "io/alphabet.h"
-#include "tok/peptide.h"
+#include "tok/translate.h"
 
 enum { STREAM_RATE = 121, STREAM_SILENT, STREAM_BASE, STREAM_INDEL, STREAM_FILL };
 enum { N_CODON = 64, MOST_INDEL = 3 };

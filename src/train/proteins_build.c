@@ -18,10 +18,6 @@
 
 enum { WORD = 8, LEAST_WORDS = 10, SET_BITS = 30 };
 
-/* Groups of amino acids (Murphy, Wallqvist and Levy 2000), by letter. */
-static const uint8_t group_of[CS_ACIDS] = { 2, 1, 7, 7, 6, 3, 9, 0, 8, 0, 0, 7, 5, 7, 8, 4, 4, 0, 6,
-                                            6 };
-
 /* A run of codons: letters [from, from + n) of a frame of an example. */
 struct frame {
     uint64_t key;                /* hash of its letters */
@@ -55,7 +51,6 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 static int add_frame(struct proteins *b, const struct frame *f)
 {
-    CS_BUG(f->n == 0);
     if (cs_grow((void **)&b->frame, &b->cap, b->n + 1, sizeof *b->frame) != CS_OK)
         return CS_EMEM;
     b->frame[b->n++] = *f;
@@ -178,7 +173,7 @@ static uint64_t word_at(const uint8_t *letter, uint8_t class_no)
     uint64_t h = (uint64_t)class_no + 1;
 
     for (int k = 0; k < WORD; k++)
-        h = h << 4 | group_of[letter[k]];
+        h = h << 4 | cs_acid_group[letter[k]];
     h *= 0x9e3779b97f4a7c15u;
     return (h ^ h >> 32) * 0xbf58476d1ce4e5b9u >> (64 - SET_BITS);
 }
@@ -232,13 +227,10 @@ static int choose(struct proteins *b)
         for (int32_t c = 0; c < b->n_class; c++)
             open += next[c] < end[c];
         const int64_t each = open > 0 ? (b->rule->max_bytes - used) / open : 0;
-        int64_t limit = used;
         progress = false;
         for (int32_t c = 0; c < b->n_class && each > 0; c++) {
-            if (next[c] == end[c])
-                continue;
-            limit = cs_proteins_bytes((int64_t)b->n_stored, b->n_acid) + each;
-            limit = limit < b->rule->max_bytes ? limit : b->rule->max_bytes;
+            const int64_t now = cs_proteins_bytes((int64_t)b->n_stored, b->n_acid);
+            const int64_t limit = now + each < b->rule->max_bytes ? now + each : b->rule->max_bytes;
             for (; next[c] < end[c] && !is_full(b, &b->frame[next[c]], limit); next[c]++) {
                 CS_TRY(store(b, next[c]));
                 progress = true;

@@ -2,6 +2,7 @@
 #include "train/proteins_fit.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,13 +121,23 @@ static void solve_step(struct state *s)
     }
 }
 
+/* Leaves t out of a step. */
+static void hold_t(struct state *s)
+{
+    s->slope[0] = 0;
+    for (int32_t a = 0; a < s->n; a++)
+        s->curve[a * s->n] = a == 0;
+}
+
 /* One step from w, shorter while it does not descend; the decrease of the loss. */
-static double newton_step(const cs_protein_cases *c, double decay, double *w, struct state *s,
-                          struct state *next)
+static double newton_step(const cs_protein_cases *c, double decay, bool hold, double *w,
+                          struct state *s, struct state *next)
 {
     double to[MOST_WEIGHTS], step = 1;
 
     evaluate(c, decay, w, true, s);
+    if (hold)
+        hold_t(s);
     solve_step(s);
     for (int k = 0; k < N_HALVING; k++, step /= 2) {
         for (int32_t a = 0; a < s->n; a++)
@@ -140,26 +151,33 @@ static double newton_step(const cs_protein_cases *c, double decay, double *w, st
     return 0;
 }
 
-int cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, double *before,
-                      double *after)
+/* The least loss from t = 1 and no other weights; returns it. */
+static double minimise(const cs_protein_cases *c, double decay, bool hold, double *w,
+                       struct state *s)
+{
+    memset(w, 0, MOST_WEIGHTS * sizeof *w);
+    w[0] = 1;
+    for (int k = 0; k < N_STEP; k++)
+        if (newton_step(c, decay, hold, w, s, s + 1) < enough)
+            break;
+    evaluate(c, decay, w, false, s);
+    return s->loss;
+}
+
+void cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, double *before,
+                       double *after)
 {
     struct state *s = cs_xcalloc(2, sizeof *s);
     double w[MOST_WEIGHTS] = { 1 };
 
     evaluate(c, decay, w, false, s);
     *before = s->loss;
-    for (int k = 0; k < N_STEP; k++)
-        if (newton_step(c, decay, w, s, s + 1) < enough)
-            break;
-    evaluate(c, decay, w, false, s);
-    *after = s->loss;
+    *after = minimise(c, decay, false, w, s);
+    if (w[0] <= 0 || w[0] > 1)
+        *after = minimise(c, decay, true, w, s);
     free(s);
-    if (w[0] <= 0)
-        return cs_fail(CS_EUSAGE, "the model's predictions do not help to tell the classes of the "
-                       "validation records");
     for (int32_t k = 0; k < FEATURES + c->n_class; k++)
         weight[k] = (float)(w[1 + k] / w[0]);
-    return CS_OK;
 }
 
 /* ---- validation data ------------------------------------------------------------------------- */
@@ -202,7 +220,7 @@ int cs_proteins_fit(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t s
     }
     m->proteins = NULL;
     CS_TRY(cs_crop_logits(m, d, n_crop, seed, take_crop, &k));
-    rc = cs_proteins_solve(&k.cases, fit_decay, proteins->weight, before, after);
+    cs_proteins_solve(&k.cases, fit_decay, proteins->weight, before, after);
 out:
     m->proteins = proteins;
     CS_FREE(k.cases.logit, k.cases.feature, k.cases.truth);

@@ -18,15 +18,16 @@ typedef struct cs_protein_cases {
  * cs_proteins_solve - maximum-likelihood weights
  *
  * Least mean cross-entropy of softmax(t logit_c + sum_k a_k feature_ck + b_c) + decay (|a|^2 +
- * |b|^2) / 2, convex in t, a and b: by Newton steps, halved where they do not descend.
+ * |b|^2) / 2, convex in t, a and b: by Newton steps, halved where they do not descend. t is at most
+ * 1, since a model is not too cautious about records unlike its training: where the best t is above
+ * 1, or not positive, as with few cases, t is 1.
  *
  * weight   [CS_PROTEIN_FEATURES + n_class] receives a / t and b / t: the temperature is that of a
  *          calibration, which follows
  * before, after  receive the mean cross-entropy of softmax(logit), and the least one, without decay
- * Returns  CS_OK; CS_EUSAGE if the logits do not help to tell the classes (t is not positive)
  */
-int cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, double *before,
-                      double *after) CS_MUST_CHECK;
+void cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, double *before,
+                       double *after);
 
 /**
  * cs_proteins_fit - weights of the model's database, from crops of the validation part
@@ -34,7 +35,7 @@ int cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, do
  * The database must have been made from the other part, and the model trained on it.
  *
  * m        its proteins get the weights
- * Returns  CS_OK; the errors of prediction and of cs_proteins_solve(); CS_EMEM
+ * Returns  CS_OK; the errors of prediction; CS_EMEM
  */
 int cs_proteins_fit(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t seed,
                     double *before, double *after) CS_MUST_CHECK;

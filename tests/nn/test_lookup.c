@@ -1,9 +1,6 @@
 /* test_lookup.c - look-up tables: what goes in is found, on either strand and after a file. */
 #include "tests/nn/toy.h"
 
-#include <unistd.h>
-
-#include "base/file.h"
 #include "nn/exec/lookup.h"
 #include "train/lookup_build.h"
 #include "train/lookup_fit.h"
@@ -171,18 +168,6 @@ static cs_model *with_table(cs_dataset *d)
     return m;
 }
 
-static char *saved(cs_model *m, size_t *n)
-{
-    char path[] = "lookup.XXXXXX", *p;
-    const int fd = mkstemp(path);
-
-    assert_true(fd >= 0 && close(fd) == 0);
-    assert_int_equal(cs_model_save(m, path, false), CS_OK);
-    assert_int_equal(cs_file_read(path, 1 << 22, &p, n), CS_OK);
-    assert_int_equal(unlink(path), 0);
-    return p;
-}
-
 static void test_file(void **state)
 {
     (void)state;
@@ -190,7 +175,7 @@ static void test_file(void **state)
     cs_model *m = with_table(&d), *q;
     const cs_lookup *a = m->lookup;
     size_t n;
-    char *p = saved(m, &n);
+    char *p = toy_file(m, &n);
 
     if (cs_model_parse(p, n, "m", be, false, &q) != CS_OK)
         fail_msg("%s", cs_error_message());
@@ -226,7 +211,7 @@ static void test_damage(void **state)
         size_t n;
         memcpy(&was, damage[i].at, damage[i].n);
         memcpy(damage[i].at, damage[i].bad, damage[i].n);
-        char *p = saved(m, &n);
+        char *p = toy_file(m, &n);
         if (cs_model_parse(p, n, "m", be, false, &q) != CS_EFORMAT)
             fail_msg("damage %d is not seen", (int)i);
         assert_non_null(strstr(cs_error_message(), "look-up table"));

@@ -245,6 +245,18 @@ double toy_train(cs_session *s, const cs_batch *b, int32_t keep)
     return loss;
 }
 
+char *toy_file(cs_model *m, size_t *n)
+{
+    char path[] = "toy.XXXXXX", *p;
+    const int fd = mkstemp(path);
+
+    assert_true(fd >= 0 && close(fd) == 0);
+    assert_int_equal(cs_model_save(m, path, false), CS_OK);
+    assert_int_equal(cs_file_read(path, 1 << 22, &p, n), CS_OK);
+    assert_int_equal(unlink(path), 0);
+    return p;
+}
+
 cs_real *toy_slab(const cs_model *m, const cs_real *slab)
 {
     cs_real *v = cs_xmalloc((size_t)m->ps.n_real * sizeof *v);

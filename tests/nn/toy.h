@@ -44,6 +44,9 @@ void toy_each(void (*f)(const toy *t, void *arg), void *arg);
  * memory than the dry run said */
 double toy_train(cs_session *s, const cs_batch *b, int32_t keep);
 
+/** toy_file - the bytes of the model's file; free() them */
+char *toy_file(cs_model *m, size_t *n);
+
 /** toy_slab - a copy of a slab of parameters in host memory; free() it */
 cs_real *toy_slab(const cs_model *m, const cs_real *slab);
 

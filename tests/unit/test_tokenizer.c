@@ -4,7 +4,7 @@
 #include "base/cpu.h"
 #include "base/rng.h"
 #include "tok/kmer.h"
-#include "tok/peptide.h"
+#include "tok/translate.h"
 
 extern const cs_tokenizer cs_tok_base, cs_tok_codon, cs_tok_orf;
 

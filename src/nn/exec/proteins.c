@@ -7,9 +7,9 @@
  * every position of the database by the hash of its seed; the bits of the hash behind the bucket's
  * are stored beside the position, so most false matches need no access to the database. A frame is
  * searched in blocks: hash all seeds, prefetch their buckets, then the seeds, then the letters of
- * matches, then extend, so memory latencies overlap. Seeds with fewer than four different letters
- * are skipped: low complexity matches everywhere. All sums are of integers, so their order does not
- * matter.
+ * matches, then extend, so memory latencies overlap. Seeds with fewer than four different groups
+ * of letters are skipped: low complexity matches everywhere. All sums are of integers, so their
+ * order does not matter.
  */
 #include "nn/exec/proteins.h"
 
@@ -24,18 +24,17 @@
 enum {
     SPAN = 13,                   /* letters of the window that the nine of a seed are in */
     LEAST_RUN = 25,              /* letters of a part of a frame */
-    LEAST_LETTERS = 4,           /* different letters of a seed */
-    DROP = 18, LEAST_SCORE = 50, BACKGROUND = 45,
+    LEAST_GROUPS = 4,            /* different groups of a seed's letters */
+    DROP = 18,                   /* an extension ends this much below its best score */
+    LEAST_SCORE = 50,            /* of an alignment that counts */
+    BACKGROUND = 45,             /* subtracted from scores */
     MOST_BUCKET_BITS = 23, BUCKET_SEEDS = 8,
     POSITION_BITS = 25, PRINT_BITS = 32 - POSITION_BITS,
-    LEAST_BLOCK = 256, BLOCK = 512, MOST_MATCHES = 4096,
-    LETTERS = 32, BAR = -127,    /* rows of the score matrix; score of a stop */
-    STOP_GROUP = 15, TRIPLES = 4096
+    MARK = 256,                  /* letters per element of cs_proteins.mark */
+    BLOCK = 512, MOST_MATCHES = 4096,
+    LETTERS = CS_ACIDS + 1, BAR = -127,   /* rows of the score matrix; score of a stop */
+    TRIPLES = 4096
 };
-
-/* Groups of the alphabet of seeds (Murphy, Wallqvist and Levy 2000), by letter; 15: a stop. */
-static const uint8_t group_of[LETTERS] = { 2, 1, 7, 7, 6, 3, 9, 0, 8, 0, 0, 7, 5, 7, 8, 4, 4, 0, 6,
-                                           6, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15 };
 
 static const int8_t blosum62[CS_ACIDS][CS_ACIDS] = {
     /* A   C   D   E   F   G   H   I   K   L   M   N   P   Q   R   S   T   V   W   Y */
@@ -108,7 +107,7 @@ void cs_proteins_free(cs_proteins *p)
 {
     if (!p)
         return;
-    CS_FREE(p->letter, p->start, p->class_no, p->weight, p->first, p->seed, p->block, p->seen);
+    CS_FREE(p->letter, p->start, p->class_no, p->weight, p->first, p->seed, p->mark, p->seen);
     free(p);
 }
 
@@ -117,21 +116,21 @@ void cs_proteins_free(cs_proteins *p)
 /* The letters of a window as groups, four bits each, the first one on top: a seed's, and all. */
 static const uint64_t seed_bits = 0xff0fff0f0f0ffu, window_bits = 0xfffffffffffffu;
 
-/* Different groups of three letters, as bits, by the letters' twelve bits. */
+/* The groups of three letters, as bits, by the letters' twelve bits. */
 static void fill_seen(uint16_t *seen)
 {
     for (unsigned i = 0; i < TRIPLES; i++)
         seen[i] = (uint16_t)(1u << (i & 15) | 1u << (i >> 4 & 15) | 1u << (i >> 8));
 }
 
-static int different_letters(const uint16_t *seen, uint64_t window)
+static int different_groups(const uint16_t *seen, uint64_t window)
 {
     const uint64_t w = window | (~seed_bits);     /* others are of group 15 */
     const unsigned all = (unsigned)seen[w & (TRIPLES - 1)] | seen[w >> 12 & (TRIPLES - 1)]
                          | seen[w >> 24 & (TRIPLES - 1)] | seen[w >> 36 & (TRIPLES - 1)]
                          | seen[w >> 48 & (TRIPLES - 1)];
 
-    return __builtin_popcount(all & 0x7fff);
+    return __builtin_popcount(all & ((1u << CS_ACID_STOP_GROUP) - 1));
 }
 
 /* Hashes of the seeds that begin at each of n letters, of which n + SPAN - 1 are readable; 0:
@@ -142,13 +141,13 @@ static void hash_seeds(const uint16_t *seen, const uint8_t *letter, int n, uint6
     int n_letter = 0;                              /* since the last stop */
 
     for (int i = 0; i < n + SPAN - 1; i++) {
-        const unsigned group = group_of[letter[i]];
-        n_letter = group == STOP_GROUP ? 0 : n_letter + 1;
+        const unsigned group = cs_acid_group[letter[i]];
+        n_letter = group == CS_ACID_STOP_GROUP ? 0 : n_letter + 1;
         window = (window << 4 | group) & window_bits;
         if (i < SPAN - 1)
             continue;
         const uint64_t h = (window & seed_bits) * 0x9e3779b97f4a7c15u;
-        const bool ok = n_letter >= SPAN && different_letters(seen, window) >= LEAST_LETTERS;
+        const bool ok = n_letter >= SPAN && different_groups(seen, window) >= LEAST_GROUPS;
         hash[i - (SPAN - 1)] = ok ? (h ^ h >> 32) * 0xbf58476d1ce4e5b9u | 1 : 0;
     }
 }
@@ -190,18 +189,18 @@ int cs_proteins_index(cs_proteins *p)
     while (p->bucket_bits < MOST_BUCKET_BITS && p->n_letter >> p->bucket_bits > BUCKET_SEEDS)
         p->bucket_bits++;
     const size_t n_bucket = (size_t)1 << p->bucket_bits;
-    CS_FREE(p->first, p->seed, p->block, p->seen);
+    CS_FREE(p->first, p->seed, p->mark, p->seen);
     p->seed = NULL;
     p->seen = cs_xcalloc(TRIPLES, sizeof *p->seen);
     fill_seen(p->seen);
-    p->block = cs_alloc((size_t)(p->n_letter / LEAST_BLOCK) + 1, sizeof *p->block);
+    p->mark = cs_alloc((size_t)(p->n_letter / MARK) + 1, sizeof *p->mark);
     p->first = cs_alloc(n_bucket + 2, sizeof *p->first);
-    if (!p->first || !p->block)
+    if (!p->first || !p->mark)
         return cs_fail(CS_EMEM, "out of memory for the index of %lld proteins", (long long)p->n);
-    for (int64_t b = 0, k = 0; b <= p->n_letter / LEAST_BLOCK; b++) {
-        while (k + 1 < p->n && p->start[k + 1] <= b * LEAST_BLOCK)
+    for (int64_t b = 0, k = 0; b <= p->n_letter / MARK; b++) {
+        while (k + 1 < p->n && p->start[k + 1] <= b * MARK)
             k++;
-        p->block[b] = (uint32_t)k;
+        p->mark[b] = (uint32_t)k;
     }
     /* Counted two places on, so that storing leaves each bucket's first seed one place on. */
     memset(p->first, 0, (n_bucket + 2) * sizeof *p->first);
@@ -248,7 +247,7 @@ static int extend(const struct search *s, const uint8_t *q, const uint8_t *t, in
 
 static int32_t class_at(const cs_proteins *p, uint32_t at)
 {
-    uint32_t k = p->block[at / LEAST_BLOCK];
+    uint32_t k = p->mark[at / MARK];
 
     while (k + 1 < (uint32_t)p->n && p->start[k + 1] <= at)
         k++;
@@ -302,7 +301,7 @@ static void search_block(struct search *s, const uint8_t *letter, int n)
 /* Adds the best scores of a part of a frame. */
 static void add_part(const struct search *s, cs_protein_hits *h)
 {
-    int32_t lead = 0, next = LEAST_SCORE - 5;
+    int32_t lead = 0, next = BACKGROUND;
 
     for (int32_t c = 0; c < s->p->n_class; c++) {
         if (s->best[c] == 0)

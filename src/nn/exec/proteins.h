@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 
-/* Maximum classes; letters in all, separators included; letters of one protein; values of an
- * alignment score per class, and the weights of them that are fitted. */
+/* Maximum classes; letters in all, separators included; letters of one protein; values per class
+ * that have a weight (cs_protein_features()). */
 enum { CS_PROTEIN_CLASSES = 64, CS_PROTEIN_LETTERS = 1 << 25, CS_PROTEIN_LENGTH = 65535,
        CS_PROTEIN_FEATURES = 6 };
 
@@ -23,8 +23,8 @@ typedef struct cs_proteins {
     int32_t   bucket_bits;       /* the index, by cs_proteins_index(): */
     uint32_t *first;             /* [2^bucket_bits + 1] a bucket's first seed */
     uint32_t *seed;              /* position and further bits of the hash, by buckets */
-    uint32_t *block;             /* protein at every 256th letter */
-    uint16_t *seen;              /* [4096] different letters, for seeds of low complexity */
+    uint32_t *mark;              /* protein at every 256th letter */
+    uint16_t *seen;              /* [4096] groups of three letters, as bits */
 } cs_proteins;
 
 /* What a search found, per class. */
@@ -50,7 +50,7 @@ void cs_proteins_free(cs_proteins *p);
 /**
  * cs_proteins_index - index the seeds of a database whose letters are final
  *
- * Memory: four bytes per letter, and one to four per letter for buckets.
+ * Memory: four to five bytes per letter.
  * Returns  CS_OK or CS_EMEM
  */
 int cs_proteins_index(cs_proteins *p) CS_MUST_CHECK;
