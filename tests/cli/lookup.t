@@ -4,21 +4,7 @@
 OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
-# Genomes of two classes and eight families each. Every class has a protein of its own, written with
-# other third bases in every family, among random bases: composition has no information.
-awk 'BEGIN {
-    srand(1)
-    split("GC GG CC AC GT CT TC CG", codon, " ")
-    for (c = 0; c < 2; c++) for (i = 0; i < 200; i++) gene[c, i] = codon[int(rand() * 8) + 1]
-    for (f = 0; f < 8; f++) for (c = 0; c < 2; c++) {
-        s = ""
-        for (i = 0; i < 200; i++) s = s substr("ACGT", int(rand() * 4) + 1, 1)
-        for (i = 0; i < 200; i++) s = s gene[c, i] substr("ACGT", int(rand() * 4) + 1, 1)
-        name = "g" c f
-        print ">" name " class=" (c ? "one" : "two") "\n" s
-        print name "\t" (f < 5 ? "train" : f < 7 ? "valid" : "skip") "\tfamily" f c > "split.tsv"
-    }
-}' > genomes.fa
+awk -v replaced=0 -f "$srcdir/tests/cli/families.awk" > genomes.fa
 awk '/^>/ { new = $1 ~ /7$/ } new' genomes.fa > new.fa
 chordseq train -q --label-key class --split split.tsv --encoder chordmixer --encoder.max-len 4k \
     --encoder.depth none --tokenizer kmer --tokenizer.k 2 --tokenizer.canonical --crop-max 300 \
@@ -71,7 +57,7 @@ T 'the same for the reverse complement' sh -c 'chordseq classify -q --strand bot
     chordseq classify -q --strand both -m table.m new.fa | cmp - a'
 T 'for any number of threads and tokens of a batch' sh -c 'chordseq classify -q --all -@ 1 -m table.m genomes.fa > a &&
     chordseq classify -q --all -@ 3 --batch-tokens 300 -m table.m genomes.fa | cmp - a'
-T 'in windows' sh -c 'chordseq classify -q --window-length 300 --long-sequence window -m table.m new.fa | grep -c "g[01]7	800	\(one\|two\)" | grep -qx 2'
+T 'in windows' sh -c 'chordseq classify -q --window-length 300 --long-sequence window -m table.m new.fa | grep -c "g[01]7	806	\(one\|two\)" | grep -qx 2'
 T 'eval uses it' sh -c 'chordseq eval -q -m table.m --label-key class -i new.fa > with.tsv &&
     chordseq eval -q -m bag.m --label-key class -i new.fa > without.tsv && ! cmp -s with.tsv without.tsv'
 chordseq model factorize --rank 1 bag.m > /dev/null 2>&1 && lapack=with || lapack=no
