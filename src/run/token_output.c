@@ -1,0 +1,143 @@
+/* token_output.c - predictions per token as BED, bedGraph, or a table with a row per base. */
+#include "run/token_output.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+/* Tokenise again: a token's bases may depend on it, and tokenising is cheap against the network. */
+static int find_cells(cs_token_output *o, const cs_record *r, int64_t n)
+{
+    const cs_tokenizer *t = o->model->tok;
+    const void *state = o->model->tok_state;
+    const cs_segment *s = &r->seg[0];
+
+    if (cs_grow((void **)&o->id, &o->n_id, (size_t)t->bound(state, s->n_base),
+                sizeof *o->id) != CS_OK ||
+        cs_grow(&o->work, &o->n_work, cs_tokenizer_work(t, state, s->n_base), 1) != CS_OK ||
+        cs_grow((void **)&o->cell, &o->n_cell, (size_t)n + 1, sizeof *o->cell) != CS_OK)
+        return CS_EMEM;
+    CS_BUG(t->encode(state, s, o->work, o->id) != n);
+    t->cells(state, s, o->id, n, o->cell);
+    return CS_OK;
+}
+
+static int32_t best(const float *p, int32_t n)
+{
+    int32_t b = 0;
+
+    for (int32_t c = 1; c < n; c++)
+        if (p[c] > p[b])
+            b = c;
+    return b;
+}
+
+/* Runs of one class: BED's six columns, with 1000 times the mean probability over the run's bases
+ * as the score, and that probability itself. */
+static int put_runs(cs_token_output *o, const char *name, const float *p, int64_t n)
+{
+    const int32_t k = o->model->n_label;
+    int rc = CS_OK;
+
+    for (int64_t i = 0, end; i < n; i = end) {
+        const int32_t c = best(p + i * k, k);
+        double sum = 0;
+        for (end = i; end < n && best(p + end * k, k) == c; end++)
+            sum += (double)p[end * k + c] * (double)(o->cell[end + 1] - o->cell[end]);
+        const double mean = sum / (double)(o->cell[end] - o->cell[i]);
+        CS_TRY(cs_outfile_printf(o->file, "%s\t%lld\t%lld\t%s\t%d\t.\t%.6f\n", name,
+                                 (long long)o->cell[i], (long long)o->cell[end],
+                                 o->model->label[c].name, (int)(1000 * mean + 0.5), mean));
+    }
+out:
+    return rc;
+}
+
+static int put_base(cs_token_output *o, const char *name, int64_t at, const float *p)
+{
+    const int32_t k = o->model->n_label;
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(o->file, "%s\t%lld\t%s", name, (long long)at,
+                             o->model->label[best(p, k)].name));
+    for (int32_t c = 0; c < k; c++)
+        CS_TRY(cs_outfile_printf(o->file, "\t%.6f", (double)p[c]));
+    rc = cs_outfile_printf(o->file, "\n");
+out:
+    return rc;
+}
+
+static int put_bases(cs_token_output *o, const char *name, const float *p, int64_t n)
+{
+    int rc = CS_OK;
+
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t at = o->cell[i]; at < o->cell[i + 1]; at++)
+            CS_TRY(put_base(o, name, at, p + i * o->model->n_label));
+out:
+    return rc;
+}
+
+static int put_graph(cs_token_output *o, const char *name, const float *p, int64_t n)
+{
+    const int32_t k = o->model->n_label;
+    int rc = CS_OK;
+
+    for (int64_t i = 0; i < n; i++)
+        CS_TRY(cs_outfile_printf(o->file, "%s\t%lld\t%lld\t%.6f\n", name, (long long)o->cell[i],
+                                 (long long)o->cell[i + 1], (double)p[i * k + o->shown]));
+out:
+    return rc;
+}
+
+static int put_header(cs_token_output *o)
+{
+    int rc = CS_OK;
+
+    if (o->format != CS_TOKENS_TSV)
+        return CS_OK;
+    CS_TRY(cs_outfile_printf(o->file, "record\tposition\tclass"));
+    for (int32_t c = 0; c < o->model->n_label; c++)
+        CS_TRY(cs_outfile_printf(o->file, "\t%s", o->model->label[c].name));
+    rc = cs_outfile_printf(o->file, "\n");
+out:
+    return rc;
+}
+
+int cs_token_output_open(cs_token_output *o, const char *path)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_open_as(path, NULL, o->format == CS_TOKENS_TSV ? CS_OUT_TABLE : CS_OUT_TEXT,
+                              &o->file));
+    rc = put_header(o);
+out:
+    return rc;
+}
+
+int cs_token_output_record(cs_token_output *o, const cs_record *r, const cs_prediction *a)
+{
+    const int64_t n = a->n / o->model->n_label;
+    const int rc = find_cells(o, r, n);
+
+    if (rc != CS_OK)
+        return rc;
+    if (o->format == CS_TOKENS_TSV)
+        return put_bases(o, cs_record_name(r), a->v, n);
+    return o->format == CS_TOKENS_BED ? put_runs(o, cs_record_name(r), a->v, n)
+                                      : put_graph(o, cs_record_name(r), a->v, n);
+}
+
+int cs_token_output_close(cs_token_output *o)
+{
+    const int rc = cs_outfile_close(o->file);
+
+    o->file = NULL;
+    return rc;
+}
+
+void cs_token_output_release(cs_token_output *o)
+{
+    cs_outfile_discard(o->file);
+    CS_FREE(o->id, o->work, o->cell);
+}
