@@ -443,8 +443,9 @@ extern const char *const cs_precision_names[];
  * cs_backend_compute_in - set the precision of products of be and all linked devices; CS_IN_FP32
  * until this is called
  *
- * A CPU supports CS_IN_BF16 if cs_cpu_has(CS_CPU_BF16), for predictions: dense products, stacks of
- * ChordMixer blocks and convolutions take bf16; attention scores and sparse factors stay in fp32.
+ * A CPU supports CS_IN_BF16 if cs_cpu_has(CS_CPU_BF16): dense products, ChordMixer blocks and
+ * convolutions take bf16, and so do their gradients; attention scores and sparse factors stay in
+ * fp32.
  *
  * Returns  CS_OK, or CS_EUSAGE if one does not support it; all are then in CS_IN_FP32
  */

@@ -14,7 +14,7 @@
 
 #include "kernels/cpu/vec.h"
 
-#if CS_LEVEL_IS(bf16)
+#if CS_LEVEL_PAIRS
 enum { CS_PER_CELL = 2 };
 
 CS_INLINE cs_vec cs_vdot(cs_vec a, cs_vec b, cs_vec sum)
@@ -31,12 +31,14 @@ CS_INLINE cs_vec cs_vcells(cs_vec lo, cs_vec hi)
 /* Cells of the elements of two rows: lane i is a[i], b[i]. */
 CS_INLINE cs_vec cs_vpair(cs_vec a, cs_vec b)
 {
-    const __m512i lo = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(a));
-    const __m512i hi = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(b));
-    return (cs_vec)_mm512_or_si512(lo, _mm512_slli_epi32(hi, 16));
+    /* 0, 16, 1, 17, ... */
+    const __m512i count = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i turns = _mm512_or_si512(count, _mm512_slli_epi32(
+        _mm512_add_epi32(count, _mm512_set1_epi32(CS_VEC)), 16));
+    return (cs_vec)_mm512_permutexvar_epi16(turns, (__m512i)_mm512_cvtne2ps_pbh(b, a));
 }
 
-/** cs_words - out = the cells of n consecutive elements; out may be x */
+/** cs_cells - out = the cells of n consecutive elements; out may be x */
 static inline void cs_cells(const float *x, int64_t n, float *out)
 {
     for (int64_t k = 0; k < n; k += 2 * CS_VEC) {
@@ -76,17 +78,5 @@ static inline void cs_cells_rest(float *x, int64_t n, float *out)
 
 /** cs_cell_count - cells of n elements */
 static inline int64_t cs_cell_count(int64_t n) { return (n + CS_PER_CELL - 1) / CS_PER_CELL; }
-
-/** cs_cells_across - the same of elements `step` apart */
-static inline void cs_cells_across(const float *x, int64_t step, int64_t n, float *out)
-{
-    float some[2 * CS_VEC];
-    for (int64_t k = 0; k < n; k += 2 * CS_VEC) {
-        const int64_t m = n - k < 2 * CS_VEC ? n - k : 2 * CS_VEC;
-        for (int64_t i = 0; i < m; i++)
-            some[i] = x[(k + i) * step];
-        cs_cells(some, m, out + k / CS_PER_CELL);
-    }
-}
 
 #endif

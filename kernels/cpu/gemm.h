@@ -51,7 +51,8 @@ static inline int cs_panel_width(int32_t n, int32_t p)
 }
 static inline int32_t cs_panel_count(int32_t n) { return (n + CS_PANEL - 1) / CS_PANEL; }
 
-/** cs_pack_panel - pack one panel: cells of columns 0 .. valid-1 of n_k rows of b, then zeros */
+/** cs_pack_panel - pack one panel: cells of columns 0 .. valid-1 of n_k rows of b, then zeros; sk
+ * or sj is 1 */
 void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int width, int32_t valid,
                    float *out);
 
@@ -63,6 +64,13 @@ void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int widt
  *          cs_pack_size()
  */
 void cs_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, float *out);
+
+#if CS_LEVEL_PAIRS
+/** cs_cells_turned - cells of n_k rows, transposed: out[j*ld + k/2] has rows k and k + 1 of column
+ * j0 + j, for n columns; row k is at row[k] */
+void cs_cells_turned(const float *const *row, int64_t n_k, int64_t j0, int64_t n, float *out,
+                     int64_t ld);
+#endif
 
 /** cs_pack_size - maximum number of floats written by cs_pack() */
 static inline int64_t cs_pack_size(int64_t n_k, int32_t n)

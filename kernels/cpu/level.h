@@ -26,6 +26,9 @@
 #define CS_LEVEL_NUMBER_bf16   4     /* products of bf16 over avx512: see cell.h */
 #define CS_LEVEL_IS(level)     (CS_AT_LEVEL(CS_LEVEL_NUMBER) == CS_LEVEL_NUMBER_##level)
 
+/** CS_LEVEL_PAIRS - do products take pairs of bf16 (cell.h)? */
+#define CS_LEVEL_PAIRS         CS_LEVEL_IS(bf16)
+
 /* tables.h */
 #define cs_level_fill         CS_AT_LEVEL(cs_level_fill)
 #define cs_vec_gemm           CS_AT_LEVEL(cs_vec_gemm)
@@ -52,6 +55,7 @@
 #define cs_panel_of           CS_AT_LEVEL(cs_panel_of)
 #define cs_panel_run          CS_AT_LEVEL(cs_panel_run)
 #define cs_pack_panel         CS_AT_LEVEL(cs_pack_panel)
+#define cs_cells_turned       CS_AT_LEVEL(cs_cells_turned)
 #define cs_pack               CS_AT_LEVEL(cs_pack)
 
 /* chord.h */

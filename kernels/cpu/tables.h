@@ -31,7 +31,7 @@ void cs_ref_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx);
 void cs_level_fill_avx2(cs_backend *be, bool fused);
 void cs_level_fill_avx512(cs_backend *be, bool fused);
 void cs_level_fill_neon(cs_backend *be, bool fused);
-/** cs_level_fill_bf16 - over the kernels of avx512: products in bf16, for predictions */
+/** cs_level_fill_bf16 - over the kernels of avx512: products in bf16 */
 void cs_level_fill_bf16(cs_backend *be, bool fused);
 
 /* kernels of one instruction set */

@@ -57,43 +57,63 @@ static bool next_part(const conv *q, part *p)
     return p->tap < q->taps.n;
 }
 
-/* Cells of a row's channels under each tap, side by side. */
-static void tap_cells(const conv *q, const part *p, const int64_t *run, int64_t n_row)
-{
-    const int64_t n = cs_cell_count(p->n_k);
-    for (int64_t r = 0; r < n_row; r++)
-        for (int32_t k = 0; k < p->n_tap; k++)
-            cs_cells(q->x.p + p->k0 + run[k] + r * q->x.ld, p->n_k,
-                     p->cells + (r * p->n_tap + k) * n);
-}
-
-/* Rows of y from `to` on. The rows of x under each tap are contiguous and begin at run[]. */
-static void run_rows(const conv *q, const part *p, const int64_t *run, int64_t to, int64_t n_row)
+/* The panels of some rows of y from `to` on; `left` has the left operand. */
+static void run_panels(const conv *q, const part *p, cs_panel left, int64_t to, int64_t n_row)
 {
     bool add = q->add || !p->first;
-    int64_t n_k = p->n_tap * cs_cell_count(p->n_k);
-    if (CS_PER_CELL > 1)
-        tap_cells(q, p, run, n_row);
     for (int32_t k = 0; k < cs_panel_count(p->n); k++) {
         int width = cs_panel_width(p->n, k), j = p->j0 + k * CS_PANEL;
         float *c = cs_row(q->y, to) + j;
         const float *start = q->bias.r ? q->bias.p + j : zeros;
-        cs_panel panel = { .a = q->x.p + p->k0, .lda = q->x.ld, .track = p->n_k, .run = run,
-                           .b = p->pack + k * CS_PANEL * n_k, .ldb = width,
-                           .init = add ? c : start, .ldi = add ? q->y.ld : 0,
-                           .c = c, .ldc = q->y.ld, .n_row = n_row, .n_k = n_k };
-        if (CS_PER_CELL > 1) {
-            panel.a = p->cells;
-            panel.lda = n_k;
-            panel.run = NULL;
-        }
+        cs_panel panel = left;
+        panel.b = p->pack + k * CS_PANEL * left.n_k;
+        panel.ldb = width;
+        panel.init = add ? c : start;
+        panel.ldi = add ? q->y.ld : 0;
+        panel.c = c;
+        panel.ldc = q->y.ld;
+        panel.n_row = n_row;
         cs_panel_run(false, width, p->n - k * CS_PANEL, &panel);
     }
 }
 
+#if CS_LEVEL_PAIRS
+/* row[i] = the row of x that row r + i of y reads under a tap, for n rows */
+static void tap_rows(cs_seg seg, cs_taps taps, int32_t tap, bool adjoint, cs_mat x, int64_t r,
+                     int64_t n, const float **row)
+{
+    int32_t s = cs_seg_find(seg, r);
+    for (int64_t i = 0; i < n;) {
+        const cs_span a = cs_span_at(seg, &s, r + i, r + n);
+        int64_t from = (a.t0 + cs_tap_shift(taps, tap, adjoint, a.len)) % a.len;
+        for (int64_t end = i + a.n; i < end; i++, from = from + 1 == a.len ? 0 : from + 1)
+            row[i] = cs_row(x, a.start + from);
+    }
+}
+
+/* Cells of a row's channels under each tap, side by side. */
+static void run_part(const conv *q, const part *p, int64_t r0, int64_t r1)
+{
+    const int64_t n_cell = cs_cell_count(p->n_k);
+    const cs_panel left = { .a = p->cells, .lda = p->n_tap * n_cell, .n_k = p->n_tap * n_cell };
+    const float *row[ROWS_MIN];
+    for (int64_t r = r0, n; r < r1; r += n) {
+        n = cs_min64(ROWS_MIN, r1 - r);
+        for (int32_t k = 0; k < p->n_tap; k++) {
+            tap_rows(q->seg, q->taps, p->tap + k, q->adjoint, q->x, r, n, row);
+            for (int64_t i = 0; i < n; i++)
+                cs_cells(row[i] + p->k0, p->n_k, p->cells + (i * p->n_tap + k) * n_cell);
+        }
+        run_panels(q, p, left, r, n);
+    }
+}
+#else
+/* The rows of x under each tap are contiguous and begin at run[]. */
 static void run_part(const conv *q, const part *p, int64_t r0, int64_t r1)
 {
     int64_t run[TAPS];
+    const cs_panel left = { .a = q->x.p + p->k0, .lda = q->x.ld, .track = p->n_k, .run = run,
+                            .n_k = p->n_tap * p->n_k };
     int32_t s = cs_seg_find(q->seg, r0);
     for (int64_t r = r0, n; r < r1; r += n) {
         cs_span a = cs_span_at(q->seg, &s, r, r1);
@@ -104,10 +124,10 @@ static void run_part(const conv *q, const part *p, int64_t r0, int64_t r1)
             n = cs_min64(n, a.len - from);
             run[k] = (a.start + from) * q->x.ld;
         }
-        n = CS_PER_CELL > 1 ? cs_min64(n, ROWS_MIN) : n;
-        run_rows(q, p, run, r, n);
+        run_panels(q, p, left, r, n);
     }
 }
+#endif
 
 /* Cells of a group's weights. */
 static int64_t part_size(const part *p)
@@ -192,7 +212,6 @@ static void vec_seg_conv(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint,
         conv_task(&q, t / n_j * q.rows, (int32_t)(t % n_j) * q.cols, scratch(be));
 }
 
-#if !CS_LEVEL_IS(bf16)
 /* ---- gradient of the weights --------------------------------------------------------------- */
 
 typedef struct dweight {
@@ -202,6 +221,41 @@ typedef struct dweight {
     int32_t cols;
 } dweight;
 
+#if CS_LEVEL_PAIRS
+/* A tap's rows of dw += x' dy for n rows from r on; pack has those of dy. */
+static void dw_tap(const dweight *q, int32_t tap, int64_t r, int64_t n, int32_t j0, int32_t n_col,
+                   float *pack)
+{
+    const int64_t n_cell = cs_cell_count(n), step = CELLS / cs_cell_count(DEPTH_T);
+    const float *row[DEPTH_T];
+    tap_rows(q->seg, q->taps, tap, false, q->x, r, n, row);
+    for (int64_t c = 0; c < q->x.c; c += step) {
+        const int64_t n_row = cs_min64(step, q->x.c - c);
+        float *to = cs_row(q->dw, (int64_t)tap * q->x.c + c) + j0;
+        cs_cells_turned(row, n, c, n_row, pack + PACK, n_cell);
+        for (int32_t k = 0; k < cs_panel_count(n_col); k++, to += CS_PANEL) {
+            const int width = cs_panel_width(n_col, k);
+            const cs_panel panel = { .a = pack + PACK, .lda = n_cell,
+                                     .b = pack + k * CS_PANEL * n_cell, .ldb = width,
+                                     .init = to, .ldi = q->dw.ld, .c = to, .ldc = q->dw.ld,
+                                     .n_row = n_row, .n_k = n_cell };
+            cs_panel_run(false, width, n_col - k * CS_PANEL, &panel);
+        }
+    }
+}
+
+/* All rows in order, in blocks, so sums do not depend on the number of threads. */
+static void dw_task(const dweight *q, const int32_t tap[2], int32_t j0, float *pack)
+{
+    const int32_t n_col = q->dy.c - j0 < q->cols ? q->dy.c - j0 : q->cols;
+    for (int64_t r = 0, n; r < q->seg.rows; r += n) {
+        n = cs_min64(DEPTH_T, q->seg.rows - r);
+        cs_pack(cs_row(q->dy, r) + j0, q->dy.ld, 1, n, n_col, pack);
+        for (int32_t k = tap[0]; k < tap[1]; k++)
+            dw_tap(q, k, r, n, j0, n_col, pack);
+    }
+}
+#else
 /* dw's block += x' dy for n rows of x from `from` on and n packed rows of dy */
 static void dw_rows(const dweight *q, int32_t tap, int64_t from, const float *pack, int64_t n_pack,
                     int64_t n, int32_t j0, int32_t n_col)
@@ -251,6 +305,7 @@ static void dw_task(const dweight *q, const int32_t tap[2], int32_t j0, float *p
         r += a.n;
     }
 }
+#endif
 
 static void vec_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat dy,
                              cs_mat dw)
@@ -268,13 +323,8 @@ static void vec_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, 
     }
 }
 
-static void fill_gradient(cs_ops *op) { op->seg_conv_dw = vec_seg_conv_dw; }
-#else
-static void fill_gradient(cs_ops *op) { (void)op; }
-#endif
-
 void cs_vec_conv(cs_ops *op)
 {
     op->seg_conv = vec_seg_conv;
-    fill_gradient(op);
+    op->seg_conv_dw = vec_seg_conv_dw;
 }

@@ -21,7 +21,7 @@ void cs_level_fill(cs_backend *be, bool fused)
     }
 }
 #else
-/* Blocks for training, whose backward pass takes floats, are composed instead. */
+/* Blocks for training are composed. */
 void cs_level_fill(cs_backend *be, bool fused)
 {
     cs_vec_gemm(&be->op);

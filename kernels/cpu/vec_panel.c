@@ -26,36 +26,9 @@ void cs_panel_of(bool trans, int width, const cs_panel *q)
     run[trans ? 1 : q->run ? 2 : 0][width / CS_VEC - 1](q);
 }
 
-/* ---- packing ------------------------------------------------------------------------------ */
+/* ---- packing of floats -------------------------------------------------------------------- */
 
-#if CS_LEVEL_IS(bf16)
-/* Cells of the columns from b on: transposed, or pairs of rows; else one by one. */
-void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int width, int32_t valid,
-                   float *out)
-{
-    int64_t k = 0;
-    if (sk == 1 && valid >= width)
-        for (; k + 2 * CS_VEC <= n_k; k += 2 * CS_VEC)
-            for (int j = 0; j < width; j += CS_VEC) {
-                float cells[CS_VEC * CS_VEC];
-                for (int i = 0; i < CS_VEC; i++)
-                    cs_cells(b + k + (j + i) * sj, 2 * CS_VEC, cells + i * CS_VEC);
-                cs_vturn(cells, CS_VEC, out + k / 2 * width + j, width);
-            }
-    if (sj == 1 && valid >= width)
-        for (; k + 2 <= n_k; k += 2)
-            for (int j = 0; j < width; j += CS_VEC)
-                cs_vstore(out + k / 2 * width + j, cs_vpair(cs_vload(b + k * sk + j),
-                                                            cs_vload(b + (k + 1) * sk + j)));
-    for (; k < n_k; k += 2)
-        for (int j = 0; j < width; j++) {
-            float *to = out + k / 2 * width + j;
-            *to = 0;
-            if (j < valid)
-                cs_cells_across(b + k * sk + j * sj, sk, k + 1 < n_k ? 2 : 1, to);
-        }
-}
-#else
+#if !CS_LEVEL_PAIRS
 void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int width, int32_t valid,
                    float *out)
 {

@@ -83,8 +83,8 @@ typedef struct cs_split { int work, inflate; } cs_split;
 /** cs_args_split - an eighth, rounded down, is for decompression */
 cs_split cs_args_split(const cs_compute_args *a);
 
-/** cs_device_open - the backend of --device for gradients, in --precision (auto: fp32); CS_EDEVICE,
- * CS_EUSAGE, also for a CPU in another precision than fp32 */
+/** cs_device_open - the backend of --device, one device, in --precision (auto: fp32); CS_EDEVICE,
+ * CS_EUSAGE */
 int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;
 /** cs_device_open_all - all devices, as a list, for predictions */
 int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;

@@ -358,7 +358,7 @@ static int pretrain_prepare(struct job *j, const cs_optset *set, int argc, char 
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_run_table,
                                      cs_memory_table, cs_compute_table, cs_device_table,
                                      cs_log_table, NULL },
-                                     hash_inputs(j));
+                                     j->be, hash_inputs(j));
 out:
     return rc;
 }

@@ -252,7 +252,8 @@ static bool listed(const cs_opt *table, const cs_opt *const *skip)
     return false;
 }
 
-char *cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, uint64_t data_hash)
+char *cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, const cs_backend *be,
+                           uint64_t data_hash)
 {
     struct text t = { NULL, 0 };
     char value[VALUE_BYTES], line[2 * VALUE_BYTES];
@@ -271,5 +272,10 @@ char *cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, uint
     }
     (void)snprintf(line, sizeof line, "data=%016llx\n", (unsigned long long)data_hash);
     provenance_append(&t, line, strlen(line));
+    /* Other checkpoints, of older versions too, are in fp32. */
+    if (be->precision != CS_IN_FP32) {
+        (void)snprintf(line, sizeof line, "precision=%s\n", cs_precision_names[be->precision]);
+        provenance_append(&t, line, strlen(line));
+    }
     return t.s;
 }

@@ -40,12 +40,13 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
 void cs_provenance_log(const char *text);
 
 /**
- * cs_provenance_recipe - "option=value" lines of all tables but those in `skip`, and the data's
- * hash
+ * cs_provenance_recipe - "option=value" lines of all tables but those in `skip`, the precision of
+ * `be` unless it is fp32, and the data's hash
  *
  * skip     ends with NULL
  * Returns  text; free() it
  */
-char *cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, uint64_t data_hash);
+char *cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, const cs_backend *be,
+                           uint64_t data_hash);
 
 #endif

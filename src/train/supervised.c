@@ -219,7 +219,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
                                      cs_compute_table, cs_device_table, cs_log_table,
                                      a->components.head->set_taxonomy ? NULL : cs_taxa_table,
                                      NULL },
-                                     cs_dataset_hash(&j->data));
+                                     j->be, cs_dataset_hash(&j->data));
     j->origin.seed = a->training.seed;
     CS_TRY(cs_provenance_init(&j->origin, argc, argv, &a->input.file));
 out:

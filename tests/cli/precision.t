@@ -52,4 +52,25 @@ fi
 
 # ---- gradients -----------------------------------------------------------------------------------
 
-N precision-train.err chordseq explain -q -m "$m" --precision bf16 -f x.fa -r r1 -o e.tsv
+T 'an explanation in bf16' sh -c 'for p in fp32 bf16; do
+        chordseq explain -q -m "$1" --precision $p -f x.fa -r r1 -o $p.tsv || exit; done
+    ! cmp -s fp32.tsv bf16.tsv && [ "$(wc -l < fp32.tsv)" = "$(wc -l < bf16.tsv)" ]' - "$m"
+
+awk '/^>/ { printf "%s class=%s\n", $1, ++n % 2 ? "one" : "two"; next }
+    n % 2 { gsub(/AA/, "TA") } { print }' x.fa > t.fa
+small='--encoder.max-len 1024 --tokenizer base -B 2048 --epochs 2 --seed 1 --label-key class --lr 0.002'
+loss() { awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "train_loss") c = i } END { print $c }' "$1"; }
+for e in 'chordmixer --encoder.hidden 24' 'cdil --encoder.channels 24' 'cdil --encoder.channels 24 --encoder.convs one'; do
+    t="chordseq train -q $small --encoder $e t.fa"
+    T "$e: training" sh -c "$t -o 32.m --metrics 32.tsv && $t --precision bf16 -@ 1 -o 16.m --metrics 16.tsv"
+    T "loss $(loss 16.tsv), in fp32 $(loss 32.tsv)" awk -v a="$(loss 16.tsv)" -v b="$(loss 32.tsv)" 'BEGIN {
+        exit !(a > 0 && a != b && a - b < 0.01 * b && b - a < 0.01 * b) }'
+    sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
+    T 'two threads' $t --precision bf16 -@ 2 -o 2.m
+    T 'the same tensors' [ "$(sum 16.m)" = "$(sum 2.m)" ]
+    T 'paused' $t --precision bf16 -o part.m --stop-after 3
+    T 'resumed' $t --precision bf16 -o part.m --resume --recompute
+    T 'the same tensors' [ "$(sum 16.m)" = "$(sum part.m)" ]
+done
+T 'paused in bf16' $t --precision bf16 -o mixed.m --stop-after 3
+N precision-train.err $t -o mixed.m --resume
