@@ -17,6 +17,8 @@
 #include "run/join.h"
 #include "run/manifest.h"
 #include "run/outputs.h"
+#include "run/shard_counts.h"
+#include "run/vector_output.h"
 
 /* Outputs common to all commands; classify's other outputs follow. */
 enum { OUTPUT, NAMES, TSV, N_OWN, MAX_KIND = N_OWN + CS_MAX_WRITER };
@@ -75,12 +77,8 @@ struct job {
     cs_outfile   *joined[MAX_KIND];
     cs_output    *counted[MAX_KIND];
     char         *names;         /* the default */
-    /* classes of the counts */
-    cs_output_info info;
-    cs_taxonomy  *taxonomy;
-    const char  **label;
+    cs_counts_sum sum;
     char         *about, *line;
-    json_t       *from;
 };
 
 static void merge_options(cs_optset *set)
@@ -120,73 +118,6 @@ static const char *held(const struct job *j, int k)
     return command && strcmp(command, "variant") == 0 && k == OUTPUT ? CS_VARIANTS : NULL;
 }
 
-/* ---- counts ---------------------------------------------------------------------------------- */
-
-static int read_classes(struct job *j)
-{
-    int rc = CS_OK;
-    const cs_manifest *m = &j->all.m[0];
-    const json_t *labels = json_object_get(m->all, "labels");
-    const char *tree = json_string_value(json_object_get(m->all, "taxonomy"));
-    const size_t n = json_array_size(labels);
-    cs_class_taxon *c = cs_xcalloc(n + 1, sizeof *c);
-
-    j->label = cs_xcalloc(n + 1, sizeof *j->label);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *v = json_array_get(labels, i);
-        j->label[i] = json_string_value(json_object_get(v, "name"));
-        const char *rank = json_string_value(json_object_get(v, "rank"));
-        c[i] = (cs_class_taxon){ j->label[i], json_integer_value(json_object_get(v, "taxid")),
-                                 rank };
-        if (!j->label[i] || !rank)
-            rc = cs_fail(CS_EFORMAT, "'%s': the classes are damaged", m->path);
-    }
-    if (rc == CS_OK && tree)
-        rc = cs_taxonomy_parse(tree, m->path, c, (int32_t)n, &j->taxonomy);
-    free(c);
-    return rc;
-}
-
-static int sum_counts(struct job *j, cs_class_counts *sum)
-{
-    int rc = CS_OK;
-
-    for (int i = 0; rc == CS_OK && i < j->all.n; i++) {
-        cs_class_counts *one = NULL;
-        rc = cs_class_counts_new(&j->info, &one);
-        if (rc == CS_OK
-            && !cs_class_counts_read(one, json_object_get(j->all.m[i].all, "class_counts")))
-            rc = cs_fail(CS_EFORMAT, "'%s': the counts are damaged", j->all.m[i].path);
-        if (rc == CS_OK)
-            cs_class_counts_merge(sum, one);
-        cs_class_counts_free(one);
-    }
-    return rc;
-}
-
-/* The position for cs_output_open() to continue from, as for a run interrupted after the last
- * record. */
-static int state_of_counts(struct job *j)
-{
-    int rc = CS_OK;
-    cs_class_counts *sum = NULL;
-    json_t *reasons = json_array();
-
-    CS_TRY(cs_class_counts_new(&j->info, &sum));
-    CS_TRY(sum_counts(j, sum));
-    for (int r = 0; r < CS_N_REASON; r++)
-        json_array_append_new(reasons, json_integer((json_int_t)sum->reason[r].n_record));
-    j->from = json_pack("{s:b, s:I, s:O, s:o}", "begun", 1, "records",
-                        (json_int_t)sum->all.n_record, "reasons", reasons, "state",
-                        cs_class_counts_json(sum));
-    if (!j->from)
-        rc = cs_fail(CS_EMEM, "out of memory for the counts of all shards");
-out:
-    json_decref(reasons);
-    cs_class_counts_free(sum);
-    return rc;
-}
-
 /* The output of merge's option of that name; -1: none. */
 static int kind_of(const char *option)
 {
@@ -220,6 +151,7 @@ static json_t *whole_options(const struct job *j, const cs_command *command)
 static int open_counts(struct job *j, const char *option, int argc, char **argv)
 {
     int rc = CS_OK;
+    json_t *about = NULL;
     const json_t *all = j->all.m[0].all;
     const cs_command *command = cs_command_find(json_string_value(json_object_get(run_of(j),
                                                                                   "command")));
@@ -227,23 +159,17 @@ static int open_counts(struct job *j, const char *option, int argc, char **argv)
     if (!command || !json_object_get(all, "class_counts"))
         return cs_fail(CS_EUSAGE, "--%s needs shards of classify, which '%s' is not", option,
                        j->all.m[0].path);
-    CS_TRY(read_classes(j));
     j->line = cs_about_line(&(cs_about){ .argc = argc, .argv = argv });
-    json_t *about = json_deep_copy(run_of(j));
+    about = json_deep_copy(run_of(j));
     json_object_set_new(about, "command_line", cs_about_string(j->line));
     json_object_set_new(about, "options", whole_options(j, command));
     j->about = json_dumps(about, JSON_COMPACT);
     const json_t *sample = json_object_get(json_object_get(run_of(j), "options"), "sample");
-    j->info = (cs_output_info){
-        .label = j->label, .n_label = (int)json_array_size(json_object_get(all, "labels")),
-        .is_class = json_is_true(json_object_get(all, "is_class")),
-        .taxa = json_is_true(json_object_get(all, "taxa")), .taxonomy = j->taxonomy,
-        .sample = json_string_value(sample), .about = j->about,
-    };
-    json_decref(about);
-    CS_TRY(state_of_counts(j));
-    j->info.from = j->from;
+    CS_TRY(cs_counts_sum_read(&j->all, &j->sum));
+    j->sum.info.sample = json_string_value(sample);
+    j->sum.info.about = j->about;
 out:
+    json_decref(about);
     return rc;
 }
 
@@ -266,9 +192,7 @@ static int check_places(struct job *j)
     CS_TRY(cs_manifests_read(own.file.v, own.file.n, &j->all));
     const char *output = own.path[OUTPUT];
     if (output && !own.path[NAMES] && is_npy(j, OUTPUT)) {
-        const size_t size = strlen(output) + sizeof ".names.tsv";
-        j->names = cs_xmalloc(size);
-        (void)snprintf(j->names, size, "%s.names.tsv", output);
+        j->names = cs_vector_names(output);
         j->path[NAMES] = j->names;
         CS_TRY(cs_paths_add_output(j->names));
     }
@@ -295,10 +219,10 @@ static int merge_open_outputs(struct job *j, int argc, char **argv)
             continue;
         if (w && !j->about)
             CS_TRY(open_counts(j, kind[k].option, argc, argv));
-        if (w && w->for_classes && !j->info.is_class)
+        if (w && w->for_classes && !j->sum.info.is_class)
             return cs_fail(CS_EUSAGE, "--%s is for classes, but the model predicts values",
                            kind[k].option);
-        CS_TRY(w ? cs_output_open(w, j->path[k], &j->info, &j->counted[k])
+        CS_TRY(w ? cs_output_open(w, j->path[k], &j->sum.info, &j->counted[k])
                  : cs_outfile_open_as(j->path[k], held(j, k), joined_kind(j, k), &j->joined[k]));
         if (!w && is_npy(j, k) && !cs_outfile_can_patch(j->joined[k]))
             return cs_fail(CS_EUSAGE, "'%s' is not a regular file, which NPY needs", j->path[k]);
@@ -354,9 +278,8 @@ static int merge_run(const cs_call *call)
         cs_outfile_discard(j->joined[k]);
     }
     cs_manifests_release(&j->all);
-    cs_taxonomy_free(j->taxonomy);
-    json_decref(j->from);
-    CS_FREE(j->names, j->label, j->about, j->line, j);
+    cs_counts_sum_release(&j->sum);
+    CS_FREE(j->names, j->about, j->line, j);
     return rc;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "registry.h"
 
 static const cs_opt group_table[] = {
@@ -332,4 +333,40 @@ void cs_outputs_discard(cs_outputs *s)
     for (int i = 0; i < CS_MAX_WRITER; i++)
         cs_output_discard(s->o[i]);
     free(s);
+}
+
+/* ---- counts of all records ------------------------------------------------------------------- */
+
+void cs_outputs_summary(const cs_outputs *s, uint64_t n_before, const cs_policy *p, char *buf,
+                        size_t n_buf)
+{
+    const cs_output *o = s->o[0];
+    uint64_t n_without = 0;
+    size_t n = 0;
+
+    for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++)
+        n_without += o->n_reason[r];
+    if (n_before > 0)
+        n = (size_t)snprintf(buf, n_buf, "with the %llu before: ", (unsigned long long)n_before);
+    n += (size_t)snprintf(buf + n, n_buf - n, "%llu called",
+                          (unsigned long long)(o->n_record - n_without));
+    for (int r = CS_REASON_NONE + 1; r < CS_N_REASON && n < n_buf; r++)
+        if (o->n_reason[r] > 0)
+            n += (size_t)snprintf(buf + n, n_buf - n, ", %llu %s",
+                                  (unsigned long long)o->n_reason[r], cs_reason_name((cs_reason)r));
+    if (n + 2 < n_buf) {
+        (void)memcpy(buf + n, "; ", 2);
+        (void)cs_policy_text(p, buf + n + 2, n_buf - n - 2);
+    }
+}
+
+void cs_outputs_warn_of_doubt(const cs_outputs *s)
+{
+    const cs_output *o = s->o[0];
+    const uint64_t n = o->n_reason[CS_REASON_LOW_PROB] + o->n_reason[CS_REASON_LOW_CONFIDENCE]
+                     + o->n_reason[CS_REASON_UNLIKE];
+
+    if (n > 0 && 2 * n >= o->n_record)
+        cs_warn("%llu of %llu records have no confident call; --min-prob 0 gives the best class of "
+                "each", (unsigned long long)n, (unsigned long long)o->n_record);
 }

@@ -2,6 +2,7 @@
 #ifndef CS_RUN_OUTPUTS_H
 #define CS_RUN_OUTPUTS_H
 
+#include "infer/policy.h"
 #include "io/writer.h"
 #include "nn/exec/model.h"
 
@@ -81,6 +82,13 @@ int cs_outputs_finish(cs_outputs *o) CS_MUST_CHECK;
 int cs_outputs_close(cs_outputs *o) CS_MUST_CHECK;
 /** cs_outputs_discard - remove temporary files; accepts NULL */
 void cs_outputs_discard(cs_outputs *o);
+
+/** cs_outputs_summary - "97 called, 2 empty, 1 too_long; both strands", every record once; n_before
+ * of them come from an interrupted run */
+void cs_outputs_summary(const cs_outputs *o, uint64_t n_before, const cs_policy *p, char *buf,
+                        size_t n_buf);
+/** cs_outputs_warn_of_doubt - warn if half of the records or more have no confident call */
+void cs_outputs_warn_of_doubt(const cs_outputs *o);
 
 /* Description of a run, for the summary and headers. */
 typedef struct cs_about {

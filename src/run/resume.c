@@ -1,0 +1,76 @@
+/* resume.c - run a stream whose outputs are saved, to be resumed after an interruption. */
+#include "run/resume.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+struct job {
+    cs_outputs *out;
+    cs_journal *journal;
+    double      every_s, saved_s;    /* saved_s: when the journal was written last */
+};
+
+static int save(struct job *j)
+{
+    int rc = CS_OK;
+    json_t *state = NULL;
+
+    CS_TRY(cs_outputs_save(j->out, &state));
+    rc = cs_journal_write(j->journal, cs_outputs_first(j->out)->n_record, state);
+    j->saved_s = cs_now_s();
+out:
+    return rc;
+}
+
+static int record_and_save(void *job, const cs_record *r, const cs_prediction *a)
+{
+    struct job *j = job;
+    const int rc = cs_outputs_record(j->out, r, a);
+
+    return rc == CS_OK && cs_now_s() - j->saved_s >= j->every_s ? save(j) : rc;
+}
+
+/* Skip the records that are classified already; the journal has checked that the input is the
+ * same. */
+static int skip(const cs_stream *s, uint64_t n)
+{
+    uint64_t n_done;
+    int (*next)(void *source, cs_chunk *c);
+    void *source;
+
+    cs_stream_own_next(s, &next, &source);
+    int rc = cs_stream_skip(next, source, n, &n_done);
+    if (rc == CS_EOF)
+        rc = cs_fail(CS_EFORMAT, "the input has fewer than the %llu records classified before "
+                     "the interruption", (unsigned long long)n);
+    if (rc == CS_OK)
+        cs_note("resuming after %llu records", (unsigned long long)n);
+    return rc;
+}
+
+int cs_resume_run(cs_outputs *out, cs_journal *journal, double every_s, cs_stream *s,
+                  cs_stream_stat *stat)
+{
+    int rc = CS_OK;
+    const uint64_t n = cs_journal_records(journal);
+    struct job j = { out, journal, every_s, cs_now_s() };
+
+    s->sink = record_and_save;
+    s->arg = &j;
+    if (n > 0)
+        CS_TRY(skip(s, n));
+    rc = cs_stream_run(s, stat);
+    /* On a signal: everything written is complete, so keep it. */
+    if (rc == CS_ECANCEL && save(&j) != CS_OK)
+        return CS_EIO;
+    if (rc == CS_ECANCEL && cs_signal_caught() != 0)
+        cs_note("interrupted after %llu records; run the same command to resume",
+                (unsigned long long)cs_outputs_first(out)->n_record);
+    if (rc == CS_OK)
+        CS_TRY(cs_outputs_finish(out));
+    /* Without it, a crash now would start over: outputs are renamed one after the other. */
+    if (rc == CS_OK)
+        cs_journal_remove(journal);
+out:
+    return rc;
+}
