@@ -1,9 +1,8 @@
 /* completion.c - shell completions from the option tables: bash, zsh or fish. */
-#include <string.h>
+#include <stdlib.h>
 
-#include "base/file.h"
+#include "base/completion.h"
 #include "base/mem.h"
-#include "infer/args.h"
 #include "pipelines/command.h"
 #include "registry.h"
 
@@ -13,269 +12,24 @@ static const cs_optset completion_tables[] = {
     { cs_log_table, &cs_command_logs, NULL }, { 0 }
 };
 
-enum { NAME_BYTES = 128 };
-
-/* One option of one command: its row and the prefix of its table. */
-struct word { const cs_command *cmd; const cs_opt *opt; char name[NAME_BYTES]; };
-typedef int (*visit)(cs_outfile *f, const struct word *w);
-
-/* Every option of a command, in the order of its tables. */
-static int each_option(cs_outfile *f, const cs_command *cmd, visit v)
-{
-    int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET] = { { 0 } };
-    struct word w = { .cmd = cmd };
-
-    cs_command_tables(cmd, set);
-    for (const cs_optset *s = set; s->opt; s++) {
-        for (const cs_opt *o = s->opt; o->type != CS_OPT_END; o++) {
-            if (o->type == CS_OPT_GROUP)
-                continue;
-            w.opt = o;
-            (void)snprintf(w.name, sizeof w.name, "%s%s%s", s->prefix ? s->prefix : "",
-                           s->prefix ? "." : "", o->name);
-            CS_TRY(v(f, &w));
-        }
-    }
-out:
-    return rc;
-}
-
-static int choices(cs_outfile *f, const cs_opt *o)
-{
-    int rc = CS_OK;
-
-    for (int i = 0; o->choice[i]; i++)
-        CS_TRY(cs_outfile_printf(f, "%s%s", i > 0 ? " " : "", o->choice[i]));
-out:
-    return rc;
-}
-
-static int command_names(cs_outfile *f)
-{
-    int rc = CS_OK;
-    const cs_command *cmd;
-
-    for (int i = 0; (cmd = cs_command_at(i)) != NULL; i++)
-        CS_TRY(cs_outfile_printf(f, "%s ", cmd->name));
-    rc = cs_outfile_printf(f, "help");
-out:
-    return rc;
-}
-
-/* ---- bash: files are completed where nothing here has a word (-o default) ------------------ */
-
-static int bash_word(cs_outfile *f, const struct word *w)
-{
-    if (w->opt->letter)
-        return cs_outfile_printf(f, " -%c --%s", w->opt->letter, w->name);
-    return cs_outfile_printf(f, " --%s", w->name);
-}
-
-static int bash_choice(cs_outfile *f, const struct word *w)
-{
-    int rc = CS_OK;
-
-    if (!cs_opt_names(w->opt) || !cs_opt_takes_word(w->opt))
-        return CS_OK;
-    CS_TRY(cs_outfile_printf(f, "    %s:--%s", w->cmd->name, w->name));
-    if (w->opt->letter)
-        CS_TRY(cs_outfile_printf(f, "|%s:-%c", w->cmd->name, w->opt->letter));
-    CS_TRY(cs_outfile_printf(f, ") words='"));
-    CS_TRY(choices(f, w->opt));
-    rc = cs_outfile_printf(f, "' ;;\n");
-out:
-    return rc;
-}
-
-static int bash(cs_outfile *f)
-{
-    int rc = CS_OK;
-    const cs_command *cmd;
-
-    CS_TRY(cs_outfile_printf(f, "# chordseq - completion for bash, written by 'chordseq completion "
-                             "bash'.\n\n_chordseq()\n{\n    local cur=${COMP_WORDS[COMP_CWORD]} "
-                             "prev=${COMP_WORDS[COMP_CWORD-1]} words=\n    COMPREPLY=()\n"
-                             "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words='"));
-    CS_TRY(command_names(f));
-    CS_TRY(cs_outfile_printf(f, " --help --version'\n    else\n    case "
-                             "${COMP_WORDS[1]}:$prev in\n"));
-    for (int i = 0; (cmd = cs_command_at(i)) != NULL; i++)
-        CS_TRY(each_option(f, cmd, bash_choice));
-    CS_TRY(cs_outfile_printf(f, "    help:*) words='"));
-    CS_TRY(command_names(f));
-    CS_TRY(cs_outfile_printf(f, "' ;;\n    esac\n    fi\n    if [ -z \"$words\" ]; then\n"
-                             "    case ${COMP_WORDS[1]}:$cur in\n"));
-    for (int i = 0; (cmd = cs_command_at(i)) != NULL; i++) {
-        CS_TRY(cs_outfile_printf(f, "    %s:-*) words='--help", cmd->name));
-        CS_TRY(each_option(f, cmd, bash_word));
-        CS_TRY(cs_outfile_printf(f, "' ;;\n"));
-        if (cmd->words)
-            CS_TRY(cs_outfile_printf(f, "    %s:*) [ \"$COMP_CWORD\" -ne 2 ] || words='%s' ;;\n",
-                                     cmd->name, cmd->words));
-    }
-    rc = cs_outfile_printf(f, "    esac\n    fi\n    COMPREPLY=($(compgen -W \"$words\" -- "
-                           "\"$cur\"))\n}\ncomplete -o default -F _chordseq chordseq\n");
-out:
-    return rc;
-}
-
-/* ---- zsh and fish: with the help texts ------------------------------------------------------ */
-
-/* A text within single quotes, with a backslash before each of `special`. */
-static int quoted(cs_outfile *f, const char *text, const char *special)
-{
-    int rc = CS_OK;
-
-    for (; *text; text++) {
-        if (*text == '\'')
-            CS_TRY(cs_outfile_printf(f, "'\\''"));
-        else
-            CS_TRY(cs_outfile_printf(f, "%s%c", strchr(special, *text) ? "\\" : "", *text));
-    }
-out:
-    return rc;
-}
-
-static int zsh_argument(cs_outfile *f, const cs_opt *o)
-{
-    int rc = CS_OK;
-
-    if (!cs_opt_takes_word(o))
-        return cs_outfile_printf(f, "' \\\n");
-    CS_TRY(cs_outfile_printf(f, ":"));
-    CS_TRY(quoted(f, o->arg, ":\\"));
-    CS_TRY(cs_outfile_printf(f, ":"));
-    if (cs_opt_names(o)) {
-        CS_TRY(cs_outfile_printf(f, "("));
-        CS_TRY(choices(f, o));
-        CS_TRY(cs_outfile_printf(f, ")"));
-    } else if (cs_opt_names_file(o)) {
-        CS_TRY(cs_outfile_printf(f, "_files"));
-    }
-    rc = cs_outfile_printf(f, "' \\\n");
-out:
-    return rc;
-}
-
-static int zsh_word(cs_outfile *f, const struct word *w)
-{
-    int rc = CS_OK;
-    const cs_opt *o = w->opt;
-
-    for (int form = o->letter ? 0 : 1; form < 2; form++) {
-        if (form == 0)
-            CS_TRY(cs_outfile_printf(f, "        '*-%c[", o->letter));
-        else
-            CS_TRY(cs_outfile_printf(f, "        '*--%s[", w->name));
-        CS_TRY(quoted(f, o->help, "[]:\\"));
-        CS_TRY(cs_outfile_printf(f, "]"));
-        CS_TRY(zsh_argument(f, o));
-    }
-out:
-    return rc;
-}
-
-static int zsh(cs_outfile *f)
-{
-    int rc = CS_OK;
-    const cs_command *cmd;
-
-    CS_TRY(cs_outfile_printf(f, "#compdef chordseq\n# chordseq - completion for zsh, written by "
-                             "'chordseq completion zsh'.\n\n_chordseq()\n{\n    if (( CURRENT == "
-                             "2 )); then\n        compadd "));
-    CS_TRY(command_names(f));
-    CS_TRY(cs_outfile_printf(f, " --help --version\n        return\n    fi\n    local command="
-                             "$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $command "
-                             "in\n"));
-    for (int i = 0; (cmd = cs_command_at(i)) != NULL; i++) {
-        CS_TRY(cs_outfile_printf(f, "    %s) _arguments \\\n", cmd->name));
-        CS_TRY(each_option(f, cmd, zsh_word));
-        if (cmd->words)
-            CS_TRY(cs_outfile_printf(f, "        '1:what:(%s)' \\\n", cmd->words));
-        CS_TRY(cs_outfile_printf(f, "        '--help[list the options]' '*:file:_files' ;;\n"));
-    }
-    CS_TRY(cs_outfile_printf(f, "    help) compadd "));
-    CS_TRY(command_names(f));
-    rc = cs_outfile_printf(f, " ;;\n    esac\n}\n_chordseq \"$@\"\n");
-out:
-    return rc;
-}
-
-static int fish_word(cs_outfile *f, const struct word *w)
-{
-    int rc = CS_OK;
-    const cs_opt *o = w->opt;
-
-    CS_TRY(cs_outfile_printf(f, "complete -c chordseq -n '__fish_seen_subcommand_from %s' -l '%s'",
-                             w->cmd->name, w->name));
-    if (o->letter)
-        CS_TRY(cs_outfile_printf(f, " -s %c", o->letter));
-    if (cs_opt_takes_word(o) && cs_opt_names(o)) {
-        CS_TRY(cs_outfile_printf(f, " -x -a '"));
-        CS_TRY(choices(f, o));
-        CS_TRY(cs_outfile_printf(f, "'"));
-    } else if (cs_opt_takes_word(o)) {
-        CS_TRY(cs_outfile_printf(f, cs_opt_names_file(o) ? " -r -F" : " -x"));
-    }
-    CS_TRY(cs_outfile_printf(f, " -d '"));
-    CS_TRY(quoted(f, o->help, "\\"));
-    rc = cs_outfile_printf(f, "'\n");
-out:
-    return rc;
-}
-
-static int fish(cs_outfile *f)
-{
-    int rc = CS_OK;
-    const cs_command *cmd;
-
-    CS_TRY(cs_outfile_printf(f, "# chordseq - completion for fish, written by 'chordseq completion "
-                             "fish'.\n"));
-    for (int i = 0; (cmd = cs_command_at(i)) != NULL; i++) {
-        CS_TRY(cs_outfile_printf(f, "complete -c chordseq -n __fish_use_subcommand -f -a %s -d '",
-                                 cmd->name));
-        CS_TRY(quoted(f, cmd->summary, "\\"));
-        CS_TRY(cs_outfile_printf(f, "'\n"));
-        if (cmd->words)
-            CS_TRY(cs_outfile_printf(f, "complete -c chordseq -n '__fish_seen_subcommand_from %s' "
-                                     "-a '%s'\n", cmd->name, cmd->words));
-        CS_TRY(each_option(f, cmd, fish_word));
-    }
-out:
-    return rc;
-}
-
-/* ---- the command ---------------------------------------------------------------------------- */
-
-static int write_for(cs_outfile *f, const char *shell)
-{
-    if (strcmp(shell, "bash") == 0)
-        return bash(f);
-    return strcmp(shell, "zsh") == 0 ? zsh(f) : fish(f);
-}
-
-static bool is_known(const char *shell)
-{
-    return strcmp(shell, "bash") == 0 || strcmp(shell, "zsh") == 0 || strcmp(shell, "fish") == 0;
-}
+enum { MAX_COMMAND = 64 };
 
 static int completion_run(const cs_call *call)
 {
-    int rc = CS_OK;
-    cs_outfile *f = NULL;
+    const cs_command *cmd;
+    int n = 0;
 
     (void)call;
-    if (shells.n != 1 || !is_known(shells.v[0])) {
-        rc = cs_fail(CS_EUSAGE, "give one shell: bash, zsh or fish");
-        goto out;
+    if (shells.n != 1 || !cs_completion_is(shells.v[0]))
+        return cs_fail(CS_EUSAGE, "give one shell: bash, zsh or fish");
+    cs_completion *all = cs_xcalloc(MAX_COMMAND, sizeof *all);
+    for (; (cmd = cs_command_at(n)) != NULL; n++) {
+        CS_BUG(n == MAX_COMMAND);
+        all[n] = (cs_completion){ .name = cmd->name, .summary = cmd->summary, .words = cmd->words };
+        cs_command_tables(cmd, all[n].set);
     }
-    CS_TRY(cs_outfile_open("-", &f));
-    CS_TRY(write_for(f, shells.v[0]));
-    rc = cs_outfile_close(f);
-    f = NULL;
-out:
-    cs_outfile_discard(f);
+    const int rc = cs_completion_write(shells.v[0], all, n);
+    free(all);
     return rc;
 }
 

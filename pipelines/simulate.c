@@ -1,13 +1,9 @@
 /* simulate.c - simulate training data: `chordseq simulate`. */
-#include <math.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/log.h"
-#include "base/rng.h"
-#include "infer/args.h"
-#include "train/cohort.h"
 #include "pipelines/command.h"
+#include "train/cohort.h"
+#include "train/synthetic.h"
 
 struct simulate_args {
     int64_t     n, length, max_len, seed;
@@ -18,10 +14,7 @@ struct simulate_args {
 static struct simulate_args own;
 static cs_cohort_args cohort;
 
-/* The minimum length and the parameters of the log-normal distribution are the paper's. */
-enum { MIN_LEN = 32, STREAM_LENGTH = 131, STREAM_VALUE = 132, STREAM_PLACE = 133,
-       STREAM_SYMBOL = 134, VALUE_BYTES = 64 };
-static const double log_mean = 0.5, log_sd = 0.7;
+enum { VALUE_BYTES = 64 };
 
 static const cs_opt simulate_table[] = {
     { .type = CS_OPT_GROUP, .name = "Simulation" },
@@ -34,7 +27,8 @@ static const cs_opt simulate_table[] = {
       .min = 1, .max = 1e9 },
     { .type = CS_OPT_SIZE, .name = "max-len", .off = offsetof(struct simulate_args, max_len),
       .arg = "NUM", .def = "1500000", .help = "adding: longest record",
-      .man = "Lengths below 32 or above NUM are drawn again.", .min = MIN_LEN, .max = 1e9 },
+      .man = "Lengths below 32 or above NUM are drawn again.", .min = CS_ADDING_MIN_LEN,
+      .max = 1e9 },
     { .type = CS_OPT_SIZE, .name = "length", .off = offsetof(struct simulate_args, length),
       .arg = "NUM", .def = "512", .help = "xor, temporal-order: length of every record",
       .min = 2, .max = 1e9 },
@@ -52,164 +46,6 @@ static const cs_optset simulate_tables[] = {
     { simulate_table, &own, NULL }, { cs_cohort_table, &cohort, NULL },
     { cs_log_table, &cs_command_logs, NULL }, { 0 }
 };
-
-/* Redrawn, not clamped: clamping would accumulate records at both ends. 0: no length fits. */
-static int64_t draw_length(uint64_t key)
-{
-    for (uint64_t i = 0; i < 10000; i++) {
-        const int64_t n = llround(own.lambda * exp(log_mean + log_sd * cs_rng_normal(key, i)));
-        if (n >= MIN_LEN && n <= own.max_len)
-            return n;
-    }
-    return 0;
-}
-
-/* A value as read back from text, so the target is exact for the file. */
-static double rounded(double a, char *text, size_t n)
-{
-    (void)snprintf(text, n, "%.6f", a);
-    return strtod(text, NULL);
-}
-
-static uint64_t stream(int kind, int64_t no)
-{
-    return cs_rng_key(cs_rng_key((uint64_t)own.seed, (uint64_t)kind), (uint64_t)no);
-}
-
-/* Two positions of n: the first uniform, the second uniform over the others. */
-struct pair { int64_t first, second; };
-
-static struct pair draw_places(int64_t no, int64_t n)
-{
-    const uint64_t key = stream(STREAM_PLACE, no);
-    const int64_t first = (int64_t)cs_rng_below(key, 0, (uint64_t)n);
-    const int64_t p = (int64_t)cs_rng_below(key, 1, (uint64_t)n - 1);
-
-    return (struct pair){ first, p + (p >= first) };
-}
-
-/* ---- the tasks: each writes one line --------------------------------------------------------- */
-
-/* Positions a:b with a in [low, 1] and b a mark. */
-static int write_marked(cs_outfile *f, int64_t no, int64_t n, double low, struct pair at)
-{
-    int rc = CS_OK;
-    const uint64_t key = stream(STREAM_VALUE, no);
-    char text[32];
-
-    for (int64_t t = 0; t < n; t++) {
-        rounded(low + (1 - low) * cs_rng_unit(key, (uint64_t)t), text, sizeof text);
-        CS_TRY(cs_outfile_printf(f, "%s%s:%d", t > 0 ? "," : "", text,
-                                 t == at.first || t == at.second));
-    }
-    rc = cs_outfile_printf(f, "\n");
-out:
-    return rc;
-}
-
-static double marked_value(int64_t no, double low, int64_t place)
-{
-    char text[32];
-    const double u = cs_rng_unit(stream(STREAM_VALUE, no), (uint64_t)place);
-
-    return rounded(low + (1 - low) * u, text, sizeof text);
-}
-
-/* Values a in [-1, 1], marks b of which two are 1, and 0.5 + (a1 + a2) / 4. */
-static int write_adding(cs_outfile *f, int64_t no)
-{
-    int rc = CS_OK;
-    const int64_t n = draw_length(stream(STREAM_LENGTH, no));
-
-    if (n == 0)
-        return cs_fail(CS_EUSAGE, "with --lambda %g hardly any length is from 32 to %lld",
-                       own.lambda, (long long)own.max_len);
-    const struct pair at = draw_places(no, n);
-    const double sum = marked_value(no, -1, at.first) + marked_value(no, -1, at.second);
-    CS_TRY(cs_outfile_printf(f, "add%lld\t%.8g\t", (long long)no, 0.5 + sum / 4));
-    rc = write_marked(f, no, n, -1, at);
-out:
-    return rc;
-}
-
-/* Values in [0, 1]: are the two marked ones in different halves? */
-static int write_xor(cs_outfile *f, int64_t no)
-{
-    int rc = CS_OK;
-    const struct pair at = draw_places(no, own.length);
-    const bool a = marked_value(no, 0, at.first) >= 0.5, b = marked_value(no, 0, at.second) >= 0.5;
-
-    CS_TRY(cs_outfile_printf(f, "xor%lld\t%d\t", (long long)no, a != b));
-    rc = write_marked(f, no, own.length, 0, at);
-out:
-    return rc;
-}
-
-/* Symbols a b c d, and X or Y at two positions, one-hot: classes XX, XY, YX, YY. */
-static int write_order(cs_outfile *f, int64_t no)
-{
-    enum { X = 4, N_SYMBOL = 6 };
-    static const char *const one_hot[N_SYMBOL] = {
-        "1:0:0:0:0:0", "0:1:0:0:0:0", "0:0:1:0:0:0", "0:0:0:1:0:0", "0:0:0:0:1:0", "0:0:0:0:0:1",
-    };
-    int rc = CS_OK;
-    const uint64_t key = stream(STREAM_SYMBOL, no), value = stream(STREAM_VALUE, no);
-    const struct pair p = draw_places(no, own.length);
-    const int64_t early = p.first < p.second ? p.first : p.second;
-    const int64_t late = p.first + p.second - early;
-    const int a = (int)cs_rng_below(value, 0, 2), b = (int)cs_rng_below(value, 1, 2);
-
-    CS_TRY(cs_outfile_printf(f, "order%lld\t%d\t", (long long)no, 2 * a + b));
-    for (int64_t t = 0; t < own.length; t++) {
-        const int symbol = t == early  ? X + a
-                           : t == late ? X + b
-                                       : (int)cs_rng_below(key, (uint64_t)t, X);
-        CS_TRY(cs_outfile_printf(f, "%s%s", t > 0 ? "," : "", one_hot[symbol]));
-    }
-    rc = cs_outfile_printf(f, "\n");
-out:
-    return rc;
-}
-
-static const struct task {
-    const char *name;
-    int         n_channel;
-    int       (*write)(cs_outfile *f, int64_t no);
-} tasks[] = {
-    { "adding", 2, write_adding },
-    { "xor", 2, write_xor },
-    { "temporal-order", 6, write_order },
-};
-
-static const struct task *find_task(const cs_strlist *name)
-{
-    for (size_t i = 0; name->n == 1 && i < sizeof tasks / sizeof *tasks; i++)
-        if (strcmp(name->v[0], tasks[i].name) == 0)
-            return &tasks[i];
-    return NULL;
-}
-
-static int write_task(const struct task *task)
-{
-    int rc = CS_OK;
-    cs_outfile *f = NULL;
-
-    CS_TRY(cs_outfile_open(own.output, &f));
-    CS_TRY(cs_outfile_printf(f, "#chordseq-series\t1\tchannels=%d\ttargets=1\n",
-                             task->n_channel));
-    for (int64_t i = 0; i < own.n; i++) {
-        CS_TRY(task->write(f, i));
-        if (cs_signal_caught() != 0) {
-            rc = CS_ECANCEL;
-            goto out;
-        }
-    }
-    rc = cs_outfile_close(f);
-    f = NULL;
-out:
-    cs_outfile_discard(f);
-    return rc;
-}
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -264,18 +100,17 @@ out:
 
 static int simulate_run(const cs_call *call)
 {
-    (void)call;
     int rc = CS_OK;
-    const struct task *task = find_task(&names);
-    const bool is_cohort = names.n == 1 && strcmp(names.v[0], "cohort") == 0;
-    if (task != NULL || is_cohort)
-        CS_TRY(simulate_check_options(names.v[0]));
-    if (task != NULL)
-        rc = write_task(task);
-    else if (is_cohort)
-        rc = cs_cohort_simulate(&cohort, own.n, (uint64_t)own.seed, own.output);
-    else
-        rc = cs_fail(CS_EUSAGE, "give one task to simulate: adding, xor, temporal-order, cohort");
+    const char *task = names.n == 1 ? names.v[0] : "";
+    const bool is_cohort = strcmp(task, "cohort") == 0;
+    const cs_synthetic s = { own.n, own.lambda, own.max_len, own.length, (uint64_t)own.seed };
+
+    (void)call;
+    if (!is_cohort && !cs_synthetic_is(task))
+        return cs_fail(CS_EUSAGE, "give one task to simulate: adding, xor, temporal-order, cohort");
+    CS_TRY(simulate_check_options(task));
+    rc = is_cohort ? cs_cohort_simulate(&cohort, own.n, (uint64_t)own.seed, own.output)
+                   : cs_synthetic_write(task, &s, own.output);
 out:
     return rc;
 }

@@ -1,0 +1,296 @@
+/* model_show.c - the text of `chordseq model show`: purpose, origin, quality, settings, tensors. */
+#include "run/model_show.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "infer/taxa.h"
+#include "nn/ops/layer.h"
+
+static int show_part(cs_outfile *f, const char *kind, const char *name, const cs_opt *opt,
+                     const void *cfg)
+{
+    int rc = CS_OK;
+    char value[1024];
+
+    CS_TRY(cs_outfile_printf(f, "%s\t%s\n", kind, name));
+    for (; opt != NULL && opt->type != CS_OPT_END; opt++)
+        if (opt->type != CS_OPT_GROUP && cs_opt_text(opt, cfg, value, sizeof value))
+            CS_TRY(cs_outfile_printf(f, "%s.%s\t%s\n", kind, opt->name, value));
+out:
+    return rc;
+}
+
+static int show_settings(cs_outfile *f, const cs_model *m)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "sha256\t%s\n", m->sum));
+    if (m->tok != NULL) {
+        CS_TRY(show_part(f, "tokenizer", m->tok->name, m->tok->opt, m->tok_cfg));
+        CS_TRY(cs_outfile_printf(f, "vocabulary\t%d\n", (int)m->tok->n_vocab(m->tok_state)));
+        if (m->mask >= 0)
+            CS_TRY(cs_outfile_printf(f, "mask\t%d\n", (int)m->mask));
+    } else {
+        CS_TRY(cs_outfile_printf(f, "channels\t%d\n", (int)m->n_channel));
+    }
+    CS_TRY(show_part(f, "encoder", m->enc->name, m->enc->opt, m->enc_cfg));
+    CS_TRY(cs_outfile_printf(f, "width\t%d\n", (int)m->width));
+    if (cs_params_low_rank(&m->ps) > 0)
+        CS_TRY(cs_outfile_printf(f, "low-rank layers\t%d\n", (int)cs_params_low_rank(&m->ps)));
+    CS_TRY(show_part(f, "head", m->head->name, m->head->opt, m->head_cfg));
+    if (m->checked != CS_IN_FP32)
+        CS_TRY(cs_outfile_printf(f, "precision\t%s\n", cs_precision_names[m->checked]));
+    CS_TRY(cs_outfile_printf(f, "strand\t%s\n", cs_strands_names[m->strands]));
+    if (m->window > 0)
+        CS_TRY(cs_outfile_printf(f, "window\t%lld\n", (long long)m->window));
+    if (m->lookup != NULL)
+        CS_TRY(cs_outfile_printf(f, "lookup\t%lld peptide words\tk %d\tone in %d\t%s\n",
+                                 (long long)m->lookup->n, (int)m->lookup->words.k,
+                                 (int)m->lookup->words.sample, m->lookup->words.alphabet));
+    if (m->proteins != NULL)
+        CS_TRY(cs_outfile_printf(f, "proteins\t%lld\t%lld amino acids\n",
+                                 (long long)m->proteins->n,
+                                 (long long)(m->proteins->n_letter - m->proteins->n - 1)));
+    for (int i = 0; i < m->calibration.n; i++) {
+        const cs_calibration_bin *b = &m->calibration.bin[i];
+        CS_TRY(cs_outfile_printf(f, "calibration\tfrom %lld bases\ttemperature %.3f\t%lld "
+                                 "records\n", (long long)b->from, b->temperature,
+                                 (long long)b->n));
+    }
+    for (int32_t i = 0; i < m->n_label; i++) {
+        const cs_label *l = &m->label[i];
+        CS_TRY(cs_outfile_printf(f, "label %d\t%s", (int)i, l->name));
+        if (l->taxid > 0)
+            CS_TRY(cs_outfile_printf(f, "\ttaxid %lld\t%s", (long long)l->taxid,
+                                     l->rank != NULL ? l->rank : "no rank"));
+        CS_TRY(cs_outfile_printf(f, "\n"));
+    }
+out:
+    return rc;
+}
+
+/* The model's conditions for calls and the resulting minimum probabilities. */
+static int show_calls(cs_outfile *f, const cs_model *m)
+{
+    int rc = CS_OK;
+    const cs_calibration *c = &m->calibration;
+
+    if (!(c->max_error > 0))
+        return CS_OK;
+    CS_TRY(cs_outfile_printf(f, "calls\testimated error at most %g\tfrom %lld bases on\t%s\n",
+                             c->max_error, (long long)c->shortest, c->has_likeness
+                             ? "unlike training: by repetition and 6-mers" : ""));
+    for (int i = 0; i < c->n; i++) {
+        CS_TRY(cs_outfile_printf(f, "calls\tfrom %lld bases", (long long)c->bin[i].from));
+        for (int32_t k = 0; k < c->n_class; k++) {
+            const double least = cs_calibration_least(c, i, k, c->max_error);
+            CS_TRY(least > 1 ? cs_outfile_printf(f, "\t%s never", m->label[k].name)
+                             : cs_outfile_printf(f, "\t%s %g", m->label[k].name, least));
+        }
+        CS_TRY(cs_outfile_printf(f, "\n"));
+    }
+out:
+    return rc;
+}
+
+/* ---- what it is for, what from, how good ---------------------------------------------------- */
+
+enum { N_NAMED = 12 };
+
+static int show_purpose(cs_outfile *f, const cs_model *m)
+{
+    int rc = CS_OK;
+    const char *what = cs_model_parts(m) == 2 ? "probabilities for every alternative allele"
+                     : m->head->is_class && m->head->per_token ? "a class for every token"
+                     : m->head->is_class ? "a class for every sequence"
+                     : m->head->is_labels ? "labels for every sequence"
+                     : "values for every sequence";
+
+    CS_TRY(cs_outfile_printf(f, "for\t%s", what));
+    for (int32_t i = 0; i < m->n_label && i < N_NAMED; i++)
+        CS_TRY(cs_outfile_printf(f, "%s%s", i > 0 ? ", " : ": ", m->label[i].name));
+    rc = m->n_label <= N_NAMED ? cs_outfile_printf(f, "\n")
+       : cs_outfile_printf(f, " and %d others\n", (int)(m->n_label - N_NAMED));
+    for (int32_t i = 0; rc == CS_OK && i < m->n_label && i < N_NAMED; i++)
+        if (m->label[i].description)
+            rc = cs_outfile_printf(f, "meaning\t%s: %s\n", m->label[i].name,
+                                   m->label[i].description);
+out:
+    return rc;
+}
+
+static int show_origin(cs_outfile *f, const cs_model *m, const json_t *training)
+{
+    int rc = CS_OK;
+    const json_t *sources = json_object_get(training, "sources");
+    const json_t *data = json_object_get(training, "data"),
+                 *accuracy = json_object_get(training, "valid_balanced_accuracy");
+
+    if (!json_is_object(data))
+        return cs_outfile_printf(f, "trained on\tnot recorded\n");
+    CS_TRY(cs_outfile_printf(f, "trained on\t%lld %s, %lld bases; %lld held out\n",
+                             (long long)json_integer_value(json_object_get(data, "train_records")),
+                             cs_model_parts(m) == 2 ? "labelled alleles" : "records",
+                             (long long)json_integer_value(json_object_get(data, "train_bases")),
+                             (long long)json_integer_value(json_object_get(data,
+                                                                           "valid_records"))));
+    if (json_is_string(sources))
+        CS_TRY(cs_outfile_printf(f, "sources\t%s\n", json_string_value(sources)));
+    if (json_is_number(accuracy) && !json_is_array(json_object_get(training, "assays")))
+        rc = cs_outfile_printf(f, "validation\tbalanced accuracy %.3f on held-out data\n",
+                               json_number_value(accuracy));
+out:
+    return rc;
+}
+
+/* Results of a cross-validation, if the model file has them. */
+static int show_assays(cs_outfile *f, const json_t *training)
+{
+    int rc = CS_OK;
+    size_t i;
+    json_t *a;
+
+    json_array_foreach(json_object_get(training, "assays"), i, a) {
+        const char *name, *read, *judged;
+        double auroc, low, high;
+        json_int_t n, n_positive;
+        if (json_unpack(a, "{s:s, s:s, s:s, s:F, s:F, s:F, s:I, s:I}", "name", &name, "read",
+                        &read, "judged", &judged, "auroc", &auroc, "low", &low, "high", &high,
+                        "variants", &n, "positive", &n_positive) != 0)
+            continue;
+        CS_TRY(cs_outfile_printf(f, "quality\t%s, %s: AUROC %.3f, 95 %% interval %.3f to %.3f, of "
+                                 "%lld variants, %lld positive; %s\n", name, read, auroc, low,
+                                 high, (long long)n, (long long)n_positive, judged));
+    }
+out:
+    return rc;
+}
+
+static double percent(int64_t n, int64_t of)
+{
+    return of > 0 ? 100 * (double)n / (double)of : 0;
+}
+
+/* Coverage of the predictions used for calibration, at the model's error rate. */
+static int show_quality(cs_outfile *f, const cs_calibration *c)
+{
+    int rc = CS_OK;
+
+    for (int i = 0; i < c->n && c->max_error > 0 && c->n_class > 0; i++) {
+        const cs_calibration_bin *b = &c->bin[i];
+        int64_t n = 0, n_wrong = 0;
+        for (int32_t k = 0; k < c->n_class; k++) {
+            const double least = cs_calibration_least(c, i, k, c->max_error);
+            int step = 0;
+            while (step < CS_CALIBRATION_STEPS && cs_calibration_step[step] < least)
+                step++;
+            n += step < CS_CALIBRATION_STEPS ? b->called[k].n_kept[step] : 0;
+            n_wrong += step < CS_CALIBRATION_STEPS ? b->called[k].n_wrong[step] : 0;
+        }
+        CS_TRY(cs_outfile_printf(f, "quality\tfrom %lld bases\tof all %.0f %% right\tcalled %.0f "
+                                 "%%, of these %.0f %% right\n", (long long)b->from,
+                                 100 - percent(b->all.n_wrong[0], b->n), percent(n, b->n),
+                                 100 - percent(n_wrong, n)));
+    }
+out:
+    return rc;
+}
+
+static int show_about(cs_outfile *f, const cs_model *m)
+{
+    int rc = CS_OK;
+    json_t *training = m->training != NULL ? json_loads(m->training, 0, NULL) : NULL;
+
+    if (m->demonstration)
+        CS_TRY(cs_outfile_printf(f, "demonstration\tnot for real data\n"));
+    CS_TRY(show_purpose(f, m));
+    CS_TRY(show_origin(f, m, training));
+    CS_TRY(show_assays(f, training));
+    rc = show_quality(f, &m->calibration);
+out:
+    json_decref(training);
+    return rc;
+}
+
+/* "taxon TAXID  RANK  NAME", two blanks per level of the tree. */
+static int show_taxonomy(cs_outfile *f, const cs_model *m, const char *path)
+{
+    int rc = CS_OK;
+    cs_taxonomy *t = NULL;
+
+    if (m->taxonomy == NULL)
+        return CS_OK;
+    CS_TRY(cs_taxa_of(m, path, &t));
+    for (int32_t i = 0; i < t->n; i++) {
+        const cs_taxon *v = &t->node[i];
+        int level = 0;
+        for (int32_t k = v->parent; k >= 0; k = t->node[k].parent)
+            level++;
+        CS_TRY(cs_outfile_printf(f, "taxon %lld\t%s\t%*s%s\n", (long long)v->taxid, v->rank,
+                                 2 * level, "", v->name));
+    }
+out:
+    cs_taxonomy_free(t);
+    return rc;
+}
+
+static int show_tensors(cs_outfile *f, const cs_model *m)
+{
+    int rc = CS_OK;
+    int64_t n_all = 0;
+
+    for (int32_t i = 0; i < m->ps.n; i++) {
+        const cs_param *p = &m->ps.p[i];
+        CS_TRY(cs_outfile_printf(f, "tensor\t%s\t", p->name));
+        for (int32_t d = 0; d < p->shape.n_dim; d++)
+            CS_TRY(cs_outfile_printf(f, "%s%lld", d > 0 ? "x" : "", (long long)p->shape.dim[d]));
+        CS_TRY(cs_outfile_printf(f, "%s\n", p->buffer ? "\tbuffer" : ""));
+        n_all += p->buffer ? 0 : p->n;
+    }
+    rc = cs_outfile_printf(f, "parameters\t%lld\n", (long long)n_all);
+out:
+    return rc;
+}
+
+static int show_training(cs_outfile *f, const cs_model *m)
+{
+    int rc = CS_OK;
+    const char *name;
+    json_t *v, *training = m->training != NULL ? json_loads(m->training, 0, NULL) : NULL;
+
+    if (!json_is_object(training))
+        goto out;
+    json_object_foreach(training, name, v) {
+        char *text = json_is_string(v) ? cs_xstrdup(json_string_value(v))
+                   : json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+        rc = cs_outfile_printf(f, "training.%s\t%s\n", name, text != NULL ? text : "");
+        free(text);
+        if (rc != CS_OK)
+            break;
+    }
+out:
+    json_decref(training);
+    return rc;
+}
+
+int cs_model_show(const cs_model *m, const char *path)
+{
+    int rc = CS_OK;
+    cs_outfile *f = NULL;
+
+    CS_TRY(cs_outfile_open("-", &f));
+    CS_TRY(show_about(f, m));
+    CS_TRY(show_settings(f, m));
+    CS_TRY(show_calls(f, m));
+    CS_TRY(show_taxonomy(f, m, path));
+    CS_TRY(show_tensors(f, m));
+    CS_TRY(show_training(f, m));
+    rc = cs_outfile_close(f);
+    f = NULL;
+out:
+    cs_outfile_discard(f);
+    return rc;
+}
