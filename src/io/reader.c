@@ -369,6 +369,34 @@ out:
     return rc;
 }
 
+/* CS_EOF at the end of the input, with or without records. */
+static int fill_chunk(cs_inputs *in, cs_chunk *c)
+{
+    int rc = CS_OK;
+
+    while (rc == CS_OK && !cs_chunk_full(c))
+        rc = cs_inputs_next(in, c);
+    return rc == CS_OK && cs_signal_caught() != 0 ? CS_ECANCEL : rc;
+}
+
+int cs_inputs_each_chunk(cs_inputs *in, int (*take)(void *arg, const cs_chunk *c), void *arg)
+{
+    int rc = CS_OK;
+
+    for (uint64_t no = 0; rc == CS_OK; no++) {
+        cs_chunk *c = cs_chunk_new(no);
+        if (c == NULL)
+            return cs_fail(CS_EMEM, "out of memory for a chunk of the input");
+        rc = fill_chunk(in, c);
+        if (rc == CS_OK || rc == CS_EOF) {
+            const int taken = c->n > 0 ? take(arg, c) : CS_OK;
+            rc = taken != CS_OK ? taken : rc;
+        }
+        cs_chunk_free(c);
+    }
+    return rc == CS_EOF ? CS_OK : rc;
+}
+
 int cs_inputs_index(const cs_inputs *s)
 {
     return s->last;

@@ -109,6 +109,10 @@ int cs_inputs_divide(cs_inputs *in, int64_t no, int64_t n, bool *done) CS_MUST_C
 int cs_inputs_header(cs_inputs *in, const void **header) CS_MUST_CHECK;
 /** cs_inputs_next - as cs_input_next(), serial numbers running on over all inputs */
 int cs_inputs_next(cs_inputs *in, cs_chunk *c) CS_MUST_CHECK;
+/** cs_inputs_each_chunk - read all records, and pass chunk by chunk to `take`. CS_OK; the errors of
+ * reading and of take(); CS_EMEM; CS_ECANCEL after a signal */
+int cs_inputs_each_chunk(cs_inputs *in, int (*take)(void *arg, const cs_chunk *c), void *arg)
+    CS_MUST_CHECK;
 /** cs_inputs_path - path of the current or last input, for messages */
 const char *cs_inputs_path(const cs_inputs *in);
 /** cs_inputs_index - index of the last record's path (0 ..): one class per file in training */

@@ -1,0 +1,82 @@
+/* vocabulary.c - train a vocabulary of subwords on records, and write tokenizer.json. */
+#include "train/vocabulary.h"
+
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/log.h"
+
+static int take_corpus(void *arg, const cs_chunk *c)
+{
+    int rc = CS_OK;
+
+    for (int i = 0; rc == CS_OK && i < c->n; i++)
+        rc = cs_bpe_corpus_add(arg, c->rec[i].seg[0].base, c->rec[i].seg[0].n_base);
+    return rc;
+}
+
+static int write_vocabulary(const cs_bpe *b, const char *output)
+{
+    int rc = CS_OK;
+    cs_outfile *f = NULL;
+    char *text = cs_bpe_json(b);
+
+    if (text == NULL)
+        return cs_fail(CS_EMEM, "out of memory for a vocabulary of %d pieces", (int)b->n_id);
+    CS_TRY(cs_outfile_open(output, &f));
+    CS_TRY(cs_outfile_printf(f, "%s\n", text));
+    rc = cs_outfile_close(f);
+    f = NULL;
+out:
+    cs_outfile_discard(f);
+    free(text);
+    return rc;
+}
+
+/* Mean over the vocabulary; pieces in text are shorter, because short ones are more frequent. */
+static double mean_length(const cs_bpe *b)
+{
+    double n = 0, n_symbol = 0;
+
+    for (int32_t i = 0; i < b->n_id; i++) {
+        n += !b->special[i];
+        n_symbol += b->special[i] ? 0 : b->n_sym[i];
+    }
+    return n > 0 ? n_symbol / n : 0;
+}
+
+int cs_vocabulary_train(const cs_input_args *input, int n_inflate, const cs_bpe_setting *set,
+                        const char *output)
+{
+    int rc = CS_OK;
+    cs_bpe_corpus *corpus = NULL;
+    cs_bpe *b = NULL;
+    cs_inputs *in = NULL;
+    cs_input_opt how;
+
+    CS_TRY(cs_args_reading(input, n_inflate, &how));
+    how.alphabet = set->alphabet;
+    CS_TRY(cs_bpe_corpus_new(set, &corpus));
+    CS_TRY(cs_inputs_open(input->file.v, input->file.n, &how, &in));
+    CS_TRY(cs_inputs_each_chunk(in, take_corpus, corpus));
+    cs_inputs_report(in);
+    const int64_t n = cs_bpe_corpus_size(corpus);
+    if (n == 0) {
+        rc = cs_fail(CS_EFORMAT, "nothing to train on: no %s in the input%s",
+                     set->alphabet == CS_DIPLOTYPES ? "diplotypes" : "bases",
+                     set->n_sentence > 0 ? " form a sentence" : "");
+        goto out;
+    }
+    CS_TRY(cs_bpe_train(corpus, &b));
+    CS_TRY(write_vocabulary(b, output));
+    if (b->n_id < set->n_vocab)
+        cs_warn("the vocabulary has %d pieces, not %lld: no other pair occurs %lld times",
+                (int)b->n_id, (long long)set->n_vocab, (long long)set->min_count);
+    cs_note("trained %d pieces, mean length %.3f symbols, from %lld symbols", (int)b->n_id,
+            mean_length(b), (long long)n);
+out:
+    cs_bpe_free(b);
+    cs_bpe_corpus_free(corpus);
+    cs_inputs_close(in);
+    return rc;
+}
