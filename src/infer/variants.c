@@ -9,7 +9,7 @@
 #include "io/alphabet.h"
 #include "nn/exec/model.h"
 
-enum { NAME_BYTES = 160 };
+enum { DEFAULT_WINDOW = 1000, LEAST_WINDOW = 8, NAME_BYTES = 160 };
 
 static int no_memory(const cs_vcf_record *v)
 {
@@ -91,6 +91,47 @@ int cs_variants_model(const char *named, cs_variant_score score, char *buf, size
                 "of exons (CS_SPLICE)");
     return cs_model_find(named, any ? "model/default.safetensors" : "model/variant.safetensors",
                          buf, n_buf);
+}
+
+int cs_variants_choose_score(const cs_model *m, const char *path, cs_variant_score wanted,
+                             cs_variant_score *score, int32_t *width)
+{
+    const bool trained = cs_model_parts(m) == 2;
+    const bool guesses = m->head->per_token && m->mask >= 0;
+
+    *width = 0;
+    *score = wanted != CS_SCORE_AUTO ? wanted : trained ? CS_SCORE_MODEL
+           : guesses ? CS_SCORE_LLR : CS_SCORE_EMBEDDING;
+    if (*score == CS_SCORE_LLR) {
+        const int rc = cs_model_check_masked(m, path);
+        const bool bases = rc == CS_OK && m->n_label == 4;
+        return rc != CS_OK || bases ? rc : cs_fail(CS_EUSAGE, "model '%s' has tokens that are not "
+               "bases; --score llr needs --tokenizer base", path);
+    }
+    if (!trained && wanted == CS_SCORE_MODEL)
+        return cs_fail(CS_EUSAGE, "model '%s' was not trained on variants; --score embedding works "
+                       "with any model", path);
+    if (trained && *score == CS_SCORE_EMBEDDING)
+        return cs_fail(CS_EUSAGE, "model '%s' has no vector per sequence; use --score model", path);
+    if (*score != CS_SCORE_EMBEDDING)
+        return CS_OK;
+    const int rc = cs_model_check_output(m, CS_HEAD_POOLED);
+    *width = rc != CS_OK ? 0 : (int32_t)cs_model_output_len(m, CS_HEAD_POOLED, 1);
+    return rc;
+}
+
+int cs_variants_choose_window(const cs_model *m, int64_t wanted, int64_t *n_base)
+{
+    const int64_t longest = cs_model_max_len(m);
+
+    *n_base = wanted > 0 ? wanted : m->window > 0 ? m->window : DEFAULT_WINDOW;
+    const int64_t n_tok = m->tok->bound(m->tok_state, *n_base) * cs_model_parts(m);
+    if (*n_base < LEAST_WINDOW || *n_base < m->tok->min_base(m->tok_state))
+        return cs_fail(CS_EUSAGE, "--window-length %lld is too short", (long long)*n_base);
+    if (longest > 0 && n_tok > longest)
+        return cs_fail(CS_EUSAGE, "windows of %lld bases exceed the model's maximum; lower "
+                       "--window-length", (long long)*n_base);
+    return CS_OK;
 }
 
 void cs_variants_distance(const float *ref, const float *alt, int32_t n, double *l2,

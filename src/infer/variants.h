@@ -6,6 +6,7 @@
 #include "io/prediction.h"
 #include "io/vcf.h"
 #include "io/window.h"
+#include "nn/exec/model.h"
 
 /* The label of a model that was trained on labels without names. */
 #define CS_UNNAMED_EFFECT "effect"
@@ -56,6 +57,19 @@ int cs_variants_next(void *source, cs_chunk *c) CS_MUST_CHECK;
  */
 int cs_variants_model(const char *named, cs_variant_score score, char *buf, size_t n_buf)
     CS_MUST_CHECK;
+
+/**
+ * cs_variants_choose_score - the score wanted, or by the kind of model
+ *
+ * path     names the model in messages
+ * width    receives the elements of a vector, with embeddings; else 0
+ * Returns  CS_OK; CS_EUSAGE, CS_EMODEL for a score that the model does not have
+ */
+int cs_variants_choose_score(const cs_model *m, const char *path, cs_variant_score wanted,
+                             cs_variant_score *score, int32_t *width) CS_MUST_CHECK;
+/** cs_variants_choose_window - bases of a window: those wanted, else (0) those of the training, or
+ * 1000. CS_OK; CS_EUSAGE for a window that the model cannot read */
+int cs_variants_choose_window(const cs_model *m, int64_t wanted, int64_t *n_base) CS_MUST_CHECK;
 
 /** cs_variants_distance - of two vectors [n]: Euclidean, and 1 - cosine (NAN where one is zero) */
 void cs_variants_distance(const float *ref, const float *alt, int32_t n, double *l2,

@@ -1,0 +1,182 @@
+/* variant_outputs.c - outputs of scored variants: VCF or BCF, table, page, summary. */
+#include "eval/variant_outputs.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/io_init.h"
+
+enum { N_OUT = 4, LINE_BYTES = 4096 + 160 };
+
+const char *const cs_variant_formats[] = { "auto", "v", "z", "u", "b", NULL };
+
+static bool ends_with(const char *s, const char *end)
+{
+    const size_t n = strlen(s), k = strlen(end);
+
+    return n >= k && strcmp(s + n - k, end) == 0;
+}
+
+char cs_variant_format(const cs_variant_output_args *a)
+{
+    if (a->format > 0)
+        return cs_variant_formats[a->format][0];
+    if (ends_with(a->output, ".bcf"))
+        return 'b';
+    return ends_with(a->output, ".gz") || ends_with(a->output, ".bgz") ? 'z' : 'v';
+}
+
+int cs_variant_outputs_check(const cs_variant_output_args *a)
+{
+    return cs_outputs_apart((const char *const[]){ a->output, a->tsv, a->html, a->summary }, N_OUT);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* One line, without line ends in the text. */
+static char *header_line(const char *key, const char *text)
+{
+    const size_t n = strlen(key) + strlen(text) + sizeof "##chordseq_variant=";
+    char *line = cs_xmalloc(n);
+
+    (void)snprintf(line, n, "##chordseq_variant%s=%s", key, text);
+    for (char *p = line; *p; p++)
+        *p = iscntrl((unsigned char)*p) ? ' ' : *p;
+    return line;
+}
+
+static int open_vcf(cs_variant_outputs *o, const cs_variant_source *src, int n_thread,
+                    const cs_about *about)
+{
+    char text[LINE_BYTES], *command = cs_about_line(about), *line[3];
+    const cs_model *m = about->model;
+
+    (void)snprintf(text, sizeof text, "%s+htslib-%s", PACKAGE_VERSION, cs_io_library());
+    line[0] = header_line("Version", text);
+    line[1] = header_line("Command", command);
+    (void)snprintf(text, sizeof text, "sha256:%s encoder:%s head:%s window:%lld", m->sum,
+                   m->enc->name, m->head->name, (long long)src->n_base);
+    line[2] = header_line("Model", text);
+    const cs_vcfout_opt opt = {
+        .path = o->a->output, .format = cs_variant_format(o->a),
+        .index = (cs_vcf_index)o->a->index, .threads = n_thread,
+        .line = (const char *const *)line, .n_line = o->a->no_version ? 0 : 3,
+        .field = o->values->field, .n_field = o->values->n_field,
+    };
+    const int rc = cs_vcfout_open(src->in, &opt, &o->vcf);
+    for (int i = 0; i < 3; i++)
+        free(line[i]);
+    free(command);
+    return rc;
+}
+
+int cs_variant_outputs_open(cs_variant_outputs *o, const cs_variant_source *src, int n_thread,
+                            const cs_about *about)
+{
+    int rc = CS_OK;
+
+    if (o->a->html)
+        o->report = cs_variant_report_new(o->values, src->n_base);
+    CS_TRY(open_vcf(o, src, n_thread, about));
+    if (o->a->html)
+        CS_TRY(cs_outfile_open(o->a->html, &o->html));
+    if (o->a->summary)
+        CS_TRY(cs_outfile_open(o->a->summary, &o->summary));
+    if (o->a->tsv) {
+        CS_TRY(cs_outfile_open_as(o->a->tsv, NULL, CS_OUT_TABLE, &o->tsv));
+        rc = cs_variant_values_head(o->values, o->tsv);
+    }
+out:
+    return rc;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static int64_t log_vcf(const void *out)
+{
+    return cs_vcfout_tell(out);
+}
+
+int cs_variant_outputs_begin(cs_variant_outputs *o)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_shard_add(o->shard, "output", o->a->output, log_vcf, o->vcf));
+    if (o->tsv)
+        rc = cs_shard_add_file(o->shard, "tsv", o->a->tsv, o->tsv);
+out:
+    return rc;
+}
+
+int cs_variant_outputs_record(void *outputs, const cs_record *rec, const cs_prediction *a)
+{
+    int rc = CS_OK;
+    cs_variant_outputs *o = outputs;
+    const cs_variant_alt *v = rec->native[0];
+    const cs_vcf_record *r = v->of;
+
+    cs_variant_values_set(o->values, v, a);
+    if (o->report)
+        CS_TRY(cs_variant_report_add(o->report, v, rec));
+    if (v->no + 1 < r->n_alt)
+        return CS_OK;
+    o->n_record++;
+    for (int i = 0; o->tsv && i < r->n_alt; i++)
+        CS_TRY(cs_variant_values_row(o->values, r, i, o->tsv));
+    CS_TRY(cs_vcfout_record(o->vcf, r, o->values->value));
+    rc = cs_shard_written(o->shard);
+out:
+    return cs_outputs_explain(rc, 1 + (o->tsv != NULL) + (o->html != NULL)
+                                  + (o->summary != NULL));
+}
+
+static int write_reports(cs_variant_outputs *o, const cs_stream *s, const cs_about *about)
+{
+    int rc = CS_OK;
+    char *command = cs_about_line(about);
+    json_t *all = cs_about_json(about);
+
+    cs_variant_report_json(o->values, o->n_record, all);
+    if (o->summary)
+        CS_TRY(cs_outfile_json(o->summary, all, JSON_INDENT(2), o->a->summary));
+    if (o->html)
+        rc = cs_variant_report_html(o->report, o->html, s, o->n_record, command);
+out:
+    json_decref(all);
+    free(command);
+    return rc;
+}
+
+/* All are complete before the first has its name; from there on a signal comes too late. */
+int cs_variant_outputs_close(cs_variant_outputs *o, const cs_stream *s, const cs_about *about)
+{
+    int rc = CS_OK;
+    cs_outfile **const file[N_OUT - 1] = { &o->tsv, &o->html, &o->summary };
+
+    CS_TRY(write_reports(o, s, about));
+    CS_TRY(cs_vcfout_finish(o->vcf));
+    for (int i = 0; i < N_OUT - 1; i++)
+        if (*file[i])
+            CS_TRY(cs_outfile_finish(*file[i]));
+    if (cs_signal_caught() != 0)
+        return CS_ECANCEL;
+    rc = cs_vcfout_close(o->vcf);
+    o->vcf = NULL;
+    for (int i = 0; rc == CS_OK && i < N_OUT - 1; i++) {
+        rc = cs_outfile_close(*file[i]);
+        *file[i] = NULL;
+    }
+out:
+    return rc;
+}
+
+void cs_variant_outputs_release(cs_variant_outputs *o)
+{
+    cs_vcfout_discard(o->vcf);
+    cs_outfile_discard(o->tsv);
+    cs_outfile_discard(o->html);
+    cs_outfile_discard(o->summary);
+    cs_variant_report_free(o->report);
+}
