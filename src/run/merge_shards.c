@@ -1,0 +1,164 @@
+/*
+ * merge_shards.c - write the outputs of a run from those of all shards.
+ *
+ * DESIGN: outputs per record are concatenated (join.h); reports are written again by the writers of
+ * classify, from the sum of the counts in the manifests.
+ */
+#include "run/merge_shards.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "io/content.h"
+#include "run/join.h"
+#include "run/outputs.h"
+#include "run/shard_counts.h"
+
+struct job {
+    const cs_manifests *all;
+    cs_merge_output    *out;     /* [n] */
+    int                 n;
+    cs_counts_sum       sum;     /* with `about`: for reports */
+    char               *about;
+};
+
+const json_t *cs_merge_run(const cs_manifests *all)
+{
+    return json_object_get(all->m[0].all, "run");
+}
+
+static bool option_is(const cs_manifests *all, const char *name, const char *value)
+{
+    const json_t *options = json_object_get(cs_merge_run(all), "options");
+    const char *v = json_string_value(json_object_get(options, name));
+
+    return v && strcmp(v, value) == 0;
+}
+
+/* Matrices are not text outputs. */
+bool cs_merge_is_npy(const cs_manifests *all, const char *option)
+{
+    return strcmp(option, "output") == 0 && option_is(all, "format", "npy");
+}
+
+/* Content of the file that the output may replace: `variant` writes variants. */
+static const char *held(const cs_manifests *all, const char *option)
+{
+    const char *command = json_string_value(json_object_get(cs_merge_run(all), "command"));
+
+    return command && strcmp(command, "variant") == 0 && strcmp(option, "output") == 0
+               ? CS_VARIANTS : NULL;
+}
+
+static cs_out_kind joined_kind(const cs_manifests *all, const char *option)
+{
+    const bool table = strcmp(option, "output") == 0 || strcmp(option, "tsv") == 0
+                    || strcmp(option, "names") == 0;
+
+    return cs_merge_is_npy(all, option) ? CS_OUT_BINARY : table ? CS_OUT_TABLE : CS_OUT_TEXT;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int read_counts(struct job *j, const char *option, json_t *options, const char *line)
+{
+    int rc = CS_OK;
+    const cs_manifest *first = &j->all->m[0];
+    const json_t *run = cs_merge_run(j->all), *given = json_object_get(run, "options");
+
+    if (!options || !json_object_get(first->all, "class_counts"))
+        return cs_fail(CS_EUSAGE, "--%s needs shards of classify, which '%s' is not", option,
+                       first->path);
+    json_t *about = json_deep_copy(run);
+    json_object_set_new(about, "command_line", cs_about_string(line));
+    json_object_set(about, "options", options);
+    j->about = json_dumps(about, JSON_COMPACT);
+    json_decref(about);
+    CS_TRY(cs_counts_sum_read(j->all, &j->sum));
+    j->sum.info.sample = json_string_value(json_object_get(given, "sample"));
+    j->sum.info.about = j->about;
+out:
+    return rc;
+}
+
+static int open_report(struct job *j, cs_merge_output *o, json_t *options, const char *line)
+{
+    int rc = CS_OK;
+
+    if (!j->about)
+        CS_TRY(read_counts(j, o->option, options, line));
+    if (o->writer->for_classes && !j->sum.info.is_class)
+        return cs_fail(CS_EUSAGE, "--%s is for classes, but the model predicts values", o->option);
+    rc = cs_output_open(o->writer, o->path, &j->sum.info, &o->counted);
+out:
+    return rc;
+}
+
+static int open_joined(const struct job *j, cs_merge_output *o)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_open_as(o->path, held(j->all, o->option), joined_kind(j->all, o->option),
+                              &o->joined));
+    if (cs_merge_is_npy(j->all, o->option) && !cs_outfile_can_patch(o->joined))
+        rc = cs_fail(CS_EUSAGE, "'%s' is not a regular file, which NPY needs", o->path);
+out:
+    return rc;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static int join(const struct job *j, const cs_merge_output *o)
+{
+    const cs_join_how how = cs_merge_is_npy(j->all, o->option) ? CS_JOIN_NPY
+                          : strcmp(o->option, "names") == 0 ? CS_JOIN_ROWS : CS_JOIN_BYTES;
+
+    return cs_join(j->all, o->option, how, o->path, o->joined);
+}
+
+/* Complete all, then rename all. */
+static int close_outputs(struct job *j)
+{
+    int rc = CS_OK, n_open = 0;
+
+    for (int i = 0; i < j->n; i++)
+        n_open += j->out[i].path != NULL;
+    for (int i = 0; i < j->n && rc == CS_OK; i++) {
+        const cs_merge_output *o = &j->out[i];
+        rc = o->counted ? cs_output_finish(o->counted)
+           : o->joined ? cs_outfile_finish(o->joined) : CS_OK;
+    }
+    for (int i = 0; i < j->n && rc == CS_OK; i++) {
+        cs_merge_output *o = &j->out[i];
+        rc = o->counted ? cs_output_close(o->counted) : cs_outfile_close(o->joined);
+        o->counted = NULL;
+        o->joined = NULL;
+    }
+    return cs_outputs_explain(rc, n_open);
+}
+
+int cs_merge_shards(const cs_manifests *all, cs_merge_output *out, int n, json_t *options,
+                    const char *line)
+{
+    int rc = CS_OK;
+    struct job j = { .all = all, .out = out, .n = n };
+
+    for (int i = 0; i < n; i++)
+        if (out[i].path)
+            CS_TRY(out[i].writer ? open_report(&j, &out[i], options, line)
+                                 : open_joined(&j, &out[i]));
+    for (int i = 0; i < n; i++)
+        if (out[i].joined)
+            CS_TRY(join(&j, &out[i]));
+    CS_TRY(close_outputs(&j));
+out:
+    for (int i = 0; i < n; i++) {
+        cs_output_discard(out[i].counted);
+        cs_outfile_discard(out[i].joined);
+    }
+    cs_counts_sum_release(&j.sum);
+    free(j.about);
+    return rc;
+}
