@@ -1,0 +1,414 @@
+/*
+ * model_settings.c - the settings of a model as JSON, in the metadata of its file.
+ *
+ * DESIGN
+ * Under "chordseq" in __metadata__:
+ *
+ *   { "format": 1, "version": "0.1.0", "sha256": of all tensors' bytes,
+ *     "tokenizer": { "name": "kmer", "options": { "k": "6", ... }, "vocabulary": text of a file
+ *                    that an option named, where there is one } or null,
+ *     "mask": the token of hidden positions, of a pretrained model; else missing,
+ *     "channels": 0,
+ *     "encoder": { ... }, "head": { ... },
+ *     "precision": "tf32" or "bf16", if validated against predictions in fp32; else missing,
+ *     "demonstration": true, if it is one; else missing,
+ *     "strand": "forward", "both" or "max": the default of --strand,
+ *     "calibration": [ { "from": 0, "temperature": 1.1, "records": 900, "kept": [...] }, ... ],
+ *     "proteins": { "acids": 18000000 } of a protein database, if any,
+ *     "lookup": { "alphabet": "LVIM,C,...", "k": 12, "sample": 8 } of a look-up table, if any,
+ *     "labels": [ { "name": "virus", "taxid": 10239, "rank": "superkingdom",
+ *                   "description": "..." }, ... ], all but the name as far as known,
+ *     "taxonomy": [ { "taxid": 1, "parent": 0, "rank": "no rank", "name": "root" }, ... ] or null,
+ *     "training": { ... } or null }
+ *
+ * Options are written and read as text by the command line's tables.
+ */
+#include "nn/exec/model_settings.h"
+
+#include <string.h>
+
+#include "base/names.h"
+#include "nn/exec/lookup_io.h"
+#include "nn/exec/proteins_io.h"
+#include "registry.h"
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "0"
+#endif
+
+enum { FORMAT = 1 };
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static json_t *part_json(const char *name, const cs_opt *opt, const void *cfg)
+{
+    json_t *options = json_object();
+    char text[1024];
+
+    for (const cs_opt *o = opt; o && o->type != CS_OPT_END; o++) {
+        int n = o->type == CS_OPT_GROUP ? 0 : cs_opt_text(o, cfg, text, sizeof text);
+        CS_BUG(n >= (int)sizeof text);
+        if (n > 0)
+            json_object_set_new(options, o->name, json_string(text));
+    }
+    return json_pack("{s:s, s:o}", "name", name, "options", options);
+}
+
+static json_t *labels_json(const cs_model *m)
+{
+    json_t *a = json_array();
+
+    for (int32_t i = 0; i < m->n_label; i++) {
+        const cs_label *l = &m->label[i];
+        json_t *v = json_pack("{s:s}", "name", l->name);
+        if (l->taxid)
+            json_object_set_new(v, "taxid", json_integer(l->taxid));
+        if (l->rank)
+            json_object_set_new(v, "rank", json_string(l->rank));
+        if (l->description)
+            json_object_set_new(v, "description", json_string(l->description));
+        json_array_append_new(a, v);
+    }
+    return a;
+}
+
+static json_t *tokenizer_json(const cs_model *m)
+{
+    if (!m->tok)
+        return json_null();
+    json_t *j = part_json(m->tok->name, m->tok->opt, m->tok_cfg);
+    char *text = m->tok->save ? m->tok->save(m->tok_state) : NULL;
+    if (m->tok->save && json_object_set_new(j, "vocabulary", json_string(text)) != 0) {
+        json_decref(j);
+        j = NULL;                    /* out of memory: reported by cs_model_settings_text() */
+    }
+    free(text);
+    return j;
+}
+
+char *cs_model_settings_text(const cs_model *m)
+{
+    json_t *j = json_object();
+    json_t *training = m->training ? json_loads(m->training, 0, NULL) : json_null();
+    json_t *taxonomy = m->taxonomy ? json_loads(m->taxonomy, 0, NULL) : json_null();
+    json_t *tok = tokenizer_json(m);
+    int failed = 0;
+
+    failed |= json_object_set_new(j, "format", json_integer(FORMAT));
+    failed |= json_object_set_new(j, "version", json_string(PACKAGE_VERSION));
+    failed |= json_object_set_new(j, "sha256", json_string(m->sum));
+    failed |= json_object_set_new(j, "tokenizer", tok);
+    if (m->mask >= 0)
+        failed |= json_object_set_new(j, "mask", json_integer(m->mask));
+    failed |= json_object_set_new(j, "channels", json_integer(m->n_channel));
+    failed |= json_object_set_new(j, "encoder", part_json(m->enc->name, m->enc->opt, m->enc_cfg));
+    failed |= json_object_set_new(j, "head", part_json(m->head->name, m->head->opt, m->head_cfg));
+    if (m->window > 0)
+        failed |= json_object_set_new(j, "window", json_integer(m->window));
+    if (m->demonstration)
+        failed |= json_object_set_new(j, "demonstration", json_true());
+    if (m->checked != CS_IN_FP32)
+        failed |= json_object_set_new(j, "precision",
+                                      json_string(cs_precision_names[m->checked]));
+    failed |= json_object_set_new(j, "strand", json_string(cs_strands_names[m->strands]));
+    failed |= json_object_set_new(j, "calibration", cs_calibration_json(&m->calibration));
+    if (m->calibration.max_error > 0)
+        failed |= json_object_set_new(j, "calls", cs_calibration_stated_json(&m->calibration));
+    if (m->lookup)
+        failed |= json_object_set_new(j, "lookup", cs_lookup_json(m->lookup));
+    if (m->proteins)
+        failed |= json_object_set_new(j, "proteins", cs_proteins_json(m->proteins));
+    failed |= json_object_set_new(j, "labels", labels_json(m));
+    failed |= json_object_set_new(j, "taxonomy", taxonomy);
+    failed |= json_object_set_new(j, "training", training);
+    failed |= json_array_size(json_object_get(j, "labels")) != (size_t)m->n_label;
+    char *text = failed ? NULL : json_dumps(j, JSON_COMPACT);
+    json_decref(j);
+    return text;
+}
+
+int cs_model_check_labels(const cs_label *label, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        json_t *j = json_string(label[i].name);
+        if (!cs_name_is_plain(label[i].name)) {
+            json_decref(j);
+            return cs_fail(CS_EFORMAT, "the label '%s' contains a tab, newline or other control "
+                           "character; rename it", label[i].name);
+        }
+        if (!j)
+            return cs_fail(CS_EFORMAT, "the label '%s' is not UTF-8; convert its file (iconv), "
+                           "or rename the label with --label-map", label[i].name);
+        json_decref(j);
+    }
+    return CS_OK;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+int cs_model_damaged(const char *what, const char *why)
+{
+    return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: %s", what, why);
+}
+
+static int damaged(const cs_model_settings *s, const char *why)
+{
+    return cs_model_damaged(s->what, why);
+}
+
+/* Files of versions before 0.1.0 have sizes as 8k, which were 8192 then. */
+static const char *plain_size(const cs_opt *o, const char *text, char number[32])
+{
+    int64_t v;
+    const size_t n = strlen(text);
+
+    (void)snprintf(number, 32, "%si", text);
+    if (o->type != CS_OPT_SIZE || n == 0 || n > 20 || cs_parse_bytes(number, &v) != CS_OK)
+        return text;
+    (void)snprintf(number, 32, "%lld", (long long)v);
+    return number;
+}
+
+static int read_option(cs_model_settings *s, const char *part, const cs_opt *opt, void *cfg,
+                       const char *name, const json_t *value)
+{
+    char why[512], number[32];
+    const char *text = json_string_value(value);
+
+    if (!text)
+        return damaged(s, "an option is not a string");
+    if (!opt || !cs_opt_find(opt, name))
+        return cs_fail(CS_EMODEL, "'%s' needs a newer chordseq: %s option '%s' is unknown to "
+                       "this version", s->what, part, name);
+    text = cs_arena_dup(s->text, text, strlen(text));
+    if (!text)
+        return cs_fail(CS_EMEM, "out of memory for the options of '%s'", s->what);
+    if (cs_opt_set(opt, cfg, name, plain_size(cs_opt_find(opt, name), text, number)) == CS_OK)
+        return CS_OK;
+    snprintf(why, sizeof why, "%s", cs_error_message());
+    cs_error_clear();
+    return cs_fail(CS_EMODEL, "'%s' has a %s not supported by this version: %s", s->what, part,
+                   why);
+}
+
+/* Options missing in the file keep their defaults, so versions may add some. */
+static int read_options(cs_model_settings *s, const char *part, const cs_opt *opt, size_t size,
+                        const json_t *j, void **out)
+{
+    int rc = CS_OK;
+    const char *name;
+    json_t *v, *options = json_object_get(j, "options");
+    void *cfg = cs_xcalloc(1, size ? size : 1);
+
+    *out = cfg;
+    if (opt)
+        cs_opt_defaults((const cs_optset[]){ { opt, cfg, NULL }, { 0 } });
+    if (!json_is_object(options))
+        return damaged(s, "a part has no options");
+    json_object_foreach(options, name, v)
+        CS_TRY(read_option(s, part, opt, cfg, name, v));
+out:
+    return rc;
+}
+
+static int part_name(const cs_model_settings *s, const char *part, const json_t *j,
+                     const char **name)
+{
+    *name = json_string_value(json_object_get(j, "name"));
+    if (*name)
+        return CS_OK;
+    return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: its %s has no name", s->what,
+                   part);
+}
+
+static int unknown(const cs_model_settings *s, const char *part, const char *name)
+{
+    return cs_fail(CS_EMODEL, "'%s' needs %s '%s', which is missing in this version", s->what, part,
+                   name);
+}
+
+static int read_parts(cs_model_settings *s)
+{
+    int rc = CS_OK;
+    const char *name;
+    const json_t *tok = json_object_get(s->j, "tokenizer"), *enc = json_object_get(s->j, "encoder"),
+                 *head = json_object_get(s->j, "head");
+    cs_model_spec *spec = &s->spec;
+
+    if (!json_is_null(tok)) {
+        CS_TRY(part_name(s, "tokenizer", tok, &name));
+        if (!(spec->tok = cs_tokenizer_find(name)))
+            return unknown(s, "tokenizer", name);
+        CS_TRY(read_options(s, "tokenizer", spec->tok->opt, spec->tok->cfg_size, tok, &s->cfg[0]));
+        spec->tok_text = json_string_value(json_object_get(tok, "vocabulary"));
+        if (spec->tok->restore && !spec->tok_text)
+            return damaged(s, "its tokenizer has no vocabulary");
+    }
+    CS_TRY(part_name(s, "encoder", enc, &name));
+    if (!(spec->enc = cs_encoder_find(name)))
+        return unknown(s, "encoder", name);
+    CS_TRY(read_options(s, "encoder", spec->enc->opt, spec->enc->cfg_size, enc, &s->cfg[1]));
+    CS_TRY(part_name(s, "head", head, &name));
+    if (!(spec->head = cs_head_find(name)))
+        return unknown(s, "head", name);
+    CS_TRY(read_options(s, "head", spec->head->opt, spec->head->cfg_size, head, &s->cfg[2]));
+out:
+    spec->tok_cfg = s->cfg[0];
+    spec->enc_cfg = s->cfg[1];
+    spec->head_cfg = s->cfg[2];
+    return rc;
+}
+
+static int read_labels(cs_model_settings *s)
+{
+    const json_t *a = json_object_get(s->j, "labels");
+    size_t n = json_array_size(a);
+
+    if (n == 0 || n > INT32_MAX)
+        return damaged(s, "it has no labels");
+    s->label = cs_xcalloc(n, sizeof *s->label);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *v = json_array_get(a, i);
+        const char *name = json_string_value(json_object_get(v, "name"));
+        const char *rank = json_string_value(json_object_get(v, "rank"));
+        const char *about = json_string_value(json_object_get(v, "description"));
+        if (!name)
+            return damaged(s, "a label has no name");
+        if (!cs_name_is_plain(name) || (rank && !cs_name_is_plain(rank))
+            || (about && !cs_name_is_plain(about)))
+            return damaged(s, "a label's name, rank or description has a control character");
+        s->label[i] = (cs_label){ cs_arena_dup(s->text, name, strlen(name)),
+                                  json_integer_value(json_object_get(v, "taxid")),
+                                  rank ? cs_arena_dup(s->text, rank, strlen(rank)) : NULL,
+                                  about ? cs_arena_dup(s->text, about, strlen(about)) : NULL };
+        if (!s->label[i].name || (rank && !s->label[i].rank)
+            || (about && !s->label[i].description))
+            return cs_fail(CS_EMEM, "out of memory for the labels of '%s'", s->what);
+    }
+    s->spec.label = s->label;
+    s->spec.n_label = (int32_t)n;
+    return CS_OK;
+}
+
+int cs_model_settings_open(cs_model_settings *s, const char *text)
+{
+    int64_t channels;
+
+    if (!text)
+        return damaged(s, "a safetensors file without a 'chordseq' description");
+    s->j = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_integer(json_object_get(s->j, "format")))
+        return damaged(s, "its description is no JSON with a format number");
+    if (json_integer_value(json_object_get(s->j, "format")) != FORMAT)
+        return cs_fail(CS_EMODEL, "'%s' has model format %lld; this version reads %d", s->what,
+                       json_integer_value(json_object_get(s->j, "format")), FORMAT);
+    channels = json_integer_value(json_object_get(s->j, "channels"));
+    if (channels < 0 || channels > 65536)
+        return damaged(s, "its number of channels is impossible");
+    s->spec.n_channel = (int32_t)channels;
+    s->spec.has_mask = json_object_get(s->j, "mask") != NULL;
+    return CS_OK;
+}
+
+int cs_model_settings_read(cs_model_settings *s)
+{
+    int rc = CS_OK;
+
+    CS_TRY(read_parts(s));
+    CS_TRY(read_labels(s));
+out:
+    return rc;
+}
+
+/* ---- settings beside the parts --------------------------------------------------------------- */
+
+/* Older files have none. */
+static int read_strand(const cs_model_settings *s, cs_strands *strands)
+{
+    const json_t *j = json_object_get(s->j, "strand");
+    const char *text = json_string_value(j);
+
+    *strands = CS_STRANDS_FORWARD;
+    if (!j)
+        return CS_OK;
+    for (int i = 0; text && cs_strands_names[i]; i++) {
+        if (strcmp(text, cs_strands_names[i]) == 0) {
+            *strands = (cs_strands)i;
+            return CS_OK;
+        }
+    }
+    return damaged(s, "its strand is none of forward, both and max");
+}
+
+static int read_precision(const cs_model_settings *s, cs_precision *p)
+{
+    const json_t *j = json_object_get(s->j, "precision");
+    const char *text = json_string_value(j);
+
+    for (int i = CS_IN_FP32; cs_precision_names[i]; i++)
+        if (text && strcmp(text, cs_precision_names[i]) == 0) {
+            *p = (cs_precision)i;
+            return CS_OK;
+        }
+    return j ? damaged(s, "the precision that it was checked in is none of ours") : CS_OK;
+}
+
+static int read_window(const cs_model_settings *s, int64_t *window)
+{
+    const json_t *j = json_object_get(s->j, "window");
+
+    *window = json_integer_value(j);
+    if (j && (!json_is_integer(j) || *window < 1))
+        return damaged(s, "its window is not a number of bases");
+    return CS_OK;
+}
+
+static int read_demonstration(const cs_model_settings *s, bool *demonstration)
+{
+    const json_t *j = json_object_get(s->j, "demonstration");
+
+    *demonstration = json_is_true(j);
+    return !j || json_is_boolean(j) ? CS_OK
+         : damaged(s, "'demonstration' is neither true nor false");
+}
+
+int cs_model_settings_apply(cs_model_settings *s, cs_model *m)
+{
+    int rc = CS_OK;
+    const json_t *provenance = json_object_get(s->j, "training");
+    const json_t *taxonomy = json_object_get(s->j, "taxonomy");
+
+    CS_TRY(read_strand(s, &m->strands));
+    CS_TRY(read_precision(s, &m->checked));
+    CS_TRY(read_window(s, &m->window));
+    CS_TRY(read_demonstration(s, &m->demonstration));
+    if (cs_calibration_read(&m->calibration, json_object_get(s->j, "calibration")) != CS_OK ||
+        m->calibration.n_class > m->n_label ||
+        cs_calibration_stated_read(&m->calibration, json_object_get(s->j, "calls")) != CS_OK) {
+        rc = damaged(s, "its calibration is impossible");
+        goto out;
+    }
+    if (json_is_object(provenance))
+        m->training = json_dumps(provenance, JSON_COMPACT);
+    if (json_is_array(taxonomy))
+        m->taxonomy = json_dumps(taxonomy, JSON_COMPACT);
+    snprintf(m->sum, sizeof m->sum, "%s", json_string_value(json_object_get(s->j, "sha256")));
+    m->text = s->text;
+    s->text = NULL;
+out:
+    return rc;
+}
+
+void cs_model_settings_init(cs_model_settings *s, const char *what)
+{
+    *s = (cs_model_settings){ .what = what, .text = cs_arena_new() };
+}
+
+void cs_model_settings_release(cs_model_settings *s)
+{
+    for (int i = 0; i < 3; i++)
+        free(s->cfg[i]);
+    free(s->label);
+    cs_arena_free(s->text);
+    json_decref(s->j);
+}
