@@ -1,0 +1,17 @@
+/* labelled_internal.h - what labelled.c and labelled_record.c share. */
+#ifndef CS_TRAIN_LABELLED_INTERNAL_H
+#define CS_TRAIN_LABELLED_INTERNAL_H
+
+#include "train/labelled.h"
+
+enum { CS_LABEL_BYTES = 1024 };
+
+/** cs_labelled_class - the number of a class, added unless the model fixes them. CS_OK; CS_EFORMAT
+ * for a label that is no class of the model */
+int cs_labelled_class(cs_labelled *l, const char *label, int *no) CS_MUST_CHECK;
+
+/** cs_labelled_add - add a record to the dataset with its label, part and group, or count why it is
+ * left out. CS_OK; CS_EFORMAT, CS_EUSAGE for a missing or invalid label; CS_EMEM */
+int cs_labelled_add(cs_labelled *l, cs_dataset *d, const cs_record *r) CS_MUST_CHECK;
+
+#endif

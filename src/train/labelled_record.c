@@ -1,0 +1,297 @@
+/* labelled_record.c - label, part and group of one record: from tables, header, file or series. */
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "io/taxonomy.h"
+#include "train/labelled_internal.h"
+
+enum { MAX_TARGET = CS_MULTILABELS_MAX, MAX_OWN_CLASS = 1024 };
+
+/* The text of a record's label, or NULL; buf holds one from the header. */
+static const char *find_label(const cs_labelled *l, const cs_record *r, char *buf, size_t n_buf)
+{
+    if (l->table != NULL)
+        return cs_labels_find(l->table, r->name, 0);
+    if (l->args->key != NULL && cs_label_key(r->comment, l->args->key, buf, n_buf))
+        return buf;
+    return NULL;
+}
+
+static int unlabelled(cs_labelled *l, const cs_record *r)
+{
+    l->n_unlabelled++;
+    if (l->args->skip_unlabelled)
+        return CS_EOF;
+    if (l->args->labels != NULL)
+        return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'; --skip-unlabelled omits such "
+                       "records", r->name, l->args->labels);
+    if (l->args->key != NULL)
+        return cs_fail(CS_EFORMAT, "record '%s' has no '%s=' in its header; --skip-unlabelled "
+                       "omits such records", r->name, l->args->key);
+    return cs_fail(CS_EUSAGE, "record '%s' has no %s", r->name, l->is_labels
+                   ? "labels; give --labels" : "values; give --labels or --label-key");
+}
+
+/* A series' single target is its class without another source. Class k is named k, so all classes
+ * below the largest number exist. */
+static int own_class(cs_labelled *l, const cs_record *r, float *target)
+{
+    int rc = CS_OK, no = 0;
+    char name[32];
+
+    if (r->target == NULL)
+        return cs_fail(CS_EUSAGE, "no labels; give --labels, --label-key or --class");
+    if (r->n_target != 1 || r->target[0] < 0 || r->target[0] >= MAX_OWN_CLASS ||
+        r->target[0] != floorf(r->target[0]))
+        return cs_fail(CS_EFORMAT, "record '%s' has no class: its target must be an integer from "
+                       "0 to %d", r->name, MAX_OWN_CLASS - 1);
+    for (int k = l->fixed ? (int)r->target[0] : l->classes.n; k <= (int)r->target[0]; k++) {
+        (void)snprintf(name, sizeof name, "%d", k);
+        CS_TRY(cs_labelled_class(l, name, &no));
+    }
+    *target = (float)(l->fixed ? no : (int)r->target[0]);
+out:
+    return rc;
+}
+
+/* CS_OK and a class number, or CS_EOF: skip the record. */
+static int find_class(cs_labelled *l, const cs_record *r, float *target)
+{
+    char buf[CS_LABEL_BYTES], tidy[CS_LABEL_BYTES];
+    int rc = CS_OK, no = 0;
+
+    if (l->file_class != NULL) {
+        *target = (float)l->file_class[cs_inputs_index(l->in)];
+        return CS_OK;
+    }
+    if (l->table == NULL && l->args->key == NULL)
+        return own_class(l, r, target);
+    const char *label = find_label(l, r, buf, sizeof buf);
+    if (label == NULL)
+        return unlabelled(l, r);
+    const char *mapped = l->map != NULL ? cs_labels_find(l->map, label, 0) : NULL;
+    if (mapped != NULL && strcmp(mapped, "-") == 0) {
+        l->n_skipped++;
+        return CS_EOF;
+    }
+    label = mapped != NULL ? mapped : label;
+    if (l->lineages) {
+        (void)snprintf(tidy, sizeof tidy, "%s", label);
+        cs_lineage_tidy(tidy, l->n_rank);
+        label = tidy;
+    }
+    if (*label == '\0')
+        return unlabelled(l, r);
+    CS_TRY(cs_labelled_class(l, label, &no));
+    *target = (float)no;
+out:
+    return rc;
+}
+
+static int parse_value(const cs_record *r, const char *text, float *v)
+{
+    double d;
+
+    if (cs_parse_real(text, &d) != CS_OK)
+        return cs_fail(CS_EFORMAT, "record '%s' has the value '%s', which is not a number", r->name,
+                       text);
+    *v = (float)d;
+    return CS_OK;
+}
+
+static int find_values(cs_labelled *l, const cs_record *r, float *target)
+{
+    char buf[CS_LABEL_BYTES];
+    int rc = CS_OK;
+
+    if (l->table == NULL && l->args->key == NULL && r->target != NULL) {
+        memcpy(target, r->target, (size_t)r->n_target * sizeof *target);
+        return CS_OK;
+    }
+    const char *text = find_label(l, r, buf, sizeof buf);
+    if (text == NULL)
+        return unlabelled(l, r);
+    if (l->table == NULL)
+        return parse_value(r, text, target);
+    for (int i = 0; i < cs_labels_columns(l->table); i++)
+        CS_TRY(parse_value(r, cs_labels_find(l->table, r->name, i), &target[i]));
+out:
+    return rc;
+}
+
+/* A series' targets are its labels without a table. Label k is named k. */
+static int own_labels(cs_labelled *l, const cs_record *r, float *target)
+{
+    int rc = CS_OK, no;
+    char name[32];
+
+    for (int k = 0; k < r->n_target; k++) {
+        if (r->target[k] != 0 && r->target[k] != 1)
+            return cs_fail(CS_EFORMAT, "record '%s' has the target %g; a label is 0 or 1", r->name,
+                           (double)r->target[k]);
+        target[k] = r->target[k];
+        (void)snprintf(name, sizeof name, "%d", k);
+        if (!l->fixed)
+            CS_TRY(cs_classes_add(&l->classes, name, &no));
+    }
+out:
+    return rc;
+}
+
+/* CS_OK, or CS_EOF: skip the record. */
+static int find_labels(cs_labelled *l, const cs_record *r, float *target)
+{
+    bool known = false;
+
+    if (l->multi == NULL)
+        return r->target != NULL ? own_labels(l, r, target) : unlabelled(l, r);
+    const int rc = cs_multilabels_find(l->multi, r->name, target);
+    if (rc != CS_OK)
+        return rc == CS_EOF ? unlabelled(l, r) : rc;
+    for (int k = 0; k < l->classes.n; k++)
+        known = known || !isnan(target[k]);
+    l->n_masked += !known;
+    return known ? CS_OK : CS_EOF;
+}
+
+static int find_target(cs_labelled *l, const cs_record *r, float *target)
+{
+    return l->is_class ? find_class(l, r, target) : l->is_labels ? find_labels(l, r, target)
+                                                                 : find_values(l, r, target);
+}
+
+static int n_target(const cs_labelled *l, const cs_record *r)
+{
+    if (l->interval != NULL)
+        return CS_TARGET_TOKENS;
+    if (l->multi != NULL)
+        return l->classes.n;
+    if (l->is_class)
+        return 1;
+    if (l->table != NULL)
+        return cs_labels_columns(l->table);
+    return l->args->key == NULL && r->target != NULL ? r->n_target : 1;
+}
+
+static int find_part(const cs_labelled *l, const cs_record *r, cs_part *part)
+{
+    static const char *const name[] = { "train", "valid", "skip" };
+
+    *part = CS_PART_TRAIN;
+    if (l->split == NULL)
+        return CS_OK;
+    const char *text = cs_labels_find(l->split, r->name, 0);
+    for (int i = 0; text != NULL && i < 3; i++) {
+        if (strcmp(text, name[i]) == 0) {
+            *part = (cs_part)i;
+            return CS_OK;
+        }
+    }
+    if (text == NULL)
+        return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'", r->name, l->args->split);
+    return cs_fail(CS_EFORMAT, "record '%s' has '%s' in '%s'; it must be train, valid or skip",
+                   r->name, text, l->args->split);
+}
+
+/* The first record determines bases or values, and the number of targets. */
+static int fit(const cs_labelled *l, cs_dataset *d, const cs_record *r)
+{
+    const int32_t channels = r->x != NULL ? r->n_channel : 0, targets = n_target(l, r);
+
+    if (targets > MAX_TARGET)
+        return cs_fail(CS_EFORMAT, "record '%s' has %d target values; at most %d are supported",
+                       r->name, (int)targets, (int)MAX_TARGET);
+    if (d->mem == NULL)
+        cs_dataset_init(d, l->is_class && l->interval == NULL, targets, channels);
+    d->background = l->background;
+    if (channels != d->n_channel || targets != d->n_target)
+        return cs_fail(CS_EFORMAT, "record '%s' has %d real values per position and %d targets, "
+                       "but earlier records have %d and %d", r->name, (int)channels, (int)targets,
+                       (int)d->n_channel, (int)d->n_target);
+    return CS_OK;
+}
+
+/* The record's intervals, or CS_EOF: skip the record. */
+static int find_spans(cs_labelled *l, const cs_record *r, const cs_span **span, int64_t *n)
+{
+    const int rc = cs_intervals_find(l->interval, r->name, r->seg[0].n_base, span, n);
+
+    if (rc != CS_OK)
+        return rc;
+    l->n_named += *n > 0;
+    if (*n > 0 || l->background >= 0)
+        return CS_OK;
+    l->n_unlabelled++;
+    return l->args->skip_unlabelled ? CS_EOF
+         : cs_fail(CS_EFORMAT, "record '%s' has no interval in '%s'; --skip-unlabelled omits "
+                   "such records, --background gives them a class", r->name, l->args->intervals);
+}
+
+/* The value of --split-by, or "". */
+static void find_relatives(const cs_labelled *l, const cs_record *r, char *group, size_t n)
+{
+    const char *by = l->args->split_by, *ranks = l->args->ranks;
+    const char *colon = strrchr(by, ':');
+    char key[CS_LABEL_BYTES], label[CS_LABEL_BYTES];
+    int64_t n_part = 0;
+    bool found;
+
+    if (ranks != NULL && cs_lineage_has_rank(ranks, by)) {
+        const char *s = find_label(l, r, label, sizeof label);
+        (void)snprintf(group, n, "%s", s != NULL ? s : "");
+        cs_lineage_tidy(group, 0);
+        found = cs_lineage_cut(group, ranks, by);
+    } else if (colon != NULL && cs_parse_int(colon + 1, &n_part) == CS_OK && n_part > 0) {
+        (void)snprintf(key, sizeof key, "%.*s", (int)(colon - by), by);
+        found = cs_label_key(r->comment, key, group, n) &&
+                cs_lineage_cut_parts(group, n_part < INT_MAX ? (int)n_part : INT_MAX);
+    } else {
+        found = cs_label_key(r->comment, by, group, n);
+    }
+    if (!found)
+        group[0] = '\0';
+}
+
+static const char *find_group(cs_labelled *l, const cs_record *r, char *group, size_t n)
+{
+    group[0] = '\0';
+    if (l->args->split_by != NULL) {
+        find_relatives(l, r, group, n);
+        l->n_ungrouped += group[0] == '\0';
+    }
+    if (l->split != NULL && cs_labels_columns(l->split) > 1)
+        (void)snprintf(group, n, "%s", cs_labels_find(l->split, r->name, 1));
+    return group;
+}
+
+int cs_labelled_add(cs_labelled *l, cs_dataset *d, const cs_record *r)
+{
+    int rc = CS_OK;
+    float target[MAX_TARGET];
+    char buf[CS_LABEL_BYTES];
+    const cs_span *span = NULL;
+    int64_t n_span = 0;
+    cs_part part;
+
+    l->n_read++;
+    cs_labels_mark(cs_labelled_table(l), r->name);
+    cs_labels_mark(l->split, r->name);
+    CS_TRY(fit(l, d, r));
+    CS_TRY(find_part(l, r, &part));
+    rc = l->interval != NULL ? find_spans(l, r, &span, &n_span)
+                             : find_target(l, r, target);
+    if (rc != CS_OK)
+        return rc == CS_EOF ? CS_OK : rc;
+    if (r->seg[0].n_base < l->min_base) {
+        if (l->n_short++ == 0)
+            (void)snprintf(l->first_short, sizeof l->first_short, "%s", r->name);
+        return CS_OK;
+    }
+    const char *group = find_group(l, r, buf, sizeof buf);
+    CS_TRY(l->interval != NULL ? cs_dataset_add_spans(d, r, span, n_span, group)
+                               : cs_dataset_add(d, r, target, group));
+    d->ex[d->n - 1].part = part;
+out:
+    return rc;
+}
