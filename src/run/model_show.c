@@ -154,16 +154,19 @@ static int show_assays(cs_outfile *f, const json_t *training)
     json_t *a;
 
     json_array_foreach(json_object_get(training, "assays"), i, a) {
-        const char *name, *read, *judged;
+        const char *name, *read, *method;
+        /* Files of early versions: "judged". */
+        const json_t *how = json_object_get(a, "method") ? json_object_get(a, "method")
+                                                         : json_object_get(a, "judged");
         double auroc, low, high;
         json_int_t n, n_positive;
-        if (json_unpack(a, "{s:s, s:s, s:s, s:F, s:F, s:F, s:I, s:I}", "name", &name, "read",
-                        &read, "judged", &judged, "auroc", &auroc, "low", &low, "high", &high,
-                        "variants", &n, "positive", &n_positive) != 0)
+        if (json_unpack(a, "{s:s, s:s, s:F, s:F, s:F, s:I, s:I}", "name", &name, "read", &read,
+                        "auroc", &auroc, "low", &low, "high", &high, "variants", &n, "positive",
+                        &n_positive) != 0 || (method = json_string_value(how)) == NULL)
             continue;
         CS_TRY(cs_outfile_printf(f, "quality\t%s, %s: AUROC %.3f, 95 %% interval %.3f to %.3f, of "
                                  "%lld variants, %lld positive; %s\n", name, read, auroc, low,
-                                 high, (long long)n, (long long)n_positive, judged));
+                                 high, (long long)n, (long long)n_positive, method));
     }
 out:
     return rc;

@@ -27,7 +27,7 @@ DRAWS, BINS = 2000, 10
 MEANING = "Probability that the allele reduces the inclusion of a human exon in mRNA; meant for exons and up to 100 bases beside them"
 SOURCES = ("minigene assays MaPSy and Vex-seq, alleles on both strands; before them splicing of random exons (ES7) and designed "
            "constructs (Mikl 2019), annotated splice sites and motifs")
-JUDGED = "five folds by chromosome"
+METHOD = "five folds by chromosome"
 
 
 def read(folder, paths):
@@ -146,7 +146,7 @@ def describe(path, folds):
             continue
         assays.append({"name": {"mapsy": "MaPSy", "vexseq": "Vex-seq"}[v[0]],
                        "read": {"max": "both strands"}.get(how, "strand of the exon"),
-                       "variants": int(v[1]), "positive": int(v[2]), "judged": JUDGED,
+                       "variants": int(v[1]), "positive": int(v[2]), "method": METHOD,
                        **dict(zip(("auroc", "low", "high"), map(float, v[3:6])))})
     model["training"]["assays"] = assays
     save_model(path, header, model, body)
