@@ -154,6 +154,7 @@ static void print_features(void)
 #endif
     printf("kernels   %s\n", kernels);
     printf("bf16      %s\n", cs_cpu_has(CS_CPU_BF16) ? "yes" : "no");
+    printf("amx       %s\n", cs_cpu_has(CS_CPU_AMX) ? "yes" : "no");
     cs_reducer_about(reducer, sizeof reducer);
     printf("reducer   %s\n", reducer);
     printf("threads   %d\n", cs_cpu_count());

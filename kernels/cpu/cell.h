@@ -1,10 +1,12 @@
 /* cell.h - 32-bit cells, which products multiply: floats, or pairs of bf16.
  *
  * DESIGN. Operands of a product are arrays of cells in memory of type float. At most levels a cell
- * is a float. At level bf16 it is two consecutive elements of the summed dimension, rounded to
- * nearest even, the first one in the low half; an odd last element is paired with 0. cs_vdot()
- * (vdpbf16ps) adds both products to a float, the second one first. So strips and panels are one
- * source, and only packing differs.
+ * is a float. At levels bf16 and amx it is two consecutive elements of the summed dimension,
+ * rounded to nearest even, the first one in the low half; an odd last element is paired with 0.
+ * cs_vdot() (vdpbf16ps) adds both products to a float, the second one first. So strips and panels
+ * are one source, and only packing differs. At level amx panels are multiplied by tiles
+ * (vec_tiles.c), whose layout of the right operand is that of packed panels, too; the number of
+ * cells is a multiple of a tile's.
  */
 #ifndef CS_KERNELS_CPU_CELL_H
 #define CS_KERNELS_CPU_CELL_H
@@ -15,7 +17,7 @@
 #include "kernels/cpu/vec.h"
 
 #if CS_LEVEL_PAIRS
-enum { CS_PER_CELL = 2 };
+enum { CS_PER_CELL = 2, CS_CELL_STEP = CS_LEVEL_IS(amx) ? 16 : 1 };
 
 CS_INLINE cs_vec cs_vdot(cs_vec a, cs_vec b, cs_vec sum)
 {
@@ -38,12 +40,14 @@ CS_INLINE cs_vec cs_vpair(cs_vec a, cs_vec b)
     return (cs_vec)_mm512_permutexvar_epi16(turns, (__m512i)_mm512_cvtne2ps_pbh(b, a));
 }
 
+static inline int64_t cs_cell_count(int64_t n);
+
 /** cs_cells - out = the cells of n consecutive elements; out may be x */
 static inline void cs_cells(const float *x, int64_t n, float *out)
 {
     for (int64_t k = 0; k < n; k += 2 * CS_VEC) {
         const cs_vec lo = cs_get(x + k, n - k), hi = cs_get(x + k + CS_VEC, n - k - CS_VEC);
-        cs_put(out + k / 2, (n - k + 1) / 2, cs_vcells(lo, hi));
+        cs_put(out + k / 2, cs_cell_count(n) - k / 2, cs_vcells(lo, hi));
     }
 }
 
@@ -61,7 +65,7 @@ static inline void cs_cells_rest(float *x, int64_t n, float *out)
     }
 }
 #else
-enum { CS_PER_CELL = 1 };
+enum { CS_PER_CELL = 1, CS_CELL_STEP = 1 };
 
 CS_INLINE cs_vec cs_vdot(cs_vec a, cs_vec b, cs_vec sum) { return cs_vfma(a, b, sum); }
 
@@ -76,7 +80,11 @@ static inline void cs_cells_rest(float *x, int64_t n, float *out)
 }
 #endif
 
-/** cs_cell_count - cells of n elements */
-static inline int64_t cs_cell_count(int64_t n) { return (n + CS_PER_CELL - 1) / CS_PER_CELL; }
+/** cs_cell_count - cells of n elements, padded with zeros to a multiple of CS_CELL_STEP */
+static inline int64_t cs_cell_count(int64_t n)
+{
+    enum { STEP = CS_PER_CELL * CS_CELL_STEP };
+    return (n + STEP - 1) / STEP * CS_CELL_STEP;
+}
 
 #endif

@@ -113,6 +113,8 @@ static bool fill_bf16(cs_backend *be)
     if (!cs_cpu_has(CS_CPU_BF16))
         return false;
     cs_level_fill_bf16(be, cs_cpu_has(CS_CPU_FUSED));
+    if (cs_cpu_has(CS_CPU_AMX))
+        cs_level_fill_amx(be, cs_cpu_has(CS_CPU_FUSED));
     return true;
 #endif
 }

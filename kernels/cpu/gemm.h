@@ -34,7 +34,7 @@ typedef struct cs_panel {
  * Every element is one chain of fused multiply-adds over k that starts at 0; init is added last.
  * The chain does not depend on n_row or the row's position: a row's bits depend on that row only,
  * adding a bias here or afterwards gives the same bits, and sums over many blocks of k keep a small
- * rounding error.
+ * rounding error. At level amx the chain is that of tiles, and starts at init unless ldi is 0.
  * Thread   any; no state
  */
 void cs_panel_of(bool trans, int width, const cs_panel *q);
@@ -42,6 +42,14 @@ void cs_panel_of(bool trans, int width, const cs_panel *q);
 /** cs_panel_run - cs_panel_of for a panel of which only the first `valid` columns exist in c and
  * init */
 void cs_panel_run(bool trans, int width, int valid, const cs_panel *q);
+
+/** cs_panel_done - release what panels keep configured in a thread, at the end of a task */
+#if CS_LEVEL_IS(amx)
+void cs_panel_done(void);
+#else
+#undef cs_panel_done
+static inline void cs_panel_done(void) { }
+#endif
 
 /* Width of panel p and number of panels of n columns: the last panel is one vector wide if that
  * suffices. */

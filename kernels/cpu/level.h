@@ -24,10 +24,11 @@
 #define CS_LEVEL_NUMBER_avx512 2
 #define CS_LEVEL_NUMBER_neon   3
 #define CS_LEVEL_NUMBER_bf16   4     /* products of bf16 over avx512: see cell.h */
+#define CS_LEVEL_NUMBER_amx    5     /* the same by tile registers: see vec_tiles.c */
 #define CS_LEVEL_IS(level)     (CS_AT_LEVEL(CS_LEVEL_NUMBER) == CS_LEVEL_NUMBER_##level)
 
 /** CS_LEVEL_PAIRS - do products take pairs of bf16 (cell.h)? */
-#define CS_LEVEL_PAIRS         CS_LEVEL_IS(bf16)
+#define CS_LEVEL_PAIRS         (CS_LEVEL_IS(bf16) || CS_LEVEL_IS(amx))
 
 /* tables.h */
 #define cs_level_fill         CS_AT_LEVEL(cs_level_fill)
@@ -45,7 +46,7 @@
 #define cs_vec_chord_block    CS_AT_LEVEL(cs_vec_chord_block)
 
 /* vec.h, gemm.h */
-#if CS_LEVEL_IS(bf16)                /* without products: those of avx512 */
+#if CS_LEVEL_PAIRS                   /* without products: those of avx512 */
 #define cs_piece_move         cs_piece_move_avx512
 #define cs_mean_rows          cs_mean_rows_avx512
 #else
@@ -54,6 +55,7 @@
 #endif
 #define cs_panel_of           CS_AT_LEVEL(cs_panel_of)
 #define cs_panel_run          CS_AT_LEVEL(cs_panel_run)
+#define cs_panel_done         CS_AT_LEVEL(cs_panel_done)
 #define cs_pack_panel         CS_AT_LEVEL(cs_pack_panel)
 #define cs_cells_turned       CS_AT_LEVEL(cs_cells_turned)
 #define cs_pack               CS_AT_LEVEL(cs_pack)

@@ -45,7 +45,7 @@
 #include "kernels/backend.h"
 #include "kernels/cpu/level.h"
 
-#if CS_LEVEL_IS(avx512) || CS_LEVEL_IS(bf16)
+#if CS_LEVEL_IS(avx512) || CS_LEVEL_PAIRS
 #include "kernels/cpu/vec_avx512.h"
 #elif CS_LEVEL_IS(avx2)
 #include "kernels/cpu/vec_avx2.h"

@@ -208,8 +208,10 @@ static void vec_seg_conv(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint,
     cut(n_i, y.c, n_thread, &q.cols);
     int64_t n_j = (y.c + q.cols - 1) / q.cols;
     #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
-    for (int64_t t = 0; t < n_i * n_j; t++)
+    for (int64_t t = 0; t < n_i * n_j; t++) {
         conv_task(&q, t / n_j * q.rows, (int32_t)(t % n_j) * q.cols, scratch(be));
+        cs_panel_done();
+    }
 }
 
 /* ---- gradient of the weights --------------------------------------------------------------- */
@@ -320,6 +322,7 @@ static void vec_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, 
     for (int64_t t = 0; t < n_i * n_j; t++) {
         int32_t k = (int32_t)(t / n_j) * each;
         dw_task(&q, (const int32_t[2]){ k, k + each }, (int32_t)(t % n_j) * q.cols, scratch(be));
+        cs_panel_done();
     }
 }
 

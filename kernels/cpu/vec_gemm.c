@@ -40,6 +40,7 @@ void cs_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, flo
                       out + p * CS_PANEL * cs_cell_count(n_k));
 }
 
+#if !CS_LEVEL_IS(amx)
 /* A panel with columns outside c: through a buffer of the panel's width. */
 static void edge(bool ta, int width, int valid, const cs_panel *q)
 {
@@ -68,6 +69,7 @@ void cs_panel_run(bool ta, int width, int valid, const cs_panel *q)
     else
         edge(ta, width, valid, q);
 }
+#endif
 
 /* Packed panel of column j0 in the block of n_k rows from k on. */
 static const float *at_panel(const gemm *g, int64_t k, int64_t n_k, int32_t j0)
@@ -140,6 +142,7 @@ static void task(const gemm *g, int64_t i0, int32_t j0, float *pack)
             task_panels(g, &a, g->add || k > 0, b, i, n_row, j0, n);
         }
     }
+    cs_panel_done();
 }
 
 /* Rows per block of k, of n_k in total. */

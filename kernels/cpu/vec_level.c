@@ -1,7 +1,7 @@
 /* vec_level.c - the kernels of one instruction set. */
 #include "kernels/cpu/tables.h"
 
-#if !CS_LEVEL_IS(bf16)
+#if !CS_LEVEL_PAIRS
 void cs_level_fill(cs_backend *be, bool fused)
 {
     cs_ops *op = &be->op;
@@ -20,7 +20,7 @@ void cs_level_fill(cs_backend *be, bool fused)
         cs_vec_affine(&be->fused);
     }
 }
-#else
+#elif CS_LEVEL_IS(bf16)
 /* Blocks for training are composed. */
 void cs_level_fill(cs_backend *be, bool fused)
 {
@@ -32,5 +32,15 @@ void cs_level_fill(cs_backend *be, bool fused)
         cs_vec_chord(&be->fused);
         cs_vec_affine(&be->fused);
     }
+}
+#else
+/* Blocks are composed. */
+void cs_level_fill(cs_backend *be, bool fused)
+{
+    cs_vec_gemm(&be->op);
+    cs_vec_conv(&be->op);
+    be->fused.chord_stack = NULL;
+    if (fused)
+        cs_vec_affine(&be->fused);
 }
 #endif

@@ -8,6 +8,10 @@
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#endif
 
 #include "base/cgroup.h"
 #include "base/opt.h"
@@ -15,15 +19,32 @@
 /* Instruction sets in ascending order, each with the words that disable it. */
 static const struct { const char *word; unsigned bit, hides; } feature[] = {
     { "neon", CS_CPU_NEON, CS_CPU_NEON },
-    { "avx2", CS_CPU_AVX2, CS_CPU_AVX2 | CS_CPU_AVX512 | CS_CPU_BF16 },
-    { "avx512", CS_CPU_AVX512, CS_CPU_AVX512 | CS_CPU_BF16 },
-    { "bf16", CS_CPU_BF16, CS_CPU_BF16 },        /* no instruction set of all kernels */
+    { "avx2", CS_CPU_AVX2, CS_CPU_AVX2 | CS_CPU_AVX512 | CS_CPU_BF16 | CS_CPU_AMX },
+    { "avx512", CS_CPU_AVX512, CS_CPU_AVX512 | CS_CPU_BF16 | CS_CPU_AMX },
+    /* no instruction sets of all kernels */
+    { "bf16", CS_CPU_BF16, CS_CPU_BF16 | CS_CPU_AMX },
+    { "amx", CS_CPU_AMX, CS_CPU_AMX },
     { "fused", CS_CPU_FUSED, CS_CPU_FUSED },
 };
-enum { N_FEATURE = sizeof feature / sizeof feature[0], N_SET = N_FEATURE - 2 };
+enum { N_FEATURE = sizeof feature / sizeof feature[0], N_SET = N_FEATURE - 3 };
 
 /* Written before threads start, only read afterwards. `allowed` is set by cs_cpu_init(). */
 static unsigned features, allowed;
+
+/* AMX needs the process's permission to use tiles (Linux, Documentation/arch/x86/xstate.rst). */
+static bool detect_amx(void)
+{
+#if defined(__x86_64__) && defined(__linux__) && defined(SYS_arch_prctl)
+    enum { AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24 };
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    unsigned a, b, c, d;
+
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & AMX_BF16) && (d & AMX_TILE)
+           && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+#else
+    return false;
+#endif
+}
 
 static unsigned detect(void)
 {
@@ -40,6 +61,8 @@ static unsigned detect(void)
         bits |= CS_CPU_AVX512;
     if ((bits & CS_CPU_AVX512) && __builtin_cpu_supports("avx512bf16"))
         bits |= CS_CPU_BF16;
+    if ((bits & CS_CPU_BF16) && detect_amx())
+        bits |= CS_CPU_AMX;
 #elif defined(__aarch64__)
     bits |= CS_CPU_NEON;         /* every processor of this architecture has it */
 #endif
@@ -64,7 +87,8 @@ int cs_cpu_init(void)
         unsigned hide = hidden_by(s, n);
         if (n > 0 && hide == 0)
             return cs_fail(CS_EUSAGE, "unknown name '%.*s' in CHORDSEQ_DISABLE; it takes a "
-                           "comma-separated list of bf16, avx512, avx2, neon, fused", (int)n, s);
+                           "comma-separated list of amx, bf16, avx512, avx2, neon, fused",
+                           (int)n, s);
         bits &= ~hide;
     }
     features = allowed = bits;
@@ -100,8 +124,15 @@ const char *cs_cpu_kernels(void)
     return "portable";
 }
 
-const char *cs_cpu_bits(void)
+void cs_cpu_hide(unsigned mask)
 {
+    features = allowed & ~mask;
+}
+
+const char *cs_cpu_bits(bool bf16)
+{
+    if (bf16 && cs_cpu_has(CS_CPU_AMX))
+        return cs_cpu_has(CS_CPU_FUSED) ? "amx+fused" : "amx";
     for (int i = 0; i < N_SET; i++)
         if (cs_cpu_has(feature[i].bit))
             return cs_cpu_has(CS_CPU_FUSED) ? "vector+fused" : "vector";

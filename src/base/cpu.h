@@ -11,11 +11,14 @@ enum { CS_CPU_AVX2 = 1 << 0,     /* AVX2 and FMA, saved by the operating system 
        CS_CPU_FUSED = 1 << 1,    /* fused kernels may be used (a switch, not a feature) */
        CS_CPU_AVX512 = 1 << 2,   /* AVX-512 F, BW, DQ and VL, and AVX2 */
        CS_CPU_NEON = 1 << 3,     /* aarch64's vectors */
-       CS_CPU_BF16 = 1 << 4 };   /* AVX-512 BF16, and AVX-512; only used for --precision bf16 */
+       CS_CPU_BF16 = 1 << 4,     /* AVX-512 BF16, and AVX-512; only used for --precision bf16 */
+       CS_CPU_AMX = 1 << 5 };    /* AMX-BF16, permitted, and AVX-512 BF16; the same */
 
 /**
- * cs_cpu_init - read the feature bits and CHORDSEQ_DISABLE, a comma-separated list of bf16, avx512
- * (hides bf16 too), avx2 (hides both), neon and fused
+ * cs_cpu_init - read the feature bits and CHORDSEQ_DISABLE, a comma-separated list of amx, bf16
+ * (hides amx too), avx512 (hides both), avx2 (hides all three), neon and fused
+ *
+ * Asks Linux for permission to use AMX, once per process.
  *
  * Returns  CS_OK, or CS_EUSAGE naming an unknown word. Call once, before threads start; again after
  *          the variable changed (tests).
@@ -32,13 +35,15 @@ int cs_cpu_init(void) CS_MUST_CHECK;
  * Returns  false if there is no such level; features are unchanged. Call while no other thread runs
  */
 bool cs_cpu_level(int i, char *name, size_t n_name) CS_MUST_CHECK;
+/** cs_cpu_hide - disable the features in `mask` instead, except 0: none */
+void cs_cpu_hide(unsigned mask);
 /** cs_cpu_has - are all bits of `mask` available? */
 bool cs_cpu_has(unsigned mask);
 /** cs_cpu_kernels - instruction set of the kernels in use: "avx512", "avx2", "neon", "portable" */
 const char *cs_cpu_kernels(void);
 /** cs_cpu_bits - kernels with identical results: "vector+fused", "vector" (avx2, avx512, neon) or
- * "reference" */
-const char *cs_cpu_bits(void);
+ * "reference"; in bf16 "amx+fused" and "amx" as well */
+const char *cs_cpu_bits(bool bf16);
 /** cs_cpu_count - CPUs this process may run on (affinity and cgroup respected) */
 int cs_cpu_count(void);
 

@@ -110,7 +110,8 @@ const cs_opt cs_device_table[] = {
              "it is fp32. A CPU with AVX-512 BF16 supports bf16 in dense layers, ChordMixer blocks "
              "and convolutions and their gradients; attention scores and sparse factors stay "
              "in fp32. In registers its products took half the time of fp32 on an AMD Zen 5, and "
-             "twice the time on an Intel Emerald Rapids.",
+             "twice the time on an Intel Emerald Rapids. With AMX, which Linux must permit, "
+             "they take a small part of it.",
       .choice = precision_names },
     { .type = CS_OPT_END }
 };

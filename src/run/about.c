@@ -75,7 +75,8 @@ json_t *cs_about_json(const cs_about *a)
     json_object_set_new(all, "command_line", cs_about_string(line));
     json_object_set_new(all, "model", model_json(a));
     json_object_set_new(all, "precision", json_string(cs_precision_names[be->precision]));
-    json_object_set_new(all, "kernels", json_string(be->is_host ? cs_cpu_bits() : be->name));
+    json_object_set_new(all, "kernels", json_string(
+        be->is_host ? cs_cpu_bits(be->precision == CS_IN_BF16) : be->name));
     json_object_set_new(all, "inputs", inputs);
     json_object_set_new(all, "options", options_json(a->set));
     free(line);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -274,7 +275,9 @@ char *cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, cons
     provenance_append(&t, line, strlen(line));
     /* Other checkpoints, of older versions too, are in fp32. */
     if (be->precision != CS_IN_FP32) {
-        (void)snprintf(line, sizeof line, "precision=%s\n", cs_precision_names[be->precision]);
+        (void)snprintf(line, sizeof line, "precision=%s\nkernels=%s\n",
+                       cs_precision_names[be->precision],
+                       be->is_host ? cs_cpu_bits(be->precision == CS_IN_BF16) : be->name);
         provenance_append(&t, line, strlen(line));
     }
     return t.s;

@@ -40,8 +40,8 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
 void cs_provenance_log(const char *text);
 
 /**
- * cs_provenance_recipe - "option=value" lines of all tables but those in `skip`, the precision of
- * `be` unless it is fp32, and the data's hash
+ * cs_provenance_recipe - "option=value" lines of all tables but those in `skip`, the data's
+ * hash, and precision and kernels of `be` unless it is fp32
  *
  * skip     ends with NULL
  * Returns  text; free() it

@@ -320,9 +320,13 @@ static int test_all(struct job *j)
 
     for (int i = 0; cs_cpu_level(i, j->level, sizeof j->level); i++)
         CS_TRY(test_device(j, "cpu", CS_IN_FP32));
-    (void)snprintf(j->level, sizeof j->level, "bf16");
-    if (cs_cpu_has(CS_CPU_BF16))
-        CS_TRY(test_device(j, "cpu", CS_IN_BF16));
+    for (int i = 0; i < 2; i++) {
+        const unsigned bit = i == 0 ? CS_CPU_BF16 : CS_CPU_AMX;
+        cs_cpu_hide(i == 0 ? CS_CPU_AMX : 0);
+        (void)snprintf(j->level, sizeof j->level, "%s", i == 0 ? "bf16" : "amx");
+        if (cs_cpu_has(bit))
+            CS_TRY(test_device(j, "cpu", CS_IN_BF16));
+    }
     /* "auto" is a GPU if there is one. */
     CS_TRY(cs_backend_open("auto", 1, &be));
     const bool other = strcmp(be->name, "cpu") != 0;

@@ -22,7 +22,8 @@ T 'levels with the same bits are merged' sh -c "chordseq merge -q -o all.tsv p.1
 # ---- with AVX-512 BF16 ---------------------------------------------------------------------------
 
 chordseq --version --verbose | grep -q '^bf16 *yes' || { S 'bf16' 'no AVX-512 BF16'; exit; }
-for e in chordmixer cdil linformer; do
+for e in chordmixer:amx cdil:amx linformer:amx chordmixer cdil linformer; do
+    CHORDSEQ_DISABLE=${e#"${e%amx}"}; export CHORDSEQ_DISABLE; e=${e%:amx}
     b="chordseq classify -q --all --min-prob 0 --precision bf16 -m $srcdir/refdata/selftest/$e.safetensors"
     T "$e: threads and batches" sh -c "$b -@ 1 x.fa > $e.tsv && $b -@ 2 -B 2000 x.fa | cmp - $e.tsv"
     T "$e: a record alone" sh -c "awk '/^>/ && ++n > 1 { exit } { print }' x.fa > one.fa && $b one.fa > one.tsv && head -n 2 $e.tsv | cmp - one.tsv"
@@ -31,6 +32,7 @@ for e in chordmixer cdil linformer; do
         paste fp32.tsv $e.tsv | awk -F '\t' 'NR > 1 { for (i = 6; i <= NF / 2; i++) { d = \$i - \$(i + NF / 2)
             if (d > 0.02 || d < -0.02) exit 1; n += d != 0 } } END { exit !n }'"
 done
+unset CHORDSEQ_DISABLE
 b="$c --precision bf16"
 $b --shard 2/2 --manifest p.2.json -o p.2.tsv x.fa || exit
 N precision-merge.err chordseq merge -q -o all.tsv p.1.json p.2.json
@@ -60,7 +62,9 @@ awk '/^>/ { printf "%s class=%s\n", $1, ++n % 2 ? "one" : "two"; next }
     n % 2 { gsub(/AA/, "TA") } { print }' x.fa > t.fa
 small='--encoder.max-len 1024 --tokenizer base -B 2048 --epochs 2 --seed 1 --label-key class --lr 0.002'
 loss() { awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "train_loss") c = i } END { print $c }' "$1"; }
-for e in 'chordmixer --encoder.hidden 24' 'cdil --encoder.channels 24' 'cdil --encoder.channels 24 --encoder.convs one'; do
+for e in 'chordmixer --encoder.hidden 24' 'cdil --encoder.channels 24' 'cdil --encoder.channels 40 --encoder.convs one' \
+    'cdil --encoder.channels 24 --encoder.layers 3'; do
+    case $e in *layers*) CHORDSEQ_DISABLE=amx; export CHORDSEQ_DISABLE ;; esac
     t="chordseq train -q $small --encoder $e t.fa"
     T "$e: training" sh -c "$t -o 32.m --metrics 32.tsv && $t --precision bf16 -@ 1 -o 16.m --metrics 16.tsv"
     T "loss $(loss 16.tsv), in fp32 $(loss 32.tsv)" awk -v a="$(loss 16.tsv)" -v b="$(loss 32.tsv)" 'BEGIN {
@@ -72,5 +76,13 @@ for e in 'chordmixer --encoder.hidden 24' 'cdil --encoder.channels 24' 'cdil --e
     T 'resumed' $t --precision bf16 -o part.m --resume --recompute
     T 'the same tensors' [ "$(sum 16.m)" = "$(sum part.m)" ]
 done
+unset CHORDSEQ_DISABLE
 T 'paused in bf16' $t --precision bf16 -o mixed.m --stop-after 3
 N precision-train.err $t -o mixed.m --resume
+
+# ---- with AMX ------------------------------------------------------------------------------------
+
+chordseq --version --verbose | grep -q '^amx *yes' || { S 'amx' 'no AMX'; exit; }
+N precision-train-amx.err env CHORDSEQ_DISABLE=amx $t --precision bf16 -o mixed.m --resume
+CHORDSEQ_DISABLE=amx $b --shard 1/2 --manifest p.1.json -o p.1.tsv x.fa || exit
+N precision-merge-amx.err chordseq merge -q -o all.tsv p.1.json p.2.json

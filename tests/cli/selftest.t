@@ -17,7 +17,9 @@ avx2) want='reference avx2 avx2+fused ' ;;
 avx512) want='reference avx2 avx2+fused avx512 avx512+fused ' ;;
 neon) want='reference neon neon+fused ' ;;
 esac
-chordseq --version --verbose | grep -q '^bf16 *yes' && want="${want}bf16 "
+for level in bf16 amx; do
+    chordseq --version --verbose | grep -q "^$level *yes" && want="$want$level "
+done
 T 'every level' test "$(levels all.tsv)" = "$want"
 T 'a disabled level is skipped' sh -c "CHORDSEQ_DISABLE=avx2,neon,fused $self > some.tsv &&
     cut -f 3 some.tsv | uniq | grep -vx -- - > levels; [ \"\$(cat levels)\" = reference ]"

@@ -351,6 +351,9 @@ int main(void)
         return 2;
     int n_failed = cmocka_run_group_tests_name("ops", test, NULL, NULL);
     precision = CS_IN_BF16;
+    if (cs_cpu_has(CS_CPU_AMX))
+        n_failed += cmocka_run_group_tests_name("ops in bf16, by AMX", bf16, NULL, NULL);
+    cs_cpu_hide(CS_CPU_AMX);
     if (cs_cpu_has(CS_CPU_BF16))
         n_failed += cmocka_run_group_tests_name("ops in bf16", bf16, NULL, NULL);
     return n_failed;

@@ -42,16 +42,20 @@ static void words_hide_features(void **state)
     assert_int_equal(cs_cpu_has(CS_CPU_AVX2), avx2);
     assert_int_equal(init_with("avx2"), CS_OK);
     assert_false(cs_cpu_has(CS_CPU_AVX512));     /* which builds on it */
-    assert_string_equal(cs_cpu_bits(), cs_cpu_has(CS_CPU_NEON) ? "vector+fused" : "reference");
+    assert_string_equal(cs_cpu_bits(false), cs_cpu_has(CS_CPU_NEON) ? "vector+fused" : "reference");
     assert_int_equal(init_with("neon,avx2"), CS_OK);
     assert_string_equal(cs_cpu_kernels(), "portable");
-    assert_string_equal(cs_cpu_bits(), "reference");
+    assert_string_equal(cs_cpu_bits(false), "reference");
     assert_false(cs_cpu_has(CS_CPU_BF16));
     assert_int_equal(init_with("bf16"), CS_OK);
-    assert_false(cs_cpu_has(CS_CPU_BF16));
+    assert_false(cs_cpu_has(CS_CPU_BF16) || cs_cpu_has(CS_CPU_AMX));
+    assert_int_equal(init_with("amx"), CS_OK);
+    assert_false(cs_cpu_has(CS_CPU_AMX));
+    assert_string_equal(cs_cpu_bits(true), cs_cpu_bits(false));
     assert_int_equal(cs_cpu_has(CS_CPU_AVX2), avx2);
     assert_int_equal(init_with("fused"), CS_OK);
-    assert_string_equal(cs_cpu_bits(), avx2 || cs_cpu_has(CS_CPU_NEON) ? "vector" : "reference");
+    assert_string_equal(cs_cpu_bits(false),
+                        avx2 || cs_cpu_has(CS_CPU_NEON) ? "vector" : "reference");
     assert_int_equal(init_with(NULL), CS_OK);
     assert_int_equal(cs_cpu_has(CS_CPU_AVX2), avx2);
 }
