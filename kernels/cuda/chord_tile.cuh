@@ -10,7 +10,7 @@
  *   y[rotated] = x[rotated] + out   16 bytes at a time; 8 if a track has 4 channels
  *
  * Weights are packed in steps of CS_WIDE channels, in the order in which lanes read them: `next()`
- * of a kernel's W returns the next step, and is called by all threads of a block. W::ROOMY:
+ * of a kernel's W returns the next step, and is called by all threads of a block. W::MANY_REGS:
  * registers can hold operands besides the prefetched rows. y may be x: an element is read and
  * written only by the lane of its rotated row. NH: steps of 16 hidden units; NM: steps of 16 rows
  * of a tile.
@@ -98,7 +98,7 @@ __device__ static inline void cs_first_product(const Q &q, const uint4 *x, const
     uint4 v[2 * NM], next[2 * NM];
 
     cs_load_step(q, from, t, 0, v);
-    if (W::ROOMY)
+    if (W::MANY_REGS)
         cs_fragments<true, NM>(v, a);
     CS_UNROLL
     for (int n = 0; n < 2 * NH; n++)
@@ -110,9 +110,10 @@ __device__ static inline void cs_first_product(const Q &q, const uint4 *x, const
         const uint4 *w1 = weights.next();
         if (t.r0 >= q.rows)
             continue;
-        from = W::ROOMY ? from + CS_WIDE / CS_OCTET * q.pitch : cs_lane_octets(q, x, t, k + 1);
+        from = W::MANY_REGS ? from + CS_WIDE / CS_OCTET * q.pitch
+                            : cs_lane_octets(q, x, t, k + 1);
         cs_load_step(q, from, t, k + 1, next);   /* prefetch during the products */
-        if (!W::ROOMY)
+        if (!W::MANY_REGS)
             cs_fragments<false, NM>(v, a);
         CS_UNROLL
         for (int n = 0; n < 2 * NH; n++) {
@@ -123,7 +124,7 @@ __device__ static inline void cs_first_product(const Q &q, const uint4 *x, const
                 cs_mma(acc[m][n], a[m] + 4, w.z, w.w);
             }
         }
-        if (W::ROOMY)
+        if (W::MANY_REGS)
             cs_fragments<true, NM>(next, a);
         CS_UNROLL
         for (int i = 0; i < 2 * NM; i++)
@@ -311,7 +312,7 @@ __device__ static inline void cs_second_product(const Q &q, const uint4 *x, uint
                                                 const cs_tile<NM, R> &t, W &weights,
                                                 const float *b, const uint32_t hidden[NM][NH][4])
 {
-    if (!W::ROOMY)
+    if (!W::MANY_REGS)
         cs_add_rotated<CS_ASK, NH, NM>(q, x, y, t, weights, b, hidden);
     else if (cs_halves<CS_ASK>(q))
         cs_add_rotated<CS_HALVES, NH, NM>(q, x, y, t, weights, b, hidden);

@@ -61,7 +61,7 @@ void cs_cuda_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack)
 
 /* Weights that stay in shared memory. */
 template <int NH> struct resident {
-    enum { ROOMY = true };
+    enum { MANY_REGS = true };
     const uint4 *at;
     __device__ const uint4 *next()
     {

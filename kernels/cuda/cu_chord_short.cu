@@ -52,7 +52,7 @@ struct slice : slice_rows { int32_t n_seg, s0; int64_t r0; uint4 *x; };
 /* ---- streamed weights -------------------------------------------------------------------- */
 
 template <int NH> struct ring {
-    enum { ROOMY = NH > 4 };     /* 16 warps have 128 registers per thread */
+    enum { MANY_REGS = NH > 4 };     /* 16 warps have 128 registers per thread */
     uint4       *ring_memory;    /* two steps */
     const uint4 *pack;
     int64_t      one;

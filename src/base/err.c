@@ -1,5 +1,5 @@
 /*
- * err.c - the kept message of each thread.
+ * err.c - the stored message of each thread.
  *
  * DESIGN
  * The message lives in thread-local memory of fixed size: an error path must not allocate, because

@@ -1,4 +1,4 @@
-/* err.h - error codes, the kept message, and forwarding in one line. */
+/* err.h - error codes, the stored message, and forwarding in one line. */
 #ifndef CS_BASE_ERR_H
 #define CS_BASE_ERR_H
 
@@ -34,7 +34,7 @@ enum {
  * code     one of the negative codes above; returned as is
  * fmt      starts with the problem, in lower case, no full stop, subjects in 'quotes'
  *
- * The first message since cs_error_clear() is kept, so the cause is reported and not its
+ * The first message since cs_error_clear() is stored, so the cause is reported and not its
  * consequences. Use: `return cs_fail(CS_EFORMAT, "'%s' line %ld: ...", path, line);`
  */
 int cs_fail(int code, const char *fmt, ...) CS_PRINTF(2, 3);
@@ -43,13 +43,13 @@ int cs_fail(int code, const char *fmt, ...) CS_PRINTF(2, 3);
  * Returns the code */
 int cs_fail_also(int code, const char *fmt, ...) CS_PRINTF(2, 3);
 
-/** cs_error_message - this thread's kept message; "" when there is none. Valid until cleared. */
+/** cs_error_message - this thread's message; "" when there is none. Valid until cleared. */
 const char *cs_error_message(void);
 
-/** cs_error_clear - forget this thread's kept message */
+/** cs_error_clear - forget this thread's message */
 void cs_error_clear(void);
 
-/** cs_error_name - a code as a word ("out of memory"), for a failure that kept no message */
+/** cs_error_name - a code as a word ("out of memory"), for a failure without a message */
 const char *cs_error_name(int code);
 
 /** cs_bug - report a broken invariant of our own and abort(); input never reaches it */

@@ -56,8 +56,8 @@ void cs_pipe_cancel(cs_pipe *p);
 /**
  * cs_pipe_count_down - subtract n from `pending`; wakes the waiter at 0
  *
- * Whoever brings *pending to 0 must not touch its owner again: the waiter may have freed it. The
- * mutex and condition belong to the pipe for that reason.
+ * Whoever decrements *pending to 0 must not touch its owner again: the waiter may have freed it.
+ * The mutex and condition belong to the pipe for that reason.
  */
 void cs_pipe_count_down(cs_pipe *p, atomic_int *pending, int n);
 

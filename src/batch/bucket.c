@@ -9,7 +9,7 @@
 
 #include "batch/view.h"
 
-enum { ROOM = 64 << 10 };        /* initial capacity in tokens, to avoid copies */
+enum { FIRST_TOKENS = 64 << 10 };    /* initial capacity in tokens, to avoid copies */
 
 struct cs_bucketer {
     int64_t        budget;
@@ -115,7 +115,7 @@ int cs_bucketer_add(cs_bucketer *k, cs_chunk *c, int i)
         k->open[d] = cs_batch_new(k->n_channel, k->n_target);
     cs_batch *b = k->open[d];
     if (b->n_rec == 0 && k->n_channel == 0)
-        CS_TRY(cs_batch_reserve(b, k->budget < ROOM ? k->budget : ROOM));
+        CS_TRY(cs_batch_reserve(b, k->budget < FIRST_TOKENS ? k->budget : FIRST_TOKENS));
     if (b->n_rec == 0)
         b->oldest = c->no;
     CS_TRY(cs_batch_append(b, v->tok.id, k->n_channel ? r->x + v->start * k->n_channel : NULL, n,

@@ -2,8 +2,8 @@
  * outputs.c - all outputs of a run: opened, written and renamed into place together.
  *
  * DESIGN: a writer declares its options, the first of which names its output's place; everything
- * here loops over writers or open outputs. Closing completes every file aside first, where disks
- * fill and pipes break, and only then renames them. Standard output comes first in both.
+ * here loops over writers or open outputs. Closing completes every temporary file first, where
+ * disks fill and pipes break, and only then renames them. Standard output comes first in both.
  */
 #include "run/outputs.h"
 

@@ -26,7 +26,7 @@ typedef struct cs_steps {
 /**
  * cs_steps_plan - lay out one epoch
  *
- * Samples of a batch have one depth, judged by the tokenizer's bound. With step_records the epoch's
+ * Samples of a batch have one depth by the tokenizer's bound. With step_records the epoch's
  * samples are shuffled and cut into steps of that many, so that every step sees all lengths; each
  * step is then sorted by depth and cut into batches. Without, the whole epoch is sorted by depth
  * and cut, the batches are shuffled, and every `accumulate` of them make a step.

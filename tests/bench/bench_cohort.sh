@@ -5,7 +5,7 @@
 #
 # The sites of 4,000 bases of chromosome 6 with their frequencies in 1000 Genomes; a cohort with
 # planted causes; diplotypes, a vocabulary of pieces of them, pretraining on persons without labels;
-# Linformer and Low-Rank Transformer, pretrained or not, and logistic regressions, judged on persons
+# Linformer and Low-Rank Transformer, pretrained or not, and logistic regressions, evaluated on persons
 # kept out. No reference of that region is at hand, so the bases between the sites are those of
 # another place of chromosome 6, with REF put in. Prints one table: method, sites or parameters,
 # AUROC with its bootstrap interval, seconds.
@@ -31,11 +31,11 @@ scratch "$@"
 : "${THREADS:=1}"
 
 from=1028001 to=1032000
-unlabelled=2000 learnt=1700 tested=1500 passes=8 epochs=16
+unlabelled=2000 trained=1700 tested=1500 passes=8 epochs=16
 if [ -n "$CS_QUICK" ]; then
-    unlabelled=100 learnt=100 tested=100 passes=1 epochs=1
+    unlabelled=100 trained=100 tested=100 passes=1 epochs=1
 fi
-n=$((unlabelled + learnt + tested))
+n=$((unlabelled + trained + tested))
 
 # ---- a cohort -----------------------------------------------------------------------------------
 
@@ -68,8 +68,8 @@ part() {
         "$tmp/all.dip" > "$tmp/$1.dip"
 }
 part pre 1 $unlabelled
-part learn $((unlabelled + 1)) $((unlabelled + learnt))
-part test $((unlabelled + learnt + 1)) $n
+part train $((unlabelled + 1)) $((unlabelled + trained))
+part test $((unlabelled + trained + 1)) $n
 
 "$chordseq" tokenize -q --train bpe --alphabet diplotypes --vocab-size 2000 --max-piece 32 --sentences 1000 \
     --seed "$seed" -i "$tmp/pre.dip" -o "$tmp/pieces.json"
@@ -78,11 +78,11 @@ part test $((unlabelled + learnt + 1)) $n
 # ---- networks -----------------------------------------------------------------------------------
 
 printf 'method\tseed\tsize\tauroc\tlow\thigh\tseconds\n'
-"$python" "$bench/cohort.py" regressions "$tmp" "$seed" $unlabelled $learnt
+"$python" "$bench/cohort.py" regressions "$tmp" "$seed" $unlabelled $trained
 
 common="--threads $THREADS --seed $seed -B 4096"
-# judge NAME BEGAN
-judge() {
+# evaluate NAME BEGAN
+evaluate() {
     end=$(date +%s)
     "$chordseq" classify -q -m "$tmp/$1.model" --all "$tmp/test.dip" > "$tmp/$1.tsv"
     n_param=$("$chordseq" model show "$tmp/$1.model" | awk '$1 == "parameters" { print $2 }')
@@ -94,11 +94,11 @@ run() {
     name=$1 lr=$2
     shift 2
     fit="$chordseq train -q $common --labels $tmp/labels.tsv --lr $lr --epochs $epochs
-        --valid-frac 0.15 -i $tmp/learn.dip"
+        --valid-frac 0.15 -i $tmp/train.dip"
     began=$(date +%s)
     # shellcheck disable=SC2086 # a list of words
     $fit --tokenizer bpe --tokenizer.file "$tmp/pieces.json" "$@" -o "$tmp/$name.model"
-    judge "$name" "$began"
+    evaluate "$name" "$began"
     began=$(date +%s)
     # shellcheck disable=SC2086
     "$chordseq" pretrain -q $common --tokenizer bpe --tokenizer.file "$tmp/pieces.json" "$@" \
@@ -106,7 +106,7 @@ run() {
         -o "$tmp/$name-base.model" --metrics "$tmp/$name-base.tsv" "$tmp/pre.dip"
     # shellcheck disable=SC2086
     $fit --init "$tmp/$name-base.model" -o "$tmp/$name-pretrained.model"
-    judge "$name-pretrained" "$began"
+    evaluate "$name-pretrained" "$began"
 }
 size='--encoder.max-len 4096 --encoder.dim 32 --encoder.heads 4 --encoder.layers 2 --encoder.hidden 64'
 # shellcheck disable=SC2086

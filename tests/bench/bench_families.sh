@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_families.sh - a model on organisms of families that it has not learned from.
+# bench_families.sh - a model on organisms of families that are not in its training set.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_families.sh [WORK]      (make bench-families)
 #

@@ -4,7 +4,7 @@
 #   tests/bench/bench_grow.sh [BASES BASES]      from the build folder; default 20M 200M (about)
 #
 # What bench_mem.sh asks of classify: pretrain on genomes, variant, diplotype of calls and of reads,
-# explain of a region per 100,000 bases, and tokenize with a vocabulary or learning one, on two inputs
+# explain of a region per 100,000 bases, and tokenize with a vocabulary, and training one, on two inputs
 # of contigs of 500,000 bases (what is kept of each contig is its name and place). The work is the
 # same number of steps for pretrain, and grows with the input for the others. TSV to stdout; the line
 # `ratio` is the peak of the second input over that of the first.
@@ -69,8 +69,8 @@ for n in "$@"; do
         --valid-windows 40 --epochs 2 -o "$tmp/model" "$tmp/in.dip"
     rm -f "$tmp/model.ckpt"
     measure tokenize "$n" tokenize -q -m "$tmp/bpe.json" -o /dev/null "$tmp/in.fa"
-    measure tokenize-learn "$n" tokenize -q --train bpe --vocab-size 500 --sentences 2000 \
-        -o "$tmp/learnt.json" "$tmp/in.fa"
+    measure tokenize-train "$n" tokenize -q --train bpe --vocab-size 500 --sentences 2000 \
+        -o "$tmp/trained.json" "$tmp/in.fa"
 done
 sort -s -t "$(printf '\t')" -k 1,1 "$tmp/all" | awk -F '\t' '$1 != was { was = $1; first = $3; next }
     { printf "%s\tratio\t%.3f\n", $1, $3 / first }'

@@ -93,7 +93,7 @@ row()
             for (i = 1; i <= n_class; i++) recall += n[c[i]] ? right[c[i]] / n[c[i]] / n_class : 0
             print set, kind, program, sprintf("%.3f\t%.3f\t%.3f\t%.1f\t%d", recall, called / total,
                 called ? all / called : 0, n_base / cpu * 1e-6, peak)
-        }' "$tmp/peak" "$tmp/answers"
+        }' "$tmp/peak" "$tmp/calls_of_all"
 }
 
 printf 'set\tkind\tprogram\tbalanced_recall\tcalled\tcalls_right\tMbases_per_s\tpeak_MiB\n'
@@ -106,7 +106,7 @@ for part in train valid; do
         "$builddir/tests/bench/peak" kraken2 --db "$tmp/db" --threads 1 --output "$tmp/k2" "$fasta" \
             3> "$tmp/peak" > "$tmp/kraken.log" 2>&1
         awk -F '\t' -v classes="$classes" 'BEGIN { split(classes, c, " ") }
-            { print $2, ($3 > 10 ? c[$3 - 10] : "-") }' "$tmp/k2" > "$tmp/answers"
+            { print $2, ($3 > 10 ? c[$3 - 10] : "-") }' "$tmp/k2" > "$tmp/calls_of_all"
         row "$name" "$kind" kraken2 "$n_base"
         for program in chordseq 'chordseq all'; do
             every=
@@ -114,7 +114,7 @@ for part in train valid; do
             # shellcheck disable=SC2086 # a list of words
             "$builddir/tests/bench/peak" "$chordseq" classify -q -@ 1 $every --force -m "$model" -o "$tmp/calls" \
                 "$fasta" 3> "$tmp/peak"
-            awk -F '\t' 'NR > 1 { print $1, ($3 == "unclassified" || $3 == "." ? "-" : $3) }' "$tmp/calls" > "$tmp/answers"
+            awk -F '\t' 'NR > 1 { print $1, ($3 == "unclassified" || $3 == "." ? "-" : $3) }' "$tmp/calls" > "$tmp/calls_of_all"
             row "$name" "$kind" "$program" "$n_base"
         done
     done

@@ -101,7 +101,7 @@ static int put(struct load *l, const cs_record *r, const int32_t *id, int64_t n)
     const float *target = n_target < 1 ? NULL : r->target ? r->target : &class_no;
 
     if (target && n_target != (r->target ? r->n_target : 1))
-        return cs_fail(CS_EUSAGE, "the model learns %d values, '%s' has another number of them",
+        return cs_fail(CS_EUSAGE, "the model predicts %d values, '%s' has another number",
                        (int)n_target, r->name);
     if (l->open[d] && !cs_batch_takes(d, l->open[d]->n_tok, n, l->opt.budget))
         CS_TRY(close_batch(l, d));

@@ -366,7 +366,7 @@ static void prepare(cs_backend *be, job *j, shape s)
 }
 
 /* What of a batch is timed. */
-enum { FORWARD = 1 << 0, ANSWER = 1 << 1, TRAIN = 1 << 2, GEMM = 1 << 3, BLOCKS = 1 << 4,
+enum { FORWARD = 1 << 0, PREDICT = 1 << 1, TRAIN = 1 << 2, GEMM = 1 << 3, BLOCKS = 1 << 4,
        ALL = 31 };
 
 /* A batch, and of what is asked for that which is not too large for it. */
@@ -417,7 +417,7 @@ static void measure(cs_backend *be, shape s, load w, int what)
     static job j;
     what = open_job(be, &j, s, w, what);
     int32_t depth = j.seg.depth;
-    if ((what & ANSWER) && flop * (double)j.seg.rows * depth < flop_all)
+    if ((what & PREDICT) && flop * (double)j.seg.rows * depth < flop_all)
         report(be, "predict", output, &j, flop, j.n_block, 0);
     j.n_block = some_blocks(&j, flop);
     if (what & FORWARD)

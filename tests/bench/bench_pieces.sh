@@ -3,9 +3,9 @@
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_pieces.sh [WORK]      (make bench-pieces)
 #
-# 32,000 pieces learnt from slices of hg38 (all of them, 20,000 sentences, the first quarter), from
+# 32,000 pieces trained on slices of hg38 (all of them, 20,000 sentences, the first quarter), from
 # random bases, and from diplotypes with a heterozygous site every 700 bases; the text that is cut
-# into pieces is all slices, or what was learnt from. Prints one table: text, pieces, the mean and the median
+# into pieces is all slices, or the training text. Prints one table: text, pieces, the mean and the median
 # length of a piece of the vocabulary, its mean length in the text, bits per piece (the entropy of
 # its frequencies; 32,000 pieces have 14.97 at most), bits per symbol. Some minutes of one core.
 # CS_QUICK=1: little text, figures that mean nothing.
@@ -34,7 +34,7 @@ awk 'BEGIN { OFS = "\t"; print "##fileformat=VCFv4.3"
       at += length($0) }' "$tmp/hg38.fa" > "$tmp/hg38.vcf"
 "$chordseq" diplotype -q -f "$tmp/hg38.fa" -i "$tmp/hg38.vcf" -o "$tmp/hg38.dip"
 
-# row NAME TEXT OPTIONS...: learn with the options, cut TEXT into pieces
+# row NAME TEXT OPTIONS...: train with the options, cut TEXT into pieces
 row()
 {
     name=$1 text=$2
@@ -42,7 +42,7 @@ row()
     "$chordseq" tokenize -q --train bpe --vocab-size $size -o "$tmp/pieces.json" "$@"
     "$chordseq" tokenize -q -m "$tmp/pieces.json" "$text" | "$python" "$bench/pieces.py" "$name" "$tmp/pieces.json"
 }
-printf 'learnt_from\tpieces\tvocabulary_mean\tvocabulary_median\ttext_mean\tbits_per_piece\tbits_per_symbol\n'
+printf 'trained_on\tpieces\tvocabulary_mean\tvocabulary_median\ttext_mean\tbits_per_piece\tbits_per_symbol\n'
 row hg38 "$tmp/hg38.fa" "$tmp/hg38.fa"
 row sentences "$tmp/hg38.fa" --sentences $sentences "$tmp/hg38.fa"
 row quarter "$tmp/hg38.fa" "$tmp/quarter.fa"

@@ -18,7 +18,7 @@
 # Data: data/genus and data/taxa under $CS_SHARED. Figures are balanced accuracies of the validation, a
 # tenth of the groups that the column split_by names, on one thread: of the logistic regression, of
 # the bag of words (only where a network follows and is better), and of the model that was written.
-# Records of a median of 1,000 bases or more are judged by crops of mixed lengths. Budgets of bases
+# Records of a median of 1,000 bases or more are evaluated on crops of mixed lengths. Budgets of bases
 # give the same figures on every machine; cpu_s are seconds of the processor, all of them together.
 set -eu
 

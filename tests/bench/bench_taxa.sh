@@ -8,9 +8,9 @@
 # taxon with two records or more is tested, but for those that are all but equal to a training record
 # of it (tests/bench/taxa/bayes.py); TEST: the records of that file instead. RANKS are those of
 # "tax=..." in the headers, with commas. The models are ChordMixers without blocks, like the default
-# one: a vector per 8-mer, their mean, a layer. Naive Bayes also learns from the tenth that the
+# one: a vector per 8-mer, their mean, a layer. Naive Bayes is also fitted to the tenth that the
 # network is validated and calibrated on. One row per set, method and rank: set, method, rank, records
-# whose taxon at that rank was learnt from, accuracy. Takes some 12 minutes of one core and 1.5 GB of
+# whose taxon at that rank is in the training set, accuracy. Takes some 12 minutes of one core and 1.5 GB of
 # memory. CS_QUICK=1: a tenth of the records, one epoch.
 set -eu
 

@@ -1,12 +1,12 @@
 #!/bin/sh
-# bench_tiara.sh - Tiara beside the default model on organisms of families that ours has not learned from.
+# bench_tiara.sh - Tiara beside the default model on organisms of families outside of its training set.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_tiara.sh [WORK]      (make bench-tiara)
 #
 # Fragments as in bench_families.sh, of Tiara's five classes: archaea, bacteria, eukaryota, mitochondrion, plastid.
 # Prints per length and program: balanced accuracy, its standard error, recalls, Mbases per second of processor time on
-# one thread, start included. Every fragment is answered (`tiara -m 0`, `--min-prob 0`); our answer is the most probable
-# of the five. Tiara 1.0.3 with its own weights, from PyPI; it may have learnt from these organisms.
+# one thread, start included. Every fragment gets a class (`tiara -m 0`, `--min-prob 0`); ours is the most probable
+# of the five. Tiara 1.0.3 with its own weights, from PyPI; its training set may hold these organisms.
 #
 # Environment, all optional
 #   TIARA         virtual environment with it; default WORK/tiara, made if missing
@@ -62,7 +62,7 @@ for length in (500, 1000, 3000, 10000, 50000):
     fasta, t, c = f"{fragments}/{length}.fa", f"{work}/tiara.tsv", f"{work}/chordseq.tsv"
     with open(fasta) as f:
         n_base = sum(len(line) - 1 for line in f if line[0] != ">")
-    for name, out, answer, command in (
+    for name, out, call_of, command in (
             ("tiara", t, of_tiara, (sys.executable, "-c", tiara, "-i", fasta, "-o", t, "-m", "0", "-t", "1")),
             ("chordseq", c, of_chordseq, (chordseq, "classify", "-q", "-@", "1", "--all", "--min-prob", "0",
                                           "--force", "-m", model, "-i", fasta, "-o", c))):
@@ -70,7 +70,7 @@ for length in (500, 1000, 3000, 10000, 50000):
         total, right = Counter(), Counter()
         with open(out) as f:
             for row in csv.DictReader(f, delimiter="\t"):
-                record, call = answer(row)
+                record, call = call_of(row)
                 truth = record.split("|")[0]
                 total[truth] += 1
                 right[truth] += call == truth

@@ -4,7 +4,7 @@
 # Usage   CS_SHARED=DIR tests/bench/bench_variant.sh [WORK]      (make bench-variant)
 #
 # Labelled variants of data/human_ve on slices of hg38, split by chromosome: 1 is for the test,
-# 20 and 21 choose the epoch, the rest is learnt from. Prints one table: method, seed, AUROC pooled over
+# 20 and 21 choose the epoch, the rest is for training. Prints one table: method, seed, AUROC pooled over
 # all tissues with its bootstrap interval (by site), seconds of training.
 #
 # Environment, all optional
@@ -28,7 +28,7 @@ gzip -cd "$data/hg38_slices.fa.gz" > "$tmp/hg38.fa"
 printf 'method\tseed\trows\tauroc\tlow\thigh\tseconds\n'
 "$python" "$here/evaluate.py" baselines "$tmp"
 
-# run NAME SEED OPTIONS...: learn, score the test's variants, judge
+# run NAME SEED OPTIONS...: train, score the test variants, evaluate
 run() {
     name=$1 seed=$2
     shift 2

@@ -1,10 +1,10 @@
 """cohort.py - AUROC on a simulated cohort's test persons, with a bootstrap interval.
 
-Usage: cohort.py regressions WORK SEED UNLABELLED LEARNT
+Usage: cohort.py regressions WORK SEED UNLABELLED TRAINED
        cohort.py network WORK SEED METHOD SIZE SECONDS
 
 The regressions: liability's genetic part as it was planted, which no method can pass but by chance, and logistic
-regressions on the dosages of the planted sites and of all, learnt from the same persons as the networks.
+regressions on the dosages of the planted sites and of all, fitted to the same persons as the networks.
 """
 import csv
 import sys
@@ -48,7 +48,7 @@ def read_dosages(path):
     return persons, places, np.array(rows, float).T
 
 
-def regressions(work, seed, unlabelled, learnt):
+def regressions(work, seed, unlabelled, trained):
     """The ceilings."""
     persons, places, dosage = read_dosages(work + "/cohort.vcf")
     label = read_table(work + "/labels.tsv", 1)
@@ -56,15 +56,15 @@ def regressions(work, seed, unlabelled, learnt):
     truth = np.array([label[p] == "case" for p in persons])
     with open(work + "/effects.tsv") as effects:
         planted = {line.split("\t")[1] for line in effects if not line.startswith("#")}
-    learn, test = slice(unlabelled, unlabelled + learnt), slice(unlabelled + learnt, None)
+    train, test = slice(unlabelled, unlabelled + trained), slice(unlabelled + trained, None)
     report("planted-liability", seed, len(planted), truth[test],
            np.array([float(genetic[p]) for p in persons[test]]), 0)
     for method, wanted in (("logistic-planted", planted), ("logistic-all", places)):
         began = time.time()
         columns = [i for i, place in enumerate(places) if place in wanted]
         x = dosage[:, columns]
-        x = (x - x[learn].mean(0)) / (x[learn].std(0) + 1e-9)
-        model = LogisticRegressionCV(Cs=10, cv=5, max_iter=1000).fit(x[learn], truth[learn])
+        x = (x - x[train].mean(0)) / (x[train].std(0) + 1e-9)
+        model = LogisticRegressionCV(Cs=10, cv=5, max_iter=1000).fit(x[train], truth[train])
         report(method, seed, len(columns), truth[test], model.decision_function(x[test]),
                round(time.time() - began))
 

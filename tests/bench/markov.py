@@ -80,7 +80,7 @@ def chain(train, nested):
     return p
 
 
-def judge(valid, offsets, p):
+def evaluate(valid, offsets, p):
     loss, right, n = 0.0, 0, 0
     for seq in valid:
         word, base = words(seq, offsets)
@@ -110,7 +110,7 @@ def main():
         for label, nested in (("one_side", one), ("two_sides", two)):
             if label == "two_sides" and (k == 0 or k % 2):
                 continue
-            loss, accuracy, n = judge(valid, nested[-1], chain(train, nested))
+            loss, accuracy, n = evaluate(valid, nested[-1], chain(train, nested))
             print(f"{label}\t{k}\t{n}\t{loss:.5f}\t{np.exp(loss):.4f}\t{accuracy:.4f}", flush=True)
 
 

@@ -47,9 +47,9 @@ T 'a missing device is named' sh -c "$g --device cuda:1,9 $in 2>&1 |
 T 'commands for one device refuse a list' sh -c "$c bench --device cuda:0,1 encoders 2>&1 |
     grep -q \"'cuda:0,1' names 2 devices; this command uses one\""
 
-# ---- learning on several -------------------------------------------------------------------------
-# learn DEVICES NAME: NAME.tsv and NAME.m, what it says in NAME.err
-learn()
+# ---- training on several -------------------------------------------------------------------------
+# train_on DEVICES NAME: NAME.tsv and NAME.m, what it says in NAME.err
+train_on()
 {
     "$c" train -v -@ 1 --encoder.max-len 256 --encoder.track 2 --encoder.hidden 8 --tokenizer.k 2 -B 400 \
         --crop-min 4 --crop-max 200 --accumulate 3 --epochs 2 --labels labels --device "$1" -o "$2.m" \
@@ -62,25 +62,25 @@ as_one()
         { d = ($i - $(n + i)) / ($i + ($i == 0)); if (d > 1e-4 || d < -1e-4) exit 1 } }
         END { exit NR != 3 }'
 }
-T 'training on one GPU' learn cuda:2 learn1
+T 'training on one GPU' train_on cuda:2 trained1
 # No NCCL, also where there is one, for real GPUs.
 mkdir none && : > none/libnccl.so.2
 export LD_LIBRARY_PATH="$tmp/none"
 for d in cuda:0,2 cuda:0,1,2; do
-    T "the GPUs $d learn" learn $d learn2
-    T 'the weights of one GPU' as_one learn1.tsv learn2.tsv
+    T "the GPUs $d train" train_on $d trained2
+    T 'the weights of one GPU' as_one trained1.tsv trained2.tsv
 done
-T 'without NCCL, sums run on the CPU' grep -q 'gradients are summed on the CPU' learn2.err
+T 'without NCCL, sums run on the CPU' grep -q 'gradients are summed on the CPU' trained2.err
 if [ -f "$builddir/tests/gpu/host/libnccl.so.2" ]; then
     LD_LIBRARY_PATH="$builddir/tests/gpu/host"
-    T 'training on two GPUs with NCCL' learn cuda:0,1 learn3
-    T 'the log names NCCL' grep -q 'gradients are summed by NCCL 2.19.5' learn3.err
-    T 'the weights of one GPU' as_one learn1.tsv learn3.tsv
-    T 'a second run' learn cuda:0,1 learn4
-    T 'the same bits' sh -c 'for m in learn3 learn4; do chordseq model show $m.m | grep ^sha256; done |
+    T 'training on two GPUs with NCCL' train_on cuda:0,1 trained3
+    T 'the log names NCCL' grep -q 'gradients are summed by NCCL 2.19.5' trained3.err
+    T 'the weights of one GPU' as_one trained1.tsv trained3.tsv
+    T 'a second run' train_on cuda:0,1 trained4
+    T 'the same bits' sh -c 'for m in trained3 trained4; do chordseq model show $m.m | grep ^sha256; done |
         uniq | wc -l | grep -qx 1'
-    MOCK_NCCL_KILL=1 learn cuda:0,1 learn5
-    T 'a rank killed during a sum is reported' grep -q 'train: rank 1 is gone: it was killed' learn5.err
+    MOCK_NCCL_KILL=1 train_on cuda:0,1 trained5
+    T 'a rank killed during a sum is reported' grep -q 'train: rank 1 is gone: it was killed' trained5.err
 fi
 unset LD_LIBRARY_PATH
 T 'a missing device is named once' sh -c "$c train --device cuda:1,9 --accumulate 2 \

@@ -16,15 +16,15 @@ BEGIN {
     }
 }'
 small="--encoder.max-len 256 --encoder.track 2 --encoder.hidden 8 --encoder.depth none --tokenizer base -B 2048"
-learn="chordseq train --head multilabel --head.centre 20 $small --epochs 12 --lr 0.02 --seed 3"
-train="$learn -q"
+command="chordseq train --head multilabel --head.centre 20 $small --epochs 12 --lr 0.02 --seed 3"
+train="$command -q"
 sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
 # figure FILE LABEL METRIC: over all lengths
 figure() { awk -F '\t' -v l="$2" -v m="$3" '$2 == "all" && $3 == l && $4 == m { print $5 }' "$1"; }
 # above FILE LABEL METRIC LEAST
 above() { figure "$1" "$2" "$3" | awk -v least="$4" '{ exit !($1 > least) }'; }
 
-# ---- what it learns ------------------------------------------------------------------------------
+# ---- training and metrics ------------------------------------------------------------------------
 
 T 'training on the centre' $train --head.pool centre --labels labels.tsv -o centre.m --metrics m.tsv all.fa
 T 'the table has the area under the curve' sh -c 'awk -F "\t" "NF != 12 { exit 1 }
@@ -54,7 +54,7 @@ awk 'BEGIN { srand(5); print "id\tpurine" > "first.tsv"
         print ">f" i "\n" s > "first.fa"; print "f" i "\t" (s ~ /^[AG]/ ? 1 : 0) > "first.tsv" } }'
 T 'CLS pooling: one label, of the first token' sh -c "$train --head.pool cls --labels first.tsv -o cls.m first.fa &&
     chordseq eval -q -m cls.m --labels first.tsv -o cls.tsv first.fa"
-T 'the label is learned' above cls.tsv purine auc 0.999
+T 'training separates the label' above cls.tsv purine auc 0.999
 
 # ---- predictions ---------------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ T 'NA, a dot and an empty field are equal' sh -c "sed 's/NA/./; s/\.\$//' labels
 T 'so the model is the same' [ "$(sum centre.m)" = "$(sum spelt.m)" ]
 T 'a record without a known label' sh -c "{ cat all.fa; echo '>x'; head -n 2 all.fa | tail -n 1; } > more.fa
     { cat labels.tsv; printf 'x\t.\tNA\n'; } > more.tsv
-    $learn --head.pool centre --labels more.tsv -o more.m more.fa 2> err"
+    $command --head.pool centre --labels more.tsv -o more.m more.fa 2> err"
 T 'it is left out' sh -c 'grep -q "7 of 121 records have only unknown labels" err'
 T 'it does not change the model' [ "$(sum centre.m)" = "$(sum more.m)" ]
 T 'columns by name, in any order, some missing' sh -c "awk 'BEGIN { FS = OFS = \"\t\" } { print \$1, \$3, \$2 }' labels.tsv > turned.tsv

@@ -12,7 +12,7 @@ awk 'function rand_() { x = x * 16807 % 2147483647; return x / 2147483647 }
 common='--head token --tokenizer base --encoder chordmixer --encoder.hidden 16 --encoder.track 4
     --background sea --lr 0.02 --epochs 12 --seed 3 -q'
 
-# ---- learning and judging ------------------------------------------------------------------------
+# ---- training and evaluation ---------------------------------------------------------------------
 
 T 'training' chordseq train $common --intervals in.bed -i in.fa -o m.safetensors --metrics m.tsv
 T 'metrics per token' sh -c 'chordseq eval -q -m m.safetensors --intervals in.bed --background sea \

@@ -1,4 +1,4 @@
-# pretrain.t - `chordseq pretrain`: what it refuses, what it leaves out, what it learns, and again.
+# pretrain.t - `chordseq pretrain`: refusals, omitted input, training, reproducibility.
 . "$srcdir/tests/cli/lib.sh"
 
 # Contigs with a pattern: after AC comes G, after GT comes A, else any base.
@@ -23,7 +23,7 @@ pre="chordseq pretrain -q $small --window 100 --seed 3"
 loud="chordseq pretrain -v $small --window 100"
 sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
 
-# ---- refused ------------------------------------------------------------------------------------
+# ---- refused -------------------------------------------------------------------------------------
 
 N pretrain-none.err     $pre -o x.m
 N pretrain-output.err   $pre g.fa
@@ -56,7 +56,7 @@ P pretrain-bases.txt     grep 'training bases' bed.err
 T 'names of pieces' sh -c "$loud -o names.m --val-contigs c5 --skip-contigs n,c4 --epochs 1 g.fa 2> names.err"
 P pretrain-names.txt     grep 'training bases' names.err
 
-# ---- it learns -----------------------------------------------------------------------------------
+# ---- training lowers the loss --------------------------------------------------------------------
 
 # A quarter of the bases is certain, the rest random: perplexity 4 means no training.
 T 'a run' $pre -o good.m --metrics good.tsv --epochs 40 --val-contigs c5 g.fa
@@ -65,7 +65,7 @@ T 'the loss is its logarithm' sh -c 'tail -n 1 good.tsv | awk "{ d = exp(\$6) - 
 P pretrain-show.txt      sh -c 'chordseq model show good.m | grep -E "^(mask|vocab|label|head.predictor)"'
 T 'k-mers, whose runs hide bases' $pre --tokenizer kmer --tokenizer.k 3 --decoder linear --metrics k.tsv -o k.m \
     --epochs 40 --val-contigs c5 g.fa
-T 'they are learned' sh -c 'awk "NR == 2 { a = \$12 } END { exit !(\$12 < 0.5 * a) }" k.tsv'
+T 'training halves their loss' sh -c 'awk "NR == 2 { a = \$12 } END { exit !(\$12 < 0.5 * a) }" k.tsv'
 
 # ---- diplotypes ----------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ sed '3s/A/B/' d.dip > code.dip
 sed '/^[A-Z]/ s/[A-Z]/a/g' d.dip > n.dip
 dip="chordseq pretrain -q --encoder cdil --encoder.channels 8 --encoder.layers 3 -B 512 --lr 0.01 --window 100 --seed 3 --threads 1"
 T 'diplotypes' $dip --tokenizer diplotype --epochs 16 --metrics d.tsv -o d.m d.dip
-T 'diplotypes are learned' sh -c 'awk "NR == 2 { a = \$12 } END { exit !(\$12 < 0.5 * a && \$12 < 1.4) }" d.tsv'
+T 'training on diplotypes halves the loss' sh -c 'awk "NR == 2 { a = \$12 } END { exit !(\$12 < 0.5 * a && \$12 < 1.4) }" d.tsv'
 T 'once' $dip --tokenizer diplotype --epochs 1 -o once.m d.dip
 T 'with CR LF' $dip --tokenizer diplotype --epochs 1 -o crlf.m crlf.dip
 T 'the same tensors' [ "$(sum once.m)" = "$(sum crlf.m)" ]

@@ -1,4 +1,4 @@
-# ranks.t - learning on several processes: the model of one, and what happens when one fails.
+# ranks.t - training by several processes: the model of one, and what happens when one fails.
 . "$srcdir/tests/cli/lib.sh"
 
 # However the test ends, none of its processes stays.
@@ -21,9 +21,9 @@ awk 'BEGIN { srand(2); print ">g"; for (i = 0; i < 6000; i++) { s = s substr("AC
 samtools faidx genome.fa 2> /dev/null || :
 
 small='--encoder.max-len 256 --encoder.track 2 --encoder.hidden 8 --encoder.dropout 0.1 --tokenizer.k 2'
-learn="chordseq train -@ 1 $small -B 512 --accumulate 3 --lr 0.01 --samples-per-epoch 96 --crop-min 40
+command="chordseq train -@ 1 $small -B 512 --accumulate 3 --lr 0.01 --samples-per-epoch 96 --crop-min 40
     --crop-max 80 --rc --seed 4 --ema 0.9"
-named="$learn -q --epochs 3"
+named="$command -q --epochs 3"
 short="$named --label-key class all.fa"
 pre="chordseq pretrain -q -@ 1 --encoder cdil --encoder.channels 8 --encoder.layers 2 --tokenizer base
     -B 256 --accumulate 3 --lr 0.01 --window 100 --windows-per-epoch 40 --epochs 2"
@@ -168,7 +168,7 @@ until_says()
     return 1
 }
 
-long="$learn -v --epochs 100000 --step-records 32 --metrics long.tsv --label-key class all.fa -o long.m"
+long="$command -v --epochs 100000 --step-records 32 --metrics long.tsv --label-key class all.fa -o long.m"
 MASTER_PORT=$((MASTER_PORT + 1))
 for r in 0 1 2; do rank $r 3 $long; done
 T 'a long run' until_says 'epoch 2:' 0.err

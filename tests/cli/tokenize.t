@@ -1,5 +1,5 @@
 # tokenize.t - `chordseq tokenize`: pieces and ids, those of Hugging Face's tokenizers, vocabularies
-# learned, and models that carry theirs.
+# trained, and models that carry theirs.
 . "$srcdir/tests/cli/lib.sh"
 
 bpe=$srcdir/refdata/bpe
@@ -25,19 +25,19 @@ else
     S 'the Hugging Face library gives the same ids' 'no python3 with tokenizers'
 fi
 
-# ---- learning ------------------------------------------------------------------------------------
+# ---- training a vocabulary -----------------------------------------------------------------------
 
-learn="chordseq tokenize -q --train bpe --vocab-size 64"
-T 'a vocabulary is learned' $learn -i "$tiny/mixed.fa" -o a.json
+train_bpe="chordseq tokenize -q --train bpe --vocab-size 64"
+T 'a vocabulary is trained' $train_bpe -i "$tiny/mixed.fa" -o a.json
 T 'and the lengths of its pieces' sh -c 'chordseq tokenize --train bpe --vocab-size 64 -o b.json "$1" 2> told
     tr -d " \t\n" < b.json | sed "s/.*\"vocab\":{//; s/}.*//" | tr , "\n" | tr -d \" | awk -F : "!/\[/ {
         n++; s += length(\$1) } END { printf \"mean length %.3f symbols, from\", s / n }" | grep -qFf - told' - "$tiny/mixed.fa"
-T 'the same from compressed input' sh -c "gzip -c '$tiny/mixed.fa' | $learn - | cmp - a.json"
+T 'the same from compressed input' sh -c "gzip -c '$tiny/mixed.fa' | $train_bpe - | cmp - a.json"
 T 'pieces of a sequence join to it' sh -c 'chordseq tokenize -q -m a.json "$tiny/reads.fq" |
     cut -f 2 | tr -d " " > got && awk "NR % 4 == 2" "$tiny/reads.fq" | cmp - got'
-T 'samples depend on the seed' sh -c "$learn --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' > s1 &&
-    $learn --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' | cmp - s1 &&
-    ! $learn --sentences 20 --sentence-min 10 --sentence-max 30 --seed 4 '$tiny/reads.fq' | cmp -s - s1"
+T 'samples depend on the seed' sh -c "$train_bpe --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' > s1 &&
+    $train_bpe --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' | cmp - s1 &&
+    ! $train_bpe --sentences 20 --sentence-min 10 --sentence-max 30 --seed 4 '$tiny/reads.fq' | cmp -s - s1"
 T 'too few pairs are reported' sh -c "chordseq tokenize --train bpe --vocab-size 9999 '$tiny/strands.fa' 2> err > out &&
     grep -q 'warning: the vocabulary has .* pieces, not 9999' err"
 
@@ -51,7 +51,7 @@ head -c 300 a.json > cut.json
 N tokenize-cut.err    chordseq tokenize -m cut.json "$tiny/mixed.fa"
 N tokenize-absent.err chordseq tokenize -m absent.json "$tiny/mixed.fa"
 
-# ---- models ---------------------------------------------------------------------------------------
+# ---- models --------------------------------------------------------------------------------------
 
 awk 'NR % 4 == 1 { printf ">%s class=%s\n", substr($1, 2), NR % 8 == 1 ? "x" : "y" } NR % 4 == 2' \
     "$tiny/reads.fq" > l.fa

@@ -13,7 +13,7 @@ short="--epochs 3 --samples-per-epoch 24 --crop-min 40 --crop-max 80 --rc --seed
 train="chordseq train -q $small $short"
 sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
 
-# ---- refused ------------------------------------------------------------------------------------
+# ---- refused -------------------------------------------------------------------------------------
 
 N train-no-output.err    $train --label-key class all.fa
 N train-no-labels.err    $train -o x.m all.fa
@@ -57,7 +57,7 @@ printf 'at\t7\t-\tnowhere\n' > taxa.tsv
 N train-taxonomy.err     $train -o x.m --taxonomy taxa.tsv --label-key class all.fa
 printf 'at\t7\tgenus\nup\t5\tfamily\ngc\t-\t-\tup\tGC rich\n' > taxa.tsv
 
-# ---- told ---------------------------------------------------------------------------------------
+# ---- told ----------------------------------------------------------------------------------------
 
 # told WORDS OPTION...: a run with these options says so
 told() { words=$1; shift; T "told: $words" sh -c 'w=$1; shift; "$@" 2> told && grep -q "chordseq: $w" told' - \
@@ -114,7 +114,7 @@ T 'once more' $train -o key.m --split-by organism --label-key class --taxonomy t
 T 'the same bytes' cmp first.m key.m
 T 'the path of the input does not matter' [ "$(sum key.m)" = "$(sum in.m)" ]
 
-# ---- it learns -----------------------------------------------------------------------------------
+# ---- training ------------------------------------------------------------------------------------
 
 T 'a longer run' chordseq train -q $small --epochs 12 --samples-per-epoch 64 --crop-max 80 --crop-min 60 \
     --split-by organism --label-key class -o good.m --metrics good.tsv all.fa
@@ -258,7 +258,7 @@ T 'resumed' $easy -q --budget 300k -o easier.m --resume
 T 'the same tensors' [ "$(sum easy.m)" = "$(sum easier.m)" ]
 N train-preset-resume.err $easy -q -o x.m --resume
 
-# ---- signals: the state of a whole step is kept ----------------------------------------------------
+# ---- signals: the state of a whole step is kept --------------------------------------------------
 
 long="chordseq train $small --epochs 5000 --samples-per-epoch 64 --crop-max 80 --crop-min 60 --label-key class all.fa"
 cat > stopped <<'END'
@@ -275,7 +275,7 @@ T 'it resumes' $long -q -o sig.m --resume --stop-after 2
 T 'max-time pauses like a signal, with status 0' $long -q -o time.m --max-time 0.2
 T 'which can go on, too' $long -q -o time.m --resume --stop-after 2
 
-# ---- full disk -------------------------------------------------------------------------------------
+# ---- full disk -----------------------------------------------------------------------------------
 
 if [ -w /dev/full ]; then
     N train-full.err $train --split-by organism --label-key class -o full.m --metrics /dev/full all.fa

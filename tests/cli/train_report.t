@@ -49,7 +49,7 @@ refused '--folds and --split exclude each other' --folds 3 --split sense.fa sens
 refused '--folds is for sequence classes' --folds 3 --head regress sense.fa
 T 'a refused run leaves no file' sh -c '[ -z "$(ls | grep "^cross\|fold\|tmp")" ]'
 
-# ---- a page while it learns ----------------------------------------------------------------------
+# ---- the page during training --------------------------------------------------------------------
 
 T 'a page during training' sh -c '"$@" 2> told && grep -q paused told && grep -q "not calibrated" live.html &&
     grep -q "<h2>The course of the training</h2>" live.html && grep -q "<h2>How long</h2>" live.html' - \

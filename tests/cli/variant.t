@@ -159,58 +159,58 @@ T 'an output that cannot be indexed is not written' sh -c '
     ! score -W --tsv back.tsv -o back.vcf.gz back.vcf 2> told && grep -q "cannot index .back.vcf.gz" told &&
     [ "$(echo back.*)" = back.vcf ]'
 
-# A model that learns from variants: the label says whether the base becomes a G.
+# A model trained on variants: the label says whether the base becomes a G.
 awk 'BEGIN {
     srand(3); for (c = 1; c <= 4; c++) { s = ""; for (i = 0; i < 2000; i++) s = s substr("ACGT", 1 + int(4 * rand()), 1)
-        printf ">c%d\n%s\n", c, s > "learn.fa"
+        printf ">c%d\n%s\n", c, s > "train.fa"
         for (p = 100; p < 1900; p += 30) { r = substr(s, p, 1); do a = substr("ACGT", 1 + int(4 * rand()), 1)
             while (a == r); y = a == "G"; t = p % 20 ? "T" : "S"
             printf "c%d\t%d\t%s\t%s\t%s\t%d\n", c, p, r, a, t, y > "rows"
             printf "c%d\t%d\t.\t%s\t%s\t.\t.\t%s=%d\n", c, p, r, a, t, y > "body" } } }'
-{ printf 'chrom\tpos\tref\talt\ttissue\tlabel\n'; cat rows; } > learn.tsv
+{ printf 'chrom\tpos\tref\talt\ttissue\tlabel\n'; cat rows; } > train.tsv
 { printf '##fileformat=VCFv4.2\n'; for k in S T; do
     printf '##INFO=<ID=%s,Number=A,Type=Integer,Description="label">\n' $k; done
     for c in 1 2 3 4; do printf '##contig=<ID=c%d,length=2000>\n' $c; done
-    printf '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n'; cat body; } > learn.vcf
+    printf '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n'; cat body; } > train.vcf
 printf 'c1\tskip\nc2\tvalid\nc3\ttrain\nc4\ttrain\n' > split
-learn() {
-    T "learn from $1" chordseq train -q --head variant --reference learn.fa --tokenizer base --encoder.max-len 32 \
+train_on() {
+    T "train on $1" chordseq train -q --head variant --reference train.fa --tokenizer base --encoder.max-len 32 \
         --encoder.track 4 --encoder.hidden 8 --window-length 16 --split split --epochs 12 --step-records 8 \
         --lr 0.02 --metrics "$1.metrics" -o "$1.model" $2 -i "$1"
 }
-learn learn.tsv
-learn learn.vcf '--label-key S,T --class-weights none'
-T 'one . for all alleles: no label' sh -c '{ cat learn.vcf; printf "c4\t99\t.\tA\tC,G\t.\t.\tS=.\n"; } > dot.vcf
-    chordseq train -q --head variant --reference learn.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 \
+train_on train.tsv
+train_on train.vcf '--label-key S,T --class-weights none'
+T 'one . for all alleles: no label' sh -c '{ cat train.vcf; printf "c4\t99\t.\tA\tC,G\t.\t.\tS=.\n"; } > dot.vcf
+    chordseq train -q --head variant --reference train.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 \
         --encoder.hidden 8 --window-length 16 --epochs 1 --label-key S -o x.model -i dot.vcf'
-T 'the same from table and VCF' sh -c 'cut -f 4-9 learn.tsv.metrics > a; cut -f 4-9 learn.vcf.metrics | cmp a -'
-T 'training separates the labels' awk -F '\t' 'NR > 1 && $7 > best { best = $7 } END { exit best < 0.9 }' learn.tsv.metrics
-T 'the loss of validation is the cross-entropy of known labels' sh -c 'grep "^#\|^c2" learn.vcf > c2.vcf
-    chordseq variant -q -m learn.tsv.model -f learn.fa --tsv c2.tsv -o /dev/null c2.vcf &&
-    awk -F "\t" "FILENAME == \"learn.tsv.metrics\" { if (FNR > 1 && (best == \"\" || \$6 < best)) best = \$6; next }
+T 'the same from table and VCF' sh -c 'cut -f 4-9 train.tsv.metrics > a; cut -f 4-9 train.vcf.metrics | cmp a -'
+T 'training separates the labels' awk -F '\t' 'NR > 1 && $7 > best { best = $7 } END { exit best < 0.9 }' train.tsv.metrics
+T 'the loss of validation is the cross-entropy of known labels' sh -c 'grep "^#\|^c2" train.vcf > c2.vcf
+    chordseq variant -q -m train.tsv.model -f train.fa --tsv c2.tsv -o /dev/null c2.vcf &&
+    awk -F "\t" "FILENAME == \"train.tsv.metrics\" { if (FNR > 1 && (best == \"\" || \$6 < best)) best = \$6; next }
         FILENAME == \"rows\" { y[\$1, \$2] = \$6; at[\$1, \$2] = \$5; next }
         FNR == 1 { for (i = 1; i <= NF; i++) col[\$i] = i; next }
         { p = \$col[\"CS_\" at[\$1, \$2]]; n++; loss -= log(y[\$1, \$2] ? p : 1 - p) }
-        END { d = loss / n - best; exit n < 50 || d * d > 1e-8 }" learn.tsv.metrics rows c2.tsv'
-T 'scores on a held-out contig' sh -c 'grep "^#\|^c1" learn.vcf > c1.vcf
-    chordseq variant -q -m learn.tsv.model -f learn.fa --tsv c1.tsv -o c1.out.vcf c1.vcf &&
+        END { d = loss / n - best; exit n < 50 || d * d > 1e-8 }" train.tsv.metrics rows c2.tsv'
+T 'scores on a held-out contig' sh -c 'grep "^#\|^c1" train.vcf > c1.vcf
+    chordseq variant -q -m train.tsv.model -f train.fa --tsv c1.tsv -o c1.out.vcf c1.vcf &&
     grep -q "ID=CS_T,Number=A,Type=Float" c1.out.vcf &&
     awk -F "\t" "NR > 1 { n++; right += (\$8 > 0.5) == (\$5 == \"G\") } END { exit right < 0.9 * n }" c1.tsv'
 T 'not by threads or batches, and alone as beside others' sh -c 'for o in "-@ 1" "-@ 3 -B 50"; do
-    chordseq variant -q $o -m learn.tsv.model -f learn.fa --tsv t.tsv -o /dev/null c1.vcf && cmp t.tsv c1.tsv || exit; done
-    grep "^#\|	1000	" c1.vcf | chordseq variant -q -m learn.tsv.model -f learn.fa --tsv t.tsv -o /dev/null - &&
+    chordseq variant -q $o -m train.tsv.model -f train.fa --tsv t.tsv -o /dev/null c1.vcf && cmp t.tsv c1.tsv || exit; done
+    grep "^#\|	1000	" c1.vcf | chordseq variant -q -m train.tsv.model -f train.fa --tsv t.tsv -o /dev/null - &&
     tail -n 1 t.tsv | grep -qxFf - c1.tsv'
 T 'both strands: the prediction does not depend on which comes first' sh -c '
-    chordseq variant -q --strand both -m learn.tsv.model -f learn.fa --tsv b.tsv -o /dev/null c1.vcf && ! cmp -s b.tsv c1.tsv'
-T 'fields: only these, also where an earlier run has left more' sh -c 'chordseq variant -q -m learn.tsv.model -f learn.fa -o all.vcf c1.vcf &&
+    chordseq variant -q --strand both -m train.tsv.model -f train.fa --tsv b.tsv -o /dev/null c1.vcf && ! cmp -s b.tsv c1.tsv'
+T 'fields: only these, also where an earlier run has left more' sh -c 'chordseq variant -q -m train.tsv.model -f train.fa -o all.vcf c1.vcf &&
     printf "c1\t1\t.\tA\tC\t.\t.\t.\n" >> c1.vcf
-    for in in c1.vcf all.vcf; do chordseq variant -q --fields CS_T -m learn.tsv.model -f learn.fa -o few.vcf $in || exit
+    for in in c1.vcf all.vcf; do chordseq variant -q --fields CS_T -m train.tsv.model -f train.fa -o few.vcf $in || exit
     grep -q "ID=CS_S," few.vcf && [ "$(grep -v "^#" few.vcf | cut -f 8 | tr ";" "\n" | grep -o "^CS_[A-Z]*" | sort -u)" = CS_T ] || exit; done
-    chordseq variant -q --fields CS_SKIP -m learn.tsv.model -f learn.fa -o few.vcf c1.vcf &&
+    chordseq variant -q --fields CS_SKIP -m train.tsv.model -f train.fa -o few.vcf c1.vcf &&
     grep -v "^#" few.vcf | grep -c CS_ | grep -qx 1; sed -i \$d c1.vcf'
-N variant-fields.err chordseq variant --fields CS_T,X -m learn.tsv.model -f learn.fa c1.vcf
+N variant-fields.err chordseq variant --fields CS_T,X -m train.tsv.model -f train.fa c1.vcf
 T 'summary: counts as the table has them' sh -c '{ cat c1.vcf; printf "c1\t1\t.\tA\tC\t.\t.\t.\n"; } > more.vcf
-    chordseq variant -m learn.tsv.model -f learn.fa --tsv m.tsv --summary m.json -o /dev/null more.vcf 2> told &&
+    chordseq variant -m train.tsv.model -f train.fa --tsv m.tsv --summary m.json -o /dev/null more.vcf 2> told &&
     awk -F "\t" "NR == 1 { for (i = 8; i <= NF; i++) k[i] = \$i; n = NF; next } { all++; most = -1 }
         \$6 == \".\" { ok++; for (i = 8; i <= n; i++) { v = \$i + 0; if (v > most) most = v; h[k[i]] += v > 0.5; e[k[i]] += v > 0.8 } a += most > 0.5; b += most > 0.8 }
         END { print all, ok; for (x in h) print x, h[x], e[x]; print a, b }" m.tsv | sort > want &&
@@ -220,20 +220,20 @@ T 'summary: counts as the table has them' sh -c '{ cat c1.vcf; printf "c1\t1\t.\
     [ "$(sed -n "/\"CS_T\"/,/]/p" m.json | sed -n "/histogram/,/]/s/[^0-9]//gp" | grep -c .)" = 20 ]'
 # The label is of what the base becomes: in the plots the bases around it have letters, the base itself none.
 T 'a page: distribution, top variants, contributions of bases' sh -c 'for o in "-@ 1" "-@ 2 -B 200"; do
-    chordseq variant -q $o -m learn.tsv.model -f learn.fa --html page.html -o /dev/null more.vcf && sed "/<pre>/,/<.pre>/d" page.html > b.html || exit
+    chordseq variant -q $o -m train.tsv.model -f train.fa --html page.html -o /dev/null more.vcf && sed "/<pre>/,/<.pre>/d" page.html > b.html || exit
     [ ! -e a.html ] || cmp a.html b.html || exit; cp b.html a.html; done
     [ "$(grep -c "class=\"logo\"" page.html)" = 10 ] && [ "$(grep -c "<tr><td>c1</td>" page.html)" = 20 ] && grep -q REF_MISMATCH page.html &&
-    awk -F "\t" "\$5 != \"G\"" c1.vcf > low.vcf && chordseq variant -q -m learn.tsv.model -f learn.fa --html page.html -o /dev/null low.vcf'
+    awk -F "\t" "\$5 != \"G\"" c1.vcf > low.vcf && chordseq variant -q -m train.tsv.model -f train.fa --html page.html -o /dev/null low.vcf'
 with python3 T 'contributions equal differences of logits of mutants' python3 -c '
 import math, re, subprocess
 page = open("page.html").read()
 row = re.search(r"<tr><td>c1</td><td class=.n.>(\d+)</td><td>.</td><td>(.)</td><td>(.)</td><td>CS_(.)</td>", page).groups()
 pos, ref, alt, label = int(row[0]), *row[1:]
-seq = "".join(l.strip() for l in re.search(r">c1\n([^>]*)", open("learn.fa").read()).group(1).split())
+seq = "".join(l.strip() for l in re.search(r">c1\n([^>]*)", open("train.fa").read()).group(1).split())
 def score(s):
     open("mut.fa", "w").write(">c1\n" + s + "\n"); open("mut.vcf", "w").write("##fileformat=VCFv4.2\n##contig=<ID=c1>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
         f"c1\t{pos}\t.\t{ref}\t{alt}\t.\t.\t.\n")
-    subprocess.run("rm -f mut.fa.fai; chordseq variant -q -m learn.tsv.model -f mut.fa --tsv mut.tsv -o /dev/null mut.vcf", shell=True, check=True)
+    subprocess.run("rm -f mut.fa.fai; chordseq variant -q -m train.tsv.model -f mut.fa --tsv mut.tsv -o /dev/null mut.vcf", shell=True, check=True)
     names, values = (l.split() for l in open("mut.tsv"))
     p = float(values[names.index("CS_" + label)]); return math.log(p / (1 - p))
 at = pos - 3
@@ -248,54 +248,54 @@ assert abs(value - want) < 0.02 * most, (value, want, most)'
 N variant-html.err chordseq variant --html x.html --score embedding -m "$m" -f variants.fa variants.vcf
 # Two genes in one sequence and its reverse complement: a label's strand says which way windows are read.
 T 'strand max: the larger of both strands, and exons choose one' sh -c '
-    for s in forward both max; do chordseq variant -q --strand $s -m learn.tsv.model -f learn.fa --tsv $s.tsv -o /dev/null c1.vcf || exit; done
+    for s in forward both max; do chordseq variant -q --strand $s -m train.tsv.model -f train.fa --tsv $s.tsv -o /dev/null c1.vcf || exit; done
     printf "c1\t0\t2000\te\t0\t+\n" > plus.bed; sed "s/+/-/" plus.bed > minus.bed; cat plus.bed minus.bed > either.bed
     printf "c1\tx\texon\t1\t2000\t.\t-\t.\tgene_id \"g\"\nc1\tx\tgene\t1\t2000\t.\t+\t.\tg\n" > minus.gtf
     printf "c2\t0\t2000\te\t0\t+\n" > far.bed
     for f in plus.bed minus.bed minus.gtf either.bed far.bed; do
-        chordseq variant -q --strand max --exons $f -m learn.tsv.model -f learn.fa --tsv $f.tsv -o /dev/null c1.vcf || exit; done
+        chordseq variant -q --strand max --exons $f -m train.tsv.model -f train.fa --tsv $f.tsv -o /dev/null c1.vcf || exit; done
     cmp plus.bed.tsv forward.tsv && cmp minus.bed.tsv minus.gtf.tsv && cmp either.bed.tsv max.tsv && cmp far.bed.tsv max.tsv &&
     ! cmp -s minus.bed.tsv plus.bed.tsv && paste plus.bed.tsv minus.bed.tsv max.tsv | awk -F "\t" "NR > 1 && \$8 > 0 {
         n++; half = NF / 3; a = \$8; b = \$(8 + half); m = \$(8 + 2 * half); bad += m != (a > b ? a : b) } END { exit n < 50 || bad }"'
-N variant-exons.err chordseq variant --exons learn.tsv -m learn.tsv.model -f learn.fa c1.vcf
-N variant-exons-none.err sh -c 'echo "# none" > none.bed; chordseq variant --exons none.bed -m learn.tsv.model -f learn.fa c1.vcf'
+N variant-exons.err chordseq variant --exons train.tsv -m train.tsv.model -f train.fa c1.vcf
+N variant-exons-none.err sh -c 'echo "# none" > none.bed; chordseq variant --exons none.bed -m train.tsv.model -f train.fa c1.vcf'
 # The reverse complement of every contig, and rows that lie on its minus strand, teach the same.
 awk 'function turn(s,   i, r) { for (i = length(s); i > 0; i--) r = r substr("TGCA", index("ACGT", substr(s, i, 1)), 1); return r }
-    FILENAME == "learn.fa" { if (/^>/) print > "turned.fa"; else print turn($0) > "turned.fa"; next }
+    FILENAME == "train.fa" { if (/^>/) print > "turned.fa"; else print turn($0) > "turned.fa"; next }
     FNR == 1 { print $0 "\tstrand"; next }
-    { OFS = FS = "\t"; $2 = 2001 - $2; $3 = turn($3); $4 = turn($4); print $0, "-" }' learn.fa FS='\t' learn.tsv > turned.tsv
-{ sed -n '1s/$/	strand/p' learn.tsv; sed '1d; s/$/	+/' learn.tsv; } > plus.tsv
-T 'labels of the minus strand train the reverse complement' sh -c "$(printf '%s\n' 'learn_odd() {
+    { OFS = FS = "\t"; $2 = 2001 - $2; $3 = turn($3); $4 = turn($4); print $0, "-" }' train.fa FS='\t' train.tsv > turned.tsv
+{ sed -n '1s/$/	strand/p' train.tsv; sed '1d; s/$/	+/' train.tsv; } > plus.tsv
+T 'labels of the minus strand train the reverse complement' sh -c "$(printf '%s\n' 'train_odd() {
     chordseq train -q --preset none --head variant --reference "$1.fa" --tokenizer base --encoder.max-len 32 --encoder.track 4 \
         --encoder.hidden 8 --window-length 15 --split split --epochs 2 --step-records 1000 --strand max --metrics "$2.metrics" -o "$2.model" -i "$2"
     }
-    learn_odd turned turned.tsv && learn_odd learn plus.tsv &&
+    train_odd turned turned.tsv && train_odd train plus.tsv &&
     paste turned.tsv.metrics plus.tsv.metrics | awk -F "\t" "NR > 1 { d = \$4 - \$(4 + NF / 2); n += d * d < 1e-8 } END { exit n != 2 }" && chordseq model show plus.tsv.model | grep -qx "strand	max"')"
 N variant-strand.err sh -c 'sed "4s/+$/x/" plus.tsv > bad.tsv
-    chordseq train -q --head variant --reference learn.fa -i bad.tsv -o x.model'
+    chordseq train -q --head variant --reference train.fa -i bad.tsv -o x.model'
 T 'training fills the ends of contigs with N' sh -c '
-    for e in skip fill; do chordseq train --preset none --head variant --ends $e --reference learn.fa --tokenizer base --encoder.max-len 512 \
-        --encoder.track 4 --encoder.hidden 8 --window-length 256 --epochs 1 --step-records 64 -o x.model -i learn.tsv 2> told.$e || exit; done
+    for e in skip fill; do chordseq train --preset none --head variant --ends $e --reference train.fa --tokenizer base --encoder.max-len 512 \
+        --encoder.track 4 --encoder.hidden 8 --window-length 256 --epochs 1 --step-records 64 -o x.model -i train.tsv 2> told.$e || exit; done
     grep -q "variants were left out: NEAR_END" told.skip && ! grep -q NEAR_END told.fill && grep -q "240 labelled variants" told.fill'
 T 'differences of hidden layers begin with those of a model of sequences' sh -c '
-    awk "{ if (/^>/) print; else for (i = 0; i < 20; i++) print (i ? \">\" n++ \"\n\" : \"\") substr(\$0, 1 + 90 * i, 80) }" learn.fa > pieces.fa
+    awk "{ if (/^>/) print; else for (i = 0; i < 20; i++) print (i ? \">\" n++ \"\n\" : \"\") substr(\$0, 1 + 90 * i, 80) }" train.fa > pieces.fa
     awk "BEGIN { print \"record\tg\tc\" } /^>/ { n = substr(\$1, 2); next } { print n \"\t\" (\$0 ~ /GG/) \"\t\" (\$0 ~ /CCC/) }" pieces.fa > pieces.tsv
     net="--tokenizer base --encoder cdil --encoder.layers 2 --encoder.depth all --encoder.channels 8 --head.hidden 6 --head.pool mean+max"
     chordseq train -q --preset none --head multilabel --labels pieces.tsv $net --epochs 2 -o multi.model -i pieces.fa &&
     chordseq train -q --preset none --head variant --init multi.model --freeze encoder --encoder-lr 1e-9 $net --head.compare hidden \
-        --window-length 64 --reference learn.fa --split split --epochs 1 --step-records 64 -o hidden.model -i learn.tsv &&
-    chordseq variant -q -m hidden.model -f learn.fa --tsv h.tsv -o /dev/null c1.vcf && grep -q "	0[.][0-9]" h.tsv &&
+        --window-length 64 --reference train.fa --split split --epochs 1 --step-records 64 -o hidden.model -i train.tsv &&
+    chordseq variant -q -m hidden.model -f train.fa --tsv h.tsv -o /dev/null c1.vcf && grep -q "	0[.][0-9]" h.tsv &&
     ! chordseq train -q --preset none --head variant --init multi.model --tokenizer base --encoder cdil --head.compare hidden \
-        --reference learn.fa -o x.model -i learn.tsv 2> told && grep -q "needs a hidden layer" told'
-N variant-explain.err chordseq explain -m learn.tsv.model -f learn.fa c1:1-50
-N variant-classify.err chordseq classify -m learn.tsv.model learn.fa
-N variant-embedding.err chordseq variant -m learn.tsv.model -f learn.fa --score embedding c1.vcf
-N variant-train.err chordseq train -q --head variant -i learn.tsv -o x.model
-N variant-key.err   chordseq train -q --head variant --reference learn.fa -i learn.vcf -o x.model
-N variant-column.err sh -c 'tr "\t" , < learn.tsv > learn.csv
-    chordseq train -q --head variant --reference learn.fa -i learn.csv -o x.model'
-N variant-label.err sh -c 'sed "5s/.$/2/" learn.tsv > bad.tsv
-    chordseq train -q --head variant --reference learn.fa -i bad.tsv -o x.model'
+        --reference train.fa -o x.model -i train.tsv 2> told && grep -q "needs a hidden layer" told'
+N variant-explain.err chordseq explain -m train.tsv.model -f train.fa c1:1-50
+N variant-classify.err chordseq classify -m train.tsv.model train.fa
+N variant-embedding.err chordseq variant -m train.tsv.model -f train.fa --score embedding c1.vcf
+N variant-train.err chordseq train -q --head variant -i train.tsv -o x.model
+N variant-key.err   chordseq train -q --head variant --reference train.fa -i train.vcf -o x.model
+N variant-column.err sh -c 'tr "\t" , < train.tsv > train.csv
+    chordseq train -q --head variant --reference train.fa -i train.csv -o x.model'
+N variant-label.err sh -c 'sed "5s/.$/2/" train.tsv > bad.tsv
+    chordseq train -q --head variant --reference train.fa -i bad.tsv -o x.model'
 
 mkdir with && cp "$builddir/chordseq" with/ && ln -s "$srcdir/refdata" with/refdata
 T 'without a model, the bundled model and its prediction' sh -c '
@@ -312,17 +312,17 @@ T 'distances are of the one for sequences' sh -c 'with/chordseq variant --score 
     -o /dev/null variants.vcf 2> told && ! grep -q splicing told && head -n 1 d.tsv | grep -q CS_L2'
 
 T 'a demonstration model is marked in show, copies and INFO lines' sh -c '
-    chordseq model label --demonstration learn.tsv.model demo.model && chordseq model show demo.model > shown &&
+    chordseq model label --demonstration train.tsv.model demo.model && chordseq model show demo.model > shown &&
     [ "$(head -n 1 shown)" = "demonstration	not for real data" ] && chordseq model checked demo.model copy.model &&
-    for m in demo.model copy.model learn.tsv.model; do
-        chordseq variant -q -m $m -f learn.fa learn.vcf | grep "^##INFO=<ID=CS_" > lines.$m && [ "$(wc -l < lines.$m)" = 4 ] || exit
+    for m in demo.model copy.model train.tsv.model; do
+        chordseq variant -q -m $m -f train.fa train.vcf | grep "^##INFO=<ID=CS_" > lines.$m && [ "$(wc -l < lines.$m)" = 4 ] || exit
     done
     [ "$(grep -c "(demonstration model, not for real data, sha256 [0-9a-f]*)\"" lines.demo.model)" = 4 ] &&
-    cmp lines.demo.model lines.copy.model && ! grep demonstration lines.learn.tsv.model'
+    cmp lines.demo.model lines.copy.model && ! grep demonstration lines.train.tsv.model'
 
 # A model that guesses hidden bases: no labels.
 T 'pretrain' chordseq pretrain -q --tokenizer base --encoder.max-len 64 --encoder.track 4 --encoder.hidden 8 --window 64 \
-    --windows-per-epoch 32 --valid-windows 8 --epochs 1 -o guess.model learn.fa
+    --windows-per-epoch 32 --valid-windows 8 --epochs 1 -o guess.model train.fa
 T 'log-likelihood ratios' sh -c 'chordseq variant -q -m guess.model -f variants.fa -w 64 --tsv g.tsv \
     -o g.vcf variants.vcf && grep -q "ID=CS_LLR,Number=A,Type=Float" g.vcf &&
     grep -q "	snv	.*	[.]	0	-*[0-9]" g.tsv && grep -q "	mnv	.*	[.]	0	-*[0-9]" g.tsv && grep -q "	ins	.*	[.]	0	-*[0-9]" g.tsv &&
@@ -351,7 +351,7 @@ T 'with REF and ALT swapped the same, but for the sign' sh -c '
     { grep "^#" variants.vcf; printf "one\t300\ta\t%s\t%s\t.\t.\t.\tGT\t0/1\n" T A A T; } > two.vcf
     chordseq variant -q -m guess.model -f variants.fa -w 64 --tsv two.tsv -o /dev/null two.vcf &&
     awk -F "\t" "NR > 1 { s += \$8; a += \$8 < 0 ? -\$8 : \$8 } END { exit !(a > 0 && s * s < 1e-10) }" two.tsv'
-N variant-llr.err   chordseq variant -m learn.tsv.model -f variants.fa --score llr variants.vcf
+N variant-llr.err   chordseq variant -m train.tsv.model -f variants.fa --score llr variants.vcf
 N variant-guess.err chordseq variant -f variants.fa --score llr variants.vcf
 T 'contigs missing from the reference: reasons and status 1' sh -c 'grep "^#\|^one" variants.vcf | sed "s/^one/two/" > two.vcf
     chordseq variant -f variants.fa -m guess.model -w 64 --tsv n.tsv -o /dev/null two.vcf 2> told; [ $? = 1 ] &&
@@ -367,12 +367,12 @@ N variant-strict.err score --strict-contigs chr.vcf
 published=$CS_SHARED/golden/cdil_dna_pretrained/human_100k_epoch9_checkpoint.safetensors
 if [ -f "$published" ]; then
     T 'import the published encoder' chordseq model import "$published" published.model
-    T 'fine-tune it' chordseq train -q --head variant --reference learn.fa --tokenizer base --encoder cdil \
+    T 'fine-tune it' chordseq train -q --head variant --reference train.fa --tokenizer base --encoder cdil \
         --encoder.decoder 0 --init published.model --head.predictor cdil --window-length 64 --split split --epochs 2 \
-        --step-records 16 --lr 0.01 --metrics tuned.tsv -o tuned.model -i learn.tsv
-    T 'probe it' chordseq train -q --head variant --reference learn.fa --tokenizer base --encoder cdil \
+        --step-records 16 --lr 0.01 --metrics tuned.tsv -o tuned.model -i train.tsv
+    T 'probe it' chordseq train -q --head variant --reference train.fa --tokenizer base --encoder cdil \
         --encoder.decoder 0 --init published.model --head.predictor cdil --window-length 64 --split split --epochs 2 \
-        --step-records 16 --lr 0.01 --freeze encoder -o probed.model -i learn.tsv
+        --step-records 16 --lr 0.01 --freeze encoder -o probed.model -i train.tsv
     with python3 T 'a frozen encoder equals the imported one' python3 -c '
 import json, struct
 def encoder(path):
@@ -386,7 +386,7 @@ assert len(probed) > 20 and set(probed) == set(tuned) and set(probed) <= set(pub
 assert all(probed[k] == published[k] for k in probed)
 assert any(tuned[k] != published[k] for k in tuned)'
     T 'it scores variants' sh -c 'for m in tuned probed; do
-        chordseq variant -q -m $m.model -f learn.fa --tsv $m.tsv.out -o /dev/null c1.vcf &&
+        chordseq variant -q -m $m.model -f train.fa --tsv $m.tsv.out -o /dev/null c1.vcf &&
         awk -F "\t" "NR > 1 { n++; bad += \$8 !~ /^[01]([.]|$)/ && \$8 !~ /e-/ } END { exit n < 50 || bad > 0 }" $m.tsv.out || exit; done
         ! cmp -s tuned.tsv.out probed.tsv.out'
 else

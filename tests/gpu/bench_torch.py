@@ -269,7 +269,7 @@ class Network:
         cuda = self.device.type == "cuda"
         return torch.optim.AdamW(self.weights.values(), lr=0.0, fused=cuda, capturable=cuda)
 
-    def learn(self, data, i):
+    def step(self, data, i):
         loss = self.loss(self.output(self.cast(), data, i), i)
         loss.backward()
         return loss.detach()
@@ -279,7 +279,7 @@ class Network:
 
         def run():
             optimiser.zero_grad(set_to_none=True)
-            losses = [self.learn(b.input.to(self.device, non_blocking=True), i)
+            losses = [self.step(b.input.to(self.device, non_blocking=True), i)
                       for i, b in enumerate(self.batches)]
             optimiser.step()
             return sum(losses).item()
@@ -321,7 +321,7 @@ class Network:
         def work(data):
             # Gradients are in the graph's memory; each replay overwrites them.
             optimiser.zero_grad(set_to_none=True)
-            loss = self.learn(data, 0)
+            loss = self.step(data, 0)
             optimiser.step()
             return loss
         try:

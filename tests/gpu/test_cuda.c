@@ -263,7 +263,7 @@ static void test_stack(void **state)
     assert_null(gpu->fused.chord_stack);
 }
 
-/* The block that learns: gaps between rows, one track only, what fills no step; segments of one
+/* The block in training: gaps between rows, one track only, what fills no step; segments of one
  * token, empty ones, rows enough for tiles of 32. test_many_rows has more of them. */
 static void test_block(void **state)
 {
@@ -410,7 +410,7 @@ static void test_networks(void **state)
     toy_each(each_length, NULL);
 }
 
-/* Answers in bf16, and gradients of those that learn, by fused steps where there are some. */
+/* Predictions in bf16, and gradients, by fused steps where there are some. */
 static void one_network_bf16(const toy *t)
 {
     cs_session *a = toy_session(t, gpu), *b = toy_session(t, cpu);

@@ -297,7 +297,7 @@ static void test_average_swapped(void **state)
         assert_memory_equal(x, y, (size_t)cs_session_output_len(p.with, b) * sizeof *x);
         free(x);
         free(y);
-        if (i == 2)              /* and one may learn there */
+        if (i == 2)              /* and a training pass is allowed there */
             take(&p, &first, i);
         cs_optim_average_swap(&p.with->model->ps);
         cs_optim_average_swap(&p.without->model->ps);

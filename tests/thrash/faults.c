@@ -289,7 +289,7 @@ int pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*run)(void 
 
 /* ---- htslib ------------------------------------------------------------------------------- */
 
-/* A function of htslib whose caller cannot keep a failing call from it, or learn of it. */
+/* A function of htslib whose caller cannot see or prevent a failing call. */
 #define SPARE(type, name, params, args) \
     type name params; \
     type name params \

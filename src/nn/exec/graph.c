@@ -114,12 +114,12 @@ static void compute(cs_session *s, const cs_uploaded *up)
 }
 
 /* Swap the parameters' marks with the stored ones, to see which the pass alone touches. */
-static void swap_touched(cs_params *ps, bool *kept)
+static void swap_touched(cs_params *ps, bool *saved)
 {
     for (int32_t i = 0; i < ps->n; i++) {
         const bool was = ps->p[i].touched;
-        ps->p[i].touched = kept[i];
-        kept[i] = was;
+        ps->p[i].touched = saved[i];
+        saved[i] = was;
     }
 }
 

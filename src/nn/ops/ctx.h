@@ -49,7 +49,7 @@ typedef struct cs_ctx {
     cs_real    *act, *act_grad;  /* arenas; act_grad NULL unless training */
     cs_real    *cached;            /* see cs_cached() */
     int64_t     cached_cap, cached_need;
-    cs_piece   *piece;           /* [n_piece] of kept */
+    cs_piece   *piece;           /* [n_piece] of `cached` */
     size_t      n_piece, cap_piece;
     int64_t     cap, grad_cap;   /* reals of either arena */
     int64_t     top, scratch;      /* reals taken from the beginning, and from the end of `act` */

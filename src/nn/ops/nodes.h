@@ -19,7 +19,7 @@ typedef void (*cs_block_fn)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, c
 typedef void (*cs_part_fn)(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m, int32_t i);
 
 /* A stack as a step of its own (blocks.c): n layers, `size` bytes from one net to the next, of
- * n_random dropout masks each; copies of n_copy inputs, before which `scratch` reals were aside. */
+ * n_random dropout masks each; copies of n_copy inputs, made when `scratch` reals were reserved. */
 typedef struct cs_layers {
     size_t   size;
     int32_t  n, n_copy;

@@ -73,10 +73,10 @@ def split(fasta, n_rank, seed, out):
         for i in mine[:n_test]:
             if near(words(rows[i][2], 25), kept, 0.78):
                 part[i] = "skip"
-    with open(out + ".split.tsv", "w") as learn, open(out + ".test.tsv", "w") as judge:
+    with open(out + ".split.tsv", "w") as split, open(out + ".test.tsv", "w") as test:
         for row, what in zip(rows, part):
-            learn.write(f"{row[0]}\t{'skip' if what == 'test' else what}\n")
-            judge.write(f"{row[0]}\t{'valid' if what == 'test' else 'skip'}\n")
+            split.write(f"{row[0]}\t{'skip' if what == 'test' else what}\n")
+            test.write(f"{row[0]}\t{'valid' if what == 'test' else 'skip'}\n")
 
 
 def table(path):
@@ -104,11 +104,11 @@ class Bayes:
 
 
 def score(fasta, ranks, out, test=None):
-    learn, judge = table(out + ".split.tsv"), table(out + ".test.tsv")
+    split, tested = table(out + ".split.tsv"), table(out + ".test.tsv")
     rows = list(records(fasta, len(ranks)))
-    train = [r for r in rows if learn[r[0]] != "skip"]
+    train = [r for r in rows if split[r[0]] != "skip"]
     held = list(records(test, len(ranks))) if test else \
-        [r for r in rows if judge[r[0]] == "valid"]
+        [r for r in rows if tested[r[0]] == "valid"]
     bayes = Bayes(train)
     known = {";".join(r[1].split(";")[:i + 1]) for r in train for i in range(len(ranks))}
     n, right = [0] * len(ranks), [0] * len(ranks)

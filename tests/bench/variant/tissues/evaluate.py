@@ -3,7 +3,7 @@
 Usage: evaluate.py baselines WORK
        evaluate.py score WORK SCORES.tsv METHOD SEED SECONDS
 
-The baselines: how often a tissue's label is 1 among the rows that are learnt from, and a logistic regression on
+The baselines: how often a tissue's label is 1 among the training rows, and a logistic regression on
 the changes in k-mer counts (k = 1 .. 4, both strands) within 16 bases, beside the tissue.
 """
 import csv

@@ -5,7 +5,7 @@
 #
 # Pretrains an encoder on slices of hg38 without chromosomes 1 and 21, trains three heads on 1,364 labelled rows of 47
 # tissues, and writes WORK_DIR/variant.safetensors, the one with the lowest loss on chromosomes 20 and 21, and
-# WORK_DIR/judged.tsv, the AUROC of all three on chromosome 1 beside the baselines: 0.46 to 0.52, no better than chance,
+# WORK_DIR/evaluation.tsv, the AUROC of all three on chromosome 1 beside the baselines: 0.46 to 0.52, no better than chance,
 # which is why no such model comes with the program. More options of `chordseq pretrain` and `chordseq train` may
 # follow. Needs python3 with scikit-learn.
 set -eu
@@ -25,7 +25,7 @@ gzip -cd "$data/hg38_slices.fa.gz" > "$work/hg38.fa"
     -o "$work/pretrained.safetensors" --metrics "$work/pretrained.tsv" "$@" "$work/hg38.fa"
 
 least=
-"$python" "$here/evaluate.py" baselines "$work" > "$work/judged.tsv"
+"$python" "$here/evaluate.py" baselines "$work" > "$work/evaluation.tsv"
 for seed in 1 2 3; do
     "$chordseq" train --head variant -i "$work/labels.tsv" --split "$work/split.tsv" \
         --reference "$work/hg38.fa" --window-length 256 --tokenizer base --rc --strand both \
@@ -40,6 +40,6 @@ for seed in 1 2 3; do
     fi
     "$chordseq" variant -q -m "$work/variant.$seed.safetensors" -f "$work/hg38.fa" --ends fill \
         --tsv "$work/variant.$seed.scores" -o /dev/null "$work/test.vcf"
-    "$python" "$here/evaluate.py" score "$work" "$work/variant.$seed.scores" seed $seed 0 >> "$work/judged.tsv"
+    "$python" "$here/evaluate.py" score "$work" "$work/variant.$seed.scores" seed $seed 0 >> "$work/evaluation.tsv"
 done
-cat "$work/judged.tsv"
+cat "$work/evaluation.tsv"
