@@ -63,51 +63,67 @@ static void layernorm_dx(const float *x, int32_t n, const float *gamma, const fl
     }
 }
 
-/* Sums of dy n and of dy over the rows r0 .. r1-1 for CS_VEC columns from j on. */
-static void dparam_rows(cs_mat x, cs_mat stat, cs_mat dy, int64_t r0, int64_t r1, int32_t j,
-                               double out[2][CS_VEC])
+/* Sums of dy n and of dy in some columns of a chunk of rows. */
+typedef struct dparam { double gamma[CS_CHUNK_COLS], beta[CS_CHUNK_COLS]; } dparam;
+
+/* Arguments of layernorm_bwd. */
+typedef struct layer_slope { cs_mat x, gamma, stat, dy, dx; } layer_slope;
+
+/* Adds the rows r0 .. r1-1 of CS_VEC columns from j on. */
+static void dparam_rows(const layer_slope *q, int64_t r0, int64_t r1, int32_t j, double *gamma,
+                        double *beta)
 {
-    cs_wide g = cs_wide_set(0), b = g;
+    cs_wide g = cs_wide_load(gamma), b = cs_wide_load(beta);
     for (int64_t r = r0; r < r1; r++) {
-        const float *st = cs_row(stat, r);
-        cs_vec d = cs_get(cs_row(dy, r) + j, x.c - j);
-        cs_vec v = deviation(cs_row(x, r) + j, x.c - j, cs_vset(st[0]));
+        const float *st = cs_row(q->stat, r);
+        cs_vec d = cs_get(cs_row(q->dy, r) + j, q->x.c - j);
+        cs_vec v = deviation(cs_row(q->x, r) + j, q->x.c - j, cs_vset(st[0]));
         v = cs_vmul(d, cs_vmul(v, cs_vset(st[1])));
         g = cs_wide_add(g, cs_widen(v));
         b = cs_wide_add(b, cs_widen(d));
     }
-    cs_wide_store(out[0], g);
-    cs_wide_store(out[1], b);
+    cs_wide_store(gamma, g);
+    cs_wide_store(beta, b);
 }
 
-/* CS_VEC columns of both parameter gradients, in chunks that depend on the number of rows only. */
-static void dparam(cs_backend *be, cs_mat x, cs_mat stat, cs_mat dy, int32_t j, float *dgamma,
-                   float *dbeta)
+/* The gradient of x, once, and the sums of n columns from j0 on, while a few rows are in cache. */
+static void layernorm_chunk(const layer_slope *q, int64_t r0, int64_t r1, int32_t j0, int32_t n,
+                            dparam *sum)
 {
-    double part[CS_CHUNKS][2][CS_VEC];
-    int64_t step = cs_chunk_rows(x.r), n_chunk = (x.r + step - 1) / step;
-    #pragma omp parallel for num_threads(cs_threads(be, x.r * CS_VEC))
-    for (int64_t k = 0; k < n_chunk; k++)
-        dparam_rows(x, stat, dy, k * step, cs_min64((k + 1) * step, x.r), j, part[k]);
-    for (int32_t i = 0; i < CS_VEC && j + i < x.c; i++) {
-        double g = 0, b = 0;
-        for (int64_t k = 0; k < n_chunk; k++) {
-            g += part[k][0][i];
-            b += part[k][1][i];
-        }
-        dgamma[j + i] += (float)g;
-        dbeta[j + i] += (float)b;
+    enum { ROWS = 16 };
+    memset(sum, 0, sizeof *sum);
+    for (int64_t r = r0; r < r1; r += ROWS) {
+        const int64_t end = cs_min64(r + ROWS, r1);
+        for (int64_t i = r; j0 == 0 && i < end; i++)
+            layernorm_dx(cs_row(q->x, i), q->x.c, q->gamma.p, cs_row(q->stat, i),
+                         cs_row(q->dy, i), cs_row(q->dx, i));
+        for (int32_t j = 0; j < n; j += CS_VEC)
+            dparam_rows(q, r, end, j0 + j, sum->gamma + j, sum->beta + j);
     }
 }
 
+/* Sums are taken in chunks that depend on the number of rows only. */
 static void vec_layernorm_bwd(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy,
                                cs_mat dx, cs_mat dgamma, cs_mat dbeta)
 {
-    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
-    for (int64_t r = 0; r < x.r; r++)
-        layernorm_dx(cs_row(x, r), x.c, gamma.p, cs_row(stat, r), cs_row(dy, r), cs_row(dx, r));
-    for (int32_t j = 0; j < x.c; j += CS_VEC)
-        dparam(be, x, stat, dy, j, dgamma.p, dbeta.p);
+    const layer_slope q = { x, gamma, stat, dy, dx };
+    const int64_t step = cs_chunk_rows(x.r), n_chunk = (x.r + step - 1) / step;
+    dparam sum[CS_CHUNKS];
+    for (int32_t j0 = 0; j0 < x.c; j0 += CS_CHUNK_COLS) {
+        const int32_t n = x.c - j0 < CS_CHUNK_COLS ? x.c - j0 : CS_CHUNK_COLS;
+        #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+        for (int64_t k = 0; k < n_chunk; k++)
+            layernorm_chunk(&q, k * step, cs_min64((k + 1) * step, x.r), j0, n, &sum[k]);
+        for (int32_t j = 0; j < n; j++) {
+            double g = 0, b = 0;
+            for (int64_t k = 0; k < n_chunk; k++) {
+                g += sum[k].gamma[j];
+                b += sum[k].beta[j];
+            }
+            dgamma.p[j0 + j] += (float)g;
+            dbeta.p[j0 + j] += (float)b;
+        }
+    }
 }
 
 /* ---- over the rows of a batch --------------------------------------------------------------
