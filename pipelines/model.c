@@ -74,11 +74,8 @@ static int verify(const cs_model *m, const char *path)
 
     CS_TRY(cs_outfile_open("-", &f));
     CS_TRY(cs_outfile_printf(f, "%s: OK, %d tensors, sha256 %s\n", path, (int)m->ps.n, m->sum));
-    rc = cs_outfile_close(f);
-    f = NULL;
 out:
-    cs_outfile_discard(f);
-    return rc;
+    return cs_outfile_end(f, rc);
 }
 
 static int save(cs_model *m, const char *to)

@@ -211,6 +211,15 @@ symbols()
                  print "libchordseq_core.a:0: symbol " $3 " lacks the prefix cs_" }' >> "$found"
 }
 
+# A file-local function name stands in at most four files, so that a search finds it.
+static_names()
+{
+    grep -oE '^static [A-Za-z_0-9 *]+\(' $(echo "$code" | grep -v '^examples/') |
+        sed -nE 's/^([^:]*):static .*[ *]([a-z][A-Za-z_0-9]*)\($/\2 \1/p' | sort -u |
+        awk '{ n[$1]++; last[$1] = $2 }
+             END { for (k in n) if (n[k] > 4) print last[k] ":1: static " k " in " n[k] " files (4)" }' >> "$found"
+}
+
 # ---- the registry against files and golden vectors ---------------------------------------------
 
 registry()
@@ -247,6 +256,7 @@ op_names
 banned
 headers
 symbols
+static_names
 registry
 
 sort -t: -k1,1 -k2,2n "$found"

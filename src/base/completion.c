@@ -262,9 +262,6 @@ int cs_completion_write(const char *shell, const cs_completion *cmd, int n)
 
     CS_TRY(cs_outfile_open("-", &f));
     CS_TRY(find_shell(shell)->write(f, &(struct all){ cmd, n }));
-    rc = cs_outfile_close(f);
-    f = NULL;
 out:
-    cs_outfile_discard(f);
-    return rc;
+    return cs_outfile_end(f, rc);
 }

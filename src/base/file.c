@@ -562,6 +562,14 @@ int cs_outfile_close(cs_outfile *f)
     return rc;
 }
 
+int cs_outfile_end(cs_outfile *f, int rc)
+{
+    if (rc == CS_OK)
+        return cs_outfile_close(f);
+    cs_outfile_discard(f);
+    return rc;
+}
+
 /* Read fd to its end into a growing buffer; one byte is always left for the NUL. */
 static int read_all(int fd, const char *path, size_t max_bytes, char **buf, size_t *n_bytes)
 {

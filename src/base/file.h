@@ -82,6 +82,9 @@ int cs_outfile_finish(cs_outfile *f) CS_MUST_CHECK;
 int cs_outfile_close(cs_outfile *f) CS_MUST_CHECK;
 /** cs_outfile_discard - close and remove the temporary file, but no NAME.part; accepts NULL */
 void cs_outfile_discard(cs_outfile *f);
+/** cs_outfile_end - after success (rc CS_OK) close f, else discard it; accepts NULL. Returns rc, or
+ * the error of closing */
+int cs_outfile_end(cs_outfile *f, int rc) CS_MUST_CHECK;
 
 /** cs_file_read - a whole small file (at most max_bytes), NUL-terminated; free(*p). "-" is standard
  * input, and /dev/fd/N is the descriptor itself: it is read from its present offset */

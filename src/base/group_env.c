@@ -41,7 +41,7 @@ static int group_env_number(const char *name, long least, long most, int *v)
     return CS_OK;
 }
 
-static const struct launcher *find(void)
+static const struct launcher *find_launcher(void)
 {
     for (int i = 0; i < N_LAUNCHER; i++)
         if (getenv(launchers[i].rank) != NULL && getenv(launchers[i].n) != NULL &&
@@ -74,7 +74,7 @@ out:
 int cs_group_env(cs_group_spec *out)
 {
     int rc = CS_OK;
-    const struct launcher *l = find();
+    const struct launcher *l = find_launcher();
     const char *store = getenv("TORCHELASTIC_USE_AGENT_STORE");
 
     *out = (cs_group_spec){ .port = PORT, .local = -1 };

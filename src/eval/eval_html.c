@@ -30,12 +30,7 @@ struct page {
 
 static int32_t best_of(const cs_scores *s, int64_t i)
 {
-    const float *p = s->output + i * s->n_out;
-    int32_t best = 0;
-
-    for (int32_t c = 1; c < s->n_out; c++)
-        best = p[c] > p[best] ? c : best;
-    return best;
+    return cs_argmax(s->output + i * s->n_out, s->n_out);
 }
 
 static int32_t truth_of(const cs_scores *s, int64_t i)

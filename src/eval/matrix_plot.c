@@ -229,9 +229,6 @@ int cs_matrix_plot(const char *path, int64_t n, const cs_panel *panel, int n_pan
         CS_TRY(write_svg(f, n, panel, n_panel));
     else
         CS_TRY(write_png(f, n, panel, n_panel));
-    rc = cs_outfile_close(f);
-    f = NULL;
 out:
-    cs_outfile_discard(f);
-    return rc;
+    return cs_outfile_end(f, rc);
 }

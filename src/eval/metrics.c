@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "eval/ranking.h"
+#include "io/prediction.h"
 
 void cs_scores_init(cs_scores *s, bool is_class, int32_t n_out, int32_t n_target)
 {
@@ -65,16 +66,6 @@ bool cs_scores_within(const cs_scores *s, int64_t i, int64_t lo, int64_t hi)
     return s->length[i] >= lo && s->length[i] < hi && cs_scores_known(s, i);
 }
 
-static int32_t best(const float *p, int32_t n)
-{
-    int32_t b = 0;
-
-    for (int32_t c = 1; c < n; c++)
-        if (p[c] > p[b])
-            b = c;
-    return b;
-}
-
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static void value_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tolerance,
@@ -118,7 +109,7 @@ static void count_calls(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *
         if (!cs_scores_within(s, i, lo, hi))
             continue;
         const float *p = s->output + i * k;
-        const int32_t truth = (int32_t)s->target[i], call = best(p, k);
+        const int32_t truth = (int32_t)s->target[i], call = cs_argmax(p, k);
         f->n++;
         f->confusion[truth * k + call]++;
         /* A probability that has become 0 in float would make every mean infinite. */
@@ -421,7 +412,7 @@ void cs_counts_add(cs_counts *c, const float *output, const int32_t *label, int6
         if (label[t] < 0)
             continue;
         const float *p = output + t * k;
-        const int32_t call = best(p, k);
+        const int32_t call = cs_argmax(p, k);
         c->n++;
         c->loss -= log(fmax((double)p[label[t]], 1e-30));
         c->cls[label[t]].n++;

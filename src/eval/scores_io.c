@@ -46,7 +46,7 @@ struct table {
     float          *value;       /* [n_label] */
 };
 
-static int32_t find(const struct table *t, const char *name)
+static int32_t find_label_no(const struct table *t, const char *name)
 {
     int32_t k = 0;
 
@@ -73,7 +73,7 @@ static int read_head(struct table *t)
     if (strcmp(next_field(&rest), "length") != 0 || strcmp(next_field(&rest), "truth") != 0)
         return cs_lines_refuse(&t->line, "this is no table of 'chordseq eval --scores'");
     for (int32_t k = 0; k < t->n_label; k++) {
-        t->column[k] = find(t, next_field(&rest));
+        t->column[k] = find_label_no(t, next_field(&rest));
         for (int32_t i = 0; i < k; i++)
             if (t->column[i] == t->column[k])
                 t->column[k] = t->n_label;
@@ -91,7 +91,7 @@ static int read_row(struct table *t, cs_scores *s)
 
     if (cs_parse_int(next_field(&rest), &length) != CS_OK || length < 0)
         return cs_lines_refuse(&t->line, "the first column is no length");
-    const int32_t truth = find(t, next_field(&rest));
+    const int32_t truth = find_label_no(t, next_field(&rest));
     if (truth == t->n_label)
         return cs_lines_refuse(&t->line, "the second column is no class of the model");
     for (int32_t k = 0; k < t->n_label; k++) {

@@ -350,15 +350,6 @@ static cs_reason reason_of(const cs_policy *p, const cs_chunk *c, int i)
     return live ? CS_REASON_NONE : first;
 }
 
-static int32_t best_of(const float *v, int64_t n)
-{
-    int32_t best = 0;
-
-    for (int64_t k = 1; k < n; k++)
-        best = v[k] > v[best] ? (int32_t)k : best;
-    return best;
-}
-
 /* The call for values v of a sequence of n_base bases: a node or a class (-1: none, and *why).
  * *prob receives its probability, or that of the best one without a call. */
 static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, float *prob,
@@ -380,7 +371,7 @@ static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, 
             *why = sure < p->min_prob ? CS_REASON_LOW_PROB : CS_REASON_LOW_CONFIDENCE;
         return best > 0 ? best : -1;
     }
-    best = best_of(v, n);
+    best = cs_argmax(v, n);
     if ((double)v[best] < p->min_prob)
         *why = CS_REASON_LOW_PROB;
     else if ((double)v[best] < cs_policy_least(p, n_base, best))
@@ -469,6 +460,6 @@ void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
         a->reason = CS_REASON_TOO_SHORT;
     if (call < 0)
         return;
-    a->reason = cs_policy_doubt(p, &c->rec[i], best_of(a->v, a->n));
+    a->reason = cs_policy_doubt(p, &c->rec[i], cs_argmax(a->v, a->n));
     a->taxon = p->tree && !a->reason ? call : 0;
 }

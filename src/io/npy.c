@@ -80,11 +80,8 @@ int cs_npy_write(const char *path, cs_npy_type type, cs_npy_shape shape, const v
     CS_TRY(cs_outfile_open_as(path, NULL, CS_OUT_BINARY, &f));
     CS_TRY(cs_npy_begin(f, type, shape));
     CS_TRY(cs_outfile_write(f, v, n_bytes));
-    rc = cs_outfile_close(f);
-    f = NULL;
 out:
-    cs_outfile_discard(f);
-    return rc;
+    return cs_outfile_end(f, rc);
 }
 
 /* ---- reading: the dictionary ---------------------------------------------------------------- */

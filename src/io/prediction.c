@@ -36,14 +36,17 @@ const char *cs_reason_help(cs_reason r)
     return reasons[r].help;
 }
 
+int32_t cs_argmax(const float *v, int64_t n)
+{
+    int32_t best = 0;
+
+    for (int64_t i = 1; i < n; i++)
+        if (v[i] > v[best])
+            best = (int32_t)i;
+    return best;
+}
+
 int cs_prediction_best(const cs_prediction *a)
 {
-    if (!cs_reason_has_output(a->reason) || a->n < 1)
-        return -1;
-    int best = 0;
-    for (int i = 1; i < a->n; i++) {
-        if (a->v[i] > a->v[best])
-            best = i;
-    }
-    return best;
+    return cs_reason_has_output(a->reason) && a->n >= 1 ? cs_argmax(a->v, a->n) : -1;
 }

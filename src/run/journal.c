@@ -147,10 +147,8 @@ int cs_journal_write(cs_journal *j, uint64_t n_record, json_t *outputs)
     /* No temporary name with the process number: a killed process would leave that file. */
     CS_TRY(cs_outfile_continue(j->path, NULL, 0, &f));
     CS_TRY(cs_outfile_json(f, all, JSON_COMPACT, j->path));
-    rc = cs_outfile_close(f);
-    f = NULL;
 out:
-    cs_outfile_discard(f);
+    rc = cs_outfile_end(f, rc);
     json_decref(all);
     return rc;
 }

@@ -110,7 +110,7 @@ out:
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static int join(const struct job *j, const cs_merge_output *o)
+static int join_files(const struct job *j, const cs_merge_output *o)
 {
     const cs_join_how how = cs_merge_is_npy(j->all, o->option) ? CS_JOIN_NPY
                           : strcmp(o->option, "names") == 0 ? CS_JOIN_ROWS : CS_JOIN_BYTES;
@@ -151,7 +151,7 @@ int cs_merge_shards(const cs_manifests *all, cs_merge_output *out, int n, json_t
                                  : open_joined(&j, &out[i]));
     for (int i = 0; i < n; i++)
         if (out[i].joined)
-            CS_TRY(join(&j, &out[i]));
+            CS_TRY(join_files(&j, &out[i]));
     CS_TRY(close_outputs(&j));
 out:
     for (int i = 0; i < n; i++) {

@@ -291,9 +291,6 @@ int cs_model_show(const cs_model *m, const char *path)
     CS_TRY(show_taxonomy(f, m, path));
     CS_TRY(show_tensors(f, m));
     CS_TRY(show_training(f, m));
-    rc = cs_outfile_close(f);
-    f = NULL;
 out:
-    cs_outfile_discard(f);
-    return rc;
+    return cs_outfile_end(f, rc);
 }

@@ -286,10 +286,8 @@ int cs_shard_close(cs_shard *s, const cs_about *about, json_t *more)
         json_object_update(all, more);
     CS_TRY(cs_outfile_open(s->manifest, &f));
     CS_TRY(cs_outfile_json(f, all, JSON_COMPACT, s->manifest));
-    rc = cs_outfile_close(f);
-    f = NULL;
 out:
-    cs_outfile_discard(f);
+    rc = cs_outfile_end(f, rc);
     json_decref(outputs);
     json_decref(more);
     json_decref(all);

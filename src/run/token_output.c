@@ -22,16 +22,6 @@ static int find_cells(cs_token_output *o, const cs_record *r, int64_t n)
     return CS_OK;
 }
 
-static int32_t best(const float *p, int32_t n)
-{
-    int32_t b = 0;
-
-    for (int32_t c = 1; c < n; c++)
-        if (p[c] > p[b])
-            b = c;
-    return b;
-}
-
 /* Runs of one class: BED's six columns, with 1000 times the mean probability over the run's bases
  * as the score, and that probability itself. */
 static int put_runs(cs_token_output *o, const char *name, const float *p, int64_t n)
@@ -40,9 +30,9 @@ static int put_runs(cs_token_output *o, const char *name, const float *p, int64_
     int rc = CS_OK;
 
     for (int64_t i = 0, end; i < n; i = end) {
-        const int32_t c = best(p + i * k, k);
+        const int32_t c = cs_argmax(p + i * k, k);
         double sum = 0;
-        for (end = i; end < n && best(p + end * k, k) == c; end++)
+        for (end = i; end < n && cs_argmax(p + end * k, k) == c; end++)
             sum += (double)p[end * k + c] * (double)(o->cell[end + 1] - o->cell[end]);
         const double mean = sum / (double)(o->cell[end] - o->cell[i]);
         CS_TRY(cs_outfile_printf(o->file, "%s\t%lld\t%lld\t%s\t%d\t.\t%.6f\n", name,
@@ -59,7 +49,7 @@ static int put_base(cs_token_output *o, const char *name, int64_t at, const floa
     int rc = CS_OK;
 
     CS_TRY(cs_outfile_printf(o->file, "%s\t%lld\t%s", name, (long long)at,
-                             o->model->label[best(p, k)].name));
+                             o->model->label[cs_argmax(p, k)].name));
     for (int32_t c = 0; c < k; c++)
         CS_TRY(cs_outfile_printf(o->file, "\t%.6f", (double)p[c]));
     rc = cs_outfile_printf(o->file, "\n");

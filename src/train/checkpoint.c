@@ -190,10 +190,8 @@ int cs_checkpoint_save(const char *path, cs_params *ps, bool average, const cs_t
     CS_TRY(put_slabs(&s, ps, average, host));
     little_endian(s.crc, sizeof tail, tail);
     CS_TRY(cs_outfile_write(s.file, tail, sizeof tail));
-    rc = cs_outfile_close(s.file);
-    s.file = NULL;
 out:
-    cs_outfile_discard(s.file);
+    rc = cs_outfile_end(s.file, rc);
     free(host);
     free(text);
     return rc;

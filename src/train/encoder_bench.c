@@ -462,10 +462,8 @@ int cs_bench_encoders(const cs_bench_args *a)
 
     CS_TRY(open_job(&j));
     CS_TRY(bench_all(&j));
-    rc = cs_outfile_close(j.out);
-    j.out = NULL;
 out:
-    cs_outfile_discard(j.out);
+    rc = cs_outfile_end(j.out, rc);
     cs_batch_free(j.batch);
     cs_backend_close(j.be);
     free(j.tok_cfg);

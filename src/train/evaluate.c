@@ -250,10 +250,8 @@ static int write_page(const cs_evaluate_job *j, cs_model *m, const cs_scores *sc
     CS_TRY(cs_eval_ranks_init(&ranks, m, j->path, j->classes));
     CS_TRY(cs_outfile_open(j->html, &out));
     CS_TRY(cs_eval_html(&r, out, seconds, j->command));
-    rc = cs_outfile_close(out);
-    out = NULL;
 out:
-    cs_outfile_discard(out);
+    rc = cs_outfile_end(out, rc);
     cs_eval_ranks_release(&ranks);
     return rc;
 }

@@ -87,11 +87,8 @@ static int write_report(const cs_fit *f, const struct truncated *t, double norm)
     CS_TRY(write_row(o, "factors", f->n_factor, cs_fit_nonzeros(f), f->error, norm));
     if (t->product)
         CS_TRY(write_row(o, "svd", t->rank, t->nonzeros, t->error, norm));
-    rc = cs_outfile_close(o);
-    o = NULL;
 out:
-    cs_outfile_discard(o);
-    return rc;
+    return cs_outfile_end(o, rc);
 }
 
 static int write_named(const char *prefix, const char *what, cs_npy_type type, cs_npy_shape shape,

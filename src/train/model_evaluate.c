@@ -219,7 +219,7 @@ out:
 }
 
 /* Options that the model cannot serve. */
-static int check_model(const struct job *j)
+static int check_suits_model(const struct job *j)
 {
     const cs_evaluate_args *a = j->a;
     const cs_model *m = j->model;
@@ -259,7 +259,7 @@ static int prepare(struct job *j)
         if (m->head->per_token)
             CS_TRY(cs_counts_init(&j->counts[s], m->n_label));
     }
-    CS_TRY(check_model(j));
+    CS_TRY(check_suits_model(j));
     rc = open_outputs(j);
 out:
     return rc;

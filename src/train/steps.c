@@ -110,13 +110,14 @@ static int plan_grouped(struct drawn *w, const cs_pack *pack, uint64_t key, cs_s
     return CS_OK;
 }
 
-static int steps_reserve(int64_t n, cs_steps *p)
+static int steps_reserve(int64_t n, cs_steps *p, struct drawn **w)
 {
     *p = (cs_steps){ .n_sample = n };
     p->sample = cs_alloc((size_t)n, sizeof *p->sample);
     p->batch = cs_alloc((size_t)n + 1, sizeof *p->batch);
     p->step = cs_alloc((size_t)n + 1, sizeof *p->step);
-    return p->sample != NULL && p->batch != NULL && p->step != NULL ? CS_OK : CS_EMEM;
+    *w = cs_alloc((size_t)n, sizeof **w);
+    return p->sample && p->batch && p->step && *w ? CS_OK : CS_EMEM;
 }
 
 static int fail_memory(int64_t n)
@@ -140,13 +141,10 @@ int cs_steps_plan(const cs_sampler *s, uint64_t epoch, const cs_pack *pack, cs_s
 {
     const int64_t n = cs_sampler_count(s);
     const uint64_t key = cs_sampler_key(s, epoch);
-    int rc = steps_reserve(n, out);
-    struct drawn *w = cs_alloc((size_t)n, sizeof *w);
+    int rc = CS_OK;
+    struct drawn *w = NULL;
 
-    if (w == NULL)
-        rc = CS_EMEM;
-    if (rc != CS_OK)
-        goto out;
+    CS_TRY(steps_reserve(n, out, &w));
     for (int64_t j = 0; j < n; j++) {
         w[j] = (struct drawn){ .sample = cs_sampler_get(s, epoch, j), .no = j,
                                .rank = cs_rng_u64(cs_rng_key(key, STREAM_RANK), (uint64_t)j) };
@@ -162,13 +160,10 @@ out:
 
 int cs_steps_fixed(const cs_sample *sample, int64_t n, const cs_pack *pack, cs_steps *out)
 {
-    int rc = steps_reserve(n, out);
-    struct drawn *w = cs_alloc((size_t)n, sizeof *w);
+    int rc = CS_OK;
+    struct drawn *w = NULL;
 
-    if (w == NULL)
-        rc = CS_EMEM;
-    if (rc != CS_OK)
-        goto out;
+    CS_TRY(steps_reserve(n, out, &w));
     for (int64_t j = 0; j < n; j++) {
         w[j] = (struct drawn){ .sample = sample[j], .no = j };
         steps_measure(&w[j], pack);

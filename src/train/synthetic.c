@@ -171,9 +171,6 @@ int cs_synthetic_write(const char *task, const cs_synthetic *s, const char *outp
             goto out;
         }
     }
-    rc = cs_outfile_close(f);
-    f = NULL;
 out:
-    cs_outfile_discard(f);
-    return rc;
+    return cs_outfile_end(f, rc);
 }

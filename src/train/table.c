@@ -97,9 +97,6 @@ int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs
     CS_TRY(cs_outfile_open_as(o->metrics_path, NULL, CS_OUT_TABLE, &out));
     CS_TRY(cs_outfile_printf(out, "%s%s%s\n%s", metrics_head, more != NULL ? "\t" : "",
                              more != NULL ? more : "", st->log));
-    rc = cs_outfile_close(out);
-    out = NULL;
 out:
-    cs_outfile_discard(out);
-    return rc;
+    return cs_outfile_end(out, rc);
 }

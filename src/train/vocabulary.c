@@ -25,10 +25,8 @@ static int write_vocabulary(const cs_bpe *b, const char *output)
         return cs_fail(CS_EMEM, "out of memory for a vocabulary of %d pieces", (int)b->n_id);
     CS_TRY(cs_outfile_open(output, &f));
     CS_TRY(cs_outfile_printf(f, "%s\n", text));
-    rc = cs_outfile_close(f);
-    f = NULL;
 out:
-    cs_outfile_discard(f);
+    rc = cs_outfile_end(f, rc);
     free(text);
     return rc;
 }

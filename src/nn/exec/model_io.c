@@ -93,11 +93,8 @@ int cs_model_save(cs_model *m, const char *path, bool ema)
 
     CS_TRY(cs_outfile_open_as(path, NULL, CS_OUT_BINARY, &f));
     CS_TRY(cs_model_write(m, ema, f));
-    rc = cs_outfile_close(f);
-    f = NULL;
 out:
-    cs_outfile_discard(f);
-    return rc;
+    return cs_outfile_end(f, rc);
 }
 
 /* ---- loading ----------------------------------------------------------------------------- */
