@@ -40,7 +40,7 @@ static void cpu_move(cs_backend *be, void *dst, const void *src, size_t n_bytes)
         memcpy(dst, src, n_bytes);
 }
 
-/* A matrix without gaps, such as all gradients, is cleared in blocks that a thread's cache holds. */
+/* A matrix without gaps, such as all gradients, is cleared in blocks that fit a thread's cache. */
 static void cpu_zero(cs_backend *be, cs_mat x)
 {
     enum { BLOCK = 1 << 16 };

@@ -1,19 +1,26 @@
-/* bag.c - bag-of-words baseline, trained on the network's samples. */
+/* bag.c - bags of words and of reading frames, trained on the network's samples. */
 #include "train/bag.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "infer/taxa.h"
 #include "nn/exec/composition_init.h"
 #include "registry.h"
 #include "train/baseline.h"
 
-/* Maximum share of a time budget for the bag; multiple of a budget in bases, which takes about as
- * long. Where the bag stops improving, annealing ends it before. */
-static const double SHARE = 2.0 / 3;
-enum { TIMES = 10 };
+/* Bags in order of training, each with its maximum share of the rest of a time budget, and the
+ * multiple of a budget in bases that takes about as long. Where a bag stops improving, annealing
+ * ends it before. Without reading frames (see has_frames()) words have the share of both. */
+static const struct bag_kind { const char *name, *tokenizer; double share; int times; }
+    words = { "bag of words", "kmer", 1.0 / 3, 10 },
+    frames = { "bag of reading frames", "orf", 1.0 / 2, 5 };
+static const double ALL_SHARES = 2.0 / 3;
+
+/* Bases of a median record that can have a reading frame worth the time. */
+enum { FRAMES_FROM = 150 };
 
 /* Smaller changes vanish in four decimals. */
 static const double TIE = 5e-5;
@@ -21,9 +28,10 @@ static const double TIE = 5e-5;
 /* The preset's settings of tokenizer, encoder and head. */
 struct parts { void *tok, *enc, *head; cs_train_args training; };
 
-static int choose(const cs_bag_spec *s, cs_model_spec *m, struct parts *p)
+static int choose(const cs_bag_spec *s, const struct bag_kind *kind, cs_model_spec *m,
+                  struct parts *p)
 {
-    m->tok = cs_tokenizer_find("kmer");
+    m->tok = cs_tokenizer_find(kind->tokenizer);
     m->enc = cs_encoder_find("chordmixer");
     p->tok = cs_xcalloc(1, m->tok->cfg_size + 1);
     p->enc = cs_xcalloc(1, m->enc->cfg_size + 1);
@@ -55,7 +63,8 @@ static char *bag_describe(void *arg, const cs_train_state *st)
     return o->describe(o->arg, &own);
 }
 
-static int bag_run(const cs_bag_spec *s, cs_backend *be, cs_train_opt *opt, cs_train_state *st)
+static int bag_run(const cs_bag_spec *s, const struct bag_kind *kind, cs_backend *be,
+                   cs_train_opt *opt, cs_train_state *st)
 {
     int rc = CS_OK;
     cs_model_spec spec = s->model;
@@ -63,7 +72,7 @@ static int bag_run(const cs_bag_spec *s, cs_backend *be, cs_train_opt *opt, cs_t
     cs_model *m = NULL;
     cs_feed feed = *s->feed;
 
-    CS_TRY(choose(s, &spec, &p));
+    CS_TRY(choose(s, kind, &spec, &p));
     CS_TRY(cs_model_new(&spec, be, &m));
     CS_TRY(cs_taxa_set(m, s->taxa));
     CS_TRY(cs_taxa_set_head(m));
@@ -110,30 +119,60 @@ static int hand_over(const cs_bag_spec *s, const char *path)
     return CS_OK;
 }
 
-int cs_bag_train(const cs_bag_spec *s, cs_backend *be, cs_train_state *st)
+/* Cross-validation writes last weights, so it cannot keep the better of two bags. */
+static bool has_frames(const cs_bag_spec *s)
 {
-    cs_train_state bag;
+    return s->facts->median >= FRAMES_FROM && !s->opt->keep_last;
+}
+
+/* Trains one bag; it is written when it is better than st's best. began: when o->spent was read. */
+static int bag_stage(const cs_bag_spec *s, const struct bag_kind *kind, cs_backend *be,
+                     double began, cs_train_state *st)
+{
+    cs_train_state own;
     cs_train_opt o = *s->opt;
+    const double share = kind == &words && !has_frames(s) ? ALL_SHARES : kind->share;
 
     /* Only a signal ends it early: pauses apply to the network. */
     o.stop_after = 0;
     o.max_seconds = 0;
-    o.watch = o.watch != NULL ? "bag of words" : NULL;
-    if (o.budget.n_base < INT64_MAX / TIMES)
-        o.budget.n_base *= TIMES;
+    o.watch = o.watch != NULL ? kind->name : NULL;
+    o.spent += cs_now_s() - began;
+    if (o.budget.n_base < INT64_MAX / kind->times)
+        o.budget.n_base *= kind->times;
     if (o.budget.seconds > 0)
-        o.budget.seconds = o.spent + (o.budget.seconds - o.spent) * SHARE;
-    cs_train_state_init(&bag);
-    bag.regression = st->regression;
-    int rc = bag_run(s, be, &o, &bag);
+        o.budget.seconds = o.spent + fmax(o.budget.seconds - o.spent, 0) * share;
+    cs_train_state_init(&own);
+    own.regression = st->regression;
+    own.bag = st->bag;
+    own.best = st->best;
+    own.best_balanced = st->best_balanced;
+    own.best_loss = st->best_loss;
+    own.best_accuracy = st->best_accuracy;
+    const int rc = bag_run(s, kind, be, &o, &own);
     if (rc == CS_ECANCEL)
         cs_note("interrupted before network training started; nothing to --resume");
-    st->bag = st->best_balanced = bag.best_balanced;
-    st->best = bag.best;
-    st->best_loss = bag.best_loss;
-    st->best_accuracy = bag.best_accuracy;
-    cs_train_state_release(&bag);
-    return rc != CS_OK ? rc : hand_over(s, o.model_path);
+    st->bag = st->best_balanced = own.best_balanced;
+    st->best = own.best;
+    st->best_loss = own.best_loss;
+    st->best_accuracy = own.best_accuracy;
+    if (rc == CS_OK && kind == &frames && own.best_epoch == 0)
+        cs_note("the bag of reading frames did not improve on the bag of words");
+    cs_train_state_release(&own);
+    return rc;
+}
+
+int cs_bag_train(const cs_bag_spec *s, cs_backend *be, cs_train_state *st)
+{
+    int rc = CS_OK;
+    const double began = cs_now_s();
+
+    CS_TRY(bag_stage(s, &words, be, began, st));
+    CS_TRY(hand_over(s, s->opt->model_path));
+    if (has_frames(s))
+        rc = bag_stage(s, &frames, be, began, st);
+out:
+    return rc;
 }
 
 int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st)
@@ -153,8 +192,7 @@ int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st)
 void cs_bag_log(const cs_train_state *st)
 {
     if (isfinite(st->bag) && st->best_epoch == 0)
-        cs_note("the network did not improve on the bag of words; wrote the bag of words as the "
-                "model");
+        cs_note("the network did not improve on the bag; wrote the bag as the model");
     if (isfinite(st->regression) && st->best_balanced < st->regression - TIE)
         cs_warn("the model is worse than logistic regression on 5-mers: balanced accuracy %.4f, "
                 "not %.4f; increase --budget, or add data", st->best_balanced, st->regression);

@@ -1,4 +1,4 @@
-/* bag.h - bag-of-words baseline, trained on the network's samples. */
+/* bag.h - bags of words and of reading frames, trained on the network's samples. */
 #ifndef CS_TRAIN_BAG_H
 #define CS_TRAIN_BAG_H
 
@@ -13,10 +13,10 @@ typedef struct cs_bag_spec {
     const cs_taxa_args   *taxa;
     const cs_train_args  *training; /* copied, except settings of the preset fast */
     const cs_feed        *feed;  /* its samplers and weights */
-    const cs_train_opt   *opt;   /* the bag gets at most two thirds of a time budget, ten times
-                                  * a budget in bases */
+    const cs_train_opt   *opt;   /* a budget in bases is the network's; the bags get at most two
+                                  * thirds of a time budget */
     cs_strands            strands;
-    cs_model             *network; /* receives the bag as its composition path, or NULL */
+    cs_model             *network; /* its composition path starts as the bag of words; or NULL */
     double                rate;  /* factor on that path's learning rate */
 } cs_bag_spec;
 
@@ -25,9 +25,11 @@ typedef struct cs_bag_spec {
 int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st) CS_MUST_CHECK;
 
 /**
- * cs_bag_train - train the bag, write it to opt->model_path, and initialise the network from it
+ * cs_bag_train - train the bags, write the better one to opt->model_path, initialise the network
  *
- * Logs a note if the network's options exclude such a composition path.
+ * The bag of words (canonical 6-mers) is the network's composition path; a note is logged if the
+ * network's options exclude one. The bag of reading frames (tokenizer orf) follows unless the
+ * median record is too short or the last weights are written (--folds).
  *
  * st       receives the baselines, and the budget spent
  * Returns  CS_OK; the errors of cs_train_run()

@@ -320,7 +320,7 @@ void cs_train_summary(const cs_train_state *st, const char *checkpoint, int rc)
         (void)snprintf(best + strlen(best), sizeof best - strlen(best), ", balanced %.4f",
                        st->best_balanced);
     if (st->best_epoch == 0 && isfinite(st->bag))
-        (void)snprintf(best, sizeof best, "the bag of words is the model: balanced %.4f", st->bag);
+        (void)snprintf(best, sizeof best, "the bag is the model: balanced %.4f", st->bag);
     cs_note("trained %lld steps in %lld epochs, %.0f s; %s", (long long)st->step,
             (long long)st->epoch, st->seconds, best);
     if (!st->done && (rc == CS_OK || rc == CS_ECANCEL))

@@ -62,8 +62,9 @@ const cs_opt cs_aim_table[] = {
     { .type = CS_OPT_ENUM, .name = "preset", AIM(preset), .arg = "NAME", .def = "auto",
       .help = "settings chosen from the data", .choice = cs_preset_names,
       .man = "For heads class and tree on nucleotides, without --init. fast trains a bag of "
-             "canonical 6-mers. balanced and best train that first, then a network sized by the "
-             "longest record with that bag as its composition path, and write the better of both. "
+             "canonical 6-mers. balanced and best train that first, then a bag that also counts "
+             "codons and pairs of amino acids of open reading frames, then a network sized by the "
+             "longest record with the first bag as its composition path, and write the best. "
              "All use --rc, --mutate 0.02, crops of mixed lengths if records are long, "
              "class-balanced sampling, averaged weights and early stopping. Explicit options "
              "override the preset. none uses the defaults of all options; auto equals none if a "
@@ -76,7 +77,8 @@ const cs_opt cs_aim_table[] = {
       .man = "Replaces --epochs and --max-steps: the learning rate decays until the budget ends, "
              "an epoch takes at most a twelfth of it, and the budget includes reading the input, "
              "validation and calibration. A paused and resumed run has one budget in total; only "
-             "a budget in bases is reproducible, of which a preset's bag gets ten times as many." },
+             "a budget in bases is reproducible, of which a preset's bags get ten and five times "
+             "as many." },
     { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
       .help = "class weights: comma-separated, none or balanced",
       .man = "balanced: records / (classes x records of the class), of the training part; bases "
