@@ -1,16 +1,16 @@
 #!/bin/sh
-# adding.sh - ChordMixer on the adding problem; a run that was interrupted goes on when called again.
+# adding.sh - ChordMixer on the adding problem; the next call resumes an interrupted run.
 #
 #   tests/bench/adding.sh [OPTIONS]       from the build folder (make reproduce-adding LAMBDA=200)
 #
 #   --lambda NUM        scale of the lengths: 200 (default), 1000 or 16000, as in the paper
-#   --records NUM       training records; a tenth as many are for testing (default 50000); a position
-#                       takes 12 bytes of file
+#   --records NUM       training records; test records are a tenth as many (default 50000); 12 bytes of
+#                       file per position
 #   --epochs NUM        (default 6)
-#   --minutes NUM       pause after so long; 0: at the end (default 0)
+#   --minutes NUM       pause after this time; 0: no pause (default 0)
 #   --work DIR          data, model and checkpoint (default: adding.LAMBDA)
 #
-# Prints what `chordseq eval` says of the test records: `accuracy` is the share of predictions within
+# Prints the output of `chordseq eval` on the test records: `accuracy` is the share of predictions within
 # 0.04. Seeds: 1 of training data, weights and order, 2 of test data. The work grows with the bases:
 # lambda 1000 takes five times as long as lambda 200, 16000 eighty times.
 set -eu

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_ablation.sh - what poolings and the composition path add to a preset: one table.
+# bench_ablation.sh - effect of pooling and the composition path on a preset, as a table.
 #
 #   tests/bench/bench_ablation.sh [OPTIONS]       from the build folder
 #
@@ -8,12 +8,12 @@
 #   --seeds LIST        with commas (default: 1,2,3)
 #   --budget BUDGET     a time or bases (default: 2m)
 #   --cpu-clock SO      as in bench_presets.sh
-#   --work DIR          data and models; a row whose model is there is not made again
+#   --work DIR          data and models; rows whose model exists are skipped
 #                       (default: ablation)
 #   -o FILE             the table (default: standard output)
 #
-# Every row is a preset with one more option, else as bench_presets.sh describes. Without composition
-# path the network starts from noise, and the bag is a baseline only; its time counts all the same.
+# Every row is a preset with one more option, run as in bench_presets.sh. Without the composition path
+# the network starts from random weights, and the bag is only a baseline; its time is included.
 set -eu
 
 . "$(dirname "$0")/lib.sh"

@@ -1,16 +1,16 @@
-/* bench_block.c - what one block costs within a predicting network, as TSV.
+/* bench_block.c - cost of one block in a network that predicts, as TSV.
  *
  *     bench_block DEVICE PRECISION WIDTH HIDDEN TRACK SEGMENTS LENGTH [SECONDS]    ChordMixer's
  *     bench_block DEVICE PRECISION CHANNELS 0 TAPS SEGMENTS LENGTH [SECONDS]       CDIL's
  *
  * CDIL's is a convolution with bias and relu; its taps are 1, 2, 4, ... tokens apart.
  *
- * A line is the median of several rounds; of each, the time of MOST blocks less that of FEW, by
- * their number, so that what comes before and after blocks is left out. SECONDS (default 3) is for
- * all rounds, if 3 fit. Beside it stands what a block cannot spare: bytes are those of x, read once
- * and written once (2 per number where ChordMixer computes in bf16, else 4), operations 4 d h per
- * token, or 2 K d d with K taps. `error` is that of some rows after one block, beside the same in
- * double precision: the root of squared differences by the root of squares. No verdict.
+ * A line is the median of several rounds. A round is the time of MOST blocks minus that of FEW,
+ * divided by the difference in number, which excludes the work before and after blocks. SECONDS
+ * (default 3) is for all rounds, at least 3. Minimum costs follow: bytes of x, read once and
+ * written once (2 per number if ChordMixer computes in bf16, else 4), operations 4 d h per token,
+ * or 2 K d d with K taps. `error` compares some rows after one block with double precision: the
+ * norm of the difference divided by the norm. There are no pass limits.
  */
 #include <math.h>
 #include <stdio.h>
@@ -62,8 +62,9 @@ static int new_mat(struct job *j, int64_t r, int32_t c, cs_mat *m)
 /* Operands: keys of their random numbers. */
 enum { W1 = 1, B1, W2, B2, X, PATTERN = 1 << 14 };
 
-/* Numbers of an operand, the same ones every PATTERN: drawing gigabytes takes longer than what is
- * timed. Weights keep sums as large as their terms, or a wrong sum would not show. */
+/* Random numbers of an operand, repeated every PATTERN: generating gigabytes takes longer than the
+ * benchmark. Weights are scaled so that sums are as large as their terms; otherwise a wrong sum
+ * would be hidden. */
 static double value_of(const struct job *j, uint64_t key, int64_t i)
 {
     const double u = cs_rng_unit(key, (uint64_t)(i % PATTERN)) - 0.5;
@@ -169,7 +170,7 @@ static cs_mat pass(struct job *j, int n)
     return j->h > 0 ? chord_blocks(j, n) : convolutions(j, n);
 }
 
-/* Every pass from the same x: numbers that grow from round to round would end as infinities. */
+/* Every pass starts from the same x, so that values do not grow to infinity. */
 static int timed(struct job *j, int n, double *seconds)
 {
     int rc = CS_OK;
@@ -224,7 +225,7 @@ static void hidden_of(const struct job *j, int64_t r, double *hidden)
     }
 }
 
-/* Row r of its segment after one block; a track comes from twice as far as the one before. */
+/* Row r of its segment after one block; a track rotates twice as far as the previous one. */
 static void chord_row(const struct job *j, int64_t r, double *y)
 {
     const int64_t len = j->seg.rows / j->seg.n, start = r / len * len;

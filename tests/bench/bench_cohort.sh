@@ -1,13 +1,13 @@
 #!/bin/sh
-# bench_cohort.sh - who has a simulated trait, told from diplotypes: networks beside regressions.
+# bench_cohort.sh - predict a simulated trait from diplotypes: networks and logistic regressions.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_cohort.sh [--seed N] [WORK]      (make bench-cohort)
 #
 # The sites of 4,000 bases of chromosome 6 with their frequencies in 1000 Genomes; a cohort with
 # planted causes; diplotypes, a vocabulary of pieces of them, pretraining on persons without labels;
-# Linformer and Low-Rank Transformer, pretrained or not, and logistic regressions, evaluated on persons
-# kept out. No reference of that region is at hand, so the bases between the sites are those of
-# another place of chromosome 6, with REF put in. Prints one table: method, sites or parameters,
+# Linformer and Low-Rank Transformer, pretrained or not, and logistic regressions, evaluated on
+# held-out persons. Without a reference of that region, the bases between the sites are those of
+# another part of chromosome 6, with REF inserted. Prints one table: method, sites or parameters,
 # AUROC with its bootstrap interval, seconds.
 #
 # Environment: THREADS (1); CS_QUICK=1: a minute, figures that mean nothing

@@ -1,13 +1,12 @@
 #!/bin/sh
-# bench_count.sh - instructions that fixed small inputs take, against those recorded; TSV to stdout.
+# bench_count.sh - instruction counts on fixed small inputs, compared with recorded ones; TSV to stdout.
 #
 #   tests/bench/bench_count.sh           from the build folder; `make bench-count`
 #   CS_RECORD=1 tests/bench/bench_count.sh     writes tests/bench/results/count.tsv anew
 #
-# Counted by valgrind's callgrind inside one function, with one thread, so neither the
-# machine nor what else it does matters; the compiler does (gcc 12, -O2, is what was recorded) and
-# the C library a little. Exit status 1 if a count is more than 5 % above the recorded one: the
-# commit that does so says why, and records the new one. 77: no valgrind here. Inputs are tiny,
+# valgrind's callgrind counts inside one function, with one thread. Counts do not depend on the
+# machine or its load, but on the compiler (recorded: gcc 12, -O2) and slightly on the C library. Exit status 1 if a count is more than 5 % above the recorded one: the
+# commit that causes it explains it and records the new count. 77: no valgrind. Inputs are tiny,
 # because valgrind computes multiply-adds one by one in software.
 . "$(dirname "$0")/lib.sh"
 command -v valgrind > /dev/null || { echo '# no valgrind'; exit 77; }

@@ -5,12 +5,12 @@
 #
 # Contigs of 500 to 50,000 bases (FASTA) and reads of 150 (FASTQ), random with fixed seeds; plain,
 # gzip and BGZF where there is a bgzip ($CS_FORMS); one thread and all. Each line is the median of three
-# runs ($REPEATS). `encoder` is what the same model does with the same records as tokens in memory
-# (bench_network.c), `percent` the share of it that is left from file to calls. The model is $CS_MODEL,
-# else the default one. Files take 3 bytes per base under $TMPDIR, for the time being.
+# runs ($REPEATS). `encoder` is the rate of the same model on the same records as tokens in memory
+# (bench_network.c), `percent` the end-to-end rate relative to it. The model is $CS_MODEL, by default
+# the default model. Temporary files take 3 bytes per base under $TMPDIR.
 #
-# Where they are installed, others get the same contigs and reads in their fastest form, all threads:
-#   kraken2   with the database $CS_KRAKEN2_DB: looks up each read's 35-mers; a taxon, no probability
+# If installed, other programs get the same contigs and reads in their fastest form, with all threads:
+#   kraken2   with the database $CS_KRAKEN2_DB: looks up each read's 35-mers; no probabilities
 #   tiara     two small networks on k-mer counts; contigs from 3,000 bases on; six classes
 . "$(dirname "$0")/lib.sh"
 : "${REPEATS:=3}"
@@ -20,8 +20,8 @@ n_read=${2:-2000000} forms=${CS_FORMS:-plain gzip bgzf}
 scratch
 
 gen_fasta "$n_base" 1 > "$tmp/contigs.fa"
-# Qualities are pieces of one random text, so that they compress as those of a sequencer roughly do.
-# Its numbers are Park and Miller's (1988): rand() is another one in every awk.
+# Qualities are pieces of one random text, so that they compress about as well as those of a
+# sequencer. Random numbers are Park and Miller's (1988), because rand() differs between awks.
 gen_fasta $((n_read * 150)) 2 150 150 | awk '
 BEGIN { for (r = 3; i < 9999; i++) { r = r * 16807 % 2147483647; q = q sprintf("%c", 45 + r % 28) } }
 /^>/  { if (s) print s "\n+\n" substr(q, 1 + (n++ * 97) % 9800, 150); s = ""

@@ -6,8 +6,8 @@
 # Draws fragments of six lengths from the groups of refdata/model/groups.tsv.xz that CS_FOLD names
 # (seed 1, 250 per class and length where there are as many), classifies them with CS_MODEL and prints
 # a row per length: balanced accuracy, its standard error, recall of each class. CS_FOLD=valid, the
-# groups held out from the default model, or 0 to 4, for a model of which train.sh kept that fold
-# aside. CS_FASTA names further files of records (the pieces that train.sh cuts). Trains nothing.
+# groups held out from the default model, or 0 to 4, for a model of train.sh without that
+# fold. CS_FASTA names further files of records (the pieces cut by train.sh). No training.
 set -eu
 
 . "$(dirname "$0")/lib.sh"

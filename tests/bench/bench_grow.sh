@@ -3,9 +3,9 @@
 #
 #   tests/bench/bench_grow.sh [BASES BASES]      from the build folder; default 20M 200M (about)
 #
-# What bench_mem.sh asks of classify: pretrain on genomes, variant, diplotype of calls and of reads,
-# explain of a region per 100,000 bases, and tokenize with a vocabulary, and training one, on two inputs
-# of contigs of 500,000 bases (what is kept of each contig is its name and place). The work is the
+# As bench_mem.sh for classify: pretrain on genomes, variant, diplotype from calls and reads, explain
+# of a region per 100,000 bases, tokenize and training of a vocabulary, on two inputs with contigs of
+# 500,000 bases (programs store the name and offset of each contig). The work is the
 # same number of steps for pretrain, and grows with the input for the others. TSV to stdout; the line
 # `ratio` is the peak of the second input over that of the first.
 . "$(dirname "$0")/lib.sh"

@@ -1,15 +1,15 @@
-/* bench_int8.c - one ChordMixer block in int8 beside single precision, as TSV.
+/* bench_int8.c - one ChordMixer block in int8 and single precision, as TSV.
  *
- * A tile of 96 rows, which stays in cache, goes through y = x + gelu(x W1 + b1) W2 + b2 on one
- * thread; the rotation, which costs both the same, is left out. For int8 a column of weights has a
- * scale, made before, and a row of activations one that is made while it runs; products are
+ * Computes y = x + gelu(x W1 + b1) W2 + b2 for a tile of 96 rows in cache, on one thread. The
+ * rotation is omitted, because its cost is the same for both. In int8 each column of weights has a
+ * scale, computed in advance, and each row of activations one that is computed on the fly.
+ * Products:
  *   vnni   vpdpbusd of AVX-512: four products of 8 bits added to a sum of 32
  *   avx2   vpmaddubsw, whose sums of two products have 16 bits, and weights seven, to fit
  * GELU is the program's, in single precision. Columns: nanoseconds of processor time per row,
- * fastest of 15 rounds in which the ways take turns; how many times as fast as single precision;
- * and `difference`, how far off it is, over the length of what the block adds. Weights and
- * activations are uniform numbers of seed 1. A processor without VNNI has no such columns, and one
- * without AVX2 no table. No verdict.
+ * fastest of 15 alternating rounds; speed relative to single precision; `difference`, the norm of
+ * the error divided by the norm of the block's addition to x. Weights and activations are uniform
+ * random numbers (seed 1). Needs AVX2; the columns of VNNI need VNNI. There are no pass limits.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 enum { ROWS = 96, PANEL = 16, STRIP = 6, MAX = 512, REPEATS = 400, ROUNDS = 15 };
 enum way { SINGLE, VNNI, AVX2, N_WAY };
 
-/* Columns stand in panels of 16: w as [n_in][16], q as [n_in / 4][16][4]. */
+/* Columns are in panels of 16: w as [n_in][16], q as [n_in / 4][16][4]. */
 typedef struct layer {
     int      n_in, n_out;                  /* multiples of 4 and, filled up with zeros, of 16 */
     _Alignas(64) float w[MAX * MAX];
@@ -296,7 +296,7 @@ static void measure(tile *t, int d, int h, bool vnni)
     double ns[N_WAY], off[N_WAY];
     t->d = d;
     t->h = h;
-    t->ldx = (d + PANEL - 1) / PANEL * PANEL + PANEL;     /* caches dislike powers of two */
+    t->ldx = (d + PANEL - 1) / PANEL * PANEL + PANEL;     /* avoids cache conflicts */
     t->ldh = h + PANEL;
     fill_layer(&t->first, d, h, 10);
     fill_layer(&t->second, h, d, 20);

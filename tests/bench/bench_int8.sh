@@ -1,12 +1,12 @@
 #!/bin/sh
-# bench_int8.sh - how fast one block is in int8, and what int8 does to the default model's predictions.
+# bench_int8.sh - speed of one block in int8, and accuracy of the default model in int8.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_int8.sh [WORK]      (make bench-int8)
 #
-# Prints two tables: that of tests/bench/bench_int8, which only x86-64 has, and one of fragments of
+# Prints two tables: that of tests/bench/bench_int8 (x86-64 only), and one of fragments of
 # 1,000 bases from the validation side of refdata/model/split.awk: part of the network in int8,
 # records, balanced accuracy, percent of calls that differ from single precision's. Its first row is
-# what the program itself says of these fragments; the others are simulated (tests/bench/int8.py),
+# the program's result for these fragments; the others are simulated (tests/bench/int8.py),
 # with ranges from as many fragments of the training side. 15 s of processor time. CS_QUICK=1: ten
 # fragments per class instead of 300, figures that mean nothing.
 set -eu

@@ -3,16 +3,16 @@
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_kraken.sh [WORK]      (make bench-kraken)
 #
-# Both know the same organisms: Kraken 2 gets a database of the records of part `train` of
-# refdata/model/groups.tsv.xz, with the seven classes as its taxa; from these records the model was trained.
-# The metagenome is drawn as in bench_families.sh (seed 1, 250 sequences per class and kind): half of it of these
+# Both have the same training organisms: Kraken 2 gets a database of the records of part `train` of
+# refdata/model/groups.tsv.xz, with the seven classes as its taxa; the model was trained on the same records.
+# The metagenome is sampled as in bench_families.sh (seed 1, 250 sequences per class and kind): half of it of these
 # organisms (`known`), half of groups held out from both (`new`). Kinds: reads of 150 bp with 0.5 % substitutions,
 # reads of 3,000 bp with 8 % errors (a third each: substitution, insertion, deletion), contigs of 10,000 bp without.
 #
 # Prints per set, kind and program: balanced recall over the classes, share of sequences with a call, share of calls
 # that are right, Mbases per second of processor time on one thread (start included), peak MiB. `chordseq` has default
-# settings, `chordseq all` calls every sequence, `kraken2` has default settings. A call of Kraken 2 above the classes is
-# none. Needs kraken2 and kraken2-build in PATH, 3 GB of disk in WORK, 2 GB of memory.
+# settings, `chordseq all` calls every sequence, `kraken2` has default settings. Kraken 2's calls above the classes
+# do not count. Needs kraken2 and kraken2-build in PATH, 3 GB of disk in WORK, 2 GB of memory.
 set -eu
 
 . "$(dirname "$0")/lib.sh"

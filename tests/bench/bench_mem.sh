@@ -3,12 +3,11 @@
 #
 #   tests/bench/bench_mem.sh [BASES...]      from the build folder; default 200M 2G (about)
 #
-# Inputs have records of the same lengths (500 to 50,000), are generated while they are read, and go
-# through a small model, so that 2 Gbases take minutes; the memory of the queues does not depend on
-# the model. All of it with the table alone, then with every output at once, sequences twice among
-# them. The line `ratio` is the peak of the last input over that of the first. The line `longest` is one
-# sequence of a million bases through ChordMixer with 336 channels: the peak, and the 1.6 N d 4 bytes
-# that its activations may take. The last lines are the models that come with the program: the inputs
+# Inputs have records of the same lengths (500 to 50,000) and are generated while they are read. The
+# model is small, so that 2 Gbases take minutes; the memory of the queues does not depend on it. Runs
+# write the table alone, then every output at once, among them all sequences twice. The line `ratio` is the peak of the last input over that of the first. The line `longest` is one
+# sequence of a million bases through ChordMixer with 336 channels: the peak, and the limit for its
+# activations, 1.6 N d 4 bytes. The last lines are for the installed models: the inputs
 # in records of 5,000 bases, and one contig of 100 Mbases.
 . "$(dirname "$0")/lib.sh"
 [ $# -gt 0 ] || set -- 200M 2G

@@ -1,13 +1,13 @@
 #!/bin/sh
-# bench_model.sh - the default model beside two models on 5-mer frequencies, on families held out.
+# bench_model.sh - the default model and two models of 5-mer frequencies on held-out families.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_model.sh [WORK]      (make bench-model)
 #
-# Cuts fragments of five lengths from the groups of refdata/model/groups.tsv.xz that validate, and of
-# those that train for the baselines (a logistic regression and a multi-layer perceptron, scikit-learn),
+# Cuts fragments of five lengths from the validation groups of refdata/model/groups.tsv.xz, and from
+# the training groups for the baselines (a logistic regression and a multi-layer perceptron, scikit-learn),
 # scores all three on the same fragments and prints one table: method, length, balanced accuracy,
-# recall of each class. Takes some ten minutes and 3 GB of disk under WORK, which is removed unless
-# it was given.
+# recall of each class. Takes some ten minutes and 3 GB of disk under WORK, which is removed at the
+# end unless given.
 set -eu
 
 . "$(dirname "$0")/lib.sh"

@@ -2,7 +2,7 @@
  *
  *     bench_network [OPTION...] MODEL FILE THREADS [BASES]
  *
- *   -w WHAT[,WHAT...]   what is timed (default predict,plain)
+ *   -w WHAT[,WHAT...]   modes to time (default predict,plain)
  *   -d DEVICE           as --device (default cpu)
  *   -p PRECISION        as --precision (default fp32)
  *   -B TOKENS           most tokens of a batch (default 64k)
@@ -11,16 +11,16 @@
  *                       see write_batch()
  *
  * Reads about BASES bases (default 20M) of a sequence file, or a file of series, tokenises and
- * batches them as classify does, and goes through the batches again and again. What is timed, from
- * host memory to host memory:
+ * batches them as classify does, and repeats passes over the batches. Timed from host memory to
+ * host memory:
  *   predict  as classify does; on a GPU, the next batch is uploaded meanwhile
  *   plain    every row of every block, then the mean: without the exact shortcuts; models whose
  *            head reads means only
  *   step     a training step on all records: forward, backward, Adam with a rate of zero
- *   ops      the same without graphs (nn/exec/graph.c): every op launched by itself
- * The median of several rounds and the fastest one, in millions of bases and of tokens per second;
- * seconds; slowest less fastest round in percent of the median; memory of the device that was
- * taken, at the most; the loss of a step.
+ *   ops      the same without graphs (nn/exec/graph.c): ops are launched one by one
+ * Columns: median and fastest of several rounds in millions of bases and tokens per second;
+ * seconds; slowest minus fastest round in percent of the median; peak memory of the device; the
+ * loss of a step.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ out:
     return rc;
 }
 
-/* Into the batch of its depth, with its targets or a class that goes round. */
+/* Add to the batch of its depth, with its targets or a class in rotation. */
 static int put(struct load *l, const cs_record *r, const int32_t *id, int64_t n)
 {
     int rc = CS_OK;
@@ -239,7 +239,7 @@ static int step_round(struct load *l, double *seconds)
     double loss;
     const double start = now();
     const cs_step_opt how = { .scale = 1 / (double)l->n_rec, .key = 1 };
-    /* A rate of zero: all of the work, and every step begins with the same weights. */
+    /* Learning rate zero: all of the work, without changing the weights. */
     const cs_adam h = { .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .grad_scale = 1,
                         .decoupled = true };
 
@@ -289,7 +289,7 @@ static int measure(struct load *l, const char *what, round_fn *round)
     int rc = CS_OK, n = 0;
     double t[ROUNDS], unused;
 
-    /* The first round is not counted: memory and tables are made in it. */
+    /* The first round allocates memory and tables, so it is not timed. */
     CS_TRY(round(l, &unused));
     const double start = now();
     for (; n < ROUNDS && (n < LEAST_ROUNDS || now() - start < l->opt.seconds); n++)
@@ -312,8 +312,8 @@ static bool wanted(const struct load *l, const char *what)
     return false;
 }
 
-/* Each with a model of its own: what follows from the weights is kept from pass to pass, in another
- * form for each of them. */
+/* Each mode has a model of its own: data derived from the weights is cached between passes, in a
+ * form that depends on the mode. */
 static int measure_one(struct load *l, const char *path, const char *what)
 {
     int rc = CS_OK;

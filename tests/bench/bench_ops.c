@@ -1,34 +1,34 @@
-/* bench_ops.c - speed of ChordMixer's kernels beside this machine's own limits, as TSV.
+/* bench_ops.c - speed of ChordMixer's kernels and of this machine's peak, as TSV.
  *
  * Compiled once per instruction set: bench_ops_avx2, bench_ops_avx512, ...
  *
- *     bench_ops_LEVEL [WIDTH HIDDEN TRACK SEGMENTS LENGTH [THREADS]]   one shape and load only
- *     bench_ops_LEVEL CHANNELS 0 0 SEGMENTS LENGTH [THREADS]           only convolutions of it
- *     bench_ops_LEVEL peak                                             only the limits themselves
- *     bench_ops_LEVEL threads                                          one thread beside all
+ *     bench_ops_LEVEL [WIDTH HIDDEN TRACK SEGMENTS LENGTH [THREADS]]   one shape and load
+ *     bench_ops_LEVEL CHANNELS 0 0 SEGMENTS LENGTH [THREADS]           its convolutions
+ *     bench_ops_LEVEL peak                                             the peak only
+ *     bench_ops_LEVEL threads                                          one thread and all
  *
- * Each line is the median of several repeats, with the fastest, and the spread (slowest less
- * fastest, in percent of the median). Rates are nominal: 4 d h operations per token and block,
- * three times as many with the backward pass. What is timed:
+ * Each line has the median of several repeats, the fastest, and the spread (slowest minus fastest,
+ * in percent of the median). Rates are nominal: 4 d h operations per token and block, three times
+ * as many with the backward pass. Modes:
  *   blocks    blocks alone, in place, on tokens laid out as for `predict`
  *   forward   from tokens to means, without the first block's table; the last block's second
- *             product, which the mean spares, is not counted either
+ *             product, which the mean makes unnecessary, is not counted
  *   predict   the same from tokens to means, with the exact shortcuts: what `classify` does
- *   train     forward and backward, every block's input kept
+ *   train     forward and backward, with every block's input stored
  *   gemm      x w1' alone, by the general matrix product
  *   conv      a convolution of 3 taps, 2 K d d operations per token; conv_backward twice as many
- * A long sequence passes as few blocks as a second or so allows; a block's cost does not depend on
- * its number. What `forward` costs besides blocks (embedding, mean) is timed alone, and only the
- * share of those blocks in it is counted, as in a pass of all blocks. `predict` passes all of them,
- * because its shortcuts spare two, and stands only where that is quick.
+ * A long sequence passes as many blocks as fit in about a second; a block's cost does not depend on
+ * its number. The cost of `forward` besides blocks (embedding, mean) is timed alone and counted in
+ * proportion, as in a pass of all blocks. `predict` passes all blocks, because its shortcuts save
+ * two of them, and is omitted if that takes long.
  *
  * Level bf16 has no backward pass, so neither `train` nor `conv_backward`. The peak is that of the
- * level's multiply-adds (bf16: dot products of pairs) in registers. A shared machine's clock moves
- * by a fifth within minutes, and others take its cores for milliseconds, so samples of one
- * millisecond are taken between a line's repeats: peak_median and peak_best are of that line's
- * samples, percent_of_peak is the median rate against their median, percent_best the fastest
- * against the best. `peak` has the quantiles of many samples. `threads` times blocks by one and by
- * all threads in turn, so that both have the same machine. No verdict.
+ * level's multiply-adds (bf16: dot products of pairs) in registers. On a shared machine the clock
+ * changes by a fifth within minutes, and other jobs take cores for milliseconds. Samples of one
+ * millisecond are therefore taken between a line's repeats: peak_median and peak_best are of that
+ * line's samples, percent_of_peak is the median rate relative to their median, percent_best the
+ * fastest relative to the best. `peak` prints quantiles of many samples. `threads` alternates
+ * blocks on one thread and on all. There are no pass limits.
  */
 #include <omp.h>
 #include <stdio.h>
@@ -86,8 +86,8 @@ static float multiply_adds(int64_t n)
     return cs_vlargest(sum);
 }
 
-/* One sample in Gflop/s, a millisecond on every thread. A thread's time is its own: what it
- * costs to start threads is not the multiplier's. */
+/* One sample in Gflop/s, a millisecond on every thread. Each thread is timed on its own,
+ * without the start of threads. */
 static double peak_sample(int n_thread)
 {
     enum { N = 600000 };
@@ -139,8 +139,8 @@ typedef struct job {
     cs_taps  taps;
 } job;
 
-/* Small random numbers, the same ones every few rows: making a gigabyte of them takes longer than
- * what is timed. Pages are first touched by the threads that will use most of them. */
+/* Small random numbers, repeated every few rows: generating a gigabyte takes longer than the
+ * benchmark. Pages are first touched by the threads that use most of them. */
 static cs_mat random_mat(cs_backend *be, int64_t r, int32_t c, uint64_t key)
 {
     enum { N = 1 << 14 };
@@ -315,7 +315,7 @@ static void report(cs_backend *be, const char *what, void (*run)(cs_backend *, j
     fflush(stdout);
 }
 
-/* How often the machine is wholly ours: quantiles of many samples. */
+/* Variation of the machine's peak: quantiles of many samples. */
 static void measure_peak(int n_thread)
 {
     enum { N = 3000 };
@@ -365,11 +365,11 @@ static void prepare(cs_backend *be, job *j, shape s)
         j->id[i] = (int32_t)cs_rng_below(11, (uint64_t)i, VOCAB);
 }
 
-/* What of a batch is timed. */
+/* Modes to time. */
 enum { FORWARD = 1 << 0, PREDICT = 1 << 1, TRAIN = 1 << 2, GEMM = 1 << 3, BLOCKS = 1 << 4,
        ALL = 31 };
 
-/* A batch, and of what is asked for that which is not too large for it. */
+/* A batch, for the requested modes that are not too large. */
 static int open_job(cs_backend *be, job *j, shape s, load w, int what)
 {
     int64_t r = w.n_seg * w.len;
@@ -404,7 +404,7 @@ static void close_job(cs_backend *be, job *j)
     free(j->id);
 }
 
-/* As many blocks as one repeat has time for. */
+/* Number of blocks that fit in one repeat. */
 static int32_t some_blocks(const job *j, double flop)
 {
     double can = flop_budget / (flop * (double)j->seg.rows);
@@ -433,8 +433,8 @@ static void measure(cs_backend *be, shape s, load w, int what)
     close_job(be, &j);
 }
 
-/* Milliseconds of blocks by one thread (be[0]) and by all (be[1]), in turn, and how many times as
- * fast all are: by the fastest, and the median of neighbours. */
+/* Milliseconds of blocks on one thread (be[0]) and on all (be[1]), alternating, and the speedup: of
+ * the fastest, and the median of neighbouring pairs. */
 static void measure_speedup(cs_backend *const be[2], shape s, load w)
 {
     enum { TIMES = 15 };
@@ -506,7 +506,7 @@ static void measure_all(cs_backend *be)
             measure(be, shapes[i], loads[k], k == 2 ? ALL : ALL & ~GEMM);
     for (size_t k = 0; k < 3; k++)
         measure_conv(be, 64, loads[k]);
-    /* is the cost per token and block flat in the length? */
+    /* is the cost per token and block independent of the length? */
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i += 2)
         for (int64_t len = 128; len <= 1 << 20; len *= 2)
             measure(be, shapes[i], (load){ (int32_t)most(1, 32768 / len), len }, BLOCKS);

@@ -5,9 +5,8 @@
 #
 # Kraken 2 gets a database of its own unless there is $CS_KRAKEN2_DB: the first $CS_PEER_BASES (20 M)
 # bases of bacteria and of archaea under $CS_SHARED/data/taxa, two taxa. It is far smaller than
-# real ones, so that its table stays nearer to the processor, and the random input hits next to
-# nothing in it. What each program does stands in bench_end.sh, whose columns these are. Exit status
-# 77 where neither of the two is installed.
+# real databases, so that more of it fits in caches, and the random input has hardly any hits. For
+# programs and columns see bench_end.sh. Exit status 77 if neither program is installed.
 . "$(dirname "$0")/lib.sh"
 : "${CS_PEER_BASES:=20000000}"
 scratch

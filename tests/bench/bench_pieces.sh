@@ -1,11 +1,11 @@
 #!/bin/sh
-# bench_pieces.sh - how long the pieces of a byte-pair vocabulary are, in the vocabulary and in text.
+# bench_pieces.sh - length of the pieces of byte-pair vocabularies, in the vocabulary and in text.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_pieces.sh [WORK]      (make bench-pieces)
 #
 # 32,000 pieces trained on slices of hg38 (all of them, 20,000 sentences, the first quarter), from
-# random bases, and from diplotypes with a heterozygous site every 700 bases; the text that is cut
-# into pieces is all slices, or the training text. Prints one table: text, pieces, the mean and the median
+# random bases, and from diplotypes with a heterozygous site every 700 bases; the encoded text
+# is all slices, or the training text. Prints one table: text, pieces, the mean and the median
 # length of a piece of the vocabulary, its mean length in the text, bits per piece (the entropy of
 # its frequencies; 32,000 pieces have 14.97 at most), bits per symbol. Some minutes of one core.
 # CS_QUICK=1: little text, figures that mean nothing.

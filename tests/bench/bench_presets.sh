@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_presets.sh - what `chordseq train` gives with no option but preset and budget: one table.
+# bench_presets.sh - accuracy of `chordseq train` by preset and budget, as a table.
 #
 #   tests/bench/bench_presets.sh [OPTIONS]       from the build folder
 #
@@ -9,17 +9,17 @@
 #   --seed N            (default 1)
 #   --options TEXT      more options of `chordseq train`, for all rows
 #   --variant NAME      of them, in the names of the models
-#   --cpu-clock SO      budgets of time are of the processor, by tests/bench/cpu_clock.c as a library
-#                       (cc -O2 -shared -fPIC), where other jobs share the machine
-#   --work DIR          data and models; a row whose model is there is not made again
+#   --cpu-clock SO      budgets are processor time: tests/bench/cpu_clock.c as a library
+#                       (cc -O2 -shared -fPIC), for shared machines
+#   --work DIR          data and models; rows whose model exists are skipped
 #                       (default: presets)
 #   -o FILE             the table (default: standard output)
 #
-# Data: data/genus and data/taxa under $CS_SHARED. Figures are balanced accuracies of the validation, a
-# tenth of the groups that the column split_by names, on one thread: of the logistic regression, of
-# the bag of words (only where a network follows and is better), and of the model that was written.
+# Data: data/genus and data/taxa under $CS_SHARED. Columns are balanced accuracies on the validation part
+# (a tenth of the groups by the column split_by), one thread: of the logistic regression, of the bag of
+# words (if a network follows and is better), and of the written model.
 # Records of a median of 1,000 bases or more are evaluated on crops of mixed lengths. Budgets of bases
-# give the same figures on every machine; cpu_s are seconds of the processor, all of them together.
+# give the same results on every machine; cpu_s is total processor time in seconds.
 set -eu
 
 . "$(dirname "$0")/lib.sh"

@@ -3,11 +3,11 @@
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_pretrain.sh [WORK]      (make bench-pretrain)
 #
-# Chromosome 1 is what variants are tested on and is not seen here; chromosome 20 is held out for
-# validation, 21 for that of variants. Prints one table: the chains of several orders on all of
-# chromosome 20, the networks on the hidden bases, 15 %, of 200 windows of 1,000 of it (how many
-# those are is not printed). Takes some 20 minutes per network on one core; the models stay in WORK
-# if it was given. CS_QUICK=1: a few steps.
+# Chromosome 1 is excluded as the test set of variants; chromosome 20 is for validation, 21 for
+# validation of variants. Prints one table: the chains of several orders on all of
+# chromosome 20, the networks on the masked bases, 15 %, of 200 windows of 1,000 of it (their
+# number is not printed). Takes some 20 minutes per network on one core; models stay in WORK
+# if given. CS_QUICK=1: a few steps.
 set -eu
 
 . "$(dirname "$0")/lib.sh"

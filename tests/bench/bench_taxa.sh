@@ -5,7 +5,7 @@
 #         (make bench-taxa)
 #
 # Without a set: 16S rRNA to the genus and plastid genes to the family, from CS_SHARED. A fifth of each
-# taxon with two records or more is tested, but for those that are all but equal to a training record
+# taxon with two records or more is for testing, except near-duplicates of training records
 # of it (tests/bench/taxa/bayes.py); TEST: the records of that file instead. RANKS are those of
 # "tax=..." in the headers, with commas. The models are ChordMixers without blocks, like the default
 # one: a vector per 8-mer, their mean, a layer. Naive Bayes is also fitted to the tenth that the

@@ -1,14 +1,13 @@
 #!/bin/sh
-# bench_torch.sh - our network beside PyTorch's in one run, and how many times faster; TSV.
+# bench_torch.sh - our network and PyTorch's in one run, with their ratio; TSV.
 #
 #   tests/bench/bench_torch.sh ['WIDTH HIDDEN TRACK'...]     from the build folder; `make bench-torch`
 #
 # The default shapes are '288 128 16' and '72 64 4', the paper's width and a small one. Ours (see
-# bench_network.c) goes from tokens to a prediction, `plain` through every row of every block, `predict`
-# with the exact shortcuts; PyTorch's goes from embedded rows to rows, which is a little less. It is
-# that of $CS_PYTHON, a python3 that has it; else the newest one that pip installs into a scratch
-# environment (hundreds of MB); else the system's python3 (Debian: python3-torch). Its malloc keeps
-# the pages it has had, which is worth a factor of 1.2 to 3 to it. Some four minutes. Exit status 77:
+# bench_network.c) computes a prediction from tokens, `plain` all rows of all blocks, `predict` with the exact
+# shortcuts; PyTorch's computes rows from embedded rows, slightly less work. PyTorch is that of
+# $CS_PYTHON, else installed by pip into a temporary environment (hundreds of MB), else the system's
+# (Debian: python3-torch). Its malloc does not return pages, which makes it 1.2 to 3 times faster. Some four minutes. Exit status 77:
 # no PyTorch.
 . "$(dirname "$0")/lib.sh"
 [ $# -gt 0 ] || set -- '288 128 16' '72 64 4'

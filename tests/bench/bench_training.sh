@@ -7,24 +7,24 @@
 #   --encoders LIST     rows of the table below, with commas (default: all)
 #   --tasks LIST        order, genus or both (default: order,genus)
 #   --epochs N          passes over the gene pieces (default 1)
-#   --minutes N         most time for one training; one that was cut goes on when called again
+#   --minutes N         maximum time of one training; the next call resumes it
 #                       (default 20)
-#   --quick             a tenth of the data: to see that it runs
+#   --quick             a tenth of the data, to test the script
 #   --jobs N            trainings side by side, each on one thread (default: processors)
-#   --work DIR          data, models and rows; rows that are there are not made again
+#   --work DIR          data, models and rows; existing rows are skipped
 #                       (default: training.SEED)
 #   -o FILE             the table (default: standard output)
 #
 # order   `chordseq simulate temporal-order`: training records of 64, 128, 256 and 512 positions in
 #         equal parts by tokens, validation and test of 512 only. The first token's vector predicts:
 #         a mean over a circular network cannot tell XY from YX. Ends when the validation's balanced
-#         accuracy is 99.5 %; if it never is, the best model goes on at a tenth of the rate.
+#         accuracy is 99.5 %; if it never is, the best model continues at a tenth of the rate.
 # genus   pieces exon-intron-exon of three genera (data/genus/exon_intron_exon.fa.gz under
 #         $CS_SHARED), 8 : 1 : 1 by gene; all encoders see overlapping 3-mers and predict by the mean.
 #         The baseline is the same program without layers: a logistic regression on 3-mer
 #         frequencies.
 #
-# Everything is trained by Adam, gradients clipped at 1; the table holds what differs.
+# All are trained by Adam with gradients clipped at 1; other settings are in the table.
 set -eu
 
 . "$(dirname "$0")/lib.sh"

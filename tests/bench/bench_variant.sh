@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_variant.sh - variant effects on human chromosomes kept out: with and without pretraining.
+# bench_variant.sh - variant effects on held-out human chromosomes, with and without pretraining.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_variant.sh [WORK]      (make bench-variant)
 #

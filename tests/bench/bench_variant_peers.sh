@@ -5,9 +5,10 @@
 #
 # Installs both from PyPI (TensorFlow for CPUs), scores the labelled variants of data/splice, prints AUROC with
 # intervals from contigs, average precision and Spearman's correlation (evaluate_splice.py table), then variants and
-# variants per second of processor time on one thread. The default model was trained on these variants: its rows are those of train_variant.sh, by
-# models that have not seen their chromosome, where FOLDS names its WORK_DIR/folds.tsv. MMSplice and SpliceAI have
-# trained on the human genome, and MMSplice's combination of modules from Vex-seq variants.
+# variants per second of processor time on one thread. The default model was trained on these variants:
+# its rows are those of train_variant.sh, by models without the variant's chromosome, if FOLDS names its
+# WORK_DIR/folds.tsv. MMSplice and SpliceAI were trained on the human genome, and MMSplice's combination of
+# modules on Vex-seq variants.
 #
 # Environment, all optional
 #   PEERS             virtual environment with both programs; default WORK/peers, made if missing

@@ -5,9 +5,9 @@
 #
 # Random substitutions on a random contig, two threads. Models: the default variant model with its windows
 # of 256 bases; with 1,000 bases the default model by distances of embeddings, and a ChordMixer with a head
-# for 26 labels (random weights: time does not depend on them). TSV to stdout; its last column is what
-# SpliceAI's authors give for it on a GPU, about 25,000 variants an hour (github.com/Illumina/SpliceAI,
-# README; windows of 10,000 bases, another network: an order of magnitude, no comparison).
+# for 26 labels (random weights: time does not depend on them). TSV to stdout; its last column is the
+# rate that SpliceAI's authors state for a GPU, about 25,000 variants an hour (github.com/Illumina/SpliceAI,
+# README; windows of 10,000 bases and another network: the order of magnitude only).
 . "$(dirname "$0")/lib.sh"
 [ $# -gt 0 ] || set -- 2000 20000
 scratch

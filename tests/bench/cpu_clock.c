@@ -1,7 +1,7 @@
 /* cpu_clock.c - preloaded library: the monotonic clock counts seconds of the process.
  *
  * On a machine that other jobs share, `LD_PRELOAD=cpu_clock.so chordseq train -@ 1 --budget 10m`
- * gets what ten minutes of an idle core would give it, or slightly less.
+ * gets ten minutes of processor time, or slightly less.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@ int clock_gettime(clockid_t id, struct timespec *t)
                         id == CLOCK_MONOTONIC ? CLOCK_PROCESS_CPUTIME_ID : id, t);
 }
 
-/* A process that waits spends no time: the deadline would never come. */
+/* A waiting process uses no processor time, so a deadline would never pass. */
 int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
                            const struct timespec *until)
 {

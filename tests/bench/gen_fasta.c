@@ -13,7 +13,7 @@
 
 enum { N_LENGTH = 64, LINE = 80 };
 
-/* xorshift64* (Vigna 2016): speed matters here, and two bits per base are not much to ask. */
+/* xorshift64* (Vigna 2016): fast, and good enough for two bits per base. */
 static uint64_t next(uint64_t *s)
 {
     *s ^= *s >> 12;
@@ -22,7 +22,7 @@ static uint64_t next(uint64_t *s)
     return *s * UINT64_C(2685821657736338717);
 }
 
-/* One record of n bases; 0 when stdout took it. */
+/* One record of n bases; 0 if it was written. */
 static int record(int64_t no, int64_t n, uint64_t *state)
 {
     char line[LINE + 1];
@@ -43,7 +43,7 @@ static int record(int64_t no, int64_t n, uint64_t *state)
     return 0;
 }
 
-/* Length number `no`: of the cycle, or the file's next one, from its beginning again at its end. */
+/* Length number `no`: of the cycle, or the file's next one; the file is repeated. */
 static int64_t length(FILE *file, int64_t no, int64_t min, int64_t max)
 {
     long long n = 0;

@@ -1,8 +1,8 @@
 /* gen_matrix.c - square matrices as NPY, from a seed: `gen_matrix KIND SIDE SEED FILE`.
  *
- * image     fine strokes, a few pixels long, lighter and darker than what lies under them
+ * image     fine strokes of a few pixels, lighter and darker than the background
  * sparse    normal numbers in one of fifty places
- * low-rank  a product of two thin normal matrices, of rank SIDE / 16
+ * low-rank  a product of two normal matrices, of rank SIDE / 16
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-# lib.sh - what a benchmark sources first: where things are, and a folder for what it makes.
+# lib.sh - sourced first by benchmarks: paths, and a folder for temporary files.
 #
-#   srcdir, builddir   the source tree and the build folder, from the environment or as from there
+#   srcdir, builddir   source tree and build folder, from the environment or the current folder
 #   CS_SHARED          data too large for the repository
-#   CS_QUICK           the smallest size, to see that a benchmark runs: its figures mean nothing
+#   CS_QUICK           the smallest size, to test the script; results are meaningless
 #                      (bench_cohort.sh, bench_diplotype.sh, bench_int8.sh, bench_pieces.sh, bench_pretrain.sh,
 #                      bench_taxa.sh, bench_variant.sh)
-#   python             $PYTHON3, or the system's, which is the one that Debian's modules are for
+#   python             $PYTHON3, or the system's, which has Debian's modules
 #   chordseq, bench    the program, and the folder of these scripts
 
 : "${srcdir:=$(dirname "$0")/../..}" "${builddir:=.}"
@@ -14,7 +14,7 @@ python=${PYTHON3:-/usr/bin/python3}
 chordseq=$builddir/chordseq
 bench=$srcdir/tests/bench
 
-# scratch [DIR]: $tmp is DIR, which stays, or a folder that is removed at the end
+# scratch [DIR]: $tmp is DIR, or a folder that is removed at the end
 scratch()
 {
     if [ $# -gt 0 ]; then
@@ -28,7 +28,7 @@ scratch()
     fi
 }
 
-# need_data PATH: ends with status 77 where it is not there
+# need_data PATH: exits with status 77 if it is missing
 need_data() { [ -e "$1" ] || { echo "# '$1' is not there" >&2; exit 77; }; }
 
 # need_python MODULE PACKAGE

@@ -1,9 +1,9 @@
-/* peak.c - run a command and say what it took: peak KiB of memory, wall and processor seconds.
+/* peak.c - run a command and print its peak KiB of memory, wall and processor seconds.
  *
  *     peak COMMAND [ARGUMENT...]
  *
- * One line of three numbers, separated by tabs, to file descriptor 3; the command has the others to
- * itself, and its exit status is this program's.
+ * Writes one line of three tab-separated numbers to file descriptor 3. The exit status is that of
+ * the command.
  */
 #include <stdio.h>
 #include <sys/resource.h>

@@ -1,18 +1,18 @@
 # lib.sh - shared by check and bench: the GPU, paths, rows of one table, time.
 #
-#   here, work, tree   what pack has put there; what is made ($PWD/gpu.build); in it, the sources
-#   source             the sources that models and scripts are taken from: $tree
-#   gpu, compute       the GPU in words; its compute capability, as 90
-#   table              where rows are kept besides standard output
-#   $OUT               if set, gets the table and all logs after every stage, for a lent machine
-#   CALL_S             seconds that this call may take (default 570); what would run longer is stopped,
-#                      what would begin later is not begun, and both are rows without a figure
-#   CS_QUICK           if set, no GPU: programs of $builddir that play one (tests/gpu/host), to see
-#                      that everything runs. Figures mean nothing then, but for those of bench plan
+#   here, work, tree   files of pack; build folder ($PWD/gpu.build); sources in it
+#   source             sources of models and scripts: $tree
+#   gpu, compute       name of the GPU; compute capability, such as 90
+#   table              file of rows, besides standard output
+#   $OUT               if set, folder that receives table and logs after every stage
+#   CALL_S             time limit of this call in seconds (default 570); commands beyond it are stopped
+#                      or not started, and their rows have no result
+#   CS_QUICK           if set, the CUDA emulator (tests/gpu/host) of $builddir instead of a GPU, to test
+#                      the scripts. Results are meaningless, except those of bench plan
 #   PYTHON3            a python3 that has PyTorch (default python3)
 
 : "${CALL_S:=570}" "${CS_QUICK:=}" "${OUT:=}" "${PYTHON3:=python3}"
-# What is made there, or brought.
+# Binaries, built here or packed.
 programs='chordseq tests/gpu/test_cuda tests/gpu/test_short tests/gpu/test_checkpoint_blocks tests/gpu/test_graph
     tests/gpu/golden_cuda tests/gpu/test_nccl tests/bench/bench_block tests/bench/bench_network
     tests/bench/gen_fasta tests/bench/peak tests/cli/make_model'
@@ -25,7 +25,7 @@ source=$tree
 [ -z "$CS_QUICK" ] || source=$srcdir
 n_failed=0
 
-# open_gpu NAME: finds the GPU, or ends with status 77
+# open_gpu NAME: find the GPU, or exit with status 77
 open_gpu()
 {
     mkdir -p "$work"
@@ -39,8 +39,8 @@ open_gpu()
     compute=$(echo "${gpu##*, }" | tr -d .)
 }
 
-# use_libraries: those of pack, and those of CUDA where its binaries do not know them. What was made of
-# another tarball goes
+# use_libraries: those of pack, and those of CUDA if its binaries do not find them. Removes builds of
+# other tarballs
 use_libraries()
 {
     if [ -e "$here/chordseq.tar.xz" ]; then
@@ -57,7 +57,7 @@ use_libraries()
     export LD_LIBRARY_PATH
 }
 
-# unpack ARCHIVE FOLDER: by tar, or by python3 where tar has no xz
+# unpack ARCHIVE FOLDER: by tar, or by python3 if tar lacks xz
 unpack()
 {
     tar -xJf "$1" -C "$2" 2> /dev/null ||
@@ -65,7 +65,7 @@ unpack()
 }
 
 # cuda_libraries: `:FOLDER` for each that has libcudart or libcublas: beside nvcc, in /usr/local, in
-# PyTorch's packages. The loader takes the version that it looks for
+# PyTorch's packages. The loader selects the version
 cuda_libraries()
 {
     nvcc=$(command -v nvcc) && nvcc=$(dirname "$(readlink -f "$nvcc")")/../lib64
@@ -81,7 +81,7 @@ print("\n".join(u.find_spec("nvidia").submodule_search_locations))' 2> /dev/null
 # seconds left of this call
 left() { echo $((CALL_S - $(date +%s) + call_start)); }
 
-# within SECONDS COMMAND...: so long at the most, and no longer than the call may take
+# within SECONDS COMMAND...: with this time limit, and that of the call
 within()
 {
     limit=$(left)
@@ -91,7 +91,7 @@ within()
     timeout "$limit" "$@"
 }
 
-# tool NAME: where a program is
+# tool NAME: path of a program
 tool()
 {
     if [ -z "$CS_QUICK" ]; then echo "$tree/$1"; return; fi
@@ -107,11 +107,11 @@ chordseq() { within "$CALL_S" "$(tool chordseq)" "$@"; }
 
 # ---- models -----------------------------------------------------------------------------------
 
-# models: those that classify and end run. The default model's composition path has no blocks, so
-# two more have: twelve blocks of the paper's ChordMixer for every record, and CDIL's layers
+# models: models of the stages classify and end. The default model has no blocks, so two
+# others are included: twelve blocks of the paper's ChordMixer for every record, and CDIL's layers
 models='default chordmixer cdil'
 
-# model NAME: its file, made from a seed if there is none
+# model NAME: its file, created from a seed if missing
 model()
 {
     [ "$1" != default ] || { echo "$source/refdata/model/default.safetensors"; return; }
@@ -130,7 +130,7 @@ model()
     echo "$f"
 }
 
-# vectors NAME MODEL DEVICE PRECISION INPUT [OPTION...]: of each record the encoder's means
+# vectors NAME MODEL DEVICE PRECISION INPUT [OPTION...]: means of the encoder for each record
 vectors()
 {
     name=$1 file=$2 device=$3 precision=$4 input=$5
@@ -139,7 +139,7 @@ vectors()
         --precision "$precision" -m "$file" -o "$work/vectors.$name.tsv" "$@" "$input"
 }
 
-# vectors_near NAME OTHER MOST: how far apart they are, of each record in parts of its length
+# vectors_near NAME OTHER MOST: difference of each record relative to its norm
 vectors_near()
 {
     awk -F '\t' -v most="$3" '
@@ -157,7 +157,7 @@ vectors_near()
         "$work/vectors.$1.tsv" "$work/vectors.$2.tsv"
 }
 
-# most_off PRECISION: the largest difference that is rounding
+# most_off PRECISION: largest difference due to rounding
 most_off() { case $1 in bf16) echo 0.03 ;; tf32) echo 0.005 ;; *) echo 0.001 ;; esac; }
 
 # ---- rows of the table ------------------------------------------------------------------------
@@ -172,8 +172,8 @@ row()
     } | tee -a "$table"
 }
 
-# try WHAT COMMAND...: a row; the command's last line is the figure, its output stays in a log. A
-# command that ran out of time has not failed, and has no figure
+# try WHAT COMMAND...: a row; the command's last line is the result, its output is logged. A timeout is
+# not a failure, and has no result
 try()
 {
     what=$1 log=$work/$stage.$(echo "$1" | tr -c 'a-z0-9\n' _).log
@@ -217,8 +217,7 @@ hand_back()
         tar -czf "$OUT/logs.tar.gz" --null -T -)
 }
 
-# stages NAME...: one after the other, also after failures; ends with status 2 if there is none of a
-# name
+# stages NAME...: run in turn, also after failures; status 2 for an unknown name
 stages()
 {
     for stage; do
@@ -230,8 +229,8 @@ stages()
     done
 }
 
-# Binaries that pack has brought, if they run here; else the program and its GPU tests are made for
-# this GPU alone. Once per machine.
+# Binaries of pack, if they run here; else build the program and its GPU tests for this GPU. Once per
+# machine.
 do_build()
 {
     [ -z "$CS_QUICK" ] || return 0
@@ -272,7 +271,7 @@ has_code()
             "$work/built/arch"
 }
 
-# They start, and the GPU answers them.
+# They start, and find the GPU.
 brought()
 {
     for f in "$work/built/chordseq" "$work"/built/tests/*/*; do

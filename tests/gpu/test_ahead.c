@@ -1,7 +1,7 @@
 /* test_ahead.c - pipelined batches on the emulated GPU: order, memory, faults.
  *
  * DESIGN. Streams run in many of the orders that CUDA allows (tests/gpu/host/runtime.cpp), and
- * predictions must have the same bits. To show that a missing wait would be noticed, each wait is
+ * predictions must have the same bits. To prove that the test detects a missing wait, each wait is
  * omitted in turn: some order must then change a prediction.
  */
 #include "check.h"
@@ -176,7 +176,7 @@ static void test_device_error(void **state)
     cs_backend *others = gpu;
     float out[8];
 
-    assert_int_equal(cs_backend_open("cuda", 1, &gpu), CS_OK);   /* it will be of no use later */
+    assert_int_equal(cs_backend_open("cuda", 1, &gpu), CS_OK);   /* broken afterwards */
     cs_session *s = a_session(false);
     cs_batch *b = a_batch(s->model, 1);
     cs_host_fault = 999;
@@ -193,7 +193,7 @@ static void test_device_error(void **state)
 }
 
 /* Infinity in one weight of the head: the first affected value is reported, or output if allowed.
- * Is the next prediction unaffected by a rejected one? */
+ * A rejected prediction does not affect the next one. */
 static void test_not_finite(void **state)
 {
     (void)state;

@@ -1,10 +1,10 @@
 /* test_cuda.c - the CUDA backend against the CPU: every op, every encoder, every failure.
  *
- * DESIGN. The sources of kernels/cuda are tested twice. Where a GPU is, test_cuda runs them there;
- * everywhere, test_cuda_host runs them compiled for the processor (tests/gpu/host), which shows
- * index arithmetic, the order of sums and, as threads take turns in several orders, barriers; but
- * not a GPU's own rounding. test_cuda_race is the same with a race detector.
- * Both compare with the reference kernels, on the cases that the CPU's kernels have to pass.
+ * DESIGN. The sources of kernels/cuda are tested twice: test_cuda runs them on a GPU, and
+ * test_cuda_host compiled for the CPU (tests/gpu/host). The latter checks indices, the order of
+ * sums and, by running threads in several orders, barriers, but not the rounding of a GPU.
+ * test_cuda_race adds a race detector. Both compare with the reference kernels, on the cases of the
+ * CPU's kernels.
  */
 /* long: one backend's ops, networks and failures, on the same two devices */
 #include "tests/nn/ops_attn_cases.h"
@@ -23,7 +23,7 @@ size_t cs_host_used(void);
 #endif
 
 static cs_backend *gpu, *cpu;
-static bool quick;               /* few sizes: for tools under which a GPU is slow */
+static bool quick;               /* few sizes, for tools that make a GPU slow */
 
 /* ---- ops ------------------------------------------------------------------------------------- */
 
@@ -57,8 +57,8 @@ static void run_on_gpu(const op_case *o, const env *e, mats *s)
         fail_msg("%s: %s", o->name, cs_error_message());
 }
 
-/* Two runs give the same bits: nothing depends on which thread came first. Of many rows the
- * processor makes one run, in some order. */
+/* Two runs give the same bits, whatever the order of threads. With many rows the emulator makes
+ * one run, in some order. */
 static void same_again(const op_case *o, const env *e, const mats *got, uint64_t key)
 {
 #ifdef CS_HOST_CUDA
@@ -97,7 +97,7 @@ static void against_reference(const op_case *o, int n, const env *e)
     }
 }
 
-/* A processor that plays a GPU is slow: some sizes around the tiles' edges instead of all. */
+/* The emulator is slow: some sizes at the tiles' edges instead of all. */
 static void with_few_sizes(void (*check)(const op_case *, int, const env *))
 {
     static const int32_t size[] = { 0, 1, 5, 31, 33, 67 };
@@ -144,7 +144,7 @@ static void compute_in(cs_precision p)
     most_off = most_off_in[p];
 }
 
-/* Products are as exact as they were asked to be, and no more. */
+/* Products have the requested precision, no more and no less. */
 static void test_precision(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void test_precision(void **state)
     free(e.id);
 }
 
-/* Convolutions on tensor cores, which are not taken in single precision. */
+/* Convolutions on tensor cores, which are not used in single precision. */
 static void test_convolutions(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void test_convolutions(void **state)
     assert_null(gpu->fused.conv_tail);
 }
 
-/* What dropout leaves out follows from key and place, on every device: not one bit may differ. */
+/* Dropout masks follow from key and position on every device: bits are equal. */
 static void test_dropout_bits(void **state)
 {
     (void)state;
@@ -263,8 +263,8 @@ static void test_stack(void **state)
     assert_null(gpu->fused.chord_stack);
 }
 
-/* The block in training: gaps between rows, one track only, what fills no step; segments of one
- * token, empty ones, rows enough for tiles of 32. test_many_rows has more of them. */
+/* The block in training: gaps between rows, one track, incomplete steps; segments of one token,
+ * empty ones, enough rows for tiles of 32. test_many_rows has more of them. */
 static void test_block(void **state)
 {
     (void)state;
@@ -290,11 +290,11 @@ static void test_block(void **state)
     most_off = most_off_in[CS_IN_FP32];
 }
 
-/* The rows at which every warp has a tile of 32, and those that the backward pass takes at once. */
+/* Numbers of rows at which every warp has a tile of 32, and of a slice of the backward pass. */
 static int64_t full_rows(void) { return (int64_t)32 * 8 * cs_cuda_multiprocessors(gpu); }
 static int64_t slice_rows(void) { return 4 * full_rows(); }
 
-/* As chord_ops against the CPU's fast kernels; every row by itself, too. */
+/* As chord_ops against the CPU's fast kernels, also for every row alone. */
 static void block_of_rows(cs_backend *fast, const env *e)
 {
     env here = *e;
@@ -316,15 +316,15 @@ static void block_of_rows(cs_backend *fast, const env *e)
     }
 }
 
-/* Tiles of 32 rows, several to a warp, and several slices of the backward pass, at the paper's
- * sizes where a GPU is. */
+/* Tiles of 32 rows, several per warp, and several slices of the backward pass; on a GPU at the
+ * paper's sizes. */
 static void test_many_rows(void **state)
 {
     (void)state;
 #ifdef CS_HOST_CUDA
     static const int32_t size[][3] = { { 12, 9, 4 }, { 8, 66, 8 } };
     const int64_t rows[] = { full_rows() + 5, slice_rows() + full_rows() / 8 };
-    const int64_t most_of_stack = rows[0];   /* a tile more than a warp each is enough here */
+    const int64_t most_of_stack = rows[0];   /* one tile more than warps is enough here */
 #else
     static const int32_t size[][3] = { { 288, 128, 16 }, { 72, 64, 4 }, { 336, 128, 16 } };
     const int64_t more = slice_rows() + 4803;
@@ -374,7 +374,7 @@ static void check_same(const toy *t, const char *what, const cs_real *got, const
                  t->value ? t->value : "-", what, nmse);
 }
 
-/* Answers, loss and all gradients of one model on both devices. */
+/* Predictions, loss and all gradients of one model on both devices. */
 static void one_model(const toy *t, const int64_t *len)
 {
     cs_session *a = toy_session(t, gpu), *b = toy_session(t, cpu);
@@ -410,7 +410,7 @@ static void test_networks(void **state)
     toy_each(each_length, NULL);
 }
 
-/* Predictions in bf16, and gradients, by fused steps where there are some. */
+/* Predictions in bf16, and gradients, by fused steps where available. */
 static void one_network_bf16(const toy *t)
 {
     cs_session *a = toy_session(t, gpu), *b = toy_session(t, cpu);
@@ -499,7 +499,7 @@ static void test_no_code(void **state)
     cs_host_devices = 1;
 }
 
-/* A device that fails leaves the others to "auto". */
+/* "auto" continues with other devices after a failure. */
 static void test_auto_without_one(void **state)
 {
     (void)state;
@@ -565,7 +565,7 @@ static void test_no_device(void **state)
     cs_error_clear();
 }
 
-/* A device that has no room is no other one's fault. */
+/* Out of memory on one device does not affect others. */
 static void test_full_device(void **state)
 {
     (void)state;
@@ -621,7 +621,7 @@ static void test_device_names(void **state)
                       "available are 'cpu', 'cuda', 'cuda:NUMBER,...' and 'auto'");
 }
 
-/* Several are opened as a list; one that is missing closes those before it. */
+/* A list of devices; if one is missing, those before it are closed. */
 static void test_device_list(void **state)
 {
     (void)state;

@@ -492,7 +492,7 @@ static void test_device_error(void **state)
     const cs_step_opt how = { .scale = 0.5, .key = 1 };
     double loss;
 
-    gpu = open_gpu(CS_IN_FP32);  /* it will be of no use later */
+    gpu = open_gpu(CS_IN_FP32);  /* broken afterwards */
     assert_non_null(gpu);
     struct pair p = simple_pair();
     take(&p, &same, 0);

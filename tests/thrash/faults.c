@@ -2,8 +2,8 @@
  * faults.c - a preloaded library (LD_PRELOAD) that fails the k-th call of one kind.
  *
  * FAULTS="KIND ERRNO K" fails the K-th call of KIND after main() began; K of 0 fails none. With
- * FAULTS_COUNT=FILE the process writes there, as it ends, how many calls of each kind it made.
- * A process that was forked counts on its own and fails nothing.
+ * FAULTS_COUNT=FILE the process writes the number of calls of each kind to FILE at exit. A forked
+ * process counts separately and fails nothing.
  *
  *   open    open, openat, fopen      close    close
  *   read    read, pread              map      mmap
@@ -11,12 +11,12 @@
  *   fsync   fsync, fdatasync                  posix_memalign, aligned_alloc
  *   rename  rename, renameat         thread   pthread_create
  *
- * Some functions of htslib 1.16 end by SIGSEGV when a call fails, or take no notice: what these
- * call is neither counted nor failed. SPARE() below names them.
+ * Some functions of htslib 1.16 crash when a call fails, or ignore it: their calls are neither
+ * counted nor failed. EXEMPT() below names them.
  *
  * ERRNO is a number; with -1 a read or write handles one byte and succeeds. Writes to standard
- * error are not counted: a message that cannot be written has no one to tell. What the C library
- * does by itself is not seen, but for its malloc and for streams that read.
+ * error are not counted: a message that cannot be written cannot be reported. Calls inside the C
+ * library are not intercepted, except malloc and streams for reading.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -47,8 +47,8 @@ static atomic_bool armed;
 static pid_t owner;
 static _Thread_local int n_spared;
 
-/* The next definition of a function. ISO C has no way from a pointer to an object to one to a
- * function, hence memcpy. */
+/* The next definition of a function. ISO C does not convert an object pointer to a function
+ * pointer, hence memcpy. */
 static void find(const char *name, void *function)
 {
     void *found = dlsym(RTLD_NEXT, name);
@@ -164,7 +164,7 @@ ssize_t writev(int fd, const struct iovec *v, int n)
     return fails(WRITE) && fail_with > 0 ? -1 : real(fd, v, n);
 }
 
-/* Streams for reading read and close by the functions here; stdio itself would not. */
+/* Streams for reading call the functions of this file; stdio itself would not. */
 static ssize_t stream_read(void *fd, char *p, size_t n) { return read((int)(intptr_t)fd, p, n); }
 static int stream_close(void *fd) { return close((int)(intptr_t)fd); }
 static int stream_seek(void *fd, off64_t *off, int whence)
@@ -216,7 +216,7 @@ int renameat(int from_dir, const char *from, int to_dir, const char *to)
     return fails(RENAME) ? -1 : real(from_dir, from, to_dir, to);
 }
 
-/* As Linux does, a close that fails has closed. */
+/* As on Linux, a failed close has closed the descriptor. */
 int close(int fd)
 {
     NEXT(close);
@@ -290,7 +290,7 @@ int pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*run)(void 
 /* ---- htslib ------------------------------------------------------------------------------- */
 
 /* A function of htslib whose caller cannot see or prevent a failing call. */
-#define SPARE(type, name, params, args) \
+#define EXEMPT(type, name, params, args) \
     type name params; \
     type name params \
     { \
@@ -302,18 +302,18 @@ int pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*run)(void 
     }
 
 /* fai_insert_index() writes to the slot of a kh_put() that failed. */
-SPARE(void *, fai_load, (const char *path), (path))
-/* It passes kh_init()'s NULL on. */
-SPARE(int, hts_idx_push, (void *idx, int tid, int64_t from, int64_t to, uint64_t off, int mapped),
+EXEMPT(void *, fai_load, (const char *path), (path))
+/* Passes on the NULL of kh_init(). */
+EXEMPT(int, hts_idx_push, (void *idx, int tid, int64_t from, int64_t to, uint64_t off, int mapped),
       (idx, tid, from, to, off, mapped))
 /* sam_hdr_write() ignores its error and writes a complete file, but without the reference. */
-SPARE(int, cram_load_reference, (void *fd, char *path), (fd, path))
-/* The reference again, for checksums in the header and for encoding: the same. */
-SPARE(char *, cram_get_ref, (void *fd, int id, int from, int to), (fd, id, from, to))
-/* They use the NULL of calloc(), kh_init() and cram_new_block(). */
-SPARE(int, cram_put_bam_seq, (void *fd, void *b), (fd, b))
-SPARE(int, cram_encode_container, (void *fd, void *c), (fd, c))
-SPARE(int, cram_write_eof_block, (void *fd), (fd))
+EXEMPT(int, cram_load_reference, (void *fd, char *path), (fd, path))
+/* The same for the reference of checksums in the header and of encoding. */
+EXEMPT(char *, cram_get_ref, (void *fd, int id, int from, int to), (fd, id, from, to))
+/* Use the NULL of calloc(), kh_init() and cram_new_block(). */
+EXEMPT(int, cram_put_bam_seq, (void *fd, void *b), (fd, b))
+EXEMPT(int, cram_encode_container, (void *fd, void *c), (fd, c))
+EXEMPT(int, cram_write_eof_block, (void *fd), (fd))
 
 /* ---- from main() to the end --------------------------------------------------------------- */
 

@@ -6,11 +6,11 @@
 SQLite's way (https://www.sqlite.org/testing.html, "Anomaly Testing"). Each case is a command in a
 folder of its own; faults.so fails one call of it. What must hold of every run:
 
-* it ends by itself, within a limit, by no signal;
-* with status 1 and one sentence of error that names a file, or says memory or threads; or with
+* it ends within a time limit, without a signal;
+* with status 1 and one error message that names a file, memory or threads; or with
   status 0, and then with the bytes of an undisturbed run, also on standard output;
-* every output is complete or absent, and nothing else is left but what --resume goes on from;
-* a run that can be resumed, run again without a fault, ends with the bytes of an undisturbed one.
+* every output is complete or absent, and no other file remains, except those of --resume;
+* a resumed run without a fault writes the bytes of an uninterrupted run.
 
 --moments N also has runs killed (kill -9) at N random moments each and resumed, disks of some kB or for
 reading only, disks that turn read-only at N random moments, and inputs that shrink or grow while they
@@ -42,7 +42,7 @@ LIMIT = 60          # seconds: a run takes a hundredth of it
 TIMELESS = 9        # columns of the metrics before the time
 ONE_BYTE = -1       # a read or write that handles one byte
 
-# What the calls of each kind can meet.
+# Errors of each kind of call.
 FAULTS = {
     "open": [errno.EMFILE, errno.EINTR, errno.EACCES],
     "read": [errno.EIO, errno.EINTR, ONE_BYTE],
@@ -117,7 +117,7 @@ def files(folder):
                 data = re.sub(rb"From the first record to the last.*", b"TIME", data)
             if name in ("o.m", "o.m.ckpt"):
                 n = 8 + int.from_bytes(data[:8], "little")
-                # The time spent is in the one header, the command in the other.
+                # One header has the time, the other the command.
                 data = (b"" if name == "o.m.ckpt" else data[8:n].replace(b" --resume", b"").rstrip()) + data[n:]
             if name == "o.metrics.tsv":
                 data = b"\n".join(b"\t".join(l.split(b"\t")[:TIMELESS]) for l in data.split(b"\n"))
@@ -201,7 +201,7 @@ class Case:
             wrong.append(f"status {status}")
         if "Sanitizer" in err or "runtime error:" in err:
             wrong.append("a sanitizer complains")
-        # That a record has no memory is a reason for no call, see chordseq-classify(1).
+        # no_memory is a reason for no call, see chordseq-classify(1).
         if status == 0 and not any(b"no_memory" in data for data in (out, *found.values())):
             wrong += [f"status 0 with another '{n}'" for n in set(found) | set(self.ref[0])
                       if found.get(n) != self.ref[0].get(n)]
@@ -392,7 +392,7 @@ def changing_input(work, rng):
             elif lines != ref.splitlines()[:len(lines)]:
                 wrong.append("other lines")
             elif p.returncode == 0 and not grows:
-                # It changed before it was opened, or after it was read.
+                # It changed before opening or after reading.
                 with open(path) as f:
                     whole = (f.read().count(">"), len(ref.splitlines()) - 1)
                 if len(lines) not in whole:

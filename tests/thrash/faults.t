@@ -1,4 +1,4 @@
-# faults.t - calls that fail, one by one: a sample here, every one with CS_LONG=1 (make check-long).
+# faults.t - fail system calls one by one: a sample, or all with CS_LONG=1 (make check-long).
 [ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || { TMPDIR=/dev/shm; export TMPDIR; }
 . "$srcdir/tests/cli/lib.sh"
 

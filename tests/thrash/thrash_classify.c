@@ -1,9 +1,9 @@
 /* thrash_classify.c - the five stages with small queues, mixed records and random ends.
  *
- * Every run draws policy, window, bytes, budget, threads and chunk sizes anew; a third of the runs
- * ends early because the sink fails. What must hold: records come out in input order, each with the
- * bits that it gets alone, or with its reason; no run hangs (alarm); a run's batches depend on
- * its draw alone. Built for ThreadSanitizer (make check-threads) and AddressSanitizer.
+ * Every run draws policy, window, bytes, budget, threads and chunk sizes; in a third of the runs
+ * the sink fails. Requirements: records leave in input order, with the bits of a run of that record
+ * alone, or with its reason; no run hangs (alarm); batches depend on the draw only. Built for
+ * ThreadSanitizer (make check-threads) and AddressSanitizer.
  */
 #include "tests/check.h"
 
@@ -16,7 +16,7 @@
 enum { N_RUN = 80, N_SEQUENCE = 48, N_LABEL = 3, N_POLICY = 3, MAX_LEN = 1024,
        THREADS = 3, SECONDS = 300 };
 
-/* A sequence and its predictions when it is alone, by policy. */
+/* A sequence and its predictions in a run of its own, by policy. */
 struct sequence {
     char     *base;
     int64_t   n;
@@ -38,7 +38,7 @@ static int64_t draw(struct draw *d, int64_t below)
     return (int64_t)(cs_rng_u64(d->key, d->n++) % (uint64_t)below);
 }
 
-/* What takes the place of the reader: chunks of random sizes from the pool. */
+/* Stands for the reader: chunks of random sizes from the pool. */
 struct source {
     struct draw d;
     int         n_chunk;
@@ -51,7 +51,7 @@ static int put_record(cs_chunk *c, const struct sequence *s)
 
     if (!base || !r)
         return cs_fail(CS_EMEM, "out of memory");
-    r->serial = (uint64_t)(s - pool);          /* which sequence it is: the sink wants to know */
+    r->serial = (uint64_t)(s - pool);          /* for the sink: which sequence it is */
     r->seg[0] = (cs_segment){ base, NULL, s->n };
     c->n_base += s->n;
     return CS_OK;
@@ -78,10 +78,10 @@ static int generate(void *self, cs_queue *in, cs_queue *out)
     return rc;
 }
 
-/* What takes the place of the writer's output: compares, and fails at record `stop`. */
+/* Stands for the outputs: compares, and fails at record `stop`. */
 struct check {
     struct draw d;               /* repeats the draws of the source */
-    int64_t     left;            /* records of the present chunk still to come */
+    int64_t     left;            /* remaining records of the present chunk */
     uint64_t    n, stop;
     int         policy, n_wrong;
 };
@@ -131,7 +131,7 @@ static struct outcome run_once(uint64_t key, int may_stop)
     const int n_thread = 1 + (int)draw(&d, THREADS);
     cs_pipe_limit(p, n_thread);
     assert_int_equal(cs_workers_new(p, model, how, false, n_thread, NULL, &workers), CS_OK);
-    /* Some without a session of their own: they meet at the one that all share. */
+    /* Some workers have no session of their own and use the shared one. */
     for (int i = 0; i < workers->n; i++) {
         infer[i] = workers->stage[i];
         infer[i].session = draw(&d, 3) ? infer[i].session : infer[i].shared;

@@ -1,14 +1,13 @@
 /*
- * thrash_pipe.c - many runs of a pipe with bounded queues, cancelled and failing anywhere.
+ * thrash_pipe.c - many runs of a pipe with bounded queues, cancelled or failing at random points.
  *
  * DESIGN
  * read -> tokenise -> bucket -> infer (1 to 3 of them), and bucket -> write, with the window and
  * lag of ARCHITECTURE.md: the writer's queue holds `window` chunks, and a batch is closed when its
  * oldest chunk is `lag` behind. Records are numbers; a prediction is a function of its record.
- * Checked after an undisturbed run: every prediction, their order, and that the number of
- * batches is the same for any number of infer threads. After every run: the outcome matches the
- * disturbance, and no memory remains allocated. Meant for ThreadSanitizer; a hang is a failure by
- * alarm().
+ * Checks after a run without a failure: every prediction, their order, and the number of batches,
+ * which is the same for any number of infer threads. After every run: the result matches the
+ * injected failure, and all memory is freed. For ThreadSanitizer; alarm() ends a run that hangs.
  *
  *   thrash_pipe [SECONDS]     default 3
  */
@@ -49,7 +48,7 @@ struct batch {
     struct slot *slot;
 };
 
-/* What is done to a run: stage `who` fails (or cancels the pipe) at its item number `when`. */
+/* Injected failure: stage `who` fails (or cancels the pipe) at its item number `when`. */
 struct trouble {
     int who;                     /* -1: none */
     uint64_t when;
@@ -118,7 +117,7 @@ static int class_of(uint64_t record)
     return (int)(record >> 32 & 0xffff) % N_CLASS;
 }
 
-/* Now and then give the processor away, so that stages meet in new orders. */
+/* Yield at random, so that stages interleave differently. */
 static void stumble(const struct run *r, int stage, uint64_t item)
 {
     uint64_t dice = cs_rng_below(cs_rng_key(r->key, 50 + (uint64_t)stage), item, 64);
@@ -229,7 +228,7 @@ out:
     return rc;
 }
 
-/* Close what is `lag` behind chunk k (or everything, at the end). */
+/* Close batches that are `lag` behind chunk k, or all at the end. */
 static int close_old(struct run *r, uint64_t k, bool all, cs_queue *out)
 {
     int rc = CS_OK;
@@ -249,7 +248,7 @@ static int run_bucket(void *self, cs_queue *in, cs_queue *out)
 
     for (uint64_t k = 0; (rc = cs_queue_pop(in, &p)) == CS_OK; k++) {
         struct chunk *c = p;
-        int n = c->n;            /* an empty chunk may be gone as soon as it is pushed */
+        int n = c->n;            /* an empty chunk may be freed once it is pushed */
         if ((rc = make_trouble(r, BUCKET, k)) != CS_OK) {
             chunk_drop(c);
             goto out;
@@ -311,7 +310,7 @@ static int run_write(void *self, cs_queue *in, cs_queue *out)
             if (c->output[i] != output_of(c->record[i]))
                 r->wrong = true;
         r->n_written++;
-        memset(c, 0xA5, sizeof *c);                     /* a late touch shall be noticed */
+        memset(c, 0xA5, sizeof *c);                     /* exposes use after free */
         chunk_drop(c);
     }
 out:
@@ -326,7 +325,7 @@ static uint64_t run_once(uint64_t key, int n_infer, struct trouble trouble, int 
     cs_stage stage[N_STAGE + MAX_INFER];
     int n = 0;
 
-    /* From the safe half of the window up to the bound: lag <= window + 1. */
+    /* From half of the window up to the bound: lag <= window + 1. */
     r.lag = 1 + cs_rng_below(key, 1002, (uint64_t)window + 1);
     r.pipe = cs_pipe_new();
     cs_queue *raw = cs_pipe_queue(r.pipe, "raw", 2, 15, chunk_bytes, chunk_drop);
@@ -384,7 +383,7 @@ static void check_troubled(uint64_t key)
     (void)snprintf(want, sizeof want, "trouble in stage %d", t.who);
     cs_error_clear();
     (void)run_once(key, 1 + (int)cs_rng_below(key, 2003, MAX_INFER), t, &rc);
-    /* The run may have ended before the disturbance, or without a stage left to notice. */
+    /* The run may have ended before the failure, or no stage may have seen it. */
     if (rc != CS_OK && rc != (t.cancels ? CS_ECANCEL : CS_EFORMAT))
         fail_run(&name, "the outcome does not match the disturbance");
     if (strcmp(cs_error_message(), rc == CS_EFORMAT ? want : "") != 0)
