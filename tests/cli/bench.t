@@ -1,4 +1,4 @@
-# bench.t - `chordseq bench`: the table's form, what has no number, and that memory is reproducible.
+# bench.t - `chordseq bench`: format of the table, missing values, reproducible memory.
 . "$srcdir/tests/cli/lib.sh"
 
 tiny_bench="chordseq bench -q --min-len 16 --max-len 64 --width 16 --repeats 1 encoders"
@@ -16,7 +16,7 @@ T 'three lengths and an exponent for each' awk -F '\t' -v n="$encoders" '
 T 'memory depends on options and length only' sh -c "$tiny_bench"' -@ 2 | cut -f 1-4,6,8 > b &&
     cut -f 1-4,6,8 a.tsv | cmp - b'
 
-# Memory that grows in proportion to the length has the exponent 1.
+# Memory proportional to the length has exponent 1.
 T 'the exponent is a slope' sh -c 'chordseq bench -q --encoder psf:factors=3 --min-len 1024 --max-len 8192 \
     --repeats 1 --width 8 encoders | awk -F "\t" "\$4 == \"exponent\" && \$6 > 0.99 && \$6 < 1.01 &&
     \$8 > 0.99 && \$8 < 1.01 { ok = 1 } END { exit !ok }"'

@@ -1,10 +1,10 @@
-# calls.t - records with a call, by the rates stated in a model.
+# calls.t - calls by the error rates stated in a model.
 . "$srcdir/tests/cli/lib.sh"
 
 gen=$builddir/tests/bench/gen_fasta
 
-# Two classes that differ in composition, and a third that is half one, half the other. A codon's
-# third base is often that of the codon before, which shuffling does not keep.
+# Two classes of different composition, and a third that is a mixture of both. A codon's third base
+# often equals that of the codon before, a correlation destroyed by shuffling.
 for c in 1 2 3; do
     "$gen" 400000 $c 200 1800 | awk -v c=$c 'BEGIN { srand(c); split("A C G", letter) }
         /^>/ { print ">" c "_" NR " class=" c; next }
@@ -61,7 +61,7 @@ T 'short and repetitive sequences have a reason' sh -c 'chordseq classify -q -m 
     grep -q "^repeat	.*	unclassified	.*	\(unlike_training\|low_confidence\)" odd &&
     grep -q "^short	32	unclassified	.	too_short" odd &&
     chordseq classify -q -m stated --max-error 0.9 odd.fa | grep -q "^repeat	.*	unlike_training"'
-# What no genome holds: six bases, repeats, random bases with 70 % G+C.
+# Unlike any genome: six bases, repeats, random bases with 70 % G+C.
 awk 'BEGIN {
     srand(1); print ">six\nACGTAC"
     for (n = 500; n <= 10000; n *= 20) { s = ""; for (i = 0; i < n; i++) s = s "AT"; print ">at" n "\n" s }

@@ -1,4 +1,4 @@
-# classify.t - what `chordseq classify` writes, and what it says about it.
+# classify.t - outputs and messages of `chordseq classify`.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors
@@ -25,7 +25,7 @@ T 'probabilities of all classes add up to 1' sh -c 'chordseq classify -q -m "$1"
     NR > 1 && \$5 == \".\" { n++; s = \$6 + \$7 + \$8; if (s < 0.99999 || s > 1.00001) exit 1 }
     END { if (n < 10) exit 1 }"' - "$m" "$tiny/mixed.fa"
 
-# The output file appears when it is complete and replaces what was there.
+# The complete output replaces an existing file.
 T '-o FILE equals standard output' sh -c 'echo old > out.tsv &&
     chordseq classify -q -m "$1" -o out.tsv "$2" > stdout.txt && [ ! -s stdout.txt ] &&
     cmp out.tsv mixed.tsv' - "$m" "$tiny/mixed.fa"
@@ -41,7 +41,7 @@ T 'a model for regression' "$builddir/tests/cli/make_model" "$tmp/values" 3 head
     encoder.max-len=64 encoder.track=4 encoder.hidden=4
 P classify-values.tsv  sh rounded -m "$tmp/values" "$tiny/mixed.fa"
 
-# The options that the help lists are those of the manual.
+# --help and manual list the same options.
 T '--help goes to stdout with status 0' sh -c 'chordseq classify --help 2>&1 >/dev/null |
     cmp - /dev/null && chordseq classify --help | grep -q -- "--batch-tokens NUM"'
 T 'without -m, the model of the source tree' sh -c '

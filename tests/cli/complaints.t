@@ -1,4 +1,4 @@
-# complaints.t - what users of such programs complain of, and that it does not happen here.
+# complaints.t - frequent complaints about similar programs, tested here.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors
@@ -7,7 +7,7 @@ c="chordseq classify -q -m '$m'"
 "$gen" 409600 1 50 500 > x.fa
 sh -c "$c x.fa" > x.tsv
 
-# memory follows input size: three times the input, the same peak but for a tenth
+# memory follows input size: three times the input, the same peak within a tenth
 "$builddir/tests/cli/make_model" light 1 tokenizer=kmer tokenizer.k=6 tokenizer.stride=6 \
     encoder.max-len=4096 encoder.track=1 encoder.hidden=2
 peak() { "$builddir/tests/bench/peak" chordseq classify -q -m light --chunks-in-flight 4 -o /dev/null "$1" 3>&1; }
@@ -59,7 +59,7 @@ else
     S 'a download at run time' 'no unshare'
 fi
 
-# SIGINT and SIGTERM leave no half-written file, and the status of the signal.
+# SIGINT and SIGTERM leave no incomplete file, and give the status of the signal.
 T 'a killed run leaves a truncated output' sh -c "
     { cat x.fa; sleep 20; } | chordseq classify -q -m '$m' -o killed.tsv & p=\$!
     sleep 1; kill -TERM \$p; wait \$p; e=\$?

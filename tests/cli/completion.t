@@ -1,4 +1,4 @@
-# completion.t - tracked completions are up to date, and bash completes by them.
+# completion.t - tracked completions are up to date and work in bash.
 . "$srcdir/tests/cli/lib.sh"
 
 for shell in bash zsh fish; do
@@ -12,7 +12,7 @@ for shell in bash zsh fish; do
 done
 N completion-shell.err chordseq completion tcsh
 
-# complete WORD...: what bash would offer for the last word
+# complete WORD...: bash's completions of the last word
 complete()
 {
     bash -c '. "$0"; COMP_WORDS=(chordseq "$@"); COMP_CWORD=$#; _chordseq

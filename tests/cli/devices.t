@@ -17,7 +17,7 @@ g="$c classify -@ 2 -m $m -B 200 --all"
 # ---- several -------------------------------------------------------------------------------------
 $g -q --device cpu "$in" > cpu.tsv
 $g -q --device cuda:1 "$in" > one.tsv
-# near FILE FILE: the same but for rounding
+# near FILE FILE: equal within rounding
 near()
 {
     paste "$1" "$2" | awk -F '\t' '{ n = NF / 2
@@ -30,7 +30,7 @@ for d in cuda:0,2 cuda:2,1,0 auto; do
 done
 T 'the same with delayed copies and kernels' sh -c "for lag in -1 -2 -3 7; do
     CS_HOST_LAG=\$lag $g -q --device cuda:0,1 $in | cmp - one.tsv || exit 1; done"
-# same COMMAND...: to the same bytes with one device and with several
+# same COMMAND...: equal bytes with one device and several
 same()
 {
     T "$2 is the same on several" sh -c '"$@" --device cuda:0 > s.one && [ -s s.one ] &&
@@ -48,14 +48,14 @@ T 'commands for one device refuse a list' sh -c "$c bench --device cuda:0,1 enco
     grep -q \"'cuda:0,1' names 2 devices; this command uses one\""
 
 # ---- training on several -------------------------------------------------------------------------
-# train_on DEVICES NAME: NAME.tsv and NAME.m, what it says in NAME.err
+# train_on DEVICES NAME: writes NAME.tsv, NAME.m and messages to NAME.err
 train_on()
 {
     "$c" train -v -@ 1 --encoder.max-len 256 --encoder.track 2 --encoder.hidden 8 --tokenizer.k 2 -B 400 \
         --crop-min 4 --crop-max 200 --accumulate 3 --epochs 2 --labels labels --device "$1" -o "$2.m" \
         --metrics "$2.tsv" "$in" 2> "$2.err"
 }
-# as_one FILE FILE: losses and accuracies are the same but for rounding
+# as_one FILE FILE: losses and accuracies are equal within rounding
 as_one()
 {
     paste "$1" "$2" | awk -F '\t' 'NR > 1 { n = NF / 2; for (i = 4; i <= 9; i++)
@@ -63,7 +63,7 @@ as_one()
         END { exit NR != 3 }'
 }
 T 'training on one GPU' train_on cuda:2 trained1
-# No NCCL, also where there is one, for real GPUs.
+# Without NCCL, even if installed.
 mkdir none && : > none/libnccl.so.2
 export LD_LIBRARY_PATH="$tmp/none"
 for d in cuda:0,2 cuda:0,1,2; do
@@ -98,7 +98,7 @@ T 'auto fits the free memory' sh -c "
     done > auto.n; cmp auto.tsv one.tsv && [ \$(uniq auto.n | wc -l) = 3 ] && sort -nc auto.n"
 T 'auto is 64k on the CPU' sh -c "$c classify -v -m $m $in 2>&1 > /dev/null |
     grep -q 'batches of at most 65536 tokens'"
-# Whichever allocations fail, the run ends well, a record has a reason, or memory is to blame.
+# Whichever allocation fails, the run succeeds, a record has a reason, or the error names memory.
 T 'failed allocations are reported or harmless' sh -c "n=0; halved=0
     while n=\$((n + 1)) && [ \$n -lt 15 ]; do
         if CS_HOST_FAIL=\$n-\$((n + 1)) $c classify -@ 1 -m $m -B 2048 --all --device cuda $in \

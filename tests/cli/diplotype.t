@@ -1,5 +1,5 @@
-# diplotype.t - `chordseq diplotype`: reads and genotypes as one code per site, regions, refusals, and
-# the calls of others on real reads.
+# diplotype.t - `chordseq diplotype`: one symbol per site from reads and genotypes, regions, refusals,
+# agreement with other callers on real reads.
 . "$srcdir/tests/cli/lib.sh"
 
 for tool in samtools bcftools; do
@@ -105,8 +105,8 @@ N diplotype-full.err    $d -o /dev/full r.sam
 
 # ---- real reads ----------------------------------------------------------------------------------
 
-# Sites of 20:10,000,001-10,001,900 that differ from the reference: ours, those of the Genome in a
-# Bottle calls, and those that bcftools makes of the same reads.
+# Sites of 20:10,000,001-10,001,900 that differ from the reference: ours, those of Genome in a
+# Bottle, and those of bcftools on the same reads.
 na=$CS_SHARED/data/ingest/na12878_hg19_chr20
 if [ -r "$na/NA12878_small.bam" ]; then
     gzip -dc "$na/ucsc.hg19.chr20.unittest.fasta.gz" > hg19.fa

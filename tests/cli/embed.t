@@ -18,7 +18,7 @@ T 'a single record has the same vector' sh -c 'awk "/^>/ { n++ } n == 5" mixed.f
 T 'an empty input is an empty matrix' sh -c ': > empty.fa; chordseq embed -q -m "$1" -o e.npy empty.fa &&
     grep -aq "(0, 40)" e.npy' - "$m"
 
-# What the head makes of these vectors is what classify says.
+# The head applied to these vectors gives the predictions of classify.
 numpy() { /usr/bin/python3 -c 'import numpy' 2> /dev/null && T "$@" || S "$1" 'no numpy'; }
 cat > check.py <<'END'
 import json, struct, subprocess, sys

@@ -1,4 +1,4 @@
-# errors.t - each failure has one message with place and remedy, and leaves no output.
+# errors.t - each failure has one message with position and remedy, and leaves no output.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors
@@ -53,7 +53,7 @@ else
     N input-denied.err     $c bad.fq
 fi
 
-# Nothing under the final name, and nothing beside it.
+# No output and no temporary file remains.
 T 'a failed run leaves no output' sh -c "! $c -o out.tsv bad.fa 2> /dev/null && ! ls | grep -q ^out"
 T 'a failed run keeps the old output' sh -c "echo old > out.tsv
     ! $c -o out.tsv bad.fa 2> /dev/null && echo old | cmp - out.tsv && [ \"\$(ls out*)\" = out.tsv ]"
@@ -63,7 +63,7 @@ T 'a failed run keeps the old output' sh -c "echo old > out.tsv
 P empty.tsv            $c nothing
 T 'an empty input gives a warning' sh -c "$c nothing 2>&1 > /dev/null |
     grep -qx 'chordseq: warning: the input has no records'"
-# It has to be named: empty standard input means a forgotten value or a failed pipe.
+# Only if named: empty standard input means a missing value or a failed pipe.
 P empty.tsv            sh -c "$c -i - < /dev/null"
 P empty.tsv            sh -c ": | $c -"
 N input-none.err       sh -c "$c < /dev/null"
@@ -113,7 +113,8 @@ T 'no partial output remains' sh -c '! ls | grep -q ^limited'
 N output-is-dir.err    $c -o "$tmp" "$tiny/mixed.fa"
 N output-closed.err    sh -c "$c $tiny/mixed.fa >&-"
 
-# Sequences, alignments and variants are replaced by their own kind only: a forgotten value costs none.
+# Sequences, alignments and variants are replaced by outputs of their own kind only,
+# so that a missing option value destroys no data.
 held=$tmp/held && mkdir "$held" && cp "$tiny"/mixed.fa "$tiny"/reads.fq "$tiny"/variants.vcf "$tiny"/strands.sam "$held"
 $c -q --bam "$held/mapped.bam" "$tiny/strands.sam" || exit
 export m
@@ -145,7 +146,7 @@ T '--force overwrites any file' sh -c '$1 --force -o "$2/mixed.fa" whole.fa.gz &
 T 'tables and reports overwrite their own kind' sh -c 'for o in output jsonl kraken report krona cami-binning cami-profile \
     summary html; do set -- "$@" --$o twice.$o; done; "$@" && "$@"' - $c -q whole.fa.gz
 
-# An output that is an input, whatever path leads to it: refused before either is touched.
+# An output that is also an input, by any path: refused before either is opened.
 cp "$tiny/mixed.fa" x.fa && ln -s x.fa link.fa && ln x.fa hard.fa && mkdir in && cp x.fa in/classA.fasta
 cp x.fa o.part && cp "$m" own.m && cp "$m" in/model.safetensors && echo x.fa > list
 own() {
@@ -193,8 +194,8 @@ T 'a device may be input and output' $c -q -o /dev/null /dev/null
 
 # ---- long records ------------------------------------------------------------------------------
 
-# 10 Mbp: beyond this model's 512 tokens it has a reason, and its neighbours have their predictions.
-# A sanitizer makes seconds of it minutes: there it has a fifth, and is told as 10 Mbp.
+# 10 Mbp exceed this model's 512 tokens: the record has a reason, others have predictions. Sanitizer
+# builds are slow and use a fifth, with 10 Mbp in the messages.
 n_long=10485760
 ! grep -q __asan_init "$builddir/chordseq" || n_long=2097152
 told() { "$@" > .told 2> .told.err; s=$?; sed "s/\<$n_long\>/10485760/" .told; sed "s/\<$n_long\>/10485760/" .told.err >&2; return $s; }
@@ -206,14 +207,14 @@ warning: 1 of 3 records exceed the model's maximum of 512 tokens; --long-sequenc
 N long-error.err       told $c --long-sequence error around.fa
 P long-windows.tsv     told sh -c "$c --long-sequence window --window-overlap 100 around.fa | cut -f 1,2,5"
 N window-option.err    $c --window-length 100 around.fa
-# Within the limit it is predicted as a whole.
+# Within the limit, the whole sequence is predicted.
 "$make" long-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2097152 \
     encoder.track=1 encoder.hidden=4
 P long-predicted.tsv    told sh -c 'chordseq classify -m long-model around.fa > long.tsv && cut -f 1-3,5 long.tsv'
 T 'the same with batches of one token' sh -c 'chordseq classify -q -m long-model -B 1 \
     -@ 2 around.fa | cmp - long.tsv'
-# Where memory does not suffice, the record has that for a reason, or the run ends and names it: 1.3 M
-# tokens of 352 channels need 1.8 GB.
+# Without enough memory, the record has a reason, or the run ends with its name: 1.3 M tokens of 352
+# channels need 1.8 GB.
 "$make" wide-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2097152 \
     encoder.track=16 encoder.hidden=1
 w="chordseq classify -@ 1 -m wide-model"
@@ -230,7 +231,7 @@ if (ulimit -v 1500000 && chordseq --version) > version 2>&1; then
         chordseq classify -@ 1 -m wide-model --long-sequence error around.fa > /dev/null 2> mem.err
         [ $? = 1 ]) && grep -q "out of memory for record .r0. (10485760 bases), which needs [0-9]* \
 bytes; --long-sequence window splits such records" mem.err'
-    # One sequence is what --batch-tokens cannot make smaller.
+    # --batch-tokens cannot split one sequence.
     T 'training names the option that shortens samples' sh -c '(ulimit -v 1500000
         chordseq train -@ 1 --class a=long.fa --class b=around.fa --tokenizer.k 8 --tokenizer.stride 8 \
             --encoder.max-len 2097152 --encoder.track 16 --encoder.hidden 1 --epochs 1 --valid-frac 0 -o o.m \

@@ -1,4 +1,4 @@
-# eval.t - `chordseq eval`: its figures against the calls that `chordseq classify` makes.
+# eval.t - `chordseq eval`: its metrics against the calls of `chordseq classify`.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors
@@ -6,7 +6,7 @@ chordseq classify -q -m "$m" --all "$tiny/mixed.fa" > calls.tsv
 classes=$(head -n 1 calls.tsv | cut -f 6- | sed 's/prob_//g')
 set -- $classes
 
-# Every record that has a call is said to be of the first class.
+# All called records are labelled as the first class.
 awk -F '\t' -v c="$1" 'NR > 1 && $5 == "." { print $1 "\t" c }' calls.tsv > first.tsv
 n=$(wc -l < first.tsv)
 right=$(awk -F '\t' -v c="$1" 'NR > 1 && $5 == "." && $3 == c' calls.tsv | wc -l)
@@ -100,7 +100,7 @@ N eval-class.err    chordseq eval -m "$m" --class unheard=f.fa
 N eval-nothing.err  chordseq eval -m "$m" f.fa
 N eval-list.err     chordseq eval -m "$m" --class "$1=f.fa" --bins 100,50
 N eval-empty.err    chordseq eval -m "$m" --skip-unlabelled --labels first.tsv f.fa
-# Places that cannot be written to are told before the records are looked at; here they have no label.
+# Outputs that cannot be written are reported before records are read; here these have no label.
 : > nobody.tsv
 for o in -o --json --html --calibrate; do
     T "a bad place is told at once: $o" sh -c '! chordseq eval -m "$1" --labels nobody.tsv "$2" no/such/file f.fa \

@@ -1,4 +1,4 @@
-# factorize.t - `chordseq factorize`: beats the truncated SVD where the paper says so, and only there.
+# factorize.t - `chordseq factorize`: better than the truncated SVD where the paper says so, and only there.
 . "$srcdir/tests/cli/lib.sh"
 
 gen=$builddir/tests/bench/gen_matrix
@@ -46,7 +46,7 @@ T 'without an index' [ "$(echo d.*.npy)" = 'd.1.npy d.2.npy d.3.npy d.4.npy d.5.
 T 'as many factors as wanted' sh -c 'chordseq factorize -i small.npy --steps 10 --factors 3 -o e &&
     [ "$(echo e.*.npy)" = "e.1.npy e.2.npy e.3.npy e.index.npy" ]'
 
-# Another reader's view: the product of what was written has the error that was said.
+# Read by NumPy, the product of the written factors has the reported error.
 if python3 -c 'import numpy' 2> /dev/null; then
     chordseq factorize -i small.npy --steps 300 > small.tsv
     T 'NumPy gives the same product' python3 -c '
@@ -62,7 +62,7 @@ else
     S 'NumPy gives the same product' 'no NumPy'
 fi
 
-# The pictures are sound: every chunk of a PNG has its checksum, SVG is XML with as many images.
+# Valid images: every chunk of a PNG has its checksum, SVG is XML with the same number of images.
 with python3 T 'PNG and SVG parse with other programs' python3 -c '
 import base64, struct, zlib, xml.dom.minidom as x
 def size(b):
@@ -96,7 +96,7 @@ N factorize-type.err     chordseq factorize -i a.index.npy
 { head -c 128 small.npy; head -c 18432 /dev/zero | tr '\0' '\377'; } > nan.npy
 N factorize-nan.err      chordseq factorize -i nan.npy
 N factorize-lr.err       chordseq factorize -i small.npy --steps 100 --factors 20 --lr 10
-# A place that cannot be written to is told before the work, which would take an hour here.
+# An output that cannot be written is reported before the work, which would take an hour here.
 T 'an unwritable path is reported at once' sh -c '! timeout 20 chordseq factorize -i sparse.npy --steps 100000 \
     -o no/such/folder/a 2> told && grep -q "no/such/folder/a.1.npy" told &&
     ! timeout 20 chordseq factorize -i sparse.npy --steps 100000 --plot no/such/a.svg 2> told &&

@@ -25,8 +25,8 @@ gzip -c "$tiny/reads.fq" > plain.fq.gz
 same 'BGZF, gzip and BGZF members' thrice.tsv "cat reads.fq.gz plain.fq.gz reads.fq.gz | $c -i -"
 
 # Both strands, secondary, supplementary, unmapped, no sequence, no quality.
-# (What has no sequence is left to us: samtools writes an N for it.) htslib writes an index beside a
-# reference, so both are copies.
+# (Alignments without a sequence are excluded: samtools writes an N.) htslib writes an index beside a
+# reference, so both are copied.
 sam=$tiny/strands.sam
 cp "$tiny/strands.fa" ref.fa
 cp "$tiny/strands.fa" here.fa
@@ -42,8 +42,8 @@ same 'CRAM with --reference'  strands.tsv "$c --reference here.fa strands.cram |
 T 'excluded alignments are counted' sh -c 'chordseq classify -m "$tiny/model.safetensors" "$1" \
     2>&1 > /dev/null | grep -q "skipped 1 secondary and 1 supplementary alignments"' - "$sam"
 
-# htslib 1.16 says itself which reference it looked for, whatever its level, and leaks then; our
-# sentence is the last line.
+# htslib 1.16 prints the name of a missing reference at any log level, and leaks memory; our message
+# is the last line.
 rm ref.fa ref.fa.fai
 last()
 {
@@ -51,7 +51,7 @@ last()
     status=$?; tail -n 1 .last >&2; return $status
 }
 N cram-no-reference.err    last $c strands.cram
-# Where names were not kept they are made up, one for both mates.
+# Missing names are generated, one for both mates.
 samtools view -C -T here.fa --output-fmt-option lossy_names=1 -o lossy.cram "$sam" 2> /dev/null
 T 'mates of a CRAM file without names' sh -c "$c --reference here.fa lossy.cram | grep '^lossy.cram:' | cut -f 1 |
     tr '\n' ' ' | grep -qx 'lossy.cram:\([0-9]*\)/1 lossy.cram:\1/2 '"

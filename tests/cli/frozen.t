@@ -1,4 +1,4 @@
-# frozen.t - files of version 0.1 and the interface of its library, which later versions keep (docs/formats.md).
+# frozen.t - files of version 0.1 and the interface of its library, supported by later versions (docs/formats.md).
 . "$srcdir/tests/cli/lib.sh"
 
 old=$srcdir/refdata/frozen
@@ -8,7 +8,7 @@ old=$srcdir/refdata/frozen
 T 'a model' chordseq model verify "$old/model.safetensors"
 T 'its taxonomy and look-up table' sh -c 'chordseq model show "$1" > shown && grep -q "^label 1	one	taxid 2157	domain" shown &&
     grep -q "^lookup	129 peptide words	k 12	one in 8	LVIM,C,A,G,ST,P,FYW,EDNQ,KR,H" shown' - "$old/model.safetensors"
-# Probabilities may differ in the last places between processors.
+# Probabilities may differ in the last digits between processors.
 T 'its calls' sh -c 'chordseq classify -q --min-prob 0 --all -m "$1/model.safetensors" "$1/sequences.fa" > new.tsv &&
     paste new.tsv "$1/calls.tsv" | awk -F "\t" "NF != 14 || \$1 != \$8 || \$2 != \$9 || \$3 != \$10 || \$5 != \$12 { exit 1 }
         NR == 1 && (\$4 != \$11 || \$6 != \$13 || \$7 != \$14) { exit 1 }
@@ -34,7 +34,7 @@ fi
 
 # ---- numbers -------------------------------------------------------------------------------------
 
-# One version, in every file that has it (packaging/version); workflows.t has their environments.
+# One version in all files that state it (packaging/version); workflows.t has their environments.
 version=$(chordseq --version | sed 's/chordseq //')
 T 'one version' sh -c '
     grep -qx "version: $1" "$2/CITATION.cff" && grep -q "version: \"$1\"" "$2/packaging/conda/recipe.yaml" &&

@@ -1,7 +1,7 @@
 # gpubench.t - every stage of tests/gpu/bench at the smallest size, on the CUDA emulator.
 #
-# What it measures there means nothing; that a row stands for everything, and a word where there is no
-# figure, does. With CS_LONG, and a python3 in $CS_PYTHON that has PyTorch, its lines as well: minutes.
+# Measurements are meaningless there; the test checks that every row exists, with a reason if it has no
+# result. With CS_LONG, and a python3 with PyTorch in $CS_PYTHON, also its lines: minutes.
 . "$srcdir/tests/cli/lib.sh"
 
 if [ ! -x "$builddir/tests/gpu/chordseq_host" ]; then
@@ -11,10 +11,10 @@ fi
 export OMP_NUM_THREADS=1
 quick="env CS_QUICK=1 $srcdir/tests/gpu/bench"
 T 'all stages' $quick -o t.tsv
-# cells COLUMNS: of rows, without lines about the machine, and what only some machines have a program for
+# cells COLUMNS: of rows, without lines about the machine or programs missing on some machines
 cells() { grep -v -e '^#' -e BGZF t.tsv | cut -f "$1"; }
 P gpubench-rows.tsv cells 1-3
-# A block's is the difference of two times, which on a busy machine may be any number.
+# A block's time is a difference of two, arbitrary on a busy machine.
 T 'a median for every row that is ok' awk -F '\t' '
     $2 ~ /: means / { next }
     $3 == "ok" && $1 !~ /^(plan|memory)$/ && !($6 ~ /^(us|ms|Mb)/ && NF == 7) { exit 1 }
@@ -36,8 +36,8 @@ T 'no stage begins after the time limit' sh -c "CALL_S=0 $quick -o o.tsv memory 
     grep -q 'no time left' o.tsv"
 T 'logs are returned' sh -c "mkdir out && OUT=out $quick -o t.tsv block && [ -s out/t.tsv ] &&
     tar -tzf out/logs.tar.gz | grep -q block.tsv"
-# The half hour as stages, on the emulator: within its limits, results even where a step fails, and a
-# model that the next training stage begins with.
+# The half-hour plan in the emulator: time limits, results also after failed steps, and a model from
+# which the next training stage starts.
 mkdir plan && cp "$srcdir"/tests/gpu/check "$srcdir"/tests/gpu/bench "$srcdir"/tests/gpu/lib.sh "$srcdir"/tests/gpu/stages \
     "$srcdir"/tests/gpu/twobit.py plan/
 T 'a plan within its limits' plan/stages -n

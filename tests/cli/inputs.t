@@ -37,7 +37,7 @@ N pairs-short1.err  chordseq classify -m "$m" -1 short.fa -2 b.fa
 head -n 20 b.fa > shorter.fa
 N pairs-short2.err  chordseq classify -m "$m" -1 a.fa -2 shorter.fa
 N pairs-names.err   chordseq classify -m "$m" -1 a.fa -2 other.fa
-# Orphans before, between and behind pairs; of another pair the second mate comes first.
+# Orphans before, between and after pairs; one pair with its second mate first.
 awk '/^>/ { n++ } n != 2 && n != 7 { print }' ab.fa > orphans.fa
 T 'records without a mate are predicted alone, counted and named' sh -c "
     chordseq classify -m '$m' --interleaved --split-dir both.d -o got.tsv orphans.fa 2> told &&
@@ -110,7 +110,7 @@ if samtools --version > /dev/null 2>&1; then
     cp x.bam bare.bam
     N region-index.err      chordseq classify -m "$m" -r chr1 bare.bam
 
-    # References of CRAM: where --reference, REF_CACHE and REF_PATH say; never from a network.
+    # References of CRAM: from --reference, REF_CACHE and REF_PATH; never from a network.
     samtools faidx ref.fa
     samtools view -C -T ref.fa -o x.cram x.sam 2> /dev/null && samtools index x.cram
     samtools view -H x.cram | sed 's/\tUR:[^\t]*//' > bare.sam &&
@@ -126,7 +126,7 @@ if samtools --version > /dev/null 2>&1; then
     REF_CACHE=$PWD/cache/%s; export REF_CACHE
     is 'REF_CACHE'      'p/1 p/2 single dup '   gone.cram
     unset REF_CACHE
-    # As from the file: a stream is checked container by container before htslib has it.
+    # As from a file: containers of a stream are checked before htslib reads them.
     for n in 1 2 3 4 5 6 7 8 9; do cat x.sam; done | awk '!/^@/ || !seen[$0]++' | samtools sort -O sam -o many.sam - 2> /dev/null
     for v in 2.1 3.0 3.1; do
         samtools view -C -T ref.fa --output-fmt-option version=$v --output-fmt-option seqs_per_slice=7 -o many.cram many.sam 2> /dev/null
@@ -146,7 +146,7 @@ fi
 
 # ---- files that change while they are read -------------------------------------------------------
 
-# while_reading CHANGE FILE: run with a reader that stops, so that the run does; change the file; go on
+# while_reading CHANGE FILE: run until its reader stops; change the file; continue
 cat > while_reading <<'END'
 #!/bin/sh
 { chordseq classify -@ 1 --chunks-in-flight 1 -m "$m" "$2" 2> told; echo $? > status; } | { read -r line; read -r line; sh -c "$1"; cat > /dev/null; }

@@ -1,17 +1,17 @@
-# lib.sh - what a command-line test sources first: P, N, F and T lines that print TAP.
+# lib.sh - sourced by command-line tests: functions P, N, F and T, which print TAP.
 #
 #   P FILE CMD...   must succeed; its stdout must equal tests/cli/expect/FILE
 #   N FILE CMD...   must fail (status 1 or 2); its stderr must equal tests/cli/expect/FILE
-#   F FILE CMD...   a known bug: what P will be one day; reported when it suddenly works
-#   T NAME CMD...   must succeed; what it prints is shown only when it does not
-#   S NAME REASON   not tested here, and why
+#   F FILE CMD...   a known bug, to become P; reported when it succeeds
+#   T NAME CMD...   must succeed; output is shown only on failure
+#   S NAME REASON   skipped, with the reason
 #
-# `with TOOL T ...` tests only where there is a command TOOL.
+# `with TOOL T ...` is skipped without a command TOOL.
 #
-# A FILE of `-` leaves the output uncompared. The script runs in a scratch folder of its own ($tmp),
-# removed at the end; $srcdir and $tmp in an output read as SRCDIR and TMP. With CS_REDO=1 (`make
+# A FILE of `-` is not compared. The script runs in a temporary folder ($tmp), removed at the end;
+# $srcdir and $tmp are replaced by SRCDIR and TMP in outputs. With CS_REDO=1 (`make
 # redo-golden`) P and N write their expectations instead: review the diff. Pipelines are given as
-# sh -c '...'. The plan comes at the end; the script's exit status says whether all passed.
+# sh -c '...'. The plan is printed at the end; the exit status is 0 if all passed.
 #
 # Environment, with defaults for running a script by hand in the build folder:
 #   srcdir       the source tree             builddir   where ./chordseq and the tests are

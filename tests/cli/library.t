@@ -7,7 +7,7 @@ m=$tiny/model.safetensors
 default=$srcdir/refdata/model/default.safetensors fast=$srcdir/refdata/model/fast.safetensors
 example=$builddir/examples/classify_memory
 
-# The program on all records, the example on one after the other.
+# The program on all records, the example on single records.
 awk '/^>/ { n++ } { print > (sprintf("one.%02d.fa", n)) }' "$tiny/mixed.fa"
 each()
 {
@@ -32,7 +32,7 @@ T 'the vectors of embed' sh -c 'for f in one.*.fa; do "$1" -e "$2" $f || exit; d
     for f in one.*.fa; do chordseq embed -q -m "$2" --format tsv -o - $f | tail -n +2 || exit
     done > program && diff program library' - "$example" "$m"
 
-# What it says, without the name of the example before it.
+# Its messages without the name of the example.
 says() { "$example" "$m" "$@" 2>&1 | sed 's/^[^:]*: //' >&2; return 1; }
 printf '>a\nACGZ\n' > letter.fa
 printf '>a\n%0300d\n' 0 | tr 0 A > long.fa
@@ -40,7 +40,7 @@ N library-letter.err says letter.fa
 N library-memory.err says long.fa max-memory=1Ki long-sequence=error
 N library-option.err says long.fa min-prob=high
 
-# Only its interface is visible; nothing in it writes, ends the process or handles signals.
+# Only its interface is exported; no function writes, exits or handles signals.
 sed -n 's/^CHORDSEQ_API .*\(chordseq_[a-z_]*\)(.*/\1/p' "$srcdir/src/lib/chordseq.h" | sort > declared
 nm -D --defined-only "$lib" | awk '$2 == "T" { print $3 }' | grep '^chordseq_' | sort > visible
 T 'declared and exported functions agree' sh -c '[ -s declared ] && diff declared visible'
@@ -53,7 +53,7 @@ else
     T 'a soname' sh -c 'objdump -p "$1" | grep -q "SONAME *libchordseq.so.0$"' - "$lib"
 fi
 
-# The header alone, as a C and C++ program sees it.
+# The header alone, in C and C++.
 echo '#include "chordseq.h"
 int main(void) { return chordseq_version()[0] == 0; }' > use.c
 T 'the header in C99' ${CC:-cc} -std=c99 -pedantic-errors -Wall -Wextra -Werror \
@@ -61,7 +61,7 @@ T 'the header in C99' ${CC:-cc} -std=c99 -pedantic-errors -Wall -Wextra -Werror 
 with c++ T 'the header in C++' c++ -x c++ -pedantic-errors -Wall -Wextra -Werror \
     -I"$srcdir/src/lib" -fsyntax-only use.c
 
-# Python without a package: the whole file at once.
+# Python without the package: the whole file at once.
 python()
 {
     nm -D "$lib" | grep -qE ' (__asan|__tsan)' && { S "$1" 'python runs without the sanitizer'; return; }

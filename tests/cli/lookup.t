@@ -9,12 +9,12 @@ awk '/^>/ { new = $1 ~ /7$/ } new' genomes.fa > new.fa
 chordseq train -q --label-key class --split split.tsv --encoder chordmixer --encoder.max-len 4k \
     --encoder.depth none --tokenizer kmer --tokenizer.k 2 --tokenizer.canonical --crop-max 300 \
     --crop-min 200 --samples-per-epoch 64 --epochs 1 -o bag.m genomes.fa
-# --encoder.max-len 4k sets the number of blocks, of which the model has none.
+# --encoder.max-len 4k sets the number of blocks; the model has none.
 T 'a model without blocks takes sequences of any length' sh -c '
     awk "!/^>/ { s = s \$0 } END { print \">all\\n\" s s s }" new.fa > long.fa && [ "$(wc -c < long.fa)" -gt 4100 ] &&
     chordseq classify -q --min-prob 0 -m bag.m long.fa | grep -q "^all.*[.]$"'
 
-# Of long sequences only the number of each token is kept.
+# For long sequences, only token counts are stored.
 "$builddir/tests/cli/make_model" reading.m 1 tokenizer=orf encoder.depth=none encoder.max-len=4096
 # around LINES: a sequence of 40 LINES bases between shorter ones
 around()

@@ -1,4 +1,4 @@
-# main.t - what `chordseq` itself says: help, version, unknown commands, statuses.
+# main.t - `chordseq` itself: help, version, unknown commands, exit statuses.
 . "$srcdir/tests/cli/lib.sh"
 
 status() { want=$1; shift; "$@" > out 2> err; got=$?; [ "$got" -eq "$want" ] || { echo "status $got"; false; }; }
@@ -46,14 +46,14 @@ else
 fi
 T 'a closed stdout is an error' status 1 sh -c 'chordseq --help >&-'
 
-# The version is one clean line; what was built in and what the machine has come on demand.
+# The version is one line; build options and the machine are printed on request.
 T '--version is one line of two words' sh -c 'chordseq --version > v && [ "$(wc -l < v)" = 1 ] &&
     grep -qxE "chordseq [0-9][0-9.]*" v'
 T '--version --verbose lists build details' sh -c 'chordseq --version --verbose > vv &&
     head -n 1 vv | cmp - v && grep -qE "^htslib +[0-9]" vv && grep -qE "^kernels +(avx512|avx2|neon|portable)" vv'
 
-# Before it is installed the program finds the models of its source tree, whatever its folder is and
-# wherever it is called from; a path of that tree would differ from build to build.
+# Before installation the program finds the models of its source tree from any folder, without a
+# path of that tree, which would make builds differ.
 in_build_folder()
 {
     link=$builddir/chordseq.data
@@ -64,7 +64,7 @@ in_build_folder()
 }
 T 'a build folder has the models of its source tree' in_build_folder
 
-# An installation that was moved finds its models beside it, not those of the prefix that it was built for.
+# A moved installation finds the models beside it, not those of the original prefix.
 moved()
 {
     mkdir -p moved/bin moved/share/chordseq/model && cp "$builddir/chordseq" moved/bin &&

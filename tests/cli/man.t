@@ -1,4 +1,4 @@
-# man.t - manual pages: what the program says now is what they say, and groff has no complaint.
+# man.t - manual pages: up to date with the option tables, and without warnings of groff.
 . "$srcdir/tests/cli/lib.sh"
 
 for page in "$srcdir"/man/*.in; do

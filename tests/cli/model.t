@@ -55,7 +55,7 @@ T 'the default model has its taxonomy' sh -c '
     for m in default.m "$1/default.safetensors"; do
         chordseq model show "$m" | grep -E "^(sha256|label|taxon)" > "${m##*/}.taxa"
     done; cmp default.m.taxa default.safetensors.taxa' - "$srcdir/refdata/model"
-# The file says 8M, which was 8 * 1024 * 1024 when it was written.
+# The file has 8M, then 8 * 1024 * 1024.
 T 'sizes of older files are unchanged' sh -c '
     chordseq model label --taxonomy "$1/taxonomy.tsv" "$1/fast.safetensors" fast.m &&
     for m in "$1/fast.safetensors" fast.m; do

@@ -17,7 +17,7 @@ if chordseq model factorize --rank 1 "$m" > /dev/null 2> lapack.err; then :; els
     exit 0
 fi
 
-# What does not change from run to run and machine to machine: all but times and rounded predictions.
+# All that is reproducible on any machine: no times, no rounded predictions.
 P low-rank-rank.tsv sh -c 'chordseq model factorize --rank 2 -o thin.m "$1" | grep -v "^seconds\|^relative"' - "$m"
 T 'times are reported' sh -c 'chordseq model factorize --rank 2 "$1" |
     awk -F "\t" "\$1 == \"seconds\" && \$2 > 0 && \$3 > 0 { n++ } END { exit n != 1 }"' - "$m"
@@ -30,7 +30,7 @@ T 'the same for any number of threads' sh -c 'chordseq classify -q -@ 1 -m thin.
 T 'rank 1 loses more than rank 3' sh -c 'for r in 1 3; do chordseq model factorize --rank $r "$1" |
     sed -n "s/^relative_error	0	\([0-9.]*\).*/\1/p"; done | sort -c -r -g' - "$m"
 
-# Every encoder that there is.
+# All encoders.
 awk 'BEGIN { srand(1); for (i = 0; i < 60; i++) { print ">r" i " class=" (i % 2 ? "at" : "gc")
     s = ""; for (k = 0; k < 90; k++) s = s substr(i % 2 ? "ATTAACATTG" : "GCCGGAGCCT", int(rand() * 10) + 1, 1)
     print s } }' > two.fa

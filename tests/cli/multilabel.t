@@ -1,8 +1,8 @@
-# multilabel.t - several labels per sequence, some not known: train, eval, classify, and the poolings.
+# multilabel.t - several labels per sequence, some unknown: train, eval, classify, poolings.
 . "$srcdir/tests/cli/lib.sh"
 
-# Labels g and t: the 20 bases in the centre are rich in G, in T. The bases around are random, but
-# would to a mean over all. Some targets are not known; r7 has none.
+# Labels g and t: the 20 bases in the centre are rich in G, in T. Other bases hide this from
+# a mean over all. Some targets are unknown; r7 has none.
 awk 'function draw(from) { return substr(from, 1 + int(length(from) * rand()), 1) }
 BEGIN {
     srand(7); print "id\tg\tt" > "labels.tsv"
@@ -48,7 +48,7 @@ T 'mean pooling cannot see one position' sh -c "$train --labels labels.tsv -o me
 T 'and is less accurate' sh -c "awk -F '\t' '\$3 == \".\" && \$4 == \"macro_auc\" && \$2 == \"all\" { v[NR == FNR] = \$5 }
     END { exit !(v[1] > v[0] + 0.05) }' e.tsv mean.tsv"
 
-# The first token stands for all: here it is one of three bases or any.
+# Pooling by the first token, which is one of three bases or any.
 awk 'BEGIN { srand(5); print "id\tpurine" > "first.tsv"
     for (i = 0; i < 60; i++) { s = ""; for (j = 0; j < 30; j++) s = s substr("ACGT", 1 + int(4 * rand()), 1)
         print ">f" i "\n" s > "first.fa"; print "f" i "\t" (s ~ /^[AG]/ ? 1 : 0) > "first.tsv" } }'

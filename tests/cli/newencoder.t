@@ -1,5 +1,5 @@
 # newencoder.t - the recipe of CONTRIBUTING.md: an encoder, or an output, is one file and one line in
-# registry.am. Done in a copy of the source tree and of the build folder, so that only what is new is
+# registry.am. Works on copies of source tree and build folder, so that only new files are
 # compiled.
 . "$srcdir/tests/cli/lib.sh"
 

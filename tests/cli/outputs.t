@@ -179,7 +179,7 @@ with python3 T 'also with names that are not UTF-8' sh -c 'chordseq classify -q 
 import json, sys
 r = json.loads(sys.stdin.buffer.read().decode(\"utf-8\"))
 assert r[\"name\"] == \"a\ufffdb\" and r[\"comment\"] == chr(34) + chr(92), r"'
-# Kraken 2 defines the report by its reads: counting these again must give it.
+# The report must equal counts of the reads in Kraken 2's output.
 with python3 T 'report counts equal the sums over reads' python3 -c '
 n = {}
 for line in open("all.kraken"):
@@ -198,8 +198,8 @@ for line in open("all.report"):
 total = sum(n.values())
 for share, below, taxid in seen:
     assert clade[taxid] == below and share == "%6.2f" % (100 * below / total)'
-# kreport2krona.py and kreport2mpa.py of KrakenTools go by the rank code: unclassified apart, and without
-# --intermediate-ranks what is none of these letters is left out, with the reads that are the taxon's own.
+# kreport2krona.py and kreport2mpa.py of KrakenTools use the rank code: besides unclassified, other
+# letters are omitted with their own reads unless --intermediate-ranks is given.
 T 'KrakenTools includes every top class' sh -c 'chordseq classify -q -m "$1" -o x --report r mixed.fa &&
     awk -F "\t" "{ n += \$3 } \$4 ~ /^[URKDPCOFGS]\$/ { kept += \$3; if (\$4 == \"D\") top++ }
         END { exit !(n > 0 && kept == n && top == 3) }" r' - "$tiny/model.safetensors"

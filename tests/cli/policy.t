@@ -5,7 +5,7 @@ m=$tiny/model.safetensors
 make=$builddir/tests/cli/make_model
 gen=$builddir/tests/bench/gen_fasta
 
-# The records of a FASTA file turned round, one line each.
+# Reverse complements of the records of a FASTA file, one line each.
 turned()
 {
     awk 'function put() { if (name != "") { print name; for (i = length(s); i > 0; i--)

@@ -1,5 +1,5 @@
-# precision.t - --precision bf16 on the CPU: predictions that depend on nothing else, and runs that are not
-# mixed with those in fp32.
+# precision.t - --precision bf16 on the CPU: reproducible predictions, and refusal to mix runs with
+# those in fp32.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors

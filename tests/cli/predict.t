@@ -68,7 +68,7 @@ for k in '5 1' '6 3'; do
         awk -F '\t' '{ n += \$3 - \$2 } END { exit n != '\$(grep -v '>' in.fa | tr -d '\n' | wc -c)' }'"
 done
 N predict-strand.err chordseq predict -m k6.safetensors --strand both in.fa
-# The middle of an even word is another base on the other strand.
+# The middle base of an even word differs between strands.
 T 'words of 4 bases' chordseq train $common --epochs 1 --rc --tokenizer kmer --tokenizer.k 4 \
     --intervals in.bed -i in.fa -o k4.safetensors
 T 'they are for one strand' sh -c 'chordseq model show k4.safetensors | grep -q "^strand.forward$"'

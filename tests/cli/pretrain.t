@@ -58,7 +58,7 @@ P pretrain-names.txt     grep 'training bases' names.err
 
 # ---- training lowers the loss --------------------------------------------------------------------
 
-# A quarter of the bases is certain, the rest random: perplexity 4 means no training.
+# A quarter of the bases is determined, the rest random: perplexity 4 means no training.
 T 'a run' $pre -o good.m --metrics good.tsv --epochs 40 --val-contigs c5 g.fa
 T 'perplexity well below 4' sh -c 'tail -n 1 good.tsv | awk "{ exit !(\$12 < 3.4) }"'
 T 'the loss is its logarithm' sh -c 'tail -n 1 good.tsv | awk "{ d = exp(\$6) - \$12; exit !(d * d < 1e-6) }"'
@@ -69,7 +69,7 @@ T 'training halves their loss' sh -c 'awk "NR == 2 { a = \$12 } END { exit !(\$1
 
 # ---- diplotypes ----------------------------------------------------------------------------------
 
-# A site of ten is a copy of the one two before it, which is anything.
+# One site in ten copies the site two before it, which is random.
 awk 'BEGIN { srand(4); print "#chordseq-diplotype\t1"
     for (p = 0; p < 40; p++) { printf ">s%d region=c1:1-200", p
         for (i = 0; i < 200; i++) { r = substr("ACGT", 1 + (i * 7 + int(i / 3)) % 4, 1)

@@ -1,7 +1,7 @@
-# ranks.t - training by several processes: the model of one, and what happens when one fails.
+# ranks.t - training by several processes: the model of one process, and failures of one.
 . "$srcdir/tests/cli/lib.sh"
 
-# However the test ends, none of its processes stays.
+# Kill all processes at exit.
 stop()
 {
     status=$?
@@ -29,15 +29,15 @@ pre="chordseq pretrain -q -@ 1 --encoder cdil --encoder.channels 8 --encoder.lay
     -B 256 --accumulate 3 --lr 0.01 --window 100 --windows-per-epoch 40 --epochs 2"
 sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
 
-# A port per run that no other test is likely to have; a run takes some twenty from it on, and runs
-# that begin together have neighbouring numbers.
+# A port per run, unlikely to be used by other tests; a run uses some twenty ports from it on, and
+# runs started together have adjacent numbers.
 port=$((20000 + $$ * 31 % 12000))
 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port
 export MASTER_ADDR MASTER_PORT
 unset RANK WORLD_SIZE
 
-# rank R N CMD...: one of N ranks, whose process is in R.pid, what it says in R.err (which the process
-# makes: what an earlier one said must be gone before, or it would be taken for this one's)
+# rank R N CMD...: one of N ranks, with its process in R.pid and messages in R.err (removed first,
+# because messages of an earlier run would be mistaken for its own)
 rank()
 {
     r=$1 n=$2
@@ -61,8 +61,8 @@ ranks()
     return "$worst"
 }
 
-# The same table but for times: losses within a relative 1e-4, which is what rounding becomes in some
-# tens of steps (gradients of one step: tests/nn/test_parallel.c).
+# The same table except times: losses within a relative 1e-4, the effect of rounding in some tens of
+# steps (gradients of one step: tests/nn/test_parallel.c).
 same_table()
 {
     awk -F '\t' 'NR == FNR { a[FNR] = $0; next } FNR > 1 { n++; split(a[FNR], x, FS)
@@ -158,7 +158,7 @@ else
     S 'different processors are reported' 'no AVX2'
 fi
 
-# until PATTERN FILE: wait until it is there
+# until PATTERN FILE: wait for the pattern
 until_says()
 {
     for k in $(seq 200); do
@@ -189,10 +189,10 @@ rm -f ./*.pid
 T 'a signal to one rank ends all' [ "$status0 $status1" = '1 143' ]
 T 'the others report the reason' grep -q 'train: rank 1 was ended by a signal' 0.err
 
-# Those that the command started itself: their parent's number is the fourth field. Other processes
-# may end meanwhile; cat then goes on with the next file.
+# Children of the command: the parent is the fourth field. Other processes may end meanwhile; cat then
+# continues with the next file.
 children() { cat /proc/[0-9]*/stat 2> /dev/null | awk -v of="$1" '$4 == of { print $1 }'; }
-# begin CMD...: its processes are $first and $others, what it says is in 0.err
+# begin CMD...: its processes are $first and $others, its messages in 0.err
 begin()
 {
     rm -f 0.err

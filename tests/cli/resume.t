@@ -1,6 +1,6 @@
-# resume.t - classify --resume: runs that are killed somewhere, and go on, give the same bytes.
+# resume.t - classify --resume: interrupted and resumed runs write the same bytes.
 #
-# A run syncs every output for every record here: that costs nothing in memory, seconds on a disk.
+# Every output is synced for every record here: fast in memory, seconds on a disk.
 [ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || { TMPDIR=/dev/shm; export TMPDIR; }
 . "$srcdir/tests/cli/lib.sh"
 [ -e "$builddir/tests/cli/kill_at.so" ] || { S 'resume' 'no shared objects here'; exit; }
@@ -15,7 +15,7 @@ total=$(zcat -f x.fa y.fa.gz z.fa | grep -c '^>')
 
 outputs='-o o.tsv --all --jsonl o.jsonl --kraken o.kraken --report o.kreport --krona o.krona
     --cami-binning o.bin --cami-profile o.prof --summary o.json --html o.html --bam o.bam'
-# run FOLDER THREADS: there, with a journal after every record
+# run FOLDER THREADS: a run in FOLDER with a journal after every record
 run() { (mkdir -p "$1" && cd "$1" && exec chordseq classify -q -m "$m" -@ "$2" --resume \
     --resume-every 0 $outputs ../x.fa ../y.fa.gz ../z.fa); }
 done_in() { sed -n 's/.*"records":\([0-9]*\),"outputs".*/\1/p' "$1/o.tsv.resume" 2> /dev/null; }
@@ -23,9 +23,8 @@ done_in() { sed -n 's/.*"records":\([0-9]*\),"outputs".*/\1/p' "$1/o.tsv.resume"
 usual=
 env --default-signal=INT true 2> /dev/null && usual='env --default-signal=INT'
 
-# interrupt FOLDER THREADS SIGNAL RECORDS [SYNCS]: a run that ends once it has done so many, or while
-# it is saving the one after; as often as asked it is one that goes on. Its journals are counted
-# from where it begins.
+# interrupt FOLDER THREADS SIGNAL RECORDS [SYNCS]: interrupt a run after RECORDS, or during
+# SYNCS of the next one. The run may be a resumed one; journals are counted from its start.
 interrupt()
 {
     before=$(done_in "$1")
@@ -80,7 +79,7 @@ else
     S 'killed by INT' 'no env --default-signal'
 fi
 
-# Interrupted by what is no signal.
+# Interruptions without a signal.
 mkdir full
 T 'a full disk' sh -c "cd full && trap '' XFSZ && ulimit -f 16 && ! chordseq classify -q -m '$m' -@ 1 \
     --resume --resume-every 0 $(echo $outputs) ../x.fa ../y.fa.gz ../z.fa 2> ../full.err &&
@@ -88,12 +87,12 @@ T 'a full disk' sh -c "cd full && trap '' XFSZ && ulimit -f 16 && ! chordseq cla
 T 'with more space' run full 1
 T 'the same bytes' same full ref1
 
-# Interrupted again and again.
+# Repeated interruptions.
 for n in 10 30 60; do interrupt often 1 KILL $n; done
 T 'the fourth run ends it' run often 1
 T 'with the same bytes' same often ref
 
-# A folder of sequences, whose files are opened as classes come, also with blocks half full.
+# A folder of sequences: files are opened per class, also with incomplete blocks.
 all=$outputs
 for gz in '' --split-gz; do
     outputs="-o o.tsv --split-dir parts $gz"
@@ -158,7 +157,7 @@ other()
     mv .err told
     T "refused: $name" grep -q "$name" told
 }
-# The inputs lie beside the folder, so that a change of one can be made for one run only.
+# Inputs are beside the folder, so that one run can have a changed input.
 again="cd o2 && exec chordseq classify -q -m '$m' -@ 1 --resume --resume-every 0 $(echo $outputs)"
 other 'with other options' sh -c "$again --min-prob 0.5 ../x.fa ../y.fa.gz ../z.fa"
 other 'with other inputs' sh -c "$again ../x.fa ../y.fa.gz"

@@ -25,7 +25,7 @@ T 'a disabled level is skipped' sh -c "CHORDSEQ_DISABLE=avx2,neon,fused $self > 
     cut -f 3 some.tsv | uniq | grep -vx -- - > levels; [ \"\$(cat levels)\" = reference ]"
 T 'the numbers are the same with threads' sh -c "$self -@ 3 | cmp - all.tsv"
 
-# A processor that computes wrong numbers, played by a kernel that does.
+# A processor with wrong results, simulated by a broken kernel.
 broken=$builddir/tests/cli/broken_kernel
 if [ -x "$broken" ] && [ "$want" != 'reference ' ]; then
     N - sh -c "'$broken' selftest -@ 1 --vectors '$v' -m '$d' > broken.tsv"
@@ -37,8 +37,7 @@ else
     S 'a broken kernel' 'no AVX2'
 fi
 
-# Files that are not what was installed, which the reference kernels see as well as others. What a
-# failing command prints: told and seen.
+# Corrupted files, detected by all kernels. Output of a failing command: told and seen.
 fails() { N - env CHORDSEQ_DISABLE=avx2,neon,fused "$@"; mv .out seen; mv .err told; }
 cp -r "$v" damaged && chmod -R u+w damaged
 flip() { printf '\125' | dd of="$1" bs=1 seek="$2" conv=notrunc 2> /dev/null; }
@@ -60,7 +59,7 @@ T 'another model is detected' grep -q 'is not the model' told
 fails chordseq selftest -@ 1 --vectors damaged -m "$d"
 fails chordseq selftest -@ 1 --vectors no-such-folder -m "$d"
 
-# In a source tree, the program finds its data by itself.
+# In a source tree, the program finds its data.
 mkdir -p tree/build tree/refdata/model && cp "$builddir/chordseq" tree/build
 cp -r "$v" tree/refdata && cp "$d" tree/refdata/model
 T 'data of a source tree' sh -c 'CHORDSEQ_DISABLE=avx2,neon,fused tree/build/chordseq selftest -@ 1 | cmp - some.tsv'

@@ -45,7 +45,7 @@ T 'vectors' same 3 '-o OUT.npy' $e many.fa odd.fa
 T 'and row names' sh -c 'cmp ref/all.npy.names.tsv all.npy.names.tsv && [ $(wc -l < all.npy.names.tsv) -gt 1000 ]'
 T 'names elsewhere' same 3 '-o OUT.npy --names OUT.txt' $e odd.fa
 T 'vectors as a table' same 3 '-o OUT.tsv --format tsv' $e many.fa
-# What merge leaves to others.
+# Outputs that merge does not join.
 T 'folders and alignments beside a manifest' sh -c 'shards 3 f $1 many.fa -o OUT.tsv --split-dir OUT.d --bam OUT.bam &&
     chordseq $1 -q many.fa --split-dir f.d --bam f.bam --no-PG' - "$c"
 T 'folders joined by cat' sh -c 'ls f.d | grep -q . && for p in f.d/*; do cat f.[123].d/${p#f.d/} | cmp - $p || exit; done'
@@ -57,7 +57,7 @@ T 'of which some are empty' sh -c 'for i in 1 2 3 4 5 6 7; do ! grep -q "\"recor
 T 'parts by number' env in=odd.fa same 7 "$lines" $c -
 T 'no records at all' sh -c ': > none.fa && same 3 "$1" $2 none.fa && same 2 "-o OUT.npy" $3 none.fa' - "$lines" "$c" "$e"
 
-# reports NAME CMD...: made of counts, beside those of one run
+# reports NAME CMD...: reports from counts equal those of one run
 reports()
 {
     r='--report OUT.kreport --krona OUT.krona --cami-profile OUT.profile --summary OUT.json'
@@ -105,7 +105,7 @@ with samtools T 'SAM, BAM and CRAM' alignments
 
 # ---- parts by bytes ------------------------------------------------------------------------------
 
-# reads COMMENT-EVERY WIDTH: FASTQ in which qualities look like headers, with a comment here and there
+# reads COMMENT-EVERY WIDTH: FASTQ with qualities that look like headers, and some comments
 reads()
 {
     awk -v every="$1" -v width="$2" 'function rand_() { x = x * 16807 % 2147483647; return x / 2147483647 }

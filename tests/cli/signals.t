@@ -1,17 +1,17 @@
-# signals.t - SIGINT and SIGTERM in the middle of a run: no command leaves a half-written file, and
-# each dies of the signal.
+# signals.t - SIGINT and SIGTERM during a run: no command leaves an incomplete file, and each is
+# terminated by the signal.
 #
-# A row is a command, with `in` for a pipe that gives it a beginning and then nothing more, so that
-# the signal always comes in the middle, or for one that takes a beginning and no more; what reads no
-# pipe works for longer than the test takes.
-# All rows run at once, each in a folder of its own: when all have been fed, all get the signal, and
-# must have ended soon after with nothing but their inputs in the folder.
+# A row is a command. `in` is a pipe that delivers the beginning of an input, or accepts the beginning
+# of an output, and then blocks, so that the signal arrives during the run; other commands run longer
+# than the test.
+# All rows run at once, each in its own folder. After the beginnings are delivered all get the signal,
+# and must end soon with only their inputs in the folder.
 #
-# Before that, commands that get it at counted places.
+# Before that, commands get the signal at counted calls.
 [ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || { TMPDIR=/dev/shm; export TMPDIR; }
 . "$srcdir/tests/cli/lib.sh"
 
-# However the test ends, none of its processes stays.
+# Kill all processes at exit.
 stop()
 {
     status=$?
@@ -46,7 +46,7 @@ sed -n 's/^>\([^ ]*\).*/\1\tclassA/p' mixed.fa > labels.tsv
 every='-o o.tsv --all --jsonl o.jsonl --kraken o.kraken --report o.kreport --krona o.krona'
 every="$every --cami-binning o.bin --cami-profile o.prof --summary o.json --html o.html --bam o.bam --split-dir parts"
 
-# NAME | what the pipe begins with, `full` where it is written to, or - | the words of the command
+# NAME | beginning of the pipe, `full` if it is an output, or - | command
 cat > rows <<END
 every output|reads.fq|classify $q -m $m $every in
 one thread less|mixed.fa|classify -q -@ 3 -m $m -o o.tsv in
@@ -86,7 +86,7 @@ n_row=$(wc -l < rows)
 : > none
 "$builddir/tests/bench/gen_matrix" sparse 64 1 big.npy
 
-# begin SIGNAL: every row in its folder; there are `fed`, once the pipe has a reader, and `pid`
+# begin SIGNAL: start every row in its folder; writes `fed` once the pipe has a reader, and `pid`
 begin()
 {
     n=0
@@ -99,7 +99,7 @@ begin()
             (exec 3< "$d/in"; : > "$d.fed"; exec sleep 60) > "$d.out" 2>&1 &
             echo $! > "$d.feeder"
         else
-            # The writer's end stays open; nothing comes.
+            # The writer's end stays open without data.
             (exec 3> "$d/in"; cat "$head" >&3; : > "$d.fed"; exec sleep 60) > "$d.out" 2>&1 &
             echo $! > "$d.feeder"
         fi
@@ -111,7 +111,7 @@ begin()
     done < rows
 }
 
-# What has ended already is told by its status.
+# Commands that ended early have a status.
 at_work()
 {
     for i in $(seq 200); do
@@ -121,7 +121,7 @@ at_work()
     sleep 0.5
 }
 
-# end SIGNAL STATUS: within 30 s, on however busy a machine, with nothing left
+# end SIGNAL STATUS: all end within 30 s, without files left
 end()
 {
     for n in $(seq "$n_row"); do kill -"$1" "$(cat "$1.$n.pid")" 2> /dev/null; done
@@ -145,8 +145,8 @@ end()
 
 # ---- at every place where a file is complete but has no name yet --------------------------------
 
-# Each time that a file is synced is a place. Wherever the signal comes, the command dies of it and
-# nothing is left in its folder, or it comes to its end with everything; never a part.
+# Each sync of a file is a place for a signal. The command is terminated by it and leaves nothing in its
+# folder, or completes all outputs; never a part.
 published=$CS_SHARED/golden/cdil_dna_pretrained/human_100k_epoch9_checkpoint.safetensors
 cat > places <<END
 every output|classify $q -m $m $every ../reads.fq
@@ -166,7 +166,7 @@ head -n 40 sites.vcf > few.vcf
 cat two.fa two.fa > twice.fa
 printf 'classA\t2\tsuperkingdom\t1\nclassB\t2157\tsuperkingdom\t1\n' > taxa.tsv
 
-# place N NAME WORDS: a signal at the N-th, and what that leaves
+# place N NAME WORDS: signal at the N-th sync, and check the folder
 place()
 {
     rm -rf place && mkdir place

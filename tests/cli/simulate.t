@@ -91,8 +91,8 @@ T 'a network for sequences refuses values' sh -c '! chordseq classify -q -m "$1"
 
 # ---- cohort --------------------------------------------------------------------------------------
 
-# Twenty sites 50 bases apart with frequencies in turn, and what cannot be taken: a record over the
-# one before, a symbolic ALT, a filter, a rare one, another region.
+# Twenty sites 50 bases apart with several frequencies, and unusable records: overlapping, symbolic
+# ALT, filtered, rare, in another region.
 {
     printf '##fileformat=VCFv4.2\n##contig=<ID=c>\n##FILTER=<ID=bad,Description="x">\n'
     printf '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n'
@@ -107,7 +107,7 @@ T 'a network for sequences refuses values' sh -c '! chordseq classify -q -m "$1"
 co="chordseq simulate cohort -i sites.vcf -r c:1-2000"
 T 'a cohort' sh -c "$co -n 2000 --causal 6 --heritability 0.4 --labels c.lab --liabilities c.lia --effects c.eff -o c.vcf 2> err"
 T 'omitted records are reported' grep -qx 'chordseq: sites left out: 1 filtered, 1 symbolic, 1 overlap, 1 rare' err
-# Out of order they would be neither sites of their own nor overlaps.
+# Unsorted records would be neither separate sites nor overlaps.
 printf 'd\t7\t.\tC\tT\t.\t.\tAF=0.5\nc\t9000\t.\tC\tT\t.\t.\tAF=0.5\n' | cat sites.vcf - > apart.vcf
 printf 'c\t4000\t.\tC\tT\t.\t.\tAF=0.5\n' | cat sites.vcf - > behind.vcf
 N cohort-contig.err chordseq simulate cohort -i apart.vcf -o x

@@ -1,4 +1,4 @@
-# stream.t - the same bytes for every way of input and any settings of work.
+# stream.t - the same bytes for all kinds of input and any number of threads, batches and chunks.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors
@@ -13,7 +13,7 @@ sh -c "$c '$tiny/reads.fq'" > "$reads"
 
 # ---- threads, batches, window ----------------------------------------------------------------
 
-# A light model, so that some megabases take little time.
+# A small model, so that megabases take little time.
 "$builddir/tests/cli/make_model" light 1 tokenizer=kmer tokenizer.k=6 tokenizer.stride=6 \
     encoder.max-len=4096 encoder.track=1 encoder.hidden=2
 l="chordseq classify -q -m light"

@@ -1,8 +1,8 @@
-# taxa.t - a tree of classes: labels that are lineages, the head tree, calls above the classes.
+# taxa.t - a tree of classes: lineages as labels, the head tree, calls above the classes.
 . "$srcdir/tests/cli/lib.sh"
 
-# Four genera in two families: what the families have in common is in both of their genera. One
-# record is labelled down to its family only.
+# Four genera in two families, which share features of their family. One record is labelled with its
+# family only.
 awk 'BEGIN { srand(1); split("AAATTACG AAATTCAG GGGCCATC GGGCCTAC", word, " ")
     split("F1;g1 F1;g2 F2;g3 F2;g4", tax, " ")
     for (i = 0; i < 160; i++) { c = 1 + i % 4; s = ""

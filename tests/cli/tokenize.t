@@ -1,5 +1,5 @@
 # tokenize.t - `chordseq tokenize`: pieces and ids, those of Hugging Face's tokenizers, vocabularies
-# trained, and models that carry theirs.
+# trained, and models with a vocabulary.
 . "$srcdir/tests/cli/lib.sh"
 
 bpe=$srcdir/refdata/bpe

@@ -1,7 +1,7 @@
 # train.t - `chordseq train`: refusals, training, and bit-exact resuming.
 . "$srcdir/tests/cli/lib.sh"
 
-# Two kinds of sequence that a child could tell apart, in groups of three pieces.
+# Two classes that are easy to distinguish, in groups of three pieces.
 awk 'BEGIN { srand(1); for (i = 0; i < 48; i++) { c = i % 2; s = ""
     for (j = 0; j < 90 + i; j++) s = s substr(c ? "AAATTACG" : "GGGCCATC", 1 + int(8 * rand()), 1)
     printf ">r%d organism=o%d class=%s\n%s\n", i, int(i / 6) * 2 + c, c ? "at" : "gc", s } }' > all.fa
@@ -26,7 +26,7 @@ N train-option-none.err  $train -o x.m --encoder.nix 3 --label-key class all.fa
 N train-heads.err        chordseq train -q -o x.m --encoder transformer --encoder.heads 5 --label-key class all.fa
 N train-too-long.err     chordseq train -q -o x.m --encoder linformer --encoder.max-len 20 --label-key class all.fa
 for c in at gc; do echo ">$c class=$c"; sed '/^>/d' $c.fa | tr -d '\n'; echo; done > long.fa
-# The encoder is the model's: none longer is advised.
+# The encoder is the model's, so no longer one is suggested.
 N train-init-long.err    chordseq train -q -o x.m --init "$tiny/model.safetensors" --label-key class long.fa
 N train-crop.err         $train -o x.m --crop-max 30 --label-key class all.fa
 N train-class-file.err   $train -o x.m --class at --label-key class all.fa
@@ -59,7 +59,7 @@ printf 'at\t7\tgenus\nup\t5\tfamily\ngc\t-\t-\tup\tGC rich\n' > taxa.tsv
 
 # ---- told ----------------------------------------------------------------------------------------
 
-# told WORDS OPTION...: a run with these options says so
+# told WORDS OPTION...: a run with these options prints WORDS
 told() { words=$1; shift; T "told: $words" sh -c 'w=$1; shift; "$@" 2> told && grep -q "chordseq: $w" told' - \
     "$words" chordseq train $small --epochs 1 -o told.m "$@" all.fa; }
 { printf 'name\tclass\n'; cat labels.tsv; printf 'ghost\tgc\n'; } > more.tsv
@@ -75,7 +75,7 @@ told 'warning: the warm-up of 100 steps is not shorter than the run of [0-9]* st
     --warmup 100
 told 'warning: 12 of 12 validation records have the same sequence as a training record' --label-key class \
     --split leak.tsv twice.fa
-# Why a class has no validation, and what helps.
+# Reason and remedy for classes without validation records.
 told "warning: 2 of 2 classes have no validation record; first: 'gc', whose 24 records are one group by class; give" \
     --label-key class --split-by class
 sed '/^>/ s/class=/class=x/' all.fa | awk '/^>/ { keep = !n++ } keep' | cat - all.fa > three.fa
@@ -205,7 +205,7 @@ T 'a refused run leaves no file' sh -c '[ -z "$(ls | grep "^x")" ]'
 
 # ---- presets -------------------------------------------------------------------------------------
 
-# config OPTION...: what would be run
+# config OPTION...: settings of the run
 config() { chordseq train --print-config --label-key class "$@" all.fa; }
 config --preset fast --lr 0.1 --no-rc > fast.cfg
 T 'a preset and overriding options' sh -c 'for s in lr=0.1 rc=0 encoder.depth=none tokenizer.k=6 encoder.max-len=8388608; do

@@ -1,4 +1,4 @@
-# train_report.t - `chordseq train`: what it says of data and run: strands, folds, a page, logs.
+# train_report.t - `chordseq train`: its reports on data and run: strands, folds, page, logs.
 . "$srcdir/tests/cli/lib.sh"
 
 # Purines on one strand; then the same with half of the records reversed.
@@ -39,7 +39,7 @@ T 'without a budget of time: the same bytes again' sh -c 'for f in once again; d
 T 'eval reports the cross-validation' sh -c 'chordseq eval -m cross.m --label-key class mixed.fa 2>&1 > eval.tsv | grep -q "its cross-validation gave"'
 mv cross.html ended.html
 rm -f cross.*
-# refused WORDS OPTION...: in one sentence
+# refused WORDS OPTION...: fails with WORDS in one message
 refused() { words=$1; shift; T "refused: $words" sh -c 'w=$1; shift; ! "$@" 2> err && [ "$(wc -l < err)" = 1 ] &&
     grep -q "error: train: $w" err' - "$words" $cross "$@"; }
 refused "class .g. has 40 groups by organism, too few for --folds 50; lower it, give" --folds 50 sense.fa

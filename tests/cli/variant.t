@@ -57,7 +57,7 @@ N variant-index.err score -W -o o.vcf variants.vcf
 N variant-prefix.err score --prefix 1x variants.vcf
 N variant-fasta.err score variants.fa
 cp variants.fa odd.fa
-# An index whose lines have no bases, and more than htslib counts.
+# An index with lines without bases, and with more than htslib can count.
 for n in '0\t1' '-5\t61' '1099511627776\t1099511627777'; do
     printf "one\t1000\t5\t$n\n" > odd.fa.fai
     T "refused: an index with lines of $n" sh -c '! score -f odd.fa -o gone.vcf variants.vcf 2> told &&
@@ -76,7 +76,7 @@ stale '$d'
 with bgzip T 'also of a compressed file' sh -c 'rm -f old.fa*; bgzip -c variants.fa > old.fa.gz && score -f old.fa.gz -o gone.vcf variants.vcf &&
     rm gone.vcf && sed 2s/^/ACGT/ variants.fa | bgzip -i -I old.fa.gz.gzi -c > old.fa.gz && ! score -f old.fa.gz -o gone.vcf variants.vcf 2> told &&
     grep -q "old.fa.gz.fai. is stale" told'
-# A reference in lower case and with ambiguous letters: R stands for A and G, N for nothing known.
+# A reference in lower case and with ambiguous letters: R matches A and G, N any base.
 { sed '1!y/ACGTN/acgtn/' variants.fa | head -n 4; echo '>odd'; for i in 1 2 3 4; do
     echo ACGTTGCATGACGTTGCATGACGTTGCATGACGTTGCATG; done; echo ACGRTGCANGACGTTGCATGACGTTGCATGACGTTGCATG
     for i in 1 2 3 4; do echo ACGTTGCATGACGTTGCATGACGTTGCATGACGTTGCATG; done; } | grep -v '^$' > iupac.fa
@@ -85,7 +85,7 @@ T 'REF matches in any case and by ambiguity codes' sh -c 'o() { printf "odd\t%s\
     o 164 y Y T; o 164 n N T; o 169 n A T; o 162 lower cg c; o 164 del AT A; o 164 ins A AC; } > iupac.vcf
     chordseq variant -q -m "$1" -f iupac.fa -w 128 --tsv t.tsv -o /dev/null iupac.vcf &&
     [ "$(sed 1d t.tsv | cut -f 3,6 | tr "\t\n" "= ")" = "a=. g=. c=REF_MISMATCH:R y=AMBIGUOUS n=AMBIGUOUS n=REF_MISMATCH:N lower=. del=. ins=. " ]' - "$m"
-# Both windows reach 64 bases to either side of the longer allele: what is in the contig by one base, and what is not.
+# Both windows reach 64 bases to either side of the longer allele: inside the contig by one base, and outside.
 T 'insertions and deletions at the ends of the contig' sh -c 'o() { printf "odd\t%s\t%s\t%s\t%s\t.\t.\t.\n" "$@"; }
     { grep "^##fileformat" variants.vcf; printf "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
     o 62 del0 CG C; o 63 del1 GT G; o 62 ins0 C CA; o 63 ins1 G GA; o 293 del2 GTT G; o 294 del3 TTG T
@@ -96,7 +96,7 @@ ins3=NEAR_END first=NEAR_END last=NEAR_END " ] && [ "$(sed 1d fill.tsv | cut -f 
     awk -F "\t" "FNR > 1 { if (NR == FNR) { why[\$3] = \$6; v[\$3] = \$8 } else if (why[\$3] == \".\") { n++; bad += v[\$3] != \$8 } }
         END { exit n < 4 || bad }" skip.tsv fill.tsv' - "$m"
 
-# Broken records are told by number and reason.
+# Broken records are reported by number and reason.
 broken() { sed "$1" variants.vcf > broken.vcf; N "$2" score -o gone.vcf broken.vcf; }
 broken '13s/	50	/	fifty	/' variant-qual.err
 broken '14s/	310	/	x	/' variant-pos.err
@@ -104,7 +104,7 @@ broken '15s/	GT.*//' variant-columns.err
 broken '16s/0\/1/0\/1:3/' variant-sample.err
 broken '/^#CHROM/s,	both,,' variant-header.err
 broken '/^#CHROM/d' variant-chrom.err
-# refused FILE WORDS: with them in the message
+# refused FILE WORDS: fails with WORDS in the message
 refused() { T "refused: $1" sh -c '! score -o gone.vcf "$1" 2> told && grep -q "$1.*$2" told' - "$@"; }
 { sed 1q variants.vcf; printf '##a=b\0c\n'; sed 1d variants.vcf; } > nul.vcf
 refused nul.vcf 'line 2 has a NUL byte'
@@ -115,7 +115,7 @@ for o in z b; do
     refused cut.$o 'end marker is missing after record 18; .* truncated'
 done
 { grep '^#' variants.vcf | sed 's/	FORMAT.*//'; printf 'one\t3000000000\t.\tA\tC\t.\t.\t.\n'; } > far.vcf
-# A contig of 5 G bases, sparse: only its end is there.
+# A contig of 5 G bases as a sparse file with data at its end only.
 printf '>giant\n' > giant.fa
 printf 'giant\t5000000000\t7\t1000000000\t1000000001\n' > giant.fa.fai
 if dd if=/dev/null of=giant.fa bs=1 seek=4999930011 2> /dev/null; then
@@ -218,7 +218,7 @@ T 'summary: counts as the table has them' sh -c '{ cat c1.vcf; printf "c1\t1\t.\
     sed -n "/\"$x\"/,/}/s/.*above_0.[58]\": \([0-9]*\).*/\1/p" m.json | tr "\n" " " | sed "s/^/$x /; s/ $/\n/"; done; } | sort | cmp - want &&
     grep -q "\"REF_MISMATCH\": 1" m.json && grep -q "\"command\": \"variant\"" m.json &&
     [ "$(sed -n "/\"CS_T\"/,/]/p" m.json | sed -n "/histogram/,/]/s/[^0-9]//gp" | grep -c .)" = 20 ]'
-# The label is of what the base becomes: in the plots the bases around it have letters, the base itself none.
+# The label depends on the new base: plots show contributions of its neighbours, not of the base itself.
 T 'a page: distribution, top variants, contributions of bases' sh -c 'for o in "-@ 1" "-@ 2 -B 200"; do
     chordseq variant -q $o -m train.tsv.model -f train.fa --html page.html -o /dev/null more.vcf && sed "/<pre>/,/<.pre>/d" page.html > b.html || exit
     [ ! -e a.html ] || cmp a.html b.html || exit; cp b.html a.html; done
@@ -246,7 +246,7 @@ got = {int(m[2]): float(m[1]) * 7.2 / 80 * (1 if float(m[3]) == 110 else -1) * m
 value = got.get(60 + 10 * (25 - 2), 0.0)
 assert abs(value - want) < 0.02 * most, (value, want, most)'
 N variant-html.err chordseq variant --html x.html --score embedding -m "$m" -f variants.fa variants.vcf
-# Two genes in one sequence and its reverse complement: a label's strand says which way windows are read.
+# Two genes in one sequence and its reverse complement: a label's strand selects the strand of windows.
 T 'strand max: the larger of both strands, and exons choose one' sh -c '
     for s in forward both max; do chordseq variant -q --strand $s -m train.tsv.model -f train.fa --tsv $s.tsv -o /dev/null c1.vcf || exit; done
     printf "c1\t0\t2000\te\t0\t+\n" > plus.bed; sed "s/+/-/" plus.bed > minus.bed; cat plus.bed minus.bed > either.bed
@@ -259,7 +259,7 @@ T 'strand max: the larger of both strands, and exons choose one' sh -c '
         n++; half = NF / 3; a = \$8; b = \$(8 + half); m = \$(8 + 2 * half); bad += m != (a > b ? a : b) } END { exit n < 50 || bad }"'
 N variant-exons.err chordseq variant --exons train.tsv -m train.tsv.model -f train.fa c1.vcf
 N variant-exons-none.err sh -c 'echo "# none" > none.bed; chordseq variant --exons none.bed -m train.tsv.model -f train.fa c1.vcf'
-# The reverse complement of every contig, and rows that lie on its minus strand, teach the same.
+# Training on reverse complements of contigs with minus-strand rows gives the same model.
 awk 'function turn(s,   i, r) { for (i = length(s); i > 0; i--) r = r substr("TGCA", index("ACGT", substr(s, i, 1)), 1); return r }
     FILENAME == "train.fa" { if (/^>/) print > "turned.fa"; else print turn($0) > "turned.fa"; next }
     FNR == 1 { print $0 "\tstrand"; next }
@@ -320,7 +320,7 @@ T 'a demonstration model is marked in show, copies and INFO lines' sh -c '
     [ "$(grep -c "(demonstration model, not for real data, sha256 [0-9a-f]*)\"" lines.demo.model)" = 4 ] &&
     cmp lines.demo.model lines.copy.model && ! grep demonstration lines.train.tsv.model'
 
-# A model that guesses hidden bases: no labels.
+# A model that predicts masked bases: no labels.
 T 'pretrain' chordseq pretrain -q --tokenizer base --encoder.max-len 64 --encoder.track 4 --encoder.hidden 8 --window 64 \
     --windows-per-epoch 32 --valid-windows 8 --epochs 1 -o guess.model train.fa
 T 'log-likelihood ratios' sh -c 'chordseq variant -q -m guess.model -f variants.fa -w 64 --tsv g.tsv \
@@ -334,7 +334,7 @@ bcf 'of insertions and deletions: split and moved, the same' sh -c '
     for f in in split; do chordseq variant -q -m guess.model -f variants.fa -w 64 -o $f.out.vcf $f.vcf || exit; done
     bcftools norm -f variants.fa -m -any in.out.vcf 2> /dev/null | bcftools query -f "%POS %ALT %CS_LLR\n" | sort > a
     bcftools query -f "%POS %ALT %CS_LLR\n" split.out.vcf | sort > b; [ "$(wc -l < a)" -gt 5 ] && cmp a b'
-# The sequence and its reverse complement: variants at the mirrored places.
+# The sequence and its reverse complement: variants at mirrored positions.
 awk 'BEGIN { srand(5); for (i = 0; i < 400; i++) s = s substr("ACGT", 1 + int(4 * rand()), 1)
     for (i = 400; i > 0; i--) r = r substr("TGCA", index("ACGT", substr(s, i, 1)), 1)
     printf ">f\n%s\n>r\n%s\n", s, r > "turn.fa"
@@ -393,7 +393,7 @@ else
     S 'the published encoder' 'needs ../shared'
 fi
 
-# What bcftools refuses (vcf.t has the files that it reads).
+# Files refused by bcftools (vcf.t has others).
 if [ -d "$CS_SHARED/data/ingest" ]; then
     with bcftools T 'input that bcftools refuses is refused' sh -c '
         for f in "$CS_SHARED"/data/ingest/odd/hts-specs_vcf43/vcf/4.3/failed/*.vcf; do

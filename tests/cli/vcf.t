@@ -1,10 +1,10 @@
 # vcf.t - every VCF and BCF file of the shared ingest set through `chordseq variant`.
 #
 # tests/cli/expect/vcf.tsv has a line per file: records, alternative alleles, how many of them are
-# scored, reasons with their numbers for the others, and what bcftools says: `same`, that the output
-# is sound and is the input but for our header lines and INFO keys; `split` and `joined`, that `norm
-# -m` before or after gives the same scores; `none`, that it refuses the file as we do. No reference
-# comes with the files: around.py makes one in which REF stands where each record says.
+# scored, counts of reasons for the others, and checks by bcftools: `same`, the output is
+# valid and equals the input except for our header lines and INFO keys; `split` and `joined`, `norm -m`
+# before or after gives the same scores; `none`, bcftools refuses the file, too. The files have no
+# reference: around.py writes one with REF at the position of each record.
 . "$srcdir/tests/cli/lib.sh"
 
 ingest=$CS_SHARED/data/ingest
@@ -20,12 +20,12 @@ cat > score <<'END'
 exec chordseq variant -q -m "$tiny/model.safetensors" -f ref.fa -w 128 --ends fill --no-version "$@"
 END
 cat > table <<'END'
-# ours FILE: without what is ours
+# ours FILE: without our additions
 ours() { grep -v '^##INFO=<ID=CS_' "$1" |
     sed -E 's/;CS_(L2|COS|SKIP|SWAPPED)=[^;	]*//g; s/	CS_(L2|COS|SKIP|SWAPPED)=[^;	]*/	./'; }
 # norm HOW FILE OUT
 norm() { awk -f "$srcdir/tests/cli/declare.awk" "$2" "$2" | bcftools norm --no-version -m "$1" -o "$3" 2> norm.err; }
-# scores FILE: of every allele
+# scores FILE: scores of all alleles
 scores() { bcftools query -f '%CHROM %POS %REF %ALT %CS_L2 %CS_COS %CS_SKIP\n' "$1"; }
 
 cd "$tmp" || exit
@@ -47,15 +47,15 @@ while read -r f; do
     esac > was.vcf
     ours out.vcf | cmp was.vcf - || exit
     said=same
-    # noroundtrip.vcf has a FORMAT that names GT twice, of which norm makes no VCF.
+    # noroundtrip.vcf names GT twice in FORMAT, which norm cannot write.
     if [ "${f##*/}" != noroundtrip.vcf ] && norm -any was.vcf split.vcf; then
         norm -any out.vcf out.split.vcf || exit
         sh score -o split.out.vcf split.vcf 2> told || grep -q 'no score for any' told || exit
         scores out.split.vcf > a
         scores split.out.vcf > b
         cmp -s a b && said=$said,split
-        # Joined and split again: REF may be longer, an allele that was there twice is there once, and
-        # bcftools joins no field that one of the records lacks.
+        # Joined and split again: REF may be longer, duplicate alleles are merged, and bcftools does not
+        # join fields that one of the records lacks.
         norm +any split.vcf joined.vcf || exit
         sh score -o joined.out.vcf joined.vcf 2> told || grep -q 'no score for any' told || exit
         norm -any joined.out.vcf again.vcf || exit
