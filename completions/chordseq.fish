@@ -677,7 +677,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from diplotype' -l 'quiet' -s q 
 complete -c chordseq -n '__fish_seen_subcommand_from diplotype' -l 'verbose' -s v -d 'more log messages; repeat for all'
 complete -c chordseq -n '__fish_seen_subcommand_from diplotype' -l 'force' -d 'overwrite files of sequences, alignments or variants, too'
 complete -c chordseq -n __fish_use_subcommand -f -a model -d 'show, verify, label, mark, calibrate, factorize, export and import models'
-complete -c chordseq -n '__fish_seen_subcommand_from model' -a 'show verify factorize export import label checked lookup proteins calibrate'
+complete -c chordseq -n '__fish_seen_subcommand_from model' -a 'show verify factorize export import label checked compact lookup proteins calibrate'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'license' -x -d 'licence stated in the model card'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'demonstration' -d 'mark the model as a demonstration, not for real data'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'precision' -x -a 'fp32 tf32 bf16' -d 'lowest precision that the model was validated in'

@@ -860,7 +860,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
-        '1:what:(show verify factorize export import label checked lookup proteins calibrate)' \
+        '1:what:(show verify factorize export import label checked compact lookup proteins calibrate)' \
         '--help[list the options]' '*:file:_files' ;;
     factorize) _arguments \
         '*-i[square matrix to factorize, NPY; '\''-'\'' is standard input]:FILE:_files' \

@@ -1,4 +1,4 @@
-/* model.c - show, verify, mark, label, calibrate, factorize, export and import models. */
+/* model.c - show, verify, mark, label, compact, calibrate, factorize, export and import models. */
 #include <string.h>
 
 #include "base/file.h"
@@ -111,6 +111,12 @@ static int checked(cs_model *m, const char *to)
     return save(m, to);
 }
 
+static int compact(cs_model *m, const char *to)
+{
+    m->compact = true;
+    return save(m, to);
+}
+
 static int look_up(cs_model *m, const char *to)
 {
     const int rc = cs_model_lookup(m, &lookup, &input, &labels);
@@ -144,6 +150,8 @@ static int act(const cs_strlist *word, cs_model *m)
         return verify(m, word->v[1]);
     if (strcmp(word->v[0], "import") == 0)
         return save(m, word->v[2]);
+    if (strcmp(word->v[0], "compact") == 0)
+        return compact(m, word->v[2]);
     if (strcmp(word->v[0], "lookup") == 0)
         return look_up(m, word->v[2]);
     if (strcmp(word->v[0], "proteins") == 0)
@@ -164,6 +172,7 @@ static int check_words(const cs_strlist *word)
         { "import", "a checkpoint and a model file to write", 3, 3 },
         { "label", "a model file and one to write", 3, 3 },
         { "checked", "a model file and one to write", 3, 3 },
+        { "compact", "a model file and one to write", 3, 3 },
         { "lookup", "a model file and one to write", 3, 3 },
         { "proteins", "a model file and one to write", 3, 3 },
         { "calibrate", "a model file and one to write", 3, 3 },
@@ -177,8 +186,9 @@ static int check_words(const cs_strlist *word)
         return cs_fail(CS_EUSAGE, "'%s' takes %s", action[i].name, action[i].takes);
     }
     return cs_fail(CS_EUSAGE, "give an action and a model: show [FILE], verify [FILE], factorize "
-                   "FILE, export FILE DIR, label FILE TO, checked FILE TO, lookup FILE TO, "
-                   "proteins FILE TO, calibrate FILE TO, or import CHECKPOINT FILE");
+                   "FILE, export FILE DIR, label FILE TO, checked FILE TO, compact FILE TO, "
+                   "lookup FILE TO, proteins FILE TO, calibrate FILE TO, or import CHECKPOINT "
+                   "FILE");
 }
 
 /* Read-only actions may use the default model; models that come with the program have names. */
@@ -232,7 +242,7 @@ const cs_command cs_cmd_model = {
     .name = "model",
     .summary = "show, verify, label, mark, calibrate, factorize, export and import models",
     .usage = "[OPTIONS] ACTION [FILE] [TO]",
-    .words = "show verify factorize export import label checked lookup proteins calibrate",
+    .words = "show verify factorize export import label checked compact lookup proteins calibrate",
     .tables = model_tables,
     .operands = &words,
     .run = model_run,

@@ -67,6 +67,23 @@ N file-taxa.err     chordseq model label "$m" x.m
 N file-taxa2.err    chordseq model label --taxonomy taxa.tsv --taxa taxa.tsv "$m" x.m
 N file-taxa3.err    chordseq model label --taxonomy none.tsv "$m" x.m
 
+# ---- compact -------------------------------------------------------------------------------------
+
+fast=$srcdir/refdata/model/fast.safetensors
+T 'a smaller file' sh -c 'chordseq model compact "$1" small.m && [ "$(($(wc -c < small.m) * 2))" -lt 1649772 ]' - "$fast"
+T 'again: the same' sh -c 'chordseq model compact small.m smaller.m && cmp small.m smaller.m'
+T 'it stays small' sh -c 'chordseq model checked small.m fast-checked.m &&
+    [ "$(chordseq model verify small.m | cut -d , -f 3)" = "$(chordseq model verify fast-checked.m | cut -d , -f 3)" ]'
+T 'it predicts the same but for rounding' sh -c 'for m in "$1" small.m; do
+        chordseq classify -q --all -m "$m" "$2" | cut -f 1,3,4; done | sort |
+    awk "\$1 == last { n++; d = \$3 - p; bad += d > 0.01 || d < -0.01 }
+         { last = \$1; p = \$3 } END { exit !n || bad }"' - "$fast" "$tiny/mixed.fa"
+awk 'BEGIN { srand(1); for (i = 0; i < 16; i++) { print ">r" i " class=c" i % 2; r = ""
+    for (k = 0; k < 300; k++) r = r substr("ACGTGC", 1 + int(rand() * (4 + 2 * (i % 2))), 1); print r } }' > two.fa
+T 'training starts from it, and writes whole models' sh -c 'chordseq train -q --init small.m --label-key class \
+    --epochs 1 -o next.m two.fa && chordseq model show next.m | grep -q "encoder.block.22.fc2.weight" &&
+    [ "$(($(wc -c < next.m)))" -gt 1300000 ]'
+
 # ---- refused -------------------------------------------------------------------------------------
 
 N file-words.err   chordseq model

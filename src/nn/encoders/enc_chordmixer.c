@@ -149,8 +149,11 @@ static void *chord_build(const void *cfg, cs_params *ps)
     e->track = (int32_t)c->track / n_part;
     e->part_width = e->track * (n_block + 1);
     e->width = n_part * e->part_width;
+    const int32_t first = ps->n;
     for (int32_t i = 0; i < n_block * n_part; i++)
         declare_part(e, i, ps);
+    for (int32_t i = first; i < ps->n; i++)
+        ps->p[i].idle = c->depth == DEPTH_NONE;
     for (int32_t i = 0; i < n_block * n_part; i++)
         e->has_low_rank |= e->block[i].fc1.low || e->block[i].fc2.low;
     return e;

@@ -68,6 +68,8 @@ typedef struct cs_model {
     cs_calibration      calibration;        /* n 0: none */
     cs_lookup          *lookup;             /* of peptide words, or NULL */
     cs_proteins        *proteins;           /* a database, or NULL */
+    bool                compact;            /* cs_model_write() leaves out idle tensors, and stores
+                                             * matrices in bf16 */
     cs_arena           *text;               /* option strings of a loaded model, or NULL */
     char               *training;           /* provenance, a JSON object as text, or NULL */
     char               *taxonomy;           /* the labels' tree, a JSON array as text, or NULL */
@@ -156,7 +158,8 @@ bool cs_model_takes_counts(const cs_model *m);
 
 /* ---- model files (model_io.c): safetensors, DESIGN 5.4 ------------------------------------ */
 
-/** cs_model_load - map a file, validate it, build the model. `training` as in the spec. CS_EIO,
+/** cs_model_load - map a file, validate it, build the model. `training` as in the spec. A compact
+ * file makes a compact model, except for training; missing idle tensors get initial values. CS_EIO,
  * CS_EFORMAT (not a model or damaged, with details), CS_EMODEL (a model this version cannot run:
  * unknown encoder, tokenizer, option) */
 int cs_model_load(const char *path, cs_backend *be, bool training, cs_model **out) CS_MUST_CHECK;

@@ -2,7 +2,8 @@
  * model_io.c - read, write and find model files: one safetensors file, tensors and JSON settings.
  *
  * DESIGN: settings are in model_settings.c. Reading declares the model first and compares every
- * tensor's name and shape with the file's, so memory is allocated only for tensors in the file.
+ * tensor's name and shape with the file's, so memory is allocated only for tensors in the file
+ * or such as no pass uses.
  */
 #include <math.h>
 #include <string.h>
@@ -49,6 +50,30 @@ static int collect_tensors(const cs_model *m, bool ema, const char *name, cs_ten
     return rc;
 }
 
+/* Drops idle tensors and makes matrices bf16, in place; the number of tensors left. A value that
+ * rounds to infinity keeps its tensor in float32. */
+static int32_t make_compact(const cs_params *ps, cs_tensor *t, float *values)
+{
+    int32_t n = 0;
+
+    for (int32_t i = 0; i < ps->n; i++) {
+        const cs_param *p = &ps->p[i];
+        float *v = values + p->off;
+        bool fits = p->shape.n_dim > 1;
+        if (p->idle)
+            continue;
+        for (int64_t k = 0; fits && k < p->n; k++)
+            fits = fabsf(v[k]) < 3.38e38f;
+        t[n] = t[i];
+        if (fits) {
+            cs_bf16_bytes(v, p->n, (unsigned char *)v);
+            t[n].dtype = CS_BF16;
+        }
+        n++;
+    }
+    return n;
+}
+
 static void checksum(const cs_tensor *t, int32_t n, char sum[65])
 {
     cs_sha256 s;
@@ -65,15 +90,18 @@ int cs_model_write(cs_model *m, bool ema, cs_outfile *f)
     float *values = NULL;
     char *text = NULL;
     uint8_t *packed = NULL;
-    const int32_t n_lookup = m->lookup ? CS_LOOKUP_TENSORS : 0,
-                  n = m->ps.n + n_lookup + (m->proteins ? CS_PROTEIN_TENSORS : 0);
-    cs_tensor *t = cs_xcalloc((size_t)n, sizeof *t);
+    int32_t n = m->ps.n;
+    cs_tensor *t = cs_xcalloc((size_t)(n + CS_LOOKUP_TENSORS + CS_PROTEIN_TENSORS), sizeof *t);
 
     CS_BUG(ema && !m->ps.ema);
     CS_TRY(m->be->op.sync(m->be));
     CS_TRY(collect_tensors(m, ema, cs_outfile_name(f), t, &values));
-    cs_lookup_tensors(m->lookup, t + m->ps.n);
-    CS_TRY(cs_proteins_tensors(m->proteins, t + m->ps.n + n_lookup, &packed));
+    if (m->compact)
+        n = make_compact(&m->ps, t, values);
+    cs_lookup_tensors(m->lookup, t + n);
+    n += m->lookup ? CS_LOOKUP_TENSORS : 0;
+    CS_TRY(cs_proteins_tensors(m->proteins, t + n, &packed));
+    n += m->proteins ? CS_PROTEIN_TENSORS : 0;
     checksum(t, n, m->sum);
     text = cs_model_settings_text(m);
     if (text)
@@ -134,10 +162,16 @@ static bool same_shape(const cs_shape *a, const cs_shape *b)
         && memcmp(a->dim, b->dim, (size_t)a->n_dim * sizeof a->dim[0]) == 0;
 }
 
-static int check_tensors(const struct loading *l, const cs_params *ps)
+/* *missing: idle tensors that the file leaves out. */
+static int check_tensors(const struct loading *l, const cs_params *ps, int32_t *missing)
 {
+    *missing = 0;
     for (int32_t i = 0; i < ps->n; i++) {
         const cs_tensor *t = cs_safetensors_find(l->file, ps->p[i].name);
+        if (!t && ps->p[i].idle) {
+            (*missing)++;
+            continue;
+        }
         if (!t)
             return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: tensor '%s' is "
                                        "missing",
@@ -148,7 +182,8 @@ static int check_tensors(const struct loading *l, const cs_params *ps)
     }
     const int32_t n_lookup = json_object_get(l->settings.j, "lookup") ? CS_LOOKUP_TENSORS : 0,
                   n_protein = json_object_get(l->settings.j, "proteins") ? CS_PROTEIN_TENSORS : 0;
-    const cs_tensor *extra = cs_safetensors_at(l->file, (size_t)(ps->n + n_lookup + n_protein));
+    const size_t n = (size_t)(ps->n - *missing + n_lookup + n_protein);
+    const cs_tensor *extra = cs_safetensors_at(l->file, n);
     if (extra)
         return damaged(l, "it holds tensors that do not belong to it");
     return CS_OK;
@@ -159,6 +194,8 @@ static int read_tensor(const struct loading *l, const cs_params *ps, const cs_pa
     const cs_tensor *t = cs_safetensors_find(l->file, p->name);
     cs_real buf[1024];
 
+    if (!t)
+        return CS_OK;
     for (int64_t i = 0; i < p->n; i += 1024) {
         int64_t n = p->n - i < 1024 ? p->n - i : 1024;
         for (int64_t k = 0; k < n; k++) {
@@ -201,9 +238,20 @@ static int read_proteins(const struct loading *l, cs_model *m)
     return j ? cs_proteins_read(j, l->file, l->what, n_class, &m->proteins) : CS_OK;
 }
 
+static bool has_bf16(const cs_safetensors *file)
+{
+    const cs_tensor *t;
+
+    for (size_t i = 0; (t = cs_safetensors_at(file, i)) != NULL; i++)
+        if (t->dtype == CS_BF16)
+            return true;
+    return false;
+}
+
 static int build(struct loading *l, cs_backend *be, bool training, cs_model **out)
 {
     int rc = CS_OK;
+    int32_t n_missing = 0;
     cs_model *m = NULL;
     cs_model_spec *spec = &l->settings.spec;
 
@@ -214,12 +262,15 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
         rc = damaged(l, "its token for what is hidden is not the one that its tokenizer gives");
         goto out;
     }
-    CS_TRY(check_tensors(l, &m->ps));
+    CS_TRY(check_tensors(l, &m->ps, &n_missing));
     CS_TRY(read_lookup(l, m));
     CS_TRY(read_proteins(l, m));
     CS_TRY(cs_params_alloc(&m->ps, be, training));
+    if (n_missing > 0)
+        CS_TRY(cs_params_fill(&m->ps, 1));
     for (int32_t i = 0; i < m->ps.n; i++)
         CS_TRY(read_tensor(l, &m->ps, &m->ps.p[i]));
+    m->compact = !training && (n_missing > 0 || has_bf16(l->file));
     CS_TRY(cs_model_settings_apply(&l->settings, m));
     *out = m;
     m = NULL;

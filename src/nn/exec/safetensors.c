@@ -316,6 +316,17 @@ double cs_tensor_get(const cs_tensor *t, int64_t i)
     }
 }
 
+void cs_bf16_bytes(const float *v, int64_t n, unsigned char *to)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &v[i], sizeof bits);
+        bits = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+        to[2 * i] = (unsigned char)bits;
+        to[2 * i + 1] = (unsigned char)(bits >> 8);
+    }
+}
+
 /* ---- writing ----------------------------------------------------------------------------- */
 
 static json_t *shape_json(const cs_shape *shape)

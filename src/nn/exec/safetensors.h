@@ -52,6 +52,10 @@ const unsigned char *cs_safetensors_data(const cs_safetensors *s, size_t *n_byte
 /** cs_tensor_get - element i (row-major) as a double; i in 0 .. n-1 */
 double cs_tensor_get(const cs_tensor *t, int64_t i);
 
+/** cs_bf16_bytes - the bf16 nearest to each of n finite values (ties to even), little-endian, into
+ * to [2 * n], which may be the values' own memory */
+void cs_bf16_bytes(const float *v, int64_t n, unsigned char *to);
+
 /**
  * cs_safetensors_write - tensors in the given order, and texts
  *
