@@ -119,7 +119,8 @@ typedef struct cs_ops {
     void (*gemm)(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c);
     void (*add_bias)(cs_backend *be, cs_mat bias, cs_mat y);              /* y[r,:] += bias (1,c) */
     void (*act)(cs_backend *be, cs_act f, cs_mat x, cs_mat y);            /* y = f(x); may alias */
-    void (*act_bwd)(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx);  /* dx += dy f'(x) */
+    /* dx += dy f'(x); if dx is dy: dx = dy f'(x) */
+    void (*act_bwd)(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx);
     /* DeepLIFT's rescale rule for 2 h rows, sequence first, then its reference in the same order:
      * for r < h dx[r,:] += dy[r,:] (f(x[r,:]) - f(x[r+h,:])) / (x[r,:] - x[r+h,:]), with f' between
      * the two if they are (nearly) equal; rows from h on get nothing */

@@ -93,7 +93,8 @@ void cs_ref_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx)
     for (int64_t r = 0; r < x.r; r++)
         for (int32_t j = 0; j < x.c; j++) {
             double slope = act_slope(f, (double)cs_row(x, r)[j]);
-            cs_row(dx, r)[j] += (cs_real)((double)cs_row(dy, r)[j] * slope);
+            cs_real before = dx.p == dy.p ? 0 : cs_row(dx, r)[j];
+            cs_row(dx, r)[j] = before + (cs_real)((double)cs_row(dy, r)[j] * slope);
         }
 }
 

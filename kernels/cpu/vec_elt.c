@@ -134,6 +134,14 @@ static void relu_bwd_block(const block *b)
     }
 }
 
+static void relu_bwd_in_place(const block *b)
+{
+    for (int64_t i = 0; i < b->n; i += CS_VEC) {
+        int64_t n = b->n - i;
+        cs_put(b->p[1] + i, n, cs_vpositive(cs_get(b->p[0] + i, n), cs_get(b->p[1] + i, n)));
+    }
+}
+
 static void sigmoid_bwd_block(const block *b)
 {
     for (int64_t i = 0; i < b->n; i += CS_VEC) {
@@ -162,7 +170,11 @@ static void vec_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx
     static void (*const run[CS_ACT_TANH + 1])(const block *) = {
         [CS_ACT_GELU] = gelu_bwd_block, [CS_ACT_RELU] = relu_bwd_block,
         [CS_ACT_SIGMOID] = sigmoid_bwd_block, [CS_ACT_SOFTPLUS] = softplus_bwd_block };
-    if (f == CS_ACT_NONE)
+    if (dx.p == dy.p && f == CS_ACT_RELU)
+        each(be, relu_bwd_in_place, (cs_mat[]){ x, dx }, 2, NULL);
+    else if (dx.p == dy.p)
+        cs_ref_act_bwd(be, f, x, dy, dx);
+    else if (f == CS_ACT_NONE)
         vec_axpby(be, 1, dy, 1, dx);
     else if (run[f])
         each(be, run[f], (cs_mat[]){ x, dy, dx }, 3, NULL);

@@ -89,7 +89,8 @@ static void cuda_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y)
 static void cuda_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx)
 {
     cs_each(be, x.r, x.c, [=] __device__(int64_t r, int32_t j) {
-        cs_el(dx, r, j) += cs_el(dy, r, j) * act_slope(f, cs_el(x, r, j));
+        float before = dx.p == dy.p ? 0 : cs_el(dx, r, j);
+        cs_el(dx, r, j) = before + cs_el(dy, r, j) * act_slope(f, cs_el(x, r, j));
     });
 }
 

@@ -168,6 +168,7 @@ CASE(relu)     { CALL(be->op.act(be, CS_ACT_RELU, m[0], m[1])); }
 CASE(in_place) { CALL(be->op.act(be, CS_ACT_GELU, m[0], m[0])); }
 CASE(none_bwd) { CALL(be->op.act_bwd(be, CS_ACT_NONE, m[0], m[1], m[2])); }
 CASE(gelu_bwd) { CALL(be->op.act_bwd(be, CS_ACT_GELU, m[0], m[1], m[2])); }
+CASE(relu_bwd_in_place) { CALL(be->op.act_bwd(be, CS_ACT_RELU, m[0], m[1], m[1])); }
 CASE(relu_bwd) { CALL(be->op.act_bwd(be, CS_ACT_RELU, m[0], m[1], m[2])); }
 CASE(sigmoid)  { CALL(be->op.act(be, CS_ACT_SIGMOID, m[0], m[1])); }
 CASE(softplus) { CALL(be->op.act(be, CS_ACT_SOFTPLUS, m[0], m[1])); }
@@ -417,6 +418,7 @@ static const op_case element_ops[] = {
     { "none_bwd",    "iRC iRC aRC", none_bwd, true },
     { "gelu_bwd",    "iRC iRC aRC", gelu_bwd, true },
     { "relu_bwd",    "iRC iRC aRC", relu_bwd, true },
+    { "relu_bwd_in_place", "iRC aRC", relu_bwd_in_place, true },
     { "sigmoid",     "iRC oRC", sigmoid, true },
     { "softplus",    "iRC oRC", softplus, true },
     { "tanh",        "iRC oRC", hyp_tan, true },

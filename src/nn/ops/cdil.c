@@ -137,10 +137,11 @@ static void apply_unit(cs_ctx *cx, const struct layer *k, const struct unit *u, 
         cs_conv_infer(cx, seg, taps_of(k), x, w, &tail, y);
         return;
     }
-    cs_mat pre = cx->recording || has_norm ? cs_tmp(cx, y.r, y.c) : y;
+    const bool in_place = cs_act_in_place(cx, CS_ACT_RELU);
+    cs_mat pre = !in_place || has_norm ? cs_tmp(cx, y.r, y.c) : y;
     cs_conv(cx, seg, taps_of(k), x, w, bias, pre);
     if (has_norm) {
-        cs_mat normed = cx->recording ? cs_tmp(cx, y.r, y.c) : y;
+        cs_mat normed = in_place ? y : cs_tmp(cx, y.r, y.c);
         cs_norm_apply(cx, &u->norm, seg, pre, normed);
         pre = normed;
     }

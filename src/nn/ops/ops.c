@@ -52,9 +52,16 @@ static void act_rescale(cs_ctx *cx, const cs_node *n)
                            cs_grad_to(cx, n->m[0]));
 }
 
+/* relu's slope depends on its result; the rescale rule takes differences of inputs. */
+bool cs_act_in_place(const cs_ctx *cx, cs_act f)
+{
+    return !cx->recording || (f == CS_ACT_RELU && !cx->rescale);
+}
+
 void cs_activate(cs_ctx *cx, cs_act f, cs_mat x, cs_mat y)
 {
-    CS_BUG(!same(x, y) || (cx->recording && !cx->dry && x.p == y.p));
+    CS_BUG(!same(x, y));
+    CS_BUG(cx->recording && !cx->dry && x.p == y.p && !cs_act_in_place(cx, f));
     cs_tape_push(cx, &(cs_node){ .adjoint = act_adjoint, .rescale = act_rescale, .m = { x, y },
                                  .i = (int32_t)f });
     if (!cx->dry)

@@ -12,7 +12,9 @@
 /** cs_affine - y = x w' + b. Shapes x (N, c), w (h, c), b (1, h) or absent, y (N, h) */
 void cs_affine(cs_ctx *cx, cs_mat x, cs_mat w, cs_mat b, cs_mat y);
 
-/** cs_activate - y = f(x), element by element. y may be x when the context is not recording */
+/** cs_act_in_place - may y of cs_activate() be x? Not if its adjoint reads x */
+bool cs_act_in_place(const cs_ctx *cx, cs_act f);
+/** cs_activate - y = f(x), element by element. y may be x if cs_act_in_place() */
 void cs_activate(cs_ctx *cx, cs_act f, cs_mat x, cs_mat y);
 
 /** cs_add - y = a + b. Same shapes; y overlaps neither, unless the context is not recording */
