@@ -49,10 +49,10 @@ cs_window cs_corpus_window(const cs_corpus *c, uint64_t pass, int64_t j);
 /**
  * cs_corpus_split - share bases [from, to) of a contig between two corpora
  *
- * Blocks of `block` bases go to `aside` by a hash of the contig's name, their number and the seed
- * of `aside`; adjacent blocks of one side form one interval.
+ * Blocks of `block` bases go to `held_out` by a hash of the contig's name, their number and the
+ * seed of `held_out`; adjacent blocks of one side form one interval.
  *
- * frac     share of the blocks for `aside`
+ * frac     share of the blocks for `held_out`
  * Returns  CS_OK, CS_EMEM
  */
 int cs_corpus_split(cs_corpus *c, cs_corpus *held_out, const char *name, cs_stretch whole,

@@ -207,7 +207,7 @@ static void add_account(char *to, const char *from, int n_tensor)
         to[sizeof a + (size_t)i] |= from[sizeof a + (size_t)i];
 }
 
-static int share_account(cs_parallel *p, cs_train_sums *sum, bool *pause)
+static int sum_accounts(cs_parallel *p, cs_train_sums *sum, bool *pause)
 {
     int rc = CS_OK;
     cs_params *ps = p->ps;
@@ -268,7 +268,7 @@ out:
 
 int cs_parallel_step(cs_parallel *p, cs_train_sums *sum, bool *pause)
 {
-    const int rc = share_account(p, sum, pause);
+    const int rc = sum_accounts(p, sum, pause);
 
     return rc == CS_OK ? sum_gradients(p) : rc;
 }

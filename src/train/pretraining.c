@@ -124,7 +124,7 @@ out:
     return rc;
 }
 
-static int share_genome(struct job *j)
+static int split_genome(struct job *j)
 {
     const cs_pretrain_args *a = j->a;
     int rc = CS_OK;
@@ -350,7 +350,7 @@ static int pretrain_prepare(struct job *j, const cs_optset *set, int argc, char 
     CS_TRY(cs_train_join(&a->training, &a->run, &a->device, once, &a->compute, &j->group));
     CS_TRY(cs_train_outputs(&a->run, j->group, &j->checkpoint));
     CS_TRY(open_tokenizer(j));
-    CS_TRY(share_genome(j));
+    CS_TRY(split_genome(j));
     CS_TRY(make_model(j, cs_args_split(&a->compute).work));
     make_feed(j);
     j->origin.seed = a->training.seed;

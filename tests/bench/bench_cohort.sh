@@ -10,7 +10,7 @@
 # another part of chromosome 6, with REF inserted. Prints one table: method, sites or parameters,
 # AUROC with its bootstrap interval, seconds.
 #
-# Environment: THREADS (1); CS_QUICK=1: a minute, figures that mean nothing
+# Environment: THREADS (1); CS_QUICK=1: a minute, with meaningless results
 set -eu
 
 . "$(dirname "$0")/lib.sh"

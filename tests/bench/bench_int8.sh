@@ -8,7 +8,7 @@
 # records, balanced accuracy, percent of calls that differ from single precision's. Its first row is
 # the program's result for these fragments; the others are simulated (tests/bench/int8.py),
 # with ranges from as many fragments of the training side. 15 s of processor time. CS_QUICK=1: ten
-# fragments per class instead of 300, figures that mean nothing.
+# fragments per class instead of 300, with meaningless results.
 set -eu
 
 . "$(dirname "$0")/lib.sh"

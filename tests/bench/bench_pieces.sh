@@ -8,7 +8,7 @@
 # is all slices, or the training text. Prints one table: text, pieces, the mean and the median
 # length of a piece of the vocabulary, its mean length in the text, bits per piece (the entropy of
 # its frequencies; 32,000 pieces have 14.97 at most), bits per symbol. Some minutes of one core.
-# CS_QUICK=1: little text, figures that mean nothing.
+# CS_QUICK=1: little text, with meaningless results.
 set -eu
 
 . "$(dirname "$0")/lib.sh"

@@ -95,7 +95,7 @@ assert ["%.4f, %.4f" % (b["confidence"], b["accuracy"]) for b in bins] == \
 
 # ---- refused ---------------------------------------------------------------------------------------
 
-N eval-near.err     chordseq eval -m "$m" --class clasA=f.fa
+N eval-suggest.err  chordseq eval -m "$m" --class clasA=f.fa
 N eval-class.err    chordseq eval -m "$m" --class unheard=f.fa
 N eval-nothing.err  chordseq eval -m "$m" f.fa
 N eval-list.err     chordseq eval -m "$m" --class "$1=f.fa" --bins 100,50

@@ -61,8 +61,8 @@ T 'in windows' sh -c 'chordseq classify -q --window-length 300 --long-sequence w
 T 'eval uses it' sh -c 'chordseq eval -q -m table.m --label-key class -i new.fa > with.tsv &&
     chordseq eval -q -m bag.m --label-key class -i new.fa > without.tsv && ! cmp -s with.tsv without.tsv'
 chordseq model factorize --rank 1 bag.m > /dev/null 2>&1 && lapack=with || lapack=no
-[ $lapack = no ] || T 'a low-rank model keeps it' sh -c 'chordseq model factorize --energy 1 -o thin.m table.m > /dev/null &&
-    chordseq model show thin.m | grep -q ^lookup'
+[ $lapack = no ] || T 'a low-rank model keeps it' sh -c 'chordseq model factorize --energy 1 -o low.m table.m > /dev/null &&
+    chordseq model show low.m | grep -q ^lookup'
 
 # ---- weights of other models ---------------------------------------------------------------------
 

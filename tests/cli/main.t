@@ -13,7 +13,7 @@ T 'nothing on stdout' test ! -s out
 T 'the version is one line' sh -c 'chordseq --version | grep -qxE "chordseq [0-9]+\.[0-9]+\.[0-9]+"'
 T 'no second line' sh -c 'test "$(chordseq --version | wc -l)" -eq 1'
 
-N main-near.txt chordseq clasify
+N main-suggest.txt chordseq clasify
 N main-unknown.txt chordseq frobnicate
 N main-unknown.txt chordseq help frobnicate
 T 'an unknown command is a usage error' status 2 chordseq frobnicate

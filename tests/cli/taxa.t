@@ -139,5 +139,5 @@ head = json.loads(data[8:8 + int.from_bytes(data[:8], "little")])["__metadata__"
 config = [json.loads(v) for v in head.values() if "calibration" in v][0]
 assert json.load(open("out/calibration.json")) == config["calibration"]'
 T 'factorize reports the dropped calibration' sh -c '
-    chordseq model factorize --rank 2 -o thin.m cal.m > r 2> err && grep -q "not calibrated" err &&
-    ! chordseq model show thin.m | grep -q ^calibration'
+    chordseq model factorize --rank 2 -o low.m cal.m > r 2> err && grep -q "not calibrated" err &&
+    ! chordseq model show low.m | grep -q ^calibration'

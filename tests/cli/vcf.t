@@ -4,7 +4,7 @@
 # scored, counts of reasons for the others, and checks by bcftools: `same`, the output is
 # valid and equals the input except for our header lines and INFO keys; `split` and `joined`, `norm -m`
 # before or after gives the same scores; `none`, bcftools refuses the file, too. The files have no
-# reference: around.py writes one with REF at the position of each record.
+# reference: sparse_reference.py writes one with REF at the position of each record.
 . "$srcdir/tests/cli/lib.sh"
 
 ingest=$CS_SHARED/data/ingest
@@ -38,7 +38,7 @@ while read -r f; do
         printf '%s\t.\t.\t.\t.\tnone\n' "$name"
         continue
     fi
-    bcftools query -f '%CHROM\t%POS\t%REF\n' in.vcf | "$python" "$srcdir/tests/cli/around.py" ref.fa
+    bcftools query -f '%CHROM\t%POS\t%REF\n' in.vcf | "$python" "$srcdir/tests/cli/sparse_reference.py" ref.fa
     sh score --tsv out.tsv -o out.vcf "$in" 2> told || grep -q 'no score for any' told || exit
     bcftools view out.vcf > /dev/null 2> view.err || { cat view.err; exit 1; }
     case $f in

@@ -11,7 +11,7 @@ chordseq classify -q -m "$tiny/model.safetensors" --sample s1 --summary s1.json 
     chordseq eval -q -m "$tiny/model.safetensors" --labels labels.tsv --skip-unlabelled --json e.json -o e.tsv \
         "$tiny/mixed.fa" || exit 1
 with python3 T "MultiQC's plugin reads what we write" sh -c 'python3 "$1" s1.json e.json > told 2>&1 &&
-    ! grep skipped told' - "$w/multiqc/tests/test_figures.py"
+    ! grep skipped told' - "$w/multiqc/tests/test_metrics.py"
 T 'the plugin has the version of the program' sh -c '
     v=$(chordseq --version | cut -d " " -f 2) && grep -q "^version = \"$v\"$" "$1/pyproject.toml" &&
     grep -q "^__version__ = \"$v\"$" "$1/multiqc_chordseq/__init__.py"' - "$w/multiqc"

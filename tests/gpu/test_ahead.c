@@ -233,11 +233,11 @@ static void test_plan(void **state)
 
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
         cs_host_memory = cs_host_used() + size[i];
-        const int64_t room = cs_plan_free_memory(s), n = cs_plan_batch(s);
-        assert_in_range(room, size[i] / 10 * 8, size[i] / 10 * 9 + cs_host_used() - used);
+        const int64_t free_bytes = cs_plan_free_memory(s), n = cs_plan_batch(s);
+        assert_in_range(free_bytes, size[i] / 10 * 8, size[i] / 10 * 9 + cs_host_used() - used);
         assert_true(n > before && (n & (n - 1)) == 0);
         for (int32_t d = 0; d <= 5; d++)
-            assert_true(cs_plan_memory(s, n, (int32_t)(n >> d), d, false) <= room);
+            assert_true(cs_plan_memory(s, n, (int32_t)(n >> d), d, false) <= free_bytes);
         assert_int_equal(cs_session_reserve(s, n, (int32_t)(n / 32), 5, false), CS_OK);
         before = n;
     }

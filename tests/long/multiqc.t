@@ -16,7 +16,7 @@ chordseq train -q --class a=s1.fa --class b="$tiny/mixed.fa" --epochs 1 --encode
 
 T 'a page with every run and evaluation' sh -c 'multiqc --no-ansi --strict -o page . 2> told &&
     grep -q "Found 3 summaries and 1 evaluations" told'
-T "the page's figures are those of the tables" sh -c '
+T "the page's metrics are those of the tables" sh -c '
     for i in 1 2 3; do
         awk -F "\t" -v OFS="\t" "NR > 1 { n[\$3]++; all++ }
             END { for (c in n) print (c == \"unclassified\" ? \"no call\" : c), n[c]; print \"records\", all }" \

@@ -36,7 +36,7 @@ static void watch(void *arg, int32_t block, cs_mat y)
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-static cs_mat staged(cs_ctx *cx, const cs_tensor *t, int64_t r, int32_t c, double factor)
+static cs_mat uploaded(cs_ctx *cx, const cs_tensor *t, int64_t r, int32_t c, double factor)
 {
     cs_mat m = cs_tmp(cx, r, c);
     for (int64_t i = 0; !cx->dry && i < r * c; i++)
@@ -53,7 +53,7 @@ static cs_mat embedded(subject *s)
 {
     const cs_tensor *x = golden_find(s->g, "input.x");
     if (s->table < 0)
-        return staged(&s->cx, x, s->seg.rows, columns(x), 1);
+        return uploaded(&s->cx, x, s->seg.rows, columns(x), 1);
     cs_mat table = cs_value(&s->ps, s->table), y = cs_tmp(&s->cx, s->seg.rows, table.c);
     cs_embed(&s->cx, s->tok, -1, table, y);
     return y;
@@ -73,7 +73,7 @@ static cs_mat through(subject *s, cs_mat x)
         return s->enc->forward(&s->cx, s->net, s->seg, x);
     s->z = x;
     if (looks && z)
-        s->z = staged(&s->cx, z, s->key.rows, columns(z), 1);
+        s->z = uploaded(&s->cx, z, s->key.rows, columns(z), 1);
     if (!s->has_residual)
         return s->sub(&s->cx, &s->part, s->seg, x);
     cs_mat y = cs_tmp(&s->cx, x.r, x.c);
@@ -91,10 +91,10 @@ static void add_loss(subject *s)
     if (s->logits.n_out > 0) {
         s->y = s->classifier ? singular_classify(s)
                              : cs_proj_apply(&s->cx, &s->logits, s->encoded);
-        cs_mat target = staged(&s->cx, t, s->y.r, 1, 1);
+        cs_mat target = uploaded(&s->cx, t, s->y.r, 1, 1);
         cs_xent(&s->cx, (cs_real)(1.0 / (double)s->y.r), s->y, target, (cs_mat){ 0 });
     } else {
-        cs_seed(&s->cx, s->y, staged(&s->cx, w, s->y.r, s->y.c, 1.0 / (double)w->n));
+        cs_seed(&s->cx, s->y, uploaded(&s->cx, w, s->y.r, s->y.c, 1.0 / (double)w->n));
     }
 }
 

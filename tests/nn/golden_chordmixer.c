@@ -239,7 +239,7 @@ out:
 }
 
 /* A copy of a tensor of the file in the arena, times a factor. */
-static cs_mat staged(cs_ctx *cx, const cs_tensor *t, int64_t r, int32_t c, double factor)
+static cs_mat uploaded(cs_ctx *cx, const cs_tensor *t, int64_t r, int32_t c, double factor)
 {
     cs_mat m = cs_tmp(cx, r, c);
     for (int64_t i = 0; !cx->dry && i < r * c; i++)
@@ -258,7 +258,7 @@ static cs_mat embedded(golden *g, cs_session *s, const cs_batch *b, bool has_emb
         cs_embed(cx, b->tok, CS_TOK_PAD, w, y);
         return y;
     }
-    x = staged(cx, golden_find(g, "input.x"), b->n_tok, b->n_channel, 1);
+    x = uploaded(cx, golden_find(g, "input.x"), b->n_tok, b->n_channel, 1);
     if (!has_embedding)
         return x;
     y = cs_tmp(cx, b->n_tok, m->width);
@@ -281,7 +281,7 @@ static void part_pass(golden *g, cs_session *s, const cs_batch *b, bool pool, bo
         s->trace.y = cs_tmp(cx, seg.n, m->width);
         cs_seg_mean(cx, seg, s->trace.encoded, s->trace.y);
     }
-    cs_seed(cx, s->trace.y, staged(cx, w, s->trace.y.r, m->width, 1.0 / (double)w->n));
+    cs_seed(cx, s->trace.y, uploaded(cx, w, s->trace.y.r, m->width, 1.0 / (double)w->n));
     cs_backward(cx);
 }
 

@@ -45,7 +45,7 @@ static void check_same(const toy *t, cs_model *a, cs_model *b, double most)
 /* Loaded to train on: the same predictions to the bit, and both factors get gradients. */
 static void check_file(const toy *t, cs_model *low_rank_model)
 {
-    char path[] = "thin.XXXXXX";
+    char path[] = "low_rank.XXXXXX";
     const int fd = mkstemp(path);
     cs_model *m;
 

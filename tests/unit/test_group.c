@@ -176,7 +176,7 @@ static void *failing(void *arg)
 {
     struct end *e = arg;
 
-    e->rc = cs_group_rank(e->g) == 2 ? cs_fail(CS_EMEM, "no room for a cat")
+    e->rc = cs_group_rank(e->g) == 2 ? cs_fail(CS_EMEM, "out of memory for a list")
                                      : cs_group_barrier(e->g);
     keep_why(e);
     return NULL;
@@ -191,7 +191,7 @@ static void failure_is_told_to_all(void **state)
     assert_int_equal(e[2].rc, CS_EMEM);
     for (int r = 0; r < 2; r++) {
         assert_int_equal(e[r].rc, CS_EIO);
-        assert_string_equal(e[r].why, "rank 2 failed: no room for a cat");
+        assert_string_equal(e[r].why, "rank 2 failed: out of memory for a list");
     }
 }
 

@@ -6,7 +6,7 @@ import logging
 from multiqc.base_module import BaseMultiqcModule, ModuleNoSamplesFound
 from multiqc.plots import bargraph, linegraph, table
 
-from .figures import NO_CALL, NotOurs, read_eval, read_summary, run_name
+from .metrics import NO_CALL, NotOurs, read_eval, read_summary, run_name
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ EVALUATED = {
 
 
 class MultiqcModule(BaseMultiqcModule):
-    """Reads summaries of `chordseq classify` and figures of `chordseq eval`."""
+    """Reads summaries of `chordseq classify` and metrics of `chordseq eval`."""
 
     def __init__(self):
         super().__init__(
@@ -168,9 +168,9 @@ class MultiqcModule(BaseMultiqcModule):
     # ---- evaluation -----------------------------------------------------------------------
 
     def add_evals(self):
-        rows = {self.row_name(run, s, doc): figures for run, doc in self.evals.items()
-                for s, figures in doc["sets"].items()}
-        seen = {k for figures in rows.values() for k in figures}
+        rows = {self.row_name(run, s, doc): metrics for run, doc in self.evals.items()
+                for s, metrics in doc["sets"].items()}
+        seen = {k for metrics in rows.values() for k in metrics}
         headers = {k: v for k, v in EVALUATED.items() if k in seen}
         self.write_data_file(rows, "multiqc_chordseq_eval")
         whole = {run: next(iter(doc["sets"].values())) for run, doc in self.evals.items()

@@ -1,8 +1,8 @@
-"""around.py - a FASTA file with an index in which every record's REF stands where it says.
+"""sparse_reference.py - write a FASTA file and index with every record's REF at its position.
 
-Usage: around.py OUT.fa < RECORDS        (CHROM, POS, REF: columns of `bcftools query`)
+Usage: sparse_reference.py OUT.fa < RECORDS        (CHROM, POS, REF: columns of `bcftools query`)
 
-Around them are random bases, farther away Ns; what is never read is a hole in the file.
+Bases near records are random, others N; parts that are never read are holes in the file.
 """
 import random
 import sys

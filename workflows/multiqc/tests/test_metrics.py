@@ -1,8 +1,8 @@
-"""test_figures.py - reading chordseq's documents; needs neither MultiQC nor chordseq.
+"""test_metrics.py - reading chordseq's documents; needs neither MultiQC nor chordseq.
 
-    python3 workflows/multiqc/tests/test_figures.py
+    python3 workflows/multiqc/tests/test_metrics.py
 
-With the path of a real summary and of real figures of eval as arguments, these are read as well.
+With the path of a real summary and of real metrics of eval as arguments, these are read as well.
 """
 
 import json
@@ -12,7 +12,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from multiqc_chordseq import figures  # noqa: E402
+from multiqc_chordseq import metrics  # noqa: E402
 
 REAL = sys.argv[1:3]
 
@@ -49,46 +49,46 @@ def doc_of(*sets):
 class Names(unittest.TestCase):
     def test_by_file(self):
         for name in ("s1.chordseq_summary.json", "s1.eval.json", "s1.json", "s1_summary.json"):
-            self.assertEqual(figures.run_name(name, "/data/x"), "s1")
+            self.assertEqual(metrics.run_name(name, "/data/x"), "s1")
 
     def test_by_folder(self):
-        self.assertEqual(figures.run_name("chordseq_summary.json", "/data/s2/"), "s2")
+        self.assertEqual(metrics.run_name("chordseq_summary.json", "/data/s2/"), "s2")
 
     def test_sample_wins(self):
-        self.assertEqual(figures.run_name("a.json", "/b", "s3"), "s3")
+        self.assertEqual(metrics.run_name("a.json", "/b", "s3"), "s3")
 
 
 class Summary(unittest.TestCase):
     def test_counts(self):
-        run = figures.read_summary(summary())
+        run = metrics.read_summary(summary())
         self.assertEqual(run["sample"], "s1")
         self.assertEqual(run["general"], {"records": 10, "bases": 5000, "mean_length": 500.0,
                                           "called": 80.0})
         self.assertEqual(run["records"], {"virus": 5, "host": 2, "root;cellular": 1,
-                                          figures.NO_CALL: 2})
-        self.assertEqual(run["bases"][figures.NO_CALL], 500)
+                                          metrics.NO_CALL: 2})
+        self.assertEqual(run["bases"][metrics.NO_CALL], 500)
         self.assertEqual(run["reasons"], {"empty": 1, "low_probability": 1})
 
     def test_warning(self):
-        self.assertEqual(figures.read_summary(summary())["warning"], "")
-        self.assertEqual(figures.read_summary(summary(warning="6 of 10"))["warning"], "6 of 10")
+        self.assertEqual(metrics.read_summary(summary())["warning"], "")
+        self.assertEqual(metrics.read_summary(summary(warning="6 of 10"))["warning"], "6 of 10")
 
     def test_default_sample_is_no_name(self):
-        self.assertIsNone(figures.read_summary(summary(options={"sample": "sample"}))["sample"])
+        self.assertIsNone(metrics.read_summary(summary(options={"sample": "sample"}))["sample"])
 
     def test_confidence(self):
-        confidence = figures.read_summary(summary())["confidence"]
+        confidence = metrics.read_summary(summary())["confidence"]
         self.assertAlmostEqual(confidence["called"][0.975], 75.0)
         self.assertAlmostEqual(confidence["all"][0.025], 100.0 / 9)
         self.assertAlmostEqual(sum(confidence["all"].values()), 100.0)
 
     def test_every_record_is_drawn_once(self):
-        run = figures.read_summary(summary())
+        run = metrics.read_summary(summary())
         self.assertEqual(sum(run["records"].values()), run["general"]["records"])
 
     def test_empty_input(self):
         none = {"records": 0, "bases": 0}
-        run = figures.read_summary(summary(
+        run = metrics.read_summary(summary(
             input=none, called=none, unclassified=none, classes=[], ancestors=[], reasons={},
             probabilities={"called": [0] * 20, "not_called": [0] * 20}))
         self.assertEqual(run["general"]["called"], 0.0)
@@ -97,7 +97,7 @@ class Summary(unittest.TestCase):
     def test_model_of_values(self):
         doc = json.loads(summary(classes=[]))
         del doc["probabilities"], doc["ancestors"]
-        run = figures.read_summary(json.dumps(doc))
+        run = metrics.read_summary(json.dumps(doc))
         self.assertEqual((run["records"], run["confidence"]), ({}, {}))
 
     def test_refused(self):
@@ -106,13 +106,13 @@ class Summary(unittest.TestCase):
                      summary(classes=[{"name": "a", "records": "1"}]),
                      summary(probabilities={"called": [1], "not_called": [1]}),
                      summary(probabilities=3), doc_of(evaluated())):
-            with self.assertRaises(figures.NotOurs, msg=text[:60]):
-                figures.read_summary(text)
+            with self.assertRaises(metrics.NotOurs, msg=text[:60]):
+                metrics.read_summary(text)
 
 
 class Eval(unittest.TestCase):
     def test_sets(self):
-        doc = figures.read_eval(doc_of(
+        doc = metrics.read_eval(doc_of(
             evaluated(), evaluated(length="0-499", accuracy=0.5), evaluated(length="500-", accuracy=1),
             evaluated(set="fragment", length="200", accuracy=0.25)))
         self.assertEqual(list(doc["sets"]), ["record", "pieces of 200"])
@@ -124,33 +124,33 @@ class Eval(unittest.TestCase):
     def test_tokens_and_values(self):
         tokens = evaluated(set="token", tokens=7)
         del tokens["records"], tokens["reliability"]
-        self.assertEqual(figures.read_eval(doc_of(tokens))["sets"]["token"]["evaluated"], 7)
+        self.assertEqual(metrics.read_eval(doc_of(tokens))["sets"]["token"]["evaluated"], 7)
         values = {"set": "record", "length": "all", "records": 3, "mse": 0.5, "mae": 0.1}
-        self.assertEqual(figures.read_eval(doc_of(values))["sets"]["record"]["mae"], 0.1)
+        self.assertEqual(metrics.read_eval(doc_of(values))["sets"]["record"]["mae"], 0.1)
 
     def test_bins_without_records_are_left_out(self):
-        doc = figures.read_eval(doc_of(evaluated(), evaluated(length="0-499", records=0)))
+        doc = metrics.read_eval(doc_of(evaluated(), evaluated(length="0-499", records=0)))
         self.assertEqual(doc["by_length"], {})
 
     def test_refused(self):
         for text in ("", "{}", '{"chordseq": "1"}', doc_of({}), doc_of(evaluated(records=-1)),
                      doc_of(evaluated(reliability=[{}])), doc_of(evaluated(reliability=3)), summary()):
-            with self.assertRaises(figures.NotOurs, msg=text[:60]):
-                figures.read_eval(text)
+            with self.assertRaises(metrics.NotOurs, msg=text[:60]):
+                metrics.read_eval(text)
 
 
 @unittest.skipUnless(len(REAL) == 2, "no real documents given")
 class Real(unittest.TestCase):
     def test_summary(self):
         with open(REAL[0], encoding="utf-8") as f:
-            run = figures.read_summary(f.read())
+            run = metrics.read_summary(f.read())
         self.assertGreater(run["general"]["records"], 0)
         self.assertEqual(sum(run["records"].values()), run["general"]["records"])
         self.assertAlmostEqual(sum(run["confidence"]["called"].values()), 100.0)
 
     def test_eval(self):
         with open(REAL[1], encoding="utf-8") as f:
-            doc = figures.read_eval(f.read())
+            doc = metrics.read_eval(f.read())
         self.assertIn("accuracy", doc["sets"]["record"])
         self.assertTrue(doc["reliability"]["record"])
 

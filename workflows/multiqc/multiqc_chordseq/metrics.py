@@ -1,4 +1,4 @@
-"""figures.py - the numbers in chordseq's JSON documents, as MultiQC's plots want them.
+"""metrics.py - the numbers in chordseq's JSON documents, as MultiQC's plots want them.
 
 Knows nothing of MultiQC, so that it can be tested where there is none.
 """
@@ -134,7 +134,7 @@ def _reliability(bins):
 def read_eval(text):
     """What `chordseq eval --json` wrote, as a dict; NotOurs where it is neither.
 
-    Figures that are not defined (null) are left out. `sets` holds the figures over all lengths.
+    Metrics that are not defined (null) are left out. `sets` holds the metrics over all lengths.
     """
     doc = _load(text, "chordseq")
     out = {"version": doc["chordseq"], "sets": {}, "by_length": {}, "reliability": {}}
@@ -143,15 +143,15 @@ def read_eval(text):
     for s in doc["sets"]:
         if not isinstance(s, dict) or not isinstance(s.get("set"), str) or "length" not in s:
             raise NotOurs("a set without a name or a length in it")
-        figures = {k: s[k] for k in OVERALL if isinstance(s.get(k), (int, float))}
+        metrics = {k: s[k] for k in OVERALL if isinstance(s.get(k), (int, float))}
         counted = "records" if "records" in s else "tokens"
-        figures["evaluated"] = _count(s, counted)
+        metrics["evaluated"] = _count(s, counted)
         length = _middle(str(s["length"]))
-        if length is not None and "accuracy" in figures and figures["evaluated"] > 0:
-            out["by_length"].setdefault(s["set"], {})[length] = 100.0 * figures["accuracy"]
+        if length is not None and "accuracy" in metrics and metrics["evaluated"] > 0:
+            out["by_length"].setdefault(s["set"], {})[length] = 100.0 * metrics["accuracy"]
         if length is not None and s["set"] == "record":
             continue
         name = _set_name(s)
-        out["sets"][name] = figures
+        out["sets"][name] = metrics
         out["reliability"][name] = _reliability(s.get("reliability", []))
     return out
