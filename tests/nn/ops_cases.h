@@ -9,6 +9,7 @@
  *            convolution's taps), S segments, G segments * groups, V vocabulary, 1, 2 themselves
  * All matrices end where memory ends.
  */
+/* long: one table of all ops */
 #ifndef CS_TESTS_NN_OPS_CASES_H
 #define CS_TESTS_NN_OPS_CASES_H
 
