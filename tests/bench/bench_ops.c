@@ -22,7 +22,7 @@
  * proportion, as in a pass of all blocks. `predict` passes all blocks, because its shortcuts save
  * two of them, and is omitted if that takes long.
  *
- * Level bf16 has no backward pass, so neither `train` nor `conv_backward`. The peak is that of the
+ * Level bf16 has no fused backward pass, so no `train`. The peak is that of the
  * level's multiply-adds (bf16: dot products of pairs) in registers. On a shared machine the clock
  * changes by a fifth within minutes, and other jobs take cores for milliseconds. Samples of one
  * millisecond are therefore taken between a line's repeats: peak_median and peak_best are of that
@@ -487,8 +487,7 @@ static void measure_conv(cs_backend *be, int32_t d, load w)
         j.off[i] = i * w.len;
     j.seg = (cs_seg){ .off = j.off, .n = w.n_seg, .rows = r };
     report(be, "conv", conv_forward, &j, 2.0 * K * d * d, 1, 0);
-    if (be->precision == CS_IN_FP32)
-        report(be, "conv_backward", conv_backward, &j, 4.0 * K * d * d, 1, 0);
+    report(be, "conv_backward", conv_backward, &j, 4.0 * K * d * d, 1, 0);
     cs_real *all[] = { j.k.w1.p, j.dk.w1.p, j.x.p, j.kept[0].p, j.dy.p, j.dx.p };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         be->op.dealloc(be, all[i]);
@@ -520,6 +519,7 @@ static cs_backend *open_backend(int n_thread)
         printf("# this processor has no such kernels\n");
         exit(0);
     }
+    cs_cpu_hide(CS_CPU_AMX);
     cs_cpu_fill(be, HIDDEN_BITS);
     if (CS_PER_CELL > 1 && cs_backend_compute_in(be, CS_IN_BF16) != CS_OK)
         CS_BUG(true);

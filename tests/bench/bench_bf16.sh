@@ -1,0 +1,63 @@
+#!/bin/sh
+# bench_bf16.sh - predictions and training steps in fp32, and in bf16 without and with AMX, as TSV.
+#
+#     bench_bf16.sh [NETWORK...]          networks a, b and c; default all
+#
+# a: CDIL, 64 channels, 128 hidden, 6 layers; b: ChordMixer, d=96, h=64; c: ChordMixer, d=288,
+# h=128. One thread (THREADS), crops of 250 to 8,000 bp (BASES in all, default 20,000), the three
+# in turn, ROUNDS times (default 5): medians of Mtokens per second, and their ratio to fp32 in the
+# same round. A learning rate near 0 keeps the initial weights: with saturated classes (loss 7.5)
+# steps of c took three times as long in fp32, probably for subnormal gradients.
+builddir=${builddir:-.}
+tmp=$(mktemp -d) || exit
+trap 'rm -rf "$tmp"' EXIT
+c="$builddir/chordseq"
+"$builddir/tests/bench/gen_fasta" "${BASES:-20000}" 1 250 8000 > "$tmp/x.fa"
+"$builddir/tests/bench/gen_fasta" 4000 1 250 500 |
+    awk '/^>/ { print $1 " class=" (++n % 2 ? "one" : "two"); next } { print }' > "$tmp/t.fa"
+
+options()
+{
+    case $1 in
+    a) echo '--encoder cdil --encoder.channels 64 --encoder.hidden 128 --encoder.layers 6' ;;
+    b) echo '--encoder.track 4 --encoder.max-len 8388608 --encoder.hidden 64' ;;
+    c) echo '--encoder.track 16 --encoder.max-len 131072 --encoder.hidden 128' ;;
+    esac
+}
+
+printf 'network\twhat\tproducts\tMtokens_per_s\tratio\n'
+for n in ${*:-a b c}; do
+    # shellcheck disable=SC2046
+    "$c" train -q -o "$tmp/m" --force --tokenizer base --max-steps 1 --lr 1e-9 \
+        --label-key class $(options "$n") "$tmp/t.fa" || exit
+    for what in predict step; do
+        i=0
+        while [ $((i += 1)) -le "${ROUNDS:-5}" ]; do
+            for kind in fp32 bf16 amx; do
+                printf '%s\t%s\t' "$i" "$kind"
+                precision=$kind; hidden=
+                [ "$kind" != amx ] && hidden=amx || precision=bf16
+                CHORDSEQ_DISABLE=$hidden "$builddir/tests/bench/bench_network" -w "$what" \
+                    -p $precision -s "${SECONDS_EACH:-0.3}" "$tmp/m" "$tmp/x.fa" \
+                    "${THREADS:-1}" | awk 'END { print $6 }'
+            done
+        done | awk -v n="$n" -v what="$what" -F '\t' '
+            function median(a, m,   i, j, t) {
+                for (i = 2; i <= m; i++)
+                    for (j = i; j > 1 && a[j] < a[j - 1]; j--) {
+                        t = a[j]
+                        a[j] = a[j - 1]
+                        a[j - 1] = t
+                    }
+                return m % 2 ? a[(m + 1) / 2] : (a[m / 2] + a[m / 2 + 1]) / 2
+            }
+            { v[$2, $1] = $3; if ($1 > m) m = $1 }
+            END {
+                split("fp32 bf16 amx", kind, " ")
+                for (k = 1; k <= 3; k++) {
+                    for (i = 1; i <= m; i++) { a[i] = v[kind[k], i]; r[i] = a[i] / v["fp32", i] }
+                    printf "%s\t%s\t%s\t%.3f\t%.2f\n", n, what, kind[k], median(a, m), median(r, m)
+                }
+            }'
+    done
+done
