@@ -1,7 +1,8 @@
 """Builds program and library with configure and make, and puts both into the wheel.
 
 The source tree lies two folders up, or in `source` in an sdist. `CHORDSEQ_BUILD` names a build folder to
-install from instead of building; `CHORDSEQ_CONFIGURE` adds options of configure.
+install from instead of building; `CHORDSEQ_CONFIGURE` adds options of configure; `CHORDSEQ_LICENCES` names a
+folder with the licences of libraries that are linked statically.
 """
 import os
 import re
@@ -102,6 +103,8 @@ class Build(build_py):
                 shutil.copytree(source, target, dirs_exist_ok=True)
             else:
                 shutil.copy2(source, target)
+        if "CHORDSEQ_LICENCES" in os.environ:
+            shutil.copytree(os.environ["CHORDSEQ_LICENCES"], package / "licences", dirs_exist_ok=True)
         plain_modes(package)
         plain_modes(STAGE)
         self.distribution.data_files = shared_files()

@@ -1,0 +1,60 @@
+# portable.t - wheels for old C libraries and for aarch64: tags, symbols, and the bits of predictions.
+#
+# An old Debian (glibc 2.31) runs the one, QEMU the other. Needs what packaging/python/portable needs;
+# CS_PORTABLE names a folder that keeps its sources and libraries.
+. "$srcdir/tests/cli/lib.sh"
+. "$srcdir/tests/long/root.sh"
+
+for p in apt-get dpkg-source gcc-12 libtoolize; do command -v "$p" > /dev/null || skip_all "no $p"; done
+unset CS_LONG
+model=$srcdir/refdata/model/default.safetensors
+work=${CS_PORTABLE:-$tmp/work}
+cp "$tiny"/*.fa "$tiny"/*.fq "$tiny"/*.sam .
+
+timed 'a wheel for x86-64' "$srcdir/packaging/python/portable" -a x86_64 -w "$work" dist
+T '... of glibc 2.28' sh -c 'ls dist/chordseq-*-py3-none-manylinux_2_28_x86_64.whl'
+T '... of at most 40 MB' sh -c '[ "$(cat dist/*_x86_64.whl | wc -c)" -le 40000000 ]'
+
+if can_have_roots && [ "$(uname -m)" = x86_64 ]; then
+    suite=bullseye
+    timed 'an old Debian' fresh_root old
+    cp /etc/hosts old/etc/hosts
+    [ -z "${PIP_CERT:-}" ] || install -D "$PIP_CERT" "old$PIP_CERT" || exit
+    timed '... with Python' install_in old bowtie2-examples python3-pip
+    cp dist/*_x86_64.whl *.fa *.fq *.sam old
+    zcat old/usr/share/doc/bowtie2/examples/reference/lambda_virus.fa.gz > lambda.fa
+    cp lambda.fa old
+    timed 'pip installs the wheel' in_root old sh -c 'pip3 install /chordseq-*.whl'
+    T '... and it computes what it should' in_root old chordseq selftest
+    for f in lambda.fa mixed.fa reads.fq strands.sam; do
+        chordseq classify -q --all -m "$model" "$f" > here.tsv
+        T "... and predicts the bits of this build: $f" sh -c 'chroot old chordseq classify -q --all "/$1" | cmp - here.tsv' - "$f"
+    done
+    cat > old/api.py << 'END'
+import pathlib, chordseq
+m = chordseq.load()
+name, base = pathlib.Path("/lambda.fa").read_text().lstrip(">").split("\n", 1)
+api, program = m.classify({name.split()[0]: base.replace("\n", "")}), m.classify(pathlib.Path("/lambda.fa"))
+assert [f"{p:.6f}" for p in api.probabilities[0]] == [f"{p:.6f}" for p in program.probabilities[0]]
+END
+    T '... from Python, too' in_root old python3 /api.py
+else
+    S 'an old Debian' "${missing:-another processor}"
+fi
+
+for p in aarch64-linux-gnu-gcc-12 qemu-aarch64; do
+    command -v "$p" > /dev/null || { S 'a wheel for aarch64' "no $p"; exit; }
+done
+timed 'a wheel for aarch64' "$srcdir/packaging/python/portable" -a aarch64 -w "$work" dist
+T '... of glibc 2.28' sh -c 'ls dist/chordseq-*-py3-none-manylinux_2_28_aarch64.whl'
+T '... unpacks' python3 -m zipfile -e dist/chordseq-*_aarch64.whl arm
+chmod +x arm/chordseq/bin/chordseq
+# The C library of Debian's cross compiler.
+arm() { qemu-aarch64 -L /usr/aarch64-linux-gnu arm/chordseq/bin/chordseq "$@"; }
+T '... has NEON' sh -c 'qemu-aarch64 -L /usr/aarch64-linux-gnu arm/chordseq/bin/chordseq --version --verbose |
+    grep -qx "kernels *neon"'
+same()
+{
+    chordseq classify -q --all -m "$model" "$1" > here.tsv && arm classify -q --all "$1" | cmp - here.tsv
+}
+for f in mixed.fa reads.fq strands.sam; do timed "... and predicts the bits of this build: $f" same "$f"; done
