@@ -217,6 +217,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'valid-samples' -
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'mutate' -x -d 'substitute up to this share of a sample'\''s bases'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'mutate-indels' -x -d 'insert or delete 1 to 3 bases at up to this share of positions'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'mutate-silent' -x -d 'change up to this share of codons, but not the protein'
+complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'mutate-share' -x -d 'share of the samples that are mutated'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'batch-tokens' -s B -x -d 'maximum tokens per batch'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'step-records' -x -d 'samples per step; 0: see --accumulate'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'accumulate' -x -d 'batches per step'

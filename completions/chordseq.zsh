@@ -300,6 +300,7 @@ _chordseq()
         '*--mutate[substitute up to this share of a sample'\''s bases]:RATE:' \
         '*--mutate-indels[insert or delete 1 to 3 bases at up to this share of positions]:RATE:' \
         '*--mutate-silent[change up to this share of codons, but not the protein]:RATE:' \
+        '*--mutate-share[share of the samples that are mutated]:NUM:' \
         '*-B[maximum tokens per batch]:NUM:' \
         '*--batch-tokens[maximum tokens per batch]:NUM:' \
         '*--step-records[samples per step; 0\: see --accumulate]:NUM:' \

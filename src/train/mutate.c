@@ -18,7 +18,7 @@ const cs_opt cs_mutation_table[] = {
     { .type = CS_OPT_REAL, .name = "mutate", MUTATION(substitution), .arg = "RATE", .def = "0",
       .help = "substitute up to this share of a sample's bases",
       .man = "Each sample draws its own rate between 0 and RATE, to resemble a more distant "
-             "relative. Validation samples are not mutated. This and the next two are for "
+             "relative. Validation samples are not mutated. This and the next three are for "
              "nucleotides and one prediction per sequence.", .min = 0,
              .max = 0.5 },
     { .type = CS_OPT_REAL, .name = "mutate-indels", MUTATION(indel), .arg = "RATE", .def = "0",
@@ -29,6 +29,9 @@ const cs_opt cs_mutation_table[] = {
       .help = "change up to this share of codons, but not the protein",
       .man = "In the longest stretch of a sample without a stop codon, of six frames and the "
              "standard code.", .min = 0, .max = 1 },
+    { .type = CS_OPT_REAL, .name = "mutate-share", MUTATION(share), .arg = "NUM", .def = "1",
+      .help = "share of the samples that are mutated",
+      .man = "Below 1 for models of sequences with and without errors.", .min = 0, .max = 1 },
     { .type = CS_OPT_END }
 };
 
@@ -36,6 +39,8 @@ cs_mutation cs_mutation_draw(const cs_mutation *most, uint64_t key)
 {
     const uint64_t own = cs_rng_key(key, STREAM_RATE);
 
+    if (cs_rng_unit(own, 3) >= most->share)
+        return (cs_mutation){ .key = own };
     return (cs_mutation){ .substitution = most->substitution * cs_rng_unit(own, 0),
                           .indel = most->indel * cs_rng_unit(own, 1),
                           .silent = most->silent * cs_rng_unit(own, 2), .key = own };

@@ -7,14 +7,14 @@
 
 #include "base/opt.h"
 
-/* Rates per base, silent per codon; 0: none. */
-typedef struct cs_mutation { double substitution, indel, silent; uint64_t key; } cs_mutation;
+/* Rates per base, silent per codon; 0: none. share: of samples that are mutated. */
+typedef struct cs_mutation { double substitution, indel, silent, share; uint64_t key; } cs_mutation;
 
 /* Options of the group "Samples": maximum rates, into a cs_mutation. */
 extern const cs_opt cs_mutation_table[];
 
 /** cs_mutation_draw - draw rates uniformly between 0 and those of `most` for the sample of this
- * key, and the key of its changes */
+ * key, or none with probability 1 - share, and the key of its changes */
 cs_mutation cs_mutation_draw(const cs_mutation *most, uint64_t key);
 /** cs_mutation_is_none - are all rates 0? */
 static inline int cs_mutation_is_none(const cs_mutation *m)
