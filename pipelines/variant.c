@@ -164,7 +164,7 @@ static int prepare_model(struct job *j, int n_thread)
     CS_TRY(cs_model_open(j->model_path, &device, n_thread, &j->be, &j->model));
     CS_TRY(cs_variants_choose_score(j->model, j->model_path, (cs_variant_score)own.score, &kind,
                                     &j->values.width));
-    j->values.score = kind;
+    j->values.score = (int)kind;
     const cs_policy_args usual = {
         .strand = own.strand,
         .max_unknown = own.max_unknown,
