@@ -75,15 +75,18 @@ typedef struct cs_tracks { float *p; int64_t row, track; } cs_tracks;
 cs_tracks cs_chord_layout(float *p, int64_t n, int32_t width, int32_t track);
 int64_t cs_chord_layout_size(int64_t n, int32_t width, int32_t track);
 
+/* Scratch of a tile's products: cells of its tokens, CS_TILE * cs_cells_ld(d), and a panel of
+ * floats, CS_TILE * CS_BUF. Levels whose cells are floats use the panel only. */
+typedef struct cs_chord_tmp { float *cells, *buf; } cs_chord_tmp;
+enum { CS_BUF = CS_LINE * ((CS_EDGE + CS_LINE - 1) / CS_LINE | 1) };     /* see cs_tile_ld() */
+
 /** cs_chord_hidden - h = gelu(x w1' + b1) of the first n_row tokens; rows of h are padded to whole
- * panels. cells: scratch for CS_TILE * cs_cells_ld(d) cells; not used at levels whose cells are
- * floats */
-void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, float *cells, float *h,
-                     int64_t ldh);
-/** cs_chord_spread - y = x + rotated(h w2' + b2), for the rows of tile t. h starts at the tile's
- * first row; x and y have the same row stride, and may be the same matrix */
-void cs_chord_spread(const cs_chord_pack *k, const cs_tile *t, const float *h, int64_t ldh,
-                     cs_mat x, cs_mat y);
+ * panels. h has CS_TILE rows, of which those after n_row may be overwritten */
+void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, const cs_chord_tmp *tmp,
+                     float *h, int64_t ldh);
+/** cs_chord_hidden_cells - the same; h receives cells */
+void cs_chord_hidden_cells(const cs_chord_pack *k, cs_tracks x, int64_t n_row,
+                           const cs_chord_tmp *tmp, float *h, int64_t ldh);
 
 /* One sequence, and scratch for running blocks on it in place: see vec_chord_seq.c. */
 typedef struct cs_chord_seq {
@@ -100,8 +103,8 @@ typedef struct cs_chord_seq {
  * max_len tokens */
 int64_t cs_chord_seq_tile(int32_t width, int32_t hidden);
 int64_t cs_chord_seq_late(int32_t width, int32_t track, int64_t max_len, int n_thread);
-/** cs_chord_seq_cells - the part of a thread's scratch for cells */
-float *cs_chord_seq_cells(const cs_chord_pack *k, float *tile);
+/** cs_chord_seq_tmp - the part of a thread's scratch behind the hidden layer */
+cs_chord_tmp cs_chord_seq_tmp(const cs_chord_pack *k, float *tile);
 /** cs_chord_seq_cut - cut the sequence into ranges for n_thread threads */
 void cs_chord_seq_cut(cs_chord_seq *q);
 /** cs_chord_seq_block - x = x + rotated(gelu(x w1' + b1) w2' + b2) */

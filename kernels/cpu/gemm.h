@@ -9,7 +9,10 @@
 
 enum { CS_PANEL = 2 * CS_VEC,    /* columns of a full panel, */
        CS_EDGE = 3 * CS_VEC,     /* of the widest panel */
-       CS_LINE = 16 };           /* floats of a cache line */
+       CS_LINE = 16,             /* floats of a cache line */
+       CS_BY_TILES = CS_LEVEL_IS(amx),   /* panels are computed by tiles of TILE rows, not by
+                                          * strips (strip.h) */
+       CS_PANEL_ROWS = CS_BY_TILES ? 16 : 1 };   /* a whole number of them is fastest */
 
 /* c[r, j] = init[r, j] + sum_k a(r, k) b[k, j] for a panel of one, two or three vectors of columns
  * j; a and b are cells (cell.h), counted by n_k, track and all strides.
@@ -50,6 +53,12 @@ void cs_panel_done(void);
 #undef cs_panel_done
 static inline void cs_panel_done(void) { }
 #endif
+
+/** cs_panel_rows - n rounded up to a multiple of CS_PANEL_ROWS, for rows that exist in scratch */
+static inline int64_t cs_panel_rows(int64_t n)
+{
+    return (n + CS_PANEL_ROWS - 1) / CS_PANEL_ROWS * CS_PANEL_ROWS;
+}
 
 /* Width of panel p and number of panels of n columns: the last panel is one vector wide if that
  * suffices. */

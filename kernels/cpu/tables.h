@@ -34,7 +34,8 @@ void cs_level_fill_neon(cs_backend *be, bool fused);
 /** cs_level_fill_bf16 - over the kernels of avx512: products in bf16 */
 void cs_level_fill_bf16(cs_backend *be, bool fused);
 
-/** cs_level_fill_amx - over the kernels of bf16: dense products and convolutions by tiles */
+/** cs_level_fill_amx - over the kernels of bf16: products by tiles; blocks for training are
+ * composed */
 void cs_level_fill_amx(cs_backend *be, bool fused);
 
 /* kernels of one instruction set */

@@ -121,27 +121,110 @@ static void hidden_3(const cs_panel *q) { hidden_panel(3, q); }
 static void hidden_2(const cs_panel *q) { hidden_panel(2, q); }
 static void hidden_1(const cs_panel *q) { hidden_panel(1, q); }
 
-/* The cells of a tile's tokens, row by row. */
-static void tile_cells(const cs_chord_pack *k, const cs_tracks *x, int64_t n_row, float *cells,
-                       int64_t ldc)
+#if CS_LEVEL_PAIRS
+enum { QUADS = CS_VEC / 4, CELLS = 2 * CS_VEC }; /* quads of a vector; columns of a vector of
+                                                  * cells */
+
+/* Cells of columns c .. c+CELLS-1 of tokens stored track by track: a vector has a quad of `step`
+ * tokens, and its transpose quads of a token. */
+CS_INLINE void narrow_cells(const int row, const cs_chord_pack *k, const cs_tracks *x, int32_t c,
+                            int64_t n_row, float *out, int64_t ld)
 {
-    const bool matrix = x->track == k->track;
-    const int32_t w = matrix ? k->d : k->track;
-    for (int64_t r = 0; r < n_row; r++)
-        for (int32_t c = 0; c < k->d; c += w)
-            cs_cells(x->p + r * x->row + c / k->track * x->track, w,
-                     cells + r * ldc + cs_cell_count(c));
+    const int step = (CS_VEC - 4) / row + 1;
+    const int64_t n_cell = cs_cell_count(k->d) - c / 2;
+    const float *from[2 * QUADS];
+    int64_t n[2 * QUADS];
+    for (int32_t q = 0, j = c; q < 2 * QUADS; q++, j += 4) {
+        from[q] = j < k->d ? x->p + j / row * x->track + j % row : x->p;
+        n[q] = j < k->d ? n_row * row - j % row : 0;
+    }
+    for (int64_t r = 0; r < n_row; r += step) {
+        cs_vec v[2 * QUADS];
+        for (int q = 0; q < 2 * QUADS; q++)
+            v[q] = cs_get(from[q] + (n[q] ? r * row : 0), n[q] - r * row);
+#pragma GCC unroll 4
+        for (int i = 0; i < step; i++)
+            if (r + i < n_row)
+                cs_put(out + (r + i) * ld, n_cell,
+                       cs_vcells(cs_vjoin(v, i * row / 4), cs_vjoin(v + QUADS, i * row / 4)));
+    }
 }
 
-void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, float *cells, float *h,
-                     int64_t ldh)
+/* The cells of a tile's tokens, row by row. Tracks of less than a vector may be stored apart. */
+static void tile_cells(const cs_chord_pack *k, const cs_tracks *x, int64_t n_row, float *cells,
+                       int64_t ld)
+{
+    if (x->track == k->track) {
+        for (int64_t r = 0; r < n_row; r++)
+            cs_cells(x->p + r * x->row, k->d, cells + r * ld);
+        return;
+    }
+    CS_BUG(x->row != k->track);
+    for (int32_t c = 0; c < k->d; c += CELLS)
+        switch (x->row) {
+        case 4:  narrow_cells(4, k, x, c, n_row, cells + c / 2, ld); break;
+        case 8:  narrow_cells(8, k, x, c, n_row, cells + c / 2, ld); break;
+        case 12: narrow_cells(12, k, x, c, n_row, cells + c / 2, ld); break;
+        default: CS_BUG(true);
+        }
+}
+
+/* to = the cells of gelu(from + bias), n_row rows of n columns (whole vectors); the row after an
+ * odd one exists */
+static void gelu_cells(const float *from, const float *bias, int64_t n_row, int n, float *to,
+                       int64_t ld)
+{
+    for (int j = 0; j < n; j += CELLS) {
+        const bool two = j + (int)CS_VEC < n;
+        const cs_vec lo = cs_vload(bias + j), hi = cs_vload(bias + j + (two ? CS_VEC : 0));
+        for (int64_t r = 0; r < n_row; r += 2) {
+            const float *a = from + r * CS_BUF + j, *b = a + CS_BUF;
+            const int second = two ? CS_VEC : 0;
+            cs_vec v[4] = { cs_vadd(cs_vload(a), lo), cs_vadd(cs_vload(a + second), hi),
+                            cs_vadd(cs_vload(b), lo), cs_vadd(cs_vload(b + second), hi) };
+            cs_gelu_four(v);
+            cs_vstore(to + r * ld + j / 2, cs_vcells(v[0], two ? v[1] : cs_vset(0)));
+            cs_vstore(to + (r + 1) * ld + j / 2, cs_vcells(v[2], two ? v[3] : cs_vset(0)));
+        }
+    }
+}
+
+/* By tiles; floats is false: h receives cells. */
+static void hidden_tiles(const cs_chord_pack *k, int64_t n_row, const cs_chord_tmp *tmp,
+                         bool floats, float *h, int64_t ldh)
+{
+    static const float zeros[CS_EDGE];
+    const int64_t n_k = cs_cell_count(k->d);
+    for (int32_t p = 0; p < cs_wide_count(k->h); p++) {
+        const int32_t c = p * CS_PANEL, width = cs_wide_width(k->h, p);
+        const cs_panel q = { .a = tmp->cells, .lda = cs_cells_ld(k->d), .b = k->w1 + c * n_k,
+                             .ldb = width, .init = floats ? k->b1 + c : zeros,
+                             .c = floats ? h + c : tmp->buf, .ldc = floats ? ldh : CS_BUF,
+                             .n_row = cs_panel_rows(n_row), .n_k = n_k };
+        cs_panel_of(false, width, &q);
+        if (floats)
+            (width > CS_PANEL ? gelu_3 : width > CS_VEC ? gelu_2 : gelu_1)(h + c, ldh, (int)n_row);
+        else
+            gelu_cells(tmp->buf, k->b1 + c, n_row, width, h + c / 2, ldh);
+    }
+}
+#endif
+
+void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, const cs_chord_tmp *tmp,
+                     float *h, int64_t ldh)
 {
     static void (*const run[3])(const cs_panel *) = { hidden_1, hidden_2, hidden_3 };
-    if (CS_PER_CELL > 1) {
-        const int64_t ldc = cs_cells_ld(k->d);
-        tile_cells(k, &x, n_row, cells, ldc);
-        x = (cs_tracks){ cells, ldc, k->track };
+#if CS_LEVEL_PAIRS
+    const int64_t ldc = cs_cells_ld(k->d);
+    tile_cells(k, &x, n_row, tmp->cells, ldc);
+    x = (cs_tracks){ tmp->cells, ldc, k->track };
+    if (CS_BY_TILES) {
+        hidden_tiles(k, n_row, tmp, true, h, ldh);
+        return;
     }
+#else
+    (void)tmp;
+#endif
     bool matrix = x.track == k->track;
     for (int32_t p = 0; p < cs_wide_count(k->h); p++) {
         int32_t c = p * CS_PANEL, width = cs_wide_width(k->h, p);
@@ -151,4 +234,17 @@ void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, float *
                        .c = h + c, .ldc = ldh, .n_row = n_row, .n_k = cs_cell_count(k->d) };
         run[width / CS_VEC - 1](&q);
     }
+}
+
+void cs_chord_hidden_cells(const cs_chord_pack *k, cs_tracks x, int64_t n_row,
+                           const cs_chord_tmp *tmp, float *h, int64_t ldh)
+{
+#if CS_LEVEL_IS(amx)
+    tile_cells(k, &x, n_row, tmp->cells, cs_cells_ld(k->d));
+    hidden_tiles(k, n_row, tmp, false, h, ldh);
+#else
+    cs_chord_hidden(k, x, n_row, tmp, h, ldh);
+    for (int64_t r = 0; CS_PER_CELL > 1 && r < n_row; r++)
+        cs_cells(h + r * ldh, k->h, h + r * ldh);
+#endif
 }

@@ -137,7 +137,9 @@ SPREAD(quads_2, 2, CS_STRIP_QUADS)
 SPREAD(quads_3, 3, CS_STRIP_QUADS)
 #undef SPREAD
 
-void cs_chord_spread(const cs_chord_pack *k, const cs_tile *t, const float *h, int64_t ldh,
+/* y = x + rotated(h w2' + b2), for the rows of tile t. h starts at the tile's first row; x and y
+ * have the same row stride, and may be the same matrix. */
+static void spread_tile(const cs_chord_pack *k, const cs_tile *t, const float *h, int64_t ldh,
                      cs_mat x, cs_mat y)
 {
     static void (*const run[2][3])(const cs_panel *, spread *) = {
@@ -201,7 +203,7 @@ static void forward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, cs_mat y,
     cs_tile_init(&t, f->seg, no);
     cs_tracks from = { cs_row(x, t.r0), x.ld, f->track };
     cs_chord_hidden(&f->pack, from, t.n, NULL, h, f->ldh);
-    cs_chord_spread(&f->pack, &t, h, f->ldh, x, y);
+    spread_tile(&f->pack, &t, h, f->ldh, x, y);
 }
 
 static void vec_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,

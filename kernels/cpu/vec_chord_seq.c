@@ -19,17 +19,16 @@
 enum { RANGES = 2,               /* per thread: more ranges balance better but have more late
                                   * products */
        RANGE_MIN = 2 * CS_TILE,  /* tokens */
-       SETTLE = 512,             /* tokens whose late products are added together */
-       EDGE = CS_LINE * ((CS_EDGE + CS_LINE - 1) / CS_LINE | 1) };   /* row stride of a panel's
-                                  * buffer: an odd number of cache lines */
+       SETTLE = 512 };           /* tokens whose late products are added together */
 
 /* A range, or part of one, in one block. */
 typedef struct range {
     const cs_chord_seq  *q;
     const cs_chord_pack *k;
     int64_t a, b;                /* its tokens */
-    float  *late, *h, *buf;
+    float  *late, *h;
     int64_t ldh;
+    cs_chord_tmp tmp;
 } range;
 
 /* Destination of a tile's rows in one track: the first `late` rows to the late buffer, the others
@@ -52,12 +51,13 @@ int64_t cs_chord_seq_tile(int32_t width, int32_t hidden)
 {
     const int64_t cells = CS_PER_CELL > 1 ? CS_TILE * cs_cells_ld(width) : 0;
     const int64_t row = CS_PER_CELL > 1 ? cs_cells_ld(hidden) : 0;
-    return CS_TILE * (cs_tile_ld(cs_wide_cols(hidden)) + EDGE) + (cells > row ? cells : row);
+    return CS_TILE * (cs_tile_ld(cs_wide_cols(hidden)) + CS_BUF) + (cells > row ? cells : row);
 }
 
-float *cs_chord_seq_cells(const cs_chord_pack *k, float *tile)
+cs_chord_tmp cs_chord_seq_tmp(const cs_chord_pack *k, float *tile)
 {
-    return tile + CS_TILE * (cs_tile_ld(cs_wide_cols(k->h)) + EDGE);
+    float *buf = tile + CS_TILE * cs_tile_ld(cs_wide_cols(k->h));
+    return (cs_chord_tmp){ .cells = buf + CS_TILE * CS_BUF, .buf = buf };
 }
 
 int64_t cs_chord_seq_late(int32_t width, int32_t track, int64_t max_len, int n_thread)
@@ -167,25 +167,29 @@ static void add_rows(const range *r, cs_panel q, int32_t c, const place *p)
     }
 }
 
-/* A panel across tracks with late rows: through a buffer. */
+/* A panel across tracks with late rows, or by tiles: through a buffer. */
 static void add_pieces(const range *r, cs_panel q, int width, int32_t c, int32_t n,
                        const place *lane)
 {
     const cs_tracks *x = &r->q->x;
-    q.c = r->buf;
-    q.ldc = EDGE;
+    const int64_t n_row = q.n_row;
+    const float *buf = r->tmp.buf;
+    q.c = r->tmp.buf;
+    q.ldc = CS_BUF;
+    q.n_row = cs_panel_rows(n_row);
     cs_panel_of(false, width, &q);
-    for (int32_t l = 0; l < n; l++) {
-        int32_t j = (c + 4 * l) % r->k->track;
-        const place *p = &lane[l];
-        cs_piece at_late = { .buf = r->buf + 4 * l, .ldb = EDGE, .out = r->late + p->at_late + j,
-                           .ldo = r->k->track };
-        cs_piece_move(&at_late, p->late, 4);
-        if (p->late < q.n_row) {
+    for (int32_t l = 0, w; l < 4 * n; l += w, buf += w) {
+        int32_t j = (c + l) % r->k->track;
+        const place *p = &lane[l / 4];
+        w = r->k->track - j < 4 * n - l ? r->k->track - j : 4 * n - l;
+        cs_piece at_late = { .buf = buf, .ldb = CS_BUF, .out = r->late + p->at_late + j,
+                             .ldo = r->k->track };
+        cs_piece_move(&at_late, p->late, w);
+        if (p->late < n_row) {
             float *to = x->p + p->at + p->late * x->row + j;
             cs_piece add = { .in = to, .ldi = x->row, .out = to, .ldo = x->row,
-                             .buf = r->buf + p->late * EDGE + 4 * l, .ldb = EDGE };
-            cs_piece_move(&add, q.n_row - p->late, 4);
+                             .buf = buf + p->late * CS_BUF, .ldb = CS_BUF };
+            cs_piece_move(&add, n_row - p->late, w);
         }
     }
 }
@@ -201,7 +205,7 @@ static void add_lanes(const range *r, const cs_panel *q, int width, int32_t c, i
     const cs_tracks *x = &r->q->x;
     int64_t straight[CS_STRIP];
     cs_lanes to = { .in = x->p, .out = x->p, .n = n / each };
-    bool late = false;
+    bool late = CS_BY_TILES;
     for (int i = 0; i < CS_STRIP; i++)
         straight[i] = i * x->row;
     for (int32_t l = 0; l < n; l++) {
@@ -234,7 +238,7 @@ static void spread_tile(const range *r, int64_t t0, int64_t n)
                 before += late_rows(r->q, track, r->b - r->a) * w;
             lane[n_lane++] = place_of(r, track, before, t0, n);
         }
-        if (w % CS_PANEL == 0 && n_col == CS_PANEL)
+        if (!CS_BY_TILES && w % CS_PANEL == 0 && n_col == CS_PANEL)
             add_rows(r, q, c, lane);
         else
             add_lanes(r, &q, width, c, n_lane, lane);
@@ -246,17 +250,16 @@ static void run_range(const cs_chord_seq *q, const cs_chord_pack *k, int32_t no,
 {
     range r = { .q = q, .k = k, .a = range_start(q, no), .b = range_start(q, no + 1),
                 .late = q->late + no * stride, .h = tile,
-                .ldh = cs_tile_ld(cs_wide_cols(k->h)) };
-    r.buf = tile + CS_TILE * r.ldh;
+                .ldh = CS_BY_TILES ? cs_cells_ld(k->h) : cs_tile_ld(cs_wide_cols(k->h)),
+                .tmp = cs_chord_seq_tmp(k, tile) };
     for (int64_t t0 = r.a; t0 < r.b; t0 += CS_TILE) {
         int64_t n = cs_min64(CS_TILE, r.b - t0);
         cs_tracks from = q->x;
         from.p += t0 * from.row;
-        cs_chord_hidden(k, from, n, cs_chord_seq_cells(k, tile), r.h, r.ldh);
-        for (int64_t i = 0; CS_PER_CELL > 1 && i < n; i++)
-            cs_cells(r.h + i * r.ldh, k->h, r.h + i * r.ldh);
+        cs_chord_hidden_cells(k, from, n, &r.tmp, r.h, r.ldh);
         spread_tile(&r, t0, n);
     }
+    cs_panel_done();
 }
 
 /* ---- late products ------------------------------------------------------------------------- */

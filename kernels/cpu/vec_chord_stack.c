@@ -164,14 +164,16 @@ static void add_rows(const float *h, int64_t ldh, int64_t n, int32_t n_col, doub
 static void sum_chunk(const trip *t, int64_t t0, int64_t t1, double *sum, float *h)
 {
     const run *r = t->r;
+    const cs_chord_tmp tmp = cs_chord_seq_tmp(&t->pack, h);
     memset(sum, 0, (size_t)cs_wide_cols(r->h) * sizeof *sum);
     for (; t0 < t1; t0 += CS_TILE) {
         int64_t n = cs_min64(CS_TILE, t1 - t0);
         cs_tracks from = t->q.x;
         from.p += t0 * from.row;
-        cs_chord_hidden(&t->pack, from, n, cs_chord_seq_cells(&t->pack, h), h, r->ldh);
+        cs_chord_hidden(&t->pack, from, n, &tmp, h, r->ldh);
         add_rows(h, r->ldh, n, cs_wide_cols(r->h), sum);
     }
+    cs_panel_done();
 }
 
 /* Mean of the hidden layer, in chunks that depend on the length only. */
@@ -215,7 +217,7 @@ static void row_product(const cs_chord_pack *k, const float *h, const float *ini
     for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
         int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p);
         cs_panel q = { .a = h, .lda = n_k, .b = k->w2 + c * n_k, .ldb = width, .init = init + c,
-                       .c = y + c, .ldc = width, .n_row = 1, .n_k = n_k };
+                       .ldi = width, .c = y + c, .ldc = width, .n_row = 1, .n_k = n_k };
         cs_panel_of(false, width, &q);
     }
 }
@@ -226,7 +228,7 @@ static void mean_after(const trip *t, float *mean)
 {
     const cs_chord_pack *k = &t->pack;
     float *h = t->work + t->r->row_h, *y = t->work + t->r->row_d;
-    float *cells = CS_PER_CELL > 1 ? cs_chord_seq_cells(k, t->q.tile) : h;
+    float *cells = CS_PER_CELL > 1 ? cs_chord_seq_tmp(k, t->q.tile).cells : h;
     mean_hidden(t, h);
     mean_tokens(t, mean);
     for (int i = 0; i < CS_PER_CELL; i++) {
@@ -234,6 +236,7 @@ static void mean_after(const trip *t, float *mean)
             cs_cells_rest(h, k->h, cells);
         row_product(k, cells, i > 0 ? y : k->b2, y);
     }
+    cs_panel_done();
     for (int32_t c = 0; c < k->d; c++)
         mean[c] += y[c];
 }

@@ -34,13 +34,14 @@ void cs_level_fill(cs_backend *be, bool fused)
     }
 }
 #else
-/* Blocks are composed. */
+/* Blocks for training are composed. */
 void cs_level_fill(cs_backend *be, bool fused)
 {
     cs_vec_gemm(&be->op);
     cs_vec_conv(&be->op);
-    be->fused.chord_stack = NULL;
-    if (fused)
+    if (fused) {
+        cs_vec_chord(&be->fused);
         cs_vec_affine(&be->fused);
+    }
 }
 #endif

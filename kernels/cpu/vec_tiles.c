@@ -5,7 +5,8 @@
  * packed panel), so that each is used twice. Cells are padded with zeros to whole tiles in the
  * summed dimension (cell.h). In the others the configuration of the tiles has the exact number of
  * rows and columns: nothing else is read or written. It is per thread and takes as long as 100
- * products of a tile row, so it is changed only if it differs, and released at the end of a task.
+ * products of a tile row, so it is changed only if it does not suit, and released at the end of a
+ * task.
  *
  * A step adds the even and the odd elements of 32 apart, then both to the sum, rounds to nearest
  * even and flushes denormals (Intel, Architecture Instruction Set Extensions Programming Reference,
@@ -40,23 +41,29 @@ static uint8_t first(int64_t n)
     return (uint8_t)cs_min64(n, TILE);
 }
 
-/* Tiles 0 to 3: sums; 4 and 5: the left operand; 6 and 7: the right one. */
+/* Is the first tile configured for n rows or columns, and the second one, if there are more? */
+static bool suits(const uint8_t is[2], int64_t n)
+{
+    return is[0] == first(n) && (n <= TILE || is[1] == n - TILE);
+}
+
+/* Tiles 0 to 3: sums; 4 and 5: the left operand; 6 and 7: the right one. A second tile that is not
+ * needed is a whole one, which the next block may need. */
 static void configure(int64_t n_row, int64_t n_col)
 {
-    const extent e = { { first(n_row), (uint8_t)(n_row - first(n_row)) },
-                       { first(n_col), (uint8_t)(n_col - first(n_col)) } };
-    if (memcmp(&e, &current, sizeof e) == 0)
+    const extent e = { { first(n_row), first(n_row > TILE ? n_row - TILE : TILE) },
+                       { first(n_col), first(n_col > TILE ? n_col - TILE : TILE) } };
+    if (suits(current.m, n_row) && suits(current.n, n_col))
         return;
     tile_config c = { .palette = 1 };
-    for (int i = 0; i < 4; i++)
-        if (e.m[i / 2] && e.n[i % 2]) {
-            c.rows[i] = e.m[i / 2];
-            c.row_bytes[i] = (uint16_t)(e.n[i % 2] * sizeof(float));
-        }
+    for (int i = 0; i < 4; i++) {
+        c.rows[i] = e.m[i / 2];
+        c.row_bytes[i] = (uint16_t)(e.n[i % 2] * sizeof(float));
+    }
     for (int i = 0; i < 2; i++) {
         c.rows[4 + i] = e.m[i];
-        c.row_bytes[4 + i] = e.m[i] ? TILE * sizeof(float) : 0;
-        c.rows[6 + i] = e.n[i] ? TILE : 0;
+        c.row_bytes[4 + i] = TILE * sizeof(float);
+        c.rows[6 + i] = TILE;
         c.row_bytes[6 + i] = (uint16_t)(e.n[i] * sizeof(float));
     }
     WRITTEN();

@@ -356,6 +356,8 @@ int main(void)
     if (!be->fused.chord_stack)
         return 77;
     int n_failed = cmocka_run_group_tests_name("chord", test, NULL, NULL);
+    if (cs_cpu_has(CS_CPU_AMX) && cs_backend_compute_in(be, CS_IN_BF16) == CS_OK)
+        n_failed += cmocka_run_group_tests_name("chord in bf16, by AMX", bf16, NULL, NULL);
     cs_cpu_hide(CS_CPU_AMX);
     if (cs_backend_compute_in(be, CS_IN_BF16) == CS_OK)
         n_failed += cmocka_run_group_tests_name("chord in bf16", bf16, NULL, NULL);
