@@ -3,50 +3,23 @@
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_kraken.sh [WORK]      (make bench-kraken)
 #
-# Both have the same training organisms: Kraken 2 gets a database of the records of part `train` of
-# refdata/model/groups.tsv.xz, with the seven classes as its taxa; the model was trained on the same records.
-# The metagenome is sampled as in bench_families.sh (seed 1, 250 sequences per class and kind): half of it of these
-# organisms (`known`), half of groups held out from both (`new`). Kinds: reads of 150 bp with 0.5 % substitutions,
+# Both have the same training organisms (kraken.sh). The metagenome is sampled as in bench_families.sh (seed 1, 250
+# sequences per class and kind): half of it of these organisms (`known`), half of groups held out from both (`new`).
+# Kinds: reads of 150 bp with 0.5 % substitutions,
 # reads of 3,000 bp with 8 % errors (a third each: substitution, insertion, deletion), contigs of 10,000 bp without.
 #
 # Prints per set, kind and program: balanced recall over the classes, share of sequences with a call, share of calls
 # that are right, Mbases per second of processor time on one thread (start included), peak MiB. `chordseq` has default
 # settings, `chordseq all` calls every sequence, `kraken2` has default settings. Kraken 2's calls above the classes
-# do not count. Needs kraken2 and kraken2-build in PATH, 3 GB of disk in WORK, 2 GB of memory.
+# do not count.
 set -eu
 
 . "$(dirname "$0")/lib.sh"
-model=${CS_MODEL:-$srcdir/refdata/model/default.safetensors}
-need_data "$CS_SHARED/data/taxa2"
-command -v kraken2-build > /dev/null || { echo '# no kraken2-build in PATH' >&2; exit 77; }
 scratch "$@"
-classes='archaea bacteria eukaryota mitochondrion plasmid plastid virus'
-groups=$srcdir/refdata/model/groups.tsv.xz
+. "$bench/kraken.sh"
 set -- "$CS_SHARED"/data/taxa/*.fa.gz "$CS_SHARED"/data/taxa2/*.fa.gz
 
-# ---- the database: root 1, the classes 11 to 17 --------------------------------------------------
-
-if [ ! -e "$tmp/db/hash.k2d" ]; then
-    mkdir -p "$tmp/db/taxonomy"
-    i=10
-    printf '1\t|\t1\t|\tno rank\t|\n' > "$tmp/db/taxonomy/nodes.dmp"
-    printf '1\t|\troot\t|\t\t|\tscientific name\t|\n' > "$tmp/db/taxonomy/names.dmp"
-    for c in $classes; do
-        i=$((i + 1))
-        printf '%s\t|\t1\t|\tdomain\t|\n' $i >> "$tmp/db/taxonomy/nodes.dmp"
-        printf '%s\t|\t%s\t|\t\t|\tscientific name\t|\n' $i $c >> "$tmp/db/taxonomy/names.dmp"
-    done
-    xzcat "$groups" | awk -F '\t' -v classes="$classes" '
-        BEGIN { n = split(classes, c, " "); for (i = 1; i <= n; i++) taxid[c[i]] = 10 + i }
-        $7 == "train" { sub(/^nuclear_.*/, "eukaryota", $2); sub(/^virus_.*/, "virus", $2); print $1, taxid[$2] }' \
-        > "$tmp/taxids"
-    gzip -dc "$@" | awk -v taxids="$tmp/taxids" '
-        BEGIN { while ((getline line < taxids) > 0) { split(line, v, " "); taxid[v[1]] = v[2] } }
-        /^>/ { name = substr($1, 2); keep = name in taxid; if (keep) print ">" name "|kraken:taxid|" taxid[name]; next }
-        keep' > "$tmp/records.fa"
-    kraken2-build --add-to-library "$tmp/records.fa" --no-masking --db "$tmp/db" > "$tmp/build.log" 2>&1
-    kraken2-build --build --fast-build --threads 1 --db "$tmp/db" >> "$tmp/build.log" 2>&1
-fi
+kraken_db "$@"
 
 # ---- the metagenome ------------------------------------------------------------------------------
 
@@ -81,7 +54,7 @@ END
 
 # ---- both programs -------------------------------------------------------------------------------
 
-# row SET KIND PROGRAM BASES: from "record call" lines, - for none, and what `peak` said
+# row SET KIND PROGRAM BASES: from what `calls` wrote
 row()
 {
     awk -v OFS='\t' -v set="$1" -v kind="$2" -v program="$3" -v n_base="$4" -v classes="$classes" '
@@ -103,18 +76,8 @@ for part in train valid; do
         case $length in 150) kind='150 bp' ;; 3000) kind='3,000 bp noisy' ;; *) kind='10,000 bp' ;; esac
         fasta=$tmp/$part.$length.fa
         n_base=$(awk '!/^>/ { n += length($0) } END { print n }' "$fasta")
-        "$builddir/tests/bench/peak" kraken2 --db "$tmp/db" --threads 1 --output "$tmp/k2" "$fasta" \
-            3> "$tmp/peak" > "$tmp/kraken.log" 2>&1
-        awk -F '\t' -v classes="$classes" 'BEGIN { split(classes, c, " ") }
-            { print $2, ($3 > 10 ? c[$3 - 10] : "-") }' "$tmp/k2" > "$tmp/calls_of_all"
-        row "$name" "$kind" kraken2 "$n_base"
-        for program in chordseq 'chordseq all'; do
-            every=
-            [ "$program" = chordseq ] || every='--min-prob 0'
-            # shellcheck disable=SC2086 # a list of words
-            "$builddir/tests/bench/peak" "$chordseq" classify -q -@ 1 $every --force -m "$model" -o "$tmp/calls" \
-                "$fasta" 3> "$tmp/peak"
-            awk -F '\t' 'NR > 1 { print $1, ($3 == "unclassified" || $3 == "." ? "-" : $3) }' "$tmp/calls" > "$tmp/calls_of_all"
+        for program in kraken2 chordseq 'chordseq all'; do
+            calls "$program" "$fasta"
             row "$name" "$kind" "$program" "$n_base"
         done
     done

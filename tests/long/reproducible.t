@@ -1,6 +1,7 @@
-# reproducible.t - tarball and wheel of a commit have the same bits from clones in other folders; many minutes.
+# reproducible.t - tarball, Debian's packages and wheels of a commit have the same bits when they are built in other
+# folders, at another time, by a user with other settings; many minutes. CS_DEBIAN_ROOT: root.sh.
 . "$srcdir/tests/cli/lib.sh"
-. "$srcdir/tests/long/tools.sh"
+. "$srcdir/tests/long/root.sh"
 
 git -C "$srcdir" rev-parse --verify -q HEAD > /dev/null 2>&1 || skip_all 'not in a clone'
 mkdir -p elsewhere/in tmp
@@ -21,3 +22,41 @@ T 'two tarballs' sh -c 'cat tarballs && [ "$(wc -l < tarballs)" = 2 ] && [ "$(un
 T 'a wheel' sh -c 'umask 022; python3 -m pip wheel -q --no-deps -w wheel1 one/packaging/python'
 T 'another' sh -c 'umask 077; TMPDIR=$PWD/tmp python3 -m pip wheel -q --no-deps -w wheel2 elsewhere/in/two/packaging/python'
 T 'are the same' sh -c 'cmp wheel1/*.whl wheel2/*.whl'
+
+# The wheel for older systems: its libraries are built twice, too. Half an hour on one processor.
+for p in apt-get dpkg-source gcc-12 libtoolize; do command -v "$p" > /dev/null || lacks=$p; done
+if [ -z "${lacks:-}" ]; then
+    portable() { (umask "$2" && TMPDIR=$PWD/tmp TZ=$3 "$1/packaging/python/portable" -w "$4" "$5"); }
+    timed 'a portable wheel' portable one 022 UTC work1 portable1
+    timed 'another' portable elsewhere/in/two 077 Asia/Tokyo tmp/work2 portable2
+    T 'are the same' sh -c 'cmp portable1/*.whl portable2/*.whl'
+else
+    S 'two portable wheels' "no $lacks"
+fi
+
+# Debian's packages, from the tarball, in a clean root. The second build is a year later, in the east.
+can_have_roots || { S "Debian's packages" "$missing"; exit; }
+timed "a clean root of $suite" fresh_root root
+prepare()
+{
+    mkdir -p root/deps && cp -R one/debian root/deps && install_in root dpkg-dev build-essential fakeroot faketime &&
+        in_root root sh -c 'cd /deps && apt-get -qq -y --no-install-recommends build-dep -P nocheck .' < /dev/null
+}
+timed 'what the packages build with' prepare
+# packages FOLDER UMASK COMMAND...
+packages()
+{
+    at=root$1; mkdir -p "$at"
+    cp one/build/chordseq-*.tar.xz "$at/chordseq_$version.orig.tar.xz" && tar -xf one/build/chordseq-*.tar.xz -C "$at" &&
+        cp -R one/debian "$at/chordseq-$version/" && touch "$at/chordseq-$version/debian/control" || return
+    where=$1 mask=$2; shift 2
+    in_root root env "$@" sh -c 'umask "$1" && cd "$2" && dpkg-buildpackage -us -uc -Pnocheck' - "$mask" \
+        "$where/chordseq-$version" > "packages$mask.log" 2>&1 || { tail -n 12 "packages$mask.log"; return 1; }
+}
+version=$(ls one/build/chordseq-*.tar.xz | sed 's/.*chordseq-//; s/\.tar\.xz//')
+timed "Debian's packages" packages /src 022 TZ=UTC
+timed 'another build of them' packages /elsewhere/in/two 077 TZ=Asia/Tokyo LC_ALL=C faketime -f +1y
+sums() { (cd "root$1" && sha256sum ./*.deb ./*.dsc ./*.debian.tar.xz); }
+sums /src > sums && sed 's/^/# /' sums
+T 'six packages' sh -c '[ "$(grep -c "\.deb$" sums)" -ge 6 ]'
+T 'are the same, and the source package' sh -c '[ -s sums ] && cd root/elsewhere/in/two && sha256sum --quiet -c "$tmp/sums"'
