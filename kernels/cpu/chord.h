@@ -122,8 +122,8 @@ typedef struct cs_chord_plan {
     float  *zero;                /* hp zeros */
     float  *sum;                 /* per group: dw1 (h,dp), dw2 (d,hp), db1 (hp), db2 (dp) */
     int64_t sum_stride;
-    float  *tile;                /* n_thread * tile_stride */
-    int64_t tile_stride;
+    float  *tile;                /* n_thread * tile_stride: floats, then cells */
+    int64_t tile_stride, n_turned;       /* cells of a tile turned or packed; 0: floats are not */
     int64_t forward_size, size;  /* floats used by the forward pass (the first ones), and in
                                   * total */
 } cs_chord_plan;
@@ -131,6 +131,13 @@ typedef struct cs_chord_plan {
 /** cs_chord_plan_make - the layout of `work` (NULL if only the size is needed) */
 cs_chord_plan cs_chord_plan_make(const cs_backend *be, cs_seg seg, int32_t width, int32_t hidden,
                                  int32_t track, float *work);
+
+/** cs_chord_plan_tmp - a thread's scratch behind two tiles of each width */
+static inline cs_chord_tmp cs_chord_plan_tmp(const cs_chord_plan *f, float *tile)
+{
+    float *buf = tile + CS_TILE * 2 * (f->ldd + f->ldh);
+    return (cs_chord_tmp){ .cells = buf + CS_TILE * CS_BUF, .buf = buf };
+}
 
 /* Entries of the backend's table: see backend.h. */
 bool cs_chord_fits(int32_t width, int32_t hidden, int32_t track);

@@ -34,8 +34,7 @@ void cs_level_fill_neon(cs_backend *be, bool fused);
 /** cs_level_fill_bf16 - over the kernels of avx512: products in bf16 */
 void cs_level_fill_bf16(cs_backend *be, bool fused);
 
-/** cs_level_fill_amx - over the kernels of bf16: products by tiles; blocks for training are
- * composed */
+/** cs_level_fill_amx - over the kernels of bf16: products by tiles */
 void cs_level_fill_amx(cs_backend *be, bool fused);
 
 /* kernels of one instruction set */

@@ -137,14 +137,54 @@ SPREAD(quads_2, 2, CS_STRIP_QUADS)
 SPREAD(quads_3, 3, CS_STRIP_QUADS)
 #undef SPREAD
 
-/* y = x + rotated(h w2' + b2), for the rows of tile t. h starts at the tile's first row; x and y
- * have the same row stride, and may be the same matrix. */
+/* The columns of a panel from c on, from buf. */
+static void spread_buf(const cs_tile *t, int32_t track, int32_t c, int32_t n, const float *buf,
+                       cs_mat x, cs_mat y)
+{
+    for (int32_t end = c + n, w; c < end; c += w, buf += w) {
+        const float *from = buf;
+        w = track - c % track < end - c ? track - c % track : end - c;
+        for (int32_t i = 0; i < t->n_span; i++) {
+            const cs_span *s = &t->span[i];
+            int64_t to = place_of(s, s->t0, c / track);
+            for (int64_t left = s->n, run; left > 0; left -= run, from += run * CS_BUF, to = 0) {
+                run = cs_min64(left, s->len - to);
+                const cs_piece q = { .in = cs_row(x, s->start + to) + c, .ldi = x.ld,
+                                     .buf = from, .ldb = CS_BUF,
+                                     .out = cs_row(y, s->start + to) + c, .ldo = y.ld };
+                cs_piece_move(&q, run, w);
+            }
+        }
+    }
+}
+
+/* By tiles. */
+static void spread_tiles(const cs_chord_pack *k, const cs_tile *t, const float *h, int64_t ldh,
+                         float *buf, cs_mat x, cs_mat y)
+{
+    const int64_t n_k = cs_cell_count(k->h);
+    for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
+        const int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p);
+        const cs_panel q = { .a = h, .lda = ldh, .b = k->w2 + c * n_k, .ldb = width,
+                             .init = k->b2 + c, .c = buf, .ldc = CS_BUF,
+                             .n_row = cs_panel_rows(t->n), .n_k = n_k };
+        cs_panel_of(false, width, &q);
+        spread_buf(t, k->track, c, k->d - c < width ? k->d - c : width, buf, x, y);
+    }
+}
+
+/* y = x + rotated(h w2' + b2), for the rows of tile t. h has the cells of its rows; x and y have
+ * the same row stride. */
 static void spread_tile(const cs_chord_pack *k, const cs_tile *t, const float *h, int64_t ldh,
-                     cs_mat x, cs_mat y)
+                        float *buf, cs_mat x, cs_mat y)
 {
     static void (*const run[2][3])(const cs_panel *, spread *) = {
         { quads_1, quads_2, quads_3 }, { vecs_1, vecs_2, vecs_3 } };
     CS_BUG(x.ld != y.ld);
+    if (CS_BY_TILES) {
+        spread_tiles(k, t, h, ldh, buf, x, y);
+        return;
+    }
     for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
         int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p);
         int32_t n = k->d - c < width ? k->d - c : width;
@@ -186,11 +226,14 @@ cs_chord_plan cs_chord_plan_make(const cs_backend *be, cs_seg seg, int32_t width
     float *pack = take(&f, work, cs_chord_pack_size(width, hidden));
     if (pack)
         f.pack = cs_chord_pack_at(width, hidden, track, pack);
-    f.tile_stride = CS_TILE * (2 * f.ldd + 2 * f.ldh + cs_tile_ld(CS_EDGE));
+    f.tile_stride = CS_TILE * (2 * f.ldd + 2 * f.ldh + CS_BUF);
+    f.n_turned = CS_PER_CELL > 1 ? cs_cell_count(CS_TILE) * (f.dp > f.hp ? f.dp : f.hp) : 0;
+    f.tile_stride += CS_PER_CELL > 1 ? CS_TILE * (cs_cells_ld(f.dp) + cs_cells_ld(f.hp)) : 0;
+    f.tile_stride += 2 * f.n_turned;
     f.tile = take(&f, work, be->n_thread * f.tile_stride);
     f.forward_size = f.size;
-    f.back[0] = take(&f, work, (int64_t)width * f.hp);
-    f.back[1] = take(&f, work, (int64_t)hidden * f.dp);
+    f.back[0] = take(&f, work, cs_cell_count(width) * f.hp);
+    f.back[1] = take(&f, work, cs_cell_count(hidden) * f.dp);
     f.zero = take(&f, work, f.hp);
     f.sum_stride = (int64_t)f.h * f.dp + (int64_t)f.d * f.hp + f.hp + f.dp;
     f.sum = take(&f, work, f.n_group * f.sum_stride);
@@ -199,11 +242,13 @@ cs_chord_plan cs_chord_plan_make(const cs_backend *be, cs_seg seg, int32_t width
 
 static void forward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, cs_mat y, float *h)
 {
+    const cs_chord_tmp tmp = cs_chord_plan_tmp(f, h);
     cs_tile t;
     cs_tile_init(&t, f->seg, no);
     cs_tracks from = { cs_row(x, t.r0), x.ld, f->track };
-    cs_chord_hidden(&f->pack, from, t.n, NULL, h, f->ldh);
-    spread_tile(&f->pack, &t, h, f->ldh, x, y);
+    cs_chord_hidden_cells(&f->pack, from, t.n, &tmp, h, f->ldh);
+    spread_tile(&f->pack, &t, h, f->ldh, tmp.buf, x, y);
+    cs_panel_done();
 }
 
 static void vec_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,

@@ -6,8 +6,12 @@
 
 #include "kernels/cpu/strip.h"
 
-/* One thread's tiles: x, rotated dy, then g (later dh) and GELU's slope per hidden unit. */
-typedef struct tiles { float *x, *dy, *g, *slope, *buf; } tiles;
+/* One thread's tiles: x (floats only), rotated dy, then g (later dh) and GELU's slope per hidden
+ * unit. Cells of d and of h columns, and both operands of a product over rows. */
+typedef struct tiles { float *x, *dy, *g, *slope, *buf, *wide, *deep, *turned, *packed; } tiles;
+
+/* The left operand of a product: n rows of n_k cells. */
+typedef struct rows { const float *p; int64_t ld, n, n_k; } rows;
 
 /* A group's sums, laid out as in cs_chord_plan.sum. */
 typedef struct sums { float *w1, *w2, *b1, *b2; } sums;
@@ -15,8 +19,11 @@ typedef struct sums { float *w1, *w2, *b1, *b2; } sums;
 static tiles tiles_at(const cs_chord_plan *f, float *p)
 {
     float *dy = p + CS_TILE * f->ldd, *g = dy + CS_TILE * f->ldd;
-    float *slope = g + CS_TILE * f->ldh;
-    return (tiles){ p, dy, g, slope, slope + CS_TILE * f->ldh };
+    const cs_chord_tmp tmp = cs_chord_plan_tmp(f, p);
+    float *deep = tmp.cells + CS_TILE * cs_cells_ld(f->dp);
+    float *turned = deep + CS_TILE * cs_cells_ld(f->hp);
+    return (tiles){ p, dy, g, g + CS_TILE * f->ldh, tmp.buf, tmp.cells, deep, turned,
+                    turned + f->n_turned };
 }
 
 static sums sums_at(const cs_chord_plan *f, int32_t group)
@@ -89,22 +96,53 @@ static void add_columns(const float *v, int64_t ld, int64_t n_row, int32_t n, fl
     }
 }
 
+static rows rows_of(const float *a, int64_t lda, int64_t n_row, int32_t n_col, float *cells)
+{
+    const int64_t ld = cs_cells_ld(n_col);
+    if (CS_PER_CELL == 1)
+        return (rows){ a, lda, n_row, n_col };
+    for (int64_t r = 0; r < n_row; r++)
+        cs_cells(a + r * lda, n_col, cells + r * ld);
+    return (rows){ cells, ld, cs_panel_rows(n_row), cs_cell_count(n_col) };
+}
+
 /* c = init + a b over all panels of n_col columns, init one row */
-static void product(const float *a, int64_t lda, int64_t n_row, int64_t n_k, const float *b,
-                    const float *init, int32_t n_col, float *c, int64_t ldc)
+static void product(rows a, const float *b, const float *init, int32_t n_col, float *c,
+                    int64_t ldc)
 {
     for (int32_t p = 0; p < cs_wide_count(n_col); p++) {
         int32_t j = p * CS_PANEL, width = cs_wide_width(n_col, p);
-        cs_panel q = { .a = a, .lda = lda, .b = b + j * n_k, .ldb = width, .init = init + j,
-                       .c = c + j, .ldc = ldc, .n_row = n_row, .n_k = n_k };
+        cs_panel q = { .a = a.p, .lda = a.ld, .b = b + j * a.n_k, .ldb = width, .init = init + j,
+                       .c = c + j, .ldc = ldc, .n_row = a.n, .n_k = a.n_k };
         cs_panel_of(false, width, &q);
     }
 }
 
 /* c (n_a, n_b) += a' b over the tile's rows; rows of c are padded to whole panels, ldc apart */
+#if CS_LEVEL_PAIRS
 static void outer(int64_t n_row, const float *a, int64_t lda, int32_t n_a, const float *b,
-                  int64_t ldb, int32_t n_b, float *c, int64_t ldc)
+                  int64_t ldb, int32_t n_b, float *c, int64_t ldc, const tiles *v)
 {
+    const int64_t n_k = cs_cell_count(n_row);
+    const float *row[CS_TILE];
+    for (int64_t r = 0; r < n_row; r++)
+        row[r] = a + r * lda;
+    cs_cells_turned(row, n_row, 0, n_a, v->turned, n_k);
+    cs_wide_pack(b, ldb, 1, n_row, n_b, v->packed);
+    for (int32_t p = 0; p < cs_wide_count(n_b); p++) {
+        const int32_t width = cs_wide_width(n_b, p);
+        float *to = c + p * CS_PANEL;
+        const cs_panel q = { .a = v->turned, .lda = n_k, .b = v->packed + p * CS_PANEL * n_k,
+                             .ldb = width, .init = to, .ldi = ldc, .c = to, .ldc = ldc,
+                             .n_row = n_a, .n_k = n_k };
+        cs_panel_of(false, width, &q);
+    }
+}
+#else
+static void outer(int64_t n_row, const float *a, int64_t lda, int32_t n_a, const float *b,
+                  int64_t ldb, int32_t n_b, float *c, int64_t ldc, const tiles *v)
+{
+    (void)v;
     for (int32_t p = 0; p < cs_wide_count(n_b); p++) {
         float *to = c + p * CS_PANEL;
         cs_panel q = { .a = a, .lda = lda, .b = b + p * CS_PANEL, .ldb = ldb, .init = to,
@@ -112,6 +150,7 @@ static void outer(int64_t n_row, const float *a, int64_t lda, int32_t n_a, const
         cs_panel_of(true, cs_wide_width(n_b, p), &q);
     }
 }
+#endif
 
 /* Add the rows of a panel to their rows of dx, with q->init = dy. */
 CS_INLINE void add_panel(const int nv, const cs_panel *q, cs_mat dx, int64_t r0, int32_t c)
@@ -163,17 +202,33 @@ static void add_edge(const cs_panel *q, int width, cs_mat dx, int64_t r0, int32_
     cs_piece_move(&m, q->n_row, dx.c - c);
 }
 
+/* The same by tiles: columns that do not exist are not touched. */
+static void add_tiles(const cs_panel *q, int width, cs_mat dx, int64_t r0, int32_t c, float *buf)
+{
+    const int32_t n = dx.c - c < width ? dx.c - c : width;
+    cs_panel b = *q;
+    b.c = buf;
+    b.ldc = CS_BUF;
+    cs_panel_run(false, width, n, &b);
+    const cs_piece m = { .in = cs_row(dx, r0) + c, .ldi = dx.ld, .buf = buf, .ldb = CS_BUF,
+                         .out = cs_row(dx, r0) + c, .ldo = dx.ld };
+    cs_piece_move(&m, q->n_row, n);
+}
+
 /* dx += dy (the residual) + dh w1 */
 static void add_dx(const cs_chord_plan *f, const cs_tile *t, const tiles *v, cs_mat dy, cs_mat dx)
 {
     static void (*const run[3])(const cs_panel *, cs_mat, int64_t, int32_t) =
         { add_1, add_2, add_3 };
+    const rows g = rows_of(v->g, f->ldh, t->n, f->h, v->deep);
     for (int32_t p = 0; p < cs_wide_count(f->d); p++) {
         int32_t c = p * CS_PANEL, width = cs_wide_width(f->d, p);
-        cs_panel q = { .a = v->g, .lda = f->ldh, .b = f->back[1] + (int64_t)c * f->h,
+        cs_panel q = { .a = g.p, .lda = g.ld, .b = f->back[1] + c * g.n_k,
                        .ldb = width, .init = cs_row(dy, t->r0) + c, .ldi = dy.ld, .n_row = t->n,
-                       .n_k = f->h };
-        if (c + width > f->d)
+                       .n_k = g.n_k };
+        if (CS_BY_TILES)
+            add_tiles(&q, width, dx, t->r0, c, v->buf);
+        else if (c + width > f->d)
             add_edge(&q, width, dx, t->r0, c, v->buf);
         else
             run[width / CS_VEC - 1](&q, dx, t->r0, c);
@@ -183,17 +238,23 @@ static void add_dx(const cs_chord_plan *f, const cs_tile *t, const tiles *v, cs_
 static void backward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, cs_mat dy, cs_mat dx,
                           const tiles *v, const sums *sum)
 {
+    const float *from = v->x;
+    int64_t ld = f->ldd;
     cs_tile t;
     cs_tile_init(&t, f->seg, no);
     gather(f, &t, dy, v->dy);
-    for (int64_t r = 0; r < t.n; r++)
+    for (int64_t r = 0; !CS_BY_TILES && r < t.n; r++)
         memcpy(v->x + r * f->ldd, cs_row(x, t.r0 + r), (size_t)f->d * sizeof(float));
-    product(v->x, f->ldd, t.n, f->d, f->pack.w1, f->pack.b1, f->h, v->g, f->ldh);
+    if (CS_BY_TILES) {
+        from = cs_row(x, t.r0);
+        ld = x.ld;
+    }
+    product(rows_of(from, ld, t.n, f->d, v->wide), f->pack.w1, f->pack.b1, f->h, v->g, f->ldh);
     gelu_tile(f, t.n, v->g, v->slope);
-    outer(t.n, v->dy, f->ldd, f->d, v->g, f->ldh, f->h, sum->w2, f->hp);
-    product(v->dy, f->ldd, t.n, f->d, f->back[0], f->zero, f->h, v->g, f->ldh);
+    outer(t.n, v->dy, f->ldd, f->d, v->g, f->ldh, f->h, sum->w2, f->hp, v);
+    product(rows_of(v->dy, f->ldd, t.n, f->d, v->wide), f->back[0], f->zero, f->h, v->g, f->ldh);
     multiply_tile(f, t.n, v->g, v->slope);
-    outer(t.n, v->g, f->ldh, f->h, v->x, f->ldd, f->d, sum->w1, f->dp);
+    outer(t.n, v->g, f->ldh, f->h, from, ld, f->d, sum->w1, f->dp, v);
     add_columns(v->g, f->ldh, t.n, f->hp, sum->b1);
     add_columns(v->dy, f->ldd, t.n, f->dp, sum->b2);
     add_dx(f, &t, v, dy, dx);
@@ -209,6 +270,7 @@ static void backward_group(const cs_chord_plan *f, int32_t g, cs_mat x, cs_mat d
     memset(sum.w1, 0, (size_t)f->sum_stride * sizeof *sum.w1);
     for (int64_t i = g * f->n_tile / f->n_group; i < (g + 1) * f->n_tile / f->n_group; i++)
         backward_tile(f, i, x, dy, dx, &v, &sum);
+    cs_panel_done();
 }
 
 /* m += the sums of all groups in order; `first` is group 0's, with rows ld apart */

@@ -34,13 +34,13 @@ void cs_level_fill(cs_backend *be, bool fused)
     }
 }
 #else
-/* Blocks for training are composed. */
 void cs_level_fill(cs_backend *be, bool fused)
 {
     cs_vec_gemm(&be->op);
     cs_vec_conv(&be->op);
     if (fused) {
         cs_vec_chord(&be->fused);
+        cs_vec_chord_block(&be->fused);
         cs_vec_affine(&be->fused);
     }
 }

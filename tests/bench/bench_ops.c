@@ -1,15 +1,14 @@
 /* bench_ops.c - speed of ChordMixer's kernels and of this machine's peak, as TSV.
  *
  * Compiled once per instruction set: bench_ops_avx2, bench_ops_avx512, ...
- *
  *     bench_ops_LEVEL [WIDTH HIDDEN TRACK SEGMENTS LENGTH [THREADS]]   one shape and load
  *     bench_ops_LEVEL CHANNELS 0 0 SEGMENTS LENGTH [THREADS]           its convolutions
  *     bench_ops_LEVEL peak                                             the peak only
  *     bench_ops_LEVEL threads                                          one thread and all
  *
- * Each line has the median of several repeats, the fastest, and the spread (slowest minus fastest,
- * in percent of the median). Rates are nominal: 4 d h operations per token and block, three times
- * as many with the backward pass. Modes:
+ * Lines have the median of several repeats, the fastest, and slowest minus fastest in percent of
+ * the median. Rates are nominal: 4 d h operations per token and block, three times as many with the
+ * backward pass. Modes:
  *   blocks    blocks alone, in place, on tokens laid out as for `predict`
  *   forward   from tokens to means, without the first block's table; the last block's second
  *             product, which the mean makes unnecessary, is not counted
@@ -22,13 +21,13 @@
  * proportion, as in a pass of all blocks. `predict` passes all blocks, because its shortcuts save
  * two of them, and is omitted if that takes long.
  *
- * Level bf16 has no fused backward pass, so no `train`. The peak is that of the
- * level's multiply-adds (bf16: dot products of pairs) in registers. On a shared machine the clock
- * changes by a fifth within minutes, and other jobs take cores for milliseconds. Samples of one
- * millisecond are therefore taken between a line's repeats: peak_median and peak_best are of that
- * line's samples, percent_of_peak is the median rate relative to their median, percent_best the
- * fastest relative to the best. `peak` prints quantiles of many samples. `threads` alternates
- * blocks on one thread and on all. There are no pass limits.
+ * Level bf16 has no fused backward pass, so no `train`. The peak is that of the level's
+ * multiply-adds (bf16: dot products of pairs; amx: products of tiles) in registers. On a shared
+ * machine the clock changes by a fifth within minutes, and other jobs take cores for milliseconds.
+ * Samples of one millisecond are therefore taken between a line's repeats: peak_median and
+ * peak_best are of that line's samples, percent_of_peak is the median rate relative to their
+ * median, percent_best the fastest relative to the best. `peak` prints quantiles of many samples,
+ * `threads` alternates blocks on one thread and on all.
  */
 #include <omp.h>
 #include <stdio.h>
@@ -41,7 +40,9 @@
 #include "kernels/cpu/chord.h"
 #include "kernels/cpu/tables.h"
 
-#if CS_LEVEL_IS(bf16)
+#if CS_LEVEL_IS(amx)
+enum { LEVEL_BIT = CS_CPU_AMX, HIDDEN_BITS = 0 };
+#elif CS_LEVEL_IS(bf16)
 enum { LEVEL_BIT = CS_CPU_BF16, HIDDEN_BITS = 0 };
 #elif CS_LEVEL_IS(avx512)
 enum { LEVEL_BIT = CS_CPU_AVX512, HIDDEN_BITS = 0 };
@@ -68,6 +69,29 @@ static double now(void)
 
 /* ---- limits of the machine ---------------------------------------------------------------- */
 
+#if CS_LEVEL_IS(amx)
+enum { STEPS = 50000, STEP_FLOP = 4 * 2 * 16 * 16 * 32 };
+
+/* Products into four tiles of sums: as many operations as the processor can do. */
+static float multiply_adds(int64_t n)
+{
+    struct { uint8_t palette, rest[15]; uint16_t row_bytes[16]; uint8_t rows[16]; } c = { 0 };
+    c.palette = 1;
+    for (int i = 0; i < 8; i++)
+        c.row_bytes[i] = 4 * (c.rows[i] = 16);
+    __asm__ volatile("" : : "r"(&c) : "memory");
+    _tile_loadconfig(&c);
+    for (int64_t k = 0; k < n; k++) {
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_release();
+    return 1;
+}
+#else
+enum { STEPS = 600000, STEP_FLOP = 12 * 2 * CS_PER_CELL * CS_VEC };
 #define EACH(OP) OP(0) OP(1) OP(2) OP(3) OP(4) OP(5) OP(6) OP(7) OP(8) OP(9) OP(10) OP(11)
 
 /* Twelve independent chains of multiply-adds: as many operations as the processor can do. */
@@ -85,19 +109,19 @@ static float multiply_adds(int64_t n)
     EACH(ADD)
     return cs_vlargest(sum);
 }
+#endif
 
 /* One sample in Gflop/s, a millisecond on every thread. Each thread is timed on its own,
  * without the start of threads. */
 static double peak_sample(int n_thread)
 {
-    enum { N = 600000 };
     double rate = 0;
     float sink = 0;
     #pragma omp parallel for num_threads(n_thread) reduction(+ : sink, rate)
     for (int i = 0; i < n_thread; i++) {
         double t = now();
-        sink += multiply_adds(N);
-        rate += 12.0 * 2 * CS_PER_CELL * CS_VEC * N / (now() - t) * 1e-9;
+        sink += multiply_adds(STEPS);
+        rate += (double)STEP_FLOP * STEPS / (now() - t) * 1e-9;
     }
     return sink > 0 ? rate : 0;
 }
@@ -519,7 +543,8 @@ static cs_backend *open_backend(int n_thread)
         printf("# this processor has no such kernels\n");
         exit(0);
     }
-    cs_cpu_hide(CS_CPU_AMX);
+    if (!CS_LEVEL_IS(amx))
+        cs_cpu_hide(CS_CPU_AMX);
     cs_cpu_fill(be, HIDDEN_BITS);
     if (CS_PER_CELL > 1 && cs_backend_compute_in(be, CS_IN_BF16) != CS_OK)
         CS_BUG(true);
