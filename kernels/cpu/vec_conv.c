@@ -2,8 +2,8 @@
  *
  * DESIGN. For one tap, consecutive tokens read consecutive rows, which wrap once at the end of the
  * segment. Between the wraps of all taps, a convolution is a product whose left operand is given in
- * runs, one per tap, on the panels of gemm.h. Nothing is gathered or copied, and the sum over taps
- * and channels stays in registers.
+ * runs, one per tap, on the panels of gemm.h. Nothing is gathered or copied (cells are packed once
+ * for all taps), and the sum over taps and channels stays in registers.
  * Taps are grouped as far as their weights fit in the L1 cache, and the groups' sums are added in
  * the output. An element's chain of additions depends on the number of channels and taps only, so a
  * prediction is bit-equal alone or in a batch. Tasks are blocks of rows by columns. If the weights
@@ -20,6 +20,7 @@ enum { DEPTH = 384,              /* channels per block: a packed panel of 24 KB 
                                   * well */
        TAPS = 16,                /* maximum number of taps in a group */
        COLS = 192, ROWS_MIN = 96, ROWS_MAX = 1536,
+       ROWS = CS_PER_CELL > 1 ? 2 * ROWS_MIN : ROWS_MIN,     /* that all taps pass together */
        CELLS = CS_PACK_SCRATCH / 2,      /* part of the scratch for cells of x: ROWS_MIN rows */
        PACK = CS_PER_CELL > 1 ? CS_PACK_SCRATCH - CELLS : CS_PACK_SCRATCH };
 
@@ -91,20 +92,52 @@ static void tap_rows(cs_seg seg, cs_taps taps, int32_t tap, bool adjoint, cs_mat
     }
 }
 
-/* Cells of a row's channels under each tap, side by side. */
-static void run_part(const conv *q, const part *p, int64_t r0, int64_t r1)
+/* Rows of y that are far apart under the taps, or of short segments: a row's cells under each tap
+ * are written side by side. */
+static void run_apart(const conv *q, const part *p, int64_t r, int64_t n)
 {
     const int64_t n_cell = cs_cell_count(p->n_k);
     const cs_panel left = { .a = p->cells, .lda = p->n_tap * n_cell, .n_k = p->n_tap * n_cell };
     const float *row[ROWS_MIN];
+    for (int32_t k = 0; k < p->n_tap; k++) {
+        tap_rows(q->seg, q->taps, p->tap + k, q->adjoint, q->x, r, n, row);
+        for (int64_t i = 0; i < n; i++)
+            cs_cells(row[i] + p->k0, p->n_k, p->cells + (i * p->n_tap + k) * n_cell);
+    }
+    run_panels(q, p, left, r, n);
+}
+
+/* Rows of one segment: cells of all tokens under any tap are written once, in circular order. */
+static void run_span(const conv *q, const part *p, cs_span a)
+{
+    const int64_t n_cell = cs_cell_count(p->n_k);
+    const int32_t last = p->n_tap - 1;
+    int64_t run[TAPS], n = a.n + last * q->taps.dilation;
+    int64_t t = a.t0 + cs_tap_shift(q->taps, p->tap + (q->adjoint ? last : 0), q->adjoint, a.len);
+    float *cells = p->cells;
+    for (t %= a.len; n > 0; n--, cells += n_cell, t = t + 1 == a.len ? 0 : t + 1)
+        cs_cells(cs_row(q->x, a.start + t) + p->k0, p->n_k, cells);
+    for (int32_t k = 0; k <= last; k++)
+        run[k] = (q->adjoint ? last - k : k) * q->taps.dilation * n_cell;
+    run_panels(q, p, (cs_panel){ .a = p->cells, .lda = n_cell, .track = n_cell, .run = run,
+                                 .n_k = p->n_tap * n_cell }, a.start + a.t0, a.n);
+}
+
+static void run_part(const conv *q, const part *p, int64_t r0, int64_t r1)
+{
+    enum { SHORT = 32 };         /* tokens: fewer than a product takes together */
+    const int64_t most = CELLS / cs_cell_count(p->n_k) - (p->n_tap - 1) * q->taps.dilation;
+    int32_t s = cs_seg_find(q->seg, r0);
     for (int64_t r = r0, n; r < r1; r += n) {
-        n = cs_min64(ROWS_MIN, r1 - r);
-        for (int32_t k = 0; k < p->n_tap; k++) {
-            tap_rows(q->seg, q->taps, p->tap + k, q->adjoint, q->x, r, n, row);
-            for (int64_t i = 0; i < n; i++)
-                cs_cells(row[i] + p->k0, p->n_k, p->cells + (i * p->n_tap + k) * n_cell);
+        cs_span a = cs_span_at(q->seg, &s, r, r1);
+        n = cs_min64(a.n, most);
+        if (n >= SHORT && n > q->taps.dilation) {
+            a.n = n;
+            run_span(q, p, a);
+        } else {
+            n = cs_min64(ROWS_MIN, r1 - r);
+            run_apart(q, p, r, n);
         }
-        run_panels(q, p, left, r, n);
     }
 }
 #else
@@ -178,8 +211,8 @@ static void conv_task(const conv *q, int64_t r0, int32_t j0, float *pack)
     float *to = pack;
     for (part each = p; next_part(q, &each); to += part_size(&each))
         pack_part(q, &each, to);
-    for (int64_t r = r0; r < r1; r += ROWS_MIN)
-        run_taps(q, p, true, pack, r, cs_min64(r + ROWS_MIN, r1));
+    for (int64_t r = r0; r < r1; r += ROWS)
+        run_taps(q, p, true, pack, r, cs_min64(r + ROWS, r1));
 }
 
 /* Block sizes: enough tasks for the threads, each as large as possible. */

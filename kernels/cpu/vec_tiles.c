@@ -85,7 +85,8 @@ CS_INLINE void multiply(const bool two_rows, const bool two_cols, const cs_panel
     const int64_t line = sizeof(float);
     const int64_t lda = q->lda * line, ldb = q->ldb * line;
     const int64_t ldi = q->ldi * line, ldc = q->ldc * line;
-    const float *a = q->a + r * q->lda, *b = q->b + j;
+    const int64_t track = q->run ? q->track : q->n_k;
+    const float *b = q->b + j;
     const float *init = q->init + r * q->ldi + j, *below = init + TILE * q->ldi;
     float *c = q->c + r * q->ldc + j, *next = c + TILE * q->ldc;
 
@@ -107,20 +108,23 @@ CS_INLINE void multiply(const bool two_rows, const bool two_cols, const cs_panel
         if (two_rows && two_cols)
             _tile_loadd(3, below + TILE, ldi);
     }
-    for (int64_t k = 0; k < q->n_k; k += TILE) {
-        _tile_loadd(6, b + k * q->ldb, ldb);
-        _tile_loadd(4, a + k, lda);
-        _tile_dpbf16ps(0, 4, 6);
-        if (two_cols) {
-            _tile_loadd(7, b + k * q->ldb + TILE, ldb);
-            _tile_dpbf16ps(1, 4, 7);
+    for (int64_t i = 0; i * track < q->n_k; i++) {
+        const float *a = q->a + r * q->lda + (q->run ? q->run[i] : 0);
+        for (const float *end = a + track; a < end; a += TILE, b += TILE * q->ldb) {
+            _tile_loadd(6, b, ldb);
+            _tile_loadd(4, a, lda);
+            _tile_dpbf16ps(0, 4, 6);
+            if (two_cols) {
+                _tile_loadd(7, b + TILE, ldb);
+                _tile_dpbf16ps(1, 4, 7);
+            }
+            if (two_rows) {
+                _tile_loadd(5, a + TILE * q->lda, lda);
+                _tile_dpbf16ps(2, 5, 6);
+            }
+            if (two_rows && two_cols)
+                _tile_dpbf16ps(3, 5, 7);
         }
-        if (two_rows) {
-            _tile_loadd(5, a + TILE * q->lda + k, lda);
-            _tile_dpbf16ps(2, 5, 6);
-        }
-        if (two_rows && two_cols)
-            _tile_dpbf16ps(3, 5, 7);
     }
     _tile_stored(0, c, ldc);
     if (two_cols)
@@ -169,7 +173,7 @@ void cs_panel_run(bool trans, int width, int valid, const cs_panel *q)
 {
     const int64_t n = valid < width ? valid : width, rest = q->n_row % PAIR;
 
-    CS_BUG(trans || q->run || q->n_k % TILE != 0);
+    CS_BUG(trans || (q->run ? q->track : q->n_k) % TILE != 0);
     for (int64_t j = 0; j < n; j += PAIR)
         for (int64_t r = 0; r + PAIR <= q->n_row; r += PAIR)
             block(q, r, j, PAIR, cs_min64(PAIR, n - j));
