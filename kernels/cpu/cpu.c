@@ -1,10 +1,8 @@
 /* cpu.c - the CPU backend: memory, and the op table, first with reference kernels, then with faster
  * ones. */
-#define _GNU_SOURCE              /* madvise */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/cgroup.h"
 #include "base/cpu.h"
@@ -12,19 +10,10 @@
 #include "kernels/cpu/impl.h"
 #include "kernels/cpu/tables.h"
 
-enum { HUGE_PAGE = 2 << 20 };
-
 static void *cpu_alloc(cs_backend *be, size_t n_bytes)
 {
     (void)be;
-    void *p = NULL;
-    bool large = n_bytes >= HUGE_PAGE;
-    if (posix_memalign(&p, large ? HUGE_PAGE : 64, n_bytes ? n_bytes : 1) != 0)
-        return NULL;
-    /* Huge pages are optional: without them there are more TLB misses. */
-    if (large)
-        (void)madvise(p, n_bytes, MADV_HUGEPAGE);
-    return p;
+    return cs_huge_alloc(n_bytes, 1);
 }
 
 static void cpu_dealloc(cs_backend *be, void *p)

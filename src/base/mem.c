@@ -14,13 +14,17 @@
  * allocation into the next; therefore all unallocated memory is poisoned, and a gap is left
  * between neighbours (zstd's workspace does the same).
  */
+#define _GNU_SOURCE              /* madvise */
 #include "base/mem.h"
 
 #include <pthread.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HAVE_ASAN 1
@@ -41,7 +45,8 @@ enum { RED_ZONE = 0, KEEP_NONE = 0 };
 #define UNPOISON(p, n) ((void)(p), (void)(n))
 #endif
 
-enum { ALIGN = 16, BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20, GROW_MIN = 16 };
+enum { ALIGN = 16, BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20, GROW_MIN = 16,
+       LINE = 64, HUGE_PAGE = 2 << 20 };
 
 static atomic_long fail_at = -1;
 
@@ -110,6 +115,21 @@ void *cs_realloc(void *p, size_t n, size_t size)
     if (must_fail() || __builtin_mul_overflow(n, size, &n_bytes) || n_bytes > PTRDIFF_MAX)
         return NULL;
     return realloc(p, at_least_one(n_bytes));
+}
+
+void *cs_huge_alloc(size_t n, size_t size)
+{
+    void *p = NULL;
+    size_t n_bytes;
+
+    if (must_fail() || __builtin_mul_overflow(n, size, &n_bytes) || n_bytes > PTRDIFF_MAX)
+        return NULL;
+    const bool large = n_bytes >= HUGE_PAGE;
+    if (posix_memalign(&p, large ? HUGE_PAGE : LINE, at_least_one(n_bytes)) != 0)
+        return NULL;
+    if (large)
+        (void)madvise(p, n_bytes, MADV_HUGEPAGE);
+    return p;
 }
 
 int cs_grow(void **p, size_t *cap, size_t need, size_t size)

@@ -30,6 +30,14 @@ void cs_free_list(void *const *p, size_t n);
  */
 void *cs_alloc(size_t n, size_t size) CS_MUST_CHECK;
 
+/**
+ * cs_huge_alloc - as cs_alloc, for memory that is read at random
+ *
+ * From 2 MiB on in huge pages where the system has them: fewer misses of the TLB. Aligned to 64
+ * bytes.
+ */
+void *cs_huge_alloc(size_t n, size_t size) CS_MUST_CHECK;
+
 /** cs_realloc - as cs_alloc; on NULL the old block remains valid */
 void *cs_realloc(void *p, size_t n, size_t size) CS_MUST_CHECK;
 

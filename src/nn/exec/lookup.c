@@ -61,8 +61,8 @@ int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t 
     if (l->print_bits > CS_LOOKUP_HASH_BITS - l->bucket_bits)
         l->print_bits = CS_LOOKUP_HASH_BITS - l->bucket_bits;
     l->n = n;
-    l->first = cs_alloc(((size_t)1 << l->bucket_bits) + 1, sizeof *l->first);
-    l->word = cs_alloc((size_t)n, CS_LOOKUP_WORD_BYTES);
+    l->first = cs_huge_alloc(((size_t)1 << l->bucket_bits) + 1, sizeof *l->first);
+    l->word = cs_huge_alloc((size_t)n, CS_LOOKUP_WORD_BYTES);
     l->weight = cs_alloc((size_t)n_class * (size_t)l->n_code, sizeof *l->weight);
     if (!l->first || !l->word || !l->weight) {
         cs_lookup_free(l);
