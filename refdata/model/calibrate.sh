@@ -7,9 +7,10 @@
 # MODEL is WORK/proteins.safetensors or WORK/labelled.safetensors. WORK has what train.sh wrote: the
 # pieces, and for each fold a model of MODEL's name that was not trained on it
 # (fold0/proteins.safetensors ...). These predict pieces of their folds, 60 to 100,000 bp, seed 2; table
-# and database have the mean of the weights of the other four folds. OUT gets MODEL's weights with temperatures, error rates per class and length, the
-# minimum length and what is unlike the training. With FOLD=0 to 4 in the environment that fold's
-# predictions are left out, so that its families can judge the result.
+# and database have the mean of the weights of the other four folds. OUT gets MODEL's weights in the
+# compact form, with temperatures, error rates per class and length, the minimum length and what is
+# unlike the training. With FOLD=0 to 4 in the environment that fold's predictions are left out, so
+# that its families can judge the result.
 set -eu
 chordseq=$1 taxa=$2 taxa2=$3 work=$4 model=$5 out=$6
 here=$(cd "$(dirname "$0")" && pwd)
@@ -27,10 +28,11 @@ fold_model() {
     for other in 0 1 2 3 4; do
         [ "$other" = "$k" ] || set -- "$@" --weights "$work/fold$other/proteins.safetensors"
     done
-    set -- "$@" --label-key class --label-map "$here/classes.tsv" --size 4900k \
+    set -- "$@" --label-key class --label-map "$here/classes.tsv" \
         --split "$work/fold$k/split.tsv" --input-list "$work/fold$k/inputs"
-    "$chordseq" model lookup --sample 1 "$@" "$from" "$work/fold$k/other-table.safetensors"
-    "$chordseq" model proteins "$@" "$work/fold$k/other-table.safetensors" \
+    "$chordseq" model lookup --sample 1 --size 4900k "$@" "$from" \
+        "$work/fold$k/other-table.safetensors"
+    "$chordseq" model proteins --size 7600k "$@" "$work/fold$k/other-table.safetensors" \
         "$work/fold$k/others.safetensors"
     echo "$work/fold$k/others.safetensors"
 }
@@ -52,5 +54,6 @@ for fold in 0 1 2 3 4; do
     [ "$fold" = "${FOLD:-}" ] || given="$given --scores $tmp/$fold.tsv -i $tmp/few$fold.fa"
 done
 # shellcheck disable=SC2086 # a list of options
-"$chordseq" model calibrate "$model" "$out" $given --label-key class \
+"$chordseq" model calibrate "$model" "$tmp/called.safetensors" $given --label-key class \
     --bins 100,200,300,500,1000,2000,5000,10000,30000 --max-error 0.1
+"$chordseq" model compact "$tmp/called.safetensors" "$out"

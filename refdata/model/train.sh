@@ -55,7 +55,9 @@ learn() {
 }
 learn bag 14 --encoder.max-len 8388608 --batch-tokens 32768 --tokenizer kmer --tokenizer.k 6 \
     --tokenizer.stride 1 --tokenizer.canonical "$@"
-learn frames 8 --encoder.max-len 8000000 --batch-tokens 100000 --tokenizer orf "$@"
+# Two crops in five have sequencing errors, for long reads.
+learn frames 8 --encoder.max-len 8000000 --batch-tokens 100000 --tokenizer orf \
+    --mutate 0.03 --mutate-indels 0.03 --mutate-share 0.4 --samples-per-epoch 30000 "$@"
 "$chordseq" model label --taxonomy "$here/taxonomy.tsv" "$work/bag.safetensors" \
     "$work/labelled.safetensors"
 "$chordseq" model label --taxonomy "$here/taxonomy.tsv" "$work/frames.safetensors" \
@@ -73,7 +75,7 @@ add() {
     action=$1 from=$2 to=$3
     shift 3
     "$chordseq" model "$action" --label-key class --label-map "$here/classes.tsv" \
-        --split "$work/split.tsv" --input-list "$work/inputs" --size 4900k "$@" "$from" "$to"
+        --split "$work/split.tsv" --input-list "$work/inputs" "$@" "$from" "$to"
 }
-add lookup "$work/framed.safetensors" "$work/table.safetensors" --sample 1 "$@"
-add proteins "$work/table.safetensors" "$work/proteins.safetensors" "$@"
+add lookup "$work/framed.safetensors" "$work/table.safetensors" --sample 1 --size 4900k "$@"
+add proteins "$work/table.safetensors" "$work/proteins.safetensors" --size 7600k "$@"

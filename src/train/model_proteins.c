@@ -40,7 +40,7 @@ static int set_weights(cs_model *m, const cs_lookup_args *a, const cs_dataset *d
 
     if (a->weights.n > 0)
         return cs_lookup_mean_weights(m, &a->weights, &database,
-                                      CS_PROTEIN_FEATURES + m->n_label);
+                                      m->n_label * CS_PROTEIN_WEIGHTS);
     CS_TRY(cs_proteins_fit(m, d, a->crops, (uint64_t)a->seed, &before, &after));
     cs_note("validation crops: loss %.4f without the proteins, %.4f with them", before, after);
 out:

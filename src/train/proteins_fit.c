@@ -9,30 +9,71 @@
 #include "base/mem.h"
 #include "train/crop_logits.h"
 
-enum { FEATURES = CS_PROTEIN_FEATURES, MOST_CLASSES = CS_PROTEIN_CLASSES,
-       MOST_WEIGHTS = 1 + FEATURES + MOST_CLASSES, N_STEP = 50, N_HALVING = 20 };
+/* Weights of the fit: t; one per feature for all classes; per class, what its own weights and its
+ * constant add to these. */
+enum { FEATURES = CS_PROTEIN_FEATURES, WEIGHTS = CS_PROTEIN_WEIGHTS,
+       MOST_CLASSES = CS_PROTEIN_CLASSES, SHARED = 1, OWN = SHARED + FEATURES,
+       N_COLUMN = OWN + WEIGHTS, N_STEP = 50, N_HALVING = 20 };
 static const double fit_decay = 1e-4, enough = 1e-9;
 
 /* ---- the fit --------------------------------------------------------------------------------- */
 
-/* Loss with its first and second derivatives by w: t, FEATURES of a, n_class of b. */
+/* Loss with its first and second derivatives by the n weights. */
 struct state {
-    int32_t n;                   /* weights */
+    int32_t n;
     double  loss, decayed;
-    double  slope[MOST_WEIGHTS], curve[MOST_WEIGHTS * MOST_WEIGHTS];
+    double *slope, *curve, *mean;      /* [n], [n * n] lower half, [n] scratch */
 };
+
+static int state_alloc(struct state *s, int32_t n_class)
+{
+    const size_t n = (size_t)(OWN + n_class * WEIGHTS);
+
+    s->n = (int32_t)n;
+    s->slope = cs_alloc(n, sizeof *s->slope);
+    s->mean = cs_alloc(n, sizeof *s->mean);
+    s->curve = cs_alloc(n * n, sizeof *s->curve);
+    return s->slope && s->mean && s->curve ? CS_OK
+         : cs_fail(CS_EMEM, "out of memory to fit %d weights", (int)n);
+}
+
+static void state_free(struct state *s)
+{
+    free(s->slope);
+    free(s->mean);
+    free(s->curve);
+}
+
+/* The N_COLUMN weights that the prediction of class k depends on, and its derivatives by them. */
+static void columns(const cs_protein_cases *c, int64_t i, int32_t k, int32_t *at, double *g)
+{
+    const int32_t n = c->n_class;
+
+    at[0] = 0;
+    g[0] = (double)c->logit[i * n + k];
+    for (int j = 0; j < WEIGHTS; j++) {
+        const double f = j < FEATURES ? (double)c->feature[(i * n + k) * FEATURES + j] : 1;
+        at[OWN + j] = OWN + k * WEIGHTS + j;
+        g[OWN + j] = f;
+        if (j < FEATURES) {
+            at[SHARED + j] = SHARED + j;
+            g[SHARED + j] = f;
+        }
+    }
+}
 
 /* Predictions z [n_class] of a case, as probabilities; returns its cross-entropy. */
 static double predict_case(const cs_protein_cases *c, int64_t i, const double *w, double *z)
 {
     const int32_t n = c->n_class;
-    const float *f = c->feature + i * n * FEATURES;
-    double top = -INFINITY, sum = 0;
+    double top = -INFINITY, sum = 0, g[N_COLUMN];
+    int32_t at[N_COLUMN];
 
     for (int32_t k = 0; k < n; k++) {
-        z[k] = w[0] * (double)c->logit[i * n + k] + w[1 + FEATURES + k];
-        for (int j = 0; j < FEATURES; j++)
-            z[k] += w[1 + j] * (double)f[k * FEATURES + j];
+        columns(c, i, k, at, g);
+        z[k] = 0;
+        for (int j = 0; j < N_COLUMN; j++)
+            z[k] += w[at[j]] * g[j];
         top = z[k] > top ? z[k] : top;
     }
     const double at_truth = z[c->truth[i]];
@@ -43,34 +84,40 @@ static double predict_case(const cs_protein_cases *c, int64_t i, const double *w
     return top + log(sum) - at_truth;
 }
 
-/* Derivatives of the prediction of class k by the weights. */
-static void columns(const cs_protein_cases *c, int64_t i, int32_t k, double *g)
-{
-    const int32_t n = c->n_class;
-
-    g[0] = (double)c->logit[i * n + k];
-    for (int j = 0; j < FEATURES; j++)
-        g[1 + j] = (double)c->feature[(i * n + k) * FEATURES + j];
-    for (int32_t j = 0; j < n; j++)
-        g[1 + FEATURES + j] = j == k;
-}
-
 static void add_case(const cs_protein_cases *c, int64_t i, const double *z, struct state *s)
 {
-    double mean[MOST_WEIGHTS] = { 0 }, g[MOST_WEIGHTS];
+    double g[N_COLUMN];
+    int32_t at[N_COLUMN];
 
+    memset(s->mean, 0, (size_t)s->n * sizeof *s->mean);
     for (int32_t k = 0; k < c->n_class; k++) {
-        columns(c, i, k, g);
-        for (int32_t a = 0; a < s->n; a++) {
-            mean[a] += z[k] * g[a];
-            s->slope[a] += (z[k] - (k == c->truth[i])) * g[a];
-            for (int32_t b = 0; b <= a; b++)
-                s->curve[a * s->n + b] += z[k] * g[a] * g[b];
+        columns(c, i, k, at, g);
+        for (int a = 0; a < N_COLUMN; a++) {
+            double *curve = s->curve + (int64_t)at[a] * s->n;
+            s->mean[at[a]] += z[k] * g[a];
+            s->slope[at[a]] += (z[k] - (k == c->truth[i])) * g[a];
+            for (int b = 0; b <= a; b++)
+                curve[at[b]] += z[k] * g[a] * g[b];
         }
     }
     for (int32_t a = 0; a < s->n; a++)
         for (int32_t b = 0; b <= a; b++)
-            s->curve[a * s->n + b] -= mean[a] * mean[b];
+            s->curve[(int64_t)a * s->n + b] -= s->mean[a] * s->mean[b];
+}
+
+/* The sum of squares that the decay multiplies leaves out t. */
+static void add_decay(const cs_protein_cases *c, double decay, const double *w, struct state *s)
+{
+    const int64_t n = s->n;
+
+    for (int64_t a = 0; a < n; a++) {
+        const double keep = a == 0 ? 0 : decay;
+        s->decayed += keep / 2 * w[a] * w[a];
+        s->slope[a] = s->slope[a] / (double)c->n + keep * w[a];
+        for (int64_t b = 0; b <= a; b++)
+            s->curve[a * n + b] /= (double)c->n;
+        s->curve[a * n + a] += keep + enough;
+    }
 }
 
 static void evaluate(const cs_protein_cases *c, double decay, const double *w, bool derive,
@@ -78,7 +125,9 @@ static void evaluate(const cs_protein_cases *c, double decay, const double *w, b
 {
     double z[MOST_CLASSES];
 
-    *s = (struct state){ .n = 1 + FEATURES + c->n_class };
+    s->loss = 0;
+    memset(s->slope, 0, (size_t)s->n * sizeof *s->slope);
+    memset(s->curve, 0, (size_t)s->n * (size_t)s->n * sizeof *s->curve);
     for (int64_t i = 0; i < c->n; i++) {
         s->loss += predict_case(c, i, w, z);
         if (derive)
@@ -86,36 +135,29 @@ static void evaluate(const cs_protein_cases *c, double decay, const double *w, b
     }
     s->loss /= (double)c->n;
     s->decayed = s->loss;
-    for (int32_t a = 0; a < s->n; a++) {
-        const double keep = a == 0 ? 0 : decay;
-        s->decayed += keep / 2 * w[a] * w[a];
-        s->slope[a] = s->slope[a] / (double)c->n + keep * w[a];
-        for (int32_t b = 0; b <= a; b++)
-            s->curve[a * s->n + b] /= (double)c->n;
-        s->curve[a * s->n + a] += keep + enough;
-    }
+    add_decay(c, decay, w, s);
 }
 
 /* Solves curve x = slope in place, by the factors of Cholesky; x is left in slope. */
 static void solve_step(struct state *s)
 {
-    const int32_t n = s->n;
+    const int64_t n = s->n;
     double *l = s->curve, *x = s->slope;
 
-    for (int32_t a = 0; a < n; a++)
-        for (int32_t b = 0; b <= a; b++) {
+    for (int64_t a = 0; a < n; a++)
+        for (int64_t b = 0; b <= a; b++) {
             double v = l[a * n + b];
-            for (int32_t k = 0; k < b; k++)
+            for (int64_t k = 0; k < b; k++)
                 v -= l[a * n + k] * l[b * n + k];
             l[a * n + b] = a == b ? sqrt(v > enough * enough ? v : enough) : v / l[b * n + b];
         }
-    for (int32_t a = 0; a < n; a++) {
-        for (int32_t k = 0; k < a; k++)
+    for (int64_t a = 0; a < n; a++) {
+        for (int64_t k = 0; k < a; k++)
             x[a] -= l[a * n + k] * x[k];
         x[a] /= l[a * n + a];
     }
-    for (int32_t a = n - 1; a >= 0; a--) {
-        for (int32_t k = a + 1; k < n; k++)
+    for (int64_t a = n - 1; a >= 0; a--) {
+        for (int64_t k = a + 1; k < n; k++)
             x[a] -= l[k * n + a] * x[k];
         x[a] /= l[a * n + a];
     }
@@ -125,7 +167,7 @@ static void solve_step(struct state *s)
 static void hold_t(struct state *s)
 {
     s->slope[0] = 0;
-    for (int32_t a = 0; a < s->n; a++)
+    for (int64_t a = 0; a < s->n; a++)
         s->curve[a * s->n] = a == 0;
 }
 
@@ -133,7 +175,7 @@ static void hold_t(struct state *s)
 static double newton_step(const cs_protein_cases *c, double decay, bool hold, double *w,
                           struct state *s, struct state *next)
 {
-    double to[MOST_WEIGHTS], step = 1;
+    double *to = next->mean, step = 1;
 
     evaluate(c, decay, w, true, s);
     if (hold)
@@ -155,7 +197,7 @@ static double newton_step(const cs_protein_cases *c, double decay, bool hold, do
 static double minimise(const cs_protein_cases *c, double decay, bool hold, double *w,
                        struct state *s)
 {
-    memset(w, 0, MOST_WEIGHTS * sizeof *w);
+    memset(w, 0, (size_t)s->n * sizeof *w);
     w[0] = 1;
     for (int k = 0; k < N_STEP; k++)
         if (newton_step(c, decay, hold, w, s, s + 1) < enough)
@@ -164,20 +206,30 @@ static double minimise(const cs_protein_cases *c, double decay, bool hold, doubl
     return s->loss;
 }
 
-void cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, double *before,
-                       double *after)
+int cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, double *before,
+                      double *after)
 {
-    struct state *s = cs_xcalloc(2, sizeof *s);
-    double w[MOST_WEIGHTS] = { 1 };
+    int rc = CS_OK;
+    struct state s[2] = { { 0 } };
+    double *w = NULL;
 
+    CS_TRY(state_alloc(&s[0], c->n_class));
+    CS_TRY(state_alloc(&s[1], c->n_class));
+    w = cs_xcalloc((size_t)s->n, sizeof *w);
+    w[0] = 1;
     evaluate(c, decay, w, false, s);
     *before = s->loss;
     *after = minimise(c, decay, false, w, s);
     if (w[0] <= 0 || w[0] > 1)
         *after = minimise(c, decay, true, w, s);
-    free(s);
-    for (int32_t k = 0; k < FEATURES + c->n_class; k++)
-        weight[k] = (float)(w[1 + k] / w[0]);
+    for (int32_t k = 0; k < c->n_class * WEIGHTS; k++)
+        weight[k] = (float)((w[OWN + k] + (k % WEIGHTS < FEATURES ? w[SHARED + k % WEIGHTS] : 0))
+                            / w[0]);
+out:
+    state_free(&s[0]);
+    state_free(&s[1]);
+    free(w);
+    return rc;
 }
 
 /* ---- validation data ------------------------------------------------------------------------- */
@@ -220,7 +272,7 @@ int cs_proteins_fit(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t s
     }
     m->proteins = NULL;
     CS_TRY(cs_crop_logits(m, d, n_crop, seed, take_crop, &k));
-    cs_proteins_solve(&k.cases, fit_decay, proteins->weight, before, after);
+    rc = cs_proteins_solve(&k.cases, fit_decay, proteins->weight, before, after);
 out:
     m->proteins = proteins;
     CS_FREE(k.cases.logit, k.cases.feature, k.cases.truth);

@@ -17,17 +17,19 @@ typedef struct cs_protein_cases {
 /**
  * cs_proteins_solve - maximum-likelihood weights
  *
- * Least mean cross-entropy of softmax(t logit_c + sum_k a_k feature_ck + b_c) + decay (|a|^2 +
- * |b|^2) / 2, convex in t, a and b: by Newton steps, halved where they do not descend. t is at most
- * 1, since a model is not too cautious about records unlike its training: where the best t is above
- * 1, or not positive, as with few cases, t is 1.
+ * Least mean cross-entropy of softmax(t logit_c + sum_k (a_k + d_ck) feature_ck + b_c) + decay
+ * (|a|^2 + |d|^2 + |b|^2) / 2, convex in t, a, d and b: by Newton steps, halved where they do not
+ * descend. With few cases the classes' weights stay near their common ones, a. t is at most 1,
+ * since a model is not too cautious about records unlike its training: where the best t is above 1,
+ * or not positive, as with few cases, t is 1.
  *
- * weight   [CS_PROTEIN_FEATURES + n_class] receives a / t and b / t: the temperature is that of a
- *          calibration, which follows
+ * weight   [n_class * CS_PROTEIN_WEIGHTS] receives (a + d) / t and b / t: the temperature is that
+ *          of a calibration, which follows
  * before, after  receive the mean cross-entropy of softmax(logit), and the least one, without decay
+ * Returns  CS_OK or CS_EMEM
  */
-void cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, double *before,
-                       double *after);
+int cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, double *before,
+                      double *after) CS_MUST_CHECK;
 
 /**
  * cs_proteins_fit - weights of the model's database, from crops of the validation part

@@ -24,7 +24,7 @@ export OMP_NUM_THREADS MKL_NUM_THREADS NUMBA_NUM_THREADS
 # The wheel says Python below 3.10, but runs on later ones.
 if [ ! -x "$TIARA/bin/python" ]; then
     python3 -m venv "$TIARA"
-    "$TIARA/bin/pip" install --quiet torch skorch numba biopython joblib tqdm
+    "$TIARA/bin/pip" install --quiet torch skorch numba biopython joblib tqdm 'setuptools<81'
     "$TIARA/bin/pip" install --quiet --no-deps --ignore-requires-python tiara==1.0.3
 fi
 # shellcheck disable=SC2086 # CS_FASTA is a list of files

@@ -2,6 +2,7 @@
 #include "tests/nn/toy.h"
 
 #include <math.h>
+#include <jansson.h>
 #include "nn/exec/proteins.h"
 #include "nn/exec/proteins_io.h"
 #include "tok/translate.h"
@@ -130,7 +131,7 @@ static void test_size(void **state)
 
 static void fill_weights(cs_proteins *p)
 {
-    for (int i = 0; i < CS_PROTEIN_FEATURES + p->n_class; i++)
+    for (int i = 0; i < p->n_class * CS_PROTEIN_WEIGHTS; i++)
         p->weight[i] = (float)cs_rng_normal(5, (uint64_t)i);
 }
 
@@ -155,7 +156,7 @@ static void test_strands(void **state)
         assert_memory_equal(a, b, sizeof a);
         assert_memory_equal(a, c, sizeof a);
         const int own = d.ex[i].class_no;
-        assert_true(a[own] != p->weight[CS_PROTEIN_FEATURES + own]);
+        assert_true(a[own] != p->weight[own * CS_PROTEIN_WEIGHTS + CS_PROTEIN_FEATURES]);
     }
     cs_proteins_free(copy);
     cs_proteins_free(p);
@@ -212,11 +213,62 @@ static void test_file(void **state)
     assert_memory_equal(a->letter, b->letter, (size_t)a->n_letter);
     assert_memory_equal(a->start, b->start, (size_t)a->n * sizeof *a->start);
     assert_memory_equal(a->class_no, b->class_no, (size_t)a->n);
-    assert_memory_equal(a->weight, b->weight,
-                        (CS_PROTEIN_FEATURES + N_CLASS) * sizeof *a->weight);
+    assert_memory_equal(a->weight, b->weight, N_CLASS * CS_PROTEIN_WEIGHTS * sizeof *a->weight);
     free(p);
     cs_model_free(q);
     cs_model_free(m);
+    cs_dataset_release(&d);
+}
+
+/* A file whose weights are those of six features for all classes, and constants: the evidence is
+ * their sum. */
+static void test_old_file(void **state)
+{
+    (void)state;
+    enum { N_OLD = 6 };
+    cs_dataset d;
+    cs_tensor t[CS_PROTEIN_TENSORS];
+    uint8_t *packed;
+    char path[] = "old.XXXXXX";
+    cs_outfile *f;
+    cs_safetensors *file;
+    cs_proteins *q;
+    cs_protein_hits hits;
+    float old[N_OLD + N_CLASS], out[N_CLASS], feature[N_CLASS * CS_PROTEIN_FEATURES];
+
+    make_data(&d);
+    cs_proteins *p = build(&d, 1, 1 << 20);
+    for (int i = 0; i < N_OLD + N_CLASS; i++)
+        old[i] = (float)cs_rng_normal(6, (uint64_t)i);
+    assert_int_equal(cs_proteins_tensors(p, t, &packed), CS_OK);
+    t[3].shape = cs_shape1(N_OLD + N_CLASS);
+    t[3].n = N_OLD + N_CLASS;
+    t[3].data = (const unsigned char *)old;
+    close(mkstemp(path));
+    assert_int_equal(cs_outfile_open(path, &f), CS_OK);
+    assert_int_equal(cs_safetensors_write(f, t, CS_PROTEIN_TENSORS, NULL, 0), CS_OK);
+    assert_int_equal(cs_outfile_close(f), CS_OK);
+    assert_int_equal(cs_safetensors_open(path, &file), CS_OK);
+    json_t *j = cs_proteins_json(p);
+    if (cs_proteins_read(j, file, "old", N_CLASS, &q) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    for (int i = 0; i < d.n; i++) {
+        assert_int_equal(cs_proteins_evidence(q, d.ex[i].base, N_BASE, out), CS_OK);
+        assert_int_equal(cs_proteins_search(q, d.ex[i].base, N_BASE, &hits), CS_OK);
+        cs_protein_features(&hits, N_CLASS, feature);
+        for (int c = 0; c < N_CLASS; c++) {
+            double sum = (double)old[N_OLD + c];
+            for (int k = 0; k < N_OLD; k++)
+                sum += (double)old[k] * (double)feature[c * CS_PROTEIN_FEATURES + k];
+            assert_true(fabs(sum - (double)out[c]) < 1e-5);
+        }
+    }
+    json_decref(j);
+    cs_safetensors_close(file);
+    assert_int_equal(unlink(path), 0);
+    free(packed);
+    cs_proteins_free(q);
+    cs_proteins_free(p);
     cs_dataset_release(&d);
 }
 
@@ -260,9 +312,11 @@ static void test_damage(void **state)
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-enum { N_CASE = 20000, N_FEATURE = CS_PROTEIN_FEATURES };
-static const double true_a[N_FEATURE] = { 0.5, -0.3, 0.8, 0, 0.2, -0.6 },
-                    true_b[N_CLASS] = { 0.4, -0.4, 0 };
+enum { N_CASE = 40000, N_FEATURE = CS_PROTEIN_FEATURES };
+static const double true_a[N_CLASS][N_FEATURE] = {
+    { 0.5, -0.3, 0.8, 0, 0.2, -0.6, 0.1, 0, -0.4 }, { 0.5, -0.3, 0.4, 0, 0.2, -0.6, 0.5, 0, -0.4 },
+    { 0.9, -0.3, 0.8, 0, 0.2, -0.2, 0.1, 0, -0.4 }
+}, true_b[N_CLASS] = { 0.4, -0.4, 0 };
 
 /* Cases drawn from the model with these weights and t. */
 static void draw_cases(double t, cs_protein_cases *c)
@@ -274,8 +328,8 @@ static void draw_cases(double t, cs_protein_cases *c)
             z[k] = t * (double)c->logit[i * N_CLASS + k] + true_b[k];
             for (int j = 0; j < N_FEATURE; j++) {
                 const int at = (i * N_CLASS + k) * N_FEATURE + j;
-                c->feature[at] = (float)fabs(cs_rng_normal(2, (uint64_t)at));
-                z[k] += true_a[j] * (double)c->feature[at];
+                c->feature[at] = (float)cs_rng_normal(2, (uint64_t)at);
+                z[k] += true_a[k][j] * (double)c->feature[at];
             }
             sum += z[k] = exp(z[k]);
         }
@@ -294,29 +348,55 @@ static void test_weights(void **state)
                            .logit = malloc(sizeof(float) * N_CASE * N_CLASS),
                            .feature = malloc(sizeof(float) * N_CASE * N_CLASS * N_FEATURE),
                            .truth = malloc(sizeof(int32_t) * N_CASE) };
-    float weight[N_FEATURE + N_CLASS];
+    float weight[N_CLASS][CS_PROTEIN_WEIGHTS];
     double before, after;
 
     assert_true(c.logit && c.feature && c.truth);
     draw_cases(0.7, &c);
-    cs_proteins_solve(&c, 0, weight, &before, &after);
+    assert_int_equal(cs_proteins_solve(&c, 0, weight[0], &before, &after), CS_OK);
     assert_true(after < before - 0.1);
-    for (int j = 0; j < N_FEATURE; j++)
-        assert_true(fabs((double)weight[j] - true_a[j] / 0.7) < 0.06);
-    for (int k = 0; k < N_CLASS; k++)
-        assert_true(fabs((double)weight[N_FEATURE + k] - (double)weight[N_FEATURE]
+    for (int k = 0; k < N_CLASS; k++) {
+        for (int j = 0; j < N_FEATURE; j++)
+            assert_true(fabs((double)weight[k][j] - true_a[k][j] / 0.7) < 0.06);
+        assert_true(fabs((double)weight[k][N_FEATURE] - (double)weight[0][N_FEATURE]
                          - (true_b[k] - true_b[0]) / 0.7) < 0.1);
+    }
     for (int t = -3; t <= 3; t += 6) {
         draw_cases(t, &c);
-        cs_proteins_solve(&c, 0, weight, &before, &after);
+        assert_int_equal(cs_proteins_solve(&c, 0, weight[0], &before, &after), CS_OK);
         assert_true(after < before);
-        for (int j = 0; j < N_FEATURE; j++)
-            assert_true(fabs((double)weight[j]) < 1 &&
-                        (true_a[j] == 0 || (double)weight[j] * true_a[j] > 0));
+        for (int k = 0; k < N_CLASS * N_FEATURE; k++) {
+            const double w = (double)weight[k / N_FEATURE][k % N_FEATURE],
+                         real = true_a[k / N_FEATURE][k % N_FEATURE];
+            assert_true(fabs(w) < 1 && (fabs(real) < 0.3 || w * real > 0));
+        }
     }
     free(c.logit);
     free(c.feature);
     free(c.truth);
+}
+
+/* Few cases do not tell the classes apart: their weights are nearly common. */
+static void test_few_cases(void **state)
+{
+    (void)state;
+    enum { FEW = 12 };
+    float logit[FEW * N_CLASS] = { 0 }, feature[FEW * N_CLASS * N_FEATURE] = { 0 };
+    int32_t truth[FEW];
+    cs_protein_cases c = { N_CLASS, FEW, logit, feature, truth };
+    float w[N_CLASS][CS_PROTEIN_WEIGHTS];
+    double before, after;
+
+    for (int i = 0; i < FEW; i++) {
+        truth[i] = i % N_CLASS;
+        feature[(i * N_CLASS + truth[i]) * N_FEATURE] = 1;
+    }
+    assert_int_equal(cs_proteins_solve(&c, 0.1, w[0], &before, &after), CS_OK);
+    assert_true(after < before);
+    for (int k = 0; k < N_CLASS; k++) {
+        assert_true(w[k][0] > 0.1f && fabsf(w[k][0] - w[0][0]) < 1e-4f);
+        assert_true(fabsf(w[k][1]) < 1e-6f);
+    }
 }
 
 int main(void)
@@ -325,7 +405,8 @@ int main(void)
         cmocka_unit_test(test_frames),  cmocka_unit_test(test_classes),
         cmocka_unit_test(test_size),    cmocka_unit_test(test_strands),
         cmocka_unit_test(test_short),   cmocka_unit_test(test_file),
-        cmocka_unit_test(test_damage),  cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_old_file), cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_weights), cmocka_unit_test(test_few_cases),
     };
     int rc;
 

@@ -33,7 +33,9 @@ enum {
     MARK = 256,                  /* letters per element of cs_proteins.mark */
     BLOCK = 512, MOST_MATCHES = 4096,
     LETTERS = CS_ACIDS + 1, BAR = -127,   /* rows of the score matrix; score of a stop */
-    TRIPLES = 4096
+    TRIPLES = 4096,
+    SHARE_SCORE = 300,           /* scores above count as this in shares */
+    SHARE_UNIT = 1 << 20         /* parts of one in the sums of shares */
 };
 
 static const int8_t blosum62[CS_ACIDS][CS_ACIDS] = {
@@ -72,10 +74,10 @@ int cs_proteins_new(int32_t n_class, int64_t n, int64_t n_letter, cs_proteins **
     p->n_class = n_class;
     p->n = n;
     p->n_letter = n_letter;
-    p->letter = cs_alloc((size_t)n_letter, 1);
+    p->letter = cs_huge_alloc((size_t)n_letter, 1);
     p->start = cs_alloc((size_t)n, sizeof *p->start);
     p->class_no = cs_alloc((size_t)n, 1);
-    p->weight = cs_xcalloc((size_t)(CS_PROTEIN_FEATURES + n_class), sizeof *p->weight);
+    p->weight = cs_xcalloc((size_t)(n_class * CS_PROTEIN_WEIGHTS), sizeof *p->weight);
     if (!p->letter || !p->start || !p->class_no) {
         cs_proteins_free(p);
         return cs_fail(CS_EMEM, "out of memory for %lld proteins", (long long)n);
@@ -93,7 +95,7 @@ int cs_proteins_copy(const cs_proteins *p, cs_proteins **out)
     memcpy((*out)->start, p->start, (size_t)p->n * sizeof *p->start);
     memcpy((*out)->class_no, p->class_no, (size_t)p->n);
     memcpy((*out)->weight, p->weight,
-           (size_t)(CS_PROTEIN_FEATURES + p->n_class) * sizeof *p->weight);
+           (size_t)(p->n_class * CS_PROTEIN_WEIGHTS) * sizeof *p->weight);
     rc = cs_proteins_index(*out);
 out:
     if (rc != CS_OK) {
@@ -194,7 +196,7 @@ int cs_proteins_index(cs_proteins *p)
     p->seen = cs_xcalloc(TRIPLES, sizeof *p->seen);
     fill_seen(p->seen);
     p->mark = cs_alloc((size_t)(p->n_letter / MARK) + 1, sizeof *p->mark);
-    p->first = cs_alloc(n_bucket + 2, sizeof *p->first);
+    p->first = cs_huge_alloc(n_bucket + 2, sizeof *p->first);
     if (!p->first || !p->mark)
         return cs_fail(CS_EMEM, "out of memory for the index of %lld proteins", (long long)p->n);
     for (int64_t b = 0, k = 0; b <= p->n_letter / MARK; b++) {
@@ -207,7 +209,7 @@ int cs_proteins_index(cs_proteins *p)
     scan_seeds(p, p->first + 1, false);
     for (size_t b = 0; b <= n_bucket; b++)
         p->first[b + 1] += p->first[b];
-    p->seed = cs_alloc((size_t)p->first[n_bucket + 1] + 1, sizeof *p->seed);
+    p->seed = cs_huge_alloc((size_t)p->first[n_bucket + 1] + 1, sizeof *p->seed);
     if (!p->seed)
         return cs_fail(CS_EMEM, "out of memory for the index of %lld proteins", (long long)p->n);
     scan_seeds(p, p->first + 1, true);
@@ -298,6 +300,23 @@ static void search_block(struct search *s, const uint8_t *letter, int n)
     extend_matches(s, letter, n_match);
 }
 
+/* Adds the classes' shares of a part: exp(score / 10) each, and that of the background. */
+static void add_shares(const struct search *s, cs_protein_hits *h)
+{
+    double part[CS_PROTEIN_CLASSES], sum = 0;
+
+    for (int32_t c = 0; c < s->p->n_class; c++) {
+        const int score = s->best[c] < SHARE_SCORE ? s->best[c] : SHARE_SCORE;
+        part[c] = exp(BACKGROUND / 10.0) + (score > 0 ? exp(score / 10.0) : 0);
+        sum += part[c];
+    }
+    for (int32_t c = 0; c < s->p->n_class; c++) {
+        h->share[c] += llround(part[c] / sum * SHARE_UNIT);
+        h->log_share[c] += llround(log(part[c] / sum) * SHARE_UNIT);
+    }
+    h->n_frame++;
+}
+
 /* Adds the best scores of a part of a frame. */
 static void add_part(const struct search *s, cs_protein_hits *h)
 {
@@ -312,6 +331,8 @@ static void add_part(const struct search *s, cs_protein_hits *h)
     }
     for (int32_t c = 0; c < s->p->n_class; c++)
         next = c != lead && s->best[c] > next ? s->best[c] : next;
+    if (s->best[lead] > 0)
+        add_shares(s, h);
     if (s->best[lead] > next) {
         h->margin[lead] += s->best[lead] - next;
         h->wins[lead]++;
@@ -372,6 +393,20 @@ static int64_t above(int64_t a, int64_t b)
     return a > b ? a - b : 0;
 }
 
+/* The excess of a class's share over equal shares, and of its logarithm over the classes' mean. */
+static void share_features(const cs_protein_hits *h, int32_t n_class, int32_t c, float *f)
+{
+    double mean = 0;
+
+    for (int32_t k = 0; k < n_class; k++)
+        mean += (double)h->log_share[k] / n_class;
+    const double excess = (double)h->share[c] / SHARE_UNIT - (double)h->n_frame / n_class,
+                 log_excess = ((double)h->log_share[c] - mean) / SHARE_UNIT;
+    f[0] = (float)(log_excess / sqrt((double)h->n_frame + 1));
+    f[1] = (float)excess;
+    f[2] = (float)log1p(fmax(excess, 0));
+}
+
 void cs_protein_features(const cs_protein_hits *h, int32_t n_class, float *f)
 {
     for (int32_t c = 0; c < n_class; c++, f += CS_PROTEIN_FEATURES) {
@@ -384,6 +419,7 @@ void cs_protein_features(const cs_protein_hits *h, int32_t n_class, float *f)
         f[3] = (float)log1p((double)h->wins[c]);
         f[4] = (float)h->best[c] / 100;
         f[5] = (float)log1p((double)above(h->best[c], next));
+        share_features(h, n_class, c, f + 6);
     }
 }
 
@@ -397,9 +433,10 @@ int cs_proteins_evidence(const cs_proteins *p, const char *base, int64_t n_base,
         return rc;
     cs_protein_features(&hits, p->n_class, f);
     for (int32_t c = 0; c < p->n_class; c++) {
-        double sum = (double)p->weight[CS_PROTEIN_FEATURES + c];
+        const float *w = p->weight + c * CS_PROTEIN_WEIGHTS;
+        double sum = (double)w[CS_PROTEIN_FEATURES];
         for (int k = 0; k < CS_PROTEIN_FEATURES; k++)
-            sum += (double)p->weight[k] * (double)f[c * CS_PROTEIN_FEATURES + k];
+            sum += (double)w[k] * (double)f[c * CS_PROTEIN_FEATURES + k];
         out[c] = (float)sum;
     }
     return CS_OK;

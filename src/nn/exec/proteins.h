@@ -8,9 +8,9 @@
 #include "base/err.h"
 
 /* Maximum classes; letters in all, separators included; letters of one protein; values per class
- * that have a weight (cs_protein_features()). */
+ * that have a weight (cs_protein_features()); weights per class, its constant last. */
 enum { CS_PROTEIN_CLASSES = 64, CS_PROTEIN_LETTERS = 1 << 25, CS_PROTEIN_LENGTH = 65535,
-       CS_PROTEIN_FEATURES = 6 };
+       CS_PROTEIN_FEATURES = 9, CS_PROTEIN_WEIGHTS = CS_PROTEIN_FEATURES + 1 };
 
 /* Letters are those of tok/translate.h; a stop separates proteins, and is first and last. */
 typedef struct cs_proteins {
@@ -19,7 +19,7 @@ typedef struct cs_proteins {
     uint8_t  *letter;            /* [n_letter] */
     uint32_t *start;             /* [n] a protein's first letter, increasing */
     uint8_t  *class_no;          /* [n] */
-    float    *weight;            /* [CS_PROTEIN_FEATURES + n_class] of features, and per class */
+    float    *weight;            /* [n_class * CS_PROTEIN_WEIGHTS] */
     int32_t   bucket_bits;       /* the index, by cs_proteins_index(): */
     uint32_t *first;             /* [2^bucket_bits + 1] a bucket's first seed */
     uint32_t *seed;              /* position and further bits of the hash, by buckets */
@@ -35,6 +35,10 @@ typedef struct cs_protein_hits {
     int64_t margin[CS_PROTEIN_CLASSES];  /* over frames whose best class it is, of the lead over the
                                           * next class */
     int64_t wins[CS_PROTEIN_CLASSES];    /* number of such frames */
+    int64_t share[CS_PROTEIN_CLASSES];   /* over frames with an alignment, of the class's share of
+                                          * exp(score / 10), in units of 2^-20 */
+    int64_t log_share[CS_PROTEIN_CLASSES];   /* of its natural logarithm, in the same units */
+    int64_t n_frame;                         /* number of these frames */
 } cs_protein_hits;
 
 /**
@@ -74,7 +78,7 @@ int cs_proteins_search(const cs_proteins *p, const char *base, int64_t n_base,
 void cs_protein_features(const cs_protein_hits *hits, int32_t n_class, float *f);
 
 /**
- * cs_proteins_evidence - added to a sequence's raw prediction: features by weights, and the class's
+ * cs_proteins_evidence - added to a sequence's raw prediction: features by weights, and constants
  *
  * out [n_class]; returns as cs_proteins_search()
  */

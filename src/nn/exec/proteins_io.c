@@ -7,6 +7,7 @@
 #include "nn/exec/proteins_io.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,8 @@
 #include "base/mem.h"
 #include "tok/translate.h"
 
-enum { TRIPLE = 3, TRIPLE_BITS = 13 };
+/* OLD_FEATURES: the features that files had first, with weights that all classes share. */
+enum { TRIPLE = 3, TRIPLE_BITS = 13, OLD_FEATURES = 6 };
 
 static const char *const names[CS_PROTEIN_TENSORS] = {
     "proteins.letter", "proteins.length", "proteins.class", "proteins.weight"
@@ -86,17 +88,24 @@ int cs_proteins_tensors(const cs_proteins *p, cs_tensor *t, uint8_t **packed)
         b[n_byte + 2 * k] = (uint8_t)(length_of(p, k) & 255);
         b[n_byte + 2 * k + 1] = (uint8_t)(length_of(p, k) >> 8);
     }
-    const int64_t n_weight = CS_PROTEIN_FEATURES + p->n_class;
     t[0] = (cs_tensor){ names[0], CS_U8, cs_shape1(n_byte), n_byte, b };
     t[1] = (cs_tensor){ names[1], CS_U8, cs_shape2(p->n, 2), 2 * p->n, b + n_byte };
     t[2] = (cs_tensor){ names[2], CS_U8, cs_shape1(p->n), p->n, p->class_no };
-    t[3] = (cs_tensor){ names[3], CS_F32, cs_shape1(n_weight), n_weight,
-                        (const unsigned char *)p->weight };
+    t[3] = (cs_tensor){ names[3], CS_F32, cs_shape2(p->n_class, CS_PROTEIN_WEIGHTS),
+                        p->n_class * CS_PROTEIN_WEIGHTS, (const unsigned char *)p->weight };
     *packed = b;
     return CS_OK;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
+
+static bool fits_weights(const cs_tensor *t, int32_t n_class)
+{
+    if (t->shape.n_dim == 1)
+        return t->n == OLD_FEATURES + n_class;
+    return t->shape.n_dim == 2 && t->shape.dim[0] == n_class &&
+           t->shape.dim[1] == CS_PROTEIN_WEIGHTS;
+}
 
 static const char *find(const cs_safetensors *file, const cs_tensor *t[CS_PROTEIN_TENSORS],
                         int32_t n_class)
@@ -107,11 +116,10 @@ static const char *find(const cs_safetensors *file, const cs_tensor *t[CS_PROTEI
         t[i] = cs_safetensors_find(file, names[i]);
         if (!t[i])
             return "is not complete";
-        if (t[i]->dtype != type[i] || t[i]->shape.n_dim != (i == 1 ? 2 : 1))
+        if (t[i]->dtype != type[i] || (i != 3 && t[i]->shape.n_dim != (i == 1 ? 2 : 1)))
             return "has a tensor of the wrong shape or type";
     }
-    if (t[1]->shape.dim[1] != 2 || t[1]->shape.dim[0] != t[2]->n ||
-        t[3]->n != CS_PROTEIN_FEATURES + n_class)
+    if (t[1]->shape.dim[1] != 2 || t[1]->shape.dim[0] != t[2]->n || !fits_weights(t[3], n_class))
         return "has a tensor of the wrong shape or type";
     return NULL;
 }
@@ -128,6 +136,27 @@ static unsigned get_bits(const uint8_t *from, int64_t at, int64_t n_byte)
 static int64_t length_in(const cs_tensor *t, int64_t k)
 {
     return t->data[2 * k] | t->data[2 * k + 1] << 8;
+}
+
+/* Where class c has its k-th weight in t; -1 if t is old and does not have it. */
+static int64_t weight_at(const cs_tensor *t, int32_t c, int k)
+{
+    if (t->shape.n_dim == 2)
+        return c * CS_PROTEIN_WEIGHTS + k;
+    return k == CS_PROTEIN_FEATURES ? OLD_FEATURES + c : k < OLD_FEATURES ? k : -1;
+}
+
+static const char *unpack_weights(const cs_tensor *t, cs_proteins *p)
+{
+    for (int32_t c = 0; c < p->n_class; c++)
+        for (int k = 0; k < CS_PROTEIN_WEIGHTS; k++) {
+            const int64_t at = weight_at(t, c, k);
+            float *w = p->weight + c * CS_PROTEIN_WEIGHTS + k;
+            *w = at < 0 ? 0 : (float)cs_tensor_get(t, at);
+            if (!isfinite(*w))
+                return "has weights that are not finite";
+        }
+    return NULL;
 }
 
 static const char *unpack(const cs_tensor *t[CS_PROTEIN_TENSORS], cs_proteins *p)
@@ -149,12 +178,7 @@ static const char *unpack(const cs_tensor *t[CS_PROTEIN_TENSORS], cs_proteins *p
         }
         p->letter[at++] = CS_ACID_STOP;
     }
-    for (int32_t i = 0; i < CS_PROTEIN_FEATURES + p->n_class; i++) {
-        p->weight[i] = (float)cs_tensor_get(t[3], i);
-        if (!isfinite(p->weight[i]))
-            return "has weights that are not finite";
-    }
-    return NULL;
+    return unpack_weights(t[3], p);
 }
 
 /* Amino acids, from the lengths; -1 if a protein has none. */
