@@ -10,8 +10,8 @@
 # MEGAHIT assembles the pairs, and minimap2 finds the class of each contig of 1,000 bp or more.
 #
 # The other rows are reads of sequencers, in $CS_SHARED/data/ingest: of species with other, or the same, pieces of
-# their genomes in the training set (`species`).
-# With CS_ECOLI: reads.fa.gz of github.com/wdecoster/nanotest, Nanopore reads of Escherichia coli.
+# their genomes in the training set (`species`); those of the mitochondrion of Plasmodium are left out. With CS_ECOLI:
+# reads.fa.gz of github.com/wdecoster/nanotest, Nanopore reads of Escherichia coli.
 #
 # Prints per kind, set and program: sequences, balanced recall over the classes that occur, share of sequences with a
 # call, share of calls that are right; and per kind and program: the profile's error (half the sum of differences
@@ -60,13 +60,31 @@ if [ ! -e "$tmp/contigs.fa" ]; then
 fi
 
 # real CLASS NAME: sequences on standard input, one a line, as $tmp/NAME.fa
-real() { awk -v class="$1" '{ print ">" class "|species|real|" ++n; print }' > "$tmp/$2.fa"; }
+real() { awk -v class="$1" '$0 != "" { print ">" class "|species|real|" ++n; print }' > "$tmp/$2.fa"; }
 fastq() { gzip -dc "$@" | awk 'NR % 4 == 2'; }
 i=$CS_SHARED/data/ingest
 fastq "$i/reads/HG003.fq.gz" | real eukaryota human_illumina
 fastq "$i"/reads/Illumina_short_reads_Pf_test_subset_1.fastq.gz | real eukaryota plasmodium_1
 fastq "$i"/reads/Illumina_short_reads_Pf_test_subset_2.fastq.gz | real eukaryota plasmodium_2
 fastq "$i/reads/corrected_reads_Pf_test_subset.fastq.gz" | real eukaryota plasmodium_pacbio
+xzcat "$groups" | awk -F '\t' '$3 == "mitochondrion:Plasmodiidae" { print $1 }' > "$tmp/mt_names"
+gzip -dc "$CS_SHARED/data/taxa/mitochondrion.fa.gz" |
+    awk 'NR == FNR { name[">" $1]; next } /^>/ { keep = $1 in name } keep' "$tmp/mt_names" - > "$tmp/mt.fa"
+# nuclear PRESET NAME...: leaves out reads (with their mates) with half of their bases in an alignment of 80 % identity
+# with a mitochondrion of Plasmodium
+nuclear()
+{
+    preset=$1; shift
+    for name in "$@"; do minimap2 -x "$preset" -t 1 "$tmp/mt.fa" "$tmp/$name.fa" 2>> "$tmp/minimap.log"; done |
+        awk '$10 >= 0.8 * $11 && $4 - $3 >= 0.5 * $2 { print $1 }' | sort -u > "$tmp/mt_reads"
+    for name in "$@"; do
+        awk 'NR == FNR { drop[">" $1]; next } /^>/ { keep = !($1 in drop) } keep' "$tmp/mt_reads" "$tmp/$name.fa" \
+            > "$tmp/nuclear.tmp" && mv "$tmp/nuclear.tmp" "$tmp/$name.fa"
+    done
+    echo "# reads of the mitochondrion left out: $(wc -l < "$tmp/mt_reads")" >&2
+}
+nuclear sr plasmodium_1 plasmodium_2
+nuclear map-pb plasmodium_pacbio
 samtools fasta -F 0x900 "$i/hg002/HG002_chr11_119076212_119102218_2.bam" 2> "$tmp/samtools.log" | awk '!/^>/' |
     real eukaryota human_hifi
 [ -z "${CS_ECOLI:-}" ] || gzip -dc "$CS_ECOLI" | awk '/^>/ { if (s != "") print s; s = ""; next } { s = s $0 }

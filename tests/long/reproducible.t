@@ -54,6 +54,8 @@ packages()
         "$where/chordseq-$version" > "packages$mask.log" 2>&1 || { tail -n 12 "packages$mask.log"; return 1; }
 }
 version=$(ls one/build/chordseq-*.tar.xz | sed 's/.*chordseq-//; s/\.tar\.xz//')
+DEB_BUILD_OPTIONS=nocheck
+export DEB_BUILD_OPTIONS
 timed "Debian's packages" packages /src 022 TZ=UTC
 timed 'another build of them' packages /elsewhere/in/two 077 TZ=Asia/Tokyo LC_ALL=C faketime -f +1y
 sums() { (cd "root$1" && sha256sum ./*.deb ./*.dsc ./*.debian.tar.xz); }
