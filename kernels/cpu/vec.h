@@ -23,7 +23,7 @@
  *   cs_wide ...               CS_VEC doubles: cs_widen, cs_narrow, and cs_wide_{set, load, store,
  *                             add, sub, mul, fma}
  *   cs_quad ...               four floats: cs_qload, cs_qstore, cs_qadd; cs_vquad(v, i) is quad i
- *                             of a vector
+ *                             of a vector, cs_vquads(p, ld) a vector of quads, ld apart
  *   cs_vjoin(v, i)            quad i of each of CS_VEC_JOINS (CS_VEC / 4) vectors, in one vector
  *   cs_vturn(b, sj, out, w)   transpose: out[i*w + j] = b[i + j*sj] for i and j below CS_VEC
  *

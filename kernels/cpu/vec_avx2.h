@@ -181,6 +181,11 @@ CS_INLINE cs_quad cs_qload(const float *p)             { return _mm_loadu_ps(p);
 CS_INLINE void    cs_qstore(float *p, cs_quad v)       { _mm_storeu_ps(p, v); }
 CS_INLINE cs_quad cs_qadd(cs_quad a, cs_quad b)        { return _mm_add_ps(a, b); }
 
+CS_INLINE cs_vec cs_vquads(const float *p, int64_t ld)
+{
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), _mm_loadu_ps(p + ld), 1);
+}
+
 CS_INLINE cs_quad cs_vquad(cs_vec v, const int i)
 {
     return i == 0 ? _mm256_castps256_ps128(v) : _mm256_extractf128_ps(v, 1);

@@ -187,6 +187,14 @@ CS_INLINE cs_quad cs_qload(const float *p)             { return _mm_loadu_ps(p);
 CS_INLINE void    cs_qstore(float *p, cs_quad v)       { _mm_storeu_ps(p, v); }
 CS_INLINE cs_quad cs_qadd(cs_quad a, cs_quad b)        { return _mm_add_ps(a, b); }
 
+CS_INLINE cs_vec cs_vquads(const float *p, int64_t ld)
+{
+    const __m512 a = _mm512_insertf32x4(_mm512_castps128_ps512(_mm_loadu_ps(p)),
+                                        _mm_loadu_ps(p + ld), 1);
+    return _mm512_insertf32x4(_mm512_insertf32x4(a, _mm_loadu_ps(p + 2 * ld), 2),
+                              _mm_loadu_ps(p + 3 * ld), 3);
+}
+
 CS_INLINE cs_quad cs_vquad(cs_vec v, const int i)
 {
     return i == 0 ? _mm512_castps512_ps128(v) : i == 1 ? _mm512_extractf32x4_ps(v, 1)

@@ -6,14 +6,22 @@
 
 #include "kernels/cpu/vec.h"
 
+enum { LINE = 16,                /* floats of a cache line */
+       AHEAD = 16 };             /* rows: the hardware does not prefetch lines that far apart */
+
 /* Copies of q's members: the compiler must assume that a vector store changes q. */
-CS_INLINE void move_rows(const cs_piece *q, int64_t n_row, const int32_t w, const bool add)
+CS_INLINE void move_rows(const cs_piece *q, int64_t n_row, const int32_t w, const bool add,
+                         const bool far)
 {
     const float *buf = q->buf, *in = add ? q->in : buf;
     float *out = q->out;
     const int64_t ldi = add ? q->ldi : 0, ldb = q->ldb, ldo = q->ldo;
     for (int64_t r = 0; r < n_row; r++, in += ldi, buf += ldb, out += ldo) {
         int32_t j = 0;
+        if (far) {
+            __builtin_prefetch(out + AHEAD * ldo, 1);
+            __builtin_prefetch(in + AHEAD * ldi);
+        }
         for (; j + CS_VEC <= w; j += CS_VEC) {
             cs_vec v = cs_vload(buf + j);
             cs_vstore(out + j, add ? cs_vadd(cs_vload(in + j), v) : v);
@@ -25,23 +33,51 @@ CS_INLINE void move_rows(const cs_piece *q, int64_t n_row, const int32_t w, cons
     }
 }
 
+/* Rows of four that are contiguous, except in buf: by vectors; returns their number. */
+CS_INLINE int64_t join_rows(const cs_piece *q, int64_t n_row, const bool add)
+{
+    const float *buf = q->buf, *in = q->in;
+    float *out = q->out;
+    const int64_t ldb = q->ldb;
+    int64_t r = 0;
+    for (; r + CS_VEC / 4 <= n_row; r += CS_VEC / 4) {
+        const cs_vec v = cs_vquads(buf + r * ldb, ldb);
+        cs_vstore(out + 4 * r, add ? cs_vadd(cs_vload(in + 4 * r), v) : v);
+    }
+    return r;
+}
+
 /* Constant widths unroll to one or two vectors. */
+CS_INLINE void move_any(const cs_piece *q, int64_t n_row, int32_t w, const bool add,
+                        const bool far)
+{
+    switch (w) {
+    case 4:  move_rows(q, n_row, 4, add, far); break;
+    case 8:  move_rows(q, n_row, 8, add, far); break;
+    case 16: move_rows(q, n_row, 16, add, far); break;
+    default: move_rows(q, n_row, w, add, far);
+    }
+}
+
 void cs_piece_move(const cs_piece *q, int64_t n_row, int32_t w)
 {
-    const bool add = q->in != NULL;
-    switch (add ? w : -w) {
-    case 4:   move_rows(q, n_row, 4, true); break;
-    case 8:   move_rows(q, n_row, 8, true); break;
-    case 16:  move_rows(q, n_row, 16, true); break;
-    case -4:  move_rows(q, n_row, 4, false); break;
-    case -8:  move_rows(q, n_row, 8, false); break;
-    case -16: move_rows(q, n_row, 16, false); break;
-    default:
-        if (add)
-            move_rows(q, n_row, w, true);
-        else
-            move_rows(q, n_row, w, false);
+    const bool add = q->in != NULL, far = q->ldo >= LINE;
+    cs_piece rest = *q;
+    if (w == 4 && q->ldo == 4 && (!add || q->ldi == 4)) {
+        const int64_t n = add ? join_rows(q, n_row, true) : join_rows(q, n_row, false);
+        rest.in = add ? q->in + 4 * n : NULL;
+        rest.buf += n * q->ldb;
+        rest.out += 4 * n;
+        n_row -= n;
     }
+    if (far && add)
+        move_any(&rest, n_row, w, true, true);
+    else if (add)
+        move_any(&rest, n_row, w, true, false);
+    else if (far)
+        move_any(&rest, n_row, w, false, true);
+    else
+        move_any(&rest, n_row, w, false, false);
 }
 
 /* Any width and any beta. */
