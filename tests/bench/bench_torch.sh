@@ -4,11 +4,12 @@
 #   tests/bench/bench_torch.sh ['WIDTH HIDDEN TRACK'...]     from the build folder; `make bench-torch`
 #
 # The default shapes are '288 128 16' and '72 64 4', the paper's width and a small one. Ours (see
-# bench_network.c) computes a prediction from tokens, `plain` all rows of all blocks, `predict` with the exact
-# shortcuts; PyTorch's computes rows from embedded rows, slightly less work. PyTorch is that of
-# $CS_PYTHON, else installed by pip into a temporary environment (hundreds of MB), else the system's
-# (Debian: python3-torch). Its malloc does not return pages, which makes it 1.2 to 3 times faster. Some four minutes. Exit status 77:
-# no PyTorch.
+# bench_network.c) computes a prediction from tokens, `plain` all rows of all blocks, `predict` with
+# the exact shortcuts; PyTorch's computes rows from embedded rows, slightly less work. With
+# CS_PRECISION=bf16 both compute in bf16. PyTorch is that of $CS_PYTHON, else installed by pip into a
+# temporary environment (hundreds of MB), else the system's (Debian: python3-torch). Its malloc does
+# not return pages, which makes it 1.2 to 3 times faster. Some four minutes. Exit status 77: no
+# PyTorch.
 . "$(dirname "$0")/lib.sh"
 [ $# -gt 0 ] || set -- '288 128 16' '72 64 4'
 scratch
@@ -35,12 +36,13 @@ for shape; do
         n=${load% *} length=${load#* }
         gen_fasta $((n * length)) 1 "$length" "$length" > "$tmp/in.fa"
         for threads in $(printf '1\n%s\n' "$cores" | sort -nu); do
-            "$builddir/tests/bench/bench_network" "$tmp/model" "$tmp/in.fa" "$threads" |
+            "$builddir/tests/bench/bench_network" -p "${CS_PRECISION:-fp32}" "$tmp/model" \
+                "$tmp/in.fa" "$threads" |
                 awk -v OFS='\t' 'NR > 1 { print $1, 1000 * $6, 1000 * $7 }' > "$tmp/all" || exit 1
             # shellcheck disable=SC2086
             MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=8589934592 \
             MALLOC_TOP_PAD_=268435456 \
-                "$python" "$bench/torch_chordmixer.py" "$threads" $shape $load \
+                "$python" "$bench/torch_chordmixer.py" "$threads" $shape $load "${CS_PRECISION:-fp32}" \
                 >> "$tmp/all" || exit 1
             awk -F '\t' -v OFS='\t' -v t="$threads" -v d="$1" -v h="$2" -v n="$n" -v len="$length" '
                 { ours[$1] = $2

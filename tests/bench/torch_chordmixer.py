@@ -1,11 +1,11 @@
 # torch_chordmixer.py - ChordMixer's blocks in PyTorch, two ways; run, its forward pass timed as TSV.
 #
-#     python3 torch_chordmixer.py THREADS WIDTH HIDDEN TRACK SEGMENTS LENGTH
+#     python3 torch_chordmixer.py THREADS WIDTH HIDDEN TRACK SEGMENTS LENGTH [bf16]
 #
 # roll    the authors' algorithm: one torch.roll per track and sequence, then concatenate
 # index   the fastest formulation known to us on a processor: one index_select of the packed batch per
 #         block, with the index computed once
-# Both are checked against each other. Prints, per way, thousands of tokens per second: the median of
+# Both are checked against each other. With bf16, weights and rows are stored in it. Prints, per way, thousands of tokens per second: the median of
 # a few passes and the fastest. tests/gpu/bench_torch.py has the same blocks on a GPU.
 import math
 import sys
@@ -54,13 +54,14 @@ def forward(blocks, x, rotate):
 
 
 def main():
-    threads, d, h, track, n_seg, length = map(int, sys.argv[1:])
+    threads, d, h, track, n_seg, length = map(int, sys.argv[1:7])
+    dtype = torch.bfloat16 if sys.argv[7:] == ["bf16"] else torch.float32
     torch.manual_seed(1)
     torch.set_num_threads(threads)
     n_track, depth = d // track, max(1, math.ceil(math.log2(length)))
     lengths = [length] * n_seg
-    blocks = [(nn.Linear(d, h), nn.Linear(h, d)) for _ in range(depth)]
-    x = torch.randn(n_seg * length, d)
+    blocks = [(nn.Linear(d, h, dtype=dtype), nn.Linear(h, d, dtype=dtype)) for _ in range(depth)]
+    x = torch.randn(n_seg * length, d, dtype=dtype)
     index = index_of(lengths, n_track)
     ways = {
         "roll": lambda y: rotate_roll(y, lengths, track),
