@@ -9,7 +9,7 @@
 # second, and their ratio to fp32 in the same round. A learning rate near 0 keeps the initial
 # weights: with saturated classes (loss 7.5) steps of c took three times as long in fp32, probably
 # for subnormal gradients. Then blocks of c and d on one sequence of 10,000 and of a million tokens
-# (bench_ops), in Mtokens per second and block.
+# (bench_ops), in Mtokens per second and block. WHAT is a choice of predict, step and blocks.
 builddir=${builddir:-.}
 tmp=$(mktemp -d) || exit
 trap 'rm -rf "$tmp"' EXIT
@@ -38,15 +38,15 @@ network()
         "$tmp/m" "$tmp/x.fa" "$3" | awk 'END { print $6 }'
 }
 
-# blocks NETWORK LENGTH THREADS KIND - the same of a block
+# blocks NETWORK blocks:LENGTH THREADS KIND - the same of a block
 blocks()
 {
     level=$4
     [ "$level" = fp32 ] && level=avx512
     case $1 in c) shape='288 128 16' ;; *) shape='72 64 4' ;; esac
     # shellcheck disable=SC2086
-    "$b/bench_ops_$level" $shape 1 "$2" "$3" |
-        awk '$1 == "blocks" { printf "%.4f\n", 1000 / $15; exit }'
+    "$b/bench_ops_$level" $shape 1 "${2#*:}" "$3" |
+        awk '$1 == "blocks" { printf "%.4f\n", 1000 / $14; exit }'
 }
 
 # measure FUNCTION NETWORK WHAT THREADS - lines of the table
@@ -83,15 +83,17 @@ for n in ${*:-a b c d}; do
     # shellcheck disable=SC2046
     "$c" train -q -o "$tmp/m" --force --tokenizer base --max-steps 1 --lr 1e-9 \
         --label-key class $(options "$n") "$tmp/t.fa" || exit
-    for what in predict step; do
-        for threads in ${THREADS:-1 2}; do
-            measure network "$n" $what "$threads"
-        done
+    for what in ${WHAT:-predict step blocks}; do
+        case $what,$n in
+        blocks,c|blocks,d)
+            for length in 10000 1000000; do
+                measure blocks "$n" blocks:$length 1
+            done ;;
+        blocks,*) ;;
+        *)
+            for threads in ${THREADS:-1 2}; do
+                measure network "$n" "$what" "$threads"
+            done ;;
+        esac
     done
-    case $n in
-    c|d)
-        for length in 10000 1000000; do
-            measure blocks "$n" $length 1
-        done ;;
-    esac
 done
