@@ -1,6 +1,7 @@
 /* pretrain.c - masked language modelling on genomes: `chordseq pretrain`. */
 #include <string.h>
 
+#include "base/cpu.h"
 #include "pipelines/command.h"
 #include "train/pretraining.h"
 
@@ -32,6 +33,7 @@ static void release_components(void)
 
 static int pretrain_run(const cs_call *call)
 {
+    cs_cpu_flush_subnormals();
     return cs_pretrain(&args, call->set, call->argc, call->argv);
 }
 

@@ -1,6 +1,7 @@
 /* train.c - supervised training: `chordseq train`. */
 #include <string.h>
 
+#include "base/cpu.h"
 #include "pipelines/command.h"
 #include "train/supervised.h"
 
@@ -78,6 +79,7 @@ static int train_run(const cs_call *call)
 {
     int rc = CS_OK;
 
+    cs_cpu_flush_subnormals();
     if (base != NULL)
         CS_TRY(cs_components_adopt(&args.components, call->argc, call->argv, base));
     CS_TRY(train_check_options());

@@ -6,8 +6,12 @@
 
 #include <limits.h>
 #include <sched.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
 #if defined(__x86_64__) && defined(__linux__)
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -160,6 +164,18 @@ static int affinity_count(void)
     }
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 && online < INT_MAX ? (int)online : 1;
+}
+
+void cs_cpu_flush_subnormals(void)
+{
+#if defined(__SSE2__)
+    enum { OPERANDS_AS_0 = 1 << 6, RESULTS_AS_0 = 1 << 15 };
+    _mm_setcsr(_mm_getcsr() | OPERANDS_AS_0 | RESULTS_AS_0);
+#elif defined(__aarch64__)
+    uint64_t mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode | 1 << 24));
+#endif
 }
 
 int cs_cpu_count(void)

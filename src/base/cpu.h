@@ -44,6 +44,14 @@ const char *cs_cpu_kernels(void);
 /** cs_cpu_bits - kernels with identical results: "vector+fused", "vector" (avx2, avx512, neon) or
  * "reference"; in bf16 "amx+fused" and "amx" as well */
 const char *cs_cpu_bits(bool bf16);
+/**
+ * cs_cpu_flush_subnormals - results and operands below 1.2e-38 become 0, in this thread and in
+ * those that it starts afterwards
+ *
+ * For training: gradients of nearly certain predictions and the optimiser's averages of them are
+ * subnormal, and arithmetic on subnormal numbers takes 100 times as long on many processors.
+ */
+void cs_cpu_flush_subnormals(void);
 /** cs_cpu_count - CPUs this process may run on (affinity and cgroup respected) */
 int cs_cpu_count(void);
 

@@ -4,6 +4,8 @@
 #endif
 #include "tests/check.h"
 
+#include <float.h>
+#include <pthread.h>
 #include <sched.h>
 
 #include "base/cpu.h"
@@ -121,6 +123,47 @@ static void count_respects_affinity(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
+static float half_of_least(void)
+{
+    volatile float least = FLT_MIN;
+
+    return least * 0.5f;
+}
+
+static void *in_new_thread(void *arg)
+{
+    *(float *)arg = half_of_least();
+    return NULL;
+}
+
+/* In a thread of its own: out[0] in it, out[1] in a thread that it starts. */
+static void *flush_subnormals(void *arg)
+{
+    float *out = arg;
+    pthread_t t;
+
+    cs_cpu_flush_subnormals();
+    out[0] = half_of_least();
+    if (pthread_create(&t, NULL, in_new_thread, &out[1]) == 0)
+        pthread_join(t, NULL);
+    return NULL;
+}
+
+static void subnormals_become_zero(void **state)
+{
+    (void)state;
+    float out[2] = { 1, 1 };
+    pthread_t t;
+
+#if !defined(__SSE2__) && !defined(__aarch64__)
+    skip();
+#endif
+    assert_int_equal(pthread_create(&t, NULL, flush_subnormals, out), 0);
+    assert_int_equal(pthread_join(t, NULL), 0);
+    assert_true(out[0] == 0 && out[1] == 0);
+    assert_true(half_of_least() > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest test[] = {
@@ -128,6 +171,7 @@ int main(void)
         cmocka_unit_test(levels_go_from_reference_to_all),
         cmocka_unit_test(unknown_word_is_refused),
         cmocka_unit_test(count_respects_affinity),
+        cmocka_unit_test(subnormals_become_zero),
     };
 
     return cmocka_run_group_tests(test, NULL, NULL);
