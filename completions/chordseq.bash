@@ -8,18 +8,18 @@ _chordseq()
         words='classify predict embed merge completion variant explain train pretrain eval simulate tokenize diplotype model factorize bench selftest help --help --version'
     else
     case ${COMP_WORDS[1]}:$prev in
-    classify:--strand) words='model forward both max' ;;
+    classify:--strand) words='model forward both max weighted' ;;
     classify:--long-sequence) words='whole window error cpu fit' ;;
     classify:--call) words='auto class taxon' ;;
     classify:--output-fmt) words='auto sam bam cram' ;;
     classify:--precision) words='auto fp32 tf32 bf16' ;;
     classify:--check-finite) words='off on' ;;
-    predict:--strand) words='model forward both max' ;;
+    predict:--strand) words='model forward both max weighted' ;;
     predict:--long-sequence) words='whole window error cpu fit' ;;
     predict:--format) words='bed tsv bedgraph' ;;
     predict:--precision) words='auto fp32 tf32 bf16' ;;
     predict:--check-finite) words='off on' ;;
-    embed:--strand) words='model forward both max' ;;
+    embed:--strand) words='model forward both max weighted' ;;
     embed:--long-sequence) words='whole window error cpu fit' ;;
     embed:--format) words='auto npy npz tsv' ;;
     embed:--vector) words='pooled hidden' ;;
@@ -28,7 +28,7 @@ _chordseq()
     variant:--output-type|variant:-O) words='auto v z u b' ;;
     variant:--score) words='auto model embedding llr' ;;
     variant:--ends) words='skip fill' ;;
-    variant:--strand) words='model forward both max' ;;
+    variant:--strand) words='model forward both max weighted' ;;
     variant:--precision) words='auto fp32 tf32 bf16' ;;
     variant:--check-finite) words='off on' ;;
     explain:--method) words='mutagenesis gradient integrated deeplift' ;;
@@ -40,7 +40,7 @@ _chordseq()
     train:--preset) words='fast balanced best none auto' ;;
     train:--monitor) words='auto balanced-accuracy loss' ;;
     train:--freeze) words='none encoder' ;;
-    train:--strand) words='auto forward both max' ;;
+    train:--strand) words='auto forward both max weighted' ;;
     train:--ends) words='skip fill' ;;
     train:--precision) words='auto fp32 tf32 bf16' ;;
     train:--tokenizer) words='base kmer codon orf bpe diplotype' ;;
@@ -78,7 +78,7 @@ _chordseq()
     train:--head.predictor) words='none cdil' ;;
     train:--head.predictor-norm) words='none weight batch layer' ;;
     train:--head.norm) words='none layer' ;;
-    train:--head.compare) words='pooled hidden' ;;
+    train:--head.compare) words='pooled hidden context' ;;
     pretrain:--decoder) words='linear light' ;;
     pretrain:--optimizer) words='adam adamw' ;;
     pretrain:--schedule) words='constant linear cosine polynomial' ;;
@@ -114,7 +114,7 @@ _chordseq()
     pretrain:--encoder.protocol) words='chord cdil' ;;
     pretrain:--encoder.residual) words='last first none' ;;
     pretrain:--encoder.position) words='none learned' ;;
-    eval:--strand) words='model forward both max' ;;
+    eval:--strand) words='model forward both max weighted' ;;
     eval:--long-sequence) words='whole window error cpu fit' ;;
     eval:--precision) words='auto fp32 tf32 bf16' ;;
     simulate:--frequencies) words='file draw' ;;

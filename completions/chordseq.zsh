@@ -29,7 +29,7 @@ _chordseq()
         '*--interleaved[mates alternate in the input]' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--strand[strands to read\: forward, both, max, or model (the model'\''s default)]:NAME:(model forward both max)' \
+        '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
         '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \
@@ -88,7 +88,7 @@ _chordseq()
         '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--strand[strands to read\: forward, both, max, or model (the model'\''s default)]:NAME:(model forward both max)' \
+        '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
         '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \
@@ -133,7 +133,7 @@ _chordseq()
         '*--interleaved[mates alternate in the input]' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--strand[strands to read\: forward, both, max, or model (the model'\''s default)]:NAME:(model forward both max)' \
+        '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
         '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \
@@ -213,7 +213,7 @@ _chordseq()
         '*--window-length[window length in bases; 0\: that of the model'\''s training, or 1000]:NUM:' \
         '*--ends[windows beyond the contig'\''s end\: skip the variant, or fill with N]:RULE:(skip fill)' \
         '*--circular[circular contig (may be repeated)]:CONTIG:' \
-        '*--strand[strands to read\: forward, both, max, or model (the model'\''s default)]:NAME:(model forward both max)' \
+        '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
         '*--max-unknown[maximum share of unknown bases in a window]:SHARE:' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
@@ -350,7 +350,7 @@ _chordseq()
         '*--ranks-timeout[time limit for a silent rank; 0\: none]:SECONDS:' \
         '*--checkpoint-blocks[block inputs that training stores; auto\: all activations]:NUM:' \
         '*--recompute[store the inputs of all blocks, and recompute the rest]' \
-        '*--strand[default --strand stored in the model\: forward, both, max or auto]:NAME:(auto forward both max)' \
+        '*--strand[default --strand stored in the model\: forward, both, max, weighted or auto]:NAME:(auto forward both max weighted)' \
         '*--html[HTML report of the validation, also while training]:FILE:_files' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; stored in the model]:FILE:_files' \
         '*--taxa[with a taxonomy dump, table of taxa for classes with other names]:FILE:_files' \
@@ -484,7 +484,7 @@ _chordseq()
         '*--head.norm[normalisation of the pooled vector]:KIND:(none layer)' \
         '*--head.hidden[hidden units between pooled vector and output; 0\: none]:NUM:' \
         '*--head.dropout[dropout rate of these hidden units]:RATE:' \
-        '*--head.compare[head variant\: vectors to subtract, pooled or hidden]:WHAT:(pooled hidden)' \
+        '*--head.compare[head variant\: vectors to subtract, pooled, hidden or context]:WHAT:(pooled hidden context)' \
         '*--head.ancestors[weight of a class'\''s ancestors together in the loss of the head tree]:NUM:' \
         '*--head.composition[add a path over counts of words of this many bases; 0\: none]:NUM:' \
         '*--head.composition-channels[composition path\: channels of a word]:NUM:' \
@@ -685,7 +685,7 @@ _chordseq()
         '*--split-by[keep records with the same '\''KEY='\'' in their header on one side of the split]:KEY:' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--strand[strands to read\: forward, both, max, or model (the model'\''s default)]:NAME:(model forward both max)' \
+        '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
         '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \

@@ -8,7 +8,7 @@
 enum { PATH_BYTES = 4096 };
 
 static const char *const scores[] = { "auto", "model", "embedding", "llr", NULL };
-static const char *const strands[] = { "model", "forward", "both", "max", NULL };
+static const char *const strands[] = { "model", "forward", "both", "max", "weighted", NULL };
 static const char *const indexes[] = { "off", "auto", "tbi", "csi", NULL };   /* cs_vcf_index */
 
 struct variant_args {
@@ -93,10 +93,11 @@ static const cs_opt variant_table[] = {
     { .type = CS_OPT_LIST, .name = "circular", OWN(circular), .arg = "CONTIG",
       .help = "circular contig (may be repeated)" },
     { .type = CS_OPT_ENUM, .name = "strand", OWN(strand), .arg = "NAME", .def = "model",
-      .choice = strands, .help = "strands to read: forward, both, max, or model (the model's "
-                                 "default)",
+      .choice = strands, .help = "strands to read: forward, both, max, weighted, or model (the "
+                                 "model's default)",
       .man = "both averages the logits of a window and its reverse complement. max takes the "
-             "larger one, for effects on genes of either strand." },
+             "larger one, for effects on genes of either strand. weighted averages with weights "
+             "by the last label, which states the strand: the softmax of its logits." },
     { .type = CS_OPT_REAL, .name = "max-unknown", OWN(max_unknown), .arg = "SHARE", .def = "0.5",
       .help = "maximum share of unknown bases in a window", .min = 0, .max = 1 },
     { .type = CS_OPT_END }

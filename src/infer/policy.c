@@ -8,7 +8,7 @@
 enum { STRAND_MODEL, STRAND_FORWARD };      /* then those of cs_strands_names[1..] */
 enum { LEAST_WINDOW = 64 };
 
-static const char *const strand_names[] = { "model", "forward", "both", "max", NULL };
+static const char *const strand_names[] = { "model", "forward", "both", "max", "weighted", NULL };
 enum { CALL_AUTO, CALL_CLASS, CALL_TAXON };
 static const char *const call_names[] = { "auto", "class", "taxon", NULL };
 static const char *const long_names[] = { "whole", "window", "error", "cpu", "fit", NULL };
@@ -18,13 +18,14 @@ static const char *const long_names[] = { "whole", "window", "error", "cpu", "fi
 const cs_opt cs_policy_table[] = {
     { .type = CS_OPT_GROUP, .name = "Policies" },
     { .type = CS_OPT_ENUM, .name = "strand", POLICY(strand), .arg = "NAME", .def = "model",
-      .help = "strands to read: forward, both, max, or model (the model's default)",
+      .help = "strands to read: forward, both, max, weighted, or model (the model's default)",
       .choice = strand_names,
       .man = "forward uses sequences as given. both averages the logits of a sequence and its "
              "reverse complement, so that both get identical predictions; max takes the "
-             "larger logit of each class. For models that ignore "
-             "the order of tokens and have the same tokens on both strands, such as the default "
-             "model, only the strand that sorts first is computed, at half the cost." },
+             "larger logit of each class; weighted averages with the softmax over the strands of "
+             "the last label's logits as weights, if that label states the strand. For models that "
+             "ignore the order of tokens and have the same tokens on both strands, such as the "
+             "default model, only the strand that sorts first is computed, at half the cost." },
     { .type = CS_OPT_ENUM, .name = "long-sequence", POLICY(on_long), .arg = "NAME",
       .def = "whole", .choice = long_names,
       .help = "sequences too long for the model or memory: whole, window, error, cpu or fit",
@@ -261,8 +262,11 @@ bool cs_policy_can_turn(const cs_model *m)
            (m->tok != NULL && m->tok->aligned != NULL && m->tok->aligned(m->tok_state));
 }
 
-int cs_policy_check_turn(const cs_model *m)
+int cs_policy_check_turn(const cs_model *m, cs_strands strands)
 {
+    if (strands == CS_STRANDS_WEIGHTED && (!m->head->is_labels || m->n_label < 2))
+        return cs_fail(CS_EUSAGE, "--strand weighted needs labels, the last of which states the "
+                       "strand: --head variant or multilabel, and two labels or more");
     if (cs_policy_can_turn(m))
         return CS_OK;
     return cs_fail(CS_EUSAGE, "both strands need tokens at the same positions on either strand: "
@@ -302,7 +306,10 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
         return cs_fail(CS_EUSAGE, "both strands are for nucleotides; diplotypes have no reverse "
                        "complement");
     if (p->both)
-        CS_TRY(cs_policy_check_turn(m));
+        CS_TRY(cs_policy_check_turn(m, p->strands));
+    if (p->strands == CS_STRANDS_WEIGHTED && a->output != CS_HEAD_PREDICTION)
+        return cs_fail(CS_EUSAGE, "--strand weighted is for predictions; vectors have no label to "
+                       "weight by: give --strand both or forward");
     if (m->head->per_token && cuts(a))
         return cs_fail(CS_EUSAGE, "--long-sequence %s needs one prediction per sequence; the "
                        "model predicts per token", long_names[a->on_long]);
@@ -355,6 +362,7 @@ const char *cs_policy_text(const cs_policy *p, char *buf, size_t n_buf)
     if (p->window > 0)
         (void)snprintf(windows, sizeof windows, ", windows of %lld bases", (long long)p->window);
     (void)snprintf(buf, n_buf, "%s%s", p->strands == CS_STRANDS_MAX ? "larger of both strands"
+                   : p->strands == CS_STRANDS_WEIGHTED ? "both strands, weighted"
                    : p->both ? "both strands" : "forward strand", windows);
     return buf;
 }

@@ -265,6 +265,7 @@ struct part {
     int64_t        n;
     int            strands;
     bool           larger;       /* of the strands' values, not their mean */
+    int32_t        sense;        /* value by whose softmax strands are weighted; -1: none */
     int32_t        per_token;    /* values per token; 0: not per token */
     bool           of_bases;     /* and are reversed with the sequence */
 };
@@ -279,14 +280,27 @@ static double value_of(const struct part *q, const cs_view *v, int64_t k)
     return (double)v->v[(v->tok.n - 1 - k / c) * c + (q->of_bases ? c - 1 - k % c : k % c)];
 }
 
+/* Mean of value k of two strands, weighted by the softmax of their values `sense`. */
+static double weighted(const struct part *q, const cs_view *v, int64_t k)
+{
+    const double by = (double)v[1].v[q->sense] - (double)v[0].v[q->sense];
+
+    return (double)v[0].v[k] / (1 + exp(by)) + (double)v[1].v[k] / (1 + exp(-by));
+}
+
 /* Value k of window i over its strands; increments *n_live if it has any. */
 static double window_value(const struct part *q, int64_t i, int64_t k, int64_t *n_live)
 {
+    const cs_view *first = &q->view[i * q->strands];
     double sum = 0;
     int n = 0;
 
+    if (q->sense >= 0 && q->strands == 2 && !first[0].reason && !first[1].reason) {
+        ++*n_live;
+        return weighted(q, first, k);
+    }
     for (int s = 0; s < q->strands; s++) {
-        const cs_view *v = &q->view[i * q->strands + s];
+        const cs_view *v = &first[s];
         if (v->reason)
             continue;
         const double x = value_of(q, v, k);
@@ -325,6 +339,7 @@ static int split_parts(const cs_policy *p, const cs_chunk *c, int i, struct part
         const int strands = v - from > 1 ? strands_of(p, &c->rec[i]) : 1;
         part[n++] = (struct part){ from, (v - from) / strands, strands,
                                    p->strands == CS_STRANDS_MAX,
+                                   p->strands == CS_STRANDS_WEIGHTED ? p->model->n_label - 1 : -1,
                                    p->model->head->per_token ? p->model->n_label : 0,
                                    p->of_bases };
     }

@@ -2,7 +2,7 @@
 #include "train/train_options.h"
 
 static const char *const freeze_names[] = { "none", "encoder", NULL };
-static const char *const strand_names[] = { "auto", "forward", "both", "max", NULL };
+static const char *const strand_names[] = { "auto", "forward", "both", "max", "weighted", NULL };
 static const char *const monitor_names[] = { "auto", "balanced-accuracy", "loss", NULL };
 
 #define SAMPLE(field) .off = offsetof(cs_sample_args, field)
@@ -125,7 +125,7 @@ const cs_opt cs_init_table[] = {
 /* Of the group before it, "Output". */
 const cs_opt cs_stated_table[] = {
     { .type = CS_OPT_ENUM, .name = "strand", STATED(strand), .arg = "NAME", .def = "auto",
-      .help = "default --strand stored in the model: forward, both, max or auto",
+      .help = "default --strand stored in the model: forward, both, max, weighted or auto",
       .man = "auto is both for models trained with --rc, but forward for head token if tokens "
              "have different positions on either strand. After training, sequence classifiers "
              "are calibrated with this strand on the validation samples, if there are at least "

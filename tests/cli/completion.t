@@ -22,7 +22,7 @@ offers() { want=$1; shift; complete "$@" > got; T "bash: $* ..." test "$(cat got
 if command -v bash > /dev/null; then
     offers 'classify '               cla
     offers '--strand '               classify --stra
-    offers 'model forward both max '     classify --strand ''
+    offers 'model forward both max weighted ' classify --strand ''
     offers 'both '                   classify -i x.fa --strand b
     offers 'auto v z u b '           variant -O ''
     offers '--encoder.track '        train --encoder.tr

@@ -257,6 +257,15 @@ T 'strand max: the larger of both strands, and exons choose one' sh -c '
     cmp plus.bed.tsv forward.tsv && cmp minus.bed.tsv minus.gtf.tsv && cmp either.bed.tsv max.tsv && cmp far.bed.tsv max.tsv &&
     ! cmp -s minus.bed.tsv plus.bed.tsv && paste plus.bed.tsv minus.bed.tsv max.tsv | awk -F "\t" "NR > 1 && \$8 > 0 {
         n++; half = NF / 3; a = \$8; b = \$(8 + half); m = \$(8 + 2 * half); bad += m != (a > b ? a : b) } END { exit n < 50 || bad }"'
+# Logits of all labels, weighted by the softmax over the strands of the last label's.
+T 'strand weighted: the last label weights the strands' sh -c '
+    chordseq variant -q --strand weighted -m train.tsv.model -f train.fa --tsv weighted.tsv -o /dev/null c1.vcf &&
+    chordseq variant -q --strand weighted --exons minus.bed -m train.tsv.model -f train.fa --tsv one.tsv -o /dev/null c1.vcf && cmp one.tsv minus.bed.tsv &&
+    paste plus.bed.tsv minus.bed.tsv weighted.tsv | awk -F "\t" "function l(p) { return log(p / (1 - p)) }
+        NR > 1 && \$8 > 0 { h = NF / 3; sure = 0; for (k = 8; k <= NF; k++) if ((k - 1) % h > 6) sure += \$k < 0.001 || \$k > 0.999
+            if (!sure) { w = 1 / (1 + exp(l(\$(2 * h)) - l(\$h))); for (k = 8; k <= h; k++) {
+                n++; d = l(\$(2 * h + k)) - w * l(\$k) - (1 - w) * l(\$(h + k)); bad += d * d > 1e-4 } } } END { print n, bad; exit n < 10 || bad }"'
+N variant-weighted.err chordseq variant --strand weighted -m "$m" --score embedding -f train.fa c1.vcf
 N variant-exons.err chordseq variant --exons train.tsv -m train.tsv.model -f train.fa c1.vcf
 N variant-exons-none.err sh -c 'echo "# none" > none.bed; chordseq variant --exons none.bed -m train.tsv.model -f train.fa c1.vcf'
 # Training on reverse complements of contigs with minus-strand rows gives the same model.
@@ -271,6 +280,14 @@ T 'labels of the minus strand train the reverse complement' sh -c "$(printf '%s\
     }
     train_odd turned turned.tsv && train_odd train plus.tsv &&
     paste turned.tsv.metrics plus.tsv.metrics | awk -F "\t" "NR > 1 { d = \$4 - \$(4 + NF / 2); n += d * d < 1e-8 } END { exit n != 2 }" && chordseq model show plus.tsv.model | grep -qx "strand	max"')"
+# A label of the strand: rows on either strand tell it; it is no field.
+{ cat plus.tsv; awk -F '\t' 'NR > 1 { OFS = FS; $5 = "strand"; $6 = 1; print; $6 = 0; $7 = "-"; print }' plus.tsv; } > sense.tsv
+T 'a label that states the strand is trained, and is no field' sh -c "$(printf '%s\n' '
+    chordseq train -q --preset none --head variant --head.compare context --reference train.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 \
+        --encoder.hidden 8 --window-length 15 --split split --epochs 2 --step-records 1000 --strand weighted -o sense.model -i sense.tsv &&
+    chordseq model show sense.model > sense.txt && grep -qx "strand	weighted" sense.txt && grep -q "^tensor	head.context.weight" sense.txt &&
+    grep "^label" sense.txt | tail -n 1 | grep -q "strand$" &&
+    chordseq variant -q -m sense.model -f train.fa --tsv sense.scores -o sense.vcf c1.vcf && ! grep -q CS_strand sense.scores sense.vcf && grep -q "CS_" sense.vcf')"
 N variant-strand.err sh -c 'sed "4s/+$/x/" plus.tsv > bad.tsv
     chordseq train -q --head variant --reference train.fa -i bad.tsv -o x.model'
 T 'training fills the ends of contigs with N' sh -c '

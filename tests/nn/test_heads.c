@@ -1,4 +1,5 @@
 /* test_heads.c - losses and predictions of the heads, by hand and for every registered one. */
+/* long: a test for every part of a head, over one set of helpers */
 #include "tests/nn/toy.h"
 
 #include "nn/heads/pooled.h"
@@ -531,6 +532,33 @@ static void test_parts_pooled_apart(void **state)
     toy_free(s);
 }
 
+/* Without a difference only the context is left: it depends on the reference, and pooled vectors
+ * subtracted give the bias. */
+static void test_context_of_the_reference(void **state)
+{
+    static const int64_t len[] = { 5 };
+    const char *const compare[] = { "pooled", "context" };
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("variant"),
+                        .head_name = "compare", .head_value = compare[k] };
+        cs_session *s = toy_session(&t, be);
+        cs_batch *b = toy_batch(s->model, len, 1, 1);
+        for (int i = 0; i < 5; i++)
+            b->tok[5 + i] = b->tok[i];
+        float *y = toy_outputs(s, b);
+        b->tok[2] = b->tok[7] = b->tok[2] == 2 ? 3 : 2;
+        float *z = toy_outputs(s, b);
+        for (int i = 0; i < 3; i++)
+            assert_true((fabs((double)y[i] - (double)z[i]) > 1e-6) == (k == 1));
+        free(y);
+        free(z);
+        cs_batch_free(b);
+        toy_free(s);
+    }
+}
+
 /* Convolutions before the pooling let tokens see their neighbours: a bag of tokens alone cannot
  * tell an order, with a predictor it can. */
 static void test_predictor(void **state)
@@ -580,6 +608,7 @@ int main(void)
         cmocka_unit_test(test_refused_pool),
         cmocka_unit_test(test_pool_values),
         cmocka_unit_test(test_parts_pooled_apart),
+        cmocka_unit_test(test_context_of_the_reference),
         cmocka_unit_test(test_predictor)
     };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)

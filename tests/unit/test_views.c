@@ -10,7 +10,7 @@
 enum { N_LABEL = 3, MOST = 4096, MAX_VIEW = 512 };
 
 static cs_backend *backend;
-static cs_model *plain, *mirrored, *bag, *short_one;
+static cs_model *plain, *mirrored, *bag, *short_one, *labelled;
 
 static void *configured(const cs_opt *opt, size_t size, const char *const *words)
 {
@@ -24,11 +24,12 @@ static void *configured(const cs_opt *opt, size_t size, const char *const *words
 
 #define WORDS(...) (const char *const[]){ __VA_ARGS__, NULL }
 
-static cs_model *make(const char *const *tok_words, const char *const *enc_words)
+static cs_model *make_with(const char *head_name, const char *const *tok_words,
+                           const char *const *enc_words)
 {
     const cs_tokenizer *tok = cs_tokenizer_find("kmer");
     const cs_encoder *enc = cs_encoder_find("chordmixer");
-    const cs_head *head = cs_head_find("class");
+    const cs_head *head = cs_head_find(head_name);
     void *cfg[] = { configured(tok->opt, tok->cfg_size, tok_words),
                     configured(enc->opt, enc->cfg_size, enc_words),
                     configured(head->opt, head->cfg_size, (const char *const[]){ NULL }) };
@@ -46,6 +47,11 @@ static cs_model *make(const char *const *tok_words, const char *const *enc_words
     return m;
 }
 
+static cs_model *make(const char *const *tok_words, const char *const *enc_words)
+{
+    return make_with("class", tok_words, enc_words);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -59,6 +65,8 @@ static int setup(void **state)
                WORDS("max-len", "4k", "track", "2", "hidden", "4", "depth", "none"));
     short_one = make(WORDS("k", "4", "stride", "3"),
                      WORDS("max-len", "64", "track", "2", "hidden", "4"));
+    labelled = make_with("multilabel", WORDS("k", "4", "stride", "2"),
+                         WORDS("max-len", "4k", "track", "2", "hidden", "4"));
     return 0;
 }
 
@@ -69,6 +77,7 @@ static int teardown(void **state)
     cs_model_free(mirrored);
     cs_model_free(bag);
     cs_model_free(short_one);
+    cs_model_free(labelled);
     cs_backend_close(backend);
     return 0;
 }
@@ -270,6 +279,38 @@ static void test_both_averages_logits(void **state)
         assert_true(fabsf(both[i] - want[i] / sum) < 1e-6f);
 }
 
+static double logit(float p)
+{
+    return log((double)p / (1 - (double)p));
+}
+
+/* Logits of labels, weighted by the softmax over the strands of the last one's. */
+static void test_weighted_strands(void **state)
+{
+    char base[300], turned[300];
+    float f[N_LABEL], r[N_LABEL], got[N_LABEL], back[N_LABEL];
+    cs_reason reason;
+    cs_policy_args a = usual;
+    const cs_policy one = policy_of(labelled, a);
+
+    (void)state;
+    a.strand = 4;
+    const cs_policy two = policy_of(labelled, a);
+    random_bases(base, sizeof base, 3);
+    cs_base_revcomp(base, sizeof base, turned);
+    const cs_record x = single(base, sizeof base), y = single(turned, sizeof turned);
+    output(&one, &x, f, &reason);
+    output(&one, &y, r, &reason);
+    output(&two, &x, got, &reason);
+    output(&two, &y, back, &reason);
+    assert_memory_equal(got, back, sizeof got);
+    const double by = exp(logit(f[N_LABEL - 1])), other = exp(logit(r[N_LABEL - 1]));
+    assert_true(fabs(by - other) > 1e-3);
+    for (int i = 0; i < N_LABEL; i++)
+        assert_true(fabs(logit(got[i]) - (by * logit(f[i]) + other * logit(r[i])) / (by + other))
+                    < 1e-4);
+}
+
 /* ---- windows ------------------------------------------------------------------------------- */
 
 static void check_windows(const cs_policy *p, int64_t n)
@@ -419,6 +460,10 @@ static void test_options_that_do_not_fit(void **state)
     refused(short_one, a, "--window-length 1000 exceeds the model's maximum of 195 bases");
     a.window = 10;
     refused(plain, a, "--window-length 10 is too short; it must be at least 64");
+    a = usual;
+    a.strand = 4;
+    refused(plain, a, "--strand weighted needs labels, the last of which states the strand: --head "
+            "variant or multilabel, and two labels or more");
 }
 
 int main(void)
@@ -428,6 +473,7 @@ int main(void)
         cmocka_unit_test(test_one_strand_does_for_a_bag),
         cmocka_unit_test(test_counts_of_long_sequences),
         cmocka_unit_test(test_both_averages_logits),
+        cmocka_unit_test(test_weighted_strands),
         cmocka_unit_test(test_windows_cover_and_mirror),
         cmocka_unit_test(test_window_defaults_to_the_models_length),
         cmocka_unit_test(test_reasons),

@@ -6,7 +6,8 @@
 
 #include "nn/ops/layer.h"
 
-const char *const cs_strands_names[] = { "forward", "both", "max", NULL };
+const char *const cs_strands_names[] = { "forward", "both", "max", "weighted",
+                                         NULL };
 
 static void *copy_of(const void *p, size_t n_bytes)
 {

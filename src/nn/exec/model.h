@@ -45,7 +45,9 @@ typedef struct cs_model_spec {
 
 /* Prediction of a sequence: that of the given strand, the mean of both strands' logits, or the
  * maximum of each value, for labels on one strand. */
-typedef enum cs_strands { CS_STRANDS_FORWARD, CS_STRANDS_BOTH, CS_STRANDS_MAX } cs_strands;
+typedef enum cs_strands {
+    CS_STRANDS_FORWARD, CS_STRANDS_BOTH, CS_STRANDS_MAX, CS_STRANDS_WEIGHTED
+} cs_strands;
 extern const char *const cs_strands_names[];   /* by cs_strands; NULL-terminated */
 
 typedef struct cs_model {

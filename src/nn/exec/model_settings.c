@@ -12,7 +12,7 @@
  *     "encoder": { ... }, "head": { ... },
  *     "precision": "tf32" or "bf16", if validated against predictions in fp32; else missing,
  *     "demonstration": true, if it is one; else missing,
- *     "strand": "forward", "both" or "max": the default of --strand,
+ *     "strand": "forward", "both", "max" or "weighted": the default of --strand,
  *     "calibration": [ { "from": 0, "temperature": 1.1, "records": 900, "kept": [...] }, ... ],
  *     "proteins": { "acids": 18000000 } of a protein database, if any,
  *     "lookup": { "alphabet": "LVIM,C,...", "k": 12, "sample": 8 } of a look-up table, if any,

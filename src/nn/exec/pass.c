@@ -127,6 +127,7 @@ static cs_mat difference(cs_session *s, const cs_uploaded *up, cs_seg *seg)
     s->trace.x = x;
     cs_mat d = cs_tmp(cx, a.r, a.c);
     cs_sub(cx, a, b, d);
+    cx->first = a;
     return d;
 }
 

@@ -11,7 +11,7 @@
 /* A head of two parts predicts for a reference and an alternate sequence of one length, whose
  * tokens are concatenated in a record. The encoder runs on each, and the head gets the rows of the
  * first minus those of the second, as a record of half the tokens; or the difference of `part`'s
- * results. */
+ * results, of which cx->first is the first. */
 typedef struct cs_head {
     const char   *name;
     const cs_opt *opt;                         /* or NULL */

@@ -15,8 +15,8 @@ static const char *const norms[] = { "none", "layer", NULL };
 
 enum { PREDICTOR_NONE, PREDICTOR_CDIL };
 /* Vectors that a head of two parts subtracts. */
-enum { COMPARE_POOLED, COMPARE_HIDDEN };
-static const char *const compared[] = { "pooled", "hidden", NULL };
+enum { COMPARE_POOLED, COMPARE_HIDDEN, COMPARE_CONTEXT };
+static const char *const compared[] = { "pooled", "hidden", "context", NULL };
 
 static const char *const predictors[] = { "none", "cdil", NULL };
 
@@ -55,10 +55,11 @@ const cs_opt cs_pooled_opt[] = {
     { CS_OPT_REAL, 0, "dropout", offsetof(cs_pooled_cfg, dropout), "RATE", "0",
       "dropout rate of these hidden units", NULL, 0, 0.99, NULL },
     { CS_OPT_ENUM, 0, "compare", offsetof(cs_pooled_cfg, compare), "WHAT", "pooled",
-      "head variant: vectors to subtract, pooled or hidden", "hidden applies pooling, "
+      "head variant: vectors to subtract, pooled, hidden or context", "hidden applies pooling, "
       "normalisation and hidden layer to both sequences; the output is linear in the difference. "
       "--init copies these layers, also from a model of sequences (such as head "
-      "multilabel).", 0, 0, compared },
+      "multilabel). context adds a linear term of the reference's pooled vector to pooled, for "
+      "labels of the place, such as the strand of a gene (--strand weighted).", 0, 0, compared },
     { CS_OPT_REAL, 0, "ancestors", offsetof(cs_pooled_cfg, ancestors), "NUM", "1",
       "weight of a class's ancestors together in the loss of the head tree", "The class itself has "
       "1. With 0 the loss equals that of head class.", 0, 100, NULL },
@@ -109,6 +110,9 @@ int cs_pooled_check_variant(const void *cfg)
     const cs_pooled_cfg *c = cfg;
     if (c->compare == COMPARE_HIDDEN && c->hidden == 0)
         return cs_fail(CS_EUSAGE, "--head.compare hidden needs a hidden layer; give --head.hidden");
+    if (c->compare == COMPARE_CONTEXT && c->predictor != PREDICTOR_NONE)
+        return cs_fail(CS_EUSAGE, "--head.compare context needs pooled vectors of both sequences; "
+                       "with --head.predictor tokens are subtracted");
     return cs_pooled_check_parts(cfg);
 }
 
@@ -149,6 +153,9 @@ cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out,
         p->fc = cs_linear_declare(ps, width, (int32_t)cfg->hidden, 1, "head.fc");
     p->out = cs_linear_declare(ps, cfg->hidden > 0 ? (int32_t)cfg->hidden : width, n_out,
                                cfg->word > 0 ? 0 : 1, "head");
+    if (cfg->compare == COMPARE_CONTEXT)
+        p->context = cs_declare(ps, cs_shape2(n_out, width), CS_INIT_ZERO, 1,
+                                "head.context.weight");
     if (cfg->word > 0)
         p->composition = cs_composition_new((int32_t)cfg->word, (int32_t)cfg->word_channels,
                                             (int32_t)cfg->word_hidden, cfg->word_dropout, n_out,
@@ -204,20 +211,36 @@ cs_mat cs_pooled_apply(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h)
     return cs_pooled_infer(cx, p, seg, pool(cx, p, seg, h));
 }
 
+static bool by_context(const cs_pooled *p)
+{
+    return p->is_variant && p->cfg.compare == COMPARE_CONTEXT;
+}
+
+/* What the reference adds to the output. */
+static cs_mat context(cs_ctx *cx, const cs_pooled *p)
+{
+    const cs_mat none = { 0 };
+    cs_mat y = cs_tmp(cx, cx->first.r, p->out.n_out);
+
+    cs_affine(cx, cx->first, cs_value(cx->ps, p->context), none, y);
+    return y;
+}
+
 cs_mat cs_pooled_infer(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
 {
     const cs_mat last = cs_pooled_by_hidden(p) ? x : hidden(cx, p, seg, x);
     const cs_mat y = cs_linear_infer(cx, &p->out, last);
-    if (!p->composition)
+    if (!p->composition && !by_context(p))
         return y;
     cs_mat sum = cs_tmp(cx, y.r, y.c);
-    cs_add(cx, y, cs_composition_apply(cx, p->composition), sum);
+    cs_add(cx, y, by_context(p) ? context(cx, p) : cs_composition_apply(cx, p->composition), sum);
     return sum;
 }
 
 bool cs_pooled_by_part(const cs_pooled *p)
 {
-    return cs_pooled_by_hidden(p) || (!p->predictor && !cs_pooling_is_linear(&p->pooling));
+    return cs_pooled_by_hidden(p) || by_context(p)
+        || (!p->predictor && !cs_pooling_is_linear(&p->pooling));
 }
 
 bool cs_pooled_by_hidden(const void *pooled)

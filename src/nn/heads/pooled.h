@@ -27,6 +27,7 @@ typedef struct cs_pooled {
     cs_composition *composition; /* or NULL */
     cs_norm       norm;
     cs_linear     fc, out;       /* fc only with cfg.hidden > 0 */
+    int           context;       /* weights of the first sequence, with --head.compare context */
     bool          is_variant;    /* of a head of two parts; set by that head */
     int32_t       width;         /* width of the pooled vector */
     int32_t       n_level;       /* of the classes' tree; 0: none */
@@ -47,9 +48,9 @@ int cs_pooled_check_parts(const void *cfg);
 int cs_pooled_check_variant(const void *cfg);
 
 /** cs_pooled_new - declares "head.predictor.0..." (with such), "head.norm" (unless none), "head.fc"
- * (with cfg->hidden > 0) and "head", the latter two linear layers, "head.pool" of attention, and
- * the composition path (with cfg->word), with which "head" begins at zero. width: channels of a
- * token, n_out: values of a prediction */
+ * (with cfg->hidden > 0) and "head", the latter two linear layers, "head.context.weight" (to
+ * compare by context), "head.pool" of attention, and the composition path (with cfg->word), with
+ * which "head" begins at zero. width: channels of a token, n_out: values of a prediction */
 cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out, cs_params *ps);
 /** cs_pooled_build - the same (a head's `build`) */
 void      *cs_pooled_build(const void *cfg, int32_t width, int32_t n_out, cs_params *ps);

@@ -64,6 +64,7 @@ typedef struct cs_ctx {
     void       *note_arg;
     struct { const int32_t *id; cs_seg seg; } text;  /* the tokens of a pass through a model, in
                                   * backend memory, or NULL; for heads that count words */
+    cs_mat      first;           /* the first sequence's part of a difference; for its head */
     double      flop;            /* of products with weights, in all passes so far */
     double      aux_scale;       /* weight of a sequence in a regulariser, and of
                                   * a record of weight 1 in the loss; 0: no regularisers */
