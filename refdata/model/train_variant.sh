@@ -3,9 +3,9 @@
 #
 # Usage   refdata/model/train_variant.sh CHORDSEQ SPLICE_DIR HUMAN_VE_DIR WORK_DIR [OPTION...]
 #
-# Trains a CDIL network on sequences with measured splicing in two stages. Its layers stay as they are for variants: a
-# logistic regression on differences of pooled vectors is fitted, five times without a fifth of the chromosomes, for the
-# figures and the calibration, and once on all. Writes WORK_DIR/variant.safetensors and WORK_DIR/folds.tsv. Options of
+# Trains a CDIL network on sequences with measured splicing in two stages. Its layers stay as they are for variants:
+# logistic regressions on pooled vectors are fitted, of differences for SPLICE and of the reference for STRAND, five times
+# without a fifth of the chromosomes, for the figures and the calibration, and once on all. Writes WORK_DIR/variant.safetensors and WORK_DIR/folds.tsv. Options of
 # `chordseq train` may follow (--threads, --resume). Needs python3 with numpy.
 set -eu
 chordseq=$1 splice=$2 human=$3 work=$4
@@ -40,25 +40,27 @@ stage first --lr 0.004 --epochs 8 "$@"
 stage second --init "$work/first.safetensors" --lr 0.003 --epochs 6 "$@"
 create vectors --head multilabel -i "$work/second.fa" --labels "$work/second.tsv" \
     --split "$work/second.split.tsv" "$@"
-create head --head variant --strand max -i "$work/labels.tsv" --split "$work/splitall.tsv" \
+create head --head variant --head.compare context --strand weighted -i "$work/labels.tsv" --split "$work/splitall.tsv" \
     --reference "$work/contigs.fa" --window-length 256 "$@"
 "$python" "$here/fit_splice.py" windows "$work"
-"$chordseq" embed -q -m "$work/vectors.safetensors" --vector pooled -o "$work/windows.npy" "$work/windows.fa"
+for x in windows measured places; do
+    "$chordseq" embed -q -m "$work/vectors.safetensors" --vector pooled -o "$work/$x.npy" "$work/$x.fa"
+done
 for k in 0 1 2 3 4; do
     "$python" "$here/fit_splice.py" fit "$splice" "$work" "$work/split$k.tsv" "$work/fold$k.safetensors"
     "$chordseq" variant -q -m "$work/fold$k.safetensors" -f "$work/slices.fa" \
         --tsv "$work/slices$k.scores" -o /dev/null "$work/slices$k.vcf"
     "$chordseq" variant -q -m "$work/fold$k.safetensors" -f "$work/contigs.fa" \
-        --tsv "$work/fold$k.max.scores" -o /dev/null "$work/fold$k.vcf"
+        --tsv "$work/fold$k.both.scores" -o /dev/null "$work/fold$k.vcf"
     "$chordseq" variant -q -m "$work/fold$k.safetensors" -f "$work/contigs.fa" --exons "$work/exons.bed" \
         --tsv "$work/fold$k.exons.scores" -o /dev/null "$work/fold$k.vcf"
 done
-for how in max exons; do
+for how in both exons; do
     "$python" "$here/evaluate_splice.py" table "$splice" "$work"/fold?.$how.scores | sed "s/^/$how\t/"
 done > "$work/folds.tsv"
 sed 's/valid$/train/' "$work/splitall.tsv" > "$work/every.tsv"
 "$python" "$here/fit_splice.py" fit "$splice" "$work" "$work/every.tsv" "$work/all.safetensors"
 "$python" "$here/evaluate_splice.py" calibrate "$splice" "$work/all.safetensors" "$work/variant.safetensors" \
-    "$work"/fold?.max.scores
+    "$work"/fold?.both.scores
 "$python" "$here/evaluate_splice.py" describe "$work/variant.safetensors" "$work/folds.tsv"
 cat "$work/folds.tsv"

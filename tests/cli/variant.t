@@ -323,8 +323,8 @@ T 'without a model, the bundled model and its prediction' sh -c '
 T 'the model states meaning, data and accuracy' sh -c 'chordseq model show "$1" > shown &&
     grep -q "^meaning	SPLICE: Probability that the allele reduces" shown && grep -q "^trained on	[0-9]* labelled alleles" shown &&
     grep -q "^sources	.*MaPSy" shown && [ "$(grep -c "^quality	.*: AUROC 0[.][678].*five folds by chromosome$" shown)" -ge 2 ]' - "$srcdir/refdata/model/variant.safetensors"
-T 'method is the name of what older files call judged' sh -c 'LC_ALL=C sed "s/judged/method/g" "$1" > method.m &&
-    ! cmp -s "$1" method.m && chordseq model show method.m | grep ^quality > new && grep ^quality shown | cmp - new' - "$srcdir/refdata/model/variant.safetensors"
+T 'method is the name of what older files call judged' sh -c 'LC_ALL=C sed "s/method/judged/g" "$1" > judged.m &&
+    ! cmp -s "$1" judged.m && chordseq model show judged.m | grep ^quality > old && grep ^quality shown | cmp - old' - "$srcdir/refdata/model/variant.safetensors"
 T 'distances are of the one for sequences' sh -c 'with/chordseq variant --score embedding -f variants.fa -w 200 --tsv d.tsv \
     -o /dev/null variants.vcf 2> told && ! grep -q splicing told && head -n 1 d.tsv | grep -q CS_L2'
 

@@ -10,9 +10,9 @@ SCORES.tsv are tables of `chordseq variant --tsv`, one per fold. `table` prints 
 95 % interval (contigs drawn 2,000 times, seed 1), average precision, Spearman's correlation with the measured change
 and the expected calibration error in ten bins. `calibrate` fits a slope and an intercept to the scores' logits
 (Platt 1999), prints the calibration error where both are fitted on the other folds, and writes IN with its last
-layer scaled and shifted. `genome` prints for tables of slicesK.vcf how the scores, scaled so, tell substitutions
+layer for SPLICE scaled and shifted. `genome` prints for tables of slicesK.vcf how the scores, scaled so, tell substitutions
 in the two bases of annotated splice sites from those far from any. `describe` states in a model file what its label means, what it was trained on, and the rows
-of FOLDS.tsv, which are those of `table` behind a column max or exons; `chordseq model show` prints them.
+of FOLDS.tsv, which are those of `table` behind a column both or exons; `chordseq model show` prints them.
 """
 import csv
 import gzip
@@ -25,6 +25,7 @@ import numpy as np
 
 DRAWS, BINS = 2000, 10
 MEANING = "Probability that the allele reduces the inclusion of a human exon in mRNA; meant for exons and up to 100 bases beside them"
+STRAND = "Probability that the strand read, of both the likelier one, is that of a spliced exon beside the allele"
 SOURCES = ("minigene assays MaPSy and Vex-seq, alleles on both strands; before them splicing of random exons (ES7) and designed "
            "constructs (Mikl 2019), annotated splice sites and motifs")
 METHOD = "five folds by chromosome"
@@ -129,6 +130,7 @@ def scale(path_in, path_out, slope, intercept):
     header, model, body = open_model(path_in)
     for name, shift in (("head.weight", 0), ("head.bias", intercept)):
         a, b = header[name]["data_offsets"]
+        b = a + (b - a) // header[name]["shape"][0]      # the row of SPLICE
         value = np.frombuffer(body[a:b], "<f4") * np.float32(slope) + np.float32(shift)
         body[a:b] = value.astype("<f4").tobytes()
     model["sha256"] = hashlib.sha256(body).hexdigest()
@@ -138,6 +140,7 @@ def scale(path_in, path_out, slope, intercept):
 def describe(path, folds):
     header, model, body = open_model(path)
     model["labels"][0]["description"] = MEANING
+    model["labels"][1]["description"] = STRAND
     model["training"]["sources"] = SOURCES
     assays = []
     for line in open(folds):
@@ -145,7 +148,7 @@ def describe(path, folds):
         if v[0] == "assay":
             continue
         assays.append({"name": {"mapsy": "MaPSy", "vexseq": "Vex-seq"}[v[0]],
-                       "read": {"max": "both strands"}.get(how, "strand of the exon"),
+                       "read": {"both": "both strands"}.get(how, "strand of the exon"),
                        "variants": int(v[1]), "positive": int(v[2]), "method": METHOD,
                        **dict(zip(("auroc", "low", "high"), map(float, v[3:6])))})
     model["training"]["assays"] = assays

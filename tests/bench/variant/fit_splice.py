@@ -4,12 +4,18 @@
 Usage   fit_splice.py windows WORK_DIR
         fit_splice.py fit SPLICE_DIR WORK_DIR SPLIT.tsv OUT.safetensors
 
-`windows` writes WORK_DIR/windows.fa: for every row of WORK_DIR/labels.tsv the window without and with the allele,
-on the row's strand. `fit` reads their pooled vectors (WORK_DIR/windows.npy, `chordseq embed --vector pooled`) and
-writes WORK_DIR/head.safetensors (head variant on the same poolings) with the weights of a logistic regression on the
-differences: contigs that SPLIT.tsv calls train, features divided by their standard deviation, an L2 penalty, Newton's
-method. Targets are a sigmoid of the measured change, 1/2 at the assay's threshold of a loss, and 0 on the strand
-without the exon. The file prepare_splice.py describes the other inputs.
+`windows` writes WORK_DIR/windows.fa: for every variant of WORK_DIR/labels.tsv, on both strands, the window without
+and with the allele. `fit` reads pooled vectors (`chordseq embed --vector pooled`) of these, of measured.fa and of
+places.fa from WORK_DIR/*.npy and writes WORK_DIR/head.safetensors (head variant on the same poolings, compared by
+context) with weights for contigs that SPLIT.tsv calls train. All are logistic regressions, by Newton's method:
+
+SPLICE   on differences of vectors over their standard deviation. Targets are a sigmoid of the measured change, 1/2 at
+         the assay's threshold of a loss; rows of the strand without the exon have target 0 and a small weight. Two
+         directions are free of the L2 penalty: regressions of the inclusion of ES7's exons and of Mikl's cassettes
+STRAND   on the reference's vector: is it read on the strand of an exon? With windows of slices from other
+         chromosomes than those left out
+
+The file prepare_splice.py describes the other inputs.
 """
 import csv
 import gzip
@@ -21,14 +27,21 @@ import numpy as np
 from evaluate_splice import open_model, save_model
 from prepare_splice import reverse_complement
 
-WINDOW, PENALTY, STEPS = 256, 1000.0, 20
-# Per assay: change at which a loss begins, change per unit of the target's logit, weight of a row.
-ASSAYS = {"mapsy": (-1, 0.6, 1), "vexseq": (-10, 6, 2)}
+WINDOW, STEPS = 256, 20
+PENALTY, FREE = 1000.0, 1.0              # L2 of a weight, and of the two directions
+MEASURED_PENALTY, STRAND_PENALTY = 30.0, 300.0
+OTHER_STRAND, PLACES = 0.3, 0.5          # weights of rows
+# Per assay: change at which a loss begins, change per unit of the target's logit.
+ASSAYS = {"mapsy": (-1, 0.6), "vexseq": (-10, 6)}
 
 
 def rows(path):
     with (gzip.open if path.endswith(".gz") else open)(path, "rt") as f:
         yield from csv.DictReader(f, delimiter="\t")
+
+
+def alleles(work):
+    return [r for r in rows(f"{work}/labels.tsv") if r["tissue"] == "SPLICE"]
 
 
 def windows(work):
@@ -40,7 +53,7 @@ def windows(work):
             else:
                 contigs[name] = line.strip().upper()
     with open(f"{work}/windows.fa", "w") as f:
-        for i, r in enumerate(rows(f"{work}/labels.tsv")):
+        for i, r in enumerate(alleles(work)):
             seq, p = contigs[r["chrom"]], int(r["pos"]) - 1
             start = p - WINDOW // 2
             for part, s in ("ref", seq), ("alt", seq[:p] + r["alt"] + seq[p + len(r["ref"]):]):
@@ -49,22 +62,24 @@ def windows(work):
 
 
 def targets(folder, work):
-    """Contig, target and weight of every row of labels.tsv."""
+    """Contig, target and weight of every allele; is its strand the exon's; chromosome of every contig."""
     measured = {(r["contig"], r["pos"], r["ref"], r["alt"]): r for r in rows(f"{folder}/splice_variants.tsv.gz")}
-    contig, target, weight = [], [], []
-    for r in rows(f"{work}/labels.tsv"):
+    contig, target, weight, on = [], [], [], []
+    for r in alleles(work):
         m = measured[r["chrom"], r["pos"], r["ref"], r["alt"]]
-        threshold, unit, w = ASSAYS[m["set"].split("_")[0]]
+        threshold, unit = ASSAYS[m["set"].split("_")[0]]
         contig.append(r["chrom"])
-        target.append(1 / (1 + np.exp((float(m["score"]) - threshold) / unit)) if r["strand"] == m["strand"] else 0)
-        weight.append(w)
-    return np.array(contig), np.array(target), np.array(weight, float)
+        on.append(r["strand"] == m["strand"])
+        target.append(1 / (1 + np.exp((float(m["score"]) - threshold) / unit)) if on[-1] else 0)
+        weight.append(1 if on[-1] else OTHER_STRAND)
+    return (np.array(contig), np.array(target), np.array(weight, float), np.array(on),
+            {r["contig"]: r["chrom"] for r in measured.values()})
 
 
-def logistic(x, y, weight):
+def logistic(x, y, weight, penalty):
     """Weights and intercept; the intercept is not penalised."""
     a = np.hstack([x, np.ones((len(x), 1))])
-    penalty = np.diag([PENALTY] * x.shape[1] + [0])
+    penalty = np.diag(np.append(np.broadcast_to(penalty, x.shape[1]), 0.0))
     b = np.zeros(a.shape[1])
     for _ in range(STEPS):
         q = 1 / (1 + np.exp(-a @ b))
@@ -72,19 +87,64 @@ def logistic(x, y, weight):
     return b[:-1], b[-1]
 
 
-def fit(folder, work, split, path):
-    contig, target, weight = targets(folder, work)
-    with open(split) as f:
-        train = {line.split()[0] for line in f if line.split()[1] == "train"}
-    use = np.array([c in train for c in contig])
-    vectors = np.load(f"{work}/windows.npy").astype(float).reshape(len(contig), 2, -1)
-    x = (vectors[:, 0] - vectors[:, 1])[use]
+def load(work, name):
+    return np.load(f"{work}/{name}.npy").astype(float)
+
+
+def directions(work, scale, used):
+    """A column per measured set: weights of the logit of skipping, of the first `used` elements of a vector."""
+    x = load(work, "measured")
+    with open(f"{work}/measured.tsv") as f:
+        name, share = zip(*(line.split() for line in f))
+    name, skipped = np.array(name), 1 - np.array(share, float)
+    out = np.zeros((x.shape[1], 2))
+    for column, each in enumerate(("es7", "cassette")):
+        m = name == each
+        z = (x[m] - x[m].mean(axis=0))[:, :used] / scale[:used]
+        out[:used, column] = logistic(z, skipped[m], np.ones(m.sum()), MEASURED_PENALTY)[0] / scale[:used]
+    return out
+
+
+def fit_splice(work, vectors, target, weight, use):
+    """Weights and intercept for differences reference - allele; skipping rises where they fall."""
+    x = vectors[:, 0] - vectors[:, 1]
+    n = x.shape[1]
+    scale = x[use].std(axis=0) + 1e-9
+    along = -directions(work, scale, n // 3 * 2)
+    x = np.hstack([x, x @ along])[use]
     scale = x.std(axis=0) + 1e-9
-    w, b = logistic(x / scale, target[use], weight[use])
+    w, b = logistic(x / scale, target[use], weight[use], np.array([PENALTY] * n + [FREE] * along.shape[1]))
+    w /= scale
+    return w[:n] + along @ w[n:], b
+
+
+def fit_strand(work, vectors, on, use, held):
+    """Weights and intercept for vectors; the mean over the middle of a window is not used."""
+    with open(f"{work}/places.tsv") as f:
+        chrom, strand = zip(*(line.split() for line in f))
+    kept = np.array([c not in held for c in chrom])
+    n = vectors.shape[2] // 3 * 2
+    x = np.vstack([vectors[use, 0], load(work, "places")[kept]])[:, :n]
+    y = np.append(on[use], np.array(strand, float)[kept])
+    mean, scale = x.mean(axis=0), x.std(axis=0) + 1e-9
+    w, b = logistic((x - mean) / scale, y, np.where(np.arange(len(x)) < use.sum(), 1, PLACES), STRAND_PENALTY)
+    w /= scale
+    return np.append(w, np.zeros(vectors.shape[2] - n)), b - mean @ w
+
+
+def fit(folder, work, split, path):
+    contig, target, weight, on, chrom = targets(folder, work)
+    with open(split) as f:
+        part = dict(line.split() for line in f)
+    use = np.array([part[c] == "train" for c in contig])
+    vectors = load(work, "windows").reshape(len(contig), 2, -1)
+    w, b = fit_splice(work, vectors, target, weight, use)
+    u, c = fit_strand(work, vectors, on, use, {chrom[k] for k in contig[~use]})
     header, model, body = open_model(f"{work}/head.safetensors")
-    for name, value in ("head.weight", w / scale), ("head.bias", np.array([b])):
+    none = np.zeros_like(w)
+    for name, value in ("head.weight", [w, none]), ("head.context.weight", [none, u]), ("head.bias", [b, c]):
         start, end = header[name]["data_offsets"]
-        body[start:end] = value.astype("<f4").tobytes()
+        body[start:end] = np.array(value).astype("<f4").tobytes()
     model["sha256"] = hashlib.sha256(body).hexdigest()
     model["training"]["data"] = {f"{part}_{what}": int(n) * each for part, n in (("train", use.sum()), ("valid", (~use).sum()))
                                  for what, each in (("records", 1), ("bases", 2 * WINDOW))}

@@ -9,7 +9,10 @@ Writes into WORK_DIR
                              has motifs of splice sites and decoys besides
   contigs.fa, exons.bed      wild-type contigs and their exons
   labels.tsv                 variants on either strand (train --head variant): SPLICE is 1 where inclusion falls,
-                             and 0 on the strand without the exon
+                             and 0 on the strand without the exon; STRAND is 1 on the exon's strand
+  measured.fa, .tsv          sequences with measured inclusion (ES7, cassettes of Mikl 2019); set and inclusion
+  places.fa, .tsv            windows of slices around annotated sites and far from any, on both strands;
+                             chromosome, and whether a site's gene lies on the strand
   splitK.tsv, foldK.vcf      five folds by chromosome; splitall.tsv keeps every twentieth contig for validation
   slices.fa, slicesK.vcf     hg38_slices, and of the chromosomes of fold K up to 150 substitutions each in the two
                              intron bases of annotated sites (KIND=site) and more than 300 bases from any (KIND=far)
@@ -202,6 +205,8 @@ def write_variants(folder, work):
             place = [r[k] for k in ("contig", "pos", "ref", "alt")] + ["SPLICE"]
             print(*place, r["loss"], r["strand"], sep="\t", file=f)
             print(*place, 0, "-" if r["strand"] == "+" else "+", sep="\t", file=f)
+            for strand in "+-":
+                print(*place[:4], "STRAND", int(strand == r["strand"]), strand, sep="\t", file=f)
     chrom = {r["contig"]: r["chrom"] for r in everything}
     for k in range(FOLDS):
         with open(f"{work}/split{k}.tsv", "w") as f:
@@ -261,6 +266,48 @@ def write_slices(folder, slices, work, per_fold=150):
                     print(c, p, kind, ref, alt, ".", ".", f"KIND={kind}", sep="\t", file=f)
 
 
+def write_measured(folder, work, exons=20000, least=60):
+    """Inclusion with a read added to either side, the log ratio of constructs as a share."""
+    rng = random.Random(7)
+    found = []
+    for r in rows(f"{folder}/aux/es7_random_exons.tsv.gz"):
+        inclusion, skipping = float(r["inclusion"]), float(r["skipping"])
+        if inclusion + skipping >= least:
+            found.append(("es7", (inclusion + 1) / (inclusion + skipping + 2), ES7_LEFT + r["exon"] + ES7_RIGHT))
+    rng.shuffle(found)
+    found = found[:exons]
+    for r in rows(f"{folder}/aux/mikl2019_cassette.tsv.gz"):
+        x = number(r["splicing_ratio_(log2)"])
+        if x is not None:
+            found.append(("cassette", 1 / (1 + 2 ** -x), r["sequence"].upper()))
+    with open(f"{work}/measured.fa", "w") as fa, open(f"{work}/measured.tsv", "w") as tsv:
+        for i, (name, share, seq) in enumerate(found):
+            print(f">{i}\n{seq}", file=fa)
+            print(name, f"{share:.6f}", sep="\t", file=tsv)
+
+
+def write_places(folder, slices, work, n=3000, window=256, reach=110):
+    rng = random.Random(9)
+    found = {}
+    for r in rows(f"{folder}/aux/hg38_slice_splice_sites.tsv.gz"):
+        if r["slice"].split(":")[0] not in ASIDE:
+            found.setdefault(r["slice"], []).append((int(r["boundary0"]), r["strand"]))
+    at = [(name, p + rng.randrange(-reach, reach), strand) for name in sorted(found) for p, strand in found[name]]
+    at = rng.sample(at, n)
+    for name, sites_here in sorted(found.items()):
+        for _ in range(len(sites_here)):
+            p = rng.randrange(window, len(slices[name]) - window)
+            if all(abs(p - b) > 300 for b, _ in sites_here):
+                at.append((name, p, None))
+    at = at[:n] + rng.sample(at[n:], n // 2)
+    with open(f"{work}/places.fa", "w") as fa, open(f"{work}/places.tsv", "w") as tsv:
+        for name, p, strand in at:
+            s = slices[name][max(0, p - window // 2):p + window // 2].upper()
+            for turned, text in ("+", s), ("-", reverse_complement(s)):
+                print(f">{name}_{p}{turned}\n{text}", file=fa)
+                print(name.split(":")[0], int(turned == strand), sep="\t", file=tsv)
+
+
 def main():
     splice, human, work = sys.argv[1:4]
     slices = read_fasta(f"{human}/hg38_slices.fa.gz")
@@ -270,6 +317,8 @@ def main():
     records = sequences(splice, slices, rng)
     write_stage(f"{work}/second", records + list(padded_motifs(splice, slices, rng)), rng)
     write_variants(splice, work)
+    write_measured(splice, work)
+    write_places(splice, slices, work)
     write_slices(splice, slices, work)
 
 
