@@ -18,7 +18,8 @@ static const double fit_decay = 1e-4, enough = 1e-9;
 
 /* ---- the fit --------------------------------------------------------------------------------- */
 
-/* Loss with its first and second derivatives by the n weights. */
+/* Loss with its first and second derivatives by the n weights; they are means over the cases after
+ * add_decay(). */
 struct state {
     int32_t n;
     double  loss, decayed;
@@ -105,17 +106,19 @@ static void add_case(const cs_protein_cases *c, int64_t i, const double *z, stru
             s->curve[(int64_t)a * s->n + b] -= s->mean[a] * s->mean[b];
 }
 
-/* The sum of squares that the decay multiplies leaves out t. */
-static void add_decay(const cs_protein_cases *c, double decay, const double *w, struct state *s)
+/* Means over n_case cases, plus the decay of all weights except t. */
+static void add_decay(int64_t n_case, double decay, const double *w, struct state *s)
 {
     const int64_t n = s->n;
 
+    s->loss /= (double)n_case;
+    s->decayed = s->loss;
     for (int64_t a = 0; a < n; a++) {
         const double keep = a == 0 ? 0 : decay;
         s->decayed += keep / 2 * w[a] * w[a];
-        s->slope[a] = s->slope[a] / (double)c->n + keep * w[a];
+        s->slope[a] = s->slope[a] / (double)n_case + keep * w[a];
         for (int64_t b = 0; b <= a; b++)
-            s->curve[a * n + b] /= (double)c->n;
+            s->curve[a * n + b] /= (double)n_case;
         s->curve[a * n + a] += keep + enough;
     }
 }
@@ -133,9 +136,7 @@ static void evaluate(const cs_protein_cases *c, double decay, const double *w, b
         if (derive)
             add_case(c, i, z, s);
     }
-    s->loss /= (double)c->n;
-    s->decayed = s->loss;
-    add_decay(c, decay, w, s);
+    add_decay(c->n, decay, w, s);
 }
 
 /* Solves curve x = slope in place, by the factors of Cholesky; x is left in slope. */

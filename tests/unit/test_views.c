@@ -255,24 +255,37 @@ static void test_counts_of_long_sequences(void **state)
     assert_int_equal(reason, CS_REASON_ALL_N);
 }
 
+/* Predictions of a model for a sequence and for its reverse complement: each strand alone, and with
+ * a choice of --strand that reads both. */
+struct strands { float one[2][N_LABEL], both[2][N_LABEL]; };
+
+static void predict_strands(cs_model *m, int strand, struct strands *p)
+{
+    char base[2][300];
+    cs_reason reason;
+    cs_policy_args a = usual;
+    const cs_policy one = policy_of(m, a);
+
+    a.strand = strand;
+    const cs_policy two = policy_of(m, a);
+    random_bases(base[0], sizeof base[0], 3);
+    cs_base_revcomp(base[0], sizeof base[0], base[1]);
+    for (int i = 0; i < 2; i++) {
+        const cs_record x = single(base[i], sizeof base[i]);
+        output(&one, &x, p->one[i], &reason);
+        output(&two, &x, p->both[i], &reason);
+    }
+}
+
 /* The mean is that of logits, not of probabilities. */
 static void test_both_averages_logits(void **state)
 {
-    char base[300], turned[300];
-    float f[N_LABEL], r[N_LABEL], both[N_LABEL], sum = 0, want[N_LABEL];
-    cs_reason reason;
-    cs_policy_args a = usual;
-    const cs_policy one = policy_of(plain, a);
+    struct strands p;
+    const float *f = p.one[0], *r = p.one[1], *both = p.both[0];
+    float sum = 0, want[N_LABEL];
 
     (void)state;
-    a.strand = 2;
-    const cs_policy two = policy_of(plain, a);
-    random_bases(base, sizeof base, 3);
-    cs_base_revcomp(base, sizeof base, turned);
-    const cs_record x = single(base, sizeof base), y = single(turned, sizeof turned);
-    output(&one, &x, f, &reason);
-    output(&one, &y, r, &reason);
-    output(&two, &x, both, &reason);
+    predict_strands(plain, 2, &p);
     for (int i = 0; i < N_LABEL; i++)
         sum += want[i] = sqrtf(f[i] * r[i]);       /* a mean of logarithms */
     for (int i = 0; i < N_LABEL; i++)
@@ -287,23 +300,12 @@ static double logit(float p)
 /* Logits of labels, weighted by the softmax over the strands of the last one's. */
 static void test_weighted_strands(void **state)
 {
-    char base[300], turned[300];
-    float f[N_LABEL], r[N_LABEL], got[N_LABEL], back[N_LABEL];
-    cs_reason reason;
-    cs_policy_args a = usual;
-    const cs_policy one = policy_of(labelled, a);
+    struct strands p;
+    const float *f = p.one[0], *r = p.one[1], *got = p.both[0];
 
     (void)state;
-    a.strand = 4;
-    const cs_policy two = policy_of(labelled, a);
-    random_bases(base, sizeof base, 3);
-    cs_base_revcomp(base, sizeof base, turned);
-    const cs_record x = single(base, sizeof base), y = single(turned, sizeof turned);
-    output(&one, &x, f, &reason);
-    output(&one, &y, r, &reason);
-    output(&two, &x, got, &reason);
-    output(&two, &y, back, &reason);
-    assert_memory_equal(got, back, sizeof got);
+    predict_strands(labelled, 4, &p);
+    assert_memory_equal(p.both[0], p.both[1], sizeof p.both[0]);
     const double by = exp(logit(f[N_LABEL - 1])), other = exp(logit(r[N_LABEL - 1]));
     assert_true(fabs(by - other) > 1e-3);
     for (int i = 0; i < N_LABEL; i++)
