@@ -7,8 +7,8 @@
 # h=128; d: ChordMixer, d=72, h=64. Crops of 250 to 8,000 bp (BASES in all, default 20,000), one
 # thread and two (THREADS), the three in turn, ROUNDS times (default 5): medians of Mtokens per
 # second, and their ratio to fp32 in the same round. A learning rate near 0 keeps the initial
-# weights: with saturated classes (loss 7.5) steps of c took three times as long in fp32, probably
-# for subnormal gradients. Then blocks of c and d on one sequence of 10,000 and of a million tokens
+# weights: with saturated classes (loss 7.5) gradients are subnormal, which train flushes to zero and
+# bench_network does not: steps of c took three times as long in fp32. Then blocks of c and d on one sequence of 10,000 and of a million tokens
 # (bench_ops), in Mtokens per second and block. WHAT is a choice of predict, step and blocks.
 builddir=${builddir:-.}
 tmp=$(mktemp -d) || exit

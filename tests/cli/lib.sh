@@ -31,7 +31,7 @@ unset CHORDSEQ_MODEL CHORDSEQ_DISABLE
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-test.XXXXXX") || exit 1
 export tmp
 cd "$tmp" || exit 1
-# Random numbers of awk differ between its implementations: that of Debian, if it is here.
+# rand() differs between implementations of awk: use mawk, Debian's, where it is installed.
 if command -v mawk > .awk; then
     mkdir .bin && ln -s "$(cat .awk)" .bin/awk && PATH=$tmp/.bin:$PATH || exit 1
 fi
