@@ -286,8 +286,8 @@ typedef struct cs_chord_stack {
 } cs_chord_stack;
 
 /* Epilogue of a convolution in a prediction: y = relu(norm(conv + bias)) + res. bias (1,h); gamma
- * and beta (1,h) of a normalisation over each row, with eps, as in layernorm; res (N,h) may be y.
- * Each may be absent; beta is present if gamma is. */
+ * and beta (1,h) of a normalisation over each row, with eps, as in layernorm; res (N,h). Each may
+ * be absent; beta is present if gamma is. */
 typedef struct cs_conv_tail { cs_mat bias, gamma, beta, res; cs_real eps; } cs_conv_tail;
 
 /* Optional kernels; NULL: composed from cs_ops (nn/ops/fused.c). */
@@ -328,7 +328,7 @@ typedef struct cs_fused {
     void (*affine_prepare)(cs_backend *be, cs_mat w, cs_real *pack);
     int64_t (*affine_pack_size)(cs_mat w);
 
-    /* y = seg_conv of x and w, with its epilogue; y must not overlap x */
+    /* y = seg_conv of x and w, with its epilogue; y must overlap neither x nor res */
     void (*conv_tail)(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
                       const cs_conv_tail *tail, cs_mat y);
     /* does conv_tail support these sizes? x.p and y.p are not used; norm: the epilogue has gamma */

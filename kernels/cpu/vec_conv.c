@@ -8,11 +8,13 @@
  * the output. An element's chain of additions depends on the number of channels and taps only, so a
  * prediction is bit-equal alone or in a batch. Tasks are blocks of rows by columns. If the weights
  * of all taps fit in a thread's scratch, they are packed once and all groups run on a few rows at a
- * time; otherwise the loop over groups is the outer one.
+ * time; otherwise the loop over groups is the outer one. In a prediction the epilogue (norm, relu,
+ * residual) follows while these rows are in cache.
  */
 #include <omp.h>
 
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/norm.h"
 #include "kernels/cpu/tables.h"
 
 enum { DEPTH = 384,              /* channels per block: a packed panel of 24 KB fits in L1 */
@@ -31,6 +33,8 @@ typedef struct conv {
     cs_taps taps;
     bool    adjoint, add;        /* add: accumulate into y */
     cs_mat  x, w, bias, y;
+    const cs_conv_tail *tail;    /* what follows in a task's rows, of which it has all columns;
+                                  * NULL: nothing */
     int64_t rows;                /* rows of a task's block */
     int32_t cols;
 } conv;
@@ -195,24 +199,53 @@ static void run_taps(const conv *q, part p, bool packed, float *pack, int64_t r0
     }
 }
 
-static void conv_task(const conv *q, int64_t r0, int32_t j0, float *pack)
+/* y = relu(y) + res in some rows. */
+static void relu_rows(cs_mat res, cs_mat y, int64_t r0, int64_t r1)
+{
+    for (int64_t r = r0; r < r1; r++)
+        for (int32_t j = 0; j < y.c; j += CS_VEC) {
+            float *to = cs_row(y, r) + j;
+            cs_vec v = cs_vmax(cs_vset(0), cs_get(to, y.c - j));
+            if (res.r)
+                v = cs_vadd(v, cs_get(cs_row(res, r) + j, y.c - j));
+            cs_put(to, y.c - j, v);
+        }
+}
+
+/* The epilogue of rows whose convolution is in y. */
+static void end_rows(const cs_conv_tail *t, cs_mat y, int64_t r0, int64_t r1)
+{
+    if (t && t->gamma.r)
+        cs_norm_rows(true, &(cs_norm_job){ .x = y, .gamma = t->gamma, .beta = t->beta,
+                                           .res = t->res, .y = y, .eps = t->eps }, r0, r1);
+    else if (t)
+        relu_rows(t->res, y, r0, r1);
+}
+
+/* Columns j0 .. j0+n-1 of a block of rows. */
+static void conv_task(const conv *q, int64_t r0, int32_t j0, int32_t n, float *pack)
 {
     int64_t r1 = cs_min64(r0 + q->rows, q->seg.rows);
-    part p = { .j0 = j0, .n = q->y.c - j0 < q->cols ? q->y.c - j0 : q->cols,
-               .cells = pack + PACK };
+    part p = { .j0 = j0, .n = n, .cells = pack + PACK };
     int64_t n_pack = 0;
 
     for (part each = p; next_part(q, &each);)
         n_pack += part_size(&each);
     if (n_pack > PACK) {
-        run_taps(q, p, false, pack, r0, r1);
+        for (const int32_t end = j0 + n; p.j0 < end; p.j0 += COLS) {
+            p.n = end - p.j0 < COLS ? end - p.j0 : COLS;
+            run_taps(q, p, false, pack, r0, r1);
+        }
+        end_rows(q->tail, q->y, r0, r1);
         return;
     }
     float *to = pack;
     for (part each = p; next_part(q, &each); to += part_size(&each))
         pack_part(q, &each, to);
-    for (int64_t r = r0; r < r1; r += ROWS)
+    for (int64_t r = r0; r < r1; r += ROWS) {
         run_taps(q, p, true, pack, r, cs_min64(r + ROWS, r1));
+        end_rows(q->tail, q->y, r, cs_min64(r + ROWS, r1));
+    }
 }
 
 /* Block sizes: enough tasks for the threads, each as large as possible. */
@@ -229,22 +262,54 @@ static float *scratch(const cs_backend *be)
     return cpu->pack + (size_t)omp_get_thread_num() * cpu->pack_stride;
 }
 
+static void run_conv(cs_backend *be, conv *q)
+{
+    int n_thread = cs_threads(be, q->x.r * q->w.r * q->w.c);
+    q->rows = (q->seg.rows / (4 * n_thread) + CS_STRIP - 1) / CS_STRIP * CS_STRIP;
+    q->rows = q->rows < ROWS_MIN ? ROWS_MIN : q->rows > ROWS_MAX ? ROWS_MAX : q->rows;
+    int64_t n_i = (q->seg.rows + q->rows - 1) / q->rows;
+    cut(n_i, q->y.c, n_thread, &q->cols);
+    if (q->tail)
+        q->cols = q->y.c;
+    int64_t n_j = (q->y.c + q->cols - 1) / q->cols;
+    #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
+    for (int64_t t = 0; t < n_i * n_j; t++) {
+        const int32_t j = (int32_t)(t % n_j) * q->cols;
+        conv_task(q, t / n_j * q->rows, j, q->y.c - j < q->cols ? q->y.c - j : q->cols,
+                  scratch(be));
+        cs_panel_done();
+    }
+}
+
 static void vec_seg_conv(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint, cs_mat x,
                           cs_mat w, cs_mat bias, cs_real beta, cs_mat y)
 {
     conv q = { .seg = seg, .taps = taps, .adjoint = adjoint, .add = beta != 0, .x = x, .w = w,
                .bias = bias, .y = y };
-    int n_thread = cs_threads(be, x.r * w.r * w.c);
-    q.rows = (seg.rows / (4 * n_thread) + CS_STRIP - 1) / CS_STRIP * CS_STRIP;
-    q.rows = q.rows < ROWS_MIN ? ROWS_MIN : q.rows > ROWS_MAX ? ROWS_MAX : q.rows;
-    int64_t n_i = (seg.rows + q.rows - 1) / q.rows;
-    cut(n_i, y.c, n_thread, &q.cols);
-    int64_t n_j = (y.c + q.cols - 1) / q.cols;
-    #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
-    for (int64_t t = 0; t < n_i * n_j; t++) {
-        conv_task(&q, t / n_j * q.rows, (int32_t)(t % n_j) * q.cols, scratch(be));
-        cs_panel_done();
-    }
+    run_conv(be, &q);
+}
+
+/* Few rows are cut by columns, to occupy all threads, and the epilogue is a second pass. */
+static void vec_conv_tail(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
+                          const cs_conv_tail *tail, cs_mat y)
+{
+    const int n_thread = cs_threads(be, x.r * w.r * w.c);
+    const bool few = seg.rows <= (n_thread - 1) * ROWS_MIN;
+    conv q = { .seg = seg, .taps = taps, .x = x, .w = w, .bias = tail->bias, .y = y,
+               .tail = few ? NULL : tail };
+    run_conv(be, &q);
+    if (!few)
+        return;
+    #pragma omp parallel for num_threads(n_thread)
+    for (int64_t r = 0; r < y.r; r += CS_NORM_ROWS)
+        end_rows(tail, y, r, cs_min64(r + CS_NORM_ROWS, y.r));
+}
+
+/* All sizes. */
+static bool conv_fits(cs_backend *be, cs_taps taps, cs_mat x, cs_mat y, bool norm)
+{
+    (void)be, (void)taps, (void)x, (void)y, (void)norm;
+    return true;
 }
 
 /* ---- gradient of the weights --------------------------------------------------------------- */
@@ -363,4 +428,10 @@ void cs_vec_conv(cs_ops *op)
 {
     op->seg_conv = vec_seg_conv;
     op->seg_conv_dw = vec_seg_conv_dw;
+}
+
+void cs_vec_conv_tail(cs_fused *fused)
+{
+    fused->conv_tail = vec_conv_tail;
+    fused->conv_fits = conv_fits;
 }

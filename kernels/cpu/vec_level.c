@@ -15,6 +15,7 @@ void cs_level_fill(cs_backend *be, bool fused)
     cs_vec_conv(op);
     cs_vec_sparse(op);
     if (fused) {
+        cs_vec_conv_tail(&be->fused);
         cs_vec_chord(&be->fused);
         cs_vec_chord_block(&be->fused);
         cs_vec_affine(&be->fused);
@@ -29,6 +30,7 @@ void cs_level_fill(cs_backend *be, bool fused)
     be->fused.chord_block = NULL;
     be->fused.chord_block_bwd = NULL;
     if (fused) {
+        cs_vec_conv_tail(&be->fused);
         cs_vec_chord(&be->fused);
         cs_vec_affine(&be->fused);
     }
@@ -39,6 +41,7 @@ void cs_level_fill(cs_backend *be, bool fused)
     cs_vec_gemm(&be->op);
     cs_vec_conv(&be->op);
     if (fused) {
+        cs_vec_conv_tail(&be->fused);
         cs_vec_chord(&be->fused);
         cs_vec_chord_block(&be->fused);
         cs_vec_affine(&be->fused);

@@ -1,45 +1,18 @@
 /* vec_norm.c - layer and batch normalisation and the sum of squares. */
-#include "kernels/cpu/impl.h"
+#include "kernels/cpu/norm.h"
 #include "kernels/cpu/tables.h"
 
-#include <math.h>
 #include <string.h>
-
-#include "kernels/cpu/vec.h"
-
-/* v - mean in the first n lanes, 0 in the others */
-CS_INLINE cs_vec deviation(const float *v, int64_t n, cs_vec mean)
-{
-    return cs_first_or(cs_vsub(cs_get(v, n), mean), n, cs_vset(0));
-}
-
-static void layernorm_row(const float *x, int32_t n, float eps, const float *gamma,
-                                 const float *beta, float *y, float *stat)
-{
-    cs_total sum = cs_total_zero(), square = sum;
-    for (int32_t j = 0; j < n; j += CS_VEC)
-        sum = cs_total_add(sum, cs_get(x + j, n - j), j);
-    stat[0] = cs_total_sum(sum) / (float)n;
-    const cs_vec mean = cs_vset(stat[0]);
-    for (int32_t j = 0; j < n; j += CS_VEC) {
-        cs_vec d = deviation(x + j, n - j, mean);
-        square = cs_total_fma(square, d, d, j);
-    }
-    stat[1] = 1 / sqrtf(cs_total_sum(square) / (float)n + eps);
-    const cs_vec rstd = cs_vset(stat[1]);
-    for (int32_t j = 0; j < n; j += CS_VEC) {
-        cs_vec d = cs_vmul(deviation(x + j, n - j, mean), rstd);
-        cs_put(y + j, n - j, cs_vfma(d, cs_get(gamma + j, n - j),
-                                             cs_get(beta + j, n - j)));
-    }
-}
 
 static void vec_layernorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat gamma, cs_mat beta,
                            cs_mat y, cs_mat stat)
 {
+    enum { ROWS = 16 };
+    const cs_norm_job q = { .x = x, .gamma = gamma, .beta = beta, .y = y, .stat = stat,
+                            .eps = eps };
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
-    for (int64_t r = 0; r < x.r; r++)
-        layernorm_row(cs_row(x, r), x.c, eps, gamma.p, beta.p, cs_row(y, r), cs_row(stat, r));
+    for (int64_t r = 0; r < x.r; r += ROWS)
+        cs_norm_rows(false, &q, r, cs_min64(r + ROWS, x.r));
 }
 
 /* With n = (x - mean) rstd and g = dy gamma:  dx += rstd (g - mean(g) - n mean(g n)). */
@@ -51,13 +24,13 @@ static void layernorm_dx(const float *x, int32_t n, const float *gamma, const fl
     for (int32_t j = 0; j < n; j += CS_VEC) {
         cs_vec g = cs_vmul(cs_get(dy + j, n - j), cs_get(gamma + j, n - j));
         sum = cs_total_add(sum, g, j);
-        dot = cs_total_fma(dot, g, cs_vmul(deviation(x + j, n - j, mean), rstd), j);
+        dot = cs_total_fma(dot, g, cs_vmul(cs_deviation(x + j, n - j, mean), rstd), j);
     }
     const cs_vec a = cs_vset(cs_total_sum(sum) / (float)n);
     const cs_vec b = cs_vset(cs_total_sum(dot) / (float)n);
     for (int32_t j = 0; j < n; j += CS_VEC) {
         cs_vec g = cs_vfms(cs_get(dy + j, n - j), cs_get(gamma + j, n - j), a);
-        cs_vec v = cs_vmul(deviation(x + j, n - j, mean), rstd);
+        cs_vec v = cs_vmul(cs_deviation(x + j, n - j, mean), rstd);
         g = cs_vfnma(v, b, g);
         cs_put(dx + j, n - j, cs_vfma(rstd, g, cs_get(dx + j, n - j)));
     }
@@ -77,7 +50,7 @@ static void dparam_rows(const layer_slope *q, int64_t r0, int64_t r1, int32_t j,
     for (int64_t r = r0; r < r1; r++) {
         const float *st = cs_row(q->stat, r);
         cs_vec d = cs_get(cs_row(q->dy, r) + j, q->x.c - j);
-        cs_vec v = deviation(cs_row(q->x, r) + j, q->x.c - j, cs_vset(st[0]));
+        cs_vec v = cs_deviation(cs_row(q->x, r) + j, q->x.c - j, cs_vset(st[0]));
         v = cs_vmul(d, cs_vmul(v, cs_vset(st[1])));
         g = cs_wide_add(g, cs_widen(v));
         b = cs_wide_add(b, cs_widen(d));

@@ -23,57 +23,11 @@ CASE(conv5_dw)
     be->op.seg_conv_dw(be, e->seg, (cs_taps){ 5, e->track }, m[0], m[1], m[2]);
 }
 
-/* y = relu(norm(conv + bias)) + res, fused if the backend supports these sizes. */
-static void run_tail(cs_backend *be, const env *e, const cs_mat *m, const cs_conv_tail *t, cs_mat y)
-{
-    const cs_fused *f = &be->fused;
-    if (f->conv_tail && f->conv_fits(be, taps_of(e), m[0], y, t->gamma.r > 0)) {
-        f->conv_tail(be, e->seg, taps_of(e), m[0], m[1], t, y);
-        return;
-    }
-    cs_mat pre = scratch(be, y.r, y.c), h = scratch(be, y.r, y.c), stat = scratch(be, y.r, 2);
-    be->op.seg_conv(be, e->seg, taps_of(e), false, m[0], m[1], t->bias, 0, pre);
-    if (t->gamma.r)
-        be->op.layernorm(be, t->eps, pre, t->gamma, t->beta, h, stat);
-    be->op.act(be, CS_ACT_RELU, t->gamma.r ? h : pre, h);
-    be->op.axpby(be, 1, h, t->res.r ? 1 : 0, y);
-    be->op.dealloc(be, pre.p);
-    be->op.dealloc(be, h.p);
-    be->op.dealloc(be, stat.p);
-}
-
 static inline bool tail_fits(cs_backend *be, int32_t k, int32_t c, bool norm)
 {
     const cs_mat x = { NULL, 100, k, k }, y = { NULL, 100, c, c };
     return be->fused.conv_fits(be, (cs_taps){ N_TAP, 4 }, x, y, norm);
 }
-
-CASE(conv_norm)
-{
-    const cs_conv_tail t = { .gamma = m[2], .beta = m[3], .eps = (cs_real)1e-5 };
-    run_tail(be, e, m, &t, m[4]);
-}
-CASE(conv_bias_norm_res)
-{
-    const cs_conv_tail t = { m[2], m[3], m[4], m[5], (cs_real)1e-5 };
-    run_tail(be, e, m, &t, m[5]);
-}
-CASE(conv_relu_res)
-{
-    const cs_conv_tail t = { .bias = m[2], .res = m[3] };
-    run_tail(be, e, m, &t, m[3]);
-}
-CASE(conv_relu)
-{
-    run_tail(be, e, m, &(cs_conv_tail){ .bias = { 0 } }, m[2]);
-}
-
-static const op_case conv_tails[] = {
-    { "conv_norm",          "iRK iTC i1C i1C oRC", conv_norm, true },
-    { "conv_bias_norm_res", "iRK iTC i1C i1C i1C aRC", conv_bias_norm_res, true },
-    { "conv_relu_res",      "iRK iTC i1C aRC", conv_relu_res, true },
-    { "conv_relu",          "iRK iTC oRC", conv_relu, true },
-};
 
 static const op_case five_taps[] = {
     { "conv5",         "iRK iFC i1C oRC", conv5, true },

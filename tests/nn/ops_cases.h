@@ -293,6 +293,45 @@ CASE(conv_dw)     { be->op.seg_conv_dw(be, e->seg, taps_of(e), m[0], m[1], m[2])
 CASE(conv_weight) { CALL(be->op.conv_weight(be, N_TAP, m[0], m[1], m[2])); }
 CASE(conv_weight_plain) { CALL(be->op.conv_weight(be, N_TAP, m[0], (cs_mat){ 0 }, m[1])); }
 
+/* y = relu(norm(conv + bias)) + res, fused if the backend supports these sizes. */
+static void run_tail(cs_backend *be, const env *e, const cs_mat *m, const cs_conv_tail *t, cs_mat y)
+{
+    const cs_fused *f = &be->fused;
+    if (f->conv_tail && f->conv_fits(be, taps_of(e), m[0], y, t->gamma.r > 0)) {
+        f->conv_tail(be, e->seg, taps_of(e), m[0], m[1], t, y);
+        return;
+    }
+    cs_mat pre = scratch(be, y.r, y.c), stat = scratch(be, y.r, 2);
+    be->op.seg_conv(be, e->seg, taps_of(e), false, m[0], m[1], t->bias, 0, pre);
+    if (t->gamma.r)
+        be->op.layernorm(be, t->eps, pre, t->gamma, t->beta, y, stat);
+    be->op.act(be, CS_ACT_RELU, t->gamma.r ? y : pre, y);
+    if (t->res.r)
+        be->op.axpby(be, 1, t->res, 1, y);
+    be->op.dealloc(be, pre.p);
+    be->op.dealloc(be, stat.p);
+}
+
+CASE(conv_norm)
+{
+    const cs_conv_tail t = { .gamma = m[2], .beta = m[3], .eps = (cs_real)1e-5 };
+    run_tail(be, e, m, &t, m[4]);
+}
+CASE(conv_bias_norm_res)
+{
+    const cs_conv_tail t = { m[2], m[3], m[4], m[5], (cs_real)1e-5 };
+    run_tail(be, e, m, &t, m[6]);
+}
+CASE(conv_relu_res)
+{
+    const cs_conv_tail t = { .bias = m[2], .res = m[3] };
+    run_tail(be, e, m, &t, m[4]);
+}
+CASE(conv_relu)
+{
+    run_tail(be, e, m, &(cs_conv_tail){ .bias = { 0 } }, m[2]);
+}
+
 /* K links, of which some meet in short segments. */
 static cs_links links_of(const env *e)
 {
@@ -497,6 +536,13 @@ static const op_case conv_ops[] = {
     { "conv_weight_plain", "iCT oTC", conv_weight_plain, false },
 };
 
+static const op_case conv_tails[] = {
+    { "conv_norm",          "iRK iTC i1C i1C oRC", conv_norm, true },
+    { "conv_bias_norm_res", "iRK iTC i1C i1C i1C iRC oRC", conv_bias_norm_res, true },
+    { "conv_relu_res",      "iRK iTC i1C iRC oRC", conv_relu_res, true },
+    { "conv_relu",          "iRK iTC oRC", conv_relu, true },
+};
+
 static const op_case sparse_ops[] = {
     { "sparse",       "iRK iRC iRC oRC", sparse, true },
     { "sparse_plain", "iRK iRC oRC", sparse_plain, true },
@@ -553,6 +599,7 @@ static inline void with_row_sizes(void (*check)(const op_case *, int, const env 
         check(row_ops, COUNT(row_ops), &e);
         check(seg_ops, COUNT(seg_ops), &e);
         check(conv_ops, COUNT(conv_ops), &e);
+        check(conv_tails, COUNT(conv_tails), &e);
         check(sparse_ops, COUNT(sparse_ops), &e);
         check(element_ops, COUNT(element_ops), &e);
         free(e.id);
@@ -567,6 +614,7 @@ static inline void with_long_sizes(void (*check)(const op_case *, int, const env
         check(row_ops, COUNT(row_ops), &e);
         check(seg_ops, COUNT(seg_ops), &e);
         check(conv_ops, COUNT(conv_ops), &e);
+        check(conv_tails, COUNT(conv_tails), &e);
         check(sparse_ops, COUNT(sparse_ops), &e);
         check(element_ops, COUNT(element_ops), &e);
         free(e.id);

@@ -133,12 +133,22 @@ static void alone_as_in_a_batch(const op_case *o, int n, const env *e)
     }
 }
 
+/* Weights of convolutions that exceed a thread's scratch. */
+static void with_wide_sizes(void (*check)(const op_case *, int, const env *))
+{
+    env e = new_env((int64_t[]){ 5, 0, 200, 1 }, 4, 211, 130, 1);
+    check(conv_ops, COUNT(conv_ops), &e);
+    check(conv_tails, COUNT(conv_tails), &e);
+    free(e.id);
+}
+
 static void each_size(void (*check)(const op_case *, int, const env *))
 {
     tested = open_tested();
     with_element_sizes(check);
     with_row_sizes(check);
     with_long_sizes(check);
+    with_wide_sizes(check);
     with_chord_sizes(check);
     with_attn_sizes(check);
     cs_backend_close(tested);
@@ -174,6 +184,27 @@ static void test_fused_bits(void **state)
     drop(&a);
     drop(&b);
     free(e.id);
+    cs_backend_close(tested);
+}
+
+/* The same for a convolution with its epilogue. */
+static void test_tail_bits(void **state)
+{
+    (void)state;
+    tested = open_tested();
+    cs_backend composed = *tested;
+    composed.fused = (cs_fused){ 0 };
+    for (int i = 0; i < 2 * COUNT(conv_tails); i++) {
+        const op_case *o = &conv_tails[i / 2];
+        env e = new_env(uneven, COUNT(uneven), i % 2 ? 128 : 211, i % 2 ? 64 : 130, i % 2);
+        mats a = make(o->spec, &e, 3), b = make(o->spec, &e, 3);
+        run(o, &e, *tested, 2, &a);
+        run(o, &e, composed, 1, &b);
+        assert_same_bits(o, &a, &b, "fusing");
+        drop(&a);
+        drop(&b);
+        free(e.id);
+    }
     cs_backend_close(tested);
 }
 
@@ -339,13 +370,14 @@ int main(void)
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_open), cmocka_unit_test(test_reference),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_fused_bits), cmocka_unit_test(test_roll_definition),
+        cmocka_unit_test(test_fused_bits), cmocka_unit_test(test_tail_bits),
+        cmocka_unit_test(test_roll_definition),
         cmocka_unit_test(test_conv_definition),
         cmocka_unit_test(test_gelu_accuracy), cmocka_unit_test(test_attention_dropout),
     };
     static const struct CMUnitTest bf16[] = {
         cmocka_unit_test(test_reference), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_alone), cmocka_unit_test(test_tail_bits),
     };
     if (cs_cpu_init() != CS_OK)
         return 2;

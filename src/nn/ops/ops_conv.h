@@ -31,7 +31,7 @@ void cs_conv(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, cs_mat bi
  *
  * tail     bias, norm over a row's channels, and res; each may be absent. eps is set here
  * Shapes   as cs_conv(); gamma, beta (1, h), res (N, h)
- * Aliasing y overlaps nothing but res, which may be the same matrix
+ * Aliasing y overlaps nothing
  * Not on the tape; only if cs_conv_can_infer()
  */
 void cs_conv_infer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
