@@ -41,6 +41,7 @@
 #define cs_vec_seg            CS_AT_LEVEL(cs_vec_seg)
 #define cs_vec_softmax        CS_AT_LEVEL(cs_vec_softmax)
 #define cs_vec_conv           CS_AT_LEVEL(cs_vec_conv)
+#define cs_vec_conv_weight    CS_AT_LEVEL(cs_vec_conv_weight)
 #define cs_vec_conv_tail      CS_AT_LEVEL(cs_vec_conv_tail)
 #define cs_vec_sparse         CS_AT_LEVEL(cs_vec_sparse)
 #define cs_vec_chord          CS_AT_LEVEL(cs_vec_chord)

@@ -46,6 +46,7 @@ void cs_vec_norm(cs_ops *op);
 void cs_vec_seg(cs_ops *op);
 void cs_vec_softmax(cs_ops *op);
 void cs_vec_conv(cs_ops *op);
+void cs_vec_conv_weight(cs_ops *op);
 void cs_vec_sparse(cs_ops *op);
 void cs_vec_conv_tail(cs_fused *fused);
 void cs_vec_chord(cs_fused *fused);

@@ -13,6 +13,7 @@ void cs_level_fill(cs_backend *be, bool fused)
     cs_vec_seg(op);
     cs_vec_softmax(op);
     cs_vec_conv(op);
+    cs_vec_conv_weight(op);
     cs_vec_sparse(op);
     if (fused) {
         cs_vec_conv_tail(&be->fused);

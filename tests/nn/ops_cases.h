@@ -292,6 +292,11 @@ CASE(conv_adjoint)
 CASE(conv_dw)     { be->op.seg_conv_dw(be, e->seg, taps_of(e), m[0], m[1], m[2]); }
 CASE(conv_weight) { CALL(be->op.conv_weight(be, N_TAP, m[0], m[1], m[2])); }
 CASE(conv_weight_plain) { CALL(be->op.conv_weight(be, N_TAP, m[0], (cs_mat){ 0 }, m[1])); }
+CASE(conv_weight_bwd) { CALL(be->op.conv_weight_bwd(be, N_TAP, m[0], m[1], m[2], m[3], m[4])); }
+CASE(conv_weight_bwd_plain)
+{
+    CALL(be->op.conv_weight_bwd(be, N_TAP, m[0], (cs_mat){ 0 }, m[1], m[2], (cs_mat){ 0 }));
+}
 
 /* y = relu(norm(conv + bias)) + res, fused if the backend supports these sizes. */
 static void run_tail(cs_backend *be, const env *e, const cs_mat *m, const cs_conv_tail *t, cs_mat y)
@@ -534,6 +539,8 @@ static const op_case conv_ops[] = {
     { "conv_dw",      "iRK iRC aTC", conv_dw, false },
     { "conv_weight",  "iCT pC1 oTC", conv_weight, false },
     { "conv_weight_plain", "iCT oTC", conv_weight_plain, false },
+    { "conv_weight_bwd", "iCT pC1 iTC aCT aC1", conv_weight_bwd, false },
+    { "conv_weight_bwd_plain", "iCT iTC aCT", conv_weight_bwd_plain, false },
 };
 
 static const op_case conv_tails[] = {
