@@ -33,6 +33,7 @@ void cs_ctx_release(cs_ctx *cx)
     if (cx->cached)
         cx->be->op.dealloc(cx->be, cx->cached);
     free(cx->piece);
+    free(cx->place);
     cs_tape_free(cx->tape);
     memset(cx, 0, sizeof *cx);
 }
@@ -98,6 +99,7 @@ void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key)
     cx->n_random = 0;
     if (cx->ps->grad)
         forget_cached(cx, false);
+    cx->n_place = 0;
     cs_tape_reset(cx->tape);
     cx->loss = cs_tmp(cx, 1, 1);
     if (!dry)
@@ -117,12 +119,26 @@ static cs_mat taken(cs_ctx *cx, int64_t from, int64_t r, int32_t c)
     return (cs_mat){ cx->act + from, r, c, c };
 }
 
+/* Matrices that were there before have been released. */
+static void remember(cs_ctx *cx, int64_t from)
+{
+    while (cx->n_place > 0 && cx->place[cx->n_place - 1].from >= from)
+        cx->n_place--;
+    if (cx->n_place == cx->cap_place) {
+        cx->cap_place = cx->cap_place ? 2 * cx->cap_place : 256;
+        cx->place = cs_xrealloc(cx->place, cx->cap_place * sizeof *cx->place);
+    }
+    cx->place[cx->n_place++] = (cs_place){ .from = from, .end = cx->top };
+}
+
 cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c)
 {
     const int64_t from = cx->top;
 
     CS_BUG(r < 0 || c < 0);
     cx->top += aligned(r * c);
+    if (cx->training && !cx->dry)
+        remember(cx, from);
     if (cx->top > cx->grad_peak)
         cx->grad_peak = cx->top;
     return taken(cx, from, r, c);

@@ -3,10 +3,11 @@
  * DESIGN. Activations come from a bump arena in backend memory. When training, a second arena of
  * the same layout holds their gradients: the gradient of an activation is at the offset of the
  * activation, and the gradient of a parameter at the offset of the parameter. So ops carry no
- * gradient handles, and cs_grad_of() is one comparison and one addition. Memory without gradients
- * is at the arena's other end (cs_scratch()), which the second arena omits. In a dry run the
- * arena only counts (matrices point to a dummy cell), shapes are checked, and nothing is computed:
- * the peaks are the exact memory need.
+ * gradient handles. A gradient is cleared when it is first used, unless the first step that adds to
+ * it writes it (cs_grad_into()). Memory without gradients is at the arena's other end
+ * (cs_scratch()), which the second arena omits. In a dry run the arena only counts (matrices point
+ * to a dummy cell), shapes are checked, and nothing is computed: the peaks are the exact memory
+ * need.
  */
 #ifndef CS_NN_CTX_H
 #define CS_NN_CTX_H
@@ -21,6 +22,9 @@ enum { CS_KEEP_ALL = 0, CS_CHECKPOINT_INPUTS = 64 };
 
 /* A piece of memory of one user: n reals from `off` on; the user counts how many are filled. */
 typedef struct cs_piece { const void *user; int64_t off, n, done; bool fixed; } cs_piece;
+
+/* A matrix of the arena, reals from .. end-1. fresh: its gradient is zero, but not yet stored. */
+typedef struct cs_place { int64_t from, end; bool fresh; } cs_place;
 
 /* Observer of the output of block number `block` (from 0) of an encoder; for tests and
  * explanations. */
@@ -53,6 +57,8 @@ typedef struct cs_ctx {
     size_t      n_piece, cap_piece;
     int64_t     cap, grad_cap;   /* reals of either arena */
     int64_t     top, scratch;      /* reals taken from the beginning, and from the end of `act` */
+    cs_place   *place;           /* [n_place] matrices in the arena, in order; none in a dry run */
+    size_t      n_place, cap_place;
     int64_t     peak, grad_peak; /* peak of both together, and of top alone */
     uint64_t    key;             /* randomness of this step's dropout masks */
     uint64_t    n_random;        /* dropout layers met so far in this pass */

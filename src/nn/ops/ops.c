@@ -20,7 +20,9 @@ static void affine_adjoint(cs_ctx *cx, const cs_node *n)
 {
     const cs_ops *op = &cx->be->op;
     cs_mat x = n->m[0], w = n->m[1], b = n->m[2], dy = cs_grad_of(cx, n->m[3]);
-    op->gemm(cx->be, false, false, dy, w, 1, cs_grad_to(cx, x));
+    bool add;
+    cs_mat dx = cs_grad_into(cx, x, &add);
+    op->gemm(cx->be, false, false, dy, w, add, dx);
     op->gemm(cx->be, true, false, dy, x, 1, cs_grad_to(cx, w));
     if (n->i)
         op->colsum(cx->be, dy, cs_grad_to(cx, b));
@@ -74,11 +76,19 @@ static void check_binary(const cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y)
     CS_BUG(cx->recording && !cx->dry && y.r > 0 && (y.p == a.p || y.p == b.p));
 }
 
+/* x's gradient += scale dy */
+static void pass_on(cs_ctx *cx, cs_real scale, cs_mat dy, cs_mat x)
+{
+    bool add;
+    cs_mat dx = cs_grad_into(cx, x, &add);
+    cx->be->op.axpby(cx->be, scale, dy, add, dx);
+}
+
 static void add_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cs_mat dy = cs_grad_of(cx, n->m[2]);
-    cx->be->op.axpby(cx->be, 1, dy, 1, cs_grad_to(cx, n->m[0]));
-    cx->be->op.axpby(cx->be, 1, dy, 1, cs_grad_to(cx, n->m[1]));
+    pass_on(cx, 1, dy, n->m[0]);
+    pass_on(cx, 1, dy, n->m[1]);
 }
 
 void cs_add(cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y)
@@ -100,8 +110,8 @@ void cs_add(cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y)
 static void sub_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cs_mat dy = cs_grad_of(cx, n->m[2]);
-    cx->be->op.axpby(cx->be, 1, dy, 1, cs_grad_to(cx, n->m[0]));
-    cx->be->op.axpby(cx->be, -1, dy, 1, cs_grad_to(cx, n->m[1]));
+    pass_on(cx, 1, dy, n->m[0]);
+    pass_on(cx, -1, dy, n->m[1]);
 }
 
 void cs_sub(cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y)
@@ -132,7 +142,9 @@ void cs_mul(cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y)
 
 static void dropout_adjoint(cs_ctx *cx, const cs_node *n)
 {
-    cx->be->op.dropout(cx->be, n->key, n->p, cs_grad_of(cx, n->m[1]), 1, cs_grad_to(cx, n->m[0]));
+    bool add;
+    cs_mat dy = cs_grad_of(cx, n->m[1]), dx = cs_grad_into(cx, n->m[0], &add);
+    cx->be->op.dropout(cx->be, n->key, n->p, dy, add, dx);
 }
 
 cs_mat cs_dropout(cs_ctx *cx, double p, cs_mat x)
@@ -187,9 +199,10 @@ void cs_count_mean(cs_ctx *cx, const int64_t *count, int64_t n, cs_mat table, cs
 
 static void roll_add_adjoint(cs_ctx *cx, const cs_node *n)
 {
-    cs_mat dy = cs_grad_of(cx, n->m[2]);
-    cx->be->op.seg_roll(cx->be, n->seg, n->i, -1, dy, 1, cs_grad_to(cx, n->m[0]));
-    cx->be->op.axpby(cx->be, 1, dy, 1, cs_grad_to(cx, n->m[1]));
+    bool add;
+    cs_mat dy = cs_grad_of(cx, n->m[2]), dh = cs_grad_into(cx, n->m[0], &add);
+    cx->be->op.seg_roll(cx->be, n->seg, n->i, -1, dy, add, dh);
+    pass_on(cx, 1, dy, n->m[1]);
 }
 
 void cs_roll_add(cs_ctx *cx, cs_seg seg, int32_t track, cs_mat h, cs_mat x, cs_mat y)

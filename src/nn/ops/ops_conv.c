@@ -28,7 +28,9 @@ static void conv_adjoint(cs_ctx *cx, const cs_node *n)
     const cs_ops *op = &cx->be->op;
     cs_taps taps = { n->i, (int64_t)n->key };
     cs_mat x = n->m[0], w = n->m[1], bias = n->m[2], dy = cs_grad_of(cx, n->m[3]);
-    op->seg_conv(cx->be, n->seg, taps, true, dy, w, (cs_mat){ 0 }, 1, cs_grad_to(cx, x));
+    bool add;
+    cs_mat dx = cs_grad_into(cx, x, &add);
+    op->seg_conv(cx->be, n->seg, taps, true, dy, w, (cs_mat){ 0 }, add, dx);
     op->seg_conv_dw(cx->be, n->seg, taps, x, dy, cs_grad_to(cx, w));
     if (bias.r)
         op->colsum(cx->be, dy, cs_grad_to(cx, bias));

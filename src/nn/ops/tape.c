@@ -57,16 +57,48 @@ static cs_mat moved(cs_mat m, cs_real *to)
     return m;
 }
 
+/* The first matrix of the arena that ends behind off; n_place if there is none. */
+static size_t place_at(const cs_ctx *cx, int64_t off)
+{
+    size_t lo = 0, hi = cx->n_place;
+    while (lo < hi) {
+        const size_t mid = lo + (hi - lo) / 2;
+        if (cx->place[mid].end > off)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo;
+}
+
+static void clear(const cs_ctx *cx, cs_place *p)
+{
+    enum { W = 16 };             /* cs_tmp() rounds to it */
+    p->fresh = false;
+    cx->be->op.zero(cx->be, (cs_mat){ cx->act_grad + p->from, (p->end - p->from) / W, W, W });
+}
+
+/* Offset of m in the arena of gradients; -1: outside. Scratch memory has no gradients, even if a
+ * larger batch had gradients there. */
+static int64_t offset_of(const cs_ctx *cx, cs_mat m)
+{
+    const int64_t n = cx->cap - cx->scratch < cx->grad_cap ? cx->cap - cx->scratch : cx->grad_cap;
+    return offset_in(m.p, cx->act, n);
+}
+
 cs_mat cs_grad_of(const cs_ctx *cx, cs_mat m)
 {
-    /* Scratch memory has no gradients, even if a larger batch had gradients there. */
-    const int64_t n = cx->cap - cx->scratch < cx->grad_cap ? cx->cap - cx->scratch : cx->grad_cap;
     int64_t off;
 
     if (!cx->training || cx->dry)
         return (cs_mat){ 0 };
-    if ((off = offset_in(m.p, cx->act, n)) >= 0)
+    if ((off = offset_of(cx, m)) >= 0) {
+        const int64_t end = off + (m.r - 1) * m.ld + m.c;
+        for (size_t i = place_at(cx, off); i < cx->n_place && cx->place[i].from < end; i++)
+            if (cx->place[i].fresh)
+                clear(cx, &cx->place[i]);
         return moved(m, cx->act_grad + off);
+    }
     if ((off = offset_in(m.p, cx->ps->value, cx->ps->n_real)) >= 0)
         return moved(m, cx->ps->grad + off);
     return (cs_mat){ 0 };
@@ -78,6 +110,19 @@ cs_mat cs_grad_to(cs_ctx *cx, cs_mat m)
     if (off >= 0)
         param_at(cx->ps, off)->touched = true;
     return cs_grad_of(cx, m);
+}
+
+cs_mat cs_grad_into(cs_ctx *cx, cs_mat m, bool *add)
+{
+    enum { W = 16 };
+    const int64_t off = cx->training && !cx->dry ? offset_of(cx, m) : -1;
+    const size_t i = off >= 0 ? place_at(cx, off) : cx->n_place;
+
+    *add = true;
+    if (i < cx->n_place && cx->place[i].fresh && cx->place[i].from == off && m.ld == m.c
+        && cx->place[i].end - off == (m.r * m.c + W - 1) / W * W)
+        *add = cx->place[i].fresh = false;
+    return cs_grad_to(cx, m);
 }
 
 static void seed_adjoint(cs_ctx *cx, const cs_node *n)
@@ -95,9 +140,8 @@ void cs_seed(cs_ctx *cx, cs_mat y, cs_mat g)
 /* Gradients of the arena from `from` to the top. */
 static void zero_gradients(cs_ctx *cx, int64_t from)
 {
-    enum { W = 16 };             /* cs_tmp() rounds to it */
-    if (!cx->dry && cx->top > from)
-        cx->be->op.zero(cx->be, (cs_mat){ cx->act_grad + from, (cx->top - from) / W, W, W });
+    for (size_t i = cx->n_place; i > 0 && cx->place[i - 1].from >= from; i--)
+        cx->place[i - 1].fresh = true;
 }
 
 /* Pop nodes until `n_left` remain. */
@@ -195,4 +239,8 @@ void cs_backward(cs_ctx *cx)
     cx->recording = false;
     zero_gradients(cx, 0);
     replay(cx, 0);
+    for (size_t i = 0; i < cx->n_place; i++)
+        if (cx->place[i].fresh && cx->place[i].end <= cx->top)
+            clear(cx, &cx->place[i]);
+    cx->n_place = 0;
 }

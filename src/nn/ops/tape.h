@@ -11,6 +11,10 @@ void cs_tape_push(cs_ctx *cx, const cs_node *n);
 /** cs_grad_to - cs_grad_of() for adding: marks a parameter as touched */
 cs_mat cs_grad_to(cs_ctx *cx, cs_mat m);
 
+/** cs_grad_into - the same for a step that writes all of m's gradient if *add is false: then it is
+ * the first to add to it, and the memory is uninitialised */
+cs_mat cs_grad_into(cs_ctx *cx, cs_mat m, bool *add);
+
 /** cs_seed - the loss depends on y with gradient g: backward adds g to y's gradient. Same shapes */
 void cs_seed(cs_ctx *cx, cs_mat y, cs_mat g);
 
@@ -34,7 +38,7 @@ typedef struct cs_rerun { size_t n_left; int64_t mark; uint64_t n_random; } cs_r
 
 /** cs_rerun_begin - start recording; n_random: dropout layers before this part in the first run */
 cs_rerun cs_rerun_begin(cs_ctx *cx, uint64_t n_random);
-/** cs_rerun_ready - end recording, and clear the gradients of the part's activations */
+/** cs_rerun_ready - end recording; gradients of the part's activations are zero from here on */
 void     cs_rerun_ready(cs_ctx *cx, const cs_rerun *r);
 /** cs_rerun_back - replay the recorded part */
 void     cs_rerun_back(cs_ctx *cx, const cs_rerun *r);
