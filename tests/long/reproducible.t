@@ -1,5 +1,5 @@
 # reproducible.t - tarball, Debian's packages and wheels of a commit have the same bits when they are built in other
-# folders, at another time, by a user with other settings; many minutes. CS_DEBIAN_ROOT: root.sh.
+# folders, at another time, by a user with other settings; many minutes. CS_DEBIAN_ROOT: root.sh; CS_PORTABLE: portable.t.
 . "$srcdir/tests/cli/lib.sh"
 . "$srcdir/tests/long/root.sh"
 
@@ -23,16 +23,18 @@ T 'a wheel' sh -c 'umask 022; python3 -m pip wheel -q --no-deps -w wheel1 one/pa
 T 'another' sh -c 'umask 077; TMPDIR=$PWD/tmp python3 -m pip wheel -q --no-deps -w wheel2 elsewhere/in/two/packaging/python'
 T 'are the same' sh -c 'cmp wheel1/*.whl wheel2/*.whl'
 
-# The wheel for older systems: its libraries are built twice, too. Half an hour on one processor.
-for p in apt-get dpkg-source gcc-12 libtoolize; do command -v "$p" > /dev/null || lacks=$p; done
-if [ -z "${lacks:-}" ]; then
-    portable() { (umask "$2" && TMPDIR=$PWD/tmp TZ=$3 "$1/packaging/python/portable" -w "$4" "$5"); }
-    timed 'a portable wheel' portable one 022 UTC work1 portable1
+# Wheels for older systems: their libraries are built twice, too. Half an hour each on one processor.
+for arch in x86_64 aarch64; do
+    lacks=
+    for p in apt-get dpkg-source $arch-linux-gnu-gcc-12 libtoolize; do command -v "$p" > /dev/null || lacks=$p; done
+    [ -z "$lacks" ] || { S "two portable wheels for $arch" "no $lacks"; continue; }
+    # portable CLONE UMASK ZONE WORK FOLDER
+    portable() { (umask "$2" && TMPDIR=$PWD/tmp TZ=$3 "$1/packaging/python/portable" -a $arch -w "$4" "$5"); }
+    timed "a portable wheel for $arch" portable one 022 UTC "${CS_PORTABLE:-work1}" portable1
     timed 'another' portable elsewhere/in/two 077 Asia/Tokyo tmp/work2 portable2
-    T 'are the same' sh -c 'cmp portable1/*.whl portable2/*.whl'
-else
-    S 'two portable wheels' "no $lacks"
-fi
+    sha256sum portable?/*_$arch.whl | sed 's/^/# /'
+    T 'are the same' sh -c 'cmp portable1/*_"$1".whl portable2/*_"$1".whl' - $arch
+done
 
 # Debian's packages, from the tarball, in a clean root. The second build is a year later, in the east.
 can_have_roots || { S "Debian's packages" "$missing"; exit; }
