@@ -56,6 +56,26 @@ T 'the console script needs no NumPy' with_sanitizer "$python" -c '
 import sys, chordseq._program
 assert "numpy" not in sys.modules and chordseq._program.path()'
 
-# Blocks ```python of the page; others need files that it does not make.
-sed -n '/^```python$/,/^```$/ { /^```/! p; }' "$srcdir/docs/python.md" > page.py
-T 'docs/python.md' with_sanitizer CHORDSEQ_MODEL="$srcdir/refdata/model/default.safetensors" "$python" page.py
+# page FILE: its blocks ```python as a script; those below a comment `test: MODULES` where there are these.
+page()
+{
+    echo 'from importlib.util import find_spec'
+    cat preface.py
+    awk '
+        /^<!-- test: / { sub(/^<!-- test: /, ""); sub(/ -->$/, ""); needs = $0 }
+        /^```python$/ { inside = 1; printf "if all(map(find_spec, \"%s\".split())):\n", needs; next }
+        /^```/ && inside { inside = 0; needs = "" }
+        inside { print "    " $0 }' "$1"
+}
+# What the pages leave to the reader.
+"$srcdir/docs/tutorial/make_data" && mv reads_1.fq.gz reads.fq.gz || exit 1
+for k in host symbiont; do sed "/^>/s/\$/ class=$k/" $k.fa; done > labelled.fa
+cat > preface.py << 'END'
+records = [r.split("\n", 1) for r in open("labelled.fa").read().split(">")[1:]]
+sequences = [base.replace("\n", "") for _, base in records]
+labels = [head.split("class=")[1] for head, _ in records]
+END
+for p in docs/python.md packaging/python/README.md; do
+    page "$srcdir/$p" > page.py
+    T "$p" with_sanitizer CHORDSEQ_MODEL="$srcdir/refdata/model/default.safetensors" "$python" page.py
+done
