@@ -18,9 +18,10 @@ T '... of at most 40 MB' sh -c '[ "$(cat dist/*_x86_64.whl | wc -c)" -le 4000000
 if can_have_roots && [ "$(uname -m)" = x86_64 ]; then
     suite=bullseye
     timed 'an old Debian' fresh_root old
+    timed '... with Python' install_in old bowtie2-examples python3-pip
+    # After the packages, one of which writes the certificates.
     cp /etc/hosts old/etc/hosts
     [ -z "${PIP_CERT:-}" ] || install -D "$PIP_CERT" "old$PIP_CERT" || exit
-    timed '... with Python' install_in old bowtie2-examples python3-pip
     cp dist/*_x86_64.whl *.fa *.fq *.sam old
     zcat old/usr/share/doc/bowtie2/examples/reference/lambda_virus.fa.gz > lambda.fa
     cp lambda.fa old
