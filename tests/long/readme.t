@@ -1,0 +1,22 @@
+# readme.t - the commands of README.md on files of the tutorial, and what it shows of their output.
+. "$srcdir/tests/cli/lib.sh"
+
+"$srcdir/docs/tutorial/make_data" && gzip -c calls.vcf > calls.vcf.gz &&
+    for k in host symbiont; do sed "/^>/s/\$/ genus=$k/" $k.fa; done | gzip > labelled.fa.gz || exit 1
+awk -F '\t' -v OFS='\t' '!/^#/ { print $1, "x", "exon", $2 - 30, $2 + 60, ".", "+", ".", "gene_id \"g\"; transcript_id \"t" NR "\";" }' \
+    calls.vcf | gzip > genes.gtf.gz
+
+# Blocks ```console: lines `$ COMMAND` and what they print. Ten minutes of training take less here.
+awk '/^```console$/ { s = 1; next } /^```/ { s = 0 } s' "$srcdir/README.md" > shown
+sed -n 's/^\$ //p' shown | sed 's/--budget 10m/--budget 1M/' > commands
+T 'it has commands' sh -c '[ "$(wc -l < commands)" -ge 6 ]'
+n=0
+while read -r line; do
+    n=$((n + 1))
+    case $line in
+    chordseq*) T "$line" sh -c "$line" ;;
+    *) with "${line%% *}" T "$line" sh -c "{ $line; } > said.$n < /dev/null" ;;
+    esac
+done < commands
+grep -v '^\$' shown > want && cat said.[0-9] | head -n "$(wc -l < want)" > got
+T 'prints what the page shows' diff want got
