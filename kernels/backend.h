@@ -285,10 +285,11 @@ typedef struct cs_chord_stack {
     cs_mat         embed, first;
 } cs_chord_stack;
 
-/* Epilogue of a convolution in a prediction: y = relu(norm(conv + bias)) + res. bias (1,h); gamma
- * and beta (1,h) of a normalisation over each row, with eps, as in layernorm; res (N,h). Each may
- * be absent; beta is present if gamma is. */
-typedef struct cs_conv_tail { cs_mat bias, gamma, beta, res; cs_real eps; } cs_conv_tail;
+/* Epilogue of a convolution: y = relu(norm(pre)) + res, pre = conv + bias. bias (1,h); gamma and
+ * beta (1,h) of a normalisation over each row, with eps, as in layernorm; res (N,h). Each may be
+ * absent; beta is present if gamma is. For training, only with gamma: pre (N,h) and stat (N,2)
+ * receive what the adjoint reads; else both are absent. */
+typedef struct cs_conv_tail { cs_mat bias, gamma, beta, res, pre, stat; cs_real eps; } cs_conv_tail;
 
 /* Optional kernels; NULL: composed from cs_ops (nn/ops/fused.c). */
 typedef struct cs_fused {
@@ -333,6 +334,10 @@ typedef struct cs_fused {
                       const cs_conv_tail *tail, cs_mat y);
     /* does conv_tail support these sizes? x.p and y.p are not used; norm: the epilogue has gamma */
     bool (*conv_fits)(cs_backend *be, cs_taps taps, cs_mat x, cs_mat y, bool norm);
+    /* adjoint of an epilogue: dpre is written; dgamma, dbeta +=. The gradient of res is dy. NULL:
+     * conv_tail does not support pre and stat */
+    void (*tail_bwd)(cs_backend *be, const cs_conv_tail *tail, cs_mat dy, cs_mat dpre,
+                     cs_mat dgamma, cs_mat dbeta);
 
     /* dtable[id[r],:] += dy[s,:] / rows of segment s, except for negative ids: seg_mean_bwd and
      * embed_bwd in one */

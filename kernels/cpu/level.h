@@ -43,6 +43,7 @@
 #define cs_vec_conv           CS_AT_LEVEL(cs_vec_conv)
 #define cs_vec_conv_weight    CS_AT_LEVEL(cs_vec_conv_weight)
 #define cs_vec_conv_tail      CS_AT_LEVEL(cs_vec_conv_tail)
+#define cs_vec_tail_bwd       CS_AT_LEVEL(cs_vec_tail_bwd)
 #define cs_vec_sparse         CS_AT_LEVEL(cs_vec_sparse)
 #define cs_vec_chord          CS_AT_LEVEL(cs_vec_chord)
 #define cs_vec_chord_block    CS_AT_LEVEL(cs_vec_chord_block)

@@ -49,6 +49,7 @@ void cs_vec_conv(cs_ops *op);
 void cs_vec_conv_weight(cs_ops *op);
 void cs_vec_sparse(cs_ops *op);
 void cs_vec_conv_tail(cs_fused *fused);
+void cs_vec_tail_bwd(cs_fused *fused);
 void cs_vec_chord(cs_fused *fused);
 void cs_vec_chord_block(cs_fused *fused);
 void cs_vec_affine(cs_fused *fused);

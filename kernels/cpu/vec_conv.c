@@ -8,8 +8,8 @@
  * the output. An element's chain of additions depends on the number of channels and taps only, so a
  * prediction is bit-equal alone or in a batch. Tasks are blocks of rows by columns. If the weights
  * of all taps fit in a thread's scratch, they are packed once and all groups run on a few rows at a
- * time; otherwise the loop over groups is the outer one. In a prediction the epilogue (norm, relu,
- * residual) follows while these rows are in cache.
+ * time; otherwise the loop over groups is the outer one. An epilogue (norm, relu, residual) follows
+ * while these rows are in cache.
  */
 #include <omp.h>
 
@@ -35,6 +35,7 @@ typedef struct conv {
     cs_mat  x, w, bias, y;
     const cs_conv_tail *tail;    /* what follows in a task's rows, of which it has all columns;
                                   * NULL: nothing */
+    cs_mat  out;                 /* the epilogue's result */
     int64_t rows;                /* rows of a task's block */
     int32_t cols;
 } conv;
@@ -212,13 +213,14 @@ static void relu_rows(cs_mat res, cs_mat y, int64_t r0, int64_t r1)
         }
 }
 
-/* The epilogue of rows whose convolution is in y. */
-static void end_rows(const cs_conv_tail *t, cs_mat y, int64_t r0, int64_t r1)
+/* The epilogue of rows whose convolution is in pre, which may be y. */
+static void end_rows(const cs_conv_tail *t, cs_mat pre, cs_mat y, int64_t r0, int64_t r1)
 {
-    if (t && t->gamma.r)
-        cs_norm_rows(true, &(cs_norm_job){ .x = y, .gamma = t->gamma, .beta = t->beta,
-                                           .res = t->res, .y = y, .eps = t->eps }, r0, r1);
-    else if (t)
+    if (t->gamma.r)
+        cs_norm_rows(true, &(cs_norm_job){ .x = pre, .gamma = t->gamma, .beta = t->beta,
+                                           .res = t->res, .y = y, .stat = t->stat,
+                                           .eps = t->eps }, r0, r1);
+    else
         relu_rows(t->res, y, r0, r1);
 }
 
@@ -236,7 +238,8 @@ static void conv_task(const conv *q, int64_t r0, int32_t j0, int32_t n, float *p
             p.n = end - p.j0 < COLS ? end - p.j0 : COLS;
             run_taps(q, p, false, pack, r0, r1);
         }
-        end_rows(q->tail, q->y, r0, r1);
+        if (q->tail)
+            end_rows(q->tail, q->y, q->out, r0, r1);
         return;
     }
     float *to = pack;
@@ -244,7 +247,8 @@ static void conv_task(const conv *q, int64_t r0, int32_t j0, int32_t n, float *p
         pack_part(q, &each, to);
     for (int64_t r = r0; r < r1; r += ROWS) {
         run_taps(q, p, true, pack, r, cs_min64(r + ROWS, r1));
-        end_rows(q->tail, q->y, r, cs_min64(r + ROWS, r1));
+        if (q->tail)
+            end_rows(q->tail, q->y, q->out, r, cs_min64(r + ROWS, r1));
     }
 }
 
@@ -295,14 +299,14 @@ static void vec_conv_tail(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs
 {
     const int n_thread = cs_threads(be, x.r * w.r * w.c);
     const bool few = seg.rows <= (n_thread - 1) * ROWS_MIN;
-    conv q = { .seg = seg, .taps = taps, .x = x, .w = w, .bias = tail->bias, .y = y,
-               .tail = few ? NULL : tail };
+    conv q = { .seg = seg, .taps = taps, .x = x, .w = w, .bias = tail->bias,
+               .y = tail->pre.r ? tail->pre : y, .tail = few ? NULL : tail, .out = y };
     run_conv(be, &q);
     if (!few)
         return;
     #pragma omp parallel for num_threads(n_thread)
     for (int64_t r = 0; r < y.r; r += CS_NORM_ROWS)
-        end_rows(tail, y, r, cs_min64(r + CS_NORM_ROWS, y.r));
+        end_rows(tail, q.y, y, r, cs_min64(r + CS_NORM_ROWS, y.r));
 }
 
 /* All sizes. */

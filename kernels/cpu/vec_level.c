@@ -17,6 +17,7 @@ void cs_level_fill(cs_backend *be, bool fused)
     cs_vec_sparse(op);
     if (fused) {
         cs_vec_conv_tail(&be->fused);
+        cs_vec_tail_bwd(&be->fused);
         cs_vec_chord(&be->fused);
         cs_vec_chord_block(&be->fused);
         cs_vec_affine(&be->fused);

@@ -15,44 +15,92 @@ static void vec_layernorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat gamma, c
         cs_norm_rows(false, &q, r, cs_min64(r + ROWS, x.r));
 }
 
-/* With n = (x - mean) rstd and g = dy gamma:  dx += rstd (g - mean(g) - n mean(g n)). */
-static void layernorm_dx(const float *x, int32_t n, const float *gamma, const float *stat,
-                                const float *dy, float *dx)
+/* Arguments of layernorm_bwd and tail_bwd. In the functions below relu and add are constants: relu:
+ * dy counts where n gamma + beta > 0 only (beta is not used without it); add: dx is added to. */
+typedef struct layer_slope { cs_mat x, gamma, beta, stat, dy, dx; } layer_slope;
+
+/* n = (x - mean) rstd and the gradient of n gamma + beta, in n_col columns from j on of a row */
+CS_INLINE cs_vec slope_at(const bool relu, const layer_slope *q, int64_t r, int64_t j,
+                          int64_t n_col, cs_vec *norm)
 {
-    const cs_vec mean = cs_vset(stat[0]), rstd = cs_vset(stat[1]);
-    cs_total sum = cs_total_zero(), dot = sum;
-    for (int32_t j = 0; j < n; j += CS_VEC) {
-        cs_vec g = cs_vmul(cs_get(dy + j, n - j), cs_get(gamma + j, n - j));
-        sum = cs_total_add(sum, g, j);
-        dot = cs_total_fma(dot, g, cs_vmul(cs_deviation(x + j, n - j, mean), rstd), j);
-    }
-    const cs_vec a = cs_vset(cs_total_sum(sum) / (float)n);
-    const cs_vec b = cs_vset(cs_total_sum(dot) / (float)n);
-    for (int32_t j = 0; j < n; j += CS_VEC) {
-        cs_vec g = cs_vfms(cs_get(dy + j, n - j), cs_get(gamma + j, n - j), a);
-        cs_vec v = cs_vmul(cs_deviation(x + j, n - j, mean), rstd);
-        g = cs_vfnma(v, b, g);
-        cs_put(dx + j, n - j, cs_vfma(rstd, g, cs_get(dx + j, n - j)));
-    }
+    const float *stat = cs_row(q->stat, r);
+    const cs_vec d = cs_get(cs_row(q->dy, r) + j, n_col);
+    *norm = cs_vmul(cs_deviation(cs_row(q->x, r) + j, n_col, cs_vset(stat[0])), cs_vset(stat[1]));
+    if (!relu)
+        return d;
+    return cs_vpositive(cs_vfma(*norm, cs_get(q->gamma.p + j, n_col),
+                                cs_get(q->beta.p + j, n_col)), d);
+}
+
+/* With g = dy gamma: sums of g and g n, in n columns from j on of four rows. */
+CS_INLINE void slope_sums(const bool relu, const layer_slope *q, const int64_t r[4], int64_t j,
+                          int64_t n, cs_total sum[4], cs_total dot[4])
+{
+    const cs_vec gamma = cs_get(q->gamma.p + j, n);
+    cs_vec g[4], norm[4];
+#define SUM(i) g[i] = cs_vmul(slope_at(relu, q, r[i], j, n, &norm[i]), gamma);                \
+    sum[i] = cs_total_add(sum[i], g[i], j);                                                   \
+    dot[i] = cs_total_fma(dot[i], g[i], norm[i], j);
+    CS_FOUR(SUM)
+#undef SUM
+}
+
+/* dx = or += rstd (g - a - n b), a and b the means of g and g n. All rows are read before one is
+ * written: they may be the same. */
+CS_INLINE void slope_write(const bool relu, const bool add, const layer_slope *q,
+                           const int64_t r[4], int64_t j, int64_t n, const cs_vec a[4],
+                           const cs_vec b[4])
+{
+    const cs_vec gamma = cs_get(q->gamma.p + j, n);
+    cs_vec g[4], norm[4];
+#define SLOPE(i) g[i] = cs_vfms(slope_at(relu, q, r[i], j, n, &norm[i]), gamma, a[i]);        \
+    g[i] = cs_vfnma(norm[i], b[i], g[i]);                                                     \
+    g[i] = cs_vfma(cs_vset(cs_row(q->stat, r[i])[1]), g[i],                                   \
+                   add ? cs_get(cs_row(q->dx, r[i]) + j, n) : cs_vset(0));
+#define PUT(i) cs_put(cs_row(q->dx, r[i]) + j, n, g[i]);
+    CS_FOUR(SLOPE)
+    CS_FOUR(PUT)
+#undef SLOPE
+#undef PUT
+}
+
+/* Up to four rows from r0 on; of fewer, the last one is repeated. */
+CS_INLINE void layernorm_dx(const bool relu, const bool add, const layer_slope *q, int64_t r0,
+                            int64_t end)
+{
+    const int32_t n = q->x.c, whole = n - n % CS_VEC;
+    int64_t r[4];
+    cs_total sum[4], dot[4];
+    cs_vec a[4], b[4];
+
+#define BEGIN(i) r[i] = cs_min64(r0 + i, end - 1); sum[i] = dot[i] = cs_total_zero();
+    CS_FOUR(BEGIN)
+    for (int32_t j = 0; j < whole; j += CS_VEC)
+        slope_sums(relu, q, r, j, CS_VEC, sum, dot);
+    if (whole < n)
+        slope_sums(relu, q, r, whole, n - whole, sum, dot);
+#define MEAN(i) a[i] = cs_vset(cs_total_sum(sum[i]) / (float)n);                              \
+    b[i] = cs_vset(cs_total_sum(dot[i]) / (float)n);
+    CS_FOUR(MEAN)
+#undef BEGIN
+#undef MEAN
+    for (int32_t j = 0; j < whole; j += CS_VEC)
+        slope_write(relu, add, q, r, j, CS_VEC, a, b);
+    if (whole < n)
+        slope_write(relu, add, q, r, whole, n - whole, a, b);
 }
 
 /* Sums of dy n and of dy in some columns of a chunk of rows. */
 typedef struct dparam { double gamma[CS_CHUNK_COLS], beta[CS_CHUNK_COLS]; } dparam;
 
-/* Arguments of layernorm_bwd. */
-typedef struct layer_slope { cs_mat x, gamma, stat, dy, dx; } layer_slope;
-
 /* Adds the rows r0 .. r1-1 of CS_VEC columns from j on. */
-static void dparam_rows(const layer_slope *q, int64_t r0, int64_t r1, int32_t j, double *gamma,
-                        double *beta)
+CS_INLINE void dparam_rows(const bool relu, const layer_slope *q, int64_t r0, int64_t r1,
+                           int32_t j, double *gamma, double *beta)
 {
     cs_wide g = cs_wide_load(gamma), b = cs_wide_load(beta);
     for (int64_t r = r0; r < r1; r++) {
-        const float *st = cs_row(q->stat, r);
-        cs_vec d = cs_get(cs_row(q->dy, r) + j, q->x.c - j);
-        cs_vec v = cs_deviation(cs_row(q->x, r) + j, q->x.c - j, cs_vset(st[0]));
-        v = cs_vmul(d, cs_vmul(v, cs_vset(st[1])));
-        g = cs_wide_add(g, cs_widen(v));
+        cs_vec norm, d = slope_at(relu, q, r, j, q->x.c - j, &norm);
+        g = cs_wide_add(g, cs_widen(cs_vmul(d, norm)));
         b = cs_wide_add(b, cs_widen(d));
     }
     cs_wide_store(gamma, g);
@@ -60,33 +108,45 @@ static void dparam_rows(const layer_slope *q, int64_t r0, int64_t r1, int32_t j,
 }
 
 /* The gradient of x, once, and the sums of n columns from j0 on, while a few rows are in cache. */
-static void layernorm_chunk(const layer_slope *q, int64_t r0, int64_t r1, int32_t j0, int32_t n,
-                            dparam *sum)
+CS_INLINE void layernorm_chunk(const bool relu, const bool add, const layer_slope *q, int64_t r0,
+                               int64_t r1, int32_t j0, int32_t n, dparam *sum)
 {
     enum { ROWS = 16 };
     memset(sum, 0, sizeof *sum);
     for (int64_t r = r0; r < r1; r += ROWS) {
         const int64_t end = cs_min64(r + ROWS, r1);
-        for (int64_t i = r; j0 == 0 && i < end; i++)
-            layernorm_dx(cs_row(q->x, i), q->x.c, q->gamma.p, cs_row(q->stat, i),
-                         cs_row(q->dy, i), cs_row(q->dx, i));
+        for (int64_t i = r; j0 == 0 && i < end; i += CS_NORM_ROWS)
+            layernorm_dx(relu, add, q, i, end);
         for (int32_t j = 0; j < n; j += CS_VEC)
-            dparam_rows(q, r, end, j0 + j, sum->gamma + j, sum->beta + j);
+            dparam_rows(relu, q, r, end, j0 + j, sum->gamma + j, sum->beta + j);
     }
 }
 
-/* Sums are taken in chunks that depend on the number of rows only. */
-static void vec_layernorm_bwd(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy,
-                               cs_mat dx, cs_mat dgamma, cs_mat dbeta)
+static void plain_chunk(const layer_slope *q, int64_t r0, int64_t r1, int32_t j0, int32_t n,
+                        dparam *sum)
 {
-    const layer_slope q = { x, gamma, stat, dy, dx };
+    layernorm_chunk(false, true, q, r0, r1, j0, n, sum);
+}
+
+static void tail_chunk(const layer_slope *q, int64_t r0, int64_t r1, int32_t j0, int32_t n,
+                       dparam *sum)
+{
+    layernorm_chunk(true, false, q, r0, r1, j0, n, sum);
+}
+
+/* Sums are taken in chunks that depend on the number of rows only. */
+static void each_chunk(cs_backend *be, const layer_slope *q, bool tail, cs_mat dgamma,
+                       cs_mat dbeta)
+{
+    const cs_mat x = q->x;
     const int64_t step = cs_chunk_rows(x.r), n_chunk = (x.r + step - 1) / step;
     dparam sum[CS_CHUNKS];
     for (int32_t j0 = 0; j0 < x.c; j0 += CS_CHUNK_COLS) {
         const int32_t n = x.c - j0 < CS_CHUNK_COLS ? x.c - j0 : CS_CHUNK_COLS;
         #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
         for (int64_t k = 0; k < n_chunk; k++)
-            layernorm_chunk(&q, k * step, cs_min64((k + 1) * step, x.r), j0, n, &sum[k]);
+            (tail ? tail_chunk : plain_chunk)(q, k * step, cs_min64((k + 1) * step, x.r), j0, n,
+                                              &sum[k]);
         for (int32_t j = 0; j < n; j++) {
             double g = 0, b = 0;
             for (int64_t k = 0; k < n_chunk; k++) {
@@ -97,6 +157,20 @@ static void vec_layernorm_bwd(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat sta
             dbeta.p[j0 + j] += (float)b;
         }
     }
+}
+
+static void vec_layernorm_bwd(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy,
+                               cs_mat dx, cs_mat dgamma, cs_mat dbeta)
+{
+    const layer_slope q = { .x = x, .gamma = gamma, .stat = stat, .dy = dy, .dx = dx };
+    each_chunk(be, &q, false, dgamma, dbeta);
+}
+
+static void tail_bwd(cs_backend *be, const cs_conv_tail *t, cs_mat dy, cs_mat dpre, cs_mat dgamma,
+                     cs_mat dbeta)
+{
+    const layer_slope q = { t->pre, t->gamma, t->beta, t->stat, dy, dpre };
+    each_chunk(be, &q, true, dgamma, dbeta);
 }
 
 /* ---- over the rows of a batch --------------------------------------------------------------
@@ -245,4 +319,9 @@ void cs_vec_norm(cs_ops *op)
     op->batchnorm = vec_batchnorm;
     op->batchnorm_bwd = vec_batchnorm_bwd;
     op->sumsq = vec_sumsq;
+}
+
+void cs_vec_tail_bwd(cs_fused *fused)
+{
+    fused->tail_bwd = tail_bwd;
 }

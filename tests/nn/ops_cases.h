@@ -306,15 +306,39 @@ static void run_tail(cs_backend *be, const env *e, const cs_mat *m, const cs_con
         f->conv_tail(be, e->seg, taps_of(e), m[0], m[1], t, y);
         return;
     }
-    cs_mat pre = scratch(be, y.r, y.c), stat = scratch(be, y.r, 2);
+    cs_mat pre = t->pre.r ? t->pre : scratch(be, y.r, y.c);
+    cs_mat stat = t->pre.r ? t->stat : scratch(be, y.r, 2);
     be->op.seg_conv(be, e->seg, taps_of(e), false, m[0], m[1], t->bias, 0, pre);
     if (t->gamma.r)
         be->op.layernorm(be, t->eps, pre, t->gamma, t->beta, y, stat);
     be->op.act(be, CS_ACT_RELU, t->gamma.r ? y : pre, y);
     if (t->res.r)
         be->op.axpby(be, 1, t->res, 1, y);
+    if (t->pre.r)
+        return;
     be->op.dealloc(be, pre.p);
     be->op.dealloc(be, stat.p);
+}
+
+/* Its adjoint: m is pre, gamma, beta, stat (output), dy, dpre, dgamma, dbeta. dy is added to dpre:
+ * rows of one or two columns have a gradient of rounding errors only. */
+CASE(conv_tail_bwd)
+{
+    const cs_conv_tail t = { .pre = m[0], .gamma = m[1], .beta = m[2], .stat = m[3] };
+    cs_mat h = scratch(be, m[0].r, m[0].c), d = scratch(be, m[0].r, m[0].c);
+    (void)e;
+    be->op.layernorm(be, (cs_real)1e-5, m[0], m[1], m[2], h, m[3]);
+    if (be->fused.tail_bwd) {
+        be->fused.tail_bwd(be, &t, m[4], m[5], m[6], m[7]);
+    } else {
+        be->op.copy(be, m[4], d);
+        be->op.act_bwd(be, CS_ACT_RELU, h, d, d);
+        be->op.zero(be, m[5]);
+        be->op.layernorm_bwd(be, m[0], m[1], m[3], d, m[5], m[6], m[7]);
+    }
+    be->op.axpby(be, 1, m[4], 1, m[5]);
+    be->op.dealloc(be, h.p);
+    be->op.dealloc(be, d.p);
 }
 
 CASE(conv_norm)
@@ -324,7 +348,8 @@ CASE(conv_norm)
 }
 CASE(conv_bias_norm_res)
 {
-    const cs_conv_tail t = { m[2], m[3], m[4], m[5], (cs_real)1e-5 };
+    const cs_conv_tail t = { .bias = m[2], .gamma = m[3], .beta = m[4], .res = m[5],
+                             .eps = (cs_real)1e-5 };
     run_tail(be, e, m, &t, m[6]);
 }
 CASE(conv_relu_res)
@@ -543,11 +568,23 @@ static const op_case conv_ops[] = {
     { "conv_weight_bwd_plain", "iCT iTC aCT", conv_weight_bwd_plain, false },
 };
 
+/* Where training is not fused, predictions may be. */
+CASE(conv_train)
+{
+    cs_backend own = *be;
+    const cs_conv_tail t = { .gamma = m[2], .beta = m[3], .res = m[4], .pre = m[6], .stat = m[7],
+                             .eps = (cs_real)1e-5 };
+    own.fused.conv_tail = be->fused.tail_bwd ? be->fused.conv_tail : NULL;
+    run_tail(&own, e, m, &t, m[5]);
+}
+
 static const op_case conv_tails[] = {
     { "conv_norm",          "iRK iTC i1C i1C oRC", conv_norm, true },
     { "conv_bias_norm_res", "iRK iTC i1C i1C i1C iRC oRC", conv_bias_norm_res, true },
     { "conv_relu_res",      "iRK iTC i1C iRC oRC", conv_relu_res, true },
     { "conv_relu",          "iRK iTC oRC", conv_relu, true },
+    { "conv_train",         "iRK iTC i1C i1C iRC oRC oRC oR2", conv_train, true },
+    { "conv_tail_bwd",      "iRC i1C i1C oR2 iRC oRC a1C a1C", conv_tail_bwd, false },
 };
 
 static const op_case sparse_ops[] = {

@@ -110,7 +110,9 @@ static cs_taps taps_of(const struct layer *k)
 /* Is a unit one step? */
 static bool is_whole(const cs_ctx *cx, const struct layer *k, cs_mat x, cs_mat y)
 {
-    return cs_conv_can_infer(cx, taps_of(k), x, y, k->net->spec.norm == CS_CDIL_LAYER);
+    const bool norm = k->net->spec.norm == CS_CDIL_LAYER;
+    return cx->training ? norm && cs_conv_can_train(cx, taps_of(k), x, y)
+                        : cs_conv_can_infer(cx, taps_of(k), x, y, norm);
 }
 
 /* y = relu(norm(conv(x))), plus res where the unit is whole */
@@ -134,7 +136,7 @@ static void apply_unit(cs_ctx *cx, const struct layer *k, const struct unit *u, 
             tail.gamma = cs_value(cx->ps, u->norm.gamma);
             tail.beta = cs_value(cx->ps, u->norm.beta);
         }
-        cs_conv_infer(cx, seg, taps_of(k), x, w, &tail, y);
+        (cx->training ? cs_conv_train : cs_conv_infer)(cx, seg, taps_of(k), x, w, &tail, y);
         return;
     }
     const bool in_place = cs_act_in_place(cx, CS_ACT_RELU);
@@ -159,17 +161,19 @@ static void apply_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_ma
     const cs_cdil_spec *s = &k->net->spec;
     const struct unit *last = &k->unit[s->hidden ? 1 : 0];
     const cs_mat none = { 0 };
-    cs_mat h = x, out = cx->recording ? cs_tmp(cx, y.r, y.c) : y;
+    const bool drops = s->dropout > 0 && cs_is_training(cx);
+    cs_mat h = x;
 
     if (s->hidden) {
         h = cs_tmp(cx, x.r, s->hidden);
         apply_unit(cx, k, &k->unit[0], seg, x, none, h);
         h = cs_dropout(cx, s->dropout, h);
     }
-    if (is_whole(cx, k, h, y)) {
+    if (is_whole(cx, k, h, y) && !drops) {
         apply_unit(cx, k, last, seg, h, res_of(cx, k, x), y);
         return;
     }
+    cs_mat out = cx->recording ? cs_tmp(cx, y.r, y.c) : y;
     apply_unit(cx, k, last, seg, h, none, out);
     out = cs_dropout(cx, s->dropout, out);
     cs_add(cx, out, res_of(cx, k, x), y);

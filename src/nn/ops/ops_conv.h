@@ -41,6 +41,14 @@ void cs_conv_infer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
  * used), and is this pass a prediction? */
 bool cs_conv_can_infer(const cs_ctx *cx, cs_taps taps, cs_mat x, cs_mat y, bool norm);
 
+/** cs_conv_train - the same on the tape, for a tail with gamma; only if cs_conv_can_train() */
+void cs_conv_train(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
+                   const cs_conv_tail *tail, cs_mat y);
+
+/** cs_conv_can_train - does the backend have such a step and its adjoint for these sizes, and is
+ * this pass a training pass? Not in passes by the rescale rule */
+bool cs_conv_can_train(const cs_ctx *cx, cs_taps taps, cs_mat x, cs_mat y);
+
 /**
  * cs_conv_fold - move a batch normalisation with running statistics into the convolution before it
  *
