@@ -203,14 +203,14 @@ class Elements:
         return word_counts(texts)
 
     def scores(self, folder):
-        """Predictions from the tables of a method."""
+        """Predictions from the tables of a method; NaN in elements that it has not come to."""
         found = {}
         for path in glob.glob(f"{folder}/*.scores"):
             with open(path) as f:
                 for r in csv.DictReader(f, delimiter="\t"):
                     found[r["#chrom"], int(r["pos"]) - 1, r["ref"], r["alt"]] = sum(
                         math.copysign(float(r["CS_" + label]), bound) for label, bound in LABELS.items())
-        return np.array([found[k] for k in self.keys])
+        return np.array([found.get(k, np.nan) for k in self.keys])
 
     def values(self, path):
         with open(path) as f:
@@ -232,7 +232,8 @@ class Elements:
         return out
 
     def correlations(self, p, how):
-        return {e: how(p[self.of[at]], self.effect[at])[0] for e, at in self.experiments.items()}
+        return {e: how(p[self.of[at]], self.effect[at])[0] for e, at in self.experiments.items()
+                if np.isfinite(p[self.of[at]]).all()}
 
     def by_element(self, p):
         mean = defaultdict(list)
@@ -245,7 +246,7 @@ class Elements:
         each = np.array(list(self.by_element(p).values()))
         rng = np.random.default_rng(1)
         drawn = each[rng.integers(len(each), size=(DRAWS, len(each)))].mean(axis=1)
-        print(method, seed, *("%.3f" % v for v in (np.mean(pearson), np.mean(spearman), each.mean(),
+        print(method, seed, len(pearson), *("%.3f" % v for v in (np.mean(pearson), np.mean(spearman), each.mean(),
               *np.percentile(drawn, [2.5, 97.5]))), sep="\t", flush=True)
 
 
@@ -290,7 +291,7 @@ def skews(folder, work):
                               if fold[int(r["name"].split("_")[0])] == k}
             each[method, seed] = np.array([[value[f"{i}_{part}"] for i in range(len(found))]
                                            for part in ("ref", "alt")])
-    print("\nmethod", "seed", "activity", "skew", "skew_significant", sep="\t")
+    print("method", "seed", "activity", "skew", "skew_significant", sep="\t")
     for (method, seed), p in each.items():
         d = p[1] - p[0]
         pairs = (p.ravel(), activity), (d, skew), (d[hit], skew[hit])
@@ -299,17 +300,17 @@ def skews(folder, work):
 
 def table(folder, work):
     data, mean = Elements(folder), {}
-    print("method", "seed", "pearson", "spearman", "by_element", "low", "high", sep="\t")
+    print("method", "seed", "experiments", "pearson", "spearman", "by_element", "low", "high", sep="\t")
     for method, found in predictions(data, work):
         for seed, p in found.items():
             data.row(method, seed, p)
-        mean[method] = np.mean([p / p.std() for p in found.values()], axis=0)
+        mean[method] = np.mean([p / np.nanstd(p) for p in found.values()], axis=0)
         if len(found) > 1:
             data.row(method, "mean", mean[method])
-    print("\nexperiment", *mean, sep="\t")
+    print("experiment", *mean, sep="\t")
     each = [data.correlations(p, pearsonr) for p in mean.values()]
     for e in data.experiments:
-        print(e, *("%.3f" % r[e] for r in each), sep="\t")
+        print(e, *("%.3f" % r[e] if e in r else "." for r in each), sep="\t")
     skews(folder, work)
 
 
