@@ -8,8 +8,10 @@
  * are stored beside the position, so most false matches need no access to the database. A frame is
  * searched in blocks: hash all seeds, prefetch their buckets, then the seeds, then the letters of
  * matches, then extend, so memory latencies overlap. Seeds with fewer than four different groups
- * of letters are skipped: low complexity matches everywhere. All sums are of integers, so their
- * order does not matter.
+ * of letters are skipped: low complexity matches everywhere. Of the other matches nine in ten are
+ * left out by equal letters around the seed, which takes a tenth of the time of an extension, and
+ * few of these would have been alignments. All sums are of integers, so their order does not
+ * matter.
  */
 #include "nn/exec/proteins.h"
 
@@ -22,19 +24,19 @@
 #include "tok/translate.h"
 
 enum {
-    SPAN = 13,                   /* letters of the window that the nine of a seed are in */
+    SPAN = CS_PROTEIN_SPAN,
+    WINDOW = 32, BEFORE = 10,    /* letters compared, and those of them before a seed */
     LEAST_RUN = 25,              /* letters of a part of a frame */
     LEAST_GROUPS = 4,            /* different groups of a seed's letters */
     DROP = 18,                   /* an extension ends this much below its best score */
-    LEAST_SCORE = 50,            /* of an alignment that counts */
-    BACKGROUND = 45,             /* subtracted from scores */
+    LEAST_NEXT = 50,             /* of the next class, for the lead over it */
     MOST_BUCKET_BITS = 23, BUCKET_SEEDS = 8,
     POSITION_BITS = 25, PRINT_BITS = 32 - POSITION_BITS,
     MARK = 256,                  /* letters per element of cs_proteins.mark */
-    BLOCK = 512, MOST_MATCHES = 4096,
+    CACHE_LINE = 16,             /* entries of the index */
+    BLOCK = 512, MOST_MATCHES = 512,
     LETTERS = CS_ACIDS + 1, BAR = -127,   /* rows of the score matrix; score of a stop */
     TRIPLES = 4096,
-    SHARE_SCORE = 300,           /* scores above count as this in shares */
     SHARE_UNIT = 1 << 20         /* parts of one in the sums of shares */
 };
 
@@ -62,6 +64,17 @@ static const int8_t blosum62[CS_ACIDS][CS_ACIDS] = {
     { -2, -2, -3, -2,  3, -3,  2, -1, -2, -1, -1, -2, -3, -1, -2, -2, -2, -1,  2,  7 },   /* Y */
 };
 
+/* n letters with CS_PROTEIN_MARGIN stops on both sides; NULL: no memory. */
+static uint8_t *new_letters(int64_t n)
+{
+    uint8_t *room = cs_huge_alloc((size_t)n + 2 * CS_PROTEIN_MARGIN, 1);
+
+    if (!room)
+        return NULL;
+    memset(room, CS_ACID_STOP, (size_t)n + 2 * CS_PROTEIN_MARGIN);
+    return room + CS_PROTEIN_MARGIN;
+}
+
 int cs_proteins_new(int32_t n_class, int64_t n, int64_t n_letter, cs_proteins **out)
 {
     *out = NULL;
@@ -74,7 +87,10 @@ int cs_proteins_new(int32_t n_class, int64_t n, int64_t n_letter, cs_proteins **
     p->n_class = n_class;
     p->n = n;
     p->n_letter = n_letter;
-    p->letter = cs_huge_alloc((size_t)n_letter, 1);
+    p->seed = CS_PROTEIN_SEED;
+    p->least_equal = CS_PROTEIN_EQUAL;
+    p->least_score = CS_PROTEIN_SCORE;
+    p->letter = new_letters(n_letter);
     p->start = cs_alloc((size_t)n, sizeof *p->start);
     p->class_no = cs_alloc((size_t)n, 1);
     p->weight = cs_xcalloc((size_t)(n_class * CS_PROTEIN_WEIGHTS), sizeof *p->weight);
@@ -91,6 +107,9 @@ int cs_proteins_copy(const cs_proteins *p, cs_proteins **out)
     int rc = CS_OK;
 
     CS_TRY(cs_proteins_new(p->n_class, p->n, p->n_letter, out));
+    (*out)->seed = p->seed;
+    (*out)->least_equal = p->least_equal;
+    (*out)->least_score = p->least_score;
     memcpy((*out)->letter, p->letter, (size_t)p->n_letter);
     memcpy((*out)->start, p->start, (size_t)p->n * sizeof *p->start);
     memcpy((*out)->class_no, p->class_no, (size_t)p->n);
@@ -109,14 +128,16 @@ void cs_proteins_free(cs_proteins *p)
 {
     if (!p)
         return;
-    CS_FREE(p->letter, p->start, p->class_no, p->weight, p->first, p->seed, p->mark, p->seen);
+    if (p->letter)
+        free(p->letter - CS_PROTEIN_MARGIN);
+    CS_FREE(p->start, p->class_no, p->weight, p->first, p->entry, p->mark, p->seen);
     free(p);
 }
 
 /* ---- seeds ----------------------------------------------------------------------------------- */
 
-/* The letters of a window as groups, four bits each, the first one on top: a seed's, and all. */
-static const uint64_t seed_bits = 0xff0fff0f0f0ffu, window_bits = 0xfffffffffffffu;
+/* The letters of a window as groups, four bits each, the first one on top. */
+static const uint64_t window_bits = 0xfffffffffffffu;
 
 /* The groups of three letters, as bits, by the letters' twelve bits. */
 static void fill_seen(uint16_t *seen)
@@ -125,9 +146,11 @@ static void fill_seen(uint16_t *seen)
         seen[i] = (uint16_t)(1u << (i & 15) | 1u << (i >> 4 & 15) | 1u << (i >> 8));
 }
 
-static int different_groups(const uint16_t *seen, uint64_t window)
+/* Of the letters of a seed in a window. */
+static int different_groups(const cs_proteins *p, uint64_t window)
 {
-    const uint64_t w = window | (~seed_bits);     /* others are of group 15 */
+    const uint64_t w = window | (~p->seed);       /* others are of group 15 */
+    const uint16_t *seen = p->seen;
     const unsigned all = (unsigned)seen[w & (TRIPLES - 1)] | seen[w >> 12 & (TRIPLES - 1)]
                          | seen[w >> 24 & (TRIPLES - 1)] | seen[w >> 36 & (TRIPLES - 1)]
                          | seen[w >> 48 & (TRIPLES - 1)];
@@ -137,7 +160,7 @@ static int different_groups(const uint16_t *seen, uint64_t window)
 
 /* Hashes of the seeds that begin at each of n letters, of which n + SPAN - 1 are readable; 0:
  * skipped. */
-static void hash_seeds(const uint16_t *seen, const uint8_t *letter, int n, uint64_t *hash)
+static void hash_seeds(const cs_proteins *p, const uint8_t *letter, int n, uint64_t *hash)
 {
     uint64_t window = 0;
     int n_letter = 0;                              /* since the last stop */
@@ -148,8 +171,8 @@ static void hash_seeds(const uint16_t *seen, const uint8_t *letter, int n, uint6
         window = (window << 4 | group) & window_bits;
         if (i < SPAN - 1)
             continue;
-        const uint64_t h = (window & seed_bits) * 0x9e3779b97f4a7c15u;
-        const bool ok = n_letter >= SPAN && different_groups(seen, window) >= LEAST_GROUPS;
+        const uint64_t h = (window & p->seed) * 0x9e3779b97f4a7c15u;
+        const bool ok = n_letter >= SPAN && different_groups(p, window) >= LEAST_GROUPS;
         hash[i - (SPAN - 1)] = ok ? (h ^ h >> 32) * 0xbf58476d1ce4e5b9u | 1 : 0;
     }
 }
@@ -172,13 +195,13 @@ static void scan_seeds(cs_proteins *p, uint32_t *first, bool store)
     for (int64_t from = 0; from + SPAN <= p->n_letter; from += BLOCK) {
         const int64_t left = p->n_letter - SPAN + 1 - from;
         const int n = left < BLOCK ? (int)left : BLOCK;
-        hash_seeds(p->seen, p->letter + from, n, hash);
+        hash_seeds(p, p->letter + from, n, hash);
         for (int i = 0; i < n; i++) {
             if (hash[i] == 0)
                 continue;
             const uint32_t b = bucket_of(p, hash[i]);
             if (store)
-                p->seed[first[b]++] = (uint32_t)(from + i) << PRINT_BITS | print_of(p, hash[i]);
+                p->entry[first[b]++] = (uint32_t)(from + i) << PRINT_BITS | print_of(p, hash[i]);
             else
                 first[b + 1]++;
         }
@@ -191,8 +214,8 @@ int cs_proteins_index(cs_proteins *p)
     while (p->bucket_bits < MOST_BUCKET_BITS && p->n_letter >> p->bucket_bits > BUCKET_SEEDS)
         p->bucket_bits++;
     const size_t n_bucket = (size_t)1 << p->bucket_bits;
-    CS_FREE(p->first, p->seed, p->mark, p->seen);
-    p->seed = NULL;
+    CS_FREE(p->first, p->entry, p->mark, p->seen);
+    p->entry = NULL;
     p->seen = cs_xcalloc(TRIPLES, sizeof *p->seen);
     fill_seen(p->seen);
     p->mark = cs_alloc((size_t)(p->n_letter / MARK) + 1, sizeof *p->mark);
@@ -209,8 +232,8 @@ int cs_proteins_index(cs_proteins *p)
     scan_seeds(p, p->first + 1, false);
     for (size_t b = 0; b <= n_bucket; b++)
         p->first[b + 1] += p->first[b];
-    p->seed = cs_huge_alloc((size_t)p->first[n_bucket + 1] + 1, sizeof *p->seed);
-    if (!p->seed)
+    p->entry = cs_huge_alloc((size_t)p->first[n_bucket + 1] + 1, sizeof *p->entry);
+    if (!p->entry)
         return cs_fail(CS_EMEM, "out of memory for the index of %lld proteins", (long long)p->n);
     scan_seeds(p, p->first + 1, true);
     return CS_OK;
@@ -226,13 +249,35 @@ struct search {
     uint64_t hash[BLOCK];
     struct match match[MOST_MATCHES];
     int32_t  best[CS_PROTEIN_CLASSES];                 /* of the present part of a frame */
+    cs_protein_list *list;                             /* receives all alignments, or NULL */
+    int      rc;                                       /* of its growth */
 };
 
-static void fill_scores(struct search *s)
+/* For the database p; the alignments go to a list, too, unless it is NULL. NULL: no memory. */
+static struct search *search_new(const cs_proteins *p, cs_protein_list *list)
 {
+    struct search *s = cs_block_alloc(1, sizeof *s);
+
+    if (!s)
+        return NULL;
+    s->p = p;
+    s->list = list;
+    s->rc = CS_OK;
+    memset(s->best, 0, sizeof s->best);
     memset(s->score, BAR, sizeof s->score);
     for (int a = 0; a < CS_ACIDS; a++)
         memcpy(s->score[a], blosum62[a], CS_ACIDS);
+    return s;
+}
+
+/* Equal letters at the same places around a seed. */
+static int n_equal(const uint8_t *q, const uint8_t *t)
+{
+    uint8_t n = 0;
+
+    for (int k = -BEFORE; k < WINDOW - BEFORE; k++)
+        n = (uint8_t)(n + (q[k] == t[k]));
+    return n;
 }
 
 /* The best score of an alignment through q and t, in one direction; both end at stops. */
@@ -247,29 +292,49 @@ static int extend(const struct search *s, const uint8_t *q, const uint8_t *t, in
     return best;
 }
 
-static int32_t class_at(const cs_proteins *p, uint32_t at)
+static uint32_t protein_at(const cs_proteins *p, uint32_t at)
 {
     uint32_t k = p->mark[at / MARK];
 
     while (k + 1 < (uint32_t)p->n && p->start[k + 1] <= at)
         k++;
-    return p->class_no[k];
+    return k;
+}
+
+static int add_to_list(cs_protein_list *l, uint32_t protein, int score)
+{
+    if (cs_grow((void **)&l->at, &l->cap, l->n + 1, sizeof *l->at) != CS_OK)
+        return CS_EMEM;
+    l->at[l->n++] = (cs_protein_alignment){ protein, score };
+    return CS_OK;
+}
+
+static void extend_match(struct search *s, const uint8_t *q, uint32_t target)
+{
+    const cs_proteins *p = s->p;
+    const uint8_t *t = p->letter + target;
+
+    if (n_equal(q, t) < p->least_equal)
+        return;
+    const int score = extend(s, q, t, 1) + extend(s, q - 1, t - 1, -1);
+    if (score < p->least_score)
+        return;
+    const uint32_t k = protein_at(p, target);
+    const int32_t c = p->class_no[k];
+    s->best[c] = score > s->best[c] ? score : s->best[c];
+    if (s->list && s->rc == CS_OK)
+        s->rc = add_to_list(s->list, k, score);
 }
 
 static void extend_matches(struct search *s, const uint8_t *letter, int n)
 {
-    const cs_proteins *p = s->p;
-
-    for (int i = 0; i < n; i++)
-        __builtin_prefetch(p->letter + s->match[i].target);
     for (int i = 0; i < n; i++) {
-        const uint8_t *q = letter + s->match[i].query, *t = p->letter + s->match[i].target;
-        const int score = extend(s, q, t, 1) + extend(s, q - 1, t - 1, -1);
-        if (score < LEAST_SCORE)
-            continue;
-        const int32_t c = class_at(p, s->match[i].target);
-        s->best[c] = score > s->best[c] ? score : s->best[c];
+        const uint8_t *first = s->p->letter + s->match[i].target - BEFORE;
+        __builtin_prefetch(first);
+        __builtin_prefetch(first + WINDOW - 1);
     }
+    for (int i = 0; i < n; i++)
+        extend_match(s, letter + s->match[i].query, s->match[i].target);
 }
 
 /* The seeds that begin at n letters. */
@@ -278,19 +343,22 @@ static void search_block(struct search *s, const uint8_t *letter, int n)
     const cs_proteins *p = s->p;
     int n_match = 0;
 
-    hash_seeds(p->seen, letter, n, s->hash);
+    hash_seeds(p, letter, n, s->hash);
     for (int i = 0; i < n; i++)
         __builtin_prefetch(&p->first[bucket_of(p, s->hash[i])]);
-    for (int i = 0; i < n; i++)
-        __builtin_prefetch(&p->seed[p->first[bucket_of(p, s->hash[i])]]);
+    for (int i = 0; i < n; i++) {
+        const uint32_t *entry = &p->entry[p->first[bucket_of(p, s->hash[i])]];
+        __builtin_prefetch(entry);
+        __builtin_prefetch(entry + CACHE_LINE);
+    }
     for (int i = 0; i < n; i++) {
         if (s->hash[i] == 0)
             continue;
         const uint32_t b = bucket_of(p, s->hash[i]), print = print_of(p, s->hash[i]);
         for (uint32_t k = p->first[b]; k < p->first[b + 1]; k++) {
-            if ((p->seed[k] & ((1u << PRINT_BITS) - 1)) != print)
+            if ((p->entry[k] & ((1u << PRINT_BITS) - 1)) != print)
                 continue;
-            s->match[n_match++] = (struct match){ (uint32_t)i, p->seed[k] >> PRINT_BITS };
+            s->match[n_match++] = (struct match){ (uint32_t)i, p->entry[k] >> PRINT_BITS };
             if (n_match == MOST_MATCHES) {
                 extend_matches(s, letter, n_match);
                 n_match = 0;
@@ -306,8 +374,8 @@ static void add_shares(const struct search *s, cs_protein_hits *h)
     double part[CS_PROTEIN_CLASSES], sum = 0;
 
     for (int32_t c = 0; c < s->p->n_class; c++) {
-        const int score = s->best[c] < SHARE_SCORE ? s->best[c] : SHARE_SCORE;
-        part[c] = exp(BACKGROUND / 10.0) + (score > 0 ? exp(score / 10.0) : 0);
+        const int score = s->best[c] < CS_PROTEIN_SHARE_SCORE ? s->best[c] : CS_PROTEIN_SHARE_SCORE;
+        part[c] = exp(CS_PROTEIN_BACKGROUND / 10.0) + (score > 0 ? exp(score / 10.0) : 0);
         sum += part[c];
     }
     for (int32_t c = 0; c < s->p->n_class; c++) {
@@ -320,13 +388,13 @@ static void add_shares(const struct search *s, cs_protein_hits *h)
 /* Adds the best scores of a part of a frame. */
 static void add_part(const struct search *s, cs_protein_hits *h)
 {
-    int32_t lead = 0, next = BACKGROUND;
+    int32_t lead = 0, next = CS_PROTEIN_BACKGROUND;
 
     for (int32_t c = 0; c < s->p->n_class; c++) {
         if (s->best[c] == 0)
             continue;
         h->best[c] = s->best[c] > h->best[c] ? s->best[c] : h->best[c];
-        h->sum[c] += s->best[c] - BACKGROUND;
+        h->sum[c] += s->best[c] - CS_PROTEIN_BACKGROUND;
         lead = s->best[c] > s->best[lead] ? c : lead;
     }
     for (int32_t c = 0; c < s->p->n_class; c++)
@@ -340,14 +408,12 @@ static void add_part(const struct search *s, cs_protein_hits *h)
 }
 
 /* n letters between stops; a stop is before the first and behind the last one. */
-static void search_part(struct search *s, const uint8_t *letter, int64_t n, cs_protein_hits *h)
+static void search_part(struct search *s, const uint8_t *letter, int64_t n)
 {
     const int64_t n_seed = n - SPAN + 1;
 
-    memset(s->best, 0, (size_t)s->p->n_class * sizeof *s->best);
     for (int64_t from = 0; from < n_seed; from += BLOCK)
         search_block(s, letter + from, n_seed - from < BLOCK ? (int)(n_seed - from) : BLOCK);
-    add_part(s, h);
 }
 
 static void search_frame(struct search *s, const uint8_t *letter, int64_t n, cs_protein_hits *h)
@@ -355,33 +421,47 @@ static void search_frame(struct search *s, const uint8_t *letter, int64_t n, cs_
     for (int64_t from = 0, to; from < n; from = to + 1) {
         for (to = from; letter[to] != CS_ACID_STOP; to++)
             ;
-        if (to - from >= LEAST_RUN)
-            search_part(s, letter + from, to - from, h);
+        if (to - from < LEAST_RUN)
+            continue;
+        memset(s->best, 0, (size_t)s->p->n_class * sizeof *s->best);
+        search_part(s, letter + from, to - from);
+        add_part(s, h);
     }
 }
 
 int cs_proteins_search(const cs_proteins *p, const char *base, int64_t n_base,
                        cs_protein_hits *hits)
 {
-    uint8_t *letter = cs_block_alloc((size_t)n_base / 3 + 2, 1);
-    struct search *s = cs_block_alloc(1, sizeof *s);
+    uint8_t *room = cs_block_alloc((size_t)n_base / 3 + 2 * CS_PROTEIN_MARGIN, 1), *letter;
+    struct search *s = search_new(p, NULL);
     int rc = CS_OK;
 
     memset(hits, 0, sizeof *hits);
-    if (!letter || !s) {
+    if (!room || !s) {
         rc = CS_EMEM;
         goto out;
     }
-    s->p = p;
-    fill_scores(s);
-    letter[0] = CS_ACID_STOP;
+    letter = room + CS_PROTEIN_MARGIN;
+    memset(room, CS_ACID_STOP, CS_PROTEIN_MARGIN);
     for (int f = 0; f < CS_FRAMES; f++) {
-        const int64_t n = cs_translate(base, n_base, f, letter + 1);
-        letter[1 + n] = CS_ACID_STOP;
-        search_frame(s, letter + 1, n, hits);
+        const int64_t n = cs_translate(base, n_base, f, letter);
+        memset(letter + n, CS_ACID_STOP, CS_PROTEIN_MARGIN);
+        search_frame(s, letter, n, hits);
     }
 out:
-    cs_block_free(letter);
+    cs_block_free(room);
+    cs_block_free(s);
+    return rc;
+}
+
+int cs_proteins_align(const cs_proteins *p, const uint8_t *letter, int64_t n, cs_protein_list *list)
+{
+    struct search *s = search_new(p, list);
+
+    if (!s)
+        return CS_EMEM;
+    search_part(s, letter, n);
+    const int rc = s->rc;
     cs_block_free(s);
     return rc;
 }
@@ -410,10 +490,10 @@ static void share_features(const cs_protein_hits *h, int32_t n_class, int32_t c,
 void cs_protein_features(const cs_protein_hits *h, int32_t n_class, float *f)
 {
     for (int32_t c = 0; c < n_class; c++, f += CS_PROTEIN_FEATURES) {
-        int64_t next = LEAST_SCORE;
+        int64_t next = LEAST_NEXT;
         for (int32_t k = 0; k < n_class; k++)
             next = k != c && h->best[k] > next ? h->best[k] : next;
-        f[0] = (float)log1p((double)above(h->best[c], BACKGROUND));
+        f[0] = (float)log1p((double)above(h->best[c], CS_PROTEIN_BACKGROUND));
         f[1] = (float)log1p((double)h->sum[c]);
         f[2] = (float)log1p((double)h->margin[c]);
         f[3] = (float)log1p((double)h->wins[c]);

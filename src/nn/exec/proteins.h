@@ -12,7 +12,18 @@
 enum { CS_PROTEIN_CLASSES = 64, CS_PROTEIN_LETTERS = 1 << 25, CS_PROTEIN_LENGTH = 65535,
        CS_PROTEIN_FEATURES = 9, CS_PROTEIN_WEIGHTS = CS_PROTEIN_FEATURES + 1 };
 
-/* Letters are those of tok/translate.h; a stop separates proteins, and is first and last. */
+/* Letters of the window that a seed is in; of a new database the seed's letters in it, four bits
+ * each, the first one on top, and the equal letters and the score of an alignment; stops before and
+ * behind the letters of a search. */
+enum { CS_PROTEIN_SPAN = 13, CS_PROTEIN_EQUAL = 8, CS_PROTEIN_SCORE = 60,
+       CS_PROTEIN_MARGIN = 32 };
+/* Subtracted from scores, and the score of no alignment in shares; scores above the other count as
+ * this in shares. */
+enum { CS_PROTEIN_BACKGROUND = 45, CS_PROTEIN_SHARE_SCORE = 300 };
+#define CS_PROTEIN_SEED 0xf00f00ff0f0ffu
+
+/* Letters are those of tok/translate.h; a stop separates proteins, and is first and last, with
+ * CS_PROTEIN_MARGIN more on both sides. */
 typedef struct cs_proteins {
     int32_t   n_class;
     int64_t   n, n_letter;       /* proteins; letters with their separators */
@@ -20,9 +31,12 @@ typedef struct cs_proteins {
     uint32_t *start;             /* [n] a protein's first letter, increasing */
     uint8_t  *class_no;          /* [n] */
     float    *weight;            /* [n_class * CS_PROTEIN_WEIGHTS] */
+    uint64_t  seed;              /* as CS_PROTEIN_SEED */
+    int32_t   least_equal;       /* letters of 32 around a seed, for an extension */
+    int32_t   least_score;       /* of an alignment that counts */
     int32_t   bucket_bits;       /* the index, by cs_proteins_index(): */
-    uint32_t *first;             /* [2^bucket_bits + 1] a bucket's first seed */
-    uint32_t *seed;              /* position and further bits of the hash, by buckets */
+    uint32_t *first;             /* [2^bucket_bits + 1] a bucket's first entry */
+    uint32_t *entry;             /* a seed's position and further bits of its hash, by buckets */
     uint32_t *mark;              /* protein at every 256th letter */
     uint16_t *seen;              /* [4096] groups of three letters, as bits */
 } cs_proteins;
@@ -41,10 +55,22 @@ typedef struct cs_protein_hits {
     int64_t n_frame;                         /* number of these frames */
 } cs_protein_hits;
 
+/* Alignments, in the order of their seeds. */
+typedef struct cs_protein_alignment {
+    uint32_t protein;
+    int32_t  score;
+} cs_protein_alignment;
+
+typedef struct cs_protein_list {
+    cs_protein_alignment *at;            /* [n], for free() */
+    size_t                n, cap;
+} cs_protein_list;
+
 /**
  * cs_proteins_new - space for n proteins of n_letter letters with separators
  *
- * Returns  CS_OK, weights zero; CS_EUSAGE (too many classes or letters, or none); CS_EMEM
+ * Returns  CS_OK, weights zero, the seed of new databases; CS_EUSAGE (too many classes or letters,
+ *          or none); CS_EMEM
  */
 int cs_proteins_new(int32_t n_class, int64_t n, int64_t n_letter, cs_proteins **out) CS_MUST_CHECK;
 /** cs_proteins_copy - another one with the same proteins and weights; CS_OK or CS_EMEM */
@@ -62,16 +88,26 @@ int cs_proteins_index(cs_proteins *p) CS_MUST_CHECK;
 /**
  * cs_proteins_search - align all six reading frames of a sequence with the proteins
  *
- * Seeds are nine letters of an alphabet of ten, spaced; a seed's match is extended in both
- * directions without gaps, by BLOSUM62 (Henikoff and Henikoff 1992), until the score drops. Frames
- * are split at stops; of each part the best score per class counts. The same for the reverse
- * complement.
+ * Seeds are spaced letters of an alphabet of ten. Where letters around a seed's match are equal
+ * (least_equal), it is extended in both directions without gaps, by BLOSUM62 (Henikoff and
+ * Henikoff 1992), until the score drops. Frames are split at stops; of each part the best score
+ * per class counts. The same for the reverse complement.
  *
  * Returns  CS_OK; CS_EMEM without a message (it takes a third of a byte per base)
  * Thread   any
  */
 int cs_proteins_search(const cs_proteins *p, const char *base, int64_t n_base,
                        cs_protein_hits *hits) CS_MUST_CHECK;
+
+/**
+ * cs_proteins_align - append all alignments of a protein, or of a part of one, to a list
+ *
+ * letter   [n] without stops; CS_PROTEIN_MARGIN stops are before and behind them
+ * Returns  CS_OK; CS_EMEM without a message
+ * Thread   any
+ */
+int cs_proteins_align(const cs_proteins *p, const uint8_t *letter, int64_t n,
+                      cs_protein_list *list) CS_MUST_CHECK;
 
 /** cs_protein_features - of each class the values that weights belong to: f [n_class *
  * CS_PROTEIN_FEATURES] */

@@ -17,16 +17,67 @@
 #include "tok/translate.h"
 
 /* OLD_FEATURES: the features that files had first, with weights that all classes share. */
-enum { TRIPLE = 3, TRIPLE_BITS = 13, OLD_FEATURES = 6 };
+enum { TRIPLE = 3, TRIPLE_BITS = 13, OLD_FEATURES = 6, LEAST_SEED = 4, MOST_SCORE = 1000 };
 
 static const char *const names[CS_PROTEIN_TENSORS] = {
     "proteins.letter", "proteins.length", "proteins.class", "proteins.weight"
 };
 
+/* The seed and the score of files that do not name theirs, which extend all matches. */
+static const uint64_t old_seed = 0xff0fff0f0f0ffu;
+enum { OLD_SCORE = 50 };
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+/* A digit per letter of the window, 1 for those of the seed. */
 json_t *cs_proteins_json(const cs_proteins *p)
 {
-    return json_pack("{s:I}", "acids", (json_int_t)(p->n_letter - p->n - 1));
+    char seed[CS_PROTEIN_SPAN + 1] = "";
+
+    for (int i = 0; i < CS_PROTEIN_SPAN; i++)
+        seed[i] = p->seed >> 4 * (CS_PROTEIN_SPAN - 1 - i) & 1 ? '1' : '0';
+    return json_pack("{s:I, s:s, s:i, s:i}", "acids", (json_int_t)(p->n_letter - p->n - 1),
+                     "seed", seed, "equal", (int)p->least_equal, "score", (int)p->least_score);
 }
+
+/* An integer setting of 0 to `most`. */
+static bool read_count(const json_t *j, const char *name, int32_t most, int32_t *out)
+{
+    const json_t *v = json_object_get(j, name);
+
+    if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > most)
+        return false;
+    *out = (int32_t)json_integer_value(v);
+    return true;
+}
+
+static const char *read_seed(const json_t *j, cs_proteins *p)
+{
+    const json_t *seed = json_object_get(j, "seed");
+    const char *digit = json_string_value(seed);
+    int n_one = 0;
+
+    p->seed = old_seed;
+    p->least_equal = 0;
+    p->least_score = OLD_SCORE;
+    if (!seed)
+        return NULL;
+    if (!digit || strlen(digit) != CS_PROTEIN_SPAN || strspn(digit, "01") != CS_PROTEIN_SPAN)
+        return "has a seed that is not 13 digits 0 or 1";
+    p->seed = 0;
+    for (int i = 0; i < CS_PROTEIN_SPAN; i++) {
+        p->seed = p->seed << 4 | (digit[i] == '1' ? 15 : 0);
+        n_one += digit[i] == '1';
+    }
+    if (n_one < LEAST_SEED)
+        return "has a seed of less than four letters";
+    if (!read_count(j, "equal", CS_PROTEIN_MARGIN, &p->least_equal) ||
+        !read_count(j, "score", MOST_SCORE, &p->least_score))
+        return "has an impossible number of equal letters, or score";
+    return NULL;
+}
+
+/* ---- size ------------------------------------------------------------------------------------ */
 
 static int64_t packed_bytes(int64_t n_acid)
 {
@@ -214,6 +265,8 @@ int cs_proteins_read(const json_t *j, const cs_safetensors *file, const char *wh
         rc = CS_EFORMAT;
     CS_TRY(rc);
     flaw = unpack(t, *out);
+    if (!flaw)
+        flaw = read_seed(j, *out);
     if (flaw)
         CS_TRY(cs_safetensors_bad_part(what, "protein database", flaw));
     rc = cs_proteins_index(*out);
