@@ -852,7 +852,8 @@ _chordseq()
         '*--crops[number of crops of validation records to fit weights to]:NUM:' \
         '*--seed[seed of the crops]:NUM:' \
         '*--protein-length[minimum amino acids of an open reading frame]:NUM:' \
-        '*--max-known[skip proteins if stored ones of their class have more of their words]:SHARE:' \
+        '*--protein-piece[maximum amino acids of a stored piece of a reading frame]:NUM:' \
+        '*--max-known[skip proteins if others of their class have more of their words]:SHARE:' \
         '*--scores[table of '\''chordseq eval --scores'\''; may be repeated]:FILE:_files' \
         '*--bins[boundaries of length bins in bases, comma-separated]:LIST:' \
         '*--max-error[maximum rate of wrong calls, stored in the model]:RATE:' \

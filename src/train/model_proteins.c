@@ -11,10 +11,13 @@
 const cs_opt cs_protein_table[] = {
     { .type = CS_OPT_GROUP, .name = "Proteins" },
     { .type = CS_OPT_INT, .name = "protein-length", .off = OFF(min_length), .arg = "NUM",
-      .def = "80", .help = "minimum amino acids of an open reading frame", .min = 20,
+      .def = "50", .help = "minimum amino acids of an open reading frame", .min = 20,
+      .max = CS_PROTEIN_LENGTH },
+    { .type = CS_OPT_INT, .name = "protein-piece", .off = OFF(max_length), .arg = "NUM",
+      .def = "250", .help = "maximum amino acids of a stored piece of a reading frame", .min = 20,
       .max = CS_PROTEIN_LENGTH },
     { .type = CS_OPT_REAL, .name = "max-known", .off = OFF(max_known), .arg = "SHARE",
-      .def = "0.6", .help = "skip proteins if stored ones of their class have more of their words",
+      .def = "0.6", .help = "skip proteins if others of their class have more of their words",
       .man = "Words are of eight letters of an alphabet of ten.", .min = 0, .max = 1 },
     { .type = CS_OPT_END }
 };
@@ -52,7 +55,7 @@ int cs_model_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_arg
 {
     int rc = CS_OK;
     cs_dataset d = { 0 };
-    const cs_protein_rule rule = { p->min_length, p->max_known, a->size };
+    const cs_protein_rule rule = { p->min_length, p->max_length, p->max_known, a->size };
 
     CS_TRY(check_model(m));
     CS_TRY(cs_lookup_check_input("proteins", input, label, a));

@@ -5,11 +5,11 @@
 #include "train/model_lookup.h"
 
 typedef struct cs_protein_args {
-    int64_t min_length;
+    int64_t min_length, max_length;
     double  max_known;
 } cs_protein_args;
 
-extern const cs_opt cs_protein_table[];    /* --protein-length, --max-known */
+extern const cs_opt cs_protein_table[];    /* --protein-length, --protein-piece, --max-known */
 
 /**
  * cs_model_proteins - build a database from labelled sequences, and fit its weights

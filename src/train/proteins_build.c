@@ -4,7 +4,7 @@
  * DESIGN
  * Frames are remembered by place, not by letters: of 500 Mbases there are a million. Words of eight
  * letters of a reduced alphabet that stored proteins of a class have are bits of one hashed set.
- * Its size is fixed, so a word is rarely taken for known by chance (2 % with 20 million letters).
+ * Its size is fixed, so a word is rarely taken for known by chance (7 % with 70 million letters).
  */
 #include "train/proteins_build.h"
 
@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "nn/exec/proteins_io.h"
 #include "tok/translate.h"
+#include "train/proteins_choose.h"
 
 enum { WORD = 8, LEAST_WORDS = 10, SET_BITS = 30 };
 
@@ -36,9 +37,9 @@ struct proteins {
     uint8_t       *letter;       /* [most letters of a frame + 2] */
     uint8_t       *covered;      /* [most bases of an example] */
     uint8_t       *known;        /* [2^SET_BITS / 8] words of stored proteins */
-    size_t        *stored;       /* indices of stored frames, in order */
+    size_t        *stored;       /* indices of frames without near-duplicates */
     size_t         n_stored, cap_stored;
-    int64_t        n_acid;
+    int64_t        n_acid;       /* letters of these */
 };
 
 /* ---- open reading frames --------------------------------------------------------------------- */
@@ -57,6 +58,24 @@ static int add_frame(struct proteins *b, const struct frame *f)
     return CS_OK;
 }
 
+/* A run of n codons, in pieces of equal length, none longer than the rule's. */
+static int add_pieces(struct proteins *b, int32_t example, int frame, int64_t from, int64_t n)
+{
+    const int64_t n_piece = (n + b->rule->max_length - 1) / b->rule->max_length;
+    int rc = CS_OK;
+
+    for (int64_t i = 0; i < n_piece && rc == CS_OK; i++) {
+        const int64_t first = from + n * i / n_piece, end = from + n * (i + 1) / n_piece;
+        struct frame f = { .key = 1, .example = example, .from = (uint32_t)first,
+                           .n = (uint16_t)(end - first), .frame = (uint8_t)frame,
+                           .class_no = (uint8_t)b->d->ex[example].class_no };
+        for (int64_t k = first; k < end; k++)
+            f.key = mix(f.key, b->letter[k]);
+        rc = add_frame(b, &f);
+    }
+    return rc;
+}
+
 static int add_runs(struct proteins *b, int32_t example, int frame)
 {
     const cs_example *e = &b->d->ex[example];
@@ -65,13 +84,10 @@ static int add_runs(struct proteins *b, int32_t example, int frame)
 
     b->letter[n] = CS_ACID_STOP;
     for (int64_t from = 0, to; from < n && rc == CS_OK; from = to + 1) {
-        struct frame f = { .key = 1, .example = example, .from = (uint32_t)from,
-                           .frame = (uint8_t)frame, .class_no = (uint8_t)e->class_no };
-        for (to = from; b->letter[to] != CS_ACID_STOP && to - from < CS_PROTEIN_LENGTH; to++)
-            f.key = mix(f.key, b->letter[to]);
-        f.n = (uint16_t)(to - from);
+        for (to = from; b->letter[to] != CS_ACID_STOP; to++)
+            ;
         if (to - from >= b->rule->min_length)
-            rc = add_frame(b, &f);
+            rc = add_pieces(b, example, frame, from, to - from);
     }
     return rc;
 }
@@ -178,7 +194,7 @@ static uint64_t word_at(const uint8_t *letter, uint8_t class_no)
     return (h ^ h >> 32) * 0xbf58476d1ce4e5b9u >> (64 - SET_BITS);
 }
 
-/* Stores a frame unless most of its words are known. */
+/* Keeps a frame for the choice unless most of its words are known. */
 static int store(struct proteins *b, size_t i)
 {
     const struct frame *f = &b->frame[i];
@@ -203,69 +219,90 @@ static int store(struct proteins *b, size_t i)
     return CS_OK;
 }
 
-static bool is_full(const struct proteins *b, const struct frame *f, int64_t most_bytes)
-{
-    return cs_proteins_bytes((int64_t)b->n_stored + 1, b->n_acid + f->n) > most_bytes ||
-           b->n_acid + f->n + (int64_t)b->n_stored + 3 >= CS_PROTEIN_LETTERS;
-}
-
-/* Rounds of equal shares: a class that ends before its share is full leaves the rest to others. */
-static int choose(struct proteins *b)
+/* The frames of each class in an order by a hash of their letters, without near-duplicates. */
+static int drop_duplicates(struct proteins *b)
 {
     int rc = CS_OK;
-    size_t next[CS_PROTEIN_CLASSES] = { 0 }, end[CS_PROTEIN_CLASSES] = { 0 };
 
-    for (size_t i = 0, c = 0; c < (size_t)b->n_class; c++) {
-        next[c] = i;
-        while (i < b->n && b->frame[i].class_no == c)
-            i++;
-        end[c] = i;
-    }
-    for (bool progress = true; progress;) {
-        const int64_t used = cs_proteins_bytes((int64_t)b->n_stored, b->n_acid);
-        int32_t open = 0;
-        for (int32_t c = 0; c < b->n_class; c++)
-            open += next[c] < end[c];
-        const int64_t each = open > 0 ? (b->rule->max_bytes - used) / open : 0;
-        progress = false;
-        for (int32_t c = 0; c < b->n_class && each > 0; c++) {
-            const int64_t now = cs_proteins_bytes((int64_t)b->n_stored, b->n_acid);
-            const int64_t limit = now + each < b->rule->max_bytes ? now + each : b->rule->max_bytes;
-            for (; next[c] < end[c] && !is_full(b, &b->frame[next[c]], limit); next[c]++) {
-                CS_TRY(store(b, next[c]));
-                progress = true;
-            }
-        }
-    }
-out:
-    return rc;
-}
-
-static int proteins_build_fill(struct proteins *b, cs_proteins *p)
-{
-    int64_t at = 0;
-
-    p->letter[at++] = CS_ACID_STOP;
-    for (size_t k = 0; k < b->n_stored; k++) {
-        const struct frame *f = &b->frame[b->stored[k]];
-        p->start[k] = (uint32_t)at;
-        p->class_no[k] = f->class_no;
-        memcpy(p->letter + at, letters_of(b, f), f->n);
-        at += f->n;
-        p->letter[at++] = CS_ACID_STOP;
-    }
-    return cs_proteins_index(p);
-}
-
-static int choose_proteins(struct proteins *b)
-{
     b->known = cs_alloc((size_t)1 << (SET_BITS - 3), 1);
     if (!b->known)
         return cs_fail(CS_EMEM, "out of memory to choose proteins");
     memset(b->known, 0, (size_t)1 << (SET_BITS - 3));
     if (b->n > 0)
         qsort(b->frame, b->n, sizeof *b->frame, by_class);
-    return choose(b);
+    for (size_t i = 0; i < b->n; i++)
+        CS_TRY(store(b, i));
+out:
+    return rc;
+}
+
+static void pool_free(cs_protein_pool *p)
+{
+    CS_FREE(p->letter, p->start, p->length, p->class_no, p->group);
+}
+
+static int make_pool(struct proteins *b, cs_protein_pool *p)
+{
+    const size_t n = b->n_stored;
+    int64_t at = 0;
+
+    *p = (cs_protein_pool){ .n = n, .n_class = b->n_class,
+                            .letter = cs_alloc((size_t)b->n_acid + n + 1, 1),
+                            .start = cs_alloc(n, sizeof *p->start),
+                            .length = cs_alloc(n, sizeof *p->length),
+                            .class_no = cs_alloc(n, 1), .group = cs_alloc(n, sizeof *p->group) };
+    if (!p->letter || !p->start || !p->length || !p->class_no || !p->group)
+        return cs_fail(CS_EMEM, "out of memory for %lld amino acids", (long long)b->n_acid);
+    p->letter[at++] = CS_ACID_STOP;
+    for (size_t k = 0; k < n; k++) {
+        const struct frame *f = &b->frame[b->stored[k]];
+        p->start[k] = at;
+        p->length[k] = f->n;
+        p->class_no[k] = f->class_no;
+        p->group[k] = b->d->ex[f->example].group;
+        memcpy(p->letter + at, letters_of(b, f), f->n);
+        at += f->n;
+        p->letter[at++] = CS_ACID_STOP;
+    }
+    return CS_OK;
+}
+
+static int proteins_build_fill(const cs_protein_pool *pool, const uint32_t *chosen, cs_proteins *p)
+{
+    int64_t at = 0;
+
+    p->letter[at++] = CS_ACID_STOP;
+    for (int64_t k = 0; k < p->n; k++) {
+        const uint32_t i = chosen[k];
+        p->start[k] = (uint32_t)at;
+        p->class_no[k] = pool->class_no[i];
+        memcpy(p->letter + at, pool->letter + pool->start[i], pool->length[i]);
+        at += pool->length[i];
+        p->letter[at++] = CS_ACID_STOP;
+    }
+    return cs_proteins_index(p);
+}
+
+/* The database that cs_proteins_choose() chooses; NULL if nothing fits. */
+static int choose(const cs_protein_pool *pool, int64_t max_bytes, cs_proteins **out)
+{
+    int rc = CS_OK;
+    uint32_t *chosen = cs_alloc(pool->n, sizeof *chosen);
+    size_t n = 0;
+    int64_t n_acid = 0;
+
+    if (!chosen)
+        return cs_fail(CS_EMEM, "out of memory to choose proteins");
+    CS_TRY(cs_proteins_choose(pool, max_bytes, chosen, &n));
+    for (size_t k = 0; k < n; k++)
+        n_acid += pool->length[chosen[k]];
+    if (n > 0) {
+        CS_TRY(cs_proteins_new(pool->n_class, (int64_t)n, n_acid + (int64_t)n + 1, out));
+        CS_TRY(proteins_build_fill(pool, chosen, *out));
+    }
+out:
+    free(chosen);
+    return rc;
 }
 
 int cs_proteins_build(const cs_dataset *d, cs_part part, int32_t n_class,
@@ -273,22 +310,24 @@ int cs_proteins_build(const cs_dataset *d, cs_part part, int32_t n_class,
 {
     int rc = CS_OK;
     struct proteins b = { .d = d, .rule = rule, .n_class = n_class };
+    cs_protein_pool pool = { 0 };
 
     *out = NULL;
     CS_TRY(find_frames(&b, part));
-    CS_TRY(choose_proteins(&b));
-    if (b.n_stored == 0) {
+    CS_TRY(drop_duplicates(&b));
+    if (b.n_stored > 0) {
+        CS_TRY(make_pool(&b, &pool));
+        CS_TRY(choose(&pool, rule->max_bytes, out));
+    }
+    if (!*out)
         rc = cs_fail(CS_EUSAGE, "no open reading frame has %lld amino acids, or the database is "
                      "too small; see --protein-length and --size", (long long)rule->min_length);
-        goto out;
-    }
-    CS_TRY(cs_proteins_new(n_class, (int64_t)b.n_stored, b.n_acid + (int64_t)b.n_stored + 1, out));
-    rc = proteins_build_fill(&b, *out);
 out:
     if (rc != CS_OK) {
         cs_proteins_free(*out);
         *out = NULL;
     }
+    pool_free(&pool);
     CS_FREE(b.frame, b.letter, b.covered, b.known, b.stored);
     return rc;
 }

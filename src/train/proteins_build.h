@@ -8,23 +8,24 @@
 /* Rule for stored proteins. */
 typedef struct cs_protein_rule {
     int64_t min_length;          /* amino acids of an open reading frame */
-    double  max_known;           /* maximum share of its words that stored proteins of its class
-                                  * have */
-    int64_t max_bytes;           /* of the database in a file, in equal shares of the classes */
+    int64_t max_length;          /* of a stored piece of one, at most CS_PROTEIN_LENGTH */
+    double  max_known;           /* maximum share of its words that proteins of its class before
+                                  * it have */
+    int64_t max_bytes;           /* of the database in a file */
 } cs_protein_rule;
 
 /**
  * cs_proteins_build - proteins of open reading frames of a part of a dataset
  *
  * Of every record the longest runs of codons without a stop, in any frame, that overlap longer ones
- * by at most half. They are stored in an order given by a hash of their letters, a random sample
- * that does not depend on the order of records, until a class's share is full; near-duplicates of
- * stored ones are skipped. A class with fewer proteins leaves the rest of its share to the others.
+ * by at most half, long ones in pieces. Near-duplicates are skipped, in an order given by a hash of
+ * their letters, so the result does not depend on the order of records. cs_proteins_choose() takes
+ * those that tell the classes of other groups' proteins.
  *
  * d        of classes; bases
  * n_class  of the model
  * Returns  CS_OK, weights zero, indexed; CS_EUSAGE if no protein is stored; CS_EMEM. Memory: 24
- *          bytes per frame
+ *          bytes per frame, 1 per letter, and that of cs_proteins_choose()
  */
 int cs_proteins_build(const cs_dataset *d, cs_part part, int32_t n_class,
                       const cs_protein_rule *rule, cs_proteins **out) CS_MUST_CHECK;

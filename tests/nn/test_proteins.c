@@ -2,11 +2,13 @@
 #include "tests/nn/toy.h"
 
 #include <math.h>
+#include <omp.h>
 #include <jansson.h>
 #include "nn/exec/proteins.h"
 #include "nn/exec/proteins_io.h"
 #include "tok/translate.h"
 #include "train/proteins_build.h"
+#include "train/proteins_choose.h"
 #include "train/proteins_fit.h"
 
 static cs_backend *be;
@@ -49,7 +51,7 @@ static void make_data(cs_dataset *d)
 
 static cs_proteins *build(const cs_dataset *d, double max_known, int64_t max_bytes)
 {
-    const cs_protein_rule rule = { 150, max_known, max_bytes };
+    const cs_protein_rule rule = { 150, CS_PROTEIN_LENGTH, max_known, max_bytes };
     cs_proteins *p;
 
     if (cs_proteins_build(d, CS_PART_TRAIN, N_CLASS, &rule, &p) != CS_OK)
@@ -106,7 +108,7 @@ static void test_classes(void **state)
     cs_dataset_release(&d);
 }
 
-/* Near-duplicates are skipped, and a bound on bytes is kept, in equal shares. */
+/* Near-duplicates are skipped, and a bound on bytes is kept, in equal shares as far as these go. */
 static void test_size(void **state)
 {
     (void)state;
@@ -122,12 +124,91 @@ static void test_size(void **state)
     for (int64_t k = 0; k < small->n; k++)
         n[small->class_no[k]]++;
     for (int c = 0; c < N_CLASS; c++)
-        assert_int_equal(n[c], 1);
+        assert_in_range(n[c], 1, 2);
     cs_proteins_free(all);
     cs_proteins_free(few);
     cs_proteins_free(small);
     cs_dataset_release(&d);
 }
+
+/* Long reading frames are stored in pieces. */
+static void test_pieces(void **state)
+{
+    (void)state;
+    cs_dataset d;
+    cs_proteins *p;
+    const cs_protein_rule rule = { 150, 90, 1, 1 << 20 };
+
+    make_data(&d);
+    cs_proteins *whole = build(&d, 1, 1 << 20);
+    assert_int_equal(cs_proteins_build(&d, CS_PART_TRAIN, N_CLASS, &rule, &p), CS_OK);
+    assert_int_equal(p->n_letter - p->n, whole->n_letter - whole->n);
+    assert_true(p->n >= 3 * whole->n);
+    for (int64_t k = 1; k < p->n; k++)
+        assert_in_range(p->start[k] - p->start[k - 1] - 1, 50, 90);
+    cs_proteins_free(whole);
+    cs_proteins_free(p);
+    cs_dataset_release(&d);
+}
+
+/* ---- choice ---------------------------------------------------------------------------------- */
+
+/* Of two classes three groups each, which have a relative of a family of the class, one of a family
+ * of both classes, and a protein of their own, in this order. */
+enum { LENGTH = 120, PER_GROUP = 3, N_POOL = 2 * 3 * PER_GROUP, OWN_FAMILY = 0 };
+
+static void make_pool(cs_protein_pool *p)
+{
+    static uint8_t letter[N_POOL * (LENGTH + 1) + 1], class_no[N_POOL];
+    static int64_t start[N_POOL];
+    static uint16_t length[N_POOL];
+    static uint64_t group[N_POOL];
+
+    memset(letter, CS_ACID_STOP, sizeof letter);
+    for (int k = 0; k < N_POOL; k++) {
+        const int kind = k % PER_GROUP, family = kind == OWN_FAMILY ? k / 9 : kind == 1 ? 2 : 3 + k;
+        start[k] = k * (LENGTH + 1) + 1;
+        length[k] = LENGTH;
+        class_no[k] = (uint8_t)(k / 9);
+        group[k] = (uint64_t)(k / PER_GROUP);
+        for (int i = 0; i < LENGTH; i++) {
+            const bool moved = cs_rng_below(cs_rng_key(31, (uint64_t)k), (uint64_t)i, 8) == 0;
+            letter[start[k] + i] = (uint8_t)cs_rng_below(cs_rng_key(moved ? 32 : 33,
+                (uint64_t)(moved ? k : family)), (uint64_t)i, CS_ACIDS);
+        }
+    }
+    *p = (cs_protein_pool){ N_POOL, 2, letter, start, length, class_no, group };
+}
+
+/* What tells the classes of other groups is chosen first, in equal shares, then the rest. */
+static void test_choice(void **state)
+{
+    (void)state;
+    cs_protein_pool pool;
+    uint32_t chosen[N_POOL], again[N_POOL];
+    size_t n, m;
+    int n_class[2] = { 0 };
+
+    make_pool(&pool);
+    assert_int_equal(cs_proteins_choose(&pool, cs_proteins_bytes(4, 4 * LENGTH), chosen, &n),
+                     CS_OK);
+    assert_int_equal(n, 4);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(chosen[i] % PER_GROUP, OWN_FAMILY);
+        n_class[pool.class_no[chosen[i]]]++;
+    }
+    assert_int_equal(n_class[0], 2);
+    assert_int_equal(n_class[1], 2);
+    omp_set_num_threads(3);
+    assert_int_equal(cs_proteins_choose(&pool, 1 << 20, again, &m), CS_OK);
+    omp_set_num_threads(1);
+    assert_int_equal(cs_proteins_choose(&pool, 1 << 20, chosen, &n), CS_OK);
+    assert_int_equal(n, N_POOL);
+    assert_int_equal(m, N_POOL);
+    assert_memory_equal(chosen, again, sizeof chosen);
+}
+
+/* ---- evidence -------------------------------------------------------------------------------- */
 
 static void fill_weights(cs_proteins *p)
 {
@@ -213,6 +294,9 @@ static void test_file(void **state)
     assert_memory_equal(a->letter, b->letter, (size_t)a->n_letter);
     assert_memory_equal(a->start, b->start, (size_t)a->n * sizeof *a->start);
     assert_memory_equal(a->class_no, b->class_no, (size_t)a->n);
+    assert_true(b->seed == CS_PROTEIN_SEED && a->seed == b->seed);
+    assert_int_equal(a->least_equal, b->least_equal);
+    assert_int_equal(a->least_score, b->least_score);
     assert_memory_equal(a->weight, b->weight, N_CLASS * CS_PROTEIN_WEIGHTS * sizeof *a->weight);
     free(p);
     cs_model_free(q);
@@ -220,8 +304,38 @@ static void test_file(void **state)
     cs_dataset_release(&d);
 }
 
+static void assert_refused(const cs_safetensors *file, json_t *j, const char *message)
+{
+    cs_proteins *p;
+
+    assert_int_equal(cs_proteins_read(j, file, "bad", N_CLASS, &p), CS_EFORMAT);
+    assert_non_null(strstr(cs_error_message(), message));
+    cs_error_clear();
+}
+
+static void check_seeds(const cs_safetensors *file, json_t *j)
+{
+    static const char *const seed[] = { "1001001101", "1001001101012", "1000000000011" };
+
+    for (int i = 0; i < 3; i++) {
+        json_object_set_new(j, "seed", json_string(seed[i]));
+        assert_refused(file, j, "has a seed");
+    }
+    json_object_set_new(j, "seed", json_string("1001001101011"));
+    for (int equal = -1; equal <= 33; equal += 34) {
+        json_object_set_new(j, "equal", json_integer(equal));
+        assert_refused(file, j, "impossible number");
+    }
+    json_object_set_new(j, "equal", json_integer(32));
+    json_object_set_new(j, "score", json_string("60"));
+    assert_refused(file, j, "impossible number");
+    json_object_del(j, "seed");
+    json_object_del(j, "equal");
+    json_object_del(j, "score");
+}
+
 /* A file whose weights are those of six features for all classes, and constants: the evidence is
- * their sum. */
+ * their sum. Its seed is not named, and all matches are extended. Wrong seeds are refused. */
 static void test_old_file(void **state)
 {
     (void)state;
@@ -250,8 +364,10 @@ static void test_old_file(void **state)
     assert_int_equal(cs_outfile_close(f), CS_OK);
     assert_int_equal(cs_safetensors_open(path, &file), CS_OK);
     json_t *j = cs_proteins_json(p);
+    check_seeds(file, j);
     if (cs_proteins_read(j, file, "old", N_CLASS, &q) != CS_OK)
         fail_msg("%s", cs_error_message());
+    assert_true(q->seed == 0xff0fff0f0f0ffu && q->least_equal == 0 && q->least_score == 50);
     for (int i = 0; i < d.n; i++) {
         assert_int_equal(cs_proteins_evidence(q, d.ex[i].base, N_BASE, out), CS_OK);
         assert_int_equal(cs_proteins_search(q, d.ex[i].base, N_BASE, &hits), CS_OK);
@@ -403,7 +519,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_frames),  cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_size),    cmocka_unit_test(test_strands),
+        cmocka_unit_test(test_size),    cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_choice),  cmocka_unit_test(test_strands),
         cmocka_unit_test(test_short),   cmocka_unit_test(test_file),
         cmocka_unit_test(test_old_file), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_weights), cmocka_unit_test(test_few_cases),

@@ -1,0 +1,41 @@
+/* proteins_choose.h - choose the proteins of a database by what they tell about other groups. */
+#ifndef CS_TRAIN_PROTEINS_CHOOSE_H
+#define CS_TRAIN_PROTEINS_CHOOSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* Proteins to choose from. Letters are those of tok/translate.h, with a stop before and behind
+ * every protein. */
+typedef struct cs_protein_pool {
+    size_t    n;
+    int32_t   n_class;
+    uint8_t  *letter;
+    int64_t  *start;             /* [n] a protein's first letter, increasing */
+    uint16_t *length;            /* [n] letters */
+    uint8_t  *class_no;          /* [n] */
+    uint64_t *group;             /* [n] of relatives */
+} cs_protein_pool;
+
+/**
+ * cs_proteins_choose - proteins that tell the classes of other groups' proteins
+ *
+ * Every protein of the pool is a query (its 1,000 letters in the middle). It is aligned with all
+ * proteins but those of its group, as by cs_proteins_search(); the best 24 per class count. The
+ * share of the query's class is exp(score / 10) over the classes' sum, of the best scores of
+ * chosen proteins and of a background. The greedy choice is the protein that raises the sum over
+ * queries of log(0.1 + share) most per byte (lazily: Minoux 1978). All classes have the same
+ * weight, and within a class a group has the square root of its number of queries. Where no
+ * protein raises the sum any more, the rest is filled in order, in equal shares of the classes.
+ *
+ * max_bytes  of the database in a file
+ * chosen     [pool->n] receives proteins in the order of their choice; n: their number
+ * Returns    CS_OK; CS_EMEM. The result does not depend on the number of threads. Memory: an index
+ *            of 33 million letters, 16 bytes per alignment
+ */
+int cs_proteins_choose(const cs_protein_pool *pool, int64_t max_bytes, uint32_t *chosen,
+                       size_t *n) CS_MUST_CHECK;
+
+#endif
