@@ -17,7 +17,8 @@
 #include "tok/translate.h"
 #include "train/proteins_choose.h"
 
-enum { WORD = 8, LEAST_WORDS = 10, SET_BITS = 30 };
+enum { WORD = 8, LEAST_WORDS = 10, SET_BITS = 30,
+       MOST_LETTERS = 40000000 };    /* of a class's candidates */
 
 /* A run of codons: letters [from, from + n) of a frame of an example. */
 struct frame {
@@ -223,6 +224,7 @@ static int store(struct proteins *b, size_t i)
 static int drop_duplicates(struct proteins *b)
 {
     int rc = CS_OK;
+    int64_t before = 0;                            /* letters of the classes before this one */
 
     b->known = cs_alloc((size_t)1 << (SET_BITS - 3), 1);
     if (!b->known)
@@ -230,8 +232,12 @@ static int drop_duplicates(struct proteins *b)
     memset(b->known, 0, (size_t)1 << (SET_BITS - 3));
     if (b->n > 0)
         qsort(b->frame, b->n, sizeof *b->frame, by_class);
-    for (size_t i = 0; i < b->n; i++)
-        CS_TRY(store(b, i));
+    for (size_t i = 0; i < b->n; i++) {
+        if (i == 0 || b->frame[i].class_no != b->frame[i - 1].class_no)
+            before = b->n_acid;
+        if (b->n_acid - before < MOST_LETTERS)
+            CS_TRY(store(b, i));
+    }
 out:
     return rc;
 }

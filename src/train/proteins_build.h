@@ -19,8 +19,9 @@ typedef struct cs_protein_rule {
  *
  * Of every record the longest runs of codons without a stop, in any frame, that overlap longer ones
  * by at most half, long ones in pieces. Near-duplicates are skipped, in an order given by a hash of
- * their letters, so the result does not depend on the order of records. cs_proteins_choose() takes
- * those that tell the classes of other groups' proteins.
+ * their letters, so the result does not depend on the order of records; at most 40 million letters
+ * of a class are candidates, since the time of the choice grows by the square. cs_proteins_choose()
+ * takes those that tell the classes of other groups' proteins.
  *
  * d        of classes; bases
  * n_class  of the model
