@@ -36,7 +36,7 @@ in_root()
     # shellcheck disable=SC2016,SC2046 # settings have no blanks
     unshare --mount --pid --fork --kill-child --mount-proc="$where/proc" sh -c '
         mount -t sysfs -o ro sysfs "$1/sys" && mkdir -p "$1/dev/shm" && mount -t tmpfs tmpfs "$1/dev/shm" &&
-            exec chroot "$@"' - "$where" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+            exec chroot "$@"' - "$where" /usr/bin/env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
         LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive $(env | grep -E '^(PIP_|https?_proxy=|no_proxy=)') \
         DEB_BUILD_OPTIONS="parallel=$jobs ${DEB_BUILD_OPTIONS:-}" "$@"
 }
