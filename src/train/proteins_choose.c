@@ -253,7 +253,7 @@ static int weigh(struct choice *c)
 
 /* ---- choice ---------------------------------------------------------------------------------- */
 
-/* What protein k adds to a query's value: h is the query, k's class is `own`. */
+/* What a protein of class `own` adds to the value of the query h. */
 static float gain_of(const struct choice *c, struct hit h, int32_t own)
 {
     const int32_t n = c->pool->n_class, truth = c->pool->class_no[h.of];
@@ -327,18 +327,16 @@ static void sift(struct entry *heap, size_t n, size_t i)
     }
 }
 
-/* Takes proteins of the classes that are open, until each class has its share or no gain is left;
- * those without a gain are no longer open. */
+/* Takes proteins of the open classes, until each class has its share or no gain is left. Classes
+ * that have their share stay open, the others are closed. is_open [CS_PROTEIN_CLASSES] */
 static void take_shares(struct choice *c, bool *is_open, struct entry *heap)
 {
-    bool was_open[CS_PROTEIN_CLASSES];
     size_t n = 0;
 
     for (size_t k = 0; k < c->pool->n; k++)
         if (is_open[c->pool->class_no[k]] && !c->is_done[k])
             heap[n++] = (struct entry){ gain(c, (uint32_t)k), (uint32_t)k };
-    memcpy(was_open, is_open, sizeof was_open);
-    memset(is_open, 0, sizeof was_open);
+    memset(is_open, 0, CS_PROTEIN_CLASSES * sizeof *is_open);
     for (size_t i = n / 2; i-- > 0;)
         sift(heap, n, i);
     while (n > 0) {
@@ -351,7 +349,7 @@ static void take_shares(struct choice *c, bool *is_open, struct entry *heap)
             break;
         } else {
             if (c->used[own] + bytes_of(c, k) > c->share[own])
-                is_open[own] = was_open[own];
+                is_open[own] = true;
             else if (fits(c, k))
                 take(c, k);
             heap[0] = heap[--n];

@@ -33,6 +33,17 @@ static void assert_all(cs_mat g, cs_real want)
             assert_true(g.p[r * g.ld + j] == want);
 }
 
+/* The gradients by the sum of z's elements. */
+static void backward(cs_ctx *cx, cs_mat z)
+{
+    const cs_mat seed = cs_scratch(cx, z.r, z.c);
+
+    for (int64_t i = 0; i < z.r * z.c; i++)
+        seed.p[i] = 1;
+    cs_seed(cx, z, seed);
+    cs_backward(cx);
+}
+
 /* z = (x + y) + x, and u = x + y, which nothing depends on */
 static void test_first_steps(void **state)
 {
@@ -45,14 +56,10 @@ static void test_first_steps(void **state)
     begin(&cx, be, &ps);
     cs_mat x = filled(&cx, 1), y = filled(&cx, 2), apart = filled(&cx, 3);
     cs_mat sum = cs_tmp(&cx, R, C), z = cs_tmp(&cx, R, C), u = cs_tmp(&cx, R, C);
-    const cs_mat seed = cs_scratch(&cx, R, C);
-    for (int64_t i = 0; i < R * C; i++)
-        seed.p[i] = 1;
     cs_add(&cx, x, y, sum);
     cs_add(&cx, x, y, u);
     cs_add(&cx, sum, x, z);
-    cs_seed(&cx, z, seed);
-    cs_backward(&cx);
+    backward(&cx, z);
     assert_all(cs_grad_of(&cx, x), 2);
     assert_all(cs_grad_of(&cx, y), 1);
     assert_all(cs_grad_of(&cx, u), 0);
@@ -72,14 +79,10 @@ static void test_part(void **state)
     assert_int_equal(cs_backend_open("cpu", 1, &be), CS_OK);
     begin(&cx, be, &ps);
     cs_mat x = filled(&cx, 1), left = x, right = x, y = cs_tmp(&cx, R, C / 2);
-    const cs_mat seed = cs_scratch(&cx, R, C / 2);
-    for (int64_t i = 0; i < R * C / 2; i++)
-        seed.p[i] = 1;
     left.c = right.c = C / 2;
     right.p += C / 2;
     cs_add(&cx, left, left, y);
-    cs_seed(&cx, y, seed);
-    cs_backward(&cx);
+    backward(&cx, y);
     assert_all(cs_grad_of(&cx, left), 2);
     assert_all(cs_grad_of(&cx, right), 0);
     cs_ctx_release(&cx);

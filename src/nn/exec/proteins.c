@@ -8,10 +8,9 @@
  * are stored beside the position, so most false matches need no access to the database. A frame is
  * searched in blocks: hash all seeds, prefetch their buckets, then the seeds, then the letters of
  * matches, then extend, so memory latencies overlap. Seeds with fewer than four different groups
- * of letters are skipped: low complexity matches everywhere. Of the other matches nine in ten are
- * left out by equal letters around the seed, which takes a tenth of the time of an extension, and
- * few of these would have been alignments. All sums are of integers, so their order does not
- * matter.
+ * of letters are skipped: low complexity matches everywhere. Matches with too few equal letters
+ * around the seed, nine in ten, are not extended; few of them would have been alignments. All sums
+ * are of integers, so their order does not matter.
  */
 #include "nn/exec/proteins.h"
 
