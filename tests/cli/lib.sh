@@ -143,3 +143,14 @@ with()
     tool=$1; shift
     if command -v "$tool" > /dev/null; then "$@"; else S "$2" "no $tool"; fi
 }
+
+# page_script PAGE: its blocks of ```sh as a script; those below a comment `test: COMMAND` only where there is COMMAND.
+page_script()
+{
+    echo 'set -eu'
+    awk '
+        /^<!-- test: / { needs = $3 }
+        /^```sh$/ { inside = 1; if (needs != "") print "if command -v " needs " > /dev/null; then"; next }
+        /^```/ && inside { inside = 0; if (needs != "") print "fi"; needs = "" }
+        inside' "$1"
+}

@@ -6,13 +6,7 @@ CHORDSEQ_MODEL=$srcdir/refdata/model/default.safetensors
 export HOME CHORDSEQ_MODEL
 mkdir -p "$HOME" && ln -s "$srcdir" "$HOME/chordseq" || exit 1
 
-# The page as a script: blocks of ```sh; those below a comment `test: COMMAND` only where there is COMMAND.
-awk '
-    /^<!-- test: / { needs = $3 }
-    /^```sh$/ { inside = 1; if (needs != "") print "if command -v " needs " > /dev/null; then"; next }
-    /^```/ && inside { inside = 0; if (needs != "") print "fi"; needs = "" }
-    inside' "$srcdir/docs/metagenome.md" > commands || exit 1
-{ echo 'set -eu'; cat commands; } > script
+page_script "$srcdir/docs/metagenome.md" > script || exit 1
 T 'the page runs' sh script
 cd "$HOME/metagenome" || exit 1
 T 'a pair has one call' sh -c '[ "$(wc -l < reads.tsv)" = 401 ]'
