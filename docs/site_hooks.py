@@ -1,4 +1,4 @@
-"""Pages of the site that are written elsewhere: manual pages, the Python reference, the model card."""
+"""Pages of the site that are written elsewhere: manual pages, the Python reference, the model cards."""
 import ast
 import subprocess
 from pathlib import Path
@@ -45,7 +45,8 @@ def reference():
 def pages():
     """{path in the site: text}"""
     found = {"python-reference.md": reference(),
-             "model-card.md": (TOP / "refdata/model/README.md").read_text()}
+             "model-card.md": (TOP / "refdata/model/README.md").read_text(),
+             "variant-card.md": (TOP / "refdata/model/VARIANT.md").read_text()}
     for path in sorted((TOP / "man").glob("*.[135]")):
         found[f"man/{path.name}.md"] = manual(path)
     return found

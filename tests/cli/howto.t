@@ -1,0 +1,49 @@
+# howto.t - every command of docs/howto.md, in a home of its own; the figures of docs/peers.md.
+. "$srcdir/tests/cli/lib.sh"
+
+HOME=$tmp/home
+export HOME
+mkdir -p "$HOME" && ln -s "$srcdir" "$HOME/chordseq" && page_script "$srcdir/docs/howto.md" > script || exit 1
+T 'the page runs' sh script
+cd "$HOME/howto" || exit 1
+T 'every contig is in one of the bins' sh -c '[ "$(cat bins/*.fasta | grep -c ">")" = 100 ]'
+if command -v samtools > samtools.path; then
+    T 'mates stay together, and organelles are gone' sh -c '
+        samtools view tagged.bam | awk -v OFS="\t" "{ c = \$0; sub(/.*cl:Z:/, \"\", c); sub(/\t.*/, \"\", c); print \$1, c }" > all
+        awk "\$2 != \"mitochondrion\" && \$2 != \"plastid\"" all > stay
+        [ "$(wc -l < all)" = 800 ] && [ "$(uniq all | wc -l)" = 400 ] &&
+        for i in 1 2; do [ "$(gzip -dc kept_$i.fq.gz | wc -l)" = "$(($(wc -l < stay) * 2))" ] || exit; done'
+fi
+T 'the model of two labels separates them' awk -F '\t' '
+    $3 == "." && $4 == "accuracy" && $2 == "all" { good = $5 > 0.9 } END { exit !good }' own.tsv
+T 'exons change scores, all alleles have one or a reason' sh -c '
+    awk -F "\t" "NR > 1 && (\$6 == \".\") == (\$8 == \".\") { bad = 1 } END { exit bad || NR < 100 }" scores.tsv'
+T 'vectors have names' sh -c '[ "$(wc -l < vectors.npy.names.tsv)" = 101 ]'
+T 'every long read has a line' sh -c '[ "$(wc -l < long.tsv)" = 81 ]'
+
+# The rows of docs/peers.md that tables of this tree state. A table that changed prints the row that is due.
+results=$srcdir/tests/bench/results
+# due TABLE PROGRAM: rows that PROGRAM makes of TABLE and the page lacks
+due() { awk -F '\t' "$2" "$results/$1" | grep -vxFf "$srcdir/docs/peers.md" && return 1 || return 0; }
+T 'Tiara' due tiara.tsv '
+    { a[$1, $2] = $3; s[$1, $2] = $9 }
+    END { for (i = split("500 1000 3000 10000 50000", l, " "); i > 0; i--)
+              row = sprintf("%.2f / %.2f | ", a[l[i], "tiara"], a[l[i], "chordseq"]) row
+          print "| Tiara 1.0.3 | archaea, bacteria, eukaryota, mitochondrion, plastid | " row "A |" }'
+T 'Kraken 2' due kraken.tsv '
+    NR > 1 { a[$2, $1, $3] = $4; n += !($2 in seen); if (!seen[$2]++) kind[n] = $2 }
+    function three(k, set) { return sprintf("%.2f / %.2f / %.2f", a[k, set, "kraken2"], a[k, set, "chordseq"], a[k, set, "chordseq all"]) }
+    END { for (i = 1; i <= n; i++) print "| " kind[i] " | " three(kind[i], "known") " | " three(kind[i], "new") " |" }'
+T 'ranks' due taxa.tsv '
+    { a[$1, $2 ~ /naive/, $3] = $5 }
+    function two(s, r) { return (s, 1, r) in a ? sprintf("%.2f / %.2f", a[s, 1, r], a[s, 0, r]) : "-" }
+    END { for (i = split("16S plastid", s, " "); i > 0; i--)
+              print "| " s[i] " | " two(s[i], "order") " | " two(s[i], "family") " | " two(s[i], "genus") " |" }'
+T 'variants' due variant_peers.tsv '
+    NR > 1 && $4 == "mapsy" { mapsy = $7 }
+    NR > 1 && $4 == "vexseq" { printf "| %s | %s | %s | %.2f | %.2f |\n", $1, $3, $2, mapsy, $7 }'
+T 'speed of Tiara' due tiara.tsv '
+    $1 == 10000 { a[$2] = $10 } END { printf "| fragments of 10,000 bp | Tiara %s | %s |\n", a["tiara"], a["chordseq"] }'
+T 'speed and memory of Kraken 2' due community.tsv '
+    $1 == "contigs" { a[$3] = $9 ", " $10 " MiB" }
+    END { printf "| contigs of a community | Kraken 2 %s | %s |\n", a["kraken2"], a["chordseq"] }'
