@@ -404,7 +404,7 @@ static int read_course(const char *row, double *balanced)
 
 static int course(struct page *p)
 {
-    static const char *const name[] = { "model", "bag of words", "regression on 5-mers" };
+    static const char *const name[] = { "model", "bag", "regression on 5-mers" };
     int rc = CS_OK, n_line = 0;
     const size_t cap = p->r->course != NULL ? strlen(p->r->course) / 2 + 1 : 0;
     const double base[] = { 0, p->r->bag, p->r->regression };
@@ -437,6 +437,7 @@ out:
 static int folds(struct page *p)
 {
     static const char *const column[] = { "accuracy", "balanced", "loss", "bag of words, balanced",
+                                          "bag of reading frames, balanced",
                                           "regression on 5-mers, balanced", NULL };
     int rc = CS_OK;
     const cs_fold *f = p->r->fold;
@@ -451,19 +452,23 @@ static int folds(struct page *p)
     for (int i = 0; i < n; i++) {
         (void)snprintf(name, sizeof name, "%d", i + 1);
         CS_TRY(put_row(p, name, f[i].n_valid,
-                       (double[]){ f[i].model.accuracy, f[i].model.balanced, f[i].model.loss,
-                                   f[i].bag.balanced, f[i].regression }, 5));
+                       (double[]){ f[i].of[0].accuracy, f[i].of[0].balanced, f[i].of[0].loss,
+                                   f[i].of[CS_FIT_WORDS].balanced,
+                                   f[i].of[CS_FIT_FRAMES].balanced, f[i].regression }, 6));
         n_valid += f[i].n_valid;
     }
     const cs_fold_mean m[] = {
-        cs_fold_average(f, n, &f->model.accuracy), cs_fold_average(f, n, &f->model.balanced),
-        cs_fold_average(f, n, &f->model.loss), cs_fold_average(f, n, &f->bag.balanced),
+        cs_fold_average(f, n, &f->of[0].accuracy), cs_fold_average(f, n, &f->of[0].balanced),
+        cs_fold_average(f, n, &f->of[0].loss),
+        cs_fold_average(f, n, &f->of[CS_FIT_WORDS].balanced),
+        cs_fold_average(f, n, &f->of[CS_FIT_FRAMES].balanced),
         cs_fold_average(f, n, &f->regression),
     };
     CS_TRY(put_row(p, "mean", n_valid, (double[]){ m[0].mean, m[1].mean, m[2].mean, m[3].mean,
-                                                   m[4].mean }, 5));
+                                                   m[4].mean, m[5].mean }, 6));
     CS_TRY(put_row(p, "standard error", n_valid, (double[]){ m[0].error, m[1].error, m[2].error,
-                                                             m[3].error, m[4].error }, 5));
+                                                             m[3].error, m[4].error,
+                                                             m[5].error }, 6));
     rc = cs_outfile_printf(p->out, "</table>\n");
 out:
     return rc;

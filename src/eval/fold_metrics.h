@@ -4,13 +4,15 @@
 
 #include <stdint.h>
 
+/* What a run fits to the training part: a network, and with presets first two bags. */
+typedef enum cs_fit { CS_FIT_NETWORK, CS_FIT_WORDS, CS_FIT_FRAMES, CS_N_FIT } cs_fit;
+
 typedef struct cs_fold_scores { double accuracy, balanced, loss; } cs_fold_scores;
 
 /* The validation of one fold. NaN: not measured. */
 typedef struct cs_fold {
     int64_t        n_valid;      /* records */
-    cs_fold_scores model;
-    cs_fold_scores bag;          /* of the bag of words that a network began with */
+    cs_fold_scores of[CS_N_FIT]; /* with their last weights */
     double         regression;   /* balanced accuracy of the baseline */
 } cs_fold;
 

@@ -14,9 +14,13 @@
 /* Bags in order of training, each with its maximum share of the rest of a time budget, and the
  * multiple of a budget in bases that takes about as long. Where a bag stops improving, annealing
  * ends it before. Without reading frames (see has_frames()) words have the share of both. */
-static const struct bag_kind { const char *name, *tokenizer; double share; int times; }
-    words = { "bag of words", "kmer", 1.0 / 3, 10 },
-    frames = { "bag of reading frames", "orf", 1.0 / 2, 5 };
+static const struct bag_kind {
+    const char *name, *tokenizer;
+    cs_fit      fit;
+    double      share;
+    int         times;
+} words = { "bag of words", "kmer", CS_FIT_WORDS, 1.0 / 3, 10 },
+  frames = { "bag of reading frames", "orf", CS_FIT_FRAMES, 1.0 / 2, 5 };
 static const double ALL_SHARES = 2.0 / 3;
 
 /* Bases of a median record that can have a reading frame worth the time. */
@@ -104,7 +108,6 @@ out:
     return rc;
 }
 
-/* The best bag is the one that was written. */
 static int hand_over(const cs_bag_spec *s, const char *path)
 {
     cs_model *m = s->network;
@@ -119,29 +122,37 @@ static int hand_over(const cs_bag_spec *s, const char *path)
     return CS_OK;
 }
 
-/* Cross-validation writes last weights, so it cannot keep the better of two bags. */
 static bool has_frames(const cs_bag_spec *s)
 {
-    return s->facts->median >= FRAMES_FROM && !s->opt->keep_last;
+    return s->facts->median >= FRAMES_FROM;
 }
 
-/* Trains one bag; it is written when it is better than st's best. began: when o->spent was read. */
+/* Seconds of a time budget for one bag, at most. */
+static double bag_share(const cs_bag_spec *s, const struct bag_kind *kind, double spent)
+{
+    const double share = kind == &words && !has_frames(s) ? ALL_SHARES : kind->share;
+
+    return fmax(s->opt->budget.seconds - spent, 0) * share;
+}
+
+/* Trains one bag; it is written when it is better than st's best, or always with keep_last.
+ * spent: seconds of the budget before it. */
 static int bag_stage(const cs_bag_spec *s, const struct bag_kind *kind, cs_backend *be,
-                     double began, cs_train_state *st)
+                     double spent, cs_train_state *st)
 {
     cs_train_state own;
     cs_train_opt o = *s->opt;
-    const double share = kind == &words && !has_frames(s) ? ALL_SHARES : kind->share;
+    const double bag = st->bag;
 
     /* Only a signal ends it early: pauses apply to the network. */
     o.stop_after = 0;
     o.max_seconds = 0;
     o.watch = o.watch != NULL ? kind->name : NULL;
-    o.spent += cs_now_s() - began;
+    o.spent = spent;
     if (o.budget.n_base < INT64_MAX / kind->times)
         o.budget.n_base *= kind->times;
     if (o.budget.seconds > 0)
-        o.budget.seconds = o.spent + fmax(o.budget.seconds - o.spent, 0) * share;
+        o.budget.seconds = spent + bag_share(s, kind, spent);
     cs_train_state_init(&own);
     own.regression = st->regression;
     own.bag = st->bag;
@@ -152,7 +163,8 @@ static int bag_stage(const cs_bag_spec *s, const struct bag_kind *kind, cs_backe
     const int rc = bag_run(s, kind, be, &o, &own);
     if (rc == CS_ECANCEL)
         cs_note("interrupted before network training started; nothing to --resume");
-    st->bag = st->best_balanced = own.best_balanced;
+    st->best_balanced = own.best_balanced;
+    st->bag = o.keep_last ? fmax(bag, own.best_balanced) : own.best_balanced;
     st->best = own.best;
     st->best_loss = own.best_loss;
     st->best_accuracy = own.best_accuracy;
@@ -162,15 +174,25 @@ static int bag_stage(const cs_bag_spec *s, const struct bag_kind *kind, cs_backe
     return rc;
 }
 
-int cs_bag_train(const cs_bag_spec *s, cs_backend *be, cs_train_state *st)
+int cs_bag_train(const cs_bag_spec *s, cs_backend *be, cs_train_state *st, double *skipped)
 {
     int rc = CS_OK;
     const double began = cs_now_s();
+    const struct bag_kind *const kind[] = { &words, &frames };
 
-    CS_TRY(bag_stage(s, &words, be, began, st));
-    CS_TRY(hand_over(s, s->opt->model_path));
-    if (has_frames(s))
-        rc = bag_stage(s, &frames, be, began, st);
+    *skipped = 0;
+    for (int i = 0; i < (has_frames(s) ? 2 : 1); i++) {
+        const double spent = s->opt->spent + cs_now_s() - began + *skipped;
+        if (s->skip[kind[i]->fit]) {
+            *skipped += bag_share(s, kind[i], spent);
+            continue;
+        }
+        CS_TRY(bag_stage(s, kind[i], be, spent, st));
+        if (s->trained != NULL)
+            CS_TRY(s->trained(s->arg, kind[i]->fit, st));
+        if (kind[i] == &words)
+            CS_TRY(hand_over(s, s->opt->model_path));
+    }
 out:
     return rc;
 }

@@ -2,6 +2,7 @@
 #ifndef CS_TRAIN_BAG_H
 #define CS_TRAIN_BAG_H
 
+#include "eval/fold_metrics.h"
 #include "infer/taxa.h"
 #include "train/preset.h"
 #include "train/train_args.h"
@@ -18,6 +19,11 @@ typedef struct cs_bag_spec {
     cs_strands            strands;
     cs_model             *network; /* its composition path starts as the bag of words; or NULL */
     double                rate;  /* factor on that path's learning rate */
+    bool                  skip[CS_N_FIT];      /* leave this bag out, but not its share of a time
+                                                * budget */
+    /* Called after each bag, when it has been written to opt->model_path; or NULL. */
+    int                 (*trained)(void *arg, cs_fit bag, const cs_train_state *st);
+    void                 *arg;
 } cs_bag_spec;
 
 /** cs_bag_regression - fit a logistic regression and report its accuracy: st->regression. CS_OK,
@@ -29,12 +35,14 @@ int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st) CS_MUST_CHECK;
  *
  * The bag of words (canonical 6-mers) is the network's composition path; a note is logged if the
  * network's options exclude one. The bag of reading frames (tokenizer orf) follows unless the
- * median record is too short or the last weights are written (--folds).
+ * median record is too short. With opt->keep_last each is written, not only the better one.
  *
  * st       receives the baselines, and the budget spent
- * Returns  CS_OK; the errors of cs_train_run()
+ * skipped  receives the seconds of a time budget that skipped bags left
+ * Returns  CS_OK; the errors of cs_train_run() and trained()
  */
-int cs_bag_train(const cs_bag_spec *s, cs_backend *be, cs_train_state *st) CS_MUST_CHECK;
+int cs_bag_train(const cs_bag_spec *s, cs_backend *be, cs_train_state *st, double *skipped)
+    CS_MUST_CHECK;
 
 /** cs_bag_log - warn if the network of a completed run gained too little over the bag */
 void cs_bag_log(const cs_train_state *st);

@@ -29,37 +29,37 @@ out:
     return rc;
 }
 
-/* Adds a fold model's predictions of its validation set. */
-static int add_scores(cs_supervised *j, cs_scores *to)
+/* Of a fit that was just written: its metrics, and its predictions of the fold. */
+static int keep_fit(void *arg, cs_fit fit, const cs_train_state *st)
 {
+    cs_supervised *j = arg;
     const cs_supervised_args *a = j->a;
     const cs_evaluate_job it = { .path = j->fold_path, .be = j->be, .valid = j->valid,
                            .batch_tokens = a->training.batch_tokens };
 
-    return cs_evaluate_add(&it, to);
+    j->fold.of[fit] = (cs_fold_scores){ st->best_accuracy, st->best_balanced, st->best_loss };
+    return cs_evaluate_add(&it, &j->scores[fit]);
 }
 
 static int train_fold(cs_supervised *j)
 {
     int rc = CS_OK;
-    int64_t n, n_base;
+    int64_t n_base;
     cs_train_state st;
-    cs_fold_scores bag = { NAN, NAN, NAN };
     const cs_feed feed = cs_supervised_feed(j);
     cs_feed run = feed;
 
     cs_train_state_init(&st);
+    for (int k = 0; k < CS_N_FIT; k++)
+        j->fold.of[k] = (cs_fold_scores){ NAN, NAN, NAN };
     if (j->preset)
-        CS_TRY(cs_supervised_bag(j, &feed, &st));
-    if (isfinite(st.bag)) {
-        bag = (cs_fold_scores){ st.best_accuracy, st.best_balanced, st.best_loss };
-        CS_TRY(add_scores(j, &j->bag_scores));
-    }
+        CS_TRY(cs_supervised_bag(j, &feed, keep_fit, &st));
     const cs_train_opt o = cs_supervised_options(j);
     CS_TRY(cs_train_run(j->model, &run, &o, &st));
-    CS_TRY(add_scores(j, &j->scores));
-    cs_dataset_count(&j->data, CS_PART_VALID, -1, &n, &n_base);
-    cs_folds_add(&j->folds, &bag, n, &st);
+    CS_TRY(keep_fit(j, CS_FIT_NETWORK, &st));
+    j->fold.regression = st.regression;
+    cs_dataset_count(&j->data, CS_PART_VALID, -1, &j->fold.n_valid, &n_base);
+    cs_folds_add(&j->folds, &j->fold);
 out:
     cs_train_state_release(&st);
     return rc;

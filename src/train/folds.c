@@ -166,6 +166,8 @@ void cs_folds_select(const cs_folds *f, int i, cs_dataset *d)
             d->ex[k].part = f->of[k] == i ? CS_PART_VALID : CS_PART_TRAIN;
 }
 
+static const char *const fit_names[] = { "network", "bag of words", "bag of reading frames" };
+
 static void folds_append(char *line, size_t n, const char *fmt, double v)
 {
     const size_t at = strlen(line);
@@ -174,22 +176,20 @@ static void folds_append(char *line, size_t n, const char *fmt, double v)
         (void)snprintf(line + at, n - at, fmt, v);
 }
 
-void cs_folds_add(cs_folds *f, const cs_fold_scores *bag, int64_t n_valid,
-                  const cs_train_state *st)
+void cs_folds_add(cs_folds *f, const cs_fold *fold)
 {
-    char line[160] = "";
+    const cs_fold_scores *own = fold->of;
+    char line[192] = "";
 
-    f->fold[f->n_done++] = (cs_fold){
-        .n_valid = n_valid, .bag = *bag, .regression = st->regression,
-        .model = { st->best_accuracy, st->best_balanced, st->best_loss },
-    };
-    folds_append(line, sizeof line, "balanced accuracy %.4f", st->best_balanced);
-    folds_append(line, sizeof line, ", accuracy %.4f", st->best_accuracy);
-    folds_append(line, sizeof line, ", loss %.4g", st->best_loss);
-    folds_append(line, sizeof line, "; bag of words %.4f", bag->balanced);
-    folds_append(line, sizeof line, "; regression on 5-mers %.4f", st->regression);
-    cs_note("fold %d of %d, %lld validation records: %s", f->n_done, f->n, (long long)n_valid,
-            line);
+    f->fold[f->n_done++] = *fold;
+    folds_append(line, sizeof line, "balanced accuracy %.4f", own->balanced);
+    folds_append(line, sizeof line, ", accuracy %.4f", own->accuracy);
+    folds_append(line, sizeof line, ", loss %.4g", own->loss);
+    folds_append(line, sizeof line, "; bag of words %.4f", own[CS_FIT_WORDS].balanced);
+    folds_append(line, sizeof line, "; bag of reading frames %.4f", own[CS_FIT_FRAMES].balanced);
+    folds_append(line, sizeof line, "; regression on 5-mers %.4f", fold->regression);
+    cs_note("fold %d of %d, %lld validation records: %s", f->n_done, f->n,
+            (long long)fold->n_valid, line);
 }
 
 static cs_fold_mean average(const cs_folds *f, const double *field)
@@ -197,35 +197,48 @@ static cs_fold_mean average(const cs_folds *f, const double *field)
     return cs_fold_average(f->fold, f->n_done, field);
 }
 
+static void append_mean(char *line, size_t n, const char *name, cs_fold_mean m)
+{
+    const size_t at = strlen(line);
+
+    if (isfinite(m.mean))
+        (void)snprintf(line + at, n - at, "; %s %.4f +- %.4f", name, m.mean, m.error);
+}
+
 void cs_folds_finish(cs_folds *f)
 {
     const cs_fold *first = f->fold;
-    const cs_fold_mean own = average(f, &first->model.balanced), bag = average(f,
-        &first->bag.balanced), accuracy = average(f, &first->model.accuracy),
-        regression = average(f, &first->regression);
-    char line[192];
+    const cs_fold_mean accuracy = average(f, &first->of[CS_FIT_NETWORK].accuracy);
+    cs_fold_mean of[CS_N_FIT];
+    char line[256];
 
-    f->bag = bag.mean > own.mean;
+    f->best = CS_FIT_NETWORK;
+    for (int k = 0; k < CS_N_FIT; k++) {
+        of[k] = average(f, &first->of[k].balanced);
+        f->best = of[k].mean > of[f->best].mean ? (cs_fit)k : f->best;
+    }
     (void)snprintf(line, sizeof line, "balanced accuracy %.4f +- %.4f, accuracy %.4f +- %.4f",
-                   own.mean, own.error, accuracy.mean, accuracy.error);
-    folds_append(line, sizeof line, "; bag of words %.4f", bag.mean);
-    folds_append(line, sizeof line, " +- %.4f", bag.error);
-    folds_append(line, sizeof line, "; regression on 5-mers %.4f", regression.mean);
-    folds_append(line, sizeof line, " +- %.4f", regression.error);
+                   of->mean, of->error, accuracy.mean, accuracy.error);
+    for (int k = CS_FIT_WORDS; k < CS_N_FIT; k++)
+        append_mean(line, sizeof line, fit_names[k], of[k]);
+    append_mean(line, sizeof line, "regression on 5-mers", average(f, &first->regression));
     cs_note("mean and standard error of %d folds: %s", f->n, line);
-    cs_note("training the model, %s, on all records", f->bag ? "the better bag of words"
-                                                             : "without validation");
+    cs_note("training the %s on all records, without validation",
+            isfinite(of[CS_FIT_WORDS].mean) ? fit_names[f->best] : "model");
 }
 
 void cs_folds_headline(const cs_folds *f, cs_train_state *st)
 {
-    const cs_fold_scores *own = f->bag ? &f->fold->bag : &f->fold->model;
+    const cs_fold *first = f->fold;
+    const cs_fold_scores *own = first->of + f->best;
 
     st->best_accuracy = average(f, &own->accuracy).mean;
     st->best_balanced = average(f, &own->balanced).mean;
     st->best_loss = average(f, &own->loss).mean;
-    st->regression = average(f, &f->fold->regression).mean;
-    st->bag = average(f, &f->fold->bag.balanced).mean;
+    st->regression = average(f, &first->regression).mean;
+    /* NaN if neither was trained. */
+    st->bag = fmax(average(f, &first->of[CS_FIT_WORDS].balanced).mean,
+                   average(f, &first->of[CS_FIT_FRAMES].balanced).mean);
 }
 
 static void put_field(json_t *o, const cs_folds *f, const char *name, const double *field)
@@ -248,12 +261,13 @@ struct json_t *cs_folds_json(const cs_folds *f)
     const cs_fold *first = f->fold;
     json_t *o = json_pack("{s:i}", "number", f->n_done);
 
-    if (isfinite(first->bag.balanced))
-        json_object_set_new(o, "model", json_string(f->bag ? "bag of words" : "network"));
-    put_field(o, f, "balanced_accuracy", &first->model.balanced);
-    put_field(o, f, "accuracy", &first->model.accuracy);
-    put_field(o, f, "loss", &first->model.loss);
-    put_field(o, f, "bag_balanced_accuracy", &first->bag.balanced);
+    if (isfinite(first->of[CS_FIT_WORDS].balanced))
+        json_object_set_new(o, "model", json_string(fit_names[f->best]));
+    put_field(o, f, "balanced_accuracy", &first->of[CS_FIT_NETWORK].balanced);
+    put_field(o, f, "accuracy", &first->of[CS_FIT_NETWORK].accuracy);
+    put_field(o, f, "loss", &first->of[CS_FIT_NETWORK].loss);
+    put_field(o, f, "bag_balanced_accuracy", &first->of[CS_FIT_WORDS].balanced);
+    put_field(o, f, "frames_balanced_accuracy", &first->of[CS_FIT_FRAMES].balanced);
     put_field(o, f, "regression_balanced_accuracy", &first->regression);
     return o;
 }

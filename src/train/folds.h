@@ -12,7 +12,7 @@ typedef struct cs_folds {
     int32_t *of;                 /* [records of the dataset] fold of each */
     cs_fold *fold;               /* [n] */
     int      n_done;
-    bool     bag;                /* the bag of words is better: it is the model */
+    cs_fit   best;               /* by the means: the model */
 } cs_folds;
 
 /**
@@ -32,14 +32,13 @@ void cs_folds_release(cs_folds *f);
 /** cs_folds_select - fold i (from 0) is for validation, the rest for training; -1: train on all */
 void cs_folds_select(const cs_folds *f, int i, cs_dataset *d);
 
-/** cs_folds_add - keep, and log, the next fold's metrics: what st has of the model */
-void cs_folds_add(cs_folds *f, const cs_fold_scores *bag, int64_t n_valid,
-                  const cs_train_state *st);
+/** cs_folds_add - keep, and log, the next fold's metrics */
+void cs_folds_add(cs_folds *f, const cs_fold *fold);
 
-/** cs_folds_finish - log means, and decide between bag and network */
+/** cs_folds_finish - log means, and decide which fit is the model */
 void cs_folds_finish(cs_folds *f);
 
-/** cs_folds_headline - the folds' means (of bag or network) as validation of the final model */
+/** cs_folds_headline - the folds' means of the best fit as validation of the final model */
 void cs_folds_headline(const cs_folds *f, cs_train_state *st);
 
 /** cs_folds_json - of every fold, means and standard errors, for the model's metadata */

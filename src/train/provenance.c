@@ -223,7 +223,7 @@ void cs_provenance_log(const char *text)
 {
     static const struct { const char *key, *name; } base[] = {
         { "baseline_regression_balanced", "regression on 5-mers" },
-        { "baseline_bag_balanced", "bag of words" },
+        { "baseline_bag_balanced", "bag" },
     };
     json_t *o = text != NULL ? json_loads(text, 0, NULL) : NULL;
     const double own = json_number_value(json_object_get(o, "valid_balanced_accuracy"));

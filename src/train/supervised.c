@@ -124,7 +124,7 @@ static int look_back(cs_supervised *j, const cs_train_state *st)
     const cs_supervised_args *a = j->a;
     const bool folds = j->folds.n > 0;
     const cs_evaluate_job it = {
-        .scores = !folds ? NULL : j->folds.bag ? &j->bag_scores : &j->scores,
+        .scores = folds ? &j->scores[j->folds.best] : NULL,
         .fold = j->folds.fold, .n_fold = j->folds.n,
         .path = a->run.output, .be = j->be, .valid = j->valid,
         .batch_tokens = a->training.batch_tokens, .html = a->stated.html,
@@ -169,9 +169,10 @@ static int train(cs_supervised *j)
         CS_TRY(cs_supervised_cross_validate(j));
     cs_feed feed = cs_supervised_feed(j);
     if (j->preset && (j->valid != NULL || j->final) && !a->run.resume)
-        CS_TRY(cs_supervised_bag(j, &feed, &st));
-    if (j->folds.bag) {
-        cs_note("the bag of words is the model");
+        CS_TRY(cs_supervised_bag(j, &feed, NULL, &st));
+    if (j->folds.best != CS_FIT_NETWORK) {
+        cs_folds_headline(&j->folds, &st);
+        cs_bag_log(&st);
         rc = look_back(j, &st);
         goto out;
     }
@@ -230,8 +231,8 @@ static void train_release(cs_supervised *j)
 {
     cs_supervised_tear_down(j);
     cs_folds_release(&j->folds);
-    cs_scores_release(&j->scores);
-    cs_scores_release(&j->bag_scores);
+    for (int i = 0; i < CS_N_FIT; i++)
+        cs_scores_release(&j->scores[i]);
     free(j->fold_path);
     cs_model_free(j->from);
     cs_backend_close(j->be);

@@ -27,11 +27,12 @@ typedef struct cs_supervised {
     float         *weight;
     char          *recipe, *checkpoint;
     cs_provenance  origin;
-    /* With --folds: the model file of a fold, and predictions of validations by it */
+    /* With --folds: the model file of a fold, its metrics, and all folds' predictions */
     cs_folds       folds;
     char          *fold_path;
+    cs_fold        fold;
     bool           final;        /* the training on all has begun */
-    cs_scores      scores, bag_scores;
+    cs_scores      scores[CS_N_FIT];
     double         page_due;     /* seconds: when --html may be written again */
 } cs_supervised;
 
@@ -59,8 +60,17 @@ cs_feed cs_supervised_feed(const cs_supervised *j);
 /** cs_supervised_options - settings of the training loop */
 cs_train_opt cs_supervised_options(cs_supervised *j);
 
-/** cs_supervised_bag - train the baselines: the bag is the model until the network is better */
-int cs_supervised_bag(cs_supervised *j, const cs_feed *feed, cs_train_state *st);
+/**
+ * cs_supervised_bag - train the baselines: the better bag is the model until the network is better
+ *
+ * After cross-validation, only the bag that is the model or the network's composition path; the
+ * time of the other one is not used, so that all fits have the folds' budgets.
+ *
+ * trained  see cs_bag_spec, with j as arg; or NULL
+ */
+int cs_supervised_bag(cs_supervised *j, const cs_feed *feed,
+                      int (*trained)(void *j, cs_fit bag, const cs_train_state *st),
+                      cs_train_state *st);
 
 /** cs_supervised_folds - with --folds: assign records to folds, and select the first */
 int cs_supervised_folds(cs_supervised *j);

@@ -174,19 +174,31 @@ cs_feed cs_supervised_feed(const cs_supervised *j)
     };
 }
 
-/* Baselines; the bag is the model until the network is better. */
-int cs_supervised_bag(cs_supervised *j, const cs_feed *feed, cs_train_state *st)
+int cs_supervised_bag(cs_supervised *j, const cs_feed *feed,
+                      int (*trained)(void *j, cs_fit bag, const cs_train_state *st),
+                      cs_train_state *st)
 {
     const cs_supervised_args *a = j->a;
+    int rc = CS_OK;
+    double skipped;
     const cs_train_opt o = cs_supervised_options(j);
     const cs_bag_spec spec = {
         .model = spec_of(j), .facts = &j->facts, .taxa = &a->taxa, .training = &a->training,
         .feed = feed, .opt = &o, .strands = j->model->strands,
         .network = a->init.bag == NULL ? j->model : NULL, .rate = a->init.composition_lr,
+        .skip = { [CS_FIT_WORDS] = j->final && j->folds.best == CS_FIT_FRAMES,
+                  [CS_FIT_FRAMES] = j->final && j->folds.best != CS_FIT_FRAMES },
+        .trained = trained, .arg = j,
     };
-    const int rc = j->valid != NULL ? cs_bag_regression(&spec, st) : CS_OK;
 
-    return rc != CS_OK || a->aim.preset == CS_PRESET_FAST ? rc : cs_bag_train(&spec, j->be, st);
+    if (j->valid != NULL)
+        CS_TRY(cs_bag_regression(&spec, st));
+    if (a->aim.preset != CS_PRESET_FAST) {
+        CS_TRY(cs_bag_train(&spec, j->be, st, &skipped));
+        j->began -= skipped;
+    }
+out:
+    return rc;
 }
 
 /* The model and samples of the split as it is. */

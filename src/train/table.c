@@ -47,7 +47,7 @@ static void log_epoch(const cs_train_opt *o, const cs_head *head, const cs_metri
     if (classes)
         table_append(line, sizeof line, ", balanced accuracy %.4f", f->balanced);
     table_append(line, sizeof line, ", best %.4f", fmax(st->best_balanced, f->balanced));
-    table_append(line, sizeof line, "; bag of words %.4f", st->bag);
+    table_append(line, sizeof line, "; bag %.4f", st->bag);
     table_append(line, sizeof line, "; regression on 5-mers %.4f", st->regression);
     table_append(line, sizeof line, "; %.3g Mbase/s",
                  (double)st->sum.n_base / fmax(st->epoch_seconds, 1e-9) / 1e6);

@@ -239,11 +239,11 @@ T 'the same tensors' [ "$(sum annealed.m)" = "$(sum later.m)" ]
 T 'the model keeps preset and baseline' sh -c 'chordseq model show fast.m > card && grep -q "training.preset.fast$" card &&
     grep -q "training.baseline_regression_balanced" card && grep -q "^strand.both" card'
 T 'a budget only' sh -c '"$@" --budget 300k -o easy.m 2> told && grep -q "^chordseq: bag of words, ep" told &&
-    grep -q "^chordseq: network, epoch 1: .*bag of words [01]" told && grep -q " trained " told' - $easy
+    grep -q "^chordseq: network, epoch 1: .*bag [01]" told && grep -q " trained " told' - $easy
 awk '/^>/ { h = $0; next } { c = h; sub(/.*class=/, "", c); s[c] = s[c] $0
     if (length(s[c]) >= 200) { print h "\n" s[c]; s[c] = "" } }' all.fa > long.fa
 T 'records of 150 bases have a bag of reading frames, too' sh -c '"$@" --budget 100k -o long.m 2> told &&
-    grep -q "^chordseq: bag of words, epoch 1: " told && grep -q "^chordseq: bag of reading frames, epoch 1: .*bag of words [01]" told &&
+    grep -q "^chordseq: bag of words, epoch 1: " told && grep -q "^chordseq: bag of reading frames, epoch 1: .*bag [01]" told &&
     grep -q "^chordseq: network, epoch 1: " told' - chordseq train -@ 1 --label-key class long.fa
 T 'at least the accuracy of the bag' sh -c 'chordseq eval -q -m easy.m --label-key class all.fa > easy.eval &&
     awk -F "\t" "\$1 == \"record\" && \$2 == \"all\" && \$4 == \"balanced_accuracy\" { ok = \$5 > 0.9 } END { exit !ok }" easy.eval'

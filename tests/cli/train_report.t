@@ -34,6 +34,21 @@ T 'the model is trained on all records' sh -c 'grep -q "training.data.*\"train_r
     grep -q "training.valid_balanced_accuracy.[01]" card && grep -q "training.baseline_bag_balanced.[01]" card'
 T 'the page has a row per fold' sh -c '[ "$(grep -c "<h2>Cross-validation</h2>" cross.html)" = 1 ] &&
     [ "$(sed -n "/Cross-validation/,/<.table>/p" cross.html | grep -c "<tr><td.*>60<")" = 4 ] && grep -q "standard error" cross.html'
+# Genes of two orders of amino acids, in any codons.
+awk 'BEGIN { srand(3); split("TTATTGCTTCTCCTACTG TCTTCCTCATCGAGTAGC CGTCGCCGACGGAGAAGG GTTGTCGTAGTG GCTGCCGCAGCG GGTGGCGGAGGG CCTCCCCCACCG ACTACCACAACG", codon, " ")
+    for (i = 0; i < 60; i++) { s = "ATG"; p = int(8 * rand()); for (j = 0; j < 60; j++) {
+        p = rand() < 0.5 ? int(8 * rand()) : (p + (i % 2 ? 1 : 7)) % 8; c = codon[p + 1]; s = s substr(c, 1 + 3 * int(rand() * length(c) / 3), 3) }
+        print ">r" i " organism=o" int(i / 4) " class=" (i % 2 ? "a" : "g") "\n" s } }' > genes.fa
+T 'records of 150 bases: folds of both bags, the best is the model' sh -c '"$@" --preset balanced --budget 24k --folds 2 --html genes.html -o genes.m genes.fa 2> told &&
+    [ "$(grep -c "fold [12] of 2, .*; bag of words [01].*; bag of reading frames [01].*; regression" told)" = 2 ] &&
+    sed -n "/training the bag of reading frames on all records/,\$p" told > last && grep -q "^chordseq: bag of reading frames, epoch 1" last &&
+    ! grep -q "bag of words\|network, epoch" last &&
+    [ "$(sed -n "/Cross-validation/,/<.table>/p" genes.html | grep -c "bag of reading frames, balanced")" = 1 ]' - $cross
+chordseq model show genes.m > card
+mean() { sed -n "s/.*\"$1\":{\"mean\":\([0-9.]*\).*/\1/p" card; }
+T 'by the means over the folds' awk -v f="$(mean frames_balanced_accuracy)" -v w="$(mean bag_balanced_accuracy)" -v n="$(mean balanced_accuracy)" \
+    '$1 == "tokenizer" { tok = $2 } $1 == "training.valid_balanced_accuracy" { d = f - $2 } /training.folds.*"model":"bag of reading frames"/ { m = 1 }
+    END { exit !(f > w && f > n && d < 1e-5 && d > -1e-5 && tok == "orf" && m) }' card
 T 'without a budget of time: the same bytes again' sh -c 'for f in once again; do "$@" -q --preset fast --folds 2 -o $f.m mixed.fa &&
     chordseq model show $f.m | sed -n "s/^sha256.//p" > $f.sum || exit 1; done && cmp once.sum again.sum' - $cross
 T 'eval reports the cross-validation' sh -c 'chordseq eval -m cross.m --label-key class mixed.fa 2>&1 > eval.tsv | grep -q "its cross-validation gave"'
