@@ -34,6 +34,9 @@ T 'Kraken 2' due kraken.tsv '
     NR > 1 { a[$2, $1, $3] = $4; n += !($2 in seen); if (!seen[$2]++) kind[n] = $2 }
     function three(k, set) { return sprintf("%.2f / %.2f / %.2f", a[k, set, "kraken2"], a[k, set, "chordseq"], a[k, set, "chordseq all"]) }
     END { for (i = 1; i <= n; i++) print "| " kind[i] " | " three(kind[i], "known") " | " three(kind[i], "new") " |" }'
+T 'Kraken 2 among the classes' due kraken.tsv '
+    $1 == "new" && $2 == "10,000 bp" { a[$3] = $4 }
+    END { printf "| Kraken 2 2.1.2 | all seven, new families | - | - | - | %.2f / %.2f | - | C |\n", a["kraken2"], a["chordseq all"] }'
 T 'ranks' due taxa.tsv '
     { a[$1, $2 ~ /naive/, $3] = $5 }
     function two(s, r) { return (s, 1, r) in a ? sprintf("%.2f / %.2f", a[s, 1, r], a[s, 0, r]) : "-" }
