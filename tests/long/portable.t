@@ -40,6 +40,19 @@ api, program = m.classify({name.split()[0]: base.replace("\n", "")}), m.classify
 assert [f"{p:.6f}" for p in api.probabilities[0]] == [f"{p:.6f}" for p in program.probabilities[0]]
 END
     T '... from Python, too' in_root old python3 /api.py
+    # Notebooks, where nothing can be compiled.
+    T '... without a compiler' in_root old sh -c '! command -v cc gcc clang make'
+    timed '... and notebooks' in_root old pip3 install -q nbclient ipykernel matplotlib pandas scikit-learn
+    mkdir old/tree old/shared && cp -R "$srcdir/docs" old/tree
+    if [ -d "$CS_SHARED/golden/cdil_dna_pretrained" ]; then
+        mkdir old/shared/golden && cp -R "$CS_SHARED/golden/cdil_dna_pretrained" old/shared/golden
+    else
+        rm old/tree/docs/notebooks/published.ipynb
+    fi
+    for n in old/tree/docs/notebooks/*.ipynb; do
+        timed "${n##*/}" in_root old env srcdir=/tree CS_SHARED=/shared PYTHONDONTWRITEBYTECODE=1 \
+            python3 /tree/docs/notebooks/execute --check "/${n#old/}"
+    done
 else
     S 'an old Debian' "${missing:-another processor}"
 fi
