@@ -239,7 +239,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'epochs' -x -d 'n
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'max-steps' -x -d 'number of steps; 0: by epochs'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'patience' -x -d 'early stopping: epochs without improvement; 0: never'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'seed' -x -d 'random seed'
-complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'preset' -x -a 'fast balanced best none auto' -d 'settings chosen from the data'
+complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'preset' -x -a 'fast balanced best none auto' -d 'settings chosen from the data; fast trains a bag of words in minutes, balanced and best also a network'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'print-config' -d 'print all settings of the run, one per line, and exit'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'budget' -x -d 'training budget: time (90s, 10m, 2h, 1d) or bases (500M)'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'class-weights' -x -d 'class weights: comma-separated, none or balanced'

@@ -323,7 +323,7 @@ _chordseq()
         '*--max-steps[number of steps; 0\: by epochs]:NUM:' \
         '*--patience[early stopping\: epochs without improvement; 0\: never]:NUM:' \
         '*--seed[random seed]:NUM:' \
-        '*--preset[settings chosen from the data]:NAME:(fast balanced best none auto)' \
+        '*--preset[settings chosen from the data; fast trains a bag of words in minutes, balanced and best also a network]:NAME:(fast balanced best none auto)' \
         '*--print-config[print all settings of the run, one per line, and exit]' \
         '*--budget[training budget\: time (90s, 10m, 2h, 1d) or bases (500M)]:TIME|BASES:' \
         '*--class-weights[class weights\: comma-separated, none or balanced]:LIST:' \

@@ -172,7 +172,7 @@ static int train(cs_supervised *j)
         CS_TRY(cs_supervised_bag(j, &feed, NULL, &st));
     if (j->folds.best != CS_FIT_NETWORK) {
         cs_folds_headline(&j->folds, &st);
-        cs_bag_log(&st);
+        cs_bag_log(&st, true);
         rc = look_back(j, &st);
         goto out;
     }
@@ -183,7 +183,7 @@ static int train(cs_supervised *j)
     if (rc == CS_OK && st.done && j->final)
         cs_folds_headline(&j->folds, &st);
     if (rc == CS_OK && st.done)
-        cs_bag_log(&st);
+        cs_bag_log(&st, false);
     if (rc == CS_OK && st.done)
         rc = look_back(j, &st);
 out:

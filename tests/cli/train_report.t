@@ -108,5 +108,8 @@ refused "record .r0. is not in .ghosts.tsv.; --skip-unlabelled" --budget 20k --l
 refused "all 240 records have one class, .g.; training needs" --budget 20k --label-key class --label-map same.tsv sense.fa
 refused 'a budget of 0.0001 s ends before the first step; increase it' --label-key class --budget 0.0001s sense.fa
 T 'it leaves no file' sh -c '[ -z "$(ls | grep "^cross\|tmp")" ]'
+T 'a bag is the model: the log gives the reason' sh -c '"$@" --budget 0.5s --label-key class sense.fa 2> told &&
+    if grep -q "trained 0 steps" told; then grep -q "the budget ended before the network.s first step; wrote the bag as the model$" told
+    else ! grep -q "budget ended" told; fi' - $cross
 T 'a class with one record is reported, the others are trained' sh -c 'awk "/^>/ { n++ } n > 1 { sub(/class=g/, \"class=a\") } 1" sense.fa > lone.fa
     "$@" --preset fast --budget 20k --label-key class lone.fa 2> told && [ "$(grep -c "1 of 2 classes have no validation record; first: .g., which has one record; give it more" told)" = 1 ]' - $cross
