@@ -1,4 +1,4 @@
-/* token_output.c - predictions per token as BED, bedGraph, or a table with a row per base. */
+/* token_output.c - predictions per token or part as BED, bedGraph, or a table. */
 #include "run/token_output.h"
 
 #include <stdlib.h>
@@ -24,7 +24,8 @@ static int find_cells(cs_token_output *o, const cs_record *r, int64_t n)
 
 /* Runs of one class: BED's six columns, with 1000 times the mean probability over the run's bases
  * as the score, and that probability itself. */
-static int put_runs(cs_token_output *o, const char *name, const float *p, int64_t n)
+static int put_runs(cs_token_output *o, const char *name, const float *p, const int64_t *cell,
+                    int64_t n)
 {
     const int32_t k = o->model->n_label;
     int rc = CS_OK;
@@ -33,23 +34,23 @@ static int put_runs(cs_token_output *o, const char *name, const float *p, int64_
         const int32_t c = cs_argmax(p + i * k, k);
         double sum = 0;
         for (end = i; end < n && cs_argmax(p + end * k, k) == c; end++)
-            sum += (double)p[end * k + c] * (double)(o->cell[end + 1] - o->cell[end]);
-        const double mean = sum / (double)(o->cell[end] - o->cell[i]);
+            sum += (double)p[end * k + c] * (double)(cell[end + 1] - cell[end]);
+        const double mean = sum / (double)(cell[end] - cell[i]);
         CS_TRY(cs_outfile_printf(o->file, "%s\t%lld\t%lld\t%s\t%d\t.\t%.6f\n", name,
-                                 (long long)o->cell[i], (long long)o->cell[end],
+                                 (long long)cell[i], (long long)cell[end],
                                  o->model->label[c].name, (int)(1000 * mean + 0.5), mean));
     }
 out:
     return rc;
 }
 
-static int put_base(cs_token_output *o, const char *name, int64_t at, const float *p)
+/* A row of the table, after its position. */
+static int put_values(cs_token_output *o, const float *p)
 {
     const int32_t k = o->model->n_label;
     int rc = CS_OK;
 
-    CS_TRY(cs_outfile_printf(o->file, "%s\t%lld\t%s", name, (long long)at,
-                             o->model->label[cs_argmax(p, k)].name));
+    CS_TRY(cs_outfile_printf(o->file, "\t%s", o->model->label[cs_argmax(p, k)].name));
     for (int32_t c = 0; c < k; c++)
         CS_TRY(cs_outfile_printf(o->file, "\t%.6f", (double)p[c]));
     rc = cs_outfile_printf(o->file, "\n");
@@ -57,25 +58,35 @@ out:
     return rc;
 }
 
-static int put_bases(cs_token_output *o, const char *name, const float *p, int64_t n)
+static int put_table(cs_token_output *o, const char *name, const float *p, const int64_t *cell,
+                     int64_t n)
 {
     int rc = CS_OK;
 
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t at = o->cell[i]; at < o->cell[i + 1]; at++)
-            CS_TRY(put_base(o, name, at, p + i * o->model->n_label));
+    for (int64_t i = 0; i < n; i++, p += o->model->n_label) {
+        if (o->parts) {
+            CS_TRY(cs_outfile_printf(o->file, "%s\t%lld\t%lld", name, (long long)cell[i],
+                                     (long long)cell[i + 1]));
+            CS_TRY(put_values(o, p));
+        }
+        for (int64_t at = cell[i]; !o->parts && at < cell[i + 1]; at++) {
+            CS_TRY(cs_outfile_printf(o->file, "%s\t%lld", name, (long long)at));
+            CS_TRY(put_values(o, p));
+        }
+    }
 out:
     return rc;
 }
 
-static int put_graph(cs_token_output *o, const char *name, const float *p, int64_t n)
+static int put_graph(cs_token_output *o, const char *name, const float *p, const int64_t *cell,
+                     int64_t n)
 {
     const int32_t k = o->model->n_label;
     int rc = CS_OK;
 
     for (int64_t i = 0; i < n; i++)
-        CS_TRY(cs_outfile_printf(o->file, "%s\t%lld\t%lld\t%.6f\n", name, (long long)o->cell[i],
-                                 (long long)o->cell[i + 1], (double)p[i * k + o->shown]));
+        CS_TRY(cs_outfile_printf(o->file, "%s\t%lld\t%lld\t%.6f\n", name, (long long)cell[i],
+                                 (long long)cell[i + 1], (double)p[i * k + o->shown]));
 out:
     return rc;
 }
@@ -86,7 +97,8 @@ static int put_header(cs_token_output *o)
 
     if (o->format != CS_TOKENS_TSV)
         return CS_OK;
-    CS_TRY(cs_outfile_printf(o->file, "record\tposition\tclass"));
+    CS_TRY(cs_outfile_printf(o->file, "record\t%s\tclass", o->parts ? "start\tend"
+                                                                           : "position"));
     for (int32_t c = 0; c < o->model->n_label; c++)
         CS_TRY(cs_outfile_printf(o->file, "\t%s", o->model->label[c].name));
     rc = cs_outfile_printf(o->file, "\n");
@@ -105,17 +117,22 @@ out:
     return rc;
 }
 
-int cs_token_output_record(cs_token_output *o, const cs_record *r, const cs_prediction *a)
+int cs_token_output_parts(cs_token_output *o, const char *name, const cs_prediction *a,
+                          const int64_t *cell)
 {
     const int64_t n = a->n / o->model->n_label;
-    const int rc = find_cells(o, r, n);
 
-    if (rc != CS_OK)
-        return rc;
     if (o->format == CS_TOKENS_TSV)
-        return put_bases(o, cs_record_name(r), a->v, n);
-    return o->format == CS_TOKENS_BED ? put_runs(o, cs_record_name(r), a->v, n)
-                                      : put_graph(o, cs_record_name(r), a->v, n);
+        return put_table(o, name, a->v, cell, n);
+    return o->format == CS_TOKENS_BED ? put_runs(o, name, a->v, cell, n)
+                                      : put_graph(o, name, a->v, cell, n);
+}
+
+int cs_token_output_record(cs_token_output *o, const cs_record *r, const cs_prediction *a)
+{
+    const int rc = find_cells(o, r, a->n / o->model->n_label);
+
+    return rc == CS_OK ? cs_token_output_parts(o, cs_record_name(r), a, o->cell) : rc;
 }
 
 int cs_token_output_close(cs_token_output *o)

@@ -1,4 +1,4 @@
-/* token_output.h - predictions per token as BED, bedGraph, or a table with a row per base. */
+/* token_output.h - predictions per token or part as BED, bedGraph, or a table. */
 #ifndef CS_RUN_TOKEN_OUTPUT_H
 #define CS_RUN_TOKEN_OUTPUT_H
 
@@ -9,10 +9,11 @@
 
 typedef enum cs_token_format { CS_TOKENS_BED, CS_TOKENS_TSV, CS_TOKENS_BEDGRAPH } cs_token_format;
 
-/* The caller sets the first three members before open. */
+/* The caller sets the first four members before open. */
 typedef struct cs_token_output {
     const cs_model *model;
     cs_token_format format;
+    bool            parts;       /* rows of the table are parts of a record, not bases */
     int32_t         shown;       /* with bedGraph, the class whose probability is written */
     cs_outfile     *file;
     /* reused memory: tokens of a record, and the base at which each begins */
@@ -28,6 +29,10 @@ int  cs_token_output_open(cs_token_output *o, const char *path) CS_MUST_CHECK;
 /** cs_token_output_record - all lines of a record; a: a prediction without a reason */
 int  cs_token_output_record(cs_token_output *o, const cs_record *r, const cs_prediction *a)
     CS_MUST_CHECK;
+/** cs_token_output_parts - the same for parts that begin at the bases `cell`, [parts + 1] with the
+ * end */
+int  cs_token_output_parts(cs_token_output *o, const char *name, const cs_prediction *a,
+                           const int64_t *cell) CS_MUST_CHECK;
 /** cs_token_output_close - complete the file and rename it into place */
 int  cs_token_output_close(cs_token_output *o) CS_MUST_CHECK;
 /** cs_token_output_release - remove a file that is not closed, and free the memory */
