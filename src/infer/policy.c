@@ -139,7 +139,8 @@ static int set_windows(cs_policy *p, const cs_policy_args *a)
                        a->window > 0 ? "window-length" : "window-overlap");
     if (a->on_long != CS_LONG_WINDOW)
         return CS_OK;
-    p->window = a->window > 0 ? a->window : most;
+    p->window = a->window > 0 ? a->window
+              : a->usual > 0 && (most == 0 || a->usual < most) ? a->usual : most;
     p->overlap = a->overlap;
     if (p->window == 0)
         return cs_fail(CS_EUSAGE, "this model takes sequences of any length; set --window-length");

@@ -17,6 +17,8 @@ typedef struct cs_policy_args {
     int     strand, on_long;
     cs_pair_rule pair;           /* no option: set by the command */
     cs_head_output output;       /* set by the command, too */
+    int64_t usual;               /* and this: window if none is given, at most the model's maximum;
+                                  * 0: that */
     int64_t window, overlap, min_length, max_memory;
     double  max_unknown;
 } cs_policy_args;

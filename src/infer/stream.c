@@ -216,7 +216,8 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
         cs_pipe_free(p);
         return rc;
     }
-    g.write.progress = cs_progress_new("records", s->in ? cs_inputs_size(s->in) : 0);
+    g.write.progress = cs_progress_new(s->unit ? s->unit : "records",
+                                       s->in ? cs_inputs_size(s->in) : 0);
     cs_progress_skipped(g.write.progress, s->in ? cs_inputs_tell(s->in) : 0);
     rc = run_stages(p, s, &g);
 

@@ -1,0 +1,62 @@
+/* mosaic.h - classes along a sequence by a model of whole sequences: windows, then their path. */
+#ifndef CS_INFER_MOSAIC_H
+#define CS_INFER_MOSAIC_H
+
+#include "infer/stream.h"
+
+/* Windows of the records of a stream, and the classes along each record. Zeroed, with the first
+ * four members set. The reading thread uses the members of reading, the writing thread those of
+ * writing. */
+typedef struct cs_mosaic {
+    const cs_policy *policy;     /* the stream's; its windows */
+    double      penalty;         /* nats of evidence that a change of class costs */
+    int       (*next)(void *source, cs_chunk *c);   /* of whole records: cs_stream_own_next() */
+    void       *source;
+    /* reading */
+    cs_chunk   *whole;           /* the record that is cut, or NULL */
+    int64_t     at, n_at;        /* its next window, of this many */
+    int64_t     longest;         /* bases of the longest record so far */
+    /* writing: of the record whose windows arrive */
+    int64_t     n;               /* windows so far */
+    cs_reason   reason;          /* why the first one without a prediction has none */
+    bool        live;            /* any has a prediction */
+    double     *evidence, *before;   /* [n][classes] */
+    float      *v;               /* [n][classes] */
+    int64_t    *cell;            /* [n + 1] */
+    size_t      n_evidence, n_before, n_v, n_cell;
+    uint64_t    n_record, n_base;    /* finished */
+} cs_mosaic;
+
+/**
+ * cs_mosaic_next - the next window of the source's records, as a record (the `next` of a cs_stream)
+ *
+ * Windows are those of cs_policy_window(). A record that cannot be read is its only window.
+ *
+ * Returns  CS_OK; CS_EOF; CS_EMEM; the errors of the source
+ */
+int cs_mosaic_next(void *source, cs_chunk *c) CS_MUST_CHECK;
+
+/**
+ * cs_mosaic_add - take the prediction of the next window; after a record's last one, its classes
+ *
+ * The record's bases are divided at the midpoints between the centres of neighbouring windows. Each
+ * part has the class probabilities of a hidden Markov model whose states are the classes: a window
+ * is evidence for a class by the logarithm of its calibrated probability (a thousandth of which
+ * is spread over all classes), times the share of the window that is the part's, so that every base
+ * counts once; a change of class multiplies by exp(-penalty). The probabilities are those of the
+ * state of a part given all windows (forward and backward). A window without a prediction is no
+ * evidence. If windows and their reverse complements have the same predictions, so have records,
+ * bit for bit; only a boundary in the middle of an odd number of bases differs, by one base.
+ *
+ * a        of the window
+ * whole    receives, after the last window, the record's prediction: values [parts][classes] until
+ *          the next call, or the reason of its first window; before that, none (n is 0)
+ * Returns  CS_OK or CS_EMEM
+ */
+int cs_mosaic_add(cs_mosaic *g, const cs_record *window, const cs_prediction *a,
+                  cs_prediction *whole) CS_MUST_CHECK;
+
+/** cs_mosaic_release - free the memory */
+void cs_mosaic_release(cs_mosaic *g);
+
+#endif
