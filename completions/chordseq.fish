@@ -68,6 +68,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'max-unknown' -
 complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'output' -s o -r -F -d 'output file; '\''-'\'' is standard output'
 complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'format' -x -a 'bed tsv bedgraph' -d 'output format: bed, tsv or bedgraph'
 complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'class' -x -d 'with bedgraph, class whose probability is written'
+complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'switch-penalty' -x -d 'evidence that a change of class needs, in nats; auto: 3'
 complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'threads' -s @ -x -d 'total number of threads (default: one per processor)'
 complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'device' -x -d 'device: cpu, cuda, cuda:NUMBER,... or auto'
 complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'precision' -x -a 'auto fp32 tf32 bf16' -d 'precision of matrix products: fp32, tf32, bf16 or auto'

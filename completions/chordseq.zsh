@@ -99,6 +99,7 @@ _chordseq()
         '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*--format[output format\: bed, tsv or bedgraph]:FORMAT:(bed tsv bedgraph)' \
         '*--class[with bedgraph, class whose probability is written]:NAME:' \
+        '*--switch-penalty[evidence that a change of class needs, in nats; auto\: 3]:NUM:' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \

@@ -1,16 +1,23 @@
-/* predict.c - predict a class per token: `chordseq predict`. */
+/* predict.c - predict a class per base: `chordseq predict`. */
 #include "base/log.h"
+#include "infer/mosaic.h"
 #include "pipelines/command.h"
 #include "run/records.h"
 #include "run/token_output.h"
 
 static const char *const formats[] = { "bed", "tsv", "bedgraph", NULL };   /* cs_token_format */
 
-struct predict_args { const char *output, *class_name; int format; };
+/* Chosen on prophages, organelle insertions and sequences without any, of families outside of
+ * training: tests/bench/results/README.md. */
+enum { WINDOW = 3000 };    /* bases */
+#define PENALTY 3.0
+
+struct predict_args { const char *output, *class_name; int format; double penalty; };
 
 struct job {
     cs_records      run;
     cs_token_output out;
+    cs_mosaic       mosaic;      /* of a model that predicts per sequence */
     int64_t         n_reason[CS_N_REASON];
 };
 
@@ -29,6 +36,12 @@ static const cs_opt predict_table[] = {
       .choice = formats },
     { .type = CS_OPT_STR, .name = "class", .off = offsetof(struct predict_args, class_name),
       .arg = "NAME", .help = "with bedgraph, class whose probability is written" },
+    { .type = CS_OPT_GROUP, .name = "Regions" },
+    { .type = CS_OPT_REAL, .name = "switch-penalty", .off = offsetof(struct predict_args, penalty),
+      .arg = "NUM", .def = "auto", .choice = cs_opt_auto,
+      .help = "evidence that a change of class needs, in nats; auto: 3",
+      .man = "With a model that predicts per sequence. A region inside a record needs twice that, "
+             "as it begins and ends. More gives fewer and longer regions.", .min = 0, .max = 700 },
     { .type = CS_OPT_END }
 };
 
@@ -47,6 +60,23 @@ static int sink(void *job, const cs_record *r, const cs_prediction *a)
     return rc == CS_OK ? cs_shard_written(j->run.shard) : rc;
 }
 
+static int sink_of_windows(void *job, const cs_record *window, const cs_prediction *a)
+{
+    struct job *j = job;
+    cs_prediction whole;
+    int rc = CS_OK;
+
+    CS_TRY(cs_mosaic_add(&j->mosaic, window, a, &whole));
+    if (whole.n == 0)
+        return CS_OK;
+    if (!whole.reason)
+        CS_TRY(cs_token_output_parts(&j->out, cs_record_name(window), &whole, j->mosaic.cell));
+    j->n_reason[whole.reason]++;
+    rc = cs_shard_written(j->run.shard);
+out:
+    return rc;
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int find_shown(struct job *j)
@@ -60,16 +90,36 @@ static int find_shown(struct job *j)
     return cs_model_label_of(j->run.model, own.class_name, &j->out.shown);
 }
 
+/* A model that predicts per sequence reads windows. */
+static int set_regions(struct job *j)
+{
+    const cs_head *h = j->run.model->head;
+    cs_policy_args *p = &from.policy;
+
+    if (h->per_token)
+        return own.penalty < 0 ? CS_OK
+               : cs_fail(CS_EUSAGE, "--switch-penalty is for models that predict per sequence; "
+                         "this one predicts per token");
+    if (!h->is_class)
+        return cs_fail(CS_EMODEL, "the model predicts %s, not classes; see 'chordseq classify'",
+                       h->is_labels ? "labels that do not exclude each other" : "values");
+    if (p->on_long != CS_LONG_WHOLE && p->on_long != CS_LONG_WINDOW)
+        return cs_fail(CS_EUSAGE, "a model that predicts per sequence reads windows here; "
+                       "--long-sequence can only be window");
+    p->on_long = CS_LONG_WINDOW;
+    p->usual = WINDOW;
+    j->mosaic.policy = &j->run.policy;
+    j->mosaic.penalty = own.penalty < 0 ? PENALTY : own.penalty;
+    j->out.parts = true;
+    return CS_OK;
+}
+
 static int predict_prepare(struct job *j)
 {
     int rc = CS_OK;
 
     CS_TRY(cs_records_load(&j->run, &from));
-    if (!j->run.model->head->per_token) {
-        rc = cs_fail(CS_EMODEL, "the model predicts per sequence, not per token; see 'chordseq "
-                     "classify'");
-        goto out;
-    }
+    CS_TRY(set_regions(j));
     CS_TRY(find_shown(j));
     CS_TRY(cs_records_open(&j->run, &from, NULL));
     j->out.model = j->run.model;
@@ -87,6 +137,27 @@ static void log_reasons(const struct job *j)
                     cs_reason_name((cs_reason)r));
 }
 
+static void cut_records(struct job *j, cs_stream *s)
+{
+    if (!j->mosaic.policy)
+        return;
+    cs_stream_own_next(s, &j->mosaic.next, &j->mosaic.source);
+    s->next = cs_mosaic_next;
+    s->source = &j->mosaic;
+    s->unit = "windows";
+    s->sink = sink_of_windows;
+}
+
+/* Count records, not windows. */
+static void count_records(const struct job *j, cs_stream_stat *stat)
+{
+    if (!j->mosaic.policy)
+        return;
+    stat->n_record = j->mosaic.n_record;
+    stat->n_base = j->mosaic.n_base;
+    cs_info("records of up to %lld bases were read in windows", (long long)j->mosaic.longest);
+}
+
 static int predict(struct job *j, const cs_about *about)
 {
     int rc = CS_OK;
@@ -95,8 +166,10 @@ static int predict(struct job *j, const cs_about *about)
     cs_stream s = cs_records_stream(&j->run, &from, sink, j);
 
     CS_TRY(cs_shard_read(j->run.shard, &s));
+    cut_records(j, &s);
     CS_TRY(cs_shard_add_file(j->run.shard, "output", own.output, j->out.file));
     CS_TRY(cs_stream_run(&s, &stat));
+    count_records(j, &stat);
     CS_TRY(cs_shard_end(j->run.shard));
     CS_TRY(cs_token_output_close(&j->out));
     CS_TRY(cs_shard_close(j->run.shard, about, NULL));
@@ -120,6 +193,7 @@ static int predict_run(const cs_call *call)
     CS_TRY(predict(&j, &about));
 out:
     cs_token_output_release(&j.out);
+    cs_mosaic_release(&j.mosaic);
     cs_records_close(&j.run, &from);
     return rc;
 }

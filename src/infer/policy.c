@@ -39,7 +39,8 @@ const cs_opt cs_policy_table[] = {
              "run on the CPU or split are reported at the end." },
     { .type = CS_OPT_SIZE, .name = "window-length", POLICY(window), .arg = "NUM", .def = "0",
       .help = "window length in bases; 0: the model's maximum", .min = 0, .max = 1e12,
-      .man = "With --long-sequence window." },
+      .man = "With --long-sequence window; 'chordseq predict' reads windows of 3000 bases by "
+             "default." },
     { .type = CS_OPT_SIZE, .name = "window-overlap", POLICY(overlap), .arg = "NUM", .def = "0",
       .help = "minimum overlap of neighbouring windows, in bases", .min = 0, .max = 1e12,
       .man = "At most half of the window length." },
