@@ -7,6 +7,7 @@ mkdir -p "$HOME" && ln -s "$srcdir" "$HOME/chordseq" && page_script "$srcdir/doc
 T 'the page runs' sh script
 cd "$HOME/howto" || exit 1
 T 'every contig is in one of the bins' sh -c '[ "$(cat bins/*.fasta | grep -c ">")" = 100 ]'
+T 'every contig is divided into regions' sh -c '[ "$(cut -f 1 regions.bed | uniq | wc -l)" = 100 ]'
 if command -v samtools > samtools.path; then
     T 'mates stay together, and organelles are gone' sh -c '
         samtools view tagged.bam | awk -v OFS="\t" "{ c = \$0; sub(/.*cl:Z:/, \"\", c); sub(/\t.*/, \"\", c); print \$1, c }" > all
