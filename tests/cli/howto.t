@@ -23,31 +23,28 @@ T 'vectors have names' sh -c '[ "$(wc -l < vectors.npy.names.tsv)" = 101 ]'
 T 'every long read has a line' sh -c '[ "$(wc -l < long.tsv)" = 81 ]'
 
 # The rows of docs/peers.md that tables of this tree state. A table that changed prints the row that is due.
-results=$srcdir/tests/bench/results
-# due TABLE PROGRAM: rows that PROGRAM makes of TABLE and the page lacks
-due() { awk -F '\t' "$2" "$results/$1" | grep -vxFf "$srcdir/docs/peers.md" && return 1 || return 0; }
-T 'Tiara' due tiara.tsv '
+T 'Tiara' due docs/peers.md tiara.tsv '
     { a[$1, $2] = $3; s[$1, $2] = $9 }
     END { for (i = split("500 1000 3000 10000 50000", l, " "); i > 0; i--)
               row = sprintf("%.2f / %.2f | ", a[l[i], "tiara"], a[l[i], "chordseq"]) row
           print "| Tiara 1.0.3 | archaea, bacteria, eukaryota, mitochondrion, plastid | " row "A |" }'
-T 'Kraken 2' due kraken.tsv '
+T 'Kraken 2' due docs/peers.md kraken.tsv '
     NR > 1 { a[$2, $1, $3] = $4; n += !($2 in seen); if (!seen[$2]++) kind[n] = $2 }
     function three(k, set) { return sprintf("%.2f / %.2f / %.2f", a[k, set, "kraken2"], a[k, set, "chordseq"], a[k, set, "chordseq all"]) }
     END { for (i = 1; i <= n; i++) print "| " kind[i] " | " three(kind[i], "known") " | " three(kind[i], "new") " |" }'
-T 'Kraken 2 among the classes' due kraken.tsv '
+T 'Kraken 2 among the classes' due docs/peers.md kraken.tsv '
     $1 == "new" && $2 == "10,000 bp" { a[$3] = $4 }
     END { printf "| Kraken 2 2.1.2 | all seven, new families | - | - | - | %.2f / %.2f | - | C |\n", a["kraken2"], a["chordseq all"] }'
-T 'ranks' due taxa.tsv '
+T 'ranks' due docs/peers.md taxa.tsv '
     { a[$1, $2 ~ /naive/, $3] = $5 }
     function two(s, r) { return (s, 1, r) in a ? sprintf("%.2f / %.2f", a[s, 1, r], a[s, 0, r]) : "-" }
     END { for (i = split("16S plastid", s, " "); i > 0; i--)
               print "| " s[i] " | " two(s[i], "order") " | " two(s[i], "family") " | " two(s[i], "genus") " |" }'
-T 'variants' due variant_peers.tsv '
+T 'variants' due docs/peers.md variant_peers.tsv '
     NR > 1 && $4 == "mapsy" { mapsy = $7 }
     NR > 1 && $4 == "vexseq" { printf "| %s | %s | %s | %.2f | %.2f |\n", $1, $3, $2, mapsy, $7 }'
-T 'speed of Tiara' due tiara.tsv '
+T 'speed of Tiara' due docs/peers.md tiara.tsv '
     $1 == 10000 { a[$2] = $10 } END { printf "| fragments of 10,000 bp | Tiara %s | %s |\n", a["tiara"], a["chordseq"] }'
-T 'speed and memory of Kraken 2' due community.tsv '
+T 'speed and memory of Kraken 2' due docs/peers.md community.tsv '
     $1 == "contigs" { a[$3] = $9 ", " $10 " MiB" }
     END { printf "| contigs of a community | Kraken 2 %s | %s |\n", a["kraken2"], a["chordseq"] }'

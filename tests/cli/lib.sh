@@ -154,3 +154,6 @@ page_script()
         /^```/ && inside { inside = 0; if (needs != "") print "fi"; needs = "" }
         inside' "$1"
 }
+
+# due PAGE TABLE PROGRAM: prints the rows that awk's PROGRAM makes of a table of tests/bench/results and PAGE lacks
+due() { awk -F '\t' "$3" "$srcdir/tests/bench/results/$2" | grep -vxFf "$srcdir/$1" && return 1 || return 0; }
