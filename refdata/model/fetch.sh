@@ -1,17 +1,23 @@
 #!/bin/sh
-# fetch.sh - the genomes beside the taxa set that pieces.tsv cuts from: examples of Debian packages.
+# fetch.sh - what the models learn from beside the taxa sets: sequences in Debian packages.
 #
 # Usage   refdata/model/fetch.sh WORK_DIR       (Debian 12; apt-get and dpkg-deb, no root)
 #
-# Unpacks the packages under WORK_DIR/examples, and prints the paths of the FASTA files used.
+# Unpacks the examples that pieces.tsv cuts from under WORK_DIR/examples, and prints the paths of their
+# FASTA files. The marker genes of markers.tsv.xz stay in their package (771 MB), in the same folder.
 set -eu
 work=$1
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$work/examples"
 cd "$work/examples"
+download()
+{
+    set -- "$1" "$1"_*.deb
+    [ -f "$2" ] || apt-get -qq -o APT::Sandbox::User=root download "$1" >&2
+}
+download metaphlan2-data
 for package in bowtie-examples bowtie2-examples ragout-examples kleborate-examples kaptive-example; do
-    set -- "$package"_*.deb
-    [ -f "$1" ] || apt-get -qq -o APT::Sandbox::User=root download "$package" >&2
+    download "$package"
     dpkg-deb -x "$package"_*.deb .
 done
 awk -F '\t' '!/^#/ && !seen[$1]++ { print $1 }' "$here/pieces.tsv" | while read -r name; do

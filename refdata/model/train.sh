@@ -34,7 +34,19 @@ xzcat "$here/groups.tsv.xz" | awk -F '\t' -v OFS='\t' -v fold="${FOLD:-}" '!/^#/
 awk -F '\t' -v OFS='\t' '$1 == "bacteria.fa.gz" && !seen[$2]++ { print $2, "skip", $2 }' \
     "$here/pieces.tsv" >> "$work/split.tsv"
 
-input() { for file in "$taxa"/*.fa.gz "$taxa2"/*.fa.gz "$work/pieces.fa"; do echo "$file"; done; }
+# markers: genes of MetaPhlAn 2; of the sources of groups held out from the default model none
+xzcat "$here/markers.tsv.xz" > "$work/markers.tsv"
+dpkg-deb --fsys-tarfile "$work"/examples/metaphlan2-data_*.deb |
+    tar -xO ./var/lib/metaphlan2-data/markers.fasta |
+    awk -f "$here/markers.awk" "$work/markers.tsv" - > "$work/markers.fa"
+awk -F '\t' -v OFS='\t' -v fold="${FOLD:-}" '!/^#/ {
+    seen = fold == "" ? $8 == "train" : !index("," $4 ",", "," fold ",")
+    print $1, seen ? "train" : "skip", $3 }' "$work/markers.tsv" >> "$work/split.tsv"
+
+input()
+{
+    for file in "$taxa"/*.fa.gz "$taxa2"/*.fa.gz "$work/pieces.fa" "$work/markers.fa"; do echo "$file"; done
+}
 input > "$work/inputs"
 OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
@@ -50,13 +62,13 @@ learn() {
         --head.norm layer --head.hidden 512 --head.dropout 0.25 \
         --crop-min 250 --crop-max 60000 --crop-power 1.4 --class-balance 1 --group-balance 0.5 \
         --length-power 0.5 --rc --samples-per-epoch 25000 --valid-samples 2800 --step-records 128 \
-        --lr 0.005 --weight-decay 0.5 --warmup 100 --epochs "$epochs" --ema 0.998 --seed 1 \
+        --lr 0.005 --weight-decay 0.3 --warmup 100 --epochs "$epochs" --ema 0.998 --seed 1 \
         --metrics "$work/$name.tsv" -o "$work/$name.safetensors" --input-list "$work/inputs" "$@"
 }
 learn bag 14 --encoder.max-len 8388608 --batch-tokens 32768 --tokenizer kmer --tokenizer.k 6 \
     --tokenizer.stride 1 --tokenizer.canonical "$@"
 # Two crops in five have sequencing errors, for long reads.
-learn frames 8 --encoder.max-len 8000000 --batch-tokens 100000 --tokenizer orf \
+learn frames 12 --encoder.max-len 8000000 --batch-tokens 100000 --tokenizer orf \
     --mutate 0.03 --mutate-indels 0.03 --mutate-share 0.4 --samples-per-epoch 30000 "$@"
 "$chordseq" model label --taxonomy "$here/taxonomy.tsv" "$work/bag.safetensors" \
     "$work/labelled.safetensors"
