@@ -77,7 +77,8 @@ const cs_opt cs_call_table[] = {
       .help = "maximum estimated error rate of calls; auto: the model's", .min = 0,
       .max = 1,
       .man = "For each class and range of lengths, the least probability at which no more than "
-             "this share of the calls were wrong is taken from the model's calibration; other "
+             "this share of the calls were wrong is taken from the model's calibration, but not "
+             "less than 0.5 (or one minus the rate, if that is less); other "
              "records have the reason low_confidence. A class that cannot keep the rate at a "
              "length is not called there, which the log says. A model may state a rate, a shortest "
              "length and how to detect sequences unlike its training data (low complexity, "

@@ -113,6 +113,10 @@ static void test_each_class_keeps_its_rate(void **state)
     assert_true(cs_calibration_threshold(&c.bin[0].all, 0.2) <= 1);
     assert_true(cs_calibration_least(&c, 0, 0, 0.2) <= 1);
     assert_true(cs_calibration_least(&c, 0, 1, 0.2) > 1);
+    /* Never below one half, unless the rate allows more errors than that. */
+    assert_true(cs_calibration_threshold(&c.bin[0].called[0], 0.2) < 0.5);
+    assert_true(cs_calibration_least(&c, 0, 0, 0.2) >= 0.5);
+    assert_true(cs_calibration_least(&c, 0, 0, 0.9) < 0.2);
     cs_scores_calls(&s, &c, 0, INT64_MAX, 0.2, &calls);
     assert_int_equal(calls.n, 1000);
     assert_int_equal(calls.of_class[1].n_as, 0);

@@ -54,7 +54,11 @@ int cs_calibration_find(const cs_calibration *c, int64_t n_base);
  */
 double cs_calibration_threshold(const cs_call_curve *c, double max_error);
 
-/** cs_calibration_least - the same for a class (called in that bin), by its own curve if it has one
+/**
+ * cs_calibration_least - the same for a class (called in that bin), by its own curve if it has one
+ *
+ * At least one half, or 1 - max_error if that is less: where surer calls leave room for errors, a
+ * call that is more likely wrong than right still is none.
  */
 double cs_calibration_least(const cs_calibration *c, int bin, int32_t class_no, double max_error);
 
