@@ -50,7 +50,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'manifest' -r 
 complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'quiet' -s q -d 'print errors only'
 complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'verbose' -s v -d 'more log messages; repeat for all'
 complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'force' -d 'overwrite files of sequences, alignments or variants, too'
-complete -c chordseq -n __fish_use_subcommand -f -a predict -d 'classify every base'
+complete -c chordseq -n __fish_use_subcommand -f -a predict -d 'find classes along sequences'
 complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'input' -s i -r -F -d 'input file; '\''-'\'' is standard input'
 complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'input-list' -r -F -d 'list of input files, one per line; '\''-'\'' is standard input'
 complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'reference' -r -F -d 'FASTA file that CRAM input was compressed against'

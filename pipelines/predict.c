@@ -200,7 +200,7 @@ out:
 
 const cs_command cs_cmd_predict = {
     .name = "predict",
-    .summary = "classify every base",
+    .summary = "find classes along sequences",
     .usage = "[OPTIONS] [FILE...]",
     .tables = predict_tables,
     .operands = &from.input.file,

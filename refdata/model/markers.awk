@@ -34,18 +34,5 @@ FNR == NR {
 take { seq[name] = seq[name] toupper($0) }
 END {
     for (name in seq)
-        list[++n] = name
-    sort_list(list, n)
-    for (i = 1; i <= n; i++)
-        printf ">%s class=%s\n%s\n", list[i], class[list[i]], seq[list[i]]
-}
-# shell sort: awk's own order of keys differs between implementations
-function sort_list(a, n,    gap, i, j, t) {
-    for (gap = int(n / 2); gap > 0; gap = int(gap / 2))
-        for (i = gap + 1; i <= n; i++) {
-            t = a[i]
-            for (j = i - gap; j >= 1 && a[j] > t; j -= gap)
-                a[j + gap] = a[j]
-            a[j + gap] = t
-        }
+        print ">" name " class=" class[name] "\t" seq[name] | "LC_ALL=C sort | tr '\\t' '\\n'"
 }

@@ -27,9 +27,10 @@ def seven(source_class):
 
 
 def read_fasta(path):
-    """Yield (name, sequence)."""
+    """Yield (name, sequence) of a FASTA file, plain, gzip or xz."""
     name, part = None, []
-    with (gzip.open if path.endswith(".gz") else open)(path, "rt") as f:
+    opener = {"gz": gzip.open, "xz": lzma.open}.get(path.rsplit(".", 1)[-1], open)
+    with opener(path, "rt") as f:
         for line in f:
             if line.startswith(">"):
                 if name is not None:

@@ -19,7 +19,6 @@ score reads these for one DIR, or several (comma-separated, a BED each), and poo
 """
 import argparse
 import collections
-import gzip
 import lzma
 import os
 import random
@@ -29,22 +28,6 @@ from families import read_fasta, seven
 
 FLANK, MARGIN, HOST, LENGTHS = 50000, 4000, 20000, (500, 1000, 3000)
 N_CLEAN, N_NUCLEAR, N_INSERTED = 80, 100, 200
-
-
-def read_any(path):
-    """Yield (name, sequence) of a FASTA file, plain, gzip or xz, upper case."""
-    opener = {"gz": gzip.open, "xz": lzma.open}.get(path.rsplit(".", 1)[-1], open)
-    name, part = None, []
-    with opener(path, "rt") as f:
-        for line in f:
-            if line[0] == ">":
-                if name is not None:
-                    yield name, "".join(part)
-                name, part = line[1:].split()[0], []
-            else:
-                part.append(line.strip().upper())
-    if name is not None:
-        yield name, "".join(part)
 
 
 def read_groups(path):
@@ -92,7 +75,8 @@ def draw_prophages(out, pieces, groups, fold, files):
         mine = {name: places for (file, name), places in pieces.items() if file == os.path.basename(path)}
         if not mine:
             continue
-        for name, seq in read_any(path):
+        for name, seq in read_fasta(path):
+            seq = seq.upper()
             for a, b, key in mine.get(name, ()):
                 if groups[key][2] != fold:
                     continue
