@@ -6,11 +6,12 @@
 # Tiara, Jaeger, geNomad's network, DeepMicroClass, EukRep, PlasClass: their programs and weights from PyPI, on one
 # thread. Fragments as in bench_families.sh, 250 per class where there are as many, fewer for slow programs: see column
 # fragments. model/peers_models.py says how classes are compared, and with which options each program runs. Prints a
-# row per program and length. Their training sets may hold these organisms. Takes half an hour of processor time.
+# row per program and length. Their training sets may hold these organisms. Takes 20 minutes of processor time.
 #
 # Environment, all optional
 #   PEERS         virtual environment with the programs; default WORK/peers, made if missing: Python 3.11 to 3.13, 10 GB
 #   CS_PEERS      packages to run, such as 'tiara jaeger-bio'; default all
+#   CS_LENGTHS    default '500 1000 3000 10000 50000'
 #   CS_MODELS     models of folds, % standing for the fold, as in bench_regions.sh: each on the fragments of its fold, 50
 #                 per class; default CS_MODEL on the groups held out from it
 #   CS_FOLDS      folds with CS_MODELS; default 0 1 2 3 4

@@ -23,11 +23,9 @@ T 'vectors have names' sh -c '[ "$(wc -l < vectors.npy.names.tsv)" = 101 ]'
 T 'every long read has a line' sh -c '[ "$(wc -l < long.tsv)" = 81 ]'
 
 # The rows of docs/peers.md that tables of this tree state. A table that changed prints the row that is due.
-T 'Tiara' due docs/peers.md tiara.tsv '
-    { a[$1, $2] = $3; s[$1, $2] = $9 }
-    END { for (i = split("500 1000 3000 10000 50000", l, " "); i > 0; i--)
-              row = sprintf("%.2f / %.2f | ", a[l[i], "tiara"], a[l[i], "chordseq"]) row
-          print "| Tiara 1.0.3 | archaea, bacteria, eukaryota, mitochondrion, plastid | " row "A |" }'
+T 'classifiers' due docs/peers.md peers_models.tsv '
+    NR > 1 { head[$1, $2] = "| " $2 " " $3 " | " $4 " |"; row[$1, $2] = row[$1, $2] sprintf(" %.2f / %.2f |", $7, $10) }
+    END { for (p in row) print head[p] row[p] (p ~ /^held out/ ? " A |" : " F |") }'
 T 'Kraken 2' due docs/peers.md kraken.tsv '
     NR > 1 { a[$2, $1, $3] = $4; n += !($2 in seen); if (!seen[$2]++) kind[n] = $2 }
     function three(k, set) { return sprintf("%.2f / %.2f / %.2f", a[k, set, "kraken2"], a[k, set, "chordseq"], a[k, set, "chordseq all"]) }
@@ -43,8 +41,8 @@ T 'ranks' due docs/peers.md taxa.tsv '
 T 'variants' due docs/peers.md variant_peers.tsv '
     NR > 1 && $4 == "mapsy" { mapsy = $7 }
     NR > 1 && $4 == "vexseq" { printf "| %s | %s | %s | %.2f | %.2f |\n", $1, $3, $2, mapsy, $7 }'
-T 'speed of Tiara' due docs/peers.md tiara.tsv '
-    $1 == 10000 { a[$2] = $10 } END { printf "| fragments of 10,000 bp | Tiara %s | %s |\n", a["tiara"], a["chordseq"] }'
+T 'speed of classifiers' due docs/peers.md peers_models.tsv '
+    $1 == "held out" && $5 == 10000 { printf "| fragments of 10,000 bp | %s %.2f | %.1f |\n", $2, $14, $15 }'
 T 'speed and memory of Kraken 2' due docs/peers.md community.tsv '
     $1 == "contigs" { a[$3] = $9 ", " $10 " MiB" }
     END { printf "| contigs of a community | Kraken 2 %s | %s |\n", a["kraken2"], a["chordseq"] }'

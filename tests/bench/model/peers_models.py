@@ -30,8 +30,6 @@ import warnings
 
 from families import seven
 
-LENGTHS = (500, 1000, 3000, 10000, 50000)
-
 # Modules of scikit-learn 0.19, and where their classes are today. The attributes that its pickles hold are those that
 # today's predict(), predict_proba() and transform() read.
 MOVED = {"sklearn.linear_model.logistic": "sklearn.linear_model._logistic",
@@ -168,13 +166,13 @@ PEERS = (
          same("archaea", "bacteria", "eukaryota", "mitochondrion", "plastid"), tiara, tiara_calls, {}),
     Peer("Jaeger", "jaeger-bio", "archaea, bacteria, eukaryota, phage",
          dict(same("archaea", "bacteria", "eukaryota"), virus_phage="phage"), jaeger, jaeger_calls,
-         {10000: 100, 50000: 50}),
+         {10000: 100, 50000: 25}),
     Peer("geNomad's network", "genomad", "chromosome of a prokaryote, plasmid, virus",
          dict(same("plasmid", "virus"), archaea="chromosome", bacteria="chromosome"), genomad, genomad_calls,
-         {10000: 100, 50000: 60}),
+         {500: 150, 1000: 150, 3000: 150, 10000: 75, 50000: 40}),
     Peer("DeepMicroClass", "DeepMicroClass", "prokaryote, eukaryote, plasmid, virus",
          dict(same("plasmid", "virus"), archaea="prokaryote", bacteria="prokaryote", eukaryota="eukaryote"),
-         deepmicroclass, deepmicroclass_calls, {50000: 100}),
+         deepmicroclass, deepmicroclass_calls, {50000: 50}),
     Peer("EukRep", "EukRep", "eukaryote or prokaryote",
          dict(archaea="prokaryote", bacteria="prokaryote", plasmid="prokaryote", eukaryota="eukaryote"),
          eukrep, eukrep_calls, {}),
@@ -269,6 +267,7 @@ def bench(groups, venv, chordseq, work, name, *sets):
     with lzma.open(groups, "rt") as f:
         source_of = {row[0]: row[1] for row in (line.split("\t") for line in f)}
     only = os.environ.get("CS_PEERS", "").split()
+    lengths = os.environ.get("CS_LENGTHS", "500 1000 3000 10000 50000").split()
     print("set", "peer", "version", "classes", "length", "fragments", "balanced_accuracy", "standard_error",
           "unclassified", "chordseq", "chordseq_standard_error", "seconds", "chordseq_seconds", "Mbases_per_s",
           "chordseq_Mbases_per_s", "recall", "chordseq_recall", sep="\t", flush=True)
@@ -279,7 +278,7 @@ def bench(groups, venv, chordseq, work, name, *sets):
             [os.path.join(venv, "bin", "python"), "-c",
              f"import importlib.metadata as m; print(m.version('{peer.package}'))"],
             check=True, capture_output=True, text=True).stdout.strip()
-        for length in LENGTHS:
+        for length in map(int, lengths):
             row = measure(peer, length, sets, source_of, (venv, chordseq, f"{work}/run"))
             print(name, peer.name, version, peer.classes, *row, sep="\t", flush=True)
 
