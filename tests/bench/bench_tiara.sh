@@ -5,8 +5,8 @@
 #
 # Fragments as in bench_families.sh, of Tiara's five classes: archaea, bacteria, eukaryota, mitochondrion, plastid.
 # Prints per length and program: balanced accuracy, its standard error, recalls, Mbases per second of processor time on
-# one thread, start included. Every fragment gets a class (`tiara -m 0`, `--min-prob 0`); ours is the most probable
-# of the five. Tiara 1.0.3 with its own weights, from PyPI; its training set may hold these organisms.
+# one thread, start included. Every fragment gets a class (`tiara -m 0 -p 0 0`, `--min-prob 0`); ours is the most
+# probable of the five. Tiara 1.0.3 with its own weights, from PyPI; its training set may hold these organisms.
 #
 # Environment, all optional
 #   TIARA         virtual environment with it; default WORK/tiara, made if missing
@@ -63,7 +63,8 @@ for length in (500, 1000, 3000, 10000, 50000):
     with open(fasta) as f:
         n_base = sum(len(line) - 1 for line in f if line[0] != ">")
     for name, out, call_of, command in (
-            ("tiara", t, of_tiara, (sys.executable, "-c", tiara, "-i", fasta, "-o", t, "-m", "0", "-t", "1")),
+            ("tiara", t, of_tiara, (sys.executable, "-c", tiara, "-i", fasta, "-o", t, "-m", "0", "-p", "0", "0",
+                                     "-t", "1")),
             ("chordseq", c, of_chordseq, (chordseq, "classify", "-q", "-@", "1", "--all", "--min-prob", "0",
                                           "--force", "-m", model, "-i", fasta, "-o", c))):
         used = seconds(*command)
