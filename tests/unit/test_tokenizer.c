@@ -6,7 +6,7 @@
 #include "tok/kmer.h"
 #include "tok/translate.h"
 
-extern const cs_tokenizer cs_tok_base, cs_tok_codon, cs_tok_orf;
+extern const cs_tokenizer cs_tok_base, cs_tok_codon, cs_tok_frames, cs_tok_orf;
 
 static const char *const k_text[] = { "1", "2", "3", "4", "5", "6", "7", "8" };
 
@@ -83,19 +83,31 @@ static void test_codons(void **state)
 
 enum { ORF_K = 3, ORF_LEAST = 6, ORF_GAP = 2 };
 
-static void *open_orf(void)
+/* setting: names and values, then NULL */
+static void *open_with(const cs_tokenizer *tok, const char *const *setting)
 {
     void *st = NULL;
-    void *cfg = cs_xcalloc(1, cs_tok_orf.cfg_size);
-    const cs_optset set[] = { { cs_tok_orf.opt, cfg, NULL }, { NULL, NULL, NULL } };
+    void *cfg = cs_xcalloc(1, tok->cfg_size);
+    const cs_optset set[] = { { tok->opt, cfg, NULL }, { NULL, NULL, NULL } };
     assert_int_equal(cs_opt_check(set), CS_OK);
     cs_opt_defaults(set);
-    assert_int_equal(cs_opt_set(cs_tok_orf.opt, cfg, "k", "3"), CS_OK);
-    assert_int_equal(cs_opt_set(cs_tok_orf.opt, cfg, "min-codons", "6"), CS_OK);
-    assert_int_equal(cs_opt_set(cs_tok_orf.opt, cfg, "gap", "2"), CS_OK);
-    assert_int_equal(cs_tok_orf.open(cfg, &st), CS_OK);
+    for (; *setting; setting += 2)
+        assert_int_equal(cs_opt_set(tok->opt, cfg, setting[0], setting[1]), CS_OK);
+    assert_int_equal(tok->open(cfg, &st), CS_OK);
     free(cfg);
     return st;
+}
+
+static void *open_orf(void)
+{
+    static const char *const setting[] = { "k", "3", "min-codons", "6", "gap", "2", NULL };
+    return open_with(&cs_tok_orf, setting);
+}
+
+static void *open_frames(void)
+{
+    static const char *const setting[] = { "min-codons", "6", NULL };
+    return open_with(&cs_tok_frames, setting);
 }
 
 /* The codon of the forward strand at p as text, and its amino acid; '*' outside of the sequence. */
@@ -115,16 +127,25 @@ static char acid_at(const char *base, int64_t n, int64_t p, char codon[4])
     return cs_genetic_code[code];
 }
 
+/* The first base of the run at p. */
+static int64_t run_at(const char *base, int64_t n, int64_t p)
+{
+    char codon[4];
+
+    while (acid_at(base, n, p - 3, codon) != '*')
+        p -= 3;
+    return p;
+}
+
 /* Codons of the run at p. */
 static int64_t codons_at(const char *base, int64_t n, int64_t p)
 {
     char codon[4];
-    int64_t from = p, to = p;
+    const int64_t from = run_at(base, n, p);
+    int64_t to = p;
 
     if (acid_at(base, n, p, codon) == '*')
         return 0;
-    while (acid_at(base, n, from - 3, codon) != '*')
-        from -= 3;
     while (acid_at(base, n, to, codon) != '*')
         to += 3;
     return (to - from) / 3;
@@ -146,10 +167,12 @@ static void check_count(const cs_tokenizer *tok, const void *st, const cs_segmen
 }
 
 /* The symbols of the reading frames of `base` that the forward strand holds, after the definition;
- * turned: the reverse complement. */
-static void expect_frames(const char *base, const char *turned, int64_t n, char *text, size_t size)
+ * turned: the reverse complement. Without pairs ("gap" 0), <unk> stands between runs. */
+static void expect_frames(const char *base, const char *turned, int64_t n, int most_gap, char *text,
+                          size_t size)
 {
     size_t at = 0;
+    int64_t run = -1;
 
     *text = 0;
     for (int64_t p = 0; p + 3 <= n; p++) {
@@ -165,8 +188,11 @@ static void expect_frames(const char *base, const char *turned, int64_t n, char 
         char codon[4], other[4];
         const char acid = acid_at(base, n, p, codon);
         const int least = own >= 80 ? 80 : own >= 50 ? 50 : own >= 30 ? 30 : ORF_LEAST;
+        if (most_gap == 0 && run >= 0 && run != run_at(base, n, p))
+            at += (size_t)snprintf(text + at, size - at, "<unk> ");
+        run = run_at(base, n, p);
         at += (size_t)snprintf(text + at, size - at, "%s/%d ", codon, least);
-        for (int gap = 1; gap <= ORF_GAP; gap++) {
+        for (int gap = 1; gap <= most_gap; gap++) {
             if (acid_at(base, n, p + 3 * gap, other) == '*')
                 break;
             at += (size_t)snprintf(text + at, size - at, "%c%d%c ", acid, gap,
@@ -201,7 +227,7 @@ static void check_orf(void *st, const char *base, const char *turned, int64_t n)
             break;
         at += (size_t)snprintf(text + at, sizeof text - at, "%s ", symbol);
     }
-    expect_frames(base, turned, n, want, sizeof want);
+    expect_frames(base, turned, n, ORF_GAP, want, sizeof want);
     assert_string_equal(text, want);
     for (int64_t k = 0; k < n_kmer; k++) {
         cs_tok_orf.symbol(st, id[i + k], symbol, sizeof symbol);
@@ -213,15 +239,45 @@ static void check_orf(void *st, const char *base, const char *turned, int64_t n)
     check_page_free(&mirror);
 }
 
+/* Both strands' codons after the definition, the reverse complement's with the halves exchanged. */
+static void check_halves(void *st, const char *base, const char *turned, int64_t n)
+{
+    static char text[100000], want[100000];
+    char symbol[16];
+    size_t at = 0;
+    const size_t size = (size_t)cs_tok_frames.bound(st, n) * sizeof(int32_t);
+    const cs_segment s = { base, NULL, n }, r = { turned, NULL, n };
+    check_page page = check_page_new(size), mirror = check_page_new(size);
+    int32_t *id = page.p, *back = mirror.p;
+    const int64_t n_id = cs_tok_frames.encode(st, &s, NULL, id);
+
+    expect_frames(base, turned, n, 0, want, sizeof want);
+    assert_int_equal(cs_tok_frames.encode(st, &r, NULL, back), n_id);
+    assert_int_equal(n_id == 0, n < 3);
+    int64_t half = 0;
+    for (*text = 0; half < n_id && strlen(text) < strlen(want); half++) {
+        cs_tok_frames.symbol(st, id[half], symbol, sizeof symbol);
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s ", symbol);
+    }
+    assert_string_equal(text, want);
+    half += n_id > 0;
+    for (int64_t k = 0; k < n_id; k++)
+        assert_int_equal(id[k], back[(k + n_id - half) % n_id]);
+    assert_true(n_id == 0 || (id[half - 1] == CS_TOK_UNK && id[n_id - 1] == CS_TOK_UNK));
+    check_page_free(&page);
+    check_page_free(&mirror);
+}
+
 /* Runs of many lengths on both strands: random bases with few or no T's, which rarely stop. */
 static void test_reading_frames(void **state)
 {
     enum { N = 900 };
     static char base[N], turned[N];
-    void *st = open_orf();
+    void *st = open_orf(), *frames = open_frames();
 
     (void)state;
     assert_int_equal(cs_tok_orf.n_vocab(st), 2 + 32 + 6 * 64 + ORF_GAP * 400);
+    assert_int_equal(cs_tok_frames.n_vocab(frames), 2 + 6 * 64);
     for (uint64_t seed = 0; seed < 12; seed++) {
         for (uint64_t i = 0; i < N; i++) {
             const uint64_t part = seed + i / 150;
@@ -230,9 +286,12 @@ static void test_reading_frames(void **state)
                       [cs_rng_below(50 + seed, i, 4)];
         }
         cs_base_revcomp(base, N, turned);
-        for (int64_t n = 0; n <= N; n += n < 40 ? 1 : 287)
+        for (int64_t n = 0; n <= N; n += n < 40 ? 1 : 287) {
             check_orf(st, base, turned + N - n, n);
+            check_halves(frames, base, turned + N - n, n);
+        }
     }
+    cs_tok_frames.close(frames);
     cs_tok_orf.close(st);
 }
 
