@@ -5,8 +5,9 @@
 #
 # Trains a CDIL network on sequences with measured splicing in two stages. Its layers stay as they are for variants:
 # logistic regressions on pooled vectors are fitted, of differences for SPLICE and of the reference for STRAND, five times
-# without a fifth of the chromosomes, for the figures and the calibration, and once on all. Writes WORK_DIR/variant.safetensors and WORK_DIR/folds.tsv. Options of
-# `chordseq train` may follow (--threads, --resume). Needs python3 with numpy.
+# without a fifth of the chromosomes, for the figures and the calibration, and once on all. Writes
+# WORK_DIR/variant.safetensors and WORK_DIR/folds.tsv. Called again, it continues a stage that was
+# interrupted. Options of `chordseq train` may follow (--threads). Needs python3 with numpy.
 set -eu
 chordseq=$1 splice=$2 human=$3 work=$4
 shift 4
@@ -21,7 +22,9 @@ network="--preset none --tokenizer base --no-rc --encoder cdil --encoder.depth a
 stage() {
     name=$1
     shift
-    "$chordseq" train $network --encoder.dropout 0.05 --head.pool mean+max --head.hidden 64 --head.norm layer \
+    resume=
+    [ ! -e "$work/$name.safetensors.ckpt" ] || resume=--resume
+    "$chordseq" train $network $resume --encoder.dropout 0.05 --head.pool mean+max --head.hidden 64 --head.norm layer \
         --head multilabel -i "$work/$name.fa" --labels "$work/$name.tsv" \
         --split "$work/$name.split.tsv" --step-records 128 --batch-tokens 32768 --warmup 100 --ema 0.999 \
         --schedule cosine --monitor loss --checkpoint-steps 200 --metrics "$work/$name.metrics.tsv" \
