@@ -367,7 +367,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
-        '*--tokenizer[tokenizer]:NAME:(base kmer codon orf bpe diplotype)' \
+        '*--tokenizer[tokenizer]:NAME:(base kmer codon orf frames bpe diplotype)' \
         '*--encoder[encoder]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
         '*--head[head\: kind of prediction]:NAME:(class tree multilabel regress token variant)' \
         '*--tokenizer.k[bases per token]:NUM:' \
@@ -376,6 +376,7 @@ _chordseq()
         '*--tokenizer.k[bases per k-mer]:NUM:' \
         '*--tokenizer.min-codons[minimum codons of an open reading frame]:NUM:' \
         '*--tokenizer.gap[maximum distance of the amino acids of a pair, codons]:NUM:' \
+        '*--tokenizer.min-codons[minimum codons of an open reading frame]:NUM:' \
         '*--tokenizer.file[vocabulary and merges, as tokenizer.json]:FILE:_files' \
         '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
         '*--encoder.track[channels per track]:NUM:' \
@@ -556,7 +557,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
-        '*--tokenizer[tokenizer]:NAME:(base kmer codon orf bpe diplotype)' \
+        '*--tokenizer[tokenizer]:NAME:(base kmer codon orf frames bpe diplotype)' \
         '*--encoder[encoder]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
         '*--tokenizer.k[bases per token]:NUM:' \
         '*--tokenizer.stride[bases from one token to the next]:NUM:' \
@@ -564,6 +565,7 @@ _chordseq()
         '*--tokenizer.k[bases per k-mer]:NUM:' \
         '*--tokenizer.min-codons[minimum codons of an open reading frame]:NUM:' \
         '*--tokenizer.gap[maximum distance of the amino acids of a pair, codons]:NUM:' \
+        '*--tokenizer.min-codons[minimum codons of an open reading frame]:NUM:' \
         '*--tokenizer.file[vocabulary and merges, as tokenizer.json]:FILE:_files' \
         '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
         '*--encoder.track[channels per track]:NUM:' \
