@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "io/record.h"
 #include "tok/translate.h"
 
 enum { STRANDS = 2, FRAMES = 3 };
@@ -23,18 +22,6 @@ void cs_codons_init(cs_codons *c)
         c->acid[0][i] = acid ? (int8_t)(acid - cs_amino_acids) : CS_NO_CODON;
         c->acid[1][c->turned[i]] = c->acid[0][i];
     }
-}
-
-static inline int codon_at(const char *p)
-{
-    const int a = cs_base_code[(unsigned char)p[0]], b = cs_base_code[(unsigned char)p[1]],
-              c = cs_base_code[(unsigned char)p[2]];
-    return (a | b | c) & 4 ? CS_NO_CODON : a << 4 | b << 2 | c;
-}
-
-int cs_forward_codon(const char *p)
-{
-    return codon_at(p);
 }
 
 int cs_run_length(const cs_run *r)
@@ -60,7 +47,7 @@ static void next_run(const cs_frames *f, const int8_t *acid, int64_t from, cs_ru
     while (from + least <= f->n_base) {
         int64_t at = from;
         for (; at + 3 <= f->n_base; at += 3) {
-            const int codon = codon_at(f->base + at);
+            const int codon = cs_forward_codon(f->base + at);
             if (codon < 0 || acid[codon] < 0)
                 break;
         }

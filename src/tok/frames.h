@@ -2,7 +2,7 @@
 #ifndef CS_TOK_FRAMES_H
 #define CS_TOK_FRAMES_H
 
-#include <stdint.h>
+#include "io/record.h"
 
 enum { CS_CODONS = 64, CS_NO_CODON = -1, CS_RUN_LENGTHS = 6 };
 
@@ -27,7 +27,7 @@ typedef struct cs_stretch {
     int64_t first, end;
 } cs_stretch;
 
-/* Cursor over a sequence; the caller sets the first four. */
+/* Cursor over a sequence; the caller sets codons, base, n_base and min_codons. */
 typedef struct cs_frames {
     const cs_codons *codons;
     const char      *base;
@@ -37,10 +37,16 @@ typedef struct cs_frames {
     cs_run           run[6];     /* the current or next run of each frame, the forward ones first */
 } cs_frames;
 
+/** cs_codons_init - fill the table (NCBI's table 1) */
 void cs_codons_init(cs_codons *c);
 
 /** cs_forward_codon - the codon at p[0..2], or CS_NO_CODON with an unknown base */
-int cs_forward_codon(const char *p);
+static inline int cs_forward_codon(const char *p)
+{
+    const int a = cs_base_code[(unsigned char)p[0]], b = cs_base_code[(unsigned char)p[1]],
+              c = cs_base_code[(unsigned char)p[2]];
+    return (a | b | c) & 4 ? CS_NO_CODON : a << 4 | b << 2 | c;
+}
 
 /** cs_run_length - range of a run's length, 0 to CS_RUN_LENGTHS - 1 */
 int cs_run_length(const cs_run *r);
