@@ -98,7 +98,7 @@ static char *header_text(const cs_params *ps, bool average, const cs_train_state
     json_t *h = json_object(), *tensors = json_array();
 
     json_object_set_new(h, "format", json_integer(1));
-    json_object_set_new(h, "recipe", json_string(recipe));
+    CS_BUG(json_object_set_new(h, "recipe", json_string(recipe)) != 0);
     json_object_set_new(h, "log", json_string(st->log));
     json_object_set_new(h, "done", json_boolean(st->done));
     json_object_set_new(h, "average", json_boolean(average));

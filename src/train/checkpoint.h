@@ -56,7 +56,7 @@ void cs_train_state_release(cs_train_state *st);
 /**
  * cs_checkpoint_save - write state, parameters, moments and average through a temporary file
  *
- * recipe   lines "name=value" that a resumed run must repeat
+ * recipe   UTF-8: lines "name=value" that a resumed run must repeat
  * average  the averaged weights are in use and stored too
  * Returns  CS_OK; CS_EIO; CS_EMEM; CS_EDEVICE
  */

@@ -12,9 +12,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "io/json_text.h"
 #include "train/folds.h"
 
-enum { PIECE_BYTES = 1 << 16, VALUE_BYTES = 512 };
+enum { PIECE_BYTES = 1 << 16, VALUE_BYTES = 512, ESCAPE_BYTES = 4 };
 
 static const char *base_name(const char *path)
 {
@@ -26,11 +27,21 @@ static const char *base_name(const char *path)
 /* A growing text; small, so cs_xmalloc() suffices. */
 struct text { char *s; size_t n; };
 
+/* Appends n bytes of s. The text becomes JSON: bytes that are not UTF-8, as paths may have, are
+ * written \xHH. */
 static void provenance_append(struct text *t, const char *s, size_t n)
 {
-    t->s = cs_xrealloc(t->s, t->n + n + 1);
-    memcpy(t->s + t->n, s, n);
-    t->n += n;
+    t->s = cs_xrealloc(t->s, t->n + ESCAPE_BYTES * n + 1);
+    while (n > 0) {
+        const size_t k = cs_utf8_length(s), n_read = k > 0 && k <= n ? k : 1;
+        if (k == n_read)
+            memcpy(t->s + t->n, s, k);
+        else
+            (void)snprintf(t->s + t->n, ESCAPE_BYTES + 1, "\\x%02x", (unsigned char)*s);
+        t->n += k == n_read ? k : ESCAPE_BYTES;
+        s += n_read;
+        n -= n_read;
+    }
     t->s[t->n] = '\0';
 }
 
@@ -87,7 +98,9 @@ int cs_provenance_init(cs_provenance *p, int argc, char **argv, const cs_strlist
     p->file = cs_xcalloc((size_t)file->n + 1, sizeof *p->file);
     for (int i = 0; i < file->n; i++) {
         cs_origin_file *f = &p->file[p->n_file++];
-        f->name = cs_xstrdup(base_name(file->v[i]));
+        struct text name = { NULL, 0 };
+        provenance_append(&name, base_name(file->v[i]), strlen(base_name(file->v[i])));
+        f->name = name.s;
         f->n_bytes = cs_file_size(file->v[i]);
         /* Only a regular file can be read twice. */
         if (f->n_bytes >= 0)

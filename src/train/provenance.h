@@ -7,7 +7,7 @@
 #include "train/checkpoint.h"
 #include "train/dataset.h"
 
-/* One input file. */
+/* One input file. Here and below texts are UTF-8, with other bytes written \xHH. */
 typedef struct cs_origin_file { char *name; int64_t n_bytes; char sha256[65]; } cs_origin_file;
 
 typedef struct cs_provenance {
@@ -44,7 +44,7 @@ void cs_provenance_log(const char *text);
  * hash, and precision and kernels of `be` unless it is fp32
  *
  * skip     ends with NULL
- * Returns  text; free() it
+ * Returns  text in UTF-8, other bytes written \xHH; free() it
  */
 char *cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, const cs_backend *be,
                            uint64_t data_hash);

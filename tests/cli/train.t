@@ -166,6 +166,13 @@ for n in 1 3 5; do
     cut -f 1-9 whole.tsv > a; cut -f 1-9 part.tsv > b
     T 'the same table' cmp a b
 done
+latin=$(printf 'caf\351')
+cp part.m "$latin.m"
+cp all.fa "$latin.fa"
+again="chordseq train -q -B 512 $short --lr 0.02 --label-key class -o latin.m --init"
+T 'paused, with paths that are not UTF-8' $again "$latin.m" --stop-after 1 "$latin.fa"
+T 'resumed' $again "$latin.m" --resume "$latin.fa"
+T 'the model names the input' sh -c 'tr -d "\\\\" < latin.m | grep -aq "name\":\"cafxe9.fa\".*sha256"'
 T 'other records for validation' sh -c "! $train --split-by class --label-key class --accumulate 2 --encoder.dropout 0.1 \
     all.fa -o part.m --resume 2> err && grep -q \"belongs to another run: it has 'data=\" err"
 N train-other.err $run -o part.m --resume --lr 0.5
