@@ -4,6 +4,7 @@
  * one run. Runs are cut into blocks for the threads. The last vector of a block is loaded and
  * stored under a mask, so that all elements go through the same instructions.
  */
+#include "base/rng.h"
 #include "kernels/cpu/impl.h"
 #include "kernels/cpu/tables.h"
 
@@ -14,8 +15,9 @@
 
 enum { BLOCK = 8192 };           /* floats per parallel step */
 
-/* One block of an element-wise op: its operands from one element on, and its length. */
-typedef struct block { float *p[4]; int64_t n; const void *arg; } block;
+/* One block of an element-wise op: its operands from one element on, its length, and the number of
+ * its first element in the matrix. */
+typedef struct block { float *p[4]; int64_t n, first; const void *arg; } block;
 
 static bool gapless(const cs_mat *m, int n_mat)
 {
@@ -35,7 +37,7 @@ static void each(cs_backend *be, void (*f)(const block *), const cs_mat *m, int 
     #pragma omp parallel for num_threads(cs_threads(be, n_run * n))
     for (int64_t i = 0; i < n_run * n_block; i++) {
         int64_t from = i % n_block * BLOCK;
-        block b = { .n = cs_min64(BLOCK, n - from), .arg = arg };
+        block b = { .n = cs_min64(BLOCK, n - from), .first = i / n_block * n + from, .arg = arg };
         for (int k = 0; k < n_mat; k++)
             b.p[k] = cs_row(m[k], i / n_block) + from;
         f(&b);
@@ -218,6 +220,39 @@ static void vec_mul(cs_backend *be, cs_mat x, cs_mat z, cs_real beta, cs_mat y)
     each(be, mul_block, (cs_mat[]){ x, z, y }, 3, &beta);
 }
 
+typedef struct dropout_arg { uint64_t key, least; float gain, beta; } dropout_arg;
+
+/* Is the element kept? cs_rng_unit's 24 bits are compared as integers. Masks are drawn for many
+ * elements at once, which compilers turn into products of vectors. */
+static void dropout_block(const block *b)
+{
+    enum { DRAWN = 64 };
+    const dropout_arg *h = b->arg;
+    const uint64_t key = h->key, least = h->least;
+    float keep[DRAWN];
+    for (int64_t i = 0; i < b->n; i += DRAWN) {
+        const uint64_t first = (uint64_t)(b->first + i);
+        #pragma omp simd
+        for (int j = 0; j < DRAWN; j++)
+            keep[j] = cs_rng_u64(key, first + (uint64_t)j) >> 40 >= least ? 1.0f : 0.0f;
+        for (int64_t k = i; k < cs_min64(i + DRAWN, b->n); k += CS_VEC) {
+            const int64_t n = b->n - k;
+            cs_vec v = cs_vpositive(cs_get(keep + (k - i), CS_VEC),
+                                    cs_vmul(cs_vset(h->gain), cs_get(b->p[0] + k, n)));
+            if (h->beta != 0)
+                v = cs_vfma(cs_vset(h->beta), cs_get(b->p[1] + k, n), v);
+            cs_put(b->p[1] + k, n, v);
+        }
+    }
+}
+
+static void vec_dropout(cs_backend *be, uint64_t key, double p, cs_mat x, cs_real beta, cs_mat y)
+{
+    const dropout_arg h = { .key = key, .least = (uint64_t)ceil(p * 16777216.0),
+                            .gain = (float)(1 / (1 - p)), .beta = beta };
+    each(be, dropout_block, (cs_mat[]){ x, y }, 2, &h);
+}
+
 static void add_row(const float *x, float *y, int64_t n)
 {
     for (int64_t j = 0; j < n; j += CS_VEC)
@@ -289,5 +324,6 @@ void cs_vec_elt(cs_ops *op)
     op->mul = vec_mul;
     op->add_bias = vec_add_bias;
     op->embed_bwd = vec_embed_bwd;
+    op->dropout = vec_dropout;
     op->adam = vec_adam;
 }
