@@ -34,7 +34,9 @@ enum {
     MARK = 256,                  /* letters per element of cs_proteins.mark */
     CACHE_LINE = 16,             /* entries of the index */
     BLOCK = 512, MOST_MATCHES = 512,
+    STRETCH = 64,                /* entries of a bucket compared at a time */
     LETTERS = CS_ACIDS + 1, BAR = -127,   /* rows of the score matrix; score of a stop */
+    ROW = 32,                    /* of the score matrix, a power of two for the address */
     TRIPLES = 4096,
     SHARE_UNIT = 1 << 20         /* parts of one in the sums of shares */
 };
@@ -145,16 +147,19 @@ static void fill_seen(uint16_t *seen)
         seen[i] = (uint16_t)(1u << (i & 15) | 1u << (i >> 4 & 15) | 1u << (i >> 8));
 }
 
-/* Of the letters of a seed in a window. */
-static int different_groups(const cs_proteins *p, uint64_t window)
+/* Whether the letters of a seed in a window are of LEAST_GROUPS different groups or more. */
+static bool is_complex(const cs_proteins *p, uint64_t window)
 {
     const uint64_t w = window | (~p->seed);       /* others are of group 15 */
     const uint16_t *seen = p->seen;
-    const unsigned all = (unsigned)seen[w & (TRIPLES - 1)] | seen[w >> 12 & (TRIPLES - 1)]
+    unsigned all = (unsigned)seen[w & (TRIPLES - 1)] | seen[w >> 12 & (TRIPLES - 1)]
                          | seen[w >> 24 & (TRIPLES - 1)] | seen[w >> 36 & (TRIPLES - 1)]
                          | seen[w >> 48 & (TRIPLES - 1)];
 
-    return __builtin_popcount(all & ((1u << CS_ACID_STOP_GROUP) - 1));
+    all &= (1u << CS_ACID_STOP_GROUP) - 1;
+    for (int k = 1; k < LEAST_GROUPS; k++)      /* without a popcount instruction the fastest */
+        all &= all - 1;
+    return all != 0;
 }
 
 /* Hashes of the seeds that begin at each of n letters, of which n + SPAN - 1 are readable; 0:
@@ -171,7 +176,7 @@ static void hash_seeds(const cs_proteins *p, const uint8_t *letter, int n, uint6
         if (i < SPAN - 1)
             continue;
         const uint64_t h = (window & p->seed) * 0x9e3779b97f4a7c15u;
-        const bool ok = n_letter >= SPAN && different_groups(p, window) >= LEAST_GROUPS;
+        const bool ok = n_letter >= SPAN && is_complex(p, window);
         hash[i - (SPAN - 1)] = ok ? (h ^ h >> 32) * 0xbf58476d1ce4e5b9u | 1 : 0;
     }
 }
@@ -244,9 +249,9 @@ struct match { uint32_t query, target; };
 
 struct search {
     const cs_proteins *p;
-    int8_t   score[LETTERS][LETTERS];
+    int8_t   score[LETTERS][ROW];
     uint64_t hash[BLOCK];
-    struct match match[MOST_MATCHES];
+    struct match match[MOST_MATCHES + STRETCH];
     int32_t  best[CS_PROTEIN_CLASSES];                 /* of the present part of a frame */
     cs_protein_list *list;                             /* receives all alignments, or NULL */
     int      rc;                                       /* of its growth */
@@ -312,10 +317,8 @@ static void extend_match(struct search *s, const uint8_t *q, uint32_t target)
 {
     const cs_proteins *p = s->p;
     const uint8_t *t = p->letter + target;
-
-    if (n_equal(q, t) < p->least_equal)
-        return;
     const int score = extend(s, q, t, 1) + extend(s, q - 1, t - 1, -1);
+
     if (score < p->least_score)
         return;
     const uint32_t k = protein_at(p, target);
@@ -325,15 +328,37 @@ static void extend_match(struct search *s, const uint8_t *q, uint32_t target)
         s->rc = add_to_list(s->list, k, score);
 }
 
+/* Extends those of n matches that have enough equal letters. The second loop keeps them without a
+ * branch, which would be mispredicted. */
 static void extend_matches(struct search *s, const uint8_t *letter, int n)
 {
+    const cs_proteins *p = s->p;
+    int n_kept = 0;
+
     for (int i = 0; i < n; i++) {
-        const uint8_t *first = s->p->letter + s->match[i].target - BEFORE;
+        const uint8_t *first = p->letter + s->match[i].target - BEFORE;
         __builtin_prefetch(first);
         __builtin_prefetch(first + WINDOW - 1);
     }
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        const struct match m = s->match[i];
+        s->match[n_kept] = m;
+        n_kept += n_equal(letter + m.query, p->letter + m.target) >= p->least_equal;
+    }
+    for (int i = 0; i < n_kept; i++)
         extend_match(s, letter + s->match[i].query, s->match[i].target);
+}
+
+/* Appends n entries of a seed's bucket that have its print to n_match matches, without a branch;
+ * returns the number of matches. */
+static int add_matches(struct search *s, int n_match, uint32_t query, uint32_t print,
+                       const uint32_t *entry, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        s->match[n_match] = (struct match){ query, entry[k] >> PRINT_BITS };
+        n_match += (entry[k] & ((1u << PRINT_BITS) - 1)) == print;
+    }
+    return n_match;
 }
 
 /* The seeds that begin at n letters. */
@@ -354,11 +379,10 @@ static void search_block(struct search *s, const uint8_t *letter, int n)
         if (s->hash[i] == 0)
             continue;
         const uint32_t b = bucket_of(p, s->hash[i]), print = print_of(p, s->hash[i]);
-        for (uint32_t k = p->first[b]; k < p->first[b + 1]; k++) {
-            if ((p->entry[k] & ((1u << PRINT_BITS) - 1)) != print)
-                continue;
-            s->match[n_match++] = (struct match){ (uint32_t)i, p->entry[k] >> PRINT_BITS };
-            if (n_match == MOST_MATCHES) {
+        for (uint32_t k = p->first[b], end = p->first[b + 1], n_entry; k < end; k += n_entry) {
+            n_entry = end - k < STRETCH ? end - k : STRETCH;
+            n_match = add_matches(s, n_match, (uint32_t)i, print, p->entry + k, n_entry);
+            if (n_match >= MOST_MATCHES) {
                 extend_matches(s, letter, n_match);
                 n_match = 0;
             }
