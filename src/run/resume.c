@@ -59,6 +59,8 @@ int cs_resume_run(cs_outputs *out, cs_journal *journal, double every_s, cs_strea
     s->arg = &j;
     if (n > 0)
         CS_TRY(skip(s, n));
+    else
+        cs_note("--resume: no record is finished yet; starting at the first one");
     rc = cs_stream_run(s, stat);
     /* On a signal: everything written is complete, so keep it. */
     if (rc == CS_ECANCEL && save(&j) != CS_OK)

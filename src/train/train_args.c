@@ -1,9 +1,11 @@
 /* train_args.c - options of the training commands: training, run, files. */
 #include "train/train_args.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cpu.h"
 #include "base/log.h"
@@ -100,7 +102,8 @@ const cs_opt cs_run_table[] = {
       .def = "0", .help = "additional checkpoints every NUM steps", .min = 0, .max = 1e12 },
     { .type = CS_OPT_FLAG, .name = "resume", RUN(resume),
       .help = "resume from the checkpoint, with the same options and data",
-      .man = "Gives bit for bit what the uninterrupted run would have given." },
+      .man = "Gives bit for bit what the uninterrupted run would have given. Without a checkpoint "
+             "the run starts at the first step." },
     { .type = CS_OPT_INT, .name = "stop-after", RUN(stop_after), .arg = "NUM", .def = "0",
       .help = "pause after this many steps of this run; 0: never", .min = 0, .max = 1e12 },
     { .type = CS_OPT_REAL, .name = "max-time", RUN(max_time), .arg = "SECONDS", .def = "0",
@@ -286,15 +289,22 @@ out:
     return rc;
 }
 
-int cs_train_outputs(const cs_run_args *r, const cs_group *group, char **checkpoint)
+int cs_train_outputs(cs_run_args *r, const cs_group *group, char **checkpoint)
 {
     int rc = CS_OK;
+    const bool first = group == NULL || cs_group_rank(group) == 0;
 
     if (r->output == NULL)
         return cs_fail(CS_EUSAGE, "no output; give the model file with -o FILE");
     *checkpoint = r->checkpoint != NULL ? cs_xstrdup(r->checkpoint)
                                         : default_checkpoint(r->output);
-    if (group != NULL && cs_group_rank(group) > 0)
+    if (r->resume && access(*checkpoint, F_OK) != 0 && errno == ENOENT) {
+        r->resume = 0;
+        if (first)
+            cs_note("--resume: there is no checkpoint '%s'; starting at the first step",
+                    *checkpoint);
+    }
+    if (!first)
         return CS_OK;
     CS_TRY(cs_outputs_apart((const char *const[]){ r->output, r->metrics, *checkpoint,
                                                    r->steps }, 4));

@@ -75,13 +75,14 @@ int cs_train_device(const cs_device_args *a, const cs_group *group, int n_thread
     CS_MUST_CHECK;
 
 /**
- * cs_train_outputs - check that every output can be created
+ * cs_train_outputs - check that every output can be created, and find the checkpoint
  *
+ * r        its `resume` is reset, with a message, if there is no checkpoint
  * group    from cs_train_join(): only rank 0 creates outputs
  * checkpoint  receives the checkpoint's path, by default the model's with ".ckpt"; free() it
  * Returns  CS_OK; CS_EUSAGE without a model path; CS_EIO
  */
-int cs_train_outputs(const cs_run_args *r, const cs_group *group, char **checkpoint)
+int cs_train_outputs(cs_run_args *r, const cs_group *group, char **checkpoint)
     CS_MUST_CHECK;
 
 /** cs_train_summary - log the end of a run; rc is from cs_train_run() */

@@ -49,6 +49,8 @@ same()
 T 'an uninterrupted run' run ref 1
 T 'it equals a run without --resume' sh -c "chordseq classify -q -m '$m' -o plain.tsv --all \
     --kraken plain.kraken x.fa y.fa.gz z.fa && cmp plain.tsv ref/o.tsv && cmp plain.kraken ref/o.kraken"
+T 'a first run says that it starts at the first record' sh -c "chordseq classify -m '$m' --resume -o first.tsv x.fa 2> told &&
+    grep -q 'resume: no record is finished yet; starting at the first one' told && head -n \$(wc -l < first.tsv) ref/o.tsv | cut -f 1-5 | cmp - first.tsv"
 T 'the message after a signal names the way to resume' sh -c 'grep -q "interrupted after [0-9]* records; run the same command to resume" told' - \
     "$(talk='' interrupt talk 1 INT 10; cp killed.err told)"
 T 'the summary separates earlier records' sh -c 'cd talk && chordseq classify -m "$1" -@ 1 --resume --resume-every 0 \

@@ -46,7 +46,6 @@ T 'a newline in a label is refused' sh -c '! chordseq train -q -o x.m --class "a
 b=at.fa" --class gc=gc.fa 2> err && grep -q "class name .*control character" err && [ ! -e x.m ]'
 head -n 10 labels.tsv > some.tsv
 N train-unlabelled.err   $train -o x.m --labels some.tsv all.fa
-N train-resume.err       $train -o x.m --resume --label-key class all.fa
 for to in '-o no/x.m' '-o x.m --metrics no/x.tsv' '-o x.m --checkpoint no/x.ckpt'; do
     T "refused before it starts: $to" sh -c '! "$@" 2> err && grep -q "cannot create .no/x" err' - \
         $train $to --label-key class all.fa
@@ -189,6 +188,9 @@ spend="chordseq train $small -@ 1 --samples-per-epoch 400 --split-by organism --
 T 'a budget of bases' $spend -q --budget 200k -o bases.m --metrics bases.tsv
 T 'ends with a rate near 0 after about 12 validations' awk -F '\t' '
     END { exit !($3 < 1e-4 && NR >= 7 && NR <= 16) }' bases.tsv
+T 'without a checkpoint --resume starts at the first step' sh -c '"$@" --budget 200k -o anew.m --resume 2> err &&
+    grep -q "there is no checkpoint .anew.m.ckpt.; starting at the first step" err' - $spend
+T 'the same tensors' [ "$(sum bases.m)" = "$(sum anew.m)" ]
 for n in 1 60; do
     T "paused after $n steps" $spend -q --budget 200k -o spent.m --metrics spent.tsv --stop-after $n
     T 'resumed' $spend -q --budget 200k -o spent.m --metrics spent.tsv --resume
@@ -268,7 +270,7 @@ T 'or the log gives the reason' sh -c '"$@" --preset balanced --head.composition
 T 'paused after the bag' $easy -q --budget 300k -o easier.m --stop-after 2
 T 'resumed' $easy -q --budget 300k -o easier.m --resume
 T 'the same tensors' [ "$(sum easy.m)" = "$(sum easier.m)" ]
-N train-preset-resume.err $easy -q -o x.m --resume
+N train-preset-resume.err $easy -q -o easier.m --resume
 
 # ---- signals: the state of a whole step is kept --------------------------------------------------
 
