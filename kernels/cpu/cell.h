@@ -35,9 +35,9 @@ CS_INLINE cs_vec cs_vpair(cs_vec a, cs_vec b)
 {
     /* 0, 16, 1, 17, ... */
     const __m512i count = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    const __m512i turns = _mm512_or_si512(count, _mm512_slli_epi32(
+    const __m512i alternate = _mm512_or_si512(count, _mm512_slli_epi32(
         _mm512_add_epi32(count, _mm512_set1_epi32(CS_VEC)), 16));
-    return (cs_vec)_mm512_permutexvar_epi16(turns, (__m512i)_mm512_cvtne2ps_pbh(b, a));
+    return (cs_vec)_mm512_permutexvar_epi16(alternate, (__m512i)_mm512_cvtne2ps_pbh(b, a));
 }
 
 static inline int64_t cs_cell_count(int64_t n);

@@ -123,7 +123,8 @@ typedef struct cs_chord_plan {
     float  *sum;                 /* per group: dw1 (h,dp), dw2 (d,hp), db1 (hp), db2 (dp) */
     int64_t sum_stride;
     float  *tile;                /* n_thread * tile_stride: floats, then cells */
-    int64_t tile_stride, n_turned;       /* cells of a tile turned or packed; 0: floats are not */
+    int64_t tile_stride;
+    int64_t n_transposed;        /* cells of a transposed or packed tile; 0: floats */
     int64_t forward_size, size;  /* floats used by the forward pass (the first ones), and in
                                   * total */
 } cs_chord_plan;

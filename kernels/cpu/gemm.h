@@ -83,9 +83,9 @@ void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int widt
 void cs_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, float *out);
 
 #if CS_LEVEL_PAIRS
-/** cs_cells_turned - cells of n_k rows, transposed: out[j*ld + k/2] has rows k and k + 1 of column
- * j0 + j, for n columns; row k is at row[k] */
-void cs_cells_turned(const float *const *row, int64_t n_k, int64_t j0, int64_t n, float *out,
+/** cs_cells_transposed - cells of n_k rows, transposed: out[j*ld + k/2] has rows k and k + 1 of
+ * column j0 + j, for n columns; row k is at row[k] */
+void cs_cells_transposed(const float *const *row, int64_t n_k, int64_t j0, int64_t n, float *out,
                      int64_t ld);
 #endif
 

@@ -60,7 +60,7 @@
 #define cs_panel_run          CS_AT_LEVEL(cs_panel_run)
 #define cs_panel_done         CS_AT_LEVEL(cs_panel_done)
 #define cs_pack_panel         CS_AT_LEVEL(cs_pack_panel)
-#define cs_cells_turned       CS_AT_LEVEL(cs_cells_turned)
+#define cs_cells_transposed   CS_AT_LEVEL(cs_cells_transposed)
 #define cs_pack               CS_AT_LEVEL(cs_pack)
 
 /* chord.h */

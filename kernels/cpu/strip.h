@@ -21,7 +21,7 @@ enum { CS_STRIP_MOST = 12,       /* most rows of a strip at any level */
 
 /* Storage of the left operand, see cs_panel: rows, columns, runs, or tracks. Runs and tracks are
  * prefetched a strip ahead, because they are too short for the hardware prefetcher. */
-typedef enum cs_left { CS_LEFT_ROWS, CS_LEFT_TURNED, CS_LEFT_RUNS, CS_LEFT_AHEAD } cs_left;
+typedef enum cs_left { CS_LEFT_ROWS, CS_LEFT_TRANSPOSED, CS_LEFT_RUNS, CS_LEFT_AHEAD } cs_left;
 
 /* Destination of init + sum. */
 typedef enum cs_strip_end {
@@ -61,8 +61,8 @@ CS_INLINE void cs_strip(const int mr, const int nv, const cs_left left, const cs
                         const cs_panel *q, int64_t r, const cs_lanes *t)
 {
     /* long: the accumulators are local variables, and macros loop over them */
-    const bool turned = left == CS_LEFT_TURNED;
-    const int64_t row = turned ? 1 : q->lda, next = turned ? q->lda : 1;
+    const bool transposed = left == CS_LEFT_TRANSPOSED;
+    const int64_t row = transposed ? 1 : q->lda, next = transposed ? q->lda : 1;
     const bool ahead = left == CS_LEFT_AHEAD;
     int64_t run = ahead || left == CS_LEFT_RUNS ? q->track : q->n_k;
     const int64_t *start = q->run;

@@ -25,7 +25,7 @@
  *   cs_quad ...               four floats: cs_qload, cs_qstore, cs_qadd; cs_vquad(v, i) is quad i
  *                             of a vector, cs_vquads(p, ld) a vector of quads, ld apart
  *   cs_vjoin(v, i)            quad i of each of CS_VEC_JOINS (CS_VEC / 4) vectors, in one vector
- *   cs_vturn(b, sj, out, w)   transpose: out[i*w + j] = b[i + j*sj] for i and j below CS_VEC
+ *   cs_vtranspose(b, sj, out, w)   transpose: out[i*w + j] = b[i + j*sj] for i and j below CS_VEC
  *
  * Sums over columns use cs_total and cs_squares; all others have one column per lane. So all levels
  * give identical bits.

@@ -198,7 +198,7 @@ CS_INLINE cs_quad cs_vquad(cs_vec v, const int i)        { (void)i; return v; }
 CS_INLINE cs_vec  cs_vquads(const float *p, int64_t ld)  { (void)ld; return cs_vload(p); }
 CS_INLINE cs_vec  cs_vjoin(const cs_vec *v, const int i) { (void)i; return v[0]; }
 
-CS_INLINE void cs_vturn(const float *b, int64_t sj, float *out, int64_t width)
+CS_INLINE void cs_vtranspose(const float *b, int64_t sj, float *out, int64_t width)
 {
     for (int i = 0; i < CS_VEC; i++)
         for (int j = 0; j < CS_VEC; j++)

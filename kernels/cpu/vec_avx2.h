@@ -198,7 +198,7 @@ CS_INLINE cs_vec cs_vjoin(const cs_vec v[2], const int i)
                   : _mm256_permute2f128_ps(v[0], v[1], 0x31);
 }
 
-CS_INLINE void cs_vturn(const float *b, int64_t sj, float *out, int64_t width)
+CS_INLINE void cs_vtranspose(const float *b, int64_t sj, float *out, int64_t width)
 {
     __m256 r[8], t[8];
     for (int j = 0; j < 8; j++)

@@ -216,7 +216,7 @@ CS_INLINE cs_vec cs_vjoin(const cs_vec v[4], const int i)
 }
 
 /* Transposes four blocks of four by four at once (AVX2: two). */
-CS_INLINE void cs_vturn(const float *b, int64_t sj, float *out, int64_t width)
+CS_INLINE void cs_vtranspose(const float *b, int64_t sj, float *out, int64_t width)
 {
     __m512 r[16], t[16];
     for (int j = 0; j < 16; j++)

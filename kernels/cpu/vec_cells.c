@@ -2,19 +2,19 @@
 #include "kernels/cpu/gemm.h"
 
 /* to[i*ld + j] = from[j][i]: rows of a square, of which n_row are written, n_col columns each */
-static void turn(const float *from, int64_t n_row, int64_t n_col, float *to, int64_t ld)
+static void transpose(const float *from, int64_t n_row, int64_t n_col, float *to, int64_t ld)
 {
     float square[CS_VEC * CS_VEC];
     if (n_row >= CS_VEC && n_col >= CS_VEC) {
-        cs_vturn(from, CS_VEC, to, ld);
+        cs_vtranspose(from, CS_VEC, to, ld);
         return;
     }
-    cs_vturn(from, CS_VEC, square, CS_VEC);
+    cs_vtranspose(from, CS_VEC, square, CS_VEC);
     for (int64_t i = 0; i < CS_VEC && i < n_row; i++)
         cs_put(to + i * ld, n_col, cs_vload(square + i * CS_VEC));
 }
 
-void cs_cells_turned(const float *const *row, int64_t n_k, int64_t j0, int64_t n, float *out,
+void cs_cells_transposed(const float *const *row, int64_t n_k, int64_t j0, int64_t n, float *out,
                      int64_t ld)
 {
     const int64_t n_cell = cs_cell_count(n_k);
@@ -28,7 +28,7 @@ void cs_cells_turned(const float *const *row, int64_t n_k, int64_t j0, int64_t n
                 const cs_vec b = cs_get(n_second ? row[k + 1] + j0 + j : *row, n_second);
                 cs_vstore(pair + i * CS_VEC, cs_vpair(a, b));
             }
-            turn(pair, n - j, n_cell - c, out + j * ld + c, ld);
+            transpose(pair, n - j, n_cell - c, out + j * ld + c, ld);
         }
 }
 
@@ -46,7 +46,7 @@ static void pack_columns(const float *b, int64_t sj, int64_t n_k, int width, int
                 const cs_vec lo = cs_get(from, n), hi = cs_get(from + CS_VEC, n - CS_VEC);
                 cs_vstore(cells + i * CS_VEC, cs_vcells(lo, hi));
             }
-            turn(cells, n_cell - c, CS_VEC, out + c * width + j, width);
+            transpose(cells, n_cell - c, CS_VEC, out + c * width + j, width);
         }
 }
 

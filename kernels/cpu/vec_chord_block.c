@@ -227,9 +227,9 @@ cs_chord_plan cs_chord_plan_make(const cs_backend *be, cs_seg seg, int32_t width
     if (pack)
         f.pack = cs_chord_pack_at(width, hidden, track, pack);
     f.tile_stride = CS_TILE * (2 * f.ldd + 2 * f.ldh + CS_BUF);
-    f.n_turned = CS_PER_CELL > 1 ? cs_cell_count(CS_TILE) * (f.dp > f.hp ? f.dp : f.hp) : 0;
+    f.n_transposed = CS_PER_CELL > 1 ? cs_cell_count(CS_TILE) * (f.dp > f.hp ? f.dp : f.hp) : 0;
     f.tile_stride += CS_PER_CELL > 1 ? CS_TILE * (cs_cells_ld(f.dp) + cs_cells_ld(f.hp)) : 0;
-    f.tile_stride += 2 * f.n_turned;
+    f.tile_stride += 2 * f.n_transposed;
     f.tile = take(&f, work, be->n_thread * f.tile_stride);
     f.forward_size = f.size;
     f.back[0] = take(&f, work, cs_cell_count(width) * f.hp);

@@ -8,7 +8,7 @@
 
 /* One thread's tiles: x (floats only), rotated dy, then g (later dh) and GELU's slope per hidden
  * unit. Cells of d and of h columns, and both operands of a product over rows. */
-typedef struct tiles { float *x, *dy, *g, *slope, *buf, *wide, *deep, *turned, *packed; } tiles;
+typedef struct tiles { float *x, *dy, *g, *slope, *buf, *wide, *deep, *transposed, *packed; } tiles;
 
 /* The left operand of a product: n rows of n_k cells. */
 typedef struct rows { const float *p; int64_t ld, n, n_k; } rows;
@@ -21,9 +21,9 @@ static tiles tiles_at(const cs_chord_plan *f, float *p)
     float *dy = p + CS_TILE * f->ldd, *g = dy + CS_TILE * f->ldd;
     const cs_chord_tmp tmp = cs_chord_plan_tmp(f, p);
     float *deep = tmp.cells + CS_TILE * cs_cells_ld(f->dp);
-    float *turned = deep + CS_TILE * cs_cells_ld(f->hp);
-    return (tiles){ p, dy, g, g + CS_TILE * f->ldh, tmp.buf, tmp.cells, deep, turned,
-                    turned + f->n_turned };
+    float *transposed = deep + CS_TILE * cs_cells_ld(f->hp);
+    return (tiles){ p, dy, g, g + CS_TILE * f->ldh, tmp.buf, tmp.cells, deep, transposed,
+                    transposed + f->n_transposed };
 }
 
 static sums sums_at(const cs_chord_plan *f, int32_t group)
@@ -127,12 +127,12 @@ static void outer(int64_t n_row, const float *a, int64_t lda, int32_t n_a, const
     const float *row[CS_TILE];
     for (int64_t r = 0; r < n_row; r++)
         row[r] = a + r * lda;
-    cs_cells_turned(row, n_row, 0, n_a, v->turned, n_k);
+    cs_cells_transposed(row, n_row, 0, n_a, v->transposed, n_k);
     cs_wide_pack(b, ldb, 1, n_row, n_b, v->packed);
     for (int32_t p = 0; p < cs_wide_count(n_b); p++) {
         const int32_t width = cs_wide_width(n_b, p);
         float *to = c + p * CS_PANEL;
-        const cs_panel q = { .a = v->turned, .lda = n_k, .b = v->packed + p * CS_PANEL * n_k,
+        const cs_panel q = { .a = v->transposed, .lda = n_k, .b = v->packed + p * CS_PANEL * n_k,
                              .ldb = width, .init = to, .ldi = ldc, .c = to, .ldc = ldc,
                              .n_row = n_a, .n_k = n_k };
         cs_panel_of(false, width, &q);

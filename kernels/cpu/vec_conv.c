@@ -337,7 +337,7 @@ static void dw_tap(const dweight *q, int32_t tap, int64_t r, int64_t n, int32_t 
     for (int64_t c = 0; c < q->x.c; c += step) {
         const int64_t n_row = cs_min64(step, q->x.c - c);
         float *to = cs_row(q->dw, (int64_t)tap * q->x.c + c) + j0;
-        cs_cells_turned(row, n, c, n_row, pack + PACK, n_cell);
+        cs_cells_transposed(row, n, c, n_row, pack + PACK, n_cell);
         for (int32_t k = 0; k < cs_panel_count(n_col); k++, to += CS_PANEL) {
             const int width = cs_panel_width(n_col, k);
             const cs_panel panel = { .a = pack + PACK, .lda = n_cell,
@@ -349,10 +349,10 @@ static void dw_tap(const dweight *q, int32_t tap, int64_t r, int64_t n, int32_t 
     }
 }
 
-/* Turning a row's cells takes longer than pairing them, so dy is turned, once for all taps, where
- * its product with x, the transpose of dw, fits in the scratch beside it. */
-enum { TURNED = DEPTH_T / CS_PER_CELL * COLS, PAIRED = DEPTH_T / CS_PER_CELL * CS_PANEL,
-       SUMS = CS_PACK_SCRATCH - TURNED - PAIRED };
+/* Transposing a row's cells takes longer than pairing them. So dy is transposed, once for all taps,
+ * where its product with x, the transpose of dw, fits in the scratch beside it. */
+enum { TRANSPOSED = DEPTH_T / CS_PER_CELL * COLS, PAIRED = DEPTH_T / CS_PER_CELL * CS_PANEL,
+       SUMS = CS_PACK_SCRATCH - TRANSPOSED - PAIRED };
 
 static bool sums_fit(const dweight *q)
 {
@@ -379,7 +379,7 @@ static void pair_rows(const float *const *row, int64_t n, int64_t j, int width, 
         }
 }
 
-/* sum (n_col, x.c) += dy' x for n rows from r on under a tap; pack has the turned dy. */
+/* sum (n_col, x.c) += dy' x for n rows from r on under a tap; pack has the transposed dy. */
 static void sum_tap(const dweight *q, int32_t tap, int64_t r, int64_t n, int32_t n_col,
                     float *pack, float *sum, int64_t ld)
 {
@@ -388,48 +388,48 @@ static void sum_tap(const dweight *q, int32_t tap, int64_t r, int64_t n, int32_t
     tap_rows(q->seg, q->taps, tap, false, q->x, r, n, row);
     for (int32_t k = 0; k < cs_panel_count(q->x.c); k++, sum += CS_PANEL) {
         const int width = cs_panel_width(q->x.c, k), valid = q->x.c - k * CS_PANEL;
-        const cs_panel panel = { .a = pack, .lda = n_cell, .b = pack + TURNED, .ldb = width,
+        const cs_panel panel = { .a = pack, .lda = n_cell, .b = pack + TRANSPOSED, .ldb = width,
                                  .init = sum, .ldi = ld, .c = sum, .ldc = ld, .n_row = n_col,
                                  .n_k = n_cell };
-        pair_rows(row, n, k * CS_PANEL, width, valid, pack + TURNED);
+        pair_rows(row, n, k * CS_PANEL, width, valid, pack + TRANSPOSED);
         cs_panel_run(false, width, valid, &panel);
     }
 }
 
 /* dw's rows from `from` on, columns from j0 on, += the transpose of sum (n_col, n) */
-static void add_turned(const float *sum, int32_t n_col, int64_t n, cs_mat dw, int64_t from,
+static void add_transposed(const float *sum, int32_t n_col, int64_t n, cs_mat dw, int64_t from,
                        int32_t j0)
 {
     for (int64_t i = 0; i < n; i += CS_VEC)
         for (int32_t j = 0; j < n_col; j += CS_VEC) {
-            float square[CS_VEC * CS_VEC] = { 0 }, turned[CS_VEC * CS_VEC];
+            float square[CS_VEC * CS_VEC] = { 0 }, transposed[CS_VEC * CS_VEC];
             for (int32_t k = 0; k < CS_VEC && j + k < n_col; k++)
                 cs_vstore(square + k * CS_VEC, cs_get(sum + (j + k) * n + i, n - i));
-            cs_vturn(square, CS_VEC, turned, CS_VEC);
+            cs_vtranspose(square, CS_VEC, transposed, CS_VEC);
             for (int64_t k = 0; k < CS_VEC && i + k < n; k++) {
                 float *to = cs_row(dw, from + i + k) + j0 + j;
                 cs_put(to, n_col - j, cs_vadd(cs_get(to, n_col - j),
-                                              cs_vload(turned + k * CS_VEC)));
+                                              cs_vload(transposed + k * CS_VEC)));
             }
         }
 }
 
-static void dw_turned(const dweight *q, const int32_t tap[2], int32_t j0, int32_t n_col,
+static void dw_transposed(const dweight *q, const int32_t tap[2], int32_t j0, int32_t n_col,
                       float *pack)
 {
     const int64_t ld = (int64_t)(tap[1] - tap[0]) * q->x.c;
-    float *sum = pack + TURNED + PAIRED;
+    float *sum = pack + TRANSPOSED + PAIRED;
     memset(sum, 0, (size_t)(n_col * ld) * sizeof *sum);
     for (int64_t r = 0, n; r < q->seg.rows; r += n) {
         const float *row[DEPTH_T];
         n = cs_min64(DEPTH_T, q->seg.rows - r);
         for (int64_t i = 0; i < n; i++)
             row[i] = cs_row(q->dy, r + i);
-        cs_cells_turned(row, n, j0, n_col, pack, cs_cell_count(n));
+        cs_cells_transposed(row, n, j0, n_col, pack, cs_cell_count(n));
         for (int32_t k = tap[0]; k < tap[1]; k++)
             sum_tap(q, k, r, n, n_col, pack, sum + (k - tap[0]) * q->x.c, ld);
     }
-    add_turned(sum, n_col, ld, q->dw, (int64_t)tap[0] * q->x.c, j0);
+    add_transposed(sum, n_col, ld, q->dw, (int64_t)tap[0] * q->x.c, j0);
 }
 
 /* All rows in order, in blocks, so sums do not depend on the number of threads. */
@@ -437,7 +437,7 @@ static void dw_task(const dweight *q, const int32_t tap[2], int32_t j0, float *p
 {
     const int32_t n_col = q->dy.c - j0 < q->cols ? q->dy.c - j0 : q->cols;
     if (sums_fit(q)) {
-        dw_turned(q, tap, j0, n_col, pack);
+        dw_transposed(q, tap, j0, n_col, pack);
         return;
     }
     for (int64_t r = 0, n; r < q->seg.rows; r += n) {

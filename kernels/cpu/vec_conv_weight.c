@@ -24,13 +24,13 @@ static float *row_of(cs_mat w, int32_t n_tap, int32_t i)
 static void turn_in(cs_mat v, int64_t o, int32_t i, block *b)
 {
     if (o + CS_VEC <= v.r && i + CS_VEC <= v.c) {
-        cs_vturn(cs_row(v, o) + i, v.ld, b->at, CS_VEC);
+        cs_vtranspose(cs_row(v, o) + i, v.ld, b->at, CS_VEC);
         return;
     }
     block edge = { { 0 } };
     for (int64_t l = 0; l < cs_min64(CS_VEC, v.r - o); l++)
         cs_vstore(edge.at + l * CS_VEC, cs_get(cs_row(v, o + l) + i, v.c - i));
-    cs_vturn(edge.at, CS_VEC, b->at, CS_VEC);
+    cs_vtranspose(edge.at, CS_VEC, b->at, CS_VEC);
 }
 
 /* Lengths of v's rows from o on; 1 without g. */
@@ -120,15 +120,15 @@ static void weight_bwd(const slope *q, int64_t o)
     lengths(q->v, q->g, o, norm);
     dots(q, o, norm, dot);
     for (int32_t i = 0; i < q->v.c; i += CS_VEC) {
-        block d, turned;
+        block d, transposed;
         gather(q, o, i, &d);
         if (q->g.r)
             unscale(q, o, i, norm, dot, &d);
-        cs_vturn(d.at, CS_VEC, turned.at, CS_VEC);
+        cs_vtranspose(d.at, CS_VEC, transposed.at, CS_VEC);
         for (int64_t l = 0; l < cs_min64(CS_VEC, q->v.r - o); l++) {
             float *to = cs_row(q->dv, o + l) + i;
             const int64_t n = q->v.c - i;
-            cs_put(to, n, cs_vadd(cs_get(to, n), cs_vload(turned.at + l * CS_VEC)));
+            cs_put(to, n, cs_vadd(cs_get(to, n), cs_vload(transposed.at + l * CS_VEC)));
         }
     }
     for (int64_t l = 0; l < CS_VEC && o + l < q->g.r; l++)

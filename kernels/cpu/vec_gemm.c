@@ -81,14 +81,14 @@ static const float *at_panel(const gemm *g, int64_t k, int64_t n_k, int32_t j0)
 typedef struct left { const float *a; int64_t lda, n_k; bool trans; } left;
 
 /* Cells of n_row columns of a from `from` on. */
-static void turned_cells(const gemm *g, const float *from, int64_t n_row, int64_t n_k,
+static void transposed_cells(const gemm *g, const float *from, int64_t n_row, int64_t n_k,
                          float *cells)
 {
 #if CS_LEVEL_PAIRS
     const float *line[DEPTH_T];
     for (int64_t k = 0; k < n_k; k++)
         line[k] = from + k * g->a.ld;
-    cs_cells_turned(line, n_k, 0, n_row, cells, cs_cell_count(n_k));
+    cs_cells_transposed(line, n_k, 0, n_row, cells, cs_cell_count(n_k));
 #else
     (void)g, (void)from, (void)n_row, (void)n_k, (void)cells;
 #endif
@@ -102,7 +102,7 @@ static left left_of(const gemm *g, int64_t i, int64_t n_row, int64_t k, int64_t 
     if (CS_PER_CELL == 1)
         return (left){ a, g->a.ld, n_k, g->ta };
     if (g->ta)
-        turned_cells(g, a, n_row, n_k, cells);
+        transposed_cells(g, a, n_row, n_k, cells);
     else
         for (int64_t r = 0; r < n_row; r++)
             cs_cells(a + r * row, n_k, cells + r * n);

@@ -207,7 +207,7 @@ CS_INLINE cs_quad cs_vquad(cs_vec v, const int i)         { (void)i; return v; }
 CS_INLINE cs_vec  cs_vquads(const float *p, int64_t ld)   { (void)ld; return vld1q_f32(p); }
 CS_INLINE cs_vec  cs_vjoin(const cs_vec *v, const int i)  { (void)i; return v[0]; }
 
-CS_INLINE void cs_vturn(const float *b, int64_t sj, float *out, int64_t width)
+CS_INLINE void cs_vtranspose(const float *b, int64_t sj, float *out, int64_t width)
 {
     const float32x4x2_t p = vtrnq_f32(vld1q_f32(b), vld1q_f32(b + sj));
     const float32x4x2_t q = vtrnq_f32(vld1q_f32(b + 2 * sj), vld1q_f32(b + 3 * sj));

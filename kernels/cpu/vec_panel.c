@@ -12,9 +12,9 @@ CS_INLINE void strips(const int nv, const cs_left left, const cs_panel *q)
 }
 
 #define PANELS(nv)                                                                            \
-    static void rows_##nv(const cs_panel *q)   { strips(nv, CS_LEFT_ROWS, q); }               \
-    static void turned_##nv(const cs_panel *q) { strips(nv, CS_LEFT_TURNED, q); }             \
-    static void runs_##nv(const cs_panel *q)   { strips(nv, CS_LEFT_RUNS, q); }
+    static void rows_##nv(const cs_panel *q)       { strips(nv, CS_LEFT_ROWS, q); }           \
+    static void transposed_##nv(const cs_panel *q) { strips(nv, CS_LEFT_TRANSPOSED, q); }     \
+    static void runs_##nv(const cs_panel *q)       { strips(nv, CS_LEFT_RUNS, q); }
 PANELS(1)
 PANELS(2)
 PANELS(3)
@@ -22,7 +22,8 @@ PANELS(3)
 void cs_panel_of(bool trans, int width, const cs_panel *q)
 {
     static void (*const run[3][3])(const cs_panel *) = {
-        { rows_1, rows_2, rows_3 }, { turned_1, turned_2, turned_3 }, { runs_1, runs_2, runs_3 } };
+        { rows_1, rows_2, rows_3 }, { transposed_1, transposed_2, transposed_3 },
+        { runs_1, runs_2, runs_3 } };
     run[trans ? 1 : q->run ? 2 : 0][width / CS_VEC - 1](q);
 }
 
@@ -36,7 +37,7 @@ void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int widt
     if (sk == 1 && valid >= width)
         for (; k + CS_VEC <= n_k; k += CS_VEC)
             for (int j = 0; j < width; j += CS_VEC)
-                cs_vturn(b + k + j * sj, sj, out + k * width + j, width);
+                cs_vtranspose(b + k + j * sj, sj, out + k * width + j, width);
     if (sj == 1 && valid >= width)
         for (; k < n_k; k++)
             for (int j = 0; j < width; j += CS_VEC)
