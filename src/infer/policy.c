@@ -259,18 +259,18 @@ cs_reason cs_policy_doubt(const cs_policy *p, const cs_record *r, int32_t class_
                                                                       : CS_REASON_NONE;
 }
 
-bool cs_policy_can_turn(const cs_model *m)
+bool cs_policy_reads_strands(const cs_model *m)
 {
     return !m->head->per_token ||
            (m->tok != NULL && m->tok->aligned != NULL && m->tok->aligned(m->tok_state));
 }
 
-int cs_policy_check_turn(const cs_model *m, cs_strands strands)
+int cs_policy_check_strands(const cs_model *m, cs_strands strands)
 {
     if (strands == CS_STRANDS_WEIGHTED && (!m->head->is_labels || m->n_label < 2))
         return cs_fail(CS_EUSAGE, "--strand weighted needs labels, the last of which states the "
                        "strand: --head variant or multilabel, and two labels or more");
-    if (cs_policy_can_turn(m))
+    if (cs_policy_reads_strands(m))
         return CS_OK;
     return cs_fail(CS_EUSAGE, "both strands need tokens at the same positions on either strand: "
                    "tokenizer base, or kmer with an odd k and stride 1");
@@ -309,7 +309,7 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
         return cs_fail(CS_EUSAGE, "both strands are for nucleotides; diplotypes have no reverse "
                        "complement");
     if (p->both)
-        CS_TRY(cs_policy_check_turn(m, p->strands));
+        CS_TRY(cs_policy_check_strands(m, p->strands));
     if (p->strands == CS_STRANDS_WEIGHTED && a->output != CS_HEAD_PREDICTION)
         return cs_fail(CS_EUSAGE, "--strand weighted is for predictions; vectors have no label to "
                        "weight by: give --strand both or forward");

@@ -69,11 +69,12 @@ bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m);
 int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
                    cs_model *m) CS_MUST_CHECK;
 
-/** cs_policy_can_turn - can both strands be read? Predictions per token need the same token
+/** cs_policy_reads_strands - can both strands be read? Predictions per token need the same token
  * positions on both */
-bool cs_policy_can_turn(const cs_model *m);
-/** cs_policy_check_turn - CS_OK, or CS_EUSAGE with a message if they cannot, or not be weighted */
-int cs_policy_check_turn(const cs_model *m, cs_strands strands) CS_MUST_CHECK;
+bool cs_policy_reads_strands(const cs_model *m);
+/** cs_policy_check_strands - CS_OK; CS_EUSAGE with a message if both strands cannot be read, or not
+ * be weighted */
+int cs_policy_check_strands(const cs_model *m, cs_strands strands) CS_MUST_CHECK;
 
 /** cs_policy_least - minimum probability of a call of this class (0: of a taxon) for a sequence of
  * this many bases, in addition to --min-prob */

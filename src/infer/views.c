@@ -156,7 +156,7 @@ static void reverse_ids(cs_tokens *t)
     }
 }
 
-static bool turns_bases(const cs_policy *p)
+static bool needs_revcomp(const cs_policy *p)
 {
     return !p->model->tok->mirrors(p->model->tok_state);
 }
@@ -169,21 +169,21 @@ static int64_t work_bytes(const cs_model *m, int64_t n_base)
 int64_t cs_view_scratch(const cs_policy *p, const cs_view *v)
 {
     const cs_model *m = p->model;
-    const int64_t turned = (v->reverse || p->canonical) && turns_bases(p) ? v->n_base : 0;
+    const int64_t revcomp = (v->reverse || p->canonical) && needs_revcomp(p) ? v->n_base : 0;
 
     if (v->reason || !m->tok)
         return 0;
     /* Aligned, because a tokenizer keeps integers in it and the next view's follows. */
-    return (work_bytes(m, v->n_base) + turned + 15) / 16 * 16;
+    return (work_bytes(m, v->n_base) + revcomp + 15) / 16 * 16;
 }
 
 /* The bases to tokenise, in scratch memory if they are reversed. */
-static cs_segment turned_bases(const cs_policy *p, const char *base, const cs_view *v,
+static cs_segment strand_bases(const cs_policy *p, const char *base, const cs_view *v,
                                char *scratch)
 {
     char *to = scratch + work_bytes(p->model, v->n_base);
 
-    if (!v->reverse || !turns_bases(p))
+    if (!v->reverse || !needs_revcomp(p))
         return (cs_segment){ base, NULL, v->n_base };
     cs_base_revcomp(base, v->n_base, to);
     return (cs_segment){ to, NULL, v->n_base };
@@ -193,7 +193,7 @@ static cs_segment turned_bases(const cs_policy *p, const char *base, const cs_vi
 static void add_tokens(const cs_policy *p, const char *base, cs_view *v, char *scratch)
 {
     const cs_model *m = p->model;
-    const cs_segment s = turned_bases(p, base, v, scratch);
+    const cs_segment s = strand_bases(p, base, v, scratch);
     cs_tokens part = { v->tok.id + v->tok.n, 0 };
 
     part.n = m->tok->encode(m->tok_state, &s, scratch, part.id);
@@ -205,7 +205,7 @@ static void add_tokens(const cs_policy *p, const char *base, cs_view *v, char *s
 static void count_tokens(const cs_policy *p, const char *base, cs_view *v, char *scratch)
 {
     const cs_model *m = p->model;
-    const cs_segment s = turned_bases(p, base, v, scratch);
+    const cs_segment s = strand_bases(p, base, v, scratch);
 
     memset(v->count, 0, (size_t)m->tok->n_vocab(m->tok_state) * sizeof *v->count);
     v->tok.n = m->tok->count(m->tok_state, &s, scratch, v->count);

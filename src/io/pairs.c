@@ -158,9 +158,9 @@ static int next_of_one(cs_pairs *p, cs_chunk *c)
     if (rc == CS_OK && are_mates(a, '1', b, '2'))
         return join(c);
     if (rc == CS_OK && are_mates(a, '2', b, '1')) {
-        const cs_record turned = *a;
+        const cs_record second = *a;
         *a = *b;
-        *b = turned;
+        *b = second;
         return join(c);
     }
     cs_count_warning(&p->alone, a->name);

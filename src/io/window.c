@@ -21,8 +21,8 @@ struct cs_windows {
     bool          circular;
     char         *block;
     int64_t       from, to;
-    char         *turned;        /* [cap_turned] an inserted sequence after moving it */
-    size_t        cap_turned;
+    char         *rotated;       /* [cap_rotated] an inserted sequence after moving it */
+    size_t        cap_rotated;
 };
 
 const char *const cs_window_ends[] = { "skip", "fill", NULL };
@@ -62,7 +62,7 @@ void cs_windows_free(cs_windows *w)
 {
     if (!w)
         return;
-    CS_FREE(w->contig, w->block, w->turned, w);
+    CS_FREE(w->contig, w->block, w->rotated, w);
 }
 
 /* ---- the reference --------------------------------------------------------------------------- */
@@ -197,7 +197,7 @@ static void trim(struct alleles *a)
 }
 
 /* An insertion or deletion of s moves left while the base before it equals its last one; s then
- * rotates by one. `turned` receives the inserted sequence. */
+ * rotates by one. `rotated` receives the inserted sequence. */
 static int move_left(cs_windows *w, struct alleles *a)
 {
     int rc = CS_OK;
@@ -212,10 +212,10 @@ static int move_left(cs_windows *w, struct alleles *a)
         if (!same_base(*before, s[n - 1 - k % n]))
             break;
     }
-    CS_TRY(cs_grow((void **)&w->turned, &w->cap_turned, (size_t)n, 1));
+    CS_TRY(cs_grow((void **)&w->rotated, &w->cap_rotated, (size_t)n, 1));
     for (int64_t i = 0; i < n; i++)
-        w->turned[i] = s[(i + n - k % n) % n];
-    a->here = a->other = w->turned;      /* one of them is empty */
+        w->rotated[i] = s[(i + n - k % n) % n];
+    a->here = a->other = w->rotated;     /* one of them is empty */
 out:
     return rc;
 }

@@ -2,9 +2,9 @@
  * proteins_choose.c - choose the proteins of a database by what they tell about other groups.
  *
  * DESIGN. The pool is aligned with itself in shards, since a database has a maximum size; queries
- * run in parallel and keep their hits. Hits are turned into lists per protein for the choice, which
- * runs on one thread with the sums in a fixed order. A gain may also rise, when a chosen protein
- * misleads a query that another one puts right; such a gain is found late, and that is accepted.
+ * run in parallel and keep their hits. For the choice hits are transposed to lists per protein; it
+ * runs on one thread, with sums in a fixed order. A gain may also rise, when a chosen protein
+ * misleads a query and another one corrects it; such a gain is found late, which is accepted.
  */
 #include "train/proteins_choose.h"
 
@@ -187,7 +187,7 @@ out:
 
 /* ---- lists per protein, weights of queries --------------------------------------------------- */
 
-static int turn(struct choice *c)
+static int transpose_hits(struct choice *c)
 {
     const size_t n = c->pool->n;
     size_t n_hit = 0, at = 0;
@@ -428,7 +428,7 @@ int cs_proteins_choose(const cs_protein_pool *pool, int64_t max_bytes, uint32_t 
         c.part[i] = expf((float)CS_PROTEIN_BACKGROUND / score_unit);
     CS_TRY(align_all(&c));
     CS_TRY(weigh(&c));
-    CS_TRY(turn(&c));
+    CS_TRY(transpose_hits(&c));
     CS_TRY(take_by_gain(&c));
     fill_rest(&c);
     *n = c.n_chosen;

@@ -212,7 +212,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     CS_TRY(propose(j, argc, argv));
     CS_TRY(cs_budget_check(&j->budget, cs_now_s() - j->began));
     if (a->stated.strand > CS_STRAND_FORWARD)
-        CS_TRY(cs_policy_check_turn(j->model, j->model->strands));
+        CS_TRY(cs_policy_check_strands(j->model, j->model->strands));
     /* Tables after those of input, labels, run, compute, device and log; the one of taxa only if
      * stored. */
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,

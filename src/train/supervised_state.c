@@ -31,7 +31,7 @@ static cs_strands strands_of(const cs_supervised *j)
 {
     const cs_supervised_args *a = j->a;
     return a->stated.strand != CS_STRAND_AUTO ? (cs_strands)(a->stated.strand - 1)
-         : a->sample.rc && cs_policy_can_turn(j->model) ? CS_STRANDS_BOTH : CS_STRANDS_FORWARD;
+         : a->sample.rc && cs_policy_reads_strands(j->model) ? CS_STRANDS_BOTH : CS_STRANDS_FORWARD;
 }
 
 int cs_supervised_model(cs_supervised *j)

@@ -338,7 +338,7 @@ static int find_part(const struct reading *r, const char *contig, cs_part *part)
 }
 
 /* Both windows as their reverse complements; scratch holds one. */
-static void turn(char *base, int64_t n_base, char *scratch)
+static void reverse_windows(char *base, int64_t n_base, char *scratch)
 {
     for (int i = 0; i < 2; i++) {
         memcpy(scratch, base + i * n_base, (size_t)n_base);
@@ -370,7 +370,7 @@ static int add_example(struct reading *r, cs_windows *w, const struct row *row, 
     if (pair.why || !any_target(target, d->n_target))
         goto out;
     if (row->strand == '-')
-        turn(base, n_base, base + 2 * n_base);
+        reverse_windows(base, n_base, base + 2 * n_base);
     (void)snprintf(name, sizeof name, "%.60s:%lld %.40s>%.40s%s", row->contig,
                    (long long)row->pos + 1, row->ref, row->alt, row->strand == '-' ? " -" : "");
     const cs_record rec = { .name = name, .n_seg = 1, .seg = { { base, NULL, 2 * n_base } } };

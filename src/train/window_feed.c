@@ -16,10 +16,10 @@ enum { STREAM_MASK = 3, MAX_DEPTH = 64 };
 struct hand {
     cs_window_feed *f;
     cs_queue       *out;
-    char           *base, *turned;
+    char           *base, *revcomp;
     void           *work;
     int32_t        *id, *label;
-    size_t          n_base, n_turned, n_work, n_id, n_label;
+    size_t          n_base, n_revcomp, n_work, n_id, n_label;
     cs_batch       *open[MAX_DEPTH];     /* by depth */
     cs_batch      **full;        /* [n_full] of this step */
     size_t          n_full, cap_full;
@@ -32,7 +32,7 @@ static void window_feed_release(struct hand *h)
         cs_batch_free(h->open[d]);
     for (size_t i = 0; i < h->n_full; i++)
         cs_batch_free(h->full[i]);
-    CS_FREE(h->full, h->base, h->turned, h->work, h->id, h->label);
+    CS_FREE(h->full, h->base, h->revcomp, h->work, h->id, h->label);
 }
 
 static bool is_known(const cs_window_feed *f, const char *base, int64_t n)
@@ -58,7 +58,7 @@ static int fetch_tokens(struct hand *h, const cs_window *w, cs_window_count *cou
     if (n == 0)
         return CS_EOF;
     CS_TRY(cs_grow((void **)&h->base, &h->n_base, n, 1));
-    CS_TRY(cs_grow((void **)&h->turned, &h->n_turned, n, 1));
+    CS_TRY(cs_grow((void **)&h->revcomp, &h->n_revcomp, n, 1));
     const size_t n_id = (size_t)pack->tok->bound(pack->tok_state, w->n_base);
     CS_TRY(cs_grow((void **)&h->id, &h->n_id, n_id, sizeof *h->id));
     CS_TRY(cs_grow((void **)&h->label, &h->n_label, n_id, sizeof *h->label));
@@ -70,8 +70,8 @@ static int fetch_tokens(struct hand *h, const cs_window *w, cs_window_count *cou
         return CS_EOF;
     }
     if (w->reverse)
-        cs_base_revcomp(h->base, w->n_base, h->turned);
-    seg.base = w->reverse ? h->turned : h->base;
+        cs_base_revcomp(h->base, w->n_base, h->revcomp);
+    seg.base = w->reverse ? h->revcomp : h->base;
     *n_tok = pack->tok->encode(pack->tok_state, &seg, h->work, h->id);
 out:
     return rc;
