@@ -30,4 +30,16 @@ bool cs_base_codes(const char *restrict base, int64_t n, uint8_t *restrict code)
 /** cs_base_revcomp - reverse complement of n upper-case bases; out must not overlap in */
 void cs_base_revcomp(const char *in, int64_t n, char *out);
 
+/** cs_word_revcomp - reverse complement of a word of 1 to 8 bases: two bits each, as in
+ * cs_base_code[], the first base on top */
+static inline uint32_t cs_word_revcomp(uint32_t word, int k)
+{
+    uint32_t r = ~word;
+
+    r = (r & 0x3333) << 2 | (r >> 2 & 0x3333);
+    r = (r & 0x0f0f) << 4 | (r >> 4 & 0x0f0f);
+    r = (r & 0x00ff) << 8 | (r >> 8 & 0x00ff);
+    return r >> (16 - 2 * k);
+}
+
 #endif

@@ -13,16 +13,6 @@ enum { ALL = 1 << (2 * CS_LIKENESS_K), TRIPLES = 64, PAIRS = 16, QUADS = 256 };
 
 struct counts { int64_t word[ALL], triple[TRIPLES], n_base; };
 
-static int reverse(int word, int k)
-{
-    unsigned r = ~(unsigned)word;
-
-    r = (r & 0x3333) << 2 | (r >> 2 & 0x3333);
-    r = (r & 0x0f0f) << 4 | (r >> 4 & 0x0f0f);
-    r = (r & 0x00ff) << 8 | (r >> 8 & 0x00ff);
-    return (int)(r >> (16 - 2 * k));
-}
-
 static void likeness_count(const cs_segment *s, struct counts *c)
 {
     int word = 0, n = 0;
@@ -41,7 +31,7 @@ static void likeness_count(const cs_segment *s, struct counts *c)
 static void both(int64_t *count_of, int k)
 {
     for (int w = 0; w < 1 << (2 * k); w++) {
-        const int r = reverse(w, k);
+        const int r = (int)cs_word_revcomp((uint32_t)w, k);
         if (w <= r)
             count_of[w] = count_of[r] = count_of[w] + count_of[r];
     }
@@ -87,11 +77,11 @@ void cs_likeness_of(const cs_record *r, cs_likeness *out)
         return;
     chain(c.triple, head, tail);
     for (int w = 0; w < ALL; w++) {
-        const int turned = reverse(w, CS_LIKENESS_K);
+        const int revcomp = (int)cs_word_revcomp((uint32_t)w, CS_LIKENESS_K);
         const double k = (double)c.word[w] / 2, expected = n * head[w >> 4] * tail[w & 255];
-        if (w > turned)
+        if (w > revcomp)
             continue;
-        same += (w < turned ? 2 * k : k) * ((w < turned ? 2 * k : k) - 1);
+        same += (w < revcomp ? 2 * k : k) * ((w < revcomp ? 2 * k : k) - 1);
         out->contrast[at++] = ((double)c.word[w] - expected)
                             / sqrt((expected + 1) * (double)c.n_base);
     }

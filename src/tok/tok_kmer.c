@@ -30,20 +30,12 @@ struct kmer {
     uint32_t *word;              /* [n_vocab - CS_TOK_FIRST] the word of an id */
 };
 
-static uint32_t revcomp_word(uint32_t word, int64_t k)
-{
-    uint32_t r = 0;
-    for (int64_t i = 0; i < k; i++, word >>= 2)
-        r = r << 2 | (3 - (word & 3));
-    return r;
-}
-
 /* A word that is larger than its reverse complement takes the id that the latter already has. */
 static void number_words(struct kmer *t, int canonical)
 {
     int32_t next = CS_TOK_FIRST;
     for (uint32_t w = 0; w < t->n_word; w++) {
-        const uint32_t r = canonical ? revcomp_word(w, t->k) : w;
+        const uint32_t r = canonical ? cs_word_revcomp(w, (int)t->k) : w;
         if (r < w) {
             t->id[w] = t->id[r];
         } else {

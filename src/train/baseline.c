@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/rng.h"
+#include "io/alphabet.h"
 #include "train/feed.h"
 
 enum { K = 5, WORDS = 1 << (2 * K), FEATURES = WORDS / 2, BIAS = FEATURES, ROW = FEATURES + 1,
@@ -22,17 +23,6 @@ static const float LR = 0.02F, DECAY = 1e-4F;
 /* A matrix of samples: [n * ROW], the last column 1, with their classes. */
 struct rows { int64_t n; float *x; int32_t *class_no; };
 
-static int code_of(char c)
-{
-    switch (c) {
-    case 'A': case 'a': return 0;
-    case 'C': case 'c': return 1;
-    case 'G': case 'g': return 2;
-    case 'T': case 't': case 'U': case 'u': return 3;
-    default: return -1;
-    }
-}
-
 /* Which feature a word is, ~feature of the greater of a word and its reverse complement; words of
  * odd length are never their own. */
 static void number_words(int16_t *feature)
@@ -40,41 +30,39 @@ static void number_words(int16_t *feature)
     int16_t n = 0;
 
     for (int w = 0; w < WORDS; w++) {
-        int turned = 0;
-        for (int i = 0, v = w; i < K; i++, v >>= 2)
-            turned = turned << 2 | (3 - (v & 3));
-        feature[w] = turned < w ? (int16_t)~feature[turned] : n++;
+        const int revcomp = (int)cs_word_revcomp((uint32_t)w, K);
+        feature[w] = revcomp < w ? (int16_t)~feature[revcomp] : n++;
     }
 }
 
-/* Occurrences as they are in x, of reverse complements in turned. */
+/* Counts features: their own words in x, the reverse complements of these in revcomp. */
 static void count_words(const int16_t *feature, const char *base, int64_t n, float *x,
-                        float *turned)
+                        float *revcomp)
 {
     int run = 0, word = 0;
 
     memset(x, 0, FEATURES * sizeof *x);
-    memset(turned, 0, FEATURES * sizeof *turned);
+    memset(revcomp, 0, FEATURES * sizeof *revcomp);
     for (int64_t i = 0; i < n; i++) {
-        const int code = code_of(base[i]);
-        run = code < 0 ? 0 : run + 1;
+        const int code = cs_base_code[(unsigned char)base[i]];
+        run = code < 4 ? run + 1 : 0;
         word = (word << 2 | (code & 3)) & (WORDS - 1);
         if (run >= K && feature[word] >= 0)
             x[feature[word]] += 1;
         else if (run >= K)
-            turned[~feature[word]] += 1;
+            revcomp[~feature[word]] += 1;
     }
 }
 
 /* A row of the frequencies of words: of unit length, and then of about 1 in each of the columns. */
 static void class_row(const int16_t *feature, const char *base, int64_t n, float *x)
 {
-    float turned[FEATURES];
+    float revcomp[FEATURES];
     double sum = 0;
 
-    count_words(feature, base, n, x, turned);
+    count_words(feature, base, n, x, revcomp);
     for (int f = 0; f < FEATURES; f++)
-        sum += (double)(x[f] += turned[f]);
+        sum += (double)(x[f] += revcomp[f]);
     for (int f = 0; f < FEATURES && sum > 0; f++)
         x[f] = sqrtf(x[f] / (float)sum * FEATURES);
     x[BIAS] = 1;
@@ -83,15 +71,15 @@ static void class_row(const int16_t *feature, const char *base, int64_t n, float
 /* What changes its sign when the sequence is replaced by its reverse complement. */
 static void strand_row(const int16_t *feature, const char *base, int64_t n, bool reverse, float *x)
 {
-    float turned[FEATURES];
+    float revcomp[FEATURES];
     double sum = 0;
 
-    count_words(feature, base, n, x, turned);
+    count_words(feature, base, n, x, revcomp);
     for (int f = 0; f < FEATURES; f++)
-        sum += (double)(x[f] + turned[f]);
+        sum += (double)(x[f] + revcomp[f]);
     const float scale = sum > 0 ? FEATURES / (float)sum : 0;
     for (int f = 0; f < FEATURES; f++)
-        x[f] = (reverse ? -1.0F : 1.0F) * (sqrtf(x[f] * scale) - sqrtf(turned[f] * scale));
+        x[f] = (reverse ? -1.0F : 1.0F) * (sqrtf(x[f] * scale) - sqrtf(revcomp[f] * scale));
     x[BIAS] = 0;
 }
 
