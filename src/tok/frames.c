@@ -1,66 +1,65 @@
 /* frames.c - the reading frame at each base: the longest open one of six.
  *
- * One cursor per frame finds its next run; between two ends of runs the reading frame is constant.
+ * One cursor per frame finds its next open reading frame; between two ends of these the longest one
+ * is the same.
  */
 #include "tok/frames.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "tok/translate.h"
-
-enum { STRANDS = 2, FRAMES = 3 };
-
-static const int64_t run_least[CS_RUN_LENGTHS] = { 0, 30, 50, 80, 150, 300 };
+static const int64_t bin_min[CS_ORF_BINS] = { 0, 30, 50, 80, 150, 300 };    /* codons */
 
 void cs_codons_init(cs_codons *c)
 {
     for (int i = 0; i < CS_CODONS; i++) {
         const char *acid = strchr(cs_amino_acids, cs_genetic_code[i]);
-        const int j = CS_CODONS - 1 - i;                     /* each base becomes 3 - code */
-        c->turned[i] = (int8_t)((j & 3) << 4 | (j & 12) | j >> 4);
         c->acid[0][i] = acid ? (int8_t)(acid - cs_amino_acids) : CS_NO_CODON;
-        c->acid[1][c->turned[i]] = c->acid[0][i];
+        c->acid[1][cs_codon_revcomp(i)] = c->acid[0][i];
     }
 }
 
-int cs_run_length(const cs_run *r)
+int cs_orf_bin(const cs_orf *r)
 {
     const int64_t length = (r->to - r->from) / 3;
-    int range = 0;
+    int bin = 0;
 
-    while (range + 1 < CS_RUN_LENGTHS && length >= run_least[range + 1])
-        range++;
-    return range;
+    while (bin + 1 < CS_ORF_BINS && length >= bin_min[bin + 1])
+        bin++;
+    return bin;
 }
 
-int64_t cs_run_least(int range)
+void cs_orf_symbol(int32_t token, int64_t min_codons, char *buf, size_t n_buf)
 {
-    return run_least[range];
+    const int32_t codon = token % CS_CODONS, bin = token / CS_CODONS;
+
+    snprintf(buf, n_buf, "%c%c%c/%lld", "ACGT"[codon >> 4], "ACGT"[codon >> 2 & 3],
+             "ACGT"[codon & 3], (long long)(bin ? bin_min[bin] : min_codons));
 }
 
-/* Moves a frame to its first run that begins at `from` or behind it; INT64_MAX behind the last. */
-static void next_run(const cs_frames *f, const int8_t *acid, int64_t from, cs_run *r)
+/* The first open reading frame that begins at `from` or later in its frame; INT64_MAX: none. */
+static void next_orf(const cs_frames *f, const int8_t *acid, int64_t from, cs_orf *r)
 {
-    const int64_t least = 3 * f->min_codons;
+    const int64_t min = 3 * f->min_codons;
 
-    while (from + least <= f->n_base) {
+    while (from + min <= f->n_base) {
         int64_t at = from;
         for (; at + 3 <= f->n_base; at += 3) {
             const int codon = cs_forward_codon(f->base + at);
             if (codon < 0 || acid[codon] < 0)
                 break;
         }
-        if (at - from >= least) {
-            *r = (cs_run){ from, at };
+        if (at - from >= min) {
+            *r = (cs_orf){ from, at };
             return;
         }
         from = at + 3;
     }
-    *r = (cs_run){ INT64_MAX, INT64_MAX };
+    *r = (cs_orf){ INT64_MAX, INT64_MAX };
 }
 
-/* The frame with the longest run at a base, or -1 for none or several; *end receives the base where
+/* The frame that is open longest at a base, or -1 for none or several; *end receives the base where
  * that may change. */
 static int frame_at(const cs_frames *f, int64_t at, int64_t *end)
 {
@@ -68,8 +67,8 @@ static int frame_at(const cs_frames *f, int64_t at, int64_t *end)
     int frame = -1;
 
     *end = f->n_base;
-    for (int i = 0; i < STRANDS * FRAMES; i++) {
-        const cs_run *r = &f->run[i];
+    for (int i = 0; i < CS_FRAMES; i++) {
+        const cs_orf *r = &f->orf[i];
         const bool here = r->from <= at;
         const int64_t change = here ? r->to : r->from, length = here ? r->to - r->from : 0;
         *end = change < *end ? change : *end;
@@ -83,28 +82,33 @@ static int frame_at(const cs_frames *f, int64_t at, int64_t *end)
     return frame;
 }
 
+static int strand_of(int frame)
+{
+    return frame / (CS_FRAMES / 2);
+}
+
 void cs_frames_first(cs_frames *f)
 {
     f->at = 0;
-    for (int i = 0; i < STRANDS * FRAMES; i++)
-        next_run(f, f->codons->acid[i / FRAMES], i % FRAMES, &f->run[i]);
+    for (int i = 0; i < CS_FRAMES; i++)
+        next_orf(f, f->codons->acid[strand_of(i)], i % (CS_FRAMES / 2), &f->orf[i]);
 }
 
-int cs_frames_next(cs_frames *f, cs_stretch *s)
+int cs_frames_next(cs_frames *f, cs_orf_part *s)
 {
     while (f->at < f->n_base) {
         const int64_t at = f->at;
-        for (int i = 0; i < STRANDS * FRAMES; i++)
-            if (f->run[i].to <= at)
-                next_run(f, f->codons->acid[i / FRAMES], f->run[i].to + 3, &f->run[i]);
+        for (int i = 0; i < CS_FRAMES; i++)
+            if (f->orf[i].to <= at)
+                next_orf(f, f->codons->acid[strand_of(i)], f->orf[i].to + 3, &f->orf[i]);
         const int frame = frame_at(f, at, &f->at);
         if (frame < 0)
             continue;
-        const cs_run *r = &f->run[frame];
-        /* the first codon with its middle base at `at` or behind it, up to the last before f->at */
-        const int64_t behind = at > r->from + 1 ? (at - 1 - r->from + 2) / 3 * 3 : 0;
-        *s = (cs_stretch){ .strand = frame / FRAMES, .run = *r, .first = r->from + behind,
-                           .end = f->at - 1 };
+        const cs_orf *r = &f->orf[frame];
+        /* from the first codon with its middle base at `at` or later, to the last before f->at */
+        const int64_t skip = at > r->from + 1 ? (at - 1 - r->from + 2) / 3 * 3 : 0;
+        *s = (cs_orf_part){ .strand = strand_of(frame), .orf = *r, .first = r->from + skip,
+                            .end = f->at - 1 };
         return 1;
     }
     return 0;

@@ -3,38 +3,39 @@
 #define CS_TOK_FRAMES_H
 
 #include "io/record.h"
+#include "tok/translate.h"
 
-enum { CS_CODONS = 64, CS_NO_CODON = -1, CS_RUN_LENGTHS = 6 };
+enum { CS_NO_CODON = -1, CS_ORF_BINS = 6 };
 
-/* The standard code by the forward strand's codon, in the order of A, C, G, T. */
+/* The standard code by the forward strand's codon. */
 typedef struct cs_codons {
-    int8_t acid[2][CS_CODONS];   /* index in cs_amino_acids[], or CS_NO_CODON for a stop, per
-                                  * strand */
-    int8_t turned[CS_CODONS];    /* the codon of the reverse strand */
+    int8_t acid[2][CS_CODONS];   /* per strand: index in cs_amino_acids[], or CS_NO_CODON for a
+                                  * stop */
 } cs_codons;
 
-/* A run is a maximal row of codons of one frame and strand without a stop or an unknown base: bases
- * [from, to) of the forward strand. */
-typedef struct cs_run {
+/* An open reading frame: as many codons of one frame and strand as possible without a stop or an
+ * unknown base; bases [from, to) of the forward strand. */
+typedef struct cs_orf {
     int64_t from, to;
-} cs_run;
+} cs_orf;
 
-/* Bases in the same reading frame: codons begin at first, first + 3, ... before `end`. Their run
- * may begin earlier and go on. */
-typedef struct cs_stretch {
+/* The part of an open reading frame in which it is the longest: codons begin at first, first + 3,
+ * ... before `end`. */
+typedef struct cs_orf_part {
     int     strand;              /* 0: forward, 1: reverse */
-    cs_run  run;
+    cs_orf  orf;
     int64_t first, end;
-} cs_stretch;
+} cs_orf_part;
 
 /* Cursor over a sequence; the caller sets codons, base, n_base and min_codons. */
 typedef struct cs_frames {
     const cs_codons *codons;
     const char      *base;
     int64_t          n_base;
-    int64_t          min_codons; /* shorter runs are ignored */
+    int64_t          min_codons; /* shorter open reading frames are ignored */
     int64_t          at;
-    cs_run           run[6];     /* the current or next run of each frame, the forward ones first */
+    cs_orf           orf[CS_FRAMES];     /* the current or next one of each frame, those of the
+                                          * forward strand first */
 } cs_frames;
 
 /** cs_codons_init - fill the table (NCBI's table 1) */
@@ -48,21 +49,22 @@ static inline int cs_forward_codon(const char *p)
     return (a | b | c) & 4 ? CS_NO_CODON : a << 4 | b << 2 | c;
 }
 
-/** cs_run_length - range of a run's length, 0 to CS_RUN_LENGTHS - 1 */
-int cs_run_length(const cs_run *r);
+/** cs_orf_bin - bin of the length of an open reading frame, 0 to CS_ORF_BINS - 1 */
+int cs_orf_bin(const cs_orf *r);
 
-/** cs_run_least - shortest run of a range, codons; 0 for the first */
-int64_t cs_run_least(int range);
+/** cs_orf_symbol - text "ATG/50": a codon, and the minimum codons of its open reading frame.
+ * token: cs_orf_bin() * CS_CODONS + codon */
+void cs_orf_symbol(int32_t token, int64_t min_codons, char *buf, size_t n_buf);
 
 /**
- * cs_frames_first, cs_frames_next - stretches in the order of their bases
+ * cs_frames_first, cs_frames_next - parts of open reading frames in the order of their bases
  *
- * A base has the frame with the longest run there, or none if several are as long. A codon belongs
- * to the frame of its middle base, so codons of two stretches never share it.
+ * A base has the longest open reading frame there, or none if several are as long. A codon belongs
+ * to the frame of its middle base, so codons of two parts never share it.
  *
- * Returns  1, or 0 past the last stretch
+ * Returns  1, or 0 past the last part
  */
 void cs_frames_first(cs_frames *f);
-int cs_frames_next(cs_frames *f, cs_stretch *s);
+int cs_frames_next(cs_frames *f, cs_orf_part *s);
 
 #endif

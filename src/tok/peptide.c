@@ -61,12 +61,10 @@ int cs_peptides_init(cs_peptides *p, const char *alphabet, int64_t k, int64_t sa
     p->k = (int32_t)k;
     p->sample = (int32_t)sample;
     memset(p->codon, STOP << 4 | STOP, sizeof p->codon);
-    for (unsigned a = 0; a < 4; a++)
-        for (unsigned b = 0; b < 4; b++)
-            for (unsigned c = 0; c < 4; c++)
-                p->codon[a << 6 | b << 3 | c] = (uint8_t)(
-                    letter[(unsigned char)cs_genetic_code[16 * a + 4 * b + c]] |
-                    letter[(unsigned char)cs_genetic_code[63 - 16 * c - 4 * b - a]] << 4);
+    for (int i = 0; i < CS_CODONS; i++)
+        p->codon[(i >> 4) << 6 | (i >> 2 & 3) << 3 | (i & 3)] = (uint8_t)(
+            letter[(unsigned char)cs_genetic_code[i]] |
+            letter[(unsigned char)cs_genetic_code[cs_codon_revcomp(i)]] << 4);
 out:
     return rc;
 }
@@ -103,8 +101,8 @@ static uint64_t peptide_mix(uint64_t h)
     return h ^ h >> 33;
 }
 
-/* Does a letter say "stop"? */
-static bool stops(uint64_t word)
+/* Has the word a letter STOP? */
+static bool has_stop(uint64_t word)
 {
     return (word & word >> 1 & word >> 2 & word >> 3 & 0x1111111111111111u) != 0;
 }
@@ -133,7 +131,7 @@ static int words(const uint16_t *quad, const uint16_t *at, int n_at, const int p
         const uint64_t word = (uint64_t)q[place[0]] << 48 | (uint64_t)q[place[1]] << 32 |
                               (uint64_t)q[place[2]] << 16 | q[place[3]];
         hash[n] = peptide_mix(word);
-        n += !stops(word);
+        n += !has_stop(word);
     }
     return n;
 }

@@ -6,7 +6,8 @@
 
 #include "base/err.h"
 
-/* Letters of a word; groups of an alphabet: a letter is four bits, and one value means "stop". */
+/* Letters of a word; groups of an alphabet. A letter is four bits, and one value is that of
+ * stops. */
 enum { CS_PEPTIDE_LEAST_K = 8, CS_PEPTIDE_MOST_K = 16, CS_PEPTIDE_GROUPS = 15 };
 /* Windows of the sequence per call of cs_peptides_hash(). */
 enum { CS_PEPTIDE_BLOCK = 1024 };
@@ -14,7 +15,7 @@ enum { CS_PEPTIDE_BLOCK = 1024 };
 /* Words of k letters: codons translated by the standard code, amino acids of one group are
  * equal. */
 typedef struct cs_peptides {
-    char    alphabet[64];        /* groups of amino acids, comma-separated them */
+    char    alphabet[64];        /* groups of amino acids, comma-separated */
     int32_t k;                   /* letters of a word */
     int32_t sample;              /* one word of this many is used, chosen by its first four
                                   * letters */

@@ -9,7 +9,9 @@
 
 #include <stdio.h>
 
-enum { CODONS = 64, GAP = 3, BLOCK = 512 };
+#include "tok/translate.h"
+
+enum { GAP = 3, BLOCK = 512 };
 
 static int codon_open(const void *cfg, void **state)
 {
@@ -21,7 +23,7 @@ static int codon_open(const void *cfg, void **state)
 static int32_t codon_n_vocab(const void *state)
 {
     (void)state;
-    return CS_TOK_FIRST + CODONS;
+    return CS_TOK_FIRST + CS_CODONS;
 }
 
 static int64_t codon_bound(const void *state, int64_t n_base)
@@ -50,12 +52,9 @@ static void forward_codons(const char *base, int n, int32_t *id)
     }
 }
 
-/* The token of a codon's reverse complement. */
-static int32_t turned(int32_t id)
+static int32_t revcomp_token(int32_t id)
 {
-    const int32_t c = CODONS - 1 - (id - CS_TOK_FIRST);      /* each base becomes 3 - code */
-
-    return id < CS_TOK_FIRST ? id : CS_TOK_FIRST + ((c & 3) << 4 | (c & 12) | c >> 4);
+    return id < CS_TOK_FIRST ? id : CS_TOK_FIRST + cs_codon_revcomp(id - CS_TOK_FIRST);
 }
 
 static int64_t codon_encode(const void *state, const cs_segment *s, void *work, int32_t *id)
@@ -71,7 +70,7 @@ static int64_t codon_encode(const void *state, const cs_segment *s, void *work, 
         forward_codons(s->base + at, n - at < BLOCK ? (int)(n - at) : BLOCK, id + at);
     #pragma omp simd
     for (int64_t i = 0; i < n; i++)
-        reverse[i] = turned(id[n - 1 - i]);
+        reverse[i] = revcomp_token(id[n - 1 - i]);
     for (int i = 0; i < GAP; i++)
         id[n + i] = reverse[n + i] = CS_TOK_UNK;
     return 2 * (n + GAP);
@@ -99,7 +98,7 @@ static int32_t codon_overlap(const void *state)
 static void codon_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 {
     (void)state;
-    CS_BUG(id < 0 || id >= CS_TOK_FIRST + CODONS);
+    CS_BUG(id < 0 || id >= CS_TOK_FIRST + CS_CODONS);
     const int32_t c = id - CS_TOK_FIRST;
     if (id < CS_TOK_FIRST)
         snprintf(buf, n_buf, "%s", id == CS_TOK_PAD ? "<pad>" : "<unk>");

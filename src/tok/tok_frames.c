@@ -1,9 +1,9 @@
 /* tok_frames.c - codons of open reading frames, in the order in which they are translated.
  *
- * Each codon of the reading frame at its base (tok/frames.h) gives a token, with the length of its
- * run; an unknown token stands between runs. The forward strand's codons come first, an unknown
- * token, those of the reverse strand as it is read, and an unknown token again. The reverse
- * complement gives the same halves exchanged, which is the same circular sequence.
+ * Each codon of the longest open reading frame at its base (tok/frames.h) gives a token, by codon
+ * and length of that frame; an unknown token separates frames. The order is: codons of the forward
+ * strand, an unknown token, codons of the reverse strand in its direction, an unknown token. The
+ * reverse complement gives the same halves exchanged, which is the same circular sequence.
  */
 #include "tok/tokenizer.h"
 
@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "tok/frames.h"
-#include "tok/translate.h"
 
 struct frames_cfg {
     int64_t min_codons;
@@ -41,7 +40,7 @@ static int frames_open(const void *cfg, void **state)
 static int32_t frames_n_vocab(const void *state)
 {
     (void)state;
-    return CS_TOK_FIRST + CS_RUN_LENGTHS * CS_CODONS;
+    return CS_TOK_FIRST + CS_ORF_BINS * CS_CODONS;
 }
 
 /* At most every second base has a codon, each with an unknown token before it; one ends each
@@ -65,8 +64,8 @@ static int64_t frames_encode(const void *state, const cs_segment *segment, void 
     cs_frames f = { .codons = &t->codons, .base = segment->base, .n_base = segment->n_base,
                     .min_codons = t->min_codons };
     int32_t *end = id + frames_bound(t, segment->n_base), *forward = id, *reverse = end;
-    int64_t run[2] = { -1, -1 };
-    cs_stretch s;
+    int64_t orf[2] = { -1, -1 };           /* per strand: first base of the last frame written */
+    cs_orf_part s;
 
     (void)work;
     if (segment->n_base < 3)
@@ -74,15 +73,15 @@ static int64_t frames_encode(const void *state, const cs_segment *segment, void 
     *--reverse = CS_TOK_UNK;
     cs_frames_first(&f);
     while (cs_frames_next(&f, &s)) {
-        const int32_t first = CS_TOK_FIRST + cs_run_length(&s.run) * CS_CODONS;
-        const bool gap = s.first < s.end && run[s.strand] >= 0 && run[s.strand] != s.run.from;
+        const int32_t first = CS_TOK_FIRST + cs_orf_bin(&s.orf) * CS_CODONS;
+        const bool gap = s.first < s.end && orf[s.strand] >= 0 && orf[s.strand] != s.orf.from;
         if (s.first < s.end)
-            run[s.strand] = s.run.from;
+            orf[s.strand] = s.orf.from;
         if (s.strand) {
             if (gap)
                 *--reverse = CS_TOK_UNK;
             for (int64_t p = s.first; p < s.end; p += 3)
-                *--reverse = first + t->codons.turned[cs_forward_codon(f.base + p)];
+                *--reverse = first + cs_codon_revcomp(cs_forward_codon(f.base + p));
         } else {
             if (gap)
                 *forward++ = CS_TOK_UNK;
@@ -117,14 +116,12 @@ static int32_t frames_overlap(const void *state)
 static void frames_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 {
     const struct frames *t = state;
-    const int32_t i = id - CS_TOK_FIRST, codon = i % CS_CODONS, range = i / CS_CODONS;
 
-    CS_BUG(id < 0 || i >= CS_RUN_LENGTHS * CS_CODONS);
+    CS_BUG(id < 0 || id - CS_TOK_FIRST >= CS_ORF_BINS * CS_CODONS);
     if (id < CS_TOK_FIRST)
         snprintf(buf, n_buf, "%s", id == CS_TOK_PAD ? "<pad>" : "<unk>");
     else
-        snprintf(buf, n_buf, "%c%c%c/%lld", "ACGT"[codon >> 4], "ACGT"[codon >> 2 & 3],
-                 "ACGT"[codon & 3], (long long)(range ? cs_run_least(range) : t->min_codons));
+        cs_orf_symbol(id - CS_TOK_FIRST, t->min_codons, buf, n_buf);
 }
 
 static const cs_opt frames_opt[] = {

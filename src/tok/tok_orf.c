@@ -1,9 +1,9 @@
 /* tok_orf.c - canonical k-mers, and codons and pairs of amino acids of open reading frames.
  *
  * DESIGN
- * A codon of the reading frame (tok/frames.h) gives a token for itself and the length of its run,
- * and one for its amino acid with each of the next `gap` in the run. Codons at neighbouring bases
- * never both do.
+ * A codon of the longest open reading frame at its base (tok/frames.h) gives a token for itself and
+ * the length of that frame, and one for its amino acid with each of the next `gap` in the frame.
+ * Codons at neighbouring bases never both do.
  *
  * The order is: forward frames, k-mers, reverse frames, each by position; on the reverse strand the
  * tokens of a codon are reversed. So the reverse complement gives the same tokens in reverse order.
@@ -15,7 +15,6 @@
 
 #include "tok/frames.h"
 #include "tok/kmer.h"
-#include "tok/translate.h"
 
 enum { ACIDS = CS_ACIDS, PAIRS = ACIDS * ACIDS, MOST_GAP = 8 };
 
@@ -54,7 +53,7 @@ static int orf_open(const void *cfg, void **state)
     t->min_codons = c->min_codons;
     t->gap = c->gap;
     t->first_codon = cs_tok_kmer.n_vocab(t->kmers);
-    t->first_pair = t->first_codon + CS_RUN_LENGTHS * CS_CODONS;
+    t->first_pair = t->first_codon + CS_ORF_BINS * CS_CODONS;
     t->n_vocab = t->first_pair + (int32_t)c->gap * PAIRS;
     cs_codons_init(&t->codons);
     *state = t;
@@ -86,7 +85,7 @@ static int64_t orf_min(const void *state)
 }
 
 /* The tokens of the codon at p, in the order in which its strand is read; returns their number. */
-static int64_t write_codon(const struct orf *t, const char *base, const cs_stretch *s, int64_t p,
+static int64_t write_codon(const struct orf *t, const char *base, const cs_orf_part *s, int64_t p,
                            int32_t *id)
 {
     const int8_t *acid = t->codons.acid[s->strand];
@@ -95,11 +94,11 @@ static int64_t write_codon(const struct orf *t, const char *base, const cs_stret
     const int32_t first = t->first_pair + acid[codon] * ACIDS;
     int64_t n = 0;
 
-    id[n++] = t->first_codon + cs_run_length(&s->run) * CS_CODONS +
-              (s->strand ? t->codons.turned[codon] : codon);
+    id[n++] = t->first_codon + cs_orf_bin(&s->orf) * CS_CODONS +
+              (s->strand ? cs_codon_revcomp(codon) : codon);
     for (int64_t gap = 1; gap <= t->gap; gap++) {
         const int64_t at = p + gap * step;
-        if (at < s->run.from || at >= s->run.to)
+        if (at < s->orf.from || at >= s->orf.to)
             break;
         id[n++] = first + (int32_t)(gap - 1) * PAIRS + acid[cs_forward_codon(base + at)];
     }
@@ -132,7 +131,7 @@ static void write_frames(const struct orf *t, const cs_segment *segment, struct 
     cs_frames f = { .codons = &t->codons, .base = segment->base, .n_base = segment->n_base,
                     .min_codons = t->min_codons };
     int32_t token[1 + MOST_GAP];
-    cs_stretch s;
+    cs_orf_part s;
 
     cs_frames_first(&f);
     while (cs_frames_next(&f, &s))
@@ -185,8 +184,8 @@ static int32_t orf_overlap(const void *state)
     return (int32_t)(t->k + 1 + t->gap * (t->gap + 1));
 }
 
-/* A k-mer's letters, "ATG/50" for a codon in a run of at least 50, "M2K" for amino acids two
- * codons apart. */
+/* A k-mer's letters, "ATG/50" (cs_orf_symbol()) for a codon, "M2K" for amino acids two codons
+ * apart. */
 static void orf_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 {
     const struct orf *t = state;
@@ -197,9 +196,7 @@ static void orf_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
         snprintf(buf, n_buf, "%c%d%c", cs_amino_acids[pair % PAIRS / ACIDS],
                  (int)(pair / PAIRS + 1), cs_amino_acids[pair % ACIDS]);
     } else if (id >= t->first_codon) {
-        const int32_t i = id - t->first_codon, codon = i % CS_CODONS, range = i / CS_CODONS;
-        snprintf(buf, n_buf, "%c%c%c/%lld", "ACGT"[codon >> 4], "ACGT"[codon >> 2 & 3],
-                 "ACGT"[codon & 3], (long long)(range ? cs_run_least(range) : t->min_codons));
+        cs_orf_symbol(id - t->first_codon, t->min_codons, buf, n_buf);
     } else {
         cs_tok_kmer.symbol(t->kmers, id, buf, n_buf);
     }

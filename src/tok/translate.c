@@ -10,14 +10,11 @@ const char cs_genetic_code[] = "KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV
 const uint8_t cs_acid_group[CS_ACIDS + 1] = { 2, 1, 7, 7, 6, 3, 9, 0, 8, 0, 0, 7, 5, 7, 8, 4, 4, 0,
                                               6, 6, CS_ACID_STOP_GROUP };
 
-enum { CODONS = 64 };
-
-/* Letters by the codon as it stands in the sequence: of the forward frames, or of the reverse. */
+/* Letters by the codon of the sequence, in the forward frames or in those of the reverse strand. */
 static void codon_letters(int reverse, uint8_t *letter)
 {
-    for (int codon = 0; codon < CODONS; codon++) {
-        const int a = codon >> 4, b = codon >> 2 & 3, c = codon & 3;
-        const int read = reverse ? (3 - c) << 4 | (3 - b) << 2 | (3 - a) : codon;
+    for (int codon = 0; codon < CS_CODONS; codon++) {
+        const int read = reverse ? cs_codon_revcomp(codon) : codon;
         const char *acid = strchr(cs_amino_acids, cs_genetic_code[read]);
         letter[codon] = acid ? (uint8_t)(acid - cs_amino_acids) : CS_ACID_STOP;
     }
@@ -27,7 +24,7 @@ int64_t cs_translate(const char *base, int64_t n_base, int frame, uint8_t *lette
 {
     const int64_t n = cs_frame_letters(n_base, frame);
     const int reverse = frame >= 3;
-    uint8_t of_codon[CODONS];
+    uint8_t of_codon[CS_CODONS];
 
     codon_letters(reverse, of_codon);
     for (int64_t i = 0; i < n; i++) {

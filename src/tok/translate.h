@@ -11,9 +11,19 @@ enum { CS_FRAMES = 6, CS_ACIDS = 20, CS_ACID_STOP = CS_ACIDS };
 /* The amino acids in the order of their letters. */
 extern const char cs_amino_acids[];
 
-/* The standard code (NCBI's table 1): the amino acids of the codons in the order of A, C, G, T, '*'
- * for a stop. */
+/* Codons are numbers: two bits per base, as in cs_base_code[], the first base on top. */
+enum { CS_CODONS = 64 };
+
+/* The standard code (NCBI's table 1): [CS_CODONS] amino acids, '*' for a stop. */
 extern const char cs_genetic_code[];
+
+/** cs_codon_revcomp - as cs_word_revcomp(), in fewer operations */
+static inline int cs_codon_revcomp(int codon)
+{
+    const int complement = CS_CODONS - 1 - codon;
+
+    return (complement & 3) << 4 | (complement & 12) | complement >> 4;
+}
 
 /* Groups of similar amino acids by letter: the ten of Murphy, Wallqvist and Levy (2000), and that
  * of stops. */

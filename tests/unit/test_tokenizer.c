@@ -79,6 +79,26 @@ static void test_codons(void **state)
     cs_tok_codon.close(st);
 }
 
+static void test_revcomp(void **state)
+{
+    char base[8], revcomp[8];
+
+    (void)state;
+    for (int k = 1; k <= 8; k++) {
+        for (uint32_t word = 0; word < 1U << (2 * k); word++) {
+            uint32_t want = 0;
+            for (int i = 0; i < k; i++)
+                base[i] = "ACGT"[word >> (2 * (k - 1 - i)) & 3];
+            cs_base_revcomp(base, k, revcomp);
+            for (int i = 0; i < k; i++)
+                want = want << 2 | cs_base_code[(unsigned char)revcomp[i]];
+            assert_int_equal(cs_word_revcomp(word, k), want);
+        }
+    }
+    for (int codon = 0; codon < CS_CODONS; codon++)
+        assert_int_equal(cs_codon_revcomp(codon), cs_word_revcomp((uint32_t)codon, 3));
+}
+
 /* ---- open reading frames ------------------------------------------------------------------ */
 
 enum { ORF_K = 3, ORF_LEAST = 6, ORF_GAP = 2 };
@@ -452,6 +472,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_base), cmocka_unit_test(test_codons),
+        cmocka_unit_test(test_revcomp),
         cmocka_unit_test(test_reading_frames), cmocka_unit_test(test_vocabularies),
         cmocka_unit_test(test_strides), cmocka_unit_test(test_long),
         cmocka_unit_test(test_never_writes_past_bound),
