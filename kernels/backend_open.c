@@ -11,7 +11,7 @@
 #include "kernels/cpu/impl.h"
 #include "kernels/cuda/cuda.h"
 
-enum { MOST_NUMBER = 9999 };    /* largest number that fits in a device name */
+enum { MAX_NUMBER = 9999 };     /* largest number that fits in a device name */
 
 /* cs_ops consists of function pointers only, so it can be walked as an array of them. */
 static bool has_hole(const cs_ops *op)
@@ -69,7 +69,7 @@ static int add_numbers(cs_devices *d, const char *text, const char *list)
 
     for (const char *p = list;; p = end + 1) {
         const long n = *p >= '0' && *p <= '9' ? strtol(p, &end, 10) : -1;
-        if (n < 0 || n > MOST_NUMBER || (*end != ',' && *end != '\0'))
+        if (n < 0 || n > MAX_NUMBER || (*end != ',' && *end != '\0'))
             return none_such(text);
         CS_TRY(add_cuda(d, text, n));
         if (*end == '\0')

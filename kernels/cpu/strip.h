@@ -16,7 +16,7 @@
 
 #include "kernels/cpu/gemm.h"
 
-enum { CS_STRIP_MOST = 12,       /* most rows of a strip at any level */
+enum { CS_STRIP_MAX = 12,        /* most rows of a strip at any level */
        CS_LANES = 3 * CS_VEC / 4 };      /* groups of four columns in the widest strip */
 
 /* Storage of the left operand, see cs_panel: rows, columns, runs, or tracks. Runs and tracks are

@@ -9,7 +9,7 @@
 #include "kernels/cuda/mma.cuh"
 
 enum { CS_OCTET = 8, CS_WIDE = 32,       /* channels of 16 bytes; of a step of either product */
-       CS_MOST_HIDDEN = 128 };           /* limited by the registers for two tiles of rows */
+       CS_MAX_HIDDEN = 128 };            /* limited by the registers for two tiles of rows */
 
 /* Tokens of a batch, or of the part of it that fits in shared memory; T and S are the types of
  * offsets and segment numbers. An octet begins `pitch` places of 16 bytes after the previous
@@ -52,7 +52,7 @@ __device__ __host__ static inline int32_t cs_steps_of(int32_t d)
 }
 
 static inline int32_t cs_padded_width(int32_t d) { return cs_steps_of(d) * CS_WIDE; }
-static inline int32_t cs_padded_hidden(int32_t h) { return h <= 64 ? 64 : CS_MOST_HIDDEN; }
+static inline int32_t cs_padded_hidden(int32_t h) { return h <= 64 ? 64 : CS_MAX_HIDDEN; }
 
 /** cs_tile_rows - tokens per warp's tile in a batch with that many rows: the maximum by registers,
  * or half if warps would be idle */

@@ -226,7 +226,7 @@ static void cuda_chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s
  * composed from ops. */
 template <int KB> static bool fits(int32_t width, int32_t hidden, int32_t track)
 {
-    return hidden <= CS_MOST_HIDDEN && track % 4 == 0 && width % track == 0
+    return hidden <= CS_MAX_HIDDEN && track % 4 == 0 && width % track == 0
         && cs_weight_bytes(cs_padded_width(width), cs_padded_hidden(hidden)) <= KB << 10;
 }
 

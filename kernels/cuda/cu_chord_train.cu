@@ -450,7 +450,7 @@ static int64_t cuda_chord_work(cs_backend *be, int32_t width, int32_t hidden, in
  * composed from ops. */
 template <int KB> static bool fits(int32_t width, int32_t hidden, int32_t track)
 {
-    return hidden <= CS_MOST_HIDDEN && track % 4 == 0 && width % track == 0
+    return hidden <= CS_MAX_HIDDEN && track % 4 == 0 && width % track == 0
         && weight_bytes(width, hidden) <= KB << 10;
 }
 

@@ -51,7 +51,7 @@ const cs_nccl *cs_nccl_load(const char **why)
     FIND(CommGetAsyncError);
     FIND(CommAbort);
     FIND(GetLastError);
-    if (complete && (found.GetVersion(&version) != CS_NCCL_OK || version < CS_NCCL_LEAST)) {
+    if (complete && (found.GetVersion(&version) != CS_NCCL_OK || version < CS_NCCL_MIN)) {
         *why = "libnccl.so.2 is older than 2.14";
         complete = false;
     }
@@ -151,7 +151,7 @@ static int reduce_join(cs_backend *be, const unsigned char *id, int rank, int n,
     cs_cuda *cu = cs_cuda_of(be);
     const char *why = "";
     const cs_nccl *nccl = cs_nccl_load(&why);
-    cs_nccl_config how = { sizeof how, 0xcafebeef, CS_NCCL_LEAST, 0 };
+    cs_nccl_config how = { sizeof how, 0xcafebeef, CS_NCCL_MIN, 0 };
     cs_nccl_id made;
 
     if (!nccl)

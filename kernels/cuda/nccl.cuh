@@ -22,7 +22,7 @@ typedef struct cs_nccl_config {
 } cs_nccl_config;
 
 enum { CS_NCCL_OK = 0, CS_NCCL_IN_PROGRESS = 7, CS_NCCL_FLOAT = 7, CS_NCCL_SUM = 0,
-       CS_NCCL_LEAST = 21400 };            /* version 2.14.0: the first with all of these */
+       CS_NCCL_MIN = 21400 };              /* version 2.14.0: the first with all of these */
 
 /* Functions used, by NCCL's names without "nccl". */
 typedef struct cs_nccl {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT = 29500, MOST_RANKS = 1 << 16 };
+enum { PORT = 29500, MAX_RANKS = 1 << 16 };
 
 /* The variables of one launcher. `local` and `local_n` may be missing; `mark` must be set, unless
  * NULL. Slurm sets its variables also for helpers of mpirun inside a job; srun --mpi=pmi2 sets both
@@ -57,8 +57,8 @@ static int find_host(const struct launcher *l, cs_group_spec *s)
     const char *host = getenv("MASTER_ADDR");
     int n_here = 0, n_machine = 0;
 
-    CS_TRY(group_env_number(l->local_n, 1, MOST_RANKS, &n_here));
-    CS_TRY(group_env_number(l->n_machine, 1, MOST_RANKS, &n_machine));
+    CS_TRY(group_env_number(l->local_n, 1, MAX_RANKS, &n_here));
+    CS_TRY(group_env_number(l->n_machine, 1, MAX_RANKS, &n_machine));
     if (host == NULL && n_here != s->n && n_machine != 1)
         return cs_fail(CS_EUSAGE, "%s started %d ranks, but the environment does not locate rank "
                        "0; set MASTER_ADDR to its host name", l->name, s->n);
@@ -81,7 +81,7 @@ int cs_group_env(cs_group_spec *out)
     if (l == NULL)
         return cs_fail(CS_EUSAGE, "the environment does not set the rank; start the ranks with "
                        "torchrun, mpirun or srun, or set RANK, WORLD_SIZE and MASTER_ADDR");
-    CS_TRY(group_env_number(l->n, 1, MOST_RANKS, &out->n));
+    CS_TRY(group_env_number(l->n, 1, MAX_RANKS, &out->n));
     CS_TRY(group_env_number(l->rank, 0, out->n - 1, &out->rank));
     CS_TRY(group_env_number(l->local, 0, out->n - 1, &out->local));
     if (out->local < 0)          /* fallback for launchers without these variables */

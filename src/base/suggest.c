@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Maximum number of changed letters in a typing error. */
-enum { MOST_SLIPS = 3 };
+enum { MAX_SLIPS = 3 };
 
 static size_t min3(size_t a, size_t b, size_t c)
 {
@@ -50,7 +50,7 @@ void cs_suggest_try(cs_suggest *n, const char *word)
 const char *cs_suggest_hint(cs_suggest *n)
 {
     n->hint[0] = '\0';
-    if (n->least <= MOST_SLIPS && n->least <= 1 + strlen(n->best) / 3)
+    if (n->least <= MAX_SLIPS && n->least <= 1 + strlen(n->best) / 3)
         (void)snprintf(n->hint, sizeof n->hint, "did you mean '%s'? ", n->best);
     return n->hint;
 }

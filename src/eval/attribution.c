@@ -395,9 +395,9 @@ static int begin_region(struct job *j)
     drop_region(j);
     CS_TRY(check_order(j));
     j->n = j->at.to - j->at.from;
-    if (j->svg != NULL && j->n_region == 0 && j->n > CS_LOGO_MOST)
+    if (j->svg != NULL && j->n_region == 0 && j->n > CS_LOGO_MAX)
         return cs_fail(CS_EUSAGE, "--svg plots at most %d bases, not %lld; choose a shorter part",
-                       CS_LOGO_MOST, (long long)j->n);
+                       CS_LOGO_MAX, (long long)j->n);
     CS_TRY(cs_reference_fetch(j->ref, j->at.contig, j->at.from, j->at.to, &j->base));
     const size_t n = (size_t)j->n, n_work = cs_tokenizer_work(m->tok, m->tok_state, j->n);
     const size_t n_id = (size_t)m->tok->bound(m->tok_state, j->n) + 1;

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "io/prediction.h"
 
-enum { LEAST_RECORDS = 100, SECTIONS = 48 };
+enum { MIN_RECORDS = 100, SECTIONS = 48 };
 static const double least_slope = 0.02, most_slope = 50, least_prob = 1e-30;
 
 /* Records of one length range, by their indices in s. */
@@ -152,9 +152,9 @@ int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, i
                        (long long)s->n);
     struct group g = records_between(s, 0, INT64_MAX, rec);
     g.tree = tree;
-    if (g.n < LEAST_RECORDS) {
+    if (g.n < MIN_RECORDS) {
         rc = cs_fail(CS_EFORMAT, "%lld records are too few for calibration; at least %d are "
-                     "needed", (long long)g.n, LEAST_RECORDS);
+                     "needed", (long long)g.n, MIN_RECORDS);
         goto out;
     }
     CS_TRY(fit_bin(&g, &all));
@@ -163,7 +163,7 @@ int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, i
         g = records_between(s, b > 0 ? edge[b - 1] : 0, b < n_edge ? edge[b] : INT64_MAX, rec);
         g.tree = tree;
         c->bin[b] = all;
-        if (g.n >= LEAST_RECORDS)
+        if (g.n >= MIN_RECORDS)
             CS_TRY(fit_bin(&g, &c->bin[b]));
         c->bin[b].from = b > 0 ? edge[b - 1] : 0;
     }

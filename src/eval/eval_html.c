@@ -2,7 +2,7 @@
  * eval_html.c - an evaluation as an HTML page.
  *
  * DESIGN. The page is about whole records; pieces have a row each. It shows the most frequent
- * classes only, CS_HTML_LINES in curves and MOST_ROWS in tables, so it stays readable with
+ * classes only, CS_HTML_LINES in curves and MAX_ROWS in tables, so it stays readable with
  * thousands of classes: the table and the JSON have them all.
  */
 #include "eval/eval_html.h"
@@ -15,7 +15,7 @@
 #include "io/html.h"
 
 enum { N_PROB = CS_PROB_BINS, N_LENGTH = CS_HTML_LENGTHS };
-enum { MOST_ROWS = 100, MOST_MATRIX = 24, CURVE_POINTS = 200, RELOAD = 10 };
+enum { MAX_ROWS = 100, MAX_MATRIX = 24, CURVE_POINTS = 200, RELOAD = 10 };
 
 struct page {
     const cs_eval_report *r;
@@ -188,12 +188,12 @@ static int classes(struct page *p)
 
     CS_TRY(cs_html_section(p->out, "Classes"));
     CS_TRY(put_head(p, "class", column));
-    for (int32_t i = 0; i < p->n_shown && i < MOST_ROWS; i++)
+    for (int32_t i = 0; i < p->n_shown && i < MAX_ROWS; i++)
         CS_TRY(class_row(p, p->order[i]));
     CS_TRY(cs_outfile_printf(p->out, "</table>\n"));
-    if (p->n_shown > MOST_ROWS)
+    if (p->n_shown > MAX_ROWS)
         rc = cs_outfile_printf(p->out, "<p>The %d most frequent of %d classes that occur or are "
-                               "called; --output has all.</p>\n", MOST_ROWS, (int)p->n_shown);
+                               "called; --output has all.</p>\n", MAX_ROWS, (int)p->n_shown);
 out:
     return rc;
 }
@@ -212,7 +212,7 @@ static int matrix_cell(struct page *p, int32_t truth, int32_t call)
 static int confusion(struct page *p)
 {
     int rc = CS_OK;
-    const int32_t n = p->n_shown < MOST_MATRIX ? p->n_shown : MOST_MATRIX;
+    const int32_t n = p->n_shown < MAX_MATRIX ? p->n_shown : MAX_MATRIX;
 
     CS_TRY(cs_html_section(p->out, "Confusion"));
     CS_TRY(cs_outfile_printf(p->out, "<p>Rows: the truth; columns: the call, by the same numbers%s."
@@ -509,7 +509,7 @@ static int eval_html_prepare(struct page *p)
     qsort(v, n, sizeof *v, by_records);
     for (size_t c = 0; c < n; c++) {
         p->order[c] = v[c].no;
-        p->n_shown += n <= MOST_MATRIX || v[c].n + v[c].n_called > 0;
+        p->n_shown += n <= MAX_MATRIX || v[c].n + v[c].n_called > 0;
     }
     for (int64_t i = 0; i < p->s->n; i++)
         if (cs_scores_known(p->s, i))

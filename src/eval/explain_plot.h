@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "io/regions.h"
 
-enum { CS_LOGO_MOST = 5000 };    /* bases of a plot */
+enum { CS_LOGO_MAX = 5000 };     /* bases of a plot */
 
 /** cs_logo_write - one region: base [n], value [n], letters above the axis where the value is
  * positive. CS_OK; CS_EIO */

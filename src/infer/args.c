@@ -12,7 +12,7 @@
 #include "base/suggest.h"
 #include "io/io_init.h"
 
-enum { PATH_BYTES = 4096, MOST_LIST_BYTES = 64 << 20 };
+enum { PATH_BYTES = 4096, MAX_LIST_BYTES = 64 << 20 };
 
 const cs_opt cs_input_table[] = {
     { .type = CS_OPT_GROUP, .name = "Input" },
@@ -198,7 +198,7 @@ static int read_list(cs_input_args *a, const char *path)
     size_t n;
     int rc = CS_OK;
 
-    CS_TRY(cs_file_read(path, MOST_LIST_BYTES, &text, &n));
+    CS_TRY(cs_file_read(path, MAX_LIST_BYTES, &text, &n));
     CS_TRY(cs_strlist_add(&a->text, text));
     char *rest = text;
     text = NULL;

@@ -6,7 +6,7 @@
 #include "nn/exec/session.h"
 
 enum { STRAND_MODEL, STRAND_FORWARD };      /* then those of cs_strands_names[1..] */
-enum { LEAST_WINDOW = 64 };
+enum { MIN_WINDOW = 64 };
 
 static const char *const strand_names[] = { "model", "forward", "both", "max", "weighted", NULL };
 enum { CALL_AUTO, CALL_CLASS, CALL_TAXON };
@@ -122,7 +122,7 @@ static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
         return cs_fail(CS_EUSAGE, "--%s needs --long-sequence window; fit chooses the length",
                        a->window > 0 ? "window-length" : "window-overlap");
     p->window = longest_bases(m, n);
-    if (p->window < LEAST_WINDOW || p->window < 2 * p->min_base)
+    if (p->window < MIN_WINDOW || p->window < 2 * p->min_base)
         return cs_fail(CS_EMEM, "sequences of more than %lld tokens exceed the memory of device "
                        "'%s'; that is too short for windows", (long long)n,
                        m->be->device);
@@ -149,10 +149,10 @@ static int set_windows(cs_policy *p, const cs_policy_args *a)
     if (most > 0 && p->window > most)
         return cs_fail(CS_EUSAGE, "--window-length %lld exceeds the model's maximum of %lld bases",
                        (long long)p->window, (long long)most);
-    if (p->window < LEAST_WINDOW || p->window < 2 * p->min_base)
+    if (p->window < MIN_WINDOW || p->window < 2 * p->min_base)
         return cs_fail(CS_EUSAGE, "--window-length %lld is too short; it must be at least %lld",
-                       (long long)p->window, (long long)(2 * p->min_base > LEAST_WINDOW
-                                                         ? 2 * p->min_base : LEAST_WINDOW));
+                       (long long)p->window, (long long)(2 * p->min_base > MIN_WINDOW
+                                                         ? 2 * p->min_base : MIN_WINDOW));
     if (p->overlap > p->window / 2)
         return cs_fail(CS_EUSAGE, "--window-overlap %lld is more than half of the window length "
                        "of %lld bases", (long long)p->overlap, (long long)p->window);

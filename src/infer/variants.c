@@ -9,7 +9,7 @@
 #include "io/alphabet.h"
 #include "nn/exec/model.h"
 
-enum { DEFAULT_WINDOW = 1000, LEAST_WINDOW = 8, NAME_BYTES = 160 };
+enum { DEFAULT_WINDOW = 1000, MIN_WINDOW = 8, NAME_BYTES = 160 };
 
 static int no_memory(const cs_vcf_record *v)
 {
@@ -126,7 +126,7 @@ int cs_variants_choose_window(const cs_model *m, int64_t wanted, int64_t *n_base
 
     *n_base = wanted > 0 ? wanted : m->window > 0 ? m->window : DEFAULT_WINDOW;
     const int64_t n_tok = m->tok->bound(m->tok_state, *n_base) * cs_model_parts(m);
-    if (*n_base < LEAST_WINDOW || *n_base < m->tok->min_base(m->tok_state))
+    if (*n_base < MIN_WINDOW || *n_base < m->tok->min_base(m->tok_state))
         return cs_fail(CS_EUSAGE, "--window-length %lld is too short", (long long)*n_base);
     if (longest > 0 && n_tok > longest)
         return cs_fail(CS_EUSAGE, "windows of %lld bases exceed the model's maximum; lower "

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST_COUNTED = 1 << 16 };    /* bases: more tokens than a batch has by default */
+enum { MIN_COUNTED = 1 << 16 };      /* bases: more tokens than a batch has by default */
 
 /* ---- planning ------------------------------------------------------------------------------ */
 
@@ -76,7 +76,7 @@ int64_t cs_views_count(const cs_policy *p, const cs_record *r)
 
 bool cs_view_counts(const cs_policy *p, const cs_view *v)
 {
-    return p->counts && !v->reason && v->n_base >= LEAST_COUNTED;
+    return p->counts && !v->reason && v->n_base >= MIN_COUNTED;
 }
 
 void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view *out)

@@ -41,7 +41,7 @@ enum { FREE_RECORDS = 1 << 20, FREE_BYTES = 1 << 28, PER_BYTE = 64 };
 /* htslib's threads have twice their number of slices in hand. */
 enum { SLICES_PER_THREAD = 2, SLICES_AHEAD = 4 };
 /* What deflate can expand a byte to. */
-enum { DEFLATE_RATIO = 1032, LEAST_REFERENCE = 9 };
+enum { DEFLATE_RATIO = 1032, MIN_REFERENCE = 9 };
 
 static const char empty_cram[] = "CRAM\2\1--------------------" "\24\0\0\0\0\0\0\0\0\0\1\0"
                                  "\0\0\0\17\17\13\0\0\0@HD\tVN:1.6\n";
@@ -628,7 +628,7 @@ int cs_bam_guard(const char *path)
         rc = cs_fail(CS_EFORMAT, "'%s': the header declares %lld bytes of text, more than a file "
                      "of %lld bytes can hold; it is damaged", path, (long long)n_text,
                      (long long)size);
-    else if (pass(f, n_text) && read_number(f, &n_ref) && n_ref > most / LEAST_REFERENCE)
+    else if (pass(f, n_text) && read_number(f, &n_ref) && n_ref > most / MIN_REFERENCE)
         rc = cs_fail(CS_EFORMAT, "'%s': the header declares %lld references, more than a file of "
                      "%lld bytes can hold; it is damaged", path, (long long)n_ref,
                      (long long)size);

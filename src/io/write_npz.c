@@ -16,12 +16,12 @@ static const char entry[] = "vectors.npy";
 
 enum {
     N_ENTRY = sizeof entry - 1, ZIP_VERSION = 45, DATE = 33,     /* 1 January 1980 */
-    LOCAL_BYTES = 30 + N_ENTRY + 20, MOST_BYTES = 256
+    LOCAL_BYTES = 30 + N_ENTRY + 20, MAX_BYTES = 256
 };
 
 struct npz { uLong crc; int64_t n_bytes; };      /* of the rows */
 
-struct bytes { unsigned char v[MOST_BYTES]; size_t n; };
+struct bytes { unsigned char v[MAX_BYTES]; size_t n; };
 
 /* A number of `size` bytes, the lowest first. */
 static void add(struct bytes *b, uint64_t v, int size)

@@ -143,9 +143,9 @@ static int share_model(void *arg)
 {
     struct opening *o = arg;
 
-    if (o->threads < 1 || o->threads > CS_MOST_THREADS)
+    if (o->threads < 1 || o->threads > CS_MAX_THREADS)
         return cs_fail(CS_EUSAGE, "%d threads; there must be 1 to %d", o->threads,
-                       (int)CS_MOST_THREADS);
+                       (int)CS_MAX_THREADS);
     atomic_fetch_add(&o->from->n_handle, 1);
     return handle_new(o->from, o->threads, o->out);
 }

@@ -10,7 +10,7 @@ enum { PATH_BYTES = 4096, NAME_BYTES = 64 };
 static const cs_opt compute_table[] = {
     { .type = CS_OPT_INT, .name = "threads", .off = offsetof(cs_opened_args, threads),
       .arg = "NUM", .def = "1", .help = "threads that one call may compute with", .min = 1,
-      .max = CS_MOST_THREADS },
+      .max = CS_MAX_THREADS },
     { .type = CS_OPT_STR, .name = "device", .off = offsetof(cs_opened_args, device),
       .arg = "NAME", .def = "cpu", .help = "device of the network" },
     { .type = CS_OPT_END }

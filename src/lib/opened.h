@@ -8,7 +8,7 @@
 #include "io/taxonomy.h"
 #include "io/writer.h"
 
-enum { CS_MOST_THREADS = 4096 };
+enum { CS_MAX_THREADS = 4096 };
 
 typedef struct cs_opened_args { cs_policy_args policy; cs_call_args calls; int64_t threads;
                                 const char *device; } cs_opened_args;

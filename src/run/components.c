@@ -7,9 +7,9 @@
 #include "registry.h"
 
 /* Names for help, manual and completion, from the registry by list_names(). */
-enum { MOST_NAMES = 64, OWNER_BYTES = 256 };
-static const char *tokenizer_names[MOST_NAMES], *encoder_names[MOST_NAMES],
-                  *head_names[MOST_NAMES];
+enum { MAX_NAMES = 64, OWNER_BYTES = 256 };
+static const char *tokenizer_names[MAX_NAMES], *encoder_names[MAX_NAMES],
+                  *head_names[MAX_NAMES];
 
 const cs_opt cs_components_table[] = {
     { .type = CS_OPT_GROUP, .name = "Model" },
@@ -59,11 +59,11 @@ static void list_names(void)
     const cs_encoder *e;
     const cs_head *h;
 
-    for (int i = 0; i < MOST_NAMES - 1 && (t = cs_tokenizer_at(i)) != NULL; i++)
+    for (int i = 0; i < MAX_NAMES - 1 && (t = cs_tokenizer_at(i)) != NULL; i++)
         tokenizer_names[i] = t->name;
-    for (int i = 0; i < MOST_NAMES - 1 && (e = cs_encoder_at(i)) != NULL; i++)
+    for (int i = 0; i < MAX_NAMES - 1 && (e = cs_encoder_at(i)) != NULL; i++)
         encoder_names[i] = e->name;
-    for (int i = 0; i < MOST_NAMES - 1 && (h = cs_head_at(i)) != NULL; i++)
+    for (int i = 0; i < MAX_NAMES - 1 && (h = cs_head_at(i)) != NULL; i++)
         head_names[i] = h->name;
 }
 

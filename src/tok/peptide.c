@@ -46,9 +46,9 @@ int cs_peptides_init(cs_peptides *p, const char *alphabet, int64_t k, int64_t sa
     uint8_t letter[256];
     int rc = CS_OK;
 
-    if (k < CS_PEPTIDE_LEAST_K || k > CS_PEPTIDE_MOST_K)
+    if (k < CS_PEPTIDE_MIN_K || k > CS_PEPTIDE_MAX_K)
         return cs_fail(CS_EUSAGE, "a peptide word has %d to %d letters, not %lld",
-                       (int)CS_PEPTIDE_LEAST_K, (int)CS_PEPTIDE_MOST_K, (long long)k);
+                       (int)CS_PEPTIDE_MIN_K, (int)CS_PEPTIDE_MAX_K, (long long)k);
     if (sample < 1 || sample > 4096)
         return cs_fail(CS_EUSAGE, "the sampling rate of peptide words is one in 1 to 4096, not "
                                   "in %lld",
@@ -71,12 +71,12 @@ out:
 
 /* Letters of a block, four at a time: those of the codons that begin at i, i + 3, i + 6, i + 9, in
  * the order in which a strand is read. */
-enum { MOST_CODONS = CS_PEPTIDE_BLOCK + 3 * (CS_PEPTIDE_MOST_K - 1) };
-struct quads { uint16_t forward[MOST_CODONS], reverse[MOST_CODONS]; };
+enum { MAX_CODONS = CS_PEPTIDE_BLOCK + 3 * (CS_PEPTIDE_MAX_K - 1) };
+struct quads { uint16_t forward[MAX_CODONS], reverse[MAX_CODONS]; };
 
 static void fill_quads(const cs_peptides *p, const char *base, int n_codon, struct quads *q)
 {
-    uint8_t code[MOST_CODONS + 2], letter[MOST_CODONS];
+    uint8_t code[MAX_CODONS + 2], letter[MAX_CODONS];
     unsigned three;
 
     (void)cs_base_codes(base, n_codon + 2, code);

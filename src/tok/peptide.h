@@ -8,7 +8,7 @@
 
 /* Letters of a word; groups of an alphabet. A letter is four bits, and one value is that of
  * stops. */
-enum { CS_PEPTIDE_LEAST_K = 8, CS_PEPTIDE_MOST_K = 16, CS_PEPTIDE_GROUPS = 15 };
+enum { CS_PEPTIDE_MIN_K = 8, CS_PEPTIDE_MAX_K = 16, CS_PEPTIDE_GROUPS = 15 };
 /* Windows of the sequence per call of cs_peptides_hash(). */
 enum { CS_PEPTIDE_BLOCK = 1024 };
 

@@ -16,7 +16,7 @@
 #include "tok/frames.h"
 #include "tok/kmer.h"
 
-enum { ACIDS = CS_ACIDS, PAIRS = ACIDS * ACIDS, MOST_GAP = 8 };
+enum { ACIDS = CS_ACIDS, PAIRS = ACIDS * ACIDS, MAX_GAP = 8 };
 
 struct orf_cfg {
     int64_t k, min_codons, gap;
@@ -130,7 +130,7 @@ static void write_frames(const struct orf *t, const cs_segment *segment, struct 
 {
     cs_frames f = { .codons = &t->codons, .base = segment->base, .n_base = segment->n_base,
                     .min_codons = t->min_codons };
-    int32_t token[1 + MOST_GAP];
+    int32_t token[1 + MAX_GAP];
     cs_orf_part s;
 
     cs_frames_first(&f);
@@ -210,7 +210,7 @@ static const cs_opt orf_opt[] = {
       "At every base the longest stretch without a stop codon, of six frames, is the reading "
       "frame; shorter ones give k-mers only.", 1, 29, NULL },
     { CS_OPT_INT, 0, "gap", offsetof(struct orf_cfg, gap), "NUM", "4",
-      "maximum distance of the amino acids of a pair, codons", NULL, 0, MOST_GAP, NULL },
+      "maximum distance of the amino acids of a pair, codons", NULL, 0, MAX_GAP, NULL },
     { .type = CS_OPT_END }
 };
 

@@ -11,10 +11,10 @@
 #include "train/feed.h"
 
 enum { K = 5, WORDS = 1 << (2 * K), FEATURES = WORDS / 2, BIAS = FEATURES, ROW = FEATURES + 1,
-       MOST_ROWS = 20000, LEAST_CROPS = 2000, BATCH = 256, EPOCHS = 30, FEW_EPOCHS = 3,
-       STRAND_ROWS = 5000, LEAST_STRANDS = 20, STREAM_BASELINE = 131 };
+       MAX_ROWS = 20000, MIN_CROPS = 2000, BATCH = 256, EPOCHS = 30, FEW_EPOCHS = 3,
+       STRAND_ROWS = 5000, MIN_STRANDS = 20, STREAM_BASELINE = 131 };
 /* Multiplications of a fit: limit for seconds on one core, and limit for a fit at all. */
-static const double WORK = 2e10, MOST_WORK = 1e11;
+static const double WORK = 2e10, MAX_WORK = 1e11;
 /* Told right from here on, samples and their reverse complements differ: measured are 57 % for
  * genomes in pieces, 83 % for short pieces of genes and 100 % for rRNA genes. */
 static const double ONE_STRAND = 0.75;
@@ -263,7 +263,7 @@ static int64_t rows_of(const cs_sampler *s)
 {
     const int64_t n = cs_sampler_count(s);
 
-    return n > MOST_ROWS ? MOST_ROWS : cs_sampler_crops(s) && n < LEAST_CROPS ? LEAST_CROPS : n;
+    return n > MAX_ROWS ? MAX_ROWS : cs_sampler_crops(s) && n < MIN_CROPS ? MIN_CROPS : n;
 }
 
 int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const float *weight,
@@ -277,7 +277,7 @@ int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const floa
     const double pass = 2.0 * (double)rows_of(train) * ROW * t.n_class;
 
     *out = (cs_baseline){ .accuracy = NAN, .balanced = NAN, .loss = NAN };
-    if (FEW_EPOCHS * pass > MOST_WORK)
+    if (FEW_EPOCHS * pass > MAX_WORK)
         return CS_EOF;
     const double n_epoch = fmin(EPOCHS, fmax(FEW_EPOCHS, floor(WORK / pass)));
     CS_TRY(baseline_fill(train, 0, rows_of(train), false, &train_rows));
@@ -304,7 +304,7 @@ static int fit_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t
     const int64_t n = rows_of(train), n_valid = rows_of(valid);
 
     *share = NAN;
-    if (n_valid < LEAST_STRANDS)
+    if (n_valid < MIN_STRANDS)
         return CS_OK;
     CS_TRY(baseline_fill(train, 0, n < STRAND_ROWS ? n : STRAND_ROWS, true, &train_rows));
     CS_TRY(baseline_fill(valid, CS_VALID_EPOCH, n_valid < STRAND_ROWS ? n_valid : STRAND_ROWS, true,

@@ -9,7 +9,7 @@
 #include "infer/stream.h"
 
 /* Range of crop lengths, log-uniform. */
-enum { LEAST_CROP = 150, MOST_CROP = 60000, BATCH_TOKENS = 64 << 10, WINDOW = 128 };
+enum { MIN_CROP = 150, MAX_CROP = 60000, BATCH_TOKENS = 64 << 10, WINDOW = 128 };
 
 /* Reader and writer of the stream, in two threads: predictions are in input order. */
 struct crops {
@@ -78,7 +78,7 @@ int cs_crop_logits(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t se
     int rc = CS_OK;
     cs_sampler *sampler = NULL;
     struct crops k = { .d = d, .n_class = m->n_label, .take = take, .arg = arg };
-    const cs_draw draw = { .crop_min = LEAST_CROP, .crop_max = MOST_CROP, .crop_power = 1,
+    const cs_draw draw = { .crop_min = MIN_CROP, .crop_max = MAX_CROP, .crop_power = 1,
                            .n_sample = n_crop, .balance = 1, .group_balance = 0.5,
                            .length_power = 0.5, .seed = seed };
 

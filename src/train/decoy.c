@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "io/alphabet.h"
 
-enum { NODES = 1 << (2 * (CS_DECOY_MOST_K - 1)) };
+enum { NODES = 1 << (2 * (CS_DECOY_MAX_K - 1)) };
 
 /* Words of k - 1 bases and the steps between them. A step is the base that it adds. */
 struct walk {
@@ -110,7 +110,7 @@ int cs_decoy_shuffle(char *base, int64_t n_base, int k, uint64_t key)
 {
     struct walk w = { .n_node = 1 << (2 * (k - 1)), .key = key };
 
-    CS_BUG(k < 1 || k > CS_DECOY_MOST_K);
+    CS_BUG(k < 1 || k > CS_DECOY_MAX_K);
     w.step = cs_alloc((size_t)n_base + 1, 1);
     if (!w.step)
         return cs_fail(CS_EMEM, "out of memory to shuffle %lld bases", (long long)n_base);

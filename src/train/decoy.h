@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 
-enum { CS_DECOY_MOST_K = 3 };
+enum { CS_DECOY_MAX_K = 3 };
 
 /**
  * cs_decoy_shuffle - shuffle a sequence, preserving the counts of words of k bases
@@ -14,7 +14,7 @@ enum { CS_DECOY_MOST_K = 3 };
  * All such sequences are equally likely: a random Eulerian walk over the words of k - 1 bases. Each
  * run of A, C, G and T is shuffled by itself; other letters keep their positions.
  *
- * k        1 to CS_DECOY_MOST_K
+ * k        1 to CS_DECOY_MAX_K
  * Returns  CS_OK or CS_EMEM
  * Source   Altschul, Erickson, Mol. Biol. Evol. 2 (1985); Jiang et al., uShuffle, BMC
  *          Bioinformatics 9 (2008), with Wilson's random trees

@@ -13,7 +13,7 @@
 #include "run/outputs.h"
 #include "train/feed.h"
 
-enum { WINDOW = 128, LEAST_SAMPLES = 100, BLOCK_BASES = 64 << 20 };
+enum { WINDOW = 128, MIN_SAMPLES = 100, BLOCK_BASES = 64 << 20 };
 
 /* Reader and writer of the stream. Predictions are in the order of the samples. One thread uses
  * `n_in`, another `n_out`. */
@@ -220,12 +220,12 @@ static int calibrate(const cs_evaluate_job *j, cs_model *m)
     cs_scores scores = { 0 };
     const cs_scores *s = j->scores != NULL ? j->scores : &scores;
 
-    if (j->valid != NULL && cs_sampler_count(j->valid) < LEAST_SAMPLES)
+    if (j->valid != NULL && cs_sampler_count(j->valid) < MIN_SAMPLES)
         return CS_OK;
     cs_scores_for(&scores, m);
     if (j->valid != NULL)
         CS_TRY(evaluate_valid(m, j->valid, j->batch_tokens, true, &scores));
-    if (s->n < LEAST_SAMPLES)
+    if (s->n < MIN_SAMPLES)
         goto out;
     CS_TRY(cs_evaluate_fit(m, j->path, s, edge, N_EDGE));
     CS_TRY(cs_model_save(m, j->path, false));

@@ -20,11 +20,11 @@
 #include "base/mem.h"
 
 /* Wire types of protocol buffers. */
-enum { VARINT, BITS64, BYTES, BITS32 = 5, MOST_TAG = 100, MOST_BYTES = 256, PATH_BYTES = 4096 };
+enum { VARINT, BITS64, BYTES, BITS32 = 5, MAX_TAG = 100, MAX_BYTES = 256, PATH_BYTES = 4096 };
 
 struct cs_events { FILE *f; char path[PATH_BYTES]; };
 
-struct bytes { unsigned char v[MOST_BYTES]; size_t n; };
+struct bytes { unsigned char v[MAX_BYTES]; size_t n; };
 
 static void events_put(struct bytes *b, uint64_t v, int n)
 {
@@ -141,7 +141,7 @@ int cs_events_add(cs_events *e, int64_t step, const char *tag, double value)
 
     if (!isfinite(value))
         return CS_OK;
-    put_bytes(&one, 1, tag, strnlen(tag, MOST_TAG));
+    put_bytes(&one, 1, tag, strnlen(tag, MAX_TAG));
     put_float(&one, 2, (float)value);
     put_bytes(&summary, 1, one.v, one.n);
     put_double(&b, 1, wall_time());

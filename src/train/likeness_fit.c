@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "train/decoy.h"
 
-enum { LEAST_BASES = 1000, LEAST_SEQUENCES = 100, LEAST_OF_CLASS = 50 };
+enum { MIN_BASES = 1000, MIN_SEQUENCES = 100, MIN_OF_CLASS = 50 };
 static const double lost = 0.02, repetitive = 0.002, ridge = 1e-3, lax = -1e30;
 
 /* Sums over real [0] and shuffled [1] sequences. */
@@ -35,7 +35,7 @@ static int measure_sequence(const cs_dataset *d, int64_t i, bool shuffled, uint6
 
     if (shuffled) {
         memcpy(work, e->base, (size_t)e->n_base);
-        CS_TRY(cs_decoy_shuffle(work, e->n_base, 1 + (int)(i % CS_DECOY_MOST_K),
+        CS_TRY(cs_decoy_shuffle(work, e->n_base, 1 + (int)(i % CS_DECOY_MAX_K),
                                 cs_rng_key(seed, (uint64_t)i)));
         r.seg[0].base = work;
     }
@@ -50,7 +50,7 @@ static int add_sums(const cs_dataset *d, uint64_t seed, char *work, cs_likeness 
     int rc = CS_OK;
 
     for (int64_t i = 0; i < d->n; i++) {
-        for (int k = 0; k < 2 && d->ex[i].n_base >= LEAST_BASES; k++) {
+        for (int k = 0; k < 2 && d->ex[i].n_base >= MIN_BASES; k++) {
             CS_TRY(measure_sequence(d, i, k == 1, seed, work, x));
             s->n[k]++;
             for (int j = 0; j < CS_LIKENESS_WORDS; j++) {
@@ -59,10 +59,10 @@ static int add_sums(const cs_dataset *d, uint64_t seed, char *work, cs_likeness 
             }
         }
     }
-    if (s->n[0] < LEAST_SEQUENCES)
+    if (s->n[0] < MIN_SEQUENCES)
         rc = cs_fail(CS_EFORMAT, "%.0f sequences of %d bases or more are too few to model what "
-                     "real ones are like; at least %d are needed", s->n[0], LEAST_BASES,
-                     LEAST_SEQUENCES);
+                     "real ones are like; at least %d are needed", s->n[0], MIN_BASES,
+                     MIN_SEQUENCES);
 out:
     return rc;
 }
@@ -111,7 +111,7 @@ static int by_value(const void *a, const void *b)
 /* The quantile of v [n] at this share; `lax` if there are too few. */
 static double quantile(double *v, int64_t n, double share, double otherwise)
 {
-    if (n < LEAST_OF_CLASS)
+    if (n < MIN_OF_CLASS)
         return otherwise;
     qsort(v, (size_t)n, sizeof *v, by_value);
     return v[(int64_t)(share * (double)n)];

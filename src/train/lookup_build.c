@@ -18,7 +18,7 @@
 
 #include "base/mem.h"
 
-enum { N_LIST = 256, GROUP_BITS = 64 - CS_LOOKUP_HASH_BITS, MOST_GROUPS = 1 << GROUP_BITS,
+enum { N_LIST = 256, GROUP_BITS = 64 - CS_LOOKUP_HASH_BITS, MAX_GROUPS = 1 << GROUP_BITS,
        N_LEVEL = 256 };
 
 struct list { uint64_t *v; size_t n, cap; };
@@ -70,9 +70,9 @@ static int number_groups(struct build *b, cs_part part)
     for (int64_t i = 0; i < n; i++)
         if (i == 0 || by_group(&b->group[i], &b->group[b->n_group - 1]) != 0)
             b->group[b->n_group++] = b->group[i];
-    if (b->n_group > MOST_GROUPS)
+    if (b->n_group > MAX_GROUPS)
         return cs_fail(CS_EUSAGE, "a look-up table takes at most %d groups, not %lld",
-                       (int)MOST_GROUPS, (long long)b->n_group);
+                       (int)MAX_GROUPS, (long long)b->n_group);
     return CS_OK;
 }
 
@@ -138,7 +138,7 @@ static bool next_word(struct build *b, const struct list *l, size_t *i, struct f
 
     memset(b->count, 0, (size_t)b->n_class * sizeof *b->count);
     for (; *i < l->n && l->v[*i] >> GROUP_BITS == hash; (*i)++)
-        b->count[b->group[l->v[*i] & (MOST_GROUPS - 1)].class_no]++;
+        b->count[b->group[l->v[*i] & (MAX_GROUPS - 1)].class_no]++;
     w->first = 0;
     for (int32_t c = 1; c < b->n_class; c++)
         w->first = n[c] > n[w->first] ? c : w->first;
@@ -249,7 +249,7 @@ static void lookup_build_fill(struct build *b, cs_lookup *l)
 
     for (int k = 0; k < N_LIST; k++)
         for (size_t i = 0; i < b->list[k].n;) {
-            const uint64_t hash = b->list[k].v[i] & ~(uint64_t)(MOST_GROUPS - 1);
+            const uint64_t hash = b->list[k].v[i] & ~(uint64_t)(MAX_GROUPS - 1);
             if (!next_word(b, &b->list[k], &i, &w) || !takes(&b->share[w.first], level_of(&w)))
                 continue;
             const uint32_t to = cs_lookup_bucket(l, hash), print = cs_lookup_print(l, hash);

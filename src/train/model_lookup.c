@@ -16,7 +16,7 @@ const cs_opt cs_lookup_table[] = {
       .help = "amino acids that count as one letter of a peptide word",
       .man = "The default has the ten letters of Murphy, Wallqvist and Levy (2000)." },
     { .type = CS_OPT_INT, .name = "peptide-k", .off = OFF(k), .arg = "NUM", .def = "12",
-      .help = "letters of a peptide word", .min = CS_PEPTIDE_LEAST_K, .max = CS_PEPTIDE_MOST_K },
+      .help = "letters of a peptide word", .min = CS_PEPTIDE_MIN_K, .max = CS_PEPTIDE_MAX_K },
     { .type = CS_OPT_INT, .name = "sample", .off = OFF(sample), .arg = "NUM", .def = "8",
       .help = "use one peptide word of this many",
       .man = "Their first four letters decide. A larger table is more informative, slower and "

@@ -10,7 +10,7 @@
 #include "tok/translate.h"
 
 enum { STREAM_RATE = 121, STREAM_SILENT, STREAM_BASE, STREAM_INDEL, STREAM_FILL };
-enum { N_CODON = 64, MOST_INDEL = 3 };
+enum { N_CODON = 64, MAX_INDEL = 3 };
 
 #define MUTATION(field) .off = offsetof(cs_mutation, field)
 
@@ -142,14 +142,14 @@ static int64_t insert_and_delete(const cs_mutation *m, const char *base, int64_t
     for (int64_t i = 0; i < n && n_out < n; i++) {
         if (cs_rng_unit(key, 2 * (uint64_t)i) < m->indel) {
             const uint64_t draw = cs_rng_u64(key, 2 * (uint64_t)i + 1);
-            const int64_t size = 1 + (int64_t)((draw >> 1) % MOST_INDEL);
+            const int64_t size = 1 + (int64_t)((draw >> 1) % MAX_INDEL);
             if ((draw & 1) != 0 && size <= spare) {
                 spare -= size;
                 i += size - 1;
                 continue;
             }
             for (int64_t k = 0; (draw & 1) == 0 && k < size && n_out < n; k++, n_out++)
-                out[n_out] = "ACGT"[cs_rng_u64(fill, (uint64_t)(MOST_INDEL * i + k)) & 3];
+                out[n_out] = "ACGT"[cs_rng_u64(fill, (uint64_t)(MAX_INDEL * i + k)) & 3];
         }
         if (n_out < n)
             out[n_out++] = base[i];

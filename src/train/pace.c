@@ -12,7 +12,7 @@ enum { VALIDATIONS = 12, EACH = 5, PARTS = 1 << 20 };
 static const double UNTIMED = 0.05;
 
 /* Annealing takes at least this share of the budget. */
-static const double ANNEAL_LEAST = 0.02;
+static const double ANNEAL_MIN = 0.02;
 
 int cs_budget_parse(const char *text, cs_budget *b)
 {
@@ -71,7 +71,7 @@ bool cs_pace_anneal(const cs_pace *p, cs_train_state *st, double done)
         st->anneal_rate > 0 || done >= 1)
         return false;
     st->anneal_from = done;
-    st->anneal_rate = fmax(1, (1 - done) / fmax(st->best_done - st->done_first, ANNEAL_LEAST));
+    st->anneal_rate = fmax(1, (1 - done) / fmax(st->best_done - st->done_first, ANNEAL_MIN));
     return true;
 }
 

@@ -38,8 +38,8 @@ static const struct row { const char *name, *value[3]; } rows[] = {
 };
 
 /* Records up to here are used whole; longer ones as crops, including short crops. */
-enum { WHOLE = 1000, SHORTEST = 250, LONGEST = 60000, SEVERAL = 5000, LEAST_EPOCH = 4096,
-       VALID_CROPS = 2000, LEAST_CROPS = 200, CROPS_EACH = 4, BAG_LENGTH = 8 << 20, BAG_TRACK = 4 };
+enum { WHOLE = 1000, SHORTEST = 250, LONGEST = 60000, SEVERAL = 5000, MIN_EPOCH = 4096,
+       VALID_CROPS = 2000, MIN_CROPS = 200, CROPS_EACH = 4, BAG_LENGTH = 8 << 20, BAG_TRACK = 4 };
 
 static int by_length(const void *a, const void *b)
 {
@@ -131,7 +131,7 @@ static int set_samples(const cs_preset_facts *f, const cs_optset *set, int argc,
     const int64_t crop = f->longest < LONGEST ? f->longest : LONGEST;
 
     CS_TRY(set_number(set, "samples-per-epoch",
-                      f->n_record > LEAST_EPOCH ? f->n_record : LEAST_EPOCH, argc, argv));
+                      f->n_record > MIN_EPOCH ? f->n_record : MIN_EPOCH, argc, argv));
     if (f->median < WHOLE)
         return CS_OK;
     CS_TRY(set_number(set, "crop-min", SHORTEST, argc, argv));
@@ -139,7 +139,7 @@ static int set_samples(const cs_preset_facts *f, const cs_optset *set, int argc,
     CS_TRY(set_one(set, "crop-power", f->median < SEVERAL ? "1" : "1.4", argc, argv));
     /* A tenth of the records; many crops of few records are redundant and slow. */
     const int64_t n_crop = CROPS_EACH * f->n_record;
-    rc = set_number(set, "valid-samples", n_crop < LEAST_CROPS ? LEAST_CROPS
+    rc = set_number(set, "valid-samples", n_crop < MIN_CROPS ? MIN_CROPS
                     : n_crop < VALID_CROPS ? n_crop : VALID_CROPS, argc, argv);
 out:
     return rc;

@@ -13,7 +13,7 @@
 #include "train/window_feed.h"
 
 /* Minimum window: shorter ones have no context for their tokens. */
-enum { LEAST_BASES = 32 };
+enum { MIN_BASES = 32 };
 
 enum { DECODER_LINEAR, DECODER_LIGHT };
 static const char *const decoder_names[] = { "linear", "light", NULL };
@@ -129,7 +129,7 @@ static int split_genome(struct job *j)
     const cs_pretrain_args *a = j->a;
     int rc = CS_OK;
     const int64_t min_base = a->components.tok->min_base(j->tok),
-                  usual = a->corpus.window < LEAST_BASES ? a->corpus.window : LEAST_BASES;
+                  usual = a->corpus.window < MIN_BASES ? a->corpus.window : MIN_BASES;
     const cs_genome_split how = { a->corpus.valid, a->corpus.skip, a->corpus.valid_bed,
                                   a->corpus.valid_frac };
 

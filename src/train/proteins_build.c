@@ -17,8 +17,8 @@
 #include "tok/translate.h"
 #include "train/proteins_choose.h"
 
-enum { WORD = 8, LEAST_WORDS = 10, SET_BITS = 30,
-       MOST_LETTERS = 40000000 };    /* of a class's candidates */
+enum { WORD = 8, MIN_WORDS = 10, SET_BITS = 30,
+       MAX_LETTERS = 40000000 };     /* of a class's candidates */
 
 /* A run of codons: letters [from, from + n) of a frame of an example. */
 struct frame {
@@ -207,7 +207,7 @@ static int store(struct proteins *b, size_t i)
         const uint64_t at = word_at(letter + k, f->class_no);
         n_known += b->known[at / 8] >> at % 8 & 1;
     }
-    if (n < LEAST_WORDS || n_known > b->rule->max_known * n)
+    if (n < MIN_WORDS || n_known > b->rule->max_known * n)
         return CS_OK;
     for (int k = 0; k < n; k++) {
         const uint64_t at = word_at(letter + k, f->class_no);
@@ -235,7 +235,7 @@ static int drop_duplicates(struct proteins *b)
     for (size_t i = 0; i < b->n; i++) {
         if (i == 0 || b->frame[i].class_no != b->frame[i - 1].class_no)
             before = b->n_acid;
-        if (b->n_acid - before < MOST_LETTERS)
+        if (b->n_acid - before < MAX_LETTERS)
             CS_TRY(store(b, i));
     }
 out:

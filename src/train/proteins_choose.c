@@ -19,8 +19,8 @@
 #include "tok/translate.h"
 
 enum {
-    MOST_LETTERS = 1000,         /* of a query */
-    MOST_HITS = 24               /* of a query and class */
+    MAX_LETTERS = 1000,          /* of a query */
+    MAX_HITS = 24                /* of a query and class */
 };
 static const float least_share = 0.1f, score_unit = 10;
 
@@ -106,7 +106,7 @@ static int keep_best(const cs_protein_pool *pool, uint64_t group, uint32_t first
         qsort(r, n, sizeof *r, by_part);
     for (size_t i = 0; h->at && i < n; i++) {
         n_class = i > 0 && r[i].class_no == r[i - 1].class_no ? n_class + 1 : 0;
-        if (n_class < MOST_HITS)
+        if (n_class < MAX_HITS)
             h->at[h->n++] = r[i].hit;
     }
     free(r);
@@ -117,8 +117,8 @@ static int align_query(struct choice *c, const cs_proteins *shard, uint32_t firs
                        cs_protein_list *l)
 {
     const cs_protein_pool *pool = c->pool;
-    uint8_t room[MOST_LETTERS + 2 * CS_PROTEIN_MARGIN], *letter = room + CS_PROTEIN_MARGIN;
-    const int n = pool->length[q] < MOST_LETTERS ? pool->length[q] : MOST_LETTERS;
+    uint8_t room[MAX_LETTERS + 2 * CS_PROTEIN_MARGIN], *letter = room + CS_PROTEIN_MARGIN;
+    const int n = pool->length[q] < MAX_LETTERS ? pool->length[q] : MAX_LETTERS;
 
     memset(room, CS_ACID_STOP, sizeof room);
     memcpy(letter, pool->letter + pool->start[q] + (pool->length[q] - n) / 2, (size_t)n);

@@ -14,7 +14,7 @@
 
 static const char *const optim_names[] = { "adam", "adamw", NULL };
 
-enum { MOST_FORKED = CS_DEVICES_MAX };
+enum { MAX_FORKED = CS_DEVICES_MAX };
 
 #define TRAIN(field) .off = offsetof(cs_train_args, field)
 #define RUN(field) .off = offsetof(cs_run_args, field)
@@ -185,9 +185,9 @@ static int count_ranks(const cs_run_args *r, const cs_device_args *device, int64
     *n = all.n;
     if (strcmp(r->ranks, "off") == 0)
         return CS_OK;
-    if (cs_parse_int(r->ranks, n) != CS_OK || *n < 1 || *n > MOST_FORKED)
+    if (cs_parse_int(r->ranks, n) != CS_OK || *n < 1 || *n > MAX_FORKED)
         rc = cs_fail(CS_EUSAGE, "bad value '%s' for option '--ranks': it takes off, env or an "
-                     "integer from 1 to %d", r->ranks, MOST_FORKED);
+                     "integer from 1 to %d", r->ranks, MAX_FORKED);
     else if (all.n > 1 && all.n != *n)
         rc = cs_fail(CS_EUSAGE, "--device %s names %d devices for %lld ranks; omit --ranks",
                      device->device, all.n, (long long)*n);

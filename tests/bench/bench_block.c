@@ -27,7 +27,7 @@
 #include "nn/ops/ops.h"
 #include "nn/ops/ops_conv.h"
 
-enum { ROUNDS = 9, LEAST_ROUNDS = 3, FEW = 4, MOST = 20, N_SIZE = 5, SAMPLE = 32 };
+enum { ROUNDS = 9, MIN_ROUNDS = 3, FEW = 4, MOST = 20, N_SIZE = 5, SAMPLE = 32 };
 enum { WIDTH, HIDDEN, TRACK, SEGMENTS, LENGTH };
 
 struct job {
@@ -306,7 +306,7 @@ static int measure(struct job *j)
     CS_TRY(sample_error(j, &error));
     CS_TRY(one_round(j, &unused));       /* memory, packed weights, a library's first call */
     const double start = now();
-    for (; n < ROUNDS && (n < LEAST_ROUNDS || now() - start < j->seconds); n++)
+    for (; n < ROUNDS && (n < MIN_ROUNDS || now() - start < j->seconds); n++)
         CS_TRY(one_round(j, &t[n]));
     qsort(t, (size_t)n, sizeof *t, by_value);
     const double mid = t[(n - 1) / 2];

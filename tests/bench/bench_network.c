@@ -38,7 +38,7 @@
 #include "nn/exec/session.h"
 #include "train/optim.h"
 
-enum { ROUNDS = 9, LEAST_ROUNDS = 3 };
+enum { ROUNDS = 9, MIN_ROUNDS = 3 };
 
 struct options {
     const char *what, *device, *output;
@@ -292,7 +292,7 @@ static int measure(struct load *l, const char *what, round_fn *round)
     /* The first round allocates memory and tables, so it is not timed. */
     CS_TRY(round(l, &unused));
     const double start = now();
-    for (; n < ROUNDS && (n < LEAST_ROUNDS || now() - start < l->opt.seconds); n++)
+    for (; n < ROUNDS && (n < MIN_ROUNDS || now() - start < l->opt.seconds); n++)
         CS_TRY(round(l, &t[n]));
     const int64_t free_bytes = l->be->op.free_memory(l->be);
     l->least_free = free_bytes < l->least_free ? free_bytes : l->least_free;

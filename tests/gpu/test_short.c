@@ -14,7 +14,7 @@ extern int cs_host_capability;
 
 #define COUNT(a) ((int)(sizeof (a) / sizeof *(a)))
 
-enum { MOST_SEGMENTS = 48 };
+enum { MAX_SEGMENTS = 48 };
 
 static cs_backend *gpu, *cpu;
 
@@ -41,7 +41,7 @@ static stack short_stack(const int32_t size[3], const int64_t *len, int n, int64
 /* Both kernels against the reference; rows against those of cu_chord_block.cu. */
 static void one_batch(const int32_t size[3], const int64_t *len, int n)
 {
-    int64_t off[MOST_SEGMENTS + 1] = { 0 };
+    int64_t off[MAX_SEGMENTS + 1] = { 0 };
     stack t = short_stack(size, len, n, off);
     cs_mat one = random_mat(t.seg.rows, t.d, 0), other = random_mat(t.seg.rows, t.d, 1);
 
@@ -66,9 +66,9 @@ static void test_batches(void **state)
                                        { 12, 9, 4 } };
     static const int64_t edges[] = { 1, 2, 0, 31, 32, 33, 15, 48, 0 };
     static const int64_t reads[] = { 150, 150, 130, 130 };
-    int64_t tiny[MOST_SEGMENTS], more[MOST_SEGMENTS];
+    int64_t tiny[MAX_SEGMENTS], more[MAX_SEGMENTS];
 
-    for (int i = 0; i < MOST_SEGMENTS; i++) {
+    for (int i = 0; i < MAX_SEGMENTS; i++) {
         tiny[i] = 1 + i % 3;
         more[i] = 10 + 7 * i % 20;
     }

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { N_SEQUENCE = 41, MOST_BASES = 700, MOST_OUTPUT = 64, N_THREAD = 4, N_ROUND = 5 };
+enum { N_SEQUENCE = 41, MAX_BASES = 700, MAX_OUTPUT = 64, N_THREAD = 4, N_ROUND = 5 };
 
-static char text[N_SEQUENCE][MOST_BASES];
+static char text[N_SEQUENCE][MAX_BASES];
 static const char *sequence[N_SEQUENCE];
 static size_t length[N_SEQUENCE];
 static chordseq_model *model;
@@ -37,7 +37,7 @@ static int set_up(void **state)
 
     (void)state;
     for (size_t i = 0; i < N_SEQUENCE; i++) {
-        length[i] = i * i % MOST_BASES;
+        length[i] = i * i % MAX_BASES;
         for (size_t k = 0; k < length[i]; k++) {
             r = r * 1664525u + 1013904223u;
             text[i][k] = "ACGT"[r >> 30];
@@ -58,7 +58,7 @@ static void test_facts(void **state)
 {
     (void)state;
     assert_int_equal(strlen(chordseq_version()), 5);
-    assert_true(chordseq_n_output(model) > 1 && chordseq_n_output(model) <= MOST_OUTPUT);
+    assert_true(chordseq_n_output(model) > 1 && chordseq_n_output(model) <= MAX_OUTPUT);
     assert_non_null(chordseq_output_name(model, 0));
     assert_null(chordseq_output_name(model, chordseq_n_output(model)));
     assert_null(chordseq_output_name(model, -1));
@@ -74,12 +74,12 @@ static void test_facts(void **state)
  * prediction. */
 static void test_many(void **state)
 {
-    static float all[N_SEQUENCE * MOST_OUTPUT], other[N_SEQUENCE * MOST_OUTPUT];
+    static float all[N_SEQUENCE * MAX_OUTPUT], other[N_SEQUENCE * MAX_OUTPUT];
     static chordseq_call call[N_SEQUENCE], same[N_SEQUENCE];
     const size_t n = (size_t)chordseq_n_output(model);
     chordseq_model *wide;
     chordseq_call one;
-    float v[MOST_OUTPUT];
+    float v[MAX_OUTPUT];
 
     (void)state;
     assert_int_equal(chordseq_classify_many(model, sequence, length, N_SEQUENCE, all, call), 0);
@@ -108,7 +108,7 @@ static void test_letters(void **state)
     const int32_t n = chordseq_n_output(model);
     const char *const spelt[] = { "ACGTNNACGTTGCAGG", "acgtxnacguugcagg",
                                   "ACG TN-\tACGT\r\nTGCAGG" };
-    float first[MOST_OUTPUT], v[MOST_OUTPUT];
+    float first[MAX_OUTPUT], v[MAX_OUTPUT];
     chordseq_call call;
 
     (void)state;
@@ -151,9 +151,9 @@ static void test_vectors(void **state)
 static void test_tokens(void **state)
 {
     const size_t n_dim = (size_t)chordseq_n_token_dim(model), i = 26;
-    static float rows[MOST_BASES * 64];
+    static float rows[MAX_BASES * 64];
     chordseq_model *m;
-    int32_t id[MOST_BASES], reason;
+    int32_t id[MAX_BASES], reason;
     float mean[1024];
     char word[16];
     size_t n;
@@ -192,7 +192,7 @@ static void test_tokens(void **state)
 static void test_windows(void **state)
 {
     const size_t i = 26, n_dim = (size_t)chordseq_n_dim(model);
-    int64_t start[MOST_BASES], bases[MOST_BASES];
+    int64_t start[MAX_BASES], bases[MAX_BASES];
     double sum[1024] = { 0 };
     chordseq_model *m;
     float v[1024];
@@ -243,7 +243,7 @@ static void test_options(void **state)
 {
     chordseq_model *m;
     chordseq_call call;
-    float v[MOST_OUTPUT];
+    float v[MAX_OUTPUT];
 
     (void)state;
     assert_int_equal(open_it("tiny/model.safetensors",
@@ -269,7 +269,7 @@ static void *work(void *arg)
 {
     struct worker *w = arg;
     const size_t n = (size_t)chordseq_n_output(w->m);
-    float v[N_SEQUENCE * MOST_OUTPUT];
+    float v[N_SEQUENCE * MAX_OUTPUT];
 
     for (int k = 0; k < N_ROUND; k++) {
         w->n_bad += chordseq_classify_many(w->m, sequence, length, N_SEQUENCE, v, NULL) != 0;
@@ -282,7 +282,7 @@ static void *work(void *arg)
 
 static void test_threads(void **state)
 {
-    static float want[N_SEQUENCE * MOST_OUTPUT];
+    static float want[N_SEQUENCE * MAX_OUTPUT];
     struct worker w[N_THREAD];
     chordseq_model *first;
 

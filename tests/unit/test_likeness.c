@@ -42,7 +42,7 @@ static void test_shuffled_words_stay(void **state)
     char before[500], after[500];
 
     (void)state;
-    for (int k = 1; k <= CS_DECOY_MOST_K; k++) {
+    for (int k = 1; k <= CS_DECOY_MAX_K; k++) {
         int a[64] = { 0 }, b[64] = { 0 }, n_same = 0;
         fill(before, sizeof before, 7);
         memcpy(after, before, sizeof after);

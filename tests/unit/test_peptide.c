@@ -68,7 +68,7 @@ static char letter_of(const char *alphabet, char c)
 }
 
 static int add_words(const char *alphabet, const char *base, int n_base, int k,
-                     char (*word)[CS_PEPTIDE_MOST_K + 1], int n)
+                     char (*word)[CS_PEPTIDE_MAX_K + 1], int n)
 {
     for (int i = 0; i + 3 * k <= n_base; i++) {
         for (int j = 0; j < k; j++)
@@ -93,7 +93,7 @@ static int by_count(const void *a, const void *b)
 
 static void check_definition(const char *alphabet, int k, const char *base, int n_base)
 {
-    static char word[MOST][CS_PEPTIDE_MOST_K + 1], turned[MOST];
+    static char word[MOST][CS_PEPTIDE_MAX_K + 1], turned[MOST];
     static uint64_t hash[MOST];
     static int by_word[MOST], by_hash[MOST];
     cs_peptides p;
@@ -127,7 +127,7 @@ static void test_definition(void **state)
     random_bases(1, "ACGT", base, 3000);
     memcpy(base + 3000, base, 400);              /* words that come twice, in another frame */
     random_bases(2, "AACCGGTTN", base + 3400, 600);
-    for (int k = CS_PEPTIDE_LEAST_K; k <= CS_PEPTIDE_MOST_K; k++)
+    for (int k = CS_PEPTIDE_MIN_K; k <= CS_PEPTIDE_MAX_K; k++)
         check_definition(ten, k, base, 4000);
     check_definition("A,C,DE,F,G,H,IV,KR,LM,N,P,Q,S,T,WY", 9, base, 4000);
     for (int n = 0; n < 60; n++)

@@ -101,7 +101,7 @@ static void test_revcomp(void **state)
 
 /* ---- open reading frames ------------------------------------------------------------------ */
 
-enum { ORF_K = 3, ORF_LEAST = 6, ORF_GAP = 2 };
+enum { ORF_K = 3, ORF_MIN = 6, ORF_GAP = 2 };
 
 /* setting: names and values, then NULL */
 static void *open_with(const cs_tokenizer *tok, const char *const *setting)
@@ -203,11 +203,11 @@ static void expect_frames(const char *base, const char *turned, int64_t n, int m
             for (int i = 0; i < 2; i++)
                 n_most += both[i] > own ? 2 : both[i] == own;
         }
-        if (own < ORF_LEAST || n_most > 1)
+        if (own < ORF_MIN || n_most > 1)
             continue;
         char codon[4], other[4];
         const char acid = acid_at(base, n, p, codon);
-        const int least = own >= 80 ? 80 : own >= 50 ? 50 : own >= 30 ? 30 : ORF_LEAST;
+        const int least = own >= 80 ? 80 : own >= 50 ? 50 : own >= 30 ? 30 : ORF_MIN;
         if (most_gap == 0 && run >= 0 && run != run_at(base, n, p))
             at += (size_t)snprintf(text + at, size - at, "<unk> ");
         run = run_at(base, n, p);

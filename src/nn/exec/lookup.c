@@ -18,14 +18,14 @@
 
 #include "base/mem.h"
 
-enum { MOST_WORDS = 1 << 26, MOST_BUCKET_BITS = 24, WORD_BITS = 8 * CS_LOOKUP_WORD_BYTES,
-       LEAST_FILTER_BITS = 6, MOST_FILTER_BITS = 24 };
+enum { MAX_WORDS = 1 << 26, MAX_BUCKET_BITS = 24, WORD_BITS = 8 * CS_LOOKUP_WORD_BYTES,
+       MIN_FILTER_BITS = 6, MAX_FILTER_BITS = 24 };
 
 int32_t cs_lookup_bucket_bits(int64_t n)
 {
     int32_t bits = 0;
 
-    while (bits < MOST_BUCKET_BITS && n >> (bits + 4) > 0)
+    while (bits < MAX_BUCKET_BITS && n >> (bits + 4) > 0)
         bits++;
     return bits;
 }
@@ -45,10 +45,10 @@ int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t 
                   cs_lookup **out)
 {
     *out = NULL;
-    if (n_class < 2 || n_class > CS_LOOKUP_CLASSES || n < 1 || n > MOST_WORDS ||
-        bucket_bits < 0 || bucket_bits > MOST_BUCKET_BITS)
+    if (n_class < 2 || n_class > CS_LOOKUP_CLASSES || n < 1 || n > MAX_WORDS ||
+        bucket_bits < 0 || bucket_bits > MAX_BUCKET_BITS)
         return cs_fail(CS_EUSAGE, "a look-up table takes 1 to %d words and 2 to %d classes, not "
-                       "%lld and %d", (int)MOST_WORDS, (int)CS_LOOKUP_CLASSES, (long long)n,
+                       "%lld and %d", (int)MAX_WORDS, (int)CS_LOOKUP_CLASSES, (long long)n,
                        (int)n_class);
     cs_lookup *l = cs_xcalloc(1, sizeof *l);
     l->words = *words;
@@ -143,8 +143,8 @@ void cs_lookup_index(cs_lookup *l)
 {
     const int32_t hash_bits = l->bucket_bits + l->print_bits;
 
-    l->filter_bits = LEAST_FILTER_BITS;
-    while (l->filter_bits < MOST_FILTER_BITS && l->n >> (l->filter_bits - 3) > 0)
+    l->filter_bits = MIN_FILTER_BITS;
+    while (l->filter_bits < MAX_FILTER_BITS && l->n >> (l->filter_bits - 3) > 0)
         l->filter_bits++;
     if (l->filter_bits > hash_bits)
         l->filter_bits = hash_bits;

@@ -12,7 +12,7 @@
 #include "nn/exec/pass.h"
 #include "nn/exec/staging.h"
 
-enum { LEAST_BATCH = 1024, LONGEST = 1 << 30 };
+enum { MIN_BATCH = 1024, LONGEST = 1 << 30 };
 
 int64_t cs_plan_memory(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
 {
@@ -92,7 +92,7 @@ int64_t cs_plan_batch(cs_session *s)
     const int64_t n_free = cs_plan_free_memory(s);
     int64_t n = s->be->is_host ? CS_PLAN_CPU : CS_PLAN_DEVICE;
 
-    while (n > LEAST_BATCH && !batch_fits(s, n, n_free))
+    while (n > MIN_BATCH && !batch_fits(s, n, n_free))
         n /= 2;
     return n;
 }

@@ -25,15 +25,15 @@
 enum {
     SPAN = CS_PROTEIN_SPAN,
     WINDOW = 32, BEFORE = 10,    /* letters compared, and those of them before a seed */
-    LEAST_RUN = 25,              /* letters of a part of a frame */
-    LEAST_GROUPS = 4,            /* different groups of a seed's letters */
+    MIN_RUN = 25,                /* letters of a part of a frame */
+    MIN_GROUPS = 4,              /* different groups of a seed's letters */
     DROP = 18,                   /* an extension ends this much below its best score */
-    LEAST_NEXT = 50,             /* of the next class, for the lead over it */
-    MOST_BUCKET_BITS = 23, BUCKET_SEEDS = 8,
+    MIN_NEXT = 50,               /* of the next class, for the lead over it */
+    MAX_BUCKET_BITS = 23, BUCKET_SEEDS = 8,
     POSITION_BITS = 25, PRINT_BITS = 32 - POSITION_BITS,
     MARK = 256,                  /* letters per element of cs_proteins.mark */
     CACHE_LINE = 16,             /* entries of the index */
-    BLOCK = 512, MOST_MATCHES = 512,
+    BLOCK = 512, MAX_MATCHES = 512,
     STRETCH = 64,                /* entries of a bucket compared at a time */
     LETTERS = CS_ACIDS + 1, BAR = -127,   /* rows of the score matrix; score of a stop */
     ROW = 32,                    /* of the score matrix, a power of two for the address */
@@ -147,7 +147,7 @@ static void fill_seen(uint16_t *seen)
         seen[i] = (uint16_t)(1u << (i & 15) | 1u << (i >> 4 & 15) | 1u << (i >> 8));
 }
 
-/* Whether the letters of a seed in a window are of LEAST_GROUPS different groups or more. */
+/* Whether the letters of a seed in a window are of MIN_GROUPS different groups or more. */
 static bool is_complex(const cs_proteins *p, uint64_t window)
 {
     const uint64_t w = window | (~p->seed);       /* others are of group 15 */
@@ -157,7 +157,7 @@ static bool is_complex(const cs_proteins *p, uint64_t window)
                          | seen[w >> 48 & (TRIPLES - 1)];
 
     all &= (1u << CS_ACID_STOP_GROUP) - 1;
-    for (int k = 1; k < LEAST_GROUPS; k++)      /* without a popcount instruction the fastest */
+    for (int k = 1; k < MIN_GROUPS; k++)        /* without a popcount instruction the fastest */
         all &= all - 1;
     return all != 0;
 }
@@ -215,7 +215,7 @@ static void scan_seeds(cs_proteins *p, uint32_t *first, bool store)
 int cs_proteins_index(cs_proteins *p)
 {
     p->bucket_bits = 0;
-    while (p->bucket_bits < MOST_BUCKET_BITS && p->n_letter >> p->bucket_bits > BUCKET_SEEDS)
+    while (p->bucket_bits < MAX_BUCKET_BITS && p->n_letter >> p->bucket_bits > BUCKET_SEEDS)
         p->bucket_bits++;
     const size_t n_bucket = (size_t)1 << p->bucket_bits;
     CS_FREE(p->first, p->entry, p->mark, p->seen);
@@ -251,7 +251,7 @@ struct search {
     const cs_proteins *p;
     int8_t   score[LETTERS][ROW];
     uint64_t hash[BLOCK];
-    struct match match[MOST_MATCHES + STRETCH];
+    struct match match[MAX_MATCHES + STRETCH];
     int32_t  best[CS_PROTEIN_CLASSES];                 /* of the present part of a frame */
     cs_protein_list *list;                             /* receives all alignments, or NULL */
     int      rc;                                       /* of its growth */
@@ -382,7 +382,7 @@ static void search_block(struct search *s, const uint8_t *letter, int n)
         for (uint32_t k = p->first[b], end = p->first[b + 1], n_entry; k < end; k += n_entry) {
             n_entry = end - k < STRETCH ? end - k : STRETCH;
             n_match = add_matches(s, n_match, (uint32_t)i, print, p->entry + k, n_entry);
-            if (n_match >= MOST_MATCHES) {
+            if (n_match >= MAX_MATCHES) {
                 extend_matches(s, letter, n_match);
                 n_match = 0;
             }
@@ -444,7 +444,7 @@ static void search_frame(struct search *s, const uint8_t *letter, int64_t n, cs_
     for (int64_t from = 0, to; from < n; from = to + 1) {
         for (to = from; letter[to] != CS_ACID_STOP; to++)
             ;
-        if (to - from < LEAST_RUN)
+        if (to - from < MIN_RUN)
             continue;
         memset(s->best, 0, (size_t)s->p->n_class * sizeof *s->best);
         search_part(s, letter + from, to - from);
@@ -513,7 +513,7 @@ static void share_features(const cs_protein_hits *h, int32_t n_class, int32_t c,
 void cs_protein_features(const cs_protein_hits *h, int32_t n_class, float *f)
 {
     for (int32_t c = 0; c < n_class; c++, f += CS_PROTEIN_FEATURES) {
-        int64_t next = LEAST_NEXT;
+        int64_t next = MIN_NEXT;
         for (int32_t k = 0; k < n_class; k++)
             next = k != c && h->best[k] > next ? h->best[k] : next;
         f[0] = (float)log1p((double)above(h->best[c], CS_PROTEIN_BACKGROUND));

@@ -17,7 +17,7 @@
 #include "tok/translate.h"
 
 /* OLD_FEATURES: the features that files had first, with weights that all classes share. */
-enum { TRIPLE = 3, TRIPLE_BITS = 13, OLD_FEATURES = 6, LEAST_SEED = 4, MOST_SCORE = 1000 };
+enum { TRIPLE = 3, TRIPLE_BITS = 13, OLD_FEATURES = 6, MIN_SEED = 4, MAX_SCORE = 1000 };
 
 static const char *const names[CS_PROTEIN_TENSORS] = {
     "proteins.letter", "proteins.length", "proteins.class", "proteins.weight"
@@ -69,10 +69,10 @@ static const char *read_seed(const json_t *j, cs_proteins *p)
         p->seed = p->seed << 4 | (digit[i] == '1' ? 15 : 0);
         n_one += digit[i] == '1';
     }
-    if (n_one < LEAST_SEED)
+    if (n_one < MIN_SEED)
         return "has a seed of less than four letters";
     if (!read_count(j, "equal", CS_PROTEIN_MARGIN, &p->least_equal) ||
-        !read_count(j, "score", MOST_SCORE, &p->least_score))
+        !read_count(j, "score", MAX_SCORE, &p->least_score))
         return "has an impossible number of equal letters, or score";
     return NULL;
 }

@@ -5,20 +5,20 @@
 
 #include "registry.h"
 
-enum { MOST_TUPLES = 1 << 24, MOST_TOKENS = 4 * CS_COMPOSITION_K };
+enum { MAX_TUPLES = 1 << 24, MAX_TOKENS = 4 * CS_COMPOSITION_K };
 
 /* A tokenizer and its scratch memory. */
 struct reader {
     const cs_tokenizer *tok;
     const void         *state;
     void               *work;
-    int32_t             id[MOST_TOKENS];
+    int32_t             id[MAX_TOKENS];
 };
 
 static int64_t read_word(struct reader *r, const char *base, int32_t k)
 {
     const cs_segment s = { .base = base, .n_base = k };
-    return r->tok->bound(r->state, k) > MOST_TOKENS ? -1
+    return r->tok->bound(r->state, k) > MAX_TOKENS ? -1
          : r->tok->encode(r->state, &s, r->work, r->id);
 }
 
@@ -69,7 +69,7 @@ static int make(struct reader *tokens, struct reader *words, int32_t k, cs_word_
                         .n_vocab = tokens->tok->n_vocab(tokens->state) };
     for (int32_t i = 0; i < w->n; i++) {
         n *= w->n_vocab;
-        if (n > MOST_TUPLES)
+        if (n > MAX_TUPLES)
             return no_words(tokens->tok, k);
     }
     tokens->work = cs_alloc(cs_tokenizer_work(tokens->tok, tokens->state, k) + 1, 1);

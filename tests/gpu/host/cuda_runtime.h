@@ -267,7 +267,7 @@ enum { CS_ORDER_STEPS = 0,       /* by number: all warps to where they stop next
        CS_ORDER_AHEAD = -2 };    /* from the first one on, each warp as far as it gets */
 
 enum { CS_LAG_NEVER = 0,         /* everything runs as early as possible */
-       CS_LAG_MOST = -1,         /* everything runs as late as possible */
+       CS_LAG_MAX = -1,          /* everything runs as late as possible */
        CS_LAG_FIRST = -2,        /* nor do the first streams of devices, but others run at once */
        CS_LAG_OTHERS = -3 };     /* the other way round */
 

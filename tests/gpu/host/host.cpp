@@ -374,7 +374,7 @@ void cs_host_run(const cs_host_grid &g, const std::function<void()> &kernel)
 
 /* ---- cuBLAS ------------------------------------------------------------------------------ */
 
-enum { MOST_WORK = 4 << 10 };    /* bytes of workspace that a product overwrites */
+enum { MAX_WORK = 4 << 10 };     /* bytes of workspace that a product overwrites */
 
 struct cs_host_blas { cudaStream_t stream; void *work; size_t n_work; };
 
@@ -400,7 +400,7 @@ cublasStatus_t cublasSetStream(cublasHandle_t h, cudaStream_t s)
 cublasStatus_t cublasSetWorkspace(cublasHandle_t h, void *p, size_t n_bytes)
 {
     h->work = p;
-    h->n_work = n_bytes < (size_t)MOST_WORK ? n_bytes : (size_t)MOST_WORK;
+    h->n_work = n_bytes < (size_t)MAX_WORK ? n_bytes : (size_t)MAX_WORK;
     return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -34,7 +34,7 @@
 #include <mutex>
 #include <vector>
 
-enum { MOST_DEVICES = 64, SHARED_UNASKED = 48 << 10 };
+enum { MAX_DEVICES = 64, SHARED_UNASKED = 48 << 10 };
 static const size_t MEMORY = (size_t)16 << 30;
 
 static long number_of(const char *name, long otherwise)
@@ -64,7 +64,7 @@ static std::recursive_mutex world;
 #define LOCK std::lock_guard<std::recursive_mutex> lock(world)
 
 static thread_local int current;
-static size_t used[MOST_DEVICES];
+static size_t used[MAX_DEVICES];
 
 static thread_local cudaError_t last_error;
 
@@ -417,7 +417,7 @@ size_t cs_host_used(void)
 {
     LOCK;
     size_t n = 0;
-    for (int i = 0; i < MOST_DEVICES; i++)
+    for (int i = 0; i < MAX_DEVICES; i++)
         n += used[i];
     return n;
 }
