@@ -2,9 +2,9 @@
 #ifndef CS_BASE_TEMPS_H
 #define CS_BASE_TEMPS_H
 
-/** cs_temps_add - register a file to remove; returns a slot, or -1 if the table is full. Takes the
- * name, of cs_alloc(), in every case: with memory that is there before the file is, none stays
- * without it */
+/** cs_temps_add - register a file to remove; returns a slot, or -1 if the table is full. Takes
+ * ownership of the path, memory of cs_alloc(), in every case. Allocate it before making the file,
+ * so that no file stays unregistered for lack of memory */
 int cs_temps_add(char *path);
 /** cs_temps_lock - around making a file and registering it: an exit comes before or after both */
 void cs_temps_lock(void);

@@ -28,7 +28,7 @@ int cs_variant_report_add(cs_variant_report *r, const cs_variant_alt *v, const c
  * cs_variant_report_html - the page; runs the model on mutants of the top variants' windows
  *
  * A base's contribution is the logit of the score minus the mean logit with the three other bases
- * in its place, in both windows: what it does to the effect, not to either sequence.
+ * in its place in both windows: its contribution to the effect, not to either sequence.
  *
  * like     the stream that gave the scores; its model, policy and threads are used
  * n_record of the VCF

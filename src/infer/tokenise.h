@@ -8,7 +8,7 @@
  * cs_chunk_tokenise - list every record's views, tokenise them, and reserve memory for their
  * predictions
  *
- * c        its records are set; gets view, first, ans and id
+ * c        its records are set; receives views
  * n_thread threads for the search of a model's proteins
  * Returns  CS_OK; CS_EMEM naming the records
  */

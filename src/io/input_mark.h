@@ -23,8 +23,8 @@ void cs_input_mark_set(cs_input_mark *m, const char *path);
  *
  * path     for messages and, except for standard input, to look again
  * rc       of the reader; anything but its end or an error is returned as is
- * Returns  rc; CS_EIO for a file that has fewer bytes than at its opening. A warning tells of one
- *          that grew or was modified, as while another program appends to it. A file that was
+ * Returns  rc; CS_EIO for a file that has fewer bytes than at its opening. A warning if it
+ *          grew or was modified, for example by a program that appends to it. A file that was
  *          removed or replaced is still read as it was
  */
 int cs_input_mark_check(cs_input_mark *m, const char *path, int rc) CS_MUST_CHECK;

@@ -98,7 +98,7 @@ int cs_inputs_open(const char *const *paths, int n, const cs_input_opt *opt, cs_
  *          equal bytes
  * done     whether all are regular files of FASTA or FASTQ, plain or BGZF. Else nothing has
  *          changed. The same for all parts
- * Returns  CS_OK; CS_EIO when a file cannot be read: other parts may see what it is
+ * Returns  CS_OK; CS_EIO when a file cannot be read; the other parts may be able to
  *
  * Call before the first record.
  */

@@ -44,8 +44,8 @@ int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st) CS_MUST_CHECK;
 int cs_bag_train(const cs_bag_spec *s, cs_backend *be, cs_train_state *st, double *skipped)
     CS_MUST_CHECK;
 
-/** cs_bag_log - say why the bag is the model of a completed run, and warn if that is worse than
- * the regression. chosen: cross-validation chose the bag, and said so */
+/** cs_bag_log - a note if the bag is the model of a completed run, and a warning if the model is
+ * worse than the regression. chosen: cross-validation chose the bag and has logged that */
 void cs_bag_log(const cs_train_state *st, bool chosen);
 
 #endif

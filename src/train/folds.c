@@ -61,11 +61,12 @@ struct deal {
     int     n;                   /* folds */
     double *total;               /* [n_class] bases of the class */
     double *sum;                 /* [n * n_class] of it in a fold */
-    double *own;                 /* [n_class] of it in the group in hand */
+    double *own;                 /* [n_class] of it in the current group */
     double *size;                /* [n] bases of a fold */
 };
 
-/* By how much the squares of a fold's shares grow with the group, but for what they do anywhere. */
+/* Increase of the sum over classes of the fold's squared shares, if it receives the group, without
+ * terms that are equal for all folds. */
 static double cost(const struct deal *t, int fold)
 {
     double sum = 0;

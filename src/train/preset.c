@@ -37,9 +37,16 @@ static const struct row { const char *name, *value[3]; } rows[] = {
     { "patience",            { "8",      "8",      "12" } },
 };
 
-/* Records up to here are used whole; longer ones as crops, including short crops. */
-enum { WHOLE = 1000, SHORTEST = 250, LONGEST = 60000, SEVERAL = 5000, MIN_EPOCH = 4096,
-       VALID_CROPS = 2000, MIN_CROPS = 200, CROPS_EACH = 4, BAG_LENGTH = 8 << 20, BAG_TRACK = 4 };
+enum {
+    WHOLE = 1000,                /* median bases below which records are not cropped */
+    SEVERAL = 5000,              /* median bases from which short crops are more frequent */
+    SHORTEST = 250, LONGEST = 60000,             /* bases of a crop */
+    MIN_EPOCH = 4096,            /* samples */
+    VALID_CROPS = 2000, MIN_CROPS = 200,         /* of validation, and CROPS_EACH per record */
+    CROPS_EACH = 4,
+    BAG_LENGTH = 8 << 20,        /* tokens: maximum of a bag */
+    BAG_TRACK = 4                /* channels per level of depth of a bag */
+};
 
 static int by_length(const void *a, const void *b)
 {
@@ -145,9 +152,9 @@ out:
     return rc;
 }
 
-/* Whether the tokens of another tokenizer make words is not known here; of one strand, a word and
- * its reverse complement are two. */
-static bool is_apart(const char *name, int argc, char **argv)
+/* Is the setting left out? Canonical words with --no-rc, as strands then differ; the composition
+ * path with another tokenizer, whose tokens may not determine words. */
+static bool is_left_out(const char *name, int argc, char **argv)
 {
     if (strcmp(name, "tokenizer.canonical") == 0)
         return cs_preset_given(argc, argv, "no-rc", 0);
@@ -168,7 +175,7 @@ int cs_preset_apply(cs_preset p, const cs_preset_facts *f, const cs_optset *set,
     if (p == CS_PRESET_NONE)
         return CS_OK;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].value[p] != NULL && !is_apart(rows[i].name, argc, argv))
+        if (rows[i].value[p] != NULL && !is_left_out(rows[i].name, argc, argv))
             CS_TRY(set_one(set, rows[i].name, rows[i].value[p], argc, argv));
     /* A network's depth follows from the longest sequence; a bag accepts any length. */
     while (most < f->longest)

@@ -21,7 +21,7 @@ typedef struct cs_protein_rule {
  * by at most half, long ones in pieces. Near-duplicates are skipped, in an order given by a hash of
  * their letters, so the result does not depend on the order of records; at most 40 million letters
  * of a class are candidates, since the time of the choice grows by the square. cs_proteins_choose()
- * takes those that tell the classes of other groups' proteins.
+ * selects the proteins to store.
  *
  * d        of classes; bases
  * n_class  of the model

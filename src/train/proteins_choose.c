@@ -1,5 +1,5 @@
 /*
- * proteins_choose.c - choose the proteins of a database by what they tell about other groups.
+ * proteins_choose.c - choose the proteins of a database: those that separate classes best.
  *
  * DESIGN. The pool is aligned with itself in shards, since a database has a maximum size; queries
  * run in parallel and keep their hits. For the choice hits are transposed to lists per protein; it
@@ -253,7 +253,7 @@ static int weigh(struct choice *c)
 
 /* ---- choice ---------------------------------------------------------------------------------- */
 
-/* What a protein of class `own` adds to the value of the query h. */
+/* Increase of the value of the query h by a protein of class `own`. */
 static float gain_of(const struct choice *c, struct hit h, int32_t own)
 {
     const int32_t n = c->pool->n_class, truth = c->pool->class_no[h.of];
@@ -358,7 +358,7 @@ static void take_shares(struct choice *c, bool *is_open, struct entry *heap)
     }
 }
 
-/* In equal shares of the classes; what a class leaves is shared by the others. */
+/* In equal shares of the classes; the unused share of a class goes to the others. */
 static int take_by_gain(struct choice *c)
 {
     const int32_t n_class = c->pool->n_class;

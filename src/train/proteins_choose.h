@@ -1,4 +1,4 @@
-/* proteins_choose.h - choose the proteins of a database by what they tell about other groups. */
+/* proteins_choose.h - choose the proteins of a database: those that separate classes best. */
 #ifndef CS_TRAIN_PROTEINS_CHOOSE_H
 #define CS_TRAIN_PROTEINS_CHOOSE_H
 
@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-/* Proteins to choose from. Letters are those of tok/translate.h, with a stop before and behind
+/* Proteins to choose from. Letters are those of tok/translate.h, with a stop before and after
  * every protein. */
 typedef struct cs_protein_pool {
     size_t    n;
@@ -20,15 +20,16 @@ typedef struct cs_protein_pool {
 } cs_protein_pool;
 
 /**
- * cs_proteins_choose - proteins that tell the classes of other groups' proteins
+ * cs_proteins_choose - proteins that best predict the classes of proteins of other groups
  *
- * Every protein of the pool is a query (its 1,000 letters in the middle). It is aligned with all
- * proteins but those of its group, as by cs_proteins_search(); the best 24 per class count. The
- * share of the query's class is exp(score / 10) over the classes' sum, of the best scores of
- * chosen proteins and of a background. The greedy choice is the protein that raises the sum over
- * queries of log(0.1 + share) most per byte (lazily: Minoux 1978). All classes have the same
- * weight, and within a class a group has the square root of its number of queries. Where no
- * protein raises the sum any more, the rest is filled in order, in equal shares of the classes.
+ * Every protein of the pool is a query (the middle 1,000 letters). It is aligned with all proteins
+ * of other groups, as by cs_proteins_search(); the best 24 per class count. The probability of a
+ * class is the softmax of score / 10, with the best score of its chosen proteins, at least that of
+ * a background. Greedily, the next protein is the one with the largest increase per byte of the sum
+ * over queries of log(0.1 + probability of the query's class); gains are updated lazily (Minoux
+ * 1978). All classes have the same weight, and within a class a group has the square root of its
+ * number of queries. When no protein increases the sum, the rest is filled in the pool's order, in
+ * equal shares of the classes.
  *
  * max_bytes  of the database in a file
  * chosen     [pool->n] receives proteins in the order of their choice; n: their number

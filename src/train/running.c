@@ -117,7 +117,7 @@ int cs_running_take(cs_running *r, uint64_t no)
     CS_TRY(grow_buffers(r, r->n + 1));
     CS_TRY(fetch(r, r->left + r->n * r->n_real));
     running_put(r, r->start);
-    /* The upper half counts the parts that a batch has come in. */
+    /* In order of batches, then of their parts: the upper half of `no` is the part's number. */
     r->moved[r->n] = (struct moved){ no << 32 | no >> 32, r->n };
     r->n++;
 out:

@@ -24,7 +24,7 @@ typedef struct cs_init_args {
 
 typedef struct cs_stated_args { int strand; const char *html; } cs_stated_args;
 
-/* What --freeze and --strand say. */
+/* Values of --freeze and --strand. */
 enum { CS_FREEZE_NONE, CS_FREEZE_ENCODER };
 enum { CS_STRAND_AUTO, CS_STRAND_FORWARD };     /* then those of cs_strands_names[1..] */
 

@@ -172,7 +172,7 @@ static int64_t n_steps(int64_t n_window, int64_t per_step)
     return (n_window + per_step - 1) / per_step;
 }
 
-/* What an epoch has of one corpus: windows [0, n) behind `begin`, counted over all passes. */
+/* An epoch's windows of one corpus: begin to begin + n - 1, counted over all passes. */
 struct part { const cs_corpus *c; cs_mask mask; int64_t begin, n; uint64_t pass; };
 
 static int feed_steps(struct hand *h, const struct part *p, int64_t from, int64_t to,

@@ -73,7 +73,7 @@ struct json_t *cs_calibration_json(const cs_calibration *c);
 int cs_calibration_read(cs_calibration *c, const struct json_t *j) CS_MUST_CHECK;
 /** cs_calibration_stated_json - the conditions for calls; NULL when out of memory */
 struct json_t *cs_calibration_stated_json(const cs_calibration *c);
-/** cs_calibration_stated_read - the same from the file, behind cs_calibration_read(); NULL: none */
+/** cs_calibration_stated_read - the same from the file, after cs_calibration_read(); NULL: none */
 int cs_calibration_stated_read(cs_calibration *c, const struct json_t *j) CS_MUST_CHECK;
 
 #endif

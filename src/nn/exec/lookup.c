@@ -209,9 +209,9 @@ void cs_lookup_evidence(const cs_lookup *l, const char *base, int64_t n_base, fl
 
     cs_lookup_count(l, base, n_base, hit);
     for (int32_t h = 0; h < l->n_code; h++) {
-        const double say = hit[h] > 0 ? log1p((double)hit[h]) : 0;
+        const double log_hit = hit[h] > 0 ? log1p((double)hit[h]) : 0;
         for (int32_t c = 0; hit[h] > 0 && c < l->n_class; c++)
-            sum[c] += (double)l->weight[c * l->n_code + h] * say;
+            sum[c] += (double)l->weight[c * l->n_code + h] * log_hit;
     }
     for (int32_t c = 0; c < l->n_class; c++)
         out[c] = (float)sum[c];

@@ -1,5 +1,5 @@
 /*
- * staging.c - buffers between host and device: a batch's input ahead of its pass, its output behind
+ * staging.c - buffers between host and device: a batch's input before its pass, its output after
  * it.
  *
  * DESIGN

@@ -1,4 +1,4 @@
-/* staging.h - buffers between host and device: a batch's input ahead of its pass, its output behind
+/* staging.h - buffers between host and device: a batch's input before its pass, its output after
  * it. */
 #ifndef CS_NN_STAGING_H
 #define CS_NN_STAGING_H

@@ -1,21 +1,20 @@
 /*
  * head_tree.c - classes in a tree: one softmax, whose probabilities are summed up the tree.
  *
- * DESIGN. The probability of a taxon is the sum over the classes below it, so that those of a rank
- * sum to 1 and none exceeds its parent's, whatever the weights are. A softmax per rank lost: its
- * heads may call a genus outside of the family called, which then has to be mended, and it has
- * parameters for every rank where the sums have none. The loss of a record of class t is
+ * DESIGN. The probability of a taxon is the sum over its classes. So the taxa of a rank sum to 1,
+ * and none exceeds its parent. A softmax per rank was rejected: it may call a genus outside of the
+ * called family, and it needs parameters for every rank. The loss of a record of class t is
  *
  *     (-log P(t) + a mean over the ancestors v of t of -log P(v)) / (1 + a)
  *
- * over those ancestors that neither all classes nor the same ones as the next lower taxon are below
- * (their terms would be 0, or count one split twice): the hierarchical cross-entropy of Bertinetto,
- * Mueller, Tertikas, Samangooei, Lord (Making Better Mistakes, CVPR 2020, eq. 3), whose conditional
- * probabilities telescope to these. A class that stands above others is "this taxon, not known
- * further": its P(t) takes in all that is below it.
+ * This is the hierarchical cross-entropy of Bertinetto, Mueller, Tertikas, Samangooei, Lord (Making
+ * Better Mistakes, CVPR 2020, eq. 3): its conditional probabilities telescope to these. Ancestors
+ * of all classes are left out, because their term is 0, and ancestors of the same classes as the
+ * next lower taxon, because a split would count twice. A class above other classes means "this
+ * taxon, undetermined below": its P(t) includes theirs.
  *
- * Predictions and temperature are those of the head `class`: it divides the classes' logits,
- * and taxa are summed from what that gives.
+ * Predictions are those of the head `class`: the temperature divides the classes' logits, and taxa
+ * are sums over the softmax.
  */
 #include <math.h>
 #include <string.h>
@@ -36,7 +35,8 @@ static int32_t *clade_sizes(const cs_tree *t)
     return n;
 }
 
-/* The terms of one class, itself first, into `node` where that is there: their number. */
+/* The nodes in the loss of one class, from the class upwards; returns their number. node: receives
+ * them, or NULL */
 static int32_t terms(const cs_tree *t, const int32_t *size, int32_t class_no, int32_t *node)
 {
     int32_t n = 0, last = 0;
@@ -52,8 +52,8 @@ static int32_t terms(const cs_tree *t, const int32_t *size, int32_t class_no, in
     return n;
 }
 
-/* Levels count from the class upwards: two classes share a number where they share the taxon, so a
- * taxon must have the same level for every class. Hence by depth: the topmost term is level 0. */
+/* group (level, class): the node of each class at a level; share: its weight in the loss. Level 0
+ * is the topmost node, because a taxon must have the same level for all of its classes. */
 static void tree_fill(cs_pooled *p, const cs_tree *t, const int32_t *size, int32_t *node)
 {
     const int32_t n = t->n_class;
@@ -98,7 +98,7 @@ static int tree_set_taxonomy(void *net, const cs_tree *t)
     return rc;
 }
 
-/* Group and share go to the backend once: no step changes them. */
+/* Uploads group and share once: they are constant. */
 static cs_clades clades(cs_ctx *cx, const cs_pooled *p, cs_mat weight)
 {
     const int32_t n = p->out.n_out;
