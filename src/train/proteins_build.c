@@ -102,6 +102,13 @@ static int64_t first_base(const struct proteins *b, const struct frame *f)
                         : n_base - (f->frame - 3) - 3 * ((int64_t)f->from + f->n);
 }
 
+/* Equal letters occur at one place of several frames, and qsort() need not be stable. */
+static int by_place(const struct frame *x, const struct frame *y)
+{
+    return x->from != y->from ? (x->from < y->from ? -1 : 1)
+                              : (x->frame > y->frame) - (x->frame < y->frame);
+}
+
 static int by_length(const void *a, const void *b)
 {
     const struct frame *x = a, *y = b;
@@ -110,7 +117,7 @@ static int by_length(const void *a, const void *b)
         return x->n > y->n ? -1 : 1;
     if (x->key != y->key)
         return x->key < y->key ? -1 : 1;
-    return (x->from > y->from) - (x->from < y->from);
+    return by_place(x, y);
 }
 
 /* Of an example's runs, from index `first` on, those that overlap longer ones by at most half. */
@@ -171,7 +178,7 @@ static int by_class(const void *a, const void *b)
         return x->key < y->key ? -1 : 1;
     if (x->example != y->example)
         return x->example < y->example ? -1 : 1;
-    return (x->from > y->from) - (x->from < y->from);
+    return by_place(x, y);
 }
 
 /* The letters of a frame, in b->letter; returns their first. */
