@@ -72,7 +72,10 @@ static int guarded(int (*work)(void *arg), void *arg)
         return rc;
     const locale_t locale = uselocale(plain_locale);
     jmp_buf *before = cs_exhausted_catch(&here);
-    rc = setjmp(here) == 0 ? work(arg) : CS_EMEM;
+    if (setjmp(here) == 0)       /* C11 7.13.1.1 allows it in few kinds of expressions */
+        rc = work(arg);
+    else
+        rc = CS_EMEM;
     (void)cs_exhausted_catch(before);
     (void)uselocale(locale);
     if (rc != CS_OK && *cs_error_message() == '\0')
