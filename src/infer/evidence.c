@@ -17,7 +17,7 @@ static const float *shared(const cs_chunk *c, int32_t k)
 /* Adds the evidence of the proteins to that of the table. */
 static int add_proteins(const cs_proteins *p, const char *base, int64_t n_base, float *evidence)
 {
-    float more[CS_PROTEIN_CLASSES];
+    float more[CS_PROTEIN_MAX_CLASSES];
     const int rc = cs_proteins_evidence(p, base, n_base, more);
 
     for (int32_t k = 0; rc == CS_OK && k < p->n_class; k++)

@@ -50,7 +50,7 @@ static int check_model(const cs_model *m)
     if (cs_model_takes_lookup(m))
         return CS_OK;
     return cs_fail(CS_EUSAGE, "a look-up table is for classifiers of nucleotide sequences with "
-                   "at most %d classes", (int)CS_LOOKUP_CLASSES);
+                   "at most %d classes", (int)CS_LOOKUP_MAX_CLASSES);
 }
 
 int cs_lookup_check_input(const char *action, const cs_input_args *input,

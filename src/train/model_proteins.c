@@ -12,10 +12,10 @@ const cs_opt cs_protein_table[] = {
     { .type = CS_OPT_GROUP, .name = "Proteins" },
     { .type = CS_OPT_INT, .name = "protein-length", .off = OFF(min_length), .arg = "NUM",
       .def = "50", .help = "minimum amino acids of an open reading frame", .min = 20,
-      .max = CS_PROTEIN_LENGTH },
+      .max = CS_PROTEIN_MAX_LENGTH },
     { .type = CS_OPT_INT, .name = "protein-piece", .off = OFF(max_length), .arg = "NUM",
       .def = "250", .help = "maximum amino acids of a stored piece of a reading frame", .min = 20,
-      .max = CS_PROTEIN_LENGTH },
+      .max = CS_PROTEIN_MAX_LENGTH },
     { .type = CS_OPT_REAL, .name = "max-known", .off = OFF(max_known), .arg = "SHARE",
       .def = "0.6", .help = "skip proteins if others of their class have more of their words",
       .man = "Words are of eight letters of an alphabet of ten.", .min = 0, .max = 1 },
@@ -27,7 +27,7 @@ static int check_model(const cs_model *m)
     if (cs_model_takes_proteins(m))
         return CS_OK;
     return cs_fail(CS_EUSAGE, "a protein database is for classifiers of nucleotide sequences with "
-                   "at most %d classes", (int)CS_PROTEIN_CLASSES);
+                   "at most %d classes", (int)CS_PROTEIN_MAX_CLASSES);
 }
 
 static float *database_weight(const cs_model *m)

@@ -8,7 +8,7 @@
 /* Rule for stored proteins. */
 typedef struct cs_protein_rule {
     int64_t min_length;          /* amino acids of an open reading frame */
-    int64_t max_length;          /* of a stored piece of one, at most CS_PROTEIN_LENGTH */
+    int64_t max_length;          /* of a stored piece of one, at most CS_PROTEIN_MAX_LENGTH */
     double  max_known;           /* maximum share of its words that proteins of its class before
                                   * it have */
     int64_t max_bytes;           /* of the database in a file */

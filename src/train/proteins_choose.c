@@ -38,7 +38,8 @@ struct choice {
     float        *weight;        /* [n] of queries */
     bool         *is_done;       /* [n] chosen */
     int64_t       max_bytes, n_acid;
-    int64_t       used[CS_PROTEIN_CLASSES], share[CS_PROTEIN_CLASSES];   /* bytes of the classes */
+    int64_t       used[CS_PROTEIN_MAX_CLASSES];  /* bytes of each class */
+    int64_t       share[CS_PROTEIN_MAX_CLASSES]; /* and their limit */
     uint32_t     *chosen;
     size_t        n_chosen;
 };
@@ -173,7 +174,7 @@ static int align_all(struct choice *c)
 
     for (size_t from = 0, to; from < pool->n; from = to) {
         for (to = from + 1; to < pool->n && pool->start[to] + pool->length[to] + 2
-                                            - pool->start[from] < CS_PROTEIN_LETTERS; to++)
+                                            - pool->start[from] < CS_PROTEIN_MAX_LETTERS; to++)
             ;
         CS_TRY(make_shard(pool, from, to, &shard));
         CS_TRY(align_queries(c, shard, (uint32_t)from));
@@ -230,7 +231,7 @@ static int weigh(struct choice *c)
 {
     const cs_protein_pool *pool = c->pool;
     struct member *m = cs_alloc(pool->n + 1, sizeof *m);
-    double sum[CS_PROTEIN_CLASSES] = { 0 };
+    double sum[CS_PROTEIN_MAX_CLASSES] = { 0 };
 
     if (!m)
         return CS_EMEM;
@@ -288,7 +289,7 @@ static bool fits(const struct choice *c, uint32_t k)
 {
     const int64_t n = (int64_t)c->n_chosen + 1, n_acid = c->n_acid + c->pool->length[k];
 
-    return cs_proteins_bytes(n, n_acid) <= c->max_bytes && n_acid + n + 2 < CS_PROTEIN_LETTERS;
+    return cs_proteins_bytes(n, n_acid) <= c->max_bytes && n_acid + n + 2 < CS_PROTEIN_MAX_LETTERS;
 }
 
 static void take(struct choice *c, uint32_t k)
@@ -328,7 +329,7 @@ static void sift(struct entry *heap, size_t n, size_t i)
 }
 
 /* Takes proteins of the open classes, until each class has its share or no gain is left. Classes
- * that have their share stay open, the others are closed. is_open [CS_PROTEIN_CLASSES] */
+ * that have their share stay open, the others are closed. is_open [CS_PROTEIN_MAX_CLASSES] */
 static void take_shares(struct choice *c, bool *is_open, struct entry *heap)
 {
     size_t n = 0;
@@ -336,7 +337,7 @@ static void take_shares(struct choice *c, bool *is_open, struct entry *heap)
     for (size_t k = 0; k < c->pool->n; k++)
         if (is_open[c->pool->class_no[k]] && !c->is_done[k])
             heap[n++] = (struct entry){ gain(c, (uint32_t)k), (uint32_t)k };
-    memset(is_open, 0, CS_PROTEIN_CLASSES * sizeof *is_open);
+    memset(is_open, 0, CS_PROTEIN_MAX_CLASSES * sizeof *is_open);
     for (size_t i = n / 2; i-- > 0;)
         sift(heap, n, i);
     while (n > 0) {
@@ -363,7 +364,7 @@ static int take_by_gain(struct choice *c)
 {
     const int32_t n_class = c->pool->n_class;
     struct entry *heap = cs_alloc(c->pool->n + 1, sizeof *heap);
-    bool is_open[CS_PROTEIN_CLASSES] = { false };
+    bool is_open[CS_PROTEIN_MAX_CLASSES] = { false };
     int32_t n_open = n_class;
 
     if (!heap)
@@ -402,7 +403,7 @@ static int32_t poorest(const struct choice *c, size_t *next)
 
 static void fill_rest(struct choice *c)
 {
-    size_t next[CS_PROTEIN_CLASSES] = { 0 };
+    size_t next[CS_PROTEIN_MAX_CLASSES] = { 0 };
 
     for (int32_t j; (j = poorest(c, next)) >= 0 && fits(c, (uint32_t)next[j]);)
         take(c, (uint32_t)next[j]);

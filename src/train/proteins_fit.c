@@ -12,7 +12,7 @@
 /* Weights of the fit: t; one per feature for all classes; per class, what its own weights and its
  * constant add to these. */
 enum { FEATURES = CS_PROTEIN_FEATURES, WEIGHTS = CS_PROTEIN_WEIGHTS,
-       MAX_CLASSES = CS_PROTEIN_CLASSES, SHARED = 1, OWN = SHARED + FEATURES,
+       MAX_CLASSES = CS_PROTEIN_MAX_CLASSES, SHARED = 1, OWN = SHARED + FEATURES,
        N_COLUMN = OWN + WEIGHTS, N_STEP = 50, N_HALVING = 20 };
 static const double fit_decay = 1e-4, enough = 1e-9;
 

@@ -51,7 +51,7 @@ static void make_data(cs_dataset *d)
 
 static cs_proteins *build(const cs_dataset *d, double max_known, int64_t max_bytes)
 {
-    const cs_protein_rule rule = { 150, CS_PROTEIN_LENGTH, max_known, max_bytes };
+    const cs_protein_rule rule = { 150, CS_PROTEIN_MAX_LENGTH, max_known, max_bytes };
     cs_proteins *p;
 
     if (cs_proteins_build(d, CS_PART_TRAIN, N_CLASS, &rule, &p) != CS_OK)
@@ -295,8 +295,8 @@ static void test_file(void **state)
     assert_memory_equal(a->start, b->start, (size_t)a->n * sizeof *a->start);
     assert_memory_equal(a->class_no, b->class_no, (size_t)a->n);
     assert_true(b->seed == CS_PROTEIN_SEED && a->seed == b->seed);
-    assert_int_equal(a->least_equal, b->least_equal);
-    assert_int_equal(a->least_score, b->least_score);
+    assert_int_equal(a->min_equal, b->min_equal);
+    assert_int_equal(a->min_score, b->min_score);
     assert_memory_equal(a->weight, b->weight, N_CLASS * CS_PROTEIN_WEIGHTS * sizeof *a->weight);
     free(p);
     cs_model_free(q);
@@ -367,7 +367,7 @@ static void test_old_file(void **state)
     check_seeds(file, j);
     if (cs_proteins_read(j, file, "old", N_CLASS, &q) != CS_OK)
         fail_msg("%s", cs_error_message());
-    assert_true(q->seed == 0xff0fff0f0f0ffu && q->least_equal == 0 && q->least_score == 50);
+    assert_true(q->seed == 0xff0fff0f0f0ffu && q->min_equal == 0 && q->min_score == 50);
     for (int i = 0; i < d.n; i++) {
         assert_int_equal(cs_proteins_evidence(q, d.ex[i].base, N_BASE, out), CS_OK);
         assert_int_equal(cs_proteins_search(q, d.ex[i].base, N_BASE, &hits), CS_OK);

@@ -32,7 +32,7 @@ int32_t cs_lookup_bucket_bits(int64_t n)
 
 int32_t cs_lookup_codes(int32_t n_class)
 {
-    return n_class <= CS_LOOKUP_PAIR_CLASSES ? n_class * n_class : n_class;
+    return n_class <= CS_LOOKUP_MAX_PAIR_CLASSES ? n_class * n_class : n_class;
 }
 
 int64_t cs_lookup_bytes(int32_t n_class, int64_t n)
@@ -45,10 +45,10 @@ int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t 
                   cs_lookup **out)
 {
     *out = NULL;
-    if (n_class < 2 || n_class > CS_LOOKUP_CLASSES || n < 1 || n > MAX_WORDS ||
+    if (n_class < 2 || n_class > CS_LOOKUP_MAX_CLASSES || n < 1 || n > MAX_WORDS ||
         bucket_bits < 0 || bucket_bits > MAX_BUCKET_BITS)
         return cs_fail(CS_EUSAGE, "a look-up table takes 1 to %d words and 2 to %d classes, not "
-                       "%lld and %d", (int)MAX_WORDS, (int)CS_LOOKUP_CLASSES, (long long)n,
+                       "%lld and %d", (int)MAX_WORDS, (int)CS_LOOKUP_MAX_CLASSES, (long long)n,
                        (int)n_class);
     cs_lookup *l = cs_xcalloc(1, sizeof *l);
     l->words = *words;
@@ -204,8 +204,8 @@ void cs_lookup_count(const cs_lookup *l, const char *base, int64_t n_base, int64
 
 void cs_lookup_evidence(const cs_lookup *l, const char *base, int64_t n_base, float *out)
 {
-    int64_t hit[CS_LOOKUP_CLASSES];
-    double sum[CS_LOOKUP_CLASSES] = { 0 };
+    int64_t hit[CS_LOOKUP_MAX_CLASSES];
+    double sum[CS_LOOKUP_MAX_CLASSES] = { 0 };
 
     cs_lookup_count(l, base, n_base, hit);
     for (int32_t h = 0; h < l->n_code; h++) {

@@ -4,10 +4,12 @@
 
 #include "tok/peptide.h"
 
-/* Bits of a word's hash used by the table, from the top; maximum classes of a model, and of a model
- * whose words have second classes; bytes of a word. */
-enum { CS_LOOKUP_HASH_BITS = 44, CS_LOOKUP_CLASSES = 256, CS_LOOKUP_PAIR_CLASSES = 16,
-       CS_LOOKUP_WORD_BYTES = 3 };
+enum {
+    CS_LOOKUP_HASH_BITS = 44,            /* of a word's hash, from the top, that are stored */
+    CS_LOOKUP_MAX_CLASSES = 256,
+    CS_LOOKUP_MAX_PAIR_CLASSES = 16,     /* of a model whose words have second classes */
+    CS_LOOKUP_WORD_BYTES = 3
+};
 
 /* Words by the upper bits of their hashes. A word's 24 bits are its fingerprint (further bits of
  * its hash) above its code: the majority class of its groups, and, with few classes, the second

@@ -300,12 +300,12 @@ int32_t cs_model_n_target(const cs_model *m)
 bool cs_model_takes_lookup(const cs_model *m)
 {
     return m->tok && cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_NUCLEOTIDES
-        && m->head->is_class && !m->head->per_token && m->n_label <= CS_LOOKUP_CLASSES;
+        && m->head->is_class && !m->head->per_token && m->n_label <= CS_LOOKUP_MAX_CLASSES;
 }
 
 bool cs_model_takes_proteins(const cs_model *m)
 {
-    return cs_model_takes_lookup(m) && m->n_label <= CS_PROTEIN_CLASSES;
+    return cs_model_takes_lookup(m) && m->n_label <= CS_PROTEIN_MAX_CLASSES;
 }
 
 bool cs_model_strandless(const cs_model *m)

@@ -79,18 +79,18 @@ static uint8_t *new_letters(int64_t n)
 int cs_proteins_new(int32_t n_class, int64_t n, int64_t n_letter, cs_proteins **out)
 {
     *out = NULL;
-    if (n_class < 2 || n_class > CS_PROTEIN_CLASSES || n < 1 || n_letter < 2 * n + 1 ||
-        n_letter >= CS_PROTEIN_LETTERS)
+    if (n_class < 2 || n_class > CS_PROTEIN_MAX_CLASSES || n < 1 || n_letter < 2 * n + 1 ||
+        n_letter >= CS_PROTEIN_MAX_LETTERS)
         return cs_fail(CS_EUSAGE, "a protein database takes 2 to %d classes and less than %d "
-                       "letters, not %d and %lld", (int)CS_PROTEIN_CLASSES,
-                       (int)CS_PROTEIN_LETTERS, (int)n_class, (long long)n_letter);
+                       "letters, not %d and %lld", (int)CS_PROTEIN_MAX_CLASSES,
+                       (int)CS_PROTEIN_MAX_LETTERS, (int)n_class, (long long)n_letter);
     cs_proteins *p = cs_xcalloc(1, sizeof *p);
     p->n_class = n_class;
     p->n = n;
     p->n_letter = n_letter;
     p->seed = CS_PROTEIN_SEED;
-    p->least_equal = CS_PROTEIN_EQUAL;
-    p->least_score = CS_PROTEIN_SCORE;
+    p->min_equal = CS_PROTEIN_MIN_EQUAL;
+    p->min_score = CS_PROTEIN_MIN_SCORE;
     p->letter = new_letters(n_letter);
     p->start = cs_alloc((size_t)n, sizeof *p->start);
     p->class_no = cs_alloc((size_t)n, 1);
@@ -109,8 +109,8 @@ int cs_proteins_copy(const cs_proteins *p, cs_proteins **out)
 
     CS_TRY(cs_proteins_new(p->n_class, p->n, p->n_letter, out));
     (*out)->seed = p->seed;
-    (*out)->least_equal = p->least_equal;
-    (*out)->least_score = p->least_score;
+    (*out)->min_equal = p->min_equal;
+    (*out)->min_score = p->min_score;
     memcpy((*out)->letter, p->letter, (size_t)p->n_letter);
     memcpy((*out)->start, p->start, (size_t)p->n * sizeof *p->start);
     memcpy((*out)->class_no, p->class_no, (size_t)p->n);
@@ -252,7 +252,7 @@ struct search {
     int8_t   score[LETTERS][ROW];
     uint64_t hash[BLOCK];
     struct match match[MAX_MATCHES + STRETCH];
-    int32_t  best[CS_PROTEIN_CLASSES];                 /* of the present part of a frame */
+    int32_t  best[CS_PROTEIN_MAX_CLASSES];             /* of the current part of a frame */
     cs_protein_list *list;                             /* receives all alignments, or NULL */
     int      rc;                                       /* of its growth */
 };
@@ -319,7 +319,7 @@ static void extend_match(struct search *s, const uint8_t *q, uint32_t target)
     const uint8_t *t = p->letter + target;
     const int score = extend(s, q, t, 1) + extend(s, q - 1, t - 1, -1);
 
-    if (score < p->least_score)
+    if (score < p->min_score)
         return;
     const uint32_t k = protein_at(p, target);
     const int32_t c = p->class_no[k];
@@ -343,7 +343,7 @@ static void extend_matches(struct search *s, const uint8_t *letter, int n)
     for (int i = 0; i < n; i++) {
         const struct match m = s->match[i];
         s->match[n_kept] = m;
-        n_kept += n_equal(letter + m.query, p->letter + m.target) >= p->least_equal;
+        n_kept += n_equal(letter + m.query, p->letter + m.target) >= p->min_equal;
     }
     for (int i = 0; i < n_kept; i++)
         extend_match(s, letter + s->match[i].query, s->match[i].target);
@@ -391,10 +391,10 @@ static void search_block(struct search *s, const uint8_t *letter, int n)
     extend_matches(s, letter, n_match);
 }
 
-/* Adds the classes' shares of a part: exp(score / 10) each, and that of the background. */
+/* Adds the classes' shares of a part of a frame. */
 static void add_shares(const struct search *s, cs_protein_hits *h)
 {
-    double part[CS_PROTEIN_CLASSES], sum = 0;
+    double part[CS_PROTEIN_MAX_CLASSES], sum = 0;
 
     for (int32_t c = 0; c < s->p->n_class; c++) {
         const int score = s->best[c] < CS_PROTEIN_SHARE_SCORE ? s->best[c] : CS_PROTEIN_SHARE_SCORE;
@@ -529,7 +529,7 @@ void cs_protein_features(const cs_protein_hits *h, int32_t n_class, float *f)
 int cs_proteins_evidence(const cs_proteins *p, const char *base, int64_t n_base, float *out)
 {
     cs_protein_hits hits;
-    float f[CS_PROTEIN_CLASSES * CS_PROTEIN_FEATURES];
+    float f[CS_PROTEIN_MAX_CLASSES * CS_PROTEIN_FEATURES];
     const int rc = cs_proteins_search(p, base, n_base, &hits);
 
     if (rc != CS_OK)

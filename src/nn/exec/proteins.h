@@ -7,20 +7,24 @@
 
 #include "base/err.h"
 
-/* Maximum classes; letters in all, separators included; letters of one protein; values per class
- * that have a weight (cs_protein_features()); weights per class, its constant last. */
-enum { CS_PROTEIN_CLASSES = 64, CS_PROTEIN_LETTERS = 1 << 25, CS_PROTEIN_LENGTH = 65535,
-       CS_PROTEIN_FEATURES = 9, CS_PROTEIN_WEIGHTS = CS_PROTEIN_FEATURES + 1 };
+enum {
+    CS_PROTEIN_MAX_CLASSES = 64,
+    CS_PROTEIN_MAX_LETTERS = 1 << 25,    /* of a database, with separators */
+    CS_PROTEIN_MAX_LENGTH = 65535,       /* letters of a protein */
+    CS_PROTEIN_FEATURES = 9,             /* of a class: see cs_protein_features() */
+    CS_PROTEIN_WEIGHTS = CS_PROTEIN_FEATURES + 1,    /* of a class, the constant last */
+    CS_PROTEIN_SPAN = 13,                /* letters from the first to the last of a seed */
+    CS_PROTEIN_MARGIN = 32,              /* stops before and after the letters of a search */
+    CS_PROTEIN_BACKGROUND = 45,          /* score of no alignment; subtracted from scores in sums */
+    CS_PROTEIN_SHARE_SCORE = 300         /* maximum of scores in shares */
+};
 
-/* Letters of the window that a seed is in; of a new database the seed's letters in it, four bits
- * each, the first one on top, and the equal letters and the score of an alignment; stops before and
- * behind the letters of a search. */
-enum { CS_PROTEIN_SPAN = 13, CS_PROTEIN_EQUAL = 8, CS_PROTEIN_SCORE = 60,
-       CS_PROTEIN_MARGIN = 32 };
-/* Subtracted from scores, and the score of no alignment in shares; scores above the other count as
- * this in shares. */
-enum { CS_PROTEIN_BACKGROUND = 45, CS_PROTEIN_SHARE_SCORE = 300 };
+/* Settings of a new database. A letter of the seed is four bits of one, the first letter on top. */
 #define CS_PROTEIN_SEED 0xf00f00ff0f0ffu
+enum {
+    CS_PROTEIN_MIN_EQUAL = 8,            /* equal letters around a seed, for an extension */
+    CS_PROTEIN_MIN_SCORE = 60            /* of an alignment */
+};
 
 /* Letters are those of tok/translate.h; a stop separates proteins, and is first and last, with
  * CS_PROTEIN_MARGIN more on both sides. */
@@ -32,8 +36,8 @@ typedef struct cs_proteins {
     uint8_t  *class_no;          /* [n] */
     float    *weight;            /* [n_class * CS_PROTEIN_WEIGHTS] */
     uint64_t  seed;              /* as CS_PROTEIN_SEED */
-    int32_t   least_equal;       /* letters of 32 around a seed, for an extension */
-    int32_t   least_score;       /* of an alignment that counts */
+    int32_t   min_equal;         /* equal letters, of 32 around a seed, for an extension */
+    int32_t   min_score;         /* of an alignment that counts */
     int32_t   bucket_bits;       /* the index, by cs_proteins_index(): */
     uint32_t *first;             /* [2^bucket_bits + 1] a bucket's first entry */
     uint32_t *entry;             /* a seed's position and further bits of its hash, by buckets */
@@ -41,18 +45,17 @@ typedef struct cs_proteins {
     uint16_t *seen;              /* [4096] groups of three letters, as bits */
 } cs_proteins;
 
-/* What a search found, per class. */
+/* Results of a search, per class. Scores of a class in an open reading frame are those of its best
+ * alignment; sums are over frames. */
 typedef struct cs_protein_hits {
-    int64_t best[CS_PROTEIN_CLASSES];    /* highest alignment score */
-    int64_t sum[CS_PROTEIN_CLASSES];     /* over open reading frames, of the best score above the
-                                          * background */
-    int64_t margin[CS_PROTEIN_CLASSES];  /* over frames whose best class it is, of the lead over the
-                                          * next class */
-    int64_t wins[CS_PROTEIN_CLASSES];    /* number of such frames */
-    int64_t share[CS_PROTEIN_CLASSES];   /* over frames with an alignment, of the class's share of
-                                          * exp(score / 10), in units of 2^-20 */
-    int64_t log_share[CS_PROTEIN_CLASSES];   /* of its natural logarithm, in the same units */
-    int64_t n_frame;                         /* number of these frames */
+    int64_t best[CS_PROTEIN_MAX_CLASSES];        /* highest score */
+    int64_t sum[CS_PROTEIN_MAX_CLASSES];         /* scores above the background */
+    int64_t margin[CS_PROTEIN_MAX_CLASSES];      /* lead over the next class, of the best class */
+    int64_t wins[CS_PROTEIN_MAX_CLASSES];        /* frames whose best class it is */
+    int64_t share[CS_PROTEIN_MAX_CLASSES];       /* exp(score / 10) + exp(background / 10), divided
+                                                  * by its sum over classes, in units of 2^-20 */
+    int64_t log_share[CS_PROTEIN_MAX_CLASSES];   /* its natural logarithm, in the same units */
+    int64_t n_frame;                             /* frames with an alignment, in both shares */
 } cs_protein_hits;
 
 /* Alignments, in the order of their seeds. */
@@ -89,7 +92,7 @@ int cs_proteins_index(cs_proteins *p) CS_MUST_CHECK;
  * cs_proteins_search - align all six reading frames of a sequence with the proteins
  *
  * Seeds are spaced letters of an alphabet of ten. Where letters around a seed's match are equal
- * (least_equal), it is extended in both directions without gaps, by BLOSUM62 (Henikoff and
+ * (min_equal), it is extended in both directions without gaps, by BLOSUM62 (Henikoff and
  * Henikoff 1992), until the score drops. Frames are split at stops; of each part the best score
  * per class counts. The same for the reverse complement.
  *

@@ -37,7 +37,7 @@ json_t *cs_proteins_json(const cs_proteins *p)
     for (int i = 0; i < CS_PROTEIN_SPAN; i++)
         seed[i] = p->seed >> 4 * (CS_PROTEIN_SPAN - 1 - i) & 1 ? '1' : '0';
     return json_pack("{s:I, s:s, s:i, s:i}", "acids", (json_int_t)(p->n_letter - p->n - 1),
-                     "seed", seed, "equal", (int)p->least_equal, "score", (int)p->least_score);
+                     "seed", seed, "equal", (int)p->min_equal, "score", (int)p->min_score);
 }
 
 /* An integer setting of 0 to `most`. */
@@ -58,8 +58,8 @@ static const char *read_seed(const json_t *j, cs_proteins *p)
     int n_one = 0;
 
     p->seed = old_seed;
-    p->least_equal = 0;
-    p->least_score = OLD_SCORE;
+    p->min_equal = 0;
+    p->min_score = OLD_SCORE;
     if (!seed)
         return NULL;
     if (!digit || strlen(digit) != CS_PROTEIN_SPAN || strspn(digit, "01") != CS_PROTEIN_SPAN)
@@ -71,8 +71,8 @@ static const char *read_seed(const json_t *j, cs_proteins *p)
     }
     if (n_one < MIN_SEED)
         return "has a seed of less than four letters";
-    if (!read_count(j, "equal", CS_PROTEIN_MARGIN, &p->least_equal) ||
-        !read_count(j, "score", MAX_SCORE, &p->least_score))
+    if (!read_count(j, "equal", CS_PROTEIN_MARGIN, &p->min_equal) ||
+        !read_count(j, "score", MAX_SCORE, &p->min_score))
         return "has an impossible number of equal letters, or score";
     return NULL;
 }
