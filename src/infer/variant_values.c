@@ -42,11 +42,11 @@ static char *escaped(const char *text)
     return copy;
 }
 
-/* Description of the fields' quantity. */
-struct of { cs_variant_values *v; const cs_model *m; const char *prefix; };
+/* Fields of v, named after the labels of m, with keys that begin with the prefix. */
+struct fields { cs_variant_values *v; const cs_model *m; const char *prefix; };
 
-static void add_field(const struct of *o, const char *name, const char *text, const char *label,
-                      cs_vcf_type type)
+static void add_field(const struct fields *o, const char *name, const char *text,
+                      const char *label, cs_vcf_type type)
 {
     cs_variant_values *v = o->v;
     char description[512];
@@ -74,7 +74,7 @@ static bool is_unnamed(const cs_model *m)
 }
 
 /* Without the label that only weights strands. */
-static void add_scores(const struct of *o)
+static void add_scores(const struct fields *o)
 {
     const cs_model *m = o->m;
 
@@ -98,7 +98,7 @@ static void add_scores(const struct of *o)
 
 int cs_variant_values_init(cs_variant_values *v, const cs_model *m, const char *prefix)
 {
-    const struct of o = { v, m, prefix };
+    const struct fields o = { v, m, prefix };
     char why[400];
 
     add_scores(&o);

@@ -31,17 +31,18 @@ _Static_assert((int)CHORDSEQ_EUSAGE == (int)CS_EUSAGE && (int)CHORDSEQ_EIO == (i
                "codes go out as they are");
 
 /* A session, and the state of the infer stage. */
-struct asked { cs_session *session; cs_policy policy; cs_infer_stage infer; };
+struct predictor { cs_session *session; cs_policy policy; cs_infer_stage infer; };
 
 struct chordseq_model {
     cs_opened  *opened;
     cs_backend *be;
     cs_pipe    *pipe;            /* for its count of missing predictions */
-    struct asked prediction, vector; /* vector.session is NULL without vectors */
-    struct asked token;          /* session NULL before the first request */
+    struct predictor prediction;
+    struct predictor vector;     /* session NULL without vectors */
+    struct predictor token;      /* session NULL before the first request */
 };
 
-/* ---- coming in and going out ---------------------------------------------------------------- */
+/* ---- entry points ---------------------------------------------------------------------------- */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int once_rc;
@@ -100,13 +101,13 @@ const char *chordseq_reason(int reason)
 
 /* ---- handles -------------------------------------------------------------------------------- */
 
-static void ask_of(struct asked *a, chordseq_model *m, cs_head_output output)
+static void init_predictor(struct predictor *p, chordseq_model *m, cs_head_output output)
 {
-    a->session = cs_session_new(m->opened->model, m->be);
-    a->session->output = output;
-    a->policy = m->opened->policy;
-    a->policy.output = output;
-    a->infer = (cs_infer_stage){ .pipe = m->pipe, .session = a->session, .policy = &a->policy };
+    p->session = cs_session_new(m->opened->model, m->be);
+    p->session->output = output;
+    p->policy = m->opened->policy;
+    p->policy.output = output;
+    p->infer = (cs_infer_stage){ .pipe = m->pipe, .session = p->session, .policy = &p->policy };
 }
 
 /* Another handle; takes over one reference. */
@@ -118,9 +119,9 @@ static int handle_new(cs_opened *o, int64_t threads, chordseq_model **out)
     m->opened = o;
     m->pipe = cs_pipe_new();
     CS_TRY(cs_backend_open_like(o->be, (int)threads, &m->be));
-    ask_of(&m->prediction, m, CS_HEAD_PREDICTION);
+    init_predictor(&m->prediction, m, CS_HEAD_PREDICTION);
     if (o->n_vector > 0)
-        ask_of(&m->vector, m, CS_HEAD_POOLED);
+        init_predictor(&m->vector, m, CS_HEAD_POOLED);
     *out = m;
     m = NULL;
 out:
@@ -221,9 +222,9 @@ const char *chordseq_checksum(const chordseq_model *m)
 /* ---- sequences ------------------------------------------------------------------------------ */
 
 /* A request: n sequences, and the outputs for the next ones. */
-struct question {
+struct request {
     chordseq_model *m;
-    struct asked   *asked;
+    struct predictor *predictor;
     const char *const *base;
     const size_t  *n_base;
     size_t         n, done;
@@ -233,7 +234,7 @@ struct question {
     int32_t       *reason;       /* [n], or NULL */
 };
 
-static int refuse_letter(const struct question *q, size_t no, size_t at)
+static int refuse_letter(const struct request *q, size_t no, size_t at)
 {
     char where[64] = "";
     const unsigned char c = (unsigned char)q->base[no][at];
@@ -247,7 +248,7 @@ static int refuse_letter(const struct question *q, size_t no, size_t at)
 }
 
 /* As in the FASTA reader: upper case, U as T, X as N, without blanks. */
-static int fold(const struct question *q, size_t no, char *dst, int64_t *n_base)
+static int fold(const struct request *q, size_t no, char *dst, int64_t *n_base)
 {
     const char *src = q->base[no];
     const size_t n = q->n_base[no];
@@ -268,7 +269,7 @@ static int fold(const struct question *q, size_t no, char *dst, int64_t *n_base)
     return CS_OK;
 }
 
-static int add_record(const struct question *q, size_t no, cs_chunk *c)
+static int add_record(const struct request *q, size_t no, cs_chunk *c)
 {
     cs_record *r = cs_chunk_append(c);
     char *name = cs_arena_alloc(c->mem, NAME_BYTES, 1);
@@ -286,10 +287,10 @@ static int add_record(const struct question *q, size_t no, cs_chunk *c)
 
 /* ---- predictions ----------------------------------------------------------------------------- */
 
-static int take_batch(void *asked, cs_batch *b)
+static int take_batch(void *predictor, cs_batch *b)
 {
-    struct asked *a = asked;
-    const int rc = cs_batch_predict(&a->infer, a->session, b);
+    struct predictor *p = predictor;
+    const int rc = cs_batch_predict(&p->infer, p->session, b);
 
     if (rc == CS_OK)
         cs_batch_free(b);
@@ -309,17 +310,17 @@ static int add_views(cs_bucketer *k, cs_chunk *c)
     return rc == CS_OK ? cs_bucketer_end(k) : rc;
 }
 
-static int ask(struct asked *a, cs_chunk *c)
+static int predict_chunk(struct predictor *p, cs_chunk *c)
 {
     int rc = CS_OK;
-    cs_bucketer *k = cs_bucketer_new(BATCH_TOKENS, LAG, 0, 0, take_batch, a);
+    cs_bucketer *k = cs_bucketer_new(BATCH_TOKENS, LAG, 0, 0, take_batch, p);
 
-    CS_TRY(cs_chunk_tokenise(&a->policy, c, a->session->be->n_thread));
+    CS_TRY(cs_chunk_tokenise(&p->policy, c, p->session->be->n_thread));
     CS_TRY(cs_bucketer_chunk(k, c->no));
     CS_TRY(add_views(k, c));
     for (int i = 0; i < c->n; i++) {
-        cs_views_decide(&a->policy, c, i);
-        CS_TRY(cs_prediction_accept(&a->policy, &c->rec[i], c->views->prediction[i].reason));
+        cs_views_decide(&p->policy, c, i);
+        CS_TRY(cs_prediction_accept(&p->policy, &c->rec[i], c->views->prediction[i].reason));
     }
 out:
     cs_bucketer_free(k);
@@ -327,7 +328,7 @@ out:
     return rc;
 }
 
-static void give_call(const cs_opened *o, const cs_prediction *a, chordseq_call *call)
+static void set_call(const cs_opened *o, const cs_prediction *a, chordseq_call *call)
 {
     const int best = cs_prediction_best(a);
 
@@ -348,7 +349,7 @@ static void give_call(const cs_opened *o, const cs_prediction *a, chordseq_call 
     call->label = o->taxon[node];
 }
 
-static void give(const struct question *q, const cs_chunk *c)
+static void set_results(const struct request *q, const cs_chunk *c)
 {
     for (int i = 0; i < c->n; i++) {
         const cs_prediction *a = &c->views->prediction[i];
@@ -357,14 +358,14 @@ static void give(const struct question *q, const cs_chunk *c)
         for (int64_t k = 0; q->v && k < q->width; k++)
             q->v[at * (size_t)q->width + (size_t)k] = known ? a->v[k] : NAN;
         if (q->call)
-            give_call(q->m->opened, a, &q->call[at]);
+            set_call(q->m->opened, a, &q->call[at]);
         if (q->reason)
             q->reason[at] = (int32_t)a->reason;
     }
 }
 
 /* A chunk's worth of sequences. */
-static int predict_some(struct question *q)
+static int predict_some(struct request *q)
 {
     int rc = CS_OK;
     cs_chunk *c = cs_chunk_new(0);
@@ -373,8 +374,8 @@ static int predict_some(struct question *q)
         return cs_fail(CS_EMEM, "out of memory for the sequences");
     for (size_t i = q->done; i < q->n && !cs_chunk_full(c); i++)
         CS_TRY(add_record(q, i, c));
-    CS_TRY(ask(q->asked, c));
-    give(q, c);
+    CS_TRY(predict_chunk(q->predictor, c));
+    set_results(q, c);
     q->done += (size_t)c->n;
 out:
     cs_chunk_free(c);
@@ -384,9 +385,9 @@ out:
 static int predict_all(void *arg)
 {
     int rc = CS_OK;
-    struct question *q = arg;
+    struct request *q = arg;
 
-    if (!q->asked->session)
+    if (!q->predictor->session)
         return cs_fail(CS_EUSAGE, "the model's head does not pool to one vector");
     while (rc == CS_OK && q->done < q->n)
         rc = predict_some(q);
@@ -396,8 +397,8 @@ static int predict_all(void *arg)
 int chordseq_classify_many(chordseq_model *m, const char *const *base, const size_t *n_base,
                            size_t n, float *value, chordseq_call *call)
 {
-    struct question q = { .m = m, .asked = &m->prediction, .base = base, .n_base = n_base, .n = n,
-                          .width = chordseq_n_output(m), .v = value, .call = call };
+    struct request q = { .m = m, .predictor = &m->prediction, .base = base, .n_base = n_base,
+                         .n = n, .width = chordseq_n_output(m), .v = value, .call = call };
 
     return guarded(predict_all, &q);
 }
@@ -411,8 +412,8 @@ int chordseq_classify(chordseq_model *m, const char *base, size_t n_base, float 
 int chordseq_embed_many(chordseq_model *m, const char *const *base, const size_t *n_base, size_t n,
                         float *vector, int32_t *reason)
 {
-    struct question q = { .m = m, .asked = &m->vector, .base = base, .n_base = n_base, .n = n,
-                          .width = chordseq_n_dim(m), .v = vector, .reason = reason };
+    struct request q = { .m = m, .predictor = &m->vector, .base = base, .n_base = n_base, .n = n,
+                         .width = chordseq_n_dim(m), .v = vector, .reason = reason };
 
     return guarded(predict_all, &q);
 }
@@ -433,7 +434,7 @@ static int tokenize(void *arg)
     int rc = CS_OK;
     const struct tokenizing *t = arg;
     const cs_model *m = t->m->opened->model;
-    const struct question q = { .m = t->m, .base = &t->base, .n_base = &t->n_base, .n = 1 };
+    const struct request q = { .m = t->m, .base = &t->base, .n_base = &t->n_base, .n = 1 };
     cs_chunk *c = cs_chunk_new(0);
     char *work = cs_alloc(cs_tokenizer_work(m->tok, m->tok_state, (int64_t)t->n_base) + 1, 1);
 
@@ -471,21 +472,21 @@ void chordseq_token_text(const chordseq_model *m, int32_t id, char *text, size_t
 }
 
 /* Forward and whole: tokens of the other strand, or of windows, have other positions. */
-static void ask_of_tokens(chordseq_model *m)
+static void init_token_predictor(chordseq_model *m)
 {
     if (m->token.session)
         return;
-    ask_of(&m->token, m, CS_HEAD_TOKENS);
+    init_predictor(&m->token, m, CS_HEAD_TOKENS);
     m->token.policy.both = m->token.policy.canonical = false;
     m->token.policy.window = 0;
 }
 
-struct token_question { struct question q; size_t n_token; };
+struct token_request { struct request q; size_t n_token; };
 
 static int predict_tokens(void *arg)
 {
     int rc = CS_OK;
-    struct token_question *t = arg;
+    struct token_request *t = arg;
     chordseq_model *m = t->q.m;
     size_t n = 0;
     int32_t *id = cs_alloc(chordseq_max_tokens(m, *t->q.n_base) + 1, sizeof *id);
@@ -498,7 +499,7 @@ static int predict_tokens(void *arg)
         rc = cs_fail(CS_EUSAGE, "the sequence has %zu tokens, not %zu", n, t->n_token);
         goto out;
     }
-    ask_of_tokens(m);
+    init_token_predictor(m);
     t->q.width = (int64_t)n * chordseq_n_token_dim(m);
     rc = predict_all(&t->q);
 out:
@@ -509,8 +510,8 @@ out:
 int chordseq_embed_tokens(chordseq_model *m, const char *base, size_t n_base, size_t n_token,
                           float *vector, int32_t *reason)
 {
-    struct token_question t = { { .m = m, .asked = &m->token, .base = &base, .n_base = &n_base,
-                                  .n = 1, .v = vector, .reason = reason }, n_token };
+    struct token_request t = { { .m = m, .predictor = &m->token, .base = &base, .n_base = &n_base,
+                                 .n = 1, .v = vector, .reason = reason }, n_token };
 
     return guarded(predict_tokens, &t);
 }

@@ -1,27 +1,8 @@
 /*
  * model_settings.c - the settings of a model as JSON, in the metadata of its file.
  *
- * DESIGN
- * Under "chordseq" in __metadata__:
- *
- *   { "format": 1, "version": "0.1.0", "sha256": of all tensors' bytes,
- *     "tokenizer": { "name": "kmer", "options": { "k": "6", ... }, "vocabulary": text of a file
- *                    that an option named, where there is one } or null,
- *     "mask": the token of hidden positions, of a pretrained model; else missing,
- *     "channels": 0,
- *     "encoder": { ... }, "head": { ... },
- *     "precision": "tf32" or "bf16", if validated against predictions in fp32; else missing,
- *     "demonstration": true, if it is one; else missing,
- *     "strand": "forward", "both", "max" or "weighted": the default of --strand,
- *     "calibration": [ { "from": 0, "temperature": 1.1, "records": 900, "kept": [...] }, ... ],
- *     "proteins": { "acids": 18000000 } of a protein database, if any,
- *     "lookup": { "alphabet": "LVIM,C,...", "k": 12, "sample": 8 } of a look-up table, if any,
- *     "labels": [ { "name": "virus", "taxid": 10239, "rank": "superkingdom",
- *                   "description": "..." }, ... ], all but the name as far as known,
- *     "taxonomy": [ { "taxid": 1, "parent": 0, "rank": "no rank", "name": "root" }, ... ] or null,
- *     "training": { ... } or null }
- *
- * Options are written and read as text by the command line's tables.
+ * DESIGN. The settings are one JSON object under "chordseq" in __metadata__, which
+ * chordseq-model(5) describes. Options are written and read as text by the command line's tables.
  */
 #include "nn/exec/model_settings.h"
 
