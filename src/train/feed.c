@@ -224,8 +224,6 @@ static int fill_batch(struct hand *h, const cs_dataset *d, const cs_sample *s, i
     for (int64_t i = 0; i < n; i++) {
         if (h->next.batch == NULL)
             h->next.batch = cs_batch_new(d->n_channel, d->n_target);
-        if (h->next.batch == NULL)
-            return CS_EMEM;
         rc = cs_feed_append(&h->work, d, &h->f->pack, &s[i], h->next.batch);
         if (rc == CS_EOF) {
             CS_TRY(emit(h, false, false));
@@ -244,7 +242,7 @@ static int emit_empty(struct hand *h, const cs_dataset *d, bool epoch_end)
 {
     cs_batch_free(h->next.batch);
     h->next.batch = cs_batch_new(d->n_channel, d->n_target);
-    return h->next.batch != NULL ? emit(h, true, epoch_end) : CS_EMEM;
+    return emit(h, true, epoch_end);
 }
 
 /* Batch j of its step, or an empty one to end the step with. */

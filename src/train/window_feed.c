@@ -108,8 +108,6 @@ static int add_window(struct hand *h, const cs_window *w, const cs_mask *mask,
         CS_TRY(close_batch(h, depth));
     if (*b == NULL)
         *b = cs_batch_new(0, CS_TARGET_TOKENS);
-    if (*b == NULL)
-        return CS_EMEM;
     CS_TRY(cs_batch_append_labelled(*b, h->id, NULL, n, h->label, (cs_slot){ NULL, 0 }));
     h->n_rec++;
 out:
