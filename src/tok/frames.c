@@ -46,7 +46,7 @@ static void next_orf(const cs_frames *f, const int8_t *acid, int64_t from, cs_or
     while (from + min <= f->n_base) {
         int64_t at = from;
         for (; at + 3 <= f->n_base; at += 3) {
-            const int codon = cs_forward_codon(f->base + at);
+            const int codon = cs_codon_at(f->base + at);
             if (codon < 0 || acid[codon] < 0)
                 break;
         }

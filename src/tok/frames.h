@@ -2,10 +2,9 @@
 #ifndef CS_TOK_FRAMES_H
 #define CS_TOK_FRAMES_H
 
-#include "io/record.h"
 #include "tok/translate.h"
 
-enum { CS_NO_CODON = -1, CS_ORF_BINS = 6 };
+enum { CS_ORF_BINS = 6 };
 
 /* The standard code by the forward strand's codon. */
 typedef struct cs_codons {
@@ -40,14 +39,6 @@ typedef struct cs_frames {
 
 /** cs_codons_init - fill the table (NCBI's table 1) */
 void cs_codons_init(cs_codons *c);
-
-/** cs_forward_codon - the codon at p[0..2], or CS_NO_CODON with an unknown base */
-static inline int cs_forward_codon(const char *p)
-{
-    const int a = cs_base_code[(unsigned char)p[0]], b = cs_base_code[(unsigned char)p[1]],
-              c = cs_base_code[(unsigned char)p[2]];
-    return (a | b | c) & 4 ? CS_NO_CODON : a << 4 | b << 2 | c;
-}
 
 /** cs_orf_bin - bin of the length of an open reading frame, 0 to CS_ORF_BINS - 1 */
 int cs_orf_bin(const cs_orf *r);

@@ -81,12 +81,12 @@ static int64_t frames_encode(const void *state, const cs_segment *segment, void 
             if (gap)
                 *--reverse = CS_TOK_UNK;
             for (int64_t p = s.first; p < s.end; p += 3)
-                *--reverse = first + cs_codon_revcomp(cs_forward_codon(f.base + p));
+                *--reverse = first + cs_codon_revcomp(cs_codon_at(f.base + p));
         } else {
             if (gap)
                 *forward++ = CS_TOK_UNK;
             for (int64_t p = s.first; p < s.end; p += 3)
-                *forward++ = first + cs_forward_codon(f.base + p);
+                *forward++ = first + cs_codon_at(f.base + p);
         }
     }
     *forward++ = CS_TOK_UNK;

@@ -90,7 +90,7 @@ static int64_t write_codon(const struct orf *t, const char *base, const cs_orf_p
 {
     const int8_t *acid = t->codons.acid[s->strand];
     const int64_t step = s->strand ? -3 : 3;
-    const int codon = cs_forward_codon(base + p);
+    const int codon = cs_codon_at(base + p);
     const int32_t first = t->first_pair + acid[codon] * ACIDS;
     int64_t n = 0;
 
@@ -100,7 +100,7 @@ static int64_t write_codon(const struct orf *t, const char *base, const cs_orf_p
         const int64_t at = p + gap * step;
         if (at < s->orf.from || at >= s->orf.to)
             break;
-        id[n++] = first + (int32_t)(gap - 1) * PAIRS + acid[cs_forward_codon(base + at)];
+        id[n++] = first + (int32_t)(gap - 1) * PAIRS + acid[cs_codon_at(base + at)];
     }
     return n;
 }

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "io/record.h"
-
 const char cs_amino_acids[] = "ACDEFGHIKLMNPQRSTVWY";
 const char cs_genetic_code[] = "KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLF";
 const uint8_t cs_acid_group[CS_ACIDS + 1] = { 2, 1, 7, 7, 6, 3, 9, 0, 8, 0, 0, 7, 5, 7, 8, 4, 4, 0,

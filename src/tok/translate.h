@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "io/record.h"
+
 /* Reading frames: three of the sequence, then three of its reverse complement. Letters of amino
  * acids, and the letter of stops and of codons with an unknown base. */
 enum { CS_FRAMES = 6, CS_ACIDS = 20, CS_ACID_STOP = CS_ACIDS };
@@ -12,10 +14,19 @@ enum { CS_FRAMES = 6, CS_ACIDS = 20, CS_ACID_STOP = CS_ACIDS };
 extern const char cs_amino_acids[];
 
 /* Codons are numbers: two bits per base, as in cs_base_code[], the first base on top. */
-enum { CS_CODONS = 64 };
+enum { CS_CODONS = 64, CS_NO_CODON = -1 };
 
 /* The standard code (NCBI's table 1): [CS_CODONS] amino acids, '*' for a stop. */
 extern const char cs_genetic_code[];
+
+/** cs_codon_at - the codon at p[0..2], or CS_NO_CODON with an unknown base */
+static inline int cs_codon_at(const char *p)
+{
+    const int a = cs_base_code[(unsigned char)p[0]], b = cs_base_code[(unsigned char)p[1]],
+              c = cs_base_code[(unsigned char)p[2]];
+
+    return (a | b | c) & 4 ? CS_NO_CODON : a << 4 | b << 2 | c;
+}
 
 /** cs_codon_revcomp - as cs_word_revcomp(), in fewer operations */
 static inline int cs_codon_revcomp(int codon)

@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "io/alphabet.h"
 #include "tok/translate.h"
 
 enum { STREAM_RATE = 121, STREAM_SILENT, STREAM_BASE, STREAM_INDEL, STREAM_FILL };
-enum { N_CODON = 64, MAX_INDEL = 3 };
+enum { MAX_INDEL = 3 };
 
 #define MUTATION(field) .off = offsetof(cs_mutation, field)
 
@@ -48,20 +47,6 @@ cs_mutation cs_mutation_draw(const cs_mutation *most, uint64_t key)
 
 /* ---- codons ------------------------------------------------------------------------------- */
 
-/* The codon at p, or -1 with other letters. */
-static int codon_at(const char *p)
-{
-    int codon = 0;
-
-    for (int i = 0; i < 3; i++) {
-        const uint32_t code = cs_base_code[(unsigned char)p[i]];
-        if (code > 3)
-            return -1;
-        codon = codon << 2 | (int)code;
-    }
-    return codon;
-}
-
 /* The longest stretch of codons without a stop, in three frames: start and number of codons. */
 static int64_t longest_open(const char *base, int64_t n, int64_t *from)
 {
@@ -69,7 +54,7 @@ static int64_t longest_open(const char *base, int64_t n, int64_t *from)
 
     for (int64_t frame = 0; frame < 3; frame++)
         for (int64_t at = frame, begin = frame; at + 3 <= n; at += 3) {
-            const int codon = codon_at(base + at);
+            const int codon = cs_codon_at(base + at);
             if (codon < 0 || cs_genetic_code[codon] == '*')
                 begin = at + 3;
             else if ((at - begin) / 3 + 1 > most) {
@@ -83,9 +68,9 @@ static int64_t longest_open(const char *base, int64_t n, int64_t *from)
 /* Another codon of the same amino acid; the same one if there is no other. */
 static int other_codon(int codon, uint64_t draw)
 {
-    int same[N_CODON], n = 0;
+    int same[CS_CODONS], n = 0;
 
-    for (int k = 0; k < N_CODON; k++)
+    for (int k = 0; k < CS_CODONS; k++)
         if (k != codon && cs_genetic_code[k] == cs_genetic_code[codon])
             same[n++] = k;
     return n > 0 ? same[draw % (uint64_t)n] : codon;
@@ -98,7 +83,8 @@ static void change_codons(const cs_mutation *m, char *base, int64_t n_codon)
     for (int64_t i = 0; i < n_codon; i++) {
         if (cs_rng_unit(key, 2 * (uint64_t)i) >= m->silent)
             continue;
-        const int codon = other_codon(codon_at(base + 3 * i), cs_rng_u64(key, 2 * (uint64_t)i + 1));
+        const int codon = other_codon(cs_codon_at(base + 3 * i),
+                                      cs_rng_u64(key, 2 * (uint64_t)i + 1));
         for (int k = 0; k < 3; k++)
             base[3 * i + k] = "ACGT"[codon >> (4 - 2 * k) & 3];
     }
