@@ -87,35 +87,6 @@ const cs_opt cs_compute_table[] = {
     { .type = CS_OPT_END }
 };
 
-enum { PRECISION_AUTO };
-static const char *const precision_names[] = { "auto", CS_PRECISION_NAMES, NULL };
-
-const cs_opt cs_device_table[] = {
-    { .type = CS_OPT_STR, .name = "device", .off = offsetof(cs_device_args, device),
-      .arg = "NAME", .def = "cpu",
-      .help = "device: cpu, cuda, cuda:NUMBER,... or auto",
-      .man = "In builds with CUDA, cuda is the first NVIDIA GPU, cuda:0,2 are these two, and "
-             "auto is all GPUs that can be used, or cpu. Each GPU takes the next batch when it "
-             "is free; predictions keep the order of the input and equal those of one GPU. train "
-             "and pretrain share the batches of a step among the listed GPUs. With auto, these "
-             "two, explain and bench use the first GPU. Predictions of a GPU agree with the "
-             "CPU's within rounding. No GPU has run this version yet." },
-    { .type = CS_OPT_ENUM, .name = "precision", .off = offsetof(cs_device_args, precision),
-      .arg = "KIND", .def = "auto",
-      .help = "precision of matrix products: fp32, tf32, bf16 or auto",
-      .man = "fp32 is single precision, the reference; tf32 and bf16 have 10 and 7 bits of "
-             "mantissa and use a GPU's tensor cores. Sums, parameters and their updates are always "
-             "in single precision. For prediction, auto is the precision validated for the model "
-             "(chordseq model checked) if all GPUs support it, else fp32; for training and on CPUs "
-             "it is fp32. A CPU with AVX-512 BF16 supports bf16 in dense layers, ChordMixer blocks "
-             "and convolutions and their gradients; attention scores and sparse factors stay "
-             "in fp32. In registers its products took half the time of fp32 on an AMD Zen 5, and "
-             "twice the time on an Intel Emerald Rapids. With AMX, which Linux must permit, "
-             "they take a small part of it.",
-      .choice = precision_names },
-    { .type = CS_OPT_END }
-};
-
 static const char *const off_on[] = { "off", "on", NULL };
 
 const cs_opt cs_stream_table[] = {
@@ -346,42 +317,6 @@ cs_split cs_args_split(const cs_compute_args *a)
     const int n = a->threads > 0 ? (int)a->threads : cs_cpu_count();
 
     return (cs_split){ .work = n - n / 8, .inflate = n / 8 };
-}
-
-static int open_device(const cs_device_args *a, bool all, int n_thread, cs_backend **out)
-{
-    cs_backend *be;
-
-    *out = NULL;
-    int rc = (all ? cs_backend_open_all : cs_backend_open)(a->device, n_thread, &be);
-    if (rc == CS_OK && a->precision != PRECISION_AUTO)
-        rc = cs_backend_compute_in(be, (cs_precision)(a->precision - 1));
-    if (rc == CS_OK)
-        *out = be;
-    else
-        cs_backend_close(be);
-    return rc;
-}
-
-int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out)
-{
-    return open_device(a, false, n_thread, out);
-}
-
-int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out)
-{
-    return open_device(a, true, n_thread, out);
-}
-
-void cs_device_validated(const cs_device_args *a, const cs_model *m)
-{
-    if (a->precision != PRECISION_AUTO || m->be->is_host || m->checked == CS_IN_FP32)
-        return;
-    if (cs_backend_compute_in(m->be, m->checked) == CS_OK)
-        cs_info("matrix products in %s, as the model was validated",
-                cs_precision_names[m->checked]);
-    else
-        cs_error_clear();        /* the default, not requested */
 }
 
 int cs_args_model(const char *path, char *found, size_t n_found)

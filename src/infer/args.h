@@ -3,6 +3,7 @@
 #define CS_INFER_ARGS_H
 
 #include "base/opt.h"
+#include "infer/device_args.h"
 #include "io/pairs.h"
 #include "nn/exec/model.h"
 
@@ -16,7 +17,6 @@ typedef struct cs_input_args {
 typedef struct cs_pair_args { cs_strlist first, second; int interleaved; } cs_pair_args;
 typedef struct cs_model_args { const char *model; } cs_model_args;
 typedef struct cs_compute_args { int64_t threads; } cs_compute_args;
-typedef struct cs_device_args { const char *device; int precision; } cs_device_args;
 typedef struct cs_stream_args {
     int64_t batch_tokens, chunks_in_flight;
     int     check_finite;
@@ -27,7 +27,6 @@ extern const cs_opt cs_input_table[];      /* -i/--input, --reference, -f, -F, -
 extern const cs_opt cs_pair_table[];       /* -1/--mates-1, -2/--mates-2, --interleaved */
 extern const cs_opt cs_model_table[];      /* -m/--model */
 extern const cs_opt cs_compute_table[];    /* -@/--threads */
-extern const cs_opt cs_device_table[];     /* --device, --precision */
 extern const cs_opt cs_stream_table[];     /* -B/--batch-tokens, --chunks-in-flight,
                                             * --check-finite */
 extern const cs_opt cs_log_table[];        /* -q/--quiet, -v/--verbose, --force */
@@ -82,16 +81,6 @@ typedef struct cs_split { int work, inflate; } cs_split;
 
 /** cs_args_split - an eighth, rounded down, is for decompression */
 cs_split cs_args_split(const cs_compute_args *a);
-
-/** cs_device_open - the backend of --device, one device, in --precision (auto: fp32); CS_EDEVICE,
- * CS_EUSAGE */
-int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;
-/** cs_device_open_all - all devices, as a list, for predictions */
-int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;
-
-/** cs_device_validated - for prediction: auto is the precision validated for the model, if all GPUs
- * of the run support it */
-void cs_device_validated(const cs_device_args *a, const cs_model *m);
 
 /** cs_args_model - the file of --model, or the default model's; an input of the run. CS_OK; the
  * errors of cs_model_find_default() and cs_paths_add_input() */

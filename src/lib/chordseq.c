@@ -468,7 +468,12 @@ int chordseq_tokenize(chordseq_model *m, const char *base, size_t n_base, int32_
 
 void chordseq_token_text(const chordseq_model *m, int32_t id, char *text, size_t n_text)
 {
-    m->opened->model->tok->symbol(m->opened->model->tok_state, id, text, n_text);
+    const cs_model *of = m->opened->model;
+
+    if (id >= 0 && id < of->tok->n_vocab(of->tok_state))
+        of->tok->symbol(of->tok_state, id, text, n_text);
+    else if (n_text > 0)
+        text[0] = '\0';
 }
 
 /* Forward and whole: tokens of the other strand, or of windows, have other positions. */

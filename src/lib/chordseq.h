@@ -82,7 +82,8 @@ CHORDSEQ_API const char *chordseq_reason(int reason);
  * path     NULL: the file named by the environment variable CHORDSEQ_MODEL, else the default model
  * option   NULL, or a NULL-terminated array of "NAME=VALUE". Names are those of `chordseq classify`
  *          under Policies and Calls ("strand", "long-sequence", "min-prob", ...), with the same
- *          defaults; "threads" (1), the threads of one call; "device" ("cpu")
+ *          defaults; "device" ("cpu") and "precision" ("auto"), as there, but for lists of devices;
+ *          "threads" (1), the threads of one call
  * out      receives the handle, to be closed with chordseq_close(); NULL after an error
  * Returns  CHORDSEQ_OK, or any of the codes above
  */
@@ -181,7 +182,7 @@ CHORDSEQ_API int chordseq_tokenize(chordseq_model *m, const char *base, size_t n
 /**
  * chordseq_token_text - text of a token, as in `chordseq tokenize`
  *
- * text     [n_text] receives it, truncated and NUL-terminated. For ids of chordseq_tokenize()
+ * text     [n_text] receives it, truncated and NUL-terminated; "" if no token has this id
  */
 CHORDSEQ_API void chordseq_token_text(const chordseq_model *m, int32_t id, char *text,
                                       size_t n_text);

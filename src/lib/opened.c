@@ -11,8 +11,6 @@ static const cs_opt compute_table[] = {
     { .type = CS_OPT_INT, .name = "threads", .off = offsetof(cs_opened_args, threads),
       .arg = "NUM", .def = "1", .help = "threads that one call may compute with", .min = 1,
       .max = CS_MAX_THREADS },
-    { .type = CS_OPT_STR, .name = "device", .off = offsetof(cs_opened_args, device),
-      .arg = "NAME", .def = "cpu", .help = "device of the network" },
     { .type = CS_OPT_END }
 };
 
@@ -37,7 +35,7 @@ static int read_options(cs_opened_args *a, const char *const *option)
     int rc = CS_OK;
     const cs_optset set[] = {
         { cs_policy_table, &a->policy, NULL }, { cs_call_table, &a->calls, NULL },
-        { compute_table, a, NULL }, { NULL, NULL, NULL },
+        { compute_table, a, NULL }, { cs_device_table, &a->device, NULL }, { NULL, NULL, NULL },
     };
 
     cs_opt_defaults(set);
@@ -114,8 +112,9 @@ int cs_opened_new(const char *path, const char *const *option, cs_opened **out)
     atomic_store(&o->n_handle, 1);
     CS_TRY(read_options(&o->args, option));
     CS_TRY(cs_model_find_default(path, found, sizeof found));
-    CS_TRY(cs_backend_open(o->args.device, (int)o->args.threads, &o->be));
+    CS_TRY(cs_device_open(&o->args.device, (int)o->args.threads, &o->be));
     CS_TRY(cs_model_load(found, o->be, false, &o->model));
+    cs_device_validated(&o->args.device, o->model);
     CS_TRY(set_up(o, found));
     *out = o;
     o = NULL;

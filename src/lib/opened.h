@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "infer/device_args.h"
 #include "infer/policy.h"
 #include "io/taxonomy.h"
 #include "io/writer.h"
@@ -11,12 +12,12 @@
 enum { CS_MAX_THREADS = 4096 };
 
 typedef struct cs_opened_args { cs_policy_args policy; cs_call_args calls; int64_t threads;
-                                const char *device; } cs_opened_args;
+                                cs_device_args device; } cs_opened_args;
 
 /* Constant while there are several handles, except their number. */
 typedef struct cs_opened {
     atomic_int      n_handle;
-    cs_opened_args  args;        /* args.device is for cs_opened_new() only */
+    cs_opened_args  args;        /* args.device.device is for cs_opened_new() only */
     cs_backend     *be;
     cs_model       *model;       /* handles have sessions on it */
     cs_policy       policy;

@@ -23,6 +23,9 @@ T 'the predictions of classify'                each "$m"
 T '... of the default model'               each "$default"
 T '... as taxa'                            each "$fast" call=taxon min-prob=0.7
 T '... with options'                       each "$m" strand=forward min-prob=0.6 max-unknown=0.2
+if chordseq --version --verbose | grep -q '^bf16 *yes'; then
+    T '... in bf16'                        each "$m" precision=bf16
+fi
 T '... in windows'                         each "$m" long-sequence=window window-length=100
 "$builddir/tests/cli/make_model" values 2 head=regress labels=2 2> /dev/null
 T '... of values instead of classes'       each values

@@ -167,6 +167,11 @@ static void test_tokens(void **state)
         assert_int_equal(strlen(word), 3);
         assert_memory_equal(word, sequence[i] + 3 * k, 3);
     }
+    for (size_t k = 0; k < 3; k++) {
+        const int32_t none[] = { -1, 1 << 30, INT32_MIN };
+        chordseq_token_text(model, none[k], word, sizeof word);
+        assert_string_equal(word, "");
+    }
     assert_int_equal(chordseq_embed_tokens(model, sequence[i], length[i], n + 1, rows, NULL),
                      CHORDSEQ_EUSAGE);
     assert_int_equal(chordseq_embed_tokens(model, sequence[i], length[i], n, rows, &reason), 0);
@@ -259,6 +264,9 @@ static void test_options(void **state)
     assert_int_equal(call.class_no, -1);
     assert_true(call.probability > 0 && call.probability < 1);
     chordseq_close(m);
+    assert_int_equal(open_it("tiny/model.safetensors", (const char *const[]){ "precision=tf32",
+                             NULL }, &m), CHORDSEQ_EUSAGE);
+    assert_non_null(strstr(chordseq_last_error(), "tf32"));
 }
 
 /* ---- threads -------------------------------------------------------------------------------- */
