@@ -56,6 +56,23 @@ T 'the console script needs no NumPy' with_sanitizer "$python" -c '
 import sys, chordseq._program
 assert "numpy" not in sys.modules and chordseq._program.path()'
 
+# Another build, with CUDA, beside the package; here the same one.
+cp -R "$srcdir/packaging/python/chordseq" . && mkdir -p chordseq_cuda/bin chordseq_cuda/lib &&
+    cp "$CHORDSEQ_PROGRAM" chordseq_cuda/bin && cp "$CHORDSEQ_LIBRARY" chordseq_cuda/lib || exit 1
+unnamed() { (unset CHORDSEQ_LIBRARY CHORDSEQ_PROGRAM; with_sanitizer "$@"); }
+T 'a build beside the package is found' unnamed PYTHONPATH="$tmp" "$python" -c '
+import os, chordseq._library, chordseq._program
+assert chordseq._library.lib._name == os.environ["tmp"] + "/chordseq_cuda/lib/libchordseq.so.0", chordseq._library.lib
+assert chordseq._program.path() == os.environ["tmp"] + "/chordseq_cuda/bin/chordseq"
+print(chordseq.version())'
+T '... after those that the environment names' with_sanitizer PYTHONPATH="$tmp" "$python" -c '
+import os, chordseq._library, chordseq._program
+assert chordseq._library.lib._name == os.environ["CHORDSEQ_LIBRARY"]
+assert chordseq._program.path() == os.environ["CHORDSEQ_PROGRAM"]'
+T '... and by the command' unnamed PYTHONPATH="$tmp" "$python" -c 'import chordseq._program as p
+p.main()' --version
+rm -rf chordseq chordseq_cuda
+
 # page FILE: its blocks ```python as a script; those below a comment `test: MODULES` where there are these.
 page()
 {

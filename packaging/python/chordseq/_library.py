@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ._program import beside
 from .errors import BY_CODE, Error
 
 OWN = Path(__file__).resolve().parent / "lib/libchordseq.so.0"
@@ -15,8 +16,14 @@ CALL = np.dtype([("reason", "i4"), ("class_no", "i4"), ("probability", "f4"), ("
                  ("label", "u8"), ("rank", "u8")], align=True)
 
 
+def find_library():
+    """Path of the library: CHORDSEQ_LIBRARY, a build beside this package, the wheel's, the system's."""
+    found = os.environ.get("CHORDSEQ_LIBRARY") or beside("lib/libchordseq.so.0")
+    return found or (str(OWN) if OWN.exists() else "libchordseq.so.0")
+
+
 def _load():
-    path = os.environ.get("CHORDSEQ_LIBRARY") or (str(OWN) if OWN.exists() else "libchordseq.so.0")
+    path = find_library()
     try:
         lib = ctypes.CDLL(path)
     except OSError as error:
@@ -44,7 +51,10 @@ def _load():
             ("embed_tokens", c_int, [c_void_p, c_char_p, c_size_t, c_size_t, c_void_p,
                                      POINTER(c_int32)]),
             ("windows", c_int64, [c_void_p, c_int64, c_void_p, c_void_p])]:
-        function = getattr(lib, "chordseq_" + name)
+        try:
+            function = getattr(lib, "chordseq_" + name)
+        except AttributeError:
+            raise ImportError(f"'{path}' is older than this package: it has no chordseq_{name}()") from None
         function.restype, function.argtypes = result, arguments
     return lib
 

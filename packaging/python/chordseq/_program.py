@@ -10,11 +10,20 @@ from .errors import ProgramError, UsageError
 
 OWN = Path(__file__).resolve().parent / "bin/chordseq"
 
+#: Where another build for this package is installed, with its own bin and lib: the one with CUDA.
+BESIDE = OWN.parent.parent.with_name("chordseq_cuda")
+
+
+def beside(name):
+    """Path of a file of the build in BESIDE; None: there is none."""
+    found = BESIDE / name
+    return str(found) if found.exists() else None
+
 
 def path():
-    """The program of this wheel; `CHORDSEQ_PROGRAM` names another, else PATH is searched."""
-    found = os.environ.get("CHORDSEQ_PROGRAM") or (str(OWN) if OWN.exists() else None)
-    found = found or shutil.which("chordseq")
+    """The program: CHORDSEQ_PROGRAM, one of a build beside this package, the wheel's, or that in PATH."""
+    found = os.environ.get("CHORDSEQ_PROGRAM") or beside("bin/chordseq")
+    found = found or (str(OWN) if OWN.exists() else shutil.which("chordseq"))
     if not found:
         raise FileNotFoundError("there is no program 'chordseq'; install it, or name it in "
                                 "CHORDSEQ_PROGRAM")
@@ -22,8 +31,8 @@ def path():
 
 
 def main():
-    """The console script: becomes the wheel's program; CHORDSEQ_PROGRAM may name this very script."""
-    os.execv(OWN, ["chordseq", *sys.argv[1:]])
+    """The console script: becomes the program; CHORDSEQ_PROGRAM may name this very script."""
+    os.execv(beside("bin/chordseq") or OWN, ["chordseq", *sys.argv[1:]])
 
 
 def arguments(options):
