@@ -69,6 +69,17 @@ class Classify(unittest.TestCase):
                     self.assertEqual(lines(m.classify(RECORDS)), want)
                 self.assertEqual(lines(m.classify(TINY / "mixed.fa")), want)
 
+    def test_precision(self):
+        words = ["--precision", "bf16", "-m", MODEL, TINY / "mixed.fa"]
+        try:
+            want = program("classify", "--all", *words)
+        except subprocess.CalledProcessError:
+            self.skipTest("this processor has no bf16")
+        m = chordseq.load(MODEL, precision="bf16")
+        for table in m.classify(RECORDS), m.classify(TINY / "mixed.fa"):
+            self.assertEqual(lines(table), want)
+        self.assertNotEqual(lines(chordseq.load(MODEL).classify(RECORDS)), want)
+
     def test_taxa(self):
         m = chordseq.load(DEFAULT, call="taxon", min_prob=0.7)
         want = program("classify", "--call", "taxon", "--min-prob", 0.7, "-m", DEFAULT,
@@ -323,6 +334,8 @@ class ByTheProgram(unittest.TestCase):
             self.compare_variants(files)
 
     def compare_variants(self, files):
+        with self.assertRaisesRegex(chordseq.ProgramError, "is empty, not a VCF"):
+            chordseq.load(MODEL).score_variants(os.devnull, files[1])
         want = program("variant", "-m", MODEL, "-f", files[1], "-o", os.devnull, "--tsv", "-",
                        files[0])
         for t in chordseq.score_variants(*files, model=MODEL), \
@@ -418,6 +431,26 @@ class Errors(unittest.TestCase):
                     pathlib.Path("nowhere"))),
                 (chordseq.UsageError, "bad value 'some'", lambda: m.explain("ACGTACGT", method="some")),
                 (ValueError, "per is", lambda: m.embed("ACGT", per="base")),
+                (TypeError, "sequence 'b' is of type int", lambda: m.classify({"a": "A", "b": 3})),
+                (TypeError, "sequence 0 is of type list", lambda: m.embed([["ACGT"]])),
+                (TypeError, "is of type int64", lambda: m.classify(np.arange(3, dtype="i8"))),
+                (TypeError, "is of type NoneType", lambda: m.tokenize(None)),
+                (TypeError, "is of type list", lambda: m.explain(["ACGT"])),
+                (ValueError, "the sequence is empty", lambda: m.explain("")),
+                (ValueError, "there is no token 16777216", lambda: m.token_texts([1 << 24])),
+                (ValueError, "there is no token -1", lambda: m.token_texts([-1])),
+                (ValueError, "no -1 bases", lambda: m.windows(-1)),
+                (TypeError, "threads is a whole number", lambda: chordseq.load(MODEL, threads="all")),
+                (chordseq.UsageError, "tf32", lambda: chordseq.load(MODEL, precision="tf32")),
+                (chordseq.ProgramError, "no record to train on", lambda: list(chordseq.train(
+                    os.devnull, os.devnull, label_key="class", force=True))),
+                (ValueError, "no file to train on", lambda: list(chordseq.train([], os.devnull))),
+                (ValueError, "no sequence to train on", lambda: chordseq.ChordseqClassifier().fit(
+                    [], [])),
+                (ValueError, "2 sequences have labels of shape (3,)",
+                 lambda: chordseq.ChordseqClassifier().fit(["A", "C"], ["a", "b", "c"])),
+                (AttributeError, "not fitted", lambda: chordseq.ChordseqClassifier().predict(["A"])),
+                (AttributeError, "not fitted", lambda: chordseq.ChordseqEmbedder().transform(["A"])),
                 (chordseq.FileError, "nowhere", lambda: chordseq.load("nowhere")),
                 (chordseq.FormatError, "", lambda: chordseq.load(TINY / "mixed.fa")),
                 (chordseq.UsageError, "there is no option 'mood'", lambda: chordseq.load(
@@ -428,6 +461,17 @@ class Errors(unittest.TestCase):
                 call()
             self.assertIn(text, str(caught.exception))
         self.assertEqual(len(m.classify(BASES)), len(BASES))
+
+    def test_nothing(self):
+        """No sequences are no error, and an empty one has a reason."""
+        m = chordseq.load(MODEL)
+        for nothing in [], {}, iter(()), pathlib.Path(os.devnull):
+            self.assertEqual(len(m.classify(nothing)), 0)
+        self.assertEqual(m.embed([]).shape, (0, m.dim))
+        call, = m.classify("")
+        self.assertEqual((call.label, call.reason), ("unclassified", "empty"))
+        self.assertTrue(np.isnan(m.embed([""])).all())
+        self.assertEqual((len(m.tokenize("")), len(m.embed([""], per="token")[0])), (0, 0))
 
     def test_a_generator_that_fails(self):
         def broken():

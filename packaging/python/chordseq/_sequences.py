@@ -1,4 +1,5 @@
 """Names and bases of any container of sequences, in batches of bounded size."""
+import numbers
 import os
 
 #: A batch ends at so many bases or records, whichever comes first.
@@ -18,9 +19,10 @@ def _plain(sequence):
     if hasattr(sequence, "__bytes__"):                       # Bio.Seq.Seq
         return bytes(sequence)
     try:
-        return bytes(memoryview(sequence))
+        view = memoryview(sequence)
     except TypeError:
         return None
+    return bytes(view) if view.itemsize == 1 else None
 
 
 def _record(r):
@@ -46,12 +48,15 @@ def pair(item, number):
         found = item[0], item[1] if inner is None else inner[1]
     bases = _plain(item if found is None else found[1])
     if found is not None:
-        bases = bases if bases is not None else _plain(str(found[1]))
-        return name if found[0] is None else str(found[0]), bases
-    if bases is not None:
-        return name, bases
-    raise TypeError(f"sequence {number} is of type {type(item).__name__}; give str, bytes, (name, sequence), "
-                    "or records of pysam, Biopython or pyfaidx")
+        name = name if found[0] is None else str(found[0])
+        if bases is None and type(found[1]).__str__ is not object.__str__ \
+                and not isinstance(found[1], (numbers.Number, list, tuple, dict, set, type(None))):
+            bases = _plain(str(found[1]))                    # pyfaidx.Sequence, and alike
+    if bases is None:
+        item = item if found is None else found[1]
+        raise TypeError(f"sequence {name if name == str(number) else repr(name)} is of type {type(item).__name__}; "
+                        "give str, bytes, (name, sequence), or records of pysam, Biopython or pyfaidx")
+    return name, bases
 
 
 def items(sequences):

@@ -39,6 +39,16 @@ class _Estimator:
     def __sklearn_is_fitted__(self):
         return hasattr(self, "model_")
 
+    def _fitted(self):
+        """The model of fit(); NotFittedError of scikit-learn, an AttributeError without it."""
+        if hasattr(self, "model_"):
+            return self.model_
+        try:
+            from sklearn.exceptions import NotFittedError
+        except ImportError:
+            NotFittedError = AttributeError
+        raise NotFittedError(f"this {type(self).__name__} is not fitted; call fit() first")
+
     def _tags(self, kind):
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags, TransformerTags
         return Tags(estimator_type=kind, target_tags=TargetTags(required=kind == "classifier"),
@@ -68,7 +78,7 @@ class ChordseqEmbedder(_Estimator):
         return self
 
     def transform(self, X) -> np.ndarray:
-        vectors = self.model_.embed(X)
+        vectors = self._fitted().embed(X)
         vectors[np.isnan(vectors).any(axis=1)] = self.missing
         return vectors
 
@@ -100,11 +110,16 @@ class ChordseqClassifier(_Estimator):
         self.output, self.threads, self.options = output, threads, options
 
     def fit(self, X, y):
-        self.classes_, which = np.unique(np.asarray(y), return_inverse=True)
+        X, labels = list(items(X)), np.asarray(y)
+        if labels.ndim != 1 or len(labels) != len(X):
+            raise ValueError(f"{len(X)} sequences have labels of shape {labels.shape}; give one for each")
+        if len(X) == 0:
+            raise ValueError("there is no sequence to train on")
+        self.classes_, which = np.unique(labels, return_inverse=True)
         with tempfile.TemporaryDirectory(prefix="chordseq.") as folder:
             fasta, own = os.path.join(folder, "train.fa"), os.path.join(folder, "own.safetensors")
             with open(fasta, "wb") as f:
-                for number, item in enumerate(items(X)):
+                for number, item in enumerate(X):
                     f.write(b">%d class=c%d\n%s\n" % (number, which[number], pair(item, number)[1]))
             self.metrics_ = list(train(fasta, own, label_key="class", threads=self.threads,
                                        **self.options))
@@ -125,10 +140,11 @@ class ChordseqClassifier(_Estimator):
 
     def predict_proba(self, X) -> np.ndarray:
         """(sequences, classes) float32, in the order of classes_."""
-        return np.asarray(self.model_.classify(X).probabilities)[:, self._column]
+        return np.asarray(self._fitted().classify(X).probabilities)[:, self._column]
 
     def predict(self, X) -> np.ndarray:
-        return self.classes_[np.nan_to_num(self.predict_proba(X)).argmax(axis=1)]
+        best = np.nan_to_num(self.predict_proba(X)).argmax(axis=1)       # first: says if it is not fitted
+        return self.classes_[best]
 
     def score(self, X, y) -> float:
         """Share of right calls."""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 import tempfile
 from pathlib import Path
@@ -38,7 +39,8 @@ def load(model: Optional[PathLike] = None, *, threads: Optional[int] = None, **o
              ("fast"); None: the one that the environment variable CHORDSEQ_MODEL names, else the default
     threads  to compute with; None: one per processor that the process may use. Predictions do not depend on it
     options  those of `chordseq classify` under Policies and Calls with _ for -: strand="both",
-             min_prob=0.9, long_sequence="window", window_length=10_000, ...; device="cpu"
+             min_prob=0.9, long_sequence="window", window_length=10_000, ...; device="cuda" and
+             precision="bf16" where build and processor have them
 
     Raises   UsageError, FileError, FormatError, ModelError, DeviceError, OutOfMemoryError
     """
@@ -84,6 +86,8 @@ class Model:
         if threads is None:
             threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else \
                 os.cpu_count() or 1
+        if isinstance(threads, str) or threads != int(threads):
+            raise TypeError(f"threads is a whole number, not {threads!r}")
         self.threads: int = int(threads)
         self.options: dict = options
         self._handles = Handles(self.path, options, self.threads)
@@ -261,6 +265,8 @@ class Model:
 
     def windows(self, n_base: int) -> np.ndarray:
         """Where a sequence of n_base bases is cut: (windows, 2) int64, first base from 0, and bases."""
+        if (n_base := operator.index(n_base)) < 0:
+            raise ValueError(f"a sequence has no {n_base} bases")
         h = self._handles.first
         n = lib.chordseq_windows(h, n_base, None, None)
         start, length = np.empty(n, "i8"), np.empty(n, "i8")
@@ -285,7 +291,11 @@ class Model:
         text = ctypes.create_string_buffer(256)
         texts = []
         for i in ids:
-            lib.chordseq_token_text(self._handles.first, int(i), text, len(text))
+            if not 0 <= (i := operator.index(i)) < 1 << 31:
+                raise ValueError(f"there is no token {i}")
+            lib.chordseq_token_text(self._handles.first, i, text, len(text))
+            if not text.value:
+                raise ValueError(f"there is no token {i}")
             texts.append(text.value.decode())
         return texts
 
@@ -303,6 +313,8 @@ class Model:
                  mutagenesis also A, C, G and T, the model's prediction with each of them there.
         """
         name, base = _sequences.pair(sequence, 0)
+        if not base.strip():
+            raise ValueError("the sequence is empty: there is no base to explain")
         with tempfile.TemporaryDirectory(prefix="chordseq.") as folder:
             fasta, tsv = os.path.join(folder, "sequence.fa"), os.path.join(folder, "explained.tsv")
             with open(fasta, "wb") as f:
@@ -315,7 +327,7 @@ class Model:
         return columns_of(head, rows, {"pos": "i8", "base": "U1", "label": _TEXT})
 
     def _program_words(self, **options):
-        kept = {k: v for k, v in self.options.items() if k == "device"}
+        kept = {k: v for k, v in self.options.items() if k in ("device", "precision")}
         model = [] if self.path is None else ["--model", self.path]
         return [*model, "--threads", str(self.threads), *_program.arguments({**kept, **options})]
 

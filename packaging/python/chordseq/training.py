@@ -38,7 +38,9 @@ def train(inputs: Any, output: PathLike, *, metrics: Optional[PathLike] = None, 
     runs before the first is asked for; leaving the loop pauses the run with a checkpoint, which
     resume=True continues.
     """
-    paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
+    paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs or [])
+    if not paths:
+        raise ValueError("no file to train on is given")
     with tempfile.TemporaryDirectory(prefix="chordseq.") as folder:
         table = os.fspath(metrics) if metrics is not None else os.path.join(folder, "metrics.tsv")
         if os.path.exists(table) and not options.get("resume"):
