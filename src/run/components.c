@@ -16,16 +16,17 @@ const cs_opt cs_components_table[] = {
     { .type = CS_OPT_STR, .name = "tokenizer", .off = offsetof(cs_components_args, tokenizer),
       .arg = "NAME", .def = "kmer", .help = "tokenizer", .choice = tokenizer_names,
       .man = "base: one token per base. kmer: one per word of --tokenizer.k bases. codon: one per "
-             "codon of all six reading frames, those of the forward strand first. orf: "
-             "k-mers, and codons and pairs of amino acids of open reading frames. bpe: pieces of "
-             "the vocabulary --tokenizer.file. diplotype: a token per symbol of "
+             "codon of all six reading frames, those of the forward strand first. frames: codons "
+             "of open reading frames, in the order in which they are translated. orf: k-mers, and "
+             "codons and pairs of amino acids of open reading frames. bpe: pieces of the "
+             "vocabulary --tokenizer.file. diplotype: a token per symbol of "
              "chordseq-diplotype(5). Real-valued input (see chordseq-simulate(1)) needs none." },
     { .type = CS_OPT_STR, .name = "encoder", .off = offsetof(cs_components_args, encoder),
       .arg = "NAME", .def = "chordmixer", .help = "encoder", .choice = encoder_names },
     { .type = CS_OPT_END }
 };
 
-/* Of the same group. */
+/* Rows of the group that the table before it begins. */
 static const cs_opt head_table[] = {
     { .type = CS_OPT_STR, .name = "head", .off = offsetof(cs_components_args, head), .arg = "NAME",
       .def = "class", .help = "head: kind of prediction", .choice = head_names,
