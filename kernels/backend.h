@@ -41,8 +41,8 @@ typedef struct cs_seg {
     const int64_t *n_valid;
 } cs_seg;
 
-/* How one matrix of a per-segment product is cut: the segment's rows; the first rows of a table
- * shared by all segments; the segment's own block of r / n_seg rows. */
+/* The rows of a segment in one matrix of a per-segment product: its own; the first ones of a table
+ * shared by all segments; its block of r / n_seg rows. */
 typedef enum cs_cut { CS_CUT_ROWS, CS_CUT_TABLE, CS_CUT_BLOCK } cs_cut;
 typedef struct cs_operand { cs_mat m; cs_cut cut; } cs_operand;
 

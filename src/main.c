@@ -205,7 +205,7 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     cs_stdio_init();
-    /* What builds JSON ignores what jansson returns: without memory the program ends. */
+    /* Callers of jansson need not check for memory: the program ends without. */
     json_set_alloc_funcs(cs_xmalloc, free);
     int status = dispatch(argc, argv);
     if (cs_stdout_close() != CS_OK && status == 0) {

@@ -24,7 +24,7 @@ _Static_assert(TILE == (int)CS_VEC && TILE == (int)CS_CELL_STEP, "tiles are made
 /* Loads of tiles do not tell the compiler what they read. */
 #define WRITTEN() __asm__ volatile("" : : : "memory")
 
-/* What LDTILECFG takes. */
+/* Operand of LDTILECFG. */
 typedef struct tile_config {
     uint8_t  palette, start, zero[14];
     uint16_t row_bytes[16];

@@ -23,7 +23,7 @@
 enum { REAP_S = 3, NAP_NS = 5 * 1000 * 1000 };
 enum { LAST_S = 10 };            /* grace period for last messages of and to other ranks */
 
-/* What precedes every message. All ranks are the same program with the same byte order, checked on
+/* Header of every message. All ranks are the same program with the same byte order, checked on
  * connecting: numbers are sent as in memory. */
 enum { DATA = 0x61746164, BYE = 0x21657962 };
 struct head { uint32_t kind, pad; uint64_t n_bytes; };

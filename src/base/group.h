@@ -19,7 +19,7 @@
 
 typedef struct cs_group cs_group;
 
-/* Which rank this process is, and where rank 0 listens. */
+/* The rank of this process, and the address of rank 0. */
 typedef struct cs_group_spec {
     int    rank, n;
     int    local;                /* its number on this machine; -1: unknown */

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-/* What a writer writes. */
+/* Kinds of output. */
 typedef enum cs_out_kind {
     CS_OUT_TEXT,                 /* .gz and .bgz compress it */
     CS_OUT_TABLE,                /* rows of fields between tabs: .csv writes commas, too */

@@ -35,7 +35,7 @@ void cs_queue_cancel(cs_queue *q);
 /** cs_queue_free - drop the remaining items; no thread may use it any more. Accepts NULL */
 void cs_queue_free(cs_queue *q);
 
-/* What the summary line prints. Times in seconds. */
+/* Statistics for the summary line. Times in seconds. */
 typedef struct cs_queue_stat {
     uint64_t n_push, n_full, n_empty;   /* pushes; pushes that waited; pops that waited */
     double   full_s, empty_s;           /* total waiting time of each kind */

@@ -16,7 +16,7 @@
  * cannot outweigh all others. */
 #define EVEN 0.001
 
-/* What a window's native[0] points to, in its chunk. */
+/* Place of a window in its record: native[0] of the window, in its chunk. */
 struct window { int64_t no, n, n_base; };
 
 /* ---- windows --------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 /* The label of a model that was trained on labels without names. */
 #define CS_UNNAMED_EFFECT "effect"
 
-/* What a record's native[0] points to, in its chunk. */
+/* An allele: native[0] of its record, in its chunk. */
 typedef struct cs_variant_alt {
     const cs_vcf_record *of;
     int                  no;     /* which ALT, from 0; -1: the VCF record has none */

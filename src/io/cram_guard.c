@@ -40,7 +40,7 @@ enum { FREE_RECORDS = 1 << 20, FREE_BYTES = 1 << 28, PER_BYTE = 64 };
 #define NO_ID INT64_MIN
 /* htslib's threads have twice their number of slices in hand. */
 enum { SLICES_PER_THREAD = 2, SLICES_AHEAD = 4 };
-/* What deflate can expand a byte to. */
+/* Maximum bytes that deflate expands one to; minimum bytes of a reference in a BAM header. */
 enum { DEFLATE_RATIO = 1032, MIN_REFERENCE = 9 };
 
 static const char empty_cram[] = "CRAM\2\1--------------------" "\24\0\0\0\0\0\0\0\0\0\1\0"

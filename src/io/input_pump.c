@@ -43,7 +43,7 @@ static const char magic[] = "CRAM";
 
 static atomic_int broken;        /* errno of an input that could not be read to its end */
 
-/* Of an input that was refused; the first one counts. */
+/* Message about the first input that was refused. */
 static char refusal[MESSAGE_BYTES];
 static atomic_int n_refused;     /* 1: it is being written; 2: it is valid */
 

@@ -30,7 +30,7 @@ static void add(struct bytes *b, uint64_t v, int size)
         b->v[b->n++] = (unsigned char)(v & 255);
 }
 
-/* What the headers before the file and in the directory have in common, from the version on. */
+/* Fields common to the local header and the directory, from the version on. */
 static void add_file(struct bytes *b, uLong crc, uint64_t size, bool local)
 {
     add(b, ZIP_VERSION, 2);

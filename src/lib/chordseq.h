@@ -40,7 +40,7 @@ extern "C" {
 #define CHORDSEQ_API
 #endif
 
-/* What functions return. */
+/* Return values of functions. */
 enum {
     CHORDSEQ_OK = 0,
     CHORDSEQ_EUSAGE = -1,     /* invalid argument or option, or one that does not fit the model */

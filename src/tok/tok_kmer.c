@@ -251,7 +251,8 @@ static bool kmer_aligned(const void *state)
     return t->stride == 1 && t->k % 2 == 1;
 }
 
-/* Of a word's k bases the `stride` in the middle, by rounding nearer to its beginning. */
+/* A token's bases are the `stride` in the middle of its k, nearer to the word's beginning if they
+ * cannot be centred. */
 static void kmer_cells(const void *state, const cs_segment *s, const int32_t *id, int64_t n,
                        int64_t *first)
 {

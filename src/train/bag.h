@@ -7,7 +7,7 @@
 #include "train/preset.h"
 #include "train/train_args.h"
 
-/* Of the network and its run. */
+/* The run of the network that the bags precede. */
 typedef struct cs_bag_spec {
     cs_model_spec         model; /* labels, head and seed are copied */
     const cs_preset_facts *facts;

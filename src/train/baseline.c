@@ -23,8 +23,8 @@ static const float LR = 0.02F, DECAY = 1e-4F;
 /* A matrix of samples: [n * ROW], the last column 1, with their classes. */
 struct rows { int64_t n; float *x; int32_t *class_no; };
 
-/* Which feature a word is, ~feature of the greater of a word and its reverse complement; words of
- * odd length are never their own. */
+/* feature[word]: the number of a word's feature, or ~number for the greater of a word and its
+ * reverse complement; words of odd length are never their own. */
 static void number_words(int16_t *feature)
 {
     int16_t n = 0;
@@ -68,7 +68,7 @@ static void class_row(const int16_t *feature, const char *base, int64_t n, float
     x[BIAS] = 1;
 }
 
-/* What changes its sign when the sequence is replaced by its reverse complement. */
+/* A row that changes its sign when the sequence is replaced by its reverse complement. */
 static void strand_row(const int16_t *feature, const char *base, int64_t n, bool reverse, float *x)
 {
     float revcomp[FEATURES];

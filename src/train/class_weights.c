@@ -54,8 +54,8 @@ static int parse(const struct weights *w, const char *text)
     return CS_OK;
 }
 
-/* How many of each there are in the training part: records, or bases where stretches have classes,
- * or labels of variants, both for all labels together. */
+/* Counts by class in the training part: records, or bases if intervals have classes, or the 0s and
+ * 1s of variants, for all labels together. */
 static void class_weights_count(const struct weights *w, int64_t *n)
 {
     const cs_dataset *d = w->d;

@@ -29,7 +29,7 @@ out:
     return rc;
 }
 
-/* Of a fit that was just written: its metrics, and its predictions of the fold. */
+/* Keeps the metrics of the fit that was just written, and its predictions of the fold. */
 static int keep_fit(void *arg, cs_fit fit, const cs_train_state *st)
 {
     cs_supervised *j = arg;

@@ -261,7 +261,7 @@ int cs_evaluate_page(const cs_evaluate_job *j, cs_model *m, const cs_scores *sco
     return write_page(j, m, scores, true, true, 0);
 }
 
-/* Of the probabilities that the model gives from now on, or those of a cross-validation. */
+/* Writes the page for probabilities of the final model, or of a cross-validation. */
 static int last_page(const cs_evaluate_job *j, cs_model *m)
 {
     int rc = CS_OK;

@@ -22,7 +22,8 @@ typedef struct cs_feed_item {
 
 /* The producing stage: epochs from (epoch, step) on, each followed by the validation samples. */
 typedef struct cs_feed {
-    /* Of another kind of feed, which begins with this struct; NULL: those below. */
+    /* Functions of another kind of feed, which begins with this struct; NULL: cs_feed_run() and
+     * cs_steps_plan() */
     int         (*run)(void *self, cs_queue *in, cs_queue *out);
     int         (*step_count)(const struct cs_feed *f, int64_t epoch, int64_t *n);
     const cs_sampler *train, *valid;   /* valid NULL: none */

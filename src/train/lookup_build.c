@@ -225,7 +225,7 @@ static void count_levels(struct build *b)
             }
 }
 
-/* Of a class's words at the threshold, n_cut, evenly spaced. */
+/* Is a word stored? All above the class's threshold; at the threshold n_cut, evenly spaced. */
 static bool takes(struct share *s, int64_t level)
 {
     if (level != s->cut)

@@ -30,7 +30,7 @@
 /* Queued batches, and their bytes: a few, so the network never waits for tokenising. */
 enum { QUEUE_ITEMS = 8, QUEUE_BYTES = 64 << 20, STREAM_DROPOUT = 121 };
 
-/* Of a budget, for the progress line. */
+/* Units of a budget in the progress line. */
 enum { PARTS = 1000000 };
 
 /* A forward and a backward pass, in forward passes: products with weights have two gradients. */

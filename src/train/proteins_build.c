@@ -120,7 +120,7 @@ static int by_length(const void *a, const void *b)
     return by_place(x, y);
 }
 
-/* Of an example's runs, from index `first` on, those that overlap longer ones by at most half. */
+/* Drops an example's frames, from index `first` on, that overlap longer ones by more than half. */
 static void drop_shadows(struct proteins *b, size_t first)
 {
     size_t n = first;

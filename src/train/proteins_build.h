@@ -17,11 +17,11 @@ typedef struct cs_protein_rule {
 /**
  * cs_proteins_build - proteins of open reading frames of a part of a dataset
  *
- * Of every record the longest runs of codons without a stop, in any frame, that overlap longer ones
- * by at most half, long ones in pieces. Near-duplicates are skipped, in an order given by a hash of
- * their letters, so the result does not depend on the order of records; at most 40 million letters
- * of a class are candidates, since the time of the choice grows by the square. cs_proteins_choose()
- * selects the proteins to store.
+ * Candidates are the open reading frames of every record, in all six frames, that overlap longer
+ * ones by at most half; long ones are cut into pieces. Near-duplicates are skipped, in an order
+ * given by a hash of their letters, so the result does not depend on the order of records. At most
+ * 40 million letters of a class are candidates, since the time of the choice grows by the square.
+ * cs_proteins_choose() selects the proteins to store.
  *
  * d        of classes; bases
  * n_class  of the model

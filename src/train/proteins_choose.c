@@ -24,7 +24,8 @@ enum {
 };
 static const float least_share = 0.1f, score_unit = 10;
 
-/* Of a query with a protein, or of a protein with a query; part is exp(score / score_unit). */
+/* An alignment in the list of a query or of a protein: the other of the two, and exp(score /
+ * score_unit). */
 struct hit { uint32_t of; float part; };
 
 struct hits { struct hit *at; uint32_t n; };
@@ -275,7 +276,7 @@ static int64_t bytes_of(const struct choice *c, uint32_t k)
     return cs_proteins_bytes(1, c->pool->length[k]);
 }
 
-/* Of a protein, per byte. */
+/* Gain of a protein per byte. */
 static float gain(const struct choice *c, uint32_t k)
 {
     double sum = 0;

@@ -6,7 +6,7 @@
 #include "train/dataset.h"
 
 enum { STREAM_SAMPLE = 111, STREAM_ORDER = 112 };
-/* What each of a sample's random numbers decides. */
+/* Purposes of a sample's random numbers. */
 enum { PICK_CLASS, PICK_EXAMPLE, PICK_LENGTH, PICK_START, PICK_STRAND,
        PICK_MUTATION };
 

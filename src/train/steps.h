@@ -5,7 +5,7 @@
 #include "tok/tokenizer.h"
 #include "train/dataset.h"
 
-/* How samples become batches and batches become steps. */
+/* Rules for making batches from samples, and steps from batches. */
 typedef struct cs_pack {
     const cs_tokenizer *tok;     /* NULL: one token per position */
     const void *tok_state;

@@ -123,7 +123,7 @@ const cs_opt cs_init_table[] = {
     { .type = CS_OPT_END }
 };
 
-/* Of the group before it, "Output". */
+/* Rows of the group "Output", which the table before it begins. */
 const cs_opt cs_stated_table[] = {
     { .type = CS_OPT_ENUM, .name = "strand", STATED(strand), .arg = "NAME", .def = "auto",
       .help = "default --strand stored in the model: forward, both, max, weighted or auto",

@@ -5,8 +5,8 @@
 
 #include "nn/exec/session.h"
 
-/* Of the gradient of one tensor: its sum with fixed random weights, and its norm. A wrong element
- * changes the first; two numbers are stored instead of all. */
+/* Fingerprint of a tensor's gradient, stored instead of all elements: its sum with fixed random
+ * weights, which any wrong element changes, and its norm. */
 typedef struct cs_projection { double sum, norm; } cs_projection;
 
 /** cs_vectors_batch - records back to back as one batch, record r of class r modulo the labels.

@@ -166,7 +166,7 @@ static void weights(cs_ctx *cx, const struct layer *k, cs_seg seg, cs_mat x, cs_
     cs_row_softmax(cx, s, *au);
 }
 
-/* How much layer l's regulariser counts. */
+/* Weight of layer l's regulariser. */
 static double singularformer_share(const struct config *c, int32_t l)
 {
     int64_t n_double = l == 0 ? c->layers - 1 : c->layers - l;
@@ -243,7 +243,7 @@ static cs_mat attention(cs_ctx *cx, const void *arg, cs_seg seg, cs_mat x)
     return y;
 }
 
-/* What a layer reads and writes: tokens, the scores before it; its scores, its tokens. */
+/* Operands of a layer: tokens and scores of the layer before; its scores and tokens. */
 enum { IN_X, IN_SCORES, OUT_SCORES, OUT_Y, N_MAT };
 
 static void singularformer_run_layer(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m,

@@ -11,8 +11,8 @@
 /* Maximum classes with curves of their own; beyond, error rates are of all calls together. */
 enum { CS_CALIBRATION_STEPS = 16, CS_CALIBRATION_BINS = 40, CS_CALIBRATION_CLASSES = 16 };
 
-/* Of the calls with at least the probability cs_calibration_step[i], n_kept[i] in number,
- * n_wrong[i] were wrong. */
+/* Calls with a probability of at least cs_calibration_step[i]: their number, and that of wrong
+ * ones. */
 typedef struct cs_call_curve {
     int64_t n_kept[CS_CALIBRATION_STEPS], n_wrong[CS_CALIBRATION_STEPS];
 } cs_call_curve;

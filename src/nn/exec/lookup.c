@@ -171,7 +171,7 @@ static void find_hit(const cs_lookup *l, uint64_t hash, int64_t *hit)
     }
 }
 
-/* Of n hashes those that may be in the table, in front; how many. */
+/* Moves the hashes that may be in the table to the front; returns their number. */
 static int sieve(const cs_lookup *l, uint64_t *hash, int n)
 {
     int kept = 0;

@@ -4,7 +4,7 @@
 
 #include "nn/exec/model.h"
 
-/* How the rank of a layer is chosen: the first that is not 0. */
+/* Rule for the rank of a layer: the first member that is not 0. */
 typedef struct cs_low_rank_rule {
     int64_t rank;                /* this one */
     double  share;               /* of the smaller side, rounded up */

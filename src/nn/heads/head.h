@@ -29,8 +29,8 @@ typedef struct cs_head {
                                                 * a class each (CS_TARGET_TOKENS of batch.h) */
     int     (*check)(const void *cfg);         /* CS_OK, or CS_EUSAGE; NULL: all settings are
                                                 * valid */
-    /* Of a head of two parts: the term of the difference for a part's rows h: (n_seg, columns), or
-     * h */
+    /* Heads of two parts only: the operand of the difference for a part's rows h, (n_seg, columns)
+     * or h itself */
     cs_mat  (*part)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h);
     void   *(*build)(const void *cfg, int32_t width, int32_t n_out, cs_params *ps);
     /* Train on the tree of its n_out classes, copied; before the first pass. Calls may then be

@@ -216,7 +216,7 @@ static bool by_context(const cs_pooled *p)
     return p->is_variant && p->cfg.compare == COMPARE_CONTEXT;
 }
 
-/* What the reference adds to the output. */
+/* The reference's term of the output. */
 static cs_mat context(cs_ctx *cx, const cs_pooled *p)
 {
     const cs_mat none = { 0 };

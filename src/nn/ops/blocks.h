@@ -26,7 +26,7 @@ cs_mat cs_stack(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32
 /**
  * cs_stack_split - next input to checkpoint, with limited memory
  *
- * Of n layers of the backward pass, the first one's input is stored, and n_more others can be.
+ * The backward pass of n layers has stored the input of the first, and can store n_more others.
  * Storing the returned one, and recursing into both parts, minimises recomputation (Griewank,
  * Walther, Revolve, 2000: layers run at most r times each where C(s + r, s) >= n, s = n_more + 1).
  *

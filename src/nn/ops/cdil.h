@@ -11,7 +11,7 @@ typedef enum cs_cdil_norm {
 } cs_cdil_norm;
 extern const char *const cs_cdil_norm_names[];     /* for an ENUM option */
 
-/* What a stack is made of. */
+/* Settings of a stack. */
 typedef struct cs_cdil_spec {
     int32_t      n_in, n_layer;
     int32_t      width[CS_CDIL_MAX];   /* channels of each layer's output */

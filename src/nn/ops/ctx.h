@@ -17,7 +17,7 @@
 
 typedef struct cs_tape cs_tape;
 
-/* What training stores of a stack of blocks: everything, or the inputs of some. */
+/* Activations of a stack of blocks that training stores: all, or the inputs of some blocks. */
 enum { CS_KEEP_ALL = 0, CS_CHECKPOINT_INPUTS = 64 };
 
 /* A piece of memory of one user: n reals from `off` on; the user counts how many are filled. */

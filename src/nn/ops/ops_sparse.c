@@ -50,7 +50,7 @@ static cs_mat halves_mean(cs_ctx *cx, cs_mat m)
     return y;
 }
 
-/* Of a product, w v - w' v' = (w - w') (v + v') / 2 + (w + w') / 2 (v - v'). */
+/* Rescale rule of a product: w v - w' v' = (w - w') (v + v') / 2 + (w + w') / 2 (v - v'). */
 static void sparse_rescale(cs_ctx *cx, const cs_node *n)
 {
     const int64_t mark = cs_mark(cx);
