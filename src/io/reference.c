@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -165,7 +166,12 @@ int cs_reference_open(const char *path, cs_reference **out)
     }
     r->fai = fai_load(path);
     if (!r->fai) {
+        char index[PATH_MAX];
+        const int n = snprintf(index, sizeof index, "%s.fai", path);
         cs_reference_free(r);
+        if (n < (int)sizeof index && access(index, F_OK) == 0)
+            return cs_fail(CS_EIO, "cannot use the reference '%s' with its index '%s'; make the "
+                           "index anew (samtools faidx)", path, index);
         return cs_fail(CS_EIO, "cannot use the reference '%s'; it must be a FASTA file, plain or "
                        "compressed by bgzip, with an index (samtools faidx) or in a writable "
                        "folder", path);

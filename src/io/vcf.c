@@ -339,6 +339,15 @@ static int check_end(const cs_vcf *v)
                    "probably truncated", v->path, (unsigned long long)v->n_record);
 }
 
+/* A record of text that cannot be used: the last one of a file may have been cut. */
+static int broken_text(cs_vcf *v, const char *what)
+{
+    if (v->itr || hts_getline(v->fp, KS_SEP_LINE, &v->line) != -1)
+        return cs_vcf_broken(v, what);
+    return cs_fail(CS_EFORMAT, "'%s': record %llu %s; it is the last one: is the file truncated?",
+                   v->path, (unsigned long long)v->n_record, what);
+}
+
 static int grow_text(char **text, int *cap, size_t need)
 {
     char *grown = need > INT_MAX ? NULL : *cap < (int)need ? cs_realloc(*text, need, 1) : *text;
@@ -397,7 +406,7 @@ static int next_text(cs_vcf *v)
     if (memchr(v->line.s, '\0', v->line.l))
         return cs_vcf_broken(v, "has a NUL byte");
     if (!cs_vcf_line_sound(v->line.s, v->line.l, v->n_column, why, sizeof why))
-        return cs_vcf_broken(v, why);
+        return broken_text(v, why);
     v->parsed.l = 0;
     if (!v->as_native && kputsn(v->line.s, v->line.l, &v->parsed) < 0)
         return no_memory(v);

@@ -63,6 +63,8 @@ for n in '0\t1' '-5\t61' '1099511627776\t1099511627777'; do
     T "refused: an index with lines of $n" sh -c '! score -f odd.fa -o gone.vcf variants.vcf 2> told &&
         grep -q "odd.fa.fai.* line 1.*samtools faidx" told'
 done
+T 'a file that is no index is named' sh -c 'cp variants.vcf odd.fa.fai; ! score -f odd.fa -o gone.vcf variants.vcf 2> told &&
+    grep -q "cannot use the reference .odd.fa. with its index .odd.fa.fai.; make the index anew" told'
 # An index of the file as it was before a base was added, a contig renamed, or a line lost.
 stale() {
     T "a stale index is named as that: $1" sh -c 'cp variants.fa old.fa && rm -f old.fa.fai && score -f old.fa -o gone.vcf variants.vcf &&
@@ -114,6 +116,10 @@ for o in z b; do
     score -O $o -o whole variants.vcf && head -c $(($(wc -c < whole) - 28)) whole > cut.$o
     refused cut.$o 'end marker is missing after record 18; .* truncated'
 done
+head -c $(($(wc -c < variants.vcf) - 60)) variants.vcf > cut.vcf
+refused cut.vcf 'record 17 .*it is the last one: is the file truncated?'
+{ cat cut.vcf; grep -v '^#' variants.vcf; } > bent.vcf
+T 'another record may be bent' sh -c '! score -o gone.vcf bent.vcf 2> told && ! grep -q truncated told'
 { grep '^#' variants.vcf | sed 's/	FORMAT.*//'; printf 'one\t3000000000\t.\tA\tC\t.\t.\t.\n'; } > far.vcf
 # A contig of 5 G bases as a sparse file with data at its end only.
 printf '>giant\n' > giant.fa
