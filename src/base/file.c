@@ -289,8 +289,10 @@ int cs_outfile_open_as(const char *path, const char *holds, cs_out_kind kind, cs
         rc = cs_paths_check_output("-");
     } else {
         f->name = cs_xstrdup(path);
-        rc = *path ? cs_out_filter_new(path, kind, put_plain, f, &f->filter)
+        rc = *path ? cs_outfile_may_replace(path, holds)
                    : cs_fail(CS_EUSAGE, "an output's name is empty; is a shell variable unset?");
+        if (rc == CS_OK)
+            rc = cs_out_filter_new(path, kind, put_plain, f, &f->filter);
         if (rc == CS_OK)
             rc = open_any(f, holds);
     }
