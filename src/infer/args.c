@@ -263,6 +263,14 @@ void cs_args_release(cs_input_args *a)
     a->text = (cs_strlist){ NULL, 0 };
 }
 
+static bool is_one_file(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
 static int check_pairs(const cs_input_args *a, const cs_pair_args *pair)
 {
     if (a->file.n + a->list.n > 0)
@@ -274,6 +282,10 @@ static int check_pairs(const cs_input_args *a, const cs_pair_args *pair)
                        "needs a file of second mates", pair->first.n, pair->second.n);
     if (pair->interleaved)
         return cs_fail(CS_EUSAGE, "--interleaved takes one file; -1 and -2 take two");
+    for (int i = 0; i < pair->first.n; i++)
+        if (is_one_file(pair->first.v[i], pair->second.v[i]))
+            return cs_fail(CS_EUSAGE, "'%s' is given for -1 and for -2; if mates alternate in it, "
+                           "give it with --interleaved", pair->first.v[i]);
     return CS_OK;
 }
 

@@ -49,6 +49,8 @@ T 'the second mate may come first' sh -c "awk '/^>/ { n++ } { r[n] = r[n] \$0 \"
 T 'in chunks of any size' sh -c "awk '/^>/ { n++ } n % 7 != 3' ab.fa ab.fa ab.fa > many.fa
     $c --interleaved many.fa > a && $c --interleaved -B 100 --chunks-in-flight 1 many.fa | cmp - a"
 N pairs-files.err   chordseq classify -m "$m" -1 a.fa
+T 'one file is not for both mates' sh -c '! chordseq classify -q -m "$1" -1 b.fa -1 a.fa -2 a.fa -2 ./a.fa 2> err &&
+    grep -q "a.fa. is given for -1 and for -2; if mates alternate in it, give it with --interleaved" err' - "$m"
 N region-fasta.err    chordseq classify -m "$m" -r x a.fa
 N pairs-both.err    chordseq classify -m "$m" -1 a.fa -2 b.fa ab.fa
 
