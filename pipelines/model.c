@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/path_conflicts.h"
+#include "base/suggest.h"
 #include "infer/args.h"
 #include "infer/taxa.h"
 #include "nn/exec/model_import.h"
@@ -178,13 +179,19 @@ static int check_words(const cs_strlist *word)
         { "calibrate", "a model file and one to write", 3, 3 },
     };
 
+    cs_suggest near = cs_suggest_begin(word->n > 0 ? word->v[0] : "");
+
     for (size_t i = 0; word->n > 0 && i < sizeof action / sizeof action[0]; i++) {
+        cs_suggest_try(&near, action[i].name);
         if (strcmp(word->v[0], action[i].name) != 0)
             continue;
         if (word->n >= action[i].least && word->n <= action[i].most)
             return CS_OK;
         return cs_fail(CS_EUSAGE, "'%s' takes %s", action[i].name, action[i].takes);
     }
+    if (word->n > 0)
+        return cs_fail(CS_EUSAGE, "there is no action '%s'; %s'chordseq model' lists them",
+                       word->v[0], cs_suggest_hint(&near));
     return cs_fail(CS_EUSAGE, "give an action and a model: show [FILE], verify [FILE], factorize "
                    "FILE, export FILE DIR, label FILE TO, checked FILE TO, compact FILE TO, "
                    "lookup FILE TO, proteins FILE TO, calibrate FILE TO, or import CHECKPOINT "
@@ -241,7 +248,12 @@ out:
 const cs_command cs_cmd_model = {
     .name = "model",
     .summary = "show, verify, label, mark, calibrate, factorize, export and import models",
-    .usage = "[OPTIONS] ACTION [FILE] [TO]",
+    .usage = "[OPTIONS] show|verify [FILE]\n"
+             "       chordseq model [OPTIONS] factorize FILE\n"
+             "       chordseq model [OPTIONS] export FILE DIR\n"
+             "       chordseq model [OPTIONS] import CHECKPOINT FILE\n"
+             "       chordseq model [OPTIONS] label|checked|compact FILE TO\n"
+             "       chordseq model [OPTIONS] lookup|proteins|calibrate FILE TO",
     .words = "show verify factorize export import label checked compact lookup proteins calibrate",
     .tables = model_tables,
     .operands = &words,

@@ -118,7 +118,7 @@ out:
 const cs_command cs_cmd_simulate = {
     .name = "simulate",
     .summary = "generate a synthetic task",
-    .usage = "[OPTIONS] TASK",
+    .usage = "[OPTIONS] adding|xor|temporal-order|cohort",
     .words = "adding xor temporal-order cohort",
     .tables = simulate_tables,
     .operands = &names,

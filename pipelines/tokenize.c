@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "infer/token_text.h"
+#include "nn/exec/model.h"
 #include "pipelines/command.h"
 #include "train/vocabulary.h"
 
@@ -17,6 +18,8 @@ static struct tokenize_args own;
 static cs_input_args input;
 static cs_compute_args compute;
 
+enum { PATH_BYTES = 4096 };
+
 static const char *const formats[] = { "pieces", "ids", NULL };
 static const char *const alphabets[] = { "bases", "diplotypes", NULL };
 
@@ -25,7 +28,8 @@ static const char *const alphabets[] = { "bases", "diplotypes", NULL };
 static const cs_opt tokenize_table[] = {
     { .type = CS_OPT_GROUP, .name = "Tokens" },
     { .type = CS_OPT_IN, .letter = 'm', .name = "model", .off = AT(model), .arg = "FILE",
-      .help = "tokenizer.json, or a model with a tokenizer" },
+      .help = "tokenizer.json, or a model with a tokenizer",
+      .man = "Models that come with chordseq have names: 'default', 'fast' and 'variant'." },
     { .type = CS_OPT_ENUM, .name = "format", .off = AT(ids), .arg = "FORMAT",
       .def = "pieces", .help = "output: pieces (text) or ids",
       .choice = formats },
@@ -81,6 +85,7 @@ static int train(const cs_split *split)
 static int tokenize_run(const cs_call *call)
 {
     int rc = CS_OK;
+    char model[PATH_BYTES];
 
     (void)call;
     if (own.train != NULL && strcmp(own.train, "bpe") != 0) {
@@ -92,10 +97,15 @@ static int tokenize_run(const cs_call *call)
                      "them");
         goto out;
     }
+    if (own.model != NULL)
+        CS_TRY(cs_model_find_default(own.model, model, sizeof model));
     CS_TRY(cs_args_input(&input));
     const cs_split split = cs_args_split(&compute);
-    rc = own.train != NULL ? train(&split)
-                           : cs_tokenize(own.model, &input, &split, own.ids > 0, own.output);
+    if (own.train != NULL)
+        CS_TRY(train(&split));
+    else
+        CS_TRY(cs_tokenize(own.model != NULL ? model : NULL, &input, &split, own.ids > 0,
+                           own.output));
 out:
     cs_args_release(&input);
     return rc;

@@ -87,6 +87,8 @@ T 'training starts from it, and writes whole models' sh -c 'chordseq train -q --
 # ---- refused -------------------------------------------------------------------------------------
 
 N file-words.err   chordseq model
+T 'an unknown action gets a suggestion' sh -c '! chordseq model shw 2> err && grep -q "no action .shw.; did you mean .show.? " err'
+T 'help lists actions and tasks' sh -c 'chordseq model --help | grep -q " export FILE DIR$" && chordseq simulate --help | grep -q "adding|xor|"'
 N file-words2.err  chordseq model show "$m" "$m"
 N file-words3.err  chordseq model export "$m"
 N file-import.err  sh -c 'ln -s "$1" own; chordseq model import own x.m' - "$m"

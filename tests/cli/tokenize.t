@@ -49,6 +49,8 @@ printf '>a\nNNNN\n' > n.fa
 N tokenize-empty.err  chordseq tokenize --train bpe n.fa
 head -c 300 a.json > cut.json
 N tokenize-cut.err    chordseq tokenize -m cut.json "$tiny/mixed.fa"
+T 'a model that comes with the program by its name' sh -c 'chordseq tokenize -q -m fast "$1" > fast.tok &&
+    chordseq tokenize -q -m "$2" "$1" | cmp - fast.tok' - "$tiny/mixed.fa" "$srcdir/refdata/model/fast.safetensors"
 N tokenize-absent.err chordseq tokenize -m absent.json "$tiny/mixed.fa"
 
 # ---- models --------------------------------------------------------------------------------------
