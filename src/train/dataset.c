@@ -168,10 +168,38 @@ static int by_rank(const void *pa, const void *pb)
 }
 
 struct split {
-    double  frac;
-    double *total, *held_out;    /* [n_class] bases */
-    double *group;               /* [n_class] bases of the present group */
+    double   frac;
+    double  *total, *held_out;   /* [n_class] bases */
+    double  *group;              /* [n_class] bases of the current group; -1: it lacks the class */
+    int32_t *in_group;           /* its classes */
 };
+
+static int by_class(const void *pa, const void *pb)
+{
+    const int32_t a = *(const int32_t *)pa, b = *(const int32_t *)pb;
+
+    return (a > b) - (a < b);
+}
+
+/* Bases of the group place[0..n) per class. Returns the number of its classes, which are sorted, so
+ * that sums over them do not depend on the order of examples. */
+static size_t list_classes(const cs_dataset *d, struct split *s, const struct place *place,
+                           int64_t n)
+{
+    size_t n_in = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        const cs_example *e = &d->ex[place[i].example];
+        double *bases = &s->group[e->class_no];
+        if (*bases < 0) {
+            *bases = 0;
+            s->in_group[n_in++] = e->class_no;
+        }
+        *bases += (double)e->n_base;
+    }
+    qsort(s->in_group, n_in, sizeof *s->in_group, by_class);
+    return n_in;
+}
 
 static double distance(const struct split *s, int32_t c, double more)
 {
@@ -181,22 +209,20 @@ static double distance(const struct split *s, int32_t c, double more)
 /* Holds out the group place[0..n) if that brings the shares closer to the target. */
 static void weigh_group(cs_dataset *d, struct split *s, const struct place *place, int64_t n)
 {
+    const size_t n_in = list_classes(d, s, place, n);
     double gain = 0;
 
-    for (int32_t c = 0; c < d->n_class; c++)
-        s->group[c] = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const cs_example *e = &d->ex[place[i].example];
-        s->group[e->class_no] += (double)e->n_base;
-    }
-    for (int32_t c = 0; c < d->n_class; c++)
+    for (size_t k = 0; k < n_in; k++) {
+        const int32_t c = s->in_group[k];
         gain += distance(s, c, 0) - distance(s, c, s->group[c]);
-    if (gain <= 0)
-        return;
-    for (int64_t i = 0; i < n; i++)
+    }
+    for (int64_t i = 0; i < n && gain > 0; i++)
         d->ex[place[i].example].part = CS_PART_VALID;
-    for (int32_t c = 0; c < d->n_class; c++)
-        s->held_out[c] += s->group[c];
+    for (size_t k = 0; k < n_in; k++) {
+        const int32_t c = s->in_group[k];
+        s->held_out[c] += gain > 0 ? s->group[c] : 0;
+        s->group[c] = -1;
+    }
 }
 
 static int64_t list_places(const cs_dataset *d, uint64_t seed, double *total, struct place *place)
@@ -221,17 +247,21 @@ int cs_dataset_split(cs_dataset *d, double frac, uint64_t seed)
     const size_t n_class = (size_t)d->n_class;
     struct place *place = NULL;
     double *sums = NULL;
+    int32_t *in_group = NULL;
 
     if (frac <= 0 || d->n == 0)
         return CS_OK;
     place = cs_alloc((size_t)d->n, sizeof *place);
     sums = cs_alloc(3 * n_class, sizeof *sums);
-    if (place == NULL || sums == NULL) {
+    in_group = cs_alloc(n_class, sizeof *in_group);
+    if (place == NULL || sums == NULL || in_group == NULL) {
         rc = cs_fail(CS_EMEM, "out of memory for splitting %lld records", (long long)d->n);
         goto out;
     }
     memset(sums, 0, 3 * n_class * sizeof *sums);
-    struct split s = { frac, sums, sums + n_class, sums + 2 * n_class };
+    struct split s = { frac, sums, sums + n_class, sums + 2 * n_class, in_group };
+    for (size_t c = 0; c < n_class; c++)
+        s.group[c] = -1;
     int64_t n = list_places(d, seed, s.total, place);
     for (int64_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && place[end].group == place[i].group;)
@@ -239,8 +269,7 @@ int cs_dataset_split(cs_dataset *d, double frac, uint64_t seed)
         weigh_group(d, &s, &place[i], end - i);
     }
 out:
-    free(sums);
-    free(place);
+    CS_FREE(sums, place, in_group);
     return rc;
 }
 

@@ -135,52 +135,86 @@ static json_t *inputs_json(const cs_provenance *p)
     return list;
 }
 
-static json_t *part_json(const cs_dataset *d, int32_t class_no)
+static json_t *data_json(const cs_dataset *d)
 {
     int64_t n[2], n_base[2];
 
-    cs_dataset_count(d, CS_PART_TRAIN, class_no, &n[0], &n_base[0]);
-    cs_dataset_count(d, CS_PART_VALID, class_no, &n[1], &n_base[1]);
+    cs_dataset_count(d, CS_PART_TRAIN, -1, &n[0], &n_base[0]);
+    cs_dataset_count(d, CS_PART_VALID, -1, &n[1], &n_base[1]);
     return json_pack("{s:I, s:I, s:I, s:I}", "train_records", (json_int_t)n[0], "train_bases",
                      (json_int_t)n_base[0], "valid_records", (json_int_t)n[1], "valid_bases",
                      (json_int_t)n_base[1]);
 }
 
-/* Bases of a class, for labelled intervals. */
-static json_t *bases_json(const cs_dataset *d, int n_class, int class_no)
+/* Counts of a class or label in each part: records and their bases; bases of labelled intervals;
+ * records with a known value of the label, and positive ones. */
+struct tally { int64_t n[2], more[2]; };
+
+static void count_bases(const cs_dataset *d, int n_class, struct tally *of)
 {
-    int64_t *n = cs_xcalloc((size_t)n_class, 2 * sizeof *n);
+    int64_t *n = cs_xcalloc((size_t)n_class, sizeof *n);
 
-    cs_dataset_count_bases(d, CS_PART_TRAIN, n_class, n);
-    cs_dataset_count_bases(d, CS_PART_VALID, n_class, n + n_class);
-    json_t *o = json_pack("{s:I, s:I}", "train_bases", (json_int_t)n[class_no], "valid_bases",
-                          (json_int_t)n[n_class + class_no]);
-    free(n);
-    return o;
-}
-
-/* Records with a known value of a label, and positive ones. */
-static json_t *label_json(const cs_dataset *d, int label)
-{
-    int64_t n[2][2] = { { 0, 0 }, { 0, 0 } };
-
-    for (int64_t i = 0; i < d->n; i++) {
-        const float t = d->ex[i].target[label];
-        if (isnan(t) || d->ex[i].part == CS_PART_SKIP)
-            continue;
-        n[d->ex[i].part][0]++;
-        n[d->ex[i].part][1] += t > 0;
+    for (int part = CS_PART_TRAIN; part <= CS_PART_VALID; part++) {
+        cs_dataset_count_bases(d, (cs_part)part, n_class, n);
+        for (int c = 0; c < n_class; c++)
+            of[c].n[part] = n[c];
     }
-    return json_pack("{s:I, s:I, s:I, s:I}", "train_known", (json_int_t)n[0][0], "train_positive",
-                     (json_int_t)n[0][1], "valid_known", (json_int_t)n[1][0], "valid_positive",
-                     (json_int_t)n[1][1]);
+    free(n);
 }
 
-static json_t *class_json(const cs_dataset *d, int n_class, int i)
+static void count_labels(const cs_example *e, int n_label, struct tally *of)
 {
+    for (int k = 0; k < n_label; k++) {
+        of[k].n[e->part] += !isnan(e->target[k]);
+        of[k].more[e->part] += e->target[k] > 0;
+    }
+}
+
+/* In one pass: there may be many classes. */
+static void count_classes(const cs_dataset *d, int n_class, struct tally *of)
+{
+    if (d->n_target == CS_TARGET_TOKENS) {
+        count_bases(d, n_class, of);
+        return;
+    }
+    for (int64_t i = 0; i < d->n; i++) {
+        const cs_example *e = &d->ex[i];
+        if (e->part == CS_PART_SKIP)
+            continue;
+        if (!d->is_class) {
+            count_labels(e, n_class, of);
+            continue;
+        }
+        of[e->class_no].n[e->part]++;
+        of[e->class_no].more[e->part] += e->n_base;
+    }
+}
+
+static json_t *class_json(const cs_dataset *d, const struct tally *of)
+{
+    const json_int_t n[2] = { of->n[0], of->n[1] }, more[2] = { of->more[0], of->more[1] };
+
     if (d->n_target == CS_TARGET_TOKENS)
-        return bases_json(d, n_class, i);
-    return d->is_class ? part_json(d, i) : label_json(d, i);
+        return json_pack("{s:I, s:I}", "train_bases", n[0], "valid_bases", n[1]);
+    if (d->is_class)
+        return json_pack("{s:I, s:I, s:I, s:I}", "train_records", n[0], "train_bases", more[0],
+                         "valid_records", n[1], "valid_bases", more[1]);
+    return json_pack("{s:I, s:I, s:I, s:I}", "train_known", n[0], "train_positive", more[0],
+                     "valid_known", n[1], "valid_positive", more[1]);
+}
+
+static json_t *classes_json(const cs_dataset *d, const cs_classes *classes)
+{
+    json_t *all = json_object();
+    struct tally *of = cs_xcalloc((size_t)classes->n + 1, sizeof *of);
+
+    CS_BUG(d->is_class && classes->n > 0 && d->n_class > classes->n);
+    if (classes->n > 0)
+        count_classes(d, classes->n, of);
+    for (int i = 0; i < classes->n; i++)
+        json_object_set_new(all, classes->name[i], class_json(d, &of[i]));
+    free(of);
+    return all;
 }
 
 static json_t *real_json(double v)
@@ -197,7 +231,7 @@ static json_t *real_json(double v)
 char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_classes *classes,
                          const cs_train_state *st)
 {
-    json_t *o = json_object(), *per_class = json_object();
+    json_t *o = json_object();
     cs_train_state own = *st;
 
     if (p->folds != NULL)
@@ -210,10 +244,8 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
         json_object_set_new(o, "split_by", json_string(p->split_by));
     if (p->n_group > 0)
         json_object_set_new(o, "groups", json_integer(p->n_group));
-    json_object_set_new(o, "data", part_json(d, -1));
-    for (int i = 0; i < classes->n; i++)
-        json_object_set_new(per_class, classes->name[i], class_json(d, classes->n, i));
-    json_object_set_new(o, "classes", per_class);
+    json_object_set_new(o, "data", data_json(d));
+    json_object_set_new(o, "classes", classes_json(d, classes));
     json_object_set_new(o, "epoch", json_integer(st->best_epoch));
     json_object_set_new(o, "steps", json_integer(st->step));
     json_object_set_new(o, "valid_loss", real_json(own.best_loss));

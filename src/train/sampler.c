@@ -1,6 +1,7 @@
 /* sampler.c - sample the crops of an epoch: classes, then sequences, then positions. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/rng.h"
 #include "train/dataset.h"
@@ -23,21 +24,31 @@ struct cs_sampler {
     double  *class_cum;          /* [n_class] cumulated probability of the classes */
 };
 
+/* The class that an example is listed in: one for all, if each is used once. */
+static int32_t listed_class(const cs_sampler *s, int64_t i)
+{
+    return s->draw.n_sample == 0 ? 0 : s->d->ex[i].class_no;
+}
+
 /* Counting sort by class: stable, so that the input's order decides within one. */
 static void list_examples(cs_sampler *s, cs_part part)
 {
     const cs_dataset *d = s->d;
-    const bool once = s->draw.n_sample == 0;
-    int64_t n = 0;
 
-    for (int32_t c = 0; c < d->n_class; c++) {
-        s->first[c] = n;
-        for (int64_t i = 0; i < d->n; i++)
-            if (d->ex[i].part == part && (once ? c == 0 : d->ex[i].class_no == c))
-                s->example[n++] = i;
-    }
-    s->first[d->n_class] = n;
-    CS_BUG(n != s->n);
+    memset(s->first, 0, ((size_t)d->n_class + 1) * sizeof *s->first);
+    for (int64_t i = 0; i < d->n; i++)
+        if (d->ex[i].part == part)
+            s->first[listed_class(s, i) + 1]++;
+    for (int32_t c = 0; c < d->n_class; c++)
+        s->first[c + 1] += s->first[c];
+    CS_BUG(s->first[d->n_class] != s->n);
+    /* Listing moves first[c] to the end of class c, which is the beginning of the next. */
+    for (int64_t i = 0; i < d->n; i++)
+        if (d->ex[i].part == part)
+            s->example[s->first[listed_class(s, i)]++] = i;
+    for (int32_t c = d->n_class; c > 0; c--)
+        s->first[c] = s->first[c - 1];
+    s->first[0] = 0;
 }
 
 static double own_mass(const cs_sampler *s, int64_t i)
