@@ -61,8 +61,10 @@ struct deal {
     int     n;                   /* folds */
     double *total;               /* [n_class] bases of the class */
     double *sum;                 /* [n * n_class] of it in a fold */
-    double *own;                 /* [n_class] of it in the current group */
+    double *own;                 /* [n_class] of it in the current group; -1: none */
     double *size;                /* [n] bases of a fold */
+    int32_t *in_group;           /* [n_class] classes of the current group, in order */
+    size_t   n_in;
 };
 
 /* Increase of the sum over classes of the fold's squared shares, if it receives the group, without
@@ -71,9 +73,11 @@ static double cost(const struct deal *t, int fold)
 {
     double sum = 0;
 
-    for (int32_t c = 0; c < t->d->n_class; c++)
+    for (size_t k = 0; k < t->n_in; k++) {
+        const int32_t c = t->in_group[k];
         if (t->own[c] > 0)
             sum += t->sum[fold * t->d->n_class + c] * t->own[c] / (t->total[c] * t->total[c]);
+    }
     return sum;
 }
 
@@ -84,21 +88,40 @@ static bool better(const struct deal *t, int fold, int than)
     return a != b ? a < b : t->size[fold] < t->size[than];
 }
 
+static int ascending(const void *pa, const void *pb)
+{
+    const int32_t a = *(const int32_t *)pa, b = *(const int32_t *)pb;
+
+    return (a > b) - (a < b);
+}
+
+static void add_to_group(struct deal *t, const cs_example *e)
+{
+    if (t->own[e->class_no] < 0) {
+        t->own[e->class_no] = 0;
+        t->in_group[t->n_in++] = e->class_no;
+    }
+    t->own[e->class_no] += (double)e->n_base;
+}
+
 static void deal_group(struct deal *t, const struct place *place, int64_t n, int32_t *of)
 {
     const cs_dataset *d = t->d;
     int best = 0;
 
-    memset(t->own, 0, (size_t)d->n_class * sizeof *t->own);
+    t->n_in = 0;
     for (int64_t i = 0; i < n; i++)
-        t->own[d->ex[place[i].example].class_no] += (double)d->ex[place[i].example].n_base;
+        add_to_group(t, &d->ex[place[i].example]);
+    qsort(t->in_group, t->n_in, sizeof *t->in_group, ascending);
     for (int k = 1; k < t->n; k++)
         best = better(t, k, best) ? k : best;
     for (int64_t i = 0; i < n; i++)
         of[place[i].example] = best;
-    for (int32_t c = 0; c < d->n_class; c++) {
+    for (size_t k = 0; k < t->n_in; k++) {
+        const int32_t c = t->in_group[k];
         t->sum[best * d->n_class + c] += t->own[c];
         t->size[best] += t->own[c];
+        t->own[c] = -1;
     }
 }
 
@@ -128,16 +151,19 @@ int cs_folds_assign(const cs_dataset *d, const cs_classes *classes, int n, uint6
     const size_t n_class = (size_t)d->n_class, n_sum = (size_t)(n + 2) * n_class + (size_t)n;
     struct place *place = cs_alloc((size_t)d->n + 1, sizeof *place);
     double *sum = cs_alloc(n_sum, sizeof *sum);
+    int32_t *in_group = cs_alloc(n_class, sizeof *in_group);
 
     *f = (cs_folds){ .n = n, .of = cs_alloc((size_t)d->n + 1, sizeof *f->of),
                      .fold = cs_xcalloc((size_t)n, sizeof *f->fold) };
-    if (place == NULL || sum == NULL || f->of == NULL) {
+    if (place == NULL || sum == NULL || in_group == NULL || f->of == NULL) {
         rc = cs_fail(CS_EMEM, "out of memory for folds of %lld records", (long long)d->n);
         goto out;
     }
     memset(sum, 0, n_sum * sizeof *sum);
     struct deal t = { d, n, sum, sum + n_class, sum + (size_t)(n + 1) * n_class,
-                      sum + (size_t)(n + 2) * n_class };
+                      sum + (size_t)(n + 2) * n_class, in_group, 0 };
+    for (size_t c = 0; c < n_class; c++)
+        t.own[c] = -1;
     const int64_t n_place = list_places(d, seed, place);
     for (int64_t i = 0; i < n_place; i++)
         t.total[d->ex[place[i].example].class_no] += (double)d->ex[place[i].example].n_base;
@@ -148,8 +174,7 @@ int cs_folds_assign(const cs_dataset *d, const cs_classes *classes, int n, uint6
     }
     rc = check_classes(&t, classes, by);
 out:
-    free(place);
-    free(sum);
+    CS_FREE(place, sum, in_group);
     return rc;
 }
 
