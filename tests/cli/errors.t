@@ -102,7 +102,7 @@ N suffix-zst.err       $c --jsonl x.jsonl.zst "$tiny/mixed.fa"
 N suffix-csv.err       $c --jsonl x.csv "$tiny/mixed.fa"
 N suffix-resume.err    $c --resume -o x.tsv.gz "$tiny/mixed.fa"
 N suffix-shard.err     $c --shard 1/2 --manifest x.json -o x.csv "$tiny/mixed.fa"
-T 'tables and text are not named as binary files' sh -c "for o in '-o x.bam' '-o x.cram.gz' '--jsonl x.npy' '--report x.bcf'; do
+T 'tables are not named as binary files' sh -c "for o in '-o x.bam' '-o x.cram.gz' '-o x.npy' '-o x.bcf'; do
     ! $c \$o '$tiny/mixed.fa' 2> err && grep -q 'this output is not [A-Z]*; ' err || exit; done"
 T 'no refused output is created' sh -c '! ls | grep "^x[.]"'
 N output-full.err      $c -o /dev/full "$tiny/mixed.fa"
