@@ -200,7 +200,7 @@ out:
 
 static int matrix_cell(struct page *p, int32_t truth, int32_t call)
 {
-    const int64_t n = p->f.confusion[truth * p->f.n_class + call], all = p->f.cls[truth].n;
+    const int64_t n = cs_metrics_called(&p->f, truth, call), all = p->f.cls[truth].n;
     const double share = all > 0 ? (double)n / (double)all : 0;
 
     /* Its darkness is the square root of the share, so rare errors are visible. */

@@ -142,7 +142,7 @@ out:
 /* With many classes only pairs that occur, since tables grow with their square. */
 static bool is_shown(const cs_metrics *f, int32_t truth, int32_t call)
 {
-    return f->n_class <= MANY_CLASSES || f->confusion[truth * f->n_class + call] > 0;
+    return f->n_class <= MANY_CLASSES || cs_metrics_called(f, truth, call) > 0;
 }
 
 static int class_rows(struct sink *s, const struct part *p, int32_t c)
@@ -166,7 +166,7 @@ static int class_rows(struct sink *s, const struct part *p, int32_t c)
     for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
         if (is_shown(f, c, k))
             CS_TRY(put_count(s, p, label[c].name, "called:", label[k].name,
-                             f->confusion[c * f->n_class + k]));
+                             cs_metrics_called(f, c, k)));
 out:
     return rc;
 }
@@ -265,7 +265,7 @@ static json_t *class_json(const struct sink *s, const struct part *p, int32_t c)
     for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
         if (is_shown(f, c, k))
             json_object_set_new(called, label[k].name,
-                                json_integer(f->confusion[c * f->n_class + k]));
+                                json_integer(cs_metrics_called(f, c, k)));
     if (called != NULL)
         json_object_set_new(o, "called", called);
     return o;

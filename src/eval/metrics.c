@@ -111,7 +111,10 @@ static void count_calls(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *
         const float *p = s->output + i * k;
         const int32_t truth = (int32_t)s->target[i], call = cs_argmax(p, k);
         f->n++;
-        f->confusion[truth * k + call]++;
+        f->cls[truth].n++;
+        f->cls[call].n_called++;
+        f->cls[call].n_right += call == truth;
+        f->confusion[(int64_t)truth * k + call]++;
         /* A probability that has become 0 in float would make every mean infinite. */
         loss -= log(fmax((double)p[truth], 1e-30));
     }
@@ -147,21 +150,6 @@ double cs_metrics_mean(const cs_metrics *f, size_t off)
         count++;
     }
     return ratio(sum, count);
-}
-
-/* Counts per class, from the confusion matrix. */
-static void margins(cs_metrics *f)
-{
-    const int32_t k = f->n_class;
-
-    for (int32_t c = 0; c < k; c++) {
-        cs_class_metrics *g = &f->cls[c];
-        for (int32_t j = 0; j < k; j++) {
-            g->n += f->confusion[c * k + j];
-            g->n_called += f->confusion[j * k + c];
-        }
-        g->n_right = f->confusion[c * k + c];
-    }
 }
 
 static void class_metrics(cs_metrics *f)
@@ -350,7 +338,6 @@ int cs_scores_metrics(const cs_scores *s, int64_t lo, int64_t hi, double toleran
     for (size_t c = 0; c < k; c++)
         f->cls[c] = (cs_class_metrics){ .auc = NAN };
     count_calls(s, lo, hi, f);
-    margins(f);
     class_metrics(f);
     if (auc && areas(s, lo, hi, f) != CS_OK)
         goto no_memory;
@@ -419,7 +406,7 @@ void cs_counts_add(cs_counts *c, const float *output, const int32_t *label, int6
         c->cls[call].n_called++;
         c->cls[call].n_right += call == label[t];
         if (c->confusion != NULL)
-            c->confusion[label[t] * k + call]++;
+            c->confusion[(int64_t)label[t] * k + call]++;
     }
 }
 
