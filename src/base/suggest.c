@@ -47,10 +47,19 @@ void cs_suggest_try(cs_suggest *n, const char *word)
     (void)snprintf(n->best, sizeof n->best, "%s", word);
 }
 
+/* Letters that can be mistaken: not those of a prefix that both have, as in --encoder.init. */
+static size_t own_letters(const char *typed, const char *word)
+{
+    const char *dot = strrchr(word, '.');
+
+    return dot != NULL && strncmp(typed, word, (size_t)(dot - word)) == 0 ? strlen(dot + 1)
+                                                                          : strlen(word);
+}
+
 const char *cs_suggest_hint(cs_suggest *n)
 {
     n->hint[0] = '\0';
-    if (n->least <= MAX_SLIPS && n->least <= 1 + strlen(n->best) / 3)
+    if (n->least <= MAX_SLIPS && n->least <= 1 + own_letters(n->typed, n->best) / 3)
         (void)snprintf(n->hint, sizeof n->hint, "did you mean '%s'? ", n->best);
     return n->hint;
 }

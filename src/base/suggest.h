@@ -19,7 +19,7 @@ cs_suggest cs_suggest_begin(const char *typed);
 void cs_suggest_try(cs_suggest *n, const char *word);
 
 /** cs_suggest_hint - "did you mean 'WORD'? " of the nearest, in `n`; "" if more than three letters
- * differ, or more than a third of its letters and one */
+ * differ, or more than a third of its letters and one, without a prefix in common */
 const char *cs_suggest_hint(cs_suggest *n);
 
 #endif

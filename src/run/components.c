@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "registry.h"
 
 /* Names for help, manual and completion, from the registry by list_names(). */
@@ -137,12 +138,6 @@ const char *cs_components_filter(cs_optset *set, int argc, char **argv)
            "manual page lists all.";
 }
 
-static int unknown(const char *kind, const char *name)
-{
-    return cs_fail(CS_EUSAGE, "there is no %s '%s'; 'chordseq train --help' lists them",
-                   kind, name);
-}
-
 static int other(const char *kind, const char *given, const char *of_model)
 {
     return cs_fail(CS_EUSAGE, "--%s %s: the initial model has %s and keeps it",
@@ -174,6 +169,19 @@ static const char *head_at(int i, const cs_opt **opt)
 
     *opt = h != NULL ? h->opt : NULL;
     return h != NULL ? h->name : NULL;
+}
+
+static int unknown(const char *kind, const char *typed,
+                   const char *(*at)(int i, const cs_opt **opt))
+{
+    cs_suggest near = cs_suggest_begin(typed);
+    const cs_opt *opt;
+    const char *name;
+
+    for (int i = 0; (name = at(i, &opt)) != NULL; i++)
+        cs_suggest_try(&near, name);
+    return cs_fail(CS_EUSAGE, "there is no %s '%s'; %s'chordseq train --help' lists them",
+                   kind, typed, cs_suggest_hint(&near));
 }
 
 /* A kind of component and the choice made. */
@@ -238,11 +246,11 @@ int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *
     c->enc = cs_encoder_find(enc);
     c->head = cs_head_find(head);
     if (c->tok == NULL)
-        return unknown("tokenizer", tok);
+        return unknown("tokenizer", tok, tokenizer_at);
     if (c->enc == NULL)
-        return unknown("encoder", enc);
+        return unknown("encoder", enc, encoder_at);
     if (c->head == NULL)
-        return unknown("head", head);
+        return unknown("head", head, head_at);
     if (from != NULL && from->tok != NULL && c->tok != from->tok)
         return other("tokenizer", tok, from->tok->name);
     if (from != NULL && c->enc != from->enc)

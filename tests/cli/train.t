@@ -41,6 +41,9 @@ T 'a label that is not UTF-8 is refused before training' sh -c '! "$@" 2> err &&
 N train-split-by.err     $train -o x.m --split-by organisms --label-key class all.fa
 N train-one-class.err    $train -o x.m --label-key class at.fa
 tab=$(printf 'a\tb')
+T 'a mistyped encoder gets a suggestion' sh -c '! "$@" --encoder chordmixr 2> err && grep -q "no encoder .chordmixr.; did you mean .chordmixer.? " err &&
+    ! "$@" --encoder.hiden 3 2> err && grep -q "did you mean .--encoder.hidden.? " err && ! "$@" --encoder.widht 3 2> err && ! grep -q mean err' - \
+    $train -o x.m --label-key class all.fa
 N train-name-tab.err     chordseq train -q -o x.m --class "$tab=at.fa" --class gc=gc.fa
 T 'a newline in a label is refused' sh -c '! chordseq train -q -o x.m --class "a
 b=at.fa" --class gc=gc.fa 2> err && grep -q "class name .*control character" err && [ ! -e x.m ]'
@@ -139,6 +142,8 @@ T 'a new head is reported, also if only the order differs' sh -c '
     ! grep -q anew told.gc' '-B 512'
 N train-init.err         $train -o x.m --init good.m --encoder.hidden 9 --label-key class all.fa
 N train-init-part.err    chordseq train -q -o x.m --init good.m --encoder cdil --label-key class all.fa
+T 'or the name of one that comes with chordseq' sh -c '! "$@" --init default --encoder.depth own 2> err &&
+    grep -q "the initial model has .* and keeps it" err' - $train -o x.m --label-key class all.fa
 N train-freeze.err       $train -o x.m --freeze encoder --label-key class all.fa
 from="chordseq train -q -B 512 $short --lr 0.02 --init good.m --label-map map.tsv --label-key class all.fa"
 T 'settings come with the model' $from -o came.m
