@@ -8,6 +8,7 @@
 static cs_supervised_args args;
 static cs_backend *base_be;
 static cs_model *base;           /* of --init, on the CPU: its components */
+static char      base_path[4096];
 
 static const cs_optset common_tables[] = {
     { cs_input_table, &args.input, NULL }, { cs_label_table, &args.label, NULL },
@@ -34,8 +35,9 @@ static int train_select(cs_optset *set, int argc, char **argv)
 
     memcpy(set, common_tables, sizeof common_tables);
     if (path != NULL) {
+        CS_TRY(cs_model_find_default(path, base_path, sizeof base_path));
         CS_TRY(cs_backend_open("cpu", 1, &base_be));
-        CS_TRY(cs_model_load(path, base_be, false, &base));
+        CS_TRY(cs_model_load(base_path, base_be, false, &base));
     }
     rc = cs_components_find(&args.components, argc, argv, base, set, CS_MAX_OPTSET);
 out:
@@ -80,8 +82,10 @@ static int train_run(const cs_call *call)
     int rc = CS_OK;
 
     cs_cpu_flush_subnormals();
-    if (base != NULL)
+    if (base != NULL) {
+        args.init.init = base_path;
         CS_TRY(cs_components_adopt(&args.components, call->argc, call->argv, base));
+    }
     CS_TRY(train_check_options());
     rc = cs_supervised_train(&args, call->set, call->argc, call->argv);
 out:

@@ -102,8 +102,9 @@ const cs_opt cs_init_table[] = {
     { .type = CS_OPT_GROUP, .name = "Fine-tuning" },
     { .type = CS_OPT_IN, .name = "init", INIT(init), .arg = "MODEL",
       .help = "start from this model's weights",
-      .man = "Tokenizer and encoder are copied with all settings; contradicting options are "
-             "refused. The head is copied if its type, the classes and their order are the same, "
+      .man = "A file, a folder of 'chordseq model export' or the name of a model that comes with "
+             "chordseq. Tokenizer and encoder are copied with all settings; contradicting options "
+             "are refused. The head is copied if its type, the classes and their order are the same, "
              "and initialised anew otherwise." },
     { .type = CS_OPT_ENUM, .name = "freeze", INIT(freeze), .arg = "PART", .def = "none",
       .help = "layers to freeze: none or encoder", .choice = freeze_names,
