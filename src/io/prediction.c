@@ -4,8 +4,8 @@
 static const struct { const char *name, *help; } reasons[CS_N_REASON] = {
     [CS_REASON_NONE] = { ".", "there is a call" },
     [CS_REASON_EMPTY] = { "empty", "no bases" },
-    [CS_REASON_TOO_SHORT] = { "too_short", "fewer bases than one token needs, or than "
-                              "--min-length" },
+    [CS_REASON_TOO_SHORT] = { "too_short", "fewer bases than one token needs, than "
+                              "--min-length, or than the model states for calls" },
     [CS_REASON_TOO_LONG] = { "too_long", "more tokens than the model takes; see --long-sequence" },
     [CS_REASON_ALL_N] = { "no_known_base", "no A, C, G or T" },
     [CS_REASON_MOSTLY_N] = { "mostly_unknown", "a larger share of other letters than "

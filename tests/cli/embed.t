@@ -50,6 +50,8 @@ numpy 'the head on top of them predicts as classify does' /usr/bin/python3 check
 "$builddir/tests/cli/make_model" deep 5 head.hidden=6 head.norm=layer encoder.max-len=64 encoder.track=4 encoder.hidden=4
 T 'the hidden layer of a head' sh -c 'chordseq embed -q -m deep --vector hidden --format tsv -o - reads.fq |
     awk -F "\t" "NF != 9 { exit 1 } END { exit NR != 41 }"'
+T 'a head without a vector is named' sh -c '! chordseq embed -m variant -o x.npy mixed.fa 2> err &&
+    grep -q "the head .variant. has no vector for a sequence; choose another model" err'
 N embed-hidden.err chordseq embed -m "$m" --vector hidden -o x.npy mixed.fa
 for end in parquet txt npy.gz; do N embed-$end.err chordseq embed -m "$m" -o e.$end mixed.fa; done
 T 'no file of that name is created' sh -c '! ls e.parquet e.txt e.npy.gz 2> /dev/null'

@@ -288,8 +288,10 @@ int cs_model_check_output(const cs_model *m, cs_head_output what)
     if (what == CS_HEAD_PREDICTION
         || (m->head->n_vector && m->head->n_vector(m->head_net, hidden) > 0))
         return CS_OK;
-    return cs_fail(CS_EUSAGE, "%s", hidden ? "the model's head has no hidden layer; embed its "
-                   "pooled vector" : "the model's head does not pool to one vector");
+    if (hidden)
+        return cs_fail(CS_EUSAGE, "the model's head has no hidden layer; embed its pooled vector");
+    return cs_fail(CS_EUSAGE, "a model with the head '%s' has no vector for a sequence; choose "
+                   "another model", m->head->name);
 }
 
 int32_t cs_model_n_target(const cs_model *m)
