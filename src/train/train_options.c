@@ -104,8 +104,8 @@ const cs_opt cs_init_table[] = {
       .help = "start from this model's weights",
       .man = "A file, a folder of 'chordseq model export' or the name of a model that comes with "
              "chordseq. Tokenizer and encoder are copied with all settings; contradicting options "
-             "are refused. The head is copied if its type, the classes and their order are the same, "
-             "and initialised anew otherwise." },
+             "are refused. The head is copied if its type, the classes and their order are the "
+             "same, and initialised anew otherwise." },
     { .type = CS_OPT_ENUM, .name = "freeze", INIT(freeze), .arg = "PART", .def = "none",
       .help = "layers to freeze: none or encoder", .choice = freeze_names,
       .man = "encoder: only the head is trained (probing), which takes a third of the time." },
