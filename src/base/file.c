@@ -53,10 +53,12 @@ void cs_outfile_protect(const char *(*look)(const char *path))
     content_of = look;
 }
 
-/* May an output of this kind (NULL: none) replace an existing regular file? */
+/* Looks at regular files only: to look into a pipe would wait for its writer. */
 int cs_outfile_may_replace(const char *name, const char *holds)
 {
-    const char *content = content_of ? content_of(name) : NULL;
+    struct stat st;
+    const bool replaces = cs_descriptor_of(name) < 0 && stat(name, &st) == 0 && S_ISREG(st.st_mode);
+    const char *content = replaces && content_of ? content_of(name) : NULL;
 
     if (!content || (holds && strcmp(content, holds) == 0))
         return CS_OK;
@@ -149,14 +151,12 @@ static int create_temp(cs_outfile *f)
     return f->fd >= 0 ? CS_OK : cs_fail(CS_EIO, "cannot create '%s': %s", f->name, strerror(why));
 }
 
-static int open_temp(cs_outfile *f, const char *holds, bool exists, mode_t mode)
+static int open_temp(cs_outfile *f, bool exists, mode_t mode)
 {
     int rc = CS_OK;
 
     if (exists && access(f->name, W_OK) != 0)
         return cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
-    if (exists)
-        CS_TRY(cs_outfile_may_replace(f->name, holds));
     CS_TRY(resolve(f->name, &f->target));
     CS_TRY(create_temp(f));
     /* Some file systems have no modes; ignore that. */
@@ -166,7 +166,7 @@ out:
     return rc;
 }
 
-static int open_any(cs_outfile *f, const char *holds)
+static int open_any(cs_outfile *f)
 {
     struct stat st;
     int64_t fd = cs_descriptor_of(f->name);
@@ -180,9 +180,9 @@ static int open_any(cs_outfile *f, const char *holds)
         f->fd = fcntl((int)fd, F_DUPFD_CLOEXEC, 3);
     } else if (stat(f->name, &st) != 0) {
         if (errno == ENOENT)
-            return open_temp(f, holds, false, 0);
+            return open_temp(f, false, 0);
     } else if (S_ISREG(st.st_mode)) {
-        return open_temp(f, holds, true, st.st_mode);
+        return open_temp(f, true, st.st_mode);
     } else if (S_ISDIR(st.st_mode)) {
         errno = EISDIR;
     } else {
@@ -294,7 +294,7 @@ int cs_outfile_open_as(const char *path, const char *holds, cs_out_kind kind, cs
         if (rc == CS_OK)
             rc = cs_out_filter_new(path, kind, put_plain, f, &f->filter);
         if (rc == CS_OK)
-            rc = open_any(f, holds);
+            rc = open_any(f);
     }
     if (rc != CS_OK) {
         file_release(f);

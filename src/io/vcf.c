@@ -90,9 +90,7 @@ static int read_text_header(cs_vcf *v)
                        v->path);
     if (r == -1)
         return cs_fail(CS_EFORMAT, "'%s' ends before the line #CHROM", v->path);
-    v->n_column = 1;
-    for (size_t i = 0; i < v->line.l; i++)
-        v->n_column += v->line.s[i] == '\t';
+    v->n_column = cs_vcf_n_column(v->line.s, v->line.l);
     if (strncmp(v->line.s, "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO", 38) != 0)
         return cs_fail(CS_EFORMAT, "'%s': the line #CHROM does not name the eight columns of a "
                        "VCF file", v->path);
@@ -339,10 +337,11 @@ static int check_end(const cs_vcf *v)
                    "probably truncated", v->path, (unsigned long long)v->n_record);
 }
 
-/* A record of text that cannot be used: the last one of a file may have been cut. */
+/* A line that is not sound: if it lacks columns and is the last one, the file may have been cut. */
 static int broken_text(cs_vcf *v, const char *what)
 {
-    if (v->itr || hts_getline(v->fp, KS_SEP_LINE, &v->line) != -1)
+    if (v->itr || cs_vcf_n_column(v->line.s, v->line.l) >= v->n_column
+        || hts_getline(v->fp, KS_SEP_LINE, &v->line) != -1)
         return cs_vcf_broken(v, what);
     return cs_fail(CS_EFORMAT, "'%s': record %llu %s; it is the last one: is the file truncated?",
                    v->path, (unsigned long long)v->n_record, what);

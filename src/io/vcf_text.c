@@ -109,14 +109,21 @@ static bool column_sound(int i, struct text t)
     }
 }
 
-bool cs_vcf_line_sound(const char *line, size_t n, int n_column, char *why, size_t n_why)
+int cs_vcf_n_column(const char *line, size_t n)
 {
-    static const char *const name[] = { "CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER",
-                                        "INFO" };
     int columns = 1;
 
     for (size_t i = 0; i < n; i++)
         columns += line[i] == '\t';
+    return columns;
+}
+
+bool cs_vcf_line_sound(const char *line, size_t n, int n_column, char *why, size_t n_why)
+{
+    static const char *const name[] = { "CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER",
+                                        "INFO" };
+    const int columns = cs_vcf_n_column(line, n);
+
     if (columns != n_column) {
         (void)snprintf(why, n_why, "has %d columns, the header %d", columns, n_column);
         return false;

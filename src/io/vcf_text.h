@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/** cs_vcf_n_column - the number of columns of a line */
+int cs_vcf_n_column(const char *line, size_t n);
+
 /**
  * cs_vcf_line_sound - checks that htslib omits: the number of columns, and the content of the first
  * seven
