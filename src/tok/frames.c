@@ -1,7 +1,7 @@
 /* frames.c - the reading frame at each base: the longest open one of six.
  *
- * One cursor per frame finds its next open reading frame; between two ends of these the longest one
- * is the same.
+ * Stops of both strands are found first, as bits. One cursor per frame finds its next open reading
+ * frame; between two ends of these the longest one is the same.
  */
 #include "tok/frames.h"
 
@@ -38,25 +38,111 @@ void cs_orf_symbol(int32_t token, int64_t min_codons, char *buf, size_t n_buf)
              "ACGT"[codon & 3], (long long)(bin ? bin_min[bin] : min_codons));
 }
 
-/* The first open reading frame that begins at `from` or later in its frame; INT64_MAX: none. */
-static void next_orf(const cs_frames *f, const int8_t *acid, int64_t from, cs_orf *r)
+/* ---- stops ----------------------------------------------------------------------------------- */
+
+/* Bits of stops, in words; the first of every strand's are for positions below 32. */
+enum { WORD = 32, BLOCK = 16 * WORD, FORWARD = 1, REVERSE = 2 };
+
+/* Three more positions than bases: they end every frame. */
+static int64_t n_words(int64_t n_base)
+{
+    return (n_base + 3) / WORD + 1;
+}
+
+size_t cs_frames_work(int64_t n_base)
+{
+    return 2 * (size_t)n_words(n_base) * sizeof(uint32_t);
+}
+
+/* The strands on which a codon, or none, is no amino acid's. */
+static void fill_ends(uint8_t ends[CS_CODONS + 1])
+{
+    memset(ends, 0, CS_CODONS);
+    for (int i = 0; i < CS_CODONS; i++)
+        if (cs_genetic_code[i] == '*') {
+            ends[i] |= FORWARD;
+            ends[cs_codon_revcomp(i)] |= REVERSE;
+        }
+    ends[CS_CODONS] = FORWARD | REVERSE;
+}
+
+/* Bit `shift` of each of WORD bytes. */
+static uint32_t pack_bits(const uint8_t *byte, int shift)
+{
+    uint32_t bits = 0;
+
+    for (int i = 0; i < WORD; i += 8) {
+        uint64_t eight;
+        memcpy(&eight, byte + i, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        eight = __builtin_bswap64(eight);
+#endif
+        eight = eight >> shift & 0x0101010101010101u;
+        bits |= (uint32_t)(eight * 0x0102040810204080u >> 56) << i;
+    }
+    return bits;
+}
+
+/* The stops of the codons that begin in the block of bases at `at`. */
+static void find_stops(const cs_frames *f, const uint8_t *ends, int64_t at, uint32_t *forward,
+                       uint32_t *reverse)
+{
+    uint8_t code[BLOCK + 2], stop[BLOCK];
+    const int64_t left = f->n_base - at;
+    const int n = left < BLOCK + 2 ? (int)left : BLOCK + 2;
+
+    memset(code, 4, sizeof code);
+    if (n > 0)
+        (void)cs_base_codes(f->base + at, n, code);
+    #pragma omp simd
+    for (int i = 0; i < BLOCK; i++)
+        stop[i] = (code[i] | code[i + 1] | code[i + 2]) < 4
+                ? (uint8_t)(code[i] << 4 | code[i + 1] << 2 | code[i + 2]) : CS_CODONS;
+    for (int i = 0; i < BLOCK; i++)
+        stop[i] = ends[stop[i]];
+    for (int64_t i = 0; i < BLOCK / WORD && at / WORD + i < n_words(f->n_base); i++) {
+        forward[at / WORD + i] = pack_bits(stop + i * WORD, 0);
+        reverse[at / WORD + i] = pack_bits(stop + i * WORD, 1);
+    }
+}
+
+/* The first stop at `at` or later in the same frame. */
+static int64_t next_stop(const uint32_t *stop, int64_t at)
+{
+    static const uint32_t every_third[3] = { 0x49249249, 0x92492492, 0x24924924 };
+    int64_t word = at / WORD;
+    int phase = (int)(at % WORD % 3);
+    uint32_t bits = stop[word] & every_third[phase] & ~(uint32_t)0 << at % WORD;
+
+    while (bits == 0) {
+        phase = phase == 2 ? 0 : phase + 1;        /* 32 bits are 11 codons less a base */
+        bits = stop[++word] & every_third[phase];
+    }
+    return word * WORD + __builtin_ctz(bits);
+}
+
+/* ---- open reading frames --------------------------------------------------------------------- */
+
+static int strand_of(int frame)
+{
+    return frame / (CS_FRAMES / 2);
+}
+
+/* The first open reading frame that begins at `from` or later in frame i; INT64_MAX: none. */
+static void next_orf(cs_frames *f, int i, int64_t from)
 {
     const int64_t min = 3 * f->min_codons;
+    const uint32_t *stop = f->stop + strand_of(i) * n_words(f->n_base);
 
+    f->orf[i] = (cs_orf){ INT64_MAX, INT64_MAX };
     while (from + min <= f->n_base) {
-        int64_t at = from;
-        for (; at + 3 <= f->n_base; at += 3) {
-            const int codon = cs_codon_at(f->base + at);
-            if (codon < 0 || acid[codon] < 0)
-                break;
-        }
+        const int64_t at = next_stop(stop, from);
         if (at - from >= min) {
-            *r = (cs_orf){ from, at };
+            f->orf[i] = (cs_orf){ from, at };
             return;
         }
         from = at + 3;
     }
-    *r = (cs_orf){ INT64_MAX, INT64_MAX };
 }
 
 /* The frame that is open longest at a base, or -1 for none or several; *end receives the base where
@@ -82,16 +168,17 @@ static int frame_at(const cs_frames *f, int64_t at, int64_t *end)
     return frame;
 }
 
-static int strand_of(int frame)
-{
-    return frame / (CS_FRAMES / 2);
-}
-
 void cs_frames_first(cs_frames *f)
 {
+    uint8_t ends[CS_CODONS + 1];
+    uint32_t *reverse = f->stop + n_words(f->n_base);
+
+    fill_ends(ends);
+    for (int64_t at = 0; at < n_words(f->n_base) * WORD; at += BLOCK)
+        find_stops(f, ends, at, f->stop, reverse);
     f->at = 0;
     for (int i = 0; i < CS_FRAMES; i++)
-        next_orf(f, f->codons->acid[strand_of(i)], i % (CS_FRAMES / 2), &f->orf[i]);
+        next_orf(f, i, i % (CS_FRAMES / 2));
 }
 
 int cs_frames_next(cs_frames *f, cs_orf_part *s)
@@ -100,7 +187,7 @@ int cs_frames_next(cs_frames *f, cs_orf_part *s)
         const int64_t at = f->at;
         for (int i = 0; i < CS_FRAMES; i++)
             if (f->orf[i].to <= at)
-                next_orf(f, f->codons->acid[strand_of(i)], f->orf[i].to + 3, &f->orf[i]);
+                next_orf(f, i, f->orf[i].to + 3);
         const int frame = frame_at(f, at, &f->at);
         if (frame < 0)
             continue;

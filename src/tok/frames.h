@@ -2,6 +2,8 @@
 #ifndef CS_TOK_FRAMES_H
 #define CS_TOK_FRAMES_H
 
+#include <stddef.h>
+
 #include "tok/translate.h"
 
 enum { CS_ORF_BINS = 6 };
@@ -26,12 +28,13 @@ typedef struct cs_orf_part {
     int64_t first, end;
 } cs_orf_part;
 
-/* Cursor over a sequence; the caller sets codons, base, n_base and min_codons. */
+/* Cursor over a sequence; the caller sets base, n_base, min_codons and stop. */
 typedef struct cs_frames {
-    const cs_codons *codons;
     const char      *base;
     int64_t          n_base;
     int64_t          min_codons; /* shorter open reading frames are ignored */
+    uint32_t        *stop;       /* [cs_frames_work() bytes] per strand a bit per base, the lowest
+                                  * one first: no amino acid's codon begins there */
     int64_t          at;
     cs_orf           orf[CS_FRAMES];     /* the current or next one of each frame, those of the
                                           * forward strand first */
@@ -46,6 +49,9 @@ int cs_orf_bin(const cs_orf *r);
 /** cs_orf_symbol - text "ATG/50": a codon, and the minimum codons of its open reading frame.
  * token: cs_orf_bin() * CS_CODONS + codon */
 void cs_orf_symbol(int32_t token, int64_t min_codons, char *buf, size_t n_buf);
+
+/** cs_frames_work - bytes of cs_frames.stop for a sequence: a quarter per base */
+size_t cs_frames_work(int64_t n_base);
 
 /**
  * cs_frames_first, cs_frames_next - parts of open reading frames in the order of their bases

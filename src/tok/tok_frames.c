@@ -17,8 +17,7 @@ struct frames_cfg {
 };
 
 struct frames {
-    int64_t   min_codons;
-    cs_codons codons;
+    int64_t min_codons;
 };
 
 static void frames_close(void *state)
@@ -32,7 +31,6 @@ static int frames_open(const void *cfg, void **state)
     struct frames *t = cs_xcalloc(1, sizeof *t);
 
     t->min_codons = c->min_codons;
-    cs_codons_init(&t->codons);
     *state = t;
     return CS_OK;
 }
@@ -57,17 +55,22 @@ static int64_t frames_min(const void *state)
     return 3;
 }
 
+static size_t frames_work(const void *state, int64_t n_base)
+{
+    (void)state;
+    return cs_frames_work(n_base);
+}
+
 /* Forward tokens grow from `id` upwards, reverse ones from `end` downwards. */
 static int64_t frames_encode(const void *state, const cs_segment *segment, void *work, int32_t *id)
 {
     const struct frames *t = state;
-    cs_frames f = { .codons = &t->codons, .base = segment->base, .n_base = segment->n_base,
-                    .min_codons = t->min_codons };
+    cs_frames f = { .base = segment->base, .n_base = segment->n_base,
+                    .min_codons = t->min_codons, .stop = work };
     int32_t *end = id + frames_bound(t, segment->n_base), *forward = id, *reverse = end;
     int64_t orf[2] = { -1, -1 };           /* per strand: first base of the last frame written */
     cs_orf_part s;
 
-    (void)work;
     if (segment->n_base < 3)
         return 0;
     *--reverse = CS_TOK_UNK;
@@ -139,6 +142,7 @@ const cs_tokenizer cs_tok_frames = {
     .open = frames_open,
     .n_vocab = frames_n_vocab,
     .bound = frames_bound,
+    .work = frames_work,
     .min_base = frames_min,
     .encode = frames_encode,
     .mirrors = frames_mirrors,

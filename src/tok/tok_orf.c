@@ -16,7 +16,7 @@
 #include "tok/frames.h"
 #include "tok/kmer.h"
 
-enum { ACIDS = CS_ACIDS, PAIRS = ACIDS * ACIDS, MAX_GAP = 8 };
+enum { ACIDS = CS_ACIDS, PAIRS = ACIDS * ACIDS, MAX_GAP = 8, STRETCH = 64 };
 
 struct orf_cfg {
     int64_t k, min_codons, gap;
@@ -84,59 +84,89 @@ static int64_t orf_min(const void *state)
     return t->k;
 }
 
-/* The tokens of the codon at p, in the order in which its strand is read; returns their number. */
-static int64_t write_codon(const struct orf *t, const char *base, const cs_orf_part *s, int64_t p,
-                           int32_t *id)
-{
-    const int8_t *acid = t->codons.acid[s->strand];
-    const int64_t step = s->strand ? -3 : 3;
-    const int codon = cs_codon_at(base + p);
-    const int32_t first = t->first_pair + acid[codon] * ACIDS;
-    int64_t n = 0;
-
-    id[n++] = t->first_codon + cs_orf_bin(&s->orf) * CS_CODONS +
-              (s->strand ? cs_codon_revcomp(codon) : codon);
-    for (int64_t gap = 1; gap <= t->gap; gap++) {
-        const int64_t at = p + gap * step;
-        if (at < s->orf.from || at >= s->orf.to)
-            break;
-        id[n++] = first + (int32_t)(gap - 1) * PAIRS + acid[cs_codon_at(base + at)];
-    }
-    return n;
-}
-
 /* Destination of tokens: those of the forward frames go to id upwards, those of the reverse frames
- * below `end` downwards; or all are counted. */
+ * below `end` downwards, the last one first; or all are counted. */
 struct sink {
     int32_t *id, *end;
     int64_t *count;              /* or NULL */
     int64_t  n_forward, n_reverse;
 };
 
-static void put_codon(struct sink *k, int strand, const int32_t *token, int64_t n)
+/* A stretch of codons of one strand, with those before and after it in the frame that pairs
+ * reach. */
+struct stretch {
+    uint8_t codon[MAX_GAP + STRETCH + MAX_GAP], acid[MAX_GAP + STRETCH + MAX_GAP];
+    int n, n_before, n_after;    /* codons; those before and after, up to the gap */
+};
+
+/* Reads the codons that begin at p up to `end`, at most STRETCH. */
+static void read_stretch(const struct orf *t, const char *base, const cs_orf_part *s, int64_t p,
+                         struct stretch *r)
 {
-    *(strand ? &k->n_reverse : &k->n_forward) += n;
-    if (k->count)
-        (void)cs_count_ids(token, n, k->count);
-    for (int64_t i = 0; i < n && !k->count; i++) {
-        if (strand)
-            *--k->end = token[n - 1 - i];
-        else
-            *k->id++ = token[i];
+    const int8_t *acid = t->codons.acid[s->strand];
+    const int64_t n = (s->end - p + 2) / 3, before = (p - s->orf.from) / 3;
+
+    r->n = n < STRETCH ? (int)n : STRETCH;
+    const int64_t after = (s->orf.to - p) / 3 - r->n;
+    r->n_before = (int)(before < t->gap ? before : t->gap);
+    r->n_after = (int)(after < t->gap ? after : t->gap);
+    for (int i = -r->n_before; i < r->n + r->n_after; i++) {
+        const int codon = cs_codon_at(base + p + 3 * i);
+        r->codon[MAX_GAP + i] = (uint8_t)(s->strand ? cs_codon_revcomp(codon) : codon);
+        r->acid[MAX_GAP + i] = (uint8_t)acid[codon];
     }
 }
 
-static void write_frames(const struct orf *t, const cs_segment *segment, struct sink *k)
+/* The tokens of a stretch's codon i, in the order in which its strand is read: the codon, and its
+ * pairs with the next amino acids; returns their number. */
+static int codon_tokens(const struct orf *t, const struct stretch *r, int i, int strand,
+                        int32_t first_codon, int32_t *token)
 {
-    cs_frames f = { .codons = &t->codons, .base = segment->base, .n_base = segment->n_base,
-                    .min_codons = t->min_codons };
+    const int left = strand ? r->n_before + i : r->n + r->n_after - 1 - i;
+    const int n = left < t->gap ? left : (int)t->gap, step = strand ? -1 : 1;
+    const uint8_t *acid = r->acid + MAX_GAP + i;
+    int32_t first = t->first_pair + *acid * ACIDS;
+
+    token[0] = first_codon + r->codon[MAX_GAP + i];
+    for (int gap = 1; gap <= n; gap++, first += PAIRS)
+        token[gap] = first + *(acid += step);
+    return 1 + n;
+}
+
+static void put_stretch(const struct orf *t, const struct stretch *r, int strand,
+                        int32_t first_codon, struct sink *k)
+{
     int32_t token[1 + MAX_GAP];
+
+    for (int i = 0; i < r->n; i++) {
+        int32_t *to = k->count || strand ? token : k->id;
+        const int n = codon_tokens(t, r, i, strand, first_codon, to);
+        *(strand ? &k->n_reverse : &k->n_forward) += n;
+        if (k->count)
+            (void)cs_count_ids(token, n, k->count);
+        else if (!strand)
+            k->id += n;
+        else
+            for (int j = n; j-- > 0;)
+                *--k->end = token[j];
+    }
+}
+
+static void write_frames(const struct orf *t, const cs_segment *segment, void *work, struct sink *k)
+{
+    cs_frames f = { .base = segment->base, .n_base = segment->n_base,
+                    .min_codons = t->min_codons, .stop = work };
+    struct stretch r;
     cs_orf_part s;
 
     cs_frames_first(&f);
-    while (cs_frames_next(&f, &s))
-        for (int64_t p = s.first; p < s.end; p += 3)
-            put_codon(k, s.strand, token, write_codon(t, f.base, &s, p, token));
+    while (cs_frames_next(&f, &s)) {
+        const int32_t first_codon = t->first_codon + cs_orf_bin(&s.orf) * CS_CODONS;
+        for (int64_t p = s.first; p < s.end; p += 3 * STRETCH) {
+            read_stretch(t, f.base, &s, p, &r);
+            put_stretch(t, &r, s.strand, first_codon, k);
+        }
+    }
 }
 
 static void reverse_ids(int32_t *id, int64_t n)
@@ -148,6 +178,12 @@ static void reverse_ids(int32_t *id, int64_t n)
     }
 }
 
+static size_t orf_work(const void *state, int64_t n_base)
+{
+    (void)state;
+    return cs_frames_work(n_base);
+}
+
 /* The k-mers fit between the frames' tokens, since these keep to their bound together. */
 static int64_t orf_encode(const void *state, const cs_segment *segment, void *work, int32_t *id)
 {
@@ -155,7 +191,7 @@ static int64_t orf_encode(const void *state, const cs_segment *segment, void *wo
     const int64_t bound = orf_bound(t, segment->n_base);
     struct sink k = { .id = id, .end = id + bound };
 
-    write_frames(t, segment, &k);
+    write_frames(t, segment, work, &k);
     k.id += cs_tok_kmer.encode(t->kmers, segment, work, k.id);
     reverse_ids(k.end, k.n_reverse);
     memmove(k.id, k.end, (size_t)k.n_reverse * sizeof *id);
@@ -167,7 +203,7 @@ static int64_t orf_count(const void *state, const cs_segment *segment, void *wor
     const struct orf *t = state;
     struct sink k = { .count = count };
 
-    write_frames(t, segment, &k);
+    write_frames(t, segment, work, &k);
     return k.n_forward + k.n_reverse + cs_tok_kmer.count(t->kmers, segment, work, count);
 }
 
@@ -221,6 +257,7 @@ const cs_tokenizer cs_tok_orf = {
     .open = orf_open,
     .n_vocab = orf_n_vocab,
     .bound = orf_bound,
+    .work = orf_work,
     .min_base = orf_min,
     .encode = orf_encode,
     .count = orf_count,

@@ -177,13 +177,15 @@ static void check_count(const cs_tokenizer *tok, const void *st, const cs_segmen
 {
     const int32_t n_vocab = tok->n_vocab(st);
     int64_t *count = cs_xcalloc((size_t)n_vocab, sizeof *count);
+    check_page work = check_page_new(cs_tokenizer_work(tok, st, s->n_base));
 
-    assert_int_equal(tok->count(st, s, NULL, count), n_id);
+    assert_int_equal(tok->count(st, s, work.p, count), n_id);
     for (int64_t i = 0; i < n_id; i++)
         count[id[i]]--;
     for (int32_t v = 0; v < n_vocab; v++)
         assert_int_equal(count[v], 0);
     free(count);
+    check_page_free(&work);
 }
 
 /* The symbols of the reading frames of `base` that the forward strand holds, after the definition;
@@ -229,13 +231,14 @@ static void check_orf(void *st, const char *base, const char *turned, int64_t n)
     const int64_t bound = cs_tok_orf.bound(st, n), n_kmer = n < ORF_K ? 0 : n - ORF_K + 1;
     const cs_segment s = { base, NULL, n }, r = { turned, NULL, n };
     check_page page = check_page_new((size_t)bound * sizeof(int32_t)),
-               mirror = check_page_new((size_t)bound * sizeof(int32_t));
+               mirror = check_page_new((size_t)bound * sizeof(int32_t)),
+               work = check_page_new(cs_tokenizer_work(&cs_tok_orf, st, n));
     int32_t *id = page.p, *back = mirror.p;
-    const int64_t n_id = cs_tok_orf.encode(st, &s, NULL, id);
+    const int64_t n_id = cs_tok_orf.encode(st, &s, work.p, id);
     int64_t i = 0;
 
     check_count(&cs_tok_orf, st, &s, id, n_id);
-    assert_int_equal(cs_tok_orf.encode(st, &r, NULL, back), n_id);
+    assert_int_equal(cs_tok_orf.encode(st, &r, work.p, back), n_id);
     for (int64_t k = 0; k < n_id; k++)
         assert_int_equal(id[k], back[n_id - 1 - k]);
     for (*text = 0;; i++) {
@@ -257,6 +260,7 @@ static void check_orf(void *st, const char *base, const char *turned, int64_t n)
     }
     check_page_free(&page);
     check_page_free(&mirror);
+    check_page_free(&work);
 }
 
 /* Both strands' codons after the definition, the reverse complement's with the halves exchanged. */
@@ -267,12 +271,13 @@ static void check_halves(void *st, const char *base, const char *turned, int64_t
     size_t at = 0;
     const size_t size = (size_t)cs_tok_frames.bound(st, n) * sizeof(int32_t);
     const cs_segment s = { base, NULL, n }, r = { turned, NULL, n };
-    check_page page = check_page_new(size), mirror = check_page_new(size);
+    check_page page = check_page_new(size), mirror = check_page_new(size),
+               work = check_page_new(cs_tokenizer_work(&cs_tok_frames, st, n));
     int32_t *id = page.p, *back = mirror.p;
-    const int64_t n_id = cs_tok_frames.encode(st, &s, NULL, id);
+    const int64_t n_id = cs_tok_frames.encode(st, &s, work.p, id);
 
     expect_frames(base, turned, n, 0, want, sizeof want);
-    assert_int_equal(cs_tok_frames.encode(st, &r, NULL, back), n_id);
+    assert_int_equal(cs_tok_frames.encode(st, &r, work.p, back), n_id);
     assert_int_equal(n_id == 0, n < 3);
     int64_t half = 0;
     for (*text = 0; half < n_id && strlen(text) < strlen(want); half++) {
@@ -286,6 +291,7 @@ static void check_halves(void *st, const char *base, const char *turned, int64_t
     assert_true(n_id == 0 || (id[half - 1] == CS_TOK_UNK && id[n_id - 1] == CS_TOK_UNK));
     check_page_free(&page);
     check_page_free(&mirror);
+    check_page_free(&work);
 }
 
 /* Runs of many lengths on both strands: random bases with few or no T's, which rarely stop. */
