@@ -23,16 +23,14 @@ trap 'rm -rf "$tmp"' EXIT
 # fold_model K: MODEL for fold K, with weights of table and database that were not fitted on it
 fold_model() {
     [ "${model##*/}" = proteins.safetensors ] || { echo "$work/fold$1/${model##*/}"; return; }
-    k=$1 from=$work/fold$1/framed.safetensors
+    k=$1
     shift
     for other in 0 1 2 3 4; do
         [ "$other" = "$k" ] || set -- "$@" --weights "$work/fold$other/proteins.safetensors"
     done
-    set -- "$@" --label-key class --label-map "$here/classes.tsv" \
-        --split "$work/fold$k/split.tsv" --input-list "$work/fold$k/inputs"
-    "$chordseq" model lookup --sample 1 --size 4900k "$@" "$from" \
+    "$chordseq" model lookup "$@" "$work/fold$k/proteins.safetensors" \
         "$work/fold$k/other-table.safetensors"
-    "$chordseq" model proteins --size 7600k "$@" "$work/fold$k/other-table.safetensors" \
+    "$chordseq" model proteins "$@" "$work/fold$k/other-table.safetensors" \
         "$work/fold$k/others.safetensors"
     echo "$work/fold$k/others.safetensors"
 }

@@ -35,7 +35,8 @@ const cs_opt cs_lookup_table[] = {
     { .type = CS_OPT_INS, .name = "weights", .off = OFF(weights), .arg = "FILE",
       .help = "copy the weights of this model's table or database; of several models, their mean",
       .man = "Instead of fitting them: for a model trained on all records, copy the weights from "
-             "models of a cross-validation." },
+             "models of a cross-validation. Without sequences the model's own table or database "
+             "is kept." },
     { .type = CS_OPT_INT, .name = "crops", .off = OFF(crops), .arg = "NUM", .def = "14000",
       .help = "number of crops of validation records to fit weights to", .min = 1, .max = 1e7 },
     { .type = CS_OPT_INT, .name = "seed", .off = OFF(seed), .arg = "NUM", .def = "1",
@@ -54,8 +55,12 @@ static int check_model(const cs_model *m)
 }
 
 int cs_lookup_check_input(const char *action, const cs_input_args *input,
-                          const cs_label_args *label, const cs_lookup_args *a)
+                          const cs_label_args *label, const cs_lookup_args *a, bool has,
+                          bool *keeps)
 {
+    *keeps = has && a->weights.n > 0 && input->file.n + input->list.n + label->class_file.n == 0;
+    if (*keeps)
+        return CS_OK;
     if (input->file.n + input->list.n + label->class_file.n == 0)
         return cs_fail(CS_EUSAGE, "'%s' needs labelled sequences; give them with -i", action);
     if (label->split == NULL && a->weights.n == 0)
@@ -122,21 +127,33 @@ void cs_model_drop_calibration(cs_model *m, const char *what)
     m->calibration = (cs_calibration){ 0 };
 }
 
+static int build(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
+                 const cs_label_args *label, cs_dataset *d)
+{
+    int rc = CS_OK;
+    cs_peptides words;
+    const cs_lookup_rule rule = { a->min_groups, a->purity, a->size };
+
+    CS_TRY(cs_peptides_init(&words, a->groups, a->k, a->sample));
+    CS_TRY(cs_labelled_read_all(label, input, m, d));
+    cs_lookup_free(m->lookup);
+    m->lookup = NULL;
+    rc = cs_lookup_build(&words, d, CS_PART_TRAIN, m->n_label, &rule, &m->lookup);
+out:
+    return rc;
+}
+
 int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
                     const cs_label_args *label)
 {
     int rc = CS_OK;
-    cs_peptides words;
     cs_dataset d = { 0 };
-    const cs_lookup_rule rule = { a->min_groups, a->purity, a->size };
+    bool keeps;
 
     CS_TRY(check_model(m));
-    CS_TRY(cs_lookup_check_input("lookup", input, label, a));
-    CS_TRY(cs_peptides_init(&words, a->groups, a->k, a->sample));
-    CS_TRY(cs_labelled_read_all(label, input, m, &d));
-    cs_lookup_free(m->lookup);
-    m->lookup = NULL;
-    CS_TRY(cs_lookup_build(&words, &d, CS_PART_TRAIN, m->n_label, &rule, &m->lookup));
+    CS_TRY(cs_lookup_check_input("lookup", input, label, a, m->lookup != NULL, &keeps));
+    if (!keeps)
+        CS_TRY(build(m, a, input, label, &d));
     CS_TRY(set_weights(m, a, &d));
     cs_note("look-up table: %lld words, %lld bytes", (long long)m->lookup->n,
             (long long)cs_lookup_bytes(m->n_label, m->lookup->n));

@@ -16,6 +16,8 @@ extern const cs_opt cs_lookup_table[];     /* --peptide-k, --sample, --min-group
 /**
  * cs_model_lookup - build a table from labelled sequences, and fit its weights
  *
+ * With weights and without sequences the model's table stays.
+ *
  * m        receives the table, replacing an old one, and loses its calibration
  * Returns  CS_OK; CS_EUSAGE (options, or an unsupported model); the errors of reading and of
  *          cs_lookup_build() and cs_lookup_fit()
@@ -23,10 +25,17 @@ extern const cs_opt cs_lookup_table[];     /* --peptide-k, --sample, --min-group
 int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
                     const cs_label_args *label) CS_MUST_CHECK;
 
-/** cs_lookup_check_input - CS_EUSAGE if an action lacks labelled sequences, or both a split and
- * weights */
+/**
+ * cs_lookup_check_input - check that an action has what it needs
+ *
+ * has      does the model have a table or database already?
+ * keeps    receives whether it stays, and only its weights are replaced: weights are given, but no
+ *          sequences
+ * Returns  CS_OK; CS_EUSAGE if sequences are missing, or both a split and weights
+ */
 int cs_lookup_check_input(const char *action, const cs_input_args *input,
-                          const cs_label_args *label, const cs_lookup_args *a) CS_MUST_CHECK;
+                          const cs_label_args *label, const cs_lookup_args *a, bool has,
+                          bool *keeps) CS_MUST_CHECK;
 
 /** cs_weights_of - the weights of a part of a model, and the part's name in messages */
 typedef struct cs_weights_of {

@@ -56,13 +56,16 @@ int cs_model_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_arg
     int rc = CS_OK;
     cs_dataset d = { 0 };
     const cs_protein_rule rule = { p->min_length, p->max_length, p->max_known, a->size };
+    bool keeps;
 
     CS_TRY(check_model(m));
-    CS_TRY(cs_lookup_check_input("proteins", input, label, a));
-    CS_TRY(cs_labelled_read_all(label, input, m, &d));
-    cs_proteins_free(m->proteins);
-    m->proteins = NULL;
-    CS_TRY(cs_proteins_build(&d, CS_PART_TRAIN, m->n_label, &rule, &m->proteins));
+    CS_TRY(cs_lookup_check_input("proteins", input, label, a, m->proteins != NULL, &keeps));
+    if (!keeps) {
+        CS_TRY(cs_labelled_read_all(label, input, m, &d));
+        cs_proteins_free(m->proteins);
+        m->proteins = NULL;
+        CS_TRY(cs_proteins_build(&d, CS_PART_TRAIN, m->n_label, &rule, &m->proteins));
+    }
     CS_TRY(set_weights(m, a, &d));
     const int64_t n_acid = m->proteins->n_letter - m->proteins->n - 1;
     cs_note("protein database: %lld proteins, %lld amino acids, %lld bytes",

@@ -69,6 +69,9 @@ chordseq model factorize --rank 1 bag.m > /dev/null 2>&1 && lapack=with || lapac
 T 'weights of another table' sh -c '$1 --weights table.m bag.m lent.m && cmp table.m lent.m' - "$lookup"
 T 'the mean of the weights of several tables' sh -c '$1 --weights table.m --weights lent.m bag.m mean.m && cmp table.m mean.m' - "$lookup"
 N lookup-weights.err $lookup --weights bag.m bag.m x.m
+T 'without sequences the table stays' sh -c '$1 --seed 5 bag.m other.m && ! cmp -s table.m other.m &&
+    chordseq model lookup -q --weights table.m other.m own.m && cmp table.m own.m' - "$lookup"
+N lookup-keep.err chordseq model lookup -q --weights table.m bag.m x.m
 
 # ---- what cannot be ------------------------------------------------------------------------------
 

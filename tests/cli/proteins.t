@@ -37,6 +37,9 @@ T 'beside a table of peptide words' sh -c 'chordseq model lookup -q -i genomes.f
 T 'weights of another database' sh -c '$1 --weights proteins.m bag.m lent.m && cmp proteins.m lent.m' - "$proteins"
 T 'of several, their mean' sh -c '$1 --weights proteins.m --weights lent.m bag.m mean.m && cmp proteins.m mean.m' - "$proteins"
 N proteins-weights.err $proteins --weights bag.m bag.m x.m
+T 'without sequences the database stays' sh -c '$1 --seed 5 bag.m other.m && ! cmp -s proteins.m other.m &&
+    chordseq model proteins -q --weights proteins.m other.m own.m && cmp proteins.m own.m' - "$proteins"
+N proteins-keep.err chordseq model proteins -q --weights proteins.m bag.m x.m
 
 # ---- what cannot be ------------------------------------------------------------------------------
 
