@@ -41,8 +41,8 @@ static int failed(const cs_vcfout *w, const char *what)
 {
     if (errno == EPIPE)
         return CS_ECANCEL;
-    return cs_fail(CS_EIO, "cannot write '%s': %s%s%s", w->path, what, errno ? ": " : "",
-                   errno ? strerror(errno) : "");
+    return cs_fail(CS_EIO, "cannot write '%s': %s%s%s", cs_outfile_name(w->file), what,
+                   errno ? ": " : "", errno ? strerror(errno) : "");
 }
 
 static int no_memory(const cs_vcfout *w)

@@ -46,8 +46,8 @@ static int failed(cs_output *o, const char *what)
 {
     if (errno == EPIPE)
         return CS_ECANCEL;
-    return cs_fail(CS_EIO, "cannot write '%s': %s%s%s", o->path, what, errno ? ": " : "",
-                   errno ? strerror(errno) : "");
+    return cs_fail(CS_EIO, "cannot write '%s': %s%s%s", cs_outfile_name(o->file), what,
+                   errno ? ": " : "", errno ? strerror(errno) : "");
 }
 
 static void bam_release(cs_output *o)
