@@ -75,6 +75,8 @@ N input-none2.err      sh -c "chordseq tokenize -m $m < /dev/null"
 
 N model-empty.err      chordseq classify -m "" "$tiny/mixed.fa"
 N model-missing.err    chordseq classify -m no-such-model "$tiny/mixed.fa"
+N model-mistyped.err   chordseq classify -m defalt "$tiny/mixed.fa"
+N model-environment.err env CHORDSEQ_MODEL=no/model chordseq classify "$tiny/mixed.fa"
 N model-garbage.err    chordseq classify -m "$tiny/mixed.fa" "$tiny/mixed.fa"
 N model-directory.err  chordseq classify -m "$tmp" "$tiny/mixed.fa"
 : > zero

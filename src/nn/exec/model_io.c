@@ -5,6 +5,7 @@
  * tensor's name and shape with the file's, so memory is allocated only for tensors in the file
  * or such as no pass uses.
  */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include "base/data.h"
 #include "base/file.h"
 #include "base/sha256.h"
+#include "base/suggest.h"
 #include "nn/exec/lookup_io.h"
 #include "nn/exec/proteins_io.h"
 #include "nn/exec/model_settings.h"
@@ -334,12 +336,32 @@ static bool find_named(const char *name, char *buf, size_t n_buf)
     return cs_data_find(file, buf, n_buf);
 }
 
+/* A path that stat() refused. */
+static int no_model(const char *path, const char *source)
+{
+    static const char *const installed[] = { "default", "fast", "variant" };
+    const char *reason = strerror(errno);
+    cs_suggest hint = cs_suggest_begin(path);
+
+    for (size_t i = 0; i < sizeof installed / sizeof *installed; i++) {
+        if (strcmp(path, installed[i]) == 0)
+            return cs_fail(CS_EMODEL, "the model '%s'%s is not installed", path, source);
+        cs_suggest_try(&hint, installed[i]);
+    }
+    if (strchr(path, '/'))
+        return cs_fail(CS_EIO, "cannot open '%s'%s: %s", path, source, reason);
+    return cs_fail(CS_EIO, "cannot open '%s'%s: %s; %schordseq comes with the models 'default', "
+                   "'fast' and 'variant'", path, source, reason, cs_suggest_hint(&hint));
+}
+
 /* The path of a model file, or of that in a folder of `model export`. */
-static int find_path(const char *path, char *buf, size_t n_buf)
+static int find_path(const char *path, const char *source, char *buf, size_t n_buf)
 {
     struct stat st;
-    const bool is_dir = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 
+    if (stat(path, &st) != 0)
+        return no_model(path, source);
+    const bool is_dir = S_ISDIR(st.st_mode);
     if ((size_t)snprintf(buf, n_buf, "%s%s", path, is_dir ? "/model.safetensors" : "") >= n_buf)
         return cs_fail(CS_EUSAGE, "the model's path is longer than %zu bytes", n_buf);
     if (is_dir && access(buf, F_OK) != 0)
@@ -354,7 +376,8 @@ int cs_model_find(const char *opt, const char *file, char *buf, size_t n_buf)
     if (opt && !*opt)
         return cs_fail(CS_EUSAGE, "the model's name is empty; is a shell variable unset?");
     if (path && *path)
-        return find_named(path, buf, n_buf) ? CS_OK : find_path(path, buf, n_buf);
+        return find_named(path, buf, n_buf) ? CS_OK
+             : find_path(path, opt ? "" : " of CHORDSEQ_MODEL", buf, n_buf);
     if (cs_data_find(file, buf, n_buf))
         return CS_OK;
     return cs_fail(CS_EMODEL, "no model at '%s'; give one with --model or CHORDSEQ_MODEL", buf);
