@@ -31,6 +31,17 @@ static int read_variants(cs_supervised *j, int n_inflate)
     return rc;
 }
 
+/* The class of all records, or -1 if there are several. The input of a class may be empty. */
+static int32_t only_class(const cs_dataset *d, int32_t n_class)
+{
+    if (!d->is_class)
+        return n_class == 1 ? 0 : -1;
+    for (int64_t i = 1; i < d->n; i++)
+        if (d->ex[i].class_no != d->ex[0].class_no)
+            return -1;
+    return d->ex[0].class_no;
+}
+
 /* Are there records that can be trained on? */
 static int check_data(const cs_supervised *j)
 {
@@ -38,9 +49,10 @@ static int check_data(const cs_supervised *j)
 
     if (j->data.n == 0)
         return cs_fail(CS_EFORMAT, "the input has no record to train on");
-    if (a->components.head->is_class && j->labelled.classes.n == 1)
+    const int32_t only = only_class(&j->data, j->labelled.classes.n);
+    if (a->components.head->is_class && only >= 0)
         return cs_fail(CS_EFORMAT, "all %lld records have one class, '%s'; training needs at least "
-                       "two", (long long)j->data.n, j->labelled.classes.name[0]);
+                       "two", (long long)j->data.n, j->labelled.classes.name[only]);
     if (j->data.n_channel > 0 && (a->sample.crop_max > 0 || a->sample.rc))
         return cs_fail(CS_EUSAGE, "--crop-max and --rc are for sequences; the input has values");
     if (a->sample.crop_max > 0 && a->sample.crop_min < j->labelled.min_base)

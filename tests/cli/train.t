@@ -40,6 +40,8 @@ T 'a label that is not UTF-8 is refused before training' sh -c '! "$@" 2> err &&
     grep -q "train: the label .gc.* is not UTF-8.*--label-map" err' - $train -o x.m --label-key class latin.fa
 N train-split-by.err     $train -o x.m --split-by organisms --label-key class all.fa
 N train-one-class.err    $train -o x.m --label-key class at.fa
+T 'also beside a class without records' sh -c ': > none.fa && ! "$@" 2> err && grep -q "error: train: all 24 records have one class, .at." err' - \
+    $train -o x.m --class at=at.fa --class none=none.fa
 tab=$(printf 'a\tb')
 T 'a mistyped encoder gets a suggestion' sh -c '! "$@" --encoder chordmixr 2> err && grep -q "no encoder .chordmixr.; did you mean .chordmixer.? " err &&
     ! "$@" --encoder.hiden 3 2> err && grep -q "did you mean .--encoder.hidden.? " err && ! "$@" --encoder.widht 3 2> err && ! grep -q mean err' - \
