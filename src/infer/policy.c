@@ -165,30 +165,38 @@ bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m)
         || (calls->call == CALL_AUTO && m->head->set_taxonomy && m->taxonomy);
 }
 
-/* "archaea from 1000 bases on, plasmid never": classes that are not called at every length. */
+/* The first range of lengths from which on class k is called; c->n: never. */
+static int first_range(const cs_policy *p, int32_t k)
+{
+    int i = p->model->calibration.n;
+
+    while (i > 0 && p->least[i - 1][k] <= 1)
+        i--;
+    return i;
+}
+
+/* "; from 1000 bases on: archaea, virus; never: plasmid", without classes of all lengths. */
 static void log_limits(const cs_policy *p, double max_error)
 {
     const cs_calibration *c = &p->model->calibration;
-    char text[1024] = "";
+    char text[1024] = "", from[40];
     size_t n = 0;
 
-    for (int32_t k = 0; k < c->n_class && n < sizeof text; k++) {
-        int first = c->n;
-        while (first > 0 && p->least[first - 1][k] <= 1)
-            first--;
-        if (first == 0)
-            continue;
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s ", n > 0 ? ", " : "",
-                              p->model->label[k].name);
-        if (n < sizeof text && first == c->n)
-            n += (size_t)snprintf(text + n, sizeof text - n, "never");
-        else if (n < sizeof text)
-            n += (size_t)snprintf(text + n, sizeof text - n, "from %lld bases on",
-                                  (long long)c->bin[first].from);
+    for (int i = 1; i <= c->n; i++) {
+        bool some = false;
+        if (i < c->n)
+            (void)snprintf(from, sizeof from, "from %lld bases on", (long long)c->bin[i].from);
+        else
+            (void)snprintf(from, sizeof from, "never");
+        for (int32_t k = 0; k < c->n_class && n < sizeof text; k++)
+            if (first_range(p, k) == i) {
+                n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s%s", some ? "" : "; ",
+                                      some ? "" : from, some ? ", " : ": ",
+                                      p->model->label[k].name);
+                some = true;
+            }
     }
-    if (n > 0)
-        cs_note("calls with an estimated error of at most %g: %s; other classes at all lengths",
-                max_error, text);
+    cs_note("calls have an estimated error of at most %g%s", max_error, text);
 }
 
 /* Convert a rate to probability thresholds, by length and class. */
