@@ -221,10 +221,11 @@ static int real_text(double v, char *buf, size_t n_buf)
     char text[40];
     int n = 0;
 
-    /* The fewest digits that read back as the same number; 17 always do. */
+    /* The fewest digits that read back as the same number; 17 always do. More for one that has
+     * an exponent only for want of digits: 10, not 1e+01. */
     for (int digits = 1; digits <= 17; digits++) {
         n = snprintf(text, sizeof text, "%.*g", digits, v);
-        if (strtod(text, NULL) == v)
+        if (strtod(text, NULL) == v && (strstr(text, "e+") == NULL || fabs(v) >= 1e15))
             break;
     }
     (void)snprintf(buf, n_buf, "%s", text);

@@ -173,7 +173,8 @@ s = json.load(open("all.json"))
 assert s["input"]["records"] == s["called"]["records"] + s["unclassified"]["records"]
 assert s["called"]["records"] == sum(c["records"] for c in s["classes"])
 assert s["unclassified"]["records"] == sum(r["records"] for r in s["reasons"].values())
-assert len(s["model"]["sha256"]) == 64 and s["options"]["min-prob"] == "0.4"'
+assert len(s["model"]["sha256"]) == 64 and s["options"]["min-prob"] == "0.4"
+assert s["options"]["resume-every"] == "10"'
 printf '>a\200b "\\\nACGTACGTAC\n' > bytes.fa
 with python3 T 'also with names that are not UTF-8' sh -c 'chordseq classify -q -m m --jsonl - bytes.fa | python3 -c "
 import json, sys
