@@ -256,8 +256,7 @@ static void append_text(struct line *l, const char *fmt, ...)
     va_end(ap);
 }
 
-/* 12345678 bases as "12.3 M": three digits are readable while they change. */
-static void append_scaled(struct line *l, double v, const char *unit)
+char *cs_scaled_text(double v, const char *unit, char *buf, size_t n_buf)
 {
     static const char prefix[] = " kMGT";
     int i = 0;
@@ -267,9 +266,18 @@ static void append_scaled(struct line *l, double v, const char *unit)
         i++;
     }
     if (i == 0)
-        append_text(l, "%.0f %s", v, unit);
+        (void)snprintf(buf, n_buf, "%.0f %s", v, unit);
     else
-        append_text(l, "%.*f %c%s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, prefix[i], unit);
+        (void)snprintf(buf, n_buf, "%.*f %c%s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, prefix[i],
+                       unit);
+    return buf;
+}
+
+static void append_scaled(struct line *l, double v, const char *unit)
+{
+    char text[CS_SCALED_BYTES];
+
+    log_append(l, cs_scaled_text(v, unit, text, sizeof text));
 }
 
 /* `done` of the whole, `now` in this run: bytes done by an earlier run took none of its time. */

@@ -44,6 +44,10 @@ void cs_count_warning(cs_counted *w, const char *name);
 /** cs_report_counted - "N of TOTAL records WHAT; first: 'NAME'", if N > 0 */
 void cs_report_counted(const cs_counted *w, uint64_t total, const char *what);
 
+enum { CS_SCALED_BYTES = 40 };
+/** cs_scaled_text - 12345678 as "12.3 Mbases", with `unit` "bases", in buf, which is returned */
+char *cs_scaled_text(double v, const char *unit, char *buf, size_t n_buf);
+
 /* A progress line: on a terminal (TERM not "dumb") rewritten in place at most five times a second,
  * elsewhere a line a minute; silent unless the level is at least WARN. One thread updates it. */
 typedef struct cs_progress cs_progress;

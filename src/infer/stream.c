@@ -243,11 +243,13 @@ void cs_stream_summary(const char *verb, const char *counts,
 {
     const cs_bucket_stat *b = &stat->batch;
     const double capacity = (double)b->n_batch * (double)stat->batch_tokens;
-    const double mbase = (double)stat->n_base * 1e-6;
+    const double n_base = (double)stat->n_base;
+    char bases[CS_SCALED_BYTES], rate[CS_SCALED_BYTES];
 
-    cs_note("%s %llu records (%s), %.6g Mbases in %.2f s (%.3g Mbases/s)", verb,
-            (unsigned long long)stat->n_record, counts, mbase, stat->wall_s,
-            stat->wall_s > 0 ? mbase / stat->wall_s : 0);
+    cs_note("%s %llu records (%s), %s in %.2f s (%s)", verb, (unsigned long long)stat->n_record,
+            counts, cs_scaled_text(n_base, "bases", bases, sizeof bases), stat->wall_s,
+            cs_scaled_text(stat->wall_s > 0 ? n_base / stat->wall_s : 0, "bases/s", rate,
+                           sizeof rate));
     cs_info("%llu batches, mean fill %.0f %%, closed by budget %llu, lag %llu, end %llu",
             (unsigned long long)b->n_batch, capacity > 0 ? 100 * (double)b->n_tok / capacity : 0,
             (unsigned long long)b->n_close[CS_CLOSE_BUDGET],

@@ -327,9 +327,9 @@ void cs_variant_values_report(const cs_variant_values *v, uint64_t n_record, con
     if (v->n_alt > 0 && v->n_unscored[CS_UNSCORED_NO_CONTIG] * 2 > v->n_alt)
         cs_warn("most records lie on contigs missing in '%s'; is it the same assembly?",
                 reference);
-    cs_note("scored %llu of %llu alternative alleles in %llu records%s; %.2f s, %.4g per second",
+    const double rate = stat->wall_s > 0 ? (double)v->n_alt / stat->wall_s : 0;
+    cs_note("scored %llu of %llu alternative alleles in %llu records%s; %.2f s, %.*f per second",
             (unsigned long long)v->n_scored, (unsigned long long)v->n_alt,
-            (unsigned long long)n_record, text, stat->wall_s,
-            stat->wall_s > 0 ? (double)v->n_alt / stat->wall_s : 0);
+            (unsigned long long)n_record, text, stat->wall_s, rate < 99.5 ? 1 : 0, rate);
     cs_info("%s", stat->times);
 }

@@ -6,7 +6,7 @@ f=$tiny/mixed.fa
 
 
 P summary.txt  sh -c 'chordseq classify -m "$1" -o /dev/null "$2" 2>&1 |
-    sed -E "s/[0-9]+[.][0-9]+ s/T s/g; s/in T s \([0-9.e+-]+ /in T s (R /"' - "$m" "$f"
+    sed -E "s/[0-9]+[.][0-9]+ s/T s/g; s/in T s \([0-9.]+ [kMG]?/in T s (R /"' - "$m" "$f"
 T '-q prints nothing' sh -c 'chordseq classify -q -m "$1" -o /dev/null "$2" > all 2>&1 &&
     [ ! -s all ]' - "$m" "$f"
 T '-v reports times and waits of all stages' sh -c '
