@@ -11,7 +11,7 @@ _chordseq()
     classify:--strand) words='model forward both max weighted' ;;
     classify:--long-sequence) words='whole window error cpu fit' ;;
     classify:--call) words='auto class taxon' ;;
-    classify:--output-fmt) words='auto sam bam cram' ;;
+    classify:--output-fmt|classify:-O) words='auto sam bam cram' ;;
     classify:--precision) words='auto fp32 tf32 bf16' ;;
     classify:--check-finite) words='off on' ;;
     predict:--strand) words='model forward both max weighted' ;;
@@ -128,7 +128,7 @@ _chordseq()
     fi
     if [ -z "$words" ]; then
     case ${COMP_WORDS[1]}:$cur in
-    classify:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -1 --mates-1 -2 --mates-2 --interleaved -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown --call --min-prob --max-error -o --output --all --jsonl --kraken --use-names --report --krona --cami-binning --cami-profile --sample --bam --output-fmt --no-PG --split-dir --split-gz --summary --html --resume --resume-every -@ --threads --device --precision -B --batch-tokens --chunks-in-flight --check-finite --shard --manifest -q --quiet -v --verbose --force' ;;
+    classify:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -1 --mates-1 -2 --mates-2 --interleaved -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown --call --min-prob --max-error -o --output --all --jsonl --kraken --use-names --report --krona --cami-binning --cami-profile --sample --bam -O --output-fmt --no-PG --split-dir --split-gz --summary --html --resume --resume-every -@ --threads --device --precision -B --batch-tokens --chunks-in-flight --check-finite --shard --manifest -q --quiet -v --verbose --force' ;;
     predict:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown -o --output --format --class --switch-penalty -@ --threads --device --precision -B --batch-tokens --chunks-in-flight --check-finite --shard --manifest -q --quiet -v --verbose --force' ;;
     embed:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -1 --mates-1 -2 --mates-2 --interleaved -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown -o --output --format --names --vector -@ --threads --device --precision -B --batch-tokens --chunks-in-flight --check-finite --shard --manifest -q --quiet -v --verbose --force' ;;
     merge:-*) words='--help -o --output --names --tsv --jsonl --kraken --report --krona --cami-binning --cami-profile --summary -q --quiet -v --verbose --force' ;;

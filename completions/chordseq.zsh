@@ -51,6 +51,7 @@ _chordseq()
         '*--cami-profile[CAMI profiling format, abundance by bases]:FILE:_files' \
         '*--sample[sample name in CAMI formats]:NAME:' \
         '*--bam[alignments of the input, or its sequences unaligned, with tags cl, cp and ct]:FILE:_files' \
+        '*-O[format of --bam\: auto (by its name), sam, bam or cram]:FORMAT:(auto sam bam cram)' \
         '*--output-fmt[format of --bam\: auto (by its name), sam, bam or cram]:FORMAT:(auto sam bam cram)' \
         '*--no-PG[with --bam, add no @PG line to the header]' \
         '*--split-dir[folder for a FASTA or FASTQ file per class, and one for unclassified records]:DIR:_files' \

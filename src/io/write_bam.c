@@ -290,8 +290,9 @@ static const cs_opt bam_opt[] = {
       .man = "cl:Z is the class or 'unclassified', cp:f its probability, ct:i its taxid; cr:Z is "
              "the reason if there is no call. SAM or CRAM if the name ends in .sam or .cram, "
              "else BAM. Alignments are the primary ones, under the first input's header." },
-    { .type = CS_OPT_ENUM, .name = "output-fmt", CFG(format), .arg = "FORMAT", .def = "auto",
-      .help = "format of --bam: auto (by its name), sam, bam or cram", .choice = formats },
+    { .type = CS_OPT_ENUM, .letter = 'O', .name = "output-fmt", CFG(format), .arg = "FORMAT",
+      .def = "auto", .choice = formats,
+      .help = "format of --bam: auto (by its name), sam, bam or cram" },
     { .type = CS_OPT_FLAG, .name = "no-PG", CFG(no_pg),
       .help = "with --bam, add no @PG line to the header" },
     { .type = CS_OPT_END }

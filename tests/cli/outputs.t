@@ -81,6 +81,7 @@ with samtools T 'contigs missing from the reference' sh -c 'sed "1i @SQ\tSN:c0\t
 with samtools T 'reads come out as unaligned records' sh -c '
     chordseq classify -q -m m --bam - reads.fq | samtools fastq - 2> /dev/null > a &&
     sed "s/ .*//" reads.fq | cmp - a'
+T '-O is the format of --bam' sh -c 'chordseq classify -q -m m --bam - -O sam reads.fq | head -c 7 | grep -q "^@HD	VN:"'
 with samtools N out-references.err sh -c 'sed "s/LN:600/LN:700/" "$1" > other.sam
     chordseq classify -q -m m --bam x.bam in.bam other.sam; e=$?; [ ! -e x.bam ] && exit $e' - "$tiny/strands.sam"
 
