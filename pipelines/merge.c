@@ -123,7 +123,7 @@ static int merge_prepare(cs_manifests *shards, char **names)
         own.path[NAMES] = *names = cs_vector_names(own.path[OUTPUT]);
         CS_TRY(cs_paths_add_output(*names));
     }
-    rc = cs_outputs_apart(own.path, n_kind);
+    rc = cs_outputs_distinct(own.path, n_kind);
 out:
     return rc;
 }

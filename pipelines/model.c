@@ -86,7 +86,7 @@ static int save(cs_model *m, const char *to)
 
     CS_TRY(cs_outfile_open(to, &f));
     CS_TRY(cs_model_write(m, false, f));
-    rc = cs_outputs_appear((cs_outfile **const[]){ &f }, 1);
+    rc = cs_outputs_commit((cs_outfile **const[]){ &f }, 1);
 out:
     cs_outfile_discard(f);
     return rc;

@@ -456,7 +456,7 @@ static int explain_check_options(const cs_explain_args *a)
         return cs_fail(CS_EUSAGE, "no region; give regions, or a BED file with -R");
     if (a->value == VALUE_PROBABILITY && a->method != METHOD_MUTAGENESIS)
         return cs_fail(CS_EUSAGE, "--value probability needs --method mutagenesis");
-    return cs_outputs_apart((const char *const[]){ a->output, a->tsv, a->svg }, N_OUT);
+    return cs_outputs_distinct((const char *const[]){ a->output, a->tsv, a->svg }, N_OUT);
 }
 
 /* Requires a model with gradients and one prediction per sequence. */
@@ -505,7 +505,7 @@ static int explain(struct job *j)
         CS_TRY(explain_region(j));
     rc = rc == CS_EOF ? CS_OK : rc;
     if (rc == CS_OK)
-        rc = cs_outputs_appear((cs_outfile **const[]){ &j->out, &j->tsv, &j->svg }, N_OUT);
+        rc = cs_outputs_commit((cs_outfile **const[]){ &j->out, &j->tsv, &j->svg }, N_OUT);
     if (rc == CS_OK)
         cs_note("explained %llu bases in %llu regions by %s", (unsigned long long)j->n_base,
                 (unsigned long long)j->n_region, methods[j->a->method]);

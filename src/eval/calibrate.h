@@ -14,9 +14,9 @@
  * not applied.
  *
  * s        uncalibrated probabilities
- * tree     error rates are those of cs_tree_call(), wrong if the truth is not in the clade called;
- *          NULL: those of the best class, and of the calls of each class. The temperature is that
- *          of the classes in both cases: taxa are sums of calibrated probabilities
+ * tree     error rates of cs_tree_call(): a call is wrong if the true class is not in its clade.
+ *          NULL: error rates of the best class, in all and per class called. The temperature
+ *          calibrates classes in both cases; a taxon's probability is the sum over its classes
  * edge     [n_edge] increasing lengths in bases between the ranges, fewer than CS_CALIBRATION_BINS
  * Returns  CS_OK; CS_EFORMAT with fewer than 100 records; CS_EMEM
  * Source   Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural Networks, ICML 2017
@@ -24,22 +24,23 @@
 int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, int n_edge,
                  cs_calibration *c) CS_MUST_CHECK;
 
-/* Counts of a class: its records, those with a call; calls of it, wrong ones. */
+/* Counts of a class: its records and how many are called; calls of the class and how many are
+ * wrong. */
 typedef struct cs_class_calls { int64_t n, n_called, n_as, n_wrong; } cs_class_calls;
 
-/* Calls of a model at a rate of wrong calls. */
+/* Calls of a model at a maximum error rate. */
 typedef struct cs_calls {
     int64_t        n, n_called, n_wrong;
     cs_class_calls of_class[CS_CALIBRATION_CLASSES];
 } cs_calls;
 
 /**
- * cs_scores_calls - of the records with lo <= length < hi, at a rate of the calibration
+ * cs_scores_calls - count the calls of records with lo <= length < hi at an error rate
  *
- * Reasons too_short and unlike_training are those of the predictions.
+ * Reasons too_short and unlike_training are taken from the predictions.
  *
  * s        calibrated probabilities
- * c        with curves per class, of as many classes
+ * c        a calibration with curves per class, for the classes of s
  */
 void cs_scores_calls(const cs_scores *s, const cs_calibration *c, int64_t lo, int64_t hi,
                      double max_error, cs_calls *out);
@@ -58,8 +59,8 @@ typedef struct cs_certainty {
     double         risk[CS_RISK_POINTS], threshold[CS_RISK_POINTS];
 } cs_certainty;
 
-/** cs_scores_certainty - of the records with lo <= length < hi; NaN where there are none. CS_OK or
- * CS_EMEM */
+/** cs_scores_certainty - reliability for the records with lo <= length < hi; NaN where there are
+ * none. CS_OK or CS_EMEM */
 int cs_scores_certainty(const cs_scores *s, int64_t lo, int64_t hi, cs_certainty *out)
     CS_MUST_CHECK;
 

@@ -30,7 +30,8 @@ char cs_variant_format(const cs_variant_output_args *a)
 
 int cs_variant_outputs_check(const cs_variant_output_args *a)
 {
-    return cs_outputs_apart((const char *const[]){ a->output, a->tsv, a->html, a->summary }, N_OUT);
+    return cs_outputs_distinct((const char *const[]){ a->output, a->tsv, a->html, a->summary },
+                               N_OUT);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

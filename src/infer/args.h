@@ -44,24 +44,24 @@ int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *opera
                   const cs_log_args *log) CS_MUST_CHECK;
 
 /**
- * cs_args_input - input files: those given, those of lists, or standard input without any
+ * cs_args_input - collect the input files: -i, operands and lists, or standard input
  *
  * Returns  CS_OK; CS_EUSAGE if there are none and standard input is a terminal, if standard input
  *          is named twice, or if one of them is an output; CS_EIO for a list that cannot be read
  */
 int cs_args_input(cs_input_args *a) CS_MUST_CHECK;
 
-/** cs_args_once - the first of n names (NULL: none) of files that can be read only once, as pipes
- * and terminals can; or NULL */
+/** cs_args_once - the first of n files that can be read only once (a pipe, a terminal), or NULL.
+ * Elements of `file` may be NULL */
 const char *cs_args_once(const char *const *file, int n);
 
 /* Where records come from: `in` alone, or pairs; `source` is then what cs_pairs_next() takes. */
 typedef struct cs_sources { cs_inputs *in, *second; cs_pairs pairs; bool paired; } cs_sources;
 
 /**
- * cs_sources_open - the files of -i, lists and operands, or those of -1 and -2
+ * cs_sources_open - open the inputs: -i, lists and operands, or mates (-1 and -2)
  *
- * a        receives the names of -1 and -2, too: the inputs of the run
+ * a        receives the names of all inputs, mates included
  * Returns  CS_OK; CS_EUSAGE if both kinds are named, or -1 and -2 differ in number; the errors of
  *          cs_args_input() and cs_inputs_open()
  */
@@ -82,8 +82,8 @@ typedef struct cs_split { int work, inflate; } cs_split;
 /** cs_args_split - an eighth, rounded down, is for decompression */
 cs_split cs_args_split(const cs_compute_args *a);
 
-/** cs_args_model - the file of --model, or the default model's; an input of the run. CS_OK; the
- * errors of cs_model_find_default() and cs_paths_add_input() */
+/** cs_args_model - find the file of --model or the default model, and register it as an input of
+ * the run. CS_OK; the errors of cs_model_find_default() and cs_paths_add_input() */
 int cs_args_model(const char *path, char *found, size_t n_found) CS_MUST_CHECK;
 
 /**

@@ -5,9 +5,9 @@
 #include "infer/policy.h"
 
 /**
- * cs_chunk_look_up - evidence for every view of a chunk that has no reason, from its bases
+ * cs_chunk_look_up - search the evidence for every view of a chunk without a reason
  *
- * Views of both strands of a window share theirs. Does nothing if the model has no table and no
+ * Both strands of a window share their evidence. Does nothing if the model has no table and no
  * proteins.
  *
  * c        its views have been listed and encoded; gets view.evidence, in its arena
@@ -16,7 +16,7 @@
  */
 int cs_chunk_look_up(const cs_policy *p, cs_chunk *c, int n_thread) CS_MUST_CHECK;
 
-/** cs_view_add_evidence - add it to the view's raw values, after prediction */
+/** cs_view_add_evidence - add the evidence to the view's n raw values, after prediction */
 void cs_view_add_evidence(const cs_view *v, int64_t n);
 
 #endif

@@ -1,12 +1,11 @@
-/* mosaic.h - classes along a sequence by a model of whole sequences: windows, then their path. */
+/* mosaic.h - segment a sequence by class with a per-sequence model: windows and an HMM. */
 #ifndef CS_INFER_MOSAIC_H
 #define CS_INFER_MOSAIC_H
 
 #include "infer/stream.h"
 
-/* Windows of the records of a stream, and the classes along each record. Zeroed, with the first
- * four members set. The reading thread uses the members of reading, the writing thread those of
- * writing. */
+/* Windows of the records of a stream, and the classes along each record. The caller zeroes it and
+ * sets the first four members. The reading and the writing thread use members of their own. */
 typedef struct cs_mosaic {
     const cs_policy *policy;     /* the stream's; its windows */
     double      penalty;         /* nats of evidence that a change of class costs */
@@ -30,7 +29,7 @@ typedef struct cs_mosaic {
 /**
  * cs_mosaic_next - the next window of the source's records, as a record (the `next` of a cs_stream)
  *
- * Windows are those of cs_policy_window(). A record that cannot be read is its only window.
+ * Windows are cut by cs_policy_window(). A record shorter than a window is one.
  *
  * Returns  CS_OK; CS_EOF; CS_EMEM; the errors of the source
  */
@@ -39,14 +38,14 @@ int cs_mosaic_next(void *source, cs_chunk *c) CS_MUST_CHECK;
 /**
  * cs_mosaic_add - take the prediction of the next window; after a record's last one, its classes
  *
- * The record's bases are divided at the midpoints between the centres of neighbouring windows. Each
- * part has the class probabilities of a hidden Markov model whose states are the classes: a window
- * is evidence for a class by the logarithm of its calibrated probability (a thousandth of which
- * is spread over all classes), times the share of the window that is the part's, so that every base
- * counts once; a change of class multiplies by exp(-penalty). The probabilities are those of the
- * state of a part given all windows (forward and backward). A window without a prediction is no
- * evidence. If windows and their reverse complements have the same predictions, so have records,
- * bit for bit; only a boundary in the middle of an odd number of bases differs, by one base.
+ * The record's bases are divided at the midpoints between the centres of neighbouring windows; the
+ * parts are the steps of a hidden Markov model whose states are the classes. The emission of a part
+ * is the log of its window's calibrated probability, of which a thousandth is spread over all
+ * classes, times the share of the window inside the part, so that every base counts once; a window
+ * without a prediction emits nothing. A change of class costs `penalty`. The result is each part's
+ * posterior (forward-backward). If windows and their reverse complements have the same predictions,
+ * so have records, bit for bit, except that a boundary in the middle of an odd number of bases
+ * differs by one base.
  *
  * a        of the window
  * whole    receives, after the last window, the record's prediction: values [parts][classes] until

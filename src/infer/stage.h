@@ -1,6 +1,6 @@
 /* stage.h - the shared stages of every command that streams: read, tokenise, bucket, infer, write.
  *
- * Each is the `run` of a cs_stage with the struct of the same name as `self`. A chunk goes
+ * Each is the `run` of a cs_stage; `self` is the struct of the same name. A chunk goes
  *
  *     read -> tokenise -> bucket -> (flight) -> write
  *
@@ -25,8 +25,8 @@ enum { CS_CHUNK_BYTES = 256 << 10 };
 /* Maximum activations of a batch for a worker's own session: see workers.h. */
 enum { CS_SMALL_BATCH = 8 << 20 };
 
-/* Batch budget in tokens: if a batch does not fit into memory, infer sets it once to half of that
- * batch. Less than `first`: this has happened. */
+/* Batch budget in tokens. If a batch does not fit into memory, infer reduces `tokens` once, to half
+ * of that batch. */
 typedef struct cs_limit { int64_t first; _Atomic int64_t tokens; } cs_limit;
 
 typedef struct cs_read_stage {

@@ -7,10 +7,10 @@
 /**
  * cs_tokenize - read the inputs and write a line per record: its name, a tab, its tokens
  *
- * path     tokenizer.json, whose ids are those of other programs, or a model, whose ids are those
- *          of its network; NULL is CS_EUSAGE
- * ids      write numbers
- * Returns  CS_OK; errors of reading both and of writing; CS_EMEM
+ * path     tokenizer.json, with the ids of that file, or a model, with the ids that its network
+ *          reads; NULL is CS_EUSAGE
+ * ids      write ids instead of text
+ * Returns  CS_OK; CS_EMEM; errors of reading and writing
  */
 int cs_tokenize(const char *path, const cs_input_args *input, const cs_split *split, bool ids,
                 const char *output) CS_MUST_CHECK;

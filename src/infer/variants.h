@@ -49,8 +49,8 @@ int cs_variants_next(void *source, cs_chunk *c) CS_MUST_CHECK;
  * cs_variants_model - the model: --model, or the default
  *
  * named    --model or NULL
- * score    for embedding distances the default is the model of sequences, else that of variants,
- *          with a message on what it predicts
+ * score    with EMBEDDING the default is the model for sequences, else the one for variants, and
+ *          a message says what it predicts
  * buf      receives the path
  * Returns  CS_OK; CS_EUSAGE for likelihoods, which no default model has; the errors of
  *          cs_model_find()
@@ -67,15 +67,16 @@ int cs_variants_model(const char *named, cs_variant_score score, char *buf, size
  */
 int cs_variants_choose_score(const cs_model *m, const char *path, cs_variant_score wanted,
                              cs_variant_score *score, int32_t *width) CS_MUST_CHECK;
-/** cs_variants_choose_window - bases of a window: those wanted, else (0) those of the training, or
- * 1000. CS_OK; CS_EUSAGE for a window that the model cannot read */
+/** cs_variants_choose_window - bases of a window: `wanted`, or if that is 0 the window of the
+ * training, or 1000. CS_OK; CS_EUSAGE for a window that the model cannot read */
 int cs_variants_choose_window(const cs_model *m, int64_t wanted, int64_t *n_base) CS_MUST_CHECK;
 
-/** cs_variants_distance - of two vectors [n]: Euclidean, and 1 - cosine (NAN where one is zero) */
+/** cs_variants_distance - Euclidean and cosine distance of two vectors [n]; the latter is NAN if
+ * one is zero */
 void cs_variants_distance(const float *ref, const float *alt, int32_t n, double *l2,
                           double *cosine);
 /**
- * cs_variants_ratio - log of how much likelier the alternate allele is than the reference
+ * cs_variants_ratio - log-likelihood ratio of the alternate to the reference allele
  *
  * In both windows n_hide bases from the allele on are masked, and their log-probabilities summed:
  * these are the alleles if both have the same length; a shorter one is extended by the bases after

@@ -26,15 +26,15 @@ int64_t cs_views_count(const cs_policy *p, const cs_record *r);
  */
 void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view *out);
 
-/** cs_view_counts - are the tokens of this view to be counted? The owner then sets v->count before
- * cs_view_encode(). Long sequences, so that no memory of a token each is needed */
+/** cs_view_counts - are the tokens of this view counted instead of stored? True for long sequences,
+ * to save memory. The owner then sets v->count before cs_view_encode() */
 bool cs_view_counts(const cs_policy *p, const cs_view *v);
 
 /** cs_view_scratch - bytes that cs_view_encode() needs for this view, a multiple of 16 */
 int64_t cs_view_scratch(const cs_policy *p, const cs_view *v);
 
 /**
- * cs_view_encode - its tokens, or a reason: then tok.n is 0
+ * cs_view_encode - tokenise a view, or set its reason and tok.n = 0
  *
  * v        tok.id holds tok.n ids, or count a number per token of the vocabulary
  * Thread   any, each view once
@@ -42,7 +42,7 @@ int64_t cs_view_scratch(const cs_policy *p, const cs_view *v);
 void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *scratch);
 
 /**
- * cs_views_decide - the prediction of record i of a chunk, after those of its views
+ * cs_views_decide - combine the predictions of the views of record i of a chunk
  *
  * The mean of raw values over the strands of a window, over windows, over segments, with the same
  * bits for the reverse complement and for swapped mates; then the head's activation. A view with a

@@ -21,7 +21,7 @@ int cs_intervals_open(const char *path, cs_classes *classes, bool fixed, cs_inte
     CS_MUST_CHECK;
 
 /**
- * cs_intervals_find - those of a record, in order, not overlapping
+ * cs_intervals_find - the intervals of a record, sorted and without overlaps
  *
  * n_base   of the record: an interval that ends beyond it is CS_EFORMAT
  * span     receives [n], valid until closed; n is 0 for a record without intervals

@@ -26,15 +26,15 @@ int cs_source_open(struct hFILE *fp, bool is_gzip, int threads, cs_source **out)
  * cs_source_fill - the next piece of text
  *
  * p, n     receive a piece of at least one byte, valid until the next call
- * Returns  CS_OK; CS_EOF at the end; CS_EIO, CS_EFORMAT, CS_EMEM, without a message: the caller,
- *          who knows file and record, makes one from cs_source_problem()
+ * Returns  CS_OK; CS_EOF at the end; CS_EIO, CS_EFORMAT or CS_EMEM without a message: the caller
+ *          adds file and record to cs_source_problem()
  *
  * Text before a damaged position is delivered before the error. Checksums are verified.
  */
 int cs_source_fill(cs_source *s, const char **p, size_t *n) CS_MUST_CHECK;
 
-/* Zone of a piece of text: by its offset in a plain file, its block's in BGZF, its member's in
- * gzip. */
+/* Zone of a piece of text, by its offset in a plain file, or that of its BGZF block or gzip
+ * member. */
 typedef enum cs_zone { CS_ZONE_BEFORE, CS_ZONE_WITHIN, CS_ZONE_BEHIND } cs_zone;
 
 /**

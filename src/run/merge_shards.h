@@ -1,4 +1,4 @@
-/* merge_shards.h - write the outputs of a run from those of all shards. */
+/* merge_shards.h - merge the outputs of all shards of a run. */
 #ifndef CS_RUN_MERGE_SHARDS_H
 #define CS_RUN_MERGE_SHARDS_H
 

@@ -407,7 +407,7 @@ int cs_model_export(cs_model *m, const char *dir, const char *licence)
             CS_TRY(model_export_open_file(dir, i, &f[i]));
     }
     CS_TRY(write_all(m, licence, f));
-    rc = cs_outputs_appear(all, N_FILE);
+    rc = cs_outputs_commit(all, N_FILE);
 out:
     for (int i = 0; i < N_FILE; i++)
         cs_outfile_discard(f[i]);

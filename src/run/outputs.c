@@ -104,7 +104,7 @@ bool cs_outputs_same(const char *a, const char *b)
     return strcmp(p, q) == 0 && in_x && in_y && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-int cs_outputs_apart(const char *const *path, int n)
+int cs_outputs_distinct(const char *const *path, int n)
 {
     for (int i = 0; i < n; i++)
         for (int k = 0; k < i; k++)
@@ -122,7 +122,7 @@ int cs_outputs_probe(const char *path)
     return rc;
 }
 
-int cs_outputs_appear(cs_outfile **const file[], int n)
+int cs_outputs_commit(cs_outfile **const file[], int n)
 {
     int rc = CS_OK;
 

@@ -33,20 +33,20 @@ int cs_outputs_check(const cs_output_args *a, const cs_model *m, bool taxa) CS_M
  * name; devices such as /dev/null never match */
 bool cs_outputs_same(const char *a, const char *b);
 
-/** cs_outputs_apart - check that n paths differ. NULL: not requested. CS_OK, or CS_EUSAGE */
-int cs_outputs_apart(const char *const *path, int n) CS_MUST_CHECK;
+/** cs_outputs_distinct - check that n paths differ. NULL: not requested. CS_OK, or CS_EUSAGE */
+int cs_outputs_distinct(const char *const *path, int n) CS_MUST_CHECK;
 
 /** cs_outputs_probe - can it be created? Checked before hours of work. path NULL: not requested.
  * CS_OK, CS_EIO */
 int cs_outputs_probe(const char *path) CS_MUST_CHECK;
 
-/** cs_outputs_appear - complete n files (or NULL), then rename them together; renamed ones become
- * NULL, the caller discards the others. CS_OK, CS_EIO; CS_ECANCEL: a signal before the first
+/** cs_outputs_commit - complete n files (or NULL), then rename them together. Renamed ones become
+ * NULL; the caller discards the others. CS_OK; CS_EIO; CS_ECANCEL on a signal before the first
  * rename */
-int cs_outputs_appear(cs_outfile **const file[], int n) CS_MUST_CHECK;
+int cs_outputs_commit(cs_outfile **const file[], int n) CS_MUST_CHECK;
 
-/** cs_outputs_explain - one of n outputs has ended the run with rc: if its reader closed the pipe,
- * the others are lost, which is an error. Returns rc, or CS_EIO with a message */
+/** cs_outputs_explain - after one of n outputs ended the run with rc: a closed pipe (CS_ECANCEL)
+ * that loses other outputs is an error. Returns rc, or CS_EIO with a message */
 int cs_outputs_explain(int rc, int n);
 
 /** cs_outputs_want_native - does an output need whole alignments? */

@@ -354,7 +354,7 @@ static int write_all(const struct cohort *c, const char *output)
     for (int i = 0; i < N_OUTPUT; i++)
         if (f[i] != NULL)
             CS_TRY(to[i].write(c, f[i]));
-    rc = cs_outputs_appear((cs_outfile **const[]){ &f[0], &f[1], &f[2], &f[3] }, N_OUTPUT);
+    rc = cs_outputs_commit((cs_outfile **const[]){ &f[0], &f[1], &f[2], &f[3] }, N_OUTPUT);
 out:
     for (int i = 0; i < N_OUTPUT; i++)
         cs_outfile_discard(f[i]);
@@ -382,8 +382,8 @@ int cs_cohort_simulate(const cs_cohort_args *a, int64_t n, uint64_t seed, const 
 
     if (a->input == NULL)
         return cs_fail(CS_EUSAGE, "no sites; name a VCF file with -i FILE");
-    CS_TRY(cs_outputs_apart((const char *const[]){ output, a->labels, a->liabilities, a->effects },
-                            N_OUTPUT));
+    CS_TRY(cs_outputs_distinct((const char *const[]){ output, a->labels, a->liabilities,
+                                                      a->effects }, N_OUTPUT));
     CS_TRY(cs_cohort_sites_read(a, seed, &c.sites));
     if (c.sites.n == 0) {
         rc = cs_fail(CS_EFORMAT, "'%s' has no site for a cohort%s: %lld filtered, %lld symbolic, "

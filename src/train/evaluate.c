@@ -305,7 +305,7 @@ int cs_evaluate_check_page(const char *html, const cs_run_args *own, const cs_he
         return cs_fail(CS_EUSAGE, "--html shows the validation of sequence classes; %s",
                        valid == NULL ? "there are no validation records"
                                      : "the head predicts something else");
-    CS_TRY(cs_outputs_apart((const char *const[]){ own->output, own->metrics, html }, 3));
+    CS_TRY(cs_outputs_distinct((const char *const[]){ own->output, own->metrics, html }, 3));
     rc = cs_outputs_probe(html);
 out:
     return rc;

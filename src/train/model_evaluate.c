@@ -190,7 +190,7 @@ static int report_and_calibrate(struct job *j, const char *command)
     CS_TRY(write_report(j, command));
     CS_TRY(calibrate(j));
     CS_TRY(write_scores(j));
-    rc = cs_outputs_appear((cs_outfile **const[]){ &j->tsv, &j->json, &j->html, &j->calibrated,
+    rc = cs_outputs_commit((cs_outfile **const[]){ &j->tsv, &j->json, &j->html, &j->calibrated,
                                                    &j->rows }, N_OUT);
 out:
     return cs_outputs_explain(rc, 1 + (j->a->json != NULL) + (j->a->html != NULL)
@@ -204,7 +204,7 @@ static int open_outputs(struct job *j)
     const char *const path[] = { j->a->output, j->a->json, j->a->html, j->a->calibrate,
                                  j->a->scores };
 
-    CS_TRY(cs_outputs_apart(path, N_OUT));
+    CS_TRY(cs_outputs_distinct(path, N_OUT));
     if (j->a->calibrate != NULL)
         CS_TRY(cs_outfile_open(j->a->calibrate, &j->calibrated));
     if (j->a->scores != NULL)

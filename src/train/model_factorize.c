@@ -328,7 +328,7 @@ int cs_model_factorize(cs_model *m, const cs_low_rank_args *a, cs_input_args *in
 
     CS_TRY(read_rule(a, &rule));
     CS_TRY(check_input(input, label, &evaluates));
-    CS_TRY(cs_outputs_apart((const char *const[]){ "-", a->output }, 2));
+    CS_TRY(cs_outputs_distinct((const char *const[]){ "-", a->output }, 2));
     if (a->output)
         CS_TRY(cs_outfile_open_as(a->output, NULL, CS_OUT_BINARY, &to));
     CS_TRY(cs_model_low_rank(m, &rule, &low_rank, &list));
@@ -345,7 +345,7 @@ int cs_model_factorize(cs_model *m, const cs_low_rank_args *a, cs_input_args *in
     }
     if (a->output)
         CS_TRY(cs_model_write(low_rank, false, to));
-    CS_TRY(cs_outputs_appear((cs_outfile **const[]){ &f, &to }, 2));
+    CS_TRY(cs_outputs_commit((cs_outfile **const[]){ &f, &to }, 2));
     if (a->output && m->calibration.n > 0)
         cs_note("'%s' is not calibrated: the full model's calibration does not apply; "
                 "recalibrate with 'chordseq eval --calibrate'", a->output);

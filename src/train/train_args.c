@@ -306,8 +306,8 @@ int cs_train_outputs(cs_run_args *r, const cs_group *group, char **checkpoint)
     }
     if (!first)
         return CS_OK;
-    CS_TRY(cs_outputs_apart((const char *const[]){ r->output, r->metrics, *checkpoint,
-                                                   r->steps }, 4));
+    CS_TRY(cs_outputs_distinct((const char *const[]){ r->output, r->metrics, *checkpoint,
+                                                      r->steps }, 4));
     CS_TRY(cs_outputs_probe(r->output));
     CS_TRY(cs_outputs_probe(r->metrics));
     CS_TRY(cs_outputs_probe(r->steps));
