@@ -70,21 +70,21 @@ const cs_opt cs_call_table[] = {
       .arg = "NUM", .def = "auto", .choice = cs_opt_auto,
       .help = "minimum probability of a call; 0: call all; auto: the model's thresholds",
       .man = "Records below it are unclassified with the reason low_probability; their "
-             "probability is still reported. A number replaces what the model "
-             "states of its calls (see --max-error); auto is 0 beside that.", .min = 0, .max = 1 },
+             "probability is still reported. A number replaces the model's thresholds (see "
+             "--max-error); with auto there is no further minimum.", .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "max-error", .off = offsetof(cs_call_args, max_error),
       .arg = "RATE", .def = "auto", .choice = cs_opt_auto,
       .help = "maximum estimated error rate of calls; auto: the model's", .min = 0,
       .max = 1,
-      .man = "For each class and range of lengths, the least probability at which no more than "
-             "this share of the calls were wrong is taken from the model's calibration, but not "
-             "less than 0.5 (or one minus the rate, if that is less); other "
-             "records have the reason low_confidence. A class that cannot keep the rate at a "
-             "length is not called there, which the log says. A model may state a rate, a shortest "
-             "length and how to detect sequences unlike its training data (low complexity, "
-             "shuffled DNA); these hold unless --min-prob is given without this option. 1 calls "
-             "all. The rate holds for sequences like those of the calibration, in its mixture of "
-             "classes: where a class is rare, more of its calls are wrong." },
+      .man = "The minimum probability of a call is the one at which, in the model's calibration, "
+             "at most this share of the calls of the class at that length were wrong, but at "
+             "least 0.5 (or one minus the rate, if that is less). Records below it have the reason "
+             "low_confidence. A class without such a probability at a length is not called there; "
+             "the log lists these. A model may state a rate, a minimum length and a test for "
+             "sequences unlike its training data (low complexity, shuffled DNA); these apply "
+             "unless --min-prob is given without this option. 1 calls all. The rate holds for "
+             "sequences like those of the calibration, in its mixture of classes: where a class is "
+             "rare, more of its calls are wrong." },
     { .type = CS_OPT_END }
 };
 
