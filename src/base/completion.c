@@ -55,7 +55,7 @@ out:
     return rc;
 }
 
-/* ---- bash: files are completed where nothing here has a word (-o default) ------------------ */
+/* ---- bash: -o default completes file names where no word fits -------------------------- */
 
 static int bash_word(cs_outfile *f, const struct word *w)
 {

@@ -346,7 +346,7 @@ static int park(cs_outfile *f)
     return f->failed;
 }
 
-/* Over a network a signal can interrupt it. */
+/* On a network file system a signal can interrupt fsync(). */
 static int sync_file(int fd)
 {
     int rc;
@@ -401,7 +401,7 @@ static int write_all(cs_outfile *f, const char *p, size_t n_bytes)
     if (n_bytes > 0 && unpark(f) != CS_OK)
         return f->failed;
     while (n_bytes > 0 && f->failed == CS_OK) {
-        /* Maximum bytes per write without blocking unaware of signals. */
+        /* A larger write to a pipe could block and delay the reaction to a signal. */
         const size_t most = f->waits && n_bytes > PIPE_BUF ? PIPE_BUF : n_bytes;
         if (f->waits && (f->failed = cs_signal_wait_writable(f->fd)) != CS_OK)
             break;

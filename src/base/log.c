@@ -280,7 +280,7 @@ static void append_scaled(struct line *l, double v, const char *unit)
     log_append(l, cs_scaled_text(v, unit, text, sizeof text));
 }
 
-/* `done` of the whole, `now` in this run: bytes done by an earlier run took none of its time. */
+/* Percentage and time left; the rate is that of this run, without bytes done by an earlier one. */
 static void append_left(struct line *l, const cs_progress *p, double n_bytes, double elapsed)
 {
     const double all = (double)p->total_bytes, done = fmin(all, n_bytes);

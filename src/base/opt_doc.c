@@ -138,8 +138,8 @@ void cs_opt_help(const cs_optset *set, FILE *out)
         }
 }
 
-/* Print text for roff. A hyphen is a dash to roff unless escaped, which an option's must be, or
- * nobody can search or copy it; so words that begin with '-' have all theirs escaped. */
+/* Print text for roff. Hyphens of words that begin with '-' are escaped, because roff prints
+ * others as dashes, which cannot be searched or copied as options. */
 static void print_roff(const char *s, FILE *out)
 {
     bool start = true, option = false;

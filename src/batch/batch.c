@@ -78,7 +78,7 @@ static int resize(void *array, int64_t cap, size_t width, size_t size)
     return CS_OK;
 }
 
-/* Ids are most of a batch, and batches come and go. */
+/* Ids are most of the memory of a batch, which is short-lived. */
 static int resize_ids(cs_batch *b, int64_t cap)
 {
     int32_t *grown = cs_block_alloc((size_t)cap, sizeof *grown);

@@ -23,7 +23,7 @@ typedef struct cs_view {
     bool      on_cpu;            /* computed on the CPU, for lack of device memory */
 } cs_view;
 
-/* The views of a chunk's records, in its arena but for `id`. */
+/* The views of a chunk's records, in its arena except `id`. */
 typedef struct cs_views {
     cs_view    *view;            /* [n] in the records' order */
     int32_t     n;

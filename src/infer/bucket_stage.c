@@ -20,7 +20,7 @@
 #include "infer/tokenise.h"
 
 /* The byte half of the lag rule: size of the window of chunks that may share a batch. Invariant:
- * chunks first .. k-1 (k the next) number fewer than `lag`; bytes is their sum but for the first's
+ * chunks first .. k-1 (k the next) number fewer than `lag`; bytes is their sum without the first's
  * own, and size[j % lag] is b(j). */
 struct lag {
     uint64_t lag, first;

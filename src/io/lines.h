@@ -19,7 +19,7 @@ typedef struct cs_lines {
 /**
  * cs_lines_open - begin to read
  *
- * l        zeroed but for path and most
+ * l        zeroed, except path and most
  * Other arguments as in cs_source_open()
  */
 int cs_lines_open(cs_lines *l, struct hFILE *fp, bool is_gzip, int threads) CS_MUST_CHECK;

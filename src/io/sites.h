@@ -16,7 +16,7 @@ bool cs_sites_are(const char *path);
  * cs_sites_open - read a file once and store its records' offsets
  *
  * path     diplotype text (chordseq-diplotype(5)), plain or BGZF, whose records have lines of one
- *          length but for the last, as FASTA must have for an index
+ *          length except the last, as faidx requires
  * Returns  CS_OK; CS_EIO; CS_EFORMAT with the line; CS_EUSAGE for gzip, which has no random access;
  *          CS_EMEM
  * Memory   some 40 bytes and the name per record

@@ -25,7 +25,7 @@ typedef struct cs_taxa_rows {
 /** cs_taxa_rows_init - none, with an arena; cs_taxa_rows_release() them. what: see above */
 void cs_taxa_rows_init(cs_taxa_rows *r, const char *what);
 void cs_taxa_rows_release(cs_taxa_rows *r);
-/** cs_taxa_rows_add - one more row, copied but for its strings; a name "" is given by
+/** cs_taxa_rows_add - copy a row, without its strings; a name "" is given by
  * cs_taxa_rows_name() later; CS_EMEM */
 int cs_taxa_rows_add(cs_taxa_rows *r, const cs_taxa_row *row) CS_MUST_CHECK;
 /** cs_taxa_rows_name - set the name of row i; CS_EMEM */

@@ -25,10 +25,9 @@ typedef struct cs_attribute {
  *   integrated   (x_t - b_t) . (mean of dF/dx_t at b + (k - 1/2) / n_step (x - b), k = 1 ..
  *                n_step), which sum to F(x) - F(b) as n_step grows
  *   rescale      (x_t - b_t) . m_t, m being DeepLIFT's multipliers by its rescale rule, which add
- *                up to F(x) - F(b) but for rounding: linear steps are as in the backward pass,
- *                activations have the quotient of their differences, of products each factor has
- *                the other's mean, and layer normalisation is what layernorm_rescale of
- *                kernels/backend.h says
+ *                up to F(x) - F(b) within rounding: the gradient for linear steps, the ratio of
+ *                differences for activations, the mean of the other factor for products, and
+ *                layernorm_rescale of kernels/backend.h for layer normalisation
  *
  * with x_t a token's embedding, b_t that of the baseline.
  *

@@ -261,7 +261,7 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
     spec->ranks = (cs_ranks){ rank_in_file, l };
     CS_TRY(cs_model_declare(spec, be, &m));
     if (spec->has_mask && json_integer_value(json_object_get(l->settings.j, "mask")) != m->mask) {
-        rc = damaged(l, "its token for what is hidden is not the one that its tokenizer gives");
+        rc = damaged(l, "its mask token is not that of its tokenizer");
         goto out;
     }
     CS_TRY(check_tensors(l, &m->ps, &n_missing));
