@@ -18,7 +18,7 @@ typedef struct cs_eval_ranks {
 /**
  * cs_eval_ranks_init - for a model with a taxonomy; for others n is 0
  *
- * classes  the model's, and those of the labels that it does not have
+ * classes  the model's classes, then labels that it lacks
  * Returns  CS_OK (cs_eval_ranks_release() it); CS_EMODEL; CS_EMEM
  */
 int cs_eval_ranks_init(cs_eval_ranks *e, const cs_model *m, const char *path,
@@ -26,10 +26,10 @@ int cs_eval_ranks_init(cs_eval_ranks *e, const cs_model *m, const char *path,
 void cs_eval_ranks_release(cs_eval_ranks *e);
 
 /**
- * cs_eval_ranks_count - of the records with lo <= length < hi
+ * cs_eval_ranks_count - count right calls of the records with lo <= length < hi
  *
- * A record counts at the ranks where its truth has a taxon known to the model. Its call there is
- * that of `classify --call taxon` without a minimum probability.
+ * A record counts at the ranks where its truth has a taxon known to the model. It is called as by
+ * `classify --call taxon` without a minimum probability.
  *
  * n, n_right  [e->n]
  */

@@ -1,5 +1,4 @@
-/* crop_logits.h - predictions of a model for crops of validation records, to fit what is added to
- * them. */
+/* crop_logits.h - a model's logits for crops of validation records, to fit weights of evidence. */
 #ifndef CS_TRAIN_CROP_LOGITS_H
 #define CS_TRAIN_CROP_LOGITS_H
 
@@ -14,8 +13,8 @@ typedef int (*cs_crop_take)(void *arg, const char *base, int64_t n_base, int32_t
 /**
  * cs_crop_logits - predict crops of the validation part, lengths log-uniform from 150 to 60,000
  *
- * With the evidence of the model's table and proteins, if set: who fits the weights of one of them
- * takes it out of the model first. Classes are equally frequent.
+ * Logits include the evidence of the model's table and proteins, if set; to fit the weights of one
+ * of them, remove it from the model first. Classes are equally frequent.
  *
  * n_crop   number of crops; take is called for each, in order, from one thread
  * Returns  CS_OK; the errors of prediction and of take; CS_EUSAGE without a validation example

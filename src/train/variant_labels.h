@@ -29,8 +29,8 @@ typedef struct cs_variant_labels {
  * order. Contradicting labels are dropped. Windows of rows on strand '-' are reverse complements.
  * Examples of one contig are a group: they are never split.
  *
- * classes  receives the labels: keys in their order, or those of the table, by number where they
- *          all are numbers, else in the order met
+ * classes  receives the labels: INFO keys in their order, or the table's labels, sorted if all are
+ *          numbers, else in order of occurrence
  * Returns  CS_OK with warnings about omitted rows; CS_EUSAGE, CS_EFORMAT, CS_EIO, CS_EMEM
  */
 int cs_variants_read(const cs_variant_labels *from, cs_dataset *d, cs_classes *classes)

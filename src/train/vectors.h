@@ -11,7 +11,7 @@ typedef struct cs_projection { double sum, norm; } cs_projection;
 
 /** cs_vectors_batch - records back to back as one batch, record r of class r modulo the labels.
  *
- * tok      ids, those of all records
+ * tok      ids of all records
  * len      [n] of one depth
  */
 cs_batch *cs_vectors_batch(const cs_model *m, const int32_t *tok, const int64_t *len, int n);

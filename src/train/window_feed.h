@@ -25,9 +25,9 @@ typedef struct cs_window_feed {
     cs_window_count count;       /* of training */
 } cs_window_feed;
 
-/** cs_window_feed_init - sets feed.run, feed.step_count and windows per step: those of
- * pack.step_records, else as many as accumulate batches hold. `train`, `mask` and feed.pack are set
- * before */
+/** cs_window_feed_init - sets feed.run, feed.step_count and the windows per step:
+ * pack.step_records, or as many as `accumulate` batches hold. The caller has set `train`, `mask`
+ * and feed.pack */
 void cs_window_feed_init(cs_window_feed *f);
 
 #endif

@@ -25,9 +25,8 @@ int32_t cs_tree_top(const cs_tree *t);
 /**
  * cs_tree_call - the deepest node with sufficient probability
  *
- * From cs_tree_top() down, the most probable child each time (the first of equals) for as long as
- * its probability is at least `least`, and no less than that of the node's own class, if any. Every
- * node of the path is the best one among its siblings.
+ * Descends from cs_tree_top() to the most probable child (the first of equals) while the child's
+ * probability is at least `least` and that of the node's own class, if any.
  *
  * v        [n_class] probabilities
  * p        receives the probability of the node returned, or of the best child where none passed
