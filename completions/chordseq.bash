@@ -120,6 +120,7 @@ _chordseq()
     simulate:--frequencies) words='file draw' ;;
     tokenize:--format) words='pieces ids' ;;
     tokenize:--alphabet) words='bases diplotypes' ;;
+    diplotype:--names) words='sample region both' ;;
     diplotype:--absent) words='reference unknown' ;;
     model:--precision) words='fp32 tf32 bf16' ;;
     bench:--precision) words='auto fp32 tf32 bf16' ;;
@@ -142,7 +143,7 @@ _chordseq()
     simulate:-*) words='--help -n --records --lambda --max-len --length --seed -o --output -i --input -r --region --frequencies --min-freq --ld-scale --causal --heritability --prevalence --case-share --labels --liabilities --effects -q --quiet -v --verbose --force' ;;
     simulate:*) [ "$COMP_CWORD" -ne 2 ] || words='adding xor temporal-order cohort' ;;
     tokenize:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -m --model --format -o --output --train --alphabet --vocab-size --max-piece --min-count --sentences --sentence-min --sentence-max --seed -@ --threads -q --quiet -v --verbose --force' ;;
-    diplotype:-*) words='--help -i --input -f --reference --strict-contigs -r --region -R --regions-file -o --output --skip-flags --min-mapq --min-baseq --max-depth --min-depth --min-count --min-frac -s --sample --absent --all-filters --max-memory -@ --threads -q --quiet -v --verbose --force' ;;
+    diplotype:-*) words='--help -i --input -f --reference --strict-contigs -r --region -R --regions-file -o --output --names --skip-flags --min-mapq --min-baseq --max-depth --min-depth --min-count --min-frac -s --sample --absent --all-filters --max-memory -@ --threads -q --quiet -v --verbose --force' ;;
     model:-*) words='--help --license --demonstration --precision --alphabet --taxonomy --taxa --lineage --rank --energy -o --output -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region --labels --label-key --class --label-map --intervals --background --skip-unlabelled --split --split-by --peptide-alphabet --peptide-k --sample --min-groups --purity --size --weights --crops --seed --protein-length --protein-piece --max-known --scores --bins --max-error -q --quiet -v --verbose --force' ;;
     model:*) [ "$COMP_CWORD" -ne 2 ] || words='show verify factorize export import label checked compact lookup proteins calibrate' ;;
     factorize:-*) words='--help -i --input -o --output --dense --plot --factors --steps --lr --seed -@ --threads -q --quiet -v --verbose --force' ;;

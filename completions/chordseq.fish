@@ -665,6 +665,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from diplotype' -l 'strict-conti
 complete -c chordseq -n '__fish_seen_subcommand_from diplotype' -l 'region' -s r -x -d 'restrict to contig, contig:from or contig:from-to (may be repeated)'
 complete -c chordseq -n '__fish_seen_subcommand_from diplotype' -l 'regions-file' -s R -r -F -d 'restrict to the regions of this BED file'
 complete -c chordseq -n '__fish_seen_subcommand_from diplotype' -l 'output' -s o -r -F -d 'output file; '\''-'\'' is standard output'
+complete -c chordseq -n '__fish_seen_subcommand_from diplotype' -l 'names' -x -a 'sample region both' -d 'names of records: sample, region or both'
 complete -c chordseq -n '__fish_seen_subcommand_from diplotype' -l 'skip-flags' -x -d 'exclude reads with any of these SAM flags'
 complete -c chordseq -n '__fish_seen_subcommand_from diplotype' -l 'min-mapq' -x -d 'minimum mapping quality'
 complete -c chordseq -n '__fish_seen_subcommand_from diplotype' -l 'min-baseq' -x -d 'minimum base quality'

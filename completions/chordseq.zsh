@@ -795,6 +795,7 @@ _chordseq()
         '*--regions-file[restrict to the regions of this BED file]:FILE:_files' \
         '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
+        '*--names[names of records\: sample, region or both]:NAME:(sample region both)' \
         '*--skip-flags[exclude reads with any of these SAM flags]:NUM:' \
         '*--min-mapq[minimum mapping quality]:NUM:' \
         '*--min-baseq[minimum base quality]:NUM:' \

@@ -13,13 +13,14 @@ struct diplotype_args {
     const char *reference, *bed, *output;
     int64_t     skip_flags, min_mapq, min_baseq, max_depth, min_depth, min_count, max_memory;
     double      min_frac;
-    int         absent, all_filters, strict;
+    int         absent, names, all_filters, strict;
 };
 
 static struct diplotype_args own;
 static cs_compute_args compute;
 
 static const char *const absents[] = { "reference", "unknown", NULL };
+static const char *const names[] = { "sample", "region", "both", NULL };
 
 #define AT(field) offsetof(struct diplotype_args, field)
 
@@ -42,6 +43,11 @@ static const cs_opt diplotype_table[] = {
       .help = "restrict to the regions of this BED file" },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", .off = AT(output), .arg = "FILE",
       .def = "-", .help = "output file; '-' is standard output" },
+    { .type = CS_OPT_ENUM, .name = "names", .off = AT(names), .arg = "NAME", .def = "sample",
+      .help = "names of records: sample, region or both",
+      .man = "region is contig:from-to, both is sample:contig:from-to. Names tell regions apart in "
+             "tables of labels and predictions.",
+      .choice = names },
     { .type = CS_OPT_GROUP, .name = "Reads" },
     { .type = CS_OPT_INT, .name = "skip-flags", .off = AT(skip_flags), .arg = "NUM",
       .def = "1796", .help = "exclude reads with any of these SAM flags",
@@ -174,6 +180,7 @@ static int diplotype_run(const cs_call *call)
     (void)call;
     CS_TRY(diplotype_check_options());
     s.path = own.file.v[0];
+    text.name = (cs_diplotext_name)own.names;
     s.threads = cs_args_split(&compute).inflate;
     rc = convert(&s);
 out:

@@ -1,6 +1,8 @@
 /* diplotype_out.c - write diplotype text: records of codes, 80 per line. */
 #include "io/diplotype_out.h"
 
+#include <stdio.h>
+
 #include "io/diplotype.h"
 
 enum { LINE = 80 };
@@ -16,11 +18,17 @@ static int end_line(cs_diplotext *t)
 int cs_diplotext_record(cs_diplotext *t, const char *sample, const cs_region *at)
 {
     int rc = CS_OK;
+    char range[48];      /* of two numbers */
 
     CS_TRY(end_line(t));
     t->n_record++;
-    rc = cs_outfile_printf(t->f, ">%s region=%s:%lld-%lld\n", sample, at->contig,
-                           (long long)at->from + 1, (long long)at->to);
+    snprintf(range, sizeof range, ":%lld-%lld", (long long)at->from + 1, (long long)at->to);
+    if (t->name == CS_NAME_SAMPLE)
+        rc = cs_outfile_printf(t->f, ">%s region=%s%s\n", sample, at->contig, range);
+    else if (t->name == CS_NAME_REGION)
+        rc = cs_outfile_printf(t->f, ">%s%s sample=%s\n", at->contig, range, sample);
+    else
+        rc = cs_outfile_printf(t->f, ">%s:%s%s\n", sample, at->contig, range);
 out:
     return rc;
 }

@@ -10,9 +10,13 @@
 #include "io/reference.h"
 #include "io/regions.h"
 
+/* What names a record. */
+typedef enum cs_diplotext_name { CS_NAME_SAMPLE, CS_NAME_REGION, CS_NAME_BOTH } cs_diplotext_name;
+
 /* The output and its counts. */
 typedef struct cs_diplotext {
     cs_outfile *f;
+    cs_diplotext_name name;
     int         column;          /* codes on the present line */
     uint64_t    n_record, n_site;
     uint64_t    n_same, n_other; /* sites like the reference on both haplotypes; other known ones */
@@ -20,7 +24,7 @@ typedef struct cs_diplotext {
     uint64_t    n_unknown;       /* N on either haplotype */
 } cs_diplotext;
 
-/** cs_diplotext_record - begin a record: its sample's name and its region */
+/** cs_diplotext_record - begin a record of a sample and a region, with the name that t asks for */
 int cs_diplotext_record(cs_diplotext *t, const char *sample, const cs_region *at) CS_MUST_CHECK;
 /** cs_diplotext_site - one more site of it; ref is the reference's symbol */
 int cs_diplotext_site(cs_diplotext *t, int hap1, int hap2, int ref) CS_MUST_CHECK;

@@ -58,6 +58,10 @@ T 'omitted records are reported' sh -c "$d g.vcf 2>&1 > out | grep -q 'of 6 VCF 
 P diplotype-sample.txt $d -q -s lee --all-filters -r c1:4-16 g.vcf.gz
 T 'regions of BCF' sh -c "$d -q -s lee --all-filters -r c1:4-16 -o want g.vcf.gz && $d -q -s lee --all-filters -r c1:4-16 g.bcf | cmp - want"
 P diplotype-unknown.txt $d -q -s kim --absent unknown g.vcf
+T 'records have names of regions, or of samples and regions' sh -c "$d -q -R r.bed g.vcf.gz -o want && grep -c '>' want | grep -qx 9 &&
+    $d -q -R r.bed --names region g.vcf.gz | sed 's/^>\(.*\) sample=\(.*\)/>\2 region=\1/' | cmp - want &&
+    $d -q -R r.bed --names both g.vcf.gz | sed 's/^>\([^:]*\):/>\1 region=/' | cmp - want &&
+    $d -q -r c1:5-10 --names region r.bam | grep -qx '>c1:5-10 sample=kim'"
 T 'reads and genotypes agree' sh -c "$d -q -s kim -r c1:1-15 g.vcf.gz > a && $d -q -r c1:1-15 r.bam | cmp - a"
 
 # ---- as input ------------------------------------------------------------------------------------
@@ -71,6 +75,10 @@ train="chordseq train -q --epochs 1 --encoder.max-len 64 --encoder.track 2 --enc
 T 'a model of diplotypes' $train --tokenizer diplotype -i g.dip -o m
 T 'predictions for them' sh -c 'chordseq classify -q -m m g.dip > c && [ "$(grep -c "^kim\|^lee\|^moe" c)" = 6 ]'
 T 'training on pieces of diplotypes' $train --tokenizer bpe --tokenizer.file d.json -i g.dip -o mb
+T 'labels and predictions by region' sh -c "$d -q -R r.bed --names both -o w.dip g.vcf.gz &&
+    sed -n 's/^>\(.*\)/\1/p' w.dip | awk -v OFS='\t' '{ print \$1, NR % 2 ? \"a\" : \"b\" }' > w.tsv &&
+    chordseq train -q --epochs 1 --encoder.max-len 64 --encoder.track 2 --encoder.hidden 8 --tokenizer diplotype --labels w.tsv -i w.dip -o mw &&
+    $d -q -R r.bed --names both r.bam | chordseq classify -q -m mw - | cut -f 1 | tr '\n' ' ' | grep -qx 'name kim:c1:5-10 kim:c1:29-30 kim:c2:1-12 '"
 T 'a consensus with two-base letters is read' chordseq classify -q -m m "$tiny/mixed.fa"
 N diplotype-model.err   chordseq classify -m "$tiny/model.safetensors" g.dip
 N diplotype-strand.err  chordseq classify --strand both -m m g.dip
