@@ -59,12 +59,29 @@ static void add_field(const struct fields *o, const char *name, const char *text
                                              false };
 }
 
+/* A window's reason, as fields have it. */
+static void reason_key(cs_reason reason, char *text, size_t n_text)
+{
+    (void)snprintf(text, n_text, "%s", cs_reason_name(reason));
+    for (; *text; text++)
+        *text = (char)toupper((unsigned char)*text);
+}
+
+/* Of the reasons of windows those that one of the model's length can have. */
 static void list_reasons(char *text, size_t n_text)
 {
+    static const cs_reason of_window[] = {
+        CS_REASON_ALL_N, CS_REASON_MOSTLY_N, CS_REASON_NO_TOKEN, CS_REASON_NO_MEMORY
+    };
     size_t n = (size_t)snprintf(text, n_text, "Why there is no score:");
+    char key[CS_SKIP_BYTES];
 
     for (int u = CS_SCORED + 1; u < CS_N_UNSCORED && n < n_text; u++)
         n += (size_t)snprintf(text + n, n_text - n, " %s", cs_unscored_name((cs_unscored)u));
+    for (size_t i = 0; i < sizeof of_window / sizeof *of_window && n < n_text; i++) {
+        reason_key(of_window[i], key, sizeof key);
+        n += (size_t)snprintf(text + n, n_text - n, " %s", key);
+    }
 }
 
 /* The only label of a table without label names. */
@@ -185,9 +202,7 @@ static void set_reason(cs_variant_values *v, int i, const cs_window_pair *pair, 
         v->n_unscored[pair->why]++;
         return;
     }
-    (void)snprintf(text, CS_SKIP_BYTES, "%s", cs_reason_name(reason));
-    for (; *text; text++)
-        *text = (char)toupper((unsigned char)*text);
+    reason_key(reason, text, CS_SKIP_BYTES);
     v->n_reason[reason]++;
 }
 

@@ -87,6 +87,9 @@ T 'REF matches in any case and by ambiguity codes' sh -c 'o() { printf "odd\t%s\
     o 164 y Y T; o 164 n N T; o 169 n A T; o 162 lower cg c; o 164 del AT A; o 164 ins A AC; } > iupac.vcf
     chordseq variant -q -m "$1" -f iupac.fa -w 128 --tsv t.tsv -o /dev/null iupac.vcf &&
     [ "$(sed 1d t.tsv | cut -f 3,6 | tr "\t\n" "= ")" = "a=. g=. c=REF_MISMATCH:R y=AMBIGUOUS n=AMBIGUOUS n=REF_MISMATCH:N lower=. del=. ins=. " ]' - "$m"
+T 'a window of unknown bases has a reason that the header and the manual state' sh -c '
+    ! chordseq variant -m "$m" -w 128 --max-unknown 0 -f iupac.fa --tsv t.tsv -o o.vcf iupac.vcf 2> told && grep -q "	MOSTLY_UNKNOWN	" t.tsv &&
+    grep -q "ID=CS_SKIP,.*MOSTLY_UNKNOWN" o.vcf && grep -q MOSTLY_UNKNOWN "$srcdir/man/chordseq-variant.1"'
 # Both windows reach 64 bases to either side of the longer allele: inside the contig by one base, and outside.
 T 'insertions and deletions at the ends of the contig' sh -c 'o() { printf "odd\t%s\t%s\t%s\t%s\t.\t.\t.\n" "$@"; }
     { grep "^##fileformat" variants.vcf; printf "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
