@@ -8,6 +8,9 @@
 # without a fifth of the chromosomes, for the figures and the calibration, and once on all. Writes
 # WORK_DIR/variant.safetensors and WORK_DIR/folds.tsv. Called again, it continues a stage that was
 # interrupted. Options of `chordseq train` may follow (--threads). Needs python3 with numpy.
+#
+# ENCODER=MODEL takes the encoder of a model instead of the two stages, such as variant.safetensors itself: minutes that
+# print the figures of the card again.
 set -eu
 chordseq=$1 splice=$2 human=$3 work=$4
 shift 4
@@ -39,8 +42,12 @@ create() {
 }
 
 "$python" "$here/prepare_splice.py" "$splice" "$human" "$work"
-stage first --lr 0.004 --epochs 8 "$@"
-stage second --init "$work/first.safetensors" --lr 0.003 --epochs 6 "$@"
+if [ -n "${ENCODER:-}" ]; then
+    cp "$ENCODER" "$work/second.safetensors"
+else
+    stage first --lr 0.004 --epochs 8 "$@"
+    stage second --init "$work/first.safetensors" --lr 0.003 --epochs 6 "$@"
+fi
 create vectors --head multilabel -i "$work/second.fa" --labels "$work/second.tsv" \
     --split "$work/second.split.tsv" "$@"
 create head --head variant --head.compare context --strand weighted -i "$work/labels.tsv" --split "$work/splitall.tsv" \
