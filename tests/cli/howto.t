@@ -19,6 +19,11 @@ T 'the model of two labels separates them' awk -F '\t' '
     $3 == "." && $4 == "accuracy" && $2 == "all" { good = $5 > 0.9 } END { exit !good }' own.tsv
 T 'exons change scores, all alleles have one or a reason' sh -c '
     awk -F "\t" "NR > 1 && (\$6 == \".\") == (\$8 == \".\") { bad = 1 } END { exit bad || NR < 100 }" scores.tsv'
+if command -v bcftools > bcftools.path; then
+    T 'windows of diplotypes have names and answers, and variants of the sample' sh -c '
+        sed 1d windows.tsv | cut -f 1 > a && sed -n "s/^>//p" windows.dip | cmp - a && [ "$(wc -l < a)" = 20 ] &&
+        grep -q "^ann:chr_1:1001-1500	500	" windows.tsv && grep -v "^[>#]" windows.dip | grep -q "[MRWSYK]"'
+fi
 T 'vectors have names' sh -c '[ "$(wc -l < vectors.npy.names.tsv)" = 101 ]'
 T 'every long read has a line' sh -c '[ "$(wc -l < long.tsv)" = 81 ]'
 
