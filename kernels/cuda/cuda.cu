@@ -310,6 +310,11 @@ int32_t cs_cuda_multiprocessors(const cs_backend *be)
     return ((const cs_cuda *)be->impl)->n_sm;
 }
 
+size_t cs_cuda_shared_bytes(const cs_backend *be)
+{
+    return ((const cs_cuda *)be->impl)->shared_bytes;
+}
+
 int cs_cuda_compute_in(cs_backend *be, cs_precision p)
 {
     const cs_cuda *cu = cs_cuda_of(be);

@@ -23,6 +23,8 @@ int cs_cuda_open(cs_backend *be, int device) CS_MUST_CHECK;
 void cs_cuda_close(cs_backend *be);
 /** cs_cuda_multiprocessors - of the device: sizes at which kernels change follow from it */
 int32_t cs_cuda_multiprocessors(const cs_backend *be);
+/** cs_cuda_shared_bytes - shared memory of a block, at most: limits the shapes of fused kernels */
+size_t cs_cuda_shared_bytes(const cs_backend *be);
 /** cs_cuda_compute_in - see cs_backend_compute_in(); CS_EUSAGE for GPUs older than sm_80 */
 int cs_cuda_compute_in(cs_backend *be, cs_precision p) CS_MUST_CHECK;
 

@@ -193,9 +193,15 @@ void cs_host_put(cudaStream_t s, std::function<void()> work)
 /* cudaFuncSetAttribute()'s limit of a kernel on a device. */
 static std::map<std::pair<int, const void *>, size_t> allowed;
 
+/* CUDA C++ Programming Guide, technical specifications per compute capability. */
 static size_t most_shared(void)
 {
-    return (size_t)(cs_host_capability >= 90 ? 227 : 163) << 10;
+    switch (cs_host_capability) {
+    case 75: return 64 << 10;
+    case 80: return 163 << 10;
+    case 86: case 89: case 120: return 99 << 10;
+    default: return 227 << 10;
+    }
 }
 
 cudaError_t cs_host_allow(const void *kernel, int n_bytes)
