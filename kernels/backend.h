@@ -273,6 +273,10 @@ typedef struct cs_ops {
 /* The weights of one ChordMixer block as declared: w1 (h,d), b1 (1,h), w2 (d,h), b2 (1,d). */
 typedef struct cs_chord { cs_mat w1, b1, w2, b2; int32_t track; } cs_chord;
 
+/* Gradients for a block's adjoint: dy of its output; dx = beta dx + ... of its input, with beta 0
+ * or 1; dk of its weights, each of which += ... */
+typedef struct cs_chord_grads { cs_mat dy, dx; cs_real beta; cs_chord dk; } cs_chord_grads;
+
 /* Blocks in sequence, for predictions only. pack: chord_pack_size() reals per block, as written by
  * chord_prepare(). With id, the input is rows of embed, and first holds the first block's output
  * for each of them, w2 gelu(w1 e + b1) + b2; the last row of both is 0, for negative ids. first may
@@ -296,9 +300,9 @@ typedef struct cs_fused {
     /* y = x + roll(gelu(x w1' + b1) w2' + b2); work: chord_work() reals. y must not overlap x. */
     void (*chord_block)(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,
                         cs_real *work);
-    /* dx += ..., and each of dk's matrices += ...; the hidden layer is recomputed from x */
-    void (*chord_block_bwd)(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
-                            cs_mat dx, const cs_chord *dk, cs_real *work);
+    /* its adjoint; the hidden layer is recomputed from x */
+    void (*chord_block_bwd)(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x,
+                            const cs_chord_grads *g, cs_real *work);
     /* x = output of the last block or, if mean is present, mean (n_seg, c) = its mean over each
      * segment, and x is scratch; then x may be absent if s->id is present */
     void (*chord_stack)(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x, cs_mat mean,

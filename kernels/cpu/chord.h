@@ -142,8 +142,8 @@ static inline cs_chord_tmp cs_chord_plan_tmp(const cs_chord_plan *f, float *tile
 
 /* Entries of the backend's table: see backend.h. */
 bool cs_chord_fits(int32_t width, int32_t hidden, int32_t track);
-void cs_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
-                       cs_mat dx, const cs_chord *dk, cs_real *work);
+void cs_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, const cs_chord_grads *g,
+                  cs_real *work);
 
 #endif
 #endif

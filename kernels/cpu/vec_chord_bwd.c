@@ -215,12 +215,16 @@ static void add_tiles(const cs_panel *q, int width, cs_mat dx, int64_t r0, int32
     cs_piece_move(&m, q->n_row, n);
 }
 
-/* dx += dy (the residual) + dh w1 */
-static void add_dx(const cs_chord_plan *f, const cs_tile *t, const tiles *v, cs_mat dy, cs_mat dx)
+/* dx = beta dx + dy (the residual) + dh w1 */
+static void add_dx(const cs_chord_plan *f, const cs_tile *t, const tiles *v,
+                   const cs_chord_grads *grad)
 {
     static void (*const run[3])(const cs_panel *, cs_mat, int64_t, int32_t) =
         { add_1, add_2, add_3 };
     const rows g = rows_of(v->g, f->ldh, t->n, f->h, v->deep);
+    const cs_mat dy = grad->dy, dx = grad->dx;
+    for (int64_t r = 0; grad->beta == 0 && r < t->n; r++)
+        memset(cs_row(dx, t->r0 + r), 0, (size_t)f->d * sizeof *dx.p);
     for (int32_t p = 0; p < cs_wide_count(f->d); p++) {
         int32_t c = p * CS_PANEL, width = cs_wide_width(f->d, p);
         cs_panel q = { .a = g.p, .lda = g.ld, .b = f->back[1] + c * g.n_k,
@@ -235,14 +239,14 @@ static void add_dx(const cs_chord_plan *f, const cs_tile *t, const tiles *v, cs_
     }
 }
 
-static void backward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, cs_mat dy, cs_mat dx,
+static void backward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, const cs_chord_grads *grad,
                           const tiles *v, const sums *sum)
 {
     const float *from = v->x;
     int64_t ld = f->ldd;
     cs_tile t;
     cs_tile_init(&t, f->seg, no);
-    gather(f, &t, dy, v->dy);
+    gather(f, &t, grad->dy, v->dy);
     for (int64_t r = 0; !CS_BY_TILES && r < t.n; r++)
         memcpy(v->x + r * f->ldd, cs_row(x, t.r0 + r), (size_t)f->d * sizeof(float));
     if (CS_BY_TILES) {
@@ -257,19 +261,19 @@ static void backward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, cs_mat d
     outer(t.n, v->g, f->ldh, f->h, from, ld, f->d, sum->w1, f->dp, v);
     add_columns(v->g, f->ldh, t.n, f->hp, sum->b1);
     add_columns(v->dy, f->ldd, t.n, f->dp, sum->b2);
-    add_dx(f, &t, v, dy, dx);
+    add_dx(f, &t, v, grad);
 }
 
 /* A group's tiles in order. Clears the sums, and the tiles' padding columns. */
-static void backward_group(const cs_chord_plan *f, int32_t g, cs_mat x, cs_mat dy, cs_mat dx,
-                           float *tile)
+static void backward_group(const cs_chord_plan *f, int32_t g, cs_mat x,
+                           const cs_chord_grads *grad, float *tile)
 {
     tiles v = tiles_at(f, tile);
     sums sum = sums_at(f, g);
     memset(tile, 0, (size_t)f->tile_stride * sizeof *tile);
     memset(sum.w1, 0, (size_t)f->sum_stride * sizeof *sum.w1);
     for (int64_t i = g * f->n_tile / f->n_group; i < (g + 1) * f->n_tile / f->n_group; i++)
-        backward_tile(f, i, x, dy, dx, &v, &sum);
+        backward_tile(f, i, x, grad, &v, &sum);
     cs_panel_done();
 }
 
@@ -286,8 +290,8 @@ static void reduce(cs_backend *be, const cs_chord_plan *f, const float *first, i
         }
 }
 
-void cs_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
-                       cs_mat dx, const cs_chord *dk, cs_real *work)
+void cs_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x,
+                  const cs_chord_grads *grad, cs_real *work)
 {
     cs_chord_plan f = cs_chord_plan_make(be, seg, x.c, (int32_t)k->w1.r, k->track, work);
     cs_wide_pack(k->w1.p, 1, k->w1.ld, f.d, f.h, f.pack.w1);
@@ -297,12 +301,12 @@ void cs_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_ma
     memset(f.zero, 0, (size_t)f.hp * sizeof *f.zero);
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c)) schedule(dynamic)
     for (int32_t g = 0; g < f.n_group; g++)
-        backward_group(&f, g, x, dy, dx, f.tile + omp_get_thread_num() * f.tile_stride);
+        backward_group(&f, g, x, grad, f.tile + omp_get_thread_num() * f.tile_stride);
     if (f.n_group == 0)
         return;
     sums sum = sums_at(&f, 0);
-    reduce(be, &f, sum.w1, f.dp, dk->w1);
-    reduce(be, &f, sum.w2, f.hp, dk->w2);
-    reduce(be, &f, sum.b1, 0, dk->b1);
-    reduce(be, &f, sum.b2, 0, dk->b2);
+    reduce(be, &f, sum.w1, f.dp, grad->dk.w1);
+    reduce(be, &f, sum.w2, f.hp, grad->dk.w2);
+    reduce(be, &f, sum.b1, 0, grad->dk.b1);
+    reduce(be, &f, sum.b2, 0, grad->dk.b2);
 }

@@ -13,13 +13,15 @@ struct cs_train_job {
     int32_t      d, dp, h, hp, track;
     int64_t      first, end;
     cs_mat       dy;             /* from here on: backward only */
+    bool         add;            /* to dx, otherwise it is written */
     uint4       *hidden, *dz;    /* (end - first, hp) of bf16: gelu(z), and the gradient of z */
     float       *part;           /* cs_cuda_chord_parts() partial sums */
 };
 
 /** cs_cuda_chord_parts - floats for the partial sums of ranges of rows */
 int64_t cs_cuda_chord_parts(cs_backend *be, int32_t d, int32_t hp, int64_t rows);
-/** cs_cuda_chord_weights - dw1 += dz' x, dw2 += (rotated dy)' hidden, summed over the job's rows */
+/** cs_cuda_chord_weights - dw1 += dz' x, dw2 += (rotated dy)' hidden, db2 += the sum of rotated dy,
+ * summed over the job's rows */
 void cs_cuda_chord_weights(cs_backend *be, const cs_train_job &q, const cs_chord *dk);
 
 #endif

@@ -20,13 +20,13 @@
  *
  *   dout = dy[rotated]      read from where the forward pass wrote
  *   dz = dout w2 gelu'(z)   w2' read along its rows, as w1 is
- *   dx += dy + dz w1        w1 read across its rows, as w2' is forward
+ *   dx = dy + dz w1         w1 read across its rows, as w2' is forward; += if dx has a gradient
  *
  * hidden and dz are stored as bf16, to which the products would round them anyway (4 hp bytes per
  * token), until cu_chord_weights.cu has computed the gradients of the weights, which are sums over
- * all tokens. db1 and db2 are column sums; rotation does not change that of dy. To bound this
- * memory, everything but db2 is computed for one slice of the rows after another, and the slices'
- * sums are added in that order.
+ * all tokens. It also sums the columns of the rotated dy that it reads: db2. db1 is a column sum of
+ * dz. To bound this memory, one slice of the rows is computed after another, and the slices' sums
+ * are added in that order.
  *
  * Source: Khalitov et al., ChordMixer; mma.cuh for the layouts.
  */
@@ -142,11 +142,6 @@ __device__ static inline void read_rows(cs_mat m, int64_t r, int32_t j, float4 v
                                           : make_float4(0, 0, 0, 0);
 }
 
-__device__ static inline float4 sum_of(float4 a, float4 b)
-{
-    return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
-}
-
 /* ---- products ---------------------------------------------------------------------------- */
 
 /* acc += a w', where read(j, v) loads channels j .. j + 3 of the lane's rows of a. */
@@ -224,7 +219,7 @@ __device__ static void spread(const cs_train_job &q, int64_t r0, int32_t lane, c
         CS_UNROLL
         for (int i = 0; i < 2 * NM; i++)
             if (rows.at[i].len > 0 && j < q.d)
-                *quad_at(q.y, to[i], j) = sum_of(x[i], cs_quad(out[i / 2], i % 2));
+                *quad_at(q.y, to[i], j) = cs_sum_quads(x[i], cs_quad(out[i / 2], i % 2));
     }
 }
 
@@ -269,7 +264,7 @@ __device__ static void write_units(const cs_train_job &q, int64_t r, int32_t c,
                                a[0][2 * m + 1][i + 2]);
 }
 
-/* dx += dy + dz w1 */
+/* dx = dy + dz w1, plus dx if q.add */
 template <int NH>
 __device__ static void add_dx(const cs_train_job &q, int64_t r, int32_t lane, const uint32_t *w1,
                               const uint32_t dz[1][NH][4])
@@ -277,14 +272,16 @@ __device__ static void add_dx(const cs_train_job &q, int64_t r, int32_t lane, co
     for (int32_t k = 0; k < q.dp / CS_STEP; k++) {
         const int32_t j = k * CS_STEP + lane % 4 * 4;
         float out[1][2][4] = {};
-        float4 dx[2], dy[2];         /* prefetch during the products */
-        read_rows<2>(q.y, r, j, dx);
+        float4 dx[2] = {}, dy[2];    /* prefetch during the products */
+        if (q.add)
+            read_rows<2>(q.y, r, j, dx);
         read_rows<2>(q.dy, r, j, dy);
         product_across<NH, 1>(q, lane, w1, dz, k, out);
         CS_UNROLL
         for (int i = 0; i < 2; i++)
             if (r + 8 * i < q.end && j < q.d)
-                *quad_at(q.y, r + 8 * i, j) = sum_of(sum_of(dx[i], dy[i]), cs_quad(out[0], i));
+                *quad_at(q.y, r + 8 * i, j) = cs_sum_quads(cs_sum_quads(dx[i], dy[i]),
+                                                           cs_quad(out[0], i));
     }
 }
 
@@ -384,7 +381,7 @@ static cs_train_job job_of(cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y, cs
     const int32_t d = x.c, h = (int32_t)k->w1.r;
     CS_BUG(x.ld % 4 != 0 || y.ld % 4 != 0);
     return { seg, x, y, k->b1, k->b2, (uint4 *)work, d, (int32_t)cs_div_up(d, CS_STEP) * CS_STEP,
-             h, cs_padded_hidden(h), k->track, 0, seg.rows, {}, NULL, NULL, NULL };
+             h, cs_padded_hidden(h), k->track, 0, seg.rows, {}, false, NULL, NULL, NULL };
 }
 
 static void cuda_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,
@@ -415,15 +412,16 @@ static void add_db1(cs_backend *be, const cs_train_job &q, cs_mat db1)
         }, "chord_block_bwd");
 }
 
-static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
-                                 cs_mat dx, const cs_chord *dk, cs_real *work)
+static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x,
+                                 const cs_chord_grads *g, cs_real *work)
 {
-    cs_train_job q = job_of(seg, k, x, dx, work);
+    cs_train_job q = job_of(seg, k, x, g->dx, work);
     const layout at = layout_of(be, q.d, q.h, seg.rows);
     const int64_t n_slice = slice_rows(be);
 
-    CS_BUG(dy.ld % 4 != 0);
-    q.dy = dy;
+    CS_BUG(g->dy.ld % 4 != 0);
+    q.dy = g->dy;
+    q.add = g->beta != 0;
     q.hidden = (uint4 *)(work + at.hidden);
     q.dz = (uint4 *)(work + at.dz);
     q.part = work + at.part;
@@ -433,10 +431,9 @@ static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, 
         q.end = least(q.first + n_slice, seg.rows);
         launch(be, q.hp == 64 ? train_backward<4> : train_backward<8>, q, CS_STEP,
                "chord_block_bwd");
-        cs_cuda_chord_weights(be, q, dk);
-        add_db1(be, q, dk->b1);
+        cs_cuda_chord_weights(be, q, &g->dk);
+        add_db1(be, q, g->dk.b1);
     }
-    be->op.colsum(be, dy, dk->b2);
 }
 
 static int64_t cuda_chord_work(cs_backend *be, int32_t width, int32_t hidden, int64_t rows,

@@ -10,8 +10,9 @@
  *   right   see pairs.cuh
  *   sums    so a lane has columns 4c .. 4c + 3 of 16 of units 2g and 2g + 1 of 16
  *
- * The ranges' sums are stored and then added to the gradients in order. The number of ranges
- * follows from shapes and the number of multiprocessors, with two blocks each.
+ * Blocks that read the rotated dy also sum its columns, in fp32, for db2: a lane its four columns
+ * over its warp's rows. The ranges' sums are stored and then added to the gradients in order. The
+ * number of ranges follows from shapes and the number of multiprocessors, with two blocks each.
  *
  * Recomputing the hidden layer here would cost more than reading it: it needs whole rows of x and
  * dy, and a block has 128 columns. Per token, both left factors are 4 hp bytes, both right ones 8
@@ -43,9 +44,10 @@ __device__ static float4 right_quad(const cs_train_job &q, bool second, int64_t 
     return *(const float4 *)&cs_el(q.dy, from < t->start ? from + t->end - t->start : from, j);
 }
 
-/* Loads rows from r0 of the right factor: a warp takes every eighth, a lane four columns. */
+/* Loads rows from r0 of the right factor, and adds them to `sum`: a warp takes every eighth, a lane
+ * four columns. */
 __device__ static void load_right(const cs_train_job &q, bool second, int64_t r0, int32_t j,
-                                  turn *t, uint32_t *right)
+                                  turn *t, uint32_t *right, float4 *sum)
 {
     const int32_t warp = (int32_t)threadIdx.x / CS_WARP, lane = (int32_t)threadIdx.x % CS_WARP;
     for (int32_t n = warp; n < TOKENS; n += CS_WARPS * AT_ONCE) {
@@ -57,12 +59,17 @@ __device__ static void load_right(const cs_train_job &q, bool second, int64_t r0
         for (int i = 0; i < AT_ONCE; i++)
             *(uint2 *)(right + cs_pairs_place(n + CS_WARPS * i) * RIGHT_LD + 2 * lane) =
                 make_uint2(cs_bf16_pair(v[i].x, v[i].y), cs_bf16_pair(v[i].z, v[i].w));
+        float4 all = v[0];
+        CS_UNROLL
+        for (int i = 1; i < AT_ONCE; i++)
+            all = cs_sum_quads(all, v[i]);
+        *sum = cs_sum_quads(*sum, all);
     }
 }
 
 /* Loads the same rows of the left factor, n octets of units each. */
 template <int N>
-__device__ static void load_left(const uint4 *from, int64_t rows, int64_t r0, uint4 *left)
+__device__ static void load_left(const uint4 *from, int32_t rows, int32_t r0, uint4 *left)
 {
     enum { LD = CS_PAIRS_LD(8 * N) / 4 };
     CS_UNROLL
@@ -75,6 +82,23 @@ __device__ static void load_left(const uint4 *from, int64_t rows, int64_t r0, ui
 
 /* ---- sums -------------------------------------------------------------------------------- */
 
+/* Adds the warps' sums of columns in order; after a barrier, by the threads of the first warp. */
+__device__ static void sum_warps(const float4 *by_warp, float *to)
+{
+    const int32_t lane = (int32_t)threadIdx.x;
+    float4 sum = by_warp[lane];
+    for (int32_t w = 1; w < CS_WARPS; w++)
+        sum = cs_sum_quads(sum, by_warp[w * CS_WARP + lane]);
+    *(float4 *)(to + 4 * lane) = sum;
+}
+
+/* Sums of columns, behind those of weights: of range i, ld apart. */
+__device__ static inline float *column_sums(const cs_train_job &q, int32_t n_range, int64_t ld,
+                                            int32_t i)
+{
+    return q.part + (2 * (int64_t)n_range * q.hp + i) * ld;
+}
+
 /* NH: steps of 16 hidden units. Grid: (column tiles by ranges of tokens, two products). */
 template <int NH>
 static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job q, int32_t n_col,
@@ -83,19 +107,21 @@ static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job
     enum { LD = CS_PAIRS_LD(16 * NH), UNIT_WARPS = NH / 2,
            NC = COLUMNS / 16 * UNIT_WARPS / CS_WARPS };
     __shared__ uint4 left[TOKENS * LD / 4], right[TOKENS * RIGHT_LD / 4];
+    __shared__ float4 sum[CS_BLOCK];     /* of a lane's columns: registers would spill */
     const uint32_t *const a_rows = (const uint32_t *)left, *const b_rows = (const uint32_t *)right;
     const int32_t warp = (int32_t)threadIdx.x / CS_WARP, lane = (int32_t)threadIdx.x % CS_WARP;
     const int32_t col = (int32_t)blockIdx.x % n_col, range = (int32_t)blockIdx.x / n_col;
     const int32_t unit16 = warp % UNIT_WARPS * 2, col16 = warp / UNIT_WARPS * NC;
     const bool second = blockIdx.y == 1;
-    const int64_t n_row = q.end - q.first, n_tile = (n_row + TOKENS - 1) / TOKENS;
+    const int32_t n_row = (int32_t)(q.end - q.first), n_tile = (n_row + TOKENS - 1) / TOKENS;
     float acc[2][NC][2][4] = {};
     turn t = { 0, 0, 0 };
 
-    for (int64_t i = range * n_tile / n_range; i < (range + 1) * n_tile / n_range; i++) {
+    sum[threadIdx.x] = make_float4(0, 0, 0, 0);
+    for (int32_t i = range * n_tile / n_range; i < (range + 1) * n_tile / n_range; i++) {
         load_left<2 * NH>(second ? q.hidden : q.dz, n_row, i * TOKENS, left);
         load_right(q, second, q.first + i * TOKENS, col * COLUMNS + 4 * lane, &t,
-                   (uint32_t *)right);
+                   (uint32_t *)right, sum + threadIdx.x);
         __syncthreads();
         for (int32_t r = 0; r < TOKENS; r += CS_STEP) {
             uint32_t a[2][4];
@@ -124,6 +150,8 @@ static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job
         const int64_t row = (int64_t)(2 * range + second) * q.hp + unit;
         *(float4 *)(q.part + row * n_col * COLUMNS + j) = cs_quad(acc[m][n], half);
     }
+    if (second && warp == 0)
+        sum_warps(sum, column_sums(q, n_range, n_col * COLUMNS, range) + col * COLUMNS);
 }
 
 /* ---- calls ------------------------------------------------------------------------------- */
@@ -139,13 +167,13 @@ static int32_t ranges(cs_backend *be, int32_t d, int64_t rows)
 
 int64_t cs_cuda_chord_parts(cs_backend *be, int32_t d, int32_t hp, int64_t rows)
 {
-    return (int64_t)ranges(be, d, rows) * 2 * hp * column_tiles(d) * COLUMNS;
+    return (int64_t)ranges(be, d, rows) * (2 * hp + 1) * column_tiles(d) * COLUMNS;
 }
 
 void cs_cuda_chord_weights(cs_backend *be, const cs_train_job &job, const cs_chord *dk)
 {
     const cs_train_job q = job;
-    const cs_mat dw1 = dk->w1, dw2 = dk->w2;
+    const cs_mat dw1 = dk->w1, dw2 = dk->w2, db2 = dk->b2;
     const int32_t n_col = column_tiles(q.d), n_range = ranges(be, q.d, q.end - q.first);
     const auto kernel = q.hp == 64 ? train_weights<4> : train_weights<8>;
 
@@ -158,5 +186,10 @@ void cs_cuda_chord_weights(cs_backend *be, const cs_train_job &job, const cs_cho
             sum[i % 2] += q.part[((int64_t)i * q.hp + u) * ld + j];
         cs_el(dw1, u, j) += sum[0];
         cs_el(dw2, j, u) += sum[1];
+        float b = 0;
+        for (int32_t i = 0; u == 0 && i < n_range; i++)
+            b += column_sums(q, n_range, ld, i)[j];
+        if (u == 0)
+            db2.p[j] += b;
     }, "chord_block_bwd");
 }

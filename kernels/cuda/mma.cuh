@@ -121,6 +121,11 @@ __device__ static inline float cs_bf16_high(uint32_t w)
     return __int_as_float((int)(w & 0xFFFF0000u));
 }
 
+__device__ static inline float4 cs_sum_quads(float4 a, float4 b)
+{
+    return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+
 /* Phi(-a) for 0 <= a <= 5.7, as 2^(a q(a) - 1), q fitted to log2(2 Phi(-a)) / a */
 __device__ static inline float cs_normal_tail(float a)
 {

@@ -259,10 +259,9 @@ static void train(cs_backend *be, job *j)
 {
     for (int32_t l = 0; l < j->n_block; l++)
         be->fused.chord_block(be, j->seg, &j->k, j->kept[l], j->kept[l + 1], j->work);
-    for (int32_t l = j->n_block - 1; l >= 0; l--) {
-        be->op.zero(be, j->dx);
-        be->fused.chord_block_bwd(be, j->seg, &j->k, j->kept[l], j->dy, j->dx, &j->dk, j->work);
-    }
+    const cs_chord_grads g = { j->dy, j->dx, 0, j->dk };
+    for (int32_t l = j->n_block - 1; l >= 0; l--)
+        be->fused.chord_block_bwd(be, j->seg, &j->k, j->kept[l], &g, j->work);
 }
 
 static void product(cs_backend *be, job *j)

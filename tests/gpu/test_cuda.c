@@ -263,6 +263,23 @@ static void test_stack(void **state)
     assert_null(gpu->fused.chord_stack);
 }
 
+/* A first gradient is written: the same bits as if added to 0. */
+static void first_gradient(const env *e)
+{
+    enum { ADD = 1, FIRST = 2, DX = 6 };
+    mats add = make(chord_ops[ADD].spec, e, 1), first = make(chord_ops[FIRST].spec, e, 1);
+    for (int64_t r = 0; r < e->r; r++)
+        memset(add.m[DX].p + r * add.m[DX].ld, 0, (size_t)e->c * sizeof(cs_real));
+    run_on_gpu(&chord_ops[ADD], e, &add);
+    run_on_gpu(&chord_ops[FIRST], e, &first);
+    for (int i = DX; i < add.n; i++)
+        for (int64_t r = 0; r < add.m[i].r; r++)
+            assert_memory_equal(first.m[i].p + r * first.m[i].ld, add.m[i].p + r * add.m[i].ld,
+                                (size_t)add.m[i].c * sizeof(cs_real));
+    drop(&add);
+    drop(&first);
+}
+
 /* The block in training: gaps between rows, one track, incomplete steps; segments of one token,
  * empty ones, enough rows for tiles of 32. test_many_rows has more of them. kib: shared memory
  * that it takes, where devices exist that have less. */
@@ -285,8 +302,10 @@ static void test_block(void **state)
         e.track = set[i].track;
         const bool fits = cs_cuda_shared_bytes(gpu) >= (size_t)set[i].kib << 10;
         assert_int_equal(gpu->fused.chord_block_fits(e.c, e.k, e.track), fits);
-        if (fits)
-            against_reference(chord_ops, COUNT(chord_ops), &e);
+        if (fits) {
+            against_reference(chord_ops, 2, &e);
+            first_gradient(&e);
+        }
         free(e.id);
     }
     assert_false(gpu->fused.chord_block_fits(448, 128, 16));

@@ -444,7 +444,7 @@ CASE(chord)
 }
 
 static void chord_bwd_composed(cs_backend *be, const env *e, const cs_chord *k, const cs_mat *m,
-                               const cs_chord *dk)
+                               cs_real beta, const cs_chord *dk)
 {
     cs_mat pre = scratch(be, e->r, e->k), h = scratch(be, e->r, e->k);
     cs_mat dh = scratch(be, e->r, e->k), dpre = scratch(be, e->r, e->k);
@@ -452,6 +452,8 @@ static void chord_bwd_composed(cs_backend *be, const env *e, const cs_chord *k, 
     be->op.gemm(be, false, true, m[0], k->w1, 0, pre);
     be->op.add_bias(be, k->b1, pre);
     be->op.act(be, CS_ACT_GELU, pre, h);
+    if (beta == 0)
+        be->op.zero(be, m[6]);
     be->op.axpby(be, 1, m[5], 1, m[6]);
     be->op.seg_roll(be, e->seg, e->track, -1, m[5], 0, out);
     be->op.colsum(be, out, dk->b2);
@@ -468,17 +470,21 @@ static void chord_bwd_composed(cs_backend *be, const env *e, const cs_chord *k, 
     be->op.dealloc(be, out.p);
 }
 
-CASE(chord_bwd)
+static void chord_bwd_of(cs_backend *be, const env *e, const cs_mat *m, cs_real beta)
 {
-    cs_chord k = chord_of(m + 1, e->track), dk = chord_of(m + 7, e->track);
+    cs_chord k = chord_of(m + 1, e->track);
+    const cs_chord_grads g = { m[5], m[6], beta, chord_of(m + 7, e->track) };
     if (be->fused.chord_block_bwd) {
         cs_mat work = new_work(be, e, true);
-        be->fused.chord_block_bwd(be, e->seg, &k, m[0], m[5], m[6], &dk, work.p);
+        be->fused.chord_block_bwd(be, e->seg, &k, m[0], &g, work.p);
         drop_work(be, work);
     } else {
-        chord_bwd_composed(be, e, &k, m, &dk);
+        chord_bwd_composed(be, e, &k, m, beta, &g.dk);
     }
 }
+
+CASE(chord_bwd) { chord_bwd_of(be, e, m, 1); }
+CASE(chord_bwd_first) { chord_bwd_of(be, e, m, 0); }
 
 static const op_case element_ops[] = {
     { "none",        "iRC oRC", none, true },
@@ -595,6 +601,7 @@ static const op_case sparse_ops[] = {
 static const op_case chord_ops[] = {
     { "chord",       "iRC iKC i1K iCK i1C oRC", chord, true },
     { "chord_bwd",   "iRC iKC i1K iCK i1C iRC aRC aKC a1K aCK a1C", chord_bwd, false },
+    { "chord_bwd_first", "iRC iKC i1K iCK i1C iRC oRC aKC a1K aCK a1C", chord_bwd_first, false },
 };
 
 #define COUNT(a) ((int)(sizeof (a) / sizeof *(a)))

@@ -26,10 +26,13 @@ static void chord_adjoint(cs_ctx *cx, const cs_node *n)
     cs_mat work = work_for(cx, k.w1, n->m[0].r, true);
 
     if (!cx->dry) {
-        cs_chord dk = { cs_grad_to(cx, k.w1), cs_grad_to(cx, k.b1), cs_grad_to(cx, k.w2),
-                        cs_grad_to(cx, k.b2), n->i };
-        cx->be->fused.chord_block_bwd(cx->be, n->seg, &k, n->m[0], cs_grad_of(cx, n->m[1]),
-                                      cs_grad_to(cx, n->m[0]), &dk, work.p);
+        bool add;
+        cs_chord_grads g = { .dy = cs_grad_of(cx, n->m[1]),
+                             .dx = cs_grad_into(cx, n->m[0], &add),
+                             .dk = { cs_grad_to(cx, k.w1), cs_grad_to(cx, k.b1),
+                                     cs_grad_to(cx, k.w2), cs_grad_to(cx, k.b2), n->i } };
+        g.beta = add;
+        cx->be->fused.chord_block_bwd(cx->be, n->seg, &k, n->m[0], &g, work.p);
     }
     cx->scratch = scratch;
 }
