@@ -103,15 +103,19 @@ __device__ static inline cs_row_place cs_place_of(const cs_chord_rows<T, S, P> &
 
 /* ---- octets ------------------------------------------------------------------------------ */
 
-/** cs_octet_from - the 8 channels of an octet of f(j); 0 from column d on */
-template <class F> __device__ static uint4 cs_octet_from(int32_t octet, int32_t d, F f)
+/** cs_octet_from - an octet of f(j), channels j .. j + 3; 0 from column d on, a multiple of 4 */
+template <class F> __device__ static inline uint4 cs_octet_from(int32_t octet, int32_t d, F f)
 {
-    uint32_t w[4];
-    for (int p = 0; p < 4; p++) {
-        int32_t j = octet * CS_OCTET + 2 * p;
-        w[p] = cs_bf16_pair(j < d ? f(j) : 0, j + 1 < d ? f(j + 1) : 0);
-    }
-    return make_uint4(w[0], w[1], w[2], w[3]);
+    const int32_t j = octet * CS_OCTET;
+    const float4 a = f(j), b = j + 4 < d ? f(j + 4) : make_float4(0, 0, 0, 0);
+    return make_uint4(cs_bf16_pair(a.x, a.y), cs_bf16_pair(a.z, a.w), cs_bf16_pair(b.x, b.y),
+                      cs_bf16_pair(b.z, b.w));
+}
+
+/** cs_row_quad - channels j .. j + 3 of row r; rows begin at multiples of 16 bytes */
+__device__ static inline float4 cs_row_quad(cs_mat m, int64_t r, int32_t j)
+{
+    return *(const float4 *)&cs_el(m, r, j);
 }
 
 /** cs_channel_at - channel j of row r */
@@ -124,20 +128,29 @@ __device__ static inline float cs_channel_at(const uint4 *x, int64_t pitch, int6
 /* Token ids of rows, and the tables for them (cs_chord_stack). */
 struct cs_chord_tokens { const int32_t *id; cs_mat embed, first; };
 
-/** cs_token_octet - an octet of the embedding plus the first block's table at the rotated place */
-template <class Q>
-__device__ static uint4 cs_token_octet(const Q &q, const cs_chord_tokens &w, int32_t r,
-                                       int32_t octet)
+/* Both have a last row for negative ids. */
+__device__ static inline int32_t cs_table_row(const cs_chord_tokens &w, int32_t r)
 {
-    const cs_row_place p = cs_place_of(q, r);
-    const int32_t own = w.id[r] < 0 ? (int32_t)w.embed.r - 1 : w.id[r];
+    return w.id[r] < 0 ? (int32_t)w.embed.r - 1 : w.id[r];
+}
+
+/** cs_token_octet - an octet of the embedding plus the first block's table at the rotated place.
+ * p, own: place and row of the tables of the octet's row */
+template <class Q>
+__device__ static inline uint4 cs_token_octet(const Q &q, const cs_chord_tokens &w,
+                                              const cs_row_place &p, int32_t own, int32_t octet)
+{
+    int32_t track = -1, there = 0;
     return cs_octet_from(octet, q.d, [&](int32_t j) {
+        float4 v = cs_row_quad(w.embed, own, j);
         if (!w.first.p)
-            return cs_el(w.embed, own, j);
-        const int32_t from = r + q.shift[p.shift + cs_track_of(q, j)];
-        const int32_t there = w.id[from - p.start < p.len ? from : from - p.len];
-        return cs_el(w.embed, own, j)
-             + cs_el(w.first, there < 0 ? (int32_t)w.first.r - 1 : there, j);
+            return v;
+        if (cs_track_of(q, j) != track) {
+            track = cs_track_of(q, j);
+            const int32_t from = p.r + q.shift[p.shift + track];
+            there = cs_table_row(w, from - p.start < p.len ? from : from - p.len);
+        }
+        return cs_sum_quads(v, cs_row_quad(w.first, there, j));
     });
 }
 

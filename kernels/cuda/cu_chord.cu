@@ -77,38 +77,28 @@ static void describe(cs_backend *be, cs_seg seg, int32_t n_track, int32_t rows, 
     }, "chord_stack");
 }
 
-/* A thread per token, so that stores are coalesced. */
-template <class F>
-static __global__ void fill_kernel(F f, int64_t rows, int64_t pitch, int32_t n_octet, uint4 *x)
+/* The octets of x; a thread per token, so that stores are coalesced. */
+static __global__ void fill_kernel(cs_chord_job q, cs_chord_tokens tokens, cs_mat x)
 {
-    int64_t step = (int64_t)gridDim.x * CS_BLOCK;
-    for (int64_t r = (int64_t)blockIdx.x * CS_BLOCK + threadIdx.x; r < rows; r += step)
+    const int32_t n_octet = (q.d + CS_OCTET - 1) / CS_OCTET;
+    const int64_t step = (int64_t)gridDim.x * CS_BLOCK;
+    for (int64_t i = (int64_t)blockIdx.x * CS_BLOCK + threadIdx.x; i < q.rows; i += step) {
+        const int32_t r = (int32_t)i;
+        const cs_row_place p = cs_place_of(q, r);
+        const int32_t own = tokens.id ? cs_table_row(tokens, r) : 0;
         for (int32_t o = 0; o < n_octet; o++)
-            x[o * pitch + r] = f((int32_t)r, o);
+            q.y[o * q.pitch + r] = tokens.id
+                ? cs_token_octet(q, tokens, p, own, o)
+                : cs_octet_from(o, q.d, [&](int32_t j) { return cs_row_quad(x, r, j); });
+    }
 }
 
-template <class F> static void fill(cs_backend *be, const cs_chord_job &q, F f)
+static void fill(cs_backend *be, const cs_chord_job &q, const cs_chord_stack *s, cs_mat x)
 {
-    auto kernel = fill_kernel<F>;
-    CS_LAUNCH(be, "chord_stack", kernel, cs_grid(cs_div_up(q.rows, CS_BLOCK)), CS_BLOCK, f, q.rows,
-              q.pitch, (q.d + CS_OCTET - 1) / CS_OCTET, q.y);
-}
-
-static void from_tokens(cs_backend *be, const cs_chord_job &job, const cs_chord_stack *s)
-{
-    const cs_chord_job q = job;
-    const cs_chord_tokens w = { s->id, s->embed, s->first };
-    fill(be, q, [=] __device__(int32_t r, int32_t octet) {
-        return cs_token_octet(q, w, r, octet);
-    });
-}
-
-static void from_rows(cs_backend *be, const cs_chord_job &q, cs_mat x)
-{
-    const int32_t d = q.d;
-    fill(be, q, [=] __device__(int32_t r, int32_t octet) {
-        return cs_octet_from(octet, d, [&](int32_t j) { return cs_el(x, r, j); });
-    });
+    const cs_chord_tokens tokens = { s->id, s->embed, s->first };
+    CS_BUG(s->id ? s->embed.ld % 4 != 0 || s->first.ld % 4 != 0 : x.ld % 4 != 0);
+    CS_LAUNCH(be, "chord_stack", fill_kernel, cs_grid(cs_div_up(q.rows, CS_BLOCK)), CS_BLOCK, q,
+              tokens, x);
 }
 
 static void to_rows(cs_backend *be, const cs_chord_job &q, cs_mat x)
@@ -183,10 +173,7 @@ static void long_way(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat
                        dp, hp, NULL, NULL, p.x[0], p.part };
 
     describe(be, seg, q.n_track, rows, p);
-    if (s->id)
-        from_tokens(be, q, s);
-    else
-        from_rows(be, q, x);
+    fill(be, q, s, x);
     const int32_t l0 = s->id && s->first.p ? 1 : 0;
     for (int32_t l = l0; l < s->n_block; l++) {
         q.x = p.x[(l - l0) % 2];

@@ -14,6 +14,7 @@
  *                        (72, 64)   (208, 128)   (288, 128)   (336, 128)
  *    sm_90, 227 KiB         512          256          256          256
  *    sm_80, 163 KiB         512          256          256          222
+ *    sm_86, 99 KiB          512          202          142          122
  *
  * All sequences of a batch have one depth; this kernel is used if 2^depth rows fit.
  *
@@ -138,8 +139,8 @@ __device__ static void fill_slice(const short_job &q, const slice &p)
     for (int32_t i = (int32_t)threadIdx.x; i < p.rows * octets_of(q.d); i += (int32_t)blockDim.x) {
         const int32_t octet = i / p.rows, r = i % p.rows;
         p.x[octet * p.pitch + r] = tokens.id
-            ? cs_token_octet(p, tokens, r, octet)
-            : cs_octet_from(octet, q.d, [&](int32_t j) { return cs_el(q.x, p.r0 + r, j); });
+            ? cs_token_octet(p, tokens, cs_place_of(p, r), cs_table_row(tokens, r), octet)
+            : cs_octet_from(octet, q.d, [&](int32_t j) { return cs_row_quad(q.x, p.r0 + r, j); });
     }
 }
 
