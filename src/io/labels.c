@@ -287,10 +287,11 @@ void cs_labels_close(cs_labels *l)
     free(l);
 }
 
+static const char blank[] = " \t";
+
 /* The blank-separated word KEY=VALUE; the first one counts. */
 int cs_label_key(const char *comment, const char *key, char *buf, size_t n_buf)
 {
-    static const char blank[] = " \t";
     const size_t n_key = strlen(key);
     for (const char *s = comment + strspn(comment, blank); *s; s += strspn(s, blank)) {
         const size_t n = strcspn(s, blank);
@@ -302,6 +303,23 @@ int cs_label_key(const char *comment, const char *key, char *buf, size_t n_buf)
             buf[n_value] = '\0';
             return 1;
         }
+        s += n;
+    }
+    return 0;
+}
+
+int cs_label_key_cut(const char *comment, const char *key, char *buf, size_t n_buf)
+{
+    const size_t n_key = strlen(key);
+    bool found = false;
+
+    for (const char *s = comment + strspn(comment, blank); *s; s += strspn(s, blank)) {
+        const size_t n = strcspn(s, blank);
+        if (found) {
+            (void)snprintf(buf, n_buf, "%.*s", (int)n, s);
+            return memchr(s, '=', n) == NULL;
+        }
+        found = n > n_key && s[n_key] == '=' && memcmp(s, key, n_key) == 0;
         s += n;
     }
     return 0;

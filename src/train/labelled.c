@@ -327,6 +327,9 @@ void cs_labelled_report(const cs_labelled *l)
         cs_warn("%lld of the %lld records of '%s' are not in the input",
                 (long long)(cs_intervals_records(l->interval) - l->n_named),
                 (long long)cs_intervals_records(l->interval), l->args->intervals);
+    if (l->n_cut > 0)
+        cs_warn("labels end at a blank: %s (%lld of %lld records); write '_' for blanks, or give "
+                "--labels", l->first_cut, (long long)l->n_cut, (long long)l->n_read);
     if (l->n_short > 0)
         cs_warn("%lld of %lld records are too short and were left out; first: '%s'",
                 (long long)l->n_short, (long long)l->n_read, l->first_short);

@@ -38,8 +38,8 @@ typedef struct cs_labelled {
     int64_t     n_named;         /* records with intervals */
     int64_t     min_base;        /* minimum length; shorter records are skipped */
     int        *file_class;      /* [n files] of --class, or NULL */
-    int64_t     n_read, n_ungrouped, n_unlabelled, n_short, n_skipped, n_masked;
-    char        first_short[64];
+    int64_t     n_read, n_ungrouped, n_unlabelled, n_short, n_skipped, n_masked, n_cut;
+    char        first_short[64], first_cut[192];
 } cs_labelled;
 
 /** cs_labelled_once - the name of an input or table that can be read only once, or NULL; "-",

@@ -8,6 +8,16 @@
 
 enum { MAX_TARGET = CS_MULTILABELS_MAX, MAX_OWN_CLASS = 1024 };
 
+/* Labels end at a blank; that of the first record that has more is reported. */
+static void note_cut(cs_labelled *l, const cs_record *r, const char *label)
+{
+    char next[32];
+
+    if (cs_label_key_cut(r->comment, l->args->key, next, sizeof next) && l->n_cut++ == 0)
+        (void)snprintf(l->first_cut, sizeof l->first_cut, "'%.32s' has '%.64s', without '%s'",
+                       r->name, label, next);
+}
+
 /* The text of a record's label, or NULL; buf holds one from the header. */
 static const char *find_label(const cs_labelled *l, const cs_record *r, char *buf, size_t n_buf)
 {
@@ -70,6 +80,8 @@ static int find_class(cs_labelled *l, const cs_record *r, float *target)
     const char *label = find_label(l, r, buf, sizeof buf);
     if (label == NULL)
         return unlabelled(l, r);
+    if (label == buf)
+        note_cut(l, r, label);
     const char *mapped = l->map != NULL ? cs_labels_find(l->map, label, 0) : NULL;
     if (mapped != NULL && strcmp(mapped, "-") == 0) {
         l->n_skipped++;

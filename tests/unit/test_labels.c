@@ -264,12 +264,34 @@ static void test_key_in_header(void **state)
     }
 }
 
+static void test_word_after_key(void **state)
+{
+    (void)state;
+    static const struct { const char *comment, *want; } t[] = {
+        { "species=Homo sapiens", "sapiens" },
+        { "len=5  species=Homo\tsapiens strain=x", "sapiens" },
+        { "species=Homo len=5 sapiens", NULL },
+        { "species=Homo ", NULL },
+        { "subspecies=Homo sapiens", NULL },
+        { "species=Homo neanderthalensis", "neander" },
+        { "", NULL },
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        char buf[8] = "before";
+        assert_int_equal(cs_label_key_cut(t[i].comment, "species", buf, sizeof buf),
+                         t[i].want != NULL);
+        if (t[i].want != NULL)
+            assert_string_equal(buf, t[i].want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table), cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_bad_tables), cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_classes), cmocka_unit_test(test_key_in_header),
+        cmocka_unit_test(test_word_after_key),
         cmocka_unit_test(test_named), cmocka_unit_test(test_multilabels),
         cmocka_unit_test(test_bad_multilabels),
     };
