@@ -4,8 +4,8 @@
 
 #include "nn/exec/model.h"
 
-/** cs_peak_flops - by the best of some matrix products that fit a cache, in some 20 ms on all
- * threads of the backend; NaN without memory or on a GPU */
+/** cs_peak_flops - of all threads of the backend: the best of some matrix products that fit a cache
+ * on one thread, in some 20 ms, times their number; NaN without memory or on a GPU */
 double cs_peak_flops(cs_backend *be);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "train/loop.h"
 #include "train/optim.h"
+#include "train/peak_flops.h"
 
 enum { N = 60, LEN = 24 };
 
@@ -501,9 +502,25 @@ static void test_failures(void **state)
     close_bench(&b);
 }
 
+/* The peak is of the threads, even if there are fewer processors, or busy ones. */
+static void test_peak(void **state)
+{
+    cs_backend *one, *many;
+
+    (void)state;
+    assert_int_equal(cs_backend_open("cpu", 1, &one), CS_OK);
+    assert_int_equal(cs_backend_open("cpu", 64, &many), CS_OK);
+    const double flops = cs_peak_flops(one);
+    assert_true(flops > 0);
+    assert_true(cs_peak_flops(many) > 10 * flops);
+    cs_backend_close(one);
+    cs_backend_close(many);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_peak),
         cmocka_unit_test(test_adamw), cmocka_unit_test(test_norm_and_average),
         cmocka_unit_test(test_training), cmocka_unit_test(test_training_tokens),
         cmocka_unit_test(test_unknown_records), cmocka_unit_test(test_empty_step),
