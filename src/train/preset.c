@@ -44,6 +44,7 @@ enum {
     MIN_EPOCH = 4096,            /* samples */
     VALID_CROPS = 2000, MIN_CROPS = 200,         /* of validation, and CROPS_EACH per record */
     CROPS_EACH = 4,
+    MORE_FACTORS = 5,            /* of psf */
     BAG_LENGTH = 8 << 20,        /* tokens: maximum of a bag */
     BAG_TRACK = 4                /* channels per level of depth of a bag */
 };
@@ -59,7 +60,7 @@ int cs_preset_look(const cs_dataset *d, cs_preset_facts *f)
 {
     int64_t *n = cs_alloc((size_t)d->n + 1, sizeof *n);
 
-    *f = (cs_preset_facts){ .n_class = d->n_class };
+    *f = (cs_preset_facts){ .n_class = d->n_class, .values = d->n_channel > 0 };
     if (n == NULL)
         return cs_fail(CS_EMEM, "out of memory for the lengths of %lld records", (long long)d->n);
     for (int64_t i = 0; i < d->n; i++) {
@@ -70,6 +71,7 @@ int cs_preset_look(const cs_dataset *d, cs_preset_facts *f)
     }
     qsort(n, (size_t)f->n_record, sizeof *n, by_length);
     f->longest = f->n_record > 0 ? n[f->n_record - 1] : 0;
+    f->most_tokens = f->longest;
     f->median = f->n_record > 0 ? n[f->n_record / 2] : 0;
     free(n);
     return CS_OK;
@@ -139,7 +141,7 @@ static int set_samples(const cs_preset_facts *f, const cs_optset *set, int argc,
 
     CS_TRY(set_number(set, "samples-per-epoch",
                       f->n_record > MIN_EPOCH ? f->n_record : MIN_EPOCH, argc, argv));
-    if (f->median < WHOLE)
+    if (f->median < WHOLE || f->values)
         return CS_OK;
     CS_TRY(set_number(set, "crop-min", SHORTEST, argc, argv));
     CS_TRY(set_number(set, "crop-max", crop, argc, argv));
@@ -152,10 +154,18 @@ out:
     return rc;
 }
 
-/* Is the setting left out? Canonical words with --no-rc, as strands then differ; the composition
- * path with another tokenizer, whose tokens may not determine words. */
-static bool is_left_out(const char *name, int argc, char **argv)
+/* Is the setting left out? With values, those of strands, mutations and words. Canonical words with
+ * --no-rc, as strands then differ; the composition path with another tokenizer, whose tokens may
+ * not determine words. */
+static bool is_left_out(const cs_preset_facts *f, const char *name, int argc, char **argv)
 {
+    static const char *const of_bases[] = {
+        "tokenizer.k", "tokenizer.canonical", "head.composition", "composition-lr", "mutate", "rc",
+    };
+
+    for (size_t i = 0; f->values && i < sizeof of_bases / sizeof *of_bases; i++)
+        if (strcmp(name, of_bases[i]) == 0)
+            return true;
     if (strcmp(name, "tokenizer.canonical") == 0)
         return cs_preset_given(argc, argv, "no-rc", 0);
     if (strcmp(name, "head.composition") != 0)
@@ -166,23 +176,49 @@ static bool is_left_out(const char *name, int argc, char **argv)
     return false;
 }
 
+static int64_t longest_power(const cs_preset_facts *f)
+{
+    int64_t most = 64;
+
+    while (most < f->most_tokens)
+        most *= 2;
+    return most;
+}
+
+/* PSF-Attn has one product. ceil(log2 N) factors only reach all tokens; more also relate tokens
+ * near each other before (tests/bench/results/README.md). Paramixer has layers for that. */
+int cs_preset_other(const cs_preset_facts *f, const char *encoder, const cs_optset *set, int argc,
+                    char **argv)
+{
+    int rc = CS_OK;
+    const int64_t most = longest_power(f);
+
+    CS_TRY(set_number(set, "encoder.max-len", most, argc, argv));
+    if (strcmp(encoder, "psf") == 0)
+        rc = set_number(set, "encoder.factors", cs_depth(most) + MORE_FACTORS, argc, argv);
+out:
+    return rc;
+}
+
 int cs_preset_apply(cs_preset p, const cs_preset_facts *f, const cs_optset *set, int argc,
                     char **argv)
 {
     int rc = CS_OK;
-    int64_t most = 64, bag = BAG_LENGTH;
+    int64_t bag = BAG_LENGTH;
 
     if (p == CS_PRESET_NONE)
         return CS_OK;
+    if (p == CS_PRESET_FAST && f->values)
+        return cs_fail(CS_EUSAGE, "--preset fast is a bag of words of nucleotides, and the input "
+                       "has values; use balanced or best");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].value[p] != NULL && !is_left_out(rows[i].name, argc, argv))
+        if (rows[i].value[p] != NULL && !is_left_out(f, rows[i].name, argc, argv))
             CS_TRY(set_one(set, rows[i].name, rows[i].value[p], argc, argv));
     /* A network's depth follows from the longest sequence; a bag accepts any length. */
-    while (most < f->longest)
-        most *= 2;
-    while (bag < most)
+    while (bag < f->longest)
         bag *= 2;
-    CS_TRY(set_number(set, "encoder.max-len", p == CS_PRESET_FAST ? bag : most, argc, argv));
+    CS_TRY(set_number(set, "encoder.max-len", p == CS_PRESET_FAST ? bag : longest_power(f), argc,
+                      argv));
     if (p == CS_PRESET_FAST)
         CS_TRY(set_number(set, "encoder.track", BAG_TRACK, argc, argv));
     CS_TRY(set_number(set, "head.composition-channels", BAG_TRACK * (cs_depth(bag) + 1), argc,

@@ -10,11 +10,15 @@ typedef enum cs_preset {
 } cs_preset;
 extern const char *const cs_preset_names[];
 
-/* Facts of the data set used by presets. */
-typedef struct cs_preset_facts { int64_t n_record, n_base, longest, median; int32_t n_class; }
-    cs_preset_facts;
+/* Facts of the data set used by presets. most_tokens: of the longest record, but no fewer than its
+ * bases. values: the records are series of real values, which have no words, strands or crops. */
+typedef struct cs_preset_facts {
+    int64_t n_record, n_base, longest, median, most_tokens;
+    int32_t n_class;
+    bool    values;
+} cs_preset_facts;
 
-/** cs_preset_look - the facts of a dataset; CS_EMEM */
+/** cs_preset_look - the facts of a dataset with a token per base; CS_EMEM */
 int cs_preset_look(const cs_dataset *d, cs_preset_facts *f) CS_MUST_CHECK;
 
 /**
@@ -26,6 +30,11 @@ int cs_preset_look(const cs_dataset *d, cs_preset_facts *f) CS_MUST_CHECK;
  * Returns  CS_OK; CS_EUSAGE, CS_EMEM
  */
 int cs_preset_apply(cs_preset p, const cs_preset_facts *f, const cs_optset *set, int argc,
+                    char **argv) CS_MUST_CHECK;
+
+/** cs_preset_other - size an encoder that is not the presets' own, whose options are `set`, by the
+ * longest record: --encoder.max-len where it has it, the factors of psf. CS_OK; CS_EUSAGE */
+int cs_preset_other(const cs_preset_facts *f, const char *encoder, const cs_optset *set, int argc,
                     char **argv) CS_MUST_CHECK;
 
 /** cs_preset_choose - the meaning of auto: none if argv sets a tokenizer, an encoder, their or the

@@ -27,25 +27,57 @@ static int check_budget(cs_supervised *j, int argc, char **argv)
     return cs_budget_parse(a->aim.budget, &j->budget);
 }
 
+/* Is there a preset for the data? Real values have one only on request. */
+static bool has_preset(const cs_supervised *j, bool requested)
+{
+    const cs_supervised_args *a = j->a;
+    const cs_head *head = a->components.head;
+
+    return a->aim.preset != CS_PRESET_NONE && a->init.init == NULL && head->is_class &&
+           !head->per_token && j->nucleotides && (j->data.n_channel == 0 || requested);
+}
+
+/* The facts of the data; some tokenizers have more tokens than bases. */
+static int look_at_data(cs_supervised *j)
+{
+    const cs_components *c = &j->a->components;
+    int rc = CS_OK;
+    void *tok = NULL;
+
+    CS_TRY(cs_preset_look(&j->data, &j->facts));
+    CS_TRY(cs_components_tokenizer(c, &tok));
+    const int64_t n = c->tok->bound(tok, j->facts.longest);
+    j->facts.most_tokens = n > j->facts.longest ? n : j->facts.longest;
+    c->tok->close(tok);
+out:
+    return rc;
+}
+
 /* Settings chosen from the data unless given by the user. */
 static int apply_preset(cs_supervised *j, const cs_optset *set, int argc, char **argv)
 {
     cs_supervised_args *a = j->a;
     const cs_components *c = &a->components;
+    const bool requested = a->aim.preset != CS_PRESET_AUTO;
     int rc = CS_OK, n = 0;
-    cs_optset own_set[CS_MAX_OPTSET] = { { 0 } };
+    cs_optset own_set[CS_MAX_OPTSET] = { { 0 } }, other[2] = { { 0 } };
 
     a->aim.preset = (int)cs_preset_choose((cs_preset)a->aim.preset, cs_train_table, argc, argv);
-    j->preset = a->aim.preset != CS_PRESET_NONE && a->init.init == NULL && c->head->is_class &&
-                !c->head->per_token && j->data.n_channel == 0 && j->nucleotides;
+    j->preset = has_preset(j, requested);
+    if (!j->preset && requested && a->aim.preset != CS_PRESET_NONE)
+        cs_warn("--preset %s has no effect: it is for classes of sequences, without --init",
+                cs_preset_names[a->aim.preset]);
     if (!j->preset)
         goto out;
     for (; set->opt != NULL; set++)
         if ((set->opt != c->enc->opt || strcmp(c->enc->name, "chordmixer") == 0) &&
             (set->opt != c->tok->opt || strcmp(c->tok->name, "kmer") == 0))
             own_set[n++] = *set;
-    CS_TRY(cs_preset_look(&j->data, &j->facts));
+        else if (set->opt == c->enc->opt)
+            other[0] = *set;
+    CS_TRY(look_at_data(j));
     CS_TRY(cs_preset_apply((cs_preset)a->aim.preset, &j->facts, own_set, argc, argv));
+    CS_TRY(cs_preset_other(&j->facts, c->enc->name, other, argc, argv));
     j->origin.preset = cs_preset_names[a->aim.preset];
 out:
     if (a->sample.no_rc)

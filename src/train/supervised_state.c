@@ -191,6 +191,8 @@ int cs_supervised_bag(cs_supervised *j, const cs_feed *feed,
         .trained = trained, .arg = j,
     };
 
+    if (j->facts.values)
+        return CS_OK;
     if (j->valid != NULL)
         CS_TRY(cs_bag_regression(&spec, st));
     if (a->aim.preset != CS_PRESET_FAST) {

@@ -67,10 +67,13 @@ const cs_opt cs_aim_table[] = {
              "codons and pairs of amino acids of open reading frames, then a network sized by the "
              "longest record with the first bag as its composition path, and write the best. "
              "All use --rc, --mutate 0.02, crops of mixed lengths if records are long, "
-             "class-balanced sampling, averaged weights and early stopping. Explicit options "
-             "override the preset. none uses the defaults of all options; auto equals none if a "
-             "tokenizer, an encoder, one of their settings or the head's, or an option under "
-             "Optimisation except --seed is given, and balanced otherwise." },
+             "class-balanced sampling, averaged weights and early stopping. With real values only "
+             "balanced and best apply, and only if given: network, optimisation, length. "
+             "Explicit options override the preset. Of another encoder it sets the maximum "
+             "length, and of psf five factors more than reach all tokens. none uses the defaults "
+             "of all options; auto equals none if a tokenizer, an encoder, one of their settings "
+             "or the head's, or an option under Optimisation except --seed is given, and balanced "
+             "otherwise." },
     { .type = CS_OPT_FLAG, .name = "print-config", AIM(print_config),
       .help = "print all settings of the run, one per line, and exit" },
     { .type = CS_OPT_STR, .name = "budget", AIM(budget), .arg = "TIME|BASES",

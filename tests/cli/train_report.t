@@ -113,3 +113,26 @@ T 'a bag is the model: the log gives the reason' sh -c '"$@" --budget 0.5s --lab
     else ! grep -q "budget ended" told; fi' - $cross
 T 'a class with one record is reported, the others are trained' sh -c 'awk "/^>/ { n++ } n > 1 { sub(/class=g/, \"class=a\") } 1" sense.fa > lone.fa
     "$@" --preset fast --budget 20k --label-key class lone.fa 2> told && [ "$(grep -c "1 of 2 classes have no validation record; first: .g., which has one record; give it more" told)" = 1 ]' - $cross
+T 'a label cut at a blank is reported once' sh -c 'sed "s/class=g/class=Homo sapiens/" sense.fa > blank.fa
+    "$@" --preset fast --budget 20k --label-key class blank.fa 2> told &&
+    [ "$(grep -c "warning: labels end at a blank: .r[0-9]*. has .Homo., without .sapiens. (120 of 240 records); write ._. for blanks, or give --labels$" told)" = 1 ]' - $cross
+
+# ---- presets with other input --------------------------------------------------------------------
+
+chordseq simulate temporal-order --length 20 -n 40 --seed 3 -o order.tsv
+T 'a preset for values: network and optimisation' sh -c '"$@" --preset balanced --print-config order.tsv > cfg &&
+    for s in encoder.max-len=64 encoder.track=4 lr=0.003 step-records=16 rc=0 mutate=0 crop-max=0 head.composition=0
+    do grep -qx "$s" cfg || { echo "# no $s"; exit 1; }; done' - $cross
+T 'it trains' sh -c '"$@" --preset balanced --budget 20k order.tsv 2> told && grep -q "^chordseq: trained" told &&
+    ! grep -q "bag\|regression" told' - $cross
+refused '--preset fast is a bag of words of nucleotides, and the input has values; use balanced or best' \
+    --preset fast --budget 20k order.tsv
+T 'a preset without effect is reported' sh -c '"$@" --preset balanced --head regress --epochs 1 order.tsv 2> told &&
+    grep -q "warning: --preset balanced has no effect: it is for classes of sequences, without --init$" told' - $cross
+T 'a preset sets the maximum length of any encoder' sh -c 'for e in psf paramixer linformer chordmixer; do
+    "$@" --preset balanced --encoder $e --print-config --label-key class sense.fa | grep -qx "encoder.max-len=128" ||
+    { echo "# $e"; exit 1; }; done' - $cross
+T 'more factors than reach all tokens' sh -c '"$@" --preset balanced --encoder psf --print-config --label-key class sense.fa |
+    grep -qx "encoder.factors=12"' - $cross
+T 'more tokens than bases' sh -c '"$@" --preset balanced --tokenizer codon --print-config --label-key class sense.fa |
+    grep -qx "encoder.max-len=256"' - $cross
