@@ -303,3 +303,10 @@ if [ -w /dev/full ]; then
 else
     S 'a full disk' 'there is no /dev/full'
 fi
+
+# ---- Linformer -----------------------------------------------------------------------------------
+
+chordseq simulate temporal-order --length 128 -n 2000 --seed 3 -o order.tsv
+T 'linformer learns from rare tokens' sh -c 'chordseq train -@ 1 --preset none --encoder linformer --encoder.k 8 --encoder.dim 16 \
+    --encoder.layers 1 --encoder.hidden 32 --encoder.max-len 128 --head.pool cls --epochs 8 --lr 0.005 --warmup 20 --step-records 32 \
+    --weight-decay 0 -o order.m order.tsv 2> told && grep trained told | awk "{ exit !(\$NF > 0.6) }"'
