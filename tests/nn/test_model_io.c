@@ -290,15 +290,22 @@ static void test_unwritable(void **state)
 static void test_find_default(void **state)
 {
     char buf[4096], tiny[4];
+    cs_model *m = small_model();
 
     (void)state;
-    setenv("CHORDSEQ_MODEL", "from-environment", 1);
-    assert_int_equal(cs_model_find_default("given", buf, sizeof buf), CS_OK);
-    assert_string_equal(buf, "given");
-    assert_int_equal(cs_model_find_default(NULL, buf, sizeof buf), CS_OK);
-    assert_string_equal(buf, "from-environment");
-    assert_int_equal(cs_model_find_default(NULL, tiny, sizeof tiny), CS_EUSAGE);
+    assert_int_equal(cs_model_save(m, path, false), CS_OK);
+    cs_model_free(m);
+    setenv("CHORDSEQ_MODEL", "nonexistent", 1);
+    assert_int_equal(cs_model_find_default(path, buf, sizeof buf), CS_OK);
+    assert_string_equal(buf, path);
+    assert_int_equal(cs_model_find_default(path, tiny, sizeof tiny), CS_EUSAGE);
     cs_error_clear();
+    assert_int_equal(cs_model_find_default(NULL, buf, sizeof buf), CS_EIO);
+    assert_non_null(strstr(cs_error_message(), "'nonexistent' of CHORDSEQ_MODEL"));
+    cs_error_clear();
+    setenv("CHORDSEQ_MODEL", path, 1);
+    assert_int_equal(cs_model_find_default(NULL, buf, sizeof buf), CS_OK);
+    assert_string_equal(buf, path);
     unsetenv("CHORDSEQ_MODEL");
 }
 
