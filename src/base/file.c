@@ -53,7 +53,7 @@ void cs_outfile_protect(const char *(*look)(const char *path))
     content_of = look;
 }
 
-/* Looks at regular files only: to look into a pipe would wait for its writer. */
+/* Reads regular files only: opening a pipe would block until it has a writer. */
 int cs_outfile_may_replace(const char *name, const char *holds)
 {
     struct stat st;

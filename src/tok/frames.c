@@ -40,10 +40,10 @@ void cs_orf_symbol(int32_t token, int64_t min_codons, char *buf, size_t n_buf)
 
 /* ---- stops ----------------------------------------------------------------------------------- */
 
-/* Bits of stops, in words; the first of every strand's are for positions below 32. */
+/* Word i of a strand's stops has positions WORD i to WORD i + WORD - 1, the lowest bit first. */
 enum { WORD = 32, BLOCK = 16 * WORD, FORWARD = 1, REVERSE = 2 };
 
-/* Three more positions than bases: they end every frame. */
+/* The three positions after the last base are stops, so that every search in a frame ends. */
 static int64_t n_words(int64_t n_base)
 {
     return (n_base + 3) / WORD + 1;
@@ -54,7 +54,7 @@ size_t cs_frames_work(int64_t n_base)
     return 2 * (size_t)n_words(n_base) * sizeof(uint32_t);
 }
 
-/* The strands on which a codon, or none, is no amino acid's. */
+/* The strands on which each codon is a stop; the last entry, of unknown bases, is one on both. */
 static void fill_ends(uint8_t ends[CS_CODONS + 1])
 {
     memset(ends, 0, CS_CODONS);
@@ -115,7 +115,7 @@ static int64_t next_stop(const uint32_t *stop, int64_t at)
     uint32_t bits = stop[word] & every_third[phase] & ~(uint32_t)0 << at % WORD;
 
     while (bits == 0) {
-        phase = phase == 2 ? 0 : phase + 1;        /* 32 bits are 11 codons less a base */
+        phase = phase == 2 ? 0 : phase + 1;        /* as WORD is 2 modulo 3 */
         bits = stop[++word] & every_third[phase];
     }
     return word * WORD + __builtin_ctz(bits);
