@@ -83,7 +83,7 @@ includes()
         may["src/nn/ops"]      = "^(base|nn/ops)/|^kernels/backend\\.h$"
         may["src/nn/encoders"] = "^(base|nn/ops|nn/encoders)/|^batch/batch\\.h$"
         may["src/nn/heads"]    = "^(base|nn/ops|nn/heads)/|^batch/batch\\.h$"
-        may["src/nn/exec"]     = "^(base|nn)/|^batch/batch\\.h$|^tok/(tokenizer|peptide|translate|likeness)\\.h$"
+        may["src/nn/exec"]     = "^(base|nn)/|^batch/batch\\.h$|^tok/(tokenizer|peptide|translate|open_frames|likeness)\\.h$"
         may["src/infer"] = "^(base|io|tok|batch|nn|infer)/"
         may["src/run"]   = "^(base|io|tok|batch|nn|infer|run)/"
         may["src/eval"]  = "^(base|io|tok|batch|nn|infer|run|eval)/"

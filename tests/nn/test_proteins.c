@@ -216,7 +216,7 @@ static void fill_weights(cs_proteins *p)
         p->weight[i] = (float)cs_rng_normal(5, (uint64_t)i);
 }
 
-/* Both strands have the same evidence; that of a copy is the same. */
+/* Both strands have the same evidence, whatever the length; that of a copy is the same. */
 static void test_strands(void **state)
 {
     (void)state;
@@ -230,11 +230,13 @@ static void test_strands(void **state)
     fill_weights(p);
     assert_int_equal(cs_proteins_copy(p, &copy), CS_OK);
     for (int i = 0; i < d.n; i++) {
-        cs_base_revcomp(d.ex[i].base, N_BASE, turned);
-        assert_int_equal(cs_proteins_evidence(p, d.ex[i].base, N_BASE, a), CS_OK);
-        assert_int_equal(cs_proteins_evidence(p, turned, N_BASE, b), CS_OK);
+        for (int n = N_BASE - 100; n <= N_BASE; n++) {
+            cs_base_revcomp(d.ex[i].base, n, turned);
+            assert_int_equal(cs_proteins_evidence(p, d.ex[i].base, n, a), CS_OK);
+            assert_int_equal(cs_proteins_evidence(p, turned, n, b), CS_OK);
+            assert_memory_equal(a, b, sizeof a);
+        }
         assert_int_equal(cs_proteins_evidence(copy, d.ex[i].base, N_BASE, c), CS_OK);
-        assert_memory_equal(a, b, sizeof a);
         assert_memory_equal(a, c, sizeof a);
         const int own = d.ex[i].class_no;
         assert_true(a[own] != p->weight[own * CS_PROTEIN_WEIGHTS + CS_PROTEIN_FEATURES]);
@@ -297,6 +299,7 @@ static void test_file(void **state)
     assert_true(b->seed == CS_PROTEIN_SEED && a->seed == b->seed);
     assert_int_equal(a->min_equal, b->min_equal);
     assert_int_equal(a->min_score, b->min_score);
+    assert_true(b->shadow == CS_PROTEIN_SHADOW && a->shadow == b->shadow);
     assert_memory_equal(a->weight, b->weight, N_CLASS * CS_PROTEIN_WEIGHTS * sizeof *a->weight);
     free(p);
     cs_model_free(q);
@@ -329,6 +332,10 @@ static void check_seeds(const cs_safetensors *file, json_t *j)
     json_object_set_new(j, "equal", json_integer(32));
     json_object_set_new(j, "score", json_string("60"));
     assert_refused(file, j, "impossible number");
+    json_object_set_new(j, "score", json_integer(60));
+    json_object_set_new(j, "shadow", json_integer(-1));
+    assert_refused(file, j, "shadow frames");
+    json_object_del(j, "shadow");
     json_object_del(j, "seed");
     json_object_del(j, "equal");
     json_object_del(j, "score");
@@ -367,7 +374,8 @@ static void test_old_file(void **state)
     check_seeds(file, j);
     if (cs_proteins_read(j, file, "old", N_CLASS, &q) != CS_OK)
         fail_msg("%s", cs_error_message());
-    assert_true(q->seed == 0xff0fff0f0f0ffu && q->min_equal == 0 && q->min_score == 50);
+    assert_true(q->seed == 0xff0fff0f0f0ffu && q->min_equal == 0 && q->min_score == 50 &&
+                q->shadow == 0);
     for (int i = 0; i < d.n; i++) {
         assert_int_equal(cs_proteins_evidence(q, d.ex[i].base, N_BASE, out), CS_OK);
         assert_int_equal(cs_proteins_search(q, d.ex[i].base, N_BASE, &hits), CS_OK);

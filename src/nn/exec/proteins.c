@@ -11,6 +11,9 @@
  * of letters are skipped: low complexity matches everywhere. Matches with too few equal letters
  * around the seed, nine in ten, are not extended; few of them would have been alignments. All sums
  * are of integers, so their order does not matter.
+ *
+ * The reading frames over a gene in its other five frames, shadow ORFs, are most of the letters and
+ * seldom align, so they are skipped.
  */
 #include "nn/exec/proteins.h"
 
@@ -20,7 +23,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "tok/open_frames.h"
 #include "tok/translate.h"
+
+_Static_assert((int)CS_OPEN_MARGIN >= (int)CS_PROTEIN_MARGIN, "matches end in the margin");
 
 enum {
     SPAN = CS_PROTEIN_SPAN,
@@ -91,6 +97,7 @@ int cs_proteins_new(int32_t n_class, int64_t n, int64_t n_letter, cs_proteins **
     p->seed = CS_PROTEIN_SEED;
     p->min_equal = CS_PROTEIN_MIN_EQUAL;
     p->min_score = CS_PROTEIN_MIN_SCORE;
+    p->shadow = CS_PROTEIN_SHADOW;
     p->letter = new_letters(n_letter);
     p->start = cs_alloc((size_t)n, sizeof *p->start);
     p->class_no = cs_alloc((size_t)n, 1);
@@ -111,6 +118,7 @@ int cs_proteins_copy(const cs_proteins *p, cs_proteins **out)
     (*out)->seed = p->seed;
     (*out)->min_equal = p->min_equal;
     (*out)->min_score = p->min_score;
+    (*out)->shadow = p->shadow;
     memcpy((*out)->letter, p->letter, (size_t)p->n_letter);
     memcpy((*out)->start, p->start, (size_t)p->n * sizeof *p->start);
     memcpy((*out)->class_no, p->class_no, (size_t)p->n);
@@ -439,40 +447,24 @@ static void search_part(struct search *s, const uint8_t *letter, int64_t n)
         search_block(s, letter + from, n_seed - from < BLOCK ? (int)(n_seed - from) : BLOCK);
 }
 
-static void search_frame(struct search *s, const uint8_t *letter, int64_t n, cs_protein_hits *h)
-{
-    for (int64_t from = 0, to; from < n; from = to + 1) {
-        for (to = from; letter[to] != CS_ACID_STOP; to++)
-            ;
-        if (to - from < MIN_RUN)
-            continue;
-        memset(s->best, 0, (size_t)s->p->n_class * sizeof *s->best);
-        search_part(s, letter + from, to - from);
-        add_part(s, h);
-    }
-}
-
 int cs_proteins_search(const cs_proteins *p, const char *base, int64_t n_base,
                        cs_protein_hits *hits)
 {
-    uint8_t *room = cs_block_alloc((size_t)n_base / 3 + 2 * CS_PROTEIN_MARGIN, 1), *letter;
     struct search *s = search_new(p, NULL);
-    int rc = CS_OK;
+    cs_open_frames f;
+    int rc = s ? CS_OK : CS_EMEM;
 
     memset(hits, 0, sizeof *hits);
-    if (!room || !s) {
+    if (cs_open_frames_init(&f, base, n_base, MIN_RUN, p->shadow > 0) != CS_OK)
         rc = CS_EMEM;
-        goto out;
+    while (rc == CS_OK && cs_open_frames_next(&f)) {
+        if (p->shadow > 0 && cs_open_frames_is_shadow(&f, p->shadow))
+            continue;
+        memset(s->best, 0, (size_t)p->n_class * sizeof *s->best);
+        search_part(s, f.letter + f.from, f.to - f.from);
+        add_part(s, hits);
     }
-    letter = room + CS_PROTEIN_MARGIN;
-    memset(room, CS_ACID_STOP, CS_PROTEIN_MARGIN);
-    for (int f = 0; f < CS_FRAMES; f++) {
-        const int64_t n = cs_translate(base, n_base, f, letter);
-        memset(letter + n, CS_ACID_STOP, CS_PROTEIN_MARGIN);
-        search_frame(s, letter, n, hits);
-    }
-out:
-    cs_block_free(room);
+    cs_open_frames_close(&f);
     cs_block_free(s);
     return rc;
 }

@@ -23,7 +23,8 @@ enum {
 #define CS_PROTEIN_SEED 0xf00f00ff0f0ffu
 enum {
     CS_PROTEIN_MIN_EQUAL = 8,            /* equal letters around a seed, for an extension */
-    CS_PROTEIN_MIN_SCORE = 60            /* of an alignment */
+    CS_PROTEIN_MIN_SCORE = 60,           /* of an alignment */
+    CS_PROTEIN_SHADOW = 2                /* skip frames under frames longer by this factor */
 };
 
 /* Letters are those of tok/translate.h; a stop separates proteins, and is first and last, with
@@ -38,6 +39,8 @@ typedef struct cs_proteins {
     uint64_t  seed;              /* as CS_PROTEIN_SEED */
     int32_t   min_equal;         /* equal letters, of 32 around a seed, for an extension */
     int32_t   min_score;         /* of an alignment that counts */
+    int32_t   shadow;            /* frames mostly covered by frames more than this many times as
+                                  * long are skipped; 0: none */
     int32_t   bucket_bits;       /* the index, by cs_proteins_index(): */
     uint32_t *first;             /* [2^bucket_bits + 1] a bucket's first entry */
     uint32_t *entry;             /* a seed's position and further bits of its hash, by buckets */
@@ -94,9 +97,10 @@ int cs_proteins_index(cs_proteins *p) CS_MUST_CHECK;
  * Seeds are spaced letters of an alphabet of ten. Where letters around a seed's match are equal
  * (min_equal), it is extended in both directions without gaps, by BLOSUM62 (Henikoff and
  * Henikoff 1992), until the score drops. Frames are split at stops; of each part the best score
- * per class counts. The same for the reverse complement.
+ * per class counts. Parts mostly covered by parts more than p->shadow times as long are skipped.
+ * The same for the reverse complement.
  *
- * Returns  CS_OK; CS_EMEM without a message (it takes a third of a byte per base)
+ * Returns  CS_OK; CS_EMEM without a message (it takes 0.42 bytes per base)
  * Thread   any
  */
 int cs_proteins_search(const cs_proteins *p, const char *base, int64_t n_base,

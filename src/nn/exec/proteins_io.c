@@ -17,7 +17,8 @@
 #include "tok/translate.h"
 
 /* OLD_FEATURES: the features that files had first, with weights that all classes share. */
-enum { TRIPLE = 3, TRIPLE_BITS = 13, OLD_FEATURES = 6, MIN_SEED = 4, MAX_SCORE = 1000 };
+enum { TRIPLE = 3, TRIPLE_BITS = 13, OLD_FEATURES = 6, MIN_SEED = 4, MAX_SCORE = 1000,
+       MAX_SHADOW = 100 };
 
 static const char *const names[CS_PROTEIN_TENSORS] = {
     "proteins.letter", "proteins.length", "proteins.class", "proteins.weight"
@@ -36,8 +37,9 @@ json_t *cs_proteins_json(const cs_proteins *p)
 
     for (int i = 0; i < CS_PROTEIN_SPAN; i++)
         seed[i] = p->seed >> 4 * (CS_PROTEIN_SPAN - 1 - i) & 1 ? '1' : '0';
-    return json_pack("{s:I, s:s, s:i, s:i}", "acids", (json_int_t)(p->n_letter - p->n - 1),
-                     "seed", seed, "equal", (int)p->min_equal, "score", (int)p->min_score);
+    return json_pack("{s:I, s:s, s:i, s:i, s:i}", "acids", (json_int_t)(p->n_letter - p->n - 1),
+                     "seed", seed, "equal", (int)p->min_equal, "score", (int)p->min_score,
+                     "shadow", (int)p->shadow);
 }
 
 /* An integer setting of 0 to `most`. */
@@ -60,6 +62,7 @@ static const char *read_seed(const json_t *j, cs_proteins *p)
     p->seed = old_seed;
     p->min_equal = 0;
     p->min_score = OLD_SCORE;
+    p->shadow = 0;
     if (!seed)
         return NULL;
     if (!digit || strlen(digit) != CS_PROTEIN_SPAN || strspn(digit, "01") != CS_PROTEIN_SPAN)
@@ -74,6 +77,8 @@ static const char *read_seed(const json_t *j, cs_proteins *p)
     if (!read_count(j, "equal", CS_PROTEIN_MARGIN, &p->min_equal) ||
         !read_count(j, "score", MAX_SCORE, &p->min_score))
         return "has an impossible number of equal letters, or score";
+    if (json_object_get(j, "shadow") && !read_count(j, "shadow", MAX_SHADOW, &p->shadow))
+        return "has an impossible factor for shadow frames";
     return NULL;
 }
 
