@@ -36,7 +36,7 @@ const cs_opt cs_lookup_table[] = {
       .help = "copy the weights of this model's table or database; of several models, their mean",
       .man = "Instead of fitting them: for a model trained on all records, copy the weights from "
              "models of a cross-validation. Without sequences the model's own table or database "
-             "is kept." },
+             "is kept. The settings of the protein search come with its weights." },
     { .type = CS_OPT_INT, .name = "crops", .off = OFF(crops), .arg = "NUM", .def = "14000",
       .help = "number of crops of validation records to fit weights to", .min = 1, .max = 1e7 },
     { .type = CS_OPT_INT, .name = "seed", .off = OFF(seed), .arg = "NUM", .def = "1",
@@ -72,7 +72,7 @@ int cs_lookup_check_input(const char *action, const cs_input_args *input,
 /* ---- weights --------------------------------------------------------------------------------- */
 
 static int add_weights(cs_model *m, const char *path, const cs_weights_of *of, int32_t n,
-                       double share)
+                       double share, bool first)
 {
     int rc = CS_OK;
     cs_model *from = NULL;
@@ -82,6 +82,8 @@ static int add_weights(cs_model *m, const char *path, const cs_weights_of *of, i
         rc = cs_fail(CS_EMODEL, "'%s' has no %s for the same classes", path, of->name);
         goto out;
     }
+    if (of->take_settings)
+        CS_TRY(of->take_settings(m, from, path, first));
     for (int32_t k = 0; k < n; k++)
         of->weight(m)[k] += (float)(share * (double)of->weight(from)[k]);
 out:
@@ -95,7 +97,7 @@ int cs_lookup_mean_weights(cs_model *m, const cs_strlist *path, const cs_weights
 
     memset(of->weight(m), 0, (size_t)n * sizeof(float));
     for (int i = 0; i < path->n; i++)
-        CS_TRY(add_weights(m, path->v[i], of, n, 1.0 / path->n));
+        CS_TRY(add_weights(m, path->v[i], of, n, 1.0 / path->n, i == 0));
 out:
     return rc;
 }
@@ -107,7 +109,7 @@ static float *table_weight(const cs_model *m)
 
 static int set_weights(cs_model *m, const cs_lookup_args *a, const cs_dataset *d)
 {
-    static const cs_weights_of table = { "look-up table", table_weight };
+    static const cs_weights_of table = { "look-up table", table_weight, NULL };
     int rc = CS_OK;
     double before, after;
 

@@ -41,6 +41,9 @@ int cs_lookup_check_input(const char *action, const cs_input_args *input,
 typedef struct cs_weights_of {
     const char *name;
     float    *(*weight)(const cs_model *m);            /* NULL: the model lacks the part */
+    /* Takes the settings that the weights of `from`, read from path, depend on; an error if they
+     * are not those of the first file. NULL: there are none. */
+    int       (*take_settings)(cs_model *m, const cs_model *from, const char *path, bool first);
 } cs_weights_of;
 
 /**
@@ -48,7 +51,8 @@ typedef struct cs_weights_of {
  *
  * path     model files with the classes of m
  * n        weights of m's part, which receives them
- * Returns  CS_OK; CS_EMODEL if a model lacks the part or has other classes; the errors of loading
+ * Returns  CS_OK; CS_EMODEL if a model lacks the part or has other classes, or if settings
+ *          differ between files; the errors of loading
  */
 int cs_lookup_mean_weights(cs_model *m, const cs_strlist *path, const cs_weights_of *of,
                            int32_t n) CS_MUST_CHECK;

@@ -35,9 +35,27 @@ static float *database_weight(const cs_model *m)
     return m->proteins ? m->proteins->weight : NULL;
 }
 
+/* Weights belong to the settings of the search that they were fitted with. */
+static int take_search(cs_model *m, const cs_model *from, const char *path, bool first)
+{
+    cs_proteins *to = m->proteins;
+    const cs_proteins *p = from->proteins;
+    const bool new_seed = to->seed != p->seed;
+
+    if (!first && (new_seed || to->min_equal != p->min_equal || to->min_score != p->min_score ||
+                   to->shadow != p->shadow))
+        return cs_fail(CS_EMODEL, "the weights of '%s' are for other settings of the protein "
+                       "search than those of the first file", path);
+    to->seed = p->seed;
+    to->min_equal = p->min_equal;
+    to->min_score = p->min_score;
+    to->shadow = p->shadow;
+    return new_seed ? cs_proteins_index(to) : CS_OK;
+}
+
 static int set_weights(cs_model *m, const cs_lookup_args *a, const cs_dataset *d)
 {
-    static const cs_weights_of database = { "protein database", database_weight };
+    static const cs_weights_of database = { "protein database", database_weight, take_search };
     int rc = CS_OK;
     double before, after;
 

@@ -39,6 +39,10 @@ T 'of several, their mean' sh -c '$1 --weights proteins.m --weights lent.m bag.m
 N proteins-weights.err $proteins --weights bag.m bag.m x.m
 T 'without sequences the database stays' sh -c '$1 --seed 5 bag.m other.m && ! cmp -s proteins.m other.m &&
     chordseq model proteins -q --weights proteins.m other.m own.m && cmp proteins.m own.m' - "$proteins"
+LC_ALL=C sed 's/\(shadow[^0-9]*\)2/\10/' other.m > older.m
+T 'weights come with the settings of the search' sh -c '! cmp -s other.m older.m &&
+    chordseq model proteins -q --weights proteins.m older.m own.m && cmp proteins.m own.m'
+N proteins-settings.err chordseq model proteins -q --weights proteins.m --weights older.m other.m x.m
 N proteins-keep.err chordseq model proteins -q --weights proteins.m bag.m x.m
 
 # ---- what cannot be ------------------------------------------------------------------------------
