@@ -25,7 +25,7 @@ enum { LINE_BYTES = 4096 };
 
 #define ERASE "\r\033[K"
 
-static atomic_int level_now = CS_LOG_WARN;
+static atomic_int level_now = CS_LOG_NOTE;
 static atomic_bool progress_shown;
 
 /* A line under construction; `n` never reaches LINE_BYTES - 1, so that the newline fits. */
@@ -189,7 +189,7 @@ void cs_note(const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    print(CS_LOG_WARN, NULL, NULL, fmt, ap);
+    print(CS_LOG_NOTE, NULL, NULL, fmt, ap);
     va_end(ap);
 }
 
@@ -236,7 +236,7 @@ cs_progress *cs_progress_new(const char *unit, int64_t total_bytes)
     p->unit = unit;
     p->total_bytes = total_bytes;
     p->start = p->last = cs_now_s();
-    p->live = cs_log_get_level() >= CS_LOG_WARN;
+    p->live = cs_log_get_level() >= CS_LOG_NOTE;
     p->in_place = on_terminal();
     return p;
 }

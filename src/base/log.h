@@ -7,12 +7,12 @@
 
 #include "base/err.h"
 
-/* CS_LOG_SILENT is for a process whose messages another one forwards. */
+/* CS_LOG_NOTE is the default: progress and the summary, too. */
 typedef enum cs_log_level {
-    CS_LOG_SILENT = -1, CS_LOG_ERROR, CS_LOG_WARN, CS_LOG_INFO, CS_LOG_DEBUG
+    CS_LOG_SILENT, CS_LOG_ERROR, CS_LOG_WARN, CS_LOG_NOTE, CS_LOG_INFO, CS_LOG_DEBUG
 } cs_log_level;
 
-/** cs_log_set_level - log level: -q ERROR, default WARN (and the summary), -v INFO, -vv DEBUG */
+/** cs_log_set_level - log level: default NOTE, -q WARN, -qq ERROR, -v INFO, -vv DEBUG */
 void cs_log_set_level(cs_log_level level);
 cs_log_level cs_log_get_level(void);
 
@@ -25,7 +25,7 @@ void cs_warn(const char *fmt, ...) CS_PRINTF(1, 2);
 void cs_info(const char *fmt, ...) CS_PRINTF(1, 2);
 void cs_debug(const char *fmt, ...) CS_PRINTF(1, 2);
 
-/** cs_note - a plain line without a level's tag, printed unless -q (the end-of-run summary) */
+/** cs_note - a plain line without a level's tag, of level NOTE (the end-of-run summary) */
 void cs_note(const char *fmt, ...) CS_PRINTF(1, 2);
 
 /** cs_warn_once - cs_warn(), once per message */
@@ -49,7 +49,7 @@ enum { CS_SCALED_BYTES = 40 };
 char *cs_scaled_text(double v, const char *unit, char *buf, size_t n_buf);
 
 /* A progress line: on a terminal (TERM not "dumb") rewritten in place at most five times a second,
- * elsewhere a line a minute; silent unless the level is at least WARN. One thread updates it. */
+ * elsewhere a line a minute; silent unless the level is at least NOTE. One thread updates it. */
 typedef struct cs_progress cs_progress;
 /** cs_progress_new - `unit` counts ("records"), `total_bytes` of input or 0 if unknown */
 cs_progress *cs_progress_new(const char *unit, int64_t total_bytes);

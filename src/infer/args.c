@@ -11,8 +11,13 @@
 #include "base/path_conflicts.h"
 #include "base/suggest.h"
 #include "io/io_init.h"
+#include "io/regions.h"
 
 enum { PATH_BYTES = 4096, MAX_LIST_BYTES = 64 << 20 };
+
+static const char *const input_formats[] = {
+    "auto", "fasta", "fastq", "sam", "bam", "cram", NULL             /* cs_input_format */
+};
 
 const cs_opt cs_input_table[] = {
     { .type = CS_OPT_GROUP, .name = "Input" },
@@ -26,8 +31,13 @@ const cs_opt cs_input_table[] = {
       .arg = "FILE", .help = "list of input files, one per line; '-' is standard input",
       .man = "After those of -i and the operands. Empty lines and lines that begin with '#' are "
              "skipped." },
-    { .type = CS_OPT_IN, .name = "reference", .off = offsetof(cs_input_args, reference),
-      .arg = "FILE", .help = "FASTA file that CRAM input was compressed against",
+    { .type = CS_OPT_ENUM, .name = "input-fmt", .off = offsetof(cs_input_args, format),
+      .arg = "FORMAT", .def = "auto", .choice = input_formats,
+      .help = "input format: auto (by content), fasta, fastq, sam, bam or cram",
+      .man = "An input of another format is refused. Compression is not part of it." },
+    { .type = CS_OPT_IN, .letter = 'T', .name = "reference",
+      .off = offsetof(cs_input_args, reference), .arg = "FILE",
+      .help = "FASTA file that CRAM input was compressed against",
       .man = "By default, the file named in the CRAM header, REF_CACHE and REF_PATH are "
              "searched, and the network only if REF_PATH names a server." },
     { .type = CS_OPT_STR, .letter = 'f', .name = "require-flags",
@@ -38,10 +48,17 @@ const cs_opt cs_input_table[] = {
       .off = offsetof(cs_input_args, exclude), .arg = "FLAGS", .def = "SECONDARY,SUPPLEMENTARY",
       .help = "SAM, BAM, CRAM: exclude any of these FLAG bits",
       .man = "The default skips alignments that repeat the bases of another one." },
+    { .type = CS_OPT_STR, .letter = 'e', .name = "expr", .off = offsetof(cs_input_args, filter),
+      .arg = "EXPR", .help = "SAM, BAM, CRAM: require that this filter expression is true",
+      .man = "Such as 'mapq >= 20 && [NM] < 5'; samtools(1) describes filter expressions." },
     { .type = CS_OPT_LIST, .letter = 'r', .name = "region", .off = offsetof(cs_input_args, region),
       .arg = "REGION", .help = "SAM, BAM, CRAM: restrict to NAME or NAME:FROM-TO",
       .man = "For BAM and CRAM files with an index. May be given several times; each alignment "
              "is read once." },
+    { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file",
+      .off = offsetof(cs_input_args, regions), .arg = "FILE",
+      .help = "SAM, BAM, CRAM: restrict to the regions of this BED file",
+      .man = "After those of -r." },
     { .type = CS_OPT_END }
 };
 
@@ -119,9 +136,15 @@ const cs_opt cs_stream_table[] = {
 const cs_opt cs_log_table[] = {
     { .type = CS_OPT_GROUP, .name = "Messages" },
     { .type = CS_OPT_FLAG, .letter = 'q', .name = "quiet", .off = offsetof(cs_log_args, quiet),
-      .help = "print errors only" },
+      .help = "no progress, no summary; repeat to print errors only" },
     { .type = CS_OPT_FLAG, .letter = 'v', .name = "verbose", .off = offsetof(cs_log_args, verbose),
       .help = "more log messages; repeat for all" },
+    { .type = CS_OPT_INT, .name = "verbosity", .off = offsetof(cs_log_args, verbosity),
+      .arg = "LEVEL", .def = "3",
+      .help = "0: silent, 1: errors, 3: warnings and summary, 4: as -v, 5: as -vv",
+      .man = "The levels of samtools and htslib; 2 is 1, and 6 or more is 5. -v raises the level "
+             "by one, -q limits it.",
+      .min = 0, .max = 100 },
     { .type = CS_OPT_FLAG, .name = "force", .off = offsetof(cs_log_args, force),
       .help = "overwrite files of sequences, alignments or variants, too",
       .man = "Without it, only an output of the same kind replaces such a file: a missing value "
@@ -129,12 +152,23 @@ const cs_opt cs_log_table[] = {
     { .type = CS_OPT_END }
 };
 
+static cs_log_level level_of(const cs_log_args *log)
+{
+    static const cs_log_level of_htslib[] = {
+        CS_LOG_SILENT, CS_LOG_ERROR, CS_LOG_ERROR, CS_LOG_NOTE, CS_LOG_INFO, CS_LOG_DEBUG,
+    };
+    const int64_t most = sizeof of_htslib / sizeof *of_htslib - 1;
+    const int64_t at = log->verbosity + log->verbose;
+    const cs_log_level limit = log->quiet == 0 ? CS_LOG_DEBUG
+                             : log->quiet == 1 ? CS_LOG_WARN : CS_LOG_ERROR;
+    const cs_log_level level = of_htslib[at < most ? at : most];
+
+    return level < limit ? level : limit;
+}
+
 static void apply_log(const cs_log_args *log)
 {
-    if (log->quiet)
-        cs_log_set_level(CS_LOG_ERROR);
-    else if (log->verbose)
-        cs_log_set_level(log->verbose > 1 ? CS_LOG_DEBUG : CS_LOG_INFO);
+    cs_log_set_level(level_of(log));
     cs_io_init();                              /* set htslib's log level to ours */
     if (log->force)
         cs_outfile_protect(NULL);
@@ -239,13 +273,49 @@ out:
     return rc;
 }
 
-int cs_args_reading(const cs_input_args *a, int n_inflate, cs_input_opt *how)
+/* As htslib reads them: braces end a name that may have a colon. */
+static int add_region(cs_input_args *a, const cs_region *at)
+{
+    const size_t n = strlen(at->contig) + 48;
+    char *text = cs_xmalloc(n);
+
+    (void)snprintf(text, n, "{%s}:%lld-%lld", at->contig, (long long)at->from + 1,
+                   (long long)at->to);
+    const int rc = cs_strlist_add(&a->text, text);
+    if (rc != CS_OK) {
+        free(text);
+        return rc;
+    }
+    return cs_strlist_add(&a->region, text);
+}
+
+static int read_regions(cs_input_args *a)
+{
+    int rc = CS_OK, n = 0;
+    cs_region at;
+    cs_regions *bed = NULL;
+
+    CS_TRY(cs_regions_open(NULL, 0, a->regions, &bed));
+    for (; (rc = cs_regions_next(bed, NULL, &at)) == CS_OK; n++)
+        CS_TRY(add_region(a, &at));
+    if (rc == CS_EOF)
+        rc = n > 0 ? CS_OK : cs_fail(CS_EFORMAT, "'%s' has no region", a->regions);
+out:
+    cs_regions_free(bed);
+    return rc;
+}
+
+int cs_args_reading(cs_input_args *a, int n_inflate, cs_input_opt *how)
 {
     int rc = CS_OK;
 
+    if (a->regions && !a->has_regions)
+        CS_TRY(read_regions(a));
+    a->has_regions = true;
     *how = (cs_input_opt){ .reference = a->reference, .threads = n_inflate, .filter = true,
                            .region = a->region.v, .n_region = a->region.n,
-                           .implied = a->implied };
+                           .implied = a->implied, .expr = a->filter,
+                           .format = (cs_input_format)a->format };
     CS_TRY(cs_alignment_flags(a->require, &how->require));
     rc = cs_alignment_flags(a->exclude, &how->exclude);
 out:
@@ -261,6 +331,7 @@ void cs_args_release(cs_input_args *a)
     }
     free(a->text.v);
     a->text = (cs_strlist){ NULL, 0 };
+    a->has_regions = false;
 }
 
 static bool is_one_file(const char *a, const char *b)

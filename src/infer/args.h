@@ -10,8 +10,11 @@
 /* Each struct belongs to the table of the same name; a command lists its tables. */
 typedef struct cs_input_args {
     cs_strlist  file, list, region;
-    const char *reference, *require, *exclude;
-    cs_strlist  text;            /* names from lists, owned: see cs_args_release() */
+    const char *reference, *require, *exclude, *regions, *filter;
+    int         format;          /* cs_input_format */
+    cs_strlist  text;            /* names from lists, regions of a BED file; owned, see
+                                  * cs_args_release() */
+    bool        has_regions;     /* those of the BED file are in `region` */
     bool        implied;         /* standard input, by default */
 } cs_input_args;
 typedef struct cs_pair_args { cs_strlist first, second; int interleaved; } cs_pair_args;
@@ -21,15 +24,15 @@ typedef struct cs_stream_args {
     int64_t batch_tokens, chunks_in_flight;
     int     check_finite;
 } cs_stream_args;
-typedef struct cs_log_args { int quiet, verbose, force; } cs_log_args;
+typedef struct cs_log_args { int quiet, verbose, force; int64_t verbosity; } cs_log_args;
 
-extern const cs_opt cs_input_table[];      /* -i/--input, --reference, -f, -F, -r, ... */
+extern const cs_opt cs_input_table[];      /* -i/--input, --input-fmt, -T, -f, -F, -e, -r, ... */
 extern const cs_opt cs_pair_table[];       /* -1/--mates-1, -2/--mates-2, --interleaved */
 extern const cs_opt cs_model_table[];      /* -m/--model */
 extern const cs_opt cs_compute_table[];    /* -@/--threads */
 extern const cs_opt cs_stream_table[];     /* -B/--batch-tokens, --chunks-in-flight,
                                             * --check-finite */
-extern const cs_opt cs_log_table[];        /* -q/--quiet, -v/--verbose, --force */
+extern const cs_opt cs_log_table[];        /* -q/--quiet, -v/--verbose, --verbosity, --force */
 
 /**
  * cs_args_parse - defaults, then argv; operands are appended to the files of -i
@@ -69,8 +72,9 @@ int  cs_sources_open(cs_input_args *a, const cs_pair_args *pair, const cs_input_
                      cs_sources *s) CS_MUST_CHECK;
 void cs_sources_close(cs_sources *s);
 
-/** cs_args_reading - reader settings from the options; points into `a`. CS_OK, CS_EUSAGE */
-int cs_args_reading(const cs_input_args *a, int n_inflate, cs_input_opt *how) CS_MUST_CHECK;
+/** cs_args_reading - reader settings from the options, with the regions of -R; points into `a`.
+ * CS_OK; CS_EUSAGE; CS_EIO and CS_EFORMAT of the BED file; CS_EMEM */
+int cs_args_reading(cs_input_args *a, int n_inflate, cs_input_opt *how) CS_MUST_CHECK;
 
 /** cs_args_release - free what cs_args_input() has read */
 void cs_args_release(cs_input_args *a);

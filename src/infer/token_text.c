@@ -166,7 +166,7 @@ static void tokenize_report(const struct tokens *t)
             (unsigned long long)t->n_unknown);
 }
 
-int cs_tokenize(const char *path, const cs_input_args *input, const cs_split *split, bool ids,
+int cs_tokenize(const char *path, cs_input_args *input, const cs_split *split, bool ids,
                 const char *output)
 {
     int rc = CS_OK;

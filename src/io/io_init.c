@@ -19,8 +19,8 @@ static int pack(void *to, size_t *n_to, const void *from, size_t n)
 void cs_io_init(void)
 {
     static const enum htsLogLevel level[] = {
-        [CS_LOG_ERROR] = HTS_LOG_OFF, [CS_LOG_WARN] = HTS_LOG_OFF,
-        [CS_LOG_INFO] = HTS_LOG_ERROR, [CS_LOG_DEBUG] = HTS_LOG_DEBUG,
+        [CS_LOG_SILENT] = HTS_LOG_OFF, [CS_LOG_ERROR] = HTS_LOG_OFF, [CS_LOG_WARN] = HTS_LOG_OFF,
+        [CS_LOG_NOTE] = HTS_LOG_OFF, [CS_LOG_INFO] = HTS_LOG_ERROR, [CS_LOG_DEBUG] = HTS_LOG_DEBUG,
     };
     hts_set_log_level(level[cs_log_get_level()]);
     /* htslib asks a server for CRAM references when REF_PATH is unset or empty. */

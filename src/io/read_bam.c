@@ -16,6 +16,7 @@
 #include <htslib/cram.h>
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
+#include <htslib/hts_expr.h>
 #include <htslib/sam.h>
 
 #include "io/cram_guard.h"
@@ -30,9 +31,11 @@ struct alignments {
     cs_input_count *count;       /* or NULL */
     const char     *reference;   /* or NULL */
     const cs_input_opt *opt;     /* while opening */
+    const char     *expr;        /* of `filter` */
     int             require, exclude;
     hts_idx_t      *index;
     hts_itr_t      *region;      /* or NULL: all */
+    hts_filter_t   *filter;      /* or NULL */
     cs_cram_guard  *guard;       /* of CRAM, or NULL */
     bool            keep_native; /* attach whole alignments */
     uint64_t        n_read;      /* all records, including skipped ones */
@@ -50,6 +53,7 @@ static int alignments_close(void *state)
     struct alignments *a = state;
     bam_destroy1(a->b);
     hts_itr_destroy(a->region);
+    hts_filter_free(a->filter);
     hts_idx_destroy(a->index);
     cs_cram_guard_free(a->guard);
     sam_hdr_destroy(a->header);
@@ -63,8 +67,9 @@ static int set_cram(struct alignments *a)
     const int place = a->opt->n_region > 0 ? SAM_RNAME | SAM_POS | SAM_CIGAR : 0;
     /* For files without names htslib generates them: one for both mates if it decodes mates. */
     const int wanted = SAM_QNAME | SAM_FLAG | SAM_SEQ | SAM_QUAL | SAM_RNEXT | place;
-    if (!a->keep_native && (hts_set_opt(a->fp, CRAM_OPT_REQUIRED_FIELDS, wanted) < 0 ||
-                            hts_set_opt(a->fp, CRAM_OPT_DECODE_MD, 0) < 0))
+    const bool all = a->keep_native || a->filter;
+    if (!all && (hts_set_opt(a->fp, CRAM_OPT_REQUIRED_FIELDS, wanted) < 0 ||
+                 hts_set_opt(a->fp, CRAM_OPT_DECODE_MD, 0) < 0))
         return cs_fail(CS_EIO, "'%s': cannot set up decoding of CRAM", a->path);
     /* Checked before htslib, which would also print it to stderr. */
     if (a->reference && access(a->reference, R_OK) != 0)
@@ -119,7 +124,7 @@ static int find_regions(struct alignments *a)
         return CS_OK;
     a->index = sam_index_load3(a->fp, a->path, NULL, HTS_IDX_SILENT_FAIL);
     if (!a->index)
-        return cs_fail(CS_EIO, "'%s' has no index, which --region needs; create one (samtools "
+        return cs_fail(CS_EIO, "'%s' has no index, which regions need; create one (samtools "
                                "index)",
                        a->path);
     for (int i = 0; i < o->n_region; i++)
@@ -189,6 +194,8 @@ static int alignments_open(const char *path, hFILE *fp, const htsFormat *m,
     a->exclude = opt->filter ? opt->exclude : BAM_FSECONDARY | BAM_FSUPPLEMENTARY;
     a->keep_native = opt->keep_native;
     a->threads = m->format == sam ? 0 : opt->threads;
+    a->expr = opt->expr;
+    a->filter = opt->expr ? hts_filter_init(opt->expr) : NULL;
     int rc = open_alignments(a, fp);
     if (rc == CS_OK) {
         *state = a;
@@ -258,7 +265,12 @@ static int read_wanted(struct alignments *a)
             return decoding_failed(a);
         a->n_read++;
         const int flag = a->b->core.flag;
-        if ((flag & a->require) == a->require && !(flag & a->exclude))
+        const bool wanted = (flag & a->require) == a->require && !(flag & a->exclude);
+        const int passes = wanted && a->filter ? sam_passes_filter(a->header, a->b, a->filter) : 1;
+        if (passes < 0)
+            return cs_fail(CS_EUSAGE, "'%s' is not a valid filter expression; samtools(1) "
+                           "describes them, and -v shows htslib's reason", a->expr);
+        if (wanted && passes)
             return CS_OK;
         count_skipped(a);
     }

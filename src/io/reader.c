@@ -107,15 +107,48 @@ static int reader_refuse(const char *path, const htsFormat *m)
     return CS_EFORMAT;
 }
 
+/* Text may be FASTA or FASTQ after blank lines; the reader names what is not. */
+static int check_format(const char *path, const htsFormat *m, cs_input_format wanted)
+{
+    static const struct { enum htsExactFormat format; const char *name; } is[] = {
+        [CS_INPUT_FASTA] = { fasta_format, "FASTA" }, [CS_INPUT_FASTQ] = { fastq_format, "FASTQ" },
+        [CS_INPUT_SAM] = { sam, "SAM" }, [CS_INPUT_BAM] = { bam, "BAM" },
+        [CS_INPUT_CRAM] = { cram, "CRAM" },
+    };
+    const bool vague = m->format == empty_format || m->format == text_format
+                     || m->format == unknown_format;
+
+    if (wanted == CS_INPUT_ANY || m->format == is[wanted].format
+        || (vague && wanted <= CS_INPUT_SAM))
+        return CS_OK;
+    char *what = hts_format_description(m);
+    cs_fail(CS_EFORMAT, "'%s' is not %s, which --input-fmt requires (%s)", path, is[wanted].name,
+            what ? what : "unknown format");
+    free(what);
+    return CS_EFORMAT;
+}
+
 /* Inputs without positions have no regions. */
 static int check_regions(const char *path, const htsFormat *m, const cs_input_opt *opt)
 {
+    if (opt->expr && m->format != sam && m->format != bam && m->format != cram
+        && m->format != empty_format)
+        return cs_fail(CS_EUSAGE, "'%s' cannot be filtered with --expr, which is for SAM, BAM and "
+                       "CRAM", strcmp(path, "-") == 0 ? "standard input" : path);
     const bool has_places = m->format == bam || m->format == cram;
 
     if (opt->n_region == 0 || (has_places && strcmp(path, "-") != 0))
         return CS_OK;
-    return cs_fail(CS_EUSAGE, "'%s' cannot be read with --region, which needs BAM or CRAM files "
-                   "with an index", strcmp(path, "-") == 0 ? "standard input" : path);
+    return cs_fail(CS_EUSAGE, "'%s' cannot be read with regions, which need a BAM or CRAM "
+                   "file with an index", strcmp(path, "-") == 0 ? "standard input" : path);
+}
+
+static int check_input(const char *path, const char *shown, const htsFormat *m,
+                       const cs_input_opt *opt)
+{
+    const int rc = check_format(shown, m, opt->format);
+
+    return rc == CS_OK ? check_regions(path, m, opt) : rc;
 }
 
 int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
@@ -139,7 +172,7 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
         rc = cs_fail(CS_EUSAGE, "no input: no file is given, and standard input is empty; give "
                      "files, or '-i -' to accept empty input");
     else
-        rc = r ? check_regions(path, &m, opt) : reader_refuse(shown, &m);
+        rc = r ? check_input(path, shown, &m, opt) : reader_refuse(shown, &m);
     if (rc != CS_OK) {
         rc = cs_pump_interrupted(rc);
         hclose_abruptly(fp);
@@ -431,7 +464,8 @@ void cs_inputs_report(const cs_inputs *s)
         cs_note("skipped %llu secondary and %llu supplementary alignments",
                 (unsigned long long)k->n_secondary, (unsigned long long)k->n_supplementary);
     if (k->n_filtered)
-        cs_note("skipped %llu alignments by their flags", (unsigned long long)k->n_filtered);
+        cs_note("skipped %llu alignments by their flags%s", (unsigned long long)k->n_filtered,
+                s->opt.expr ? " or --expr" : "");
 }
 
 void cs_inputs_close(cs_inputs *s)

@@ -15,10 +15,17 @@ typedef struct cs_input_count {
     uint64_t   n_record, n_secondary, n_supplementary, n_filtered;
 } cs_input_count;
 
+/* What an input must be. */
+typedef enum cs_input_format {
+    CS_INPUT_ANY, CS_INPUT_FASTA, CS_INPUT_FASTQ, CS_INPUT_SAM, CS_INPUT_BAM, CS_INPUT_CRAM
+} cs_input_format;
+
 typedef struct cs_input_opt {
+    cs_input_format format;
     const char     *reference;   /* FASTA for CRAM, or NULL */
     bool            filter;      /* are the two below set? Else primary alignments are read */
     int             require, exclude;   /* FLAG bits that alignments must all have, none of */
+    const char     *expr;        /* filter expression of htslib that is true of all, or NULL */
     const char *const *region;   /* [n_region] only alignments that overlap these; needs an index */
     int             n_region;
     bool            keep_native; /* attach whole alignments, for a writer that copies them */

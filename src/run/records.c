@@ -1,7 +1,7 @@
 /* records.c - shared by commands that stream records through a model: options, model, inputs. */
 #include "run/records.h"
 
-int cs_records_load(cs_records *r, const cs_record_args *a)
+int cs_records_load(cs_records *r, cs_record_args *a)
 {
     int rc = CS_OK;
 

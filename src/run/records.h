@@ -44,7 +44,7 @@ typedef struct cs_records {
  * r        zeroed; release with cs_records_close(), also after an error
  * Returns  CS_OK; the errors of cs_shard_new(), cs_args_reading() and cs_model_open()
  */
-int cs_records_load(cs_records *r, const cs_record_args *a) CS_MUST_CHECK;
+int cs_records_load(cs_records *r, cs_record_args *a) CS_MUST_CHECK;
 
 /**
  * cs_records_open - determine the policy and open the inputs

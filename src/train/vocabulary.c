@@ -43,7 +43,7 @@ static double mean_length(const cs_bpe *b)
     return n > 0 ? n_symbol / n : 0;
 }
 
-int cs_vocabulary_train(const cs_input_args *input, int n_inflate, const cs_bpe_setting *set,
+int cs_vocabulary_train(cs_input_args *input, int n_inflate, const cs_bpe_setting *set,
                         const char *output)
 {
     int rc = CS_OK;

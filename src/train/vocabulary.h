@@ -7,7 +7,7 @@
 
 /** cs_vocabulary_train - read the inputs, train and write. CS_OK; CS_EFORMAT if the input has no
  * symbols of the alphabet; errors of reading and writing; CS_EMEM */
-int cs_vocabulary_train(const cs_input_args *input, int n_inflate, const cs_bpe_setting *set,
+int cs_vocabulary_train(cs_input_args *input, int n_inflate, const cs_bpe_setting *set,
                         const char *output) CS_MUST_CHECK;
 
 #endif

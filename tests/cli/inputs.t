@@ -74,6 +74,13 @@ T 'after other files' sh -c "echo b.fa > rest && $c --input-list rest a.fa | cmp
 N list-empty.err    chordseq classify -m "$m" --input-list nobody
 N list-missing.err  chordseq classify -m "$m" --input-list no-such-list
 
+# ---- formats -----------------------------------------------------------------------------------
+
+T '--input-fmt' sh -c "$c --input-fmt fasta a.fa b.fa | cmp - both.tsv && gzip -c a.fa | $c --input-fmt fasta - b.fa | cmp - both.tsv"
+N fmt-fastq.err     chordseq classify -m "$m" --input-fmt fastq a.fa
+N fmt-stdin.err     sh -c 'chordseq classify -m "$1" --input-fmt fasta - < "$2"' - "$m" "$tiny/reads.fq"
+N fmt-none.err      chordseq classify -m "$m" --input-fmt gff a.fa
+
 # ---- alignments --------------------------------------------------------------------------------
 
 for bad in x -1 99999999 4,1024; do
@@ -103,6 +110,18 @@ if samtools --version > /dev/null 2>&1; then
     is 'a region'                        'p/2 single '                       -r chr1:120-310 x.bam
     is 'regions, each alignment once'    'p/2 single dup '  -r chr1:120-310 -r chr1:300-600 x.bam
     is 'a reference without alignments'  ''                                  -r chr2 x.bam
+    printf 'chr1\t119\t310\n' > one.bed; printf 'chr1\t299\t600\n' > two.bed; : > none.bed
+    is 'regions of a BED file'           'p/2 single '                       -R one.bed x.bam
+    is 'after those of -r'               'p/2 single dup '  -r chr1:120-310 -R two.bed x.bam
+    is 'alignments by an expression'     'p/1 p/2 single '                   -e 'pos < 400' x.bam
+    is 'from SAM, besides flags'         'single supp ' -e 'rname == "chr1"' -F 0x501 x.sam
+    is 'in regions'                      'single '                -r chr1:120-310 -e 'pos > 200' x.bam
+    N expr.err              chordseq classify -m "$m" -e 'pos <' x.bam
+    N expr-fasta.err        chordseq classify -m "$m" -e 'pos < 400' a.fa
+    N region-none.err       chordseq classify -m "$m" -R none.bed x.bam
+    N region-stdin.err      sh -c 'chordseq classify -m "$1" -R one.bed < x.bam' - "$m"
+    for f in sam bam; do is "--input-fmt $f" 'p/1 p/2 single dup ' --input-fmt $f x.$f; done
+    N fmt-bam.err           chordseq classify -m "$m" --input-fmt bam x.sam
     is 'pairs of a BAM sorted by name'   'p '                    --interleaved -f PAIRED x.bam
     with samtools T 'orphans of samtools collate, and their alignments' sh -c "samtools collate -Ou x.bam |
         chordseq classify -m '$m' --interleaved --bam tagged.bam -o got.tsv - 2> told && grep -q 'have no mate' told &&
@@ -121,6 +140,8 @@ if samtools --version > /dev/null 2>&1; then
     mkdir -p cache
     tail -n +2 one.fa | tr -d '\n' > "cache/$md5"
     is '--reference'    'p/1 p/2 single dup '   --reference ref.fa gone.cram
+    is '-T'             'p/1 p/2 single dup '   --input-fmt cram -T ref.fa gone.cram
+    is 'fields of an expression' 'p/1 p/2 single '     -e 'pos < 400 && mapq == 60' -T ref.fa gone.cram
     REF_PATH=$PWD/cache/%s; export REF_PATH
     is 'REF_PATH'       'p/1 p/2 single dup '   gone.cram
     is 'and a region'   'p/2 single '           -r chr1:120-310 gone.cram

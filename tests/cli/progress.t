@@ -7,7 +7,37 @@ f=$tiny/mixed.fa
 
 P summary.txt  sh -c 'chordseq classify -m "$1" -o /dev/null "$2" 2>&1 |
     sed -E "s/[0-9]+[.][0-9]+ s/T s/g; s/in T s \([0-9.]+ [kMG]?/in T s (R /"' - "$m" "$f"
-T '-q prints nothing' sh -c 'chordseq classify -q -m "$1" -o /dev/null "$2" > all 2>&1 &&
+# said OPTIONS: the kinds of lines on standard error, of a run with warnings and of one that fails
+said()
+{
+    chordseq classify "$@" -m "$m" -o /dev/null "$f" 2> all
+    ! chordseq classify "$@" -m "$m" -o /dev/null no-such-file 2>> all
+    sed -E 's/^chordseq: (error|warning|info|debug):.*/\1/; s/^chordseq: .*/note/' all | sort -u | tr '\n' ' '
+}
+levels()
+{
+    while read -r want options; do
+        [ "$(said $options)" = "$(echo "$want" | tr , ' ') " ] || { echo "$options: $(said $options), not $want"; return 1; }
+    done
+}
+T '-q keeps warnings, -qq errors only' levels <<'END'
+error,note,warning
+error,warning -q
+error -qq
+error -q --quiet
+error,info,note,warning -v
+error,info,note,warning -vv
+END
+T '--verbosity has the levels of htslib' levels <<'END'
+error --verbosity 1
+error --verbosity=2
+error,note,warning --verbosity 3
+error,info,note,warning --verbosity 4
+error,info,note,warning --verbosity 9
+error,warning --verbosity 4 -q
+error,info,note,warning --verbosity 3 -v
+END
+T '--verbosity 0 prints nothing' sh -c '! chordseq classify --verbosity 0 -m "$1" -o /dev/null "$2" no-such-file > all 2>&1 &&
     [ ! -s all ]' - "$m" "$f"
 T '-v reports times and waits of all stages' sh -c '
     chordseq classify -v -m "$1" -o /dev/null "$2" > all 2>&1 &&

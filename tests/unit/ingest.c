@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     int64_t threads = 0, n_record, n_base;
     const char *other = NULL;
     int c;
-    cs_log_set_level(CS_LOG_WARN);
+    cs_log_set_level(CS_LOG_NOTE);
     cs_io_init();
     while ((c = getopt(argc, argv, "f:r:t:")) != -1) {
         if (c == 'r')

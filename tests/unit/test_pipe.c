@@ -354,7 +354,7 @@ static void report_tells_times(void **state)
     check_stderr c = check_stderr_begin();
     cs_pipe_report(p);
     char *got = check_stderr_end(c);
-    cs_log_set_level(CS_LOG_WARN);
+    cs_log_set_level(CS_LOG_NOTE);
     assert_non_null(strstr(got, "info: stage source: 0."));
     assert_non_null(strstr(got, "info: stage sink: 0."));
     assert_non_null(strstr(got, "info: queue a: 10 items, full "));

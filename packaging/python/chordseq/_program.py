@@ -81,5 +81,5 @@ class Run:
 
 def run(command, *words):
     """Run the program to its end; raises ProgramError or UsageError with its message."""
-    with Run(command, "--quiet", *words, stdout=subprocess.DEVNULL):
+    with Run(command, "-qq", *words, stdout=subprocess.DEVNULL):
         pass

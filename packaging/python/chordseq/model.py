@@ -178,7 +178,7 @@ class Model:
             + ["--threads", str(self.threads), *_program.arguments(options)]
 
     def _classify_file(self, path):
-        words = ["--quiet", "--all", *self._words(), "--", os.fspath(path)]
+        words = ["-qq", "--all", *self._words(), "--", os.fspath(path)]
         with _program.Run("classify", *words) as process:
             head = process.stdout.readline().rstrip("\n").split("\t")
             rows = []

@@ -45,7 +45,7 @@ def train(inputs: Any, output: PathLike, *, metrics: Optional[PathLike] = None, 
         table = os.fspath(metrics) if metrics is not None else os.path.join(folder, "metrics.tsv")
         if os.path.exists(table) and not options.get("resume"):
             os.remove(table)
-        words = ["--quiet", *_program.arguments(options), "--output", os.fspath(output), "--metrics",
+        words = ["-qq", *_program.arguments(options), "--output", os.fspath(output), "--metrics",
                  table, "--", *map(os.fspath, paths)]
         n_seen = len(_rows(table))
         with _program.Run("train", *words, stdout=subprocess.DEVNULL) as process:
