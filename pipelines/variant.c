@@ -13,7 +13,7 @@ static const char *const indexes[] = { "off", "auto", "tbi", "csi", NULL };   /*
 
 struct variant_args {
     cs_strlist  file, circular, region;
-    const char *reference, *exons, *prefix, *fields;
+    const char *reference, *bed, *exons, *prefix, *fields;
     int64_t     window;
     double      max_unknown;
     int         score, strand, ends, strict;
@@ -42,6 +42,8 @@ static const cs_opt variant_table[] = {
       .help = "restrict to contig, contig:from or contig:from-to (may be repeated)",
       .man = "Counted from 1, both ends included. The input needs an index. A record in several "
              "regions is written once." },
+    { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file", OWN(bed), .arg = "FILE",
+      .help = "restrict to the regions of this BED file", .man = "After those of -r." },
     { .type = CS_OPT_FLAG, .name = "strict-contigs", OWN(strict),
       .help = "refuse contigs whose names match the reference only without 'chr'",
       .man = "By default, 22 and chr22 are the same contig, with a warning." },
@@ -52,10 +54,11 @@ static const cs_opt variant_table[] = {
              "other as --strand says." },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(out.output), .arg = "FILE",
       .def = "-", .help = "output file; '-' is standard output" },
-    { .type = CS_OPT_ENUM, .letter = 'O', .name = "output-type", OWN(out.format), .arg = "TYPE",
+    { .type = CS_OPT_STR, .letter = 'O', .name = "output-type", OWN(out.format), .arg = "TYPE",
       .def = "auto", .choice = cs_variant_formats,
-      .help = "v: VCF, z: BGZF-compressed VCF, b: BCF, u: uncompressed BCF",
-      .man = "auto follows the output's suffix: .vcf.gz, .bcf, else VCF." },
+      .help = "v: VCF, z: BGZF-compressed VCF, b: BCF, u: uncompressed BCF, or auto",
+      .man = "auto follows the output's suffix: .vcf.gz, .bcf, else VCF. After z and b a digit is "
+             "the level of compression, such as z9." },
     { .type = CS_OPT_WHEN, .letter = 'W', .name = "write-index", OWN(out.index), .arg = "FORMAT",
       .def = "off", .choice = indexes,
       .help = "write an index beside the output: auto, tbi, csi or off",
@@ -209,8 +212,8 @@ static int variant_prepare(struct job *j, const cs_split *split, cs_about *about
     if (own.exons)
         CS_TRY(cs_exons_open(own.exons, &j->source.exons));
     CS_TRY(cs_vcf_open(own.file.v[0], split->inflate, native, &j->source.in));
-    if (own.region.n > 0)
-        CS_TRY(cs_vcf_restrict(j->source.in, own.region.v, own.region.n, j->ref));
+    if (own.region.n > 0 || own.bed)
+        CS_TRY(cs_vcf_restrict(j->source.in, own.region.v, own.region.n, own.bed, j->ref));
     about->model = j->model;
     j->out = (cs_variant_outputs){ .a = &own.out, .values = &j->values, .shard = j->shard };
     rc = cs_variant_outputs_open(&j->out, &j->source, split->inflate, about);

@@ -21,15 +21,31 @@ static bool ends_with(const char *s, const char *end)
 
 char cs_variant_format(const cs_variant_output_args *a)
 {
-    if (a->format > 0)
-        return cs_variant_formats[a->format][0];
+    if (strcmp(a->format, "auto") != 0)
+        return a->format[0];
     if (ends_with(a->output, ".bcf"))
         return 'b';
     return ends_with(a->output, ".gz") || ends_with(a->output, ".bgz") ? 'z' : 'v';
 }
 
+/* A letter, with a level from 0 to 9 where it compresses. */
+static bool is_format(const char *s)
+{
+    static const char letters[] = "vzub";
+
+    if (strcmp(s, "auto") == 0)
+        return true;
+    if (*s == '\0' || strchr(letters, *s) == NULL)
+        return false;
+    const size_t n = strlen(s);
+    return n == 1 || (n == 2 && (*s == 'z' || *s == 'b') && isdigit((unsigned char)s[1]));
+}
+
 int cs_variant_outputs_check(const cs_variant_output_args *a)
 {
+    if (!is_format(a->format))
+        return cs_fail(CS_EUSAGE, "--output-type '%s': give v, z, b or u, z and b also with a "
+                       "level of compression, such as z9, or auto", a->format);
     return cs_outputs_distinct((const char *const[]){ a->output, a->tsv, a->html, a->summary },
                                N_OUT);
 }
@@ -62,6 +78,7 @@ static int open_vcf(cs_variant_outputs *o, const cs_variant_source *src, int n_t
     line[2] = header_line("Model", text);
     const cs_vcfout_opt opt = {
         .path = o->a->output, .format = cs_variant_format(o->a),
+        .level = strlen(o->a->format) == 2 ? o->a->format[1] : '\0',
         .index = (cs_vcf_index)o->a->index, .threads = n_thread,
         .line = (const char *const *)line, .n_line = o->a->no_version ? 0 : 3,
         .field = o->values->field, .n_field = o->values->n_field,

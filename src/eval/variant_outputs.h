@@ -10,7 +10,7 @@
 /* Options; a path that is NULL is not wanted, except output. */
 typedef struct cs_variant_output_args {
     const char *output, *tsv, *html, *summary;
-    int         format;          /* in cs_variant_formats */
+    const char *format;          /* "auto", "v", "z9", ... */
     int         index;           /* cs_vcf_index */
     int         no_version;      /* no header lines about the run */
 } cs_variant_output_args;

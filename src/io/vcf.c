@@ -237,17 +237,20 @@ static int seek_region(cs_vcf *v, int i)
     return cs_vcf_seek(v, v->region[i].contig, v->region[i].from, v->region[i].to);
 }
 
-int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const cs_reference *ref)
+int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const char *bed,
+                    const cs_reference *ref)
 {
     int rc = CS_OK;
     cs_region next;
     cs_regions *all = NULL;
 
-    CS_TRY(cs_regions_open(region, n, NULL, &all));
-    v->region = cs_xcalloc((size_t)n, sizeof *v->region);
-    while ((rc = cs_regions_next(all, ref, &next)) == CS_OK)
+    CS_TRY(cs_regions_open(region, n, bed, &all));
+    while ((rc = cs_regions_next(all, ref, &next)) == CS_OK) {
+        v->region = cs_xrealloc(v->region, ((size_t)v->n_region + 1) * sizeof *v->region);
         v->region[v->n_region++] = (struct place){ cs_xstrdup(next.contig), next.from, next.to };
-    rc = rc == CS_EOF ? seek_region(v, 0) : rc;
+    }
+    if (rc == CS_EOF)
+        rc = v->n_region > 0 ? seek_region(v, 0) : cs_fail(CS_EFORMAT, "'%s' has no region", bed);
 out:
     cs_regions_free(all);
     return rc;

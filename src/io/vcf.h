@@ -43,10 +43,13 @@ const char *cs_vcf_path(const cs_vcf *v);
  * cs_vcf_restrict - read only records that overlap one of n regions, each once; needs an index
  *
  * region   [n] as for cs_regions_open()
+ * bed      a BED file of more regions, or NULL
  * ref      checks their contigs and ends
- * Returns  CS_OK; CS_EIO without an index; CS_EUSAGE for an invalid region; CS_EMEM
+ * Returns  CS_OK; CS_EIO without an index; CS_EUSAGE for an invalid region; CS_EFORMAT for an
+ *          invalid line or if there is no region; CS_EMEM
  */
-int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const cs_reference *ref)
+int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const char *bed,
+                    const cs_reference *ref)
     CS_MUST_CHECK;
 /** cs_vcf_next - CS_OK; CS_EOF; CS_EFORMAT with file, record and reason; CS_EIO; CS_EMEM */
 int  cs_vcf_next(cs_vcf *v, cs_arena *mem, cs_vcf_record **out) CS_MUST_CHECK;
@@ -86,6 +89,7 @@ typedef enum cs_vcf_index {
 typedef struct cs_vcfout_opt {
     const char *path;            /* or "-" */
     char        format;          /* as in bcftools -O: v, z, u or b */
+    char        level;           /* of compression, of z and b: '0' to '9'; 0: the default */
     cs_vcf_index index;          /* the index beside it */
     int         threads;
     const char *const *line;     /* [n_line] "##..." lines to add to the header */

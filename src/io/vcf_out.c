@@ -156,7 +156,7 @@ static int write_native_header(cs_vcfout *w, const cs_vcf *in)
 static int vcf_out_open_file(cs_vcfout *w)
 {
     const char mode[4] = { 'w', w->o.format == 'v' ? '\0' : w->o.format == 'u' ? 'b'
-                           : w->o.format, w->o.format == 'u' ? 'u' : '\0', '\0' };
+                           : w->o.format, w->o.format == 'u' ? 'u' : w->o.level, '\0' };
     const int fd = fcntl(cs_outfile_fd(w->file), F_DUPFD_CLOEXEC, 3);
     hFILE *raw = fd < 0 ? NULL : hdopen(fd, "w");
 

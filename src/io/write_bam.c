@@ -27,9 +27,13 @@
 
 static const char *const formats[] = { "auto", "sam", "bam", "cram", NULL };
 
-struct bam_cfg { const char *path; int format, no_pg; };
+static const char *const indexes[] = { "off", "auto", "bai", "csi", NULL };
+enum { INDEX_OFF, INDEX_AUTO, INDEX_BAI, INDEX_CSI, CSI_SHIFT = 14 };
+
+struct bam_cfg { const char *path, *format; cs_strlist option; int no_pg, index; };
 
 struct alignments {
+    cs_outfile *index;           /* NULL unless requested */
     htsFile   *fp;
     sam_hdr_t *header;
     bam1_t    *b;
@@ -58,21 +62,142 @@ static void bam_release(cs_output *o)
         return;
     if (w->fp)
         (void)hts_close(w->fp);
+    cs_outfile_discard(w->index);
     sam_hdr_destroy(w->header);
     bam_destroy1(w->b);
     free(w);
     o->state = NULL;
 }
 
+/* The format before options, "cram" of "cram,level=9"; NULL: there is none of this name. */
+static const char *stated_format(const char *text)
+{
+    const size_t n = strcspn(text, ",");
+
+    for (int i = 0; formats[i]; i++)
+        if (strlen(formats[i]) == n && strncmp(formats[i], text, n) == 0)
+            return formats[i];
+    return NULL;
+}
+
 /* As given by the option, or by the suffix. */
 static const char *format_of(const char *path, const struct bam_cfg *cfg)
 {
-    const char *end = strrchr(path, '.');
+    const char *end = strrchr(path, '.'), *stated = stated_format(cfg->format);
 
-    if (cfg->format)
-        return formats[cfg->format];
+    if (stated && stated != formats[0])
+        return stated;
     return end && (strcmp(end, ".sam") == 0 || strcmp(end, ".cram") == 0) ? end + 1 : "bam";
 }
+
+/* ---- options of htslib ----------------------------------------------------------------------- */
+
+/* Those for writing that are not options of the program. Names before '='. */
+static bool is_option(const char *s)
+{
+    static const char *const name[] = {
+        "level", "version", "seqs_per_slice", "bases_per_slice", "slices_per_container",
+        "embed_ref", "no_ref", "lossy_names", "multi_seq_per_slice", "use_bzip2", "use_lzma",
+        "use_rans", "use_tok", "use_fqz", "use_arith", "fast", "normal", "small", "archive",
+    };
+    const size_t n = strcspn(s, "=");
+
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        if (strlen(name[i]) == n && strncmp(name[i], s, n) == 0)
+            return true;
+    return false;
+}
+
+static int add_option(hts_opt **all, const char *s)
+{
+    if (is_option(s) && hts_opt_add(all, s) == 0)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "'%s' is not an option for writing SAM, BAM or CRAM, such as "
+                   "level=9; samtools(1) describes them", s);
+}
+
+/* Those after the format, and of --output-fmt-option. */
+static int read_options(const struct bam_cfg *cfg, hts_opt **all)
+{
+    int rc = CS_OK;
+    char *text = cs_xstrdup(cfg->format), *rest = strchr(text, ',');
+
+    *all = NULL;
+    if (rest)
+        rest++;
+    for (char *word; rc == CS_OK && (word = strsep(&rest, ",")) != NULL;)
+        rc = add_option(all, word);
+    free(text);
+    for (int i = 0; rc == CS_OK && i < cfg->option.n; i++)
+        rc = add_option(all, cfg->option.v[i]);
+    return rc;
+}
+
+static int apply_options(cs_output *o, struct alignments *w)
+{
+    hts_opt *all;
+    int rc = read_options(o->cfg, &all);
+
+    if (rc == CS_OK && hts_opt_apply(w->fp, all) < 0)
+        rc = cs_fail(CS_EUSAGE, "'%s' cannot be written with these options of --output-fmt",
+                     o->path);
+    hts_opt_free(all);
+    return rc;
+}
+
+/* ---- index ----------------------------------------------------------------------------------- */
+
+static bool is_crai(const cs_output *o)
+{
+    return strcmp(format_of(o->path, o->cfg), "cram") == 0;
+}
+
+static int bam_open_index(cs_output *o, struct alignments *w)
+{
+    const struct bam_cfg *cfg = o->cfg;
+
+    if (cfg->index == INDEX_OFF)
+        return CS_OK;
+    if (!cs_outfile_place(o->file))
+        return cs_fail(CS_EUSAGE, "--write-index needs a file; '%s' is none", o->path);
+    const size_t n = strlen(o->path) + sizeof ".crai";
+    char *path = cs_xmalloc(n);
+    (void)snprintf(path, n, "%s.%s", o->path, is_crai(o) ? "crai"
+                   : cfg->index == INDEX_BAI ? "bai" : "csi");
+    const int rc = cs_outfile_open(path, &w->index);
+    free(path);
+    return rc;
+}
+
+/* By a second pass over the complete file. */
+static int bam_index(cs_output *o, struct alignments *w)
+{
+    int rc = CS_OK;
+    const struct bam_cfg *cfg = o->cfg;
+    const int shift = is_crai(o) || cfg->index == INDEX_BAI ? 0 : CSI_SHIFT;
+
+    if (!w->index)
+        return CS_OK;
+    CS_TRY(cs_outfile_finish(o->file));
+    if (sam_index_build3(cs_outfile_place(o->file), cs_outfile_place(w->index), shift,
+                         o->info.threads) < 0)
+        return cs_fail(CS_EFORMAT, "cannot index '%s'; its alignments must be sorted by position",
+                       o->path);
+    rc = cs_outfile_finish(w->index);
+out:
+    return rc;
+}
+
+static int bam_commit(cs_output *o)
+{
+    struct alignments *w = o->state;
+    const int rc = cs_outfile_close(w->index);
+
+    w->index = NULL;
+    return rc;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static int bam_open_file(cs_output *o, struct alignments *w)
 {
@@ -101,7 +226,7 @@ static int bam_open_file(cs_output *o, struct alignments *w)
         && hts_set_fai_filename(w->fp, o->info.reference) < 0)
         return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'", o->info.reference,
                        o->path);
-    return CS_OK;
+    return apply_options(o, w);
 }
 
 /* htslib chains the line to existing ones. Line ends and tabs would end the field. */
@@ -136,6 +261,7 @@ static int open_alignments(cs_output *o)
     if (!cfg->no_pg)
         CS_TRY(add_program(o, w->header));
     CS_TRY(cs_outfile_flush(o->file));
+    CS_TRY(bam_open_index(o, w));
     rc = bam_open_file(o, w);
 out:
     return rc;
@@ -239,7 +365,7 @@ static int bam_end(cs_output *o)
     errno = 0;
     const int bad = hts_close(w->fp) < 0;
     w->fp = NULL;
-    return bad ? failed(o, "the end") : CS_OK;
+    return bad ? failed(o, "the end") : bam_index(o, w);
 }
 
 /* Complete blocks go to the descriptor. The partial one is removed meanwhile, because flushing
@@ -290,9 +416,17 @@ static const cs_opt bam_opt[] = {
       .man = "cl:Z is the class or 'unclassified', cp:f its probability, ct:i its taxid; cr:Z is "
              "the reason if there is no call. SAM or CRAM if the name ends in .sam or .cram, "
              "else BAM. Alignments are the primary ones, under the first input's header." },
-    { .type = CS_OPT_ENUM, .letter = 'O', .name = "output-fmt", CFG(format), .arg = "FORMAT",
+    { .type = CS_OPT_STR, .letter = 'O', .name = "output-fmt", CFG(format), .arg = "FORMAT",
       .def = "auto", .choice = formats,
-      .help = "format of --bam: auto (by its name), sam, bam or cram" },
+      .help = "format of --bam: auto (by its name), sam, bam or cram",
+      .man = "Options of samtools(1) for writing may follow, such as 'bam,level=1'." },
+    { .type = CS_OPT_LIST, .name = "output-fmt-option", CFG(option), .arg = "OPT[=VAL]",
+      .help = "option for writing --bam, such as level=1; may be repeated" },
+    { .type = CS_OPT_WHEN, .letter = 'W', .name = "write-index", CFG(index), .arg = "FORMAT",
+      .def = "off", .choice = indexes,
+      .help = "write an index beside --bam: auto, bai, csi or off",
+      .man = "For alignments sorted by position. Without a format it is auto: CSI for BAM and CRAI "
+             "for CRAM, as in samtools." },
     { .type = CS_OPT_FLAG, .name = "no-PG", CFG(no_pg),
       .help = "with --bam, add no @PG line to the header" },
     { .type = CS_OPT_END }
@@ -302,9 +436,25 @@ static int bam_check(const void *cfg, const cs_output_info *info)
 {
     const struct bam_cfg *c = cfg;
 
-    if ((c->format || c->no_pg) && !c->path)
-        return cs_fail(CS_EUSAGE, "--output-fmt and --no-PG need --bam");
-    if (c->path && info->resumes && strcmp(format_of(c->path, c), "cram") == 0)
+    if (!stated_format(c->format))
+        return cs_fail(CS_EUSAGE, "--output-fmt '%s': give sam, bam, cram or auto", c->format);
+    if ((strcmp(c->format, formats[0]) != 0 || c->no_pg || c->option.n > 0 || c->index)
+        && !c->path)
+        return cs_fail(CS_EUSAGE, "--output-fmt, --output-fmt-option, --write-index and --no-PG "
+                       "need --bam");
+    if (!c->path)
+        return CS_OK;
+    hts_opt *all;
+    const int rc = read_options(c, &all);
+    hts_opt_free(all);
+    if (rc != CS_OK)
+        return rc;
+    if (c->index && strcmp(format_of(c->path, c), "sam") == 0)
+        return cs_fail(CS_EUSAGE, "--write-index is for BAM and CRAM; '%s' is SAM", c->path);
+    if (c->index > INDEX_AUTO && strcmp(format_of(c->path, c), "cram") == 0)
+        return cs_fail(CS_EUSAGE, "--write-index=%s is for BAM; the index of CRAM is CRAI",
+                       indexes[c->index]);
+    if (info->resumes && strcmp(format_of(c->path, c), "cram") == 0)
         return cs_fail(CS_EUSAGE, "--resume does not support CRAM, which buffers records in "
                        "memory; write BAM and convert it: samtools view -C");
     return CS_OK;
@@ -319,6 +469,7 @@ const cs_writer cs_write_bam = {
     .begin = bam_begin,
     .record = bam_record,
     .end = bam_end,
+    .commit = bam_commit,
     .per_record = true,
     .for_classes = true,
     .for_nucleotides = true,

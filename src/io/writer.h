@@ -55,8 +55,8 @@ typedef struct cs_writer {
     cs_out_kind kind;            /* kind of content; 0: text */
     const char *holds;           /* its kind in io/content.h, or NULL for reports and tables */
     /* A writer of several files opens its own files in open(): path is a folder. commit() renames
-     * the files completed by end(); release() removes the rest and frees the state, also if begin()
-     * was not called. NULL for others. */
+     * the files completed by end(), and of a writer of one file those beside it; release() removes
+     * the rest and frees the state, also if begin() was not called. NULL for others. */
     int  (*open)(cs_output *o);
     int  (*commit)(cs_output *o);
     void (*release)(cs_output *o);                          /* optional for others: frees state */

@@ -81,6 +81,25 @@ with samtools T 'contigs missing from the reference' sh -c 'sed "1i @SQ\tSN:c0\t
 with samtools T 'reads come out as unaligned records' sh -c '
     chordseq classify -q -m m --bam - reads.fq | samtools fastq - 2> /dev/null > a &&
     sed "s/ .*//" reads.fq | cmp - a'
+# Options of samtools for writing: the first block of level 0 holds the text as it is.
+with samtools T 'an index beside it' sh -c 'samtools sort -o sorted.bam in.bam && rm -f i.*
+    chordseq classify -q -m m --bam i.bam -W sorted.bam && chordseq classify -q -m m --bam j.bam --write-index=bai sorted.bam &&
+    chordseq classify -q -m m -T "$1" --bam i.cram -W sorted.bam && [ -f i.cram.crai ] && [ ! -e i.bam.bai ] && [ -f i.bam.csi ] &&
+    samtools index -b sorted.bam && samtools view -F 0x900 sorted.bam "$2" | cut -f 1-6 > a && [ -s a ] &&
+    for f in i.bam j.bam; do samtools view $f "$2" | cut -f 1-6 | cmp a - || exit; done &&
+    samtools view -T "$1" i.cram "$2" | cut -f 1-6 | cmp a -' - "$tiny/strands.fa" "$(sed -n '1s/^>\([^ ]*\).*/\1/p' "$tiny/strands.fa"):1-200"
+with samtools N bam-unsorted.err sh -c 'samtools sort -n -o names.bam in.bam && chordseq classify -q -m m --bam x.bam -W names.bam
+    e=$?; ls x.bam* 2> /dev/null || exit $e'
+T 'a level of compression' sh -c 'chordseq classify -q -m m --bam a.bam -O bam,level=0 reads.fq &&
+    chordseq classify -q -m m --bam b.bam --output-fmt-option level=9 reads.fq && [ $(wc -c < a.bam) -gt $(wc -c < b.bam) ]'
+with samtools T 'the version of CRAM' sh -c 'chordseq classify -q -m m -T "$1" --bam v.cram --output-fmt-option version=3.1 in.bam &&
+    head -c 6 v.cram | od -An -tx1 | grep -q "43 52 41 4d 03 01"' - "$tiny/strands.fa"
+N bam-option.err    chordseq classify -m m --bam x.bam -O bam,colour=1 reads.fq
+N bam-format.err    chordseq classify -m m --bam x.bam -O vcf reads.fq
+N bam-index.err     chordseq classify -m m --bam x.sam -W reads.fq
+N bam-crai.err      chordseq classify -m m --bam x.cram --write-index=csi reads.fq
+N bam-pipe.err      chordseq classify -m m --bam - -W reads.fq
+N bam-without.err   chordseq classify -m m -W reads.fq
 T '-O is the format of --bam' sh -c 'chordseq classify -q -m m --bam - -O sam reads.fq | head -c 7 | grep -q "^@HD	VN:"'
 with samtools N out-references.err sh -c 'sed "s/LN:600/LN:700/" "$1" > other.sam
     chordseq classify -q -m m --bam x.bam in.bam other.sam; e=$?; [ ! -e x.bam ] && exit $e' - "$tiny/strands.sam"

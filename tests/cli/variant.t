@@ -159,6 +159,15 @@ bcf 'an index: TBI of VCF, CSI of BCF or on request' sh -c 'score -W -o a.vcf.gz
 bcf 'regions: each record once, as bcftools has them' sh -c '
     for f in a.vcf.gz a.bcf; do score --no-version -r one:300-330 -r ring -r one:320-400 $f | grep -v "^#" | sort > got
         bcftools view -H -r one:300-330,ring,one:320-400 $f | sort | cmp - got && [ "$(wc -l < got)" -gt 4 ] || exit; done'
+bcf 'regions of a BED file, after those of -r' sh -c 'printf "one\t299\t330\nring\t0\t300\n" > v.bed
+    score --no-version -r one:320-400 -R v.bed a.bcf | grep -v "^#" | sort | cmp - got'
+: > none.bed
+N variant-region-none.err score -R none.bed a.vcf.gz
+bcf 'levels of compression' sh -c 'bcftools view -H a.vcf > want
+    for o in z b; do score -O ${o}0 -o 0.$o variants.vcf && score -O ${o}9 -o 9.$o variants.vcf &&
+    bcftools view -H 9.$o | cmp - want && [ $(wc -c < 0.$o) -gt $(wc -c < 9.$o) ] || exit; done'
+N variant-type.err score -O v1 variants.vcf
+N variant-level.err score -O z10 variants.vcf
 N variant-region.err score -r nine:1-10 a.vcf.gz
 N variant-region-index.err score -r one:1-10 variants.vcf
 bcf 'a contig longer than TBI reaches has CSI' sh -c 'sed "s/ID=one,length=[0-9]*/ID=one,length=600000000/" variants.vcf > huge.vcf
