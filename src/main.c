@@ -164,7 +164,7 @@ static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
         print_usage(stderr);
-        return EXIT_USE;
+        return EXIT_RUN;       /* as samtools does */
     }
     const char *word = argv[1];
     if (strcmp(word, "--version") == 0) {
