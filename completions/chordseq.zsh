@@ -15,13 +15,19 @@ _chordseq()
         '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*--input-list[list of input files, one per line; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input-fmt[input format\: auto (by content), fasta, fastq, sam, bam or cram]:FORMAT:(auto fasta fastq sam bam cram)' \
+        '*-T[FASTA file that CRAM input was compressed against]:FILE:_files' \
         '*--reference[FASTA file that CRAM input was compressed against]:FILE:_files' \
         '*-f[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
+        '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
         '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-R[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*-1[first mates of pairs, instead of -i]:FILE:_files' \
         '*--mates-1[first mates of pairs, instead of -i]:FILE:_files' \
         '*-2[second mates of pairs, in the same order]:FILE:_files' \
@@ -53,6 +59,9 @@ _chordseq()
         '*--bam[alignments of the input, or its sequences unaligned, with tags cl, cp and ct]:FILE:_files' \
         '*-O[format of --bam\: auto (by its name), sam, bam or cram]:FORMAT:(auto sam bam cram)' \
         '*--output-fmt[format of --bam\: auto (by its name), sam, bam or cram]:FORMAT:(auto sam bam cram)' \
+        '*--output-fmt-option[option for writing --bam, such as level=1; may be repeated]:OPT[=VAL]:' \
+        '*-W[write an index beside --bam\: auto, bai, csi or off]' \
+        '*--write-index[write an index beside --bam\: auto, bai, csi or off]' \
         '*--no-PG[with --bam, add no @PG line to the header]' \
         '*--split-dir[folder for a FASTA or FASTQ file per class, and one for unclassified records]:DIR:_files' \
         '*--split-gz[compress these files (BGZF, .gz)]' \
@@ -70,23 +79,30 @@ _chordseq()
         '*--check-finite[fail on non-finite predictions\: on or off]:WHEN:(off on)' \
         '*--shard[process the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, manifest of this part for chordseq merge]:FILE:_files' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     predict) _arguments \
         '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*--input-list[list of input files, one per line; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input-fmt[input format\: auto (by content), fasta, fastq, sam, bam or cram]:FORMAT:(auto fasta fastq sam bam cram)' \
+        '*-T[FASTA file that CRAM input was compressed against]:FILE:_files' \
         '*--reference[FASTA file that CRAM input was compressed against]:FILE:_files' \
         '*-f[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
+        '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
         '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-R[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
@@ -111,23 +127,30 @@ _chordseq()
         '*--check-finite[fail on non-finite predictions\: on or off]:WHEN:(off on)' \
         '*--shard[process the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, manifest of this part for chordseq merge]:FILE:_files' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     embed) _arguments \
         '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*--input-list[list of input files, one per line; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input-fmt[input format\: auto (by content), fasta, fastq, sam, bam or cram]:FORMAT:(auto fasta fastq sam bam cram)' \
+        '*-T[FASTA file that CRAM input was compressed against]:FILE:_files' \
         '*--reference[FASTA file that CRAM input was compressed against]:FILE:_files' \
         '*-f[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
+        '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
         '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-R[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*-1[first mates of pairs, instead of -i]:FILE:_files' \
         '*--mates-1[first mates of pairs, instead of -i]:FILE:_files' \
         '*-2[second mates of pairs, in the same order]:FILE:_files' \
@@ -157,10 +180,11 @@ _chordseq()
         '*--check-finite[fail on non-finite predictions\: on or off]:WHEN:(off on)' \
         '*--shard[process the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, manifest of this part for chordseq merge]:FILE:_files' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     merge) _arguments \
@@ -175,17 +199,19 @@ _chordseq()
         '*--cami-binning[CAMI binning format]:FILE:_files' \
         '*--cami-profile[CAMI profiling format, abundance by bases]:FILE:_files' \
         '*--summary[run summary as JSON\: versions, model, options, counts (for MultiQC\: *chordseq_summary.json)]:FILE:_files' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     completion) _arguments \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '1:what:(bash zsh fish)' \
         '--help[list the options]' '*:file:_files' ;;
@@ -196,12 +222,14 @@ _chordseq()
         '*--reference[FASTA file that the variants refer to]:FILE:_files' \
         '*-r[restrict to contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
         '*--region[restrict to contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
+        '*-R[restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[restrict to the regions of this BED file]:FILE:_files' \
         '*--strict-contigs[refuse contigs whose names match the reference only without '\''chr'\'']' \
         '*--exons[BED, GTF or GFF3 file of exons\: read variants near them on their strand only]:FILE:_files' \
         '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
-        '*-O[v\: VCF, z\: BGZF-compressed VCF, b\: BCF, u\: uncompressed BCF]:TYPE:(auto v z u b)' \
-        '*--output-type[v\: VCF, z\: BGZF-compressed VCF, b\: BCF, u\: uncompressed BCF]:TYPE:(auto v z u b)' \
+        '*-O[v\: VCF, z\: BGZF-compressed VCF, b\: BCF, u\: uncompressed BCF, or auto]:TYPE:(auto v z u b)' \
+        '*--output-type[v\: VCF, z\: BGZF-compressed VCF, b\: BCF, u\: uncompressed BCF, or auto]:TYPE:(auto v z u b)' \
         '*-W[write an index beside the output\: auto, tbi, csi or off]' \
         '*--write-index[write an index beside the output\: auto, tbi, csi or off]' \
         '*--tsv[table with a row per alternative allele]:FILE:_files' \
@@ -229,10 +257,11 @@ _chordseq()
         '*--check-finite[fail on non-finite predictions\: on or off]:WHEN:(off on)' \
         '*--shard[process the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, manifest of this part for chordseq merge]:FILE:_files' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     explain) _arguments \
@@ -261,23 +290,30 @@ _chordseq()
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     train) _arguments \
         '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*--input-list[list of input files, one per line; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input-fmt[input format\: auto (by content), fasta, fastq, sam, bam or cram]:FORMAT:(auto fasta fastq sam bam cram)' \
+        '*-T[FASTA file that CRAM input was compressed against]:FILE:_files' \
         '*--reference[FASTA file that CRAM input was compressed against]:FILE:_files' \
         '*-f[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
+        '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
         '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-R[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*--labels[table\: record name, then its class or its values]:TSV:_files' \
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[class of all records of this file]:CLASS=FILE:_files' \
@@ -363,10 +399,11 @@ _chordseq()
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '*--tokenizer[tokenizer]:NAME:(base kmer codon orf frames bpe diplotype)' \
         '*--encoder[encoder]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
@@ -553,10 +590,11 @@ _chordseq()
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '*--tokenizer[tokenizer]:NAME:(base kmer codon orf frames bpe diplotype)' \
         '*--encoder[encoder]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
@@ -671,13 +709,19 @@ _chordseq()
         '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*--input-list[list of input files, one per line; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input-fmt[input format\: auto (by content), fasta, fastq, sam, bam or cram]:FORMAT:(auto fasta fastq sam bam cram)' \
+        '*-T[FASTA file that CRAM input was compressed against]:FILE:_files' \
         '*--reference[FASTA file that CRAM input was compressed against]:FILE:_files' \
         '*-f[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
+        '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
         '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-R[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*--labels[table\: record name, then its class or its values]:TSV:_files' \
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[class of all records of this file]:CLASS=FILE:_files' \
@@ -714,10 +758,11 @@ _chordseq()
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     simulate) _arguments \
@@ -743,10 +788,11 @@ _chordseq()
         '*--labels[write each person'\''s class, case or control]:FILE:_files' \
         '*--liabilities[write each person'\''s liability, and its genetic part]:FILE:_files' \
         '*--effects[write the causal sites]:FILE:_files' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '1:what:(adding xor temporal-order cohort)' \
         '--help[list the options]' '*:file:_files' ;;
@@ -754,13 +800,19 @@ _chordseq()
         '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*--input-list[list of input files, one per line; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input-fmt[input format\: auto (by content), fasta, fastq, sam, bam or cram]:FORMAT:(auto fasta fastq sam bam cram)' \
+        '*-T[FASTA file that CRAM input was compressed against]:FILE:_files' \
         '*--reference[FASTA file that CRAM input was compressed against]:FILE:_files' \
         '*-f[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
+        '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
         '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-R[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*-m[tokenizer.json, or a model with a tokenizer]:FILE:_files' \
         '*--model[tokenizer.json, or a model with a tokenizer]:FILE:_files' \
         '*--format[output\: pieces (text) or ids]:FORMAT:(pieces ids)' \
@@ -777,10 +829,11 @@ _chordseq()
         '*--seed[seed for sampling sentences]:NUM:' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     diplotype) _arguments \
@@ -810,10 +863,11 @@ _chordseq()
         '*--max-memory[memory limit for the haplotypes of one region, a byte per site and sample]:NUM:' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     model) _arguments \
@@ -831,13 +885,19 @@ _chordseq()
         '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*--input-list[list of input files, one per line; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input-fmt[input format\: auto (by content), fasta, fastq, sam, bam or cram]:FORMAT:(auto fasta fastq sam bam cram)' \
+        '*-T[FASTA file that CRAM input was compressed against]:FILE:_files' \
         '*--reference[FASTA file that CRAM input was compressed against]:FILE:_files' \
         '*-f[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
+        '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
         '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-R[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*--labels[table\: record name, then its class or its values]:TSV:_files' \
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[class of all records of this file]:CLASS=FILE:_files' \
@@ -862,10 +922,11 @@ _chordseq()
         '*--scores[table of '\''chordseq eval --scores'\''; may be repeated]:FILE:_files' \
         '*--bins[boundaries of length bins in bases, comma-separated]:LIST:' \
         '*--max-error[maximum rate of wrong calls, stored in the model]:RATE:' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '1:what:(show verify factorize export import label checked compact lookup proteins calibrate)' \
         '--help[list the options]' '*:file:_files' ;;
@@ -882,10 +943,11 @@ _chordseq()
         '*--seed[seed of the initial weights]:NUM:' \
         '*-@[threads (default\: one per processor)]:NUM:' \
         '*--threads[threads (default\: one per processor)]:NUM:' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     bench) _arguments \
@@ -905,10 +967,11 @@ _chordseq()
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '1:what:(encoders)' \
         '--help[list the options]' '*:file:_files' ;;
@@ -918,10 +981,11 @@ _chordseq()
         '*--model[default model to check (default\: the installed one)]:FILE:_files' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
-        '*-q[print errors only]' \
-        '*--quiet[print errors only]' \
+        '*-q[no progress, no summary; repeat to print errors only]' \
+        '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
+        '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
         '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     help) compadd classify predict embed merge completion variant explain train pretrain eval simulate tokenize diplotype model factorize bench selftest help ;;
