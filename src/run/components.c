@@ -329,6 +329,63 @@ static int check_vocabulary(const cs_components *c, int argc, char **argv)
     return rc;
 }
 
+/* ---- the head of the initial model ----------------------------------------------------------- */
+
+static size_t field_bytes(const cs_opt *o)
+{
+    switch (o->type) {
+    case CS_OPT_FLAG: case CS_OPT_ENUM: case CS_OPT_WHEN: return sizeof(int);
+    case CS_OPT_INT: case CS_OPT_SIZE: case CS_OPT_BYTES: return sizeof(int64_t);
+    case CS_OPT_REAL: return sizeof(double);
+    case CS_OPT_STR: case CS_OPT_IN: case CS_OPT_OUT: return sizeof(char *);
+    case CS_OPT_LIST: case CS_OPT_INS: return sizeof(cs_strlist);
+    case CS_OPT_END: case CS_OPT_GROUP: break;
+    }
+    return 0;
+}
+
+/* Those that shape no tensor: a training may choose its own. */
+static bool is_of_training(const char *name)
+{
+    static const char *const all[] = { "dropout", "composition-dropout", "ancestors" };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(name, all[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The head is kept if the classes are the same, which is not known yet, so a contradiction is
+ * noted here and refused then. */
+static void note_new_head(cs_components *c, const cs_opt *o, const void *has)
+{
+    char is[512] = "", was[512] = "", text[1200];
+
+    (void)cs_opt_text(o, c->head_cfg, is, sizeof is);
+    (void)cs_opt_text(o, has, was, sizeof was);
+    if (c->new_head != NULL || is_of_training(o->name) || strcmp(is, was) == 0)
+        return;
+    (void)snprintf(text, sizeof text, "--head.%s %s: the initial model has %s and keeps it, because its "
+                   "classes are the same", o->name, is, was);
+    c->new_head = cs_xstrdup(text);
+}
+
+static void adopt_head(cs_components *c, int argc, char **argv, const cs_model *from)
+{
+    char name[128];
+
+    if (c->head != from->head)
+        return;
+    for (const cs_opt *o = c->head->opt; o != NULL && o->type != CS_OPT_END; o++) {
+        (void)snprintf(name, sizeof name, "head.%s", o->name);
+        if (o->type != CS_OPT_GROUP && cs_components_argument(argc, argv, name) != NULL)
+            note_new_head(c, o, from->head_cfg);
+        else
+            memcpy((char *)c->head_cfg + o->off, (const char *)from->head_cfg + o->off,
+                   field_bytes(o));
+    }
+}
+
 int cs_components_adopt(cs_components *c, int argc, char **argv, const cs_model *from)
 {
     int rc = CS_OK;
@@ -337,6 +394,7 @@ int cs_components_adopt(cs_components *c, int argc, char **argv, const cs_model 
     memcpy(c->enc_cfg, from->enc_cfg, c->enc->cfg_size);
     if (drops_decoder(argc, argv) && cs_opt_find(c->enc->opt, "decoder") != NULL)
         CS_TRY(cs_opt_set(c->enc->opt, c->enc_cfg, "decoder", "0"));
+    adopt_head(c, argc, argv, from);
     if (from->tok == NULL)
         return CS_OK;
     CS_TRY(check_part(argc, argv, "tokenizer", c->tok->opt, c->tok_cfg, from->tok_cfg));
@@ -360,8 +418,8 @@ int cs_components_tokenizer(const cs_components *c, void **state)
 
 void cs_components_release(cs_components *c)
 {
-    free(c->tok_text);
-    c->tok_text = NULL;
+    CS_FREE(c->tok_text, c->new_head);
+    c->tok_text = c->new_head = NULL;
     CS_FREE(c->tok_cfg, c->enc_cfg, c->head_cfg);
     c->tok_cfg = c->enc_cfg = c->head_cfg = NULL;
 }

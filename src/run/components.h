@@ -18,6 +18,8 @@ typedef struct cs_components {
     const cs_head      *head;
     void               *tok_cfg, *enc_cfg, *head_cfg;
     char               *tok_text;/* text to restore the tokenizer from, or NULL: open it */
+    char               *new_head;/* an option in argv that the initial model's head contradicts, as
+                                  * a sentence for the case that this head is kept; or NULL */
 } cs_components;
 
 /** cs_components_list - append every implementation's table to `set` (space: `n` rows), for help */
@@ -41,7 +43,8 @@ int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *
                    int n) CS_MUST_CHECK;
 
 /**
- * cs_components_adopt - after parsing: copy the settings of tokenizer and encoder from a model
+ * cs_components_adopt - after parsing: copy the settings of tokenizer and encoder from a model, and
+ * those of a head of the same kind that are not in argv
  *
  * from     as above, not NULL; must outlive the choice, which points to its strings
  * Returns  CS_OK; CS_EUSAGE naming an option in argv that contradicts the model; CS_EMEM

@@ -7,8 +7,10 @@
  */
 #include "run/outputs.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "registry.h"
@@ -113,11 +115,30 @@ int cs_outputs_distinct(const char *const *path, int n)
     return CS_OK;
 }
 
+/* A block to the temporary file, which a full disk refuses; to others nothing, which /dev/full
+ * does. */
+static int probe_write(cs_outfile *f)
+{
+    static const char block[4096];
+    int rc = CS_OK;
+
+    if (cs_outfile_place(f)) {
+        CS_TRY(cs_outfile_write(f, block, sizeof block));
+        rc = cs_outfile_flush(f);
+    } else if (write(cs_outfile_fd(f), block, 0) < 0) {
+        rc = cs_fail(CS_EIO, "cannot write '%s': %s", cs_outfile_name(f), strerror(errno));
+    }
+out:
+    return rc;
+}
+
 int cs_outputs_probe(const char *path)
 {
     cs_outfile *f = NULL;
-    const int rc = path ? cs_outfile_open(path, &f) : CS_OK;
+    int rc = path ? cs_outfile_open(path, &f) : CS_OK;
 
+    if (f)
+        rc = probe_write(f);
     cs_outfile_discard(f);
     return rc;
 }

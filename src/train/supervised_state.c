@@ -61,6 +61,8 @@ static int take_over(cs_supervised *j)
 
     if (j->from == NULL)
         return CS_OK;
+    if (a->components.new_head != NULL && cs_model_same_labels(j->model, j->from))
+        return cs_fail(CS_EUSAGE, "%s", a->components.new_head);
     if ((rc = cs_model_adopt(j->model, j->from)) != CS_OK) {
         (void)snprintf(why, sizeof why, "%s", cs_error_message());
         cs_error_clear();

@@ -107,8 +107,11 @@ const cs_opt cs_init_table[] = {
       .help = "start from this model's weights",
       .man = "A file, a folder of 'chordseq model export' or the name of a model that comes with "
              "chordseq. Tokenizer and encoder are copied with all settings; contradicting options "
-             "are refused. The head is copied if its type, the classes and their order are the "
-             "same, and initialised anew otherwise." },
+             "are refused. A head of the same type is copied with its settings if the classes and "
+             "their order are the same; options that contradict it, other than of dropout and "
+             "loss, are refused. With other classes it is initialised anew, with the model's "
+             "settings for options that are not given, and a head of another type with the "
+             "defaults." },
     { .type = CS_OPT_ENUM, .name = "freeze", INIT(freeze), .arg = "PART", .def = "none",
       .help = "layers to freeze: none or encoder", .choice = freeze_names,
       .man = "encoder: only the head is trained (probing), which takes a third of the time." },

@@ -55,6 +55,14 @@ for to in '-o no/x.m' '-o x.m --metrics no/x.tsv' '-o x.m --checkpoint no/x.ckpt
     T "refused before it starts: $to" sh -c '! "$@" 2> err && grep -q "cannot create .no/x" err' - \
         $train $to --label-key class all.fa
 done
+if [ -w /dev/full ]; then
+    # Before the first epoch, of which the table of metrics would tell.
+    for to in '-o /dev/full --metrics early.tsv' '-o x.m --metrics /dev/full' '-o x.m --checkpoint /dev/full' \
+        '-o x.m --step-metrics /dev/full --metrics early.tsv' '-o x.m --html /dev/full --metrics early.tsv'; do
+        T "a full disk is found before it starts: $to" sh -c '! "$@" 2> err && [ ! -e early.tsv ] && [ "$(wc -l < err)" = 1 ] &&
+            grep -q "error: train: cannot write ./dev/full.: No space left on device" err' - $train $to --label-key class all.fa
+    done
+fi
 T 'a failed run leaves no file' sh -c '[ -z "$(ls | grep "^x\|tmp")" ]'
 
 printf 'at\t7\t-\tnowhere\n' > taxa.tsv
@@ -144,6 +152,18 @@ T 'a new head is reported, also if only the order differs' sh -c '
     ! grep -q anew told.gc' '-B 512'
 N train-init.err         $train -o x.m --init good.m --encoder.hidden 9 --label-key class all.fa
 N train-init-part.err    chordseq train -q -o x.m --init good.m --encoder cdil --label-key class all.fa
+# The head's settings are the model's, too, other than those given.
+T 'a model with a head of its own' $still -o pool.m --head.pool max+mean --head.hidden 4 --head.dropout 0.1 --label-key class all.fa
+T 'the head keeps its settings' sh -c 'chordseq train -q "$@" --label-key class -o kept.m --init pool.m all.fa &&
+    for m in pool kept; do chordseq model show $m.m | grep "^head" > $m.set; done && cmp pool.set kept.set && grep -q "pool.max+mean" kept.set' - \
+    -B 512 --epochs 1 --samples-per-epoch 24
+T 'but for dropout, if given' sh -c 'chordseq train -q "$@" --label-key class -o kept.m --init pool.m --head.dropout 0.3 all.fa &&
+    chordseq model show kept.m | grep -q "^head.dropout.0.3$"' - -B 512 --epochs 1 --samples-per-epoch 24
+N train-init-head.err    chordseq train -q -o x.m --init pool.m --head.hidden 5 --label-key class all.fa
+N train-init-pool.err    chordseq train -q -o x.m --init pool.m --head.pool=cls --label-key class all.fa
+T 'a head for other classes has what is given' sh -c 'chordseq train -q "$@" --label-map map.tsv --label-key class -o kept.m --init pool.m --head.hidden 5 all.fa &&
+    chordseq model show kept.m | grep -q "^head.hidden.5$" && chordseq model show kept.m | grep -q "^head.pool.max+mean$"' - \
+    -B 512 --epochs 1 --samples-per-epoch 24
 T 'or the name of one that comes with chordseq' sh -c '! "$@" --init default --encoder.depth own 2> err &&
     grep -q "the initial model has .* and keeps it" err' - $train -o x.m --label-key class all.fa
 N train-freeze.err       $train -o x.m --freeze encoder --label-key class all.fa
