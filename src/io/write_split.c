@@ -3,7 +3,8 @@
  *
  * DESIGN
  * Records with qualities go to CLASS.fastq, others to CLASS.fasta; mates to CLASS_1 and CLASS_2.
- * Every class has a file of each kind that occurs, even if empty, so later steps can rely on it.
+ * Every class has a file of each kind that occurs, even if empty, so later steps can rely on it: a
+ * workflow names its files before they are written. Without records, the kind is FASTA.
  * All are parked outputs (base/file.h): at most one file is open at a time, for any number of
  * classes. A file takes 64 kB of memory, with compression 128 kB. BGZF blocks are self-contained,
  * so compression needs no open file either. A resumable run locks the folder instead of the files,
@@ -224,6 +225,8 @@ static int split_end(cs_output *o)
     int rc = CS_OK;
     struct split *w = o->state;
 
+    if (w->kinds == 0)
+        w->kinds = 1;
     for (int i = 0; i < (w->n_class + 1) * N_KIND; i++) {
         struct part *p = &w->part[i];
         if (!p->f && (w->kinds >> i % N_KIND & 1))
@@ -338,7 +341,8 @@ static const cs_opt split_opt[] = {
       .help = "folder for a FASTA or FASTQ file per class, and one for unclassified records",
       .man = "The folder is created if missing. Files are named CLASS.fasta or CLASS.fastq, for "
              "mates CLASS_1 and CLASS_2; characters in class names other than letters, digits, "
-             "'.', '_', '+' and '-' become '_'. Every class has a file, even if empty. Bases are "
+             "'.', '_', '+' and '-' become '_'. Every class has a file, even if empty, so that a "
+             "workflow can name its files; for input without records they are FASTA. Bases are "
              "upper case, T for U." },
     { .type = CS_OPT_FLAG, .name = "split-gz", CFG(compress),
       .help = "compress these files (BGZF, .gz)" },

@@ -110,6 +110,10 @@ T 'a folder holds every read once, unchanged' sh -c '
     chordseq classify -q -m m --split-dir reads reads.fq && ls reads > a &&
     printf "class%s.fastq\n" A B C > b && echo unclassified.fastq >> b && cmp a b &&
     cat reads/* | paste - - - - | sort > a && paste - - - - < reads.fq | sort | cmp - a'
+T 'a class without records has a file, too, also of empty input' sh -c '
+    printf "class%s.fasta\n" A B C > b && echo unclassified.fasta >> b && : > no.fa &&
+    head -n 2 mixed.fa | chordseq classify -q -m m --split-dir few - && ls few | cmp - b &&
+    chordseq classify -q -m m --split-dir none no.fa && ls none | cmp - b && ! cat none/* | grep .'
 T 'mates keep their own comments' sh -c '
     printf ">a/1 first\nACGTACGT\n" > p1.fa && printf ">a/2 second\nTTGCACGT\n" > p2.fa &&
     chordseq classify -q -m m --split-dir mates -o calls -1 p1.fa -2 p2.fa &&
