@@ -365,8 +365,8 @@ static void note_new_head(cs_components *c, const cs_opt *o, const void *has)
     (void)cs_opt_text(o, has, was, sizeof was);
     if (c->new_head != NULL || is_of_training(o->name) || strcmp(is, was) == 0)
         return;
-    (void)snprintf(text, sizeof text, "--head.%s %s: the initial model has %s and keeps it, because its "
-                   "classes are the same", o->name, is, was);
+    (void)snprintf(text, sizeof text, "--head.%s %s: the initial model has %s and keeps it, "
+                   "because its classes are the same", o->name, is, was);
     c->new_head = cs_xstrdup(text);
 }
 
