@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
 #include "eval/explain_plot.h"
@@ -19,7 +21,8 @@ static const char *const baselines[] = { "unknown", "zero", "shuffled", NULL };
 enum { VALUE_LOGIT, VALUE_PROBABILITY };
 static const char *const values[] = { "logit", "probability", NULL };
 
-enum { N_OUT = 3 };
+/* LONG_S: mutagenesis of this many seconds is announced. */
+enum { N_OUT = 3, LONG_S = 20 };
 
 #define OWN(field) .off = offsetof(cs_explain_args, field)
 
@@ -90,6 +93,7 @@ struct job {
     char        **contig;        /* [n_contig] contigs met; the last one is in memory */
     size_t        n_contig, cap_contig;
     int64_t       last_to;
+    bool          one_per_base;  /* a token per base, as gradients need */
     uint64_t      n_region, n_base;
 };
 
@@ -160,6 +164,7 @@ static int predict_whole(struct job *j, double *f)
         rc = cs_fail(CS_EMEM, "out of memory");
         goto out;
     }
+    j->one_per_base = n_tok == j->n;
     if (n_tok < 1 || (most > 0 && n_tok > most)) {
         rc = cs_fail(CS_EUSAGE, "'%s' from %lld to %lld has %lld tokens, which the model does "
                      "not support; choose a %s part", j->at.contig, (long long)j->at.from + 1,
@@ -179,7 +184,27 @@ out:
 /* ---- mutagenesis ----------------------------------------------------------------------------- */
 
 /* Mutants of a batch: the base that each changes. */
-struct mutants { cs_batch *b; int64_t *place; float *y; int64_t cap; };
+struct mutants {
+    cs_batch *b;
+    int64_t  *place;
+    float    *y;
+    int64_t   cap, n_done;
+    double    began;
+};
+
+/* Every mutant is a pass over the whole region, so the time grows with its square. */
+static void tell_time(const struct job *j, const struct mutants *k)
+{
+    const double s = (cs_now_s() - k->began) * (double)(3 * j->n) / (double)k->n_done;
+
+    if (s < LONG_S)
+        return;
+    cs_note("'%s' from %lld: %lld mutants of %lld bases will take about %.0f %s; %s", j->at.contig,
+            (long long)j->at.from + 1, (long long)(3 * j->n), (long long)j->n,
+            s < 120 ? s : s / 60, s < 120 ? "seconds" : "minutes",
+            j->one_per_base ? "--method gradient, integrated or deeplift is faster"
+                            : "a region of half the length takes a quarter");
+}
 
 static int flush(struct job *j, struct mutants *k)
 {
@@ -191,7 +216,12 @@ static int flush(struct job *j, struct mutants *k)
     for (int32_t i = 0; i < k->b->n_rec; i++)
         j->with[k->place[i] / 4][k->place[i] % 4] =
             (double)k->y[(int64_t)i * j->model->n_label + j->label];
+    if (k->n_done == 0) {
+        k->n_done = k->b->n_rec;
+        tell_time(j, k);
+    }
     cs_batch_reset(k->b);
+    rc = cs_signal_caught() != 0 ? CS_ECANCEL : CS_OK;
 out:
     return rc;
 }
@@ -230,7 +260,8 @@ static int mutate(struct job *j, double f)
 {
     int rc = CS_OK;
     const int64_t fit = j->a->batch_tokens / j->n, all = 3 * j->n;
-    struct mutants k = { .b = cs_batch_new(0, 0), .cap = fit < 1 ? 1 : fit < all ? fit : all };
+    struct mutants k = { .b = cs_batch_new(0, 0), .cap = fit < 1 ? 1 : fit < all ? fit : all,
+                         .began = cs_now_s() };
     cs_progress *progress = cs_progress_new("bases explained", j->n);
 
     k.place = cs_alloc((size_t)k.cap, sizeof *k.place);

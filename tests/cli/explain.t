@@ -74,3 +74,10 @@ for method in mutagenesis gradient; do
     T "NaN is never a contribution: $method" sh -c '! chordseq explain -m nan.model --method "$1" -f nan.fa -o n.bed b 2> n.err &&
         [ ! -e n.bed ] && grep -q "explain: .b. from 1 to 9: the model.s prediction is not finite" n.err' - $method
 done
+
+# Mutagenesis of a long region says how long it will take, and ends on a signal.
+awk 'BEGIN { srand(5); printf ">long\n"; for (i = 0; i < 80000; i++) printf "%s", substr("ACGT", 1 + int(4 * rand()), 1); print "" }' > far.fa
+T 'a long mutagenesis is announced, and can be interrupted' sh -c '
+    chordseq explain -f far.fa -o far.bg long 2> told & run=$!
+    for i in $(seq 60); do sleep 1; grep -q "240000 mutants of 80000 bases will take about" told && break; done
+    kill -TERM $run; wait $run; [ $? -eq 143 ] && grep -q "240000 mutants of 80000 bases will take about" told && [ ! -e far.bg ]'
