@@ -52,7 +52,10 @@ __device__ __host__ static inline int32_t cs_steps_of(int32_t d)
 }
 
 static inline int32_t cs_padded_width(int32_t d) { return cs_steps_of(d) * CS_WIDE; }
-static inline int32_t cs_padded_hidden(int32_t h) { return h <= 64 ? 64 : CS_MAX_HIDDEN; }
+static inline int32_t cs_padded_hidden(int32_t h)
+{
+    return h <= 32 ? 32 : h <= 64 ? 64 : CS_MAX_HIDDEN;
+}
 
 /** cs_tile_rows - tokens per warp's tile in a batch with that many rows: the maximum by registers,
  * or half if warps would be idle */

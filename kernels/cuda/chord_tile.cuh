@@ -267,6 +267,47 @@ __device__ static inline void cs_second_step(const uint4 *w2, const float *b,
         }
 }
 
+template <int NM, class Q, class R>
+__device__ static inline void cs_places_of(const Q &q, const cs_tile<NM, R> &t,
+                                           cs_row_place place[2 * NM])
+{
+    CS_UNROLL
+    for (int i = 0; i < 2 * NM; i++)
+        place[i] = cs_place_of(q, cs_row_of(t, i));
+}
+
+/** cs_add_step - the 32 channels of step k of y, for a tile with rows */
+template <cs_octets O, int NH, int NM, class Q, class R>
+__device__ static inline void cs_add_step(const Q &q, const uint4 *x, uint4 *y,
+                                          const cs_tile<NM, R> &t,
+                                          const cs_row_place place[2 * NM], int32_t k,
+                                          const uint4 *w2, const float *b,
+                                          const uint32_t hidden[NM][NH][4])
+{
+    const int32_t octet = k * (CS_WIDE / CS_OCTET) + t.c;
+    float out[NM][4][4];
+    const cs_octet_tracks tracks = cs_tracks_of(q, octet);
+    const auto at = octet * q.pitch;
+    cs_octet_place to[2 * NM];
+    uint4 v[2 * NM];             /* prefetch during the products */
+    CS_UNROLL
+    for (int i = 0; i < 2 * NM; i++) {
+        to[i] = cs_octet_of<O>(q, place[i], tracks);
+        v[i] = cs_read_octet<O>(q, x + at, to[i]);
+    }
+    cs_second_step<NH, NM>(w2, b + octet * CS_OCTET, hidden, out);
+    CS_UNROLL
+    for (int i = 0; i < 2 * NM; i++) {
+        const float (*o)[4] = out[i / 2];
+        const int e = i % 2 * 2;
+        cs_write_octet<O>(q, y + at, to[i],
+                          make_uint4(cs_add_pair(v[i].x, o[0][e], o[0][e + 1]),
+                                     cs_add_pair(v[i].y, o[1][e], o[1][e + 1]),
+                                     cs_add_pair(v[i].z, o[2][e], o[2][e + 1]),
+                                     cs_add_pair(v[i].w, o[3][e], o[3][e + 1])));
+    }
+}
+
 template <cs_octets O, int NH, int NM, class Q, class R, class W>
 __device__ static inline void cs_add_rotated(const Q &q, const uint4 *x, uint4 *y,
                                              const cs_tile<NM, R> &t, W &weights, const float *b,
@@ -274,35 +315,11 @@ __device__ static inline void cs_add_rotated(const Q &q, const uint4 *x, uint4 *
 {
     cs_row_place place[2 * NM];
 
-    CS_UNROLL
-    for (int i = 0; i < 2 * NM; i++)
-        place[i] = cs_place_of(q, cs_row_of(t, i));
+    cs_places_of(q, t, place);
     for (int32_t k = 0, n_step = cs_steps_of(q.d); k < n_step; k++) {
         const uint4 *w2 = weights.next();
-        const int32_t octet = k * (CS_WIDE / CS_OCTET) + t.c;
-        float out[NM][4][4];
-        const cs_octet_tracks tracks = cs_tracks_of(q, octet);
-        const auto at = octet * q.pitch;
-        cs_octet_place to[2 * NM];
-        uint4 v[2 * NM];             /* prefetch during the products */
-        if (t.r0 >= q.rows)
-            continue;
-        CS_UNROLL
-        for (int i = 0; i < 2 * NM; i++) {
-            to[i] = cs_octet_of<O>(q, place[i], tracks);
-            v[i] = cs_read_octet<O>(q, x + at, to[i]);
-        }
-        cs_second_step<NH, NM>(w2, b + octet * CS_OCTET, hidden, out);
-        CS_UNROLL
-        for (int i = 0; i < 2 * NM; i++) {
-            const float (*o)[4] = out[i / 2];
-            const int e = i % 2 * 2;
-            cs_write_octet<O>(q, y + at, to[i],
-                              make_uint4(cs_add_pair(v[i].x, o[0][e], o[0][e + 1]),
-                                         cs_add_pair(v[i].y, o[1][e], o[1][e + 1]),
-                                         cs_add_pair(v[i].z, o[2][e], o[2][e + 1]),
-                                         cs_add_pair(v[i].w, o[3][e], o[3][e + 1])));
-        }
+        if (t.r0 < q.rows)
+            cs_add_step<O, NH, NM>(q, x, y, t, place, k, w2, b, hidden);
     }
 }
 

@@ -164,21 +164,19 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_mean_kernel(cs_chord
 
 typedef void (*chord_block_kernel)(cs_chord_job);
 
-static chord_block_kernel kernel_for(int32_t hp, int32_t rows, bool mean)
+template <int NH> static chord_block_kernel kernel_for(int32_t rows, bool mean)
 {
-    if (hp == 64 && rows == 32)
-        return mean ? chord_mean_kernel<4, 2> : chord_kernel<4, 2>;
-    if (hp == 64)
-        return mean ? chord_mean_kernel<4, 1> : chord_kernel<4, 1>;
     if (rows == 32)
-        return mean ? chord_mean_kernel<8, 2> : chord_kernel<8, 2>;
-    return mean ? chord_mean_kernel<8, 1> : chord_kernel<8, 1>;
+        return mean ? chord_mean_kernel<NH, 2> : chord_kernel<NH, 2>;
+    return mean ? chord_mean_kernel<NH, 1> : chord_kernel<NH, 1>;
 }
 
 void cs_cuda_chord_block(cs_backend *be, const cs_chord_job &q, int32_t rows, bool mean)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    const chord_block_kernel kernel = kernel_for(q.hp, rows, mean);
+    const chord_block_kernel kernel = q.hp == 32 ? kernel_for<2>(rows, mean)
+                                    : q.hp == 64 ? kernel_for<4>(rows, mean)
+                                                 : kernel_for<8>(rows, mean);
     const size_t n_bytes = (size_t)cs_weight_bytes(q.dp, q.hp) / (mean ? 2 : 1);
     const int64_t n_block = cs_div_up(q.rows, (int64_t)rows * CS_WARPS);
 

@@ -5,16 +5,19 @@
  * Activations stay in shared memory, as octets. Weights are streamed: a ring of two steps holds the
  * current step of a product while the next one is copied from the L2 cache.
  *
- * Rotation needs no second copy of the activations. A warp has one tile of 32 rows, so after the
- * first product it has everything it needs of x in registers; after a barrier the second product
- * does x[rotated] += out in place. The rows of a slice are therefore limited by warps (16 for up to
- * 64 hidden units, 8 for more: 12 would spill registers) and by memory: a token takes 2 d bytes,
- * the ring 8 or 16 KiB, and there are small tables. Maximum rows for (d, h):
+ * Rotation needs no second copy of the activations. After the first product a warp has everything
+ * it needs of x in registers: the hidden layer of its rows. After a barrier the second product does
+ * x[rotated] += out in place. The rows of a slice are therefore limited by warps (16 with 32 rows
+ * for up to 64 hidden units, 8 for more: 12 would spill registers) and by memory: a token takes 2 d
+ * bytes, the ring 4 to 16 KiB, and there are small tables. With 8 warps each has 16 rows more,
+ * whose first product follows that of the 32, because registers hold the sums of 32 rows only; w1
+ * is streamed twice in a slice that has such rows, more than 256. So two reads of 150 bases form a
+ * slice at d = 336. Maximum rows for (d, h):
  *
- *                        (72, 64)   (208, 128)   (288, 128)   (336, 128)
- *    sm_90, 227 KiB         512          256          256          256
- *    sm_80, 163 KiB         512          256          256          222
- *    sm_86, 99 KiB          512          202          142          122
+ *                   (72, 32)   (72, 64)   (208, 128)   (288, 128)   (336, 128)
+ *    sm_90, 227 KiB    512        512          384          370          318
+ *    sm_80, 163 KiB    512        512          358          258          222
+ *    sm_86, 99 KiB     512        512          202          142          122
  *
  * All sequences of a batch have one depth; this kernel is used if 2^depth rows fit.
  *
@@ -25,12 +28,14 @@
 #include "kernels/cuda/ahead.cuh"
 #include "kernels/cuda/chord_tile.cuh"
 
-enum { TILE_STEPS = 2, TILE_ROWS = 16 * TILE_STEPS,
+enum { TILE_STEPS = 2, TILE_ROWS = 16 * TILE_STEPS, MORE_ROWS = 16,
        SLICE_SEGMENTS = 16 };    /* most sequences per slice: very short ones leave rows unused */
 
-/* Limited by registers: 64 Ki per multiprocessor, 128 or 255 per thread. */
+/* Limited by registers: 64 Ki per multiprocessor, 128 or 255 per thread. Rows of the warps' tiles,
+ * and of their second ones of MORE_ROWS. */
 template <int NH> struct slice_size {
-    enum { WARPS = NH <= 4 ? 16 : 8, THREADS = WARPS * CS_WARP, ROWS = WARPS * TILE_ROWS };
+    enum { WARPS = NH <= 4 ? 16 : 8, THREADS = WARPS * CS_WARP, TILES = WARPS * TILE_ROWS,
+           ROWS = TILES + (NH <= 4 ? 0 : WARPS * MORE_ROWS) };
 };
 
 /* A batch and its partition into slices. */
@@ -53,16 +58,18 @@ struct slice : slice_rows { int32_t n_seg, s0; int64_t r0; uint4 *x; };
 /* ---- streamed weights -------------------------------------------------------------------- */
 
 template <int NH> struct ring {
-    enum { MANY_REGS = NH > 4 };     /* 16 warps have 128 registers per thread */
+    enum { MANY_REGS = NH != 4 };    /* 16 warps have 128 registers per thread */
     uint4       *ring_memory;    /* two steps */
     const uint4 *pack;
     int64_t      one;
     int32_t      n_step, n_all;  /* steps per block, in total */
+    int32_t      again;          /* steps of w1 that are streamed twice: all or none */
     int32_t      i;              /* the requested step */
 
     __device__ void ask() const
     {
-        const uint4 *from = pack + i / n_step * one + i % n_step * cs_step<NH>::WORD4;
+        const int32_t step = i % n_step, back = NH > 4 && step >= again ? again : 0;
+        const uint4 *from = pack + i / n_step * one + (step - back) * cs_step<NH>::WORD4;
         uint4 *to = ring_memory + i % 2 * cs_step<NH>::WORD4;
         for (int32_t k = (int32_t)threadIdx.x; i < n_all && k < cs_step<NH>::WORD4;
              k += slice_size<NH>::THREADS)
@@ -144,24 +151,68 @@ __device__ static void fill_slice(const short_job &q, const slice &p)
     }
 }
 
+template <int NH, int NM>
+__device__ static void hidden_of(const slice &p, const cs_tile<NM, int32_t> &t, ring<NH> &weights,
+                                 const float *b, uint32_t hidden[NM][NH][4])
+{
+    float acc[NM][2 * NH][4];
+    cs_first_product<NH>(p, p.x, t, weights, b, acc);
+    if (t.r0 < p.rows) {
+        cs_tile_gelu<NH, NM>(acc);
+        cs_tile_pairs<NH, NM>(acc, hidden);
+    }
+}
+
+/* A warp's rows: two tiles, of which the second may have none. */
+template <int NH> struct two_tiles {
+    cs_tile<TILE_STEPS, int32_t> t;
+    cs_tile<1, int32_t>          more;
+    uint32_t                     hidden[TILE_STEPS][NH][4], more_hidden[1][NH][4];
+};
+
+/* As cs_second_product(), a step of weights for both tiles. One loop for tracks of any width: two
+ * would spill registers. */
+template <int NH>
+__device__ static void add_both(const slice &p, const two_tiles<NH> &w, ring<NH> &weights,
+                                const float *b)
+{
+    cs_row_place place[2 * TILE_STEPS], more[2];
+
+    cs_places_of(p, w.t, place);
+    cs_places_of(p, w.more, more);
+    for (int32_t k = 0, n_step = cs_steps_of(p.d); k < n_step; k++) {
+        const uint4 *w2 = weights.next();
+        if (w.t.r0 < p.rows)
+            cs_add_step<CS_ASK, NH, TILE_STEPS>(p, p.x, p.x, w.t, place, k, w2, b, w.hidden);
+        if (w.more.r0 < p.rows)
+            cs_add_step<CS_ASK, NH, 1>(p, p.x, p.x, w.more, more, k, w2, b, w.more_hidden);
+    }
+}
+
+/* x is overwritten after the barrier that delivers the first step of w2. */
+template <int NH>
+__device__ static void one_block(const slice &p, ring<NH> &weights, const float *b)
+{
+    const int32_t lane = (int32_t)threadIdx.x % CS_WARP, warp = (int32_t)threadIdx.x / CS_WARP;
+    two_tiles<NH> w = { { warp * TILE_ROWS, lane / 4, lane % 4 },
+                        { slice_size<NH>::TILES + warp * MORE_ROWS, lane / 4, lane % 4 } };
+
+    hidden_of<NH, TILE_STEPS>(p, w.t, weights, b, w.hidden);
+    if constexpr (NH <= 4) {
+        cs_second_product<NH>(p, p.x, p.x, w.t, weights, b + 16 * NH, w.hidden);
+        return;
+    }
+    if (weights.again > 0)
+        hidden_of<NH, 1>(p, w.more, weights, b, w.more_hidden);
+    add_both<NH>(p, w, weights, b + 16 * NH);
+}
+
 template <int NH>
 __device__ static void all_blocks(const short_job &q, const slice &p, ring<NH> &weights)
 {
-    const int32_t lane = (int32_t)threadIdx.x % CS_WARP, warp = (int32_t)threadIdx.x / CS_WARP;
-    const cs_tile<TILE_STEPS, int32_t> t = { warp * TILE_ROWS, lane / 4, lane % 4 };
-
     for (int32_t l = 0; l < q.n_block; l++) {
-        const float *b = (const float *)(q.pack + l * q.one
-                                         + weights.n_step * cs_step<NH>::WORD4);
-        float acc[TILE_STEPS][2 * NH][4];
-        uint32_t hidden[TILE_STEPS][NH][4] = {};
-        cs_first_product<NH>(p, p.x, t, weights, b, acc);
-        if (t.r0 < p.rows) {
-            cs_tile_gelu<NH, TILE_STEPS>(acc);
-            cs_tile_pairs<NH, TILE_STEPS>(acc, hidden);
-        }
-        /* x is overwritten after the barrier that delivers the first step of w2. */
-        cs_second_product<NH>(p, p.x, p.x, t, weights, b + 16 * NH, hidden);
+        one_block<NH>(p, weights, (const float *)(q.pack + l * q.one
+                                                  + 2 * cs_steps_of(q.d) * cs_step<NH>::WORD4));
         __syncthreads();         /* all have written x */
     }
 }
@@ -198,13 +249,15 @@ static __global__ void __launch_bounds__(slice_size<NH>::THREADS, 1) chord_short
 {
     CS_SHARED_ARRAY(uint4, shared);
     const slice_memory m = memory_of(q, shared + 2 * cs_step<NH>::WORD4);
-    const int32_t n_step = 2 * cs_steps_of(q.d), end = share_of(q, blockIdx.x + 1);
+    const int32_t n_step = cs_steps_of(q.d), end = share_of(q, blockIdx.x + 1);
 
     for (int32_t s = share_of(q, blockIdx.x); s < end;) {
         const int32_t s1 = slice_end(q, s, end);
         if (q.off[s + 1] - q.off[s] > q.rows)
             __trap();            /* longer than the batch's depth allows: does not fit */
-        ring<NH> weights = { shared, q.pack, q.one, n_step, n_step * q.n_block, 0 };
+        const int32_t again = q.off[s1] - q.off[s] > slice_size<NH>::TILES ? n_step : 0;
+        const int32_t per_block = 2 * n_step + again;
+        ring<NH> weights = { shared, q.pack, q.one, per_block, per_block * q.n_block, again, 0 };
         weights.ask();
         const slice p = describe(q, m, s, s1);
         __syncthreads();
@@ -247,7 +300,8 @@ template <int NH> static int32_t slice_rows_of(cs_backend *be, const cs_chord_st
 
 bool cs_cuda_chord_is_short(cs_backend *be, cs_seg seg, const cs_chord_stack *s)
 {
-    const int32_t rows = s->hidden <= 64 ? slice_rows_of<4>(be, s) : slice_rows_of<8>(be, s);
+    const int32_t rows = s->hidden <= 32 ? slice_rows_of<2>(be, s)
+                       : s->hidden <= 64 ? slice_rows_of<4>(be, s) : slice_rows_of<8>(be, s);
     return seg.depth < 31 && INT32_C(1) << seg.depth <= rows;
 }
 
@@ -276,7 +330,9 @@ void cs_cuda_chord_short(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs
     const short_job q = { { s->id, s->embed, s->first }, x, mean, seg.off,
                           (const uint4 *)(s->pack + l0 * one), one / 4, seg.n, s->n_block - l0,
                           s->width, s->track, cs_reciprocal(s->track), 0, 0 };
-    if (s->hidden <= 64)
+    if (s->hidden <= 32)
+        launch<2>(be, q, s);
+    else if (s->hidden <= 64)
         launch<4>(be, q, s);
     else
         launch<8>(be, q, s);

@@ -392,10 +392,10 @@ static void cuda_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_m
     if (seg.rows == 0)
         return;
     pack_weights(be, *k, q.hp, (uint32_t *)work);
-    if (rows == 32)
-        launch(be, q.hp == 64 ? train_forward<4, 2> : train_forward<8, 2>, q, rows, "chord_block");
-    else
-        launch(be, q.hp == 64 ? train_forward<4, 1> : train_forward<8, 1>, q, rows, "chord_block");
+    const auto kernel = q.hp == 32 ? (rows == 32 ? train_forward<2, 2> : train_forward<2, 1>)
+                      : q.hp == 64 ? (rows == 32 ? train_forward<4, 2> : train_forward<4, 1>)
+                                   : (rows == 32 ? train_forward<8, 2> : train_forward<8, 1>);
+    launch(be, kernel, q, rows, "chord_block");
 }
 
 static void add_db1(cs_backend *be, const cs_train_job &q, cs_mat db1)
@@ -429,7 +429,8 @@ static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, 
         pack_weights(be, *k, q.hp, (uint32_t *)work);
     for (; q.first < seg.rows; q.first += n_slice) {
         q.end = least(q.first + n_slice, seg.rows);
-        launch(be, q.hp == 64 ? train_backward<4> : train_backward<8>, q, CS_STEP,
+        launch(be, q.hp == 32 ? train_backward<2> : q.hp == 64 ? train_backward<4>
+                                                             : train_backward<8>, q, CS_STEP,
                "chord_block_bwd");
         cs_cuda_chord_weights(be, q, &g->dk);
         add_db1(be, q, g->dk.b1);

@@ -3,8 +3,8 @@
  * DESIGN. Both are sums over tokens of a left factor (rows, hp), stored as bf16 by the kernel of
  * dx, and an fp32 right factor (rows, d). A block of threads takes 128 columns of the right factor
  * and a range of tokens, 64 at a time, and stores both in shared memory as pairs (36 KiB), which it
- * reads across, because the sum is over rows. A warp has 32 hidden units by 64 columns (by 32 if
- * there are 64 units in total), with the sums in registers, 64 floats per lane:
+ * reads across, because the sum is over rows. A warp has 32 hidden units by 64 columns (by 32 or 16
+ * if there are 64 or 32 units in total), with the sums in registers, 64 floats per lane or fewer:
  *
  *   left    word g of a row is units 2g, 2g + 1 of 16: even is operand a's row g, odd its row g + 8
  *   right   see pairs.cuh
@@ -175,7 +175,8 @@ void cs_cuda_chord_weights(cs_backend *be, const cs_train_job &job, const cs_cho
     const cs_train_job q = job;
     const cs_mat dw1 = dk->w1, dw2 = dk->w2, db2 = dk->b2;
     const int32_t n_col = column_tiles(q.d), n_range = ranges(be, q.d, q.end - q.first);
-    const auto kernel = q.hp == 64 ? train_weights<4> : train_weights<8>;
+    const auto kernel = q.hp == 32 ? train_weights<2> : q.hp == 64 ? train_weights<4>
+                                                                   : train_weights<8>;
 
     CS_LAUNCH(be, "chord_block_bwd", kernel, dim3((unsigned)(n_col * n_range), 2), CS_BLOCK, q,
               n_col, n_range);

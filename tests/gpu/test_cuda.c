@@ -246,14 +246,14 @@ static void test_stack(void **state)
 {
     (void)state;
     static const int32_t size[][3] = { { 24, 16, 8 }, { 12, 9, 4 }, { 80, 100, 16 }, { 28, 70, 4 },
-                                       { 40, 128, 8 } };
+                                       { 40, 128, 8 }, { 24, 33, 8 }, { 12, 64, 4 } };
     static const int64_t some[] = { 1, 0, 15, 48, 5, 2 }, more[] = { 70, 490, 3 };
 
     compute_in(CS_IN_BF16);
     for (int i = 0; i < COUNT(size); i++) {
         assert_true(gpu->fused.chord_fits(size[i][0], size[i][1], size[i][2]));
         one_stack(size[i], some, COUNT(some));
-        if (i == 1 || i == 2)    /* tiles of 32 rows */
+        if (i == 1 || i == 2 || i == 6)      /* tiles of 32 rows */
             one_stack(size[i], more, COUNT(more));
     }
     assert_false(gpu->fused.chord_fits(24, 129, 8));
@@ -292,7 +292,7 @@ static void test_block(void **state)
         { 36, 24, 36, 0, 0, { 33 }, 1 },             { 72, 64, 4, 0, 0, { 70, 31, 3 }, 3 },
         { 80, 100, 16, 0, 0, { 2, 65, 64 }, 3 },     { 12, 9, 4, 0, 0, { 70, 490, 3 }, 3 },
         { 288, 128, 16, 0, 152, { 20, 13 }, 2 },     { 8, 66, 8, 0, 0, { 0, 0 }, 2 },
-        { 8, 66, 8, 0, 0, { 300, 230 }, 2 },
+        { 8, 66, 8, 0, 0, { 300, 230 }, 2 },         { 12, 40, 4, 0, 0, { 70, 490, 3 }, 3 },
         { 272, 64, 4, 0, 0, { 70 }, 1 },             /* more tracks than a length has bits */
     };
     compute_in(CS_IN_BF16);
@@ -345,7 +345,7 @@ static void test_many_rows(void **state)
 {
     (void)state;
 #ifdef CS_HOST_CUDA
-    static const int32_t size[][3] = { { 12, 9, 4 }, { 8, 66, 8 } };
+    static const int32_t size[][3] = { { 12, 40, 4 }, { 8, 66, 8 } };
     const int64_t rows[] = { full_rows() + 5, slice_rows() + full_rows() / 8 };
     const int64_t most_of_stack = rows[0];   /* one tile more than warps is enough here */
 #else

@@ -57,13 +57,13 @@ static void one_batch(const int32_t size[3], const int64_t *len, int n)
     drop_stack(&t);
 }
 
-/* Tracks of half an octet, one and two; both numbers of warps; lengths at tile edges; more
- * sequences and more rows than a slice holds. */
+/* Tracks of half an octet, one and two; every kernel; lengths at tile edges; more sequences and
+ * more rows than a slice holds; two reads per slice, which takes the warps' second tiles. */
 static void test_batches(void **state)
 {
     (void)state;
     static const int32_t size[][3] = { { 24, 16, 8 }, { 28, 70, 4 }, { 80, 100, 16 },
-                                       { 12, 9, 4 } };
+                                       { 12, 9, 4 }, { 24, 40, 8 }, { 20, 33, 4 } };
     static const int64_t edges[] = { 1, 2, 0, 31, 32, 33, 15, 48, 0 };
     static const int64_t reads[] = { 150, 150, 130, 130 };
     int64_t tiny[MAX_SEGMENTS], more[MAX_SEGMENTS];
@@ -76,7 +76,9 @@ static void test_batches(void **state)
         one_batch(size[i], edges, COUNT(edges));
     one_batch(size[0], tiny, COUNT(tiny));
     one_batch(size[1], reads, COUNT(reads));
+    one_batch(size[2], reads, COUNT(reads));
     one_batch(size[2], more, COUNT(more));
+    one_batch(size[4], more, COUNT(more));
 }
 
 /* A sequence as long as a slice, and shorter ones; widths of the paper. */
@@ -86,15 +88,14 @@ static void test_longest(void **state)
     static const int64_t most_wide[] = { 256 }, most_deep[] = { 3, 512 }, read[] = { 150 };
     one_batch((const int32_t[]){ 40, 128, 8 }, most_wide, 1);
     one_batch((const int32_t[]){ 36, 64, 4 }, most_deep, 2);
+    one_batch((const int32_t[]){ 36, 32, 4 }, most_deep, 2);
     if (cs_cuda_shared_bytes(gpu) >= 163 << 10)
         one_batch((const int32_t[]){ 288, 128, 16 }, read, 1);
 }
 
 /* Each sequence gets the same bits as alone. */
-static void test_neighbours(void **state)
+static void without_neighbours(const int32_t size[3])
 {
-    (void)state;
-    static const int32_t size[3] = { 40, 64, 8 };
     static const int64_t len[] = { 31, 150, 1, 77, 33, 256 };
     int64_t off[COUNT(len) + 1] = { 0 };
     stack t = short_stack(size, len, COUNT(len), off);
@@ -116,6 +117,16 @@ static void test_neighbours(void **state)
     drop_stack(&t);
 }
 
+/* The kernel with second tiles has rows of the last three sequences in them. */
+static void test_neighbours(void **state)
+{
+    (void)state;
+    static const int32_t size[][3] = { { 40, 32, 8 }, { 40, 64, 8 }, { 40, 128, 8 },
+                                       { 36, 128, 4 } };
+    for (int i = 0; i < COUNT(size); i++)
+        without_neighbours(size[i]);
+}
+
 /* Depths that fit: the table in cu_chord_short.cu. */
 typedef struct limit { int32_t size[3], depth; } limit;
 
@@ -131,8 +142,9 @@ static void test_limits(void **state)
 {
     (void)state;
 #ifdef CS_HOST_CUDA
-    static const limit sm_90[] = { { { 72, 64, 8 }, 9 }, { { 208, 128, 16 }, 8 },
-                                   { { 288, 128, 16 }, 8 }, { { 336, 128, 16 }, 8 } };
+    static const limit sm_90[] = { { { 72, 32, 8 }, 9 }, { { 72, 64, 8 }, 9 },
+                                   { { 208, 128, 16 }, 8 }, { { 288, 128, 16 }, 8 },
+                                   { { 336, 128, 16 }, 8 } };
     static const limit sm_80[] = { { { 72, 64, 8 }, 9 }, { { 208, 128, 16 }, 8 },
                                    { { 288, 128, 16 }, 8 }, { { 336, 128, 16 }, 7 } };
     static const limit sm_86[] = { { { 72, 64, 8 }, 9 }, { { 208, 128, 16 }, 7 },
