@@ -20,8 +20,8 @@ struct cs_train_job {
 
 /** cs_cuda_chord_parts - floats for the partial sums of ranges of rows */
 int64_t cs_cuda_chord_parts(cs_backend *be, int32_t d, int32_t hp, int64_t rows);
-/** cs_cuda_chord_weights - dw1 += dz' x, dw2 += (rotated dy)' hidden, db2 += the sum of rotated dy,
- * summed over the job's rows */
+/** cs_cuda_chord_weights - dw1 += dz' x, dw2 += (rotated dy)' hidden, db1 and db2 += the sums of dz
+ * and of rotated dy, over the job's rows */
 void cs_cuda_chord_weights(cs_backend *be, const cs_train_job &q, const cs_chord *dk);
 
 #endif

@@ -24,15 +24,14 @@
  *
  * hidden and dz are stored as bf16, to which the products would round them anyway (4 hp bytes per
  * token), until cu_chord_weights.cu has computed the gradients of the weights, which are sums over
- * all tokens. It also sums the columns of the rotated dy that it reads: db2. db1 is a column sum of
- * dz. To bound this memory, one slice of the rows is computed after another, and the slices' sums
+ * all tokens. It also sums the columns of dz and of the rotated dy that it reads: db1 and db2. To
+ * bound this memory, one slice of the rows is computed after another, and the slices' sums
  * are added in that order.
  *
  * Source: Khalitov et al., ChordMixer; mma.cuh for the layouts.
  */
 #include "kernels/cuda/chord_tile.cuh"
 #include "kernels/cuda/chord_train.cuh"
-#include "kernels/cuda/sums.cuh"
 
 /* ---- weights ----------------------------------------------------------------------------- */
 
@@ -398,20 +397,6 @@ static void cuda_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_m
     launch(be, kernel, q, rows, "chord_block");
 }
 
-static void add_db1(cs_backend *be, const cs_train_job &q, cs_mat db1)
-{
-    const uint32_t *const dz = (const uint32_t *)q.dz;
-    const int32_t n_word = q.hp / 2;
-    cs_sum_rows<1>(be, cs_all_rows(q.end - q.first), q.h,
-        [=] __device__(int32_t, int64_t r, int32_t j, double *v) {
-            const uint32_t w = dz[r * n_word + j / 2];
-            v[0] += j % 2 ? cs_bf16_high(w) : cs_bf16_low(w);
-        },
-        [=] __device__(int32_t, int32_t j, const double *v, int64_t) {
-            db1.p[j] += (cs_real)v[0];
-        }, "chord_block_bwd");
-}
-
 static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x,
                                  const cs_chord_grads *g, cs_real *work)
 {
@@ -433,7 +418,6 @@ static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, 
                                                              : train_backward<8>, q, CS_STEP,
                "chord_block_bwd");
         cs_cuda_chord_weights(be, q, &g->dk);
-        add_db1(be, q, g->dk.b1);
     }
 }
 
