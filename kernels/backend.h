@@ -297,7 +297,8 @@ typedef struct cs_conv_tail { cs_mat bias, gamma, beta, res, pre, stat; cs_real 
 
 /* Optional kernels; NULL: composed from cs_ops (nn/ops/fused.c). */
 typedef struct cs_fused {
-    /* y = x + roll(gelu(x w1' + b1) w2' + b2); work: chord_work() reals. y must not overlap x. */
+    /* y = x + roll(gelu(x w1' + b1) w2' + b2); work: chord_work() reals. y must not overlap x.
+     * Where packed_shape() is present, x and y, dy and dx are packed. */
     void (*chord_block)(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,
                         cs_real *work);
     /* its adjoint; the hidden layer is recomputed from x */
@@ -317,9 +318,13 @@ typedef struct cs_fused {
     bool (*chord_fits)(int32_t width, int32_t hidden, int32_t track);
     /* the same for chord_block and its adjoint */
     bool (*chord_block_fits)(int32_t width, int32_t hidden, int32_t track);
-    /* reals of scratch for chord_block or its adjoint */
-    int64_t (*chord_work)(cs_backend *be, int32_t width, int32_t hidden, int64_t rows,
-                          bool backward);
+    /* reals of scratch for chord_block or its adjoint. seg.off is not used; of k, sizes only */
+    int64_t (*chord_work)(cs_backend *be, cs_seg seg, const cs_chord *k, bool backward);
+    /* the shape of (rows, c) in the layout of chord_block: r x c reals in a row (p is NULL).
+     * packed = beta packed + x, x = beta x + packed; values are rounded as chord_block does */
+    cs_mat (*packed_shape)(int64_t rows, int32_t c);
+    void (*pack_rows)(cs_backend *be, cs_mat x, cs_real beta, cs_mat packed);
+    void (*unpack_rows)(cs_backend *be, cs_mat packed, cs_real beta, cs_mat x);
 
     /* y = x packed in bf16: elements 2j and 2j + 1 of a row, rounded to nearest even, are the low
      * and the high half of y's element j. y (x.r, (x.c + 1) / 2); and back. Only if products take

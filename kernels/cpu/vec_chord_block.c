@@ -261,11 +261,10 @@ static void vec_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_ma
         forward_tile(&f, i, x, y, f.tile + omp_get_thread_num() * f.tile_stride);
 }
 
-static int64_t vec_chord_work(cs_backend *be, int32_t width, int32_t hidden, int64_t rows,
-                               bool backward)
+static int64_t vec_chord_work(cs_backend *be, cs_seg all, const cs_chord *k, bool backward)
 {
-    const cs_seg seg = { .rows = rows };
-    const cs_chord_plan f = cs_chord_plan_make(be, seg, width, hidden, 4, NULL);
+    const cs_seg seg = { .rows = all.rows };
+    const cs_chord_plan f = cs_chord_plan_make(be, seg, k->w1.c, (int32_t)k->w1.r, 4, NULL);
     return backward ? f.size : f.forward_size;
 }
 

@@ -176,6 +176,12 @@ static inline int64_t cs_cuda_chord_pack_size(int32_t width, int32_t hidden)
     return dp * hp + hp + dp;
 }
 
+/* Tables of a batch's rows on the device: those of cs_chord_rows, and, unless NULL, the first slot
+ * [n_seg + 1] of a segment in tiles of `tile` rows. */
+struct cs_chord_tables { int32_t *off, *shift, *segment; int64_t *slot; int32_t tile; };
+
+/** cs_cuda_chord_tables - fill them */
+void cs_cuda_chord_tables(cs_backend *be, cs_seg seg, int32_t n_track, const cs_chord_tables &t);
 /** cs_cuda_chord_prepare - see chord_prepare in kernels/backend.h */
 void cs_cuda_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack);
 /** cs_cuda_chord_block - y = x + ..., in tiles of 16 or 32 rows; for the mean: sums of tiles

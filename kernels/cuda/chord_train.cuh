@@ -2,19 +2,19 @@
 #ifndef CS_KERNELS_CUDA_CHORD_TRAIN_H
 #define CS_KERNELS_CUDA_CHORD_TRAIN_H
 
+#include "kernels/cuda/chord.cuh"
 #include "kernels/cuda/pairs.cuh"
 
-/* Rows first .. end - 1 of the batch. d: width; dp, hp: width and hidden size, padded as in the
- * weights. */
-struct cs_train_job {
-    cs_seg       seg;
-    cs_mat       x, y, b1, b2;   /* y: output; backward: dx */
+/* Backward through rows first .. rows - 1 of the batch. dp, hp: width and hidden size, padded as in
+ * the weights; h: hidden size. x, dy and dx are in octets, with one pitch. */
+struct cs_train_job : cs_chord_rows<int32_t, int32_t, int64_t> {
+    int32_t      first, dp, h, hp;
+    cs_mat       b1;
     const uint4 *pack;           /* w1 and w2', (hp, dp) each, as pairs */
-    int32_t      d, dp, h, hp, track;
-    int64_t      first, end;
-    cs_mat       dy;             /* from here on: backward only */
+    const uint4 *x, *dy;
+    uint4       *dx;
     bool         add;            /* to dx, otherwise it is written */
-    uint4       *hidden, *dz;    /* (end - first, hp) of bf16: gelu(z), and the gradient of z */
+    uint4       *hidden, *dz;    /* (rows - first, hp) of bf16: gelu(z), and the gradient of z */
     float       *part;           /* cs_cuda_chord_parts() partial sums */
 };
 

@@ -59,22 +59,20 @@ static int64_t cuda_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_
     return cs_cuda_chord_is_short(be, seg, s) ? 0 : plan_of(seg, s, NULL).n_real;
 }
 
-/* Segments of rows and rotations of tracks, computed once for all blocks. */
-static void describe(cs_backend *be, cs_seg seg, int32_t n_track, int32_t rows, const chord_plan &p)
+void cs_cuda_chord_tables(cs_backend *be, cs_seg seg, int32_t n_track, const cs_chord_tables &t)
 {
-    int32_t *segment = p.segment, *shift = p.shift, *off = p.off;
-    int64_t *slot = p.slot;
+    const cs_chord_tables to = t;
     cs_each_token(be, seg, 1, [=] __device__(cs_at at, int64_t r, int32_t) {
-        segment[r] = at.s;
-    }, "chord_stack");
+        to.segment[r] = at.s;
+    }, "chord_tables");
     cs_each(be, seg.n + 1, n_track, [=] __device__(int64_t s, int32_t i) {
-        if (i == 0) {
-            slot[s] = seg.off[s] / rows + s;
-            off[s] = (int32_t)seg.off[s];
-        }
+        if (i == 0 && to.slot)
+            to.slot[s] = seg.off[s] / to.tile + s;
+        if (i == 0)
+            to.off[s] = (int32_t)seg.off[s];
         if (s < seg.n)
-            shift[s * n_track + i] = (int32_t)cs_track_shift(i, seg.off[s + 1] - seg.off[s]);
-    }, "chord_stack");
+            to.shift[s * n_track + i] = (int32_t)cs_track_shift(i, seg.off[s + 1] - seg.off[s]);
+    }, "chord_tables");
 }
 
 /* The octets of x; a thread per token, so that stores are coalesced. */
@@ -172,7 +170,8 @@ static void long_way(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat
                          cs_reciprocal(s->track), p.off, p.segment, p.shift },
                        dp, hp, NULL, NULL, p.x[0], p.part };
 
-    describe(be, seg, q.n_track, rows, p);
+    /* once for all blocks */
+    cs_cuda_chord_tables(be, seg, q.n_track, { p.off, p.shift, p.segment, p.slot, rows });
     fill(be, q, s, x);
     const int32_t l0 = s->id && s->first.p ? 1 : 0;
     for (int32_t l = l0; l < s->n_block; l++) {

@@ -195,7 +195,8 @@ __device__ static void one_block(const slice &p, ring<NH> &weights, const float 
 {
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP, warp = (int32_t)threadIdx.x / CS_WARP;
     two_tiles<NH> w = { { warp * TILE_ROWS, lane / 4, lane % 4 },
-                        { slice_size<NH>::TILES + warp * MORE_ROWS, lane / 4, lane % 4 } };
+                        { slice_size<NH>::TILES + warp * MORE_ROWS, lane / 4, lane % 4 },
+                        {}, {} };
 
     hidden_of<NH, TILE_STEPS>(p, w.t, weights, b, w.hidden);
     if constexpr (NH <= 4) {

@@ -1,74 +1,95 @@
 /* cu_chord_weights.cu - gradients of a ChordMixer block's weights: dz' x and hidden' (rotated dy).
  *
  * DESIGN. Both are sums over tokens of a left factor (rows, hp), stored as bf16 by the kernel of
- * dx, and an fp32 right factor (rows, d). A block of threads takes 128 columns of the right factor
- * and a range of tokens, 64 at a time, and stores both in shared memory as pairs (36 KiB), which it
- * reads across, because the sum is over rows. A warp has 32 hidden units by 64 columns (by 32 or 16
- * if there are 64 or 32 units in total), with the sums in registers, 64 floats per lane or fewer:
+ * dx, and a right factor of d channels in octets. A block of threads takes 128 columns of the right
+ * factor and a range of tokens, 64 at a time, and stores both in shared memory as pairs (36 KiB),
+ * which it reads across, because the sum is over rows. A warp has 32 hidden units by 64 columns (by
+ * 32 or 16 if there are 64 or 32 units in total), with the sums in registers, 64 floats per lane or
+ * fewer:
  *
  *   left    word g of a row is units 2g, 2g + 1 of 16: even is operand a's row g, odd its row g + 8
  *   right   see pairs.cuh
  *   sums    so a lane has columns 4c .. 4c + 3 of 16 of units 2g and 2g + 1 of 16
  *
- * Blocks that read the rotated dy also sum its columns, in fp32, for db2: a lane its four columns
- * over its warp's rows. Those of the first columns of the other product do so with dz for db1: a
- * thread loads the same eight units of all its rows. The ranges' sums are stored and then added to
- * the gradients in order. The number of ranges follows from shapes and the number of
- * multiprocessors, with two blocks each.
+ * Blocks that read the rotated dy also sum its columns, in fp32, for db2, and those of the first
+ * columns of the other product dz, for db1: of either factor a thread loads the same octet of all
+ * its rows. The ranges' sums are stored and then added to the gradients in order. The number of
+ * ranges follows from shapes and the number of multiprocessors, with two blocks each.
  *
  * Recomputing the hidden layer here would cost more than reading it: it needs whole rows of x and
- * dy, and a block has 128 columns. Per token, both left factors are 4 hp bytes, both right ones 8
+ * dy, and a block has 128 columns. Per token, both left factors are 4 hp bytes, both right ones 4
  * d.
  */
 #include "kernels/cuda/chord_tile.cuh"
 #include "kernels/cuda/chord_train.cuh"
 
-enum { TOKENS = 64, COLUMNS = 128, RIGHT_LD = CS_PAIRS_LD(COLUMNS),
-       AT_ONCE = 4 };            /* rows of the right factor loaded together */
+enum { TOKENS = 64, COLUMNS = 128, RIGHT_LD = CS_PAIRS_LD(COLUMNS) };
 
 /* ---- tiles ------------------------------------------------------------------------------- */
 
-/* A thread's segment and the rotation of its columns there. */
-struct turn { int64_t start, end, shift; };
+/* A thread's segment and the rotations of the halves of its octet there. */
+struct turn { int32_t start, end, shift[2]; };
 
-/* Columns j .. j + 3 of row r of the right factor: x, or dy before the rotation. */
-__device__ static float4 right_quad(const cs_train_job &q, bool second, int64_t r, int32_t j,
-                                    turn *t)
+/* Rotated place of half an octet of row r */
+__device__ static inline int32_t place_of(const turn &t, int32_t r, int half)
 {
-    if (r >= q.end || j >= q.d)
-        return make_float4(0, 0, 0, 0);
-    if (!second)
-        return *(const float4 *)&cs_el(q.x, r, j);
-    if (r >= t->end) {
-        const cs_at at = cs_at_row(q.seg, r);
-        *t = { at.start, at.start + at.len, cs_track_shift(j / q.track, at.len) };
-    }
-    const int64_t from = r - t->shift;
-    return *(const float4 *)&cs_el(q.dy, from < t->start ? from + t->end - t->start : from, j);
+    const int32_t from = r - t.shift[half];
+    return from < t.start ? from + t.end - t.start : from;
 }
 
-/* Loads rows from r0 of the right factor, and adds those of dy to `sum`: a warp takes every eighth,
- * a lane four columns. */
-__device__ static void load_right(const cs_train_job &q, bool second, int64_t r0, int32_t j,
-                                  turn *t, uint32_t *right, float4 *sum)
+/* An octet of row r of the right factor: x, or dy before the rotation. Rows ascend. */
+__device__ static uint4 right_octet(const cs_train_job &q, bool second, int32_t r, int32_t octet,
+                                    turn *t)
 {
-    const int32_t warp = (int32_t)threadIdx.x / CS_WARP, lane = (int32_t)threadIdx.x % CS_WARP;
-    for (int32_t n = warp; n < TOKENS; n += CS_WARPS * AT_ONCE) {
-        float4 v[AT_ONCE];
-        CS_UNROLL
-        for (int i = 0; i < AT_ONCE; i++)
-            v[i] = right_quad(q, second, r0 + n + CS_WARPS * i, j, t);
-        CS_UNROLL
-        for (int i = 0; i < AT_ONCE; i++)
-            *(uint2 *)(right + cs_pairs_place(n + CS_WARPS * i) * RIGHT_LD + 2 * lane) =
-                make_uint2(cs_bf16_pair(v[i].x, v[i].y), cs_bf16_pair(v[i].z, v[i].w));
-        float4 all = v[0];
-        CS_UNROLL
-        for (int i = 1; i < AT_ONCE; i++)
-            all = cs_sum_quads(all, v[i]);
-        if (second)
-            *sum = cs_sum_quads(*sum, all);
+    if (r >= q.rows || octet * CS_OCTET >= q.d)
+        return make_uint4(0, 0, 0, 0);
+    if (!second)
+        return q.x[octet * q.pitch + r];
+    const cs_octet_tracks of = cs_tracks_of(q, octet);
+    if (r >= t->end) {
+        const int32_t s = q.segment[r], *shift = q.shift + s * q.n_track;
+        *t = { q.off[s], q.off[s + 1],
+               { shift[of.track[0]], of.j + 4 < q.d ? shift[of.track[1]] : 0 } };
     }
+    cs_octet_place from = { { place_of(*t, r, 0), -1 } };
+    if (cs_halves<CS_ASK>(q))
+        from = { { 2 * from.at[0], of.j + 4 < q.d ? 2 * place_of(*t, r, 1) + 1 : -1 } };
+    return cs_read_octet<CS_ASK>(q, q.dy + octet * q.pitch, from);
+}
+
+/* sum[0] and sum[CS_BLOCK] += the channels of n octets */
+template <int N> __device__ static void add_octets(const uint4 v[N], float4 *sum)
+{
+    float all[CS_OCTET] = { 0 };
+    CS_UNROLL
+    for (int i = 0; i < N; i++)
+        cs_add_octet(v[i], all);
+    sum[0] = cs_sum_quads(sum[0], make_float4(all[0], all[1], all[2], all[3]));
+    sum[CS_BLOCK] = cs_sum_quads(sum[CS_BLOCK], make_float4(all[4], all[5], all[6], all[7]));
+}
+
+/* Octet and row of a thread in the right factor's tile: two octets of 16 rows per warp, so that
+ * both memories are read and written by whole lines. */
+__device__ static inline int32_t right_of(int32_t thread)
+{
+    return thread / CS_WARP * 2 + thread % 2;
+}
+
+/* Loads rows from r0 of the right factor; sum: of the thread's rows, or NULL. */
+__device__ static void load_right(const cs_train_job &q, bool second, int32_t r0, int32_t octet0,
+                                  turn *t, uint4 *right, float4 *sum)
+{
+    enum { EACH = TOKENS * COLUMNS / CS_OCTET / CS_BLOCK };
+    const int32_t octet = right_of((int32_t)threadIdx.x), row = (int32_t)threadIdx.x % CS_WARP / 2;
+    uint4 v[EACH];
+    CS_UNROLL
+    for (int i = 0; i < EACH; i++)
+        v[i] = right_octet(q, second, r0 + row + 16 * i, octet0 + octet, t);
+    CS_UNROLL
+    for (int i = 0; i < EACH; i++)
+        right[cs_pairs_place(row + 16 * i) * (RIGHT_LD / 4) + octet] = v[i];
+    if (sum)
+        add_octets<EACH>(v, sum);
 }
 
 /* Loads the same rows of the left factor, n octets of units each, of which a thread loads one; sum:
@@ -85,36 +106,23 @@ __device__ static void load_left(const uint4 *from, int32_t rows, int32_t r0, ui
         v[i] = r0 + r < rows ? from[(r0 + r) * N + k % N] : make_uint4(0, 0, 0, 0);
         left[cs_pairs_place(r) * LD + k % N] = v[i];
     }
-    if (!sum)
-        return;
-    float all[CS_OCTET] = { 0 };
-    CS_UNROLL
-    for (int i = 0; i < EACH; i++)
-        cs_add_octet(v[i], all);
-    sum[0] = cs_sum_quads(sum[0], make_float4(all[0], all[1], all[2], all[3]));
-    sum[CS_BLOCK] = cs_sum_quads(sum[CS_BLOCK], make_float4(all[4], all[5], all[6], all[7]));
+    if (sum)
+        add_octets<EACH>(v, sum);
 }
 
 /* ---- sums -------------------------------------------------------------------------------- */
 
-/* Adds the warps' sums of columns in order; after a barrier, by the threads of the first warp. */
-__device__ static void sum_warps(const float4 *by_warp, float *to)
+/* Adds the sums of n threads, `first` and every `step`-th one behind it, in order; after a barrier,
+ * by a thread per channel of their octet. */
+__device__ static void sum_threads(const float4 *by_thread, int32_t first, int32_t step, int32_t n,
+                                   float *to)
 {
-    const int32_t lane = (int32_t)threadIdx.x;
-    float4 sum = by_warp[lane];
-    for (int32_t w = 1; w < CS_WARPS; w++)
-        sum = cs_sum_quads(sum, by_warp[w * CS_WARP + lane]);
-    *(float4 *)(to + 4 * lane) = sum;
-}
-
-/* The same of units, n octets, by as many threads: a thread's octet is its number modulo n. */
-template <int N> __device__ static void sum_units(const float4 *by_thread, float *to)
-{
-    const int32_t unit = (int32_t)threadIdx.x, quad = unit / 4 % 2 * CS_BLOCK + unit / CS_OCTET;
+    const int32_t e = (int32_t)threadIdx.x % CS_OCTET;
+    const float *at = (const float *)(by_thread + e / 4 * CS_BLOCK + first) + e % 4;
     float sum = 0;
-    for (int32_t i = 0; i < CS_BLOCK; i += N)
-        sum += ((const float *)(by_thread + quad + i))[unit % 4];
-    to[unit] = sum;
+    for (int32_t i = 0; i < n; i++)
+        sum += at[4 * step * i];
+    to[threadIdx.x] = sum;
 }
 
 /* Sums of columns of dy, behind those of weights, and of dz behind them: of range i. */
@@ -144,16 +152,16 @@ static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job
     const int32_t col = (int32_t)blockIdx.x % n_col, range = (int32_t)blockIdx.x / n_col;
     const int32_t unit16 = warp % UNIT_WARPS * 2, col16 = warp / UNIT_WARPS * NC;
     const bool second = blockIdx.y == 1;
-    const int32_t n_row = (int32_t)(q.end - q.first), n_tile = (n_row + TOKENS - 1) / TOKENS;
+    const int32_t n_row = q.rows - q.first, n_tile = (n_row + TOKENS - 1) / TOKENS;
     float acc[2][NC][2][4] = {};
-    turn t = { 0, 0, 0 };
+    turn t = { 0, 0, { 0, 0 } };
 
     sum[threadIdx.x] = sum[threadIdx.x + CS_BLOCK] = make_float4(0, 0, 0, 0);
     for (int32_t i = range * n_tile / n_range; i < (range + 1) * n_tile / n_range; i++) {
         load_left<2 * NH>(second ? q.hidden : q.dz, n_row, i * TOKENS, left,
                           !second && col == 0 ? sum + threadIdx.x : NULL);
-        load_right(q, second, q.first + i * TOKENS, col * COLUMNS + 4 * lane, &t,
-                   (uint32_t *)right, sum + threadIdx.x);
+        load_right(q, second, q.first + i * TOKENS, col * COLUMNS / CS_OCTET, &t, right,
+                   second ? sum + threadIdx.x : NULL);
         __syncthreads();
         for (int32_t r = 0; r < TOKENS; r += CS_STEP) {
             uint32_t a[2][4];
@@ -182,10 +190,13 @@ static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job
         const int64_t row = (int64_t)(2 * range + second) * q.hp + unit;
         *(float4 *)(q.part + row * n_col * COLUMNS + j) = cs_quad(acc[m][n], half);
     }
-    if (second && warp == 0)
-        sum_warps(sum, column_sums(q, n_range, n_col * COLUMNS, range) + col * COLUMNS);
+    const int32_t octet = (int32_t)threadIdx.x / CS_OCTET;
+    if (second && threadIdx.x < COLUMNS)
+        sum_threads(sum, octet / 2 * CS_WARP + octet % 2, 2, CS_WARP / 2,
+                    column_sums(q, n_range, n_col * COLUMNS, range) + col * COLUMNS);
     if (!second && col == 0 && threadIdx.x < 16 * NH)
-        sum_units<2 * NH>(sum, unit_sums(q, n_range, n_col * COLUMNS, range));
+        sum_threads(sum, octet, 2 * NH, CS_BLOCK / (2 * NH),
+                    unit_sums(q, n_range, n_col * COLUMNS, range));
 }
 
 /* ---- calls ------------------------------------------------------------------------------- */
@@ -208,7 +219,7 @@ void cs_cuda_chord_weights(cs_backend *be, const cs_train_job &job, const cs_cho
 {
     const cs_train_job q = job;
     const cs_mat dw1 = dk->w1, db1 = dk->b1, dw2 = dk->w2, db2 = dk->b2;
-    const int32_t n_col = column_tiles(q.d), n_range = ranges(be, q.d, q.end - q.first);
+    const int32_t n_col = column_tiles(q.d), n_range = ranges(be, q.d, q.rows - q.first);
     const auto kernel = q.hp == 32 ? train_weights<2> : q.hp == 64 ? train_weights<4>
                                                                    : train_weights<8>;
 

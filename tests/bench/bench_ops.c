@@ -374,7 +374,7 @@ static void prepare(cs_backend *be, job *j, shape s)
     cs_chord_stack stack = stack_of(j);
     int64_t work = be->fused.chord_stack_work(be, j->seg, &stack, true);
     if (be->fused.chord_work)
-        work = most(work, be->fused.chord_work(be, s.d, s.h, r, true));
+        work = most(work, be->fused.chord_work(be, j->seg, &j->k, true));
     work = most(work, r * s.h);
     work = most(work, most(worker_floats(j, be->n_thread), be->n_thread * worker_floats(j, 1)));
     j->work = random_mat(be, work, 1, 9).p;

@@ -507,8 +507,8 @@ static void test_less_shared(void **state)
     compute_in(CS_IN_BF16);
     assert_true(gpu->fused.chord_fits(192, 128, 16));
     assert_false(gpu->fused.chord_fits(208, 128, 16));
-    assert_true(gpu->fused.chord_block_fits(176, 128, 16));
-    assert_false(gpu->fused.chord_block_fits(192, 128, 16));
+    assert_true(gpu->fused.chord_block_fits(160, 128, 16));
+    assert_false(gpu->fused.chord_block_fits(176, 128, 16));
     compute_in(CS_IN_FP32);
     close_gpu(gpu);
     gpu = usual;

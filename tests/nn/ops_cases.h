@@ -404,7 +404,8 @@ static cs_chord chord_of(const cs_mat *m, int32_t track)
 enum { WORK_GUARD = 16 };
 static cs_mat new_work(cs_backend *be, const env *e, bool backward)
 {
-    int64_t n = be->fused.chord_work(be, e->c, e->k, e->r, backward) + WORK_GUARD;
+    const cs_chord k = { .w1 = { .r = e->k, .c = e->c }, .track = e->track };
+    int64_t n = be->fused.chord_work(be, e->seg, &k, backward) + WORK_GUARD;
     cs_mat work = scratch(be, n, 1);
     cs_real *none = cs_xmalloc((size_t)n * sizeof *none);
     memset(none, 0xFF, (size_t)n * sizeof *none);
@@ -422,13 +423,42 @@ static void drop_work(cs_backend *be, cs_mat work)
     be->op.dealloc(be, work.p);
 }
 
+/* x as the block takes it, with a guard behind it. */
+static cs_mat packed_rows(cs_backend *be, cs_mat x)
+{
+    if (!be->fused.packed_shape)
+        return x;
+    cs_mat p = be->fused.packed_shape(x.r, x.c);
+    const int64_t n = p.r * p.c + WORK_GUARD;
+    cs_real *none = cs_xmalloc((size_t)n * sizeof *none);
+    memset(none, 0xFF, (size_t)n * sizeof *none);
+    p.p = scratch(be, n, 1).p;
+    be->op.upload(be, p.p, none, (size_t)n * sizeof *none);
+    be->fused.pack_rows(be, x, 0, p);
+    free(none);
+    return p;
+}
+
+/* Ends it; x: to unpack to, or absent for what is only read. */
+static void unpacked_rows(cs_backend *be, cs_mat p, cs_mat x)
+{
+    if (!be->fused.packed_shape)
+        return;
+    if (x.p)
+        be->fused.unpack_rows(be, p, 0, x);
+    drop_work(be, (cs_mat){ p.p, p.r * p.c + WORK_GUARD, 1, 1 });
+}
+
 CASE(chord)
 {
     cs_chord k = chord_of(m + 1, e->track);
     cs_mat pre = scratch(be, e->r, e->k), out = scratch(be, e->r, e->c);
     if (be->fused.chord_block) {
+        const cs_mat x = packed_rows(be, m[0]), y = packed_rows(be, m[5]);
         cs_mat work = new_work(be, e, false);
-        be->fused.chord_block(be, e->seg, &k, m[0], m[5], work.p);
+        be->fused.chord_block(be, e->seg, &k, x, y, work.p);
+        unpacked_rows(be, x, (cs_mat){ 0 });
+        unpacked_rows(be, y, m[5]);
         drop_work(be, work);
     } else {
         be->op.gemm(be, false, true, m[0], k.w1, 0, pre);
@@ -473,10 +503,16 @@ static void chord_bwd_composed(cs_backend *be, const env *e, const cs_chord *k, 
 static void chord_bwd_of(cs_backend *be, const env *e, const cs_mat *m, cs_real beta)
 {
     cs_chord k = chord_of(m + 1, e->track);
-    const cs_chord_grads g = { m[5], m[6], beta, chord_of(m + 7, e->track) };
+    cs_chord_grads g = { m[5], m[6], beta, chord_of(m + 7, e->track) };
     if (be->fused.chord_block_bwd) {
+        const cs_mat x = packed_rows(be, m[0]);
         cs_mat work = new_work(be, e, true);
-        be->fused.chord_block_bwd(be, e->seg, &k, m[0], &g, work.p);
+        g.dy = packed_rows(be, g.dy);
+        g.dx = packed_rows(be, g.dx);
+        be->fused.chord_block_bwd(be, e->seg, &k, x, &g, work.p);
+        unpacked_rows(be, x, (cs_mat){ 0 });
+        unpacked_rows(be, g.dy, (cs_mat){ 0 });
+        unpacked_rows(be, g.dx, m[6]);
         drop_work(be, work);
     } else {
         chord_bwd_composed(be, e, &k, m, beta, &g.dk);

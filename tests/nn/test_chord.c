@@ -101,7 +101,7 @@ static cs_real *by_blocks(bench *b)
     size_t n = (size_t)(b->seg.rows * b->d);
     cs_mat x = b->x, y = b->x;
     const bool fused = be->fused.chord_block;
-    int64_t n_work = fused ? be->fused.chord_work(be, b->d, b->h, b->seg.rows, false)
+    int64_t n_work = fused ? be->fused.chord_work(be, b->seg, b->block, false)
                            : b->seg.rows * (b->h + b->d);
     cs_real *work = cs_xmalloc((size_t)n_work * sizeof *work), *buf[2];
 

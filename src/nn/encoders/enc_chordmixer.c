@@ -254,6 +254,21 @@ static void run_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat 
         full_block(cx, k, seg, x, y);
 }
 
+static void packed_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
+{
+    cs_chord k = weights(cx->ps, net);
+    cs_chord_packed_block(cx, seg, &k, x, y);
+}
+
+/* Do rows stay packed through all blocks? Observers and the rescale rule see matrices. */
+static bool stays_packed(const cs_ctx *cx, const struct chord *e, int32_t depth)
+{
+    if (depth == 0 || !cx->training || cx->watch || cx->rescale || e->cfg.reversible)
+        return false;
+    const cs_chord k = weights(cx->ps, &e->block[0]);
+    return is_plain(cx, e) && cs_chord_is_packed(cx, &k);
+}
+
 static int32_t blocks_of(const struct chord *e, cs_seg seg)
 {
     switch (e->cfg.depth) {
@@ -327,7 +342,12 @@ static cs_mat chord_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
         reversible_blocks(cx, e, seg, depth, x);
         return x;
     }
-    return cs_stack(cx, run_block, e->block, sizeof e->block[0], depth, seg, x);
+    if (!stays_packed(cx, e, depth))
+        return cs_stack(cx, run_block, e->block, sizeof e->block[0], depth, seg, x);
+    const cs_mat packed = cs_stack_packed(cx, packed_block, e->block, sizeof e->block[0], depth,
+                                          seg, cs_pack_rows(cx, x));
+    cs_unpack_rows(cx, packed, x);
+    return x;
 }
 
 const cs_encoder cs_enc_chordmixer = {

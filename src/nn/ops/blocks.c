@@ -18,10 +18,9 @@
  * The checkpoints follow from the numbers alone, so a node need not list them.
  *
  * Checkpoints are in bf16 if supported by the backend, in half the memory; forward continues from
- * the exact x_l. In the backward pass through the layer of such an input, a fused block gives the
- * same bits, as it rounds its operands anyway. But a recomputed layer's residual sum starts from
- * the rounded x_l, so the following inputs differ by up to 2^-9 of x_l, and gradients by less than
- * the error of bf16 itself (tests/gpu/test_checkpoint_blocks.c).
+ * the exact x_l. A recomputed layer's residual sum starts from the rounded x_l, so the following
+ * inputs differ by up to 2^-9 of x_l, and gradients by less than the error of bf16 itself
+ * (tests/gpu/test_checkpoint_blocks.c). Packed rows are copied as they are, so gradients are exact.
  */
 #include "nn/ops/blocks.h"
 
@@ -74,10 +73,16 @@ static cs_mat slot(const struct stack *s, int32_t i)
     return m;
 }
 
-/* Space for n copies. */
-static cs_mat slots(cs_ctx *cx, int32_t n, cs_mat x)
+/* Are copies converted? */
+static bool in_bf16(const cs_ctx *cx, const struct stack *s)
 {
-    return cs_scratch(cx, n * x.r, cx->be->fused.to_bf16 ? (x.c + 1) / 2 : x.c);
+    return cx->be->fused.to_bf16 && !s->of.packed;
+}
+
+/* Space for n copies. */
+static cs_mat slots(cs_ctx *cx, const struct stack *s, int32_t n, cs_mat x)
+{
+    return cs_scratch(cx, n * x.r, in_bf16(cx, s) ? (x.c + 1) / 2 : x.c);
 }
 
 static void checkpoint(cs_ctx *cx, struct stack *s, int32_t l)
@@ -85,7 +90,8 @@ static void checkpoint(cs_ctx *cx, struct stack *s, int32_t l)
     const cs_fused *f = &cx->be->fused;
 
     if (!cx->dry)
-        (f->to_bf16 ? f->to_bf16 : cx->be->op.copy)(cx->be, s->place[l % 2], slot(s, s->n_saved));
+        (in_bf16(cx, s) ? f->to_bf16 : cx->be->op.copy)(cx->be, s->place[l % 2],
+                                                        slot(s, s->n_saved));
     s->saved[s->n_saved++] = l;
 }
 
@@ -96,8 +102,8 @@ static int32_t restore(cs_ctx *cx, struct stack *s)
     const int32_t l = s->saved[s->n_saved - 1];
 
     if (!cx->dry)
-        (f->from_bf16 ? f->from_bf16 : cx->be->op.copy)(cx->be, slot(s, s->n_saved - 1),
-                                                        s->place[l % 2]);
+        (in_bf16(cx, s) ? f->from_bf16 : cx->be->op.copy)(cx->be, slot(s, s->n_saved - 1),
+                                                          s->place[l % 2]);
     s->held[l % 2] = l;
     return l;
 }
@@ -207,7 +213,7 @@ static cs_mat run_checkpointed(cs_ctx *cx, struct stack *s)
     s->of.n_copy = cx->keep < n - 1 ? cx->keep : n - 1;
     CS_BUG(s->of.n_copy > CS_CHECKPOINT_INPUTS);
     s->place[1] = cs_tmp(cx, x->r, x->c);
-    s->copy = slots(cx, s->of.n_copy, *x);
+    s->copy = slots(cx, s, s->of.n_copy, *x);
     cx->recording = false;
     if (s->of.n_copy > 0)
         checkpoint(cx, s, 0);
@@ -221,23 +227,37 @@ static cs_mat run_checkpointed(cs_ctx *cx, struct stack *s)
     return s->place[n % 2];
 }
 
-cs_mat cs_stack(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32_t n, cs_seg seg,
-                cs_mat x)
+static cs_mat run_stack(cs_ctx *cx, struct stack *s)
 {
-    struct stack s = { .f = f, .layer = layer, .seg = seg, .place = { x },
-                       .of = { .n = n, .size = size } };
-    cs_mat scratch = { 0 };
+    cs_mat scratch = { 0 }, x = s->place[0];
 
-    if (cx->recording && cx->keep != CS_KEEP_ALL && n > 0)
-        return run_checkpointed(cx, &s);
-    for (int32_t l = 0; l < n; l++) {
+    if (cx->recording && cx->keep != CS_KEEP_ALL && s->of.n > 0)
+        return run_checkpointed(cx, s);
+    for (int32_t l = 0; l < s->of.n; l++) {
         /* Without gradients two buffers take turns: a layer's input receives the next output. */
         cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : scratch;
-        cs_block(cx, f, s.layer + (size_t)l * size, seg, x, y);
+        cs_block(cx, s->f, s->layer + (size_t)l * s->of.size, s->seg, x, y);
         scratch = x;
         x = y;
         if (cx->watch && !cx->dry)
             cx->watch(cx->watch_arg, l, x);
     }
     return x;
+}
+
+cs_mat cs_stack(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32_t n, cs_seg seg,
+                cs_mat x)
+{
+    struct stack s = { .f = f, .layer = layer, .seg = seg, .place = { x },
+                       .of = { .n = n, .size = size } };
+    return run_stack(cx, &s);
+}
+
+cs_mat cs_stack_packed(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32_t n,
+                       cs_seg seg, cs_mat x)
+{
+    struct stack s = { .f = f, .layer = layer, .seg = seg, .place = { x },
+                       .of = { .n = n, .size = size, .packed = true } };
+    CS_BUG(cx->watch);
+    return run_stack(cx, &s);
 }

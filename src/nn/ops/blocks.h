@@ -23,6 +23,11 @@
 cs_mat cs_stack(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32_t n, cs_seg seg,
                 cs_mat x);
 
+/** cs_stack_packed - the same of packed rows (cs_pack_rows()): checkpoints and gradients are exact.
+ * There must be no watcher */
+cs_mat cs_stack_packed(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32_t n,
+                       cs_seg seg, cs_mat x);
+
 /**
  * cs_stack_split - next input to checkpoint, with limited memory
  *

@@ -4,18 +4,28 @@
 #include "nn/ops/ops.h"
 #include "nn/ops/tape.h"
 
-bool cs_chord_is_fused(const cs_ctx *cx, const cs_chord *k)
+static bool has_block(const cs_ctx *cx, const cs_chord *k)
 {
     const cs_fused *f = &cx->be->fused;
     return !cx->no_fused && f->chord_block && f->chord_block_bwd
            && f->chord_block_fits(k->w1.c, (int32_t)k->w1.r, k->track);
 }
 
+bool cs_chord_is_fused(const cs_ctx *cx, const cs_chord *k)
+{
+    return has_block(cx, k) && !cx->be->fused.packed_shape;
+}
+
+bool cs_chord_is_packed(const cs_ctx *cx, const cs_chord *k)
+{
+    return has_block(cx, k) && cx->be->fused.packed_shape;
+}
+
 /* Scratch of the kernels, in their own layout: only its size is known here. */
-static cs_mat work_for(cs_ctx *cx, cs_mat w1, int64_t rows, bool backward)
+static cs_mat work_for(cs_ctx *cx, cs_seg seg, const cs_chord *k, bool backward)
 {
     enum { W = 16 };
-    int64_t n = cx->be->fused.chord_work(cx->be, w1.c, (int32_t)w1.r, rows, backward);
+    int64_t n = cx->be->fused.chord_work(cx->be, seg, k, backward);
     return cs_scratch(cx, (n + W - 1) / W, W);
 }
 
@@ -23,7 +33,7 @@ static void chord_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cs_chord k = { n->m[2], n->m[3], n->m[4], n->m[5], n->i };
     const int64_t scratch = cx->scratch;
-    cs_mat work = work_for(cx, k.w1, n->m[0].r, true);
+    cs_mat work = work_for(cx, n->seg, &k, true);
 
     if (!cx->dry) {
         bool add;
@@ -40,11 +50,11 @@ static void chord_adjoint(cs_ctx *cx, const cs_node *n)
 static void fused(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y)
 {
     const int64_t scratch = cx->scratch;
-    cs_mat work = work_for(cx, k->w1, x.r, false);
+    cs_mat work = work_for(cx, seg, k, false);
 
     cs_tape_push(cx, &(cs_node){ .adjoint = chord_adjoint, .seg = seg, .i = k->track,
                                  .m = { x, y, k->w1, k->b1, k->w2, k->b2 }, .counts = true });
-    cs_count_flop(cx, 4.0 * (double)x.r * x.c * (double)k->w1.r);
+    cs_count_flop(cx, 4.0 * (double)seg.rows * k->w1.c * (double)k->w1.r);
     if (!cx->dry && !cs_is_unread(cx, y))
         cx->be->fused.chord_block(cx->be, seg, k, x, y, work.p);
     cx->scratch = scratch;
@@ -64,6 +74,48 @@ void cs_chord_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat 
     cs_mat out = cs_tmp(cx, x.r, x.c);
     cs_affine(cx, h, k->w2, k->b2, out);
     cs_roll_add(cx, seg, k->track, out, x, y);
+}
+
+/* ---- packed rows ----------------------------------------------------------------------------- */
+
+void cs_chord_packed_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y)
+{
+    const cs_mat shape = cx->be->fused.packed_shape(seg.rows, k->w1.c);
+    CS_BUG(!cs_chord_is_packed(cx, k) || x.r != shape.r || x.c != shape.c || y.r != x.r
+           || y.c != x.c);
+    fused(cx, seg, k, x, y);
+}
+
+/* Until here x's memory held the last block's result, and its gradient that result's. */
+static void pack_adjoint(cs_ctx *cx, const cs_node *n)
+{
+    const cs_fused *f = &cx->be->fused;
+    f->unpack_rows(cx->be, n->m[1], 0, n->m[0]);
+    f->unpack_rows(cx->be, cs_grad_of(cx, n->m[1]), 0, cs_grad_to(cx, n->m[0]));
+}
+
+cs_mat cs_pack_rows(cs_ctx *cx, cs_mat x)
+{
+    const cs_mat shape = cx->be->fused.packed_shape(x.r, x.c);
+    cs_mat packed = cs_tmp(cx, shape.r, shape.c);
+    cs_tape_push(cx, &(cs_node){ .adjoint = pack_adjoint, .m = { x, packed } });
+    if (!cx->dry)
+        cx->be->fused.pack_rows(cx->be, x, 0, packed);
+    return packed;
+}
+
+static void unpack_adjoint(cs_ctx *cx, const cs_node *n)
+{
+    bool add;
+    const cs_mat d = cs_grad_into(cx, n->m[0], &add);
+    cx->be->fused.pack_rows(cx->be, cs_grad_of(cx, n->m[1]), add, d);
+}
+
+void cs_unpack_rows(cs_ctx *cx, cs_mat packed, cs_mat x)
+{
+    cs_tape_push(cx, &(cs_node){ .adjoint = unpack_adjoint, .m = { packed, x } });
+    if (!cx->dry)
+        cx->be->fused.unpack_rows(cx->be, packed, 0, x);
 }
 
 /* ---- predictions ----------------------------------------------------------------------------- */

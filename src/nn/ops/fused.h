@@ -13,6 +13,21 @@
  */
 void cs_chord_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y);
 
+/**
+ * cs_chord_packed_block - the same on packed rows, a layout of the backend, in which a stack of
+ * blocks stays: cs_pack_rows(), blocks, cs_unpack_rows()
+ *
+ * Shapes   x, y: of cs_pack_rows() for (N, d)
+ */
+void cs_chord_packed_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y);
+/** cs_pack_rows - x (N, d) packed, in a new matrix; rounded to what the backend's products take */
+cs_mat cs_pack_rows(cs_ctx *cx, cs_mat x);
+/** cs_unpack_rows - the blocks' result back into x, that of cs_pack_rows(). Its gradient is in x's
+ * memory, too; the backward pass restores x, rounded */
+void cs_unpack_rows(cs_ctx *cx, cs_mat packed, cs_mat x);
+/** cs_chord_is_packed - does the backend have this block for packed rows? */
+bool cs_chord_is_packed(const cs_ctx *cx, const cs_chord *k);
+
 /* Blocks for a prediction: input, depth, output. */
 typedef struct cs_chord_run {
     const cs_chord *block;

@@ -19,12 +19,14 @@ typedef void (*cs_block_fn)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, c
 typedef void (*cs_part_fn)(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m, int32_t i);
 
 /* A stack as a step of its own (blocks.c): n layers, `size` bytes from one net to the next, of
- * n_random dropout masks each; copies of n_copy inputs, made when `scratch` reals were reserved. */
+ * n_random dropout masks each; copies of n_copy inputs, made when `scratch` reals were reserved.
+ * packed: inputs are packed rows, copied as they are. */
 typedef struct cs_layers {
     size_t   size;
     int32_t  n, n_copy;
     uint64_t n_random;
     int64_t  scratch;
+    bool     packed;
 } cs_layers;
 
 /* DeepLIFT's rescale rule (Shrikumar et al. 2017). In every matrix that depends on the input the
