@@ -1,6 +1,7 @@
 /* vector_output.c - a vector per record: NPY or NPZ with a table of names, or a table alone. */
 #include "run/vector_output.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -9,7 +10,7 @@
 
 const char *const cs_vector_formats[] = { "auto", "npy", "npz", "tsv", NULL };
 
-/* The output's format by its name. */
+/* The output's format by its name; standard output gets a table unless there is a file of names. */
 static int choose_format(cs_vector_output *o)
 {
     static const struct { const char *suffix; int format; } known[] = {
@@ -22,9 +23,9 @@ static int choose_format(cs_vector_output *o)
 
     if (o->format != CS_VECTORS_AUTO)
         return CS_OK;
-    o->format = CS_VECTORS_NPY;
-    if (!strchr(name, '.') || cs_outputs_same(o->path, "-")
-        || strncmp(o->path, "/dev/", 5) == 0)
+    const bool to_stdout = cs_outputs_same(o->path, "-");
+    o->format = to_stdout && !o->names ? CS_VECTORS_TSV : CS_VECTORS_NPY;
+    if (!strchr(name, '.') || to_stdout || strncmp(o->path, "/dev/", 5) == 0)
         return CS_OK;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const size_t k = strlen(known[i].suffix);
@@ -49,8 +50,7 @@ char *cs_vector_names(const char *path)
 int cs_vector_output_check(cs_vector_output *o)
 {
     if (!o->path)
-        return cs_fail(CS_EUSAGE, "no output; give it with -o FILE, or pipe with --format tsv -o "
-                       "-");
+        return cs_fail(CS_EUSAGE, "no output; give it with -o FILE, or pipe with -o -");
     const int rc = choose_format(o);
     if (rc != CS_OK)
         return rc;

@@ -67,7 +67,9 @@ assert np.array_equal(np.load("e.npz")["vectors"], np.load("v.npy"), equal_nan=T
 N embed-shard-npz.err chordseq embed -m "$m" --shard 1/2 --manifest x.json -o x.npz mixed.fa
 N embed-none.err   chordseq embed -m "$m" mixed.fa
 N embed-pipe.err   sh -c 'chordseq embed -m "$1" --names n -o - mixed.fa | cat; exit 2' - "$m"
-N embed-stdout.err sh -c 'chordseq embed -m "$1" -o /dev/stdout mixed.fa > x.npy' - "$m"
+N embed-stdout.err sh -c 'chordseq embed -m "$1" --format npy -o /dev/stdout mixed.fa > x.npy' - "$m"
+T 'standard output gets a table' sh -c 'chordseq embed -q -m "$1" --format tsv -o v.tsv mixed.fa &&
+    chordseq embed -q -m "$1" -o - mixed.fa | cmp - v.tsv' - "$m"
 N embed-names.err  chordseq embed -m "$m" --format tsv --names n -o x.tsv mixed.fa
 T 'a failed run leaves no file' sh -c 'cp mixed.fa cut.fa; echo "AC!" >> cut.fa
     ! chordseq embed -q -m "$1" -o n.npy cut.fa 2> /dev/null && ! ls n.npy* 2> /dev/null' - "$m"
