@@ -3,7 +3,7 @@
 #   srcdir, builddir   source tree and build folder, from the environment or the current folder
 #   CS_SHARED          data too large for the repository
 #   CS_QUICK           the smallest size, to test the script; results are meaningless
-#                      (bench_cohort.sh, bench_diplotype.sh, bench_diplotype_model.sh, bench_int8.sh, bench_pieces.sh,
+#                      (bench_cohort.sh, bench_diplotype.sh, bench_diplotype_model.sh, bench_int8.sh, bench_language.sh, bench_pieces.sh,
 #                      bench_pretrain.sh, bench_regulatory.sh, bench_taxa.sh, bench_variant.sh)
 #   python             $PYTHON3, or the system's, which has Debian's modules
 #   chordseq, bench    the program, and the folder of these scripts
