@@ -84,9 +84,9 @@ static const cs_opt variant_table[] = {
     { .type = CS_OPT_ENUM, .name = "score", OWN(score), .arg = "NAME", .def = "auto",
       .choice = scores, .help = "score: model, embedding, llr, or auto (by the model)",
       .man = "model is the prediction of a variant head, a value per label. llr is for models of "
-             "chordseq-pretrain(1): the log-likelihood ratio of ALT to REF given the rest of the "
-             "window. embedding is the distance between the vectors of the two windows, for any "
-             "other model." },
+             "chordseq-pretrain(1), by default human-lm: the log-likelihood ratio of ALT to REF "
+             "given the rest of the window. embedding is the distance between the vectors of the "
+             "two windows, for any other model." },
     { .type = CS_OPT_SIZE, .letter = 'w', .name = "window-length", OWN(window), .arg = "NUM",
       .def = "0", .help = "window length in bases; 0: that of the model's training, or 1000",
       .min = 0, .max = 1e9 },

@@ -81,16 +81,17 @@ out:
 int cs_variants_model(const char *named, cs_variant_score score, char *buf, size_t n_buf)
 {
     const char *usual = getenv("CHORDSEQ_MODEL");
-    const bool none = !named && !(usual && *usual), any = score == CS_SCORE_EMBEDDING;
+    const bool none = !named && !(usual && *usual);
 
     if (none && score == CS_SCORE_LLR)
-        return cs_fail(CS_EUSAGE, "--score llr needs a model of 'chordseq pretrain'; give one "
-                       "with --model");
-    if (none && !any)
+        cs_note("no --model: using human-lm, a small language model of human DNA, whose ratios "
+                "(CS_LLR) do not tell harmful variants");
+    else if (none && score != CS_SCORE_EMBEDDING)
         cs_note("no --model: using the default model for variants, which predicts loss of splicing "
                 "of exons (CS_SPLICE)");
-    return cs_model_find(named, any ? "model/default.safetensors" : "model/variant.safetensors",
-                         buf, n_buf);
+    return cs_model_find(named, score == CS_SCORE_EMBEDDING ? "model/default.safetensors"
+                         : score == CS_SCORE_LLR ? "model/human-lm.safetensors"
+                         : "model/variant.safetensors", buf, n_buf);
 }
 
 int cs_variants_choose_score(const cs_model *m, const char *path, cs_variant_score wanted,

@@ -49,11 +49,10 @@ int cs_variants_next(void *source, cs_chunk *c) CS_MUST_CHECK;
  * cs_variants_model - the model: --model, or the default
  *
  * named    --model or NULL
- * score    with EMBEDDING the default is the model for sequences, else the one for variants, and
- *          a message says what it predicts
+ * score    with EMBEDDING the default is the model for sequences, with LLR the language model, else
+ *          the one for variants; a message says what the latter two are
  * buf      receives the path
- * Returns  CS_OK; CS_EUSAGE for likelihoods, which no default model has; the errors of
- *          cs_model_find()
+ * Returns  CS_OK; the errors of cs_model_find()
  */
 int cs_variants_model(const char *named, cs_variant_score score, char *buf, size_t n_buf)
     CS_MUST_CHECK;

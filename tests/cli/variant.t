@@ -387,7 +387,18 @@ T 'with REF and ALT swapped the same, but for the sign' sh -c '
     chordseq variant -q -m guess.model -f variants.fa -w 64 --tsv two.tsv -o /dev/null two.vcf &&
     awk -F "\t" "NR > 1 { s += \$8; a += \$8 < 0 ? -\$8 : \$8 } END { exit !(a > 0 && s * s < 1e-10) }" two.tsv'
 N variant-llr.err   chordseq variant -m train.tsv.model -f variants.fa --score llr variants.vcf
-N variant-guess.err chordseq variant -f variants.fa --score llr variants.vcf
+T 'without --model: human-lm, which a line says, both strands' sh -c '
+    for s in model both; do chordseq variant -f variants.fa -w 512 --ends fill --score llr --strand $s \
+        --tsv own.$s -o /dev/null variants.vcf 2> told || exit; done; grep -q "^chordseq: no --model: using human-lm" told &&
+    chordseq variant -q -m human-lm -f variants.fa -w 512 --ends fill --tsv named -o /dev/null variants.vcf &&
+    cmp own.model own.both && cmp own.model named && grep -q "CS_LLR$" named && [ "$(grep -c "	snv	.*	[.]	0	-*[0-9]" named)" -gt 0 ]'
+T 'human-lm is better than chance: an Alu element that it expects' sh -c '
+    alu=GGCCGGGCGCGGTGGCTCACGCCTGTAATCCCAGCACTTTGGGAGGCCGAGGCGGGCGGATCACGAGGTCAGGAGATCGAGACCATCCCGGCTAAAACGGTGAAACCCCGTCTCTACTAAAAATACAAAAAATTAGCCGGGCG
+    printf ">alu\n%s\n" $alu > alu.fa
+    { printf "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+      for p in $(seq 40 100); do b=$(printf %s $alu | cut -c $p); printf "alu\t$p\t.\t$b\t$(echo ACGT | tr -d $b | sed "s/./&,/g; s/,$//")\t.\t.\t.\n"; done; } > alu.vcf
+    chordseq variant -q -m human-lm -f alu.fa -w 512 --max-unknown 1 --ends fill --tsv alu.tsv -o /dev/null alu.vcf
+    awk -F "\t" "NR > 1 { n++; less += \$8 < 0 } END { exit !(n == 183 && less > 0.8 * n) }" alu.tsv'
 T 'contigs missing from the reference: reasons and status 1' sh -c 'grep "^#\|^one" variants.vcf | sed "s/^one/two/" > two.vcf
     chordseq variant -f variants.fa -m guess.model -w 64 --tsv n.tsv -o /dev/null two.vcf 2> told; [ $? = 1 ] &&
     grep -q "warning: most records lie on contigs missing in .variants.fa." told && grep -q "NO_CONTIG" n.tsv &&

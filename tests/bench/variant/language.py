@@ -10,25 +10,28 @@ bases as ALT, splice.vcf (substitutions of MaPSy and Vex-seq with a label, on co
 those of chromosome 16; hg38.fa's base is REF).
 
 `chains` counts both strands of hg38_slices without chromosomes 16, 20 and 21. Order k is interpolated with order
-k - 1: p = (n + a q) / (total + a), with a constant, or a constant times the kinds of bases seen (Witten and Bell's), each of 12
+k - 1: p = (n + a q) / (total + a), with a constant, or a constant times the kinds of bases seen (Witten and Bell's), each of 6
 constants; the best on all of chromosome 20, order by order. `one_side`: the base from the k before it. `sequence`: the
 base from both sides by the same chain, in proportion to the probability of the window with each base, the mean over strands of its
 logarithm; the ratio of two bases is the chain's llr. `two_sides`: counts of the base between k/2 bases on each
 side. Writes chain scores into WORK.
 
 `table` prints the perplexity of all on the sites of both chromosomes, the difference of the loss (nats) to the first model, and
-AUROC of -llr (the label is 1 where ALT is less likely) and of |llr|. Intervals (95 %) are from 2,000 bootstrap draws, seed 1, of sites, of
+AUROC of -llr (the label is 1 where ALT is less likely) and of |llr|. Intervals (95 %) are from 1,000 bootstrap draws, seed 1, of sites, of
 contigs (splice) and of sites with all their rows (tissue). A model's score of a site is its llr of all three ALT,
-which states the probability of REF.
+which states the probability of REF. A model without SITES.tsv has no perplexity.
 """
 import csv
+import glob
 import gzip
+import os
+import re
 import sys
 
 import numpy as np
 
 VALID, TEST, LEFT_OUT = "chr20", "chr21", "chr16"
-MARGIN, DRAWS, STRENGTHS = 256, 2000, (0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+MARGIN, DRAWS, STRENGTHS = 256, 1000, (0.5, 2, 8, 32, 128, 512)
 HEAD = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
 CODE = np.full(256, 4, np.int8)
 for number, letter in enumerate(b"ACGT"):
@@ -124,25 +127,29 @@ def turned(seq):
     return np.where(seq < 4, 3 - seq, 4).astype(np.int8)[::-1]
 
 
+def joined(seqs):
+    """One sequence, with an unknown base between those given."""
+    return np.concatenate([part for s in seqs for part in (s, [4])]).astype(np.int8)
+
+
 def fit(train, valid, offsets, log):
     """Probabilities of every order, contexts of order r being the last r of the offsets."""
     tables = []
     for r in range(len(offsets) + 1):
         near = offsets[len(offsets) - r:]
         n = np.zeros(4 * 4 ** r, np.float32)
-        for seq in train:
-            for s in (seq, turned(seq)):
-                word, base = context(s, near)
-                n += np.bincount(word * 4 + base, minlength=len(n)).astype(np.float32)
+        for s in (train, turned(train)):
+            word, base = context(s, near)
+            n += np.bincount(word * 4 + base, minlength=len(n)).astype(np.float32)
         n = n.reshape(-1, 4)
         total, kinds = n.sum(1, keepdims=True), (n > 0).sum(1, keepdims=True).astype(np.float32)
         q = np.tile(tables[-1], (4, 1)) if tables else np.full((1, 4), 0.25, np.float32)
-        held, best = [context(s, near) for s in valid], None
+        (word, base), best = context(valid, near), None
         for by_kind in (False, True):
             for strength in STRENGTHS:
                 a = strength * (np.maximum(kinds, 1) if by_kind else 1)
                 p = (n + a * q) / (total + a)
-                loss = -sum(np.log(p[w, b]).sum(dtype=np.float64) for w, b in held) / sum(len(b) for _, b in held)
+                loss = -np.log(p[word, base]).mean(dtype=np.float64)
                 if best is None or loss < best[0]:
                     best = loss, p, strength, by_kind
         tables.append(best[1])
@@ -210,11 +217,14 @@ def save_scores(path, found, p):
 
 def chains(work, orders):
     slices, contigs = fasta(f"{work}/hg38.fa"), fasta(f"{work}/contigs.fa")
-    train = [s for name, s in slices.items() if name.split(":")[0] not in (LEFT_OUT, VALID, TEST)]
-    valid = [s for name, s in slices.items() if name.split(":")[0] == VALID]
-    print(f"{sum(map(len, train))} bases to count", file=sys.stderr)
+    train = joined([s for name, s in slices.items() if name.split(":")[0] not in (LEFT_OUT, VALID, TEST)])
+    valid = joined([s for name, s in slices.items() if name.split(":")[0] == VALID])
+    print(f"{(train < 4).sum()} bases to count", file=sys.stderr)
     sets = [(name, list(keys(f"{work}/{name}.vcf")), contigs if name == "splice" else slices) for name in ("sites", "splice", "tissue")]
     longest = fit(train, valid, list(range(-max(orders), 0)), "one side")
+    even = max((k for k in orders if k % 2 == 0), default=0)
+    beside = [o for i in range(even // 2, 0, -1) for o in (-i, i)]
+    both = fit(train, valid, beside, "two sides") if even else None
     for k in orders:
         for how in ("one_side", "sequence"):
             for name, found, seqs in sets:
@@ -223,11 +233,9 @@ def chains(work, orders):
                 w = windows(seqs, [f[:2] for f in found], k)
                 save_scores(f"{work}/{how}-{k}.{name}.tsv", found, chances(longest[:k + 1], w, how))
         if k % 2 == 0:
-            offsets = [o for i in range(k // 2, 0, -1) for o in (-i, i)]
-            table = fit(train, valid, offsets, "two sides")[-1]
             found = sets[0][1]
             w = windows(slices, [f[:2] for f in found], k // 2)
-            save_scores(f"{work}/two_sides-{k}.sites.tsv", found, between(table, w, offsets))
+            save_scores(f"{work}/two_sides-{k}.sites.tsv", found, between(both[k], w, beside[even - k:]))
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -304,14 +312,11 @@ def labelled(work, name, scores):
 def table(work, named):
     models = [n.split("=", 1) for n in named]
     paths = {name: p.split(",") for name, p in models}
-    import glob
-    import os
-    import re
     known = [os.path.basename(p) for p in glob.glob(f"{work}/*.sites.tsv")]
     known = [k[:-len(".sites.tsv")] for k in known if re.match(r"(one_side|sequence|two_sides)-\d+[.]", k)]
     known.sort(key=lambda c: (c.split("-")[0], int(c.split("-")[1])))
     line("measure", "method", "rows", "value", "low", "high")
-    perplexities({**{n: losses(p[0]) for n, p in paths.items()}, **{c: losses(f"{work}/{c}.sites.tsv") for c in known}})
+    perplexities({**{n: losses(p[0]) for n, p in paths.items() if p[0]}, **{c: losses(f"{work}/{c}.sites.tsv") for c in known}})
     for i, name in ((1, "splice"), (2, "tissue")):
         labelled(work, name, {**{n: ratios(p[i]) for n, p in paths.items()},
                               **{c: ratios(f"{work}/{c}.{name}.tsv") for c in known if c.startswith("sequence")}})
