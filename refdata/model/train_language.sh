@@ -7,8 +7,6 @@
 # 14, 15, 16, 19, 22; of these only 16 has slices) and without chromosome 21, which is for the test. Chromosome 20 is for
 # validation. Writes WORK_DIR/language.safetensors (fp32) and WORK_DIR/human-lm.safetensors (bf16). Called again, it
 # continues a run that was interrupted. Options of `chordseq pretrain` may follow.
-#
-# The schedule is one of 20 epochs; the model is that of epoch 9, after which STEPS (default 5625) ends the run.
 set -eu
 chordseq=$1 data=$2 work=$3
 shift 3
@@ -20,17 +18,12 @@ export OMP_WAIT_POLICY
     gzip -cd "$data/hg38_slices.fa.gz" > "$work/hg38.fa.tmp"
     mv "$work/hg38.fa.tmp" "$work/hg38.fa"
 }
-resume= done=0
-[ ! -e "$work/language.safetensors.ckpt" ] || {
-    resume=--resume
-    done=$(awk 'NR > 1 { n = $2 } END { print n + 0 }' "$work/language.tsv")
-}
-# One step more than the epochs have, so that the last one is validated.
-[ "$done" -ge "${STEPS:=5625}" ] ||
-    "$chordseq" pretrain $resume --stop-after $((STEPS + 1 - done)) --tokenizer base --window 1000 --rc \
-    --val-contigs chr20 --valid-windows 300 --skip-contigs chr16,chr21 \
+resume=
+[ ! -e "$work/language.safetensors.ckpt" ] || resume=--resume
+"$chordseq" pretrain $resume --tokenizer base --window 1000 --rc --val-contigs chr20 --valid-windows 300 \
+    --skip-contigs chr16,chr21 \
     --encoder cdil --encoder.convs one --encoder.depth all --encoder.layers 6 --encoder.channels 96 --encoder.kernel 9 \
     --mask-hide 1 --mask-swap 0 --decoder linear --batch-tokens 8192 --lr 0.006 --warmup 100 --ema 0.999 \
-    --epochs 20 --windows-per-epoch 5000 --seed 1 --threads 1 --precision bf16 \
+    --epochs 20 --windows-per-epoch 5000 --seed 1 --threads 1 --precision bf16 --checkpoint-steps 500 \
     --metrics "$work/language.tsv" -o "$work/language.safetensors" "$@" "$work/hg38.fa"
 "$chordseq" model compact "$work/language.safetensors" "$work/human-lm.safetensors"
