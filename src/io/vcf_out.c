@@ -37,12 +37,14 @@ struct cs_vcfout {
     int64_t       n_text;        /* bytes of text, before compression */
 };
 
+/* A failed write: errno, and what was tried unless it is NULL. */
 static int failed(const cs_vcfout *w, const char *what)
 {
     if (errno == EPIPE)
         return CS_ECANCEL;
-    return cs_fail(CS_EIO, "cannot write '%s': %s%s%s", cs_outfile_name(w->file), what,
-                   errno ? ": " : "", errno ? strerror(errno) : "");
+    return cs_fail(CS_EIO, "cannot write '%s': %s%s%s", cs_outfile_name(w->file), what ? what : "",
+                   what && errno ? ": " : "",
+                   errno ? strerror(errno) : what ? "" : "htslib reports an error");
 }
 
 static int no_memory(const cs_vcfout *w)
@@ -127,7 +129,7 @@ static int put_text(cs_vcfout *w)
         : bgzf_write(w->fp->fp.bgzf, w->text.s, w->text.l);
 
     w->n_text += n;
-    return n == (ssize_t)w->text.l ? CS_OK : failed(w, "a record");
+    return n == (ssize_t)w->text.l ? CS_OK : failed(w, NULL);
 }
 
 /* BCF numbers keys as the input's header does, which comes first. */
@@ -148,7 +150,7 @@ static int write_native_header(cs_vcfout *w, const cs_vcf *in)
     if (bcf_hdr_sync(w->header) < 0)
         return no_memory(w);
     errno = 0;
-    return bcf_hdr_write(w->fp, w->header) < 0 ? failed(w, "the header") : CS_OK;
+    return bcf_hdr_write(w->fp, w->header) < 0 ? failed(w, NULL) : CS_OK;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -401,7 +403,7 @@ static int record_native(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_valu
     if (bad)
         return vcf_out_refuse(w, r, "cannot take an INFO field");
     errno = 0;
-    return bcf_write(w->fp, w->header, w->rec) < 0 ? failed(w, "a record") : CS_OK;
+    return bcf_write(w->fp, w->header, w->rec) < 0 ? failed(w, NULL) : CS_OK;
 }
 
 int cs_vcfout_record(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_values *value)
@@ -443,7 +445,7 @@ int cs_vcfout_finish(cs_vcfout *w)
     const int bad = hts_close(w->fp) < 0;
     w->fp = NULL;
     if (bad)
-        return failed(w, "the end");
+        return failed(w, NULL);
     CS_TRY(cs_outfile_finish(w->file));
     if (!w->index)
         return CS_OK;

@@ -46,12 +46,14 @@ static void make_printable(char *s)
         *s = *s < ' ' || *s > '~' ? '_' : *s;
 }
 
+/* A failed write: errno, and what was tried unless it is NULL. */
 static int failed(cs_output *o, const char *what)
 {
     if (errno == EPIPE)
         return CS_ECANCEL;
-    return cs_fail(CS_EIO, "cannot write '%s': %s%s%s", cs_outfile_name(o->file), what,
-                   errno ? ": " : "", errno ? strerror(errno) : "");
+    return cs_fail(CS_EIO, "cannot write '%s': %s%s%s", cs_outfile_name(o->file), what ? what : "",
+                   what && errno ? ": " : "",
+                   errno ? strerror(errno) : what ? "" : "htslib reports an error");
 }
 
 static void bam_release(cs_output *o)
@@ -275,7 +277,7 @@ static int bam_begin(cs_output *o)
     struct alignments *w = o->state;
     errno = 0;
     if (sam_hdr_write(w->fp, w->header) < 0)
-        rc = failed(o, "the header");
+        rc = failed(o, NULL);
 out:
     return rc;
 }
@@ -365,7 +367,7 @@ static int bam_end(cs_output *o)
     errno = 0;
     const int bad = hts_close(w->fp) < 0;
     w->fp = NULL;
-    return bad ? failed(o, "the end") : bam_index(o, w);
+    return bad ? failed(o, NULL) : bam_index(o, w);
 }
 
 /* Complete blocks go to the descriptor. The partial one is removed meanwhile, because flushing
@@ -386,7 +388,7 @@ static int bam_sync(cs_output *o)
     bad |= hflush(b ? b->fp : w->fp->fp.hfile) < 0;
     if (b)
         b->block_offset = n;
-    return bad ? failed(o, "a block") : CS_OK;
+    return bad ? failed(o, NULL) : CS_OK;
 }
 
 static json_t *bam_save(const cs_output *o)
