@@ -111,7 +111,6 @@ N output-full.err      $c -o /dev/full "$tiny/mixed.fa"
 N output-full2.err     sh -c "$c $tiny/mixed.fa > /dev/full"
 N output-full-vcf.err  sh -c "chordseq variant -m $tiny/model.safetensors -f $tiny/variants.fa $tiny/variants.vcf > /dev/full"
 # htslib's bgzf_close() loses its buffers if it cannot write.
-ignore_leaks='export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"'
 N output-full-bam.err  sh -c "$ignore_leaks; $c --bam - $tiny/mixed.fa > /dev/full"
 N output-folder.err    $c -o no-such-folder/out.tsv "$tiny/mixed.fa"
 N output-empty.err     $c -o "" "$tiny/mixed.fa"
