@@ -15,6 +15,7 @@
 #include <htslib/vcf.h>
 
 #include "io/content.h"
+#include "io/io_init.h"
 #include "io/vcf_internal.h"
 #include "io/vcf_text.h"
 
@@ -37,14 +38,9 @@ struct cs_vcfout {
     int64_t       n_text;        /* bytes of text, before compression */
 };
 
-/* A failed write: errno, and what was tried unless it is NULL. */
 static int failed(const cs_vcfout *w, const char *what)
 {
-    if (errno == EPIPE)
-        return CS_ECANCEL;
-    return cs_fail(CS_EIO, "cannot write '%s': %s%s%s", cs_outfile_name(w->file), what ? what : "",
-                   what && errno ? ": " : "",
-                   errno ? strerror(errno) : what ? "" : "htslib reports an error");
+    return cs_io_cannot_write(cs_outfile_name(w->file), what);
 }
 
 static int no_memory(const cs_vcfout *w)

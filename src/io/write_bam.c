@@ -22,6 +22,7 @@
 #include <htslib/sam.h>
 
 #include "io/content.h"
+#include "io/io_init.h"
 #include "io/json_text.h"
 #include "io/writer.h"
 
@@ -46,14 +47,9 @@ static void make_printable(char *s)
         *s = *s < ' ' || *s > '~' ? '_' : *s;
 }
 
-/* A failed write: errno, and what was tried unless it is NULL. */
 static int failed(cs_output *o, const char *what)
 {
-    if (errno == EPIPE)
-        return CS_ECANCEL;
-    return cs_fail(CS_EIO, "cannot write '%s': %s%s%s", cs_outfile_name(o->file), what ? what : "",
-                   what && errno ? ": " : "",
-                   errno ? strerror(errno) : what ? "" : "htslib reports an error");
+    return cs_io_cannot_write(cs_outfile_name(o->file), what);
 }
 
 static void bam_release(cs_output *o)

@@ -2,6 +2,8 @@
  *
  * Stops of both strands are found first, as bits. One cursor per frame finds its next open reading
  * frame; between two ends of these the longest one is the same.
+ *
+ * All open reading frames, not the longest of each base: open_frames.c.
  */
 #include "tok/frames.h"
 

@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "nn/exec/proteins_io.h"
+#include "tok/open_frames.h"
 #include "tok/translate.h"
 #include "train/proteins_choose.h"
 
@@ -59,37 +60,36 @@ static int add_frame(struct proteins *b, const struct frame *f)
     return CS_OK;
 }
 
-/* A run of n codons, in pieces of equal length, none longer than the rule's. */
-static int add_pieces(struct proteins *b, int32_t example, int frame, int64_t from, int64_t n)
+/* The current stretch of the frames, in pieces of equal length, none longer than the rule's. */
+static int add_pieces(struct proteins *b, int32_t example, const cs_open_frames *r)
 {
-    const int64_t n_piece = (n + b->rule->max_length - 1) / b->rule->max_length;
+    const int64_t n = r->to - r->from,
+                  n_piece = (n + b->rule->max_length - 1) / b->rule->max_length;
     int rc = CS_OK;
 
     for (int64_t i = 0; i < n_piece && rc == CS_OK; i++) {
-        const int64_t first = from + n * i / n_piece, end = from + n * (i + 1) / n_piece;
+        const int64_t first = r->from + n * i / n_piece, end = r->from + n * (i + 1) / n_piece;
         struct frame f = { .key = 1, .example = example, .from = (uint32_t)first,
-                           .n = (uint16_t)(end - first), .frame = (uint8_t)frame,
+                           .n = (uint16_t)(end - first), .frame = (uint8_t)r->frame,
                            .class_no = (uint8_t)b->d->ex[example].class_no };
         for (int64_t k = first; k < end; k++)
-            f.key = mix(f.key, b->letter[k]);
+            f.key = mix(f.key, r->letter[k]);
         rc = add_frame(b, &f);
     }
     return rc;
 }
 
-static int add_runs(struct proteins *b, int32_t example, int frame)
+static int add_runs(struct proteins *b, int32_t example)
 {
     const cs_example *e = &b->d->ex[example];
-    const int64_t n = cs_translate(e->base, e->n_base, frame, b->letter);
-    int rc = CS_OK;
+    cs_open_frames r;
+    int rc = cs_open_frames_init(&r, e->base, e->n_base, b->rule->min_length, false);
 
-    b->letter[n] = CS_ACID_STOP;
-    for (int64_t from = 0, to; from < n && rc == CS_OK; from = to + 1) {
-        for (to = from; b->letter[to] != CS_ACID_STOP; to++)
-            ;
-        if (to - from >= b->rule->min_length)
-            rc = add_pieces(b, example, frame, from, to - from);
-    }
+    if (rc != CS_OK)
+        rc = cs_fail(CS_EMEM, "out of memory for a record of %lld bases", (long long)e->n_base);
+    while (rc == CS_OK && cs_open_frames_next(&r))
+        rc = add_pieces(b, example, &r);
+    cs_open_frames_close(&r);
     return rc;
 }
 
@@ -158,8 +158,7 @@ static int find_frames(struct proteins *b, cs_part part)
         const size_t first = b->n;
         if (b->d->ex[i].part != part)
             continue;
-        for (int f = 0; f < CS_FRAMES; f++)
-            CS_TRY(add_runs(b, (int32_t)i, f));
+        CS_TRY(add_runs(b, (int32_t)i));
         drop_shadows(b, first);
     }
 out:

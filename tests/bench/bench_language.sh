@@ -4,7 +4,7 @@
 # Usage   CS_SHARED=DIR tests/bench/bench_language.sh [WORK]      (make bench-language)
 #
 # Chains are counted on the sequence that the model was trained on, and see the same places of chromosomes 20
-# and 21 and the same variants (variant/language.py). What is in WORK already is not made again. The chains take about a
+# and 21 and the same variants (language.py). What is in WORK already is not made again. The chains take about a
 # minute of processor time, every model some three.
 #
 # Environment, all optional
@@ -22,10 +22,10 @@ scratch "$@"
 [ -z "$CS_QUICK" ] || : "${SITES:=30}" "${ORDERS:=2}"
 : "${MODELS:=human-lm=$srcdir/refdata/model/human-lm.safetensors}" "${SITES:=1500}" "${ORDERS:=5 8}"
 
-[ -e "$tmp/tissue.vcf" ] || "$python" "$bench/variant/language.py" prepare "$human" "$splice" "$tmp" "$SITES"
+[ -e "$tmp/tissue.vcf" ] || "$python" "$bench/language.py" prepare "$human" "$splice" "$tmp" "$SITES"
 # shellcheck disable=SC2086 # a list of numbers
 [ -e "$tmp/chains.log" ] || {
-    "$python" "$bench/variant/language.py" chains "$tmp" $ORDERS 2> "$tmp/chains.log.tmp"
+    "$python" "$bench/language.py" chains "$tmp" $ORDERS 2> "$tmp/chains.log.tmp"
     mv "$tmp/chains.log.tmp" "$tmp/chains.log"
 }
 cat "$tmp/chains.log" >&2
@@ -45,4 +45,4 @@ for m in $MODELS; do
     named="$named $name=$tmp/$name.sites.tsv,$tmp/$name.splice.tsv,$tmp/$name.tissue.tsv"
 done
 # shellcheck disable=SC2086 # one per model
-"$python" "$bench/variant/language.py" table "$tmp" $named
+"$python" "$bench/language.py" table "$tmp" $named

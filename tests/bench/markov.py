@@ -16,8 +16,9 @@ import numpy as np
 
 
 def read(path):
+    """Names and texts of a FASTA file, plain or gzip."""
     name, part = None, []
-    with gzip.open(path, "rt") as f:
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt") as f:
         for line in f:
             if line.startswith(">"):
                 if name:
@@ -49,10 +50,15 @@ def words(seq, offsets):
     return np.where(good, word, -1), base
 
 
+def turned(seq):
+    """The reverse complement."""
+    return np.where(seq < 4, 3 - seq, 4)[::-1]
+
+
 def count(seqs, offsets):
     table = np.zeros((4 ** len(offsets), 4))
     for seq in seqs:
-        for strand in (seq, np.where(seq < 4, 3 - seq, 4)[::-1]):
+        for strand in (seq, turned(seq)):
             word, base = words(strand, offsets)
             known = word >= 0
             table += np.bincount(word[known] * 4 + base[known],
@@ -114,4 +120,5 @@ def main():
             print(f"{label}\t{k}\t{n}\t{loss:.5f}\t{np.exp(loss):.4f}\t{accuracy:.4f}", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -30,25 +30,16 @@ import sys
 
 import numpy as np
 
+from markov import CODE, read, turned, words
+
 VALID, TEST, LEFT_OUT = "chr20", "chr21", "chr16"
 MARGIN, DRAWS, STRENGTHS = 256, 1000, (0.5, 2, 8, 32, 128, 512)
 HEAD = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
-CODE = np.full(256, 4, np.int8)
-for number, letter in enumerate(b"ACGT"):
-    CODE[letter] = number
 
 
 def fasta(path):
     """Contigs by name, as numbers; 4 is any other letter."""
-    text, name = {}, None
-    with (gzip.open if path.endswith(".gz") else open)(path, "rt") as f:
-        for line in f:
-            if line.startswith(">"):
-                name = line[1:].split()[0]
-                text[name] = []
-            else:
-                text[name].append(line.strip().upper())
-    return {name: CODE[np.frombuffer("".join(part).encode(), np.uint8)] for name, part in text.items()}
+    return {name: CODE[np.frombuffer(text.encode(), np.uint8)].astype(np.int8) for name, text in read(path)}
 
 
 # ---- what is scored ------------------------------------------------------------------------------
@@ -113,18 +104,8 @@ def keys(path):
 
 def context(seq, offsets):
     """Places with a known context and base: context number (nearest base last), and base."""
-    lo, hi = max(0, -min(offsets, default=0)), max(0, max(offsets, default=0))
-    n = max(0, len(seq) - lo - hi)
-    base, good, word = seq[lo:lo + n], seq[lo:lo + n] < 4, np.zeros(n, np.int64)
-    for o in offsets:
-        c = seq[lo + o:lo + o + n]
-        good &= c < 4
-        word = word * 4 + c
-    return word[good], base[good]
-
-
-def turned(seq):
-    return np.where(seq < 4, 3 - seq, 4).astype(np.int8)[::-1]
+    word, base = words(seq, offsets)
+    return word[word >= 0], base[word >= 0]
 
 
 def joined(seqs):
