@@ -4,9 +4,10 @@
  * taxid, name indented by two blanks per level.
  * Source: Kraken 2, src/reports.cc (KrakenReportDFS) and manual, "Sample Report Output Format". We
  * differ three times: equal counts are ordered by taxid, where Kraken 2 leaves the order open; the
- * line of root is always written; and a class with no lettered rank at or above it has the code D,
- * unless it contains domains, because KrakenTools (kreport2krona.py, kreport2mpa.py) skip codes
- * with a number, such as R1 of Viruses and R2 of plasmids.
+ * lines of unclassified records and of root are written even if they are 0, as parsers expect both;
+ * and a class with no lettered rank at or above it has the code D, unless it contains domains,
+ * because KrakenTools (kreport2krona.py, kreport2mpa.py) skip codes with a number, such as R1 of
+ * Viruses and R2 of plasmids.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -128,8 +129,7 @@ static int kreport_end(cs_output *o)
     const struct code above_root = { 'R', -1 };
 
     cs_class_counts_sum(o->state, r.tree);
-    if (r.t->unclassified.n_record > 0)
-        CS_TRY(line(&r, r.t->unclassified, r.t->unclassified, "U", 0, 0, "unclassified"));
+    CS_TRY(line(&r, r.t->unclassified, r.t->unclassified, "U", 0, 0, "unclassified"));
     CS_TRY(clade(&r, 0, above_root, 0));
 out:
     return rc;
@@ -138,7 +138,7 @@ out:
 static const cs_opt kreport_opt[] = {
     { .type = CS_OPT_OUT, .name = "report", .arg = "FILE",
       .help = "Kraken 2's report format, a line per taxon",
-      .man = "The root line is always present, the unclassified line if there are such records. "
+      .man = "The unclassified line and the root line are always present, even if they are 0. "
              "Classes directly below the root have the rank code D, so that KrakenTools and "
              "Pavian include all." },
     { .type = CS_OPT_END }

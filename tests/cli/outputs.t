@@ -45,7 +45,7 @@ T 'every record of the report is one of the table' sh -c '
     [ "$want" = "$got" ] && [ "$want" = "$direct" ]'
 T 'reports of an empty input' sh -c ': > empty.fa
     chordseq classify -q -m m --report - --krona k --cami-profile p --summary s -o x empty.fa > r 2> /dev/null &&
-    printf "  0.00\t0\t0\tR\t1\troot\n" | cmp - r && [ ! -s k ] && [ -s s ]'
+    printf "  0.00\t0\t0\tU\t0\tunclassified\n  0.00\t0\t0\tR\t1\troot\n" | cmp - r && [ ! -s k ] && [ -s s ]'
 T 'a model without a taxonomy puts its classes under the root' sh -c '
     chordseq classify -q -m "$1" -o x --report - mixed.fa | cut -f 4-6 | sort > r && [ "$(wc -l < r)" = 5 ] &&
     grep -q "^D	2000000001	  classA$" r' - "$tiny/model.safetensors"
@@ -232,8 +232,8 @@ T 'KrakenTools includes every top class' sh -c 'chordseq classify -q -m "$1" -o 
         END { exit !(n > 0 && kept == n && top == 3) }" r' - "$tiny/model.safetensors"
 T 'including Viruses beside domains' sh -c 'awk -F "\t" "{ code[\$5] = \$4 }
     END { exit !(code[10239] == \"D\" && code[131567] == \"R1\" && code[2] == \"D\") }" all.report'
-T 'an unclassified line only if there are such records' sh -c 'head -n 20 "$2" > called.fq &&
-    chordseq classify -q -m "$1" -o x --report r called.fq && ! grep -q unclassified r' - "$tiny/model.safetensors" "$tiny/reads.fq"
+T 'an unclassified line without such records' sh -c 'head -n 20 "$2" > called.fq &&
+    chordseq classify -q -m "$1" -o x --report r called.fq && printf "  0.00\t0\t0\tU\t0\tunclassified\n" > u && head -n 1 r | cmp - u' - "$tiny/model.safetensors" "$tiny/reads.fq"
 with multiqc T 'multiqc' sh -c 'mkdir mq && cp all.report mq/s1.report.txt && multiqc -q -m kraken -o mq.out mq > /dev/null &&
     ls mq.out/multiqc_data/*kraken*'
 with ktImportText T 'Krona' ktImportText -o krona.html all.krona
