@@ -62,8 +62,8 @@ static const cs_opt variant_table[] = {
     { .type = CS_OPT_WHEN, .letter = 'W', .name = "write-index", OWN(out.index), .arg = "FORMAT",
       .def = "off", .choice = indexes,
       .help = "write an index beside the output: auto, tbi, csi or off",
-      .man = "Without a format it is auto: TBI for compressed VCF, CSI for BCF and for contigs of "
-             "more than 512 megabases." },
+      .man = "Without a format it is auto: CSI, as in bcftools. TBI is for compressed VCF with "
+             "contigs of at most 512 megabases." },
     { .type = CS_OPT_OUT, .name = "tsv", OWN(out.tsv), .arg = "FILE",
       .help = "table with a row per alternative allele" },
     { .type = CS_OPT_OUT, .name = "html", OWN(out.html), .arg = "FILE",

@@ -196,8 +196,10 @@ static int open_index(cs_vcfout *w, const cs_vcf *in)
         || !cs_outfile_place(w->file))
         return cs_fail(CS_EUSAGE, "--write-index needs output format z or b (-O), which '%s' is "
                        "not", w->path);
-    const bool tbi = w->o.index == CS_VCF_INDEX_TBI
-        || (w->o.index == CS_VCF_INDEX_AUTO && w->o.format == 'z' && !is_long(cs_vcf_header(in)));
+    const bool tbi = w->o.index == CS_VCF_INDEX_TBI;
+    if (tbi && is_long(cs_vcf_header(in)))
+        return cs_fail(CS_EUSAGE, "--write-index=tbi is for contigs of at most 512 megabases; use "
+                       "--write-index=csi");
     w->shift = tbi ? 0 : CSI_SHIFT;
     const size_t n = strlen(w->path) + sizeof ".csi";
     char *path = cs_xmalloc(n);

@@ -151,9 +151,9 @@ bcf 'split before or after: the same scores' sh -c 'for f in a variants; do
     score -o b.vcf variants.split.vcf
     q="%CHROM %POS %ID %ALT %CS_L2 %CS_COS\n"
     bcftools query -f "$q" a.split.vcf > want && bcftools query -f "$q" b.vcf | cmp want -'
-bcf 'an index: TBI of VCF, CSI of BCF or on request' sh -c 'score -W -o a.vcf.gz variants.vcf &&
-    score -W -o a.bcf variants.vcf && score --write-index=csi -o c.vcf.gz variants.vcf && [ -f a.vcf.gz.tbi ] &&
-    [ -f a.bcf.csi ] && [ -f c.vcf.gz.csi ] && [ ! -e a.vcf.gz.csi ] && [ ! -e c.vcf.gz.tbi ] &&
+bcf 'an index: CSI, as in bcftools, or TBI on request' sh -c 'score -W -o a.vcf.gz variants.vcf &&
+    score -W -o a.bcf variants.vcf && score --write-index=tbi -o c.vcf.gz variants.vcf && [ -f a.vcf.gz.csi ] &&
+    [ -f a.bcf.csi ] && [ -f c.vcf.gz.tbi ] && [ ! -e a.vcf.gz.tbi ] && [ ! -e c.vcf.gz.csi ] &&
     ! score -W=tbi -o gone.bcf variants.vcf 2> told && grep -q "write-index=tbi is for compressed VCF" told &&
     for f in a.vcf.gz a.bcf c.vcf.gz; do [ "$(bcftools view -H $f one:300-330 | wc -l)" = 4 ] || exit; done'
 bcf 'regions: each record once, as bcftools has them' sh -c '
@@ -170,8 +170,9 @@ N variant-type.err score -O v1 variants.vcf
 N variant-level.err score -O z10 variants.vcf
 N variant-region.err score -r nine:1-10 a.vcf.gz
 N variant-region-index.err score -r one:1-10 variants.vcf
-bcf 'a contig longer than TBI reaches has CSI' sh -c 'sed "s/ID=one,length=[0-9]*/ID=one,length=600000000/" variants.vcf > huge.vcf
-    grep -q 600000000 huge.vcf && score -W -o huge.vcf.gz huge.vcf && [ -f huge.vcf.gz.csi ]'
+bcf 'TBI is refused for a contig longer than it reaches' sh -c 'sed "s/ID=one,length=[0-9]*/ID=one,length=600000000/" variants.vcf > huge.vcf
+    grep -q 600000000 huge.vcf && score -W -o huge.vcf.gz huge.vcf && [ -f huge.vcf.gz.csi ] &&
+    ! score -W=tbi -o gone.vcf.gz huge.vcf 2> told && grep -q "write-index=csi" told && [ ! -e gone.vcf.gz ]'
 T 'an output that cannot be indexed is not written' sh -c '
     { grep "^#" variants.vcf; grep -v "^#" variants.vcf | sort -k 2,2nr; } > back.vcf
     ! score -W --tsv back.tsv -o back.vcf.gz back.vcf 2> told && grep -q "cannot index .back.vcf.gz" told &&
