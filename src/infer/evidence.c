@@ -42,7 +42,7 @@ int cs_chunk_look_up(const cs_policy *p, cs_chunk *c, int n_thread)
     const int32_t n = c->views->n, n_class = m->n_label;
     int failed = CS_OK;
 
-    if ((!m->lookup && !m->proteins) || p->output != CS_HEAD_PREDICTION)
+    if (!cs_model_has_evidence(m) || p->output != CS_HEAD_PREDICTION)
         return CS_OK;
     float *evidence = cs_arena_alloc(c->mem, (size_t)n * (size_t)n_class, sizeof *evidence);
     if (evidence == NULL)

@@ -162,8 +162,9 @@ static int write_calibration(const cs_model *m, cs_outfile *f)
 
 /* ---- the card -------------------------------------------------------------------------------- */
 
-/* The validation metrics in the format of hubs (model-index). */
-static int write_results(cs_outfile *f, const json_t *training)
+/* The validation metrics in the format of hubs (model-index). They are the network's: table and
+ * database are added after training. */
+static int write_results(const cs_model *m, cs_outfile *f, const json_t *training)
 {
     static const struct { const char *key, *type; } figure[] = {
         { "valid_accuracy", "accuracy" }, { "valid_balanced_accuracy", "balanced_accuracy" },
@@ -173,8 +174,9 @@ static int write_results(cs_outfile *f, const json_t *training)
 
     CS_TRY(cs_outfile_printf(f, "model-index:\n- name: chordseq\n  results:\n"
                              "  - task:\n      type: text-classification\n"
-                             "    dataset:\n      name: validation part of the training data\n"
-                             "      type: sequences\n    metrics:\n"));
+                             "    dataset:\n      name: validation part of the training data%s\n"
+                             "      type: sequences\n    metrics:\n",
+                             cs_model_has_evidence(m) ? ", the network alone" : ""));
     for (size_t i = 0; i < sizeof figure / sizeof figure[0]; i++) {
         const json_t *v = json_object_get(training, figure[i].key);
         if (json_is_number(v))
@@ -185,7 +187,8 @@ out:
     return rc;
 }
 
-static int write_front(cs_outfile *f, const json_t *training, const char *licence, bool is_class)
+static int write_front(const cs_model *m, cs_outfile *f, const json_t *training,
+                       const char *licence, bool is_class)
 {
     int rc = CS_OK;
 
@@ -194,7 +197,7 @@ static int write_front(cs_outfile *f, const json_t *training, const char *licenc
     if (is_class)
         CS_TRY(cs_outfile_printf(f, "pipeline_tag: text-classification\nmetrics:\n- accuracy\n"));
     if (is_class && training != NULL)
-        CS_TRY(write_results(f, training));
+        CS_TRY(write_results(m, f, training));
     rc = cs_outfile_printf(f, "---\n\n");
 out:
     return rc;
@@ -315,7 +318,7 @@ static int write_card(const cs_model *m, const char *licence, cs_outfile *f)
     int rc = CS_OK;
     json_t *training = m->training != NULL ? json_loads(m->training, 0, NULL) : NULL;
 
-    CS_TRY(write_front(f, training, licence, m->head->is_class));
+    CS_TRY(write_front(m, f, training, licence, m->head->is_class));
     rc = write_body(f, m, training);
 out:
     json_decref(training);

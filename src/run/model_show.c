@@ -140,8 +140,9 @@ static int show_origin(cs_outfile *f, const cs_model *m, const json_t *training)
     if (json_is_string(sources))
         CS_TRY(cs_outfile_printf(f, "sources\t%s\n", json_string_value(sources)));
     if (json_is_number(accuracy) && !json_is_array(json_object_get(training, "assays")))
-        rc = cs_outfile_printf(f, "validation\tbalanced accuracy %.3f on held-out data\n",
-                               json_number_value(accuracy));
+        rc = cs_outfile_printf(f, "validation\tbalanced accuracy %.3f on held-out data%s\n",
+                               json_number_value(accuracy),
+                               cs_model_has_evidence(m) ? ", of the network alone" : "");
 out:
     return rc;
 }

@@ -42,7 +42,10 @@ fi
 lookup="chordseq model lookup -q -i genomes.fa --label-key class --split split.tsv --sample 2 --crops 400"
 T 'a table' $lookup bag.m table.m
 T 'the file is sound' chordseq model verify table.m
-T 'show reports the table' sh -c 'chordseq model show table.m | grep -q "^lookup	[0-9]* peptide words	k 12	one in 2	"'
+T 'show reports the table, and whose validation it is' sh -c 'chordseq model show table.m > shown &&
+    grep -q "^lookup	[0-9]* peptide words	k 12	one in 2	" shown &&
+    grep -q "^validation	balanced accuracy .* of the network alone\$" shown &&
+    ! chordseq model show bag.m | grep -q "of the network alone"'
 T 'the same again' sh -c '$1 bag.m again.m && cmp table.m again.m' - "$lookup"
 T 'it separates the classes of new families' sh -c 'chordseq classify -q -m table.m new.fa | tee predictions.tsv |
     awk "NR > 1 && \$3 == (\$1 ~ /^g1/ ? \"one\" : \"two\") && \$4 > 0.9 { n++ } END { exit n != 2 }"'

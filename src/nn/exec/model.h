@@ -149,6 +149,11 @@ int32_t cs_model_n_target(const cs_model *m);
 bool cs_model_takes_lookup(const cs_model *m);
 /** cs_model_takes_proteins - the same for a protein database */
 bool cs_model_takes_proteins(const cs_model *m);
+/** cs_model_has_evidence - does a table or a database add to its logits? */
+static inline bool cs_model_has_evidence(const cs_model *m)
+{
+    return m->lookup != NULL || m->proteins != NULL;
+}
 
 /** cs_model_strandless - is a sequence's prediction independent of its strand, except for
  * rounding? */
