@@ -1,4 +1,5 @@
 /* test_lookup.c - look-up tables: what goes in is found, on either strand and after a file. */
+#include "tests/nn/genes.h"
 #include "tests/nn/toy.h"
 
 #include "nn/exec/lookup.h"
@@ -7,46 +8,12 @@
 
 static cs_backend *be;
 
-enum { N_CLASS = 3, N_GROUP = 4, N_GENE = 600, N_BASE = 900 };
-
 static cs_peptides words_of(int k, int sample)
 {
     cs_peptides p;
 
     assert_int_equal(cs_peptides_init(&p, "LVIM,C,A,G,ST,P,FYW,EDNQ,KR,H", k, sample), CS_OK);
     return p;
-}
-
-/* A gene of the class, without stops and with other third bases in every group, in random bases. */
-static void make_genome(int class_no, int group, char *base)
-{
-    const uint64_t own = cs_rng_key(10, (uint64_t)(class_no * 100 + group));
-    const uint64_t gene = cs_rng_key(11, (uint64_t)class_no);
-    static const char *const fourfold[] = { "GC", "GG", "CC", "AC", "GT", "CT", "TC", "CG" };
-
-    for (int i = 0; i < N_BASE; i++)
-        base[i] = "ACGT"[cs_rng_below(own, (uint64_t)i, 4)];
-    for (int i = 0; i < N_GENE; i += 3) {
-        memcpy(base + 100 + i, fourfold[cs_rng_below(gene, (uint64_t)i, 8)], 2);
-        base[102 + i] = "ACGT"[cs_rng_below(own, (uint64_t)(N_BASE + i), 4)];
-    }
-}
-
-static void make_data(cs_dataset *d)
-{
-    static char base[N_BASE];
-    char name[32];
-
-    cs_dataset_init(d, true, 1, 0);
-    for (int c = 0; c < N_CLASS; c++)
-        for (int g = 0; g < N_GROUP; g++) {
-            const float target = (float)c;
-            snprintf(name, sizeof name, "%d.%d", c, g);
-            make_genome(c, g, base);
-            cs_record r = { .name = name, .n_seg = 1, .seg[0] = { base, NULL, N_BASE } };
-            assert_int_equal(cs_dataset_add(d, &r, &target, name), CS_OK);
-            d->ex[d->n - 1].part = g == N_GROUP - 1 ? CS_PART_VALID : CS_PART_TRAIN;
-        }
 }
 
 static cs_lookup *build(const cs_dataset *d, int sample, int64_t min_groups, int64_t max_bytes)
@@ -68,7 +35,7 @@ static void test_classes(void **state)
     cs_dataset d;
     int64_t hit[N_CLASS * N_CLASS];
 
-    make_data(&d);
+    genes_dataset(false, &d);
     cs_lookup *l = build(&d, 1, 2, 1 << 20);
     assert_int_equal(l->n_code, N_CLASS * N_CLASS);
     assert_in_range(l->n, N_CLASS * (N_GENE / 3 - 11), 2 * N_CLASS * N_GENE);
@@ -92,7 +59,7 @@ static void test_size(void **state)
 {
     (void)state;
     cs_dataset d;
-    make_data(&d);
+    genes_dataset(false, &d);
     cs_lookup *one = build(&d, 1, 1, 1 << 20), *two = build(&d, 1, 2, 1 << 20);
     cs_lookup *sampled = build(&d, 8, 2, 1 << 20), *small = build(&d, 1, 1, 4096);
 
@@ -114,7 +81,7 @@ static void test_shares(void **state)
     cs_dataset d;
     int64_t n[N_CLASS] = { 0 };
 
-    make_data(&d);
+    genes_dataset(false, &d);
     for (int i = 0; i < d.n; i++)
         if (d.ex[i].class_no == 0)
             d.ex[i].n_base /= 2;
@@ -140,7 +107,7 @@ static void test_strands(void **state)
     static char turned[N_BASE];
     float a[N_CLASS], b[N_CLASS];
 
-    make_data(&d);
+    genes_dataset(false, &d);
     cs_lookup *l = build(&d, 4, 1, 1 << 20);
     fill_weights(l);
     for (int i = 0; i < d.n; i++) {
@@ -162,7 +129,7 @@ static cs_model *with_table(cs_dataset *d)
                     .max_len = "1024" };
     cs_model *m = toy_model(&t, be);
 
-    make_data(d);
+    genes_dataset(false, d);
     m->lookup = build(d, 2, 2, 1 << 20);
     fill_weights(m->lookup);
     return m;

@@ -1,4 +1,5 @@
 /* test_proteins.c - protein databases: relatives are found, on either strand and after a file. */
+#include "tests/nn/genes.h"
 #include "tests/nn/toy.h"
 
 #include <math.h>
@@ -12,42 +13,6 @@
 #include "train/proteins_fit.h"
 
 static cs_backend *be;
-
-enum { N_CLASS = 3, N_GROUP = 4, N_GENE = 600, N_BASE = 900 };
-
-/* A gene of the class, without stops, in random bases; in every group other third bases and one
- * amino acid in eight that is another one. */
-static void make_genome(int class_no, int group, char *base)
-{
-    const uint64_t own = cs_rng_key(10, (uint64_t)(class_no * 100 + group));
-    const uint64_t gene = cs_rng_key(11, (uint64_t)class_no);
-    static const char *const fourfold[] = { "GC", "GG", "CC", "AC", "GT", "CT", "TC", "CG" };
-
-    for (int i = 0; i < N_BASE; i++)
-        base[i] = "ACGT"[cs_rng_below(own, (uint64_t)i, 4)];
-    for (int i = 0; i < N_GENE; i += 3) {
-        const bool moved = cs_rng_below(own, (uint64_t)(2 * N_BASE + i), 8) == 0;
-        memcpy(base + 100 + i, fourfold[cs_rng_below(moved ? own : gene, (uint64_t)i, 8)], 2);
-        base[102 + i] = "ACGT"[cs_rng_below(own, (uint64_t)(N_BASE + i), 4)];
-    }
-}
-
-static void make_data(cs_dataset *d)
-{
-    static char base[N_BASE];
-    char name[32];
-
-    cs_dataset_init(d, true, 1, 0);
-    for (int c = 0; c < N_CLASS; c++)
-        for (int g = 0; g < N_GROUP; g++) {
-            const float target = (float)c;
-            snprintf(name, sizeof name, "%d.%d", c, g);
-            make_genome(c, g, base);
-            cs_record r = { .name = name, .n_seg = 1, .seg[0] = { base, NULL, N_BASE } };
-            assert_int_equal(cs_dataset_add(d, &r, &target, name), CS_OK);
-            d->ex[d->n - 1].part = g == N_GROUP - 1 ? CS_PART_VALID : CS_PART_TRAIN;
-        }
-}
 
 static cs_proteins *build(const cs_dataset *d, double max_known, int64_t max_bytes)
 {
@@ -91,7 +56,7 @@ static void test_classes(void **state)
     cs_dataset d;
     cs_protein_hits h;
 
-    make_data(&d);
+    genes_dataset(true, &d);
     cs_proteins *p = build(&d, 1, 1 << 20);
     assert_in_range(p->n, N_CLASS * (N_GROUP - 1), 2 * N_CLASS * (N_GROUP - 1));
     for (int i = 0; i < d.n; i++) {
@@ -115,7 +80,7 @@ static void test_size(void **state)
     cs_dataset d;
     int n[N_CLASS] = { 0 };
 
-    make_data(&d);
+    genes_dataset(true, &d);
     d.ex[1].base = d.ex[0].base;
     cs_proteins *all = build(&d, 1, 1 << 20), *few = build(&d, 0.9, 1 << 20);
     cs_proteins *small = build(&d, 1, 600);
@@ -139,7 +104,7 @@ static void test_pieces(void **state)
     cs_proteins *p;
     const cs_protein_rule rule = { 150, 90, 1, 1 << 20 };
 
-    make_data(&d);
+    genes_dataset(true, &d);
     cs_proteins *whole = build(&d, 1, 1 << 20);
     assert_int_equal(cs_proteins_build(&d, CS_PART_TRAIN, N_CLASS, &rule, &p), CS_OK);
     assert_int_equal(p->n_letter - p->n, whole->n_letter - whole->n);
@@ -225,7 +190,7 @@ static void test_strands(void **state)
     float a[N_CLASS], b[N_CLASS], c[N_CLASS];
     cs_proteins *copy;
 
-    make_data(&d);
+    genes_dataset(true, &d);
     cs_proteins *p = build(&d, 1, 1 << 20);
     fill_weights(p);
     assert_int_equal(cs_proteins_copy(p, &copy), CS_OK);
@@ -253,7 +218,7 @@ static void test_short(void **state)
     cs_dataset d;
     cs_protein_hits h;
 
-    make_data(&d);
+    genes_dataset(true, &d);
     cs_proteins *p = build(&d, 1, 1 << 20);
     for (int n = 0; n < 80; n++) {
         assert_int_equal(cs_proteins_search(p, d.ex[0].base + 100, n, &h), CS_OK);
@@ -272,7 +237,7 @@ static cs_model *with_proteins(cs_dataset *d)
                     .max_len = "1024" };
     cs_model *m = toy_model(&t, be);
 
-    make_data(d);
+    genes_dataset(true, d);
     m->proteins = build(d, 1, 1 << 20);
     fill_weights(m->proteins);
     return m;
@@ -357,7 +322,7 @@ static void test_old_file(void **state)
     cs_protein_hits hits;
     float old[N_OLD + N_CLASS], out[N_CLASS], feature[N_CLASS * CS_PROTEIN_FEATURES];
 
-    make_data(&d);
+    genes_dataset(true, &d);
     cs_proteins *p = build(&d, 1, 1 << 20);
     for (int i = 0; i < N_OLD + N_CLASS; i++)
         old[i] = (float)cs_rng_normal(6, (uint64_t)i);
