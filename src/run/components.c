@@ -284,7 +284,31 @@ static bool drops_decoder(int argc, char **argv)
 /* The option of a file whose text is stored in the model. */
 static const char vocabulary[] = "tokenizer.file";
 
-/* Options of one part: values in argv must equal the model's. */
+static size_t field_bytes(const cs_opt *o)
+{
+    switch (o->type) {
+    case CS_OPT_FLAG: case CS_OPT_ENUM: case CS_OPT_WHEN: return sizeof(int);
+    case CS_OPT_INT: case CS_OPT_SIZE: case CS_OPT_BYTES: return sizeof(int64_t);
+    case CS_OPT_REAL: return sizeof(double);
+    case CS_OPT_STR: case CS_OPT_IN: case CS_OPT_OUT: return sizeof(char *);
+    case CS_OPT_LIST: case CS_OPT_INS: return sizeof(cs_strlist);
+    case CS_OPT_END: case CS_OPT_GROUP: break;
+    }
+    return 0;
+}
+
+/* Those that shape no tensor: a training may choose its own. */
+static bool is_of_training(const char *name)
+{
+    static const char *const all[] = { "dropout", "composition-dropout", "ancestors" };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(name, all[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Options of one part: values in argv must equal the model's, unless they are of the training. */
 static int check_part(int argc, char **argv, const char *part, const cs_opt *opt, const void *is,
                       const void *has)
 {
@@ -300,7 +324,7 @@ static int check_part(int argc, char **argv, const char *part, const cs_opt *opt
         const bool given = cs_components_argument(argc, argv, name) != NULL ||
                            (o->type == CS_OPT_FLAG && strcmp(text[0], "0") != 0),
                    by_content = strcmp(name, vocabulary) == 0;
-        if (given && !by_content && strcmp(text[0], text[1]) != 0 &&
+        if (given && !by_content && !is_of_training(o->name) && strcmp(text[0], text[1]) != 0 &&
             !(strcmp(name, "encoder.decoder") == 0 && drops_decoder(argc, argv)))
             return other(name, text[0], text[1]);
     }
@@ -331,28 +355,21 @@ static int check_vocabulary(const cs_components *c, int argc, char **argv)
 
 /* ---- the head of the initial model ----------------------------------------------------------- */
 
-static size_t field_bytes(const cs_opt *o)
+/* The model's settings, but those of the training that argv gives. */
+static void adopt_encoder(cs_components *c, int argc, char **argv, const cs_model *from)
 {
-    switch (o->type) {
-    case CS_OPT_FLAG: case CS_OPT_ENUM: case CS_OPT_WHEN: return sizeof(int);
-    case CS_OPT_INT: case CS_OPT_SIZE: case CS_OPT_BYTES: return sizeof(int64_t);
-    case CS_OPT_REAL: return sizeof(double);
-    case CS_OPT_STR: case CS_OPT_IN: case CS_OPT_OUT: return sizeof(char *);
-    case CS_OPT_LIST: case CS_OPT_INS: return sizeof(cs_strlist);
-    case CS_OPT_END: case CS_OPT_GROUP: break;
+    char name[128];
+    char *own = cs_xmalloc(c->enc->cfg_size);
+
+    memcpy(own, c->enc_cfg, c->enc->cfg_size);
+    memcpy(c->enc_cfg, from->enc_cfg, c->enc->cfg_size);
+    for (const cs_opt *o = c->enc->opt; o != NULL && o->type != CS_OPT_END; o++) {
+        (void)snprintf(name, sizeof name, "encoder.%s", o->name);
+        if (o->type != CS_OPT_GROUP && is_of_training(o->name) &&
+            cs_components_argument(argc, argv, name) != NULL)
+            memcpy((char *)c->enc_cfg + o->off, own + o->off, field_bytes(o));
     }
-    return 0;
-}
-
-/* Those that shape no tensor: a training may choose its own. */
-static bool is_of_training(const char *name)
-{
-    static const char *const all[] = { "dropout", "composition-dropout", "ancestors" };
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (strcmp(name, all[i]) == 0)
-            return true;
-    return false;
+    free(own);
 }
 
 /* The head is kept if the classes are the same, which is not known yet, so a contradiction is
@@ -391,7 +408,7 @@ int cs_components_adopt(cs_components *c, int argc, char **argv, const cs_model 
     int rc = CS_OK;
 
     CS_TRY(check_part(argc, argv, "encoder", c->enc->opt, c->enc_cfg, from->enc_cfg));
-    memcpy(c->enc_cfg, from->enc_cfg, c->enc->cfg_size);
+    adopt_encoder(c, argc, argv, from);
     if (drops_decoder(argc, argv) && cs_opt_find(c->enc->opt, "decoder") != NULL)
         CS_TRY(cs_opt_set(c->enc->opt, c->enc_cfg, "decoder", "0"));
     adopt_head(c, argc, argv, from);

@@ -106,12 +106,12 @@ const cs_opt cs_init_table[] = {
     { .type = CS_OPT_IN, .name = "init", INIT(init), .arg = "MODEL",
       .help = "start from this model's weights",
       .man = "A file, a folder of 'chordseq model export' or the name of a model that comes with "
-             "chordseq. Tokenizer and encoder are copied with all settings; contradicting options "
-             "are refused. A head of the same type is copied with its settings if the classes and "
-             "their order are the same; options that contradict it, other than of dropout and "
-             "loss, are refused. With other classes it is initialised anew, with the model's "
-             "settings for options that are not given, and a head of another type with the "
-             "defaults." },
+             "chordseq. Tokenizer and encoder are copied with all settings; options that "
+             "contradict them, other than of dropout, are refused. A head of the same type is "
+             "copied with its settings if the classes and their order are the same; options that "
+             "contradict it, other than of dropout and loss, are refused. With other classes it is "
+             "initialised anew, with the model's settings for options that are not given, and a "
+             "head of another type with the defaults." },
     { .type = CS_OPT_ENUM, .name = "freeze", INIT(freeze), .arg = "PART", .def = "none",
       .help = "layers to freeze: none or encoder", .choice = freeze_names,
       .man = "encoder: only the head is trained (probing), which takes a third of the time." },

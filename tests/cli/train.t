@@ -157,8 +157,8 @@ T 'a model with a head of its own' $still -o pool.m --head.pool max+mean --head.
 T 'the head keeps its settings' sh -c 'chordseq train -q "$@" --label-key class -o kept.m --init pool.m all.fa &&
     for m in pool kept; do chordseq model show $m.m | grep "^head" > $m.set; done && cmp pool.set kept.set && grep -q "pool.max+mean" kept.set' - \
     -B 512 --epochs 1 --samples-per-epoch 24
-T 'but for dropout, if given' sh -c 'chordseq train -q "$@" --label-key class -o kept.m --init pool.m --head.dropout 0.3 all.fa &&
-    chordseq model show kept.m | grep -q "^head.dropout.0.3$"' - -B 512 --epochs 1 --samples-per-epoch 24
+T 'but for dropout, if given, as the encoder' sh -c 'chordseq train -q "$@" --label-key class -o kept.m --init pool.m --head.dropout 0.3 \
+    --encoder.dropout 0.2 all.fa && chordseq model show kept.m | grep -cx "head.dropout.0.3\|encoder.dropout.0.2" | grep -qx 2' - -B 512 --epochs 1 --samples-per-epoch 24
 N train-init-head.err    chordseq train -q -o x.m --init pool.m --head.hidden 5 --label-key class all.fa
 N train-init-pool.err    chordseq train -q -o x.m --init pool.m --head.pool=cls --label-key class all.fa
 T 'a head for other classes has what is given' sh -c 'chordseq train -q "$@" --label-map map.tsv --label-key class -o kept.m --init pool.m --head.hidden 5 all.fa &&
