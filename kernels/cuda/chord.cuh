@@ -31,6 +31,7 @@ struct cs_chord_job : cs_chord_rows<int32_t, int32_t, int64_t> {
     const uint4 *x, *pack;       /* pack: w1, w2, then b1 (hp), b2 (dp) as floats */
     uint4       *y;
     float       *part;           /* sums for means: [slot][hp + dp] */
+    bool         stream;         /* x and y exceed the L2 cache: y does not evict x */
 };
 
 /** cs_reciprocal - 2^32 / n, rounded up: j / n is the upper word of j times it while j n < 2^32 */
@@ -57,11 +58,13 @@ static inline int32_t cs_padded_hidden(int32_t h)
     return h <= 32 ? 32 : h <= 64 ? 64 : CS_MAX_HIDDEN;
 }
 
-/** cs_tile_rows - tokens per warp's tile in a batch with that many rows: the maximum by registers,
- * or half if warps would be idle */
+/** cs_tile_rows - tokens per warp's tile in a batch with that many rows, 16 or 32: the one with less
+ * work for the warp that has most. A tile of 32 executes 7/4 of the instructions of one of 16, which
+ * reads each weight for half as many rows (tests/gpu/sass) */
 static inline int32_t cs_tile_rows(cs_backend *be, int64_t rows)
 {
-    return rows >= (int64_t)32 * CS_WARPS * cs_cuda_of(be)->n_sm ? 32 : 16;
+    const int64_t wave = (int64_t)16 * CS_WARPS * cs_cuda_of(be)->n_sm;
+    return 7 * cs_div_up(rows, 2 * wave) <= 4 * cs_div_up(rows, wave) ? 32 : 16;
 }
 
 /* 16-byte words of one of the two weights */

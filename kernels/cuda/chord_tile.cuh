@@ -217,19 +217,29 @@ __device__ static inline uint4 cs_read_octet(const Q &q, const uint4 *x, const c
     return make_uint4(a.x, a.y, b.x, b.y);
 }
 
+/** cs_store - *p = v, past the L2 cache if the job says so */
+template <class Q, class V> __device__ static inline void cs_store(const Q &, V *p, V v) { *p = v; }
+template <class V> __device__ static inline void cs_store(const cs_chord_job &q, V *p, V v)
+{
+    if (q.stream)
+        __stcs(p, v);
+    else
+        *p = v;
+}
+
 template <cs_octets O, class Q>
 __device__ static inline void cs_write_octet(const Q &q, uint4 *y, const cs_octet_place &to,
                                              uint4 v)
 {
     if (!cs_halves<O>(q)) {
         if (to.at[0] >= 0)
-            y[to.at[0]] = v;
+            cs_store(q, &y[to.at[0]], v);
         return;
     }
     if (to.at[0] >= 0)
-        ((uint2 *)y)[to.at[0]] = make_uint2(v.x, v.y);
+        cs_store(q, &((uint2 *)y)[to.at[0]], make_uint2(v.x, v.y));
     if (to.at[1] >= 0)
-        ((uint2 *)y)[to.at[1]] = make_uint2(v.z, v.w);
+        cs_store(q, &((uint2 *)y)[to.at[1]], make_uint2(v.z, v.w));
 }
 
 /* ---- the second product ------------------------------------------------------------------ */

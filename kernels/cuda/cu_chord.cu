@@ -168,7 +168,7 @@ static void long_way(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat
     CS_BUG(seg.rows > INT32_MAX / 4);        /* so many would take a terabyte */
     cs_chord_job q = { { (int32_t)seg.rows, p.pitch, s->width, s->track, s->width / s->track,
                          cs_reciprocal(s->track), p.off, p.segment, p.shift },
-                       dp, hp, NULL, NULL, p.x[0], p.part };
+                       dp, hp, NULL, NULL, p.x[0], p.part, false };
 
     /* once for all blocks */
     cs_cuda_chord_tables(be, seg, q.n_track, { p.off, p.shift, p.segment, p.slot, rows });
@@ -208,12 +208,12 @@ static void cuda_chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s
 
 /* ---- which blocks ------------------------------------------------------------------------ */
 
-/* Do both weights fit in shared memory and the hidden layer in registers? Otherwise the block is
- * composed from ops. */
+/* Does one of both weights fit in shared memory and the hidden layer in registers? Otherwise the
+ * block is composed from ops. */
 template <int KB> static bool fits(int32_t width, int32_t hidden, int32_t track)
 {
     return hidden <= CS_MAX_HIDDEN && track % 4 == 0 && width % track == 0
-        && cs_weight_bytes(cs_padded_width(width), cs_padded_hidden(hidden)) <= KB << 10;
+        && cs_weight_bytes(cs_padded_width(width), cs_padded_hidden(hidden)) / 2 <= KB << 10;
 }
 
 void cs_cuda_chord(cs_backend *be)

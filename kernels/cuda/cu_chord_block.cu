@@ -2,8 +2,12 @@
  *
  * DESIGN. Each warp runs tiles of tokens through the block, in registers (chord_tile.cuh). Both
  * weights stay in shared memory; there is one block of threads per multiprocessor, and warps need
- * no barriers. x is read twice (the second time from the L2 cache unless the shift is large), and y
- * is written once.
+ * no barriers. Where only one of both fits (d = 336 on sm_86 and sm_89), w1 and w2 take turns, for
+ * one tile of all warps. x is read twice (the second time from the L2 cache unless the shift is
+ * large), and y is written once.
+ *
+ * The next block's weights are not loaded during this block (programmatic dependent launch): a
+ * multiprocessor has registers, and mostly shared memory, for one block of threads.
  *
  * Source: Khalitov et al., ChordMixer; mma.cuh for the layouts.
  */
@@ -140,6 +144,32 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_kernel(cs_chord_job 
     }
 }
 
+/* The same with shared memory for one of both weights; all warps of a block of threads take part in
+ * every turn. */
+template <int NH, int NM>
+static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_turns_kernel(cs_chord_job q)
+{
+    CS_SHARED_ARRAY(uint4, weights);
+    const int32_t lane = (int32_t)threadIdx.x % CS_WARP, n_w = cs_n_word4(q);
+    const int32_t own = (int32_t)threadIdx.x / CS_WARP * 16 * NM;
+    int32_t first = (int32_t)blockIdx.x * CS_WARPS * 16 * NM;
+
+    for (; first < q.rows; first += (int32_t)gridDim.x * CS_WARPS * 16 * NM) {
+        const cs_tile<NM, int32_t> t = { first + own, lane / 4, lane % 4 };
+        resident<NH> w1 = { weights }, w2 = { weights };
+        float acc[NM][2 * NH][4];
+        uint32_t hidden[NM][NH][4];
+        cs_block_copy(q.pack, weights, n_w);
+        cs_first_product<NH>(q, q.x, t, w1, cs_bias1(q), acc);
+        cs_tile_gelu<NH, NM>(acc);
+        cs_tile_pairs<NH, NM>(acc, hidden);
+        __syncthreads();
+        cs_block_copy(q.pack + n_w, weights, n_w);
+        cs_second_product<NH>(q, q.x, q.y, t, w2, cs_bias1(q) + q.hp, hidden);
+        __syncthreads();
+    }
+}
+
 template <int NH, int NM>
 static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_mean_kernel(cs_chord_job q)
 {
@@ -164,21 +194,34 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_mean_kernel(cs_chord
 
 typedef void (*chord_block_kernel)(cs_chord_job);
 
-template <int NH> static chord_block_kernel kernel_for(int32_t rows, bool mean)
+enum chord_way { CHORD_BOTH, CHORD_TURNS, CHORD_MEAN };
+
+template <int NH, int NM> static chord_block_kernel kernel_of(chord_way way)
 {
-    if (rows == 32)
-        return mean ? chord_mean_kernel<NH, 2> : chord_kernel<NH, 2>;
-    return mean ? chord_mean_kernel<NH, 1> : chord_kernel<NH, 1>;
+    return way == CHORD_MEAN    ? chord_mean_kernel<NH, NM>
+           : way == CHORD_TURNS ? chord_turns_kernel<NH, NM>
+                                : chord_kernel<NH, NM>;
 }
 
-void cs_cuda_chord_block(cs_backend *be, const cs_chord_job &q, int32_t rows, bool mean)
+template <int NH> static chord_block_kernel kernel_for(int32_t rows, chord_way way)
+{
+    return rows == 32 ? kernel_of<NH, 2>(way) : kernel_of<NH, 1>(way);
+}
+
+void cs_cuda_chord_block(cs_backend *be, const cs_chord_job &job, int32_t rows, bool mean)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    const chord_block_kernel kernel = q.hp == 32 ? kernel_for<2>(rows, mean)
-                                    : q.hp == 64 ? kernel_for<4>(rows, mean)
-                                                 : kernel_for<8>(rows, mean);
-    const size_t n_bytes = (size_t)cs_weight_bytes(q.dp, q.hp) / (mean ? 2 : 1);
-    const int64_t n_block = cs_div_up(q.rows, (int64_t)rows * CS_WARPS);
+    const size_t both = (size_t)cs_weight_bytes(job.dp, job.hp);
+    const chord_way way = mean                       ? CHORD_MEAN
+                          : both <= cu->shared_bytes ? CHORD_BOTH
+                                                     : CHORD_TURNS;
+    const chord_block_kernel kernel = job.hp == 32 ? kernel_for<2>(rows, way)
+                                    : job.hp == 64 ? kernel_for<4>(rows, way)
+                                                   : kernel_for<8>(rows, way);
+    const size_t n_bytes = way == CHORD_BOTH ? both : both / 2;
+    const int64_t n_block = cs_div_up(job.rows, (int64_t)rows * CS_WARPS);
+    cs_chord_job q = job;
+    q.stream = 2 * (int64_t)sizeof *q.x * cs_div_up(q.d, CS_OCTET) * q.rows > cu->l2_bytes;
 
     cs_cuda_here(be);
     cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,

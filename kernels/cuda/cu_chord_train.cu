@@ -314,7 +314,7 @@ static void cuda_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_m
     cs_cuda_chord_prepare(be, k, work);
     const cs_chord_job q = { rows_of(be, seg, k, x, layout_of(be, seg, k, false), work),
                              cs_padded_width(d), cs_padded_hidden(h), (const uint4 *)x.p,
-                             (const uint4 *)work, (uint4 *)y.p, NULL };
+                             (const uint4 *)work, (uint4 *)y.p, NULL, false };
     cs_cuda_chord_block(be, q, cs_tile_rows(be, seg.rows), false);
 }
 

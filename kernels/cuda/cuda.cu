@@ -249,6 +249,7 @@ static int open_parts(cs_backend *be, int device)
         cu->capability = 10 * about.major + about.minor;
         cu->n_sm = about.multiProcessorCount;
         cu->shared_bytes = about.sharedMemPerBlockOptin;
+        cu->l2_bytes = about.l2CacheSize;
     }
     if (e == cudaSuccess)
         (void)snprintf(cu->label, sizeof cu->label, "cuda:%d (%.64s)", device, about.name);

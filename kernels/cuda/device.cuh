@@ -60,6 +60,7 @@ typedef struct cs_cuda {
     int            capability;   /* 90: compute capability 9.0 */
     int            n_sm;         /* multiprocessors */
     size_t         shared_bytes; /* maximum per block */
+    int64_t        l2_bytes;     /* of the L2 cache */
     cudaStream_t   stream, copies;           /* copies: for staging buffers */
     cudaEvent_t    sent[CS_STAGING_SLOTS], done[CS_STAGING_SLOTS];
     cs_cuda_ring   ring;         /* of uploads */

@@ -240,6 +240,26 @@ static void one_stack(const int32_t size[3], const int64_t *len, int n)
     drop_stack(&t);
 }
 
+/* A width whose weights fit in shared memory one at a time only, and what does not fit. */
+static void one_at_a_time(int32_t width, int32_t too_wide)
+{
+    const int32_t size[] = { width, 128, 16 };
+    static const int64_t some[] = { 5, 0, 70 }, more[] = { 490, 73 };
+
+    compute_in(CS_IN_BF16);
+    assert_true(gpu->fused.chord_fits(width, 128, 16));
+    assert_false(gpu->fused.chord_fits(too_wide, 128, 16));
+    one_stack(size, some, COUNT(some));
+    one_stack(size, more, COUNT(more));
+    compute_in(CS_IN_FP32);
+}
+
+static void test_wide_stack(void **state)
+{
+    (void)state;
+    one_at_a_time(480, 912);
+}
+
 /* Widths and hidden sizes of every kernel; tracks that fill 16 bytes, twice that, or half; segments
  * that are empty, end at tiles' edges, or share a tile. */
 static void test_stack(void **state)
@@ -258,7 +278,6 @@ static void test_stack(void **state)
     }
     assert_false(gpu->fused.chord_fits(24, 129, 8));
     assert_false(gpu->fused.chord_fits(25, 16, 5));
-    assert_false(gpu->fused.chord_fits(480, 128, 16));
     compute_in(CS_IN_FP32);
     assert_null(gpu->fused.chord_stack);
 }
@@ -502,11 +521,10 @@ static void test_less_shared(void **state)
     gpu = open_gpu(CS_IN_FP32);
     assert_int_equal(cs_cuda_shared_bytes(gpu), 99 << 10);
     test_stack(state);
+    one_at_a_time(208, 400);
     test_block(state);
     test_convolutions(state);
     compute_in(CS_IN_BF16);
-    assert_true(gpu->fused.chord_fits(192, 128, 16));
-    assert_false(gpu->fused.chord_fits(208, 128, 16));
     assert_true(gpu->fused.chord_block_fits(160, 128, 16));
     assert_false(gpu->fused.chord_block_fits(176, 128, 16));
     compute_in(CS_IN_FP32);
@@ -743,7 +761,7 @@ int main(int argc, char **argv)
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_attention), cmocka_unit_test(test_ops),
         cmocka_unit_test(test_precision),
-        cmocka_unit_test(test_convolutions), cmocka_unit_test(test_stack),
+        cmocka_unit_test(test_convolutions), cmocka_unit_test(test_stack), cmocka_unit_test(test_wide_stack),
         cmocka_unit_test(test_block), cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_dropout_bits),

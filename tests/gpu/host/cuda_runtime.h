@@ -101,6 +101,9 @@ template <class T> static inline T __shfl_sync(unsigned, T v, int lane)
     return (T)cs_host_bring((double)v, lane);
 }
 
+/** __stcs - *p = v, with a hint for the cache */
+template <class T> static inline void __stcs(T *p, T v) { *p = v; }
+
 /* Tensor cores, by the tables in kernels/cuda/mma.cuh. */
 #define CS_HOST_MMA
 void cs_host_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1);
@@ -185,7 +188,7 @@ typedef enum cudaMemcpyKind {
 } cudaMemcpyKind;
 typedef struct cudaDeviceProp {
     char   name[256];
-    int    major, minor, multiProcessorCount;
+    int    major, minor, multiProcessorCount, l2CacheSize;
     size_t sharedMemPerBlockOptin;
 } cudaDeviceProp;
 typedef enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize } cudaFuncAttribute;
@@ -250,6 +253,7 @@ extern int cs_host_capability;   /* per device: 90 is compute capability 9.0 */
 extern int cs_host_least;        /* the lowest capability with code */
 extern int cs_host_direct;       /* devices read pageable memory when the stream gets there */
 extern int cs_host_multiprocessors;      /* of each */
+extern int cs_host_l2;           /* bytes of a device's L2 cache */
 extern int cs_host_order;        /* of threads, blocks: CS_ORDER_..., or the seed of random ones */
 extern int cs_host_lag;          /* how streams lag: CS_LAG_..., or the seed of a random order */
 extern long cs_host_fail;        /* number of the cudaMalloc(), cudaStreamBeginCapture() or

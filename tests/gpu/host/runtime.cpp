@@ -54,6 +54,7 @@ int cs_host_fault = cudaSuccess, cs_host_devices = (int)number_of("CS_HOST_DEVIC
 int cs_host_capability = (int)number_of("CS_HOST_CAPABILITY", 90), cs_host_least = 75;
 int cs_host_direct;
 int cs_host_multiprocessors = (int)number_of("CS_HOST_MULTIPROCESSORS", 2);
+int cs_host_l2 = (int)number_of("CS_HOST_L2", 1 << 16);
 int cs_host_order = (int)number_of("CS_HOST_ORDER", CS_ORDER_STEPS);
 int cs_host_lag = (int)number_of("CS_HOST_LAG", CS_LAG_NEVER);
 long cs_host_kernels, cs_host_graphs, cs_host_rows;
@@ -602,6 +603,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
     p->minor = cs_host_capability % 10;
     p->multiProcessorCount = cs_host_multiprocessors;
     p->sharedMemPerBlockOptin = most_shared();
+    p->l2CacheSize = cs_host_l2;
     return cudaSuccess;
 }
 
