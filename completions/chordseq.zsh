@@ -369,6 +369,7 @@ _chordseq()
         '*--monitor[validation metric that selects the best model\: balanced-accuracy or loss]:NAME:(auto balanced-accuracy loss)' \
         '*--tolerance[largest error of a correct value]:NUM:' \
         '*--init[start from this model'\''s weights]:MODEL:_files' \
+        '*--new-head[with --init, initialise the head anew, even if the classes are the same]' \
         '*--freeze[layers to freeze\: none or encoder]:PART:(none encoder)' \
         '*--freeze-epochs[freeze for these first epochs only\: probing, then fine-tuning]:NUM:' \
         '*--encoder-lr[factor on --lr for embedding and encoder]:FACTOR:' \

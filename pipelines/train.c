@@ -84,7 +84,10 @@ static int train_run(const cs_call *call)
     cs_cpu_flush_subnormals();
     if (base != NULL) {
         args.init.init = base_path;
-        CS_TRY(cs_components_adopt(&args.components, call->argc, call->argv, base));
+        CS_TRY(cs_components_adopt(&args.components, call->argc, call->argv, base,
+                                   args.init.new_head));
+    } else if (args.init.new_head) {
+        return cs_fail(CS_EUSAGE, "--new-head goes with --init");
     }
     CS_TRY(train_check_options());
     rc = cs_supervised_train(&args, call->set, call->argc, call->argv);

@@ -58,9 +58,9 @@ static inline int32_t cs_padded_hidden(int32_t h)
     return h <= 32 ? 32 : h <= 64 ? 64 : CS_MAX_HIDDEN;
 }
 
-/** cs_tile_rows - tokens per warp's tile in a batch with that many rows, 16 or 32: the one with less
- * work for the warp that has most. A tile of 32 executes 7/4 of the instructions of one of 16, which
- * reads each weight for half as many rows (tests/gpu/sass) */
+/** cs_tile_rows - tokens per warp's tile in a batch with that many rows, 16 or 32: the one with
+ * less work for the warp that has most. A tile of 32 executes 7/4 of the instructions of one of 16,
+ * which reads each weight for half as many rows (tests/gpu/sass) */
 static inline int32_t cs_tile_rows(cs_backend *be, int64_t rows)
 {
     const int64_t wave = (int64_t)16 * CS_WARPS * cs_cuda_of(be)->n_sm;

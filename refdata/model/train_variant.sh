@@ -38,7 +38,7 @@ create() {
     name=$1
     shift
     "$chordseq" train $network --head.pool mean+max+centre --head.centre 16 --init "$work/second.safetensors" \
-        --freeze encoder --max-steps 1 --batch-tokens 16384 -o "$work/$name.safetensors" "$@"
+        --new-head --freeze encoder --max-steps 1 --batch-tokens 16384 -o "$work/$name.safetensors" "$@"
 }
 
 "$python" "$here/prepare_splice.py" "$splice" "$human" "$work"

@@ -403,7 +403,8 @@ static void adopt_head(cs_components *c, int argc, char **argv, const cs_model *
     }
 }
 
-int cs_components_adopt(cs_components *c, int argc, char **argv, const cs_model *from)
+int cs_components_adopt(cs_components *c, int argc, char **argv, const cs_model *from,
+                        bool new_head)
 {
     int rc = CS_OK;
 
@@ -411,7 +412,8 @@ int cs_components_adopt(cs_components *c, int argc, char **argv, const cs_model 
     adopt_encoder(c, argc, argv, from);
     if (drops_decoder(argc, argv) && cs_opt_find(c->enc->opt, "decoder") != NULL)
         CS_TRY(cs_opt_set(c->enc->opt, c->enc_cfg, "decoder", "0"));
-    adopt_head(c, argc, argv, from);
+    if (!new_head)
+        adopt_head(c, argc, argv, from);
     if (from->tok == NULL)
         return CS_OK;
     CS_TRY(check_part(argc, argv, "tokenizer", c->tok->opt, c->tok_cfg, from->tok_cfg));

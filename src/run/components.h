@@ -46,11 +46,12 @@ int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *
  * cs_components_adopt - after parsing: copy the settings of tokenizer and encoder from a model, and
  * those of a head of the same kind that are not in argv
  *
+ * new_head the head keeps what argv and the defaults give
  * from     as above, not NULL; must outlive the choice, which points to its strings
  * Returns  CS_OK; CS_EUSAGE naming an option in argv that contradicts the model; CS_EMEM
  */
-int cs_components_adopt(cs_components *c, int argc, char **argv,
-                        const cs_model *from) CS_MUST_CHECK;
+int cs_components_adopt(cs_components *c, int argc, char **argv, const cs_model *from,
+                        bool new_head) CS_MUST_CHECK;
 
 /** cs_components_tokenizer - open or restore the tokenizer. CS_OK; errors of its open() or
  * restore() */

@@ -29,7 +29,7 @@ int cs_best_restore(const cs_train_opt *o, const cs_train_state *st, cs_model *m
     if (o->model_path == NULL || strcmp(o->model_path, "-") == 0 || o->keep_last)
         return CS_OK;
     CS_TRY(cs_model_load(o->model_path, m->be, false, &best));
-    CS_TRY(cs_model_adopt(m, best));
+    CS_TRY(cs_model_adopt(m, best, false));
     if (o->ema > 0)
         cs_optim_average_start(&m->ps);
 out:

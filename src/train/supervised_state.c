@@ -63,11 +63,11 @@ static int take_over(cs_supervised *j)
         return CS_OK;
     if (a->components.new_head != NULL && cs_model_same_labels(j->model, j->from))
         return cs_fail(CS_EUSAGE, "%s", a->components.new_head);
-    if ((rc = cs_model_adopt(j->model, j->from)) != CS_OK) {
+    if ((rc = cs_model_adopt(j->model, j->from, a->init.new_head)) != CS_OK) {
         (void)snprintf(why, sizeof why, "%s", cs_error_message());
         cs_error_clear();
         rc = cs_fail(rc, "cannot start from '%s': %s", a->init.init, why);
-    } else if (!cs_model_same_labels(j->model, j->from)) {
+    } else if (!a->init.new_head && !cs_model_same_labels(j->model, j->from)) {
         cs_note("the head is initialised anew: the labels of '%s' or their order differ",
                 a->init.init);
     }
@@ -75,7 +75,7 @@ static int take_over(cs_supervised *j)
     j->from = NULL;
     cs_params_rate(&j->model->ps, "embedding.", a->init.encoder_lr);
     cs_params_rate(&j->model->ps, "encoder.", a->init.encoder_lr);
-    for (int i = 0; cs_model_keeps_hidden(j->model) && i < 2; i++)
+    for (int i = 0; !a->init.new_head && cs_model_keeps_hidden(j->model) && i < 2; i++)
         cs_params_rate(&j->model->ps, i ? "head.norm." : "head.fc.", a->init.encoder_lr);
     return rc;
 }

@@ -112,6 +112,9 @@ const cs_opt cs_init_table[] = {
              "contradict it, other than of dropout and loss, are refused. With other classes it is "
              "initialised anew, with the model's settings for options that are not given, and a "
              "head of another type with the defaults." },
+    { .type = CS_OPT_FLAG, .name = "new-head", INIT(new_head),
+      .help = "with --init, initialise the head anew, even if the classes are the same",
+      .man = "It has the settings given, and the defaults." },
     { .type = CS_OPT_ENUM, .name = "freeze", INIT(freeze), .arg = "PART", .def = "none",
       .help = "layers to freeze: none or encoder", .choice = freeze_names,
       .man = "encoder: only the head is trained (probing), which takes a third of the time." },

@@ -19,7 +19,7 @@ typedef struct cs_init_args {
     const char *init, *bag;
     int64_t     freeze_epochs;
     double      encoder_lr, composition_lr;
-    int         freeze;
+    int         freeze, new_head;
 } cs_init_args;
 
 typedef struct cs_stated_args { int strand; const char *html; } cs_stated_args;

@@ -160,6 +160,9 @@ T 'the head keeps its settings' sh -c 'chordseq train -q "$@" --label-key class 
 T 'but for dropout, if given, as the encoder' sh -c 'chordseq train -q "$@" --label-key class -o kept.m --init pool.m --head.dropout 0.3 \
     --encoder.dropout 0.2 all.fa && chordseq model show kept.m | grep -cx "head.dropout.0.3\|encoder.dropout.0.2" | grep -qx 2' - -B 512 --epochs 1 --samples-per-epoch 24
 N train-init-head.err    chordseq train -q -o x.m --init pool.m --head.hidden 5 --label-key class all.fa
+T 'or a head anew, with the same classes' sh -c 'chordseq train -q "$@" --label-key class -o kept.m --init pool.m --new-head --head.pool cls \
+    all.fa && chordseq model show kept.m | grep -cx "head.pool.cls\|head.hidden.0" | grep -qx 2' - -B 512 --epochs 1 --samples-per-epoch 24
+N train-new-head.err     chordseq train -q -o x.m --new-head --label-key class all.fa
 N train-init-pool.err    chordseq train -q -o x.m --init pool.m --head.pool=cls --label-key class all.fa
 T 'a head for other classes has what is given' sh -c 'chordseq train -q "$@" --label-map map.tsv --label-key class -o kept.m --init pool.m --head.hidden 5 all.fa &&
     chordseq model show kept.m | grep -q "^head.hidden.5$" && chordseq model show kept.m | grep -q "^head.pool.max+mean$"' - \

@@ -761,7 +761,8 @@ int main(int argc, char **argv)
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_attention), cmocka_unit_test(test_ops),
         cmocka_unit_test(test_precision),
-        cmocka_unit_test(test_convolutions), cmocka_unit_test(test_stack), cmocka_unit_test(test_wide_stack),
+        cmocka_unit_test(test_convolutions), cmocka_unit_test(test_stack),
+        cmocka_unit_test(test_wide_stack),
         cmocka_unit_test(test_block), cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_dropout_bits),

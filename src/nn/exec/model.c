@@ -242,11 +242,12 @@ bool cs_model_keeps_hidden(const cs_model *m)
     return m->head->keeps_hidden && m->head->keeps_hidden(m->head_net);
 }
 
-int cs_model_adopt(cs_model *m, const cs_model *from)
+int cs_model_adopt(cs_model *m, const cs_model *from, bool new_head)
 {
-    const bool hidden = cs_model_keeps_hidden(m);
+    const bool hidden = !new_head && cs_model_keeps_hidden(m);
     /* A head with a composition path is initialised anew if the other model has none. */
-    const bool same = cs_model_same_labels(m, from) && word_of(m) == word_of(from);
+    const bool same = !new_head && cs_model_same_labels(m, from) &&
+                      word_of(m) == word_of(from);
     for (int32_t i = 0; i < m->ps.n; i++) {
         const cs_param *p = &m->ps.p[i];
         const bool head = strncmp(p->name, "head.", 5) == 0;

@@ -97,13 +97,13 @@ bool cs_model_keeps_hidden(const cs_model *m);
 /**
  * cs_model_adopt - copy another model's parameters, to continue training
  *
- * Copies embedding and encoder, and the head if both have the same labels and head tensors; else
- * the head keeps its initial values.
+ * Copies embedding and encoder, and the head if both have the same labels and head tensors, unless
+ * it shall be new; else the head keeps its initial values.
  *
  * Returns  CS_OK, or CS_EMODEL naming a tensor that `from` lacks or has in another shape
  * Memory   both in the same backend
  */
-int  cs_model_adopt(cs_model *m, const cs_model *from) CS_MUST_CHECK;
+int  cs_model_adopt(cs_model *m, const cs_model *from, bool new_head) CS_MUST_CHECK;
 /** cs_model_same_labels - do both have the same head with the same labels in the same order? */
 bool cs_model_same_labels(const cs_model *a, const cs_model *b);
 
