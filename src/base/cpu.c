@@ -35,6 +35,7 @@ enum { N_FEATURE = sizeof feature / sizeof feature[0], N_SET = N_FEATURE - 3 };
 /* Written before threads start, only read afterwards. `allowed` is set by cs_cpu_init(). */
 static unsigned features, allowed;
 
+#if defined(__x86_64__) || defined(__i386__)
 /* AMX needs the process's permission to use tiles (Linux, Documentation/arch/x86/xstate.rst). */
 static bool detect_amx(void)
 {
@@ -49,6 +50,7 @@ static bool detect_amx(void)
     return false;
 #endif
 }
+#endif
 
 static unsigned detect(void)
 {
