@@ -1,12 +1,24 @@
 /* cell.h - 32-bit cells, which products multiply: floats, or pairs of bf16.
  *
  * DESIGN. Operands of a product are arrays of cells in memory of type float. At most levels a cell
- * is a float. At levels bf16 and amx it is two consecutive elements of the summed dimension,
- * rounded to nearest even, the first one in the low half; an odd last element is paired with 0.
+ * is a float. At levels bf16, amx and bfmmla it is two consecutive elements of the summed
+ * dimension, rounded to nearest even, the first one in the low half; an odd last element is paired
+ * with 0.
  * cs_vdot() (vdpbf16ps) adds both products to a float, the second one first. So strips and panels
  * are one source, and only packing differs. At level amx panels are multiplied by tiles
  * (vec_tiles.c), whose layout of the right operand is that of packed panels, too; the number of
  * cells is a multiple of a tile's.
+ *
+ * At level bfmmla a product takes squares: two rows by two columns, two cells of each
+ * (cs_vsquare()). On Neoverse V1 (Graviton 3) bfdot, which would be a cs_vdot(), and bfmmla take
+ * one slot of the same four vector units each, and bfmmla multiplies twice as much (LLVM's model of
+ * that processor, after Arm's Software Optimization Guide). Two rows need one operand instead of
+ * four broadcasts, too, which take such a slot each. Panels have both cells of a column side by
+ * side (cs_cells_zip()), so the number of cells is even.
+ * An element is one chain over cells: both products are rounded, then their sum, then the sum with
+ * the element so far, all to odd; subnormal numbers are 0 (Arm ARM, BFMMLA and BFDOT with FPCR.EBF
+ * 0, which processes start with). So its bits depend on its row and column only, and are the same
+ * on all processors, but not those of vdpbf16ps.
  */
 #ifndef CS_KERNELS_CPU_CELL_H
 #define CS_KERNELS_CPU_CELL_H
@@ -17,8 +29,33 @@
 #include "kernels/cpu/vec.h"
 
 #if CS_LEVEL_PAIRS
-enum { CS_PER_CELL = 2, CS_CELL_STEP = CS_LEVEL_IS(amx) ? 16 : 1 };
+enum { CS_PER_CELL = 2,
+       CS_CELL_STEP = CS_LEVEL_IS(amx) ? 16 : CS_LEVEL_IS(bfmmla) ? 2 : 1 };
 
+#if CS_LEVEL_IS(bfmmla)
+/* Both cells at a, then both at b: an operand of cs_vsquare(). */
+CS_INLINE cs_vec cs_vrows(const float *a, const float *b)
+{
+    return vcombine_f32(vld1_f32(a), vld1_f32(b));
+}
+
+/* sum = { a0 b0, a0 b1, a1 b0, a1 b1 } + sum, of the rows a and columns b of two cells each */
+CS_INLINE cs_vec cs_vsquare(cs_vec a, cs_vec b, cs_vec sum)
+{
+    return vbfmmlaq_f32(sum, vreinterpretq_bf16_f32(a), vreinterpretq_bf16_f32(b));
+}
+
+CS_INLINE cs_vec cs_vcells(cs_vec lo, cs_vec hi)
+{
+    return vreinterpretq_f32_bf16(vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(lo), hi));
+}
+
+CS_INLINE cs_vec cs_vpair(cs_vec a, cs_vec b)
+{
+    const uint16x8_t v = vreinterpretq_u16_f32(cs_vcells(a, b));
+    return vreinterpretq_f32_u16(vzip1q_u16(v, vextq_u16(v, v, 4)));
+}
+#else
 CS_INLINE cs_vec cs_vdot(cs_vec a, cs_vec b, cs_vec sum)
 {
     return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
@@ -39,6 +76,7 @@ CS_INLINE cs_vec cs_vpair(cs_vec a, cs_vec b)
         _mm512_add_epi32(count, _mm512_set1_epi32(CS_VEC)), 16));
     return (cs_vec)_mm512_permutexvar_epi16(alternate, (__m512i)_mm512_cvtne2ps_pbh(b, a));
 }
+#endif
 
 static inline int64_t cs_cell_count(int64_t n);
 
@@ -79,6 +117,26 @@ static inline void cs_cells_rest(float *x, int64_t n, float *out)
     cs_cells(x, n, out);
 }
 #endif
+
+/** cs_cells_zip - at level bfmmla, order a packed panel's rows of cells by twos:
+ * [n_cell / 2][width][2] */
+static inline void cs_cells_zip(float *panel, int64_t n_cell, int width)
+{
+#if CS_LEVEL_IS(bfmmla)
+    enum { MOST = 3 };           /* vectors of the widest panel */
+    for (int64_t c = 0; c < n_cell; c += 2, panel += 2 * width) {
+        cs_vec v[2 * MOST];
+        for (int i = 0; i < 2 * width; i += CS_VEC)
+            v[i / CS_VEC] = cs_vload(panel + i);
+        for (int i = 0, n = width / CS_VEC; i < n; i++) {
+            cs_vstore(panel + 2 * i * CS_VEC, vzip1q_f32(v[i], v[n + i]));
+            cs_vstore(panel + (2 * i + 1) * CS_VEC, vzip2q_f32(v[i], v[n + i]));
+        }
+    }
+#else
+    (void)panel, (void)n_cell, (void)width;
+#endif
+}
 
 /** cs_cell_count - cells of n elements, padded with zeros to a multiple of CS_CELL_STEP */
 static inline int64_t cs_cell_count(int64_t n)

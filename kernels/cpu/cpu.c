@@ -104,16 +104,22 @@ static void fill_level(cs_backend *be, unsigned mask)
 /* Kernels of CS_IN_BF16; false: this CPU, or the build, has none. */
 static bool fill_bf16(cs_backend *be)
 {
-#if defined(CS_DOUBLE) || !defined(__x86_64__)
+#if defined(CS_DOUBLE)
     (void)be;
     return false;
 #else
-    if (!cs_cpu_has(CS_CPU_BF16))
-        return false;
-    cs_level_fill_bf16(be, cs_cpu_has(CS_CPU_FUSED));
+    const bool fused = cs_cpu_has(CS_CPU_FUSED);
+    (void)be, (void)fused;
+#if defined(__x86_64__)
+    if (cs_cpu_has(CS_CPU_BF16))
+        cs_level_fill_bf16(be, fused);
     if (cs_cpu_has(CS_CPU_AMX))
-        cs_level_fill_amx(be, cs_cpu_has(CS_CPU_FUSED));
-    return true;
+        cs_level_fill_amx(be, fused);
+#elif defined(__aarch64__)
+    if (cs_cpu_has(CS_CPU_BF16))
+        cs_level_fill_bfmmla(be, fused);
+#endif
+    return cs_cpu_has(CS_CPU_BF16);
 #endif
 }
 
@@ -124,8 +130,8 @@ int cs_cpu_compute_in(cs_backend *be, cs_precision p)
         return CS_OK;
     if (p == CS_IN_TF32)
         return cs_fail(CS_EUSAGE, "--precision tf32 is for GPUs; this is device 'cpu'");
-    return cs_fail(CS_EUSAGE, "this processor has no bf16 products (avx512_bf16), or "
-                   "CHORDSEQ_DISABLE hides them; omit --precision bf16");
+    return cs_fail(CS_EUSAGE, "this processor has no bf16 products (avx512_bf16; on "
+                   "aarch64 bf16), or CHORDSEQ_DISABLE hides them; omit --precision bf16");
 }
 
 void cs_cpu_fill(cs_backend *be, unsigned mask)

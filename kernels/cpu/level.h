@@ -25,10 +25,11 @@
 #define CS_LEVEL_NUMBER_neon   3
 #define CS_LEVEL_NUMBER_bf16   4     /* products of bf16 over avx512: see cell.h */
 #define CS_LEVEL_NUMBER_amx    5     /* the same by tile registers: see vec_tiles.c */
+#define CS_LEVEL_NUMBER_bfmmla 6     /* products of bf16 over neon */
 #define CS_LEVEL_IS(level)     (CS_AT_LEVEL(CS_LEVEL_NUMBER) == CS_LEVEL_NUMBER_##level)
 
 /** CS_LEVEL_PAIRS - do products take pairs of bf16 (cell.h)? */
-#define CS_LEVEL_PAIRS         (CS_LEVEL_IS(bf16) || CS_LEVEL_IS(amx))
+#define CS_LEVEL_PAIRS         (CS_LEVEL_IS(bf16) || CS_LEVEL_IS(amx) || CS_LEVEL_IS(bfmmla))
 
 /* tables.h */
 #define cs_level_fill         CS_AT_LEVEL(cs_level_fill)
@@ -49,7 +50,10 @@
 #define cs_vec_chord_block    CS_AT_LEVEL(cs_vec_chord_block)
 
 /* vec.h, gemm.h */
-#if CS_LEVEL_PAIRS                   /* without products: those of avx512 */
+#if CS_LEVEL_IS(bfmmla)              /* without products: those of the level below */
+#define cs_piece_move         cs_piece_move_neon
+#define cs_mean_rows          cs_mean_rows_neon
+#elif CS_LEVEL_PAIRS
 #define cs_piece_move         cs_piece_move_avx512
 #define cs_mean_rows          cs_mean_rows_avx512
 #else

@@ -8,6 +8,8 @@
  * function is inlined. In L1, gcc 12 and clang 14 reach 99 % of the multiply-add peak of AVX2 for
  * depths from 64 on, so there is no assembly.
  *
+ * At level bfmmla (cell.h) an accumulator is two rows by two columns.
+ *
  * Every element is one chain of fused multiply-adds over k that starts at 0; init is added last.
  * Its bits depend neither on other rows nor on the shape of the strip.
  */
@@ -71,12 +73,33 @@ CS_INLINE void cs_strip(const int mr, const int nv, const cs_left left, const cs
 #define CS_EACH_ROW(OP) OP(0) OP(1) OP(2) OP(3) OP(4) OP(5) OP(6) OP(7) OP(8) OP(9) OP(10) OP(11)
 #define CS_CLEAR(i) cs_vec x##i = cs_vset(0), y##i = x##i, z##i = x##i;
     CS_EACH_ROW(CS_CLEAR)
+#if CS_LEVEL_IS(bfmmla)
+    /* Squares of rows i and j: the first half of a vector's columns in x##i, the other in x##j; the
+     * row after the last one is that one. CS_UNTANGLE makes rows of them. */
+#define CS_EACH_TWO(OP) OP(0, 1) OP(2, 3) OP(4, 5) OP(6, 7) OP(8, 9) OP(10, 11)
+#define CS_SQUARES(i, j) if (mr > i) {                                  \
+        cs_vec v = cs_vrows(a + i * row, a + (mr > j ? j : i) * row);   \
+        x##i = cs_vsquare(v, b0, x##i);                                 \
+        x##j = cs_vsquare(v, b1, x##j);                                 \
+        y##i = nv > 1 ? cs_vsquare(v, b2, y##i) : y##i;                 \
+        y##j = nv > 1 ? cs_vsquare(v, b3, y##j) : y##j;                 \
+        z##i = nv > 2 ? cs_vsquare(v, b4, z##i) : z##i;                 \
+        z##j = nv > 2 ? cs_vsquare(v, b5, z##j) : z##j;                 \
+    }
+#define CS_UNTANGLE(i, j) CS_HALVES(x##i, x##j) CS_HALVES(y##i, y##j) CS_HALVES(z##i, z##j)
+#define CS_HALVES(p, q) do {                                            \
+        const cs_vec first = vcombine_f32(vget_low_f32(p), vget_low_f32(q)); \
+        q = vcombine_f32(vget_high_f32(p), vget_high_f32(q));           \
+        p = first;                                                      \
+    } while (0);
+#else
 #define CS_MULTIPLY(i) if (mr > i) {                                    \
         cs_vec v = cs_vset(a[i * row]);                                 \
         x##i = cs_vdot(v, b0, x##i);                                    \
         y##i = nv > 1 ? cs_vdot(v, b1, y##i) : y##i;                    \
         z##i = nv > 2 ? cs_vdot(v, b2, z##i) : z##i;                    \
     }
+#endif
     for (int64_t rest = q->n_k; rest > 0; rest -= run) {
         if (ahead) {
             run = rest < run ? rest : run;
@@ -89,6 +112,18 @@ CS_INLINE void cs_strip(const int mr, const int nv, const cs_left left, const cs
                 for (int64_t k = 0; k < run; k += CS_LINE)
                     __builtin_prefetch(a + (mr + i) * row + k);
         }
+#if CS_LEVEL_IS(bfmmla)
+        for (int64_t k = 0; k < run; k += 2) {
+            const cs_vec b0 = cs_vload(b), b1 = cs_vload(b + CS_VEC);
+            const cs_vec b2 = nv > 1 ? cs_vload(b + 2 * CS_VEC) : b0;
+            const cs_vec b3 = nv > 1 ? cs_vload(b + 3 * CS_VEC) : b0;
+            const cs_vec b4 = nv > 2 ? cs_vload(b + 4 * CS_VEC) : b0;
+            const cs_vec b5 = nv > 2 ? cs_vload(b + 5 * CS_VEC) : b0;
+            CS_EACH_TWO(CS_SQUARES)
+            a += 2;
+            b += 2 * q->ldb;
+        }
+#else
         /* Unrolled by four: the exit branch of a longer loop is mispredicted each time. */
 #pragma GCC unroll 4
         for (int64_t k = 0; k < run; k++) {
@@ -99,8 +134,17 @@ CS_INLINE void cs_strip(const int mr, const int nv, const cs_left left, const cs
             a += next;
             b += q->ldb;
         }
+#endif
         a += ahead ? q->next - run : 0;
     }
+#if CS_LEVEL_IS(bfmmla)
+    (void)next;                  /* of transposed operands, which cells never are */
+    CS_EACH_TWO(CS_UNTANGLE)
+#undef CS_EACH_TWO
+#undef CS_SQUARES
+#undef CS_UNTANGLE
+#undef CS_HALVES
+#endif
 #define CS_INIT(i) if (mr > i) {                                                              \
         const float *init = q->init + (r + i) * q->ldi;                                       \
         x##i = cs_vadd(cs_vload(init), x##i);                                                 \

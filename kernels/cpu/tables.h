@@ -34,6 +34,9 @@ void cs_level_fill_neon(cs_backend *be, bool fused);
 /** cs_level_fill_bf16 - over the kernels of avx512: products in bf16 */
 void cs_level_fill_bf16(cs_backend *be, bool fused);
 
+/** cs_level_fill_bfmmla - over the kernels of neon: the same */
+void cs_level_fill_bfmmla(cs_backend *be, bool fused);
+
 /** cs_level_fill_amx - over the kernels of bf16: products by tiles */
 void cs_level_fill_amx(cs_backend *be, bool fused);
 

@@ -45,12 +45,12 @@
 #include "kernels/backend.h"
 #include "kernels/cpu/level.h"
 
-#if CS_LEVEL_IS(avx512) || CS_LEVEL_PAIRS
+#if CS_LEVEL_IS(neon) || CS_LEVEL_IS(bfmmla)
+#include "kernels/cpu/vec_neon.h"
+#elif CS_LEVEL_IS(avx512) || CS_LEVEL_PAIRS
 #include "kernels/cpu/vec_avx512.h"
 #elif CS_LEVEL_IS(avx2)
 #include "kernels/cpu/vec_avx2.h"
-#elif CS_LEVEL_IS(neon)
-#include "kernels/cpu/vec_neon.h"
 #else
 #include "kernels/cpu/vec_any.h"
 #endif

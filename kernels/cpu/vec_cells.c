@@ -57,6 +57,7 @@ void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int widt
     if (sj != 1) {
         CS_BUG(sk != 1);
         pack_columns(b, sj, n_k, width, valid, out);
+        cs_cells_zip(out, cs_cell_count(n_k), width);
         return;
     }
     for (int64_t c = 0; c < cs_cell_count(n_k); c++)
@@ -67,4 +68,5 @@ void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int widt
             const cs_vec hi = cs_get(n_second > 0 ? b + (k + 1) * sk + j : b, n_second);
             cs_vstore(out + c * width + j, cs_vpair(lo, hi));
         }
+    cs_cells_zip(out, cs_cell_count(n_k), width);
 }

@@ -364,6 +364,7 @@ static void pair_rows(const float *const *row, int64_t n, int64_t j, int width, 
                       float *out)
 {
     const int64_t whole = valid < width ? 0 : n / 2;
+    float *panel = out;
     for (int64_t c = 0; c < whole; c++) {
         const float *a = row[2 * c] + j, *b = row[2 * c + 1] + j;
         for (int i = 0; i < width; i += CS_VEC, out += CS_VEC)
@@ -377,6 +378,7 @@ static void pair_rows(const float *const *row, int64_t n, int64_t j, int width, 
             const cs_vec b = cs_get(second > 0 ? row[2 * c + 1] + j + i : *row, second);
             cs_vstore(out, cs_vpair(a, b));
         }
+    cs_cells_zip(panel, cs_cell_count(n), width);
 }
 
 /* sum (n_col, x.c) += dy' x for n rows from r on under a tap; pack has the transposed dy. */

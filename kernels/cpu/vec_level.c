@@ -23,7 +23,7 @@ void cs_level_fill(cs_backend *be, bool fused)
         cs_vec_affine(&be->fused);
     }
 }
-#elif CS_LEVEL_IS(bf16)
+#elif !CS_LEVEL_IS(amx)
 /* Blocks for training are composed. */
 void cs_level_fill(cs_backend *be, bool fused)
 {

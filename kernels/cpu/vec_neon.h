@@ -8,7 +8,9 @@
 
 #include "kernels/cpu/level.h"
 
-enum { CS_VEC = 4, CS_STRIP = 12, CS_STRIP_EDGE = 8 };
+/* At level bfmmla the compiler loads all rows of a strip first, for which twelve leave no room. */
+enum { CS_VEC = 4, CS_STRIP = CS_LEVEL_IS(bfmmla) ? 8 : 12,
+       CS_STRIP_EDGE = CS_LEVEL_IS(bfmmla) ? 6 : 8 };
 
 typedef float32x4_t cs_vec;
 typedef int cs_mask;             /* number of lanes */

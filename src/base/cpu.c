@@ -16,13 +16,18 @@
 #include <cpuid.h>
 #include <sys/syscall.h>
 #endif
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#elif defined(__aarch64__) && defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
 
 #include "base/cgroup.h"
 #include "base/opt.h"
 
 /* Instruction sets in ascending order, each with the words that disable it. */
 static const struct { const char *word; unsigned bit, hides; } feature[] = {
-    { "neon", CS_CPU_NEON, CS_CPU_NEON },
+    { "neon", CS_CPU_NEON, CS_CPU_NEON | CS_CPU_BF16 },
     { "avx2", CS_CPU_AVX2, CS_CPU_AVX2 | CS_CPU_AVX512 | CS_CPU_BF16 | CS_CPU_AMX },
     { "avx512", CS_CPU_AVX512, CS_CPU_AVX512 | CS_CPU_BF16 | CS_CPU_AMX },
     /* no instruction sets of all kernels */
@@ -50,6 +55,22 @@ static bool detect_amx(void)
     return false;
 #endif
 }
+#elif defined(__aarch64__)
+/* FEAT_BF16: Linux, Documentation/arch/arm64/elf_hwcaps.rst; Apple, "Determining Instruction Set
+ * Characteristics". */
+static bool detect_bf16(void)
+{
+#if defined(__linux__)
+    enum { HAS_BF16 = 1 << 14 };
+    return (getauxval(AT_HWCAP2) & HAS_BF16) != 0;
+#elif defined(__APPLE__)
+    int has = 0;
+    size_t n = sizeof has;
+    return sysctlbyname("hw.optional.arm.FEAT_BF16", &has, &n, NULL, 0) == 0 && has;
+#else
+    return false;
+#endif
+}
 #endif
 
 static unsigned detect(void)
@@ -71,6 +92,8 @@ static unsigned detect(void)
         bits |= CS_CPU_AMX;
 #elif defined(__aarch64__)
     bits |= CS_CPU_NEON;         /* every processor of this architecture has it */
+    if (detect_bf16())
+        bits |= CS_CPU_BF16;
 #endif
     return bits;
 }
@@ -139,6 +162,8 @@ const char *cs_cpu_bits(bool bf16)
 {
     if (bf16 && cs_cpu_has(CS_CPU_AMX))
         return cs_cpu_has(CS_CPU_FUSED) ? "amx+fused" : "amx";
+    if (bf16 && cs_cpu_has(CS_CPU_NEON))
+        return cs_cpu_has(CS_CPU_FUSED) ? "bfmmla+fused" : "bfmmla";
     for (int i = 0; i < N_SET; i++)
         if (cs_cpu_has(feature[i].bit))
             return cs_cpu_has(CS_CPU_FUSED) ? "vector+fused" : "vector";

@@ -11,12 +11,13 @@ enum { CS_CPU_AVX2 = 1 << 0,     /* AVX2 and FMA, saved by the operating system 
        CS_CPU_FUSED = 1 << 1,    /* fused kernels may be used (a switch, not a feature) */
        CS_CPU_AVX512 = 1 << 2,   /* AVX-512 F, BW, DQ and VL, and AVX2 */
        CS_CPU_NEON = 1 << 3,     /* aarch64's vectors */
-       CS_CPU_BF16 = 1 << 4,     /* AVX-512 BF16, and AVX-512; only used for --precision bf16 */
+       CS_CPU_BF16 = 1 << 4,     /* AVX-512 BF16, and AVX-512; on aarch64 FEAT_BF16, and NEON; only
+                                  * used for --precision bf16 */
        CS_CPU_AMX = 1 << 5 };    /* AMX-BF16, permitted, and AVX-512 BF16; the same */
 
 /**
  * cs_cpu_init - read the feature bits and CHORDSEQ_DISABLE, a comma-separated list of amx, bf16
- * (hides amx too), avx512 (hides both), avx2 (hides all three), neon and fused
+ * (hides amx too), avx512 (hides both), avx2 (hides all three), neon (hides bf16) and fused
  *
  * Asks Linux for permission to use AMX, once per process.
  *
@@ -42,7 +43,7 @@ bool cs_cpu_has(unsigned mask);
 /** cs_cpu_kernels - instruction set of the kernels in use: "avx512", "avx2", "neon", "portable" */
 const char *cs_cpu_kernels(void);
 /** cs_cpu_bits - kernels with identical results: "vector+fused", "vector" (avx2, avx512, neon) or
- * "reference"; in bf16 "amx+fused" and "amx" as well */
+ * "reference"; in bf16 also "amx+fused", "amx", and on aarch64 "bfmmla+fused" or "bfmmla" */
 const char *cs_cpu_bits(bool bf16);
 /**
  * cs_cpu_flush_subnormals - results and operands below 1.2e-38 become 0, in this thread and in

@@ -23,11 +23,11 @@ const cs_opt cs_device_table[] = {
              "mantissa and use a GPU's tensor cores. Sums, parameters and their updates are always "
              "in single precision. For prediction, auto is the precision validated for the model "
              "(chordseq model checked) if all GPUs support it, else fp32; for training and on CPUs "
-             "it is fp32. A CPU with AVX-512 BF16 supports bf16 in dense layers, ChordMixer blocks "
-             "and convolutions and their gradients; attention scores and sparse factors stay "
-             "in fp32. In registers its products took half the time of fp32 on an AMD Zen 5, and "
-             "twice the time on an Intel Emerald Rapids. With AMX, which Linux must permit, "
-             "they take a small part of it.",
+             "it is fp32. A CPU with AVX-512 BF16, or BF16 on aarch64, supports bf16 in dense "
+             "layers, ChordMixer blocks and convolutions and their gradients; attention scores and "
+             "sparse factors stay in fp32. In registers its products took half the time of fp32 "
+             "on an AMD Zen 5, and twice the time on an Intel Emerald Rapids. With AMX, which "
+             "Linux must permit, they take a small part of it.",
       .choice = precision_names },
     { .type = CS_OPT_END }
 };

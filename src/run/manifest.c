@@ -180,8 +180,8 @@ static int check_digits(const cs_manifest *a, const cs_manifest *b)
     static const struct { const char *name, *what, *remedy; } part[] = {
         { "precision", "in different precisions", "give all shards the same --precision" },
         { "kernels", "with different kernels", "run all shards without CHORDSEQ_DISABLE, on "
-          "processors with AVX2, AVX-512 or NEON (in bf16 with AMX or with CHORDSEQ_DISABLE=amx), "
-          "or all on GPUs" },
+          "processors with AVX2, AVX-512 or NEON (in bf16 with AMX, with CHORDSEQ_DISABLE=amx, "
+          "or on aarch64), or all on GPUs" },
     };
     const json_t *x = json_object_get(a->all, "run"), *y = json_object_get(b->all, "run");
 

@@ -21,13 +21,12 @@
  * proportion, as in a pass of all blocks. `predict` passes all blocks, because its shortcuts save
  * two of them, and is omitted if that takes long.
  *
- * Level bf16 has no fused backward pass, so no `train`. The peak is that of the level's
- * multiply-adds (bf16: dot products of pairs; amx: products of tiles) in registers. On a shared
- * machine the clock changes by a fifth within minutes, and other jobs take cores for milliseconds.
- * Samples of one millisecond are therefore taken between a line's repeats: peak_median and
- * peak_best are of that line's samples, percent_of_peak is the median rate relative to their
- * median, percent_best the fastest relative to the best. `peak` prints quantiles of many samples,
- * `threads` alternates blocks on one thread and on all.
+ * Levels bf16 and bfmmla have no fused backward pass, so no `train`. The peak is that of the
+ * level's products and sums in registers. On a shared machine the clock changes by a fifth within
+ * minutes, and other jobs take cores for milliseconds. Samples of one millisecond are therefore
+ * taken between a line's repeats: peak_median and peak_best are of that line's samples,
+ * percent_of_peak and percent_best the median and the fastest rate relative to them. `peak` prints
+ * quantiles, `threads` alternates blocks on one thread and on all.
  */
 #include <omp.h>
 #include <stdio.h>
@@ -42,7 +41,7 @@
 
 #if CS_LEVEL_IS(amx)
 enum { LEVEL_BIT = CS_CPU_AMX, HIDDEN_BITS = 0 };
-#elif CS_LEVEL_IS(bf16)
+#elif CS_LEVEL_IS(bf16) || CS_LEVEL_IS(bfmmla)
 enum { LEVEL_BIT = CS_CPU_BF16, HIDDEN_BITS = 0 };
 #elif CS_LEVEL_IS(avx512)
 enum { LEVEL_BIT = CS_CPU_AVX512, HIDDEN_BITS = 0 };
@@ -91,7 +90,10 @@ static float multiply_adds(int64_t n)
     return 1;
 }
 #else
-enum { STEPS = 600000, STEP_FLOP = 12 * 2 * CS_PER_CELL * CS_VEC };
+#if CS_LEVEL_IS(bfmmla)
+#define cs_vdot cs_vsquare
+#endif
+enum { STEPS = 600000, STEP_FLOP = 24 * CS_PER_CELL * CS_VEC * (CS_LEVEL_IS(bfmmla) ? 2 : 1) };
 #define EACH(OP) OP(0) OP(1) OP(2) OP(3) OP(4) OP(5) OP(6) OP(7) OP(8) OP(9) OP(10) OP(11)
 
 /* Twelve independent chains of multiply-adds: as many operations as the processor can do. */
@@ -542,8 +544,7 @@ static cs_backend *open_backend(int n_thread)
         printf("# this processor has no such kernels\n");
         exit(0);
     }
-    if (!CS_LEVEL_IS(amx))
-        cs_cpu_hide(CS_CPU_AMX);
+    cs_cpu_hide(CS_LEVEL_IS(amx) ? 0 : CS_CPU_AMX);
     cs_cpu_fill(be, HIDDEN_BITS);
     if (CS_PER_CELL > 1 && cs_backend_compute_in(be, CS_IN_BF16) != CS_OK)
         CS_BUG(true);

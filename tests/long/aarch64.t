@@ -1,4 +1,5 @@
-# aarch64.t - a cross build for aarch64, run by QEMU: kernels, golden files, the bits of predictions.
+# aarch64.t - a cross build for aarch64, run by QEMU: kernels, golden files, the bits of predictions, on a
+# processor with bf16 (QEMU's max) and on one without (Cortex-A72).
 #
 # Needs gcc-aarch64-linux-gnu, qemu-user and the mirror of apt, but not root: Debian's libraries for arm64
 # are unpacked into a folder. QEMU shows errors, not speed.
@@ -9,6 +10,7 @@ for p in aarch64-linux-gnu-gcc qemu-aarch64 apt-get dpkg pkg-config; do
     command -v "$p" > /dev/null || skip_all "no $p"
 done
 unset CS_LONG
+OMP_WAIT_POLICY=passive; export OMP_WAIT_POLICY   # QEMU is slow enough without spinning threads
 
 # packages NAME...: they and what they need, without an apt of this architecture
 packages()
@@ -40,12 +42,20 @@ cross()
 )
 timed 'it builds' cross
 
-arm() { qemu-aarch64 -L "$tmp/root" "$@"; }
-T 'it has NEON' sh -c "qemu-aarch64 -L '$tmp/root' tree/chordseq --version --verbose | grep -qx 'kernels *neon'"
+arm() { qemu-aarch64 -cpu max -L "$tmp/root" "$@"; }
+a72() { qemu-aarch64 -cpu cortex-a72 -L "$tmp/root" "$@"; }
+# features MACHINE KERNELS BF16
+features() { "$1" tree/chordseq --version --verbose | tr -s ' ' > verbose && grep -x "kernels $2" verbose && grep -x "bf16 $3" verbose; }
+T 'it has NEON and bf16' features arm neon yes
+T 'or NEON alone' features a72 neon no
 timed 'processor features' arm tree/tests/unit/test_cpu
-timed 'every level computes what it should' arm tree/chordseq selftest -@ 1 --vectors "$srcdir/refdata/selftest" \
-    -m "$srcdir/refdata/model/default.safetensors"
+T 'of the other one' a72 tree/tests/unit/test_cpu
+levels() { arm tree/chordseq selftest -@ 1 --vectors "$srcdir/refdata/selftest" -m "$srcdir/refdata/model/default.safetensors" > levels.tsv; }
+timed 'every level computes what it should' levels
+T 'bf16 is among them' sh -c 'grep -q "	cpu	bf16	.*ok\$" levels.tsv && ! grep -q FAILED levels.tsv'
 timed 'golden files' arm tree/tests/nn/golden "$srcdir"/refdata/golden/*/*.safetensors
+in_bf16() { CS_PRECISION=bf16 arm "$@"; }
+timed 'golden files in bf16' in_bf16 tree/tests/nn/golden "$srcdir"/refdata/golden/*/*.safetensors
 timed 'ops against the reference, by threads, alone' arm tree/tests/nn/test_ops
 
 # The bits of this machine's vectors, where it has any.
@@ -59,3 +69,22 @@ portable) S 'the same bits' 'no vector kernels here' ;;
     T 'of FASTQ' same "$tiny/model.safetensors" "$tiny/reads.fq"
     T 'and SAM' same "$tiny/model.safetensors" "$tiny/strands.sam" ;;
 esac
+
+# ---- --precision bf16 ----------------------------------------------------------------------------
+
+# precision.t, with this program: predictions, shards, gradients, trainings
+mkdir -p play/tests/bench && ln -s "$builddir/tests/bench/gen_fasta" play/tests/bench/ &&
+    printf '#!/bin/sh\nexec qemu-aarch64 -cpu max -L "%s" "%s" "$@"\n' "$tmp/root" "$tmp/tree/chordseq" > play/chordseq &&
+    chmod +x play/chordseq || exit
+with_play() { builddir=$tmp/play sh "$srcdir/tests/cli/precision.t" > play.tap; }
+timed 'precision.t passes' with_play
+T '... in bf16' grep -q '^ok.*near fp32, but not the same' play.tap
+sed 's/^/# /' play.tap
+
+c='tree/chordseq classify -q --all --min-prob 0'
+N usage-bf16.err a72 $c --precision bf16 -m "$tiny/model.safetensors" "$tiny/mixed.fa"
+disabled() { CHORDSEQ_DISABLE=$1 arm $c --precision bf16 -m "$tiny/model.safetensors" "$tiny/mixed.fa"; }
+N usage-bf16.err disabled bf16
+N usage-bf16.err disabled neon
+a72_same() { arm $c -m "$1" "$tiny/mixed.fa" > max.tsv && a72 $c -m "$1" "$tiny/mixed.fa" | cmp - max.tsv; }
+T 'without bf16, fp32 has the same bits' a72_same "$tiny/model.safetensors"
