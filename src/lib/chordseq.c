@@ -13,6 +13,9 @@
 #include <ctype.h>
 #include <locale.h>
 #include <math.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 #include <pthread.h>
 #include <string.h>
 
@@ -48,9 +51,21 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int once_rc;
 static locale_t plain_locale;
 
+/* In a child process the next parallel loop of the thread that forked would wait for threads of
+ * gcc's OpenMP that are not there (clang's notices). They end here; the next loop of either process
+ * starts new ones. */
+static void before_fork(void)
+{
+#if defined _OPENMP && !defined __clang__ && __GNUC__ >= 9
+    (void)omp_pause_resource_all(omp_pause_soft);
+#endif
+}
+
 static void begin_once(void)
 {
     once_rc = cs_cpu_init();
+    if (once_rc == CS_OK && pthread_atfork(before_fork, NULL, NULL) != 0)
+        once_rc = cs_fail(CS_EMEM, "out of memory to initialise the library");
     plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 

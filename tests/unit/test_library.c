@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { N_SEQUENCE = 41, MAX_BASES = 700, MAX_OUTPUT = 64, N_THREAD = 4, N_ROUND = 5 };
@@ -313,6 +314,36 @@ static void test_threads(void **state)
     assert_string_equal(chordseq_last_error(), "");
 }
 
+/* A process that has computed with several threads forks; its child opens a model and computes. */
+static void test_fork(void **state)
+{
+    enum { LIMIT = 60 };         /* seconds */
+    static const char *const two[] = { "threads=2", NULL };
+    chordseq_model *m, *other;
+    float want[MAX_OUTPUT], v[MAX_OUTPUT];
+    int status;
+
+    (void)state;
+    assert_int_equal(open_it("model/fast.safetensors", two, &m), 0);
+    assert_int_equal(chordseq_classify(m, sequence[40], length[40], want, NULL), 0);
+    const size_t bytes = (size_t)chordseq_n_output(m) * sizeof *v;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(LIMIT);
+        _exit(open_it("model/fast.safetensors", two, &other) != 0 ||
+              chordseq_classify(other, sequence[40], length[40], v, NULL) != 0 ||
+              memcmp(v, want, bytes) != 0 ||
+              chordseq_classify(m, sequence[40], length[40], v, NULL) != 0 ||
+              memcmp(v, want, bytes) != 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(chordseq_classify(m, sequence[40], length[40], v, NULL), 0);
+    assert_memory_equal(v, want, bytes);
+    chordseq_close(m);
+}
+
 /* A program may have set a locale whose numbers have a comma; where there is none, "C" stays. */
 static void test_locale(void **state)
 {
@@ -430,9 +461,9 @@ int main(void)
         cmocka_unit_test(test_letters), cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_tokens), cmocka_unit_test(test_windows),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_options),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_locale),
-        cmocka_unit_test(test_quiet), cmocka_unit_test(test_more_tokens_than_bases),
-        cmocka_unit_test(test_interface),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_locale), cmocka_unit_test(test_quiet),
+        cmocka_unit_test(test_more_tokens_than_bases), cmocka_unit_test(test_interface),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
