@@ -1,10 +1,12 @@
 """The Python package beside the program: equal bits, in every form that sequences come in."""
 import array
 import ctypes
+import multiprocessing
 import os
 import pathlib
 import pickle
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -414,6 +416,21 @@ class Training(unittest.TestCase):
 
 
 class Errors(unittest.TestCase):
+    def classify_open_file(self):
+        with open(TINY / "mixed.fa", "rb") as f:
+            chordseq.load(MODEL).classify(f)
+
+    def test_frame(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("no pandas")
+        frame = pandas.DataFrame({"name": ["a", "b"], "seq": ["ACGT" * 9, "TTGA" * 9]})
+        m = chordseq.load(MODEL)
+        with self.assertRaisesRegex(TypeError, "a DataFrame is no sequence"):
+            m.classify(frame)
+        self.assertEqual(list(m.classify(frame.set_index("name")["seq"]).name), ["a", "b"])
+
     def test_sentences(self):
         m = chordseq.load(MODEL)
         for kind, text, call in [
@@ -429,6 +446,10 @@ class Errors(unittest.TestCase):
                 (ValueError, "is a file; give pathlib.Path", lambda: m.classify(str(MODEL))),
                 (chordseq.ProgramError, "cannot open 'nowhere'", lambda: m.classify(
                     pathlib.Path("nowhere"))),
+                (ValueError, "'reads.fq.gz' is no sequence, and there is no such file",
+                 lambda: m.classify("reads.fq.gz")),
+                (TypeError, "sequence 0 is a path", lambda: m.classify([TINY / "mixed.fa"])),
+                (TypeError, "an open file is no sequence", self.classify_open_file),
                 (chordseq.UsageError, "bad value 'some'", lambda: m.explain("ACGTACGT", method="some")),
                 (ValueError, "per is", lambda: m.embed("ACGT", per="base")),
                 (TypeError, "sequence 'b' is of type int", lambda: m.classify({"a": "A", "b": 3})),
@@ -440,7 +461,8 @@ class Errors(unittest.TestCase):
                 (ValueError, "there is no token 16777216", lambda: m.token_texts([1 << 24])),
                 (ValueError, "there is no token -1", lambda: m.token_texts([-1])),
                 (ValueError, "no -1 bases", lambda: m.windows(-1)),
-                (TypeError, "threads is a whole number", lambda: chordseq.load(MODEL, threads="all")),
+                *((TypeError, "threads is a whole number", lambda x=x: chordseq.load(MODEL, threads=x))
+                  for x in ("all", 1.5, float("nan"), [1])),
                 (chordseq.UsageError, "tf32", lambda: chordseq.load(MODEL, precision="tf32")),
                 (chordseq.ProgramError, "no record to train on", lambda: list(chordseq.train(
                     os.devnull, os.devnull, label_key="class", force=True))),
@@ -481,6 +503,10 @@ class Errors(unittest.TestCase):
             chordseq.load(MODEL, threads=2).classify(broken())
 
 
+def pickled_model_classifies(m, records):
+    return m.classify(records)
+
+
 class Threads(unittest.TestCase):
     def test_one_model_in_many_threads(self):
         m = chordseq.load(MODEL, threads=2)
@@ -498,12 +524,89 @@ class Threads(unittest.TestCase):
             t.join()
         self.assertEqual(bad, [])
 
+    def test_interrupt(self):
+        """Ctrl-C does not wait for what the library computes."""
+        for threads in 1, 2:
+            handles, go_on = chordseq.load(MODEL, threads=threads)._handles, threading.Event()
+
+            def work(h, batch):
+                os.kill(os.getpid(), signal.SIGINT)
+                return go_on.wait(60)
+            with self.assertRaises(KeyboardInterrupt):
+                list(handles.map(work, [(None, [b"ACGT"])]))
+            self.assertFalse(go_on.is_set())
+            go_on.set()
+
+    def test_fork(self):
+        """Processes that multiprocessing forks, after this one has computed with several threads."""
+        m = chordseq.load(DEFAULT, threads=2)
+        want = m.classify(RECORDS)
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            found = pool.starmap_async(pickled_model_classifies, [(m, RECORDS)] * 3).get(120)
+        for table in found:
+            self.assertEqual(lines(table), lines(want))
+
     def test_pickled_by_path(self):
         m = chordseq.load(MODEL, threads=1, min_prob=0.9)
         again = pickle.loads(pickle.dumps(m))
         self.assertEqual((again.path, again.options), (m.path, m.options))
         self.assertLess(len(pickle.dumps(m)), 400)
         self.assertEqual(lines(again.classify(RECORDS)), lines(m.classify(RECORDS)))
+
+
+class Types(unittest.TestCase):
+    """What mypy tells those who use the package."""
+
+    def mypy(self, text):
+        try:
+            import mypy.api
+        except ImportError:
+            self.skipTest("no mypy")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "user.py")
+            pathlib.Path(path).write_text(text)
+            package = str(pathlib.Path(chordseq.__file__).parent.parent)
+            with mock.patch.dict(os.environ, MYPYPATH=package):
+                return mypy.api.run(["--strict", "--follow-imports=silent", "--cache-dir", os.devnull, path])[0]
+
+    def test_public_types(self):
+        said = self.mypy("""
+import chordseq
+m = chordseq.load(threads=2)
+reveal_type(m)
+reveal_type(m.classify("ACGT"))
+for table in m.classify_batches(["ACGT"]):
+    print(table.label[0], table[table.probability > 0.9].outputs, len(table))
+reveal_type(m.embed(["ACGT"]).shape)
+reveal_type(m.embed(["ACGT"], per="token")[0].shape)
+reveal_type(chordseq.ChordseqEmbedder().fit(["ACGT"]))
+reveal_type(chordseq.__version__)
+for row in chordseq.train("x.fa", "x.safetensors"):
+    print(row["epoch"] + 1)
+""")
+        self.assertNotIn("error", said)
+        for kind in ("chordseq.model.Model", "chordseq.tables.Table", "chordseq.estimators.ChordseqEmbedder", "str"):
+            self.assertRegex(said, f'Revealed type is "(builtins.)?{kind}"')
+        self.assertNotIn('"Any"', said)
+
+    def test_mistakes(self):
+        said = self.mypy("""
+import chordseq
+chordseq.load(threads="all")
+chordseq.load().clasify("ACGT")
+chordseq.nothing()
+""")
+        self.assertEqual(said.count("error:"), 3, said)
+
+
+class Names(unittest.TestCase):
+    def test_version(self):
+        self.assertEqual(chordseq.__version__, chordseq.version())
+        for name in chordseq.__all__:
+            self.assertIn(name, dir(chordseq))
+            getattr(chordseq, name)
+        with self.assertRaisesRegex(AttributeError, "no attribute 'nothing'"):
+            chordseq.nothing
 
 
 if __name__ == "__main__":

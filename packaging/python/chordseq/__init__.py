@@ -9,28 +9,41 @@
 The network runs in libchordseq and in the program `chordseq`; this package calls them. What the command
 says, the API says.
 """
+from __future__ import annotations
+
 import importlib
+from typing import TYPE_CHECKING
+
+__all__ = ["ChordseqClassifier", "ChordseqEmbedder", "DeviceError", "Error", "FileError", "FormatError", "Model",
+           "ModelError", "OutOfMemoryError", "ProgramError", "Table", "UsageError", "__version__", "load",
+           "score_variants", "train", "version"]
 
 _FROM = {"load": "model", "Model": "model", "score_variants": "model", "train": "training",
          "Table": "tables", "ChordseqEmbedder": "estimators", "ChordseqClassifier": "estimators"}
-_FROM.update((name, "errors") for name in (
-    "Error", "UsageError", "FileError", "FormatError", "OutOfMemoryError", "DeviceError",
-    "ModelError", "ProgramError"))
-
-__all__ = [*_FROM, "version"]
 
 
 def version() -> str:
     """Version of the library, such as "0.2.0"."""
     from ._library import lib
-    return lib.chordseq_version().decode()
+    return str(lib.chordseq_version().decode())
 
 
-def __getattr__(name):
-    """NumPy and the library are loaded when they are needed: the console script needs neither."""
-    if name not in _FROM:
-        raise AttributeError(f"module 'chordseq' has no attribute '{name}'")
-    return getattr(importlib.import_module(f".{_FROM[name]}", __name__), name)
+if TYPE_CHECKING:
+    from .errors import (DeviceError, Error, FileError, FormatError, ModelError, OutOfMemoryError,
+                         ProgramError, UsageError)
+    from .estimators import ChordseqClassifier, ChordseqEmbedder
+    from .model import Model, load, score_variants
+    from .tables import Table
+    from .training import train
+    __version__: str
+else:
+    def __getattr__(name):
+        """NumPy and the library are loaded when they are needed: the console script needs neither."""
+        if name == "__version__":
+            return version()
+        if name not in __all__:
+            raise AttributeError(f"module 'chordseq' has no attribute '{name}'")
+        return getattr(importlib.import_module(f".{_FROM.get(name, 'errors')}", __name__), name)
 
 
 def __dir__():

@@ -69,18 +69,15 @@ class Handles:
             with self.handle(len(batch[1]) == 1 and len(batch[1][0]) >= LONG) as h:
                 return work(h, batch)
 
-        if self.threads == 1:
-            yield from map(one, batches)
-            return
-        with ThreadPoolExecutor(self.threads) as pool:
-            waiting = deque()
-            try:
-                for batch in batches:
-                    waiting.append(pool.submit(one, batch))
-                    if len(waiting) > self.threads:
-                        yield waiting.popleft().result()
-                while waiting:
+        # In threads of a pool, even one: an interrupt (Ctrl-C) does not wait for what they compute.
+        ahead = self.threads if self.threads > 1 else 0
+        pool, waiting = ThreadPoolExecutor(self.threads), deque()
+        try:
+            for batch in batches:
+                waiting.append(pool.submit(one, batch))
+                if len(waiting) > ahead:
                     yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)

@@ -1,9 +1,13 @@
 """Names and bases of any container of sequences, in batches of bounded size."""
+import io
 import numbers
 import os
+import re
 
 #: A batch ends at so many bases or records, whichever comes first.
 BATCH_BASES, BATCH_RECORDS = 1 << 21, 1 << 14
+
+_LIKE_A_FILE = re.compile(r"[/\\]|[.](fa|fna|fasta|fq|fastq|sam|bam|cram)([.]|$)", re.IGNORECASE)
 
 
 def _plain(sequence):
@@ -41,6 +45,8 @@ def _record(r):
 def pair(item, number):
     """(name, bases) of one item; its name is its number where it has none."""
     name, found = str(number), None
+    if isinstance(item, os.PathLike):
+        raise TypeError(f"sequence {number} is a path; files are read one by one, each as the only argument")
     if not isinstance(item, (str, bytes)):
         found = _record(item)
     if found is None and isinstance(item, tuple) and len(item) == 2:
@@ -61,8 +67,15 @@ def pair(item, number):
 
 def items(sequences):
     """An iterable of what pair() takes."""
-    if isinstance(sequences, str) and len(sequences) < 4096 and os.path.exists(sequences):
-        raise ValueError(f"'{sequences}' is a file; give pathlib.Path({sequences!r}) to read it")
+    if isinstance(sequences, str) and len(sequences) < 4096:
+        if os.path.exists(sequences):
+            raise ValueError(f"'{sequences}' is a file; give pathlib.Path({sequences!r}) to read it")
+        if _LIKE_A_FILE.search(sequences):
+            raise ValueError(f"'{sequences}' is no sequence, and there is no such file")
+    if isinstance(sequences, io.IOBase):
+        raise TypeError("an open file is no sequence; give pathlib.Path of it")
+    if hasattr(sequences, "columns") and hasattr(sequences, "index"):
+        raise TypeError("a DataFrame is no sequence; give one column, such as frame.set_index('name')['sequence']")
     if isinstance(sequences, str) or _record(sequences) is not None:
         return [sequences]
     if isinstance(sequences, (bytes, bytearray, memoryview)):

@@ -16,12 +16,13 @@ from .training import train
 class _Estimator:
     """get_params() and set_params(), by the arguments of __init__ that _names lists."""
 
-    _names: tuple = ()
+    _names: tuple[str, ...] = ()
+    options: dict[str, Any]
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         return {**{name: getattr(self, name) for name in self._names}, **self.options}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> _Estimator:
         for name, value in params.items():
             if name in self._names:
                 setattr(self, name, value)
@@ -71,21 +72,21 @@ class ChordseqEmbedder(_Estimator):
                  missing: float = 0.0, **options: Any):
         self.model, self.threads, self.missing, self.options = model, threads, missing, options
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> ChordseqEmbedder:
         """Open the model; nothing is trained."""
         self.model_ = load(self.model, threads=self.threads, **self.options)
         self.n_features_out_ = self.model_.dim
         return self
 
-    def transform(self, X) -> np.ndarray:
+    def transform(self, X: Any) -> np.ndarray:
         vectors = self._fitted().embed(X)
         vectors[np.isnan(vectors).any(axis=1)] = self.missing
         return vectors
 
-    def fit_transform(self, X, y=None) -> np.ndarray:
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         return self.fit(X, y).transform(X)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         return np.array([f"v{i + 1}" for i in range(self.n_features_out_)], dtype=object)
 
     def __sklearn_tags__(self):
@@ -109,7 +110,7 @@ class ChordseqClassifier(_Estimator):
                  **options: Any):
         self.output, self.threads, self.options = output, threads, options
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> ChordseqClassifier:
         X, labels = list(items(X)), np.asarray(y)
         if labels.ndim != 1 or len(labels) != len(X):
             raise ValueError(f"{len(X)} sequences have labels of shape {labels.shape}; give one for each")
@@ -138,15 +139,15 @@ class ChordseqClassifier(_Estimator):
         self._kept.flush()
         return self._kept.name
 
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: Any) -> np.ndarray:
         """(sequences, classes) float32, in the order of classes_."""
         return np.asarray(self._fitted().classify(X).probabilities)[:, self._column]
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         best = np.nan_to_num(self.predict_proba(X)).argmax(axis=1)       # first: says if it is not fitted
         return self.classes_[best]
 
-    def score(self, X, y) -> float:
+    def score(self, X: Any, y: Any) -> float:
         """Share of right calls."""
         return float(np.mean(self.predict(X) == np.asarray(y)))
 

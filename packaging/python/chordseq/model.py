@@ -6,7 +6,7 @@ import operator
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Optional, Union
+from typing import Any, Iterable, Iterator, Literal, Optional, Union, overload
 
 import numpy as np
 
@@ -86,14 +86,15 @@ class Model:
         if threads is None:
             threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else \
                 os.cpu_count() or 1
-        if isinstance(threads, str) or threads != int(threads):
-            raise TypeError(f"threads is a whole number, not {threads!r}")
-        self.threads: int = int(threads)
-        self.options: dict = options
+        try:
+            self.threads: int = operator.index(threads)
+        except TypeError:
+            raise TypeError(f"threads is a whole number, not {threads!r}") from None
+        self.options: dict[str, Any] = options
         self._handles = Handles(self.path, options, self.threads)
         h = self._handles.first
         #: names of classes, labels or values, in the order of probabilities
-        self.labels: tuple = tuple(lib.chordseq_output_name(h, i).decode()
+        self.labels: tuple[str, ...] = tuple(lib.chordseq_output_name(h, i).decode()
                                    for i in range(lib.chordseq_n_output(h)))
         #: length of the vectors of embed(per="sequence") and per="window"; 0: there are none
         self.dim: int = lib.chordseq_n_dim(h)
@@ -219,8 +220,15 @@ class Model:
             self._handles.map(self._embed_batch, _sequences.batches(sequences))
         return _progress(parts, progress)
 
-    def embed(self, sequences: Any, per: str = "sequence", *, progress: bool = False
-              ) -> Union[np.ndarray, list]:
+    @overload
+    def embed(self, sequences: Any, per: Literal["sequence"] = ..., *, progress: bool = ...
+              ) -> np.ndarray: ...
+
+    @overload
+    def embed(self, sequences: Any, per: Literal["window", "token"], *, progress: bool = ...
+              ) -> list[np.ndarray]: ...
+
+    def embed(self, sequences: Any, per: str = "sequence", *, progress: bool = False) -> Any:
         """Vectors of sequences, as `chordseq embed` gives them, to the last bit.
 
         sequences  as classify() takes them; a path only with per="sequence"
@@ -286,7 +294,7 @@ class Model:
         with self._handles.handle() as h:
             return self._ids(h, _sequences.pair(sequence, 0)[1])
 
-    def token_texts(self, ids: Iterable[int]) -> list:
+    def token_texts(self, ids: Iterable[int]) -> list[str]:
         """What tokens stand for, as `chordseq tokenize` writes them."""
         text = ctypes.create_string_buffer(256)
         texts = []

@@ -1,4 +1,8 @@
 """Tables of predictions: NumPy structured arrays that know the names of their outputs."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from . import _arrow
@@ -12,6 +16,12 @@ class Table(np.recarray):
     `outputs` names the columns of the field `probabilities` or `values`, which has the shape
     (rows, outputs).
     """
+
+    outputs: tuple[str, ...]
+
+    if TYPE_CHECKING:
+        def __getitem__(self, key: Any) -> Any:
+            """A column, a row, or a Table of some rows."""
 
     def __new__(cls, n, dtype, outputs=()):
         self = super().__new__(cls, (n,), dtype=np.dtype(dtype))
@@ -30,7 +40,7 @@ class Table(np.recarray):
         super().__setstate__(state[0])
         self.outputs = state[1]
 
-    def columns(self):
+    def columns(self) -> dict[str, np.ndarray]:
         """{name: array of one dimension}; a field of several outputs becomes prob_OUTPUT or OUTPUT."""
         found = {}
         for name in self.dtype.names:
@@ -43,22 +53,22 @@ class Table(np.recarray):
                     found[prefix + output] = column[:, i]
         return found
 
-    def to_pandas(self):
+    def to_pandas(self) -> Any:
         """A pandas.DataFrame with these columns."""
         import pandas
         return pandas.DataFrame({name: np.ascontiguousarray(c) for name, c in self.columns().items()})
 
-    def to_arrow(self):
+    def to_arrow(self) -> Any:
         """A pyarrow.Table with these columns."""
         import pyarrow
         return pyarrow.table(self.arrow())
 
-    def arrow(self):
+    def arrow(self) -> _arrow.Columns:
         """These columns through Arrow's C data interface, without pyarrow: for polars.DataFrame(),
         pandas.DataFrame.from_arrow(), DuckDB, pyarrow.table() and other readers of `__arrow_c_stream__`."""
         return _arrow.Columns(self.columns(), len(self))
 
-    def __arrow_c_stream__(self, requested_schema=None):
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.arrow().__arrow_c_stream__(requested_schema)
 
 

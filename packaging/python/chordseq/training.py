@@ -24,7 +24,7 @@ def _rows(path):
 
 
 def train(inputs: Any, output: PathLike, *, metrics: Optional[PathLike] = None, **options: Any
-          ) -> Iterator[dict]:
+          ) -> Iterator[dict[str, float]]:
     """Train a model with `chordseq train`; yields a dict of metrics after every epoch.
 
     inputs   a path, or a list of paths
