@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cgroup.h"
 #include "base/cpu.h"
@@ -52,8 +53,8 @@ static void cpu_copy(cs_backend *be, cs_mat x, cs_mat y)
         memcpy(cs_row(y, r), cs_row(x, r), (size_t)x.c * sizeof *x.p);
 }
 
-/* Memory available without swapping, by /proc/meminfo and the limit of the process's cgroup;
- * INT64_MAX if neither is known. */
+/* Memory available without swapping, by /proc/meminfo (elsewhere all that the machine has) and the
+ * limit of the process's cgroup; INT64_MAX if neither is known. */
 static int64_t cpu_free_memory(cs_backend *be)
 {
     enum { LINE = 256 };
@@ -67,6 +68,8 @@ static int64_t cpu_free_memory(cs_backend *be)
             kb = strtoll(line + 13, NULL, 10);
     if (f)
         (void)fclose(f);
+    else
+        kb = sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024);
     const int64_t n = cs_cgroup_memory(CS_CGROUP_MEMBERSHIP, CS_CGROUP_ROOT);
     return kb < 0 || kb * 1024 > n ? n : kb * 1024;
 }

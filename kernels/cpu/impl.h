@@ -7,6 +7,10 @@
 #ifndef CS_KERNELS_CPU_IMPL_H
 #define CS_KERNELS_CPU_IMPL_H
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #include "kernels/backend.h"
 
 enum { CS_CHUNKS = 32,           /* maximum number of chunks of a sum over rows */
@@ -31,6 +35,16 @@ int  cs_cpu_compute_in(cs_backend *be, cs_precision p) CS_MUST_CHECK;
 static inline cs_real *cs_row(cs_mat m, int64_t r) { return m.p + r * m.ld; }
 
 static inline int64_t cs_min64(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/** cs_thread_no - which thread of a parallel loop this is, from 0 */
+static inline int cs_thread_no(void)
+{
+#ifdef _OPENMP
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
 
 /** cs_threads - threads for a loop over n_work elements: one if it is small */
 static inline int cs_threads(const cs_backend *be, int64_t n_work)

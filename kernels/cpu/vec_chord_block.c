@@ -1,7 +1,5 @@
 /* vec_chord_block.c - the fused ChordMixer block for training, forward:
  * y = x + roll(gelu(x w1' + b1) w2' + b2). */
-#include <omp.h>
-
 #include "kernels/cpu/chord.h"
 #include "kernels/cpu/strip.h"
 #include "kernels/cpu/tables.h"
@@ -258,7 +256,7 @@ static void vec_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_ma
     cs_chord_pack_fill(k, &f.pack);
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c)) schedule(dynamic)
     for (int64_t i = 0; i < f.n_tile; i++)
-        forward_tile(&f, i, x, y, f.tile + omp_get_thread_num() * f.tile_stride);
+        forward_tile(&f, i, x, y, f.tile + cs_thread_no() * f.tile_stride);
 }
 
 static int64_t vec_chord_work(cs_backend *be, cs_seg all, const cs_chord *k, bool backward)

@@ -1,7 +1,6 @@
 /* vec_chord_bwd.c - the fused ChordMixer block, backward; the hidden layer is recomputed. */
 #include "kernels/cpu/chord.h"
 
-#include <omp.h>
 #include <string.h>
 
 #include "kernels/cpu/strip.h"
@@ -301,7 +300,7 @@ void cs_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x,
     memset(f.zero, 0, (size_t)f.hp * sizeof *f.zero);
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c)) schedule(dynamic)
     for (int32_t g = 0; g < f.n_group; g++)
-        backward_group(&f, g, x, grad, f.tile + omp_get_thread_num() * f.tile_stride);
+        backward_group(&f, g, x, grad, f.tile + cs_thread_no() * f.tile_stride);
     if (f.n_group == 0)
         return;
     sums sum = sums_at(&f, 0);

@@ -11,8 +11,6 @@
  * Late products are stored track by track, range after range: of range r and track i, those of the
  * first min(shift, tokens of the range) tokens.
  */
-#include <omp.h>
-
 #include "kernels/cpu/chord.h"
 #include "kernels/cpu/strip.h"
 
@@ -312,7 +310,7 @@ void cs_chord_seq_block(const cs_chord_seq *q, const cs_chord_pack *k)
     }
     #pragma omp parallel for num_threads(q->n_thread) schedule(dynamic)
     for (int32_t i = 0; i < q->n_range; i++)
-        run_range(q, k, i, stride, q->tile + omp_get_thread_num() * tile);
+        run_range(q, k, i, stride, q->tile + cs_thread_no() * tile);
     #pragma omp parallel for num_threads(q->n_thread)
     for (int64_t a = 0; a < q->len; a += SETTLE)
         settle(q, k, stride, a, cs_min64(a + SETTLE, q->len));

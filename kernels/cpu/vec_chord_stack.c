@@ -10,7 +10,6 @@
  * look-up table. And rotation preserves a sequence's mean, so the mean after the last block is
  * mean(x) + mean(h) w2' + b2: one row instead of all goes through the second product.
  */
-#include <omp.h>
 #include <string.h>
 
 #include "kernels/cpu/chord.h"
@@ -190,7 +189,7 @@ static void mean_hidden(const trip *t, float *mean)
         #pragma omp parallel for num_threads(t->q.n_thread) schedule(dynamic)
         for (int64_t k = 0; k < n_chunk; k++)
             sum_chunk(t, k * step, cs_min64((k + 1) * step, n), sum + k * n_col,
-                      t->q.tile + omp_get_thread_num() * cs_chord_seq_tile(r->d, r->h));
+                      t->q.tile + cs_thread_no() * cs_chord_seq_tile(r->d, r->h));
     }
     for (int32_t j = 0; j < n_col; j++) {
         double all = 0;
@@ -294,7 +293,7 @@ static void chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_
     }
     #pragma omp parallel for num_threads(cs_threads(be, seg.rows * s->width)) schedule(dynamic)
     for (int32_t i = 0; i < seg.n; i++)
-        segment(&r, i, work + omp_get_thread_num() * r.stride);
+        segment(&r, i, work + cs_thread_no() * r.stride);
 }
 
 static void chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack)

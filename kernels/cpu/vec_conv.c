@@ -11,7 +11,6 @@
  * time; otherwise the loop over groups is the outer one. An epilogue (norm, relu, residual) follows
  * while these rows are in cache.
  */
-#include <omp.h>
 #include <string.h>
 
 #include "kernels/cpu/gemm.h"
@@ -264,7 +263,7 @@ static void cut(int64_t n_row_block, int32_t n_col, int n_thread, int32_t *cols)
 static float *scratch(const cs_backend *be)
 {
     const cs_cpu *cpu = be->impl;
-    return cpu->pack + (size_t)omp_get_thread_num() * cpu->pack_stride;
+    return cpu->pack + (size_t)cs_thread_no() * cpu->pack_stride;
 }
 
 static void run_conv(cs_backend *be, conv *q)

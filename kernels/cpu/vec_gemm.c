@@ -11,7 +11,6 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/tables.h"
 
-#include <omp.h>
 #include <string.h>
 
 enum { DEPTH = 384,              /* k per block: a packed panel of 24 KB fits in L1 */
@@ -177,7 +176,7 @@ static void run(cs_backend *be, gemm *g)
     #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
     for (int64_t t = 0; t < n_i * n_j; t++)
         task(g, t / n_j * g->rows, (int32_t)(t % n_j) * g->cols,
-             cpu->pack + (size_t)omp_get_thread_num() * cpu->pack_stride);
+             cpu->pack + (size_t)cs_thread_no() * cpu->pack_stride);
 }
 
 static void vec_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c)

@@ -177,6 +177,7 @@ bool cs_cpu_has(unsigned mask)
 
 static int affinity_count(void)
 {
+#ifdef __linux__
     /* The kernel refuses a set smaller than its own, so ask with larger ones (1024 is common). */
     for (size_t n = 1024; n <= 1 << 20; n *= 4) {
         cpu_set_t *set = CPU_ALLOC(n);
@@ -189,6 +190,7 @@ static int affinity_count(void)
         if (count > 0)
             return count;
     }
+#endif
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 && online < INT_MAX ? (int)online : 1;
 }

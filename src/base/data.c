@@ -5,22 +5,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/system.h"
+
 #ifndef CS_DATA_DIR
 #define CS_DATA_DIR "/usr/local/share/chordseq"
 #endif
 
-/* The path of the running program in buf; its length, or -1. */
-static ssize_t program_path(char *buf, size_t n_buf)
-{
-    const ssize_t n = readlink("/proc/self/exe", buf, n_buf);
-
-    return n > 0 && (size_t)n < n_buf ? n : -1;
-}
-
 /* Replace the last `level` parts of the program's path by folder/name. */
 static bool beside_program(int level, const char *folder, const char *name, char *buf, size_t n_buf)
 {
-    ssize_t n = program_path(buf, n_buf);
+    ssize_t n = cs_system_program(buf, n_buf);
 
     for (; level > 0; level--)
         do
@@ -36,7 +30,7 @@ static bool beside_program(int level, const char *folder, const char *name, char
 static bool is_installed_program(char *buf, size_t n_buf)
 {
     static const char end[] = "/bin/chordseq";
-    const ssize_t n = program_path(buf, n_buf), n_end = (ssize_t)sizeof end - 1;
+    const ssize_t n = cs_system_program(buf, n_buf), n_end = (ssize_t)sizeof end - 1;
 
     return n > n_end && strncmp(buf + n - n_end, end, (size_t)n_end) == 0;
 }

@@ -266,6 +266,11 @@ void cs_group_wait(cs_group *g)
     g->end = cs_group_deadline(g->timeout);
 }
 
+/* macOS tells unasked. */
+#ifndef POLLRDHUP
+#define POLLRDHUP 0
+#endif
+
 int cs_group_check(cs_group *g)
 {
     if (g->end > 0 && cs_now_s() > g->end)

@@ -12,12 +12,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
 #include <sys/prctl.h>
+#endif
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/system.h"
 
 int cs_group_of_threads(int n, double timeout, cs_group **out)
 {
@@ -25,14 +28,14 @@ int cs_group_of_threads(int n, double timeout, cs_group **out)
         out[r] = cs_group_new(r, n, timeout);
     for (int r = 1; r < n; r++) {
         int pair[2];
-        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) {
             const int error = errno;
             for (int k = 0; k < n; k++)
                 cs_group_finalize(out[k], CS_OK);
             return cs_fail(CS_EIO, "cannot connect %d ranks: %s", n, strerror(error));
         }
-        out[0]->fd[r] = pair[0];
-        out[r]->fd[0] = pair[1];
+        out[0]->fd[r] = cs_close_on_exec(pair[0]);
+        out[r]->fd[0] = cs_close_on_exec(pair[1]);
     }
     return CS_OK;
 }
@@ -49,7 +52,9 @@ static void be_other(pid_t first)
         (void)close(STDIN_FILENO);
     if (none > STDIN_FILENO)
         (void)close(none);
+#ifdef __linux__                 /* elsewhere it ends when it misses rank 0 */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
     if (getppid() != first)      /* it died before the last line */
         _exit(1);
 }

@@ -1,9 +1,8 @@
 /* group_join.c - connect the ranks of a run: rank 0 listens, the others connect. */
-#define _GNU_SOURCE              /* accept4 */
-
 #include "base/group_internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,6 +15,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/system.h"
+
+#ifndef TCP_KEEPIDLE             /* macOS */
+#define TCP_KEEPIDLE TCP_KEEPALIVE
+#endif
 
 enum { HELLO_S = 10, SILENT_S = 60, MAX_PEERS = 32 };
 
@@ -47,10 +51,32 @@ static int resolve(const cs_group_spec *s, struct addrinfo **out)
     return CS_OK;
 }
 
+static void prepare_listener(int fd)
+{
+    const int one = 1;
+
+    (void)fcntl(fd, F_SETFL, O_NONBLOCK);
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+#ifdef TCP_DEFER_ACCEPT
+    /* Let the system wait for the first byte, for port scanners that send nothing. */
+    const int silent = SILENT_S;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silent, sizeof silent);
+#endif
+}
+
+/* -1: nobody, after all. It blocks, on systems where it inherits the contrary, too. */
+static int accept_one(int listener)
+{
+    const int fd = cs_close_on_exec(accept(listener, NULL, NULL));
+
+    if (fd >= 0)
+        (void)fcntl(fd, F_SETFL, 0);
+    return fd;
+}
+
 /* Listen only at rank 0's address, not on every network of the machine. */
 static int listen_at(const cs_group_spec *s, int *fd)
 {
-    const int one = 1, silent = SILENT_S;
     struct addrinfo *list;
     int rc = resolve(s, &list), error = 0;
 
@@ -58,13 +84,9 @@ static int listen_at(const cs_group_spec *s, int *fd)
     if (rc != CS_OK)
         return rc;
     for (const struct addrinfo *a = list; a != NULL && *fd < 0; a = a->ai_next) {
-        *fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                     a->ai_protocol);
+        *fd = cs_close_on_exec(socket(a->ai_family, a->ai_socktype, a->ai_protocol));
         if (*fd >= 0)
-            (void)setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-        /* Let the system wait for the first byte, for port scanners that send nothing. */
-        if (*fd >= 0)
-            (void)setsockopt(*fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silent, sizeof silent);
+            prepare_listener(*fd);
         if (*fd >= 0 && bind(*fd, a->ai_addr, a->ai_addrlen) == 0 && listen(*fd, SOMAXCONN) == 0)
             break;
         error = errno;
@@ -158,7 +180,7 @@ static int look_round(cs_group *g, struct pending *h)
     /* From the last: the last entry moves to a removed one's slot. */
     for (int i = h->n - 1; i >= 0; i--)
         CS_TRY(hear(g, h, i, p[1 + i].revents != 0));
-    const int fd = p[0].revents != 0 ? accept4(h->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
+    const int fd = p[0].revents != 0 ? accept_one(h->listener) : -1;
     if (fd >= 0)
         h->peer[h->n++] = (struct peer){ .fd = fd, .end = cs_group_deadline(HELLO_S) };
 out:
@@ -202,7 +224,7 @@ static int try_connect(const cs_group_spec *s, int *fd)
     if (rc != CS_OK)
         return rc;
     for (const struct addrinfo *a = list; a != NULL && *fd < 0; a = a->ai_next) {
-        *fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+        *fd = cs_close_on_exec(socket(a->ai_family, a->ai_socktype, a->ai_protocol));
         if (*fd >= 0 && connect(*fd, a->ai_addr, a->ai_addrlen) != 0) {
             (void)close(*fd);
             *fd = -1;

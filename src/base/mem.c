@@ -127,8 +127,10 @@ void *cs_huge_alloc(size_t n, size_t size)
     const bool large = n_bytes >= HUGE_PAGE;
     if (posix_memalign(&p, large ? HUGE_PAGE : LINE, at_least_one(n_bytes)) != 0)
         return NULL;
+#ifdef MADV_HUGEPAGE
     if (large)
         (void)madvise(p, n_bytes, MADV_HUGEPAGE);
+#endif
     return p;
 }
 
@@ -253,7 +255,9 @@ struct block {
     alignas(ALIGN) unsigned char data[];
 };
 
+#ifndef __APPLE__                /* which does, whatever its largest type needs */
 _Static_assert(alignof(max_align_t) >= ALIGN, "malloc must align blocks to 16 bytes");
+#endif
 
 struct cs_arena {
     struct block *newest;

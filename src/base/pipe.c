@@ -27,6 +27,13 @@
 
 enum { POLL_NS = 100 * 1000 * 1000, MESSAGE_BYTES = 2048 };
 
+/* Of timed waits; macOS has no other. */
+#ifdef __APPLE__
+#define WAIT_CLOCK CLOCK_REALTIME
+#else
+#define WAIT_CLOCK CLOCK_MONOTONIC
+#endif
+
 struct named_queue {
     const char *name;
     cs_queue *queue;
@@ -78,14 +85,16 @@ static void unlock(cs_pipe *p)
 cs_pipe *cs_pipe_new(void)
 {
     cs_pipe *p = cs_xcalloc(1, sizeof *p);
-    pthread_condattr_t monotonic;
+    pthread_condattr_t of_wait;
 
     CS_BUG(pthread_mutex_init(&p->lock, NULL) != 0);
     CS_BUG(pthread_cond_init(&p->zero, NULL) != 0);
-    CS_BUG(pthread_condattr_init(&monotonic) != 0);
-    CS_BUG(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) != 0);
-    CS_BUG(pthread_cond_init(&p->ended, &monotonic) != 0);
-    CS_BUG(pthread_condattr_destroy(&monotonic) != 0);
+    CS_BUG(pthread_condattr_init(&of_wait) != 0);
+#ifndef __APPLE__
+    CS_BUG(pthread_condattr_setclock(&of_wait, WAIT_CLOCK) != 0);
+#endif
+    CS_BUG(pthread_cond_init(&p->ended, &of_wait) != 0);
+    CS_BUG(pthread_condattr_destroy(&of_wait) != 0);
     return p;
 }
 
@@ -251,7 +260,7 @@ static void wait_all(cs_pipe *p)
     lock(p);
     while (p->n_running > 0) {
         struct timespec t;
-        (void)clock_gettime(CLOCK_MONOTONIC, &t);
+        (void)clock_gettime(WAIT_CLOCK, &t);
         t.tv_nsec += POLL_NS;
         t.tv_sec += t.tv_nsec / 1000000000;
         t.tv_nsec %= 1000000000;

@@ -8,11 +8,9 @@
  * regularly. An exit, which any thread may cause, keeps others from making more files until the
  * process is gone.
  */
-#define _GNU_SOURCE              /* pipe2 */
 #include "base/temps.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -23,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/system.h"
 
 enum { MAX_TEMPS = 64 };
 
@@ -89,7 +88,7 @@ void cs_signal_init(void)
     int end[2];
 
     owner = getpid();
-    if (wake_read < 0 && pipe2(end, O_CLOEXEC) == 0) {
+    if (wake_read < 0 && cs_system_pipe(end) == 0) {
         wake_read = end[0];
         wake_write = end[1];
     }

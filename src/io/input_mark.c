@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/system.h"
 
 static bool mark_stat(const cs_input_mark *m, const char *path, struct stat *st)
 {
@@ -26,9 +27,12 @@ int cs_input_mark_check(cs_input_mark *m, const char *path, int rc)
 
     if (rc == CS_OK || rc == CS_ECANCEL || !m->regular)
         return rc;
-    if (!mark_stat(m, path, &now) || now.st_dev != was->st_dev || now.st_ino != was->st_ino
-        || (now.st_size == was->st_size && now.st_mtim.tv_sec == was->st_mtim.tv_sec
-            && now.st_mtim.tv_nsec == was->st_mtim.tv_nsec))
+    if (!mark_stat(m, path, &now))
+        return rc;
+    const struct timespec written = cs_mtime(&now), written_before = cs_mtime(was);
+    if (now.st_dev != was->st_dev || now.st_ino != was->st_ino
+        || (now.st_size == was->st_size && written.tv_sec == written_before.tv_sec
+            && written.tv_nsec == written_before.tv_nsec))
         return rc;
     m->regular = false;
     if (rc < 0)

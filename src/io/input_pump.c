@@ -9,7 +9,6 @@
  * noise of 25 %). Regular files are opened directly. CRAM is forwarded container by container, each
  * checked before (cram_guard.h); a refusal ends the reader's input and is reported by it.
  */
-#define _GNU_SOURCE              /* pipe2 */
 #include "io/input_pump.h"
 
 #include <errno.h>
@@ -28,6 +27,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/system.h"
 #include "io/cram_guard.h"
 
 enum { PIECE = 1 << 16, MAGIC_BYTES = 4, MESSAGE_BYTES = 512 };
@@ -158,7 +158,7 @@ static hFILE *through_pump(const char *path, int from)
     int end[2], bad;
     hFILE *fp = NULL;
 
-    if (pipe2(end, O_CLOEXEC) != 0) {
+    if (cs_system_pipe(end) != 0) {
         bad = errno;
         (void)close(from);
         errno = bad;

@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/system.h"
 #include "run/outputs.h"
 
 enum { MAX_BYTES = 1 << 28 };
@@ -34,8 +35,8 @@ static int add_identity(json_t *all, const char *path)
         return cs_fail(CS_EUSAGE, "'%s' is not a regular file: a run that reads it cannot be "
                        "resumed; omit --resume", strcmp(path, "-") == 0 ? "standard input" : path);
     json_array_append_new(all, json_pack("[I, I, I]", (json_int_t)st.st_size,
-                                         (json_int_t)st.st_mtim.tv_sec,
-                                         (json_int_t)st.st_mtim.tv_nsec));
+                                         (json_int_t)cs_mtime(&st).tv_sec,
+                                         (json_int_t)cs_mtime(&st).tv_nsec));
     return CS_OK;
 }
 

@@ -1,0 +1,27 @@
+/* system.h - what Linux and macOS offer under different names. */
+#ifndef CS_BASE_SYSTEM_H
+#define CS_BASE_SYSTEM_H
+
+#include <stddef.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <time.h>
+
+/** cs_close_on_exec - mark a descriptor; returns it, also the -1 of a call that failed */
+int cs_close_on_exec(int fd);
+/** cs_system_pipe - pipe() with both ends closed on exec; 0, or -1 with errno */
+int cs_system_pipe(int end[2]);
+/** cs_system_program - path of the running program in buf, without '\0'; its length, or -1 */
+ssize_t cs_system_program(char *buf, size_t n_buf);
+
+/** cs_mtime - when a file was last written */
+static inline struct timespec cs_mtime(const struct stat *st)
+{
+#ifdef __APPLE__
+    return st->st_mtimespec;
+#else
+    return st->st_mtim;
+#endif
+}
+
+#endif
