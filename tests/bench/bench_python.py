@@ -25,14 +25,11 @@ def sequences(n, length):
 
 
 def spent(who, work):
-    """Least processor time of several rounds."""
-    best = float("inf")
-    for _ in range(ROUNDS):
-        before = resource.getrusage(who)
-        work()
-        after = resource.getrusage(who)
-        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return best
+    """Processor time."""
+    before = resource.getrusage(who)
+    work()
+    after = resource.getrusage(who)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def overhead():
@@ -46,8 +43,11 @@ def overhead():
             m.classify(records[:1])
             command = [os.environ["CHORDSEQ_PROGRAM"], "classify", "-q", "--all", "-@", "1", "-m",
                        MODEL, "-o", "/dev/null", path]
-            c = spent(resource.RUSAGE_CHILDREN, lambda: subprocess.run(command, check=True))
-            a = spent(resource.RUSAGE_SELF, lambda: [None for _ in m.classify_batches(records)])
+            # In turn, for others may use the machine, too; the least of several rounds.
+            c = a = float("inf")
+            for _ in range(ROUNDS):
+                c = min(c, spent(resource.RUSAGE_CHILDREN, lambda: subprocess.run(command, check=True)))
+                a = min(a, spent(resource.RUSAGE_SELF, lambda: [None for _ in m.classify_batches(records)]))
             print(f"{what}\t{n}\t{length}\t{c:.3f}\t{a:.3f}\t{a / c:.2f}", flush=True)
 
 
