@@ -3,13 +3,13 @@
 #
 # Usage   refdata/model/train_variant.sh CHORDSEQ SPLICE_DIR HUMAN_VE_DIR WORK_DIR [OPTION...]
 #
-# Trains a CDIL network on sequences with measured splicing in two stages. Its layers stay as they are for variants:
+# Trains a CDIL network on sequences with measured splicing. Its layers stay as they are for variants:
 # logistic regressions on pooled vectors are fitted, of differences for SPLICE and of the reference for STRAND, five times
 # without a fifth of the chromosomes, for the figures and the calibration, and once on all. Writes
-# WORK_DIR/variant.safetensors and WORK_DIR/folds.tsv. Called again, it continues a stage that was
+# WORK_DIR/variant.safetensors and WORK_DIR/folds.tsv. Called again, it continues a training that was
 # interrupted. Options of `chordseq train` may follow (--threads). Needs python3 with numpy.
 #
-# ENCODER=MODEL takes the encoder of a model instead of the two stages, such as variant.safetensors itself: minutes that
+# ENCODER=MODEL takes the encoder of a model instead of training one, such as variant.safetensors itself: minutes that
 # print the figures of the card again.
 set -eu
 chordseq=$1 splice=$2 human=$3 work=$4
@@ -20,20 +20,19 @@ mkdir -p "$work"
 OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
-network="--preset none --tokenizer base --no-rc --encoder cdil --encoder.depth all --encoder.layers 5
-    --encoder.kernel 7 --encoder.channels 48 --encoder.convs one --seed 1"
-stage() {
-    name=$1
-    shift
+network="--preset none --tokenizer base --no-rc --encoder cdil --encoder.depth all --encoder.layers 6
+    --encoder.kernel 7 --encoder.channels 64 --encoder.convs one --seed 1"
+# second.fa has all records; first.fa, a part of them, trained a first stage of earlier models.
+train_encoder() {
     resume=
-    [ ! -e "$work/$name.safetensors.ckpt" ] || resume=--resume
+    [ ! -e "$work/second.safetensors.ckpt" ] || resume=--resume
     "$chordseq" train $network $resume --encoder.dropout 0.05 --head.pool mean+max --head.hidden 64 --head.norm layer \
-        --head multilabel -i "$work/$name.fa" --labels "$work/$name.tsv" \
-        --split "$work/$name.split.tsv" --step-records 128 --batch-tokens 32768 --warmup 100 --ema 0.999 \
-        --schedule cosine --monitor loss --checkpoint-steps 200 --metrics "$work/$name.metrics.tsv" \
-        -o "$work/$name.safetensors" "$@"
+        --head multilabel -i "$work/second.fa" --labels "$work/second.tsv" --split "$work/second.split.tsv" \
+        --step-records 128 --batch-tokens 32768 --lr 0.004 --warmup 100 --epochs 8 --schedule cosine --ema 0.999 \
+        --precision bf16 --monitor loss --checkpoint-steps 200 --metrics "$work/second.metrics.tsv" \
+        -o "$work/second.safetensors" "$@"
 }
-# A model with the encoder of stage two and a new head, which one step of training only creates.
+# A model with the encoder and a new head, which one step of training only creates.
 create() {
     name=$1
     shift
@@ -45,8 +44,7 @@ create() {
 if [ -n "${ENCODER:-}" ]; then
     cp "$ENCODER" "$work/second.safetensors"
 else
-    stage first --lr 0.004 --epochs 8 "$@"
-    stage second --init "$work/first.safetensors" --lr 0.003 --epochs 6 "$@"
+    train_encoder "$@"
 fi
 create vectors --head multilabel -i "$work/second.fa" --labels "$work/second.tsv" \
     --split "$work/second.split.tsv" "$@"

@@ -95,8 +95,8 @@ done
 # A head for one sequence on the fixed encoder, which one step of training only creates.
 if wanted splice && [ ! -e "$tmp/splice.1/windows.npy" ]; then
     mkdir -p "$tmp/splice.1"
-    train "$tmp/splice.1/model" 1 --tokenizer base --no-rc --encoder cdil --encoder.depth all --encoder.layers 5 \
-        --encoder.kernel 7 --encoder.channels 48 --encoder.convs one --head.pool mean+max+centre --head.centre 16 \
+    train "$tmp/splice.1/model" 1 --tokenizer base --no-rc --encoder cdil --encoder.depth all --encoder.layers 6 \
+        --encoder.kernel 7 --encoder.channels 64 --encoder.convs one --head.pool mean+max+centre --head.centre 16 \
         --init "$srcdir/refdata/model/variant.safetensors" --freeze encoder --head regress -i "$tmp/constructs.fa" \
         --labels "$tmp/constructs.tsv" --split "$tmp/all.constructs.tsv" --max-steps 1
     "$chordseq" embed -q --force -@ "$THREADS" -m "$tmp/splice.1/model" --strand forward \
