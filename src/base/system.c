@@ -1,4 +1,5 @@
 /* system.c - what Linux and macOS offer under different names. */
+#define _GNU_SOURCE              /* pipe2 */
 #include "base/system.h"
 
 #include <fcntl.h>
@@ -18,11 +19,15 @@ int cs_close_on_exec(int fd)
 
 int cs_system_pipe(int end[2])
 {
+#ifdef __linux__                 /* at once: no thread that forks in between inherits them */
+    return pipe2(end, O_CLOEXEC);
+#else
     if (pipe(end) != 0)
         return -1;
     (void)cs_close_on_exec(end[0]);
     (void)cs_close_on_exec(end[1]);
     return 0;
+#endif
 }
 
 ssize_t cs_system_program(char *buf, size_t n_buf)
