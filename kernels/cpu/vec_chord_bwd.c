@@ -214,6 +214,13 @@ static void add_tiles(const cs_panel *q, int width, cs_mat dx, int64_t r0, int32
     cs_piece_move(&m, q->n_row, n);
 }
 
+/* Columns from c on of the rows of a tile. */
+static void clear(const cs_tile *t, cs_mat m, int32_t c, int32_t n)
+{
+    for (int64_t r = 0; r < t->n; r++)
+        memset(cs_row(m, t->r0 + r) + c, 0, (size_t)n * sizeof *m.p);
+}
+
 /* dx = beta dx + dy (the residual) + dh w1 */
 static void add_dx(const cs_chord_plan *f, const cs_tile *t, const tiles *v,
                    const cs_chord_grads *grad)
@@ -222,16 +229,23 @@ static void add_dx(const cs_chord_plan *f, const cs_tile *t, const tiles *v,
         { add_1, add_2, add_3 };
     const rows g = rows_of(v->g, f->ldh, t->n, f->h, v->deep);
     const cs_mat dy = grad->dy, dx = grad->dx;
-    for (int64_t r = 0; grad->beta == 0 && r < t->n; r++)
-        memset(cs_row(dx, t->r0 + r), 0, (size_t)f->d * sizeof *dx.p);
     for (int32_t p = 0; p < cs_wide_count(f->d); p++) {
         int32_t c = p * CS_PANEL, width = cs_wide_width(f->d, p);
         cs_panel q = { .a = g.p, .lda = g.ld, .b = f->back[1] + c * g.n_k,
                        .ldb = width, .init = cs_row(dy, t->r0) + c, .ldi = dy.ld, .n_row = t->n,
                        .n_k = g.n_k };
+        const bool edge = c + width > f->d;
+        if (grad->beta == 0 && !CS_BY_TILES && !edge) {
+            q.c = cs_row(dx, t->r0) + c;
+            q.ldc = dx.ld;
+            cs_panel_of(false, width, &q);
+            continue;
+        }
+        if (grad->beta == 0)
+            clear(t, dx, c, edge ? f->d - c : width);
         if (CS_BY_TILES)
             add_tiles(&q, width, dx, t->r0, c, v->buf);
-        else if (c + width > f->d)
+        else if (edge)
             add_edge(&q, width, dx, t->r0, c, v->buf);
         else
             run[width / CS_VEC - 1](&q, dx, t->r0, c);
@@ -241,17 +255,15 @@ static void add_dx(const cs_chord_plan *f, const cs_tile *t, const tiles *v,
 static void backward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, const cs_chord_grads *grad,
                           const tiles *v, const sums *sum)
 {
-    const float *from = v->x;
-    int64_t ld = f->ldd;
+    /* Rows without padding columns, or tiles, are read where they are. */
+    const bool in_place = CS_BY_TILES || f->d == f->dp;
     cs_tile t;
     cs_tile_init(&t, f->seg, no);
     gather(f, &t, grad->dy, v->dy);
-    for (int64_t r = 0; !CS_BY_TILES && r < t.n; r++)
+    for (int64_t r = 0; !in_place && r < t.n; r++)
         memcpy(v->x + r * f->ldd, cs_row(x, t.r0 + r), (size_t)f->d * sizeof(float));
-    if (CS_BY_TILES) {
-        from = cs_row(x, t.r0);
-        ld = x.ld;
-    }
+    const float *from = in_place ? cs_row(x, t.r0) : v->x;
+    const int64_t ld = in_place ? x.ld : f->ldd;
     product(rows_of(from, ld, t.n, f->d, v->wide), f->pack.w1, f->pack.b1, f->h, v->g, f->ldh);
     gelu_tile(f, t.n, v->g, v->slope);
     outer(t.n, v->dy, f->ldd, f->d, v->g, f->ldh, f->h, sum->w2, f->hp, v);
