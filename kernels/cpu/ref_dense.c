@@ -43,7 +43,7 @@ static void ref_add_bias(cs_backend *be, cs_mat bias, cs_mat y)
             cs_row(y, r)[j] += bias.p[j];
 }
 
-/* gelu(x) = x Phi(x). erfc keeps relative accuracy in the negative tail, where 1 + erf cancels. */
+/* Phi(x). erfc keeps relative accuracy in the negative tail, where 1 + erf cancels. */
 static double normal_cdf(double x)
 {
     return 0.5 * erfc(x * -0.70710678118654752440);
@@ -57,7 +57,7 @@ static double sigmoid(double x)
 static double act_value(cs_act f, double x)
 {
     switch (f) {
-    case CS_ACT_GELU:     return x * normal_cdf(x);
+    case CS_ACT_GELU:     return isinf(x) && x < 0 ? 0 : x * normal_cdf(x);
     case CS_ACT_RELU:     return x > 0 ? x : 0;
     case CS_ACT_SIGMOID:  return sigmoid(x);
     case CS_ACT_SOFTPLUS: return x > 20 ? x : log1p(exp(x));
