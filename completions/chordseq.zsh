@@ -491,6 +491,7 @@ _chordseq()
         '*--encoder.channels[channels, or those of every layer\: 8,12,16,16]:LIST:' \
         '*--encoder.decoder[channels of a second stack on the first; 0\: none]:LIST:' \
         '*--encoder.input[channels of the embedded input; 0\: those of the first layer]:NUM:' \
+        '*--encoder.groups[groups of channels, each a network of its own]:NUM:' \
         '*--encoder.kernel[taps of a convolution, an odd number]:NUM:' \
         '*--encoder.dilation[tokens between the taps of the first layer; every next layer has twice as many]:NUM:' \
         '*--encoder.convs[convolutions of a layer\: two (CDIL for DNA) or one (CDIL-CNN)]:NUM:(two one)' \
@@ -681,6 +682,7 @@ _chordseq()
         '*--encoder.channels[channels, or those of every layer\: 8,12,16,16]:LIST:' \
         '*--encoder.decoder[channels of a second stack on the first; 0\: none]:LIST:' \
         '*--encoder.input[channels of the embedded input; 0\: those of the first layer]:NUM:' \
+        '*--encoder.groups[groups of channels, each a network of its own]:NUM:' \
         '*--encoder.kernel[taps of a convolution, an odd number]:NUM:' \
         '*--encoder.dilation[tokens between the taps of the first layer; every next layer has twice as many]:NUM:' \
         '*--encoder.convs[convolutions of a layer\: two (CDIL for DNA) or one (CDIL-CNN)]:NUM:(two one)' \

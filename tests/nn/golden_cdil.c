@@ -266,14 +266,14 @@ static void pass_human(golden_net *n)
         /* Predicting, a stack may write over its input, which is compared later. */
         cs_mat copy = cs_tmp(&n->cx, n->x[i].r, n->x[i].c);
         cs_add(&n->cx, n->x[i], golden_net_fill(n, copy.r, copy.c, 0), copy);
-        encoded[i] = cs_cdil_apply(&n->cx, c->tower, seg, c->n_layer, 0, copy);
+        encoded[i] = cs_cdil_apply(&n->cx, c->tower, seg, c->n_layer, 0, copy, NULL);
     }
     int64_t rows = seg.rows;
     int32_t w = encoded[0].c;
     cs_mat less = cs_tmp(&n->cx, rows, w), diff = cs_tmp(&n->cx, rows, w);
     cs_mul(&n->cx, encoded[1], golden_net_fill(n, rows, w, -1), less);
     cs_add(&n->cx, encoded[0], less, diff);
-    cs_mat h = cs_cdil_apply(&n->cx, c->decoder, seg, c->n_layer, c->n_layer, diff);
+    cs_mat h = cs_cdil_apply(&n->cx, c->decoder, seg, c->n_layer, c->n_layer, diff, NULL);
     golden_net_output(n, "decoder", h, true);
     cs_mat pooled = cs_tmp(&n->cx, seg.n, h.c);
     cs_seg_mean(&n->cx, seg, h, pooled);

@@ -490,37 +490,6 @@ static void test_save_load(void **state)
     unlink(path);
 }
 
-/* With a first dilation of 3, tokens see those of their own reading frame alone: all those with
- * three layers. */
-static void test_frames(void **state)
-{
-    static const int64_t len[] = { 24 };
-    const toy t = { .enc = cs_encoder_find("cdil"), .head = cs_head_find("class"),
-                    .name = "dilation", .value = "3" };
-    cs_session *s = toy_session(&t, be);
-    cs_batch *b = toy_batch(s->model, len, 1, 2);
-    int n_other = 0;
-
-    (void)state;
-    s->cx.no_mean = true;
-    free(toy_outputs(s, b));
-    cs_mat y = s->trace.encoded;
-    cs_real *before = cs_xmalloc((size_t)(y.r * y.c) * sizeof *before);
-    memcpy(before, y.p, (size_t)(y.r * y.c) * sizeof *before);
-    b->tok[4] = b->tok[4] == 2 ? 3 : 2;
-    free(toy_outputs(s, b));
-    y = s->trace.encoded;
-    for (int64_t r = 0; r < y.r; r++) {
-        bool same = memcmp(before + r * y.c, y.p + r * y.ld, (size_t)y.c * sizeof *before) == 0;
-        assert_true(same || r % 3 == 1);
-        n_other += !same;
-    }
-    assert_in_range(n_other, 5, 8);
-    free(before);
-    cs_batch_free(b);
-    toy_free(s);
-}
-
 int main(void)
 {
     static const struct CMUnitTest test[] = {
@@ -534,7 +503,6 @@ int main(void)
         cmocka_unit_test(test_alone_as_in_batch),
         cmocka_unit_test(test_recompute),
         cmocka_unit_test(test_recompute_saves),
-        cmocka_unit_test(test_frames),
         cmocka_unit_test(test_dry_peak),
         cmocka_unit_test(test_predictions_take_little_memory),
         cmocka_unit_test(test_linear_memory),

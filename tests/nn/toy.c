@@ -7,10 +7,12 @@ enum { N_LABEL = 3 };
 
 static void *config(const toy *t)
 {
+    const bool groups = t->name && strcmp(t->name, "groups") == 0;
     const char *const set[][2] = {
         { "max-len", t->max_len ? t->max_len : "32" }, { "track", t->wide ? "16" : "4" },
         { "hidden", t->wide ? "128" : "8" },
-        { "channels", "4" }, { "decoder", "3" }, { "input", "5" }, { "layers", "2" },
+        { "channels", "4" }, { "decoder", groups ? "2" : "3" }, { "input", groups ? "6" : "5" },
+        { "layers", "2" },
         { "dim", "8" }, { "heads", "2" }, { "k", "3" }, { "rank", "3" }, { "units", "2" },
         { "ortho", "0.1" }, { "gamma", "0.3" },
         { t->flag, "1" }, { t->name, t->value }
@@ -139,7 +141,7 @@ static bool fits(const toy *t)
 }
 
 /* Calls f with every value of an option that is worth one: all choices but the default, a dropout
- * rate, a dilation, ways of pooling and words of two bases. */
+ * rate, a dilation, two groups, ways of pooling and words of two bases. */
 static void each_value(toy *t, const cs_opt *o, const char **value,
                        void (*f)(const toy *, void *), void *arg)
 {
@@ -155,6 +157,8 @@ static void each_value(toy *t, const cs_opt *o, const char **value,
     if (strcmp(o->name, "dilation") == 0)
         f(t, arg);
     *value = "2";
+    if (strcmp(o->name, "groups") == 0)
+        f(t, arg);
     if (strcmp(o->name, "composition") == 0 && fits(t))
         f(t, arg);
     static const char *const pool[] = { "cls", "centre", "max", "lse", "attention",

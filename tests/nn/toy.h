@@ -35,9 +35,9 @@ void        toy_free(cs_session *s);
 cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed);
 
 /** toy_each - call f with every encoder and head, with every choice of their ENUM options, and with
- * dropout, a dilation of 3, poolings and words if they have any, all that for an encoder's every
- * flag once more; settings that do not go together are passed over; `arg` is passed on. The
- * environment's CS_ENCODER: this one only */
+ * dropout, a dilation of 3, two groups, poolings and words if they have any, all that for an
+ * encoder's every flag once more; settings that do not go together are passed over; `arg` is passed
+ * on. The environment's CS_ENCODER: this one only */
 void toy_each(void (*f)(const toy *t, void *arg), void *arg);
 
 /** toy_train - zero the gradients and train on one batch; the loss. Fails when that takes other

@@ -8,9 +8,13 @@
  * normalisation, twice the channels between them, and a second stack (decoder, or predictor) on the
  * first. Released code and papers differ in how many layers there are: here the model fixes them,
  * or every sequence has its own number, which needs layers of one width.
+ *
+ * Groups are towers side by side, each on its own columns of the embedding. The head reads the
+ * columns of all, so that networks trained one by one become an ensemble in one model.
  */
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -19,7 +23,7 @@
 #include "nn/ops/cdil.h"
 
 struct config {
-    int64_t     max_len, layers, kernel, dilation, hidden, input;
+    int64_t     max_len, layers, kernel, dilation, hidden, input, groups;
     const char *channels, *decoder;
     int         convs, norm, depth;
     double      dropout;
@@ -27,7 +31,7 @@ struct config {
 
 enum { DEPTH_OWN, DEPTH_ALL };
 enum { CONVS_TWO, CONVS_ONE };
-enum { WIDTH_MAX = 1 << 16, DILATION_MAX = 1024 };
+enum { WIDTH_MAX = 1 << 16, DILATION_MAX = 1024, GROUPS_MAX = 64 };
 
 static const char *const depth_names[] = { "own", "all", NULL };
 static const char *const convs_names[] = { "two", "one", NULL };
@@ -49,6 +53,10 @@ static const cs_opt options[] = {
       "second stack.", 0, 0, NULL },
     { CS_OPT_INT, 0, "input", offsetof(struct config, input), "NUM", "0",
       "channels of the embedded input; 0: those of the first layer", NULL, 0, WIDTH_MAX, NULL },
+    { CS_OPT_INT, 0, "groups", offsetof(struct config, groups), "NUM", "1",
+      "groups of channels, each a network of its own", "Every group has an equal share of all "
+      "channels (of the input, the layers, those between convolutions, and the decoder), reads no "
+      "other's, and has its own normalisation; the head reads all.", 1, GROUPS_MAX, NULL },
     { CS_OPT_INT, 0, "kernel", offsetof(struct config, kernel), "NUM", "3",
       "taps of a convolution, an odd number", NULL, 1, 63, NULL },
     { CS_OPT_INT, 0, "dilation", offsetof(struct config, dilation), "NUM", "1",
@@ -70,12 +78,15 @@ static const cs_opt options[] = {
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
+struct tower { cs_cdil *stack[2]; };     /* encoder; decoder or NULL */
+
 struct cdil_net {
-    cs_cdil *stack[2];           /* encoder; decoder or NULL */
-    int32_t  n_layer[2];
-    bool     own;
-    int32_t  n_less;             /* layers saved by the first one's dilation */
-    int32_t  in_width, width;
+    int32_t      n_layer[2];
+    bool         own;
+    int32_t      n_less;         /* layers saved by the first one's dilation */
+    int32_t      in_width, width;        /* of all groups */
+    int32_t      n_group;
+    struct tower tower[];
 };
 
 /* Parses "8,12,16"; returns the count, or -1. A zero must be the only number. */
@@ -140,8 +151,18 @@ static int cdil_describe(const struct config *c, const char *option, const char 
     return CS_OK;
 }
 
+/* A group's share of n channels; false: it is not a whole number. */
+static bool divide(const struct config *c, int32_t *n)
+{
+    const bool whole = *n % c->groups == 0;
+    *n /= (int32_t)c->groups;
+    return whole;
+}
+
+/* The stacks of one group. */
 static int describe_both(const struct config *c, cs_cdil_spec s[2])
 {
+    bool whole = true;
     int rc = CS_OK;
 
     for (int i = 0; i < 2; i++)
@@ -152,6 +173,14 @@ static int describe_both(const struct config *c, cs_cdil_spec s[2])
     if (s[0].n_layer == 0)
         return cs_fail(CS_EUSAGE, "--encoder.channels must be at least 1");
     s[0].n_in = c->input ? (int32_t)c->input : s[0].width[0];
+    for (int i = 0; i < 2; i++) {
+        for (int32_t l = 0; l < s[i].n_layer; l++)
+            whole &= divide(c, &s[i].width[l]);
+        whole &= divide(c, &s[i].hidden);
+    }
+    if (!(whole &= divide(c, &s[0].n_in)))
+        return cs_fail(CS_EUSAGE, "--encoder.groups %lld must divide the channels of the input, "
+                       "of every layer, and between convolutions", (long long)c->groups);
     s[1].n_in = s[0].width[s[0].n_layer - 1];
 out:
     return rc;
@@ -169,19 +198,28 @@ static int cdil_check(const void *cfg)
 
 static void *cdil_build(const void *cfg, cs_params *ps)
 {
+    static const char *const part[2] = { "block", "decoder" };
     const struct config *c = cfg;
-    struct cdil_net *e = cs_xcalloc(1, sizeof *e);
+    const int32_t n_group = (int32_t)c->groups;
+    struct cdil_net *e = cs_xcalloc(1, sizeof *e + (size_t)n_group * sizeof e->tower[0]);
     cs_cdil_spec s[2];
+    char name[40];
 
     CS_BUG(describe_both(c, s) != CS_OK);
-    for (int i = 0; i < 2; i++) {
-        e->n_layer[i] = s[i].n_layer;
-        if (s[i].n_layer == 0)
-            continue;
-        e->stack[i] = cs_cdil_new(&s[i], ps, i ? "encoder.decoder" : "encoder.block");
-        e->width = s[i].width[s[i].n_layer - 1];
-    }
-    e->in_width = s[0].n_in;
+    e->n_group = n_group;
+    for (int32_t k = 0; k < n_group; k++)
+        for (int i = 0; i < 2; i++) {
+            e->n_layer[i] = s[i].n_layer;
+            if (s[i].n_layer == 0)
+                continue;
+            if (n_group == 1)
+                snprintf(name, sizeof name, "encoder.%s", part[i]);
+            else
+                snprintf(name, sizeof name, "encoder.group.%d.%s", (int)k, part[i]);
+            e->tower[k].stack[i] = cs_cdil_new(&s[i], ps, name);
+            e->width = n_group * s[i].width[s[i].n_layer - 1];
+        }
+    e->in_width = n_group * s[0].n_in;
     e->own = c->depth == DEPTH_OWN;
     e->n_less = layers_less(c);
     return e;
@@ -203,28 +241,47 @@ static int64_t cdil_max_len(const void *net)
     return 0;
 }
 
+/* Columns of group k of n. */
+static cs_mat share_of(cs_mat m, int32_t k, int32_t n)
+{
+    const int32_t c = m.c / n;
+    return (cs_mat){ m.p ? m.p + k * c : NULL, m.r, c, m.ld };
+}
+
 static cs_mat cdil_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 {
     const struct cdil_net *e = net;
+    const cs_mat out = e->n_group > 1 ? cs_tmp(cx, x.r, e->width) : (cs_mat){ 0 };
     int32_t own = seg.depth - 1 - e->n_less, block = 0;
+    cs_mat y = x;
 
     own = own < 1 ? 1 : own;
-    for (int i = 0; i < 2; i++) {
-        int32_t n = e->own && own < e->n_layer[i] ? own : e->n_layer[i];
-        if (e->stack[i])
-            x = cs_cdil_apply(cx, e->stack[i], seg, n, block, x);
-        block += n;
+    for (int32_t k = 0; k < e->n_group; k++) {
+        const cs_mat part = share_of(out, k, e->n_group);
+        const int64_t mark = cs_mark(cx);
+        y = share_of(x, k, e->n_group);
+        for (int i = 0; i < 2; i++) {
+            int32_t n = e->own && own < e->n_layer[i] ? own : e->n_layer[i];
+            const bool last = i == 1 || !e->tower[k].stack[1];
+            if (e->tower[k].stack[i])
+                y = cs_cdil_apply(cx, e->tower[k].stack[i], seg, n, block, y,
+                                  last && e->n_group > 1 ? &part : NULL);
+            block += n;
+        }
+        if (!cx->training && e->n_group > 1)
+            cs_release_to(cx, mark);
     }
-    return x;
+    return e->n_group > 1 ? out : y;
 }
 
 static void cdil_release(void *net)
 {
     struct cdil_net *e = net;
-    if (!e)
-        return;
-    cs_cdil_free(e->stack[0]);
-    cs_cdil_free(e->stack[1]);
+
+    for (int32_t k = 0; e && k < e->n_group; k++) {
+        cs_cdil_free(e->tower[k].stack[0]);
+        cs_cdil_free(e->tower[k].stack[1]);
+    }
     free(e);
 }
 

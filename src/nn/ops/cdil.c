@@ -180,7 +180,7 @@ static void apply_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_ma
 }
 
 cs_mat cs_cdil_apply(cs_ctx *cx, const cs_cdil *e, cs_seg seg, int32_t n_layer, int32_t block,
-                     cs_mat x)
+                     cs_mat x, const cs_mat *out)
 {
     cs_mat scratch = { 0 };
 
@@ -189,7 +189,7 @@ cs_mat cs_cdil_apply(cs_ctx *cx, const cs_cdil *e, cs_seg seg, int32_t n_layer, 
         const struct layer *k = &e->layer[l];
         /* Without gradients two buffers of a width take turns. */
         bool reuse = !cx->training && l > 0 && scratch.c == k->n_out;
-        cs_mat y = reuse ? scratch : cs_tmp(cx, x.r, k->n_out);
+        cs_mat y = out && l == n_layer - 1 ? *out : reuse ? scratch : cs_tmp(cx, x.r, k->n_out);
         cs_block(cx, apply_layer, k, seg, x, y);
         scratch = x;
         x = y;

@@ -40,9 +40,10 @@ void     cs_cdil_free(cs_cdil *e);
  *
  * n_layer  the first so many layers
  * block    number of the first layer for cx->watch; -1: none is reported
+ * out      where the last layer writes, such as columns of a wider matrix; NULL: a new one
  * Returns  (N, width of the last layer); x may be overwritten when not training
  */
 cs_mat cs_cdil_apply(cs_ctx *cx, const cs_cdil *e, cs_seg seg, int32_t n_layer, int32_t block,
-                     cs_mat x);
+                     cs_mat x, const cs_mat *out);
 
 #endif
