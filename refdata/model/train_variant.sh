@@ -3,8 +3,8 @@
 #
 # Usage   refdata/model/train_variant.sh CHORDSEQ SPLICE_DIR HUMAN_VE_DIR WORK_DIR [OPTION...]
 #
-# Trains a CDIL network on sequences with measured splicing. Its layers stay as they are for variants:
-# logistic regressions on pooled vectors are fitted, of differences for SPLICE and of the reference for STRAND, five times
+# Trains five CDIL networks, seeds 1 to 5, on sequences with measured splicing, and joins them as groups of one. Its
+# layers stay as they are for variants: logistic regressions on pooled vectors are fitted, of differences for SPLICE and of the reference for STRAND, five times
 # without a fifth of the chromosomes, for the figures and the calibration, and once on all. Writes
 # WORK_DIR/variant.safetensors and WORK_DIR/folds.tsv. Called again, it continues a training that was
 # interrupted. Options of `chordseq train` may follow (--threads). Needs python3 with numpy.
@@ -21,30 +21,38 @@ OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
 network="--preset none --tokenizer base --no-rc --encoder cdil --encoder.depth all --encoder.layers 6
-    --encoder.kernel 7 --encoder.channels 64 --encoder.convs one --seed 1"
+    --encoder.kernel 7 --encoder.convs one"
+seeds="1 2 3 4 5"
 # second.fa has all records; first.fa, a part of them, trained a first stage of earlier models.
 train_encoder() {
-    resume=
-    [ ! -e "$work/second.safetensors.ckpt" ] || resume=--resume
-    "$chordseq" train $network $resume --encoder.dropout 0.05 --head.pool mean+max --head.hidden 64 --head.norm layer \
-        --head multilabel -i "$work/second.fa" --labels "$work/second.tsv" --split "$work/second.split.tsv" \
+    name=second$1 seed=$1 resume=
+    shift
+    [ ! -e "$work/$name.safetensors.ckpt" ] || resume=--resume
+    "$chordseq" train $network --encoder.channels 64 --seed "$seed" $resume --encoder.dropout 0.05 --head.pool mean+max \
+        --head.hidden 64 --head.norm layer --head multilabel -i "$work/second.fa" --labels "$work/second.tsv" --split "$work/second.split.tsv" \
         --step-records 128 --batch-tokens 32768 --lr 0.004 --warmup 100 --epochs 8 --schedule cosine --ema 0.999 \
-        --precision bf16 --monitor loss --checkpoint-steps 200 --metrics "$work/second.metrics.tsv" \
-        -o "$work/second.safetensors" "$@"
+        --precision bf16 --monitor loss --checkpoint-steps 200 --metrics "$work/$name.metrics.tsv" \
+        -o "$work/$name.safetensors" "$@"
 }
 # A model with the encoder and a new head, which one step of training only creates.
 create() {
     name=$1
     shift
-    "$chordseq" train $network --head.pool mean+max+centre --head.centre 16 --init "$work/second.safetensors" \
-        --new-head --freeze encoder --max-steps 1 --batch-tokens 16384 -o "$work/$name.safetensors" "$@"
+    "$chordseq" train $network --encoder.channels 320 --encoder.groups 5 --seed 1 --head.pool mean+max+centre \
+        --head.centre 16 --init "$work/second.safetensors" --new-head --freeze encoder --max-steps 1 \
+        --batch-tokens 16384 -o "$work/$name.safetensors" "$@"
 }
 
 "$python" "$here/prepare_splice.py" "$splice" "$human" "$work"
 if [ -n "${ENCODER:-}" ]; then
     cp "$ENCODER" "$work/second.safetensors"
 else
-    train_encoder "$@"
+    models=
+    for k in $seeds; do
+        train_encoder "$k" "$@"
+        models="$models $work/second$k.safetensors"
+    done
+    "$python" "$here/join_splice.py" "$work/second.safetensors" $models
 fi
 create vectors --head multilabel -i "$work/second.fa" --labels "$work/second.tsv" \
     --split "$work/second.split.tsv" "$@"

@@ -96,8 +96,8 @@ done
 if wanted splice && [ ! -e "$tmp/splice.1/windows.npy" ]; then
     mkdir -p "$tmp/splice.1"
     train "$tmp/splice.1/model" 1 --tokenizer base --no-rc --encoder cdil --encoder.depth all --encoder.layers 6 \
-        --encoder.kernel 7 --encoder.channels 64 --encoder.convs one --head.pool mean+max+centre --head.centre 16 \
-        --init "$srcdir/refdata/model/variant.safetensors" --freeze encoder --head regress -i "$tmp/constructs.fa" \
+        --encoder.kernel 7 --encoder.channels 320 --encoder.groups 5 --encoder.convs one --head.pool mean+max+centre \
+        --head.centre 16 --init "$srcdir/refdata/model/variant.safetensors" --freeze encoder --head regress -i "$tmp/constructs.fa" \
         --labels "$tmp/constructs.tsv" --split "$tmp/all.constructs.tsv" --max-steps 1
     "$chordseq" embed -q --force -@ "$THREADS" -m "$tmp/splice.1/model" --strand forward \
         -o "$tmp/splice.1/windows.npy" "$tmp/windows.fa"

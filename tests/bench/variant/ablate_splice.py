@@ -4,7 +4,8 @@
 Usage   ablate_splice.py SPLICE_DIR WORK_DIR
 
 WORK_DIR is that of bench_splice_ablation.sh, which makes in WORK_DIR/ablation the pooled vectors of the poolings mean,
-max, lse and centre together. Fits SPLICE and STRAND as fit_splice.py does, on the same five folds, with some of them only.
+max, lse and centre together; of them the first group of channels is read, one of the default's GROUPS networks. Fits SPLICE
+and STRAND as fit_splice.py does, on the same five folds, with some of them only.
 Prints for MaPSy and Vex-seq the AUROC, and its difference from the first row with a 95 % interval (the same contigs
 drawn for both, DRAWS times).
 """
@@ -17,7 +18,7 @@ from fit_splice import (FREE, MEASURED_PENALTY, PENALTY, PLACES, STRAND_PENALTY,
                         targets)
 
 POOLS = "mean", "max", "lse", "centre"
-DRAWS, FOLDS = 2000, 5
+DRAWS, FOLDS, GROUPS = 2000, 5, 5
 DEFAULT = "mean", "max", "centre"
 
 
@@ -44,7 +45,8 @@ class Ablation:
             self.folds.append(np.array([part[c] == "train" for c in self.contig]))
 
     def load(self, name):
-        return np.load(f"{self.work}/ablation/{name}.npy").astype(float)
+        x = np.load(f"{self.work}/ablation/{name}.npy").astype(float)
+        return x.reshape(len(x), len(POOLS), GROUPS, -1)[:, :, 0].reshape(len(x), -1)
 
     def columns(self, pools):
         width = self.vectors.shape[2] // len(POOLS)

@@ -15,6 +15,8 @@ SPLICE   on differences of vectors over their standard deviation. Targets are a 
 STRAND   on the reference's vector: is it read on the strand of an exon? With windows of slices from other
          chromosomes than those left out
 
+Every group of the encoder's channels (--encoder.groups) has regressions of its own; the model has the mean of their logits.
+
 The file prepare_splice.py describes the other inputs.
 """
 import csv
@@ -83,7 +85,10 @@ def logistic(x, y, weight, penalty):
     b = np.zeros(a.shape[1])
     for _ in range(STEPS):
         q = 1 / (1 + np.exp(-a @ b))
-        b -= np.linalg.solve((a * (weight * q * (1 - q))[:, None]).T @ a + penalty, a.T @ (weight * (q - y)) + penalty @ b)
+        step = np.linalg.solve((a * (weight * q * (1 - q))[:, None]).T @ a + penalty, a.T @ (weight * (q - y)) + penalty @ b)
+        b -= step
+        if np.abs(step).max() < 1e-9:
+            break
     return b[:-1], b[-1]
 
 
@@ -91,9 +96,8 @@ def load(work, name):
     return np.load(f"{work}/{name}.npy").astype(float)
 
 
-def directions(work, scale, used):
-    """A column per measured set: weights of the logit of skipping, of the first `used` elements of a vector."""
-    x = load(work, "measured")
+def directions(x, work, scale, used):
+    """A column per measured set: weights of the logit of skipping, of the first `used` elements of the vectors x."""
     with open(f"{work}/measured.tsv") as f:
         name, share = zip(*(line.split() for line in f))
     name, skipped = np.array(name), 1 - np.array(share, float)
@@ -105,12 +109,12 @@ def directions(work, scale, used):
     return out
 
 
-def fit_splice(work, vectors, target, weight, use):
+def fit_splice(work, vectors, measured, target, weight, use):
     """Weights and intercept for differences reference - allele; skipping rises where they fall."""
     x = vectors[:, 0] - vectors[:, 1]
     n = x.shape[1]
     scale = x[use].std(axis=0) + 1e-9
-    along = -directions(work, scale, n // 3 * 2)
+    along = -directions(measured, work, scale, n // 3 * 2)
     x = np.hstack([x, x @ along])[use]
     scale = x.std(axis=0) + 1e-9
     w, b = logistic(x / scale, target[use], weight[use], np.array([PENALTY] * n + [FREE] * along.shape[1]))
@@ -118,13 +122,13 @@ def fit_splice(work, vectors, target, weight, use):
     return w[:n] + along @ w[n:], b
 
 
-def fit_strand(work, vectors, on, use, held):
+def fit_strand(work, vectors, places, on, use, held):
     """Weights and intercept for vectors; the mean over the middle of a window is not used."""
     with open(f"{work}/places.tsv") as f:
         chrom, strand = zip(*(line.split() for line in f))
     kept = np.array([c not in held for c in chrom])
     n = vectors.shape[2] // 3 * 2
-    x = np.vstack([vectors[use, 0], load(work, "places")[kept]])[:, :n]
+    x = np.vstack([vectors[use, 0], places[kept]])[:, :n]
     y = np.append(on[use], np.array(strand, float)[kept])
     mean, scale = x.mean(axis=0), x.std(axis=0) + 1e-9
     w, b = logistic((x - mean) / scale, y, np.where(np.arange(len(x)) < use.sum(), 1, PLACES), STRAND_PENALTY)
@@ -137,10 +141,17 @@ def fit(folder, work, split, path):
     with open(split) as f:
         part = dict(line.split() for line in f)
     use = np.array([part[c] == "train" for c in contig])
-    vectors = load(work, "windows").reshape(len(contig), 2, -1)
-    w, b = fit_splice(work, vectors, target, weight, use)
-    u, c = fit_strand(work, vectors, on, use, {chrom[k] for k in contig[~use]})
     header, model, body = open_model(f"{work}/head.safetensors")
+    n_group = int(model["encoder"]["options"].get("groups", 1))
+    vectors, measured, places = load(work, "windows").reshape(len(contig), 2, -1), load(work, "measured"), load(work, "places")
+    width, held = vectors.shape[2], {chrom[k] for k in contig[~use]}
+    w, u, b, c = np.zeros(width), np.zeros(width), 0.0, 0.0
+    # Every pooling has the groups one after the other.
+    for columns in np.arange(width).reshape(3, n_group, -1).transpose(1, 0, 2).reshape(n_group, -1):
+        weights, bias = fit_splice(work, vectors[:, :, columns], measured[:, columns], target, weight, use)
+        w[columns], b = weights / n_group, b + bias / n_group
+        weights, bias = fit_strand(work, vectors[:, :, columns], places[:, columns], on, use, held)
+        u[columns], c = weights / n_group, c + bias / n_group
     none = np.zeros_like(w)
     for name, value in ("head.weight", [w, none]), ("head.context.weight", [none, u]), ("head.bias", [b, c]):
         start, end = header[name]["data_offsets"]
