@@ -54,11 +54,11 @@ measure()
 {
     i=0
     while [ $((i += 1)) -le "${ROUNDS:-5}" ]; do
-        for kind in fp32 bf16 amx; do
+        for kind in $kinds; do
             printf '%s\t%s\t' "$i" "$kind"
             "$@" "$kind"
         done
-    done | awk -v line="$2	$3	$4" -F '\t' '
+    done | awk -v line="$2	$3	$4" -v kinds="$kinds" -F '\t' '
         function median(a, m,   i, j, t) {
             for (i = 2; i <= m; i++)
                 for (j = i; j > 1 && a[j] < a[j - 1]; j--) {
@@ -70,14 +70,16 @@ measure()
         }
         { v[$2, $1] = $3; if ($1 > m) m = $1 }
         END {
-            split("fp32 bf16 amx", kind, " ")
-            for (k = 1; k <= 3; k++) {
+            n = split(kinds, kind, " ")
+            for (k = 1; k <= n; k++) {
                 for (i = 1; i <= m; i++) { a[i] = v[kind[k], i]; r[i] = a[i] / v["fp32", i] }
                 printf "%s\t%s\t%.3f\t%.2f\n", line, kind[k], median(a, m), median(r, m)
             }
         }'
 }
 
+kinds='fp32 bf16'
+"$b/bench_ops_amx" 72 64 4 1 10 1 | grep -q 'no such kernels' || kinds="$kinds amx"
 printf 'network\twhat\tthreads\tproducts\tMtokens_per_s\tratio\n'
 for n in ${*:-a b c d}; do
     # shellcheck disable=SC2046

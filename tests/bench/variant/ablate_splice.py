@@ -4,10 +4,10 @@
 Usage   ablate_splice.py SPLICE_DIR WORK_DIR
 
 WORK_DIR is that of bench_splice_ablation.sh, which makes in WORK_DIR/ablation the pooled vectors of the poolings mean,
-max, lse and centre together; of them the first group of channels is read, one of the default's GROUPS networks. Fits SPLICE
-and STRAND as fit_splice.py does, on the same five folds, with some of them only.
-Prints for MaPSy and Vex-seq the AUROC, and its difference from the first row with a 95 % interval (the same contigs
-drawn for both, DRAWS times).
+max, lse and centre together. For each of the default's networks, a group of channels, fits SPLICE and STRAND as
+fit_splice.py does, on the same five folds, with some of the poolings only. Prints the network's seed and, for MaPSy and
+Vex-seq, the AUROC and its difference from the seed's first row with a 95 % interval (the same contigs drawn for both,
+DRAWS times).
 """
 import sys
 
@@ -23,8 +23,8 @@ DEFAULT = "mean", "max", "centre"
 
 
 class Ablation:
-    def __init__(self, folder, work):
-        self.work = work
+    def __init__(self, folder, work, group):
+        self.work, self.group = work, group
         self.contig, self.target, self.weight, self.on, self.chrom = targets(folder, work)
         self.vectors = self.load("windows").reshape(len(self.contig), 2, -1)
         self.measured, self.places = self.load("measured"), self.load("places")
@@ -46,7 +46,7 @@ class Ablation:
 
     def load(self, name):
         x = np.load(f"{self.work}/ablation/{name}.npy").astype(float)
-        return x.reshape(len(x), len(POOLS), GROUPS, -1)[:, :, 0].reshape(len(x), -1)
+        return x.reshape(len(x), len(POOLS), GROUPS, -1)[:, :, self.group].reshape(len(x), -1)
 
     def columns(self, pools):
         width = self.vectors.shape[2] // len(POOLS)
@@ -123,20 +123,21 @@ class Ablation:
 
 
 def main():
-    a = Ablation(*sys.argv[1:])
-    base = None
-    print("change", *(f"{x}_{y}" for x in ("mapsy", "vexseq") for y in ("auroc", "difference", "low", "high")), sep="\t")
-    for what, options in (
-            ("none", {}),
-            *((f"poolings {'+'.join(p)}", {"pools": p}) for p in (
-                ("mean",), ("max",), ("lse",), ("centre",), ("mean", "max"), ("mean", "centre"), ("max", "centre"),
-                ("mean", "lse", "centre"))),
-            ("no directions", {"directions": False}),
-            ("reference's vector, too", {"compare": "reference"}),
-            *((f"strand {r}", {"read": r}) for r in ("mean", "max", "exon's"))):
-        score = a.scores(**options)
-        base = score if base is None else base
-        print(what, *a.compare(score, base), sep="\t", flush=True)
+    print("seed", "change", *(f"{x}_{y}" for x in ("mapsy", "vexseq") for y in ("auroc", "difference", "low", "high")), sep="\t")
+    for group in range(GROUPS):
+        a = Ablation(*sys.argv[1:], group)
+        base = None
+        for what, options in (
+                ("none", {}),
+                *((f"poolings {'+'.join(p)}", {"pools": p}) for p in (
+                    ("mean",), ("max",), ("lse",), ("centre",), ("mean", "max"), ("mean", "centre"), ("max", "centre"),
+                    ("mean", "lse", "centre"))),
+                ("no directions", {"directions": False}),
+                ("reference's vector, too", {"compare": "reference"}),
+                *((f"strand {r}", {"read": r}) for r in ("mean", "max", "exon's"))):
+            score = a.scores(**options)
+            base = score if base is None else base
+            print(group + 1, what, *a.compare(score, base), sep="\t", flush=True)
 
 
 if __name__ == "__main__":
