@@ -214,7 +214,7 @@ static void add_tiles(const cs_panel *q, int width, cs_mat dx, int64_t r0, int32
     cs_piece_move(&m, q->n_row, n);
 }
 
-/* Columns from c on of the rows of a tile. */
+/* Zero n columns from c on of the rows of a tile. */
 static void clear(const cs_tile *t, cs_mat m, int32_t c, int32_t n)
 {
     for (int64_t r = 0; r < t->n; r++)
@@ -255,7 +255,7 @@ static void add_dx(const cs_chord_plan *f, const cs_tile *t, const tiles *v,
 static void backward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, const cs_chord_grads *grad,
                           const tiles *v, const sums *sum)
 {
-    /* Rows without padding columns, or tiles, are read where they are. */
+    /* x needs no copy if it has no padding columns, or where tile registers (AMX) load it. */
     const bool in_place = CS_BY_TILES || f->d == f->dp;
     cs_tile t;
     cs_tile_init(&t, f->seg, no);

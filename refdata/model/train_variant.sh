@@ -3,11 +3,11 @@
 #
 # Usage   refdata/model/train_variant.sh CHORDSEQ SPLICE_DIR HUMAN_VE_DIR WORK_DIR [OPTION...]
 #
-# Trains five CDIL networks, seeds 1 to 5, on sequences with measured splicing, and joins them as groups of one. Its
-# layers stay as they are for variants: logistic regressions on pooled vectors are fitted, of differences for SPLICE and of the reference for STRAND, five times
-# without a fifth of the chromosomes, for the figures and the calibration, and once on all. Writes
-# WORK_DIR/variant.safetensors and WORK_DIR/folds.tsv. Called again, it continues a training that was
-# interrupted. Options of `chordseq train` may follow (--threads). Needs python3 with numpy.
+# Trains five CDIL networks, seeds 1 to 5, on sequences with measured splicing, and joins them as groups of one encoder.
+# Its layers stay as they are for variants: logistic regressions on pooled vectors are fitted, of differences for SPLICE
+# and of the reference for STRAND, five times without a fifth of the chromosomes, for the figures and the calibration,
+# and once on all. Writes WORK_DIR/variant.safetensors and WORK_DIR/folds.tsv. Called again, it continues a training
+# that was interrupted. Options of `chordseq train` may follow (--threads). Needs python3 with numpy.
 #
 # ENCODER=MODEL takes the encoder of a model instead of training one, such as variant.safetensors itself: minutes that
 # print the figures of the card again.
@@ -29,8 +29,8 @@ train_encoder() {
     shift
     [ ! -e "$work/$name.safetensors.ckpt" ] || resume=--resume
     "$chordseq" train $network --encoder.channels 64 --seed "$seed" $resume --encoder.dropout 0.05 --head.pool mean+max \
-        --head.hidden 64 --head.norm layer --head multilabel -i "$work/second.fa" --labels "$work/second.tsv" --split "$work/second.split.tsv" \
-        --step-records 128 --batch-tokens 32768 --lr 0.004 --warmup 100 --epochs 8 --schedule cosine --ema 0.999 \
+        --head.hidden 64 --head.norm layer --head multilabel -i "$work/second.fa" --labels "$work/second.tsv" \
+        --split "$work/second.split.tsv" --step-records 128 --batch-tokens 32768 --lr 0.004 --warmup 100 --epochs 8 --schedule cosine --ema 0.999 \
         --precision bf16 --monitor loss --checkpoint-steps 200 --metrics "$work/$name.metrics.tsv" \
         -o "$work/$name.safetensors" "$@"
 }

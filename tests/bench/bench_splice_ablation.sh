@@ -22,8 +22,8 @@ mkdir -p "$tmp/ablation"
 # A model with the default's encoder and all poolings; one step of training creates its head.
 [ -e "$model" ] || "$chordseq" train -q --preset none --tokenizer base --no-rc --encoder cdil --encoder.depth all \
     --encoder.layers 6 --encoder.kernel 7 --encoder.channels 320 --encoder.groups 5 --encoder.convs one \
-    --seed 1 --threads 1 \
-    --head.pool mean+max+lse+centre --head.centre 16 --head multilabel -i "$tmp/second.fa" --labels "$tmp/second.tsv" \
+    --seed 1 --threads 1 --head.pool mean+max+lse+centre --head.centre 16 \
+    --head multilabel -i "$tmp/second.fa" --labels "$tmp/second.tsv" \
     --split "$tmp/second.split.tsv" --init "$srcdir/refdata/model/variant.safetensors" --freeze encoder --max-steps 1 \
     --batch-tokens 16384 -o "$model"
 for x in windows measured places; do

@@ -1,4 +1,4 @@
-/* test_cdil.c - which values encoder cdil reads: dilation and groups. */
+/* test_cdil.c - encoder cdil: which values dilation and groups read. */
 #include "tests/nn/toy.h"
 
 static cs_backend *be;
@@ -94,11 +94,37 @@ static void test_groups(void **state)
     toy_free(s);
 }
 
+static void test_groups_divide(void **state)
+{
+    static const char *const bad[][2] = {
+        { "channels", "8" }, { "input", "8" }, { "hidden", "8" }, { "decoder", "8" }
+    };
+    const cs_encoder *enc = cs_encoder_find("cdil");
+    void *cfg = cs_xcalloc(1, enc->cfg_size);
+
+    (void)state;
+    for (size_t i = 0; i <= sizeof bad / sizeof bad[0]; i++) {
+        cs_opt_defaults((const cs_optset[]){ { enc->opt, cfg, NULL }, { 0 } });
+        assert_int_equal(cs_opt_set(enc->opt, cfg, "channels", "9"), CS_OK);
+        assert_int_equal(cs_opt_set(enc->opt, cfg, "groups", "3"), CS_OK);
+        if (i < sizeof bad / sizeof bad[0]) {
+            assert_int_equal(cs_opt_set(enc->opt, cfg, bad[i][0], bad[i][1]), CS_OK);
+            assert_int_equal(enc->check(cfg), CS_EUSAGE);
+            assert_non_null(strstr(cs_error_message(), "--encoder.groups 3 must divide"));
+            cs_error_clear();
+        } else {
+            assert_int_equal(enc->check(cfg), CS_OK);
+        }
+    }
+    free(cfg);
+}
+
 int main(void)
 {
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_frames),
-        cmocka_unit_test(test_groups)
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_groups_divide)
     };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)
         return 2;

@@ -9,8 +9,8 @@
  * first. Released code and papers differ in how many layers there are: here the model fixes them,
  * or every sequence has its own number, which needs layers of one width.
  *
- * Groups are towers side by side, each on its own columns of the embedding. The head reads the
- * columns of all, so that networks trained one by one become an ensemble in one model.
+ * Groups of channels are networks side by side, each on its own columns of the embedding. The head
+ * reads the columns of all: an ensemble in one model.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -78,7 +78,7 @@ static const cs_opt options[] = {
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
-struct tower { cs_cdil *stack[2]; };     /* encoder; decoder or NULL */
+struct group { cs_cdil *stack[2]; };     /* encoder; decoder or NULL */
 
 struct cdil_net {
     int32_t      n_layer[2];
@@ -86,7 +86,7 @@ struct cdil_net {
     int32_t      n_less;         /* layers saved by the first one's dilation */
     int32_t      in_width, width;        /* of all groups */
     int32_t      n_group;
-    struct tower tower[];
+    struct group group[];
 };
 
 /* Parses "8,12,16"; returns the count, or -1. A zero must be the only number. */
@@ -201,7 +201,7 @@ static void *cdil_build(const void *cfg, cs_params *ps)
     static const char *const part[2] = { "block", "decoder" };
     const struct config *c = cfg;
     const int32_t n_group = (int32_t)c->groups;
-    struct cdil_net *e = cs_xcalloc(1, sizeof *e + (size_t)n_group * sizeof e->tower[0]);
+    struct cdil_net *e = cs_xcalloc(1, sizeof *e + (size_t)n_group * sizeof e->group[0]);
     cs_cdil_spec s[2];
     char name[40];
 
@@ -216,7 +216,7 @@ static void *cdil_build(const void *cfg, cs_params *ps)
                 snprintf(name, sizeof name, "encoder.%s", part[i]);
             else
                 snprintf(name, sizeof name, "encoder.group.%d.%s", (int)k, part[i]);
-            e->tower[k].stack[i] = cs_cdil_new(&s[i], ps, name);
+            e->group[k].stack[i] = cs_cdil_new(&s[i], ps, name);
             e->width = n_group * s[i].width[s[i].n_layer - 1];
         }
     e->in_width = n_group * s[0].n_in;
@@ -248,30 +248,38 @@ static cs_mat share_of(cs_mat m, int32_t k, int32_t n)
     return (cs_mat){ m.p ? m.p + k * c : NULL, m.r, c, m.ld };
 }
 
+/* One group, into *out, or into a matrix of its own (NULL). Returns the result. */
+static cs_mat group_forward(cs_ctx *cx, const struct cdil_net *e, int32_t k, cs_seg seg, cs_mat x,
+                            const cs_mat *out)
+{
+    cs_cdil *const *stack = e->group[k].stack;
+    int32_t own = seg.depth - 1 - e->n_less, block = k * (e->n_layer[0] + e->n_layer[1]);
+
+    own = own < 1 ? 1 : own;
+    for (int i = 0; i < 2 && stack[i]; i++) {
+        const int32_t n = e->own && own < e->n_layer[i] ? own : e->n_layer[i];
+        const bool last = i == 1 || !stack[1];
+        x = cs_cdil_apply(cx, stack[i], seg, n, block, x, last ? out : NULL);
+        block += n;
+    }
+    return x;
+}
+
 static cs_mat cdil_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 {
     const struct cdil_net *e = net;
-    const cs_mat out = e->n_group > 1 ? cs_tmp(cx, x.r, e->width) : (cs_mat){ 0 };
-    int32_t own = seg.depth - 1 - e->n_less, block = 0;
-    cs_mat y = x;
 
-    own = own < 1 ? 1 : own;
+    if (e->n_group == 1)
+        return group_forward(cx, e, 0, seg, x, NULL);
+    const cs_mat y = cs_tmp(cx, x.r, e->width);
     for (int32_t k = 0; k < e->n_group; k++) {
-        const cs_mat part = share_of(out, k, e->n_group);
+        const cs_mat part = share_of(y, k, e->n_group);
         const int64_t mark = cs_mark(cx);
-        y = share_of(x, k, e->n_group);
-        for (int i = 0; i < 2; i++) {
-            int32_t n = e->own && own < e->n_layer[i] ? own : e->n_layer[i];
-            const bool last = i == 1 || !e->tower[k].stack[1];
-            if (e->tower[k].stack[i])
-                y = cs_cdil_apply(cx, e->tower[k].stack[i], seg, n, block, y,
-                                  last && e->n_group > 1 ? &part : NULL);
-            block += n;
-        }
-        if (!cx->training && e->n_group > 1)
+        group_forward(cx, e, k, seg, share_of(x, k, e->n_group), &part);
+        if (!cx->training)
             cs_release_to(cx, mark);
     }
-    return e->n_group > 1 ? out : y;
+    return y;
 }
 
 static void cdil_release(void *net)
@@ -279,8 +287,8 @@ static void cdil_release(void *net)
     struct cdil_net *e = net;
 
     for (int32_t k = 0; e && k < e->n_group; k++) {
-        cs_cdil_free(e->tower[k].stack[0]);
-        cs_cdil_free(e->tower[k].stack[1]);
+        cs_cdil_free(e->group[k].stack[0]);
+        cs_cdil_free(e->group[k].stack[1]);
     }
     free(e);
 }

@@ -142,7 +142,7 @@ def fit(folder, work, split, path):
         part = dict(line.split() for line in f)
     use = np.array([part[c] == "train" for c in contig])
     header, model, body = open_model(f"{work}/head.safetensors")
-    n_group = int(model["encoder"]["options"].get("groups", 1))
+    n_group = int(model["encoder"]["options"]["groups"])
     vectors, measured, places = load(work, "windows").reshape(len(contig), 2, -1), load(work, "measured"), load(work, "places")
     width, held = vectors.shape[2], {chrom[k] for k in contig[~use]}
     w, u, b, c = np.zeros(width), np.zeros(width), 0.0, 0.0

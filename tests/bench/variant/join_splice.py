@@ -19,11 +19,16 @@ from evaluate_splice import open_model, save_model
 def tensors(path):
     header, model, body = open_model(path)
     del header["__metadata__"]
+    if any(t["dtype"] != "F32" for t in header.values()):
+        sys.exit(f"join_splice.py: {path} has tensors that are not in single precision (F32)")
     return model, {name: np.frombuffer(body[slice(*t["data_offsets"])], "<f4").reshape(t["shape"]) for name, t in header.items()}
 
 
 def main():
     models, values = zip(*(tensors(path) for path in sys.argv[2:]))
+    for path, model in zip(sys.argv[2:], models):
+        if any(model[part] != models[0][part] for part in ("tokenizer", "encoder")):
+            sys.exit(f"join_splice.py: {path} has other tokens or another encoder than {sys.argv[2]}")
     joined = {"embedding.weight": np.hstack([v["embedding.weight"] for v in values])}
     for k, v in enumerate(values):
         joined |= {f"encoder.group.{k}.{name.removeprefix('encoder.')}": x for name, x in v.items() if name.startswith("encoder.")}
@@ -36,9 +41,10 @@ def main():
         body += x.astype("<f4").tobytes()
     options = model["encoder"]["options"]
     options["groups"] = str(len(models))
-    options["channels"] = str(len(models) * int(options["channels"]))
+    for name in "input", "channels", "hidden", "decoder":
+        options[name] = ",".join(str(len(models) * int(n)) for n in options[name].split(","))
     model["sha256"] = hashlib.sha256(body).hexdigest()
-    header["__metadata__"] = {"format": "pt", "chordseq": json.dumps(model)}
+    header["__metadata__"] = {}
     save_model(sys.argv[1], header, model, body)
 
 
