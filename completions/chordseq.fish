@@ -265,7 +265,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'seed' -x -d 'ran
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'preset' -x -a 'fast balanced best none auto' -d 'settings chosen from the data; fast trains a bag of words in minutes, balanced and best also a network'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'print-config' -d 'print all settings of the run, one per line, and exit'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'budget' -x -d 'training budget: time (90s, 10m, 2h, 1d) or bases (500M)'
-complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'class-weights' -x -d 'class weights: comma-separated, none or balanced'
+complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'class-weights' -x -d 'class weights: comma-separated numbers or CLASS=NUM, none or balanced'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'stop-at' -x -d 'stop once the validation metric reaches this; 0: never'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'monitor' -x -a 'auto balanced-accuracy loss' -d 'validation metric that selects the best model: balanced-accuracy or loss'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'tolerance' -x -d 'largest error of a correct value'

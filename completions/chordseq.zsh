@@ -364,7 +364,7 @@ _chordseq()
         '*--preset[settings chosen from the data; fast trains a bag of words in minutes, balanced and best also a network]:NAME:(fast balanced best none auto)' \
         '*--print-config[print all settings of the run, one per line, and exit]' \
         '*--budget[training budget\: time (90s, 10m, 2h, 1d) or bases (500M)]:TIME|BASES:' \
-        '*--class-weights[class weights\: comma-separated, none or balanced]:LIST:' \
+        '*--class-weights[class weights\: comma-separated numbers or CLASS=NUM, none or balanced]:LIST:' \
         '*--stop-at[stop once the validation metric reaches this; 0\: never]:NUM:' \
         '*--monitor[validation metric that selects the best model\: balanced-accuracy or loss]:NAME:(auto balanced-accuracy loss)' \
         '*--tolerance[largest error of a correct value]:NUM:' \

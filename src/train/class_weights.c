@@ -11,6 +11,7 @@
 struct weights {
     const cs_head    *head;
     const cs_dataset *d;
+    const cs_classes *classes;
     int32_t           n;         /* numbers that a list has */
     float            *v;
 };
@@ -30,6 +31,30 @@ static bool weighs_labels(const struct weights *w)
 static float *weight_at(const struct weights *w, int32_t c)
 {
     return &w->v[weighs_labels(w) ? 2 * c + 1 : c];
+}
+
+/* CLASS=NUM,...: the other classes keep 1. */
+static int parse_named(const struct weights *w, const char *text)
+{
+    int rc = CS_OK;
+    char *list = cs_xstrdup(text), *save = NULL;
+
+    for (char *s = strtok_r(list, ",", &save); rc == CS_OK && s; s = strtok_r(NULL, ",", &save)) {
+        char *equals = strrchr(s, '=');
+        double v = 0;
+        if (!equals || cs_parse_real(equals + 1, &v) != CS_OK || v < 0) {
+            rc = cs_fail(CS_EUSAGE, "--class-weights: expected CLASS=WEIGHT, not '%.60s'", s);
+            break;
+        }
+        *equals = '\0';
+        const int c = cs_classes_find(w->classes, s);
+        if (c < 0)
+            rc = cs_fail(CS_EUSAGE, "--class-weights: no record has the class '%.60s'", s);
+        else
+            *weight_at(w, c) = (float)v;
+    }
+    free(list);
+    return rc;
 }
 
 static int parse(const struct weights *w, const char *text)
@@ -102,10 +127,11 @@ static void balance_classes(const struct weights *w)
     free(n);
 }
 
-int cs_class_weights(const char *list, const cs_head *head, const cs_dataset *d, int32_t n_class,
-                     float **weight)
+int cs_class_weights(const char *list, const cs_head *head, const cs_dataset *d,
+                     const cs_classes *classes, float **weight)
 {
-    struct weights w = { .head = head, .d = d, .n = head->n_part > 1 ? 2 : n_class };
+    struct weights w = { .head = head, .d = d, .classes = classes,
+                         .n = head->n_part > 1 ? 2 : classes->n };
 
     *weight = NULL;
     if (strcmp(list, "none") == 0)
@@ -115,6 +141,8 @@ int cs_class_weights(const char *list, const cs_head *head, const cs_dataset *d,
     *weight = w.v = cs_xcalloc(2 * (size_t)w.n, sizeof *w.v);
     for (int32_t c = 0; c < 2 * w.n; c++)
         w.v[c] = 1;
+    if (strchr(list, '=') && !on_variants(&w))
+        return parse_named(&w, list);
     if (strcmp(list, "balanced") != 0)
         return parse(&w, list);
     if (weighs_labels(&w))

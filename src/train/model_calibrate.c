@@ -73,9 +73,11 @@ int cs_model_calibrate(cs_model *m, const char *path, const cs_calibrate_args *a
     if (a->scores.n == 0)
         return cs_fail(CS_EUSAGE, "'calibrate' needs predictions beside the truth; name tables of "
                        "'chordseq eval --scores' with --scores");
-    if (!m->head->is_class || m->head->per_token || m->n_label > CS_CALIBRATION_CLASSES)
-        return cs_fail(CS_EUSAGE, "'calibrate' is for models of up to %d classes of "
-                       "sequences", CS_CALIBRATION_CLASSES);
+    const bool many = m->n_label > CS_CALIBRATION_CLASSES;
+    if (!m->head->is_class || m->head->per_token ||
+        (many && (!m->head->set_taxonomy || input->file.n > 0)))
+        return cs_fail(CS_EUSAGE, "'calibrate' is for models of sequences with up to %d classes, "
+                       "or with the head tree and no input", CS_CALIBRATION_CLASSES);
     CS_TRY(fit_scores(m, path, a));
     if (input->file.n > 0) {
         CS_TRY(cs_labelled_read_all(label, input, m, &d));

@@ -10,11 +10,16 @@
 #include "train/crop_logits.h"
 
 /* Weights of the fit: t; one per feature for all classes; per class, what its own weights and its
- * constant add to these. */
+ * constant add to these, unless there are many classes. */
 enum { FEATURES = CS_PROTEIN_FEATURES, WEIGHTS = CS_PROTEIN_WEIGHTS,
        MAX_CLASSES = CS_PROTEIN_MAX_CLASSES, SHARED = 1, OWN = SHARED + FEATURES,
-       N_COLUMN = OWN + WEIGHTS, N_STEP = 50, N_HALVING = 20 };
+       MAX_COLUMNS = OWN + WEIGHTS, N_STEP = 50, N_HALVING = 20 };
 static const double fit_decay = 1e-4, enough = 1e-9;
+
+static bool has_own(int32_t n_class)
+{
+    return n_class <= CS_PROTEIN_MAX_OWN;
+}
 
 /* ---- the fit --------------------------------------------------------------------------------- */
 
@@ -28,7 +33,7 @@ struct state {
 
 static int state_alloc(struct state *s, int32_t n_class)
 {
-    const size_t n = (size_t)(OWN + n_class * WEIGHTS);
+    const size_t n = (size_t)(has_own(n_class) ? OWN + n_class * WEIGHTS : OWN);
 
     s->n = (int32_t)n;
     s->slope = cs_alloc(n, sizeof *s->slope);
@@ -45,35 +50,39 @@ static void state_free(struct state *s)
     free(s->curve);
 }
 
-/* The N_COLUMN weights that the prediction of class k depends on, and its derivatives by them. */
-static void columns(const cs_protein_cases *c, int64_t i, int32_t k, int32_t *at, double *g)
+/* The weights that the prediction of class k depends on, and its derivatives by them; returns their
+ * number, at most MAX_COLUMNS. */
+static int columns(const cs_protein_cases *c, int64_t i, int32_t k, int32_t *at, double *g)
 {
     const int32_t n = c->n_class;
+    const float *feature = c->feature + (i * n + k) * FEATURES;
 
     at[0] = 0;
     g[0] = (double)c->logit[i * n + k];
-    for (int j = 0; j < WEIGHTS; j++) {
-        const double f = j < FEATURES ? (double)c->feature[(i * n + k) * FEATURES + j] : 1;
-        at[OWN + j] = OWN + k * WEIGHTS + j;
-        g[OWN + j] = f;
-        if (j < FEATURES) {
-            at[SHARED + j] = SHARED + j;
-            g[SHARED + j] = f;
-        }
+    for (int j = 0; j < FEATURES; j++) {
+        at[SHARED + j] = SHARED + j;
+        g[SHARED + j] = (double)feature[j];
     }
+    if (!has_own(n))
+        return OWN;
+    for (int j = 0; j < WEIGHTS; j++) {
+        at[OWN + j] = OWN + k * WEIGHTS + j;
+        g[OWN + j] = j < FEATURES ? (double)feature[j] : 1;
+    }
+    return MAX_COLUMNS;
 }
 
 /* Predictions z [n_class] of a case, as probabilities; returns its cross-entropy. */
 static double predict_case(const cs_protein_cases *c, int64_t i, const double *w, double *z)
 {
     const int32_t n = c->n_class;
-    double top = -INFINITY, sum = 0, g[N_COLUMN];
-    int32_t at[N_COLUMN];
+    double top = -INFINITY, sum = 0, g[MAX_COLUMNS];
+    int32_t at[MAX_COLUMNS];
 
     for (int32_t k = 0; k < n; k++) {
-        columns(c, i, k, at, g);
+        const int n_column = columns(c, i, k, at, g);
         z[k] = 0;
-        for (int j = 0; j < N_COLUMN; j++)
+        for (int j = 0; j < n_column; j++)
             z[k] += w[at[j]] * g[j];
         top = z[k] > top ? z[k] : top;
     }
@@ -87,13 +96,13 @@ static double predict_case(const cs_protein_cases *c, int64_t i, const double *w
 
 static void add_case(const cs_protein_cases *c, int64_t i, const double *z, struct state *s)
 {
-    double g[N_COLUMN];
-    int32_t at[N_COLUMN];
+    double g[MAX_COLUMNS];
+    int32_t at[MAX_COLUMNS];
 
     memset(s->mean, 0, (size_t)s->n * sizeof *s->mean);
     for (int32_t k = 0; k < c->n_class; k++) {
-        columns(c, i, k, at, g);
-        for (int a = 0; a < N_COLUMN; a++) {
+        const int n_column = columns(c, i, k, at, g);
+        for (int a = 0; a < n_column; a++) {
             double *curve = s->curve + (int64_t)at[a] * s->n;
             s->mean[at[a]] += z[k] * g[a];
             s->slope[at[a]] += (z[k] - (k == c->truth[i])) * g[a];
@@ -223,9 +232,10 @@ int cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, do
     *after = minimise(c, decay, false, w, s);
     if (w[0] <= 0 || w[0] > 1)
         *after = minimise(c, decay, true, w, s);
-    for (int32_t k = 0; k < c->n_class * WEIGHTS; k++)
-        weight[k] = (float)((w[OWN + k] + (k % WEIGHTS < FEATURES ? w[SHARED + k % WEIGHTS] : 0))
-                            / w[0]);
+    for (int32_t k = 0; k < c->n_class * WEIGHTS; k++) {
+        const double own = has_own(c->n_class) ? w[OWN + k] : 0;
+        weight[k] = (float)((own + (k % WEIGHTS < FEATURES ? w[SHARED + k % WEIGHTS] : 0)) / w[0]);
+    }
 out:
     state_free(&s[0]);
     state_free(&s[1]);

@@ -19,9 +19,10 @@ typedef struct cs_protein_cases {
  *
  * Least mean cross-entropy of softmax(t logit_c + sum_k (a_k + d_ck) feature_ck + b_c) + decay
  * (|a|^2 + |d|^2 + |b|^2) / 2, convex in t, a, d and b: by Newton steps, halved where they do not
- * descend. With few cases the classes' weights stay near their common ones, a. t is at most 1,
- * since a model is not too cautious about records unlike its training: where the best t is above 1,
- * or not positive, as with few cases, t is 1.
+ * descend. With few cases the classes' weights stay near their common ones, a; of more than
+ * CS_PROTEIN_MAX_OWN classes, some have hardly a validation record, and d and b are 0. t is at
+ * most 1, since a model is not too cautious about records unlike its training: where the best t is
+ * above 1, or not positive, as with few cases, t is 1.
  *
  * weight   [n_class * CS_PROTEIN_WEIGHTS] receives (a + d) / t and b / t: the temperature is that
  *          of a calibration, which follows

@@ -212,7 +212,7 @@ int cs_supervised_set_up(cs_supervised *j)
     int rc = CS_OK;
 
     CS_TRY(cs_supervised_samplers(j));
-    CS_TRY(cs_class_weights(a->aim.weights, a->components.head, &j->data, j->labelled.classes.n,
+    CS_TRY(cs_class_weights(a->aim.weights, a->components.head, &j->data, &j->labelled.classes,
                             &j->weight));
     CS_TRY(cs_supervised_model(j));
     CS_TRY(check_lengths(j));

@@ -84,10 +84,12 @@ const cs_opt cs_aim_table[] = {
              "a budget in bases is reproducible, of which a preset's bags get ten and five times "
              "as many." },
     { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
-      .help = "class weights: comma-separated, none or balanced",
-      .man = "balanced: records / (classes x records of the class), of the training part; bases "
-             "instead of records for head token. Head multilabel has one per label, of its 1s (its "
-             "0s weigh 1); balanced: 0s / 1s. Head variant has two, of labels 0 and 1." },
+      .help = "class weights: comma-separated numbers or CLASS=NUM, none or balanced",
+      .man = "Numbers are in the order in which classes appear in the input; classes without a "
+             "CLASS=NUM weigh 1. balanced: records / (classes x records of the class), of the "
+             "training part; bases instead of records for head token. Head multilabel has one per "
+             "label, of its 1s (its 0s weigh 1); balanced: 0s / 1s. Head variant has two, of "
+             "labels 0 and 1." },
     { .type = CS_OPT_REAL, .name = "stop-at", AIM(stop_at), .arg = "NUM", .def = "0",
       .help = "stop once the validation metric reaches this; 0: never",
       .man = "The minimum balanced accuracy or the maximum loss; see --monitor.",

@@ -124,6 +124,15 @@ T 'evaluation needs a known class' sh -c '! chordseq model factorize -q --rank 2
 T 'a rate of taxa' sh -c '
     chordseq eval -q -m tree.m --label-key tax -o x.tsv --calibrate cal.m all.fa 2> /dev/null &&
     chordseq classify -q -m cal.m --max-error 0.2 all.fa | awk "NR > 1" > r && [ -s r ]'
+awk '/;g/ { $0 = $0 "_" int(NR / 8) % 5 } { print }' all.fa > many.fa
+T 'a rate of taxa, of more classes than have rates of their own' sh -c "$train"' -o many.m --head tree --lineage family,genus many.fa &&
+    [ "$(chordseq model show many.m | grep -c "^label")" -gt 16 ] &&
+    chordseq eval -q -m many.m --label-key tax -o x.tsv --calibrate once.m --scores s.tsv many.fa &&
+    chordseq model calibrate -q --scores s.tsv --max-error 0.2 many.m stated.m &&
+    chordseq model show stated.m | grep -q "^calls	estimated error at most 0.2" &&
+    chordseq classify -q -m stated.m many.fa | cut -f 3-4 > own && chordseq classify -q -m once.m --max-error 0.2 many.fa |
+    cut -f 3-4 | cmp - own'
+N taxa-calibrate.err chordseq model calibrate -q --scores s.tsv -i many.fa --label-key tax many.m rated.m
 
 # ---- as files ------------------------------------------------------------------------------------
 

@@ -31,6 +31,8 @@ N train-init-long.err    chordseq train -q -o x.m --init "$tiny/model.safetensor
 N train-crop.err         $train -o x.m --crop-max 30 --label-key class all.fa
 N train-class-file.err   $train -o x.m --class at --label-key class all.fa
 N train-weights.err      $train -o x.m --class-weights 1,2,3 --label-key class all.fa
+N train-weights-name.err $train -o x.m --class-weights nowhere=2 --label-key class all.fa
+N train-weights-num.err  $train -o x.m --class-weights at=1,gc=-1 --label-key class all.fa
 N train-weights-0.err    $train -o x.m --class-weights 0,0 --label-key class all.fa
 N train-lr-end.err       $train -o x.m --schedule polynomial --lr-end 1 --label-key class all.fa
 N train-same.err         $train -o x.m --metrics ./x.m --label-key class all.fa
@@ -71,6 +73,12 @@ printf 'at\t7\tgenus\nup\t5\tfamily\ngc\t-\t-\tup\tGC rich\n' > taxa.tsv
 
 # ---- told ----------------------------------------------------------------------------------------
 
+T 'weights by name equal weights in order' sh -c '
+    "$@" --class-weights 0.5,3 -o list.m all.fa && "$@" --class-weights at=3,gc=0.5 -o named.m all.fa &&
+    "$@" --class-weights at=3,gc=1 -o two.m all.fa && "$@" --class-weights at=3 -o one.m all.fa' - $train --label-key class
+T 'and the rest weighs 1' sh -c '[ "$(chordseq model show list.m | grep ^sha256)" = "$(chordseq model show named.m | grep ^sha256)" ] &&
+    [ "$(chordseq model show one.m | grep ^sha256)" = "$(chordseq model show two.m | grep ^sha256)" ] &&
+    [ "$(chordseq model show one.m | grep ^sha256)" != "$(chordseq model show named.m | grep ^sha256)" ]'
 # told WORDS OPTION...: a run with these options prints WORDS
 told() { words=$1; shift; T "told: $words" sh -c 'w=$1; shift; "$@" 2> told && grep -q "chordseq: $w" told' - \
     "$words" chordseq train $small --epochs 1 -o told.m "$@" all.fa; }

@@ -488,6 +488,36 @@ static void test_few_cases(void **state)
     }
 }
 
+/* Of many classes, most of which have no case, all have the same weights and no constant. */
+static void test_many_classes(void **state)
+{
+    (void)state;
+    enum { MANY = CS_PROTEIN_MAX_OWN + 1, CASES = 60, WRONG = 3 };
+    float *logit = calloc(CASES * MANY, sizeof *logit);
+    float *feature = calloc(CASES * MANY * N_FEATURE, sizeof *feature);
+    int32_t truth[CASES];
+    cs_protein_cases c = { MANY, CASES, logit, feature, truth };
+    float w[MANY][CS_PROTEIN_WEIGHTS];
+    double before, after;
+
+    assert_true(logit && feature);
+    for (int i = 0; i < CASES; i++) {
+        truth[i] = i % 2;
+        const int leads = i % WRONG == 0 ? MANY - 1 : truth[i];
+        feature[(i * MANY + leads) * N_FEATURE] = 1;
+    }
+    assert_int_equal(cs_proteins_solve(&c, 1e-4, w[0], &before, &after), CS_OK);
+    assert_true(fabs(before - log(MANY)) < 1e-6 && after < before);
+    /* Softmax of one lead among MANY: it is right in two of three cases. */
+    assert_true(fabsf(w[0][0] - logf(2.f * (MANY - 1))) < 0.1f);
+    for (int k = 0; k < MANY; k++) {
+        assert_memory_equal(w[k], w[0], sizeof w[0]);
+        assert_true(w[k][CS_PROTEIN_FEATURES] == 0);
+    }
+    free(logit);
+    free(feature);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -497,6 +527,7 @@ int main(void)
         cmocka_unit_test(test_short),   cmocka_unit_test(test_file),
         cmocka_unit_test(test_old_file), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_weights), cmocka_unit_test(test_few_cases),
+        cmocka_unit_test(test_many_classes),
     };
     int rc;
 

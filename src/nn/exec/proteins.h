@@ -8,7 +8,8 @@
 #include "base/err.h"
 
 enum {
-    CS_PROTEIN_MAX_CLASSES = 64,
+    CS_PROTEIN_MAX_CLASSES = 160,
+    CS_PROTEIN_MAX_OWN = 16,             /* classes, for weights of their own */
     CS_PROTEIN_MAX_LETTERS = 1 << 25,    /* of a database, with separators */
     CS_PROTEIN_MAX_LENGTH = 65535,       /* letters of a protein */
     CS_PROTEIN_FEATURES = 9,             /* of a class: see cs_protein_features() */
