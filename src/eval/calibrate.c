@@ -1,7 +1,8 @@
 /* calibrate.c - calibration: temperatures and error rates from labelled predictions.
  *
  * DESIGN. The logarithm of a probability is a logit up to a constant, so probabilities suffice. In
- * 1 / temperature the cross-entropy is convex, so a golden section finds its minimum.
+ * 1 / temperature the cross-entropy is convex, so a golden section finds its minimum. With a tree,
+ * a class above others means "undetermined below", so the truth's probability is that of its clade.
  */
 #include "eval/calibrate.h"
 
@@ -40,6 +41,22 @@ static double powered(const cs_scores *s, int64_t i, double slope, int32_t *best
     return most + log(sum);
 }
 
+/* The logarithm of the truth's probability, raised to the power `slope`: of its clade in a tree. */
+static double powered_truth(const struct group *g, int64_t i, double slope)
+{
+    const float *p = g->s->output + i * g->s->n_out;
+    const int32_t truth = truth_of(g->s, i);
+    double sum = 0;
+
+    if (!g->tree)
+        return slope * log(fmax((double)p[truth], least_prob));
+    const int32_t top = g->tree->of_class[truth];
+    for (int32_t at = top; at < g->tree->n_node && cs_tree_within(g->tree, at, top); at++)
+        if (g->tree->class_no[at] >= 0)
+            sum += pow(fmax((double)p[g->tree->class_no[at]], least_prob), slope);
+    return log(fmax(sum, least_prob));
+}
+
 static double cross_entropy(const struct group *g, double slope)
 {
     double sum = 0;
@@ -47,8 +64,7 @@ static double cross_entropy(const struct group *g, double slope)
 
     for (int64_t j = 0; j < g->n; j++) {
         const int64_t i = g->rec[j];
-        const float p = g->s->output[i * g->s->n_out + truth_of(g->s, i)];
-        sum += powered(g->s, i, slope, &best) - slope * log(fmax((double)p, least_prob));
+        sum += powered(g->s, i, slope, &best) - powered_truth(g, i, slope);
     }
     return sum;
 }

@@ -15,8 +15,8 @@
  *
  * s        uncalibrated probabilities
  * tree     error rates of cs_tree_call(): a call is wrong if the true class is not in its clade.
- *          NULL: error rates of the best class, in all and per class called. The temperature
- *          calibrates classes in both cases; a taxon's probability is the sum over its classes
+ *          The probability of the truth is the sum over its clade, as in the head's loss.
+ *          NULL: error rates of the best class, in all and per class called
  * edge     [n_edge] increasing lengths in bases between the ranges, fewer than CS_CALIBRATION_BINS
  * Returns  CS_OK; CS_EFORMAT with fewer than 100 records; CS_EMEM
  * Source   Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural Networks, ICML 2017

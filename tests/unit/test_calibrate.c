@@ -60,6 +60,26 @@ static void test_temperature_is_found_again(void **state)
     cs_scores_release(&s);
 }
 
+/* In a tree, a class above others is known to be one of its clade, and no more. */
+static void test_undetermined_truths(void **state)
+{
+    static const int32_t parent[] = { -1, 0, 1, 1, 0 }, class_no[] = { -1, 0, 1, 2, 3 },
+                         of_class[] = { 1, 2, 3, 4 };
+    const cs_tree tree = { parent, class_no, of_class, 5, N_OUT };
+    cs_scores s;
+    cs_calibration c = { 0 };
+
+    (void)state;
+    cs_scores_init(&s, true, N_OUT, 1);
+    draw(&s, 31, 2.5, 300, N);
+    for (int64_t i = 0; i < s.n; i++)
+        if (s.target[i] < 3)
+            s.target[i] = 0;
+    assert_int_equal(cs_calibrate(&s, &tree, NULL, 0, &c), CS_OK);
+    assert_true(fabs(c.bin[0].temperature - 2.5) < 0.25);
+    cs_scores_release(&s);
+}
+
 /* The rate that --max-error asks for is kept on new records of the same kind. */
 static void test_rates_are_kept(void **state)
 {
@@ -242,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest test[] = {
         cmocka_unit_test(test_temperature_is_found_again),
+        cmocka_unit_test(test_undetermined_truths),
         cmocka_unit_test(test_rates_are_kept),
         cmocka_unit_test(test_each_class_keeps_its_rate),
         cmocka_unit_test(test_stated),
