@@ -47,6 +47,7 @@ def pages():
     found = {"python-reference.md": reference(),
              "model-card.md": (TOP / "refdata/model/README.md").read_text(),
              "variant-card.md": (TOP / "refdata/model/VARIANT.md").read_text(),
+             "taxa-card.md": (TOP / "refdata/model/TAXA.md").read_text(),
              "language-card.md": (TOP / "refdata/model/LANGUAGE.md").read_text()}
     for path in sorted((TOP / "man").glob("*.[135]")):
         found[f"man/{path.name}.md"] = manual(path)

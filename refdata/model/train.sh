@@ -16,38 +16,8 @@ set -eu
 chordseq=$1 taxa=$2 taxa2=$3 work=$4
 shift 4
 here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$work"
 
-# pieces: what pieces.tsv takes out of the taxa set's bacteria and of other genomes
-"$here/fetch.sh" "$work" > "$work/files"
-echo "$taxa/bacteria.fa.gz" >> "$work/files"
-while read -r file; do
-    case $file in
-    *.xz) xzcat "$file" ;;
-    *)    zcat "$file" ;;
-    esac | awk -v file="${file##*/}" -f "$here/pieces.awk" "$here/pieces.tsv" -
-done < "$work/files" > "$work/pieces.fa"
-# split: a record that was cut up is in no group, its pieces take its part
-xzcat "$here/groups.tsv.xz" | awk -F '\t' -v OFS='\t' -v fold="${FOLD:-}" '!/^#/ {
-    part = fold == "" ? $7 : $4 == "-" ? "skip" : $4 == fold ? "valid" : "train"
-    print $1, part, $3 }' > "$work/split.tsv"
-awk -F '\t' -v OFS='\t' '$1 == "bacteria.fa.gz" && !seen[$2]++ { print $2, "skip", $2 }' \
-    "$here/pieces.tsv" >> "$work/split.tsv"
-
-# markers: genes of MetaPhlAn 2; of the sources of groups held out from the default model none
-xzcat "$here/markers.tsv.xz" > "$work/markers.tsv"
-dpkg-deb --fsys-tarfile "$work"/examples/metaphlan2-data_*.deb |
-    tar -xO ./var/lib/metaphlan2-data/markers.fasta |
-    awk -f "$here/markers.awk" "$work/markers.tsv" - > "$work/markers.fa"
-awk -F '\t' -v OFS='\t' -v fold="${FOLD:-}" '!/^#/ {
-    seen = fold == "" ? $8 == "train" : !index("," $4 ",", "," fold ",")
-    print $1, seen ? "train" : "skip", $3 }' "$work/markers.tsv" >> "$work/split.tsv"
-
-input()
-{
-    for file in "$taxa"/*.fa.gz "$taxa2"/*.fa.gz "$work/pieces.fa" "$work/markers.fa"; do echo "$file"; done
-}
-input > "$work/inputs"
+"$here/prepare.sh" "$taxa" "$taxa2" "$work"
 OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 

@@ -1,0 +1,39 @@
+#!/bin/sh
+# bench_ranks.sh - the model `taxa` at each rank, on organisms of families that are not in its training set.
+#
+# Usage   CS_SHARED=DIR tests/bench/bench_ranks.sh [WORK]      (make bench-ranks)
+#
+# Draws fragments as bench_families.sh does and classifies them twice: every fragment called (columns
+# `all`), and with the model's own thresholds (columns `called`). A row per length, class of the default model and
+# rank: fragments with a taxon of that rank, share called by it (or by a taxon below it), share called by
+# another taxon of that rank, and the latter's share of both. CS_MODEL, CS_FOLD, CS_SEED and CS_FASTA as in
+# bench_families.sh. No training.
+set -eu
+
+. "$(dirname "$0")/lib.sh"
+refdata=$srcdir/refdata/model
+model=${CS_MODEL:-$refdata/taxa.safetensors}
+fold=${CS_FOLD:-valid}
+seed=${CS_SEED:-1}
+
+need_data "$CS_SHARED/data/taxa2"
+scratch "$@"
+
+# shellcheck disable=SC2086 # CS_FASTA is a list of files
+"$python" "$bench/model/families.py" "$refdata/groups.tsv.xz" "$fold" \
+    "$CS_SHARED"/data/taxa/*.fa.gz "$CS_SHARED"/data/taxa2/*.fa.gz ${CS_FASTA:-} \
+    --out "$tmp/fragments" --seed "$seed"
+
+# calls OPTION...: of $length
+calls()
+{
+    "$chordseq" classify -q -m "$model" "$@" -i "$tmp/fragments/$length.fa" -o "$tmp/calls.tsv"
+    "$python" "$bench/model/ranks.py" table "$refdata/taxa.tsv.xz" "$refdata/taxa_tree.tsv" \
+        "$tmp/calls.tsv"
+}
+printf 'length\ttop\trank\tn\tall_right\tall_other\tall_wrong\tcalled_right\tcalled_other\tcalled_wrong\n'
+for length in 150 500 1000 3000 10000 50000; do
+    calls --min-prob 0 > "$tmp/all.tsv"
+    calls > "$tmp/called.tsv"
+    cut -f 4-6 "$tmp/called.tsv" | paste "$tmp/all.tsv" - | sed "s/^/$length	/"
+done
