@@ -33,17 +33,23 @@ static float *weight_at(const struct weights *w, int32_t c)
     return &w->v[weighs_labels(w) ? 2 * c + 1 : c];
 }
 
+static int no_weight(const char *text)
+{
+    return cs_fail(CS_EUSAGE, "--class-weights %s: at least one weight must be above 0", text);
+}
+
 /* CLASS=NUM,...: the other classes keep 1. */
 static int parse_named(const struct weights *w, const char *text)
 {
     int rc = CS_OK;
+    bool any = false;
     char *list = cs_xstrdup(text), *save = NULL;
 
     for (char *s = strtok_r(list, ",", &save); rc == CS_OK && s; s = strtok_r(NULL, ",", &save)) {
         char *equals = strrchr(s, '=');
         double v = 0;
         if (!equals || cs_parse_real(equals + 1, &v) != CS_OK || v < 0) {
-            rc = cs_fail(CS_EUSAGE, "--class-weights: expected CLASS=WEIGHT, not '%.60s'", s);
+            rc = cs_fail(CS_EUSAGE, "--class-weights: expected CLASS=NUM, not '%.60s'", s);
             break;
         }
         *equals = '\0';
@@ -54,7 +60,9 @@ static int parse_named(const struct weights *w, const char *text)
             *weight_at(w, c) = (float)v;
     }
     free(list);
-    return rc;
+    for (int32_t c = 0; c < w->n; c++)
+        any = any || *weight_at(w, c) > 0;
+    return rc == CS_OK && !any ? no_weight(text) : rc;
 }
 
 static int parse(const struct weights *w, const char *text)
@@ -72,7 +80,7 @@ static int parse(const struct weights *w, const char *text)
     }
     free(list);
     if (c == w->n && sum == 0)
-        return cs_fail(CS_EUSAGE, "--class-weights %s: at least one weight must be above 0", text);
+        return no_weight(text);
     if (c != w->n)
         return cs_fail(CS_EUSAGE, "--class-weights takes none, balanced or %d numbers, not '%s'",
                        (int)w->n, text);
