@@ -12,16 +12,11 @@ set -eu
 
 . "$(dirname "$0")/lib.sh"
 model=${CS_MODEL:-$srcdir/refdata/model/default.safetensors}
-fold=${CS_FOLD:-valid}
-seed=${CS_SEED:-1}
 
 need_data "$CS_SHARED/data/taxa2"
 scratch "$@"
 
-# shellcheck disable=SC2086 # CS_FASTA is a list of files
-"$python" "$bench/model/families.py" "$srcdir/refdata/model/groups.tsv.xz" "$fold" \
-    "$CS_SHARED"/data/taxa/*.fa.gz "$CS_SHARED"/data/taxa2/*.fa.gz ${CS_FASTA:-} \
-    --out "$tmp/fragments" --seed "$seed"
+family_fragments "${CS_FOLD:-valid}" "$tmp/fragments"
 printf 'length\tbalanced_accuracy\tstandard_error'
 printf '\t%s' archaea bacteria eukaryota mitochondrion plasmid plastid virus
 echo

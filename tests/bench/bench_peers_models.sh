@@ -40,10 +40,7 @@ if [ ! -x "$PEERS/bin/python" ]; then
 fi
 sets=
 for fold in $CS_FOLDS; do
-    # shellcheck disable=SC2086 # CS_FASTA is a list of files
-    "$python" "$bench/model/families.py" "$srcdir/refdata/model/groups.tsv.xz" "$fold" \
-        "$CS_SHARED"/data/taxa/*.fa.gz "$CS_SHARED"/data/taxa2/*.fa.gz ${CS_FASTA:-} \
-        --out "$tmp/$fold" --per-class "$per_class" --seed "${CS_SEED:-1}"
+    family_fragments "$fold" "$tmp/$fold" --per-class "$per_class"
     sets="$sets $tmp/$fold=$(echo "$CS_MODELS" | sed "s/%/$fold/")"
 done
 # shellcheck disable=SC2086 # a list

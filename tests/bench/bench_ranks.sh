@@ -4,25 +4,21 @@
 # Usage   CS_SHARED=DIR tests/bench/bench_ranks.sh [WORK]      (make bench-ranks)
 #
 # Draws fragments as bench_families.sh does and classifies them twice: every fragment called (columns
-# `all`), and with the model's own thresholds (columns `called`). A row per length, class of the default model and
-# rank: fragments with a taxon of that rank, share called by it (or by a taxon below it), share called by
-# another taxon of that rank, and the latter's share of both. CS_MODEL, CS_FOLD, CS_SEED and CS_FASTA as in
-# bench_families.sh. No training.
+# all_*), and with the model's own thresholds (called_*). A row per length, class of the default model and
+# rank: fragments with a taxon of that rank, share called by it or by a taxon below, share called by
+# another taxon of that rank, and the latter's share of both. The first column is the fold. CS_MODEL,
+# CS_FOLD, CS_SEED and CS_FASTA as in bench_families.sh. No training. `tests/bench/model/ranks.py mean`
+# makes a card's tables of it.
 set -eu
 
 . "$(dirname "$0")/lib.sh"
 refdata=$srcdir/refdata/model
 model=${CS_MODEL:-$refdata/taxa.safetensors}
-fold=${CS_FOLD:-valid}
-seed=${CS_SEED:-1}
 
 need_data "$CS_SHARED/data/taxa2"
 scratch "$@"
 
-# shellcheck disable=SC2086 # CS_FASTA is a list of files
-"$python" "$bench/model/families.py" "$refdata/groups.tsv.xz" "$fold" \
-    "$CS_SHARED"/data/taxa/*.fa.gz "$CS_SHARED"/data/taxa2/*.fa.gz ${CS_FASTA:-} \
-    --out "$tmp/fragments" --seed "$seed"
+family_fragments "${CS_FOLD:-valid}" "$tmp/fragments"
 
 # calls OPTION...: of $length
 calls()
@@ -31,9 +27,9 @@ calls()
     "$python" "$bench/model/ranks.py" table "$refdata/taxa.tsv.xz" "$refdata/taxa_tree.tsv" \
         "$tmp/calls.tsv"
 }
-printf 'length\ttop\trank\tn\tall_right\tall_other\tall_wrong\tcalled_right\tcalled_other\tcalled_wrong\n'
+printf 'fold\tlength\ttop\trank\tn\tall_right\tall_other\tall_wrong\tcalled_right\tcalled_other\tcalled_wrong\n'
 for length in 150 500 1000 3000 10000 50000; do
     calls --min-prob 0 > "$tmp/all.tsv"
     calls > "$tmp/called.tsv"
-    cut -f 4-6 "$tmp/called.tsv" | paste "$tmp/all.tsv" - | sed "s/^/$length	/"
+    cut -f 4-6 "$tmp/called.tsv" | paste "$tmp/all.tsv" - | sed "s/^/${CS_FOLD:-valid}	$length	/"
 done

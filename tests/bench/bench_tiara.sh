@@ -27,10 +27,7 @@ if [ ! -x "$TIARA/bin/python" ]; then
     "$TIARA/bin/pip" install --quiet torch skorch numba biopython joblib tqdm 'setuptools<81'
     "$TIARA/bin/pip" install --quiet --no-deps --ignore-requires-python tiara==1.0.3
 fi
-# shellcheck disable=SC2086 # CS_FASTA is a list of files
-"$python" "$bench/model/families.py" "$srcdir/refdata/model/groups.tsv.xz" "${CS_FOLD:-valid}" \
-    "$CS_SHARED"/data/taxa/*.fa.gz "$CS_SHARED"/data/taxa2/*.fa.gz ${CS_FASTA:-} \
-    --out "$tmp/fragments" --seed "${CS_SEED:-1}"
+family_fragments "${CS_FOLD:-valid}" "$tmp/fragments"
 "$TIARA/bin/python" - "$tmp/fragments" "$tmp" "$chordseq" "$model" <<'END'
 import csv, resource, subprocess, sys
 from collections import Counter

@@ -38,5 +38,17 @@ need_python()
         { echo "# '$python' has no $1 (Debian: $2)" >&2; exit 77; }
 }
 
+# family_fragments FOLD DIR [OPTION...]: fragments of families.py from the taxa sets and the files of
+# CS_FASTA, by CS_SEED (1)
+family_fragments()
+{
+    fold=$1 dir=$2
+    shift 2
+    # shellcheck disable=SC2086 # CS_FASTA is a list of files
+    "$python" "$bench/model/families.py" "$srcdir/refdata/model/groups.tsv.xz" "$fold" \
+        "$CS_SHARED"/data/taxa/*.fa.gz "$CS_SHARED"/data/taxa2/*.fa.gz ${CS_FASTA:-} \
+        --out "$dir" --seed "${CS_SEED:-1}" "$@"
+}
+
 make_model() { "$builddir/tests/cli/make_model" "$@" || exit 1; }
 gen_fasta() { "$builddir/tests/bench/gen_fasta" "$@" || exit 1; }

@@ -3,19 +3,26 @@
 
 Usage: ranks.py labels RECORDS.tsv.xz FASTA...
        ranks.py table RECORDS.tsv.xz TREE.tsv CALLS.tsv
+       ranks.py mean RANKS.tsv [FOLD...]
 
 RECORDS is refdata/model/taxa.tsv.xz, TREE refdata/model/taxa_tree.tsv. `labels` prints a table for
 `chordseq eval --labels`, of fragments whose taxon is known. `table` compares the table of `chordseq
 classify` with the truth, and prints a row per class of the default model and rank: fragments with a
 taxon of that rank, the share of them that is called by it or by a taxon below, the share that is called
-by another taxon of that rank, and the latter's share of both.
+by another taxon of that rank, and the latter's share of both. `mean` reads tables of bench_ranks.sh of
+these folds (0 to 4) and prints two tables in Markdown: with every fragment called, the mean share of right
+calls and its standard error, over folds with 20 such fragments; with thresholds, folds together, the
+share called / the share of these that is called by another taxon.
 """
 import collections
+import csv
 import lzma
+import math
 import sys
 
 TOP = ("archaea", "bacteria", "eukaryota", "mitochondrion", "plasmid", "plastid", "virus")
 ORGANELLES = ("mitochondrion", "plastid")     # below eukaryota in the tree
+ENOUGH = 20                                   # fragments, for a figure
 RANKS = ("realm", "kingdom", "phylum", "class")
 
 
@@ -76,13 +83,66 @@ def table(truth, taxa, path):
               f"{other[key] / called:.3f}" if called else "-", sep="\t")
 
 
+def right_of(rows):
+    """mean ± standard error over folds of the share that is right"""
+    v = [float(r["all_right"]) for r in rows if int(r["n"]) >= ENOUGH]
+    if not v:
+        return "-"
+    m = sum(v) / len(v)
+    error = math.sqrt(sum((x - m) ** 2 for x in v) / (len(v) - 1) / len(v)) if len(v) > 1 else 0
+    return f"{m:.3f} ± {error:.3f}" if len(v) > 1 else f"{m:.3f}"
+
+
+def called_of(rows):
+    """share called / share of these by another taxon"""
+    n = sum(int(r["n"]) for r in rows)
+    right, other = (sum(int(r["n"]) * float(r[c]) for r in rows) for c in ("called_right", "called_other"))
+    if n < ENOUGH:
+        return "-"
+    called = right + other
+    return f"{called / n:.2f} / " + (f"{other / called:.2f}" if called >= ENOUGH else "-")
+
+
+def means_of_top(rows):
+    """Of each fold the mean of the classes of the default model, as a row."""
+    out = []
+    for fold in dict.fromkeys(r["fold"] for r in rows):
+        v = [float(r["all_right"]) for r in rows if r["fold"] == fold]
+        out.append({"n": sum(int(r["n"]) for r in rows if r["fold"] == fold),
+                    "all_right": sum(v) / len(TOP) if len(v) == len(TOP) else math.nan})
+    return [r for r in out if not math.isnan(r["all_right"])]
+
+
+def mean(path, folds):
+    with open(path, newline="") as f:
+        rows = [r for r in csv.DictReader(f, delimiter="\t") if r["fold"] in folds]
+    lengths = list(dict.fromkeys(r["length"] for r in rows))
+    for cell in right_of, called_of:
+        print("| |", " | ".join(f"{int(n):,}" for n in lengths), "|")
+        print("|" + "---|" * (1 + len(lengths)))
+        by_length = ([r for r in rows if r["length"] == n and r["rank"] == "top"] for n in lengths)
+        if cell is right_of:
+            by_length = map(means_of_top, by_length)
+        print("| mean of the seven classes |" if cell is right_of else "| all seven classes |",
+              " | ".join(map(cell, by_length)), "|")
+        for rank in ("top", *RANKS):
+            for top in TOP:
+                own = [r for r in rows if (r["top"], r["rank"]) == (top, rank)]
+                if own:
+                    by_length = ([r for r in own if r["length"] == n] for n in lengths)
+                    print("|", top if rank == "top" else f"{top}, {rank}", "|",
+                          " | ".join(map(cell, by_length)), "|")
+        print()
+
+
 def main():
     mode, path, *rest = sys.argv[1:]
-    truth = records(path)
-    if mode == "labels":
-        labels(truth, rest)
+    if mode == "mean":
+        mean(path, rest or list("01234"))
+    elif mode == "labels":
+        labels(records(path), rest)
     else:
-        table(truth, tree(rest[0]), rest[1])
+        table(records(path), tree(rest[0]), rest[1])
 
 
 main()
