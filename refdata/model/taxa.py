@@ -5,15 +5,15 @@ Usage: taxa.py GROUPS.tsv.xz MARKERS.tsv.xz TAXONOMY.tsv TAXA_DIR...
                --labels OUT --tree OUT --weights OUT
 
 Writes a table of records (record, class, and `known` or `unknown`, whether a taxon of the ranks below is
-known), and a tree for `chordseq train --taxonomy`. A class is a taxon of
-the ranks below that has records of MIN_GROUP groups of relatives or more in two folds or more, so
-that a fold can be held out and still be learnt; a record belongs to the lowest such taxon, or to the class of
-TAXONOMY.tsv (archaea, plasmid, ...) if there is none. Ranks: phylum and class of archaea and bacteria;
-realm, kingdom, phylum and class of viruses; kingdom and phylum of nuclear genomes; kingdom of
-mitochondria; order of plastids. Ranks and taxids are those of NCBI's taxonomy of September 2024 (taxoniq 1.0.3).
-Mitochondria without a taxid have the kingdom of the taxa set's column lineage. Weights, for
-`--class-weights`, give archaea, bacteria, eukaryota, mitochondrion, plasmid, plastid and virus equal shares of the
-samples that train_taxa.sh draws (--class-balance, --group-balance and --length-power 0.5).
+known), and a tree for `chordseq train --taxonomy`. A class is a taxon of the ranks below that has
+records of MIN_GROUP groups of relatives or more in two folds or more, so that it can be learnt without a
+fold; a record belongs to the lowest such taxon, or to the class of TAXONOMY.tsv (archaea, plasmid, ...) if
+there is none. Ranks: phylum and class of archaea and bacteria; realm, kingdom, phylum and class of
+viruses; kingdom and phylum of nuclear genomes; kingdom of the hosts of mitochondria. Ranks and taxids are those of
+NCBI's taxonomy of September 2024 (taxoniq 1.0.3). Mitochondria without a taxid have the kingdom of the
+taxa set's column lineage. Weights, for `--class-weights`, give archaea, bacteria, eukaryota,
+mitochondrion, plasmid, plastid and virus equal shares of the samples that train_taxa.sh draws
+(--class-balance, --group-balance and --length-power 0.5).
 """
 import argparse
 import collections
@@ -30,13 +30,6 @@ RANKS = {"archaea": ("class", "phylum"), "bacteria": ("class", "phylum"), "plasm
          "mitochondrion": ("kingdom",), "plastid": ()}
 KINGDOM = {"Animals": 33208, "Fungi": 4751, "Plants": 33090}
 ORGANELLES = ("mitochondrion", "plastid")
-
-
-def seven(source_class):
-    """The class that a file of the taxa sets stands for."""
-    if source_class.startswith("nuclear_"):
-        return "eukaryota"
-    return "virus" if source_class.startswith("virus_") else source_class
 
 
 @functools.lru_cache(None)
@@ -88,9 +81,11 @@ def main():
     ap.add_argument("--weights", required=True)
     a = ap.parse_args()
     kingdom = mitochondria(a.folder)
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "classes.tsv")) as f:
+        seven = dict(line.rstrip("\n").split("\t") for line in f)
     rows = []
     for name, source, group, fold, length, taxid, _ in read(a.groups):
-        cls = seven(source)
+        cls = seven.get(source, source)
         taxid = taxid or (kingdom.get(name) if cls == "mitochondrion" else None)
         rows.append((name, cls, group, fold, chain(cls, taxid), int(length) ** 0.5))
     for name, cls, group, fold, n, length, taxid, _, _, _ in read(a.markers):
@@ -121,7 +116,8 @@ def main():
         for cls, label in share:
             print(f"{label}={sum(own.values()) / len(own) / own[cls]:.3f}", file=f)
     with open(a.taxonomy) as f, open(a.tree, "w") as out:
-        out.write(f.read())
+        out.write("# taxa_tree.tsv - the taxa of the model `taxa`, by taxa.py; columns as in taxonomy.tsv.\n")
+        out.writelines(line for line in f if not line.startswith("# taxonomy.tsv"))
         for (name, taxid, rank), parent in sorted(tree.items()):
             print(name, taxid or "-", rank, parent, name, sep="\t", file=out)
 

@@ -87,9 +87,9 @@ const cs_opt cs_model_table[] = {
       .man = "By default, the file named by the environment variable CHORDSEQ_MODEL. A folder of "
              "'chordseq model export' is a model, too. Models that "
              "come with chordseq have names: 'default', 'fast' (classify: 6-mers alone, several "
-             "times as fast and less accurate), 'taxa' (classify: phyla, classes and orders below "
-             "the default model's), 'variant' and 'human-lm' (variant --score llr). A file of such "
-             "a name comes first." },
+             "times as fast and less accurate), 'taxa' (classify: phyla and classes below the "
+             "default model's classes), 'variant' and 'human-lm' (variant --score llr). A file of "
+             "such a name comes first." },
     { .type = CS_OPT_END }
 };
 

@@ -134,6 +134,13 @@ T 'a rate of taxa, of more classes than have rates of their own' sh -c "$train"'
     cut -f 3 | cmp - own'
 N taxa-calibrate.err chordseq model calibrate -q --scores s.tsv -i many.fa --label-key tax many.m rated.m
 
+# ---- the model that comes with the program -------------------------------------------------------
+
+T 'the model taxa has 80 taxa with ranks' sh -c 'chordseq model verify taxa && chordseq model show taxa > show &&
+    [ "$(grep -c "^label " show)" = 80 ] && grep -q "^label [0-9]*	Caudoviricetes	taxid 2731619	class" show'
+T 'and calls taxa' sh -c 'chordseq classify -q --model taxa --min-prob 0 "$srcdir/refdata/selftest/sequences.fa" > own.tsv &&
+    head -n 1 own.tsv | grep -q "	taxid	rank$" && awk -F "\t" "NR > 1 && \$5 == \".\" && \$6 > 0 { n++ } END { exit !n }" own.tsv'
+
 # ---- as files ------------------------------------------------------------------------------------
 
 T 'a folder with the tree and the calibration' sh -c '
