@@ -429,6 +429,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'head.composition
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'head.composition-channels' -x -d 'composition path: channels of a word'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'head.composition-hidden' -x -d 'composition path: hidden units'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'head.composition-dropout' -x -d 'composition path: dropout rate of hidden units'
+complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'head.composition-skip' -x -d 'share of training batches without the composition path'
 complete -c chordseq -n __fish_use_subcommand -f -a pretrain -d 'pretrain a model on unlabelled genomes'
 complete -c chordseq -n '__fish_seen_subcommand_from pretrain' -l 'input' -s i -r -F -d 'FASTA with an index (samtools faidx), or diplotype text; plain or BGZF'
 complete -c chordseq -n '__fish_seen_subcommand_from pretrain' -l 'window' -x -d 'maximum bases per window'

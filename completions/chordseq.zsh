@@ -532,6 +532,7 @@ _chordseq()
         '*--head.composition-channels[composition path\: channels of a word]:NUM:' \
         '*--head.composition-hidden[composition path\: hidden units]:NUM:' \
         '*--head.composition-dropout[composition path\: dropout rate of hidden units]:RATE:' \
+        '*--head.composition-skip[share of training batches without the composition path]:RATE:' \
         '--help[list the options]' '*:file:_files' ;;
     pretrain) _arguments \
         '*-i[FASTA with an index (samtools faidx), or diplotype text; plain or BGZF]:FILE:_files' \

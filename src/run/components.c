@@ -300,7 +300,8 @@ static size_t field_bytes(const cs_opt *o)
 /* Those that shape no tensor: a training may choose its own. */
 static bool is_of_training(const char *name)
 {
-    static const char *const all[] = { "dropout", "composition-dropout", "ancestors" };
+    static const char *const all[] = { "dropout", "composition-dropout", "composition-skip",
+                                       "ancestors" };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(name, all[i]) == 0)

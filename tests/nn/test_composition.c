@@ -26,7 +26,7 @@ static int make(const char *tok, const char *const *tok_set, const char *enc,
     static const cs_label label[N_LABEL] = { { .name = "a" }, { .name = "b" }, { .name = "c" } };
     cs_model_spec s = { .tok = cs_tokenizer_find(tok), .enc = cs_encoder_find(enc),
                         .head = cs_head_find(head), .label = label, .n_label = N_LABEL,
-                        .seed = 3 };
+                        .seed = 3, .training = true };
     s.tok_cfg = options(s.tok->opt, s.tok->cfg_size, tok_set);
     s.enc_cfg = options(s.enc->opt, s.enc->cfg_size, enc_set);
     s.head_cfg = options(s.head->opt, s.head->cfg_size, head_set);
@@ -163,11 +163,71 @@ static void test_refused(void **state)
     cs_error_clear();
 }
 
+/* Batches that skip the path leave its gradients at zero, and their output is the encoder's alone;
+ * the others have the gradients of a model that never skips. Predictions use the path. */
+static void test_skip(void **state)
+{
+    static const char *const rates[] = { "0", "0.5", "1" };
+    static const float target = 1;
+    enum { N_STEP = 200 };
+    char base[N_BASE];
+    float *want = NULL;
+    int n_skipped[3] = { 0 };
+
+    (void)state;
+    random_bases(base, 5);
+    for (int i = 0; i < 3; i++) {
+        const char *const set[] = { "composition", "6", "composition-channels", "12",
+                                    "composition-hidden", "10", "composition-dropout", "0",
+                                    "composition-skip", rates[i], NULL };
+        cs_model *m;
+        assert_int_equal(make("kmer", codons, "cdil", cdil, "class", set, &m), CS_OK);
+        cs_batch *plain = batch_of(m, base), *b = cs_batch_new(0, 1);
+        assert_int_equal(cs_batch_append(b, plain->tok, NULL, plain->n_tok, &target,
+                                         (cs_slot){ 0 }), CS_OK);
+        cs_session *s = cs_session_new(m, be);
+        float *got = toy_outputs(s, plain);
+        if (want == NULL)
+            want = got;
+        else
+            assert_memory_equal(got, want, N_LABEL * sizeof *got);
+        const int path_out = cs_params_find(&m->ps, "head.composition.out.bias");
+        const int encoder_out = cs_params_find(&m->ps, "head.weight");
+        double loss, alone = log(N_LABEL), first = NAN;
+        for (int k = 0; k < N_STEP; k++) {
+            const cs_step_opt how = { .scale = 1, .key = (uint64_t)k };
+            be->op.zero(be, cs_params_slab(&m->ps, m->ps.grad));
+            assert_int_equal(cs_session_forward_backward(s, b, &how, &loss, NULL), CS_OK);
+            const bool skips = cs_grad(&m->ps, path_out).p[0] == 0;
+            n_skipped[i] += skips;
+            assert_true(cs_grad(&m->ps, encoder_out).p[0] != 0);
+            /* The encoder's branch starts at zero. */
+            if (skips)
+                assert_true(fabs(loss - alone) < 1e-5);
+            else if (isnan(first))
+                first = loss;
+            else
+                assert_true(loss == first);
+        }
+        assert_true(i == 2 || fabs(first - alone) > 1e-3);
+        if (got != want)
+            free(got);
+        cs_session_free(s);
+        cs_batch_free(plain);
+        cs_batch_free(b);
+        cs_model_free(m);
+    }
+    free(want);
+    assert_int_equal(n_skipped[0], 0);
+    assert_in_range(n_skipped[1], N_STEP / 2 - 35, N_STEP / 2 + 35);
+    assert_int_equal(n_skipped[2], N_STEP);
+}
+
 int main(void)
 {
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_words), cmocka_unit_test(test_begins_as_bag),
-        cmocka_unit_test(test_refused)
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_skip)
     };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)
         return 2;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/rng.h"
 #include "nn/ops/ops.h"
 
 /* The padding row, first in every vocabulary. */
@@ -15,7 +16,7 @@ int32_t cs_composition_words(int32_t k)
 }
 
 cs_composition *cs_composition_new(int32_t k, int32_t channels, int32_t hidden, double dropout,
-                                   int32_t n_out, cs_params *ps)
+                                   double skip, int32_t n_out, cs_params *ps)
 {
     cs_composition *c = cs_xcalloc(1, sizeof *c);
 
@@ -23,6 +24,7 @@ cs_composition *cs_composition_new(int32_t k, int32_t channels, int32_t hidden, 
     c->n_word = cs_composition_words(k);
     c->channels = channels;
     c->dropout = dropout;
+    c->skip = skip;
     c->embed = cs_declare(ps, cs_shape2(c->n_word, channels), CS_INIT_NORMAL, 1,
                           "head.composition.embedding.weight");
     ps->p[c->embed].zero_row = PAD;
@@ -72,6 +74,14 @@ static cs_mat mean_word(cs_ctx *cx, const cs_composition *c)
     cs_embed(cx, word, PAD, table, x);
     cs_seg_mean(cx, seg, x, y);
     return y;
+}
+
+bool cs_composition_skips(cs_ctx *cx, const cs_composition *c)
+{
+    if (!cs_is_training(cx) || c->skip <= 0)
+        return false;
+    const uint64_t key = cs_rng_key(cx->key, cx->n_random++);
+    return !cx->dry && cs_rng_unit(key, 0) < c->skip;
 }
 
 cs_mat cs_composition_apply(cs_ctx *cx, const cs_composition *c)

@@ -74,6 +74,9 @@ const cs_opt cs_pooled_opt[] = {
       "composition path: hidden units", NULL, 1, 65536, NULL },
     { CS_OPT_REAL, 0, "composition-dropout", offsetof(cs_pooled_cfg, word_dropout), "RATE", "0.25",
       "composition path: dropout rate of hidden units", NULL, 0, 0.99, NULL },
+    { CS_OPT_REAL, 0, "composition-skip", offsetof(cs_pooled_cfg, word_skip), "RATE", "0",
+      "share of training batches without the composition path", "From these the encoder learns "
+      "also what the path fits without it.", 0, 1, NULL },
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
@@ -158,8 +161,8 @@ cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out,
                                 "head.context.weight");
     if (cfg->word > 0)
         p->composition = cs_composition_new((int32_t)cfg->word, (int32_t)cfg->word_channels,
-                                            (int32_t)cfg->word_hidden, cfg->word_dropout, n_out,
-                                            ps);
+                                            (int32_t)cfg->word_hidden, cfg->word_dropout,
+                                            cfg->word_skip, n_out, ps);
     return p;
 }
 
@@ -231,7 +234,7 @@ cs_mat cs_pooled_infer(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
 {
     const cs_mat last = cs_pooled_by_hidden(p) ? x : hidden(cx, p, seg, x);
     const cs_mat y = cs_linear_infer(cx, &p->out, last);
-    if (!p->composition && !by_context(p))
+    if (p->composition ? cs_composition_skips(cx, p->composition) : !by_context(p))
         return y;
     cs_mat sum = cs_tmp(cx, y.r, y.c);
     cs_add(cx, y, by_context(p) ? context(cx, p) : cs_composition_apply(cx, p->composition), sum);

@@ -16,7 +16,7 @@ typedef struct cs_pooled_cfg {
     double  dropout;
     double  ancestors;                   /* of the head tree */
     int64_t word, word_channels, word_hidden;    /* of the composition path; word 0: none */
-    double  word_dropout;
+    double  word_dropout, word_skip;
 } cs_pooled_cfg;
 extern const cs_opt cs_pooled_opt[];
 
