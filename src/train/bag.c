@@ -67,6 +67,36 @@ static char *bag_describe(void *arg, const cs_train_state *st)
     return o->describe(o->arg, &own);
 }
 
+/* The network's start. */
+struct start { const cs_bag_spec *s; bool adopted, refused; };
+
+static bool takes_bag(const cs_bag_spec *s)
+{
+    const cs_model *m = s->network;
+
+    return m != NULL && m->head->word != NULL && m->head->word(m->head_net) != 0;
+}
+
+/* rc: what taking the bag gave. */
+static int check_start(struct start *start, int rc)
+{
+    start->adopted |= rc == CS_OK;
+    if (rc != CS_EMODEL)
+        return rc;
+    if (!start->refused)
+        cs_note("the network begins without the bag: %s", cs_error_message());
+    start->refused = true;
+    cs_error_clear();
+    return CS_OK;
+}
+
+static int adopt(void *arg, cs_model *bag)
+{
+    struct start *start = arg;
+
+    return check_start(start, cs_bag_adopt(start->s->network, bag));
+}
+
 static int bag_run(const cs_bag_spec *s, const struct bag_kind *kind, cs_backend *be,
                    cs_train_opt *opt, cs_train_state *st)
 {
@@ -108,18 +138,15 @@ out:
     return rc;
 }
 
-static int hand_over(const cs_bag_spec *s, const char *path)
+/* Without validation from the file. */
+static int hand_over(struct start *start)
 {
-    cs_model *m = s->network;
+    const cs_bag_spec *s = start->s;
+    const bool done = start->adopted || start->refused;
 
-    if (m == NULL || m->head->word == NULL || m->head->word(m->head_net) == 0)
+    if (!takes_bag(s))
         return CS_OK;
-    const int rc = cs_bag_start(m, path, s->rate);
-    if (rc != CS_EMODEL)
-        return rc;
-    cs_note("the network begins without the bag: %s", cs_error_message());
-    cs_error_clear();
-    return CS_OK;
+    return check_start(start, cs_bag_start(s->network, done ? NULL : s->opt->model_path, s->rate));
 }
 
 static bool has_frames(const cs_bag_spec *s)
@@ -138,7 +165,7 @@ static double bag_share(const cs_bag_spec *s, const struct bag_kind *kind, doubl
 /* Trains one bag; it is written when it is better than st's best, or always with keep_last.
  * spent: seconds of the budget before it. */
 static int bag_stage(const cs_bag_spec *s, const struct bag_kind *kind, cs_backend *be,
-                     double spent, cs_train_state *st)
+                     double spent, struct start *start, cs_train_state *st)
 {
     cs_train_state own;
     cs_train_opt o = *s->opt;
@@ -148,6 +175,14 @@ static int bag_stage(const cs_bag_spec *s, const struct bag_kind *kind, cs_backe
     o.stop_after = 0;
     o.max_seconds = 0;
     o.watch = o.watch != NULL ? kind->name : NULL;
+    o.lowest = kind == &words && takes_bag(s) ? adopt : NULL;
+    o.lowest_arg = start;
+    if (kind == &words && s->words_steps > 0 &&
+        (o.max_steps == 0 || s->words_steps < o.max_steps)) {
+        o.max_steps = s->words_steps;
+        cs_info("%s: %lld steps, the mean of the folds at their lowest validation loss", words.name,
+                (long long)o.max_steps);
+    }
     o.spent = spent;
     if (o.budget.n_base < INT64_MAX / kind->times)
         o.budget.n_base *= kind->times;
@@ -168,6 +203,8 @@ static int bag_stage(const cs_bag_spec *s, const struct bag_kind *kind, cs_backe
     st->best = own.best;
     st->best_loss = own.best_loss;
     st->best_accuracy = own.best_accuracy;
+    st->lowest_loss = own.lowest_loss;
+    st->lowest_step = own.lowest_step;
     if (rc == CS_OK && kind == &frames && own.best_epoch == 0)
         cs_note("the bag of reading frames did not improve on the bag of words");
     cs_train_state_release(&own);
@@ -179,6 +216,7 @@ int cs_bag_train(const cs_bag_spec *s, cs_backend *be, cs_train_state *st, doubl
     int rc = CS_OK;
     const double began = cs_now_s();
     const struct bag_kind *const kind[] = { &words, &frames };
+    struct start start = { .s = s };
 
     *skipped = 0;
     for (int i = 0; i < (has_frames(s) ? 2 : 1); i++) {
@@ -187,12 +225,16 @@ int cs_bag_train(const cs_bag_spec *s, cs_backend *be, cs_train_state *st, doubl
             *skipped += bag_share(s, kind[i], spent);
             continue;
         }
-        CS_TRY(bag_stage(s, kind[i], be, spent, st));
+        CS_TRY(bag_stage(s, kind[i], be, spent, &start, st));
         if (s->trained != NULL)
             CS_TRY(s->trained(s->arg, kind[i]->fit, st));
         if (kind[i] == &words)
-            CS_TRY(hand_over(s, s->opt->model_path));
+            CS_TRY(hand_over(&start));
+        if (kind[i] == &words && start.adopted && isfinite(st->lowest_loss))
+            cs_info("the network begins with the bag of words after %lld steps, of validation "
+                    "loss %.4g", (long long)st->lowest_step, st->lowest_loss);
     }
+    st->lowest_loss = NAN;
 out:
     return rc;
 }

@@ -19,9 +19,11 @@ typedef struct cs_bag_spec {
     cs_strands            strands;
     cs_model             *network; /* its composition path starts as the bag of words; or NULL */
     double                rate;  /* factor on that path's learning rate */
+    int64_t               words_steps;         /* maximum of the bag of words; 0: by budget */
     bool                  skip[CS_N_FIT];      /* leave this bag out, but not its share of a time
                                                 * budget */
-    /* Called after each bag, when it has been written to opt->model_path; or NULL. */
+    /* Called after each bag, when it has been written to opt->model_path, with the lowest loss of
+     * its validations; or NULL. */
     int                 (*trained)(void *arg, cs_fit bag, const cs_train_state *st);
     void                 *arg;
 } cs_bag_spec;
@@ -33,9 +35,12 @@ int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st) CS_MUST_CHECK;
 /**
  * cs_bag_train - train the bags, write the better one to opt->model_path, initialise the network
  *
- * The bag of words (canonical 6-mers) is the network's composition path; a note is logged if the
- * network's options exclude one. The bag of reading frames (tokenizer orf) follows unless the
- * median record is too short. With opt->keep_last each is written, not only the better one.
+ * The bag of words (canonical 6-mers) is the network's composition path, as it was at its lowest
+ * validation loss: later it may still classify better, but it fits the training records so closely
+ * that the network would learn little beside it. Without validation it is the last one. A note is
+ * logged if the network's options exclude one. The bag of reading frames (tokenizer orf) follows
+ * unless the median record is too short. With opt->keep_last each is written, not only the better
+ * one.
  *
  * st       receives the baselines, and the budget spent
  * skipped  receives the seconds of a time budget that skipped bags left

@@ -23,8 +23,8 @@ enum { HEAD_BYTES = 16, MAX_SLAB = 4 };
 void cs_train_state_init(cs_train_state *st)
 {
     *st = (cs_train_state){ .best = NAN, .best_loss = NAN, .best_accuracy = NAN,
-                            .best_balanced = NAN, .regression = NAN, .bag = NAN, .peak_share = NAN,
-                            .log = cs_xstrdup("") };
+                            .best_balanced = NAN, .lowest_loss = NAN, .regression = NAN,
+                            .bag = NAN, .peak_share = NAN, .log = cs_xstrdup("") };
 }
 
 void cs_train_state_release(cs_train_state *st)

@@ -34,6 +34,8 @@ typedef struct cs_train_state {
     int64_t n_bad;               /* epochs since */
     double  best;                /* its value of the monitored metric */
     double  best_loss, best_accuracy, best_balanced;   /* its validation metrics; NaN: none */
+    double  lowest_loss;         /* of all validations; NaN: none yet. Not in checkpoints */
+    int64_t lowest_step;         /* steps done then; likewise */
     double  seconds;             /* wall time of all runs together */
     bool    done;
     cs_train_sums sum;           /* of the present epoch's steps */

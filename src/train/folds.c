@@ -253,6 +253,13 @@ void cs_folds_finish(cs_folds *f)
             isfinite(of[CS_FIT_WORDS].mean) ? fit_names[f->best] : "model");
 }
 
+int64_t cs_folds_words_steps(const cs_folds *f)
+{
+    const double mean = average(f, &f->fold->words_steps).mean;
+
+    return isfinite(mean) ? llround(mean) : 0;
+}
+
 void cs_folds_headline(const cs_folds *f, cs_train_state *st)
 {
     const cs_fold *first = f->fold;

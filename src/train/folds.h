@@ -38,6 +38,10 @@ void cs_folds_add(cs_folds *f, const cs_fold *fold);
 /** cs_folds_finish - log means, and decide which fit is the model */
 void cs_folds_finish(cs_folds *f);
 
+/** cs_folds_words_steps - the steps after which the bag of words had its lowest validation loss,
+ * mean of the folds; 0: unknown */
+int64_t cs_folds_words_steps(const cs_folds *f);
+
 /** cs_folds_headline - the folds' means of the best fit as validation of the final model */
 void cs_folds_headline(const cs_folds *f, cs_train_state *st);
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/pipe.h"
@@ -301,6 +300,10 @@ static int keep_best(struct trainer *l, const cs_metrics *f)
     cs_train_state *st = l->st;
     const double v = monitors_balanced(l) ? f->balanced : -f->loss;
 
+    if (f->n > 0 && isfinite(f->loss) && !(f->loss >= st->lowest_loss)) {
+        st->lowest_loss = f->loss;
+        st->lowest_step = st->step;
+    }
     if (f->n > 0 && !l->o->keep_last && !(isnan(st->best) ? isfinite(v) : v > st->best)) {
         st->n_bad += st->best_epoch > 0;
         return CS_OK;
@@ -389,6 +392,10 @@ static int finish_epoch(struct trainer *l)
         CS_TRY(evaluate_epoch(l));
     if (l->parallel != NULL)
         CS_TRY(cs_parallel_state(l->parallel, l->st));
+    if (l->o->lowest != NULL && l->st->lowest_step == l->st->step) {
+        use_average(l, true);
+        CS_TRY(l->o->lowest(l->o->lowest_arg, l->m));
+    }
     if (!anneals && l->st->anneal_rate > 0) {
         use_average(l, false);
         CS_TRY(cs_best_restore(l->o, l->st, l->m));
@@ -500,25 +507,6 @@ out:
     return rc;
 }
 
-/* Settings that ranks must share: those that determine training and communication, and known
- * sources of different rounding. */
-static int agree(struct trainer *l)
-{
-    const cs_train_opt *o = l->o;
-    const size_t n = strlen(o->recipe) + 256;
-    char *text = cs_alloc(n, 1);
-    int rc;
-
-    if (text == NULL)
-        return cs_fail(CS_EMEM, "out of memory for the options of this run");
-    (void)snprintf(text, n, "%sstop-after=%lld\ncheckpoint-steps=%lld\ndevice=%s\nkernels=%s\n",
-                   o->recipe, (long long)o->stop_after, (long long)o->checkpoint_steps,
-                   l->m->be->name, cs_cpu_kernels());
-    rc = cs_parallel_agree(l->parallel, text, l->st);
-    free(text);
-    return rc;
-}
-
 static int start(struct trainer *l, cs_feed *feed)
 {
     int rc = CS_OK;
@@ -540,7 +528,7 @@ static int start(struct trainer *l, cs_feed *feed)
         feed->rank = l->rank = cs_group_rank(o->group);
         feed->n_rank = cs_group_size(o->group);
         CS_TRY(cs_parallel_new(o->group, &l->m->ps, &l->parallel));
-        CS_TRY(agree(l));
+        CS_TRY(cs_parallel_agree(l->parallel, o, st));
     }
     CS_TRY(cs_running_new(&l->m->ps, o->group, &l->running));
     l->peak = o->group == NULL && o->watch != NULL ? cs_peak_flops(l->m->be) : NAN;

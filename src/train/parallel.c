@@ -8,9 +8,11 @@
  */
 #include "train/parallel.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -140,13 +142,20 @@ static int hash_state(cs_parallel *p, const cs_train_state *st, uint64_t *out)
     return rc;
 }
 
-int cs_parallel_agree(cs_parallel *p, const char *recipe, const cs_train_state *st)
+int cs_parallel_agree(cs_parallel *p, const cs_train_opt *o, const cs_train_state *st)
 {
     int rc = CS_OK;
     const int rank = cs_group_rank(p->group);
-    uint64_t n = strlen(recipe), own = 0, hash = 0;
-    char *first = NULL;
+    const size_t size = strlen(o->recipe) + 256;
+    uint64_t n, own = 0, hash = 0;
+    char *recipe = cs_alloc(size, 1), *first = NULL;
 
+    if (recipe == NULL)
+        return cs_fail(CS_EMEM, "out of memory for the options of this run");
+    (void)snprintf(recipe, size, "%sstop-after=%lld\ncheckpoint-steps=%lld\ndevice=%s\n"
+                   "kernels=%s\n", o->recipe, (long long)o->stop_after,
+                   (long long)o->checkpoint_steps, p->ps->be->name, cs_cpu_kernels());
+    n = strlen(recipe);
     CS_TRY(cs_group_broadcast(p->group, &n, sizeof n));
     first = cs_alloc((size_t)n + 1, 1);
     if (first == NULL) {
@@ -167,7 +176,7 @@ int cs_parallel_agree(cs_parallel *p, const char *recipe, const cs_train_state *
     if (rc == CS_OK)
         rc = cs_group_barrier(p->group);
 out:
-    free(first);
+    CS_FREE(recipe, first);
     return rc;
 }
 

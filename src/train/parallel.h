@@ -3,7 +3,7 @@
 #define CS_TRAIN_PARALLEL_H
 
 #include "base/group.h"
-#include "train/checkpoint.h"
+#include "train/train_opt.h"
 
 /* State of one rank. */
 typedef struct cs_parallel cs_parallel;
@@ -21,11 +21,14 @@ void cs_parallel_free(cs_parallel *p);
 /**
  * cs_parallel_agree - do all ranks have the same recipe and parameters?
  *
- * recipe   lines "name=value", as for cs_checkpoint_save()
- * Returns  CS_OK; CS_EUSAGE naming the first line that differs from rank 0's, or stating that the
- *          parameters differ
+ * Compares settings that determine training and communication, and known sources of different
+ * rounding.
+ *
+ * Returns  CS_OK; CS_EMEM; CS_EUSAGE naming the first line of the recipe that differs from rank
+ *          0's, or stating that the parameters differ
  */
-int cs_parallel_agree(cs_parallel *p, const char *recipe, const cs_train_state *st) CS_MUST_CHECK;
+int cs_parallel_agree(cs_parallel *p, const cs_train_opt *o, const cs_train_state *st)
+    CS_MUST_CHECK;
 
 /**
  * cs_parallel_verify - do all ranks still have the same parameters, bit for bit?

@@ -25,6 +25,7 @@ static const struct row { const char *name, *value[3]; } rows[] = {
     { "head.hidden",         { "512",    NULL,     NULL } },
     { "head.dropout",        { "0.25",   NULL,     NULL } },
     { "head.composition",    { NULL,     "6",      "6" } },
+    { "head.composition-skip", { NULL,   "0.5",    "0.5" } },
     { "composition-lr",      { NULL,     "0.1",    "0.1" } },
     { "lr",                  { "0.01",   "0.003",  "0.003" } },
     { "weight-decay",        { "0.05",   "0.02",   "0.05" } },

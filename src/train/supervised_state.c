@@ -190,6 +190,8 @@ int cs_supervised_bag(cs_supervised *j, const cs_feed *feed,
         .network = a->init.bag == NULL ? j->model : NULL, .rate = a->init.composition_lr,
         .skip = { [CS_FIT_WORDS] = j->final && j->folds.best == CS_FIT_FRAMES,
                   [CS_FIT_FRAMES] = j->final && j->folds.best != CS_FIT_FRAMES },
+        .words_steps = j->final && j->folds.best == CS_FIT_NETWORK
+                     ? cs_folds_words_steps(&j->folds) : 0,
         .trained = trained, .arg = j,
     };
 

@@ -50,6 +50,10 @@ typedef struct cs_train_opt {
     /* Called after each validation of whole records, on rank 0, with its predictions; or NULL. */
     int       (*validated)(void *arg, cs_model *m, const cs_train_state *st, const cs_scores *s);
     void       *validated_arg;
+    /* Called on all ranks after a validation with the lowest loss so far, with the weights that
+     * were validated; or NULL. */
+    int       (*lowest)(void *arg, cs_model *m);
+    void       *lowest_arg;
 } cs_train_opt;
 
 #endif

@@ -135,6 +135,12 @@ T 'on two, paused amid an epoch' $batch --ranks 2 --stop-after 3 -o batch.m
 T 'resumed to the end' $batch --ranks 2 --resume -o batch.m
 T 'the same bits' [ "$(sum batch.m)" = "$batch_sum" ]
 
+# Rank 0 alone validates the bag; all take the network's start from it.
+balanced="chordseq train -q -@ 1 --preset balanced --budget 60k --step-records 16 --label-key class all.fa"
+T 'a preset on one rank' $balanced --metrics balanced.1.tsv -o balanced.m
+T 'on two' $balanced --ranks 2 --metrics balanced.2.tsv -o balanced.m
+T 'the same losses' same_table balanced.1.tsv balanced.2.tsv
+
 # ---- what goes wrong ------------------------------------------------------------------------------
 
 MASTER_PORT=$((MASTER_PORT + 1))

@@ -39,6 +39,9 @@ awk 'BEGIN { srand(3); split("TTATTGCTTCTCCTACTG TCTTCCTCATCGAGTAGC CGTCGCCGACGG
     for (i = 0; i < 60; i++) { s = "ATG"; p = int(8 * rand()); for (j = 0; j < 60; j++) {
         p = rand() < 0.5 ? int(8 * rand()) : (p + (i % 2 ? 1 : 7)) % 8; c = codon[p + 1]; s = s substr(c, 1 + 3 * int(rand() * length(c) / 3), 3) }
         print ">r" i " organism=o" int(i / 4) " class=" (i % 2 ? "a" : "g") "\n" s } }' > genes.fa
+T 'the final bag of the network has as many steps as the folds at their lowest losses' sh -c '"$@" -v --preset balanced --folds 3 --head.dropout 0 mixed.fa 2> told &&
+    awk "/begins with the bag of words after/ { n++; sum += \$(NF - 5) } / bag of words: [0-9]* steps, the mean/ { d = \$6 - sum / 3 }
+        END { exit !(n == 3 && sum > 0 && d <= 0.5 && d >= -0.5) }" told && grep -q "training the network on all" told' - $cross
 T 'records of 150 bases: folds of both bags, the best is the model' sh -c '"$@" --preset balanced --budget 24k --folds 2 --html genes.html -o genes.m genes.fa 2> told &&
     [ "$(grep -c "fold [12] of 2, .*; bag of words [01].*; bag of reading frames [01].*; regression" told)" = 2 ] &&
     sed -n "/training the bag of reading frames on all records/,\$p" told > last && grep -q "^chordseq: bag of reading frames, epoch 1" last &&
