@@ -347,7 +347,8 @@ static int pretrain_prepare(struct job *j, const cs_optset *set, int argc, char 
     int rc = CS_OK;
     const char *once = cs_args_once(a->corpus.file.v, a->corpus.file.n);
 
-    CS_TRY(cs_train_join(&a->training, &a->run, &a->device, once, &a->compute, &j->group));
+    CS_TRY(cs_train_join(&a->training, &a->run, &a->device, once, false, &a->compute,
+                         &j->group));
     CS_TRY(cs_train_outputs(&a->run, j->group, &j->checkpoint));
     CS_TRY(open_tokenizer(j));
     CS_TRY(split_genome(j));

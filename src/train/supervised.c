@@ -228,14 +228,16 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     cs_supervised_args *a = j->a;
     int rc = CS_OK;
 
+    const cs_preset preset = cs_preset_choose((cs_preset)a->aim.preset, cs_train_table, argc, argv);
     CS_TRY(cs_train_join(&a->training, &a->run, &a->device, cs_labelled_once(&a->label, &a->input),
-                         &a->compute, &j->group));
+                         preset != CS_PRESET_NONE, &a->compute, &j->group));
     const cs_split split = cs_args_split(&a->compute);
     if (!a->aim.print_config)
         CS_TRY(cs_train_outputs(&a->run, j->group, &j->checkpoint));
     CS_TRY(cs_train_index(j->group, a->input.reference));
     CS_TRY(cs_supervised_read(j, split.inflate));
     CS_TRY(apply_preset(j, set, argc, argv));
+    CS_TRY(cs_train_check_idle(&a->training, j->group));
     CS_TRY(cs_supervised_folds(j));
     name_labels(j);
     CS_TRY(cs_train_device(&a->device, j->group, split.work, &j->be));

@@ -213,8 +213,22 @@ out:
     return rc;
 }
 
+static int check_idle(const cs_train_args *a, int64_t n)
+{
+    if (a->step_records > 0 || a->accumulate >= n)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "a step of %lld batches leaves some of %lld ranks idle; give "
+                   "--accumulate %lld or more, or --step-records", (long long)a->accumulate,
+                   (long long)n, (long long)n);
+}
+
+int cs_train_check_idle(const cs_train_args *a, const cs_group *group)
+{
+    return group == NULL ? CS_OK : check_idle(a, cs_group_size(group));
+}
+
 int cs_train_join(const cs_train_args *a, const cs_run_args *r, const cs_device_args *device,
-                  const char *once, cs_compute_args *compute, cs_group **group)
+                  const char *once, bool preset, cs_compute_args *compute, cs_group **group)
 {
     int rc = CS_OK;
     int64_t n;
@@ -234,10 +248,8 @@ int cs_train_join(const cs_train_args *a, const cs_run_args *r, const cs_device_
         n = spec.n;
         others = CS_LOG_ERROR;
     }
-    if (a->step_records == 0 && a->accumulate < n)
-        return cs_fail(CS_EUSAGE, "a step of %lld batches leaves some of %lld ranks idle; give "
-                       "--accumulate %lld or more, or --step-records", (long long)a->accumulate,
-                       (long long)n, (long long)n);
+    if (!preset)
+        CS_TRY(check_idle(a, n));
     CS_TRY(others == CS_LOG_ERROR ? cs_group_join(&spec, group)
                                   : fork_ranks(r, once, (int)n, compute, group));
     if (cs_group_rank(*group) > 0 && cs_log_get_level() < CS_LOG_DEBUG)
