@@ -36,6 +36,7 @@ max|balanced|--head.pool max
 lse|balanced|--head.pool lse
 attention|balanced|--head.pool attention
 mean+max|balanced|--head.pool mean+max
+no-skip|balanced|--head.composition-skip 0
 no-composition|balanced|--head.composition 0
 '
 variants=${variants:-$(echo "$all" | sed -n 's/^\([^|]*\)|.*/\1/p' | paste -s -d , -)}

@@ -75,8 +75,8 @@ const cs_opt cs_pooled_opt[] = {
     { CS_OPT_REAL, 0, "composition-dropout", offsetof(cs_pooled_cfg, word_dropout), "RATE", "0.25",
       "composition path: dropout rate of hidden units", NULL, 0, 0.99, NULL },
     { CS_OPT_REAL, 0, "composition-skip", offsetof(cs_pooled_cfg, word_skip), "RATE", "0",
-      "share of training batches without the composition path", "From these the encoder learns "
-      "also what the path fits without it.", 0, 1, NULL },
+      "share of training batches without the composition path", "Without such batches the "
+      "encoder learns little where the path fits the training records already.", 0, 1, NULL },
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
