@@ -77,7 +77,7 @@ lines_of()
     [ -s shown ] && head -n "$(wc -l < shown)" "$1" | cut -f 1-3 > got && cut -f 1-3 shown | cmp - got
 }
 T 'calls equal the page' lines_of calls.tsv name
-T 'the report equals the page' lines_of calls.kreport '  0.00'
+T 'the report equals the page' lines_of calls.kreport "$(head -n 1 calls.kreport | cut -f 1,2)"
 T 'scores equal the page' lines_of scored.tsv '#chrom'
 T 'the model of section 4 separates host and symbiont' sh -c '
     awk -F "\t" "\$3 == \".\" && \$4 == \"accuracy\" && \$2 == \"all\" { good = \$5 > 0.9 } END { exit !good }" own.tsv'
