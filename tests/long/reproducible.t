@@ -13,7 +13,7 @@ tarball()
 (
     umask "$2"
     cd "$1" && ./bootstrap > /dev/null 2>&1 && mkdir build && cd build && ../configure --without-cuda > /dev/null &&
-        XZ_OPT=-1 make -s dist && sha256sum chordseq-*.tar.xz
+        XZ_OPT=-1 make -s --no-print-directory dist && sha256sum chordseq-*.tar.xz
 )
 tarball one 022 > tarballs && tarball elsewhere/in/two 077 >> tarballs
 T 'two tarballs' sh -c 'cat tarballs && [ "$(wc -l < tarballs)" = 2 ] && [ "$(uniq tarballs | wc -l)" = 1 ]'
