@@ -14,7 +14,7 @@ typedef struct cs_fold {
     int64_t        n_valid;      /* records */
     cs_fold_scores of[CS_N_FIT]; /* with their last weights */
     double         regression;   /* balanced accuracy of the baseline */
-    double         words_steps;  /* of the bag of words at its lowest loss */
+    double         words_steps;  /* steps of the bag of words at its lowest loss */
 } cs_fold;
 
 typedef struct cs_fold_mean { double mean, error; } cs_fold_mean;

@@ -67,7 +67,7 @@ static char *bag_describe(void *arg, const cs_train_state *st)
     return o->describe(o->arg, &own);
 }
 
-/* The network's start. */
+/* The network's start: has it taken the bag of words, or refused it? */
 struct start { const cs_bag_spec *s; bool adopted, refused; };
 
 static bool takes_bag(const cs_bag_spec *s)
@@ -138,15 +138,19 @@ out:
     return rc;
 }
 
-/* Without validation from the file. */
-static int hand_over(struct start *start)
+/* After the bag of words. Without validation the network takes it from the file. */
+static int hand_over(struct start *start, const cs_train_state *st)
 {
     const cs_bag_spec *s = start->s;
-    const bool done = start->adopted || start->refused;
 
     if (!takes_bag(s))
         return CS_OK;
-    return check_start(start, cs_bag_start(s->network, done ? NULL : s->opt->model_path, s->rate));
+    if (!start->adopted && !start->refused)
+        return check_start(start, cs_bag_start(s->network, s->opt->model_path, s->rate));
+    if (start->adopted)
+        cs_info("the network begins with the bag of words after %lld steps, of validation loss "
+                "%.4g", (long long)st->lowest_step, st->lowest_loss);
+    return cs_bag_start(s->network, NULL, s->rate);
 }
 
 static bool has_frames(const cs_bag_spec *s)
@@ -229,10 +233,7 @@ int cs_bag_train(const cs_bag_spec *s, cs_backend *be, cs_train_state *st, doubl
         if (s->trained != NULL)
             CS_TRY(s->trained(s->arg, kind[i]->fit, st));
         if (kind[i] == &words)
-            CS_TRY(hand_over(&start));
-        if (kind[i] == &words && start.adopted && isfinite(st->lowest_loss))
-            cs_info("the network begins with the bag of words after %lld steps, of validation "
-                    "loss %.4g", (long long)st->lowest_step, st->lowest_loss);
+            CS_TRY(hand_over(&start, st));
     }
     st->lowest_loss = NAN;
 out:

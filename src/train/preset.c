@@ -12,7 +12,8 @@ const char *const cs_preset_names[] = { "fast", "balanced", "best", "none", "aut
 /* Fixed settings of presets; NULL: the option's default. fast is a bag of canonical 6-mers. Its
  * steps are small: of the data sets of tests/bench/results/presets.tsv, all but the largest are
  * limited by steps, not by samples, and --mutate prevents overfitting on the largest. balanced and
- * best start from the bag's weights as their composition path, and so from its accuracy. */
+ * best have the bag as their composition path, from its weights at the lowest validation loss; half
+ * of the batches skip it, because it leaves too little gradient for the network. */
 static const struct row { const char *name, *value[3]; } rows[] = {
     /*                         fast      balanced  best */
     { "tokenizer.k",         { "6",      "3",      "3" } },
