@@ -2,6 +2,9 @@
 #ifndef CS_TESTS_GPU_DEVICE_H
 #define CS_TESTS_GPU_DEVICE_H
 
+#include <math.h>
+#include <string.h>
+
 #include "tests/check.h"
 
 #include "base/cpu.h"
@@ -11,6 +14,16 @@
 #ifdef CS_HOST_CUDA
 extern int cs_host_order;        /* order of the emulated threads: tests/gpu/host/cuda_runtime.h */
 #endif
+
+/* Rounds to the nearest bf16, ties to even; NaN stays NaN. */
+static inline float bf16_of(float v)
+{
+    uint32_t u;
+    memcpy(&u, &v, sizeof u);
+    u = isnan(v) ? u : (u + 0x7FFF + (u >> 16 & 1)) & 0xFFFF0000U;
+    memcpy(&v, &u, sizeof v);
+    return v;
+}
 
 /* Switch to the next order of emulated threads: backwards, warp by warp, random. No effect on a
  * real GPU. */

@@ -130,12 +130,17 @@ model()
     echo "$f"
 }
 
-# vectors NAME MODEL DEVICE PRECISION INPUT [OPTION...]: means of the encoder for each record
+# vectors NAME MODEL DEVICE PRECISION INPUT [OPTION...]: means of the encoder for each record; CDIL has
+# no longest sequence, and so no windows
 vectors()
 {
     name=$1 file=$2 device=$3 precision=$4 input=$5
     shift 5
-    chordseq embed -q --strand forward --long-sequence window --device "$device" \
+    case $file in
+    */cdil.*) ;;
+    *) set -- --long-sequence window "$@" ;;
+    esac
+    chordseq embed -q --strand forward --device "$device" \
         --precision "$precision" -m "$file" -o "$work/vectors.$name.tsv" "$@" "$input"
 }
 

@@ -234,10 +234,10 @@ static int take_precision(cs_backend *be)
 #ifndef GOLDEN_DEVICE
 #define GOLDEN_DEVICE "cpu"
 #endif
-#ifdef GOLDEN_MANAGED
-void managed_memory(cs_backend *be);
+#ifdef GOLDEN_MAPPED
+void mapped_memory(cs_backend *be);
 #else
-static void managed_memory(cs_backend *be) { (void)be; }
+static void mapped_memory(cs_backend *be) { (void)be; }
 #endif
 
 int main(int argc, char **argv)
@@ -249,7 +249,7 @@ int main(int argc, char **argv)
         printf("%s\n", argc < 2 ? "usage: golden FILE..." : cs_error_message());
         return argc >= 2 && strcmp(GOLDEN_DEVICE, "cpu") != 0 ? 77 : 1;
     }
-    managed_memory(be);
+    mapped_memory(be);
     if (take_precision(be) != CS_OK) {
         printf("%s\n", cs_error_message());
         return 77;
