@@ -2,8 +2,9 @@
  *
  * DESIGN. Both are sums over tokens of a left factor (rows, hp), stored as bf16 by the kernel of
  * dx, and a right factor of d channels in octets. A block of threads takes 128 columns of the right
- * factor and a range of tokens, 64 at a time, and stores both in shared memory as pairs (36 KiB),
- * which it reads across, because the sum is over rows. A warp has 32 hidden units by 64 columns (by
+ * factor and a range of tokens, 64 at a time, and copies both to shared memory as pairs (36 KiB, in
+ * two buffers: the next 64 during the products of these), which it reads across, because the sum is
+ * over rows. A warp has 32 hidden units by 64 columns (by
  * 32 or 16 if there are 64 or 32 units in total), with the sums in registers, 64 floats per lane or
  * fewer:
  *
@@ -20,10 +21,19 @@
  * dy, and a block has 128 columns. Per token, both left factors are 4 hp bytes, both right ones 4
  * d.
  */
+#include "kernels/cuda/ahead.cuh"
 #include "kernels/cuda/chord_tile.cuh"
 #include "kernels/cuda/chord_train.cuh"
 
-enum { TOKENS = 64, COLUMNS = 128, RIGHT_LD = CS_PAIRS_LD(COLUMNS) };
+enum { TOKENS = 64, COLUMNS = 128, RIGHT_LD = CS_PAIRS_LD(COLUMNS),
+       RIGHT_WORD4 = TOKENS * RIGHT_LD / 4,      /* 16-byte words of a tile of the right factor */
+       RIGHT_EACH = TOKENS * COLUMNS / CS_OCTET / CS_BLOCK };    /* octets of a thread */
+
+/* Of the left factor; and bytes of both in two buffers. */
+template <int NH> struct tile_of {
+    enum { LD = CS_PAIRS_LD(16 * NH), WORD4 = TOKENS * LD / 4,
+           BYTES = 2 * (WORD4 + RIGHT_WORD4) * (int)sizeof(uint4) };
+};
 
 /* ---- tiles ------------------------------------------------------------------------------- */
 
@@ -37,24 +47,41 @@ __device__ static inline int32_t place_of(const turn &t, int32_t r, int half)
     return from < t.start ? from + t.end - t.start : from;
 }
 
-/* An octet of row r of the right factor: x, or dy before the rotation. Rows ascend. */
-__device__ static uint4 right_octet(const cs_train_job &q, bool second, int32_t r, int32_t octet,
-                                    turn *t)
+/* Starts copying half an octet, which is 8 bytes of a row. */
+__device__ static inline void ask_half(uint2 *to, const uint2 *from, bool in)
 {
-    if (r >= q.rows || octet * CS_OCTET >= q.d)
-        return make_uint4(0, 0, 0, 0);
-    if (!second)
-        return q.x[octet * q.pitch + r];
+    if (in)
+        cs_ask_half(to, from);
+    else
+        *to = make_uint2(0, 0);
+}
+
+/* Starts copying an octet of row r of the right factor: x, or dy before the rotation. Rows
+ * ascend. */
+__device__ static void ask_right(const cs_train_job &q, bool second, int32_t r, int32_t octet,
+                                 turn *t, uint4 *to)
+{
+    if (r >= q.rows || octet * CS_OCTET >= q.d) {
+        *to = make_uint4(0, 0, 0, 0);
+        return;
+    }
+    if (!second) {
+        cs_ask(to, &q.x[octet * q.pitch + r]);
+        return;
+    }
     const cs_octet_tracks of = cs_tracks_of(q, octet);
+    const uint4 *const dy = q.dy + octet * q.pitch;
     if (r >= t->end) {
         const int32_t s = q.segment[r], *shift = q.shift + s * q.n_track;
         *t = { q.off[s], q.off[s + 1],
                { shift[of.track[0]], of.j + 4 < q.d ? shift[of.track[1]] : 0 } };
     }
-    cs_octet_place from = { { place_of(*t, r, 0), -1 } };
-    if (cs_halves<CS_ASK>(q))
-        from = { { 2 * from.at[0], of.j + 4 < q.d ? 2 * place_of(*t, r, 1) + 1 : -1 } };
-    return cs_read_octet<CS_ASK>(q, q.dy + octet * q.pitch, from);
+    if (!cs_halves<CS_ASK>(q)) {
+        cs_ask(to, dy + place_of(*t, r, 0));
+        return;
+    }
+    ask_half((uint2 *)to, (const uint2 *)dy + 2 * place_of(*t, r, 0), true);
+    ask_half((uint2 *)to + 1, (const uint2 *)dy + 2 * place_of(*t, r, 1) + 1, of.j + 4 < q.d);
 }
 
 /* sum[0] and sum[CS_BLOCK] += the channels of n octets */
@@ -75,39 +102,54 @@ __device__ static inline int32_t right_of(int32_t thread)
     return thread / CS_WARP * 2 + thread % 2;
 }
 
-/* Loads rows from r0 of the right factor; sum: of the thread's rows, or NULL. */
+/* Starts copying rows from r0 of the right factor. */
 __device__ static void load_right(const cs_train_job &q, bool second, int32_t r0, int32_t octet0,
-                                  turn *t, uint4 *right, float4 *sum)
+                                  turn *t, uint4 *right)
 {
-    enum { EACH = TOKENS * COLUMNS / CS_OCTET / CS_BLOCK };
     const int32_t octet = right_of((int32_t)threadIdx.x), row = (int32_t)threadIdx.x % CS_WARP / 2;
-    uint4 v[EACH];
     CS_UNROLL
-    for (int i = 0; i < EACH; i++)
-        v[i] = right_octet(q, second, r0 + row + 16 * i, octet0 + octet, t);
-    CS_UNROLL
-    for (int i = 0; i < EACH; i++)
-        right[cs_pairs_place(row + 16 * i) * (RIGHT_LD / 4) + octet] = v[i];
-    if (sum)
-        add_octets<EACH>(v, sum);
+    for (int i = 0; i < RIGHT_EACH; i++)
+        ask_right(q, second, r0 + row + 16 * i, octet0 + octet, t,
+                  &right[cs_pairs_place(row + 16 * i) * (RIGHT_LD / 4) + octet]);
 }
 
-/* Loads the same rows of the left factor, n octets of units each, of which a thread loads one; sum:
- * of its rows, or NULL. */
+/* The same rows of the left factor, n octets of units each, of which a thread loads one. */
 template <int N>
-__device__ static void load_left(const uint4 *from, int32_t rows, int32_t r0, uint4 *left,
-                                 float4 *sum)
+__device__ static void load_left(const uint4 *from, int32_t rows, int32_t r0, uint4 *left)
+{
+    enum { LD = CS_PAIRS_LD(8 * N) / 4 };
+    CS_UNROLL
+    for (int i = 0; i < TOKENS * N / CS_BLOCK; i++) {
+        const int32_t k = (int32_t)threadIdx.x + CS_BLOCK * i, r = k / N;
+        uint4 *const to = &left[cs_pairs_place(r) * LD + k % N];
+        if (r0 + r < rows)
+            cs_ask(to, &from[(r0 + r) * N + k % N]);
+        else
+            *to = make_uint4(0, 0, 0, 0);
+    }
+}
+
+/* sum += what the thread loaded of the right factor, and of the left one */
+__device__ static void sum_right(const uint4 *right, float4 *sum)
+{
+    const int32_t octet = right_of((int32_t)threadIdx.x), row = (int32_t)threadIdx.x % CS_WARP / 2;
+    uint4 v[RIGHT_EACH];
+    CS_UNROLL
+    for (int i = 0; i < RIGHT_EACH; i++)
+        v[i] = right[cs_pairs_place(row + 16 * i) * (RIGHT_LD / 4) + octet];
+    add_octets<RIGHT_EACH>(v, sum);
+}
+
+template <int N> __device__ static void sum_left(const uint4 *left, float4 *sum)
 {
     enum { LD = CS_PAIRS_LD(8 * N) / 4, EACH = TOKENS * N / CS_BLOCK };
     uint4 v[EACH];
     CS_UNROLL
     for (int i = 0; i < EACH; i++) {
-        const int32_t k = (int32_t)threadIdx.x + CS_BLOCK * i, r = k / N;
-        v[i] = r0 + r < rows ? from[(r0 + r) * N + k % N] : make_uint4(0, 0, 0, 0);
-        left[cs_pairs_place(r) * LD + k % N] = v[i];
+        const int32_t k = (int32_t)threadIdx.x + CS_BLOCK * i;
+        v[i] = left[cs_pairs_place(k / N) * LD + k % N];
     }
-    if (sum)
-        add_octets<EACH>(v, sum);
+    add_octets<EACH>(v, sum);
 }
 
 /* ---- sums -------------------------------------------------------------------------------- */
@@ -138,16 +180,40 @@ __device__ static inline float *unit_sums(const cs_train_job &q, int32_t n_range
     return column_sums(q, n_range, ld, n_range) + (int64_t)i * q.hp;
 }
 
+/* acc += the products of 64 tokens: units 16 unit16 .. + 31 by columns 16 col16 .. + 16 NC - 1 */
+template <int NC>
+__device__ static inline void add_products(const uint32_t *left, int32_t ld, int32_t unit16,
+                                           const uint32_t *right, int32_t col16, int32_t lane,
+                                           float acc[2][NC][2][4])
+{
+    for (int32_t r = 0; r < TOKENS; r += CS_STEP) {
+        uint32_t a[2][4];
+        CS_UNROLL
+        for (int m = 0; m < 2; m++) {
+            const cs_even_odd u = cs_across(left, ld, r, unit16 + m, lane);
+            a[m][0] = u.even[0], a[m][1] = u.odd[0], a[m][2] = u.even[1], a[m][3] = u.odd[1];
+        }
+        CS_UNROLL
+        for (int n = 0; n < NC; n++) {
+            const cs_even_odd b = cs_across(right, RIGHT_LD, r, col16 + n, lane);
+            CS_UNROLL
+            for (int m = 0; m < 2; m++) {
+                cs_mma(acc[m][n][0], a[m], b.even[0], b.even[1]);
+                cs_mma(acc[m][n][1], a[m], b.odd[0], b.odd[1]);
+            }
+        }
+    }
+}
+
 /* NH: steps of 16 hidden units. Grid: (column tiles by ranges of tokens, two products). */
 template <int NH>
 static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job q, int32_t n_col,
                                                                     int32_t n_range)
 {
-    enum { LD = CS_PAIRS_LD(16 * NH), UNIT_WARPS = NH / 2,
+    enum { LD = tile_of<NH>::LD, BUFFER = tile_of<NH>::WORD4 + RIGHT_WORD4, UNIT_WARPS = NH / 2,
            NC = COLUMNS / 16 * UNIT_WARPS / CS_WARPS };
-    __shared__ uint4 left[TOKENS * LD / 4], right[TOKENS * RIGHT_LD / 4];
+    CS_SHARED_ARRAY(uint4, buffers);         /* two of both factors' tiles: left, right */
     __shared__ float4 sum[2 * CS_BLOCK];     /* of a thread's columns: registers would spill */
-    const uint32_t *const a_rows = (const uint32_t *)left, *const b_rows = (const uint32_t *)right;
     const int32_t warp = (int32_t)threadIdx.x / CS_WARP, lane = (int32_t)threadIdx.x % CS_WARP;
     const int32_t col = (int32_t)blockIdx.x % n_col, range = (int32_t)blockIdx.x / n_col;
     const int32_t unit16 = warp % UNIT_WARPS * 2, col16 = warp / UNIT_WARPS * NC;
@@ -156,31 +222,30 @@ static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job
     float acc[2][NC][2][4] = {};
     turn t = { 0, 0, { 0, 0 } };
 
-    sum[threadIdx.x] = sum[threadIdx.x + CS_BLOCK] = make_float4(0, 0, 0, 0);
-    for (int32_t i = range * n_tile / n_range; i < (range + 1) * n_tile / n_range; i++) {
-        load_left<2 * NH>(second ? q.hidden : q.dz, n_row, i * TOKENS, left,
-                          !second && col == 0 ? sum + threadIdx.x : NULL);
-        load_right(q, second, q.first + i * TOKENS, col * COLUMNS / CS_OCTET, &t, right,
-                   second ? sum + threadIdx.x : NULL);
-        __syncthreads();
-        for (int32_t r = 0; r < TOKENS; r += CS_STEP) {
-            uint32_t a[2][4];
-            CS_UNROLL
-            for (int m = 0; m < 2; m++) {
-                const cs_even_odd u = cs_across(a_rows, LD, r, unit16 + m, lane);
-                a[m][0] = u.even[0], a[m][1] = u.odd[0], a[m][2] = u.even[1], a[m][3] = u.odd[1];
-            }
-            CS_UNROLL
-            for (int n = 0; n < NC; n++) {
-                const cs_even_odd b = cs_across(b_rows, RIGHT_LD, r, col16 + n, lane);
-                CS_UNROLL
-                for (int m = 0; m < 2; m++) {
-                    cs_mma(acc[m][n][0], a[m], b.even[0], b.even[1]);
-                    cs_mma(acc[m][n][1], a[m], b.odd[0], b.odd[1]);
-                }
-            }
+    const int32_t i0 = range * n_tile / n_range, i1 = (range + 1) * n_tile / n_range;
+    const auto load = [&](int32_t i) {
+        uint4 *const left = buffers + i % 2 * BUFFER;
+        if (i < i1) {
+            load_left<2 * NH>(second ? q.hidden : q.dz, n_row, i * TOKENS, left);
+            load_right(q, second, q.first + i * TOKENS, col * COLUMNS / CS_OCTET, &t,
+                       left + tile_of<NH>::WORD4);
         }
-        __syncthreads();
+    };
+
+    sum[threadIdx.x] = sum[threadIdx.x + CS_BLOCK] = make_float4(0, 0, 0, 0);
+    load(i0);
+    for (int32_t i = i0; i < i1; i++) {
+        const uint4 *const left = buffers + i % 2 * BUFFER;
+        const uint4 *const right = left + tile_of<NH>::WORD4;
+        cs_wait_for_asked();
+        __syncthreads();         /* all have read the other buffer, too */
+        load(i + 1);
+        if (second)
+            sum_right(right, sum + threadIdx.x);
+        else if (col == 0)
+            sum_left<2 * NH>(left, sum + threadIdx.x);
+        add_products<NC>((const uint32_t *)left, LD, unit16, (const uint32_t *)right, col16, lane,
+                         acc);
     }
     CS_UNROLL
     for (int i = 0; i < 4 * NC; i++) {
@@ -191,6 +256,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job
         *(float4 *)(q.part + row * n_col * COLUMNS + j) = cs_quad(acc[m][n], half);
     }
     const int32_t octet = (int32_t)threadIdx.x / CS_OCTET;
+    __syncthreads();             /* the sums of all threads */
     if (second && threadIdx.x < COLUMNS)
         sum_threads(sum, octet / 2 * CS_WARP + octet % 2, 2, CS_WARP / 2,
                     column_sums(q, n_range, n_col * COLUMNS, range) + col * COLUMNS);
@@ -223,8 +289,16 @@ void cs_cuda_chord_weights(cs_backend *be, const cs_train_job &job, const cs_cho
     const auto kernel = q.hp == 32 ? train_weights<2> : q.hp == 64 ? train_weights<4>
                                                                    : train_weights<8>;
 
-    CS_LAUNCH(be, "chord_block_bwd", kernel, dim3((unsigned)(n_col * n_range), 2), CS_BLOCK, q,
-              n_col, n_range);
+    const size_t n_bytes = q.hp == 32   ? (size_t)tile_of<2>::BYTES
+                           : q.hp == 64 ? (size_t)tile_of<4>::BYTES
+                                        : (size_t)tile_of<8>::BYTES;
+    cs_cuda_here(be);
+    cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,
+                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                  (int)n_bytes), "chord_block_bwd");
+    CS_KERNEL_CALL_SHARED(kernel, dim3((unsigned)(n_col * n_range), 2), CS_BLOCK, n_bytes,
+                          cs_cuda_of(be)->stream, q, n_col, n_range);
+    cs_cuda_after(be, "chord_block_bwd");
     cs_each(be, q.h, q.d, [=] __device__(int64_t u, int32_t j) {
         const int64_t ld = n_col * COLUMNS;
         float sum[2] = { 0 };

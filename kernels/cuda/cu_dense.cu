@@ -176,6 +176,49 @@ __device__ static int fixed_point(float largest, int64_t n)
     return 61 - bits - (largest > 0 && isfinite(largest) ? ilogbf(largest) + 1 : 0);
 }
 
+/* Tables of at most FEW_IDS rows, as of bases: rows per turn of a block of threads. */
+enum { FEW_IDS = 16, ROWS_OF_TURN = 1024 };
+
+struct embed_sums {
+    const int32_t *id;
+    int32_t pad, j0, w;          /* the slice of columns j0 .. j0 + w - 1 */
+    const int *largest;
+    unsigned long long *sum;     /* [row of the table][w] */
+};
+
+__device__ static inline unsigned long long scaled(float v, int up)
+{
+    return (unsigned long long)llrint(ldexp((double)v, up));
+}
+
+/* A thread adds rows of one column to sums of its own, and then these: millions of rows that add to
+ * the same few numbers would wait for each other. */
+static __global__ void embed_few_kernel(embed_sums e, cs_mat dy, int32_t n_id)
+{
+    __shared__ unsigned long long own[FEW_IDS][CS_BLOCK];
+    const int32_t me = (int32_t)(threadIdx.y * CS_WARP + threadIdx.x);
+    const int32_t j = (int32_t)(blockIdx.y * CS_WARP + threadIdx.x);
+    const int up = fixed_point(__int_as_float(*e.largest), dy.r);
+
+    for (int32_t v = 0; v < n_id; v++)
+        own[v][me] = 0;
+    for (int64_t r0 = (int64_t)blockIdx.x * ROWS_OF_TURN; j < e.w && r0 < dy.r;
+         r0 += (int64_t)gridDim.x * ROWS_OF_TURN)
+        for (int64_t r = r0 + threadIdx.y; r < r0 + ROWS_OF_TURN && r < dy.r; r += CS_WARPS)
+            if (e.id[r] >= 0 && e.id[r] != e.pad)
+                own[e.id[r]][me] += scaled(cs_el(dy, r, e.j0 + j), up);
+    for (int32_t v = 0; v < n_id && j < e.w; v++)
+        if (own[v][me] != 0)
+            atomicAdd(&e.sum[(int64_t)v * e.w + j], own[v][me]);
+}
+
+static void embed_few(cs_backend *be, const embed_sums &e, cs_mat dy, int64_t n_id)
+{
+    const dim3 grid(cs_grid(cs_div_up(dy.r, ROWS_OF_TURN)), (unsigned)cs_div_up(e.w, CS_WARP));
+    CS_LAUNCH(be, "embed_bwd", embed_few_kernel, grid, dim3(CS_WARP, CS_WARPS), e, dy,
+              (int32_t)n_id);
+}
+
 /* Many rows add to one row of the table. Integer sums do not depend on their order, so the addends
  * are converted to fixed point: with N rows they keep 62 - log2 N bits below the largest one, more
  * than the gradients have. The table is processed in slices of columns that fit in the scratch. */
@@ -196,25 +239,28 @@ static void cuda_embed_bwd(cs_backend *be, const int32_t *id, int32_t pad, cs_ma
     }
     cs_each(be, 1, 1, [=] __device__(int64_t, int32_t) { *largest = 0; });
     /* Positive floats compare like their bit patterns, infinity and NaN above all. */
-    cs_each_warp(be, dy.r, [=] __device__(int64_t r, int32_t lane) {
+    cs_each_warp(be, cs_div_up(dy.r, CS_WARP), [=] __device__(int64_t i, int32_t lane) {
         int most = 0;
-        if (id[r] < 0 || id[r] == pad)
-            return;
-        for (int32_t j = lane; j < dy.c; j += CS_WARP) {
-            int v = __float_as_int(fabsf(cs_el(dy, r, j)));
-            most = v > most ? v : most;
-        }
-        atomicMax(largest, most);
+        for (int64_t r = i * CS_WARP; r < (i + 1) * CS_WARP && r < dy.r; r++)
+            for (int32_t j = lane; id[r] >= 0 && id[r] != pad && j < dy.c; j += CS_WARP) {
+                int v = __float_as_int(fabsf(cs_el(dy, r, j)));
+                most = v > most ? v : most;
+            }
+        most = (int)cs_warp_max(most);
+        if (lane == 0)
+            atomicMax(largest, most);
     });
     for (int32_t j0 = 0; j0 < dy.c; j0 += (int32_t)n_col) {
         int32_t w = dy.c - j0 < n_col ? dy.c - j0 : (int32_t)n_col;
         cs_each(be, dtable.r, w, [=] __device__(int64_t r, int32_t j) { sum[r * w + j] = 0; });
-        cs_each(be, dy.r, w, [=] __device__(int64_t r, int32_t j) {
-            int up = fixed_point(__int_as_float(*largest), n);
-            if (id[r] >= 0 && id[r] != pad)
-                atomicAdd(&sum[(int64_t)id[r] * w + j], (unsigned long long)llrint(
-                    ldexp((double)cs_el(dy, r, j0 + j), up)));
-        });
+        if (dtable.r <= FEW_IDS)
+            embed_few(be, { id, pad, j0, w, largest, sum }, dy, dtable.r);
+        else
+            cs_each(be, dy.r, w, [=] __device__(int64_t r, int32_t j) {
+                int up = fixed_point(__int_as_float(*largest), n);
+                if (id[r] >= 0 && id[r] != pad)
+                    atomicAdd(&sum[(int64_t)id[r] * w + j], scaled(cs_el(dy, r, j0 + j), up));
+            });
         cs_each(be, dtable.r, w, [=] __device__(int64_t r, int32_t j) {
             float most = __int_as_float(*largest);
             int up = fixed_point(most, n);

@@ -43,7 +43,8 @@ extern "C" {
 
 enum { CS_WARP = 32, CS_BLOCK = 256,      /* threads per block: 8 warps */
        CS_WARPS = CS_BLOCK / CS_WARP,
-       CS_MAX_GRID = 1 << 20 };           /* maximum blocks of a grid-stride loop */
+       CS_MAX_GRID = 1 << 20,             /* maximum blocks of a grid-stride loop */
+       CS_LEAST_GRID = 1 << 10 };         /* blocks that fill any GPU */
 
 /* Pinned memory that uploads pass through: a part is written again after its copy has ended. */
 enum { CS_RING_PARTS = 4, CS_RING_BYTES = 1 << 20 };
@@ -145,9 +146,14 @@ __device__ static inline cs_at cs_at_row(cs_seg seg, int64_t r)
     return { start, seg.off[lo + 1] - start, r - start, lo };
 }
 
-/** cs_wrap - i modulo len; |i| may be many times len */
+/** cs_wrap - i modulo len; |i| may be many times len, but is divided only then: a division of 64
+ * bits takes some 100 instructions */
 __device__ static inline int64_t cs_wrap(int64_t i, int64_t len)
 {
+    if (i < 0)
+        i += len;
+    else if (i >= len)
+        i -= len;
     if (i >= 0 && i < len)
         return i;
     i %= len;
@@ -195,10 +201,19 @@ static inline dim3 cs_shape_of_block(int64_t rows, int32_t cols)
 
 template <class F> static __global__ void cs_each_kernel(F f, int64_t rows, int32_t cols)
 {
-    int64_t step = (int64_t)gridDim.x * blockDim.y;
+    const int64_t step = (int64_t)gridDim.x * blockDim.y;
+    const int32_t first = (int32_t)(blockIdx.y * blockDim.x + threadIdx.x);
     for (int64_t r = (int64_t)blockIdx.x * blockDim.y + threadIdx.y; r < rows; r += step)
-        for (int32_t j = (int32_t)threadIdx.x; j < cols; j += (int32_t)blockDim.x)
+        for (int32_t j = first; j < cols; j += (int32_t)(gridDim.y * blockDim.x))
             f(r, j);
+}
+
+/* Grid for a matrix. Few rows do not fill a GPU: their columns are divided among blocks, too. */
+static inline dim3 cs_grid_of(int64_t rows, int32_t cols, dim3 block)
+{
+    const unsigned x = cs_grid(cs_div_up(rows, block.y)), least = CS_LEAST_GRID / x;
+    const unsigned most = (unsigned)cs_div_up(cols, block.x);
+    return dim3(x, least < 1 ? 1 : least < most ? least : most);
 }
 
 /** cs_each - call f(r, j) for every element, in any order */
@@ -206,9 +221,8 @@ template <class F> static void cs_each(cs_backend *be, int64_t rows, int32_t col
 {
     if (rows <= 0 || cols <= 0)
         return;
-    dim3 block = cs_shape_of_block(rows, cols);
-    CS_LAUNCH(be, what, cs_each_kernel<F>, cs_grid(cs_div_up(rows, block.y)), block, f, rows,
-              cols);
+    const dim3 block = cs_shape_of_block(rows, cols);
+    CS_LAUNCH(be, what, cs_each_kernel<F>, cs_grid_of(rows, cols, block), block, f, rows, cols);
 }
 
 template <class F>

@@ -348,6 +348,17 @@ static mats make_bf16(const op_case *o, const env *e)
     return s;
 }
 
+static mats copy_of(const mats *s)
+{
+    mats c = { .n = s->n };
+    for (int k = 0; k < s->n; k++) {
+        const cs_mat m = s->m[k];
+        c.m[k] = new_mat(m.r, m.c, (int32_t)(m.ld - m.c), &c.page[k]);
+        memcpy(c.m[k].p, m.p, (size_t)span(m) * sizeof *m.p);
+    }
+    return c;
+}
+
 /* As chord_ops against the CPU's fast kernels, also for every row alone. */
 static void block_of_rows(cs_backend *fast, const env *e)
 {
@@ -355,7 +366,7 @@ static void block_of_rows(cs_backend *fast, const env *e)
     here.seg.off = here.off;
     for (int i = 0; i < COUNT(chord_ops); i++) {
         const op_case *o = &chord_ops[i];
-        mats before = make_bf16(o, e), want = make_bf16(o, e), got = make_bf16(o, e);
+        mats before = make_bf16(o, e), want = copy_of(&before), got = copy_of(&before);
         o->run(fast, &here, want.m);
         run_on_gpu(o, e, &got);
         compare_outputs(o, e, &got, &want, &before, 1e-4, 1e-4);
@@ -363,7 +374,7 @@ static void block_of_rows(cs_backend *fast, const env *e)
             if (is_output(role(o->spec, k)) && !(worst_row(got.m[k], want.m[k]) <= 1e-3))
                 fail_msg("%s, matrix %d, %ld x %d: a row is off by %g", o->name, k, (long)e->r,
                          e->c, sqrt(worst_row(got.m[k], want.m[k])));
-        same_again(o, e, &got, make_bf16(o, e));
+        same_again(o, e, &got, copy_of(&before));
         drop(&before);
         drop(&want);
         drop(&got);
@@ -371,7 +382,7 @@ static void block_of_rows(cs_backend *fast, const env *e)
 }
 
 /* Tiles of 32 rows, several per warp, and several slices of the backward pass; on a GPU at the
- * paper's sizes. */
+ * paper's sizes, the slices at the smallest. */
 static void test_many_rows(void **state)
 {
     (void)state;
@@ -380,7 +391,7 @@ static void test_many_rows(void **state)
     const int64_t rows[] = { full_rows() + 5, slice_rows() + full_rows() / 8 };
     const int64_t most_of_stack = rows[0];   /* one tile more than warps is enough here */
 #else
-    static const int32_t size[][3] = { { 288, 128, 16 }, { 72, 64, 4 }, { 336, 128, 16 } };
+    static const int32_t size[][3] = { { 288, 128, 16 }, { 336, 128, 16 }, { 72, 64, 4 } };
     const int64_t more = slice_rows() + 4803;
     const int64_t rows[] = { full_rows() + 5 > 40000 ? full_rows() + 5 : 40000,
                              more > 140000 ? more : 140000 };
@@ -392,7 +403,8 @@ static void test_many_rows(void **state)
     for (int i = 0; i < COUNT(size) * COUNT(rows); i++) {
         const int32_t *s = size[i / COUNT(rows)];
         const int64_t n = rows[i % COUNT(rows)], len[] = { 70, n - 73, 3 };
-        if (quick && i != COUNT(rows))
+        const bool small = s[0] == size[COUNT(size) - 1][0];
+        if ((quick && !(small && n == rows[0])) || (n == rows[1] && !small))
             continue;
         if (gpu->fused.chord_fits(s[0], s[1], s[2]) && n <= most_of_stack)
             one_stack(s, len, COUNT(len));

@@ -20,7 +20,7 @@
 #include "base/rng.h"
 #include "kernels/cpu/tables.h"
 
-enum { MAX_MAT = 12, N_VOCAB = 7, N_TAP = 3, MAX_SEG = 24, THREADS = 4 };
+enum { MAX_MAT = 12, N_VOCAB = 7, N_LARGE = 40, N_TAP = 3, MAX_SEG = 24, THREADS = 4 };
 
 /* One set of sizes. gap: columns between rows, which no op may touch. */
 typedef struct env {
@@ -61,6 +61,7 @@ static int64_t size_of(char kind, const env *e)
     case 'S': return e->seg.n;
     case 'G': return (int64_t)e->seg.n * e->group;
     case 'V': return N_VOCAB;
+    case 'L': return N_LARGE;
     case 'H': return e->group;
     case 'D': return e->c / e->group;
     case 'U': return 3 * (int64_t)e->seg.n;
@@ -559,6 +560,7 @@ static const op_case element_ops[] = {
     { "adamw",       "aRC iRC aRC qRC", adamw, true },
     { "embed",       "iVC oRC", embed, true },
     { "embed_bwd",   "iRC aVC", embed_bwd, false },
+    { "embed_bwd_large", "iRC aLC", embed_bwd, false },
 };
 
 static const op_case row_ops[] = {

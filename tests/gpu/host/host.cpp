@@ -80,6 +80,9 @@ static void forget_shared(void)
 
 enum state { READY, AT_BARRIER, AT_SHUFFLE, AT_PRODUCT, DONE };
 
+/* A copy asked for, in a group (cp.async). */
+struct copy { void *to; const void *from; size_t n_bytes, group; };
+
 /* A coroutine, made once and used by every later launch. The first switch uses its context, later
  * ones longjmp(), which needs no system call. */
 struct thread {
@@ -91,8 +94,8 @@ struct thread {
     state      at;
     double     value;            /* operand of a shuffle */
     uint32_t   a[4], b[2];       /* and of a warp's matrix product */
-    std::vector<std::pair<uint4 *, const uint4 *>> asked;    /* pending copies: destination,
-                                                              * source */
+    std::vector<copy> asked;     /* pending */
+    size_t     n_group;          /* groups ended so far */
 };
 
 static thread all[MOST];
@@ -163,28 +166,40 @@ double cs_host_bring(double v, int lane)
 }
 
 /* Until the wait, neither the old nor the new contents are valid. */
-void cs_host_ask(uint4 *to, const uint4 *from)
+static void ask(void *to, const void *from, size_t n_bytes)
 {
-    if (((uintptr_t)to | (uintptr_t)from) % sizeof(uint4) != 0)
+    if (((uintptr_t)to | (uintptr_t)from) % n_bytes != 0)
         abort();
     if (cs_host_touch)
-        cs_host_touch(from, sizeof *from, false);
+        cs_host_touch(from, n_bytes, false);
     if (cs_host_touch)
-        cs_host_touch(to, sizeof *to, true);
-    memset(to, 0xFF, sizeof *to);
-    all[current].asked.push_back({ to, from });
+        cs_host_touch(to, n_bytes, true);
+    memset(to, 0xFF, n_bytes);
+    all[current].asked.push_back({ to, from, n_bytes, all[current].n_group });
 }
 
-void cs_host_land(const char *file, int line)
+void cs_host_ask(uint4 *to, const uint4 *from) { ask(to, from, sizeof *to); }
+void cs_host_ask_half(uint2 *to, const uint2 *from) { ask(to, from, sizeof *to); }
+
+void cs_host_end_group(void) { all[current].n_group++; }
+
+void cs_host_land(size_t n_kept, const char *file, int line)
 {
+    thread *me = &all[current];
+    std::vector<copy> kept;
+
     if (is_left_out(file, line))
         return;
-    for (const auto &copy : all[current].asked) {
-        *copy.first = *copy.second;
+    for (const copy &c : me->asked) {
+        if (n_kept > 0 && c.group + n_kept >= me->n_group) {
+            kept.push_back(c);
+            continue;
+        }
+        memcpy(c.to, c.from, c.n_bytes);
         if (cs_host_touch)
-            cs_host_touch(copy.first, sizeof(uint4), true);
+            cs_host_touch(c.to, c.n_bytes, true);
     }
-    all[current].asked.clear();
+    me->asked = kept;
 }
 
 static float of_bf16(uint32_t v)
