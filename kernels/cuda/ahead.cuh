@@ -1,8 +1,7 @@
 /* ahead.cuh - asynchronous copies from global to shared memory.
  *
  * DESIGN. cp.async of PTX (sm_80 and later), 16 or 8 bytes at a time, the former bypassing L1. A
- * thread waits for its own copies, of all or of all but the last groups; other threads see them
- * after the next barrier.
+ * thread waits for its own copies; other threads see them after the next barrier.
  */
 #ifndef CS_KERNELS_CUDA_AHEAD_H
 #define CS_KERNELS_CUDA_AHEAD_H
@@ -21,8 +20,6 @@ __device__ static inline void cs_ask_half(uint2 *shared, const uint2 *from)
 }
 
 __device__ static inline void cs_wait_for_asked(void) { cs_host_wait_for_asked(); }
-__device__ static inline void cs_end_group(void) { cs_host_end_group(); }
-template <int N> __device__ static inline void cs_wait_but(void) { cs_host_wait_but(N); }
 #else
 /** cs_ask - start *shared = *from; complete after cs_wait_for_asked() */
 __device__ static inline void cs_ask(uint4 *shared, const uint4 *from)
@@ -52,26 +49,6 @@ __device__ static inline void cs_wait_for_asked(void)
 {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_all;" ::: "memory");
-#else
-    __trap();
-#endif
-}
-
-/** cs_end_group - what was asked since the last call is a group, perhaps an empty one */
-__device__ static inline void cs_end_group(void)
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#else
-    __trap();
-#endif
-}
-
-/** cs_wait_but - wait for all groups but the last N */
-template <int N> __device__ static inline void cs_wait_but(void)
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
 #else
     __trap();
 #endif

@@ -86,43 +86,13 @@ __device__ static inline void cs_fragments(const uint4 v[2 * NM], uint32_t a[NM]
     }
 }
 
-/** cs_begin_first - acc = b1 for each row: hp / 8 tiles of 8 columns for each 16 rows */
-template <int NH, int NM, class R>
-__device__ static inline void cs_begin_first(const cs_tile<NM, R> &t, const float *b,
-                                             float acc[NM][2 * NH][4])
-{
-    CS_UNROLL
-    for (int n = 0; n < 2 * NH; n++)
-        CS_UNROLL
-        for (int m = 0; m < NM; m++)
-            for (int i = 0; i < 4; i++)
-                acc[m][n][i] = b[8 * n + 2 * t.c + i % 2];
-}
-
-/** cs_first_step - acc += a step of x w1' */
-template <int NH, int NM>
-__device__ static inline void cs_first_step(const uint4 *w1, const uint32_t a[NM][8],
-                                            float acc[NM][2 * NH][4])
-{
-    const int32_t lane = (int32_t)threadIdx.x % CS_WARP;
-    CS_UNROLL
-    for (int n = 0; n < 2 * NH; n++) {
-        const uint4 w = w1[n * CS_WARP + lane];
-        CS_UNROLL
-        for (int m = 0; m < NM; m++) {
-            cs_mma(acc[m][n], a[m], w.x, w.y);
-            cs_mma(acc[m][n], a[m] + 4, w.z, w.w);
-        }
-    }
-}
-
-/** cs_first_product - acc = x w1' + b1 of a tile */
+/** cs_first_product - acc = x w1' + b1 of a tile: hp / 8 tiles of 8 columns for each 16 rows */
 template <int NH, int NM, class Q, class R, class W>
 __device__ static inline void cs_first_product(const Q &q, const uint4 *x, const cs_tile<NM, R> &t,
                                                W &weights, const float *b,
                                                float acc[NM][2 * NH][4])
 {
-    const int32_t n_step = cs_steps_of(q.d);
+    const int32_t lane = (int32_t)threadIdx.x % CS_WARP, n_step = cs_steps_of(q.d);
     const uint4 *from = cs_lane_octets(q, x, t, 0);
     uint32_t a[NM][8];               /* of both steps of 16 */
     uint4 v[2 * NM], next[2 * NM];
@@ -130,7 +100,12 @@ __device__ static inline void cs_first_product(const Q &q, const uint4 *x, const
     cs_load_step(q, from, t, 0, v);
     if (W::MANY_REGS)
         cs_fragments<true, NM>(v, a);
-    cs_begin_first<NH, NM>(t, b, acc);
+    CS_UNROLL
+    for (int n = 0; n < 2 * NH; n++)
+        CS_UNROLL
+        for (int m = 0; m < NM; m++)
+            for (int i = 0; i < 4; i++)
+                acc[m][n][i] = b[8 * n + 2 * t.c + i % 2];
     for (int32_t k = 0; k < n_step; k++) {
         const uint4 *w1 = weights.next();
         if (t.r0 >= q.rows)
@@ -140,7 +115,15 @@ __device__ static inline void cs_first_product(const Q &q, const uint4 *x, const
         cs_load_step(q, from, t, k + 1, next);   /* prefetch during the products */
         if (!W::MANY_REGS)
             cs_fragments<false, NM>(v, a);
-        cs_first_step<NH, NM>(w1, a, acc);
+        CS_UNROLL
+        for (int n = 0; n < 2 * NH; n++) {
+            const uint4 w = w1[n * CS_WARP + lane];
+            CS_UNROLL
+            for (int m = 0; m < NM; m++) {
+                cs_mma(acc[m][n], a[m], w.x, w.y);
+                cs_mma(acc[m][n], a[m] + 4, w.z, w.w);
+            }
+        }
         if (W::MANY_REGS)
             cs_fragments<true, NM>(next, a);
         CS_UNROLL
@@ -303,23 +286,6 @@ __device__ static inline void cs_places_of(const Q &q, const cs_tile<NM, R> &t,
         place[i] = cs_place_of(q, cs_row_of(t, i));
 }
 
-/** cs_write_step - an octet of each row of a tile: y = v + out at the rotated place */
-template <cs_octets O, int NM, class Q>
-__device__ static inline void cs_write_step(const Q &q, uint4 *y, const cs_octet_place to[2 * NM],
-                                            const uint4 v[2 * NM], const float out[NM][4][4])
-{
-    CS_UNROLL
-    for (int i = 0; i < 2 * NM; i++) {
-        const float (*o)[4] = out[i / 2];
-        const int e = i % 2 * 2;
-        cs_write_octet<O>(q, y, to[i],
-                          make_uint4(cs_add_pair(v[i].x, o[0][e], o[0][e + 1]),
-                                     cs_add_pair(v[i].y, o[1][e], o[1][e + 1]),
-                                     cs_add_pair(v[i].z, o[2][e], o[2][e + 1]),
-                                     cs_add_pair(v[i].w, o[3][e], o[3][e + 1])));
-    }
-}
-
 /** cs_add_step - the 32 channels of step k of y, for a tile with rows */
 template <cs_octets O, int NH, int NM, class Q, class R>
 __device__ static inline void cs_add_step(const Q &q, const uint4 *x, uint4 *y,
@@ -340,7 +306,16 @@ __device__ static inline void cs_add_step(const Q &q, const uint4 *x, uint4 *y,
         v[i] = cs_read_octet<O>(q, x + at, to[i]);
     }
     cs_second_step<NH, NM>(w2, b + octet * CS_OCTET, hidden, out);
-    cs_write_step<O, NM>(q, y + at, to, v, out);
+    CS_UNROLL
+    for (int i = 0; i < 2 * NM; i++) {
+        const float (*o)[4] = out[i / 2];
+        const int e = i % 2 * 2;
+        cs_write_octet<O>(q, y + at, to[i],
+                          make_uint4(cs_add_pair(v[i].x, o[0][e], o[0][e + 1]),
+                                     cs_add_pair(v[i].y, o[1][e], o[1][e + 1]),
+                                     cs_add_pair(v[i].z, o[2][e], o[2][e + 1]),
+                                     cs_add_pair(v[i].w, o[3][e], o[3][e + 1])));
+    }
 }
 
 template <cs_octets O, int NH, int NM, class Q, class R, class W>

@@ -4,15 +4,14 @@
  * weights stay in shared memory; there is one block of threads per multiprocessor, and warps need
  * no barriers. Where only one of both fits (d = 336 on sm_86 and sm_89), w1 and w2 take turns, for
  * one tile of all warps. x is read twice (the second time from the L2 cache unless the shift is
- * large), and y is written once. Where shared memory is left, x is copied there before its use
- * (chord_prefetch.cuh): without that, half of the kernel's time passes waiting for x.
+ * large), and y is written once.
  *
  * The next block's weights are not loaded during this block (programmatic dependent launch): a
  * multiprocessor has registers, and mostly shared memory, for one block of threads.
  *
  * Source: Khalitov et al., ChordMixer; mma.cuh for the layouts.
  */
-#include "kernels/cuda/chord_prefetch.cuh"
+#include "kernels/cuda/chord_tile.cuh"
 
 /* ---- weights ----------------------------------------------------------------------------- */
 
@@ -125,26 +124,23 @@ __device__ static void sum_tile(const cs_chord_job &q, const cs_tile<NM, int32_t
     }
 }
 
-/* N: steps ahead of which rows are copied to shared memory. */
-template <int NH, int NM, int N>
+template <int NH, int NM>
 static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_kernel(cs_chord_job q)
 {
     CS_SHARED_ARRAY(uint4, weights);
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP, n_w = cs_n_word4(q);
-    const int32_t stride = (int32_t)gridDim.x * CS_WARPS * 16 * NM;
-    cs_tile<NM, int32_t> t = { (int32_t)(blockIdx.x * CS_WARPS + threadIdx.x / CS_WARP) * 16 * NM,
-                               lane / 4, lane % 4 };
-    cs_prefetch<NM, N> ahead = { weights + 2 * n_w + threadIdx.x, 0 };
+    int32_t r0 = (int32_t)(blockIdx.x * CS_WARPS + threadIdx.x / CS_WARP) * 16 * NM;
 
-    for (int32_t k = 0; k < N; k++) {
-        ahead.ask_rows(q, q.x, t, k);
-        ahead.advance();
-    }
     cs_block_copy(q.pack, weights, 2 * n_w);
-    while (t.r0 < q.rows) {
-        const cs_tile<NM, int32_t> after = { t.r0 + stride, t.g, t.c };
-        cs_prefetched_tile<NH, NM, N>(q, weights, t, after, ahead);
-        t = after;
+    for (; r0 < q.rows; r0 += (int32_t)gridDim.x * CS_WARPS * 16 * NM) {
+        const cs_tile<NM, int32_t> t = { r0, lane / 4, lane % 4 };
+        resident<NH> both = { weights };
+        float acc[NM][2 * NH][4];
+        uint32_t hidden[NM][NH][4];
+        cs_first_product<NH>(q, q.x, t, both, cs_bias1(q), acc);
+        cs_tile_gelu<NH, NM>(acc);
+        cs_tile_pairs<NH, NM>(acc, hidden);
+        cs_second_product<NH>(q, q.x, q.y, t, both, cs_bias1(q) + q.hp, hidden);
     }
 }
 
@@ -198,14 +194,13 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_mean_kernel(cs_chord
 
 typedef void (*chord_block_kernel)(cs_chord_job);
 
-enum chord_way { CHORD_BOTH, CHORD_BOTH_AHEAD, CHORD_TURNS, CHORD_MEAN };
+enum chord_way { CHORD_BOTH, CHORD_TURNS, CHORD_MEAN };
 
 template <int NH, int NM> static chord_block_kernel kernel_of(chord_way way)
 {
     return way == CHORD_MEAN    ? chord_mean_kernel<NH, NM>
            : way == CHORD_TURNS ? chord_turns_kernel<NH, NM>
-           : way == CHORD_BOTH  ? chord_kernel<NH, NM, 1>
-                                : chord_kernel<NH, NM, CS_AHEAD>;
+                                : chord_kernel<NH, NM>;
 }
 
 template <int NH> static chord_block_kernel kernel_for(int32_t rows, chord_way way)
@@ -217,16 +212,13 @@ void cs_cuda_chord_block(cs_backend *be, const cs_chord_job &job, int32_t rows, 
 {
     cs_cuda *cu = cs_cuda_of(be);
     const size_t both = (size_t)cs_weight_bytes(job.dp, job.hp);
-    const int ahead = cs_steps_ahead(cu->shared_bytes, both, rows, job.d);
-    const chord_way way = mean         ? CHORD_MEAN
-                          : ahead == 0 ? CHORD_TURNS
-                          : ahead == 1 ? CHORD_BOTH
-                                       : CHORD_BOTH_AHEAD;
+    const chord_way way = mean                       ? CHORD_MEAN
+                          : both <= cu->shared_bytes ? CHORD_BOTH
+                                                     : CHORD_TURNS;
     const chord_block_kernel kernel = job.hp == 32 ? kernel_for<2>(rows, way)
                                     : job.hp == 64 ? kernel_for<4>(rows, way)
                                                    : kernel_for<8>(rows, way);
-    const bool keeps_both = way == CHORD_BOTH || way == CHORD_BOTH_AHEAD;
-    const size_t n_bytes = keeps_both ? both + cs_prefetch_bytes(rows, ahead) : both / 2;
+    const size_t n_bytes = way == CHORD_BOTH ? both : both / 2;
     const int64_t n_block = cs_div_up(job.rows, (int64_t)rows * CS_WARPS);
     cs_chord_job q = job;
     q.stream = 2 * (int64_t)sizeof *q.x * cs_div_up(q.d, CS_OCTET) * q.rows > cu->l2_bytes;

@@ -31,7 +31,7 @@
  *
  * Source: Khalitov et al., ChordMixer; mma.cuh for the layouts.
  */
-#include "kernels/cuda/chord_prefetch.cuh"
+#include "kernels/cuda/chord_tile.cuh"
 #include "kernels/cuda/chord_train.cuh"
 
 /* ---- weights ----------------------------------------------------------------------------- */
@@ -80,18 +80,19 @@ __device__ static void begin_with_bias(const cs_train_job &q, int32_t c, float a
 
 typedef cs_tile<1, int32_t> tile;
 
-/* acc += a w', where read(v) loads the lane's octets of rows of a, step by step. */
+/* acc += a w', where read(k, v) loads the lane's octets of step k of rows of a. */
 template <int NH, class F>
 __device__ static void product_along(const cs_train_job &q, int32_t lane, const uint32_t *w, F read,
                                      float acc[2 * NH][4])
 {
     const int32_t ld = CS_PAIRS_LD(q.dp);
+    uint4 v[2];
 
+    read(0, v);
     for (int32_t k = 0; k < q.dp / CS_WIDE; k++) {
-        uint4 v[2];
         uint32_t a[1][8];
-        read(v);
-        cs_fragments<false, 1>(v, a);
+        cs_fragments<true, 1>(v, a);
+        read(k + 1, v);                      /* prefetch during the products */
         CS_UNROLL
         for (int n = 0; n < 2 * NH; n++)
             CS_UNROLL
@@ -154,20 +155,20 @@ __device__ static inline uint32_t sum_pair(uint32_t dx, uint32_t dy, float low, 
                         cs_bf16_high(dx) + cs_bf16_high(dy) + high);
 }
 
-/* dx = dy + dz w1, plus dx if q.add; read(v) loads rows of dy. */
-template <int NH, class F>
+/* dx = dy + dz w1, plus dx if q.add */
+template <int NH>
 __device__ static void write_dx(const cs_train_job &q, const tile &t, int32_t lane,
-                                const uint32_t *w1, const uint32_t dz[NH][4], F read)
+                                const uint32_t *w1, const uint32_t dz[NH][4])
 {
     for (int32_t k = 0; k < q.dp / CS_WIDE; k++) {
         const int32_t octet = k * (CS_WIDE / CS_OCTET) + t.c;
         float out[2][2][4] = {};
         uint4 dx[2] = {}, dy[2];
-        read(dy);
-        if (q.add)               /* during the products */
-            cs_load_step(q, cs_lane_octets(q, q.dx, t, k), t, k, dx);
+        cs_load_step(q, cs_lane_octets(q, q.dy, t, k), t, k, dy);    /* during the products */
         product_across<NH>(q, lane, w1, dz, 2 * k, out[0]);
         product_across<NH>(q, lane, w1, dz, 2 * k + 1, out[1]);
+        if (q.add)
+            cs_load_step(q, cs_lane_octets(q, q.dx, t, k), t, k, dx);
         CS_UNROLL
         for (int i = 0; i < 2; i++) {
             const float4 a = cs_quad(out[0], i), b = cs_quad(out[1], i);
@@ -181,21 +182,32 @@ __device__ static void write_dx(const cs_train_job &q, const tile &t, int32_t la
     }
 }
 
-/* Stores hidden and dz; a: dz, as an operand. read(v) loads rows of x, then those of rotated dy. */
-template <int NH, class F>
+/* Stores hidden and dz; a: dz, as an operand. */
+template <int NH>
 __device__ static void hidden_and_dz(const cs_train_job &q, const tile &t, int32_t lane,
-                                     const uint32_t *w1, const uint32_t *w2, F read,
+                                     const uint32_t *w1, const uint32_t *w2,
                                      uint32_t a[1][NH][4])
 {
     float z[2 * NH][4], v[1][2 * NH][4];
+    cs_row_place place[2];
 
     begin_with_bias<NH>(q, t.c, z);
-    product_along<NH>(q, lane, w1, read, z);
+    product_along<NH>(q, lane, w1, [&](int32_t k, uint4 u[2]) {
+        cs_load_step(q, cs_lane_octets(q, q.x, t, k), t, k, u);
+    }, z);
     write_hidden<NH>(q, t, z);
+    cs_places_of(q, t, place);
     CS_UNROLL
     for (int i = 0; i < 8 * NH; i++)
         v[0][i / 4][i % 4] = 0;
-    product_along<NH>(q, lane, w2, read, v[0]);
+    product_along<NH>(q, lane, w2, [&](int32_t k, uint4 u[2]) {
+        const int32_t octet = k * (CS_WIDE / CS_OCTET) + t.c;
+        const cs_octet_tracks tracks = cs_tracks_of(q, octet);
+        CS_UNROLL
+        for (int i = 0; i < 2; i++)
+            u[i] = cs_read_octet<CS_ASK>(q, q.dy + octet * q.pitch,
+                                         cs_octet_of<CS_ASK>(q, place[i], tracks));
+    }, v[0]);
     CS_UNROLL
     for (int i = 0; i < 8 * NH; i++)
         v[0][i / 4][i % 4] *= z[i / 4][i % 4];
@@ -205,55 +217,21 @@ __device__ static void hidden_and_dz(const cs_train_job &q, const tile &t, int32
         write_units(q, t, a[0] + 2 * m, m, q.dz);
 }
 
-/* Asks for step `step` of a tile: its rows of x, rotated rows of dy, and rows of dy; then rows of x
- * of tile `after`. */
-template <int N>
-__device__ static inline void ask_step(const cs_train_job &q, const cs_prefetch<1, N> &ahead,
-                                       const tile &t, const tile &after,
-                                       const cs_row_place place[2], int32_t step)
-{
-    const int32_t n = q.dp / CS_WIDE;
-    if (step < n)
-        ahead.ask_rows(q, q.x, t, step);
-    else if (step < 2 * n)
-        ahead.ask_rotated(q, q.dy, place, (step - n) * (CS_WIDE / CS_OCTET) + t.c);
-    else if (step < 3 * n)
-        ahead.ask_rows(q, q.dy, t, step - 2 * n);
-    else
-        ahead.ask_rows(q, q.x, after, step - 3 * n);
-}
-
-/* NH: steps of 16 hidden units; N: steps ahead of which rows are copied to shared memory. */
-template <int NH, int N>
+/* NH: steps of 16 hidden units. */
+template <int NH>
 static __global__ void __launch_bounds__(CS_BLOCK, 1) train_backward(cs_train_job q)
 {
     CS_SHARED_ARRAY(uint4, weights);
-    const int32_t stride = (int32_t)gridDim.x * CS_WARPS * CS_STEP;
-    const int32_t n_word = q.hp * CS_PAIRS_LD(q.dp);
-    const uint32_t *w1 = (const uint32_t *)weights, *w2 = w1 + n_word;
+    const uint32_t *w1 = (const uint32_t *)weights, *w2 = w1 + q.hp * CS_PAIRS_LD(q.dp);
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP, warp = (int32_t)threadIdx.x / CS_WARP;
-    cs_prefetch<1, N> ahead = { weights + 2 * n_word / 4 + threadIdx.x, 0 };
-    tile t = { q.first + ((int32_t)blockIdx.x * CS_WARPS + warp) * CS_STEP, lane / 4, lane % 4 };
+    int32_t r0 = q.first + ((int32_t)blockIdx.x * CS_WARPS + warp) * CS_STEP;
 
-    for (int32_t k = 0; k < N; k++) {
-        ahead.ask_rows(q, q.x, t, k);
-        ahead.advance();
-    }
-    cs_block_copy(q.pack, weights, 2 * n_word / 4);
-    while (t.r0 < q.rows) {
-        const tile after = { t.r0 + stride, t.g, t.c };
-        cs_row_place place[2];
+    cs_block_copy(q.pack, weights, 2 * q.hp * CS_PAIRS_LD(q.dp) / 4);
+    for (; r0 < q.rows; r0 += (int32_t)gridDim.x * CS_WARPS * CS_STEP) {
+        const tile t = { r0, lane / 4, lane % 4 };
         uint32_t a[1][NH][4];
-        int32_t step = N;
-        cs_places_of(q, t, place);
-        const auto read = [&](uint4 v[2]) {
-            ahead.take(v);
-            ask_step(q, ahead, t, after, place, step++);
-            ahead.advance();
-        };
-        hidden_and_dz<NH>(q, t, lane, w1, w2, read, a);
-        write_dx<NH>(q, t, lane, w1, a[0], read);
-        t = after;
+        hidden_and_dz<NH>(q, t, lane, w1, w2, a);
+        write_dx<NH>(q, t, lane, w1, a[0]);
     }
 }
 
@@ -266,13 +244,10 @@ static int64_t weight_bytes(int32_t width, int32_t hidden)
 }
 
 /* One block of threads per multiprocessor; each warp takes 16 rows at a time. */
-template <int NH> static void launch(cs_backend *be, const cs_train_job &q)
+static void launch(cs_backend *be, void (*kernel)(cs_train_job), const cs_train_job &q)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    const size_t weights = (size_t)weight_bytes(q.d, q.h);
-    const int ahead = cs_steps_ahead(cu->shared_bytes, weights, CS_STEP, q.d);
-    const size_t n_bytes = weights + cs_prefetch_bytes(CS_STEP, ahead);
-    const auto kernel = ahead == 1 ? train_backward<NH, 1> : train_backward<NH, CS_AHEAD>;
+    const size_t n_bytes = (size_t)weight_bytes(q.d, q.h);
     const int64_t n_block = cs_div_up(q.rows - q.first, CS_STEP * CS_WARPS);
 
     cs_cuda_here(be);
@@ -360,7 +335,8 @@ static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, 
     for (int64_t first = 0; first < seg.rows; first += n_slice) {
         q.first = (int32_t)first;
         q.rows = (int32_t)least(first + n_slice, seg.rows);
-        (q.hp == 32 ? launch<2> : q.hp == 64 ? launch<4> : launch<8>)(be, q);
+        launch(be, q.hp == 32 ? train_backward<2> : q.hp == 64 ? train_backward<4>
+                                                               : train_backward<8>, q);
         cs_cuda_chord_weights(be, q, &g->dk);
     }
 }
@@ -403,7 +379,7 @@ static bool in_quads(cs_mat x)
     return x.c % 4 == 0 && x.ld % 4 == 0 && (uintptr_t)x.p % sizeof(float4) == 0;
 }
 
-/* Channels j .. j + 7 of row r and back; 0 beyond the last one. */
+/* Channels j .. j + 7 of row r; 0 beyond the last one. */
 __device__ static inline void load_octet(cs_mat x, bool quads, int64_t r, int32_t j,
                                          float v[CS_OCTET])
 {
@@ -414,19 +390,6 @@ __device__ static inline void load_octet(cs_mat x, bool quads, int64_t r, int32_
         v[e] = f.x, v[e + 1] = f.y, v[e + 2] = f.z, v[e + 3] = f.w;
         for (int i = e; !quads && i < e + 4; i++)
             v[i] = j + i < x.c ? cs_el(x, r, j + i) : 0;
-    }
-}
-
-__device__ static inline void store_octet(cs_mat x, bool quads, int64_t r, int32_t j,
-                                          const float v[CS_OCTET])
-{
-    CS_UNROLL
-    for (int e = 0; e < CS_OCTET; e += 4) {
-        if (quads && j + e < x.c)
-            *(float4 *)&cs_el(x, r, j + e) = make_float4(v[e], v[e + 1], v[e + 2], v[e + 3]);
-        for (int i = e; !quads && i < e + 4; i++)
-            if (j + i < x.c)
-                cs_el(x, r, j + i) = v[i];
     }
 }
 
@@ -457,17 +420,11 @@ static void pack_rows(cs_backend *be, cs_mat x, cs_real beta, cs_mat packed)
 
 static void unpack_rows(cs_backend *be, cs_mat packed, cs_real beta, cs_mat x)
 {
-    const bool quads = in_quads(x);
-    each_octet(be, x.r, packed, [=] __device__(int64_t r, int32_t j, uint4 *at) {
-        float v[CS_OCTET], old[CS_OCTET];
-        unpack_octet(*at, v);
-        if (beta != 0) {
-            load_octet(x, quads, r, j, old);
-            CS_UNROLL
-            for (int e = 0; e < CS_OCTET; e++)
-                v[e] += beta * old[e];
-        }
-        store_octet(x, quads, r, j, v);
+    const uint4 *const from = (const uint4 *)packed.p;
+    const int64_t pitch = packed.r;
+    cs_each(be, x.r, x.c, [=] __device__(int64_t r, int32_t j) {
+        const float v = cs_channel_at(from, pitch, r, j);
+        cs_el(x, r, j) = beta != 0 ? v + beta * cs_el(x, r, j) : v;
     });
 }
 
@@ -476,7 +433,7 @@ static void unpack_rows(cs_backend *be, cs_mat packed, cs_real beta, cs_mat x)
 template <int KB> static bool fits(int32_t width, int32_t hidden, int32_t track)
 {
     return hidden <= CS_MAX_HIDDEN && track % 4 == 0 && width % track == 0
-        && weight_bytes(width, hidden) + (int64_t)cs_prefetch_bytes(CS_STEP, 1) <= KB << 10;
+        && weight_bytes(width, hidden) <= KB << 10;
 }
 
 void cs_cuda_chord_train(cs_backend *be)

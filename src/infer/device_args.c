@@ -15,7 +15,7 @@ const cs_opt cs_device_table[] = {
              "is free; predictions keep the order of the input and equal those of one GPU. train "
              "and pretrain share the batches of a step among the listed GPUs. With auto, these "
              "two, explain and bench use the first GPU. Predictions of a GPU agree with the "
-             "CPU's within rounding. No GPU has run this version yet." },
+             "CPU's within rounding." },
     { .type = CS_OPT_ENUM, .name = "precision", .off = offsetof(cs_device_args, precision),
       .arg = "KIND", .def = "auto",
       .help = "precision of matrix products: fp32, tf32, bf16 or auto",

@@ -125,6 +125,16 @@ void golden_compare(golden *g, const cs_tensor *want, const double *got, double 
     golden_check(g, want->name, most == 0 ? 0 : most / scale, tol);
 }
 
+const void *golden_show(golden *g, const void *p, size_t n_bytes)
+{
+    void *copy = g->be->op.alloc(g->be, n_bytes);
+    CS_BUG(!copy);
+    memcpy(copy, p, n_bytes);
+    g->shown = cs_xrealloc(g->shown, (size_t)(g->n_shown + 1) * sizeof *g->shown);
+    g->shown[g->n_shown++] = copy;
+    return copy;
+}
+
 double *golden_fetch(const golden *g, cs_mat m)
 {
     cs_real *raw = cs_xmalloc((size_t)(m.r * m.c) * sizeof *raw + 1);
@@ -259,6 +269,9 @@ int main(int argc, char **argv)
         n[run(&g)]++;
         fflush(stdout);
         free(g.seen);
+        while (g.n_shown > 0)
+            be->op.dealloc(be, g.shown[--g.n_shown]);
+        free(g.shown);
         json_decref(g.config);
         cs_safetensors_close(g.file);
     }

@@ -28,6 +28,8 @@ typedef struct golden {
     json_t         *config;
     cs_backend     *be;
     bool           *seen;        /* [tensors of the file] was it compared? */
+    void          **shown;       /* [n_shown] copies that the backend reads (golden_show) */
+    int             n_shown;
     int             n_compared;
     double          worst;       /* largest error / tolerance so far, 1 is the limit */
     double          worst_error; /* the error there */
@@ -54,6 +56,8 @@ void golden_compare(golden *g, const cs_tensor *want, const double *got, double 
 void golden_check(golden *g, const char *what, double error, double limit);
 /** golden_fetch - a matrix of the backend as doubles; free() it */
 double *golden_fetch(const golden *g, cs_mat m);
+/** golden_show - a copy of n_bytes of the host that the backend can read, until the file ends */
+const void *golden_show(golden *g, const void *p, size_t n_bytes);
 /** golden_largest - max |element| */
 double golden_largest(const cs_tensor *t);
 /** golden_largest_gradient - the same over all gradients of the file, or what it says of them where

@@ -55,7 +55,7 @@ static cs_mat embedded(subject *s)
     if (s->table < 0)
         return uploaded(&s->cx, x, s->seg.rows, columns(x), 1);
     cs_mat table = cs_value(&s->ps, s->table), y = cs_tmp(&s->cx, s->seg.rows, table.c);
-    cs_embed(&s->cx, s->tok, -1, table, y);
+    cs_embed(&s->cx, golden_show(s->g, s->tok, (size_t)y.r * sizeof *s->tok), -1, table, y);
     return y;
 }
 
@@ -233,7 +233,8 @@ static int compare_ragged(subject *s)
 
     for (int32_t k = 0; k < s->seg.n; k++)
         off[k + 1] = off[k] + s->n_valid[k];
-    cs_seg seg = { off, s->seg.n, off[s->seg.n], s->seg.depth, NULL };
+    cs_seg seg = { golden_show(g, off, ((size_t)s->seg.n + 1) * sizeof *off), s->seg.n,
+                   off[s->seg.n], s->seg.depth, NULL };
     for (int dry = 1; dry >= 0; dry--) {
         cs_ctx_begin(cx, false, dry, 0);
         cs_mat x = cs_tmp(cx, seg.rows, columns(in));

@@ -177,7 +177,8 @@ static cs_seg segments(struct cdil *c, int64_t n, int64_t len)
     CS_BUG(n > 64);
     for (int64_t s = 0; s <= n; s++)
         c->off[0][s] = s * len;
-    return (cs_seg){ .off = c->off[0], .n = (int32_t)n, .rows = n * len };
+    return (cs_seg){ .off = golden_show(c->n.g, c->off[0], (size_t)(n + 1) * sizeof c->off[0][0]),
+                     .n = (int32_t)n, .rows = n * len };
 }
 
 /* The encoder's blocks come first, the decoder's after them. */

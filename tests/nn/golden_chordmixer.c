@@ -255,7 +255,7 @@ static cs_mat embedded(golden *g, cs_session *s, const cs_batch *b, bool has_emb
 
     if (m->tok) {
         y = cs_tmp(cx, b->n_tok, m->width);
-        cs_embed(cx, b->tok, CS_TOK_PAD, w, y);
+        cs_embed(cx, golden_show(g, b->tok, (size_t)b->n_tok * sizeof *b->tok), CS_TOK_PAD, w, y);
         return y;
     }
     x = uploaded(cx, golden_find(g, "input.x"), b->n_tok, b->n_channel, 1);
@@ -272,7 +272,8 @@ static void part_pass(golden *g, cs_session *s, const cs_batch *b, bool pool, bo
     const cs_model *m = s->model;
     cs_ctx *cx = &s->cx;
     const cs_tensor *w = golden_find(g, "input.loss_w");
-    cs_seg seg = { b->off, b->n_seg, b->n_tok, b->depth, NULL };
+    cs_seg seg = { golden_show(g, b->off, ((size_t)b->n_seg + 1) * sizeof *b->off), b->n_seg,
+                   b->n_tok, b->depth, NULL };
 
     cs_ctx_begin(cx, true, dry, 0);
     s->trace.x = embedded(g, s, b, pool);

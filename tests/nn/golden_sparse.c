@@ -186,12 +186,12 @@ static void pass(golden_net *n)
     struct sparse *s = n->self;
     const cs_tensor *tokens = golden_net_input(n, "tokens"), *x = golden_net_input(n, "x");
     int64_t n_seg = (tokens ? tokens : x)->shape.dim[0];
-    cs_seg seg = { .off = s->off, .n = (int32_t)n_seg, .rows = n_seg * s->len,
-                   .depth = cs_depth(s->len) };
 
     CS_BUG(n_seg > 64);
     for (int64_t i = 0; i <= n_seg; i++)
         s->off[i] = i * s->len;
+    const cs_seg seg = { .off = golden_show(n->g, s->off, (size_t)(n_seg + 1) * sizeof s->off[0]),
+                         .n = (int32_t)n_seg, .rows = n_seg * s->len, .depth = cs_depth(s->len) };
     n->x[0] = tokens ? golden_net_embed(n, tokens, cs_params_find(&n->ps, "embedding.weight"),
                                         padding(s))
                      : golden_net_linear(n, "init_linear", golden_net_stage(n, x, false));

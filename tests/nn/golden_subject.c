@@ -322,17 +322,20 @@ static int set_rows(subject *s)
         return cs_fail(CS_EFORMAT, "input.x is missing");
     int64_t n = in->shape.dim[0], len = in->shape.dim[1];
     s->off = steps(n, len);
-    s->seg = (cs_seg){ s->off, (int32_t)n, n * len, depth_of(len), NULL };
+    s->seg = (cs_seg){ golden_show(g, s->off, (size_t)(n + 1) * sizeof *s->off), (int32_t)n,
+                       n * len, depth_of(len), NULL };
     if (s->has_residual && (z || mask)) {
         int64_t key_len = z ? z->shape.dim[1] : len;
         s->key_off = steps(n, key_len);
-        s->key = (cs_seg){ s->key_off, (int32_t)n, n * key_len, 0, NULL };
+        s->key = (cs_seg){ golden_show(g, s->key_off, (size_t)(n + 1) * sizeof *s->key_off),
+                           (int32_t)n, n * key_len, 0, NULL };
         if (mask)
             CS_TRY(valid_rows(mask, NULL, n, key_len, &s->key_valid));
-        s->key.n_valid = s->key_valid;
+        if (mask)
+            s->key.n_valid = golden_show(g, s->key_valid, (size_t)n * sizeof *s->key_valid);
     } else if (mask || lengths) {
         CS_TRY(valid_rows(mask, lengths, n, len, &s->n_valid));
-        s->seg.n_valid = s->n_valid;
+        s->seg.n_valid = golden_show(g, s->n_valid, (size_t)n * sizeof *s->n_valid);
     }
     s->tok = cs_xcalloc((size_t)(n * len), sizeof *s->tok);
     for (int64_t i = 0; tok && i < n * len; i++)

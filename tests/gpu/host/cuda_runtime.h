@@ -116,11 +116,7 @@ uint32_t cs_host_tf32(float v);
 void cs_host_ask(uint4 *to, const uint4 *from);
 void cs_host_ask_half(uint2 *to, const uint2 *from);
 void cs_host_land(const char *file, int line);
-void cs_host_end_group(void);
-/** cs_host_land - make the copies of all groups but the last n_kept */
-void cs_host_land(size_t n_kept, const char *file, int line);
-#define cs_host_wait_for_asked() cs_host_land(0, __FILE__, __LINE__)
-#define cs_host_wait_but(n)      cs_host_land(n, __FILE__, __LINE__)
+#define cs_host_wait_for_asked() cs_host_land(__FILE__, __LINE__)
 
 /* Atomic, because no other coroutine runs in between; exempt in race.cpp. */
 #define CS_ATOMIC __attribute__((no_sanitize("thread")))

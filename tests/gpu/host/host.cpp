@@ -80,8 +80,8 @@ static void forget_shared(void)
 
 enum state { READY, AT_BARRIER, AT_SHUFFLE, AT_PRODUCT, DONE };
 
-/* A copy asked for, in a group (cp.async). */
-struct copy { void *to; const void *from; size_t n_bytes, group; };
+/* A pending copy (cp.async). */
+struct copy { void *to; const void *from; size_t n_bytes; };
 
 /* A coroutine, made once and used by every later launch. The first switch uses its context, later
  * ones longjmp(), which needs no system call. */
@@ -94,8 +94,7 @@ struct thread {
     state      at;
     double     value;            /* operand of a shuffle */
     uint32_t   a[4], b[2];       /* and of a warp's matrix product */
-    std::vector<copy> asked;     /* pending */
-    size_t     n_group;          /* groups ended so far */
+    std::vector<copy> asked;
 };
 
 static thread all[MOST];
@@ -175,31 +174,22 @@ static void ask(void *to, const void *from, size_t n_bytes)
     if (cs_host_touch)
         cs_host_touch(to, n_bytes, true);
     memset(to, 0xFF, n_bytes);
-    all[current].asked.push_back({ to, from, n_bytes, all[current].n_group });
+    all[current].asked.push_back({ to, from, n_bytes });
 }
 
 void cs_host_ask(uint4 *to, const uint4 *from) { ask(to, from, sizeof *to); }
 void cs_host_ask_half(uint2 *to, const uint2 *from) { ask(to, from, sizeof *to); }
 
-void cs_host_end_group(void) { all[current].n_group++; }
-
-void cs_host_land(size_t n_kept, const char *file, int line)
+void cs_host_land(const char *file, int line)
 {
-    thread *me = &all[current];
-    std::vector<copy> kept;
-
     if (is_left_out(file, line))
         return;
-    for (const copy &c : me->asked) {
-        if (n_kept > 0 && c.group + n_kept >= me->n_group) {
-            kept.push_back(c);
-            continue;
-        }
+    for (const copy &c : all[current].asked) {
         memcpy(c.to, c.from, c.n_bytes);
         if (cs_host_touch)
             cs_host_touch(c.to, c.n_bytes, true);
     }
-    me->asked = kept;
+    all[current].asked.clear();
 }
 
 static float of_bf16(uint32_t v)
