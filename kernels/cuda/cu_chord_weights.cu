@@ -4,9 +4,8 @@
  * dx, and a right factor of d channels in octets. A block of threads takes 128 columns of the right
  * factor and a range of tokens, 64 at a time, and copies both to shared memory as pairs (36 KiB, in
  * two buffers: the next 64 during the products of these), which it reads across, because the sum is
- * over rows. A warp has 32 hidden units by 64 columns (by
- * 32 or 16 if there are 64 or 32 units in total), with the sums in registers, 64 floats per lane or
- * fewer:
+ * over rows. A warp has 32 hidden units by 64 columns (by 32 or 16 if there are 64 or 32 units in
+ * total), with the sums in registers, 64 floats per lane or fewer:
  *
  *   left    word g of a row is units 2g, 2g + 1 of 16: even is operand a's row g, odd its row g + 8
  *   right   see pairs.cuh
