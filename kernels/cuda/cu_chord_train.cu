@@ -357,22 +357,6 @@ static cs_mat packed_shape(int64_t rows, int32_t c)
 /* Rows of an octet that neighbouring threads take: they access 256 bytes of it at once. */
 enum { OCTET_ROWS = 16 };
 
-/* Calls f(r, j, at) for every octet: row, first channel, place. Octets are contiguous whatever the
- * shape: an octet's pitch is the number of rows. */
-template <class F>
-static void each_octet(cs_backend *be, int64_t rows, cs_mat packed, F f, CS_CALLER)
-{
-    uint4 *const octets = (uint4 *)packed.p;
-    const int64_t pitch = packed.r;
-    cs_each(be, cs_div_up(rows, OCTET_ROWS), packed.c / 4 * OCTET_ROWS,
-            [=] __device__(int64_t i, int32_t k) {
-        const int64_t r = i * OCTET_ROWS + k % OCTET_ROWS;
-        const int32_t octet = k / OCTET_ROWS;
-        if (r < rows)
-            f(r, octet * CS_OCTET, octets + octet * pitch + r);
-    }, what);
-}
-
 /* Are rows made of whole, aligned quads, which are read and written by one instruction? */
 static bool in_quads(cs_mat x)
 {
@@ -401,12 +385,21 @@ __device__ static inline void unpack_octet(uint4 w, float v[CS_OCTET])
     cs_add_octet(w, v);
 }
 
+/* Octets are contiguous whatever the shape: an octet's pitch is the number of rows. */
 static void pack_rows(cs_backend *be, cs_mat x, cs_real beta, cs_mat packed)
 {
+    uint4 *const octets = (uint4 *)packed.p;
+    const int64_t pitch = packed.r;
     const bool quads = in_quads(x);
-    each_octet(be, x.r, packed, [=] __device__(int64_t r, int32_t j, uint4 *at) {
+    cs_each(be, cs_div_up(x.r, OCTET_ROWS), packed.c / 4 * OCTET_ROWS,
+            [=] __device__(int64_t i, int32_t k) {
+        const int64_t r = i * OCTET_ROWS + k % OCTET_ROWS;
+        const int32_t octet = k / OCTET_ROWS;
+        uint4 *const at = octets + octet * pitch + r;
         float v[CS_OCTET], old[CS_OCTET];
-        load_octet(x, quads, r, j, v);
+        if (r >= x.r)
+            return;
+        load_octet(x, quads, r, octet * CS_OCTET, v);
         if (beta != 0) {
             unpack_octet(*at, old);
             CS_UNROLL
