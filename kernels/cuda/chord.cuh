@@ -190,6 +190,10 @@ void cs_cuda_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack);
 /** cs_cuda_chord_block - y = x + ..., in tiles of 16 or 32 rows; for the mean: sums of tiles
  * instead */
 void cs_cuda_chord_block(cs_backend *be, const cs_chord_job &q, int32_t rows, bool mean);
+/** cs_cuda_chord_has_groups - can warpgroups compute the block, with rows for all of them? */
+bool cs_cuda_chord_has_groups(cs_backend *be, const cs_chord_job &q);
+/** cs_cuda_chord_groups - cs_cuda_chord_block() by warpgroups, not for means */
+void cs_cuda_chord_groups(cs_backend *be, const cs_chord_job &q);
 /** cs_cuda_chord_is_short - do sequences of this depth fit in shared memory? */
 bool cs_cuda_chord_is_short(cs_backend *be, cs_seg seg, const cs_chord_stack *s);
 /** cs_cuda_chord_short - chord_stack for sequences that fit; needs no scratch */

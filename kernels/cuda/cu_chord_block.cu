@@ -222,6 +222,10 @@ void cs_cuda_chord_block(cs_backend *be, const cs_chord_job &job, int32_t rows, 
     const int64_t n_block = cs_div_up(job.rows, (int64_t)rows * CS_WARPS);
     cs_chord_job q = job;
     q.stream = 2 * (int64_t)sizeof *q.x * cs_div_up(q.d, CS_OCTET) * q.rows > cu->l2_bytes;
+    if (way == CHORD_BOTH && cs_cuda_chord_has_groups(be, q)) {
+        cs_cuda_chord_groups(be, q);
+        return;
+    }
 
     cs_cuda_here(be);
     cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,

@@ -241,6 +241,21 @@ static void one_stack(const int32_t size[3], const int64_t *len, int n)
     drop_stack(&t);
 }
 
+/* Rows for all of the emulator's warpgroups, in tiles of one segment and of several; steps of the
+ * second product in pairs, left over, and half. On a GPU test_many_rows has enough rows. */
+static void test_warpgroups(void **state)
+{
+    (void)state;
+    static const int32_t size[][3] = { { 16, 66, 8 }, { 80, 100, 16 }, { 112, 128, 8 },
+                                       { 128, 70, 16 } };
+    static const int64_t len[] = { 70, 690, 0, 3, 128, 65, 200 };
+
+    compute_in(CS_IN_BF16);
+    for (int i = 0; i < COUNT(size); i++)
+        one_stack(size[i], len, COUNT(len));
+    compute_in(CS_IN_FP32);
+}
+
 /* A width whose weights fit in shared memory one at a time only, and what does not fit. */
 static void one_at_a_time(int32_t width, int32_t too_wide)
 {
@@ -799,7 +814,7 @@ int main(int argc, char **argv)
         TEST(test_precision),
         TEST(test_convolutions), TEST(test_stack),
         TEST(test_wide_stack),
-        TEST(test_block), TEST(test_many_rows),
+        TEST(test_block), TEST(test_warpgroups), TEST(test_many_rows),
         TEST(test_long_sums),
         TEST(test_dropout_bits),
         TEST(test_networks), TEST(test_networks_bf16),

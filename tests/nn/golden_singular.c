@@ -16,6 +16,7 @@ static int64_t valid_rows(cs_seg seg, int32_t k)
 static void pool_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cs_mat x = n->m[0], dx = cs_grad_to(cx, x), dy = cs_grad_of(cx, n->m[1]);
+    (void)cx->be->op.sync(cx->be);       /* a device may still fill dx */
     for (int32_t k = 0; k < n->seg.n; k++)
         for (int32_t j = 0; j < x.c; j++) {
             int64_t from = n->seg.off[k], len = valid_rows(n->seg, k), best = from;
@@ -31,6 +32,7 @@ static cs_mat pool(cs_ctx *cx, cs_seg seg, cs_mat x)
 {
     cs_mat y = cs_tmp(cx, seg.n, 2 * x.c);
     cs_tape_push(cx, &(cs_node){ .adjoint = pool_adjoint, .m = { x, y }, .seg = seg });
+    (void)cx->be->op.sync(cx->be);
     for (int32_t k = 0; !cx->dry && k < seg.n; k++)
         for (int32_t j = 0; j < x.c; j++) {
             double sum = 0, most = -INFINITY;

@@ -42,6 +42,7 @@ struct dim3 {
 
 struct alignas(8) uint2 { uint32_t x, y; };
 struct alignas(16) uint4 { uint32_t x, y, z, w; };
+struct alignas(8) float2 { float x, y; };
 struct alignas(16) float4 { float x, y, z, w; };
 static inline float4 make_float4(float x, float y, float z, float w) { return { x, y, z, w }; }
 static inline uint2 make_uint2(uint32_t x, uint32_t y) { return { x, y }; }
@@ -87,6 +88,7 @@ void *cs_host_shared(void);
 
 /* Source position of the stop: CS_HOST_WITHOUT=FILE:LINE omits that one. */
 void cs_host_barrier(const char *file, int line);
+static inline void __syncwarp(void) {}
 #define __syncthreads() cs_host_barrier(__FILE__, __LINE__)
 /** __trap - end this thread; the launch has failed, see cudaGetLastError() */
 void __trap(void);
@@ -117,6 +119,12 @@ void cs_host_ask(uint4 *to, const uint4 *from);
 void cs_host_ask_half(uint2 *to, const uint2 *from);
 void cs_host_land(const char *file, int line);
 #define cs_host_wait_for_asked() cs_host_land(__FILE__, __LINE__)
+/* Barriers with phases, and the copies that they count (kernels/cuda/bulk.cuh). */
+#define CS_HOST_BULK
+void cs_host_phase_init(uint64_t *bar, int count);
+void cs_host_phase_arrive(uint64_t *bar, int32_t n_bytes);
+void cs_host_phase_wait(uint64_t *bar, int parity);
+void cs_host_bulk_copy(uint4 *to, const uint4 *from, int32_t n_bytes, uint64_t *bar);
 
 /* Atomic, because no other coroutine runs in between; exempt in race.cpp. */
 #define CS_ATOMIC __attribute__((no_sanitize("thread")))
@@ -172,6 +180,8 @@ struct cs_host_moment {
 extern cs_host_moment cs_host_now;
 /** cs_host_touch - a memory access of the running thread; absent without race detection */
 void cs_host_touch(const void *p, size_t n_bytes, bool writes) __attribute__((weak));
+/** cs_host_landed - a copy of bulk.cuh has come; absent without race detection */
+void cs_host_landed(const void *p, size_t n_bytes) __attribute__((weak));
 
 /* ---- the runtime's calls ----------------------------------------------------------------- */
 

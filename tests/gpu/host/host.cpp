@@ -78,7 +78,7 @@ static void forget_shared(void)
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-enum state { READY, AT_BARRIER, AT_SHUFFLE, AT_PRODUCT, DONE };
+enum state { READY, AT_BARRIER, AT_SHUFFLE, AT_PRODUCT, AT_PHASE, DONE };
 
 /* A pending copy (cp.async). */
 struct copy { void *to; const void *from; size_t n_bytes; };
@@ -94,10 +94,14 @@ struct thread {
     state      at;
     double     value;            /* operand of a shuffle */
     uint32_t   a[4], b[2];       /* and of a warp's matrix product */
+    uint64_t  *bar;              /* of a wait for a phase */
+    int        parity;
     std::vector<copy> asked;
 };
 
 static thread all[MOST];
+/* Copies under way whose bytes a barrier counts. */
+static std::vector<std::pair<uint64_t *, copy>> bulk;
 static jmp_buf scheduler;
 static int n_thread, current;
 static const std::function<void()> *running;
@@ -142,6 +146,7 @@ void __trap(void)
     cs_host_fault = cudaErrorLaunchFailure;
     all[current].begun = false;      /* the next launch starts a new kernel here */
     all[current].asked.clear();
+    bulk.clear();
     wait_at(DONE);
 }
 
@@ -191,6 +196,84 @@ void cs_host_land(const char *file, int line)
     }
     all[current].asked.clear();
 }
+
+/* ---- barriers with phases ---------------------------------------------------------------- */
+
+/* What the 8 bytes of a barrier hold. */
+struct phase {
+    uint16_t count, left;        /* arrivals of a phase; of this one still to come */
+    int32_t  twice;              /* 2 * bytes still to come + parity of this phase */
+};
+
+static phase phase_of(const uint64_t *bar)
+{
+    phase p;
+    memcpy(&p, bar, sizeof p);
+    return p;
+}
+
+/* Stores the phase, or the next one if it has ended. */
+static void put_phase(uint64_t *bar, phase p)
+{
+    if (p.left == 0 && p.twice >> 1 == 0) {
+        p.left = p.count;
+        p.twice ^= 1;
+    }
+    memcpy(bar, &p, sizeof p);
+}
+
+void cs_host_phase_init(uint64_t *bar, int count)
+{
+    put_phase(bar, { (uint16_t)count, (uint16_t)count, 0 });
+}
+
+void cs_host_phase_arrive(uint64_t *bar, int32_t n_bytes)
+{
+    phase p = phase_of(bar);
+    if (p.left == 0)
+        abort();                 /* more arrivals than the phase has */
+    p.left--;
+    p.twice += 2 * n_bytes;
+    put_phase(bar, p);
+}
+
+/* The old contents are gone at once; the new ones come when a thread waits for them. */
+void cs_host_bulk_copy(uint4 *to, const uint4 *from, int32_t n_bytes, uint64_t *bar)
+{
+    if (((uintptr_t)to | (uintptr_t)from | (uintptr_t)n_bytes) % 16 != 0)
+        abort();
+    if (cs_host_touch)
+        cs_host_touch(from, (size_t)n_bytes, false);
+    memset(to, 0xFF, (size_t)n_bytes);
+    bulk.push_back({ bar, { to, from, (size_t)n_bytes } });
+}
+
+/* Has the phase that this thread waits for ended? */
+static bool phase_ended(const thread &t)
+{
+    for (size_t i = 0; i < bulk.size(); i++) {
+        if (bulk[i].first != t.bar)
+            continue;
+        const copy c = bulk[i].second;
+        bulk.erase(bulk.begin() + (long)i--);
+        memcpy(c.to, c.from, c.n_bytes);
+        if (cs_host_landed)
+            cs_host_landed(c.to, c.n_bytes);
+        phase p = phase_of(t.bar);
+        p.twice -= 2 * (int32_t)c.n_bytes;
+        put_phase(t.bar, p);
+    }
+    return (phase_of(t.bar).twice & 1) != t.parity;
+}
+
+void cs_host_phase_wait(uint64_t *bar, int parity)
+{
+    all[current].bar = bar;
+    all[current].parity = parity;
+    wait_at(AT_PHASE);
+}
+
+/* ---- products ---------------------------------------------------------------------------- */
 
 static float of_bf16(uint32_t v)
 {
@@ -320,6 +403,8 @@ static bool run_warp(int from)
     turns lanes = turns_of((uint64_t)(to - from));
     for (int k = from; k < to; k++) {
         const int i = from + (int)next(lanes);
+        if (all[i].at == AT_PHASE && phase_ended(all[i]))
+            all[i].at = READY;
         if (all[i].at != READY)
             continue;
         run_thread(i);
@@ -356,6 +441,8 @@ static void run_block(void)
     for (int i = 0; i < n_thread; i++)
         if (all[i].at != DONE)
             abort();             /* a barrier that some threads never reach */
+    if (!bulk.empty())
+        abort();                 /* a copy without a wait */
 }
 
 void cs_host_run(const cs_host_grid &g, const std::function<void()> &kernel)

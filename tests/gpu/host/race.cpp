@@ -6,7 +6,8 @@
  * barriers of its block; shuffles and products of a warp order nothing, as on a GPU. Two accesses
  * race if one of them writes, and either their blocks differ, or their threads do without a barrier
  * between. Shared memory is private to a block, which must write it before reading; stacks are
- * private to a thread. Atomics are exempt.
+ * private to a thread. Atomics are exempt. Copies that a barrier with phases counts (bulk.cuh) are
+ * ordered after all before and before all after: host.cpp spoils their targets instead.
  *
  * The first race ends the program, with addresses for `addr2line -ipe PROGRAM`.
  */
@@ -129,6 +130,16 @@ static void touch(const void *p, size_t n_bytes, bool writes, const void *at)
 void cs_host_touch(const void *p, size_t n_bytes, bool writes)
 {
     touch(p, n_bytes, writes, __builtin_return_address(0));
+}
+
+/* As if written behind an earlier barrier: those that wait for the copy's phase read it. */
+void cs_host_landed(const void *p, size_t n_bytes)
+{
+    const cs_host_moment &m = cs_host_now;
+    const side copy = { m.block, m.epoch - 1, 0, __builtin_return_address(0) };
+    const uintptr_t from = (uintptr_t)p;
+    for (uintptr_t i = from / CELL * CELL; i < from + n_bytes; i += CELL)
+        cell_of(i) = { m.grid, copy, none };
 }
 
 /* ---- called by compiled code ------------------------------------------------------------- */

@@ -1,0 +1,150 @@
+/* wgmma.cuh - products of a warpgroup: 64 rows by 32, 64 or 128 columns, bf16 in, float sums.
+ *
+ * DESIGN. wgmma.mma_async of PTX, sm_90a alone, by 128 threads: 4 warps, each with 16 of the rows.
+ * A lane holds of the sums what it holds of cs_mma's (mma.cuh), tile after tile of 8 columns, and
+ * of factor a in registers likewise. Factors in shared memory are octets, [octet of terms][row or
+ * column][8], where an octet's rows are contiguous: a core matrix of PTX is 8 rows of 16 bytes.
+ *
+ * Products are asynchronous. Between cs_group_begin() and cs_group_end() of all threads of the
+ * warpgroup, registers of the sums and of a must not be touched, and what is read in shared memory
+ * not be written; ordinary writes before need cs_phase_publish() (bulk.cuh) and a barrier.
+ */
+#ifndef CS_KERNELS_CUDA_WGMMA_H
+#define CS_KERNELS_CUDA_WGMMA_H
+
+#include "kernels/cuda/mma.cuh"
+
+enum { CS_GROUP = 128, CS_GROUP_ROWS = 64 };     /* threads of a warpgroup; rows of its products */
+
+/* Two octets of terms: the second one is `next` places of 16 bytes after the first. */
+struct cs_two_octets { const uint4 *at; int32_t next; };
+
+#ifdef CS_HOST_MMA
+template <int N> __device__ static inline void cs_group_begin(float (&)[N][4]) {}
+__device__ static inline void cs_group_commit(void) {}
+template <int N, bool MORE> __device__ static inline void cs_group_registers(void) {}
+template <int N> __device__ static inline void cs_group_end(float (&)[N][4]) {}
+
+__device__ static inline uint32_t cs_octet_word(cs_two_octets m, int32_t octet, int32_t i)
+{
+    return ((const uint32_t *)(m.at + octet * m.next + i))[threadIdx.x % 4];
+}
+
+template <int N>
+__device__ static inline void cs_group_mma(float (&d)[N][4], const uint32_t a[4], cs_two_octets b)
+{
+    const int32_t g = (int32_t)threadIdx.x % CS_WARP / 4;
+    for (int32_t n = 0; n < N; n++)
+        cs_mma(d[n], a, cs_octet_word(b, 0, 8 * n + g), cs_octet_word(b, 1, 8 * n + g));
+}
+
+template <int N>
+__device__ static inline void cs_group_mma(float (&d)[N][4], cs_two_octets a, cs_two_octets b)
+{
+    const int32_t r = (int32_t)threadIdx.x % CS_GROUP / CS_WARP * 16
+                      + (int32_t)threadIdx.x % CS_WARP / 4;
+    const uint32_t own[4] = { cs_octet_word(a, 0, r), cs_octet_word(a, 0, r + 8),
+                              cs_octet_word(a, 1, r), cs_octet_word(a, 1, r + 8) };
+    cs_group_mma(d, own, b);
+}
+#else
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#define CS_GROUP_ASM(...) asm volatile(__VA_ARGS__)
+#else
+#define CS_GROUP_ASM(...) __trap()
+#endif
+
+/** cs_group_registers - from now on N registers per thread, at the beginning of what a warpgroup
+ * does: more than at the start, or fewer */
+template <int N, bool MORE> __device__ static inline void cs_group_registers(void)
+{
+    if (MORE)
+        CS_GROUP_ASM("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(N));
+    else
+        CS_GROUP_ASM("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(N));
+}
+
+/* The compiler takes sums for changed here, so that it moves no use of them across. */
+template <int N> __device__ static inline void cs_group_sums(float (&d)[N][4])
+{
+    CS_UNROLL
+    for (int n = 0; n < N; n++)
+        CS_UNROLL
+        for (int i = 0; i < 4; i++)
+            asm volatile("" : "+f"(d[n][i]) :: "memory");
+}
+
+/** cs_group_begin - before a sequence of products that add to d */
+template <int N> __device__ static inline void cs_group_begin(float (&d)[N][4])
+{
+    cs_group_sums(d);
+    CS_GROUP_ASM("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+/** cs_group_commit - after the last product of a sequence; work until cs_group_end() overlaps it */
+__device__ static inline void cs_group_commit(void)
+{
+    CS_GROUP_ASM("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+/** cs_group_end - wait for the products */
+template <int N> __device__ static inline void cs_group_end(float (&d)[N][4])
+{
+    CS_GROUP_ASM("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    cs_group_sums(d);
+}
+
+/* Matrix descriptor: start, distance of octets of terms, distance of 8 rows, each in 16 bytes. */
+__device__ static inline uint64_t cs_group_matrix(cs_two_octets m)
+{
+    const uint32_t at = (uint32_t)__cvta_generic_to_shared(m.at) >> 4 & 0x3FFF;
+    return at | (uint64_t)m.next << 16 | (uint64_t)8 << 32;
+}
+
+#define CS_GROUP_SUMS(n) "+f"(d[n][0]), "+f"(d[n][1]), "+f"(d[n][2]), "+f"(d[n][3])
+
+/** cs_group_mma - d += a b, of 16 terms */
+__device__ static inline void cs_group_mma(float (&d)[16][4], cs_two_octets a, cs_two_octets b)
+{
+    (void)d, (void)a, (void)b;
+    CS_GROUP_ASM("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+        " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+        " %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+        " %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+        "%64, %65, add, 1, 1, 0, 0;\n}"
+        : CS_GROUP_SUMS(0), CS_GROUP_SUMS(1), CS_GROUP_SUMS(2), CS_GROUP_SUMS(3),
+          CS_GROUP_SUMS(4), CS_GROUP_SUMS(5), CS_GROUP_SUMS(6), CS_GROUP_SUMS(7),
+          CS_GROUP_SUMS(8), CS_GROUP_SUMS(9), CS_GROUP_SUMS(10), CS_GROUP_SUMS(11),
+          CS_GROUP_SUMS(12), CS_GROUP_SUMS(13), CS_GROUP_SUMS(14), CS_GROUP_SUMS(15)
+        : "l"(cs_group_matrix(a)), "l"(cs_group_matrix(b)));
+}
+
+/** cs_group_mma - the same with a in registers */
+__device__ static inline void cs_group_mma(float (&d)[4][4], const uint32_t a[4], cs_two_octets b)
+{
+    (void)d, (void)a, (void)b;
+    CS_GROUP_ASM("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
+        "{%16, %17, %18, %19}, %20, add, 1, 1, 0;\n}"
+        : CS_GROUP_SUMS(0), CS_GROUP_SUMS(1), CS_GROUP_SUMS(2), CS_GROUP_SUMS(3)
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(cs_group_matrix(b)));
+}
+/** cs_group_mma - the same with 64 columns */
+__device__ static inline void cs_group_mma(float (&d)[8][4], const uint32_t a[4], cs_two_octets b)
+{
+    (void)d, (void)a, (void)b;
+    CS_GROUP_ASM("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+        " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+        "{%32, %33, %34, %35}, %36, add, 1, 1, 0;\n}"
+        : CS_GROUP_SUMS(0), CS_GROUP_SUMS(1), CS_GROUP_SUMS(2), CS_GROUP_SUMS(3),
+          CS_GROUP_SUMS(4), CS_GROUP_SUMS(5), CS_GROUP_SUMS(6), CS_GROUP_SUMS(7)
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(cs_group_matrix(b)));
+}
+#endif
+
+#endif
