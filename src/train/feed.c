@@ -165,21 +165,16 @@ int cs_feed_label(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, con
     return label_tokens(w, d, pack, s, *n);
 }
 
-int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
-                   cs_batch *b)
+/* Appends the n tokens of the sample that was tokenised last. */
+static int append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
+                  int64_t n, cs_batch *b)
 {
     const cs_example *e = &d->ex[s->example];
     const float *x = e->x != NULL ? e->x + s->start * d->n_channel : NULL;
     /* No view's: its bases, for metrics by length. */
     const cs_slot bases = { NULL, s->n_base < INT32_MAX ? (int32_t)s->n_base : INT32_MAX };
-    int64_t n;
-
-    if (tokenise_sample(w, d, pack, s, &n) != CS_OK)
-        return CS_EMEM;
-    /* A tokenizer may give fewer tokens than its bound, which was used for sorting. */
-    if (b->n_rec > 0 && cs_depth(n) != b->depth)
-        return CS_EOF;
     const int32_t *id = x == NULL ? w->id : NULL;
+
     if (d->n_target != CS_TARGET_TOKENS)
         return cs_batch_append(b, id, x, n, e->target, bases);
     if (label_tokens(w, d, pack, s, n) != CS_OK)
@@ -187,14 +182,30 @@ int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, co
     return cs_batch_append_labelled(b, id, x, n, w->label, bases);
 }
 
+int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
+                   cs_batch *b)
+{
+    int64_t n;
+
+    if (tokenise_sample(w, d, pack, s, &n) != CS_OK)
+        return CS_EMEM;
+    return append(w, d, pack, s, n, b);
+}
+
 /* Added to a batch's number for every part split off: see fill_batch(). */
 #define SPLIT (UINT64_C(1) << 32)
+
+enum { N_DEPTH = 64 };
+
+/* The samples of a planned batch that have one depth. */
+struct part { cs_batch *batch; int64_t n_base; };
 
 /* State of the stage. */
 struct hand {
     const cs_feed *f;
     cs_queue      *out;
     cs_feed_work   work;
+    struct part    part[N_DEPTH];
     cs_feed_item   next;         /* the item being filled */
     int64_t        n_left;       /* training steps until the run's limit */
 };
@@ -216,22 +227,44 @@ static int emit(struct hand *h, bool step_end, bool epoch_end)
     return rc;
 }
 
-/* One planned batch into the present item; it may take several: see cs_feed_append. */
-static int fill_batch(struct hand *h, const cs_dataset *d, const cs_sample *s, int64_t n)
+/* The samples of a planned batch as parts of one depth each: a tokenizer may give fewer tokens than
+ * its bound, by which they were planned. *n_part receives the number of parts */
+static int fill_batch(struct hand *h, const cs_dataset *d, const cs_sample *s, int64_t n,
+                      int *n_part)
+{
+    int rc = CS_OK;
+    const cs_pack *pack = &h->f->pack;
+    int64_t n_tok;
+
+    *n_part = 0;
+    for (int64_t i = 0; i < n; i++) {
+        CS_TRY(tokenise_sample(&h->work, d, pack, &s[i], &n_tok));
+        struct part *p = &h->part[cs_depth(n_tok)];
+        if (p->batch == NULL) {
+            p->batch = cs_batch_new(d->n_channel, d->n_target);
+            ++*n_part;
+        }
+        CS_TRY(append(&h->work, d, pack, &s[i], n_tok, p->batch));
+        p->n_base += s[i].n_base;
+    }
+out:
+    return rc;
+}
+
+/* Emits the parts, by depth; the last one has the ends. */
+static int emit_parts(struct hand *h, int n_part, bool step_end, bool epoch_end)
 {
     int rc = CS_OK;
 
-    for (int64_t i = 0; i < n; i++) {
-        if (h->next.batch == NULL)
-            h->next.batch = cs_batch_new(d->n_channel, d->n_target);
-        rc = cs_feed_append(&h->work, d, &h->f->pack, &s[i], h->next.batch);
-        if (rc == CS_EOF) {
-            CS_TRY(emit(h, false, false));
-            i--;
+    for (int i = 0; n_part > 0; i++) {
+        struct part *p = &h->part[i];
+        if (p->batch == NULL)
             continue;
-        }
-        CS_TRY(rc);
-        h->next.n_base += s[i].n_base;
+        n_part--;
+        h->next.batch = p->batch;
+        h->next.n_base = p->n_base;
+        *p = (struct part){ 0 };
+        CS_TRY(emit(h, step_end && n_part == 0, epoch_end && n_part == 0));
     }
 out:
     return rc;
@@ -240,7 +273,6 @@ out:
 /* The end of a step, without a batch. */
 static int emit_empty(struct hand *h, const cs_dataset *d, bool epoch_end)
 {
-    cs_batch_free(h->next.batch);
     h->next.batch = cs_batch_new(d->n_channel, d->n_target);
     return emit(h, true, epoch_end);
 }
@@ -249,15 +281,15 @@ static int emit_empty(struct hand *h, const cs_dataset *d, bool epoch_end)
 static int feed_batch(struct hand *h, const cs_dataset *d, const cs_steps *p, int64_t b, int64_t j,
                       bool step_end, bool epoch_end)
 {
-    int rc = CS_OK;
+    int rc = CS_OK, n_part;
     /* A step of validation is one batch. */
     const int64_t turn = h->next.part == CS_PART_VALID ? b : j;
 
     h->next.no = (uint64_t)j;
     h->next.owner = cs_feed_owner(h->f, turn);
     if (cs_feed_wants(h->f, h->next.part, h->next.owner)) {
-        CS_TRY(fill_batch(h, d, p->sample + p->batch[b], p->batch[b + 1] - p->batch[b]));
-        return emit(h, step_end, step_end && epoch_end);
+        CS_TRY(fill_batch(h, d, p->sample + p->batch[b], p->batch[b + 1] - p->batch[b], &n_part));
+        return emit_parts(h, n_part, step_end, step_end && epoch_end);
     }
     if (step_end)
         rc = emit_empty(h, d, epoch_end);
@@ -363,7 +395,8 @@ int cs_feed_run(void *self, cs_queue *in, cs_queue *out)
             break;
     }
 out:
-    cs_batch_free(h.next.batch);
+    for (int i = 0; i < N_DEPTH; i++)
+        cs_batch_free(h.part[i].batch);
     cs_feed_work_release(&h.work);
     cs_steps_release(&valid);
     return rc;

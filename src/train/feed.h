@@ -73,12 +73,8 @@ typedef struct cs_feed_work {
 } cs_feed_work;
 void cs_feed_work_release(cs_feed_work *w);
 
-/**
- * cs_feed_append - tokenise one sample into a batch; its slot keeps the number of bases
- *
- * Returns  CS_OK; CS_EOF if the sample's tokens have another depth than the batch (which is
- *          unchanged: emit it and retry with an empty one); CS_EMEM
- */
+/** cs_feed_append - tokenise one sample into a batch, empty or of its depth; its slot keeps the
+ * number of bases. CS_OK or CS_EMEM */
 int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
                    cs_batch *b) CS_MUST_CHECK;
 

@@ -449,6 +449,74 @@ static void test_labels(void **state)
     cs_dataset_release(&d);
 }
 
+/* Items of planned batch b, from the queue: ascending depths, and all of its samples; the ends of
+ * the step are at its first and last item. Returns their number. */
+static int check_batch(cs_queue *queue, const cs_steps *p, int64_t step, int64_t b)
+{
+    int64_t n_rec = p->batch[b + 1] - p->batch[b], n_base = 0;
+    int32_t depth = -1;
+    int n = 0;
+
+    for (int64_t i = p->batch[b]; i < p->batch[b + 1]; i++)
+        n_base += p->sample[i].n_base;
+    for (; n_rec > 0; n++) {
+        void *item;
+        assert_int_equal(cs_queue_pop(queue, &item), CS_OK);
+        const cs_feed_item *it = item;
+        assert_int_equal(it->step, step);
+        assert_int_equal(it->no & UINT32_MAX, b - p->step[step]);
+        assert_int_equal(it->no >> 32, n);
+        assert_true(it->batch->depth > depth);
+        assert_true(it->batch->n_rec > 0);
+        depth = it->batch->depth;
+        n_rec -= it->batch->n_rec;
+        n_base -= it->n_base;
+        assert_int_equal(it->first, n == 0 && b == p->step[step]);
+        assert_int_equal(it->step_end, n_rec == 0 && b + 1 == p->step[step + 1]);
+        cs_feed_drop(item);
+    }
+    assert_int_equal(n_rec, 0);
+    assert_int_equal(n_base, 0);
+    return n;
+}
+
+/* Where the number of tokens depends on the bases, a planned batch becomes a batch per depth. */
+static void test_parts(void **state)
+{
+    const cs_tokenizer *t = cs_tokenizer_find("frames");
+    const cs_draw draw = { .length_power = 1, .seed = 5 };
+    cs_dataset d;
+    cs_sampler *s;
+    cs_steps p;
+    char cfg[64];
+    void *tok = NULL;
+    int n_item = 0;
+
+    (void)state;
+    make(&d);
+    assert_true(t->cfg_size <= sizeof cfg);
+    cs_opt_defaults((const cs_optset[]){ { t->opt, cfg, NULL }, { 0 } });
+    assert_int_equal(t->open(cfg, &tok), CS_OK);
+    assert_int_equal(cs_sampler_new(&d, CS_PART_TRAIN, &draw, &s), CS_OK);
+    cs_feed feed = { .train = s, .n_epoch = 1, .n_left = INT64_MAX,
+                     .pack = { .tok = t, .tok_state = tok, .batch_tokens = 8000,
+                               .step_records = 64 } };
+    cs_queue *queue = cs_queue_new(10 * N, SIZE_MAX, cs_feed_bytes, cs_feed_drop);
+    assert_non_null(queue);
+    assert_int_equal(cs_feed_run(&feed, NULL, queue), CS_OK);
+    cs_queue_close(queue);
+    assert_int_equal(cs_steps_plan(s, 0, &feed.pack, &p), CS_OK);
+    for (int64_t k = 0; k < p.n_step; k++)
+        for (int64_t b = p.step[k]; b < p.step[k + 1]; b++)
+            n_item += check_batch(queue, &p, k, b);
+    assert_true(n_item > p.n_batch);         /* some have several depths */
+    cs_steps_release(&p);
+    cs_queue_free(queue);
+    cs_sampler_free(s);
+    t->close(tok);
+    cs_dataset_release(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -460,6 +528,7 @@ int main(void)
         cmocka_unit_test(test_crop_power), cmocka_unit_test(test_empty_part),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_steps), cmocka_unit_test(test_tokens), cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
