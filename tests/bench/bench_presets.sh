@@ -46,6 +46,7 @@ three-genera|genus|name|exon_intron_exon.fa.gz|-
 hairpins|genus|name|mirbase_hairpins.fa.gz|-
 mitogenomes|genus|name|cyprinid_mitogenomes.fa.gz|-
 plastid-order|label|tax:3|plastid_cds.fa.gz|1
+16S-genus|label|name|rdp_trainset19_16S.fa.gz|6
 16S-order|label|tax:6|rdp_trainset19_16S.fa.gz|4
 SSU-domain|label|tax:6|silva_seed_v138_2_ssu.fa.gz|1
 taxa|class|organism|.|-
