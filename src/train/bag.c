@@ -235,7 +235,7 @@ int cs_bag_train(const cs_bag_spec *s, cs_backend *be, cs_train_state *st, doubl
         if (kind[i] == &words)
             CS_TRY(hand_over(&start, st));
     }
-    st->lowest_loss = NAN;
+    st->lowest_loss = st->own_best = NAN;
 out:
     return rc;
 }

@@ -23,8 +23,9 @@ enum { HEAD_BYTES = 16, MAX_SLAB = 4 };
 void cs_train_state_init(cs_train_state *st)
 {
     *st = (cs_train_state){ .best = NAN, .best_loss = NAN, .best_accuracy = NAN,
-                            .best_balanced = NAN, .lowest_loss = NAN, .regression = NAN,
-                            .bag = NAN, .peak_share = NAN, .log = cs_xstrdup("") };
+                            .best_balanced = NAN, .lowest_loss = NAN, .own_best = NAN,
+                            .regression = NAN, .bag = NAN, .peak_share = NAN,
+                            .log = cs_xstrdup("") };
 }
 
 void cs_train_state_release(cs_train_state *st)
@@ -61,6 +62,8 @@ static const struct field { const char *name; size_t off; bool real; } fields[] 
     { "anneal_rate", offsetof(cs_train_state, anneal_rate), true },
     { "regression", offsetof(cs_train_state, regression), true },
     { "bag", offsetof(cs_train_state, bag), true },
+    { "lowest_loss", offsetof(cs_train_state, lowest_loss), true },
+    { "own_best", offsetof(cs_train_state, own_best), true },
 };
 
 enum { N_FIELD = sizeof fields / sizeof fields[0] };

@@ -31,11 +31,13 @@ typedef struct cs_train_state {
     int64_t epoch_step;          /* steps done in the present epoch */
     int64_t step;                /* steps done in all */
     int64_t best_epoch;          /* epoch of the best model; 0: none yet */
-    int64_t n_bad;               /* epochs since */
+    int64_t n_bad;               /* epochs since; before the first one, epochs without progress */
     double  best;                /* its value of the monitored metric */
     double  best_loss, best_accuracy, best_balanced;   /* its validation metrics; NaN: none */
-    double  lowest_loss;         /* of all validations; NaN: none yet. Not in checkpoints */
-    int64_t lowest_step;         /* steps done then; likewise */
+    double  lowest_loss;         /* of all validations; NaN: none yet */
+    double  own_best;            /* the monitored metric's best of this run, where `best` may be
+                                  * that of the bag that it starts from; NaN: none yet */
+    int64_t lowest_step;         /* steps done at the lowest loss. Not in checkpoints */
     double  seconds;             /* wall time of all runs together */
     bool    done;
     cs_train_sums sum;           /* of the present epoch's steps */

@@ -299,13 +299,18 @@ static int keep_best(struct trainer *l, const cs_metrics *f)
 {
     cs_train_state *st = l->st;
     const double v = monitors_balanced(l) ? f->balanced : -f->loss;
+    const bool lower = f->n > 0 && isfinite(f->loss) && !(f->loss >= st->lowest_loss);
+    const bool higher = f->n > 0 && isfinite(v) && !(v <= st->own_best);
 
-    if (f->n > 0 && isfinite(f->loss) && !(f->loss >= st->lowest_loss)) {
+    if (lower) {
         st->lowest_loss = f->loss;
         st->lowest_step = st->step;
     }
+    if (higher)
+        st->own_best = v;
     if (f->n > 0 && !l->o->keep_last && !(isnan(st->best) ? isfinite(v) : v > st->best)) {
-        st->n_bad += st->best_epoch > 0;
+        /* A network below the bag that it starts from may still come to it. */
+        st->n_bad = st->best_epoch == 0 && (lower || higher) ? 0 : st->n_bad + 1;
         return CS_OK;
     }
     st->best = v;
@@ -347,11 +352,19 @@ static int take_metrics(struct trainer *l, cs_metrics *f)
     return rc;
 }
 
-/* Without progress a run with a budget anneals, others end. */
+/* Without progress a run with a budget anneals from its best weights. Others end, as does one that
+ * never reached the model that it starts from. */
 static bool gives_up(struct trainer *l)
 {
-    return l->o->patience > 0 && l->st->n_bad >= l->o->patience && l->st->anneal_rate <= 0 &&
-           !cs_pace_anneal(&l->pace, l->st, l->done);
+    const cs_train_state *st = l->st;
+    if (l->o->patience <= 0 || st->n_bad < l->o->patience || st->anneal_rate > 0)
+        return false;
+    if (st->best_epoch > 0)
+        return !cs_pace_anneal(&l->pace, l->st, l->done);
+    if (l->o->watch != NULL)
+        cs_note("%s: no progress for %lld epochs, below the model that it starts from; ending",
+                l->o->watch, (long long)st->n_bad);
+    return true;
 }
 
 /* Report the epoch, on rank 0, which alone has its metrics. */

@@ -74,7 +74,9 @@ const cs_opt cs_train_table[] = {
     { .type = CS_OPT_INT, .name = "patience", TRAIN(patience), .arg = "NUM", .def = "0",
       .help = "early stopping: epochs without improvement; 0: never",
       .man = "With --budget training returns to the best weights instead, does the rest of the "
-             "schedule in the time that they took, and ends.", .min = 0, .max = 1e6 },
+             "schedule in the time that they took, and ends. A network that stays below the bag "
+             "that it starts from ends when neither its accuracy nor its loss improves any more.",
+      .min = 0, .max = 1e6 },
     { .type = CS_OPT_INT, .name = "seed", TRAIN(seed), .arg = "NUM", .def = "1",
       .help = "random seed", .min = 0, .max = 9e15 },
     { .type = CS_OPT_END }

@@ -421,6 +421,33 @@ static void test_accumulation(void **state)
     check_near(loss[0], loss[1], 1e-4 * loss[1]);
 }
 
+/* Below the model that it starts from and without progress, also over an interruption. */
+static void test_no_progress(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        open_bench(&b);
+        b.o.n_epoch = 50;
+        b.o.patience = 3;
+        b.o.adam.lr = b.o.ema = 0;
+        b.st.best = 2;
+        if (k == 1) {
+            b.o.stop_after = 13;
+            free(run(&b));
+            assert_true(!b.st.done && b.st.epoch > 1);
+            b.o.stop_after = 0;
+            b.o.resume = true;
+        }
+        free(run(&b));
+        assert_true(b.st.done && b.st.best_epoch == 0);
+        assert_int_equal(b.st.epoch, 4);
+        assert_int_equal(b.st.n_bad, 3);
+        close_bench(&b);
+    }
+}
+
 static void test_ends(void **state)
 {
     struct bench b;
@@ -526,7 +553,8 @@ int main(void)
         cmocka_unit_test(test_unknown_records), cmocka_unit_test(test_empty_step),
         cmocka_unit_test(test_resume),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_accumulation),
-        cmocka_unit_test(test_ends), cmocka_unit_test(test_no_validation),
+        cmocka_unit_test(test_ends), cmocka_unit_test(test_no_progress),
+        cmocka_unit_test(test_no_validation),
         cmocka_unit_test(test_failures),
     };
 
