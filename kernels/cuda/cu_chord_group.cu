@@ -11,6 +11,9 @@
  *                               registers. Channels are permuted as in chord_tile.cuh, so that a
  *                               lane has octets; its rotated x is read one step ahead
  *
+ * Sums have another order than chord_kernel's, so that the last bits of a record depend on whether
+ * its batch has rows for all warpgroups, within the tolerance of bf16.
+ *
  * The fourth warpgroup leaves most of its registers to the others. Reading rotated x, or the x of
  * the next tile, into the L2 cache in advance made the kernel slower (tests/bench/results).
  */
@@ -38,7 +41,7 @@ __device__ static void load_weights(const cs_chord_job &q, uint4 *to)
         /* Tiles 2 p and 2 p + 1, 16 rows of hidden units: word c of two octets of each column. */
         const uint4 v = q.pack[n_w + i];
         const int32_t p = at % 2, row = at / 2 % NH, step = at / 2 / NH;
-        const int32_t n_col = step / 2 < n_wide ? SECOND : CS_WIDE;
+        const int32_t n_col = step / 2 < n_wide ? (int32_t)SECOND : (int32_t)CS_WIDE;
         uint32_t *column = w2 + (step / 2 * 2 * NH * SECOND + 2 * row * n_col
                                  + step % 2 * CS_WIDE + 16 * p + g) * 4 + c;
         column[0] = v.x;

@@ -66,7 +66,8 @@ set_of()
         one "$1" "$tmp/$1.fa" "$3" 1 "$5" "$6"
     fi
 }
-more='--encoder.track 24 --mutate 0.1 --weight-decay 0.3'
+# As many samples as records, drawn with equal frequency of the genera.
+more='--encoder.track 24 --mutate 0.1 --weight-decay 0.3 --samples-per-epoch 13242 --class-balance 1'
 set_of 16S "$genus/rdp_trainset19_16S.fa.gz" domain,phylum,class,order,family,genus 30 128 2048
 more=
 set_of plastid "$genus/plastid_cds.fa.gz" order,family 30 64 8192

@@ -66,6 +66,8 @@ static void test_batches(void **state)
                                        { 12, 9, 4 }, { 24, 40, 8 }, { 20, 33, 4 } };
     static const int64_t edges[] = { 1, 2, 0, 31, 32, 33, 15, 48, 0 };
     static const int64_t reads[] = { 150, 150, 130, 130 };
+    /* 702 rows: more than a slice holds, too few for warpgroups, whose sums have another order. */
+    enum { FEW_SEGMENTS = 36 };
     int64_t tiny[MAX_SEGMENTS], more[MAX_SEGMENTS];
 
     for (int i = 0; i < MAX_SEGMENTS; i++) {
@@ -77,7 +79,7 @@ static void test_batches(void **state)
     one_batch(size[0], tiny, COUNT(tiny));
     one_batch(size[1], reads, COUNT(reads));
     one_batch(size[2], reads, COUNT(reads));
-    one_batch(size[2], more, COUNT(more));
+    one_batch(size[2], more, FEW_SEGMENTS);
     one_batch(size[4], more, COUNT(more));
 }
 
