@@ -85,6 +85,18 @@ out:
     return rc;
 }
 
+/* Without drawn samples every record is one, once per epoch. */
+static void warn_undrawn(const cs_supervised_args *a, int argc, char **argv)
+{
+    static const char *const name[] = { "class-balance", "group-balance", "length-power" };
+
+    if (a->sample.n_sample > 0 || a->sample.n_valid > 0)
+        return;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        if (cs_preset_given(argc, argv, name[i], 0))
+            cs_warn("--%s has no effect without --samples-per-epoch", name[i]);
+}
+
 static void name_labels(cs_supervised *j)
 {
     const cs_supervised_args *a = j->a;
@@ -237,6 +249,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     CS_TRY(cs_train_index(j->group, a->input.reference));
     CS_TRY(cs_supervised_read(j, split.inflate));
     CS_TRY(apply_preset(j, set, argc, argv));
+    warn_undrawn(j->a, argc, argv);
     CS_TRY(cs_train_check_idle(&a->training, j->group));
     CS_TRY(cs_supervised_folds(j));
     name_labels(j);

@@ -269,6 +269,9 @@ config --preset none --encoder.track 2 > none.cfg
 config --encoder.track 2 > own.cfg
 T 'none if the model is given' sh -c 'cmp own.cfg none.cfg && grep -qx rc=0 own.cfg'
 awk 'BEGIN { for (i = 0; i < 1000; i++) printf ">r%d tax=a;b%d\nACGTACGTAC\n", i, i }' > flat.fa
+T 'what has no effect is said' sh -c '"$@" --class-balance 0.5 > none.cfg 2> told && grep -q "warning: --class-balance has no effect without --samples-per-epoch$" told &&
+    "$@" --class-balance 0.5 --samples-per-epoch 10 > none.cfg 2> told && ! grep -q "no effect" told' - \
+    chordseq train --preset none --print-config --label-key class all.fa
 T 'a thousand flat lineages: a tree is advised' sh -c 'chordseq train --print-config --label-key tax flat.fa 2> told > flat.cfg &&
     grep -q "the 1000 classes are lineages; --head tree" told'
 T 'print-config writes nothing' sh -c '[ -z "$(ls | grep "^x")" ]'
