@@ -132,6 +132,7 @@ __device__ static inline void cs_group_mma(float (&d)[4][4], const uint32_t a[4]
         : CS_GROUP_SUMS(0), CS_GROUP_SUMS(1), CS_GROUP_SUMS(2), CS_GROUP_SUMS(3)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(cs_group_matrix(b)));
 }
+
 /** cs_group_mma - the same with 64 columns */
 __device__ static inline void cs_group_mma(float (&d)[8][4], const uint32_t a[4], cs_two_octets b)
 {

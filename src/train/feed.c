@@ -192,7 +192,7 @@ int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, co
     return append(w, d, pack, s, n, b);
 }
 
-/* Added to a batch's number for every part split off: see fill_batch(). */
+/* Added to a batch's number for every part split off: see emit_parts(). */
 #define SPLIT (UINT64_C(1) << 32)
 
 enum { N_DEPTH = 64 };
