@@ -449,16 +449,44 @@ static void test_labels(void **state)
     cs_dataset_release(&d);
 }
 
+/* The item holds exactly the samples of its depth among the n given, in their order. */
+static void check_item(const cs_feed *f, const cs_feed_item *it, const cs_sample *s, int64_t n)
+{
+    const cs_batch *b = it->batch;
+    cs_feed_work w = { 0 };
+    cs_batch *one = cs_batch_new(0, 1);
+    int64_t n_base = 0;
+    int32_t r = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        cs_batch_reset(one);
+        assert_int_equal(cs_feed_append(&w, cs_sampler_dataset(f->train), &f->pack, &s[i], one),
+                         CS_OK);
+        if (one->depth != b->depth)
+            continue;
+        assert_true(r < b->n_rec);
+        assert_int_equal(b->off[r + 1] - b->off[r], one->n_tok);
+        assert_memory_equal(b->tok + b->off[r], one->tok, (size_t)one->n_tok * sizeof *b->tok);
+        assert_true(b->target[r++] == one->target[0]);
+        n_base += s[i].n_base;
+    }
+    assert_int_equal(r, b->n_rec);
+    assert_int_equal(n_base, it->n_base);
+    assert_true(r == 1 || b->n_tok <= f->pack.batch_tokens);
+    cs_batch_free(one);
+    cs_feed_work_release(&w);
+}
+
 /* Items of planned batch b, from the queue: ascending depths, and all of its samples; the ends of
  * the step are at its first and last item. Returns their number. */
-static int check_batch(cs_queue *queue, const cs_steps *p, int64_t step, int64_t b)
+static int check_batch(cs_queue *queue, const cs_feed *f, const cs_steps *p, int64_t step,
+                       int64_t b)
 {
-    int64_t n_rec = p->batch[b + 1] - p->batch[b], n_base = 0;
+    const int64_t n_planned = p->batch[b + 1] - p->batch[b];
+    int64_t n_rec = n_planned;
     int32_t depth = -1;
     int n = 0;
 
-    for (int64_t i = p->batch[b]; i < p->batch[b + 1]; i++)
-        n_base += p->sample[i].n_base;
     for (; n_rec > 0; n++) {
         void *item;
         assert_int_equal(cs_queue_pop(queue, &item), CS_OK);
@@ -468,15 +496,14 @@ static int check_batch(cs_queue *queue, const cs_steps *p, int64_t step, int64_t
         assert_int_equal(it->no >> 32, n);
         assert_true(it->batch->depth > depth);
         assert_true(it->batch->n_rec > 0);
+        check_item(f, it, p->sample + p->batch[b], n_planned);
         depth = it->batch->depth;
         n_rec -= it->batch->n_rec;
-        n_base -= it->n_base;
         assert_int_equal(it->first, n == 0 && b == p->step[step]);
         assert_int_equal(it->step_end, n_rec == 0 && b + 1 == p->step[step + 1]);
         cs_feed_drop(item);
     }
     assert_int_equal(n_rec, 0);
-    assert_int_equal(n_base, 0);
     return n;
 }
 
@@ -508,7 +535,7 @@ static void test_parts(void **state)
     assert_int_equal(cs_steps_plan(s, 0, &feed.pack, &p), CS_OK);
     for (int64_t k = 0; k < p.n_step; k++)
         for (int64_t b = p.step[k]; b < p.step[k + 1]; b++)
-            n_item += check_batch(queue, &p, k, b);
+            n_item += check_batch(queue, &feed, &p, k, b);
     assert_true(n_item > p.n_batch);         /* some have several depths */
     cs_steps_release(&p);
     cs_queue_free(queue);
