@@ -25,17 +25,20 @@ fi
 need_python numpy python3-numpy
 scratch
 
-# one SET FASTA RANKS EPOCHS STEP_RECORDS MAX_LEN [TEST]; $more are further options of train
-more=
+# one SET FASTA RANKS EPOCHS STEP_RECORDS MAX_LEN [TEST]; $more are further options of train; with $drawn an
+# epoch has as many samples as training records, each class equally often
+more='' drawn=''
 one()
 {
     "$python" "$bayes" split "$2" "$3" "$seed" "$tmp/$1"
+    n_train=$(awk -F '\t' '$2 == "train"' "$tmp/$1.split.tsv" | wc -l)
     # shellcheck disable=SC2086 # TEST may be missing; $more is a list
     "$python" "$bayes" score "$2" "$3" "$tmp/$1" ${7:-} | sed "s/^/$1	naive Bayes	/"
     "$chordseq" train -q --threads 1 --seed "$seed" --label-key tax --lineage "$3" \
         --split "$tmp/$1.split.tsv" --head tree --head.norm layer --tokenizer.k 8 \
         --encoder.depth none --encoder.max-len "$6" --encoder.track 8 --batch-tokens 131072 \
-        --step-records "$5" --lr 0.005 --epochs "$4" $more -o "$tmp/$1.model" "$2" >&2
+        --step-records "$5" --lr 0.005 --epochs "$4" $more \
+        ${drawn:+--samples-per-epoch "$n_train" --class-balance 1} -o "$tmp/$1.model" "$2" >&2
     if [ -n "${7:-}" ]; then
         set -- "$1" "$7"
     else
@@ -66,8 +69,7 @@ set_of()
         one "$1" "$tmp/$1.fa" "$3" 1 "$5" "$6"
     fi
 }
-# As many samples as records, drawn with equal frequency of the genera.
-more='--encoder.track 24 --mutate 0.1 --weight-decay 0.3 --samples-per-epoch 13242 --class-balance 1'
+more='--encoder.track 24 --mutate 0.1 --weight-decay 0.3' drawn=yes
 set_of 16S "$genus/rdp_trainset19_16S.fa.gz" domain,phylum,class,order,family,genus 30 128 2048
-more=
+more='' drawn=''
 set_of plastid "$genus/plastid_cds.fa.gz" order,family 30 64 8192
