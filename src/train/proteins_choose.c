@@ -20,7 +20,8 @@
 
 enum {
     MAX_LETTERS = 1000,          /* of a query */
-    MAX_HITS = 24                /* of a query and class */
+    MAX_HITS = 24,               /* of a query and class */
+    SHARD_LETTERS = 1 << 25      /* indexed at a time */
 };
 static const float least_share = 0.1f, score_unit = 10;
 
@@ -175,7 +176,7 @@ static int align_all(struct choice *c)
 
     for (size_t from = 0, to; from < pool->n; from = to) {
         for (to = from + 1; to < pool->n && pool->start[to] + pool->length[to] + 2
-                                            - pool->start[from] < CS_PROTEIN_MAX_LETTERS; to++)
+                                            - pool->start[from] < SHARD_LETTERS; to++)
             ;
         CS_TRY(make_shard(pool, from, to, &shard));
         CS_TRY(align_queries(c, shard, (uint32_t)from));

@@ -229,6 +229,43 @@ static void test_short(void **state)
     cs_dataset_release(&d);
 }
 
+/* Positions of more than 25 bits leave fewer bits of a seed's hash in an entry: the last protein of
+ * 34 million letters is found. */
+static void test_large(void **state)
+{
+    (void)state;
+    enum { N = 680, EACH = 50000, LAST = N - 1, N_QUERY = 100 };
+    cs_proteins *p;
+    cs_protein_list l = { 0 };
+    int64_t at = 0;
+    int best = 0;
+
+    assert_int_equal(cs_proteins_new(N_CLASS, N, N * (EACH + 1) + 1, &p), CS_OK);
+    assert_true(p->n_letter > 1 << 25);
+    p->letter[at++] = CS_ACID_STOP;
+    for (int k = 0; k <= LAST; k++) {
+        p->start[k] = (uint32_t)at;
+        p->class_no[k] = (uint8_t)(k % N_CLASS);
+        for (int i = 0; i < EACH; i++, at++)
+            p->letter[at] = (uint8_t)cs_rng_below(41, (uint64_t)at, CS_ACIDS);
+        p->letter[at++] = CS_ACID_STOP;
+    }
+    assert_int_equal(at, p->n_letter);
+    assert_int_equal(cs_proteins_index(p), CS_OK);
+    uint8_t room[N_QUERY + 2 * CS_PROTEIN_MARGIN];
+    memset(room, CS_ACID_STOP, sizeof room);
+    memcpy(room + CS_PROTEIN_MARGIN, p->letter + p->n_letter - 1 - N_QUERY, N_QUERY);
+    assert_int_equal(cs_proteins_align(p, room + CS_PROTEIN_MARGIN, N_QUERY, &l), CS_OK);
+    for (size_t i = 0; i < l.n; i++)
+        if (l.at[i].protein == LAST && l.at[i].score > best)
+            best = l.at[i].score;
+        else
+            assert_true(l.at[i].protein == LAST || l.at[i].score < 120);
+    assert_true(best > 400);
+    free(l.at);
+    cs_proteins_free(p);
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static cs_model *with_proteins(cs_dataset *d)
@@ -527,7 +564,7 @@ int main(void)
         cmocka_unit_test(test_short),   cmocka_unit_test(test_file),
         cmocka_unit_test(test_old_file), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_weights), cmocka_unit_test(test_few_cases),
-        cmocka_unit_test(test_many_classes),
+        cmocka_unit_test(test_many_classes), cmocka_unit_test(test_large),
     };
     int rc;
 

@@ -35,8 +35,8 @@ enum {
     MIN_GROUPS = 4,              /* different groups of a seed's letters */
     DROP = 18,                   /* an extension ends this much below its best score */
     MIN_NEXT = 50,               /* of the next class, for the lead over it */
-    MAX_BUCKET_BITS = 23, BUCKET_SEEDS = 8,
-    POSITION_BITS = 25, PRINT_BITS = 32 - POSITION_BITS,
+    MAX_BUCKET_BITS = 26, BUCKET_SEEDS = 8,
+    MAX_PRINT_BITS = 7,
     MARK = 256,                  /* letters per element of cs_proteins.mark */
     CACHE_LINE = 16,             /* entries of the index */
     BLOCK = 512, MAX_MATCHES = 512,
@@ -196,7 +196,7 @@ static uint32_t bucket_of(const cs_proteins *p, uint64_t hash)
 
 static uint32_t print_of(const cs_proteins *p, uint64_t hash)
 {
-    return (uint32_t)(hash << p->bucket_bits >> (64 - PRINT_BITS));
+    return (uint32_t)(hash << p->bucket_bits >> (64 - p->print_bits));
 }
 
 /* Counts the seeds of all buckets at first[bucket + 1], or stores them at first[bucket]++. */
@@ -213,7 +213,7 @@ static void scan_seeds(cs_proteins *p, uint32_t *first, bool store)
                 continue;
             const uint32_t b = bucket_of(p, hash[i]);
             if (store)
-                p->entry[first[b]++] = (uint32_t)(from + i) << PRINT_BITS | print_of(p, hash[i]);
+                p->entry[first[b]++] = (uint32_t)(from + i) << p->print_bits | print_of(p, hash[i]);
             else
                 first[b + 1]++;
         }
@@ -225,6 +225,9 @@ int cs_proteins_index(cs_proteins *p)
     p->bucket_bits = 0;
     while (p->bucket_bits < MAX_BUCKET_BITS && p->n_letter >> p->bucket_bits > BUCKET_SEEDS)
         p->bucket_bits++;
+    p->print_bits = MAX_PRINT_BITS;
+    while (p->n_letter >> (32 - p->print_bits) > 0)      /* positions take the others */
+        p->print_bits--;
     const size_t n_bucket = (size_t)1 << p->bucket_bits;
     CS_FREE(p->first, p->entry, p->mark, p->seen);
     p->entry = NULL;
@@ -362,9 +365,11 @@ static void extend_matches(struct search *s, const uint8_t *letter, int n)
 static int add_matches(struct search *s, int n_match, uint32_t query, uint32_t print,
                        const uint32_t *entry, uint32_t n)
 {
+    const int32_t print_bits = s->p->print_bits;
+
     for (uint32_t k = 0; k < n; k++) {
-        s->match[n_match] = (struct match){ query, entry[k] >> PRINT_BITS };
-        n_match += (entry[k] & ((1u << PRINT_BITS) - 1)) == print;
+        s->match[n_match] = (struct match){ query, entry[k] >> print_bits };
+        n_match += (entry[k] & ((1u << print_bits) - 1)) == print;
     }
     return n_match;
 }

@@ -10,7 +10,7 @@
 enum {
     CS_PROTEIN_MAX_CLASSES = 160,
     CS_PROTEIN_MAX_OWN = 16,             /* classes, for weights of their own */
-    CS_PROTEIN_MAX_LETTERS = 1 << 25,    /* of a database, with separators */
+    CS_PROTEIN_MAX_LETTERS = 1 << 29,    /* of a database, with separators */
     CS_PROTEIN_MAX_LENGTH = 65535,       /* letters of a protein */
     CS_PROTEIN_FEATURES = 9,             /* of a class: see cs_protein_features() */
     CS_PROTEIN_WEIGHTS = CS_PROTEIN_FEATURES + 1,    /* of a class, the constant last */
@@ -43,8 +43,9 @@ typedef struct cs_proteins {
     int32_t   shadow;            /* frames mostly covered by frames more than this many times as
                                   * long are skipped; 0: none */
     int32_t   bucket_bits;       /* the index, by cs_proteins_index(): */
+    int32_t   print_bits;        /* further bits of a hash, in an entry */
     uint32_t *first;             /* [2^bucket_bits + 1] a bucket's first entry */
-    uint32_t *entry;             /* a seed's position and further bits of its hash, by buckets */
+    uint32_t *entry;             /* a seed's position above those bits, by buckets */
     uint32_t *mark;              /* protein at every 256th letter */
     uint16_t *seen;              /* [4096] groups of three letters, as bits */
 } cs_proteins;
