@@ -20,6 +20,10 @@ for package in bowtie-examples bowtie2-examples ragout-examples kleborate-exampl
     download "$package"
     dpkg-deb -x "$package"_*.deb .
 done
-awk -F '\t' '!/^#/ && !seen[$1]++ { print $1 }' "$here/pieces.tsv" | while read -r name; do
-    find "$PWD" -name "$name" | sort | head -n 1
+# bacteria.fa.gz is of the taxa set.
+awk -F '\t' '!/^#/ && $1 != "bacteria.fa.gz" && !seen[$1]++ { print $1 }' "$here/pieces.tsv" |
+while read -r name; do
+    path=$(find "$PWD/" -name "$name" | sort | head -n 1)
+    [ -n "$path" ] || { echo "fetch.sh: no package has '$name', which pieces.tsv cuts" >&2; exit 1; }
+    echo "$path"
 done
