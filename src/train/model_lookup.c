@@ -30,7 +30,8 @@ const cs_opt cs_lookup_table[] = {
       .max = 1 },
     { .type = CS_OPT_SIZE, .name = "size", .off = OFF(size), .arg = "BYTES", .def = "6M",
       .help = "maximum size of the table or database, in equal shares of the classes",
-      .man = "Of a table, peptide words of more groups are kept first.", .min = 1024,
+      .man = "Of a table, peptide words of more groups are kept first. A database takes ten times "
+             "its size in memory; the time of a search grows with it.", .min = 1024,
       .max = 256 << 20 },
     { .type = CS_OPT_INS, .name = "weights", .off = OFF(weights), .arg = "FILE",
       .help = "copy the weights of this model's table or database; of several models, their mean",
