@@ -918,8 +918,13 @@ _chordseq()
         '*--purity[minimum share of a peptide word'\''s groups in its class]:SHARE:' \
         '*--size[maximum size of the table or database, in equal shares of the classes]:BYTES:' \
         '*--weights[copy the weights of this model'\''s table or database; of several models, their mean]:FILE:_files' \
+        '*--refit[keep the model'\''s table or database, and fit its weights again]' \
         '*--crops[number of crops of validation records to fit weights to]:NUM:' \
         '*--seed[seed of the crops]:NUM:' \
+        '*--mutate[substitute up to this share of a sample'\''s bases]:RATE:' \
+        '*--mutate-indels[insert or delete 1 to 3 bases at up to this share of positions]:RATE:' \
+        '*--mutate-silent[change up to this share of codons, but not the protein]:RATE:' \
+        '*--mutate-share[share of the samples that are mutated]:NUM:' \
         '*--protein-length[minimum amino acids of an open reading frame]:NUM:' \
         '*--protein-piece[maximum amino acids of a stored piece of a reading frame]:NUM:' \
         '*--max-known[skip proteins if others of their class have more of their words]:SHARE:' \

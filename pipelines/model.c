@@ -61,6 +61,7 @@ static const cs_optset model_tables[] = {
     { model_table, &own, NULL }, { cs_taxa_table, &taxa, NULL },
     { cs_low_rank_table, &low_rank, NULL }, { cs_input_table, &input, NULL },
     { cs_label_table, &labels, NULL }, { cs_lookup_table, &lookup, NULL },
+    { cs_mutation_table, &lookup.mutation, NULL },
     { cs_protein_table, &proteins, NULL },
     { cs_calibrate_table, &calibration, NULL }, { cs_log_table, &cs_command_logs, NULL }, { 0 }
 };

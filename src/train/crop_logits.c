@@ -22,6 +22,20 @@ struct crops {
     void             *arg;
 };
 
+/* The bases of a sample, mutated in the chunk's memory; NULL: no memory. */
+static const char *crop_bases(const cs_dataset *d, const cs_sample *s, cs_chunk *c, int64_t *n)
+{
+    const char *base = d->ex[s->example].base + s->start;
+
+    *n = s->n_base;
+    if (cs_mutation_is_none(&s->mutation))
+        return base;
+    char *out = cs_arena_alloc(c->mem, 2 * (size_t)s->n_base, 1);
+    if (out)
+        *n = cs_mutate(&s->mutation, base, s->n_base, out + s->n_base, out);
+    return out;
+}
+
 static int next_crop(void *arg, cs_chunk *c)
 {
     struct crops *k = arg;
@@ -33,9 +47,10 @@ static int next_crop(void *arg, cs_chunk *c)
     if (!r)
         return cs_fail(CS_EMEM, "out of memory for record '%s'", k->d->ex[s.example].name);
     r->name = k->d->ex[s.example].name;
-    r->seg[0].base = k->d->ex[s.example].base + s.start;
-    r->seg[0].n_base = s.n_base;
-    c->n_base += s.n_base;
+    r->seg[0].base = crop_bases(k->d, &s, c, &r->seg[0].n_base);
+    if (!r->seg[0].base)
+        return cs_fail(CS_EMEM, "out of memory for record '%s'", r->name);
+    c->n_base += r->seg[0].n_base;
     return CS_OK;
 }
 
@@ -72,15 +87,16 @@ out:
     return rc;
 }
 
-int cs_crop_logits(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t seed,
-                   cs_crop_take take, void *arg)
+int cs_crop_logits(cs_model *m, const cs_dataset *d, const cs_crop_draw *crops, cs_crop_take take,
+                   void *arg)
 {
     int rc = CS_OK;
     cs_sampler *sampler = NULL;
     struct crops k = { .d = d, .n_class = m->n_label, .take = take, .arg = arg };
     const cs_draw draw = { .crop_min = MIN_CROP, .crop_max = MAX_CROP, .crop_power = 1,
-                           .n_sample = n_crop, .balance = 1, .group_balance = 0.5,
-                           .length_power = 0.5, .seed = seed };
+                           .n_sample = crops->n, .balance = 1, .group_balance = 0.5,
+                           .length_power = 0.5, .mutation = crops->mutation,
+                           .seed = crops->seed };
 
     k.logit = cs_xcalloc((size_t)m->n_label, sizeof *k.logit);
     CS_TRY(cs_sampler_new(d, CS_PART_VALID, &draw, &sampler));

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "train/crop_logits.h"
 
 enum { N_STEP = 400 };
 static const double decay = 1e-4;
@@ -145,21 +144,24 @@ static int mean_loss(const cs_lookup_cases *c, const float *weight, double *mean
     return CS_OK;
 }
 
-int cs_lookup_fit(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t seed, double *before,
+int cs_lookup_fit(cs_model *m, const cs_dataset *d, const cs_crop_draw *draw, double *before,
                   double *after)
 {
     int rc = CS_OK;
     cs_lookup *lookup = m->lookup;
+    cs_proteins *proteins = m->proteins;
     struct crops k = { .lookup = lookup };
 
-    CS_TRY(lookup_fit_reserve(&k, n_crop));
+    CS_TRY(lookup_fit_reserve(&k, draw->n));
     m->lookup = NULL;
-    CS_TRY(cs_crop_logits(m, d, n_crop, seed, take_crop, &k));
+    m->proteins = NULL;
+    CS_TRY(cs_crop_logits(m, d, draw, take_crop, &k));
     CS_TRY(mean_loss(&k.cases, NULL, before));
     CS_TRY(cs_lookup_solve(&k.cases, decay, lookup->weight));
     rc = mean_loss(&k.cases, lookup->weight, after);
 out:
     m->lookup = lookup;
+    m->proteins = proteins;
     CS_FREE(k.cases.logit, k.cases.log_hit, k.cases.truth, k.hit);
     return rc;
 }

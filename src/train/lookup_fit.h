@@ -2,8 +2,7 @@
 #ifndef CS_TRAIN_LOOKUP_FIT_H
 #define CS_TRAIN_LOOKUP_FIT_H
 
-#include "nn/exec/model.h"
-#include "train/dataset.h"
+#include "train/crop_logits.h"
 
 /* Data of the fit: predictions of the model without the table, and hits. */
 typedef struct cs_lookup_cases {
@@ -28,13 +27,14 @@ int cs_lookup_solve(const cs_lookup_cases *c, double decay, float *weight) CS_MU
 /**
  * cs_lookup_fit - weights of the model's table, from crops of the validation part
  *
- * The table must have been made from the other part, and the model trained on it.
+ * The table must have been made from the other part, and the model trained on it. A database of
+ * proteins is left out of the predictions; its weights are to be fitted afterwards.
  *
  * m        its lookup gets the weights
  * before, after  receive the mean cross-entropy of the crops without and with the table
  * Returns  CS_OK; the errors of prediction; CS_EUSAGE without a validation example
  */
-int cs_lookup_fit(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t seed, double *before,
+int cs_lookup_fit(cs_model *m, const cs_dataset *d, const cs_crop_draw *draw, double *before,
                   double *after) CS_MUST_CHECK;
 
 #endif

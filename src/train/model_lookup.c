@@ -38,6 +38,10 @@ const cs_opt cs_lookup_table[] = {
       .man = "Instead of fitting them: for a model trained on all records, copy the weights from "
              "models of a cross-validation. Without sequences the model's own table or database "
              "is kept. The settings of the protein search come with its weights." },
+    { .type = CS_OPT_FLAG, .name = "refit", .off = OFF(refit),
+      .help = "keep the model's table or database, and fit its weights again",
+      .man = "With --mutate, for example. A table's weights are fitted without the proteins, and "
+             "the proteins' with the table: refit a table first, then the proteins." },
     { .type = CS_OPT_INT, .name = "crops", .off = OFF(crops), .arg = "NUM", .def = "14000",
       .help = "number of crops of validation records to fit weights to", .min = 1, .max = 1e7 },
     { .type = CS_OPT_INT, .name = "seed", .off = OFF(seed), .arg = "NUM", .def = "1",
@@ -62,6 +66,11 @@ int cs_lookup_check_input(const char *action, const cs_input_args *input,
     *keeps = has && a->weights.n > 0 && input->file.n + input->list.n + label->class_file.n == 0;
     if (*keeps)
         return CS_OK;
+    if (a->refit && a->weights.n > 0)
+        return cs_fail(CS_EUSAGE, "--refit fits weights, and --weights copies them; give one");
+    if (a->refit && !has)
+        return cs_fail(CS_EUSAGE, "the model has nothing to --refit; '%s' without it makes it",
+                       action);
     if (input->file.n + input->list.n + label->class_file.n == 0)
         return cs_fail(CS_EUSAGE, "'%s' needs labelled sequences; give them with -i", action);
     if (label->split == NULL && a->weights.n == 0)
@@ -111,12 +120,13 @@ static float *table_weight(const cs_model *m)
 static int set_weights(cs_model *m, const cs_lookup_args *a, const cs_dataset *d)
 {
     static const cs_weights_of table = { "look-up table", table_weight, NULL };
+    const cs_crop_draw draw = { a->crops, (uint64_t)a->seed, a->mutation };
     int rc = CS_OK;
     double before, after;
 
     if (a->weights.n > 0)
         return cs_lookup_mean_weights(m, &a->weights, &table, m->n_label * m->lookup->n_code);
-    CS_TRY(cs_lookup_fit(m, d, a->crops, (uint64_t)a->seed, &before, &after));
+    CS_TRY(cs_lookup_fit(m, d, &draw, &before, &after));
     cs_note("validation crops: loss %.4f without the table, %.4f with it", before, after);
 out:
     return rc;
@@ -139,6 +149,8 @@ static int build(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
 
     CS_TRY(cs_peptides_init(&words, a->groups, a->k, a->sample));
     CS_TRY(cs_labelled_read_all(label, input, m, d));
+    if (a->refit)
+        goto out;
     cs_lookup_free(m->lookup);
     m->lookup = NULL;
     rc = cs_lookup_build(&words, d, CS_PART_TRAIN, m->n_label, &rule, &m->lookup);

@@ -9,6 +9,8 @@ typedef struct cs_lookup_args {
     int64_t     k, sample, min_groups, size, crops, seed;
     double      purity;
     cs_strlist  weights;
+    bool        refit;
+    cs_mutation mutation;        /* of the crops */
 } cs_lookup_args;
 
 extern const cs_opt cs_lookup_table[];     /* --peptide-k, --sample, --min-groups, ... */
@@ -16,7 +18,7 @@ extern const cs_opt cs_lookup_table[];     /* --peptide-k, --sample, --min-group
 /**
  * cs_model_lookup - build a table from labelled sequences, and fit its weights
  *
- * With weights and without sequences the model's table stays.
+ * With weights and without sequences, or with refit, the model's table stays.
  *
  * m        receives the table, replacing an old one, and loses its calibration
  * Returns  CS_OK; CS_EUSAGE (options, or an unsupported model); the errors of reading and of
@@ -31,7 +33,8 @@ int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
  * has      does the model have a table or database already?
  * keeps    receives whether it stays, and only its weights are replaced: weights are given, but no
  *          sequences
- * Returns  CS_OK; CS_EUSAGE if sequences are missing, or both a split and weights
+ * Returns  CS_OK; CS_EUSAGE if sequences are missing, or both a split and weights, or if there is
+ *          nothing to refit
  */
 int cs_lookup_check_input(const char *action, const cs_input_args *input,
                           const cs_label_args *label, const cs_lookup_args *a, bool has,

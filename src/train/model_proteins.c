@@ -56,13 +56,14 @@ static int take_search(cs_model *m, const cs_model *from, const char *path, bool
 static int set_weights(cs_model *m, const cs_lookup_args *a, const cs_dataset *d)
 {
     static const cs_weights_of database = { "protein database", database_weight, take_search };
+    const cs_crop_draw draw = { a->crops, (uint64_t)a->seed, a->mutation };
     int rc = CS_OK;
     double before, after;
 
     if (a->weights.n > 0)
         return cs_lookup_mean_weights(m, &a->weights, &database,
                                       m->n_label * CS_PROTEIN_WEIGHTS);
-    CS_TRY(cs_proteins_fit(m, d, a->crops, (uint64_t)a->seed, &before, &after));
+    CS_TRY(cs_proteins_fit(m, d, &draw, &before, &after));
     cs_note("validation crops: loss %.4f without the proteins, %.4f with them", before, after);
 out:
     return rc;
@@ -80,6 +81,8 @@ int cs_model_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_arg
     CS_TRY(cs_lookup_check_input("proteins", input, label, a, m->proteins != NULL, &keeps));
     if (!keeps) {
         CS_TRY(cs_labelled_read_all(label, input, m, &d));
+    }
+    if (!keeps && !a->refit) {
         cs_proteins_free(m->proteins);
         m->proteins = NULL;
         CS_TRY(cs_proteins_build(&d, CS_PART_TRAIN, m->n_label, &rule, &m->proteins));

@@ -17,9 +17,9 @@ const cs_opt cs_mutation_table[] = {
     { .type = CS_OPT_REAL, .name = "mutate", MUTATION(substitution), .arg = "RATE", .def = "0",
       .help = "substitute up to this share of a sample's bases",
       .man = "Each sample draws its own rate between 0 and RATE, to resemble a more distant "
-             "relative. Validation samples are not mutated. This and the next three are for "
-             "nucleotides and one prediction per sequence.", .min = 0,
-             .max = 0.5 },
+             "relative. 'train' does not mutate validation samples; 'model' mutates the crops that "
+             "it fits weights to. This and the next three are for nucleotides and one prediction "
+             "per sequence.", .min = 0, .max = 0.5 },
     { .type = CS_OPT_REAL, .name = "mutate-indels", MUTATION(indel), .arg = "RATE", .def = "0",
       .help = "insert or delete 1 to 3 bases at up to this share of positions",
       .man = "Samples do not become longer: the excess is cut off.", .min = 0,

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "train/crop_logits.h"
 
 /* Weights of the fit: t; one per feature for all classes; per class, what its own weights and its
  * constant add to these, unless there are many classes. */
@@ -266,23 +265,23 @@ static int take_crop(void *arg, const char *base, int64_t n_base, int32_t truth,
     return CS_OK;
 }
 
-int cs_proteins_fit(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t seed,
-                    double *before, double *after)
+int cs_proteins_fit(cs_model *m, const cs_dataset *d, const cs_crop_draw *draw, double *before,
+                    double *after)
 {
     int rc = CS_OK;
-    const size_t n = (size_t)n_crop * (size_t)m->n_label;
+    const size_t n = (size_t)draw->n * (size_t)m->n_label;
     cs_proteins *proteins = m->proteins;
     struct crops k = { .p = proteins, .cases = {
         .n_class = m->n_label, .logit = cs_alloc(n, sizeof *k.cases.logit),
         .feature = cs_alloc(n * FEATURES, sizeof *k.cases.feature),
-        .truth = cs_alloc((size_t)n_crop, sizeof *k.cases.truth) } };
+        .truth = cs_alloc((size_t)draw->n, sizeof *k.cases.truth) } };
 
     if (!k.cases.logit || !k.cases.feature || !k.cases.truth) {
-        rc = cs_fail(CS_EMEM, "out of memory for %lld crops", (long long)n_crop);
+        rc = cs_fail(CS_EMEM, "out of memory for %lld crops", (long long)draw->n);
         goto out;
     }
     m->proteins = NULL;
-    CS_TRY(cs_crop_logits(m, d, n_crop, seed, take_crop, &k));
+    CS_TRY(cs_crop_logits(m, d, draw, take_crop, &k));
     rc = cs_proteins_solve(&k.cases, fit_decay, proteins->weight, before, after);
 out:
     m->proteins = proteins;

@@ -2,8 +2,7 @@
 #ifndef CS_TRAIN_PROTEINS_FIT_H
 #define CS_TRAIN_PROTEINS_FIT_H
 
-#include "nn/exec/model.h"
-#include "train/dataset.h"
+#include "train/crop_logits.h"
 
 /* Data of the fit: of each case and class the columns of a linear predictor. */
 typedef struct cs_protein_cases {
@@ -40,7 +39,7 @@ int cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, do
  * m        its proteins get the weights
  * Returns  CS_OK; the errors of prediction; CS_EMEM
  */
-int cs_proteins_fit(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t seed,
-                    double *before, double *after) CS_MUST_CHECK;
+int cs_proteins_fit(cs_model *m, const cs_dataset *d, const cs_crop_draw *draw, double *before,
+                    double *after) CS_MUST_CHECK;
 
 #endif

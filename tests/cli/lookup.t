@@ -74,6 +74,11 @@ T 'the mean of the weights of several tables' sh -c '$1 --weights table.m --weig
 N lookup-weights.err $lookup --weights bag.m bag.m x.m
 T 'without sequences the table stays' sh -c '$1 --seed 5 bag.m other.m && ! cmp -s table.m other.m &&
     chordseq model lookup -q --weights table.m other.m own.m && cmp table.m own.m' - "$lookup"
+T 'refitted, the table stays' sh -c '$1 --seed 5 --refit table.m own.m && cmp other.m own.m' - "$lookup"
+T 'to mutated crops: other weights, the same words' sh -c '$1 --refit --mutate 0.05 --mutate-indels 0.05 table.m own.m &&
+    ! cmp -s table.m own.m && chordseq model lookup -q --weights table.m own.m back.m && cmp table.m back.m' - "$lookup"
+N lookup-refit.err $lookup --refit bag.m x.m
+N lookup-refit-weights.err $lookup --refit --weights table.m table.m x.m
 N lookup-keep.err chordseq model lookup -q --weights table.m bag.m x.m
 
 # ---- what cannot be ------------------------------------------------------------------------------

@@ -39,6 +39,11 @@ T 'of several, their mean' sh -c '$1 --weights proteins.m --weights lent.m bag.m
 N proteins-weights.err $proteins --weights bag.m bag.m x.m
 T 'without sequences the database stays' sh -c '$1 --seed 5 bag.m other.m && ! cmp -s proteins.m other.m &&
     chordseq model proteins -q --weights proteins.m other.m own.m && cmp proteins.m own.m' - "$proteins"
+T 'refitted, the database stays' sh -c '$1 --seed 5 --refit proteins.m own.m && cmp other.m own.m' - "$proteins"
+T 'to mutated crops: other weights, the same proteins' sh -c '$1 --refit --mutate 0.05 --mutate-indels 0.05 proteins.m own.m &&
+    ! cmp -s proteins.m own.m && chordseq model proteins -q --weights proteins.m own.m back.m && cmp proteins.m back.m' - "$proteins"
+T 'a table is refitted without the proteins' sh -c 'chordseq model lookup -q -i genomes.fa --label-key class --split split.tsv --crops 400 --refit both.m own.m &&
+    cmp both.m own.m'
 LC_ALL=C sed 's/\(shadow[^0-9]*\)2/\10/' other.m > older.m
 T 'weights come with the settings of the search' sh -c '! cmp -s other.m older.m &&
     chordseq model proteins -q --weights proteins.m older.m own.m && cmp proteins.m own.m'

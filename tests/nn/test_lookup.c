@@ -222,8 +222,9 @@ static void test_fit(void **state)
     cs_dataset d;
     double before, after;
     cs_model *m = with_table(&d);
+    const cs_crop_draw draw = { .n = 1000, .seed = 1 };
 
-    if (cs_lookup_fit(m, &d, 1000, 1, &before, &after) != CS_OK)
+    if (cs_lookup_fit(m, &d, &draw, &before, &after) != CS_OK)
         fail_msg("%s", cs_error_message());
     assert_true(after < 0.8 * before);
     cs_model_free(m);
