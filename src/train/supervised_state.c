@@ -44,6 +44,7 @@ int cs_supervised_model(cs_supervised *j)
         CS_TRY(cs_model_load(a->init.init, j->be, false, &j->from));
     const cs_model_spec spec = spec_of(j);
     CS_TRY(cs_model_new(&spec, j->be, &j->model));
+    CS_TRY(cs_model_check_cells(j->model));
     if (cs_supervised_on_variants(j))
         j->model->window = a->variants.window;
     j->model->strands = strands_of(j);

@@ -56,6 +56,18 @@ P pretrain-bases.txt     grep 'training bases' bed.err
 T 'names of pieces' sh -c "$loud -o names.m --val-contigs c5 --skip-contigs n,c4 --epochs 1 g.fa 2> names.err"
 P pretrain-names.txt     grep 'training bases' names.err
 
+# ---- tokens of both strands ----------------------------------------------------------------------
+
+frames="--tokenizer frames --tokenizer.min-codons 10"
+T 'codons of reading frames' sh -c "$pre $frames --window 300 --epochs 1 -o frames.m g.fa"
+awk '/^>c/ { getline s; for (i = 1; i + 299 <= length(s); i += 300)
+    printf ">%s_%d class=%d\n%s\n", substr($1, 2), i, ++n % 2, substr(s, i, 300) }' g.fa > pieces.fa
+T 'they start a classifier' sh -c "chordseq train -q --preset none $small $frames --init frames.m --label-key class \
+    --max-steps 2 -o c.m pieces.fa && chordseq classify -q -m c.m pieces.fa | grep -qc 'c1_1'"
+N pretrain-frames.err chordseq predict -q -m frames.m g.fa
+sed 's/$/\tone/' val.bed > one.bed
+N pretrain-tokens.err chordseq train -q --preset none $small $frames --init frames.m --head token --intervals one.bed --background other -o x.m g.fa
+
 # ---- training lowers the loss --------------------------------------------------------------------
 
 # A quarter of the bases is determined, the rest random: perplexity 4 means no training.

@@ -36,10 +36,6 @@ static int check_spec(const cs_model_spec *s)
     if (s->head->is_class && s->n_label < 2)
         return cs_fail(CS_EUSAGE, "a model needs at least two classes, got '%s' only",
                        s->label[0].name);
-    if (s->head->per_token && s->tok && !s->tok->cells)
-        return cs_fail(CS_EUSAGE, "--head %s predicts every token, but those of --tokenizer %s "
-                       "are of both strands; use --tokenizer base or kmer", s->head->name,
-                       s->tok->name);
     if (!s->tok && s->n_channel < 1)
         return cs_fail(CS_EUSAGE, "real-valued input needs at least one channel");
     int rc = s->head->check ? s->head->check(s->head_cfg) : CS_OK;
@@ -298,6 +294,15 @@ int cs_model_check_output(const cs_model *m, cs_head_output what)
 int32_t cs_model_n_target(const cs_model *m)
 {
     return m->head->per_token ? CS_TARGET_TOKENS : m->head->n_target(m->head_net);
+}
+
+int cs_model_check_cells(const cs_model *m)
+{
+    if (!m->head->per_token || !m->tok || m->tok->cells)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "--head %s predicts every token, but those of --tokenizer %s are of "
+                   "both strands; use --tokenizer base or kmer, or another head", m->head->name,
+                   m->tok->name);
 }
 
 bool cs_model_takes_lookup(const cs_model *m)

@@ -191,6 +191,10 @@ int cs_model_find_default(const char *opt, char *buf, size_t n_buf) CS_MUST_CHEC
 /** cs_model_find - the same for a command with another default, "model/NAME" */
 int cs_model_find(const char *opt, const char *file, char *buf, size_t n_buf) CS_MUST_CHECK;
 
+/** cs_model_check_cells - CS_OK, or CS_EUSAGE for a model that predicts per token, but whose tokens
+ * are not those of single bases: it can be pretrained, and start others */
+int cs_model_check_cells(const cs_model *m) CS_MUST_CHECK;
+
 /** cs_model_check_masked - CS_OK, or CS_EMODEL for a model that was not pretrained by masking;
  * `what` names it */
 int cs_model_check_masked(const cs_model *m, const char *what) CS_MUST_CHECK;
