@@ -149,5 +149,6 @@ const cs_tokenizer cs_tok_frames = {
     .both_strands = frames_both_strands,
     .symbol = frames_symbol,
     .close = frames_close,
+    .contiguous = true,
     .overlap = frames_overlap,
 };

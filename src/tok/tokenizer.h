@@ -39,6 +39,9 @@ typedef struct cs_tokenizer {
      * the bases in their middle. NULL: unsupported. */
     void    (*cells)(const void *state, const cs_segment *s, const int32_t *id, int64_t n,
                      int64_t *first);
+    /* Are the tokens of a base next to each other, although there are no cells, so that masking a
+     * run of them hides the base? */
+    bool    contiguous;
     /* An id as text into buf (NUL-terminated, for `chordseq tokenize` and tokenizer.json) */
     void    (*symbol)(const void *state, int32_t id, char *buf, size_t n_buf);
     void    (*close)(void *state);                          /* accepts NULL */

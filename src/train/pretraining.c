@@ -112,14 +112,19 @@ static int pretrain_check_options(const cs_pretrain_args *a)
 static int open_tokenizer(struct job *j)
 {
     const cs_pretrain_args *a = j->a;
+    const cs_tokenizer *tok = a->components.tok;
     int rc = CS_OK;
 
+    if (!tok->cells && !tok->contiguous)
+        return cs_fail(CS_EUSAGE, "--tokenizer %s shows a base in several places, so that hidden "
+                       "tokens could be read from others; use base, kmer, bpe or frames",
+                       tok->name);
     CS_TRY(cs_components_tokenizer(&a->components, &j->tok));
-    if (a->corpus.rc && cs_tokenizer_alphabet(a->components.tok, j->tok) != CS_NUCLEOTIDES)
+    if (a->corpus.rc && cs_tokenizer_alphabet(tok, j->tok) != CS_NUCLEOTIDES)
         rc = cs_fail(CS_EUSAGE, "diplotypes have no reverse complement; omit --rc");
-    else if (a->corpus.window < a->components.tok->min_base(j->tok))
+    else if (a->corpus.window < tok->min_base(j->tok))
         rc = cs_fail(CS_EUSAGE, "--window %lld has no tokens; it must be at least %lld",
-                     (long long)a->corpus.window, (long long)a->components.tok->min_base(j->tok));
+                     (long long)a->corpus.window, (long long)tok->min_base(j->tok));
 out:
     return rc;
 }

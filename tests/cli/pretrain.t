@@ -64,6 +64,8 @@ awk '/^>c/ { getline s; for (i = 1; i + 299 <= length(s); i += 300)
     printf ">%s_%d class=%d\n%s\n", substr($1, 2), i, ++n % 2, substr(s, i, 300) }' g.fa > pieces.fa
 T 'they start a classifier' sh -c "chordseq train -q --preset none $small $frames --init frames.m --label-key class \
     --max-steps 2 -o c.m pieces.fa && chordseq classify -q -m c.m pieces.fa | grep -qc 'c1_1'"
+N pretrain-codon.err $pre --tokenizer codon -o x.m g.fa
+N pretrain-orf.err $pre --tokenizer orf -o x.m g.fa
 N pretrain-frames.err chordseq predict -q -m frames.m g.fa
 sed 's/$/\tone/' val.bed > one.bed
 N pretrain-tokens.err chordseq train -q --preset none $small $frames --init frames.m --head token --intervals one.bed --background other -o x.m g.fa
