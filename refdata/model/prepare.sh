@@ -6,6 +6,8 @@
 # Writes WORK_DIR/pieces.fa, prophages and what is left of their chromosomes; markers.fa, marker genes;
 # split.tsv, the part and the group of each record; and inputs, the files to learn from. With FOLD=0 to
 # 4 in the environment that fold is for validation, instead of the groups held out from the default model.
+# For experiments: an empty TAXA2_DIR leaves that set out; with EVERY=N only every Nth group of a class is
+# for training, in the order of their first records.
 set -eu
 taxa=$1 taxa2=$2 work=$3
 here=$(cd "$(dirname "$0")" && pwd)
@@ -36,8 +38,17 @@ awk -F '\t' -v OFS='\t' -v fold="${FOLD:-}" '!/^#/ {
     seen = fold == "" ? $8 == "train" : !index("," $4 ",", "," fold ",")
     print $1, seen ? "train" : "skip", $3 }' "$work/markers.tsv" >> "$work/split.tsv"
 
+if [ "${EVERY:-1}" -gt 1 ]; then
+    awk -F '\t' -v OFS='\t' -v every="$EVERY" '$2 == "train" {
+        class = $3; sub(/:.*/, "", class)
+        if (!($3 in nth)) nth[$3] = n[class]++
+        if (nth[$3] % every) $2 = "skip" }
+        { print }' "$work/split.tsv" > "$work/split.tmp"
+    mv "$work/split.tmp" "$work/split.tsv"
+fi
+
 input()
 {
-    for file in "$taxa"/*.fa.gz "$taxa2"/*.fa.gz "$work/pieces.fa" "$work/markers.fa"; do echo "$file"; done
+    for file in "$taxa"/*.fa.gz ${taxa2:+"$taxa2"/*.fa.gz} "$work/pieces.fa" "$work/markers.fa"; do echo "$file"; done
 }
 input > "$work/inputs"
