@@ -14,7 +14,8 @@ extern const cs_opt cs_protein_table[];    /* --protein-length, --protein-piece,
 /**
  * cs_model_proteins - build a database from labelled sequences, and fit its weights
  *
- * m        receives the database, replacing an old one, and loses its calibration
+ * m        receives the database, replacing an old one unless it is refitted, and loses its
+ *          calibration
  * a        --size, --weights, --crops and --seed
  * Returns  CS_OK; CS_EUSAGE (options, or an unsupported model); the errors of reading and of
  *          cs_proteins_build() and cs_proteins_fit()
