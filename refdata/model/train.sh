@@ -11,7 +11,7 @@
 # held out instead of the groups that the default model is calibrated on, and the weights of table and
 # database are fitted to it; the default model takes the mean of the weights in WORK_DIR/fold0 to
 # WORK_DIR/fold4, which are made before. The result depends on the options and the input alone, not on
-# the number of threads; more options may follow.
+# the number of threads; more options may follow. TAXA2_DIR and EVERY: see prepare.sh.
 set -eu
 chordseq=$1 taxa=$2 taxa2=$3 work=$4
 shift 4

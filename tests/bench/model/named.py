@@ -7,6 +7,8 @@ GROUPS is what refdata/model/groups.py writes, MANIFEST and FASTA are those of t
 plants (lineage), poxviruses and mimiviruses (family), plasmids of 350 kb or more (by the places that their records come
 from, "NC_015944.1:241310-281309"), Halobacteriales (group). Writes headers `>KIND|CLASS|N|RECORD class=CLASS` of the
 records of a fold, pieces side by side, at most 100 of a kind: each record's first, then each one's second, and so on.
+`chordseq classify --min-prob 0` with the fold's model (W/foldK/others.safetensors, of refdata/model/calibrate.sh) has
+the calls; a kind's recall is the share of its rows with label CLASS.
 """
 import collections
 import lzma

@@ -6,9 +6,9 @@ Usage   second_opinion.py FIRST_0 SECOND_0 FIRST_1 SECOND_1 ...
 The files, two per fold, are tables of `chordseq classify --all --min-prob 0` of the same records, whose names begin with
 their class, "virus|17". The log-probabilities of the second model, times a weight per class, and a constant per class
 are added to those of the first, times a factor. All have the least cross-entropy, plus a ridge of 1e-4, on the records
-of the other folds; every class of a length has the same weight. Where the second model has no prediction, that of the first counts;
-where the first has none, the record is wrong. Prints a row per fold and length: balanced accuracy of the first model,
-of both, and the records without a second prediction.
+of the other folds; every class of a length has the same weight. Where the second model has no prediction, that of the
+first counts; where the first has none, the record is wrong. Prints a row per fold and length: balanced accuracy of the
+first model, of both, and the records without a second prediction.
 """
 import csv
 import sys
