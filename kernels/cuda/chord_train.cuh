@@ -2,7 +2,7 @@
 #ifndef CS_KERNELS_CUDA_CHORD_TRAIN_H
 #define CS_KERNELS_CUDA_CHORD_TRAIN_H
 
-#include "kernels/cuda/chord.cuh"
+#include "kernels/cuda/chord_tile.cuh"
 #include "kernels/cuda/pairs.cuh"
 
 /* Backward through rows first .. rows - 1 of the batch. dp, hp: width and hidden size, padded as in
@@ -18,6 +18,84 @@ struct cs_train_job : cs_chord_rows<int32_t, int32_t, int64_t> {
     float       *part;           /* cs_cuda_chord_parts() partial sums */
 };
 
+/* ---- weights ----------------------------------------------------------------------------- */
+
+/** cs_unit_at - hidden unit of row p of the weights: a lane has units 8c .. 8c + 7 of each 32 (4
+ * tiles) */
+__device__ static inline int32_t cs_unit_at(int32_t p)
+{
+    return p / 32 * 32 + p % 8 / 2 * 8 + p / 8 % 4 * 2 + p % 2;
+}
+
+/** cs_weight_pair - channels j and j + 1 of hidden unit u in w1, or in w2' if `second` */
+__device__ static inline uint32_t cs_weight_pair(cs_mat w1, cs_mat w2, bool second, int32_t u,
+                                                 int32_t j)
+{
+    float v[2];
+    for (int e = 0; e < 2; e++)
+        v[e] = u >= w1.r || j + e >= w1.c ? 0 : second ? cs_el(w2, j + e, u) : cs_el(w1, u, j + e);
+    return cs_bf16_pair(v[0], v[1]);
+}
+
+/* ---- a warp's 16 rows -------------------------------------------------------------------- */
+
+typedef cs_tile<1, int32_t> cs_train_tile;
+
+/* Stores units 8c .. 8c + 7 of the m-th 32, rows r and r + 8: 16 bytes each. */
+__device__ static inline void cs_write_units(const cs_train_job &q, const cs_train_tile &t,
+                                             const uint32_t a[2][4], int m, uint4 *to)
+{
+    CS_UNROLL
+    for (int i = 0; i < 2; i++)
+        if (cs_row_of(t, i) < q.rows)
+            to[(cs_row_of(t, i) - q.first) * (q.hp / CS_OCTET) + 4 * m + t.c] =
+                make_uint4(a[0][i], a[0][i + 2], a[1][i], a[1][i + 2]);
+}
+
+/** cs_write_hidden - store gelu(z) of the m-th 32 units; z = gelu'(z) */
+template <int NH>
+__device__ static inline void cs_write_hidden(const cs_train_job &q, const cs_train_tile &t, int m,
+                                              float z[2 * NH][4])
+{
+    float v[1][4][4];
+    uint32_t a[1][2][4];
+    CS_UNROLL
+    for (int i = 0; i < 16; i++) {
+        float *at = &z[4 * m + i / 4][i % 4];
+        v[0][i / 4][i % 4] = cs_gelu_fast(*at);
+        *at = cs_gelu_slope_fast(*at);
+    }
+    cs_tile_pairs<2, 1>(v, a);
+    cs_write_units(q, t, a[0], m, q.hidden);
+}
+
+/** cs_write_dz - store dz; a: dz, as an operand */
+template <int NH>
+__device__ static inline void cs_write_dz(const cs_train_job &q, const cs_train_tile &t,
+                                          const float dz[1][2 * NH][4], uint32_t a[1][NH][4])
+{
+    cs_tile_pairs<NH, 1>(dz, a);
+    CS_UNROLL
+    for (int m = 0; m < NH / 2; m++)
+        cs_write_units(q, t, a[0] + 2 * m, m, q.dz);
+}
+
+/** cs_sum_pair - two channels of dx + dy + v */
+__device__ static inline uint32_t cs_sum_pair(uint32_t dx, uint32_t dy, float low, float high)
+{
+    return cs_bf16_pair(cs_bf16_low(dx) + cs_bf16_low(dy) + low,
+                        cs_bf16_high(dx) + cs_bf16_high(dy) + high);
+}
+
+/* ---- calls ------------------------------------------------------------------------------- */
+
+/** cs_cuda_chord_train_has_groups - can warpgroups go backward through such blocks? */
+bool cs_cuda_chord_train_has_groups(cs_backend *be, cs_seg seg, const cs_chord *k);
+/** cs_cuda_chord_train_groups - hidden, dz and dx of the job's rows, by warpgroups; pack is that of
+ * cs_cuda_chord_train_pack() */
+void cs_cuda_chord_train_groups(cs_backend *be, const cs_train_job &q);
+/** cs_cuda_chord_train_pack - the weights for warpgroups */
+void cs_cuda_chord_train_pack(cs_backend *be, const cs_chord &k, uint32_t *to);
 /** cs_cuda_chord_parts - floats for the partial sums of ranges of rows */
 int64_t cs_cuda_chord_parts(cs_backend *be, int32_t d, int32_t hp, int64_t rows);
 /** cs_cuda_chord_weights - dw1 += dz' x, dw2 += (rotated dy)' hidden, db1 and db2 += the sums of dz

@@ -1,12 +1,9 @@
 /* cu_chord_group.cu - a ChordMixer block for inference by warpgroups, for sm_90a.
  *
- * DESIGN. It computes what chord_kernel of cu_chord_block.cu does, with the products of wgmma.cuh.
- * Three warpgroups take tiles of 64 tokens, without waiting for each other: while one computes GELU
- * or waits for memory, others use the tensor cores. Both weights stay in shared memory, as octets.
+ * DESIGN. It computes what chord_kernel of cu_chord_block.cu does, by the warpgroups of
+ * chord_group.cuh. Both weights stay in shared memory, as octets.
  *
- *   hidden = gelu(x w1' + b1)   in steps of 32 channels of x. A warp of a fourth warpgroup copies
- *                               them into a ring of stages in shared memory (bulk.cuh), also those
- *                               of the next tiles, as soon as products have read what was there
+ *   hidden = gelu(x w1' + b1)   in steps of 32 channels of x, from the ring of stages
  *   y[rotated] = x[rotated] + hidden w2' + b2   in steps of 64 channels; hidden is factor a, in
  *                               registers. Channels are permuted as in chord_tile.cuh, so that a
  *                               lane has octets; its rotated x is read one step ahead
@@ -14,16 +11,13 @@
  * Sums have another order than chord_kernel's, so that the last bits of a record depend on whether
  * its batch has rows for all warpgroups, within the tolerance of bf16.
  *
- * The fourth warpgroup leaves most of its registers to the others. Reading rotated x, or the x of
- * the next tile, into the L2 cache in advance made the kernel slower (tests/bench/results).
+ * Reading rotated x, or the x of the next tile, into the L2 cache in advance made the kernel slower
+ * (tests/bench/results).
  */
-#include "kernels/cuda/bulk.cuh"
-#include "kernels/cuda/chord_tile.cuh"
-#include "kernels/cuda/wgmma.cuh"
+#include "kernels/cuda/chord_group.cuh"
 
-enum { GROUPS = 3, THREADS = (GROUPS + 1) * CS_GROUP, HIDDEN = CS_MAX_HIDDEN, NH = HIDDEN / 16,
-       SECOND = 2 * CS_WIDE,     /* channels of a step of the second product */
-       STEP_OCTETS = CS_WIDE / CS_OCTET, STAGE = STEP_OCTETS * CS_GROUP_ROWS, MAX_STAGES = 8 };
+enum { HIDDEN = CS_MAX_HIDDEN, NH = HIDDEN / 16,
+       SECOND = 2 * CS_WIDE };   /* channels of a step of the second product */
 
 /* ---- weights ----------------------------------------------------------------------------- */
 
@@ -34,9 +28,9 @@ __device__ static void load_weights(const cs_chord_job &q, uint4 *to)
     const int32_t n_w = cs_n_word4(q), n_wide = q.dp / SECOND;
     uint32_t *w2 = (uint32_t *)(to + n_w);
 
-    for (int32_t i = (int32_t)threadIdx.x; i < n_w; i += THREADS) {
+    for (int32_t i = (int32_t)threadIdx.x; i < n_w; i += CS_GROUPS_THREADS) {
         const int32_t lane = i % CS_WARP, at = i / CS_WARP, g = lane / 4, c = lane % 4;
-        const int32_t octet = at / (HIDDEN / 8) * STEP_OCTETS + c;
+        const int32_t octet = at / (HIDDEN / 8) * CS_STEP_OCTETS + c;
         to[octet * HIDDEN + at % (HIDDEN / 8) * 8 + g] = q.pack[i];
         /* Tiles 2 p and 2 p + 1, 16 rows of hidden units: word c of two octets of each column. */
         const uint4 v = q.pack[n_w + i];
@@ -51,89 +45,19 @@ __device__ static void load_weights(const cs_chord_job &q, uint4 *to)
     }
 }
 
-/* ---- the ring of stages ------------------------------------------------------------------ */
-
-/* A warpgroup's. Barriers: x has come to a slot; the products of all warps have read it. */
-struct ring {
-    uint4    *stage;             /* [n_stage][STEP_OCTETS][CS_GROUP_ROWS] */
-    uint64_t *full, *read;       /* [n_stage] */
-    int32_t   n_stage, slot;
-    int       parity;            /* of the slot's phase */
-};
-
-__device__ static inline void next_slot(ring &f)
-{
-    if (++f.slot == f.n_stage) {
-        f.slot = 0;
-        f.parity ^= 1;
-    }
-}
-
-__device__ static inline int32_t next_tile(int32_t r0)
-{
-    return r0 + (int32_t)gridDim.x * GROUPS * CS_GROUP_ROWS;
-}
-
-/* Keeps a warpgroup's ring full, by one thread. */
-__device__ static void copy_tiles(const cs_chord_job &q, ring f, int32_t first)
-{
-    const int32_t n_octet = q.d / CS_OCTET;
-
-    f.parity = 1;                            /* new slots count as read */
-    for (int32_t r0 = first; r0 < q.rows; r0 = next_tile(r0)) {
-        const int32_t left = q.rows - r0;
-        const int32_t n_bytes = (left < CS_GROUP_ROWS ? left : (int32_t)CS_GROUP_ROWS)
-                                * (int32_t)sizeof *q.x;
-        for (int32_t o = 0; o < n_octet; o += STEP_OCTETS) {
-            const int32_t n = n_octet - o < STEP_OCTETS ? n_octet - o : (int32_t)STEP_OCTETS;
-            cs_phase_wait(&f.read[f.slot], f.parity);
-            cs_phase_announce(&f.full[f.slot], n * n_bytes);
-            for (int32_t i = 0; i < n; i++)
-                cs_bulk_copy(f.stage + f.slot * STAGE + i * CS_GROUP_ROWS,
-                             q.x + (o + i) * q.pitch + r0, n_bytes, &f.full[f.slot]);
-            next_slot(f);
-        }
-    }
-}
-
 /* ---- the first product ------------------------------------------------------------------- */
 
-/* A step of N sets of 16 channels. */
-template <int N>
-__device__ static inline void first_step(ring &f, const uint4 *w, int32_t thread,
-                                         float (&acc)[2 * NH][4])
-{
-    const uint4 *x = f.stage + f.slot * STAGE;
-
-    cs_phase_wait(&f.full[f.slot], f.parity);
-    cs_group_begin(acc);
-    CS_UNROLL
-    for (int i = 0; i < N; i++)
-        cs_group_mma(acc, { x + 2 * i * CS_GROUP_ROWS, CS_GROUP_ROWS },
-                     { w + 2 * i * HIDDEN, HIDDEN });
-    cs_group_commit();
-    cs_group_end(acc);
-    if (thread % CS_WARP == 0)
-        cs_phase_arrive(&f.read[f.slot]);
-    next_slot(f);
-}
-
 /* acc = x w1' + b1 */
-__device__ static void first_product(const cs_chord_job &q, ring &f, const uint4 *w1,
+__device__ static void first_product(const cs_chord_job &q, cs_ring &f, const uint4 *w1,
                                      const float *b, int32_t thread, float (&acc)[2 * NH][4])
 {
-    const int32_t n_whole = q.d / CS_WIDE;
-
     CS_UNROLL
     for (int n = 0; n < 2 * NH; n++) {
         const float2 v = *(const float2 *)(b + 8 * n + 2 * (thread % 4));
         acc[n][0] = acc[n][2] = v.x;
         acc[n][1] = acc[n][3] = v.y;
     }
-    for (int32_t k = 0; k < n_whole; k++, w1 += STEP_OCTETS * HIDDEN)
-        first_step<2>(f, w1, thread, acc);
-    if (q.d % CS_WIDE)
-        first_step<1>(f, w1, thread, acc);
+    cs_ring_product(f, q.d, w1, acc);
 }
 
 /* ---- the second product ------------------------------------------------------------------ */
@@ -168,7 +92,7 @@ __device__ static inline void read_rotated(const cs_chord_job &q, const places<S
                                            int32_t octet, rotated &x)
 {
     CS_UNROLL
-    for (int n = 0; n < 2; n++, octet += STEP_OCTETS) {
+    for (int n = 0; n < 2; n++, octet += CS_STEP_OCTETS) {
         const int32_t track = cs_track_of(q, octet * CS_OCTET);
         const int32_t same = SAME ? __shfl_sync(0xFFFFFFFFu, p.shift, track) : 0;
         CS_UNROLL
@@ -204,7 +128,7 @@ __device__ static inline void second_step(const cs_chord_job &q, const places<SA
 
     CS_UNROLL
     for (int n = 0; n < 2 * N; n++) {
-        const int32_t j = (octet + n / 2 * STEP_OCTETS) * CS_OCTET + n % 2 * 4;
+        const int32_t j = (octet + n / 2 * CS_STEP_OCTETS) * CS_OCTET + n % 2 * 4;
         const float4 v = *(const float4 *)(b + j);
         out[2 * n][0] = out[2 * n][2] = v.x;
         out[2 * n][1] = out[2 * n][3] = v.y;
@@ -214,10 +138,10 @@ __device__ static inline void second_step(const cs_chord_job &q, const places<SA
     cs_group_begin(out);
     CS_UNROLL
     for (int h = 0; h < NH; h++)
-        cs_group_mma(out, hidden[h], { w2 + 2 * h * N * CS_WIDE, N * CS_WIDE });
+        cs_group_mma(out, hidden[h], cs_two_octets{ w2 + 2 * h * N * CS_WIDE, N * CS_WIDE });
     cs_group_commit();
     if (N == 2)
-        read_rotated(q, p, octet + N * STEP_OCTETS, next);
+        read_rotated(q, p, octet + N * CS_STEP_OCTETS, next);
     cs_group_end(out);
     CS_UNROLL
     for (int n = 0; n < N; n++)
@@ -247,15 +171,16 @@ __device__ static void second_product(const cs_chord_job &q, const places<SAME> 
     const int32_t n_wide = q.dp / SECOND;
     int32_t k = 0, octet = c;
 
-    for (; k + 1 < n_wide; k += 2, octet += 4 * STEP_OCTETS, w2 += 2 * WORD4) {
+    for (; k + 1 < n_wide; k += 2, octet += 4 * CS_STEP_OCTETS, w2 += 2 * WORD4) {
         second_step<2, SAME, STREAM>(q, p, octet, w2, b, hidden, x, next);
-        second_step<2, SAME, STREAM>(q, p, octet + 2 * STEP_OCTETS, w2 + WORD4, b, hidden, next, x);
+        second_step<2, SAME, STREAM>(q, p, octet + 2 * CS_STEP_OCTETS, w2 + WORD4, b, hidden, next,
+                                     x);
     }
     if (k < n_wide) {
         second_step<2, SAME, STREAM>(q, p, octet, w2, b, hidden, x, next);
         if (q.dp % SECOND)
-            second_step<1, SAME, STREAM>(q, p, octet + 2 * STEP_OCTETS, w2 + WORD4, b, hidden, next,
-                                         x);
+            second_step<1, SAME, STREAM>(q, p, octet + 2 * CS_STEP_OCTETS, w2 + WORD4, b, hidden,
+                                         next, x);
     } else if (q.dp % SECOND) {
         second_step<1, SAME, STREAM>(q, p, octet, w2, b, hidden, x, next);
     }
@@ -268,7 +193,7 @@ struct kept { const uint4 *w1, *w2; const float *b1, *b2; };
 
 /* s: the segment of all rows, if SAME */
 template <bool SAME, bool STREAM>
-__device__ static inline void one_tile(const cs_chord_job &q, ring &f, const kept &w, int32_t s,
+__device__ static inline void one_tile(const cs_chord_job &q, cs_ring &f, const kept &w, int32_t s,
                                        int32_t r0, int32_t thread)
 {
     const int32_t lane = thread % CS_WARP;
@@ -294,14 +219,22 @@ __device__ static inline ends ends_of(const cs_chord_job &q, int32_t r0)
     return { r0 < q.rows ? q.segment[r0] : -1, last < q.rows ? q.segment[last] : -1 };
 }
 
+/* Keeps a warpgroup's ring full, by one thread. */
+__device__ static void copy_tiles(const cs_chord_job &q, cs_ring f, int32_t first)
+{
+    cs_ring_fills(f);
+    for (int32_t r0 = first; r0 < q.rows; r0 = cs_next_tile(r0))
+        cs_ring_rows(f, q, q.x, r0, cs_tile_size(q.rows, r0));
+}
+
 /* A warpgroup's tiles. */
 template <bool STREAM>
-__device__ static void compute_tiles(const cs_chord_job &q, ring &f, const kept &w, int32_t first,
-                                     int32_t thread)
+__device__ static void compute_tiles(const cs_chord_job &q, cs_ring &f, const kept &w,
+                                     int32_t first, int32_t thread)
 {
     ends now = ends_of(q, first);
-    for (int32_t r0 = first; r0 < q.rows; r0 = next_tile(r0)) {
-        const ends next = ends_of(q, next_tile(r0));     /* read during this tile */
+    for (int32_t r0 = first; r0 < q.rows; r0 = cs_next_tile(r0)) {
+        const ends next = ends_of(q, cs_next_tile(r0));  /* read during this tile */
         if (now.first == now.last)
             one_tile<true, STREAM>(q, f, w, now.first, r0, thread);
         else
@@ -312,49 +245,32 @@ __device__ static void compute_tiles(const cs_chord_job &q, ring &f, const kept 
 
 /* The last warpgroup copies x for the others: a warp for each of them. */
 template <bool STREAM>
-static __global__ void __launch_bounds__(THREADS, 1)
+static __global__ void __launch_bounds__(CS_GROUPS_THREADS, 1)
 chord_group_kernel(cs_chord_job q, int32_t n_stage)
 {
     CS_SHARED_ARRAY(uint4, shared);
-    const int32_t thread = (int32_t)threadIdx.x % CS_GROUP;
-    /* The same for all lanes, which the compiler must know: products are not for some. */
-    const int32_t warp = __shfl_sync(0xFFFFFFFFu, (int32_t)threadIdx.x / CS_WARP, 0);
-    const bool copies = warp >= GROUPS * CS_GROUP / CS_WARP;
-    const int32_t group = copies ? warp % (CS_GROUP / CS_WARP) : warp / (CS_GROUP / CS_WARP);
+    const cs_group_place me = cs_group_place_of();
     const int32_t n_w = cs_n_word4(q);
-    const int32_t first = ((int32_t)blockIdx.x + group * (int32_t)gridDim.x) * CS_GROUP_ROWS;
     float *bias = (float *)(shared + 2 * n_w);
-    uint4 *stages = shared + 2 * n_w + (q.hp + q.dp) / 4;
-    uint64_t *bars = (uint64_t *)(stages + GROUPS * n_stage * STAGE) + group * 2 * n_stage;
-    ring f = { stages + group * n_stage * STAGE, bars, bars + n_stage, n_stage, 0, 0 };
+    cs_ring f = cs_ring_make(shared + 2 * n_w + (q.hp + q.dp) / 4, n_stage, me);
     const kept w = { shared, shared + n_w, bias, bias + q.hp };
 
-    if (!copies && thread == 0)
-        for (int32_t s = 0; s < n_stage; s++) {
-            cs_phase_init(&f.full[s], 1);
-            cs_phase_init(&f.read[s], CS_GROUP / CS_WARP);
-        }
     load_weights(q, shared);
-    for (int32_t i = (int32_t)threadIdx.x; i < q.hp + q.dp; i += THREADS)
+    for (int32_t i = (int32_t)threadIdx.x; i < q.hp + q.dp; i += CS_GROUPS_THREADS)
         bias[i] = cs_bias1(q)[i];
-    /* Rows of a slot beyond those of the last tile are read, too. */
-    for (int32_t i = (int32_t)threadIdx.x; i < GROUPS * n_stage * STAGE; i += THREADS)
-        stages[i] = make_uint4(0, 0, 0, 0);
     cs_phase_publish();
     __syncthreads();
-    if (copies) {
+    if (me.copies) {
         cs_group_registers<24, false>();
-        if (group < GROUPS && thread % CS_WARP == 0)
-            copy_tiles(q, f, first);
+        if (me.group < CS_GROUPS && me.thread % CS_WARP == 0)
+            copy_tiles(q, f, cs_first_tile(0, me.group));
     } else {
         cs_group_registers<160, true>();
-        compute_tiles<STREAM>(q, f, w, first, thread);
+        compute_tiles<STREAM>(q, f, w, cs_first_tile(0, me.group), me.thread);
     }
 }
 
 /* ---- the launch -------------------------------------------------------------------------- */
-
-enum { STAGE_BYTES = GROUPS * (STAGE * 16 + 2 * 8) };    /* of all warpgroups, with barriers */
 
 /* Weights and biases */
 static int64_t kept_bytes(const cs_chord_job &q)
@@ -362,40 +278,24 @@ static int64_t kept_bytes(const cs_chord_job &q)
     return cs_weight_bytes(q.dp, q.hp) + (q.hp + q.dp) * (int64_t)sizeof(float);
 }
 
-static int32_t stages_of(const cs_cuda *cu, const cs_chord_job &q)
-{
-    const int64_t n = ((int64_t)cu->shared_bytes - kept_bytes(q)) / STAGE_BYTES;
-    return n < MAX_STAGES ? (int32_t)n : (int32_t)MAX_STAGES;
-}
-
 bool cs_cuda_chord_has_groups(cs_backend *be, const cs_chord_job &q)
 {
-    enum { MIN_STAGES = 2, MIN_TILES = 2 };  /* tiles per warpgroup */
-    const cs_cuda *cu = cs_cuda_of(be);
-#if defined CS_SM90A || defined CS_HOST_MMA
-    const bool code = cu->capability == 90;
-#else
-    const bool code = false;
-#endif
-    return code && q.hp == HIDDEN && q.d % (2 * CS_OCTET) == 0 && q.track % CS_OCTET == 0
-        && q.n_track <= CS_WARP && q.pitch * (q.dp / CS_OCTET) <= INT32_MAX
-        && stages_of(cu, q) >= MIN_STAGES
-        && q.rows >= (int64_t)MIN_TILES * CS_GROUP_ROWS * GROUPS * cu->n_sm;
+    return cs_group_takes(be, q.rows, q.d, q.track, q.hp, kept_bytes(q))
+        && q.n_track <= CS_WARP && q.pitch * (q.dp / CS_OCTET) <= INT32_MAX;
 }
 
 void cs_cuda_chord_groups(cs_backend *be, const cs_chord_job &q)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    const int32_t n_stage = stages_of(cu, q);
-    const size_t n_bytes = (size_t)(kept_bytes(q) + n_stage * STAGE_BYTES);
-
+    const int32_t n_stage = cs_group_stages(cu, kept_bytes(q));
+    const size_t n_bytes = (size_t)(kept_bytes(q) + n_stage * CS_STAGE_BYTES);
     const auto kernel = q.stream ? chord_group_kernel<true> : chord_group_kernel<false>;
 
     cs_cuda_here(be);
     cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,
                                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
                                           (int)n_bytes), "chord_stack");
-    CS_KERNEL_CALL_SHARED(kernel, (unsigned)cu->n_sm, THREADS, n_bytes,
-                          cu->stream, q, n_stage);
+    CS_KERNEL_CALL_SHARED(kernel, (unsigned)cu->n_sm, CS_GROUPS_THREADS, n_bytes, cu->stream, q,
+                          n_stage);
     cs_cuda_after(be, "chord_stack");
 }

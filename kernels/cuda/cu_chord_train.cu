@@ -31,16 +31,11 @@
  *
  * Source: Khalitov et al., ChordMixer; mma.cuh for the layouts.
  */
-#include "kernels/cuda/chord_tile.cuh"
+#include "kernels/cuda/chord_group.cuh"
 #include "kernels/cuda/chord_train.cuh"
+#include "kernels/cuda/pairs.cuh"
 
 /* ---- weights ----------------------------------------------------------------------------- */
-
-/* Hidden unit of row p of the weights: a lane has units 8c .. 8c + 7 of each 32 (4 tiles). */
-__device__ static inline int32_t unit_at(int32_t p)
-{
-    return p / 32 * 32 + p % 8 / 2 * 8 + p / 8 % 4 * 2 + p % 2;
-}
 
 /* Channel of column p: a lane has columns 4c .. 4c + 3 of each 16, and channels 8c .. 8c + 7 of
  * each 32. */
@@ -54,12 +49,8 @@ static void pack_weights(cs_backend *be, const cs_chord &k, int32_t dp, int32_t 
     const cs_mat w1 = k.w1, w2 = k.w2;
     const int32_t ld = CS_PAIRS_LD(dp);
     cs_each(be, 2 * hp, ld, [=] __device__(int64_t r, int32_t w) {
-        const int32_t u = unit_at(cs_pairs_place((int32_t)r % hp)), j = channel_at(2 * w);
-        float v[2];
-        for (int e = 0; e < 2; e++)
-            v[e] = u >= w1.r || j + e >= w1.c ? 0 : r < hp ? cs_el(w1, u, j + e)
-                                                           : cs_el(w2, j + e, u);
-        to[r * ld + w] = cs_bf16_pair(v[0], v[1]);
+        const int32_t u = cs_unit_at(cs_pairs_place((int32_t)r % hp)), j = channel_at(2 * w);
+        to[r * ld + w] = cs_weight_pair(w1, w2, r >= hp, u, j);
     }, "chord_block_bwd");
 }
 
@@ -71,14 +62,12 @@ __device__ static void begin_with_bias(const cs_train_job &q, int32_t c, float a
     for (int n = 0; n < 2 * NH; n++)
         CS_UNROLL
         for (int e = 0; e < 2; e++) {
-            const int32_t u = unit_at(8 * n + 2 * c + e);
+            const int32_t u = cs_unit_at(8 * n + 2 * c + e);
             acc[n][e] = acc[n][e + 2] = u < q.h ? q.b1.p[u] : 0;
         }
 }
 
 /* ---- products ---------------------------------------------------------------------------- */
-
-typedef cs_tile<1, int32_t> tile;
 
 /* acc += a w', where read(k, v) loads the lane's octets of step k of rows of a. */
 template <int NH, class F>
@@ -118,46 +107,9 @@ __device__ static void product_across(const cs_train_job &q, int32_t lane, const
 
 /* ---- backward ---------------------------------------------------------------------------- */
 
-/* Stores units 8c .. 8c + 7 of the m-th 32, rows r and r + 8: 16 bytes each. */
-__device__ static void write_units(const cs_train_job &q, const tile &t, const uint32_t a[2][4],
-                                   int m, uint4 *to)
-{
-    CS_UNROLL
-    for (int i = 0; i < 2; i++)
-        if (cs_row_of(t, i) < q.rows)
-            to[(cs_row_of(t, i) - q.first) * (q.hp / CS_OCTET) + 4 * m + t.c] =
-                make_uint4(a[0][i], a[0][i + 2], a[1][i], a[1][i + 2]);
-}
-
-/* Stores gelu(z), 32 units at a time, so that few registers hold them; z = gelu'(z) */
-template <int NH>
-__device__ static void write_hidden(const cs_train_job &q, const tile &t, float z[2 * NH][4])
-{
-    CS_UNROLL
-    for (int m = 0; m < NH / 2; m++) {
-        float v[1][4][4];
-        uint32_t a[1][2][4];
-        CS_UNROLL
-        for (int i = 0; i < 16; i++) {
-            float *at = &z[4 * m + i / 4][i % 4];
-            v[0][i / 4][i % 4] = cs_gelu_fast(*at);
-            *at = cs_gelu_slope_fast(*at);
-        }
-        cs_tile_pairs<2, 1>(v, a);
-        write_units(q, t, a[0], m, q.hidden);
-    }
-}
-
-/* Two channels of dx + dy + v */
-__device__ static inline uint32_t sum_pair(uint32_t dx, uint32_t dy, float low, float high)
-{
-    return cs_bf16_pair(cs_bf16_low(dx) + cs_bf16_low(dy) + low,
-                        cs_bf16_high(dx) + cs_bf16_high(dy) + high);
-}
-
 /* dx = dy + dz w1, plus dx if q.add */
 template <int NH>
-__device__ static void write_dx(const cs_train_job &q, const tile &t, int32_t lane,
+__device__ static void write_dx(const cs_train_job &q, const cs_train_tile &t, int32_t lane,
                                 const uint32_t *w1, const uint32_t dz[NH][4])
 {
     for (int32_t k = 0; k < q.dp / CS_WIDE; k++) {
@@ -174,17 +126,17 @@ __device__ static void write_dx(const cs_train_job &q, const tile &t, int32_t la
             const float4 a = cs_quad(out[0], i), b = cs_quad(out[1], i);
             if (cs_row_of(t, i) < q.rows && octet * CS_OCTET < q.d)
                 q.dx[octet * q.pitch + cs_row_of(t, i)] =
-                    make_uint4(sum_pair(dx[i].x, dy[i].x, a.x, a.y),
-                               sum_pair(dx[i].y, dy[i].y, a.z, a.w),
-                               sum_pair(dx[i].z, dy[i].z, b.x, b.y),
-                               sum_pair(dx[i].w, dy[i].w, b.z, b.w));
+                    make_uint4(cs_sum_pair(dx[i].x, dy[i].x, a.x, a.y),
+                               cs_sum_pair(dx[i].y, dy[i].y, a.z, a.w),
+                               cs_sum_pair(dx[i].z, dy[i].z, b.x, b.y),
+                               cs_sum_pair(dx[i].w, dy[i].w, b.z, b.w));
         }
     }
 }
 
 /* Stores hidden and dz; a: dz, as an operand. */
 template <int NH>
-__device__ static void hidden_and_dz(const cs_train_job &q, const tile &t, int32_t lane,
+__device__ static void hidden_and_dz(const cs_train_job &q, const cs_train_tile &t, int32_t lane,
                                      const uint32_t *w1, const uint32_t *w2,
                                      uint32_t a[1][NH][4])
 {
@@ -195,7 +147,9 @@ __device__ static void hidden_and_dz(const cs_train_job &q, const tile &t, int32
     product_along<NH>(q, lane, w1, [&](int32_t k, uint4 u[2]) {
         cs_load_step(q, cs_lane_octets(q, q.x, t, k), t, k, u);
     }, z);
-    write_hidden<NH>(q, t, z);
+    CS_UNROLL
+    for (int m = 0; m < NH / 2; m++)         /* so that few registers hold gelu(z) */
+        cs_write_hidden<NH>(q, t, m, z);
     cs_places_of(q, t, place);
     CS_UNROLL
     for (int i = 0; i < 8 * NH; i++)
@@ -211,10 +165,7 @@ __device__ static void hidden_and_dz(const cs_train_job &q, const tile &t, int32
     CS_UNROLL
     for (int i = 0; i < 8 * NH; i++)
         v[0][i / 4][i % 4] *= z[i / 4][i % 4];
-    cs_tile_pairs<NH, 1>(v, a);
-    CS_UNROLL
-    for (int m = 0; m < NH / 2; m++)
-        write_units(q, t, a[0] + 2 * m, m, q.dz);
+    cs_write_dz<NH>(q, t, v, a);
 }
 
 /* NH: steps of 16 hidden units. */
@@ -228,7 +179,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) train_backward(cs_train_jo
 
     cs_block_copy(q.pack, weights, 2 * q.hp * CS_PAIRS_LD(q.dp) / 4);
     for (; r0 < q.rows; r0 += (int32_t)gridDim.x * CS_WARPS * CS_STEP) {
-        const tile t = { r0, lane / 4, lane % 4 };
+        const cs_train_tile t = { r0, lane / 4, lane % 4 };
         uint32_t a[1][NH][4];
         hidden_and_dz<NH>(q, t, lane, w1, w2, a);
         write_dx<NH>(q, t, lane, w1, a[0]);
@@ -259,13 +210,14 @@ static void launch(cs_backend *be, void (*kernel)(cs_train_job), const cs_train_
     cs_cuda_after(be, "chord_block_bwd");
 }
 
-/* Rows per slice of the backward pass: 8 tiles per warp of the GPU, enough to amortise the launches
- * without idle warps at the end. With 132 multiprocessors: 135,168 rows, and 66 MiB for hidden and
- * dz of 128 units. */
-static int64_t slice_rows(cs_backend *be)
+/* Rows per slice of the backward pass: 8 tiles per warp of the GPU, or 6 per warpgroup, enough to
+ * amortise the launches without idle warps at the end. With 132 multiprocessors: 135,168 rows or
+ * 152,064, and 66 or 74 MiB for hidden and dz of 128 units. */
+static int64_t slice_rows(cs_backend *be, bool groups)
 {
-    enum { TILES = 8 };
-    return (int64_t)TILES * CS_STEP * CS_WARPS * cs_cuda_of(be)->n_sm;
+    enum { TILES = 8, GROUP_TILES = 6 };
+    return (groups ? (int64_t)GROUP_TILES * CS_GROUP_ROWS * CS_GROUPS
+                   : (int64_t)TILES * CS_STEP * CS_WARPS) * cs_cuda_of(be)->n_sm;
 }
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -278,7 +230,8 @@ static layout layout_of(cs_backend *be, cs_seg seg, const cs_chord *k, bool back
 {
     enum { LINE = 16 };
     const int32_t width = k->w1.c, h = (int32_t)k->w1.r, hp = cs_padded_hidden(h);
-    const int64_t rows = backward ? least(seg.rows, slice_rows(be)) : 0;
+    const bool groups = cs_cuda_chord_train_has_groups(be, seg, k);
+    const int64_t rows = backward ? least(seg.rows, slice_rows(be, groups)) : 0;
     const int64_t size[] = { backward ? weight_bytes(width, h) / (int64_t)sizeof(float)
                                       : cs_cuda_chord_pack_size(width, h),
                              seg.n + 1, (int64_t)seg.n * (width / k->track), seg.rows,
@@ -322,7 +275,8 @@ static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, 
                                  const cs_chord_grads *g, cs_real *work)
 {
     const int32_t h = (int32_t)k->w1.r;
-    const int64_t n_slice = slice_rows(be);
+    const bool groups = cs_cuda_chord_train_has_groups(be, seg, k);
+    const int64_t n_slice = slice_rows(be, groups);
     const layout at = layout_of(be, seg, k, true);
 
     if (seg.rows == 0)
@@ -331,12 +285,18 @@ static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, 
                        cs_padded_hidden(h), k->b1, (const uint4 *)work, (const uint4 *)x.p,
                        (const uint4 *)g->dy.p, (uint4 *)g->dx.p, g->beta != 0,
                        (uint4 *)(work + at.hidden), (uint4 *)(work + at.dz), work + at.part };
-    pack_weights(be, *k, q.dp, q.hp, (uint32_t *)work);
+    if (groups)
+        cs_cuda_chord_train_pack(be, *k, (uint32_t *)work);
+    else
+        pack_weights(be, *k, q.dp, q.hp, (uint32_t *)work);
     for (int64_t first = 0; first < seg.rows; first += n_slice) {
         q.first = (int32_t)first;
         q.rows = (int32_t)least(first + n_slice, seg.rows);
-        launch(be, q.hp == 32 ? train_backward<2> : q.hp == 64 ? train_backward<4>
-                                                               : train_backward<8>, q);
+        if (groups)
+            cs_cuda_chord_train_groups(be, q);
+        else
+            launch(be, q.hp == 32 ? train_backward<2> : q.hp == 64 ? train_backward<4>
+                                                                   : train_backward<8>, q);
         cs_cuda_chord_weights(be, q, &g->dk);
     }
 }

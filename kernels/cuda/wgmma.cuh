@@ -19,6 +19,10 @@ enum { CS_GROUP = 128, CS_GROUP_ROWS = 64 };     /* threads of a warpgroup; rows
 /* Two octets of terms: the second one is `next` places of 16 bytes after the first. */
 struct cs_two_octets { const uint4 *at; int32_t next; };
 
+/* Factor b as octets of columns, [octet of columns][term][8]: the second one is `next` places of 16
+ * bytes after the first. */
+struct cs_column_octets { const uint4 *at; int32_t next; };
+
 #ifdef CS_HOST_MMA
 template <int N> __device__ static inline void cs_group_begin(float (&)[N][4]) {}
 __device__ static inline void cs_group_commit(void) {}
@@ -46,6 +50,23 @@ __device__ static inline void cs_group_mma(float (&d)[N][4], cs_two_octets a, cs
     const uint32_t own[4] = { cs_octet_word(a, 0, r), cs_octet_word(a, 0, r + 8),
                               cs_octet_word(a, 1, r), cs_octet_word(a, 1, r + 8) };
     cs_group_mma(d, own, b);
+}
+
+/* Terms i and i + 1 of column j */
+__device__ static inline uint32_t cs_column_pair(cs_column_octets m, int32_t i, int32_t j)
+{
+    const uint16_t *v = (const uint16_t *)(m.at + j / 8 * m.next + i) + j % 8;
+    return v[0] | (uint32_t)v[8] << 16;
+}
+
+template <int N>
+__device__ static inline void cs_group_mma(float (&d)[N][4], const uint32_t a[4],
+                                           cs_column_octets b)
+{
+    const int32_t g = (int32_t)threadIdx.x % CS_WARP / 4, c = (int32_t)threadIdx.x % 4;
+    for (int32_t n = 0; n < N; n++)
+        cs_mma(d[n], a, cs_column_pair(b, 2 * c, 8 * n + g),
+               cs_column_pair(b, 2 * c + 8, 8 * n + g));
 }
 #else
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -94,11 +115,22 @@ template <int N> __device__ static inline void cs_group_end(float (&d)[N][4])
     cs_group_sums(d);
 }
 
-/* Matrix descriptor: start, distance of octets of terms, distance of 8 rows, each in 16 bytes. */
+/* Matrix descriptors: start, and two distances, all in 16 bytes. Of octets of terms these are of
+ * the next octet and of the next 8 rows; of octets of columns, of the next 8 terms and octet. */
+__device__ static inline uint64_t cs_group_matrix(const uint4 *at, int32_t leading, int32_t stride)
+{
+    return ((uint32_t)__cvta_generic_to_shared(at) >> 4 & 0x3FFF) | (uint64_t)leading << 16
+        | (uint64_t)stride << 32;
+}
+
 __device__ static inline uint64_t cs_group_matrix(cs_two_octets m)
 {
-    const uint32_t at = (uint32_t)__cvta_generic_to_shared(m.at) >> 4 & 0x3FFF;
-    return at | (uint64_t)m.next << 16 | (uint64_t)8 << 32;
+    return cs_group_matrix(m.at, m.next, 8);
+}
+
+__device__ static inline uint64_t cs_group_matrix(cs_column_octets m)
+{
+    return cs_group_matrix(m.at, 8, m.next);
 }
 
 #define CS_GROUP_SUMS(n) "+f"(d[n][0]), "+f"(d[n][1]), "+f"(d[n][2]), "+f"(d[n][3])
@@ -121,30 +153,47 @@ __device__ static inline void cs_group_mma(float (&d)[16][4], cs_two_octets a, c
         : "l"(cs_group_matrix(a)), "l"(cs_group_matrix(b)));
 }
 
-/** cs_group_mma - the same with a in registers */
-__device__ static inline void cs_group_mma(float (&d)[4][4], const uint32_t a[4], cs_two_octets b)
+/* The same with a in registers, by 32 or 64 columns. ACROSS: b is octets of columns */
+template <int ACROSS>
+__device__ static inline void cs_group_mma_regs(float (&d)[4][4], const uint32_t a[4],
+                                                uint64_t b)
 {
     (void)d, (void)a, (void)b;
     CS_GROUP_ASM("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 "
         "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
-        "{%16, %17, %18, %19}, %20, add, 1, 1, 0;\n}"
+        "{%16, %17, %18, %19}, %20, add, 1, 1, %21;\n}"
         : CS_GROUP_SUMS(0), CS_GROUP_SUMS(1), CS_GROUP_SUMS(2), CS_GROUP_SUMS(3)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(cs_group_matrix(b)));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "n"(ACROSS));
 }
 
-/** cs_group_mma - the same with 64 columns */
-__device__ static inline void cs_group_mma(float (&d)[8][4], const uint32_t a[4], cs_two_octets b)
+template <int ACROSS>
+__device__ static inline void cs_group_mma_regs(float (&d)[8][4], const uint32_t a[4],
+                                                uint64_t b)
 {
     (void)d, (void)a, (void)b;
     CS_GROUP_ASM("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
         "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
         " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-        "{%32, %33, %34, %35}, %36, add, 1, 1, 0;\n}"
+        "{%32, %33, %34, %35}, %36, add, 1, 1, %37;\n}"
         : CS_GROUP_SUMS(0), CS_GROUP_SUMS(1), CS_GROUP_SUMS(2), CS_GROUP_SUMS(3),
           CS_GROUP_SUMS(4), CS_GROUP_SUMS(5), CS_GROUP_SUMS(6), CS_GROUP_SUMS(7)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(cs_group_matrix(b)));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "n"(ACROSS));
+}
+
+/** cs_group_mma - the same with a in registers, by 32 or 64 columns */
+template <int N>
+__device__ static inline void cs_group_mma(float (&d)[N][4], const uint32_t a[4], cs_two_octets b)
+{
+    cs_group_mma_regs<0>(d, a, cs_group_matrix(b));
+}
+
+template <int N>
+__device__ static inline void cs_group_mma(float (&d)[N][4], const uint32_t a[4],
+                                           cs_column_octets b)
+{
+    cs_group_mma_regs<1>(d, a, cs_group_matrix(b));
 }
 #endif
 

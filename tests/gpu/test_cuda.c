@@ -237,21 +237,6 @@ static void one_stack(const int32_t size[3], const int64_t *len, int n)
     drop_stack(&t);
 }
 
-/* Rows for all of the emulator's warpgroups, in tiles of one segment and of several; steps of the
- * second product in pairs, left over, and half. On a GPU test_many_rows has enough rows. */
-static void test_warpgroups(void **state)
-{
-    (void)state;
-    static const int32_t size[][3] = { { 16, 66, 8 }, { 80, 100, 16 }, { 112, 128, 8 },
-                                       { 128, 70, 16 } };
-    static const int64_t len[] = { 70, 690, 0, 3, 128, 65, 200 };
-
-    compute_in(CS_IN_BF16);
-    for (int i = 0; i < COUNT(size); i++)
-        one_stack(size[i], len, COUNT(len));
-    compute_in(CS_IN_FP32);
-}
-
 /* A width whose weights fit in shared memory one at a time only, and what does not fit. */
 static void one_at_a_time(int32_t width, int32_t too_wide)
 {
@@ -390,6 +375,30 @@ static void block_of_rows(cs_backend *fast, const env *e)
         drop(&want);
         drop(&got);
     }
+}
+
+/* Rows for the emulator's warpgroups (on a GPU: test_many_rows), in tiles of one segment and several;
+ * last products' steps in pairs, left over, half; two slices backward, of 2,304 rows at most. */
+static void test_warpgroups(void **state)
+{
+    (void)state;
+    static const int32_t size[][3] = { { 16, 66, 8 }, { 80, 100, 16 }, { 112, 128, 8 },
+                                       { 128, 70, 16 } };
+    static const int64_t len[][7] = { { 70, 2300, 0, 65 }, { 70, 690, 0, 3, 128, 65, 200 } };
+    cs_backend *fast;
+
+    assert_int_equal(cs_backend_open("cpu", 0, &fast), CS_OK);
+    compute_in(CS_IN_BF16);
+    for (int i = 0; i < COUNT(size); i++) {
+        env e = new_env(len[i > 0], 7, size[i][0], size[i][1], 0);
+        e.track = size[i][2];
+        one_stack(size[i], len[1], 7);
+        if (!quick || i == 0)
+            block_of_rows(fast, &e);
+        free(e.id);
+    }
+    cs_backend_close(fast);
+    compute_in(CS_IN_FP32);
 }
 
 /* Tiles of 32 rows, several per warp, and several slices of the backward pass; on a GPU at the
