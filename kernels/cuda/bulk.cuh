@@ -116,4 +116,56 @@ __device__ static inline void cs_bulk_copy(uint4 *shared, const uint4 *from, int
 }
 #endif
 
+/* ---- slots that are filled and read in turn ---------------------------------------------- */
+
+/* Barriers of slots in shared memory: copies have come to one; its readers are done with it. */
+struct cs_slots {
+    uint64_t *full, *read;       /* [n] each */
+    int32_t   n, slot;
+    int       parity;            /* of the slot's phase */
+};
+
+/** cs_slots_make - n slots, whose barriers are at `bars`, 2 n of them; the caller with `init` makes
+ * these. Each slot is read by n_warp warps. To be followed by cs_phase_publish() and
+ * __syncthreads() */
+__device__ static inline cs_slots cs_slots_make(uint64_t *bars, int32_t n, int n_warp, bool init)
+{
+    for (int32_t s = 0; init && s < n; s++) {
+        cs_phase_init(&bars[s], 1);
+        cs_phase_init(&bars[n + s], n_warp);
+    }
+    return { bars, bars + n, n, 0, 0 };
+}
+
+/** cs_slots_to_fill - these slots for who fills them: all count as read */
+__device__ static inline void cs_slots_to_fill(cs_slots &f) { f.parity = 1; }
+
+__device__ static inline void cs_slots_next(cs_slots &f)
+{
+    if (++f.slot == f.n) {
+        f.slot = 0;
+        f.parity ^= 1;
+    }
+}
+
+/** cs_slots_wait - for the copies to the slot */
+__device__ static inline void cs_slots_wait(const cs_slots &f)
+{
+    cs_phase_wait(&f.full[f.slot], f.parity);
+}
+
+/** cs_slots_wait_read - for the readers of the slot */
+__device__ static inline void cs_slots_wait_read(const cs_slots &f)
+{
+    cs_phase_wait(&f.read[f.slot], f.parity);
+}
+
+/** cs_slots_done - the slot has been read by all lanes of a warp; go to the next one */
+__device__ static inline void cs_slots_done(cs_slots &f)
+{
+    if (threadIdx.x % CS_WARP == 0)
+        cs_phase_arrive(&f.read[f.slot]);
+    cs_slots_next(f);
+}
+
 #endif

@@ -53,13 +53,8 @@ __device__ static inline int32_t cs_tile_size(int32_t rows, int32_t r0)
 
 /* ---- the ring of stages ------------------------------------------------------------------ */
 
-/* A warpgroup's. Barriers: rows have come to a slot; all warps have read them. */
-struct cs_ring {
-    uint4    *stage;             /* [n_stage][CS_STEP_OCTETS][CS_GROUP_ROWS] */
-    uint64_t *full, *read;       /* [n_stage] */
-    int32_t   n_stage, slot;
-    int       parity;            /* of the slot's phase */
-};
+/* A warpgroup's: [n][CS_STEP_OCTETS][CS_GROUP_ROWS]. */
+struct cs_ring : cs_slots { uint4 *stage; };
 
 /** cs_ring_make - a warpgroup's ring in shared memory, by all threads of the block. To be followed
  * by cs_phase_publish() and __syncthreads() */
@@ -67,30 +62,15 @@ __device__ static inline cs_ring cs_ring_make(uint4 *stages, int32_t n_stage,
                                               const cs_group_place &p)
 {
     uint64_t *bars = (uint64_t *)(stages + CS_GROUPS * n_stage * CS_STAGE) + p.group * 2 * n_stage;
-    if (!p.copies && p.thread == 0)
-        for (int32_t s = 0; s < n_stage; s++) {
-            cs_phase_init(&bars[s], 1);
-            cs_phase_init(&bars[n_stage + s], CS_GROUP / CS_WARP);
-        }
     /* Rows of a slot beyond those of the last tile are read, too. */
     for (int32_t i = (int32_t)threadIdx.x; i < CS_GROUPS * n_stage * CS_STAGE;
          i += CS_GROUPS_THREADS)
         stages[i] = make_uint4(0, 0, 0, 0);
-    return { stages + p.group * n_stage * CS_STAGE, bars, bars + n_stage, n_stage, 0, 0 };
+    return { cs_slots_make(bars, n_stage, CS_GROUP / CS_WARP, !p.copies && p.thread == 0),
+             stages + p.group * n_stage * CS_STAGE };
 }
 
-/** cs_ring_fills - make this thread, of a new ring, the one that fills it: slots count as read */
-__device__ static inline void cs_ring_fills(cs_ring &f) { f.parity = 1; }
-
-__device__ static inline void cs_ring_next(cs_ring &f)
-{
-    if (++f.slot == f.n_stage) {
-        f.slot = 0;
-        f.parity ^= 1;
-    }
-}
-
-/** cs_ring_at - the slot's rows, [CS_STEP_OCTETS][CS_GROUP_ROWS] */
+/** cs_ring_at - the slot's rows */
 __device__ static inline uint4 *cs_ring_at(const cs_ring &f)
 {
     return f.stage + f.slot * CS_STAGE;
@@ -99,16 +79,8 @@ __device__ static inline uint4 *cs_ring_at(const cs_ring &f)
 /** cs_ring_wait - the same, when they have come */
 __device__ static inline const uint4 *cs_ring_wait(const cs_ring &f)
 {
-    cs_phase_wait(&f.full[f.slot], f.parity);
+    cs_slots_wait(f);
     return cs_ring_at(f);
-}
-
-/** cs_ring_done - the slot has been read, by all lanes of a warp; go to the next one */
-__device__ static inline void cs_ring_done(cs_ring &f)
-{
-    if (threadIdx.x % CS_WARP == 0)
-        cs_phase_arrive(&f.read[f.slot]);
-    cs_ring_next(f);
 }
 
 /** cs_ring_fill - when the slot has been read, copy n_row rows of d channels into it and the next
@@ -119,11 +91,11 @@ __device__ static inline void cs_ring_fill(cs_ring &f, int32_t d, int32_t n_row,
     const int32_t n_octet = d / CS_OCTET;
     for (int32_t o = 0; o < n_octet; o += CS_STEP_OCTETS) {
         const int32_t n = n_octet - o < CS_STEP_OCTETS ? n_octet - o : (int32_t)CS_STEP_OCTETS;
-        cs_phase_wait(&f.read[f.slot], f.parity);
+        cs_slots_wait_read(f);
         cs_phase_announce(&f.full[f.slot], n * n_row * (int32_t)sizeof(uint4));
         for (int32_t i = 0; i < n; i++)
             copy(cs_ring_at(f) + i * CS_GROUP_ROWS, o + i, &f.full[f.slot]);
-        cs_ring_next(f);
+        cs_slots_next(f);
     }
 }
 
@@ -152,7 +124,7 @@ __device__ static inline void cs_ring_step(cs_ring &f, const uint4 *w, float (&a
                      { w + 2 * i * 8 * NT, 8 * NT });
     cs_group_commit();
     cs_group_end(acc);
-    cs_ring_done(f);
+    cs_slots_done(f);
 }
 
 /** cs_ring_product - acc += x w', where x are the ring's next rows of d channels, a multiple of 16,

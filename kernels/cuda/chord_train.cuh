@@ -2,6 +2,7 @@
 #ifndef CS_KERNELS_CUDA_CHORD_TRAIN_H
 #define CS_KERNELS_CUDA_CHORD_TRAIN_H
 
+#include "kernels/cuda/bulk.cuh"
 #include "kernels/cuda/chord_tile.cuh"
 #include "kernels/cuda/pairs.cuh"
 
@@ -14,7 +15,9 @@ struct cs_train_job : cs_chord_rows<int32_t, int32_t, int64_t> {
     const uint4 *x, *dy;
     uint4       *dx;
     bool         add;            /* to dx, otherwise it is written */
-    uint4       *hidden, *dz;    /* (rows - first, hp) of bf16: gelu(z), and the gradient of z */
+    uint4       *hidden, *dz;    /* (rows - first, hp) of bf16: gelu(z), and the gradient of z. Of
+                                  * warpgroups octets, to whole tiles of 64 rows, the last ones 0 */
+    int64_t      unit_pitch;     /* rows from such an octet to the next one */
     float       *part;           /* cs_cuda_chord_parts() partial sums */
 };
 
@@ -41,24 +44,11 @@ __device__ static inline uint32_t cs_weight_pair(cs_mat w1, cs_mat w2, bool seco
 
 typedef cs_tile<1, int32_t> cs_train_tile;
 
-/* Stores units 8c .. 8c + 7 of the m-th 32, rows r and r + 8: 16 bytes each. */
-__device__ static inline void cs_write_units(const cs_train_job &q, const cs_train_tile &t,
-                                             const uint32_t a[2][4], int m, uint4 *to)
-{
-    CS_UNROLL
-    for (int i = 0; i < 2; i++)
-        if (cs_row_of(t, i) < q.rows)
-            to[(cs_row_of(t, i) - q.first) * (q.hp / CS_OCTET) + 4 * m + t.c] =
-                make_uint4(a[0][i], a[0][i + 2], a[1][i], a[1][i + 2]);
-}
-
-/** cs_write_hidden - store gelu(z) of the m-th 32 units; z = gelu'(z) */
+/** cs_gelu_units - a: gelu(z) of the m-th 32 units, as operands; z = gelu'(z) */
 template <int NH>
-__device__ static inline void cs_write_hidden(const cs_train_job &q, const cs_train_tile &t, int m,
-                                              float z[2 * NH][4])
+__device__ static inline void cs_gelu_units(int m, float z[2 * NH][4], uint32_t a[1][2][4])
 {
     float v[1][4][4];
-    uint32_t a[1][2][4];
     CS_UNROLL
     for (int i = 0; i < 16; i++) {
         float *at = &z[4 * m + i / 4][i % 4];
@@ -66,18 +56,33 @@ __device__ static inline void cs_write_hidden(const cs_train_job &q, const cs_tr
         *at = cs_gelu_slope_fast(*at);
     }
     cs_tile_pairs<2, 1>(v, a);
-    cs_write_units(q, t, a[0], m, q.hidden);
 }
 
-/** cs_write_dz - store dz; a: dz, as an operand */
-template <int NH>
-__device__ static inline void cs_write_dz(const cs_train_job &q, const cs_train_tile &t,
-                                          const float dz[1][2 * NH][4], uint32_t a[1][NH][4])
+/** cs_units_of - units 8c .. 8c + 7 of 32, of row g or g + 8: a lane's in two operands */
+__device__ static inline uint4 cs_units_of(const uint32_t a[2][4], int i)
 {
-    cs_tile_pairs<NH, 1>(dz, a);
-    CS_UNROLL
-    for (int m = 0; m < NH / 2; m++)
-        cs_write_units(q, t, a[0] + 2 * m, m, q.dz);
+    return make_uint4(a[0][i], a[0][i + 2], a[1][i], a[1][i + 2]);
+}
+
+/** cs_copy_rotated - start the copies of the rotated places of n rows from r on, of an octet of x.
+ * A track of a segment is rotated by an offset: one range, or two where it wraps around */
+__device__ static inline void cs_copy_rotated(const cs_train_job &q, uint4 *to, const uint4 *x,
+                                              int32_t octet, int32_t r, int32_t n, uint64_t *bar)
+{
+    const int32_t track = cs_track_of(q, octet * CS_OCTET);
+    x += octet * q.pitch;
+    for (int32_t s = q.segment[r]; n > 0; s++) {
+        const int32_t start = q.off[s], end = q.off[s + 1];
+        const int32_t here = end - r < n ? end - r : n;
+        const int32_t first = r - q.shift[s * q.n_track + track];
+        const int32_t from = first < start ? first + end - start : first;
+        const int32_t head = end - from < here ? end - from : here;
+        if (head > 0)
+            cs_bulk_copy(to, x + from, head * (int32_t)sizeof *x, bar);
+        if (here > head)
+            cs_bulk_copy(to + head, x + start, (here - head) * (int32_t)sizeof *x, bar);
+        to += here, r += here, n -= here;
+    }
 }
 
 /** cs_sum_pair - two channels of dx + dy + v */
@@ -96,10 +101,40 @@ bool cs_cuda_chord_train_has_groups(cs_backend *be, cs_seg seg, const cs_chord *
 void cs_cuda_chord_train_groups(cs_backend *be, const cs_train_job &q);
 /** cs_cuda_chord_train_pack - the weights for warpgroups */
 void cs_cuda_chord_train_pack(cs_backend *be, const cs_chord &k, uint32_t *to);
+/** cs_train_pitch - unit_pitch for so many rows */
+static inline int64_t cs_train_pitch(int64_t rows) { return cs_div_up(rows, 64) * 64; }
 /** cs_cuda_chord_parts - floats for the partial sums of ranges of rows */
 int64_t cs_cuda_chord_parts(cs_backend *be, int32_t d, int32_t hp, int64_t rows);
 /** cs_cuda_chord_weights - dw1 += dz' x, dw2 += (rotated dy)' hidden, db1 and db2 += the sums of dz
  * and of rotated dy, over the job's rows */
 void cs_cuda_chord_weights(cs_backend *be, const cs_train_job &q, const cs_chord *dk);
+/** cs_cuda_chord_group_parts, cs_cuda_chord_weights_groups - the same by warpgroups */
+int64_t cs_cuda_chord_group_parts(cs_backend *be, int32_t d, int32_t hp, int64_t rows);
+void cs_cuda_chord_weights_groups(cs_backend *be, const cs_train_job &q, const cs_chord *dk);
+
+/* Partial sums of ranges of rows, one after another: dw1 and dw2', (hp, ld), of each; then db2, ld
+ * of each; then db1, hp of each. */
+struct cs_train_parts {
+    float  *part;
+    int32_t n_range, hp;
+    int64_t ld;
+
+    __device__ float *weights(int32_t range, bool second, int32_t unit) const
+    {
+        return part + ((2 * (int64_t)range + second) * hp + unit) * ld;
+    }
+    __device__ float *columns(int32_t range) const
+    {
+        return part + (2 * (int64_t)n_range * hp + range) * ld;
+    }
+    __device__ float *units(int32_t range) const
+    {
+        return columns(n_range) + (int64_t)range * hp;
+    }
+    int64_t size(void) const { return n_range * ((2 * hp + 1) * ld + hp); }
+};
+
+/** cs_cuda_chord_add_parts - add the partial sums to the gradients, in order */
+void cs_cuda_chord_add_parts(cs_backend *be, const cs_train_parts &p, const cs_chord *dk);
 
 #endif

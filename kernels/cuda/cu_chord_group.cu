@@ -222,7 +222,7 @@ __device__ static inline ends ends_of(const cs_chord_job &q, int32_t r0)
 /* Keeps a warpgroup's ring full, by one thread. */
 __device__ static void copy_tiles(const cs_chord_job &q, cs_ring f, int32_t first)
 {
-    cs_ring_fills(f);
+    cs_slots_to_fill(f);
     for (int32_t r0 = first; r0 < q.rows; r0 = cs_next_tile(r0))
         cs_ring_rows(f, q, q.x, r0, cs_tile_size(q.rows, r0));
 }

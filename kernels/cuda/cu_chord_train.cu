@@ -107,6 +107,16 @@ __device__ static void product_across(const cs_train_job &q, int32_t lane, const
 
 /* ---- backward ---------------------------------------------------------------------------- */
 
+/* Stores units 8c .. 8c + 7 of the m-th 32, rows r and r + 8: 16 bytes each. */
+__device__ static inline void write_units(const cs_train_job &q, const cs_train_tile &t,
+                                          const uint32_t a[2][4], int m, uint4 *to)
+{
+    CS_UNROLL
+    for (int i = 0; i < 2; i++)
+        if (cs_row_of(t, i) < q.rows)
+            to[(cs_row_of(t, i) - q.first) * (q.hp / CS_OCTET) + 4 * m + t.c] = cs_units_of(a, i);
+}
+
 /* dx = dy + dz w1, plus dx if q.add */
 template <int NH>
 __device__ static void write_dx(const cs_train_job &q, const cs_train_tile &t, int32_t lane,
@@ -148,8 +158,11 @@ __device__ static void hidden_and_dz(const cs_train_job &q, const cs_train_tile 
         cs_load_step(q, cs_lane_octets(q, q.x, t, k), t, k, u);
     }, z);
     CS_UNROLL
-    for (int m = 0; m < NH / 2; m++)         /* so that few registers hold gelu(z) */
-        cs_write_hidden<NH>(q, t, m, z);
+    for (int m = 0; m < NH / 2; m++) {       /* so that few registers hold gelu(z) */
+        uint32_t hidden[1][2][4];
+        cs_gelu_units<NH>(m, z, hidden);
+        write_units(q, t, hidden[0], m, q.hidden);
+    }
     cs_places_of(q, t, place);
     CS_UNROLL
     for (int i = 0; i < 8 * NH; i++)
@@ -165,7 +178,10 @@ __device__ static void hidden_and_dz(const cs_train_job &q, const cs_train_tile 
     CS_UNROLL
     for (int i = 0; i < 8 * NH; i++)
         v[0][i / 4][i % 4] *= z[i / 4][i % 4];
-    cs_write_dz<NH>(q, t, v, a);
+    cs_tile_pairs<NH, 1>(v, a);
+    CS_UNROLL
+    for (int m = 0; m < NH / 2; m++)
+        write_units(q, t, a[0] + 2 * m, m, q.dz);
 }
 
 /* NH: steps of 16 hidden units. */
@@ -232,11 +248,13 @@ static layout layout_of(cs_backend *be, cs_seg seg, const cs_chord *k, bool back
     const int32_t width = k->w1.c, h = (int32_t)k->w1.r, hp = cs_padded_hidden(h);
     const bool groups = cs_cuda_chord_train_has_groups(be, seg, k);
     const int64_t rows = backward ? least(seg.rows, slice_rows(be, groups)) : 0;
+    const int64_t kept = groups ? cs_train_pitch(rows) : rows;
+    const int64_t parts = !backward ? 0 : groups ? cs_cuda_chord_group_parts(be, width, hp, rows)
+                                                 : cs_cuda_chord_parts(be, width, hp, rows);
     const int64_t size[] = { backward ? weight_bytes(width, h) / (int64_t)sizeof(float)
                                       : cs_cuda_chord_pack_size(width, h),
                              seg.n + 1, (int64_t)seg.n * (width / k->track), seg.rows,
-                             rows * hp / 2, rows * hp / 2,
-                             backward ? cs_cuda_chord_parts(be, width, hp, rows) : 0 };
+                             kept * hp / 2, kept * hp / 2, parts };
     enum { N = sizeof size / sizeof size[0] };
     int64_t at[N + 1] = { 0 };
     for (int i = 0; i < N; i++)
@@ -284,7 +302,8 @@ static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, 
     cs_train_job q = { rows_of(be, seg, k, x, at, work), 0, cs_padded_width(k->w1.c), h,
                        cs_padded_hidden(h), k->b1, (const uint4 *)work, (const uint4 *)x.p,
                        (const uint4 *)g->dy.p, (uint4 *)g->dx.p, g->beta != 0,
-                       (uint4 *)(work + at.hidden), (uint4 *)(work + at.dz), work + at.part };
+                       (uint4 *)(work + at.hidden), (uint4 *)(work + at.dz),
+                       cs_train_pitch(least(seg.rows, n_slice)), work + at.part };
     if (groups)
         cs_cuda_chord_train_pack(be, *k, (uint32_t *)work);
     else
@@ -292,12 +311,14 @@ static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, 
     for (int64_t first = 0; first < seg.rows; first += n_slice) {
         q.first = (int32_t)first;
         q.rows = (int32_t)least(first + n_slice, seg.rows);
-        if (groups)
+        if (groups) {
             cs_cuda_chord_train_groups(be, q);
-        else
+            cs_cuda_chord_weights_groups(be, q, &g->dk);
+        } else {
             launch(be, q.hp == 32 ? train_backward<2> : q.hp == 64 ? train_backward<4>
                                                                    : train_backward<8>, q);
-        cs_cuda_chord_weights(be, q, &g->dk);
+            cs_cuda_chord_weights(be, q, &g->dk);
+        }
     }
 }
 

@@ -2,15 +2,14 @@
  *
  * DESIGN. It computes what train_backward of cu_chord_train.cu does, by the warpgroups of
  * chord_group.cuh. Of each tile the ring brings the rows of x, the rotated rows of dy and those of
- * dy in place. A track of a segment is rotated by an offset, so its rows in a tile are copied as
- * one range, or as two where it wraps around.
+ * dy in place.
  *
  *   z = x w1' + b1, dz = dy[rotated] w2 gelu'(z)   both factors in shared memory
  *   dx = dy + dz w1                                dz in registers, by 64 channels
  *
  * w1 and w2' are [octet of channels][hidden unit][8]: octets of terms in the first two products,
  * and octets of columns in the last one. Hidden units are permuted (cs_unit_at), so that a lane
- * stores 16 bytes of hidden and of dz. Of dx a lane has two channels of each octet: a warp writes
+ * has octets of hidden and of dz. Of dx a lane has two channels of each octet: a warp writes
  * 128 contiguous bytes at a time.
  *
  * Source: Khalitov et al., ChordMixer; mma.cuh for the layouts.
@@ -39,34 +38,15 @@ void cs_cuda_chord_train_pack(cs_backend *be, const cs_chord &k, uint32_t *to)
 
 /* ---- copies ------------------------------------------------------------------------------ */
 
-/* Starts the copies of the rotated places of n rows from r on, of an octet x. */
-__device__ static void copy_rotated(const cs_train_job &q, uint4 *to, const uint4 *x, int32_t track,
-                                    int32_t r, int32_t n, uint64_t *bar)
-{
-    for (int32_t s = q.segment[r]; n > 0; s++) {
-        const int32_t start = q.off[s], end = q.off[s + 1];
-        const int32_t here = end - r < n ? end - r : n;
-        const int32_t first = r - q.shift[s * q.n_track + track];
-        const int32_t from = first < start ? first + end - start : first;
-        const int32_t head = end - from < here ? end - from : here;
-        if (head > 0)
-            cs_bulk_copy(to, x + from, head * (int32_t)sizeof *x, bar);
-        if (here > head)
-            cs_bulk_copy(to + head, x + start, (here - head) * (int32_t)sizeof *x, bar);
-        to += here, r += here, n -= here;
-    }
-}
-
 /* Keeps a warpgroup's ring full, by one thread. */
 __device__ static void copy_tiles(const cs_train_job &q, cs_ring f, int32_t first)
 {
-    cs_ring_fills(f);
+    cs_slots_to_fill(f);
     for (int32_t r0 = first; r0 < q.rows; r0 = cs_next_tile(r0)) {
         const int32_t n = cs_tile_size(q.rows, r0);
         cs_ring_rows(f, q, q.x, r0, n);
         cs_ring_fill(f, q.d, n, [&](uint4 *to, int32_t octet, uint64_t *bar) {
-            copy_rotated(q, to, q.dy + octet * q.pitch, cs_track_of(q, octet * CS_OCTET), r0, n,
-                         bar);
+            cs_copy_rotated(q, to, q.dy, octet, r0, n, bar);
         });
         cs_ring_rows(f, q, q.dy, r0, n);
     }
@@ -76,6 +56,17 @@ __device__ static void copy_tiles(const cs_train_job &q, cs_ring f, int32_t firs
 
 /* What a warpgroup has in shared memory. */
 struct kept { const uint4 *w1, *w2; const float *b1; };
+
+/* Stores units 8c .. 8c + 7 of the m-th 32: octets, with 0 for rows beyond the last one. */
+__device__ static inline void write_units(const cs_train_job &q, const cs_train_tile &t,
+                                          const uint32_t a[2][4], int m, uint4 *to)
+{
+    uint4 *const at = to + (4 * m + t.c) * q.unit_pitch - q.first;
+    CS_UNROLL
+    for (int i = 0; i < 2; i++)
+        at[cs_row_of(t, i)] = cs_row_of(t, i) < q.rows ? cs_units_of(a, i)
+                                                       : make_uint4(0, 0, 0, 0);
+}
 
 /* Stores hidden and dz; a: dz, as an operand. */
 __device__ static inline void hidden_and_dz(const cs_train_job &q, cs_ring &f, const kept &w,
@@ -91,9 +82,13 @@ __device__ static inline void hidden_and_dz(const cs_train_job &q, cs_ring &f, c
     }
     cs_ring_product(f, q.d, w.w1, z);
     CS_UNROLL
-    for (int m = 0; m < NH / 2; m++)     /* a branch each, so that registers hold one gelu(z) */
+    for (int m = 0; m < NH / 2; m++) {
+        uint32_t hidden[1][2][4] = {};
+        /* A branch for each, or registers would hold those of all. */
         if ((int32_t)cs_opaque((uint32_t)t.r0) < q.rows)
-            cs_write_hidden<NH>(q, t, m, z);
+            cs_gelu_units<NH>(m, z, hidden);
+        write_units(q, t, hidden[0], m, q.hidden);
+    }
     CS_UNROLL
     for (int i = 0; i < 8 * NH; i++)
         v[0][i / 4][i % 4] = 0;
@@ -101,7 +96,10 @@ __device__ static inline void hidden_and_dz(const cs_train_job &q, cs_ring &f, c
     CS_UNROLL
     for (int i = 0; i < 8 * NH; i++)
         v[0][i / 4][i % 4] *= z[i / 4][i % 4];
-    cs_write_dz<NH>(q, t, v, a);
+    cs_tile_pairs<NH, 1>(v, a);
+    CS_UNROLL
+    for (int m = 0; m < NH / 2; m++)
+        write_units(q, t, a[0] + 2 * m, m, q.dz);
 }
 
 /* dx of N steps of the ring, added to what is there if ADD; w1: from this octet on. WHOLE: all of
@@ -122,7 +120,7 @@ __device__ static inline void dx_step(const cs_train_job &q, cs_ring &f, const c
     cs_group_begin(out);
     CS_UNROLL
     for (int h = 0; h < NH; h++)
-        cs_group_mma(out, dz[h], cs_column_octets{ w1 + 16 * h, HIDDEN });
+        cs_group_mma(out, dz[h], cs_octets_across{ w1 + 16 * h, HIDDEN });
     cs_group_commit();
     CS_UNROLL
     for (int n = 0; n < OCTETS; n++) {       /* reads during the products */
@@ -137,7 +135,7 @@ __device__ static inline void dx_step(const cs_train_job &q, cs_ring &f, const c
         }
         if (k == CS_STEP_OCTETS - 1) {
             __syncwarp();
-            cs_ring_done(f);
+            cs_slots_done(f);
         }
     }
     cs_group_end(out);

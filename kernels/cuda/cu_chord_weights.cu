@@ -166,19 +166,6 @@ __device__ static void sum_threads(const float4 *by_thread, int32_t first, int32
     to[threadIdx.x] = sum;
 }
 
-/* Sums of columns of dy, behind those of weights, and of dz behind them: of range i. */
-__device__ static inline float *column_sums(const cs_train_job &q, int32_t n_range, int64_t ld,
-                                            int32_t i)
-{
-    return q.part + (2 * (int64_t)n_range * q.hp + i) * ld;
-}
-
-__device__ static inline float *unit_sums(const cs_train_job &q, int32_t n_range, int64_t ld,
-                                          int32_t i)
-{
-    return column_sums(q, n_range, ld, n_range) + (int64_t)i * q.hp;
-}
-
 /* acc += the products of 64 tokens: units 16 unit16 .. + 31 by columns 16 col16 .. + 16 NC - 1 */
 template <int NC>
 __device__ static inline void add_products(const uint32_t *left, int32_t ld, int32_t unit16,
@@ -207,7 +194,7 @@ __device__ static inline void add_products(const uint32_t *left, int32_t ld, int
 /* NH: steps of 16 hidden units. Grid: (column tiles by ranges of tokens, two products). */
 template <int NH>
 static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job q, int32_t n_col,
-                                                                    int32_t n_range)
+                                                                    cs_train_parts to)
 {
     enum { LD = tile_of<NH>::LD, BUFFER = tile_of<NH>::WORD4 + RIGHT_WORD4, UNIT_WARPS = NH / 2,
            NC = COLUMNS / 16 * UNIT_WARPS / CS_WARPS };
@@ -221,7 +208,8 @@ static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job
     float acc[2][NC][2][4] = {};
     turn t = { 0, 0, { 0, 0 } };
 
-    const int32_t i0 = range * n_tile / n_range, i1 = (range + 1) * n_tile / n_range;
+    const int32_t i0 = range * n_tile / to.n_range;
+    const int32_t i1 = (range + 1) * n_tile / to.n_range;
     const auto load = [&](int32_t i) {
         uint4 *const left = buffers + i % 2 * BUFFER;
         if (i < i1) {
@@ -251,17 +239,15 @@ static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job
         const int32_t m = i % 2, half = i / 2 % 2, n = i / 4;
         const int32_t unit = (unit16 + m) * 16 + lane / 4 * 2 + half;
         const int32_t j = col * COLUMNS + (col16 + n) * 16 + lane % 4 * 4;
-        const int64_t row = (int64_t)(2 * range + second) * q.hp + unit;
-        *(float4 *)(q.part + row * n_col * COLUMNS + j) = cs_quad(acc[m][n], half);
+        *(float4 *)(to.weights(range, second, unit) + j) = cs_quad(acc[m][n], half);
     }
     const int32_t octet = (int32_t)threadIdx.x / CS_OCTET;
     __syncthreads();             /* the sums of all threads */
     if (second && threadIdx.x < COLUMNS)
         sum_threads(sum, octet / 2 * CS_WARP + octet % 2, 2, CS_WARP / 2,
-                    column_sums(q, n_range, n_col * COLUMNS, range) + col * COLUMNS);
+                    to.columns(range) + col * COLUMNS);
     if (!second && col == 0 && threadIdx.x < 16 * NH)
-        sum_threads(sum, octet, 2 * NH, CS_BLOCK / (2 * NH),
-                    unit_sums(q, n_range, n_col * COLUMNS, range));
+        sum_threads(sum, octet, 2 * NH, CS_BLOCK / (2 * NH), to.units(range));
 }
 
 /* ---- calls ------------------------------------------------------------------------------- */
@@ -275,16 +261,41 @@ static int32_t ranges(cs_backend *be, int32_t d, int64_t rows)
     return (int32_t)(n > 1 ? n : 1);
 }
 
-int64_t cs_cuda_chord_parts(cs_backend *be, int32_t d, int32_t hp, int64_t rows)
+static cs_train_parts parts_of(cs_backend *be, int32_t d, int32_t hp, int64_t rows, float *part)
 {
-    return (int64_t)ranges(be, d, rows) * ((2 * hp + 1) * column_tiles(d) * COLUMNS + hp);
+    return { part, ranges(be, d, rows), hp, column_tiles(d) * COLUMNS };
 }
 
-void cs_cuda_chord_weights(cs_backend *be, const cs_train_job &job, const cs_chord *dk)
+int64_t cs_cuda_chord_parts(cs_backend *be, int32_t d, int32_t hp, int64_t rows)
 {
-    const cs_train_job q = job;
+    return parts_of(be, d, hp, rows, NULL).size();
+}
+
+void cs_cuda_chord_add_parts(cs_backend *be, const cs_train_parts &parts, const cs_chord *dk)
+{
+    const cs_train_parts p = parts;
     const cs_mat dw1 = dk->w1, db1 = dk->b1, dw2 = dk->w2, db2 = dk->b2;
-    const int32_t n_col = column_tiles(q.d), n_range = ranges(be, q.d, q.rows - q.first);
+    cs_each(be, dw1.r, dw1.c, [=] __device__(int64_t u, int32_t j) {
+        float sum[2] = { 0 }, b[2] = { 0 };
+        for (int32_t i = 0; i < 2 * p.n_range; i++)
+            sum[i % 2] += p.weights(i / 2, i % 2, (int32_t)u)[j];
+        cs_el(dw1, u, j) += sum[0];
+        cs_el(dw2, j, u) += sum[1];
+        for (int32_t i = 0; i < p.n_range; i++) {
+            b[0] += j == 0 ? p.units(i)[u] : 0;
+            b[1] += u == 0 ? p.columns(i)[j] : 0;
+        }
+        if (j == 0)
+            db1.p[u] += b[0];
+        if (u == 0)
+            db2.p[j] += b[1];
+    }, "chord_block_bwd");
+}
+
+void cs_cuda_chord_weights(cs_backend *be, const cs_train_job &q, const cs_chord *dk)
+{
+    const int32_t n_col = column_tiles(q.d);
+    const cs_train_parts parts = parts_of(be, q.d, q.hp, q.rows - q.first, q.part);
     const auto kernel = q.hp == 32 ? train_weights<2> : q.hp == 64 ? train_weights<4>
                                                                    : train_weights<8>;
 
@@ -295,24 +306,8 @@ void cs_cuda_chord_weights(cs_backend *be, const cs_train_job &job, const cs_cho
     cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,
                                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                   (int)n_bytes), "chord_block_bwd");
-    CS_KERNEL_CALL_SHARED(kernel, dim3((unsigned)(n_col * n_range), 2), CS_BLOCK, n_bytes,
-                          cs_cuda_of(be)->stream, q, n_col, n_range);
+    CS_KERNEL_CALL_SHARED(kernel, dim3((unsigned)(n_col * parts.n_range), 2), CS_BLOCK, n_bytes,
+                          cs_cuda_of(be)->stream, q, n_col, parts);
     cs_cuda_after(be, "chord_block_bwd");
-    cs_each(be, q.h, q.d, [=] __device__(int64_t u, int32_t j) {
-        const int64_t ld = n_col * COLUMNS;
-        float sum[2] = { 0 };
-        for (int32_t i = 0; i < 2 * n_range; i++)
-            sum[i % 2] += q.part[((int64_t)i * q.hp + u) * ld + j];
-        cs_el(dw1, u, j) += sum[0];
-        cs_el(dw2, j, u) += sum[1];
-        float b[2] = { 0 };
-        for (int32_t i = 0; i < n_range; i++) {
-            b[0] += j == 0 ? unit_sums(q, n_range, ld, i)[u] : 0;
-            b[1] += u == 0 ? column_sums(q, n_range, ld, i)[j] : 0;
-        }
-        if (j == 0)
-            db1.p[u] += b[0];
-        if (u == 0)
-            db2.p[j] += b[1];
-    }, "chord_block_bwd");
+    cs_cuda_chord_add_parts(be, parts, dk);
 }

@@ -1,9 +1,10 @@
-/* wgmma.cuh - products of a warpgroup: 64 rows by 32, 64 or 128 columns, bf16 in, float sums.
+/* wgmma.cuh - products of a warpgroup: 64 rows by 8 to 128 columns, bf16 in, float sums.
  *
  * DESIGN. wgmma.mma_async of PTX, sm_90a alone, by 128 threads: 4 warps, each with 16 of the rows.
  * A lane holds of the sums what it holds of cs_mma's (mma.cuh), tile after tile of 8 columns, and
- * of factor a in registers likewise. Factors in shared memory are octets, [octet of terms][row or
- * column][8], where an octet's rows are contiguous: a core matrix of PTX is 8 rows of 16 bytes.
+ * of factor a in registers likewise. Factors in shared memory are octets of terms, [octet of
+ * terms][row or column][8], or across, [octet of rows or columns][term][8]. 16 bytes of an octet
+ * are contiguous with the next ones: a core matrix of PTX is 8 of them.
  *
  * Products are asynchronous. Between cs_group_begin() and cs_group_end() of all threads of the
  * warpgroup, registers of the sums and of a must not be touched, and what is read in shared memory
@@ -19,9 +20,8 @@ enum { CS_GROUP = 128, CS_GROUP_ROWS = 64 };     /* threads of a warpgroup; rows
 /* Two octets of terms: the second one is `next` places of 16 bytes after the first. */
 struct cs_two_octets { const uint4 *at; int32_t next; };
 
-/* Factor b as octets of columns, [octet of columns][term][8]: the second one is `next` places of 16
- * bytes after the first. */
-struct cs_column_octets { const uint4 *at; int32_t next; };
+/* Octets of rows or columns: each is `next` places after the one before. */
+struct cs_octets_across { const uint4 *at; int32_t next; };
 
 #ifdef CS_HOST_MMA
 template <int N> __device__ static inline void cs_group_begin(float (&)[N][4]) {}
@@ -52,8 +52,8 @@ __device__ static inline void cs_group_mma(float (&d)[N][4], cs_two_octets a, cs
     cs_group_mma(d, own, b);
 }
 
-/* Terms i and i + 1 of column j */
-__device__ static inline uint32_t cs_column_pair(cs_column_octets m, int32_t i, int32_t j)
+/* Terms i and i + 1 of row or column j */
+__device__ static inline uint32_t cs_pair_across(cs_octets_across m, int32_t i, int32_t j)
 {
     const uint16_t *v = (const uint16_t *)(m.at + j / 8 * m.next + i) + j % 8;
     return v[0] | (uint32_t)v[8] << 16;
@@ -61,12 +61,24 @@ __device__ static inline uint32_t cs_column_pair(cs_column_octets m, int32_t i, 
 
 template <int N>
 __device__ static inline void cs_group_mma(float (&d)[N][4], const uint32_t a[4],
-                                           cs_column_octets b)
+                                           cs_octets_across b)
 {
     const int32_t g = (int32_t)threadIdx.x % CS_WARP / 4, c = (int32_t)threadIdx.x % 4;
     for (int32_t n = 0; n < N; n++)
-        cs_mma(d[n], a, cs_column_pair(b, 2 * c, 8 * n + g),
-               cs_column_pair(b, 2 * c + 8, 8 * n + g));
+        cs_mma(d[n], a, cs_pair_across(b, 2 * c, 8 * n + g),
+               cs_pair_across(b, 2 * c + 8, 8 * n + g));
+}
+
+template <int N, class B>
+__device__ static inline void cs_group_mma(float (&d)[N][4], cs_octets_across a, B b)
+{
+    const int32_t r = (int32_t)threadIdx.x % CS_GROUP / CS_WARP * 16
+                      + (int32_t)threadIdx.x % CS_WARP / 4;
+    const int32_t c = (int32_t)threadIdx.x % 4;
+    const uint32_t own[4] = { cs_pair_across(a, 2 * c, r), cs_pair_across(a, 2 * c, r + 8),
+                              cs_pair_across(a, 2 * c + 8, r),
+                              cs_pair_across(a, 2 * c + 8, r + 8) };
+    cs_group_mma(d, own, b);
 }
 #else
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -128,7 +140,7 @@ __device__ static inline uint64_t cs_group_matrix(cs_two_octets m)
     return cs_group_matrix(m.at, m.next, 8);
 }
 
-__device__ static inline uint64_t cs_group_matrix(cs_column_octets m)
+__device__ static inline uint64_t cs_group_matrix(cs_octets_across m)
 {
     return cs_group_matrix(m.at, 8, m.next);
 }
@@ -191,9 +203,33 @@ __device__ static inline void cs_group_mma(float (&d)[N][4], const uint32_t a[4]
 
 template <int N>
 __device__ static inline void cs_group_mma(float (&d)[N][4], const uint32_t a[4],
-                                           cs_column_octets b)
+                                           cs_octets_across b)
 {
     cs_group_mma_regs<1>(d, a, cs_group_matrix(b));
+}
+
+/** cs_group_mma - the same with a across, by 64 columns across */
+__device__ static inline void cs_group_mma(float (&d)[8][4], cs_octets_across a, cs_octets_across b)
+{
+    (void)d, (void)a, (void)b;
+    CS_GROUP_ASM("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+        " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+        "%32, %33, add, 1, 1, 1, 1;\n}"
+        : CS_GROUP_SUMS(0), CS_GROUP_SUMS(1), CS_GROUP_SUMS(2), CS_GROUP_SUMS(3),
+          CS_GROUP_SUMS(4), CS_GROUP_SUMS(5), CS_GROUP_SUMS(6), CS_GROUP_SUMS(7)
+        : "l"(cs_group_matrix(a)), "l"(cs_group_matrix(b)));
+}
+
+/** cs_group_mma - the same with a across, by 8 columns */
+__device__ static inline void cs_group_mma(float (&d)[1][4], cs_octets_across a, cs_two_octets b)
+{
+    (void)d, (void)a, (void)b;
+    CS_GROUP_ASM("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, "
+        "add, 1, 1, 1, 0;\n}"
+        : CS_GROUP_SUMS(0) : "l"(cs_group_matrix(a)), "l"(cs_group_matrix(b)));
 }
 #endif
 

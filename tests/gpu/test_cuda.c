@@ -377,12 +377,12 @@ static void block_of_rows(cs_backend *fast, const env *e)
     }
 }
 
-/* Rows for the emulator's warpgroups (on a GPU: test_many_rows), in tiles of one segment and several;
+/* Rows for the emulator's warpgroups (on a GPU: test_many_rows), tiles of one segment and several;
  * last products' steps in pairs, left over, half; two slices backward, of 2,304 rows at most. */
 static void test_warpgroups(void **state)
 {
     (void)state;
-    static const int32_t size[][3] = { { 16, 66, 8 }, { 80, 100, 16 }, { 112, 128, 8 },
+    static const int32_t size[][3] = { { 16, 66, 8 }, { 80, 100, 16 }, { 176, 128, 8 },
                                        { 128, 70, 16 } };
     static const int64_t len[][7] = { { 70, 2300, 0, 65 }, { 70, 690, 0, 3, 128, 65, 200 } };
     cs_backend *fast;
