@@ -335,9 +335,6 @@ static cs_mat packed_shape(int64_t rows, int32_t c)
     return { NULL, cs_div_up(rows, 8) * 8, n_real, n_real };
 }
 
-/* Rows of an octet that neighbouring threads take: they access 256 bytes of it at once. */
-enum { OCTET_ROWS = 16 };
-
 /* Are rows made of whole, aligned quads, which are read and written by one instruction? */
 static bool in_quads(cs_mat x)
 {
@@ -358,6 +355,20 @@ __device__ static inline void load_octet(cs_mat x, bool quads, int64_t r, int32_
     }
 }
 
+/* Stores them, without those beyond the last one. */
+__device__ static inline void store_octet(cs_mat x, bool quads, int64_t r, int32_t j,
+                                          const float v[CS_OCTET])
+{
+    CS_UNROLL
+    for (int e = 0; e < CS_OCTET; e += 4) {
+        if (quads && j + e < x.c)
+            *(float4 *)&cs_el(x, r, j + e) = make_float4(v[e], v[e + 1], v[e + 2], v[e + 3]);
+        for (int i = e; !quads && i < e + 4; i++)
+            if (j + i < x.c)
+                cs_el(x, r, j + i) = v[i];
+    }
+}
+
 __device__ static inline void unpack_octet(uint4 w, float v[CS_OCTET])
 {
     CS_UNROLL
@@ -366,20 +377,27 @@ __device__ static inline void unpack_octet(uint4 w, float v[CS_OCTET])
     cs_add_octet(w, v);
 }
 
+/* f(r, octet) for all octets of rows: neighbouring threads take 16 rows of an octet, and so access
+ * 256 bytes of it at once. */
+template <class F> static void each_octet(cs_backend *be, int64_t rows, int32_t n_octet, F f,
+                                          CS_CALLER)
+{
+    enum { ROWS = 16 };
+    cs_each(be, cs_div_up(rows, ROWS), n_octet * ROWS, [=] __device__(int64_t i, int32_t k) {
+        if (i * ROWS + k % ROWS < rows)
+            f(i * ROWS + k % ROWS, k / ROWS);
+    }, what);
+}
+
 /* Octets are contiguous whatever the shape: an octet's pitch is the number of rows. */
 static void pack_rows(cs_backend *be, cs_mat x, cs_real beta, cs_mat packed)
 {
     uint4 *const octets = (uint4 *)packed.p;
     const int64_t pitch = packed.r;
     const bool quads = in_quads(x);
-    cs_each(be, cs_div_up(x.r, OCTET_ROWS), packed.c / 4 * OCTET_ROWS,
-            [=] __device__(int64_t i, int32_t k) {
-        const int64_t r = i * OCTET_ROWS + k % OCTET_ROWS;
-        const int32_t octet = k / OCTET_ROWS;
+    each_octet(be, x.r, packed.c / 4, [=] __device__(int64_t r, int32_t octet) {
         uint4 *const at = octets + octet * pitch + r;
         float v[CS_OCTET], old[CS_OCTET];
-        if (r >= x.r)
-            return;
         load_octet(x, quads, r, octet * CS_OCTET, v);
         if (beta != 0) {
             unpack_octet(*at, old);
@@ -394,11 +412,19 @@ static void pack_rows(cs_backend *be, cs_mat x, cs_real beta, cs_mat packed)
 
 static void unpack_rows(cs_backend *be, cs_mat packed, cs_real beta, cs_mat x)
 {
-    const uint4 *const from = (const uint4 *)packed.p;
+    const uint4 *const octets = (const uint4 *)packed.p;
     const int64_t pitch = packed.r;
-    cs_each(be, x.r, x.c, [=] __device__(int64_t r, int32_t j) {
-        const float v = cs_channel_at(from, pitch, r, j);
-        cs_el(x, r, j) = beta != 0 ? v + beta * cs_el(x, r, j) : v;
+    const bool quads = in_quads(x);
+    each_octet(be, x.r, packed.c / 4, [=] __device__(int64_t r, int32_t octet) {
+        float v[CS_OCTET], old[CS_OCTET];
+        unpack_octet(octets[octet * pitch + r], v);
+        if (beta != 0) {
+            load_octet(x, quads, r, octet * CS_OCTET, old);
+            CS_UNROLL
+            for (int e = 0; e < CS_OCTET; e++)
+                v[e] += beta * old[e];
+        }
+        store_octet(x, quads, r, octet * CS_OCTET, v);
     });
 }
 
