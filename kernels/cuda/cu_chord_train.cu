@@ -25,6 +25,9 @@
  * bound this memory, one slice of the rows is computed after another, and the slices' sums are
  * added in that order.
  *
+ * Where warpgroups can take the rows (chord_group.cuh), cu_chord_train_group.cu and
+ * cu_chord_weights_group.cu compute a slice instead.
+ *
  * Per token and block, forward and backward, 8 matrices of 2 d bytes pass (x, y; x, dy twice, dx;
  * x, dy), and 8 hp bytes: 6.4 KB for d = 336 and h = 128, plus 0.7 where the rotated x is no longer
  * in the cache.
