@@ -412,6 +412,8 @@ struct cs_backend {
     bool        is_host;         /* memory is readable by host code */
     int         n_thread;
     cs_precision precision;      /* see cs_backend_compute_in() */
+    int64_t     full_rows;       /* rows of a batch from which on no kernel for fewer is used; 0:
+                                  * there are none such (the CPU) */
     cs_ops      op;
     cs_fused    fused;
     cs_staging_ops   staging;

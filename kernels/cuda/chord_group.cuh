@@ -157,12 +157,7 @@ static inline bool cs_group_takes(cs_backend *be, int64_t rows, int32_t d, int32
 {
     enum { MIN_STAGES = 2, MIN_TILES = 2 };  /* tiles per warpgroup */
     const cs_cuda *cu = cs_cuda_of(be);
-#if defined CS_SM90A || defined CS_HOST_MMA
-    const bool code = cu->capability == 90;
-#else
-    const bool code = false;
-#endif
-    return code && hp == CS_MAX_HIDDEN && d % (2 * CS_OCTET) == 0 && track % CS_OCTET == 0
+    return cu->has_wgmma && hp == CS_MAX_HIDDEN && d % (2 * CS_OCTET) == 0 && track % CS_OCTET == 0
         && cs_group_stages(cu, n_bytes) >= MIN_STAGES
         && rows >= (int64_t)MIN_TILES * CS_GROUP_ROWS * CS_GROUPS * cu->n_sm;
 }

@@ -5,6 +5,7 @@
 #include "kernels/cuda/device.cuh"
 
 extern "C" {
+#include "base/cpu.h"
 #include "base/mem.h"
 #include "kernels/cuda/cuda.h"
 }
@@ -235,6 +236,16 @@ static int probe(cs_backend *be)
                    cu->capability);
 }
 
+/* Is wgmma.cuh compiled for a device that has it? */
+#if defined CS_SM90A || defined CS_HOST_MMA
+static const bool wgmma_is_compiled = true;
+#else
+static const bool wgmma_is_compiled = false;
+#endif
+
+/* Rows per multiprocessor: two tiles for each warpgroup (chord_group.cuh) need the most, 384. */
+enum { FULL_ROWS = 400 };
+
 static int open_parts(cs_backend *be, int device)
 {
     cs_cuda *cu = cs_cuda_of(be);
@@ -250,6 +261,8 @@ static int open_parts(cs_backend *be, int device)
         cu->n_sm = about.multiProcessorCount;
         cu->shared_bytes = about.sharedMemPerBlockOptin;
         cu->l2_bytes = about.l2CacheSize;
+        cu->has_wgmma = cu->capability == 90 && wgmma_is_compiled && cs_cpu_has(CS_CPU_WGMMA);
+        be->full_rows = (int64_t)FULL_ROWS * cu->n_sm;
     }
     if (e == cudaSuccess)
         (void)snprintf(cu->label, sizeof cu->label, "cuda:%d (%.64s)", device, about.name);

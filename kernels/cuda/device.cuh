@@ -62,6 +62,7 @@ typedef struct cs_cuda {
     int            n_sm;         /* multiprocessors */
     size_t         shared_bytes; /* maximum per block */
     int64_t        l2_bytes;     /* of the L2 cache */
+    bool           has_wgmma;    /* for products of warpgroups (wgmma.cuh) */
     cudaStream_t   stream, copies;           /* copies: for staging buffers */
     cudaEvent_t    sent[CS_STAGING_SLOTS], done[CS_STAGING_SLOTS];
     cs_cuda_ring   ring;         /* of uploads */

@@ -34,8 +34,9 @@ static const struct { const char *word; unsigned bit, hides; } feature[] = {
     { "bf16", CS_CPU_BF16, CS_CPU_BF16 | CS_CPU_AMX },
     { "amx", CS_CPU_AMX, CS_CPU_AMX },
     { "fused", CS_CPU_FUSED, CS_CPU_FUSED },
+    { "wgmma", CS_CPU_WGMMA, CS_CPU_WGMMA },
 };
-enum { N_FEATURE = sizeof feature / sizeof feature[0], N_SET = N_FEATURE - 3 };
+enum { N_FEATURE = sizeof feature / sizeof feature[0], N_SET = N_FEATURE - 4 };
 
 /* Written before threads start, only read afterwards. `allowed` is set by cs_cpu_init(). */
 static unsigned features, allowed;
@@ -75,7 +76,7 @@ static bool detect_bf16(void)
 
 static unsigned detect(void)
 {
-    unsigned bits = CS_CPU_FUSED;
+    unsigned bits = CS_CPU_FUSED | CS_CPU_WGMMA;
 
 #if defined(__x86_64__) || defined(__i386__)
     /* The compiler's run-time library also asks whether the system saves the wide registers. */
@@ -116,7 +117,7 @@ int cs_cpu_init(void)
         unsigned hide = hidden_by(s, n);
         if (n > 0 && hide == 0)
             return cs_fail(CS_EUSAGE, "unknown name '%.*s' in CHORDSEQ_DISABLE; it takes a "
-                           "comma-separated list of amx, bf16, avx512, avx2, neon, fused",
+                           "comma-separated list of amx, bf16, avx512, avx2, neon, fused, wgmma",
                            (int)n, s);
         bits &= ~hide;
     }

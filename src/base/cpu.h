@@ -13,11 +13,13 @@ enum { CS_CPU_AVX2 = 1 << 0,     /* AVX2 and FMA, saved by the operating system 
        CS_CPU_NEON = 1 << 3,     /* aarch64's vectors */
        CS_CPU_BF16 = 1 << 4,     /* AVX-512 BF16, and AVX-512; on aarch64 FEAT_BF16, and NEON; only
                                   * used for --precision bf16 */
-       CS_CPU_AMX = 1 << 5 };    /* AMX-BF16, permitted, and AVX-512 BF16; the same */
+       CS_CPU_AMX = 1 << 5,      /* AMX-BF16, permitted, and AVX-512 BF16; the same */
+       CS_CPU_WGMMA = 1 << 6 };  /* GPUs may use products of warpgroups (a switch, too) */
 
 /**
  * cs_cpu_init - read the feature bits and CHORDSEQ_DISABLE, a comma-separated list of amx, bf16
- * (hides amx too), avx512 (hides both), avx2 (hides all three), neon (hides bf16) and fused
+ * (hides amx too), avx512 (hides both), avx2 (hides all three), neon (hides bf16), fused and
+ * wgmma
  *
  * Asks Linux for permission to use AMX, once per process.
  *

@@ -20,14 +20,17 @@
 #include "infer/stream.h"
 #include "nn/exec/safetensors.h"
 #include "registry.h"
+#include "train/rows_check.h"
 #include "train/vectors.h"
 
 enum { PATH_BYTES = 4096, LEVEL_BYTES = 64, MAX_TABLE = 16 << 20, N_LETTER = 5 };
 
-/* The golden test's tolerances in single precision, relative to the largest value. Probabilities of
- * the default model have six decimals. */
-static const double tol_output = 1e-4, tol_gradient = 1e-3, tol_probability = 1e-4,
-                    tol_bf16 = 2e-2;
+/* Tolerances relative to the largest value: in single precision those of the golden test, in others
+ * of their rounding. Probabilities of the default model have six decimals. tol_rows: of gradients
+ * in bf16, of networks of many blocks. */
+static const double tol_output[] = { [CS_IN_FP32] = 1e-4, [CS_IN_TF32] = 5e-3,
+                                     [CS_IN_BF16] = 2e-2 };
+static const double tol_gradient = 1e-3, tol_probability = 1e-4, tol_rows = 5e-2;
 
 #define OWN(field) .off = offsetof(cs_selftest_args, field)
 
@@ -103,22 +106,6 @@ static double output_error(const cs_tensor *want, const float *got)
     return most / scale;
 }
 
-/* Relative to the norm of each tensor's gradient, but at least a thousandth of the largest: smaller
- * gradients are rounding noise. */
-static double gradient_error(const cs_tensor *want, const cs_projection *got)
-{
-    double most = 0, largest = 0;
-
-    for (int64_t i = 0; i < want->n / 2; i++)
-        largest = fmax(largest, cs_tensor_get(want, 2 * i + 1));
-    for (int64_t i = 0; i < want->n / 2; i++) {
-        const double norm = cs_tensor_get(want, 2 * i + 1), scale = fmax(norm, 1e-3 * largest);
-        most = worse(fabs(got[i].sum - cs_tensor_get(want, 2 * i)) / scale, most);
-        most = worse(fabs(got[i].norm - norm) / scale, most);
-    }
-    return most;
-}
-
 static int compare(struct job *j, const char *name, cs_model *m, const cs_batch *b)
 {
     int rc = CS_OK;
@@ -127,7 +114,7 @@ static int compare(struct job *j, const char *name, cs_model *m, const cs_batch 
     const cs_tensor *output = find(j, name, "prediction", n);
     const cs_tensor *gradient = find(j, name, "gradient", 2 * (int64_t)m->ps.n);
     float *got = cs_xcalloc((size_t)n, sizeof *got);
-    cs_projection *grad = cs_xcalloc((size_t)m->ps.n, sizeof *grad);
+    cs_projection *grad = cs_xcalloc(2 * (size_t)m->ps.n, sizeof *grad), *want = grad + m->ps.n;
     cs_session *s = cs_session_new(m, m->be);
 
     if (!output || !gradient) {
@@ -135,14 +122,15 @@ static int compare(struct job *j, const char *name, cs_model *m, const cs_batch 
         goto out;
     }
     CS_TRY(cs_session_predict(s, b, got));
-    if (m->be->precision == CS_IN_BF16) {
-        print_result(j, name, output_error(output, got), tol_bf16);
+    print_result(j, name, output_error(output, got), tol_output[m->be->precision]);
+    if (m->be->precision != CS_IN_FP32)
         goto out;
-    }
     CS_TRY(cs_vectors_train(s, b, grad));
-    print_result(j, name, output_error(output, got), tol_output);
+    for (int32_t i = 0; i < m->ps.n; i++)
+        want[i] = (cs_projection){ cs_tensor_get(gradient, 2 * i),
+                                   cs_tensor_get(gradient, 2 * i + 1) };
     (void)snprintf(gradients, sizeof gradients, "%s-gradient", name);
-    print_result(j, gradients, gradient_error(gradient, grad), tol_gradient);
+    print_result(j, gradients, cs_projection_error(want, grad, m->ps.n), tol_gradient);
 out:
     cs_session_free(s);
     free(grad);
@@ -296,7 +284,21 @@ out:
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-/* In bf16 the encoders alone: calls of the default model depend on the last digits. */
+/* Kernels that take batches of many rows only, on devices that have such. */
+static void test_rows(struct job *j, cs_backend *be)
+{
+    double output, gradient;
+
+    if (cs_rows_check(be, &output, &gradient) != CS_OK) {
+        print_failure(j, "many-rows");
+        return;
+    }
+    print_result(j, "many-rows", output, tol_output[be->precision]);
+    print_result(j, "many-rows-gradient", gradient, tol_rows);
+}
+
+/* Below single precision the encoders alone: calls of the default model depend on the last
+ * digits. */
 static int test_device(struct job *j, const char *device, cs_precision precision)
 {
     int rc = CS_OK;
@@ -308,15 +310,47 @@ static int test_device(struct job *j, const char *device, cs_precision precision
     test_encoders(j, be);
     if (precision == CS_IN_FP32 && test_default(j, be) != CS_OK)
         print_failure(j, "default-model");
+    if (precision == CS_IN_BF16 && be->full_rows > 0)
+        test_rows(j, be);
 out:
     cs_backend_close(be);
+    return rc;
+}
+
+/* Does the device compute in this precision? */
+static bool can_compute_in(cs_backend *be, cs_precision p)
+{
+    const bool can = cs_backend_compute_in(be, p) == CS_OK;
+    if (!can)
+        cs_error_clear();
+    return can;
+}
+
+/* The GPU that "auto" is, if there is one. */
+static int test_gpu(struct job *j)
+{
+    int rc = CS_OK;
+    static const char *const name[] = { "-", "tf32", "bf16" };
+    bool can[CS_IN_BF16 + 1];
+    cs_backend *be = NULL;
+
+    CS_TRY(cs_backend_open("auto", 1, &be));
+    const bool is_gpu = strcmp(be->name, "cpu") != 0;
+    for (int p = CS_IN_FP32; p <= CS_IN_BF16; p++)
+        can[p] = is_gpu && can_compute_in(be, (cs_precision)p);
+    cs_backend_close(be);
+    for (int p = CS_IN_FP32; p <= CS_IN_BF16; p++) {
+        (void)snprintf(j->level, sizeof j->level, "%s", name[p]);
+        if (can[p])
+            CS_TRY(test_device(j, "auto", (cs_precision)p));
+    }
+out:
     return rc;
 }
 
 static int test_all(struct job *j)
 {
     int rc = CS_OK;
-    cs_backend *be = NULL;
 
     for (int i = 0; cs_cpu_level(i, j->level, sizeof j->level); i++)
         CS_TRY(test_device(j, "cpu", CS_IN_FP32));
@@ -327,13 +361,7 @@ static int test_all(struct job *j)
         if (cs_cpu_has(bit))
             CS_TRY(test_device(j, "cpu", CS_IN_BF16));
     }
-    /* "auto" is a GPU if there is one. */
-    CS_TRY(cs_backend_open("auto", 1, &be));
-    const bool other = strcmp(be->name, "cpu") != 0;
-    cs_backend_close(be);
-    (void)snprintf(j->level, sizeof j->level, "-");
-    if (other)
-        rc = test_device(j, "auto", CS_IN_FP32);
+    CS_TRY(test_gpu(j));
 out:
     return rc;
 }

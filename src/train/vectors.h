@@ -23,5 +23,8 @@ cs_batch *cs_vectors_batch(const cs_model *m, const int32_t *tok, const int64_t 
  * grad     [s->model->ps.n] receives a projection per tensor; zero without a gradient
  */
 int cs_vectors_train(cs_session *s, const cs_batch *b, cs_projection *grad) CS_MUST_CHECK;
+/** cs_projection_error - the largest difference of n tensors' projections, relative to the norm of
+ * each, but at least to a thousandth of the largest norm: smaller gradients are rounding noise */
+double cs_projection_error(const cs_projection *want, const cs_projection *got, int64_t n);
 
 #endif

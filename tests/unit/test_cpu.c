@@ -34,7 +34,10 @@ static void words_hide_features(void **state)
     assert_int_equal(cs_cpu_has(CS_CPU_AVX2), avx2);
     assert_int_equal(init_with("avx2"), CS_OK);
     assert_false(cs_cpu_has(CS_CPU_AVX2));
-    assert_true(cs_cpu_has(CS_CPU_FUSED));
+    assert_true(cs_cpu_has(CS_CPU_FUSED | CS_CPU_WGMMA));
+    assert_int_equal(init_with("wgmma"), CS_OK);
+    assert_false(cs_cpu_has(CS_CPU_WGMMA));
+    assert_int_equal(cs_cpu_has(CS_CPU_AVX2), avx2);
     assert_int_equal(init_with("avx2,fused"), CS_OK);
     assert_false(cs_cpu_has(CS_CPU_AVX2));
     assert_false(cs_cpu_has(CS_CPU_FUSED));
