@@ -17,6 +17,7 @@ if command -v samtools > samtools.path; then
 fi
 T 'the model of two labels separates them' awk -F '\t' '
     $3 == "." && $4 == "accuracy" && $2 == "all" { good = $5 > 0.9 } END { exit !good }' own.tsv
+T 'a network calls' sh -c '[ "$(sed 1d network_calls.tsv | wc -l)" = "$(grep -c ">" new.fa)" ]'
 T 'exons change scores, all alleles have one or a reason' sh -c '
     awk -F "\t" "NR > 1 && (\$6 == \".\") == (\$8 == \".\") { bad = 1 } END { exit bad || NR < 100 }" scores.tsv'
 if command -v bcftools > bcftools.path; then
