@@ -4,10 +4,6 @@
 
 #include "tests/nn/ops_cases.h"
 
-/* Bounds of the squared relative error by precision: in fp32 the norm of the difference is 1e-5 of
- * the result's. */
-static const double most_off_in[] = { 1e-10, 1e-6, 1e-4 };
-
 CASE(conv5)
 {
     const cs_taps taps = { 5, e->track };

@@ -13,8 +13,8 @@
 
 : "${CALL_S:=570}" "${CS_QUICK:=}" "${OUT:=}" "${PYTHON3:=python3}"
 # Binaries, built here or packed.
-programs='chordseq tests/gpu/test_cuda tests/gpu/test_short tests/gpu/test_checkpoint_blocks tests/gpu/test_graph
-    tests/gpu/golden_cuda tests/gpu/test_nccl tests/bench/bench_block tests/bench/bench_network
+programs='chordseq tests/gpu/test_blocks tests/gpu/test_cuda tests/gpu/test_short tests/gpu/test_checkpoint_blocks
+    tests/gpu/test_graph tests/gpu/golden_cuda tests/gpu/test_nccl tests/bench/bench_block tests/bench/bench_network
     tests/bench/gen_fasta tests/bench/peak tests/cli/make_model'
 [ -z "$OUT" ] || OUT=$(cd "$OUT" && pwd)
 call_start=$(date +%s)
