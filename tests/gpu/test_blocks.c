@@ -1,4 +1,4 @@
-/* test_blocks.c - fused ChordMixer blocks on a GPU against the CPU, in inference and in training. */
+/* test_blocks.c - fused ChordMixer blocks on a GPU against the CPU, also in training. */
 #include "tests/gpu/stack.h"
 
 #include "tests/gpu/compare.h"

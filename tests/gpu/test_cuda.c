@@ -250,7 +250,8 @@ int main(int argc, char **argv)
 {
     static const struct CMUnitTest test[] = {
         TEST(test_attention), TEST(test_ops), TEST(test_precision), TEST(test_convolutions),
-        TEST(test_long_sums), TEST(test_dropout_bits), TEST(test_networks), TEST(test_networks_bf16),
+        TEST(test_long_sums), TEST(test_dropout_bits), TEST(test_networks),
+        TEST(test_networks_bf16),
 #ifdef CS_HOST_CUDA
         TEST(test_less_shared),
 #endif
