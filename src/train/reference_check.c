@@ -6,7 +6,8 @@
  * predictions and gradients in double precision, and sequences with the default model's
  * probabilities. All are computed on every device, on the CPU once per instruction set
  * (base/cpu.h), so every level that other commands use is tested. The small models test the
- * networks alone, the default model the stages of classify.
+ * networks alone, the default model the stages of classify, rows_check.c a GPU's kernels for large
+ * batches.
  */
 #include "train/reference_check.h"
 
