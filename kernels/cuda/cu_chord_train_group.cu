@@ -12,6 +12,9 @@
  * has octets of hidden and of dz. Of dx a lane has two channels of each octet: a warp writes
  * 128 contiguous bytes at a time.
  *
+ * No GPU has run this kernel and cu_chord_weights_group.cu, so CHORDSEQ_WGMMA_BACKWARD=1 has to ask
+ * for them.
+ *
  * Source: Khalitov et al., ChordMixer; mma.cuh for the layouts.
  */
 #include "kernels/cuda/chord_group.cuh"
@@ -210,7 +213,8 @@ static int64_t kept_bytes(int32_t dp)
 /* Segments are long enough for copies of many rows at a time. */
 bool cs_cuda_chord_train_has_groups(cs_backend *be, cs_seg seg, const cs_chord *k)
 {
-    return cs_group_takes(be, seg.rows, k->w1.c, k->track, cs_padded_hidden((int32_t)k->w1.r),
+    return cs_cuda_of(be)->wgmma_backward
+        && cs_group_takes(be, seg.rows, k->w1.c, k->track, cs_padded_hidden((int32_t)k->w1.r),
                           kept_bytes(cs_padded_width(k->w1.c)))
         && seg.rows >= (int64_t)CS_GROUP_ROWS * seg.n;
 }

@@ -293,9 +293,15 @@ static int open_parts(cs_backend *be, int device)
     return CS_OK;
 }
 
+static bool is_set(const char *variable)
+{
+    const char *v = getenv(variable);
+    return v && strcmp(v, "1") == 0;
+}
+
 int cs_cuda_open(cs_backend *be, int device)
 {
-    const char *why, *wait = getenv("CHORDSEQ_SYNC");
+    const char *why;
     int n = cs_cuda_count(&why);
     if (n == 0)
         return cs_fail(CS_EDEVICE, "no CUDA device to compute on: %s; use --device cpu", why);
@@ -303,7 +309,8 @@ int cs_cuda_open(cs_backend *be, int device)
         return cs_fail(CS_EDEVICE, "no device 'cuda:%d': there are %d, starting at 'cuda:0'",
                        device, n);
     cs_cuda *cu = (cs_cuda *)cs_xcalloc(1, sizeof *cu);
-    cu->wait = wait && strcmp(wait, "1") == 0;
+    cu->wait = is_set("CHORDSEQ_SYNC");
+    cu->wgmma_backward = is_set("CHORDSEQ_WGMMA_BACKWARD");
     be->impl = cu;
     be->is_host = false;
     memset(&be->fused, 0, sizeof be->fused);

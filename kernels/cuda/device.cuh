@@ -63,6 +63,7 @@ typedef struct cs_cuda {
     size_t         shared_bytes; /* maximum per block */
     int64_t        l2_bytes;     /* of the L2 cache */
     bool           has_wgmma;    /* for products of warpgroups (wgmma.cuh) */
+    bool           wgmma_backward;           /* CHORDSEQ_WGMMA_BACKWARD=1: backward, too */
     cudaStream_t   stream, copies;           /* copies: for staging buffers */
     cudaEvent_t    sent[CS_STAGING_SLOTS], done[CS_STAGING_SLOTS];
     cs_cuda_ring   ring;         /* of uploads */

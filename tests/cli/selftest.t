@@ -37,10 +37,10 @@ else
     S 'a broken kernel' 'no AVX2'
 fi
 
-# A GPU, emulated: every precision, and kernels for many rows.
+# A GPU, emulated: every precision, and kernels for many rows, also those that have to be asked for.
 gpu=$builddir/tests/gpu/chordseq_host
 if [ -x "$gpu" ]; then
-    T 'a GPU is compared' sh -c "CS_HOST_MULTIPROCESSORS=1 CHORDSEQ_DISABLE=avx2,neon,fused '$gpu' ${self#chordseq} > gpu.tsv"
+    T 'a GPU is compared' sh -c "CHORDSEQ_WGMMA_BACKWARD=1 CS_HOST_MULTIPROCESSORS=1 CHORDSEQ_DISABLE=avx2,neon,fused '$gpu' ${self#chordseq} > gpu.tsv"
     T 'all of its comparisons pass' sh -c "! grep -v 'ok\$' gpu.tsv"
     T 'in every precision' test "$(sed -n 's/^cdil	cuda	//p' gpu.tsv | cut -f 1 | tr '\n' ' ')" = '- tf32 bf16 '
     T 'on many rows' test "$(grep -c '^many-rows\(-gradient\)*	cuda	bf16	' gpu.tsv)" = 2

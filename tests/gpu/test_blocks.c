@@ -237,6 +237,8 @@ static void test_less_shared(void **state)
 
 int main(int argc, char **argv)
 {
+    if (setenv("CHORDSEQ_WGMMA_BACKWARD", "1", 0) != 0)      /* unless the caller says 0 */
+        return 2;
     static const struct CMUnitTest test[] = {
         TEST(test_stack), TEST(test_wide_stack), TEST(test_block), TEST(test_warpgroups),
         TEST(test_many_rows),
