@@ -1,4 +1,4 @@
-/* chord_train.cuh - a ChordMixer block in training: arguments of its kernels. */
+/* chord_train.cuh - a ChordMixer block in training: what its kernels share. */
 #ifndef CS_KERNELS_CUDA_CHORD_TRAIN_H
 #define CS_KERNELS_CUDA_CHORD_TRAIN_H
 
@@ -11,14 +11,14 @@
 struct cs_train_job : cs_chord_rows<int32_t, int32_t, int64_t> {
     int32_t      first, dp, h, hp;
     cs_mat       b1;
-    const uint4 *pack;           /* w1 and w2', (hp, dp) each, as pairs */
+    const uint4 *pack;           /* w1 and w2', (hp, dp) each, as pairs; by warpgroups: as octets */
     const uint4 *x, *dy;
     uint4       *dx;
     bool         add;            /* to dx, otherwise it is written */
     uint4       *hidden, *dz;    /* (rows - first, hp) of bf16: gelu(z), and the gradient of z. Of
                                   * warpgroups octets, to whole tiles of 64 rows, the last ones 0 */
     int64_t      unit_pitch;     /* rows from such an octet to the next one */
-    float       *part;           /* cs_cuda_chord_parts() partial sums */
+    float       *part;           /* partial sums: cs_train_parts */
 };
 
 /* ---- weights ----------------------------------------------------------------------------- */
@@ -56,6 +56,17 @@ __device__ static inline void cs_gelu_units(int m, float z[2 * NH][4], uint32_t 
         *at = cs_gelu_slope_fast(*at);
     }
     cs_tile_pairs<2, 1>(v, a);
+}
+
+/** cs_dz_units - a: dz = dhidden gelu'(z), as operands; dhidden is changed */
+template <int NH>
+__device__ static inline void cs_dz_units(const float slope[2 * NH][4], float dhidden[1][2 * NH][4],
+                                          uint32_t a[1][NH][4])
+{
+    CS_UNROLL
+    for (int i = 0; i < 8 * NH; i++)
+        dhidden[0][i / 4][i % 4] *= slope[i / 4][i % 4];
+    cs_tile_pairs<NH, 1>(dhidden, a);
 }
 
 /** cs_units_of - units 8c .. 8c + 7 of 32, of row g or g + 8: a lane's in two operands */
@@ -99,7 +110,8 @@ bool cs_cuda_chord_train_has_groups(cs_backend *be, cs_seg seg, const cs_chord *
 /** cs_cuda_chord_train_groups - hidden, dz and dx of the job's rows, by warpgroups; pack is that of
  * cs_cuda_chord_train_pack() */
 void cs_cuda_chord_train_groups(cs_backend *be, const cs_train_job &q);
-/** cs_cuda_chord_train_pack - the weights for warpgroups */
+/** cs_cuda_chord_train_pack - the weights for warpgroups, w1 and then w2', each [octet of
+ * channels][row of cs_unit_at()][8] */
 void cs_cuda_chord_train_pack(cs_backend *be, const cs_chord &k, uint32_t *to);
 /** cs_train_pitch - unit_pitch for so many rows */
 static inline int64_t cs_train_pitch(int64_t rows) { return cs_div_up(rows, 64) * 64; }

@@ -227,11 +227,6 @@ void cs_cuda_chord_block(cs_backend *be, const cs_chord_job &job, int32_t rows, 
         return;
     }
 
-    cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,
-                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          (int)n_bytes), "chord_stack");
-    CS_KERNEL_CALL_SHARED(kernel, (unsigned)(n_block < cu->n_sm ? n_block : cu->n_sm), CS_BLOCK,
-                          n_bytes, cu->stream, q);
-    cs_cuda_after(be, "chord_stack");
+    cs_launch_shared(be, "chord_stack", kernel, (unsigned)(n_block < cu->n_sm ? n_block : cu->n_sm),
+                     CS_BLOCK, n_bytes, q);
 }

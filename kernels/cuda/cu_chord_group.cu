@@ -291,11 +291,6 @@ void cs_cuda_chord_groups(cs_backend *be, const cs_chord_job &q)
     const size_t n_bytes = (size_t)(kept_bytes(q) + n_stage * CS_STAGE_BYTES);
     const auto kernel = q.stream ? chord_group_kernel<true> : chord_group_kernel<false>;
 
-    cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,
-                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          (int)n_bytes), "chord_stack");
-    CS_KERNEL_CALL_SHARED(kernel, (unsigned)cu->n_sm, CS_GROUPS_THREADS, n_bytes, cu->stream, q,
-                          n_stage);
-    cs_cuda_after(be, "chord_stack");
+    cs_launch_shared(be, "chord_stack", kernel, (unsigned)cu->n_sm, CS_GROUPS_THREADS, n_bytes, q,
+                     n_stage);
 }

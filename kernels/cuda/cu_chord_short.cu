@@ -314,13 +314,8 @@ template <int NH> static void launch(cs_backend *be, short_job q, const cs_chord
     const auto kernel = chord_short_kernel<NH>;
     const size_t n_bytes = (size_t)shared_bytes<NH>(s, q.rows);
 
-    cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,
-                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          (int)n_bytes), "chord_stack");
-    CS_KERNEL_CALL_SHARED(kernel, (unsigned)(q.n_seg < cu->n_sm ? q.n_seg : cu->n_sm),
-                          slice_size<NH>::THREADS, n_bytes, cu->stream, q);
-    cs_cuda_after(be, "chord_stack");
+    cs_launch_shared(be, "chord_stack", kernel, (unsigned)(q.n_seg < cu->n_sm ? q.n_seg : cu->n_sm),
+                     slice_size<NH>::THREADS, n_bytes, q);
 }
 
 void cs_cuda_chord_short(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x,

@@ -25,8 +25,8 @@
  * bound this memory, one slice of the rows is computed after another, and the slices' sums are
  * added in that order.
  *
- * Where warpgroups can take the rows (chord_group.cuh), cu_chord_train_group.cu and
- * cu_chord_weights_group.cu compute a slice instead.
+ * With CHORDSEQ_WGMMA_BACKWARD=1, and where warpgroups can take the rows (chord_group.cuh),
+ * cu_chord_train_group.cu and cu_chord_weights_group.cu compute a slice instead.
  *
  * Per token and block, forward and backward, 8 matrices of 2 d bytes pass (x, y; x, dy twice, dx;
  * x, dy), and 8 hp bytes: 6.4 KB for d = 336 and h = 128, plus 0.7 where the rotated x is no longer
@@ -178,10 +178,7 @@ __device__ static void hidden_and_dz(const cs_train_job &q, const cs_train_tile 
             u[i] = cs_read_octet<CS_ASK>(q, q.dy + octet * q.pitch,
                                          cs_octet_of<CS_ASK>(q, place[i], tracks));
     }, v[0]);
-    CS_UNROLL
-    for (int i = 0; i < 8 * NH; i++)
-        v[0][i / 4][i % 4] *= z[i / 4][i % 4];
-    cs_tile_pairs<NH, 1>(v, a);
+    cs_dz_units<NH>(z, v, a);
     CS_UNROLL
     for (int m = 0; m < NH / 2; m++)
         write_units(q, t, a[0] + 2 * m, m, q.dz);
@@ -220,13 +217,8 @@ static void launch(cs_backend *be, void (*kernel)(cs_train_job), const cs_train_
     const size_t n_bytes = (size_t)weight_bytes(q.d, q.h);
     const int64_t n_block = cs_div_up(q.rows - q.first, CS_STEP * CS_WARPS);
 
-    cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,
-                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          (int)n_bytes), "chord_block_bwd");
-    CS_KERNEL_CALL_SHARED(kernel, (unsigned)(n_block < cu->n_sm ? n_block : cu->n_sm), CS_BLOCK,
-                          n_bytes, cu->stream, q);
-    cs_cuda_after(be, "chord_block_bwd");
+    cs_launch_shared(be, "chord_block_bwd", kernel,
+                     (unsigned)(n_block < cu->n_sm ? n_block : cu->n_sm), CS_BLOCK, n_bytes, q);
 }
 
 /* Rows per slice of the backward pass: 8 tiles per warp of the GPU, or 6 per warpgroup, enough to

@@ -96,10 +96,7 @@ __device__ static inline void hidden_and_dz(const cs_train_job &q, cs_ring &f, c
     for (int i = 0; i < 8 * NH; i++)
         v[0][i / 4][i % 4] = 0;
     cs_ring_product(f, q.d, w.w2, v[0]);
-    CS_UNROLL
-    for (int i = 0; i < 8 * NH; i++)
-        v[0][i / 4][i % 4] *= z[i / 4][i % 4];
-    cs_tile_pairs<NH, 1>(v, a);
+    cs_dz_units<NH>(z, v, a);
     CS_UNROLL
     for (int m = 0; m < NH / 2; m++)
         write_units(q, t, a[0] + 2 * m, m, q.dz);
@@ -227,11 +224,6 @@ void cs_cuda_chord_train_groups(cs_backend *be, const cs_train_job &q)
 
     const auto kernel = q.add ? train_group_kernel<true> : train_group_kernel<false>;
 
-    cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,
-                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                  (int)n_bytes), "chord_block_bwd");
-    CS_KERNEL_CALL_SHARED(kernel, (unsigned)cu->n_sm, CS_GROUPS_THREADS, n_bytes, cu->stream, q,
-                          n_stage);
-    cs_cuda_after(be, "chord_block_bwd");
+    cs_launch_shared(be, "chord_block_bwd", kernel, (unsigned)cu->n_sm, CS_GROUPS_THREADS, n_bytes,
+                     q, n_stage);
 }

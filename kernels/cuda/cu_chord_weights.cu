@@ -302,12 +302,7 @@ void cs_cuda_chord_weights(cs_backend *be, const cs_train_job &q, const cs_chord
     const size_t n_bytes = q.hp == 32   ? (size_t)tile_of<2>::BYTES
                            : q.hp == 64 ? (size_t)tile_of<4>::BYTES
                                         : (size_t)tile_of<8>::BYTES;
-    cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,
-                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                  (int)n_bytes), "chord_block_bwd");
-    CS_KERNEL_CALL_SHARED(kernel, dim3((unsigned)(n_col * parts.n_range), 2), CS_BLOCK, n_bytes,
-                          cs_cuda_of(be)->stream, q, n_col, parts);
-    cs_cuda_after(be, "chord_block_bwd");
+    cs_launch_shared(be, "chord_block_bwd", kernel, dim3((unsigned)(n_col * parts.n_range), 2),
+                     CS_BLOCK, n_bytes, q, n_col, parts);
     cs_cuda_chord_add_parts(be, parts, dk);
 }

@@ -208,12 +208,8 @@ template <int NC> static void launch(cs_backend *be, const cs_train_job &q, cons
     const size_t n_bytes = (size_t)(ones + n_stage * stage);
 
     CS_BUG(n_stage < 1);
-    cs_cuda_record_error(be, cudaFuncSetAttribute(train_weights_group<NC>,
-                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                  (int)n_bytes), "chord_block_bwd");
-    CS_KERNEL_CALL_SHARED(train_weights_group<NC>, dim3((unsigned)p.n_range, 2), THREADS, n_bytes,
-                          cu->stream, q, p, n_stage);
-    cs_cuda_after(be, "chord_block_bwd");
+    cs_launch_shared(be, "chord_block_bwd", train_weights_group<NC>, dim3((unsigned)p.n_range, 2),
+                     THREADS, n_bytes, q, p, n_stage);
 }
 
 void cs_cuda_chord_weights_groups(cs_backend *be, const cs_train_job &q, const cs_chord *dk)
@@ -224,7 +220,6 @@ void cs_cuda_chord_weights_groups(cs_backend *be, const cs_train_job &q, const c
     const cs_train_parts parts = parts_of(be, q.d, q.hp, q.rows - q.first, q.part);
 
     CS_BUG(chunks_of(q.d) > MAX_CHUNKS);     /* wider blocks are not for warpgroups */
-    cs_cuda_here(be);
     with[chunks_of(q.d) - 1](be, q, parts);
     cs_cuda_chord_add_parts(be, parts, dk);
 }

@@ -347,13 +347,9 @@ template <class IN> static bool run(cs_backend *be, const cs_conv_job &q, const 
     const int64_t n_row = cs_div_up(q.seg.rows, (c.np == 8 ? 16 : 32) * CS_WARPS);
     const int64_t most_row = c.n_col < cu->n_sm ? cu->n_sm / c.n_col : 1;
     pack_weights<IN>(be, o, c.np);
-    cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,
-                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          (int)c.n_bytes), "seg_conv");
-    CS_KERNEL_CALL_SHARED(kernel, dim3((unsigned)(n_row < most_row ? n_row : most_row),
-                                       (unsigned)c.n_col), CS_BLOCK, (size_t)c.n_bytes, cu->stream,
-                          o);
-    cs_cuda_after(be, "seg_conv");
+    cs_launch_shared(be, "seg_conv", kernel,
+                     dim3((unsigned)(n_row < most_row ? n_row : most_row), (unsigned)c.n_col),
+                     CS_BLOCK, (size_t)c.n_bytes, o);
     return true;
 }
 

@@ -89,6 +89,20 @@ void cs_cuda_record_error(cs_backend *be, cudaError_t e, const char *where);
 /** cs_cuda_after - after a launch: record its error; waits with CHORDSEQ_SYNC=1 */
 void cs_cuda_after(cs_backend *be, const char *where);
 
+/** cs_launch_shared - launch a kernel with n_bytes of dynamic shared memory, also more than the 48
+ * KiB that need no permission; what: the op, for errors */
+template <class... P, class... A>
+static void cs_launch_shared(cs_backend *be, const char *what, void (*kernel)(P...), dim3 grid,
+                             unsigned n_thread, size_t n_bytes, const A &...args)
+{
+    cs_cuda_here(be);
+    cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,
+                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                  (int)n_bytes), what);
+    CS_KERNEL_CALL_SHARED(kernel, grid, n_thread, n_bytes, cs_cuda_of(be)->stream, args...);
+    cs_cuda_after(be, what);
+}
+
 /** cs_cuda_spoils - is a graph being captured? If so, the capture is void, because the caller reads
  * or waits for the host and must not continue */
 bool cs_cuda_spoils(cs_backend *be);
