@@ -110,6 +110,21 @@ static inline int back_to_fp32(void **state)
     return 0;
 }
 
+#ifdef CS_HOST_CUDA
+/* Runs a test on an emulated device with 99 KiB of shared memory. */
+static inline void with_less_shared(void (*test)(void **), void **state)
+{
+    cs_backend *const usual = gpu;
+    cs_host_capability = 86;
+    gpu = open_gpu(CS_IN_FP32);
+    assert_non_null(gpu);
+    test(state);
+    close_gpu(gpu);
+    gpu = usual;
+    cs_host_capability = 90;
+}
+#endif
+
 #define TEST(f) cmocka_unit_test_teardown(f, back_to_fp32)
 
 /* Runs n tests on the first GPU; `quick` is the program's first argument. Returns its status. */

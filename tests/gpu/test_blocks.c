@@ -215,12 +215,9 @@ static void test_many_rows(void **state)
 }
 
 #ifdef CS_HOST_CUDA
-/* Devices with 99 KiB of shared memory: fewer shapes fit, and run as on others. */
-static void test_less_shared(void **state)
+/* Fewer shapes fit, and run as on others. */
+static void blocks_of_99_kib(void **state)
 {
-    cs_backend *const usual = gpu;
-    cs_host_capability = 86;
-    gpu = open_gpu(CS_IN_FP32);
     assert_int_equal(cs_cuda_shared_bytes(gpu), 99 << 10);
     test_stack(state);
     one_at_a_time(208, 400);
@@ -229,9 +226,11 @@ static void test_less_shared(void **state)
     assert_true(gpu->fused.chord_block_fits(160, 128, 16));
     assert_false(gpu->fused.chord_block_fits(176, 128, 16));
     compute_in(CS_IN_FP32);
-    close_gpu(gpu);
-    gpu = usual;
-    cs_host_capability = 90;
+}
+
+static void test_less_shared(void **state)
+{
+    with_less_shared(blocks_of_99_kib, state);
 }
 #endif
 

@@ -233,16 +233,9 @@ static void test_networks_bf16(void **state)
 }
 
 #ifdef CS_HOST_CUDA
-/* Devices with 99 KiB of shared memory. */
 static void test_less_shared(void **state)
 {
-    cs_backend *const usual = gpu;
-    cs_host_capability = 86;
-    gpu = open_gpu(CS_IN_FP32);
-    test_convolutions(state);
-    close_gpu(gpu);
-    gpu = usual;
-    cs_host_capability = 90;
+    with_less_shared(test_convolutions, state);
 }
 #endif
 
