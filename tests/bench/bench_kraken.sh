@@ -27,30 +27,18 @@ for part in train valid; do
     "$python" "$bench/model/families.py" "$groups" $part "$@" --out "$tmp/$part" --seed "${CS_SEED:-1}" \
         --lengths 150,3000,10000
 done
-"$python" - "$tmp" "${CS_SEED:-1}" <<'END'
-import random, sys
-tmp, seed = sys.argv[1:]
-substituted, rest = {150: 0.005, 3000: 0.08 / 3, 10000: 0}, {150: 0, 3000: 0.08 / 3, 10000: 0}
-for part in "train", "valid":
-    for length in substituted:
-        rng, s, r = random.Random(f"{seed} {part} {length}"), substituted[length], rest[length]
-        with open(f"{tmp}/{part}/{length}.fa") as f, open(f"{tmp}/{part}.{length}.fa", "w") as out:
-            for line in f:
-                if line[0] == ">":
-                    out.write(line)
-                    continue
-                read = ""
-                for base in line.rstrip("\n"):
-                    u = rng.random()
-                    if u < s:
-                        base = rng.choice([b for b in "ACGT" if b != base])
-                    elif u < s + r:
-                        base += rng.choice("ACGT")
-                    elif u < s + 2 * r:
-                        base = ""
-                    read += base
-                out.write(read + "\n")
-END
+for part in train valid; do
+    for length in 150 3000 10000; do
+        third=0.02666666666666667
+        case $length in
+        150)  substitutions=0.005 indels=0 ;;
+        3000) substitutions=$third indels=$third ;;
+        *)    substitutions=0 indels=0 ;;
+        esac
+        "$python" "$bench/model/sequencing_errors.py" "$tmp/$part/$length.fa" "$tmp/$part.$length.fa" \
+            "$substitutions" "$indels" "${CS_SEED:-1} $part $length"
+    done
+done
 
 # ---- both programs -------------------------------------------------------------------------------
 
