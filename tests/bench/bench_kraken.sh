@@ -23,13 +23,11 @@ kraken_db "$@"
 
 # ---- the metagenome ------------------------------------------------------------------------------
 
+third=0.02666666666666667                # of 8 %
 for part in train valid; do
     "$python" "$bench/model/families.py" "$groups" $part "$@" --out "$tmp/$part" --seed "${CS_SEED:-1}" \
         --lengths 150,3000,10000
-done
-for part in train valid; do
     for length in 150 3000 10000; do
-        third=0.02666666666666667
         case $length in
         150)  substitutions=0.005 indels=0 ;;
         3000) substitutions=$third indels=$third ;;
