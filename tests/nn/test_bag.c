@@ -1,5 +1,5 @@
 /* test_bag.c - means of embedded tokens: their gradient, and means from counts of tokens. */
-#include "tests/nn/ops_cases.h"
+#include "tests/nn/ops_env.h"
 
 /* m: dy, rows, the sum wanted, the sum got. */
 static void check_bwd(cs_backend be, const env *e, const cs_mat *m)
