@@ -1,5 +1,5 @@
 /*
- * cram_guard.c - check the sizes declared by CRAM and BAM files before htslib allocates them.
+ * cram_guard.c - check the sizes declared by CRAM files before htslib allocates them.
  *
  * DESIGN
  * htslib allocates the declared sizes, so a file of 100 bytes may need gigabytes. Here the headers
@@ -13,7 +13,6 @@
  * Compressed blocks that matter are unpacked by htslib, from memory, through a handle of its own:
  * an empty CRAM 2.1 file, whose blocks differ from those of 3.x only by their missing checksums.
  */
-/* long: one walk over one format, from files and streams */
 #include "io/cram_guard.h"
 
 #include <fcntl.h>
@@ -22,11 +21,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <htslib/bgzf.h>
 #include <htslib/cram.h>
 #include <htslib/hfile.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 
 enum { BUF_BYTES = 4096, HEAD_BYTES = 26, RAW = 0, CRC_BYTES = 4, PIECE = 1 << 16 };
@@ -40,8 +37,6 @@ enum { FREE_RECORDS = 1 << 20, FREE_BYTES = 1 << 28, PER_BYTE = 64 };
 #define NO_ID INT64_MIN
 /* htslib's threads have twice their number of slices in hand. */
 enum { SLICES_PER_THREAD = 2, SLICES_AHEAD = 4 };
-/* Maximum bytes that deflate expands one to; minimum bytes of a reference in a BAM header. */
-enum { DEFLATE_RATIO = 1032, MIN_REFERENCE = 9 };
 
 static const char empty_cram[] = "CRAM\2\1--------------------" "\24\0\0\0\0\0\0\0\0\0\1\0"
                                  "\0\0\0\17\17\13\0\0\0@HD\tVN:1.6\n";
@@ -588,50 +583,5 @@ int cs_cram_guard_pass(cs_cram_guard *g, const char **p, size_t *n)
     *p = (const char *)g->window;
     *n = g->n_passed;
 out:
-    return rc;
-}
-
-/* ---- BAM ------------------------------------------------------------------------------------- */
-
-static bool read_number(BGZF *f, int64_t *v)
-{
-    uint8_t b[4];
-
-    if (bgzf_read(f, b, sizeof b) != (ssize_t)sizeof b)
-        return false;
-    *v = (int64_t)((uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16
-                   | (uint32_t)b[3] << 24);
-    return true;
-}
-
-static bool pass(BGZF *f, int64_t n)
-{
-    char skipped[BUF_BYTES];
-    ssize_t got = 1;
-
-    for (; n > 0 && got > 0; n -= got)
-        got = bgzf_read(f, skipped, n < BUF_BYTES ? (size_t)n : sizeof skipped);
-    return n == 0;
-}
-
-int cs_bam_guard(const char *path)
-{
-    const int64_t size = strcmp(path, "-") == 0 ? -1 : cs_file_size(path);
-    const int64_t most = (size + 1) * DEFLATE_RATIO;
-    BGZF *f = size >= 0 ? bgzf_open(path, "r") : NULL;
-    int64_t magic, n_text = 0, n_ref = 0;
-    int rc = CS_OK;
-
-    if (!f)
-        return CS_OK;
-    if (read_number(f, &magic) && read_number(f, &n_text) && n_text > most)
-        rc = cs_fail(CS_EFORMAT, "'%s': the header declares %lld bytes of text, more than a file "
-                     "of %lld bytes can hold; it is damaged", path, (long long)n_text,
-                     (long long)size);
-    else if (pass(f, n_text) && read_number(f, &n_ref) && n_ref > most / MIN_REFERENCE)
-        rc = cs_fail(CS_EFORMAT, "'%s': the header declares %lld references, more than a file of "
-                     "%lld bytes can hold; it is damaged", path, (long long)n_ref,
-                     (long long)size);
-    (void)bgzf_close(f);         /* it was read */
     return rc;
 }

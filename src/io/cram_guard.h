@@ -1,4 +1,4 @@
-/* cram_guard.h - check what CRAM and BAM files declare before htslib allocates it. */
+/* cram_guard.h - check what CRAM files declare before htslib allocates it. */
 #ifndef CS_IO_CRAM_GUARD_H
 #define CS_IO_CRAM_GUARD_H
 
@@ -45,10 +45,5 @@ cs_cram_guard *cs_cram_guard_stream(const char *path, cs_cram_read *read, void *
  *          bytes that arrive, not with those it declares
  */
 int cs_cram_guard_pass(cs_cram_guard *g, const char **p, size_t *n) CS_MUST_CHECK;
-
-/** cs_bam_guard - the same for the header of a BAM file: do text and references fit a file of its
- * size? CS_OK, also for what is no regular file: there htslib reserves address space, but touches
- * only what arrives; CS_EFORMAT */
-int cs_bam_guard(const char *path) CS_MUST_CHECK;
 
 #endif

@@ -16,6 +16,7 @@
 #include <htslib/sam.h>
 
 #include "base/mem.h"
+#include "io/bam_guard.h"
 #include "io/cram_guard.h"
 #include "io/input_mark.h"
 #include "io/input_pump.h"

@@ -19,6 +19,7 @@
 #include <htslib/hts_expr.h>
 #include <htslib/sam.h>
 
+#include "io/bam_guard.h"
 #include "io/cram_guard.h"
 
 struct alignments {
