@@ -138,7 +138,8 @@ static double correlation(const cs_metrics *f)
     return under > 0 ? (right * all - tp) / sqrt(under) : f->n > 0 ? 0 : NAN;
 }
 
-double cs_metrics_mean(const cs_metrics *f, size_t off)
+/* Of the double at this offset in cs_class_metrics, over the classes where defined; NaN if none. */
+static double mean_of_classes(const cs_metrics *f, size_t off)
 {
     double sum = 0, count = 0;
 
@@ -165,8 +166,8 @@ static void class_metrics(cs_metrics *f)
         right += g->n_right;
     }
     f->accuracy = ratio((double)right, (double)f->n);
-    f->balanced = cs_metrics_mean(f, offsetof(cs_class_metrics, recall));
-    f->macro_f1 = cs_metrics_mean(f, offsetof(cs_class_metrics, f1));
+    f->balanced = mean_of_classes(f, offsetof(cs_class_metrics, recall));
+    f->macro_f1 = mean_of_classes(f, offsetof(cs_class_metrics, f1));
     f->mcc = correlation(f);
 }
 
@@ -188,7 +189,7 @@ static int areas(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *f)
         f->cls[c].auc = cs_ranked_area(r, n);
     }
     free(r);
-    f->macro_auc = cs_metrics_mean(f, offsetof(cs_class_metrics, auc));
+    f->macro_auc = mean_of_classes(f, offsetof(cs_class_metrics, auc));
     return CS_OK;
 }
 
@@ -252,10 +253,10 @@ static void mean_over_labels(cs_metrics *f)
         positive += (double)f->cls[k].n;
     }
     f->accuracy = ratio((double)f->n_known - called - positive + 2 * tp, (double)f->n_known);
-    f->balanced = cs_metrics_mean(f, offsetof(cs_class_metrics, balanced));
-    f->macro_f1 = cs_metrics_mean(f, offsetof(cs_class_metrics, f1));
+    f->balanced = mean_of_classes(f, offsetof(cs_class_metrics, balanced));
+    f->macro_f1 = mean_of_classes(f, offsetof(cs_class_metrics, f1));
     f->micro_f1 = positive > 0 ? 2 * tp / (called + positive) : NAN;
-    f->mcc = cs_metrics_mean(f, offsetof(cs_class_metrics, mcc));
+    f->mcc = mean_of_classes(f, offsetof(cs_class_metrics, mcc));
 }
 
 /* The area and the average precision of the known targets of the labels [from, to) together. */
@@ -293,13 +294,14 @@ static int rank_labels(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *f
     rank_label(s, lo, hi, (const int32_t[]){ 0, f->n_class }, r, v);
     f->micro_auc = v[0];
     f->micro_ap = v[1];
-    f->macro_auc = cs_metrics_mean(f, offsetof(cs_class_metrics, auc));
-    f->macro_ap = cs_metrics_mean(f, offsetof(cs_class_metrics, ap));
+    f->macro_auc = mean_of_classes(f, offsetof(cs_class_metrics, auc));
+    f->macro_ap = mean_of_classes(f, offsetof(cs_class_metrics, ap));
     free(r);
     return CS_OK;
 }
 
-int cs_label_metrics(const cs_scores *s, int64_t lo, int64_t hi, bool auc, cs_metrics *f)
+/* Into an f with all metrics undefined. */
+static int label_metrics(const cs_scores *s, int64_t lo, int64_t hi, bool auc, cs_metrics *f)
 {
     f->n_class = s->n_out;
     f->cls = cs_alloc((size_t)s->n_out, sizeof *f->cls);
@@ -324,7 +326,7 @@ int cs_scores_metrics(const cs_scores *s, int64_t lo, int64_t hi, double toleran
 
     *f = undefined;
     if (s->is_labels)
-        return cs_label_metrics(s, lo, hi, auc, f);
+        return label_metrics(s, lo, hi, auc, f);
     if (!s->is_class) {
         value_metrics(s, lo, hi, tolerance, f);
         return CS_OK;

@@ -84,19 +84,11 @@ int  cs_scores_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tolera
                        cs_metrics *f) CS_MUST_CHECK;
 void cs_metrics_release(cs_metrics *f);
 
-/** cs_label_metrics - the same for labels, into an f with all metrics undefined */
-int  cs_label_metrics(const cs_scores *s, int64_t lo, int64_t hi, bool auc, cs_metrics *f)
-    CS_MUST_CHECK;
-
 /** cs_metrics_called - records of class `truth` called as class `call`; needs the matrix */
 static inline int64_t cs_metrics_called(const cs_metrics *f, int32_t truth, int32_t call)
 {
     return f->confusion[(int64_t)truth * f->n_class + call];
 }
-
-/** cs_metrics_mean - of the double at this offset in cs_class_metrics, over the classes where
- * defined; NaN if none */
-double cs_metrics_mean(const cs_metrics *f, size_t off);
 
 /* ---- classes of tokens: counted, not stored: one per base is too many ----------- */
 

@@ -191,7 +191,10 @@ out:
     return rc == CS_EMEM ? without_memory(s, by, b) : annotate_error(s, by, b, rc);
 }
 
-int cs_batch_start(cs_infer_stage *s, int slot, const cs_batch *b)
+/* cs_batch_predict() in two halves, as cs_session_start() and _finish() are. CS_OK, also without
+ * memory for the batch: see s->started[slot]. Then batch_finish(), with the other slot empty, acts
+ * like cs_batch_predict(). */
+static int batch_start(cs_infer_stage *s, int slot, const cs_batch *b)
 {
     int rc = CS_OK;
 
@@ -207,7 +210,7 @@ int cs_batch_start(cs_infer_stage *s, int slot, const cs_batch *b)
     return rc == CS_OK ? rc : annotate_error(s, s->session, b, rc);
 }
 
-int cs_batch_finish(cs_infer_stage *s, int slot, const cs_batch *b)
+static int batch_finish(cs_infer_stage *s, int slot, const cs_batch *b)
 {
     int rc = CS_OK;
 
@@ -258,7 +261,7 @@ static bool is_small(cs_session *s, const cs_batch *b)
 static int predict_collect(cs_infer_stage *s, int slot)
 {
     cs_batch *b = s->sent[slot];
-    const int rc = b ? cs_batch_finish(s, slot, b) : CS_OK;
+    const int rc = b ? batch_finish(s, slot, b) : CS_OK;
 
     s->sent[slot] = NULL;
     cs_batch_free(b);
@@ -280,7 +283,7 @@ static int infer_ahead(cs_infer_stage *s, cs_queue *in)
             CS_TRY(cs_queue_pop(in, &item));
         }
         s->sent[slot] = item;
-        rc = cs_batch_start(s, slot, item);
+        rc = batch_start(s, slot, item);
         if (rc == CS_OK)
             rc = predict_collect(s, 1 - slot);
         if (rc == CS_OK && !s->started[slot])

@@ -14,15 +14,6 @@
  */
 int cs_batch_predict(cs_infer_stage *s, cs_session *by, const cs_batch *b) CS_MUST_CHECK;
 
-/**
- * cs_batch_start, cs_batch_finish - the same in two halves, as cs_session_start() and _finish() are
- *
- * start    CS_OK, also without memory for the batch: see s->started[slot]. Then finish, with the
- *          other slot empty, acts like cs_batch_predict()
- */
-int cs_batch_start(cs_infer_stage *s, int slot, const cs_batch *b) CS_MUST_CHECK;
-int cs_batch_finish(cs_infer_stage *s, int slot, const cs_batch *b) CS_MUST_CHECK;
-
 /** cs_prediction_accept - CS_OK, or CS_EMODEL if --long-sequence error ends the run at this record.
  * Call it in input order */
 int cs_prediction_accept(const cs_policy *p, const cs_record *r, cs_reason reason) CS_MUST_CHECK;

@@ -157,7 +157,7 @@ out:
     return rc;
 }
 
-int cs_html_draw(cs_outfile *f, const cs_html_bars *b)
+static int draw_bars(cs_outfile *f, const cs_html_bars *b)
 {
     int rc = CS_OK;
     uint64_t most = 0;
@@ -187,7 +187,7 @@ int cs_html_probabilities(cs_outfile *f, const cs_html_bars *b)
     for (int i = 0; i <= b->n_bin; i += 2)
         (void)snprintf(tick[i], sizeof *tick, "%.1f", (double)i / b->n_bin);
     all.tick = tick;
-    return cs_html_draw(f, &all);
+    return draw_bars(f, &all);
 }
 
 int cs_html_length(int64_t n)
@@ -222,7 +222,7 @@ int cs_html_lengths(cs_outfile *f, const cs_html_bars *b)
     all.axis = "bases";
     all.n_bin = last + 1;
     all.tick = tick;
-    return cs_html_draw(f, &all);
+    return draw_bars(f, &all);
 }
 
 /* ---- lines ------------------------------------------------------------------------------- */

@@ -30,9 +30,8 @@ typedef struct cs_html_bars {
     int             n_bin;
     char          (*tick)[24];   /* [n_bin + 1] at the bins' edges; "" for none */
 } cs_html_bars;
-int cs_html_draw(cs_outfile *f, const cs_html_bars *b) CS_MUST_CHECK;
 
-/** cs_html_probabilities - the same of n_bin equal parts of 0 to 1; makes the ticks itself */
+/** cs_html_probabilities - draw n_bin equal parts of 0 to 1; makes the ticks itself */
 int cs_html_probabilities(cs_outfile *f, const cs_html_bars *b) CS_MUST_CHECK;
 
 enum { CS_HTML_LENGTHS = 48 };

@@ -193,11 +193,6 @@ void cs_pileup_close(cs_pileup *p)
     CS_FREE(p->sample, p->path, p);
 }
 
-int32_t cs_pileup_contigs(const cs_pileup *p)
-{
-    return sam_hdr_nref(p->header);
-}
-
 const char *cs_pileup_name(const cs_pileup *p, int32_t contig)
 {
     return sam_hdr_tid2name(p->header, contig);

@@ -44,7 +44,6 @@ int  cs_pileup_open(const char *path, struct htsFile *fp, const char *reference,
 /** cs_pileup_close - accepts NULL */
 void cs_pileup_close(cs_pileup *p);
 
-int32_t     cs_pileup_contigs(const cs_pileup *p);
 const char *cs_pileup_name(const cs_pileup *p, int32_t contig);
 int64_t     cs_pileup_length(const cs_pileup *p, int32_t contig);
 /** cs_pileup_sample - the sample of the read groups, "sample" without one: CS_OK, or CS_EFORMAT

@@ -204,16 +204,6 @@ int cs_input_next(cs_input *in, cs_chunk *c)
     return CS_OK;
 }
 
-int64_t cs_input_tell(cs_input *in)
-{
-    return in->reader->tell(in->state);
-}
-
-const char *cs_input_path(const cs_input *in)
-{
-    return in->path;
-}
-
 int cs_input_close(cs_input *in)
 {
     if (!in)
@@ -310,7 +300,7 @@ static bool choose_range(cs_inputs *s, int i)
 /* Bytes of the part that are consumed; reading may begin before it. */
 static int64_t tell_one(cs_inputs *s)
 {
-    const int64_t n = cs_input_tell(s->in) - (s->start ? s->opt.from : 0);
+    const int64_t n = s->in->reader->tell(s->in->state) - (s->start ? s->opt.from : 0);
 
     return n > 0 ? n : 0;
 }

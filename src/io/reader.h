@@ -85,10 +85,6 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out) CS_
  */
 int cs_input_next(cs_input *in, cs_chunk *c) CS_MUST_CHECK;
 
-/** cs_input_tell - compressed bytes consumed, for progress */
-int64_t cs_input_tell(cs_input *in);
-/** cs_input_path - as given, "standard input" for "-" */
-const char *cs_input_path(const cs_input *in);
 /** cs_input_close - accepts NULL. Truncation and corruption are reported by cs_input_next() before
  * CS_EOF; an error here comes from the operating system */
 int cs_input_close(cs_input *in) CS_MUST_CHECK;

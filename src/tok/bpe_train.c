@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/order.h"
 #include "base/rng.h"
 #include "io/record.h"
 
@@ -368,12 +369,6 @@ out:
     return rc;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The positions of a pair from left to right; empties its list. */
 static int take_places(struct training *l, struct pair *p, size_t *n)
 {
@@ -388,7 +383,7 @@ static int take_places(struct training *l, struct pair *p, size_t *n)
     }
     CS_BUG(k != (size_t)p->count);
     if (!sorted)
-        qsort(l->place, k, sizeof *l->place, ascending);
+        qsort(l->place, k, sizeof *l->place, cs_by_int32);
     p->head = p->tail = -1;
     p->count = 0;
     *n = k;

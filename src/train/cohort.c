@@ -18,6 +18,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "base/rng.h"
 #include "io/content.h"
 #include "run/outputs.h"
@@ -159,13 +160,6 @@ static int plant(struct cohort *c)
     return CS_OK;
 }
 
-static int ascending(const void *pa, const void *pb)
-{
-    const double a = *(const double *)pa, b = *(const double *)pb;
-
-    return (a > b) - (a < b);
-}
-
 /* Estimates mean and threshold; scales the effects to the liability. */
 static int cohort_measure(struct cohort *c)
 {
@@ -188,7 +182,7 @@ static int cohort_measure(struct cohort *c)
     const double scale = var > 1e-12 ? sqrt(c->a->heritability / var) : 0;
     for (int i = 0; i < N_POPULATION; i++)
         v[i] = (v[i] - mean) * scale + rest(c, cs_rng_key(key, (uint64_t)i));
-    qsort(v, N_POPULATION, sizeof *v, ascending);
+    qsort(v, N_POPULATION, sizeof *v, cs_by_double);
     c->threshold = v[(int)((1 - c->a->prevalence) * N_POPULATION)];
     c->mean = mean * scale;
     free(v);

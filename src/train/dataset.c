@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/rng.h"
 
 /* Streams of the seed, one per purpose. */
@@ -174,13 +175,6 @@ struct split {
     int32_t *in_group;           /* its classes */
 };
 
-static int by_class(const void *pa, const void *pb)
-{
-    const int32_t a = *(const int32_t *)pa, b = *(const int32_t *)pb;
-
-    return (a > b) - (a < b);
-}
-
 /* Bases of the group place[0..n) per class. Returns the number of its classes, which are sorted, so
  * that sums over them do not depend on the order of examples. */
 static size_t list_classes(const cs_dataset *d, struct split *s, const struct place *place,
@@ -197,7 +191,7 @@ static size_t list_classes(const cs_dataset *d, struct split *s, const struct pl
         }
         *bases += (double)e->n_base;
     }
-    qsort(s->in_group, n_in, sizeof *s->in_group, by_class);
+    qsort(s->in_group, n_in, sizeof *s->in_group, cs_by_int32);
     return n_in;
 }
 
@@ -304,13 +298,6 @@ int32_t cs_dataset_lacks(const cs_dataset *d, cs_part part, int32_t n_class, int
     return n;
 }
 
-static int by_value(const void *pa, const void *pb)
-{
-    const uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
-
-    return a < b ? -1 : a > b;
-}
-
 int cs_dataset_groups(const cs_dataset *d, int32_t class_no, int64_t *n)
 {
     size_t n_all = 0;
@@ -322,7 +309,7 @@ int cs_dataset_groups(const cs_dataset *d, int32_t class_no, int64_t *n)
     for (int64_t i = 0; i < d->n; i++)
         if (d->ex[i].part != CS_PART_SKIP && (class_no < 0 || d->ex[i].class_no == class_no))
             group[n_all++] = d->ex[i].group;
-    qsort(group, n_all, sizeof *group, by_value);
+    qsort(group, n_all, sizeof *group, cs_by_uint64);
     for (size_t i = 0; i < n_all; i++)
         *n += i == 0 || group[i] != group[i - 1];
     free(group);
@@ -340,11 +327,11 @@ int cs_dataset_leaks(const cs_dataset *d, int64_t *n)
     for (int64_t i = 0; i < d->n; i++)
         if (d->ex[i].part == CS_PART_TRAIN)
             train[n_train++] = mix_sequence(0, d, &d->ex[i]);
-    qsort(train, n_train, sizeof *train, by_value);
+    qsort(train, n_train, sizeof *train, cs_by_uint64);
     for (int64_t i = 0; i < d->n; i++) {
         const uint64_t h = d->ex[i].part == CS_PART_VALID ? mix_sequence(0, d, &d->ex[i]) : 0;
         if (d->ex[i].part == CS_PART_VALID)
-            *n += bsearch(&h, train, n_train, sizeof h, by_value) != NULL;
+            *n += bsearch(&h, train, n_train, sizeof h, cs_by_uint64) != NULL;
     }
     free(train);
     return CS_OK;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "base/rng.h"
 #include "nn/exec/plan.h"
 #include "nn/exec/session.h"
@@ -212,13 +213,6 @@ out:
     return rc;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The first pass is a warm-up and not counted: a virtual machine may take two seconds per gigabyte
  * of untouched memory, several times the pass itself. */
 static int time_passes(struct job *j, cs_session *s, int pass, double *seconds)
@@ -235,7 +229,7 @@ static int time_passes(struct job *j, cs_session *s, int pass, double *seconds)
         if (cs_signal_caught() != 0)
             return CS_ECANCEL;
     } while (n < j->a->repeats && cs_now_s() - start < j->a->max_seconds);
-    qsort(t, (size_t)n, sizeof *t, by_size);
+    qsort(t, (size_t)n, sizeof *t, cs_by_double);
     *seconds = (t[(n - 1) / 2] + t[n / 2]) / 2;
 out:
     return rc;

@@ -102,9 +102,8 @@ static int mutate(cs_feed_work *w, const cs_sample *s, cs_segment *seg)
     return CS_OK;
 }
 
-/* All parts of a sample as tokens in w->id; *n receives how many, or how many real values. */
-static int tokenise_sample(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack,
-                           const cs_sample *s, int64_t *n)
+int cs_feed_tokenise(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
+                     int64_t *n)
 {
     const cs_example *e = &d->ex[s->example];
     const int64_t n_part = d->n_part > 1 ? d->n_part : 1, n_base = s->n_base / n_part;
@@ -143,7 +142,7 @@ int cs_feed_check_lengths(const cs_dataset *d, const cs_pack *pack, int64_t crop
         n = e->x != NULL ? n_base : pack->tok->bound(pack->tok_state, n_base);
         if (e->part == CS_PART_SKIP || n <= most)
             continue;
-        CS_TRY(tokenise_sample(&w, d, pack, &(cs_sample){ .example = i, .n_base = n_base }, &n));
+        CS_TRY(cs_feed_tokenise(&w, d, pack, &(cs_sample){ .example = i, .n_base = n_base }, &n));
         n_long += n > most;
         if (n > most && n > longest) {
             longest = n;
@@ -160,7 +159,7 @@ out:
 int cs_feed_label(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
                   int64_t *n)
 {
-    if (tokenise_sample(w, d, pack, s, n) != CS_OK)
+    if (cs_feed_tokenise(w, d, pack, s, n) != CS_OK)
         return CS_EMEM;
     return label_tokens(w, d, pack, s, *n);
 }
@@ -180,16 +179,6 @@ static int append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, con
     if (label_tokens(w, d, pack, s, n) != CS_OK)
         return CS_EMEM;
     return cs_batch_append_labelled(b, id, x, n, w->label, bases);
-}
-
-int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
-                   cs_batch *b)
-{
-    int64_t n;
-
-    if (tokenise_sample(w, d, pack, s, &n) != CS_OK)
-        return CS_EMEM;
-    return append(w, d, pack, s, n, b);
 }
 
 /* Added to a batch's number for every part split off: see emit_parts(). */
@@ -238,7 +227,7 @@ static int fill_batch(struct hand *h, const cs_dataset *d, const cs_sample *s, i
 
     *n_part = 0;
     for (int64_t i = 0; i < n; i++) {
-        CS_TRY(tokenise_sample(&h->work, d, pack, &s[i], &n_tok));
+        CS_TRY(cs_feed_tokenise(&h->work, d, pack, &s[i], &n_tok));
         struct part *p = &h->part[cs_depth(n_tok)];
         if (p->batch == NULL) {
             p->batch = cs_batch_new(d->n_channel, d->n_target);

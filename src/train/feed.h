@@ -73,10 +73,10 @@ typedef struct cs_feed_work {
 } cs_feed_work;
 void cs_feed_work_release(cs_feed_work *w);
 
-/** cs_feed_append - tokenise one sample into a batch, empty or of its depth; its slot keeps the
- * number of bases. CS_OK or CS_EMEM */
-int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
-                   cs_batch *b) CS_MUST_CHECK;
+/** cs_feed_tokenise - all parts of a sample as tokens in w->id; *n receives how many, or how many
+ * real values. CS_OK or CS_EMEM */
+int cs_feed_tokenise(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
+                     int64_t *n) CS_MUST_CHECK;
 
 /**
  * cs_feed_check_lengths - do all samples fit a model?

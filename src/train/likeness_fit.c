@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rng.h"
 #include "train/decoy.h"
 
@@ -101,19 +102,12 @@ out:
     return rc;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The quantile of v [n] at this share; `lax` if there are too few. */
 static double quantile(double *v, int64_t n, double share, double otherwise)
 {
     if (n < MIN_OF_CLASS)
         return otherwise;
-    qsort(v, (size_t)n, sizeof *v, by_value);
+    qsort(v, (size_t)n, sizeof *v, cs_by_double);
     return v[(int64_t)(share * (double)n)];
 }
 

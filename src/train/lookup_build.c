@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 enum { N_LIST = 256, GROUP_BITS = 64 - CS_LOOKUP_HASH_BITS, MAX_GROUPS = 1 << GROUP_BITS,
        N_LEVEL = 256 };
@@ -106,20 +107,13 @@ static int add_example(struct build *b, const cs_peptides *words, const cs_examp
     return CS_OK;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* In order, and each once. */
 static void sort_list(struct list *l)
 {
     size_t n = 0;
 
     if (l->n > 0)
-        qsort(l->v, l->n, sizeof *l->v, by_value);
+        qsort(l->v, l->n, sizeof *l->v, cs_by_uint64);
     for (size_t i = 0; i < l->n; i++)
         if (n == 0 || l->v[i] != l->v[n - 1])
             l->v[n++] = l->v[i];

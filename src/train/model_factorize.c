@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rng.h"
 #include "nn/exec/low_rank.h"
 #include "nn/exec/session.h"
@@ -96,13 +97,6 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Median time of several passes, after a warm-up. */
 static int time_predictions(cs_model *m, const cs_batch *b, float *output, double *middle)
 {
@@ -116,7 +110,7 @@ static int time_predictions(cs_model *m, const cs_batch *b, float *output, doubl
         CS_TRY(cs_session_predict(s, b, output));
         took[i] = seconds() - start;
     }
-    qsort(took, N_PASS, sizeof took[0], by_size);
+    qsort(took, N_PASS, sizeof took[0], cs_by_double);
     *middle = took[N_PASS / 2];
 out:
     cs_session_free(s);

@@ -158,25 +158,6 @@ out:
     return finish_steps(rc, w, n, out);
 }
 
-int cs_steps_fixed(const cs_sample *sample, int64_t n, const cs_pack *pack, cs_steps *out)
-{
-    int rc = CS_OK;
-    struct drawn *w = NULL;
-
-    CS_TRY(steps_reserve(n, out, &w));
-    for (int64_t j = 0; j < n; j++) {
-        w[j] = (struct drawn){ .sample = sample[j], .no = j };
-        steps_measure(&w[j], pack);
-    }
-    qsort(w, (size_t)n, sizeof *w, by_depth);
-    steps_cut(w, 0, n, pack->batch_tokens, out);
-    for (int64_t b = 0; b <= out->n_batch; b++)
-        out->step[b] = b;
-    out->n_step = out->n_batch;
-out:
-    return finish_steps(rc, w, n, out);
-}
-
 void cs_steps_release(cs_steps *p)
 {
     CS_FREE(p->sample, p->batch, p->step);

@@ -35,10 +35,6 @@ typedef struct cs_steps {
  */
 int  cs_steps_plan(const cs_sampler *s, uint64_t epoch, const cs_pack *pack, cs_steps *out)
     CS_MUST_CHECK;
-/** cs_steps_fixed - given samples, in batches by depth, one batch per step, nothing shuffled.
- * `out->sample` is the order of the batches, not the order given */
-int  cs_steps_fixed(const cs_sample *sample, int64_t n, const cs_pack *pack, cs_steps *out)
-    CS_MUST_CHECK;
 void cs_steps_release(cs_steps *p);
 
 #endif

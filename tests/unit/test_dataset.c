@@ -353,6 +353,21 @@ static void test_steps(void **state)
     cs_dataset_release(&d);
 }
 
+/* Tokenise one sample into a batch, empty or of its depth. */
+static int append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
+                  cs_batch *b)
+{
+    const cs_slot none = { NULL, 0 };
+    int64_t n;
+
+    if (d->n_target == CS_TARGET_TOKENS) {
+        assert_int_equal(cs_feed_label(w, d, pack, s, &n), CS_OK);
+        return cs_batch_append_labelled(b, w->id, NULL, n, w->label, none);
+    }
+    assert_int_equal(cs_feed_tokenise(w, d, pack, s, &n), CS_OK);
+    return cs_batch_append(b, w->id, NULL, n, d->ex[s->example].target, none);
+}
+
 /* A sample that is changed and turned round gives the tokens of the reverse complement of what
  * cs_mutate() makes of its bases. */
 static void test_mutated(const cs_dataset *d, const cs_pack *pack, const cs_sample *plain)
@@ -364,7 +379,7 @@ static void test_mutated(const cs_dataset *d, const cs_pack *pack, const cs_samp
     cs_batch *b = cs_batch_new(0, 1);
 
     s.mutation = (cs_mutation){ .substitution = 0.5, .indel = 0.3, .key = 4 };
-    assert_int_equal(cs_feed_append(&w, d, pack, &s, b), CS_OK);
+    assert_int_equal(append(&w, d, pack, &s, b), CS_OK);
     const int64_t n = cs_mutate(&s.mutation, d->ex[17].base + 3, 12, work, out);
     assert_memory_not_equal(out, d->ex[17].base + 3, (size_t)n);
     cs_base_revcomp(out, n, turned);
@@ -394,7 +409,7 @@ static void test_tokens(void **state)
     assert_int_equal(t->open(cfg, &tok), CS_OK);
     const cs_pack pack = { .tok = t, .tok_state = tok };
     const cs_sample s = { .example = 17, .start = 3, .n_base = 12, .reverse = true };
-    assert_int_equal(cs_feed_append(&work, &d, &pack, &s, b), CS_OK);
+    assert_int_equal(append(&work, &d, &pack, &s, b), CS_OK);
     cs_base_revcomp(d.ex[17].base + 3, 12, turned);
     const cs_segment seg = { turned, NULL, 12 };
     assert_int_equal(b->n_tok, t->encode(tok, &seg, NULL, id));
@@ -429,8 +444,8 @@ static void test_labels(void **state)
     d.background = 3;
     assert_int_equal(cs_dataset_add_spans(&d, &r, span, 3, NULL), CS_OK);
     cs_pack pack = { .tok = t };
-    assert_int_equal(cs_feed_append(&work, &d, &pack, &all, b), CS_OK);
-    assert_int_equal(cs_feed_append(&work, &d, &pack, &turned, b), CS_OK);
+    assert_int_equal(append(&work, &d, &pack, &all, b), CS_OK);
+    assert_int_equal(append(&work, &d, &pack, &turned, b), CS_OK);
     assert_memory_equal(b->label, whole, sizeof whole);
     for (int i = 0; i < 10; i++)
         assert_int_equal(b->label[12 + i], whole[10 - i]);
@@ -440,7 +455,7 @@ static void test_labels(void **state)
     assert_int_equal(cs_opt_set(words->opt, cfg, "k", "3"), CS_OK);
     assert_int_equal(words->open(cfg, &tok), CS_OK);
     pack = (cs_pack){ .tok = words, .tok_state = tok };
-    assert_int_equal(cs_feed_append(&work, &d, &pack, &all, b), CS_OK);
+    assert_int_equal(append(&work, &d, &pack, &all, b), CS_OK);
     assert_int_equal(b->n_tok, 10);
     assert_memory_equal(b->label + 1, whole + 2, 8 * sizeof *whole);
     cs_batch_free(b);
@@ -460,8 +475,7 @@ static void check_item(const cs_feed *f, const cs_feed_item *it, const cs_sample
 
     for (int64_t i = 0; i < n; i++) {
         cs_batch_reset(one);
-        assert_int_equal(cs_feed_append(&w, cs_sampler_dataset(f->train), &f->pack, &s[i], one),
-                         CS_OK);
+        assert_int_equal(append(&w, cs_sampler_dataset(f->train), &f->pack, &s[i], one), CS_OK);
         if (one->depth != b->depth)
             continue;
         assert_true(r < b->n_rec);

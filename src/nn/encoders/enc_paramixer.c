@@ -72,10 +72,7 @@ struct paramixer {
 static int paramixer_check(const void *cfg)
 {
     const struct config *c = cfg;
-    if (c->position == POSITION_LEARNED && c->max_len > INT32_MAX)
-        return cs_fail(CS_EUSAGE, "--encoder.max-len %lld is too many learned positions",
-                       (long long)c->max_len);
-    return CS_OK;
+    return cs_factors_check_positions(c->position == POSITION_LEARNED, c->max_len);
 }
 
 static void *paramixer_build(const void *cfg, cs_params *ps)

@@ -71,10 +71,7 @@ struct psf {
 static int psf_check(const void *cfg)
 {
     const struct config *c = cfg;
-    if (c->position == POSITION_LEARNED && c->max_len > INT32_MAX)
-        return cs_fail(CS_EUSAGE, "--encoder.max-len %lld is too many learned positions",
-                       (long long)c->max_len);
-    return CS_OK;
+    return cs_factors_check_positions(c->position == POSITION_LEARNED, c->max_len);
 }
 
 static void *psf_build(const void *cfg, cs_params *ps)

@@ -18,6 +18,14 @@ struct cs_factors {
     struct factor   factor[];
 };
 
+int cs_factors_check_positions(bool learned, int64_t max_len)
+{
+    if (learned && max_len > INT32_MAX)
+        return cs_fail(CS_EUSAGE, "--encoder.max-len %lld is too many learned positions",
+                       (long long)max_len);
+    return CS_OK;
+}
+
 static struct network declare(cs_params *ps, int32_t n_in, int32_t hidden, int32_t n_out,
                               double gain, const char *name)
 {

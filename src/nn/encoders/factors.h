@@ -20,6 +20,9 @@ typedef struct cs_factors_spec {
 
 typedef struct cs_factors cs_factors;
 
+/** cs_factors_check_positions - CS_OK; CS_EUSAGE for too many positions to learn an embedding of */
+int cs_factors_check_positions(bool learned, int64_t max_len) CS_MUST_CHECK;
+
 /** cs_factors_new - declare "NAME.g.fc1.weight" ..., "NAME.f.m.fc1.weight" ... (m from 0) */
 cs_factors *cs_factors_new(const cs_factors_spec *s, cs_params *ps, const char *name);
 void        cs_factors_free(cs_factors *e);

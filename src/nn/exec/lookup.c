@@ -30,7 +30,8 @@ int32_t cs_lookup_bucket_bits(int64_t n)
     return bits;
 }
 
-int32_t cs_lookup_codes(int32_t n_class)
+/* n_code of a table for so many classes. */
+static int32_t lookup_codes(int32_t n_class)
 {
     return n_class <= CS_LOOKUP_MAX_PAIR_CLASSES ? n_class * n_class : n_class;
 }
@@ -38,7 +39,7 @@ int32_t cs_lookup_codes(int32_t n_class)
 int64_t cs_lookup_bytes(int32_t n_class, int64_t n)
 {
     return CS_LOOKUP_WORD_BYTES * n + 4 * (((int64_t)1 << cs_lookup_bucket_bits(n)) + 1
-                                           + (int64_t)n_class * cs_lookup_codes(n_class));
+                                           + (int64_t)n_class * lookup_codes(n_class));
 }
 
 int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t bucket_bits,
@@ -53,7 +54,7 @@ int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t 
     cs_lookup *l = cs_xcalloc(1, sizeof *l);
     l->words = *words;
     l->n_class = n_class;
-    l->n_code = cs_lookup_codes(n_class);
+    l->n_code = lookup_codes(n_class);
     while (1 << l->code_bits < l->n_code)
         l->code_bits++;
     l->bucket_bits = bucket_bits;

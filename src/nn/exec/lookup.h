@@ -38,8 +38,6 @@ int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t 
 int  cs_lookup_copy(const cs_lookup *l, cs_lookup **out) CS_MUST_CHECK;
 void cs_lookup_free(cs_lookup *l);
 
-/** cs_lookup_codes - n_code of a table for so many classes */
-int32_t cs_lookup_codes(int32_t n_class);
 /** cs_lookup_bucket_bits - for eight to sixteen words in a bucket, of n in all */
 int32_t cs_lookup_bucket_bits(int64_t n);
 /** cs_lookup_bytes - of a table of n words for so many classes, in a file */

@@ -99,7 +99,8 @@ int cs_pooled_check(const void *cfg)
     return cs_pooled_check_tree(cfg);
 }
 
-int cs_pooled_check_parts(const void *cfg)
+/* The same for heads token and variant, which have no composition path. */
+static int pooled_check_parts(const void *cfg)
 {
     const cs_pooled_cfg *c = cfg;
     if (c->word > 0)
@@ -116,7 +117,7 @@ int cs_pooled_check_variant(const void *cfg)
     if (c->compare == COMPARE_CONTEXT && c->predictor != PREDICTOR_NONE)
         return cs_fail(CS_EUSAGE, "--head.compare context needs pooled vectors of both sequences; "
                        "with --head.predictor tokens are subtracted");
-    return cs_pooled_check_parts(cfg);
+    return pooled_check_parts(cfg);
 }
 
 int cs_pooled_check_rows(const void *cfg)
@@ -125,7 +126,7 @@ int cs_pooled_check_rows(const void *cfg)
     if (strcmp(c->pool, "mean") != 0)
         return cs_fail(CS_EUSAGE, "--head.pool %s needs one prediction per sequence; head token "
                        "makes one per token", c->pool);
-    return cs_pooled_check_parts(cfg);
+    return pooled_check_parts(cfg);
 }
 
 /* As in CDIL for DNA (Cheng et al. 2023), except the normalisation. */

@@ -41,9 +41,6 @@ int cs_pooled_check_tree(const void *cfg);
 /** cs_pooled_check_rows - the same for a head with predictions per token, without pooling */
 int cs_pooled_check_rows(const void *cfg);
 
-/** cs_pooled_check_parts - the same for a head of two parts, without composition path */
-int cs_pooled_check_parts(const void *cfg);
-
 /** cs_pooled_check_variant - the same for the head variant */
 int cs_pooled_check_variant(const void *cfg);
 
