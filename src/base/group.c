@@ -266,7 +266,7 @@ void cs_group_wait(cs_group *g)
     g->end = cs_group_deadline(g->timeout);
 }
 
-/* macOS tells unasked. */
+/* macOS lacks POLLRDHUP, but reports POLLHUP without request. */
 #ifndef POLLRDHUP
 #define POLLRDHUP 0
 #endif

@@ -55,7 +55,7 @@ static void be_other(pid_t first)
 #ifdef __linux__                 /* elsewhere it ends when it misses rank 0 */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    if (getppid() != first)      /* it died before the last line */
+    if (getppid() != first)      /* rank 0 died before prctl() */
         _exit(1);
 }
 

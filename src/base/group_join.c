@@ -64,7 +64,8 @@ static void prepare_listener(int fd)
 #endif
 }
 
-/* -1: nobody, after all. It blocks, on systems where it inherits the contrary, too. */
+/* Returns -1 if the connection is gone. The socket is made blocking: on some systems it inherits
+ * O_NONBLOCK. */
 static int accept_one(int listener)
 {
     const int fd = cs_close_on_exec(accept(listener, NULL, NULL));

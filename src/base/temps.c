@@ -61,7 +61,7 @@ static void on_signal(int sig)
     if (atomic_compare_exchange_strong(&caught, &none, sig)) {
         const int saved = errno;
         const ssize_t n = write(wake_write, "", 1);
-        (void)n;                 /* without the pipe, waits are as long as they are */
+        (void)n;                 /* without the pipe, a signal does not wake poll() */
         errno = saved;
         return;
     }

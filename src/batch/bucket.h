@@ -21,7 +21,8 @@ typedef struct cs_bucketer cs_bucketer;
  * cs_bucketer_new
  *
  * budget   most tokens in a batch; a longer record forms a batch of its own
- * lag      chunks after which an open batch is closed (DESIGN: at most the writer's window + 1)
+ * lag      chunks after which an open batch is closed (at most the writer's window + 1: see
+ *          bucket_stage.c)
  * emit     takes a finished batch over; an error ends the run and leaves the batch the caller's
  */
 cs_bucketer *cs_bucketer_new(int64_t budget, uint64_t lag, int32_t n_channel, int32_t n_target,

@@ -52,6 +52,6 @@ int cs_bam_guard(const char *path)
         rc = cs_fail(CS_EFORMAT, "'%s': the header declares %lld references, more than a file of "
                      "%lld bytes can hold; it is damaged", path, (long long)n_ref,
                      (long long)size);
-    (void)bgzf_close(f);         /* it was read */
+    (void)bgzf_close(f);         /* read only: errors do not matter */
     return rc;
 }

@@ -31,9 +31,9 @@ enum { BUF_BYTES = 4096, HEAD_BYTES = 26, RAW = 0, CRC_BYTES = 4, PIECE = 1 << 1
 enum { AS_EXTERNAL = 1, AS_HUFFMAN = 3, AS_BETA = 6 };
 /* Codecs of blocks that repeat the size of their data. */
 enum { RANS_4X8 = 4, RANS_NX16, ARITHMETIC, FQZCOMP, NAMES, NO_SIZE = 0x10 };
-/* Free of suspicion, and more than that in proportion to compressed bytes. */
+/* Sizes up to FREE_... are accepted; larger ones up to PER_BYTE times the container's bytes. */
 enum { FREE_RECORDS = 1 << 20, FREE_BYTES = 1 << 28, PER_BYTE = 64 };
-/* Not an id, which has 32 bits. */
+/* No block: ids have 32 bits. */
 #define NO_ID INT64_MIN
 /* htslib's threads have twice their number of slices in hand. */
 enum { SLICES_PER_THREAD = 2, SLICES_AHEAD = 4 };
@@ -55,7 +55,7 @@ struct cs_cram_guard {
     bool        cut;             /* the file ends within a header */
     const unsigned char *p, *end;   /* buffered bytes; the first is at offset `at` */
     int64_t     at;
-    bool        unpacked;        /* these are all, from a compressed block */
+    bool        unpacked;        /* p .. end is a whole unpacked block: nothing to load behind it */
     unsigned char buf[BUF_BYTES];
     unsigned char *window;       /* of a stream: the bytes not yet passed on */
     size_t      n_window, cap_window, n_passed;
@@ -528,7 +528,7 @@ void cs_cram_guard_free(cs_cram_guard *g)
     if (!g)
         return;
     if (g->fd >= 0)
-        (void)close(g->fd);      /* it was read */
+        (void)close(g->fd);      /* read only: errors do not matter */
     if (g->decoder)
         (void)cram_close(g->decoder);
     CS_FREE(g->window, g->begin, g);

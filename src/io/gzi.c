@@ -61,7 +61,7 @@ int64_t cs_gzi_before(const char *path, int64_t at)
         FILE *f = fopen(name, "rb");
         start = f ? search(f, (int64_t)index.st_size, at) : 0;
         if (f)
-            (void)fclose(f);     /* it was read */
+            (void)fclose(f);     /* read only: errors do not matter */
     }
     free(name);
     return start;

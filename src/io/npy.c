@@ -1,4 +1,4 @@
-/* npy.c - NumPy's .npy format: read and write arrays in NumPy's .npy format. */
+/* npy.c - read and write arrays in NumPy's .npy format. */
 #include "io/npy.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* read_diplotype.c - diplotype text: diplotype text: see chordseq-diplotype(5).
+/* read_diplotype.c - reader of diplotype text: see chordseq-diplotype(5).
  *
  * DESIGN: the first line is "#chordseq-diplotype<TAB>1". A record is a header line, '>', its name
  * and, after a blank, a comment, and lines of codes up to the next header. All other bytes are

@@ -47,7 +47,7 @@ static void keep_place(struct place *to, const struct place *p)
     to->name = cs_xstrdup(p->name);
 }
 
-/* By the bases of a line htslib divides, without a look at them. */
+/* Check a line of the index: htslib divides by the bases per line without checking for 0. */
 static int read_length(cs_reference *r, const cs_lines *in)
 {
     char *tab = strchr(in->text, '\t'), *p = tab ? tab + 1 : in->text;
@@ -157,7 +157,7 @@ int cs_reference_open(const char *path, cs_reference **out)
 
     *out = NULL;
     r->path = cs_xstrdup(path);
-    /* htslib, which also fetches from servers, would only say that it cannot. */
+    /* htslib gives no reason. URLs are left to it. */
     if (strstr(path, "://") == NULL && access(path, R_OK) != 0) {
         const int absent = cs_fail(CS_EIO, "cannot open the reference '%s': %s", path,
                                    strerror(errno));

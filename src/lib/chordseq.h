@@ -65,7 +65,7 @@ typedef struct chordseq_call {
     const char *rank;         /* of class or taxon, "no rank" if it has none; "" without a call */
 } chordseq_call;
 
-/** chordseq_version - of the library, "0.2.0"; valid forever */
+/** chordseq_version - of the library, such as "0.2.0"; valid forever */
 CHORDSEQ_API const char *chordseq_version(void);
 
 /** chordseq_last_error - error message of this thread's last call, without a full stop; "" if it

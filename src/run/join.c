@@ -60,7 +60,7 @@ static int open_shard(struct joint *j, int i)
 static void close_shard(struct shard_file *s)
 {
     if (s->f)
-        (void)fclose(s->f);      /* it was read */
+        (void)fclose(s->f);      /* read only: errors do not matter */
     s->f = NULL;
 }
 

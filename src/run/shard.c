@@ -210,7 +210,7 @@ static int add_identity(json_t *o, const char *path)
         crc = crc32(crc, buf, (uInt)n);
     const bool bad = !f || ferror(f);
     if (f)
-        (void)fclose(f);         /* it was read */
+        (void)fclose(f);         /* read only: errors do not matter */
     free(buf);
     json_object_set_new(o, "bytes", json_integer(n_bytes));
     json_object_set_new(o, "crc32", json_integer((json_int_t)crc));

@@ -1,5 +1,5 @@
-/* fuzz_calibration.c - a model's calibration from arbitrary JSON: no crash; accepted ones
- * keeps its promises and comes back from its text. */
+/* fuzz_calibration.c - a model's calibration from arbitrary JSON: no crash; an accepted
+ * one is consistent and is equal after writing and reading. */
 #include <jansson.h>
 #include <stdint.h>
 #include <string.h>

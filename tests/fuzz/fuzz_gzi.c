@@ -14,8 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
-/* Reading goes back 64 KiB from where a part begins, so that there is less to find out where the
- * file is not some times as long. */
+/* Reading begins 64 KiB before a part, so the file must be several times as long. */
 enum { N_RECORD = 4000, N_PART = 3, LINE_BYTES = 60, BLOCK_LINES = 7 };
 
 static char path[] = "/tmp/chordseq_fuzz_XXXXXX", index_path[sizeof path + sizeof ".gzi"];
@@ -32,7 +31,7 @@ static void put(FILE *f, const void *p, size_t n)
     CS_BUG(n && fwrite(p, 1, n, f) != n);
 }
 
-/* A block whose text is stored as it is, so that none can seem to begin within it. */
+/* A stored (uncompressed) block: its text cannot look like the start of another block. */
 static void put_block(FILE *f, const char *text, size_t n)
 {
     const uint32_t crc = (uint32_t)crc32(crc32(0, NULL, 0), (const Bytef *)text, (uInt)n);

@@ -1,6 +1,6 @@
 /*
  * fuzz_shard.c - manifests of two shards, and what these wrote, from arbitrary bytes: nothing
- * crashes, a refusal keeps a message, and what merge accepts has the bytes that manifests tell.
+ * crashes, a refusal keeps a message, and what merge accepts has the sizes that manifests state.
  *
  * DESIGN
  * An input is both manifests and both outputs, with form feeds between. They become files in

@@ -29,7 +29,7 @@ typedef struct subject {
     int64_t          *off, *n_valid, *key_off, *key_valid;
     int32_t          *tok;
     cs_mat            x, z, encoded, y;   /* of the last pass */
-    double            score_scale;        /* of the scores that notes of q and k make */
+    double            score_scale;        /* of the scores computed from observed q and k */
     cs_mat            q;         /* as observed last */
     bool              classifier;         /* Singularformer's: pooled, fc, norm, ReLU, logits */
     cs_proj           fc;

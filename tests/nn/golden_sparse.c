@@ -63,7 +63,7 @@ static bool has_position(const struct sparse *s)
     return false;
 }
 
-/* What the sizes of tensors say is taken from them. */
+/* Options that follow from tensor shapes. */
 static int build_encoder(struct sparse *s)
 {
     int rc = CS_OK;

@@ -1,6 +1,6 @@
 /*
- * make_selftest.c - the vectors of `chordseq selftest`: small models, and their predictions and
- * train in double precision.
+ * make_selftest.c - the vectors of `chordseq selftest`: small models, with their predictions
+ * and gradients in double precision.
  *
  *     make_selftest FOLDER
  *

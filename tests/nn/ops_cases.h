@@ -250,13 +250,13 @@ CASE(adamw)
     CALL(be->op.adam(be, &h, m[0], m[1], m[2], m[3]));
 }
 
-/* The fused block where the backend has one, and what it must equal. */
+/* The weights of a block, from four matrices. */
 static cs_chord chord_of(const cs_mat *m, int32_t track)
 {
     return (cs_chord){ m[0], m[1], m[2], m[3], track };
 }
 
-/* What a fused block may use: NaN before, and so are the words behind it afterwards. */
+/* Scratch of a fused block: NaN at first, with guard words behind it that must stay NaN. */
 enum { WORK_GUARD = 16 };
 static cs_mat new_work(cs_backend *be, const env *e, bool backward)
 {
@@ -295,8 +295,8 @@ static cs_mat packed_rows(cs_backend *be, cs_mat x)
     return p;
 }
 
-/* Ends it; x: to unpack to, or absent for what is only read. */
-static void unpacked_rows(cs_backend *be, cs_mat p, cs_mat x)
+/* Checks the guard and frees the rows; first unpacks them into x unless that is absent. */
+static void free_packed(cs_backend *be, cs_mat p, cs_mat x)
 {
     if (!be->fused.packed_shape)
         return;
@@ -305,6 +305,7 @@ static void unpacked_rows(cs_backend *be, cs_mat p, cs_mat x)
     drop_work(be, (cs_mat){ p.p, p.r * p.c + WORK_GUARD, 1, 1 });
 }
 
+/* The fused block where the backend has one, and what it must equal. */
 CASE(chord)
 {
     cs_chord k = chord_of(m + 1, e->track);
@@ -313,8 +314,8 @@ CASE(chord)
         const cs_mat x = packed_rows(be, m[0]), y = packed_rows(be, m[5]);
         cs_mat work = new_work(be, e, false);
         be->fused.chord_block(be, e->seg, &k, x, y, work.p);
-        unpacked_rows(be, x, (cs_mat){ 0 });
-        unpacked_rows(be, y, m[5]);
+        free_packed(be, x, (cs_mat){ 0 });
+        free_packed(be, y, m[5]);
         drop_work(be, work);
     } else {
         be->op.gemm(be, false, true, m[0], k.w1, 0, pre);
@@ -366,9 +367,9 @@ static void chord_bwd_of(cs_backend *be, const env *e, const cs_mat *m, cs_real 
         g.dy = packed_rows(be, g.dy);
         g.dx = packed_rows(be, g.dx);
         be->fused.chord_block_bwd(be, e->seg, &k, x, &g, work.p);
-        unpacked_rows(be, x, (cs_mat){ 0 });
-        unpacked_rows(be, g.dy, (cs_mat){ 0 });
-        unpacked_rows(be, g.dx, m[6]);
+        free_packed(be, x, (cs_mat){ 0 });
+        free_packed(be, g.dy, (cs_mat){ 0 });
+        free_packed(be, g.dx, m[6]);
         drop_work(be, work);
     } else {
         chord_bwd_composed(be, e, &k, m, beta, &g.dk);

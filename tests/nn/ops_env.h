@@ -5,7 +5,8 @@
  *            t class numbers (some NaN), b 0 and 1 (some NaN), n input with some NaN, o output
  *            (poisoned before), a added to, q added to and positive
  *   sizes    R rows, C columns, K a third size, T and F three and five times that (a
- *            convolution's taps), S segments, G segments * groups, V vocabulary, 1, 2 themselves
+ *            convolution's taps), S segments, G segments * groups, V vocabulary, L a larger
+ *            vocabulary, 1, 2 themselves; H D U X M: see ops_attn_cases.h
  * All matrices end where memory ends.
  */
 #ifndef CS_TESTS_NN_OPS_ENV_H

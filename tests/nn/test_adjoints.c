@@ -67,7 +67,8 @@ BWD(d_conv)
     be->op.seg_conv_dw(be, e->seg, taps_of(e), m[0], dy, d[1]);
     be->op.colsum(be, dy, d[2]);
 }
-/* Links beyond the table have no gradient. */
+/* w has a column for each of e->k links, a factor at most CS_LINKS_MAX: other columns get no
+ * gradient. */
 BWD(d_sparse)
 {
     cs_links l = links_of(e);

@@ -159,7 +159,7 @@ static void test_file(void **state)
     cs_dataset_release(&d);
 }
 
-/* What a file may hold that no table has. */
+/* Inconsistent tables in a file are refused. */
 static void test_damage(void **state)
 {
     (void)state;
@@ -192,7 +192,7 @@ static void test_damage(void **state)
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-/* Where predictions say nothing and hits of code c are there in class c alone, hits of c say c. */
+/* With uninformative predictions and hits of code c in class c only, code c gets a weight for c. */
 static void test_weights(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void test_weights(void **state)
     assert_true(weight[2] == 0 && weight[5] == 0 && weight[8] == 0);
 }
 
-/* Fitted to genomes that neither model nor table has seen, a table makes them likelier. */
+/* A table fitted on genomes that neither model nor table has seen lowers their loss. */
 static void test_fit(void **state)
 {
     (void)state;

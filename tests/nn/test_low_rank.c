@@ -59,7 +59,7 @@ static void check_file(const toy *t, cs_model *low_rank_model)
     cs_batch *b = toy_batch(m, len, 3, 8);
     cs_session *s = cs_session_new(m, be);
     assert_true(isfinite(toy_train(s, b, CS_KEEP_ALL)));
-    /* Sequences of 16 tokens do not come to the fifth block or factor. */
+    /* 16 tokens pass four blocks or factors: the fifth gets no gradient. */
     for (int32_t i = 0; i < m->ps.n; i++)
         if (strstr(m->ps.p[i].name, "weight_") && !strstr(m->ps.p[i].name, ".f.4")
             && !strstr(m->ps.p[i].name, "block.4") && !m->ps.p[i].touched)
@@ -93,7 +93,7 @@ static void check_encoder(const toy *t)
     check_file(t, low_rank_model);
     cs_low_rank_release(&list);
 
-    /* Thin once more: there is nothing left to do but to copy. */
+    /* Factorising a low-rank model again copies it. */
     cs_model *again;
     assert_int_equal(cs_model_low_rank(low_rank_model, &one, &again, &list), CS_OK);
     assert_int_equal(cs_params_low_rank(&again->ps), n_low_rank);

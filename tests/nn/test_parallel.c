@@ -178,7 +178,7 @@ static void running_statistics_are_those_of_one(void **state)
     cs_backend_close(be);
 }
 
-/* Rank 1 has lost a last bit, if it is to drift. */
+/* If `drifts`, the last bit of one parameter of rank 1 is changed. */
 struct drifter { cs_group *group; bool drifts; int rc; char why[256]; };
 
 static void *drift(void *arg)

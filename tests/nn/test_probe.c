@@ -56,7 +56,7 @@ static void heads_train_alone(void **state)
     cs_backend_close(be);
 }
 
-/* Frozen weights stay what it is in the averaged weights, too: rounding would move it. */
+/* Averaging leaves frozen weights unchanged, bit for bit: rounding would move them. */
 static void frozen_averages(const toy *given, void *arg)
 {
     static const int64_t len[] = { 17, 21 };

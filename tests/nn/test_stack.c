@@ -10,8 +10,8 @@ static cs_backend *be;
 
 enum { DEEPEST = 64 };
 
-/* Layers run, besides those that go back, to come through n of them with s inputs kept; the best
- * there is, or as cs_stack_split() says. */
+/* runs[n][s]: layer runs besides the adjoints for n layers with s stored inputs, by
+ * cs_stack_split(); best: the minimum. */
 static int64_t runs[DEEPEST + 1][DEEPEST + 1], best[DEEPEST + 1][DEEPEST + 1];
 
 static int64_t least(int32_t n, int32_t s)
@@ -86,7 +86,7 @@ static void same_bits(const toy *t)
             fail_msg("%s: other gradients with the inputs of %d blocks", t->value, (int)keep);
         assert_int_equal(w.n, 10);
         assert_int_equal(w.sum, 45);
-        /* A copy more is a block's input more, until there is one of every block but the last. */
+        /* Each further copy takes one block input, up to one per block but the last. */
         const int64_t n_bytes = (s->cx.peak + s->cx.grad_peak) * (int64_t)sizeof(cs_real);
         if (keep > 1)
             assert_int_equal(n_bytes - least_bytes, (keep < 9 ? keep - 1 : 8) * b->n_tok * m->width

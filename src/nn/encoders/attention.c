@@ -47,9 +47,9 @@ cs_linformer cs_linformer_declare(cs_params *ps, const cs_linformer_cfg *c, int3
     m.q = project(ps, c->dim, head * c->heads, false, name, "to_q");
     m.k = project(ps, c->dim, kv, false, name, "to_k");
     m.sum_k = cs_declare(ps, sums, CS_INIT_UNIFORM, gain, "%s.proj_k", name);
-    /* Sums of values start alike, as composition. With the released code's random weights the
-     * effect of a rare token has another sign at every position and is hardly learned: temporal
-     * order stays at chance (tests/bench/results/README.md). */
+    /* The weights of the sums of values start equal, so that each sum begins as the composition.
+     * With the released code's random weights a rare token's effect changes sign with its position
+     * and is hardly learned: temporal order stays at chance (tests/bench/results/README.md). */
     if (!c->share) {
         m.v = project(ps, c->dim, kv, false, name, "to_v");
         m.sum_v = cs_declare(ps, sums, CS_INIT_ONE, 1 / sqrt(2 * (double)c->max_len), "%s.proj_v",

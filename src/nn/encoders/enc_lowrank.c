@@ -6,11 +6,11 @@
  *          x = norm(LED(input)) + position
  *          x = norm(LED_o(attention(LED_q x, LED_k x, LED_v x)) + x)
  *          x = norm(LED_2(relu(LED_1 x)) + x)
- *   paper  the same layers without input and biases, and E_i, D_i of its own for every head:
+ *   paper  the same layers without input and biases, with E_i and D_i per head:
  *          q_i = x E_i D_i (equations 3.1 to 3.4)
  *
  * The released code factorises the attention even with factorisation disabled; --encoder.factor
- * attention is that. A is shared by all heads there, which the paper's equations have per head.
+ * attention is that. There all heads share A; in the paper's equations each head has its own.
  */
 #include <math.h>
 #include <stddef.h>

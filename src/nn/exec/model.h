@@ -163,7 +163,7 @@ bool cs_model_strandless(const cs_model *m);
  * (cs_batch.count)? */
 bool cs_model_takes_counts(const cs_model *m);
 
-/* ---- model files (model_io.c): safetensors, DESIGN 5.4 ------------------------------------ */
+/* ---- model files (model_io.c): safetensors ------------------------------------------------ */
 
 /** cs_model_load - map a file, validate it, build the model. `training` as in the spec. A compact
  * file makes a compact model, except for training; missing idle tensors get initial values. CS_EIO,
