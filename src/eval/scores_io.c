@@ -71,16 +71,16 @@ static int read_head(struct table *t)
     char *rest = t->line.text;
 
     if (strcmp(next_field(&rest), "length") != 0 || strcmp(next_field(&rest), "truth") != 0)
-        return cs_lines_refuse(&t->line, "this is no table of 'chordseq eval --scores'");
+        return cs_lines_refuse(&t->line, "not a table of 'chordseq eval --scores'");
     for (int32_t k = 0; k < t->n_label; k++) {
         t->column[k] = find_label_no(t, next_field(&rest));
         for (int32_t i = 0; i < k; i++)
             if (t->column[i] == t->column[k])
                 t->column[k] = t->n_label;
         if (t->column[k] == t->n_label)
-            return cs_lines_refuse(&t->line, "the classes are others than the model's");
+            return cs_lines_refuse(&t->line, "the classes differ from the model's");
     }
-    return rest ? cs_lines_refuse(&t->line, "the classes are others than the model's") : CS_OK;
+    return rest ? cs_lines_refuse(&t->line, "the classes differ from the model's") : CS_OK;
 }
 
 static int read_row(struct table *t, cs_scores *s)
@@ -90,13 +90,13 @@ static int read_row(struct table *t, cs_scores *s)
     double p;
 
     if (cs_parse_int(next_field(&rest), &length) != CS_OK || length < 0)
-        return cs_lines_refuse(&t->line, "the first column is no length");
+        return cs_lines_refuse(&t->line, "the first column is not a length");
     const int32_t truth = find_label_no(t, next_field(&rest));
     if (truth == t->n_label)
-        return cs_lines_refuse(&t->line, "the second column is no class of the model");
+        return cs_lines_refuse(&t->line, "the second column is not a class of the model");
     for (int32_t k = 0; k < t->n_label; k++) {
         if (cs_parse_real(next_field(&rest), &p) != CS_OK || !(p >= 0 && p <= 1))
-            return cs_lines_refuse(&t->line, "there is a probability missing, or impossible");
+            return cs_lines_refuse(&t->line, "a probability is missing or not between 0 and 1");
         t->value[t->column[k]] = (float)p;
     }
     return cs_scores_add(s, t->value, &(float){ (float)truth }, length);
@@ -116,7 +116,7 @@ int cs_scores_read(const char *path, const cs_label *label, int32_t n_label, cs_
     CS_TRY(cs_lines_open_file(&t.line));
     rc = cs_lines_next(&t.line);
     if (rc == CS_EOF)
-        rc = cs_lines_refuse(&t.line, "this is no table of 'chordseq eval --scores'");
+        rc = cs_lines_refuse(&t.line, "not a table of 'chordseq eval --scores'");
     CS_TRY(rc);
     CS_TRY(read_head(&t));
     while ((rc = cs_lines_next(&t.line)) == CS_OK)

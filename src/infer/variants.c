@@ -85,7 +85,7 @@ int cs_variants_model(const char *named, cs_variant_score score, char *buf, size
 
     if (none && score == CS_SCORE_LLR)
         cs_note("no --model: using human-lm, a small language model of human DNA, whose ratios "
-                "(CS_LLR) do not tell harmful variants");
+                "(CS_LLR) do not identify harmful variants");
     else if (none && score != CS_SCORE_EMBEDDING)
         cs_note("no --model: using the default model for variants, which predicts loss of splicing "
                 "of exons (CS_SPLICE)");

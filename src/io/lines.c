@@ -75,7 +75,7 @@ int cs_lines_next(cs_lines *l)
         const size_t n = (size_t)((eol ? eol : l->end) - l->p);
         if (l->most > 0 && l->n + n > l->most) {
             l->no++;
-            return cs_lines_refuse(l, "longer than any line of such a file");
+            return cs_lines_refuse(l, "the line is too long; is it another kind of file?");
         }
         if (cs_grow((void **)&l->text, &l->cap, l->n + n + 1, 1) != CS_OK)
             return CS_EMEM;

@@ -58,8 +58,8 @@ static int read_length(cs_reference *r, const cs_lines *in)
     at.n_base = strtoll(p, &p, 10);
     at.n_byte = strtoll(p, &p, 10);
     if (at.n < 0 || (at.n > 0 && (at.n_base < 1 || at.n_byte < at.n_base || at.n_byte > INT_MAX)))
-        return cs_lines_refuse(in, "no length of a contig and of its lines; make the index anew "
-                                   "(samtools faidx)");
+        return cs_lines_refuse(in, "invalid contig or line length; recreate the index (samtools "
+                                   "faidx)");
     if (tab)
         *tab = '\0';
     if (!r->first.name)
@@ -142,9 +142,8 @@ static int check_index(const cs_reference *r)
         goto out;
     for (int i = 0; rc == CS_OK && i < 2; i++)
         if (place[i]->name && !(begins_there(f, place[i]) && ends_there(f, place[i])))
-            rc = cs_fail(CS_EFORMAT, "the index '%s.fai' is stale: '%s' is not where it says; '%s' "
-                         "has changed since, make the index anew (samtools faidx)", r->path,
-                         place[i]->name, r->path);
+            rc = cs_fail(CS_EFORMAT, "the index '%s.fai' is stale: '%s' is not where it says; "
+                         "recreate it (samtools faidx)", r->path, place[i]->name);
 out:
     if (f)
         (void)bgzf_close(f);
@@ -170,8 +169,8 @@ int cs_reference_open(const char *path, cs_reference **out)
         const int n = snprintf(index, sizeof index, "%s.fai", path);
         cs_reference_free(r);
         if (n < (int)sizeof index && access(index, F_OK) == 0)
-            return cs_fail(CS_EIO, "cannot use the reference '%s' with its index '%s'; make the "
-                           "index anew (samtools faidx)", path, index);
+            return cs_fail(CS_EIO, "cannot use the reference '%s' with its index '%s'; "
+                           "recreate the index (samtools faidx)", path, index);
         return cs_fail(CS_EIO, "cannot use the reference '%s'; it must be a FASTA file, plain or "
                        "compressed by bgzip, with an index (samtools faidx) or in a writable "
                        "folder", path);

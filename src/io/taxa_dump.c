@@ -103,8 +103,8 @@ static int take_node(struct dump *d, char **field, int64_t taxid)
     const size_t i = (size_t)taxid;
 
     if (cs_parse_int(field[1], &up) != CS_OK || up < 1 || up > MAX_TAXID)
-        return cs_fail(CS_EFORMAT, "'%s/nodes.dmp': taxon %lld has the parent '%.60s'", d->folder,
-                       (long long)taxid, field[1]);
+        return cs_fail(CS_EFORMAT, "'%s/nodes.dmp': the parent '%.60s' of taxon %lld is not a "
+                       "taxid", d->folder, field[1], (long long)taxid);
     CS_TRY(cs_grow((void **)&d->up, &d->cap, i + 1, sizeof *d->up));
     CS_TRY(cs_grow((void **)&d->rank, &d->cap_rank, i + 1, sizeof *d->rank));
     while (d->n <= i)

@@ -157,7 +157,7 @@ static int bam_open_index(cs_output *o, struct alignments *w)
     if (cfg->index == INDEX_OFF)
         return CS_OK;
     if (!cs_outfile_place(o->file))
-        return cs_fail(CS_EUSAGE, "--write-index needs a file; '%s' is none", o->path);
+        return cs_fail(CS_EUSAGE, "--write-index needs a regular file, which '%s' is not", o->path);
     const size_t n = strlen(o->path) + sizeof ".crai";
     char *path = cs_xmalloc(n);
     (void)snprintf(path, n, "%s.%s", o->path, is_crai(o) ? "crai"

@@ -152,7 +152,7 @@ static int add_class_files(cs_labelled *l, cs_input_args *input)
         if (l->lineages)
             cs_lineage_tidy(name, l->n_rank);
         if (name[0] == '\0')
-            return cs_fail(CS_EUSAGE, "--class '%s': the lineage names nothing", list->v[i]);
+            return cs_fail(CS_EUSAGE, "--class '%s': the lineage has no named part", list->v[i]);
         CS_TRY(cs_labelled_class(l, name, &l->file_class[i]));
         input->file.v[input->file.n++] = equals + 1;
     }

@@ -69,7 +69,7 @@ int cs_lookup_check_input(const char *action, const cs_input_args *input,
     if (a->refit && a->weights.n > 0)
         return cs_fail(CS_EUSAGE, "--refit fits weights, and --weights copies them; give one");
     if (a->refit && !has)
-        return cs_fail(CS_EUSAGE, "the model has nothing to --refit; '%s' without it makes it",
+        return cs_fail(CS_EUSAGE, "the model has nothing to refit; run '%s' without --refit first",
                        action);
     if (input->file.n + input->list.n + label->class_file.n == 0)
         return cs_fail(CS_EUSAGE, "'%s' needs labelled sequences; give them with -i", action);

@@ -64,12 +64,12 @@ for n in '0\t1' '-5\t61' '1099511627776\t1099511627777'; do
         grep -q "odd.fa.fai.* line 1.*samtools faidx" told'
 done
 T 'a file that is no index is named' sh -c 'cp variants.vcf odd.fa.fai; ! score -f odd.fa -o gone.vcf variants.vcf 2> told &&
-    grep -q "cannot use the reference .odd.fa. with its index .odd.fa.fai.; make the index anew" told'
+    grep -q "cannot use the reference .odd.fa. with its index .odd.fa.fai.; recreate the index" told'
 # An index of the file as it was before a base was added, a contig renamed, or a line lost.
 stale() {
     T "a stale index is named as that: $1" sh -c 'cp variants.fa old.fa && rm -f old.fa.fai && score -f old.fa -o gone.vcf variants.vcf &&
         rm gone.vcf && sed "$1" variants.fa > old.fa && ! score -f old.fa -o gone.vcf variants.vcf 2> told &&
-        grep -q "old.fa.fai. is stale: .* is not where it says; .old.fa. has changed since.*samtools faidx" told &&
+        grep -q "old.fa.fai. is stale: .* is not where it says; recreate it .samtools faidx." told &&
         rm old.fa.fai && score -f old.fa -o gone.vcf variants.vcf && rm gone.vcf' - "$1"
 }
 stale '$s/$/A/'
