@@ -41,7 +41,7 @@ int cs_group_of_threads(int n, double timeout, cs_group **out)
 }
 
 /* Standard input can be read once: by rank 0. */
-static void be_other(pid_t first)
+static void become_child_rank(pid_t first)
 {
     static const int heard[] = { SIGINT, SIGTERM, SIGHUP };
     const int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -76,7 +76,7 @@ int cs_group_fork(int n, double timeout, cs_group **out)
         child[r] = pid;
     }
     if (rank > 0) {
-        be_other(first);
+        become_child_rank(first);
     } else {
         end[0]->child = child;
         child = NULL;

@@ -150,12 +150,12 @@ static int fail_missing(const cs_group *g, const cs_group_spec *s)
 struct peer { int fd; size_t n; double end; struct hello hello; };
 struct pending { int listener, n; struct peer peer[MAX_PEERS]; };
 
-static int hear(cs_group *g, struct pending *h, int i, bool speaks)
+static int read_greeting(cs_group *g, struct pending *h, int i, bool readable)
 {
     struct peer *who = &h->peer[i];
     char *to = (char *)&who->hello + who->n;
-    const ssize_t k = speaks ? recv(who->fd, to, sizeof who->hello - who->n, MSG_DONTWAIT) : -1;
-    const bool leaves = k == 0 || (speaks && k < 0 && errno != EAGAIN && errno != EINTR);
+    const ssize_t k = readable ? recv(who->fd, to, sizeof who->hello - who->n, MSG_DONTWAIT) : -1;
+    const bool leaves = k == 0 || (readable && k < 0 && errno != EAGAIN && errno != EINTR);
 
     who->n += k > 0 ? (size_t)k : 0;
     const struct peer was = *who;
@@ -168,7 +168,7 @@ static int hear(cs_group *g, struct pending *h, int i, bool speaks)
     return CS_OK;
 }
 
-static int look_round(cs_group *g, struct pending *h)
+static int poll_peers(cs_group *g, struct pending *h)
 {
     int rc = CS_OK;
     struct pollfd p[1 + MAX_PEERS] = { { .fd = h->n < MAX_PEERS ? h->listener : -1,
@@ -180,7 +180,7 @@ static int look_round(cs_group *g, struct pending *h)
         return cs_fail(CS_EIO, "cannot wait for another rank: %s", strerror(errno));
     /* From the last: the last entry moves to a removed one's slot. */
     for (int i = h->n - 1; i >= 0; i--)
-        CS_TRY(hear(g, h, i, p[1 + i].revents != 0));
+        CS_TRY(read_greeting(g, h, i, p[1 + i].revents != 0));
     const int fd = p[0].revents != 0 ? accept_one(h->listener) : -1;
     if (fd >= 0)
         h->peer[h->n++] = (struct peer){ .fd = fd, .end = cs_group_deadline(HELLO_S) };
@@ -196,7 +196,7 @@ static bool is_complete(const cs_group *g)
     return true;
 }
 
-static int take_in(cs_group *g, const cs_group_spec *s)
+static int accept_ranks(cs_group *g, const cs_group_spec *s)
 {
     int rc;
     struct pending h = { .n = 0 };
@@ -207,7 +207,7 @@ static int take_in(cs_group *g, const cs_group_spec *s)
         if (cs_signal_caught() != 0)
             rc = CS_ECANCEL;
         else
-            rc = cs_group_expired(end) ? fail_missing(g, s) : look_round(g, &h);
+            rc = cs_group_expired(end) ? fail_missing(g, s) : poll_peers(g, &h);
     }
     for (int i = 0; i < h.n; i++)
         (void)close(h.peer[i].fd);
@@ -272,7 +272,7 @@ int cs_group_join(const cs_group_spec *s, cs_group **out)
     *out = NULL;
     g->local = s->local;
     if (s->n > 1)
-        CS_TRY(s->rank == 0 ? take_in(g, s) : connect_to_rank0(g, s));
+        CS_TRY(s->rank == 0 ? accept_ranks(g, s) : connect_to_rank0(g, s));
     /* Accepted ranks wait here for the others, or receive the error. */
     CS_TRY(cs_group_barrier(g));
     *out = g;

@@ -48,7 +48,7 @@ static char refusal[MESSAGE_BYTES];
 static atomic_int n_refused;     /* 1: it is being written; 2: it is valid */
 
 /* False: the reader has closed its end. */
-static bool hand_on(int to, const char *p, ssize_t n)
+static bool write_all(int to, const char *p, ssize_t n)
 {
     while (n > 0) {
         const ssize_t put = write(to, p, (size_t)n);
@@ -111,7 +111,7 @@ static void pump_cram(struct input_pump *f)
             refuse();
             break;
         }
-        if (!hand_on(f->to, p, (ssize_t)n))
+        if (!write_all(f->to, p, (ssize_t)n))
             break;
     }
     cs_cram_guard_free(g);
@@ -129,7 +129,7 @@ static void *pump(void *arg)
     if (f->n_piece >= MAGIC_BYTES && memcmp(f->piece, magic, MAGIC_BYTES) == 0)
         pump_cram(f);
     else
-        for (n = f->n_piece; n > 0 && hand_on(f->to, f->piece, n);)
+        for (n = f->n_piece; n > 0 && write_all(f->to, f->piece, n);)
             n = next_bytes(f, f->piece, PIECE);
     (void)close(f->from);
     (void)close(f->to);

@@ -21,7 +21,7 @@ static int fail(const cs_step_log *l, const char *what)
 }
 
 /* Truncates the table to the rows up to a step. */
-static int go_on(cs_step_log *l, int64_t step)
+static int truncate_table(cs_step_log *l, int64_t step)
 {
     char *line = NULL;
     size_t n_line = 0;
@@ -40,7 +40,7 @@ static int go_on(cs_step_log *l, int64_t step)
 static int open_table(cs_step_log *l, bool resume, int64_t step)
 {
     if (resume && (l->table = fopen(l->path, "r+")) != NULL)
-        return go_on(l, step);
+        return truncate_table(l, step);
     l->table = fopen(l->path, "w");
     if (l->table == NULL)
         return fail(l, "create");
