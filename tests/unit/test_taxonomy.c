@@ -183,6 +183,9 @@ static void test_dump(void **state)
     put_text("names.dmp", "1\t|\troot\t|\t\t|\tscientific name\t|\n");
     check_wrong("bacteria\t2\n", ".", CS_EFORMAT,
                 "'./names.dmp' has no scientific name for taxon 131567");
+    put_text("nodes.dmp", "2\t|\tx\t|\tdomain\t|\tx\t|\n");
+    check_wrong("bacteria\t2\n", ".", CS_EFORMAT,
+                "'./nodes.dmp': the parent 'x' of taxon 2 is not a taxid");
     put_text("nodes.dmp", "root\n");
     check_wrong("bacteria\t2\n", ".", CS_EFORMAT,
                 "'./nodes.dmp' line 1: not a row of NCBI's taxonomy dump");
