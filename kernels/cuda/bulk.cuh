@@ -49,8 +49,9 @@ __device__ static inline void cs_phase_init(uint64_t *bar, int count)
 #endif
 }
 
-/** cs_phase_publish - show barriers, and what this thread wrote to shared memory, to copies and
- * products; before __syncthreads() */
+/** cs_phase_publish - order this thread's reads and writes of shared memory, and barriers that it
+ * made, before the copies and products that others start later; before __syncthreads(), or before
+ * a slot that was read by ordinary loads is done (cs_slots_done()) */
 __device__ static inline void cs_phase_publish(void)
 {
 #if __CUDA_ARCH__ >= 900

@@ -75,24 +75,38 @@ __device__ static inline uint4 cs_units_of(const uint32_t a[2][4], int i)
     return make_uint4(a[0][i], a[0][i + 2], a[1][i], a[1][i + 2]);
 }
 
-/** cs_copy_rotated - start the copies of the rotated places of n rows from r on, of an octet of x.
- * A track of a segment is rotated by an offset: one range, or two where it wraps around */
-__device__ static inline void cs_copy_rotated(const cs_train_job &q, uint4 *to, const uint4 *x,
-                                              int32_t octet, int32_t r, int32_t n, uint64_t *bar)
+/* A segment: its number and its rows start .. end - 1. */
+struct cs_segment_rows { int32_t no, start, end; };
+
+/** cs_segment_of_row - the segment of row r */
+__device__ static inline cs_segment_rows cs_segment_of_row(const cs_train_job &q, int32_t r)
+{
+    const int32_t no = q.segment[r];
+    return { no, q.off[no], q.off[no + 1] };
+}
+
+/** cs_copy_rotated - start the copies of the rotated places of n rows from r on, of an octet of x;
+ * s: the segment of r. A track of a segment is rotated by an offset: one range, or two where it
+ * wraps around */
+__device__ static inline void cs_copy_rotated(const cs_train_job &q, cs_segment_rows s, uint4 *to,
+                                              const uint4 *x, int32_t octet, int32_t r, int32_t n,
+                                              uint64_t *bar)
 {
     const int32_t track = cs_track_of(q, octet * CS_OCTET);
     x += octet * q.pitch;
-    for (int32_t s = q.segment[r]; n > 0; s++) {
-        const int32_t start = q.off[s], end = q.off[s + 1];
-        const int32_t here = end - r < n ? end - r : n;
-        const int32_t first = r - q.shift[s * q.n_track + track];
-        const int32_t from = first < start ? first + end - start : first;
-        const int32_t head = end - from < here ? end - from : here;
+    for (;;) {
+        const int32_t here = s.end - r < n ? s.end - r : n;
+        const int32_t first = r - q.shift[s.no * q.n_track + track];
+        const int32_t from = first < s.start ? first + s.end - s.start : first;
+        const int32_t head = s.end - from < here ? s.end - from : here;
         if (head > 0)
             cs_bulk_copy(to, x + from, head * (int32_t)sizeof *x, bar);
         if (here > head)
-            cs_bulk_copy(to + head, x + start, (here - head) * (int32_t)sizeof *x, bar);
+            cs_bulk_copy(to + head, x + s.start, (here - head) * (int32_t)sizeof *x, bar);
         to += here, r += here, n -= here;
+        if (n <= 0)
+            return;
+        s = { s.no + 1, s.end, q.off[s.no + 2] };
     }
 }
 

@@ -47,9 +47,10 @@ __device__ static void copy_tiles(const cs_train_job &q, cs_ring f, int32_t firs
     cs_slots_to_fill(f);
     for (int32_t r0 = first; r0 < q.rows; r0 = cs_next_tile(r0)) {
         const int32_t n = cs_tile_size(q.rows, r0);
+        const cs_segment_rows s = cs_segment_of_row(q, r0);
         cs_ring_rows(f, q, q.x, r0, n);
         cs_ring_fill(f, q.d, n, [&](uint4 *to, int32_t octet, uint64_t *bar) {
-            cs_copy_rotated(q, to, q.dy, octet, r0, n, bar);
+            cs_copy_rotated(q, s, to, q.dy, octet, r0, n, bar);
         });
         cs_ring_rows(f, q, q.dy, r0, n);
     }
@@ -122,22 +123,27 @@ __device__ static inline void dx_step(const cs_train_job &q, cs_ring &f, const c
     for (int h = 0; h < NH; h++)
         cs_group_mma(out, dz[h], cs_octets_across{ w1 + 16 * h, HIDDEN });
     cs_group_commit();
+    /* Reads during the products. */
     CS_UNROLL
-    for (int n = 0; n < OCTETS; n++) {       /* reads during the products */
+    for (int n = 0; n < OCTETS; n++) {
         const int k = n % CS_STEP_OCTETS;
         const uint4 *from = k == 0 ? cs_ring_wait(f) : cs_ring_at(f);
         CS_UNROLL
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < 2; i++)
             dy[n][i] = ((const uint32_t *)(from + k * CS_GROUP_ROWS + row))[t.c + i * BEHIND];
-            dx[n][i] = ADD && in[i] && (WHOLE || n < n_octet)
-                           ? at[n * q.pitch * WORDS + i * BEHIND]
-                           : 0;
-        }
         if (k == CS_STEP_OCTETS - 1) {
+            cs_phase_publish();              /* ordinary reads come before the next copy */
             __syncwarp();
             cs_slots_done(f);
         }
     }
+    CS_UNROLL
+    for (int n = 0; n < OCTETS; n++)
+        CS_UNROLL
+        for (int i = 0; i < 2; i++)
+            dx[n][i] = ADD && in[i] && (WHOLE || n < n_octet)
+                           ? at[n * q.pitch * WORDS + i * BEHIND]
+                           : 0;
     cs_group_end(out);
     CS_UNROLL
     for (int n = 0; n < OCTETS; n++, at += q.pitch * WORDS)

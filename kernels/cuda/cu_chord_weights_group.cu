@@ -46,9 +46,10 @@ __device__ static void copy_tiles(const cs_train_job &q, bool second, cs_slots f
         if (lane == 0)
             cs_phase_announce(bar, (LEFT + n_octet * n) * size);
         __syncwarp();
+        const cs_segment_rows s = cs_segment_of_row(q, r0);
         for (int32_t o = lane; o < n_octet; o += CS_WARP) {
             if (second)
-                cs_copy_rotated(q, to + o * ROWS, q.dy, o, r0, n, bar);
+                cs_copy_rotated(q, s, to + o * ROWS, q.dy, o, r0, n, bar);
             else
                 cs_bulk_copy(to + o * ROWS, q.x + o * q.pitch + r0, n * size, bar);
         }
