@@ -53,8 +53,8 @@ static int variants_append(cs_variant_source *s, cs_chunk *c, const cs_vcf_recor
     r->n_seg = s->guess && a->pair.n_ref == a->pair.n_alt ? 1 : 2;
     r->hide = a->pair.at;
     if (s->exons)
-        r->strand = (int8_t)cs_exons_strand(s->exons, v->contig, v->pos - s->n_base / 2,
-                                            v->pos + s->n_base / 2);
+        r->strand = (int8_t)cs_exons_strand(s->exons, v->contig, a->pair.pos - s->n_base / 2,
+                                            a->pair.pos + s->n_base / 2);
     r->n_hide = s->guess ? a->n_hide : 0;
     for (int i = 0; i < r->n_seg; i++)
         r->seg[i] = (cs_segment){ base + i * s->n_base, NULL, s->n_base };

@@ -285,6 +285,14 @@ T 'strand weighted: the last label weights the strands' sh -c '
             if (!sure) { w = 1 / (1 + exp(l(\$(2 * h)) - l(\$h))); for (k = 8; k <= h; k++) {
                 n++; d = l(\$(2 * h + k)) - w * l(\$k) - (1 - w) * l(\$(h + k)); bad += d * d > 1e-4 } } } END { print n, bad; exit n < 10 || bad }"'
 N variant-weighted.err chordseq variant --strand weighted -m "$m" --score embedding -f train.fa c1.vcf
+# At 1000, and at 941 with the bases up to there.
+T 'exons choose the same strand in any notation of a variant' sh -c '
+    awk "FNR == 2 { r = substr(\$0, 941, 60); l = substr(r, 1, 59); b = substr(r, 60); a = b == \"A\" ? \"C\" : \"A\"
+        print \"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\"
+        printf \"c1\t1000\t.\t%s\t%s\t.\t.\t.\nc1\t941\t.\t%s\t%s\t.\t.\t.\n\", b, a, r, l a }" train.fa > long.vcf
+    printf "c1\t995\t1005\te\t0\t-\n" > near.bed
+    for f in near plus minus; do chordseq variant -q --exons $f.bed --strand forward -m train.tsv.model -f train.fa --tsv $f.long -o /dev/null long.vcf &&
+        [ "$(sed 1d $f.long | cut -f 8- | sort -u | wc -l)" = 1 ] || exit; done; cmp near.long minus.long && ! cmp -s near.long plus.long'
 N variant-exons.err chordseq variant --exons train.tsv -m train.tsv.model -f train.fa c1.vcf
 N variant-exons-none.err sh -c 'echo "# none" > none.bed; chordseq variant --exons none.bed -m train.tsv.model -f train.fa c1.vcf'
 # Training on reverse complements of contigs with minus-strand rows gives the same model.
