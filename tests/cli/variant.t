@@ -58,8 +58,9 @@ N variant-prefix.err score --prefix 1x variants.vcf
 N variant-fasta.err score variants.fa
 cp variants.fa odd.fa
 # An index with lines without bases, and with more than htslib can count.
-for n in '0\t1' '-5\t61' '1099511627776\t1099511627777'; do
-    printf "one\t1000\t5\t$n\n" > odd.fa.fai
+for n in '1000\t5\t0\t1' '1000\t5\t-5\t61' '1000\t5\t1099511627776\t1099511627777' '9000000000000000000\t5\t1\t2' \
+    '1000\t9223372036854775000\t60\t61' '1000\t-5\t60\t61'; do
+    printf "one\t$n\n" > odd.fa.fai
     T "refused: an index with lines of $n" sh -c '! score -f odd.fa -o gone.vcf variants.vcf 2> told &&
         grep -q "odd.fa.fai.* line 1.*samtools faidx" told'
 done
