@@ -10,12 +10,15 @@
 #include "io/lines.h"
 #include "io/reference.h"
 
-enum { MAX_COLUMN = 12, BED_STRAND = 5, GTF_COLUMNS = 9, GTF_STRAND = 6 };
+enum { MAX_COLUMN = 12, BED_START = 1, BED_STRAND = 5 };
+enum { GTF_COLUMNS = 9, GTF_START = 3, GTF_STRAND = 6 };
+enum exons_format { UNKNOWN, BED, GTF };
 
 struct cs_exons {
     regidx_t *index;             /* payload: 1 or -1, an int */
     regitr_t *found;
     int64_t   n;
+    enum exons_format format;
 };
 
 static bool is_remark(const char *line)
@@ -44,23 +47,52 @@ static int push(cs_exons *e, char *contig, int64_t from, int64_t to, char sign)
     return CS_OK;
 }
 
+static bool is_strand(const char *text)
+{
+    return text[0] && !text[1] && strchr("+-.?", *text);
+}
+
+/* A line of BED may have numbers in the columns of GTF's positions, too: name and score. */
+static enum exons_format format_of(char *const *column, int n)
+{
+    int64_t from, to;
+    const bool bed = n > BED_STRAND && parse_span(column, BED_START, 0, &from, &to);
+    const bool gtf = n >= GTF_COLUMNS && parse_span(column, GTF_START, 1, &from, &to);
+
+    if (bed && gtf)
+        return is_strand(column[GTF_STRAND]) && !is_strand(column[BED_STRAND]) ? GTF : BED;
+    return bed ? BED : gtf ? GTF : UNKNOWN;
+}
+
+/* The first line decides the format. */
 static int add_line(cs_exons *e, cs_lines *in)
 {
     char *column[MAX_COLUMN];
     int64_t from, to;
     const int n = cs_lines_columns(in, column, MAX_COLUMN);
-    const bool gtf = n >= GTF_COLUMNS && parse_span(column, 3, 1, &from, &to);
 
+    if (e->format == UNKNOWN)
+        e->format = format_of(column, n);
+    if (e->format == UNKNOWN)
+        return cs_lines_refuse(in, "neither BED with a strand in column six nor GTF or GFF3");
+    const bool gtf = e->format == GTF;
+    if (gtf ? n < GTF_COLUMNS || !parse_span(column, GTF_START, 1, &from, &to)
+            : n <= BED_STRAND || !parse_span(column, BED_START, 0, &from, &to))
+        return cs_lines_refuse(in, gtf ? "not GTF or GFF3, as the lines before it"
+                                       : "not BED with a strand in column six, as the lines "
+                                         "before it");
     if (gtf && strcmp(column[2], "exon") != 0)
         return CS_OK;
-    if (!gtf && (n <= BED_STRAND || !parse_span(column, 1, 0, &from, &to)))
-        return cs_lines_refuse(in, "neither BED with a strand in column six nor GTF or GFF3");
     const char *strand = column[gtf ? GTF_STRAND : BED_STRAND];
-    if (strcmp(strand, ".") == 0 || strcmp(strand, "?") == 0)
-        return CS_OK;
-    if (strcmp(strand, "+") != 0 && strcmp(strand, "-") != 0)
-        return cs_lines_refuse(in, "the strand is none of +, - and .");
-    return push(e, column[0], from, to, *strand);
+    if (!is_strand(strand))
+        return cs_lines_refuse(in, "the strand is not '+', '-', '.' or '?'");
+    return *strand == '+' || *strand == '-' ? push(e, column[0], from, to, *strand) : CS_OK;
+}
+
+/* GFF3 may end with sequences: after ##FASTA, or from a line with '>' on. */
+static bool is_end(const cs_exons *e, const char *line)
+{
+    return strncmp(line, "##FASTA", 7) == 0 || (*line == '>' && e->format == GTF);
 }
 
 int cs_exons_open(const char *path, cs_exons **out)
@@ -76,7 +108,7 @@ int cs_exons_open(const char *path, cs_exons **out)
         rc = cs_fail(CS_EMEM, "out of memory for the exons of '%s'", path);
     CS_TRY(rc);
     CS_TRY(cs_lines_open_file(&in));
-    while ((rc = cs_lines_next(&in)) == CS_OK)
+    while ((rc = cs_lines_next(&in)) == CS_OK && !is_end(e, in.text))
         if (!is_remark(in.text))
             CS_TRY(add_line(e, &in));
     rc = rc == CS_EOF ? CS_OK : rc;
@@ -88,7 +120,7 @@ int cs_exons_open(const char *path, cs_exons **out)
 out:
     cs_exons_close(e);
     if (cs_lines_close(&in) != CS_OK && rc == CS_OK)
-        rc = CS_EIO;
+        rc = cs_fail(CS_EIO, "cannot close '%s'", path);
     return rc;
 }
 

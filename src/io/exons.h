@@ -11,9 +11,9 @@ typedef struct cs_exons cs_exons;
 /**
  * cs_exons_open - read the exons of an annotation
  *
- * path     plain, gzip or BGZF. Nine columns with positions in the fourth and fifth: GTF or GFF3,
- *          of which features `exon` count; otherwise BED with the strand in column six. Lines of
- *          strand '.' are passed over
+ * path     plain, gzip or BGZF. BED with the strand in column six, or GTF or GFF3 of nine columns,
+ *          of which features `exon` count; the first line decides, and sequences that end GFF3 are
+ *          not read. Strands are '+' and '-'; lines with '.' or '?' are passed over
  * out      receives the exons, to be closed by the caller
  * Returns  CS_OK; CS_EIO; CS_EMEM; CS_EFORMAT with file and line, also for a file without exons
  */

@@ -272,9 +272,11 @@ T 'strand max: the larger of both strands, and exons choose one' sh -c '
     printf "c1\t0\t2000\te\t0\t+\n" > plus.bed; sed "s/+/-/" plus.bed > minus.bed; cat plus.bed minus.bed > either.bed
     printf "c1\tx\texon\t1\t2000\t.\t-\t.\tgene_id \"g\"\nc1\tx\tgene\t1\t2000\t.\t+\t.\tg\n" > minus.gtf
     printf "c2\t0\t2000\te\t0\t+\n" > far.bed
-    for f in plus.bed minus.bed minus.gtf either.bed far.bed; do
+    printf "c1\t0\t2000\t1\t900\t-\t0\t2000\t0\nc1\t1990\t1995\tb\t0\t.\t0\t0\t0\n" > numbers.bed
+    { cat minus.gtf; printf "##FASTA\n>c1\nACGT\n"; } > minus.gff3; grep -v "##" minus.gff3 > artemis.gff3
+    for f in plus.bed minus.bed minus.gtf either.bed far.bed numbers.bed minus.gff3 artemis.gff3; do
         chordseq variant -q --strand max --exons $f -m train.tsv.model -f train.fa --tsv $f.tsv -o /dev/null c1.vcf || exit; done
-    cmp plus.bed.tsv forward.tsv && cmp minus.bed.tsv minus.gtf.tsv && cmp either.bed.tsv max.tsv && cmp far.bed.tsv max.tsv &&
+    cmp plus.bed.tsv forward.tsv && for f in minus.gtf numbers.bed minus.gff3 artemis.gff3; do cmp minus.bed.tsv $f.tsv || exit; done && cmp either.bed.tsv max.tsv && cmp far.bed.tsv max.tsv &&
     ! cmp -s minus.bed.tsv plus.bed.tsv && paste plus.bed.tsv minus.bed.tsv max.tsv | awk -F "\t" "NR > 1 && \$8 > 0 {
         n++; half = NF / 3; a = \$8; b = \$(8 + half); m = \$(8 + 2 * half); bad += m != (a > b ? a : b) } END { exit n < 50 || bad }"'
 # Logits of all labels, weighted by the softmax over the strands of the last label's.
@@ -294,6 +296,8 @@ T 'exons choose the same strand in any notation of a variant' sh -c '
     printf "c1\t995\t1005\te\t0\t-\n" > near.bed
     for f in near plus minus; do chordseq variant -q --exons $f.bed --strand forward -m train.tsv.model -f train.fa --tsv $f.long -o /dev/null long.vcf &&
         [ "$(sed 1d $f.long | cut -f 8- | sort -u | wc -l)" = 1 ] || exit; done; cmp near.long minus.long && ! cmp -s near.long plus.long'
+N variant-exons-strand.err sh -c 'sed "s/+/plus/" plus.bed > bad.bed; chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf'
+N variant-exons-mixed.err sh -c 'cat plus.bed minus.gtf > bad.bed; chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf'
 N variant-exons.err chordseq variant --exons train.tsv -m train.tsv.model -f train.fa c1.vcf
 N variant-exons-none.err sh -c 'echo "# none" > none.bed; chordseq variant --exons none.bed -m train.tsv.model -f train.fa c1.vcf'
 # Training on reverse complements of contigs with minus-strand rows gives the same model.
