@@ -209,8 +209,10 @@ static int variant_prepare(struct job *j, const cs_split *split, cs_about *about
             return cs_fail(CS_EUSAGE, "--circular '%s' is not a contig of '%s'", w.circular[i],
                            own.reference);
     j->source.windows = cs_windows_new(j->ref, &w);
-    if (own.exons)
+    if (own.exons) {
         CS_TRY(cs_exons_open(own.exons, &j->source.exons));
+        cs_exons_compare(j->source.exons, own.exons, j->ref);
+    }
     CS_TRY(cs_vcf_open(own.file.v[0], split->inflate, native, &j->source.in));
     if (own.region.n > 0 || own.bed)
         CS_TRY(cs_vcf_restrict(j->source.in, own.region.v, own.region.n, own.bed, j->ref));

@@ -5,6 +5,7 @@
 
 #include <htslib/regidx.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/opt.h"
 #include "io/lines.h"
@@ -146,6 +147,22 @@ int cs_exons_strand(cs_exons *e, const char *contig, int64_t from, int64_t to)
         while (regitr_overlap(e->found))
             seen[regitr_payload(e->found, int) > 0] = true;
     return seen[1] - seen[0];
+}
+
+void cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref)
+{
+    int n = 0;
+    char other[CS_CONTIG_BYTES];
+    char **name = regidx_seq_names(e->index, &n);
+    bool some = n == 0 || cs_reference_count(ref) == 0;
+
+    for (int i = 0; i < n && !some; i++)
+        some = cs_reference_length(ref, name[i]) >= 0
+            || cs_reference_length(ref, cs_contig_other(name[i], other)) >= 0;
+    if (!some)
+        cs_warn("no exon of '%s' lies on a contig of '%s', so exons choose no strand: the contigs "
+                "have names such as '%s' there and '%s' here", path, cs_reference_path(ref),
+                name[0], cs_reference_name(ref, 0));
 }
 
 int64_t cs_exons_count(const cs_exons *e)

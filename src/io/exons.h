@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/err.h"
+#include "io/reference.h"
 
 typedef struct cs_exons cs_exons;
 
@@ -24,6 +24,9 @@ void cs_exons_close(cs_exons *e);
 /** cs_exons_strand - 1 or -1: the strand of the exons that overlap bases [from, to) of a contig;
  * 0: none, or exons on both */
 int cs_exons_strand(cs_exons *e, const char *contig, int64_t from, int64_t to);
+
+/** cs_exons_compare - warn if none is on a contig of the reference. path: of the exons */
+void cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref);
 
 /** cs_exons_count - number of exons */
 int64_t cs_exons_count(const cs_exons *e);

@@ -296,6 +296,11 @@ T 'exons choose the same strand in any notation of a variant' sh -c '
     printf "c1\t995\t1005\te\t0\t-\n" > near.bed
     for f in near plus minus; do chordseq variant -q --exons $f.bed --strand forward -m train.tsv.model -f train.fa --tsv $f.long -o /dev/null long.vcf &&
         [ "$(sed 1d $f.long | cut -f 8- | sort -u | wc -l)" = 1 ] || exit; done; cmp near.long minus.long && ! cmp -s near.long plus.long'
+T 'a warning if no contig of the exons is in the reference' sh -c '
+    sed "s/^c1/chrX/" plus.bed > x.bed; sed "s/^c1/chrc1/" plus.bed > chr.bed
+    for f in x far chr; do chordseq variant --exons $f.bed -m train.tsv.model -f train.fa -o /dev/null c1.vcf 2> told.$f || exit; done
+    grep -q "^chordseq: warning: no exon of .x.bed. lies on a contig of .train.fa., .* such as .chrX. there and .c[0-9]. here$" told.x &&
+    ! grep "no exon" told.far told.chr'
 N variant-exons-strand.err sh -c 'sed "s/+/plus/" plus.bed > bad.bed; chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf'
 N variant-exons-mixed.err sh -c 'cat plus.bed minus.gtf > bad.bed; chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf'
 N variant-exons.err chordseq variant --exons train.tsv -m train.tsv.model -f train.fa c1.vcf
