@@ -190,6 +190,7 @@ static int open_table(const char *path, bool named, cs_labels **out)
     cs_source *src = NULL;
     cs_labels *l = NULL;
 
+    *out = NULL;
     if (strcmp(path, "-") == 0)
         return cs_fail(CS_EUSAGE, "labels cannot come from standard input; give a file");
     CS_TRY(open_source(path, &src));
@@ -205,6 +206,7 @@ out:
     cs_labels_close(l);
     if (cs_source_close(src) != CS_OK && rc == CS_OK) {
         cs_labels_close(*out);
+        *out = NULL;
         rc = cs_fail(CS_EIO, "cannot close '%s'", path);
     }
     return rc;
