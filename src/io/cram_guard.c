@@ -210,8 +210,8 @@ static int read_lengths_codec(cs_cram_guard *g, const struct container *c, int64
         g->lengths_id = itf8(g);
     } else if (codec == AS_BETA) {
         const int64_t offset = itf8(g), n_bit = itf8(g);
-        g->longest = n_bit < 0 || n_bit > 30 || offset < 0 ? INT32_MAX
-                   : (INT64_C(1) << n_bit) - 1 - offset;
+        /* Lengths are the stored numbers minus the offset, so programs store minus the least. */
+        g->longest = n_bit < 0 || n_bit > 30 ? INT32_MAX : (INT64_C(1) << n_bit) - 1 - offset;
     } else if (codec == AS_HUFFMAN) {
         for (int64_t k = itf8(g); k > 0 && g->at < next && !g->cut; k--) {
             const int64_t length = itf8(g);

@@ -3,6 +3,8 @@
 
 #include <htslib/sam.h>
 
+#include "io/cram_guard.h"
+
 static const char header[] = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c\tLN:40\n";
 static const char fasta[] = ">c\nACGTTGCATTAGGACCATAGGCATTACGGATTCAGGACTA\n";
 static const char other_fasta[] = ">c\nCCCCCGCATTAGGACCATAGGCATTACGGATTCAGGACTA\n";
@@ -175,6 +177,38 @@ static void test_cut_files(void **state)
     free(p);
 }
 
+/* The guard on a CRAM 2.1 file: the container of the header, and one with a compression header, of
+ * read lengths as numbers of n_bit bits minus an offset, which has the bytes `offset`. */
+static int guard_lengths(const char *offset, char n_bit)
+{
+    static const char start[] = "CRAM\2\1--------------------" "\6\0\0\0\0\0\0\0\0\0\1\0"
+        "\0\0\0\1\1-" "\24\0\0\0\0\0\0\0\0\0\1\0" "\0\1\0\17\17\0\13\1RL\6\6";
+    bytes b = { NULL, 0, 0 };
+    add(&b, start, sizeof start - 1);
+    add(&b, offset, 5);
+    add(&b, (const char[]){ n_bit, 0, 0, 0 }, 4);
+    put_file("lengths.cram", b.p, b.n);
+    free(b.p);
+    cs_cram_guard *g = cs_cram_guard_new("lengths.cram", 0);
+    const int rc = cs_cram_guard_reach(g, INT64_MAX);
+    cs_cram_guard_free(g);
+    return rc;
+}
+
+static void test_lengths_of_reads_in_cram(void **state)
+{
+    (void)state;
+    assert_int_equal(guard_lengths("\xf0\0\0\0\0", 10), CS_OK);       /* 0 */
+    assert_int_equal(guard_lengths("\xff\xff\xff\xf9\x0c", 3), CS_OK);   /* -100 */
+    assert_int_equal(guard_lengths("\xff\xff\xff\xf9\x0c", 31), CS_EFORMAT);
+    assert_string_equal(cs_error_message(), "'lengths.cram': the container at byte 44 declares "
+                        "2147483647 bases of a read, which do not fit its size; the file is "
+                        "damaged");
+    cs_error_clear();
+    assert_int_equal(guard_lengths("\xf8\0\0\0\0", 3), CS_EFORMAT);    /* -2^31 */
+    cs_error_clear();
+}
+
 static void test_bad_sam(void **state)
 {
     (void)state;
@@ -219,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_primary_on_sequenced_strand),
         cmocka_unit_test(test_cram_and_its_reference), cmocka_unit_test(test_cut_files),
+        cmocka_unit_test(test_lengths_of_reads_in_cram),
         cmocka_unit_test(test_bad_sam), cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, inputs_setup, inputs_teardown);
