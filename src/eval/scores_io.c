@@ -125,7 +125,7 @@ int cs_scores_read(const char *path, const cs_label *label, int32_t n_label, cs_
         rc = CS_OK;
 out:
     if (cs_lines_close(&t.line) != CS_OK && rc == CS_OK)
-        rc = CS_EIO;
+        rc = cs_fail(CS_EIO, "cannot close '%s'", path);
     free(t.column);
     free(t.value);
     return rc;

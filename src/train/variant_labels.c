@@ -230,7 +230,7 @@ static int read_table(struct reading *r, const char *path)
     rc = rc == CS_EOF ? CS_OK : rc;
 out:
     if (cs_lines_close(&t.in) != CS_OK && rc == CS_OK)
-        rc = CS_EIO;
+        rc = cs_fail(CS_EIO, "cannot close '%s'", path);
     return rc;
 }
 
