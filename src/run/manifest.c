@@ -15,7 +15,8 @@ enum { MAX_BYTES = 1 << 30, VALUE_BYTES = 80 };
  * model is compared by its checksum, the precision by the one used. */
 static const char *const may_differ[] = {
     "shard", "manifest", "threads", "batch-tokens", "chunks-in-flight", "quiet", "verbose", "model",
-    "names", "tsv", "resume-every", "input-list", "precision",
+    "names", "tsv", "resume-every", "input-list", "precision", "force", "verbosity",
+    "check-finite",
 };
 /* Options with input paths: workflow engines place inputs in different folders. */
 static const char *const files[] = { "reference", "mates-1", "mates-2" };

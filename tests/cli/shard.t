@@ -175,6 +175,8 @@ T 'files moved with their manifests' sh -c 'mkdir a b && mv p.1.* a && mv p.2.* 
     $1 -o - b/p.2.json a/p.1.json | cmp - all.tsv' - "$g"
 T 'manifests moved alone' sh -c 'mkdir x && mv a/p.* b/p.* . && mv p.1.json p.2.json x &&
     $1 -o - x/p.2.json x/p.1.json | cmp - all.tsv && mv x/* .' - "$g"
+T 'options of messages and checks may differ' sh -c 'chordseq $2 -q --force --verbosity 2 --check-finite off --shard 2/2 \
+    --manifest forced.json -o forced.tsv many.fa && $1 -o - p.1.json forced.json | cmp - all.tsv' - "$g" "$c"
 T 'outputs in folders of their own, merged twice under their name' sh -c 'mkdir d1 d2 && for i in 1 2; do
     chordseq $2 -q --shard $i/2 --manifest d$i.json -o d$i/d.tsv many.fa || exit; done
     $1 -o d.tsv d1.json d2.json && $1 -o d.tsv d1.json d2.json && cmp d.tsv all.tsv' - "$g" "$c"
