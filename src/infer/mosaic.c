@@ -60,6 +60,7 @@ static int append_window(cs_mosaic *g, cs_chunk *c)
     r->serial = of->serial;
     r->name = name;
     r->seg[0] = (cs_segment){ base, NULL, n_base };
+    r->n_whole = of->seg[0].n_base;
     r->native[0] = w;
     c->n_base += n_base;
     return CS_OK;

@@ -109,6 +109,14 @@ static bool cuts(const cs_policy_args *a)
     return a->on_long == CS_LONG_WINDOW || a->on_long == CS_LONG_FIT;
 }
 
+/* Two tokens' bases, and not absurdly few. --min-length is about records, not about windows. */
+static int64_t shortest_window(const cs_model *m)
+{
+    const int64_t least = m->tok ? 2 * m->tok->min_base(m->tok_state) : 2;
+
+    return least > MIN_WINDOW ? least : MIN_WINDOW;
+}
+
 /* The longest windows that fit into memory. */
 static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
 {
@@ -122,7 +130,7 @@ static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
         return cs_fail(CS_EUSAGE, "--%s needs --long-sequence window; fit chooses the length",
                        a->window > 0 ? "window-length" : "window-overlap");
     p->window = longest_bases(m, n);
-    if (p->window < MIN_WINDOW || p->window < 2 * p->min_base)
+    if (p->window < shortest_window(m))
         return cs_fail(CS_EMEM, "sequences of more than %lld tokens exceed the memory of device "
                        "'%s'; that is too short for windows", (long long)n,
                        m->be->device);
@@ -149,10 +157,10 @@ static int set_windows(cs_policy *p, const cs_policy_args *a)
     if (most > 0 && p->window > most)
         return cs_fail(CS_EUSAGE, "--window-length %lld exceeds the model's maximum of %lld bases",
                        (long long)p->window, (long long)most);
-    if (p->window < MIN_WINDOW || p->window < 2 * p->min_base)
+    const int64_t least = shortest_window(p->model);
+    if (p->window < least)
         return cs_fail(CS_EUSAGE, "--window-length %lld is too short; it must be at least %lld",
-                       (long long)p->window, (long long)(2 * p->min_base > MIN_WINDOW
-                                                         ? 2 * p->min_base : MIN_WINDOW));
+                       (long long)p->window, (long long)least);
     if (p->overlap > p->window / 2)
         return cs_fail(CS_EUSAGE, "--window-overlap %lld is more than half of the window length "
                        "of %lld bases", (long long)p->overlap, (long long)p->window);

@@ -15,11 +15,12 @@ enum { MIN_COUNTED = 1 << 16 };      /* bases: more tokens than a batch has by d
 
 /* ---- planning ------------------------------------------------------------------------------ */
 
-static cs_reason refusal(const cs_policy *p, const cs_segment *s)
+static cs_reason refusal(const cs_policy *p, const cs_record *r, const cs_segment *s)
 {
     if (s->n_base == 0)
         return CS_REASON_EMPTY;
-    return s->n_base < p->min_base ? CS_REASON_TOO_SHORT : CS_REASON_NONE;
+    const int64_t n_base = r->n_whole > 0 ? r->n_whole : s->n_base;
+    return n_base < p->min_base ? CS_REASON_TOO_SHORT : CS_REASON_NONE;
 }
 
 int64_t cs_policy_windows(const cs_policy *p, int64_t n_base)
@@ -68,9 +69,10 @@ int64_t cs_views_count(const cs_policy *p, const cs_record *r)
     int64_t n = 0;
 
     if (is_joint(p, r))
-        return refusal(p, &r->seg[0]) ? 1 : strands_of(p, r);
+        return refusal(p, r, &r->seg[0]) ? 1 : strands_of(p, r);
     for (int s = 0; s < r->n_seg; s++)
-        n += refusal(p, &r->seg[s]) ? 1 : cs_policy_windows(p, r->seg[s].n_base) * strands_of(p, r);
+        n += refusal(p, r, &r->seg[s]) ? 1
+           : cs_policy_windows(p, r->seg[s].n_base) * strands_of(p, r);
     return n;
 }
 
@@ -86,7 +88,7 @@ void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view 
 
     for (int s = 0; s < r->n_seg; s += n_part) {
         const cs_segment *g = &r->seg[s];
-        const cs_reason reason = refusal(p, g);
+        const cs_reason reason = refusal(p, r, g);
         const int n_strand = reason ? 1 : strands_of(p, r);
         const int64_t n = reason ? 1 : cs_policy_windows(p, g->n_base);
         for (int64_t k = 0; k < n * n_strand; k++, out++) {

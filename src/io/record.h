@@ -34,6 +34,7 @@ typedef struct cs_record {
     const float *target;         /* [n_target] class number, values, or 0/1 each; NaN: unknown */
     int8_t       strand;         /* 1 or -1: the only strand to read; 0: by the policy */
     int64_t      hide, n_hide;   /* number of masked bases, from `hide` on */
+    int64_t      n_whole;        /* bases of the sequence of which it is a window; 0: of none */
     const void  *native[CS_MAX_SEG];    /* bam1_t of each segment, in the chunk's arena, or NULL */
 } cs_record;
 

@@ -39,6 +39,8 @@ T 'overlapping windows find it, too' sh -c "$predict --window-overlap 250 long.f
     \$1 == \"planted\" && \$4 == \"island\" && \$2 > 11150 && \$2 < 11450 && \$3 > 15150 && \$3 < 15450' | grep -q ."
 T 'a higher penalty leaves one class' sh -c "$predict --switch-penalty 500 long.fa | cut -f 1 | sort | uniq -d |
     grep . && exit 1 || exit 0"
+T '--min-length is of records, not of windows' sh -c "$predict --min-length 6000 long.fa > some.bed &&
+    awk '/^(planted|none|gap)\t/' runs.bed | cmp - some.bed"
 T 'records without a prediction are counted' sh -c 'chordseq predict -m m.safetensors --window-length 500 long.fa 2>&1 |
     grep -q "1 records have no prediction and no line: no_known_base"'
 T 'records and bases are counted, not windows' sh -c 'chordseq predict -m m.safetensors --window-length 500 \
