@@ -14,6 +14,15 @@ for c in $(chordseq help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | g
         grep -qxF -- \"chordseq\\-$c \\- \$summary\" '$srcdir/man/chordseq-$c.1'"
 done
 
+# `model` has several forms; `tokenize` and `predict` show options that --help lists only.
+for c in $(chordseq help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -vx 'help\|model\|tokenize\|predict'); do
+    T "the SYNOPSIS of $c is its usage" sh -c '
+        awk "/^\.SH/ { inside = /SYNOPSIS/; next } ! inside { next } /^\.br/ { exit }
+            { gsub(/\\\\/, \"\") } sub(/^\.[BIR][BIR] /, \"\") { gsub(/ /, \"\") } { sub(/^\.[BI] /, \"\"); printf \"%s%s\", sep, \$0; sep = \" \" }
+            END { print \"\" }" "$srcdir/man/chordseq-$1.1" > page
+        chordseq "$1" --help | sed -n "s/^Usage: //p" | diff page -' - "$c"
+done
+
 for page in "$srcdir"/man/*.[135]; do
     name=$(basename "$page")
     if command -v groff > /dev/null; then
