@@ -366,7 +366,7 @@ _chordseq()
         '*--budget[training budget\: time (90s, 10m, 2h, 1d) or bases (500M)]:TIME|BASES:' \
         '*--class-weights[class weights\: comma-separated numbers or CLASS=NUM, none or balanced]:LIST:' \
         '*--stop-at[stop once the validation metric reaches this; 0\: never]:NUM:' \
-        '*--monitor[validation metric that selects the best model\: balanced-accuracy or loss]:NAME:(auto balanced-accuracy loss)' \
+        '*--monitor[validation metric that selects the best model\: balanced-accuracy, loss or auto]:NAME:(auto balanced-accuracy loss)' \
         '*--tolerance[largest error of a correct value]:NUM:' \
         '*--init[start from this model'\''s weights]:MODEL:_files' \
         '*--new-head[with --init, initialise the head anew, even if the classes are the same]' \
@@ -387,10 +387,10 @@ _chordseq()
         '*--max-time[pause after this time; 0\: never]:SECONDS:' \
         '*--ranks[number of training processes to start; env\: those of a launcher]:NUM:' \
         '*--ranks-timeout[time limit for a silent rank; 0\: none]:SECONDS:' \
-        '*--checkpoint-blocks[block inputs that training stores; auto\: all activations]:NUM:' \
-        '*--recompute[store the inputs of all blocks, and recompute the rest]' \
         '*--strand[default --strand stored in the model\: forward, both, max, weighted or auto]:NAME:(auto forward both max weighted)' \
         '*--html[HTML report of the validation, also while training]:FILE:_files' \
+        '*--checkpoint-blocks[block inputs that training stores; auto\: all activations]:NUM:' \
+        '*--recompute[store the inputs of all blocks, and recompute the rest]' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; stored in the model]:FILE:_files' \
         '*--taxa[with a taxonomy dump, table of taxa for classes with other names]:FILE:_files' \
         '*--lineage[labels are lineages separated by '\'';'\''; their ranks, comma-separated]:RANKS:' \
