@@ -161,6 +161,7 @@ static int next_of_one(cs_pairs *p, cs_chunk *c)
         const cs_record second = *a;
         *a = *b;
         *b = second;
+        a->swapped = true;
         return join(c);
     }
     cs_count_warning(&p->alone, a->name);

@@ -32,6 +32,7 @@ typedef struct cs_record {
     const float *x;              /* [n_base of seg 0 * n_channel] real-valued input, or NULL */
     int32_t      n_channel, n_target;   /* widths of x and target; 0 when absent */
     const float *target;         /* [n_target] class number, values, or 0/1 each; NaN: unknown */
+    bool         swapped;        /* a pair whose segment 1 came first in the input */
     int8_t       strand;         /* 1 or -1: the only strand to read; 0: by the policy */
     int64_t      hide, n_hide;   /* number of masked bases, from `hide` on */
     int64_t      n_whole;        /* bases of the sequence of which it is a window; 0: of none */

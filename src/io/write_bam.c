@@ -347,12 +347,14 @@ out:
     return rc;
 }
 
+/* Alignments in the order of the input, which may be sorted. */
 static int bam_record(cs_output *o, const cs_record *r, const cs_prediction *a)
 {
     int rc = CS_OK;
+    const bool turn = r->swapped && r->native[0];
 
     for (int s = 0; rc == CS_OK && s < r->n_seg; s++)
-        rc = one(o, r, s, a);
+        rc = one(o, r, turn ? r->n_seg - 1 - s : s, a);
     return rc;
 }
 

@@ -126,6 +126,10 @@ if samtools --version > /dev/null 2>&1; then
     with samtools T 'orphans of samtools collate, and their alignments' sh -c "samtools collate -Ou x.bam |
         chordseq classify -m '$m' --interleaved --bam tagged.bam -o got.tsv - 2> told && grep -q 'have no mate' told &&
         [ \"\$(tail -n +2 got.tsv | cut -f 1 | sort | tr '\n' ' ')\" = 'dup p single ' ] && [ \$(samtools view -c tagged.bam) = 4 ]"
+    # Mate 2 before mate 1: alignments stay sorted.
+    T 'alignments of pairs, in the order of the input' sh -c "sed 's/^p	99/p	163/; s/^p	147/p	83/' x.sam | samtools view -b -o turned.bam - &&
+        chordseq classify -q -m '$m' --interleaved --bam same.bam -W -o same.tsv turned.bam && samtools view -F 0x900 turned.bam | cut -f 1-11 > a &&
+        samtools view same.bam | cut -f 1-11 | cmp - a && [ \"\$(sed -n 2p same.tsv | cut -f 1,2)\" = 'p	60|60' ]"
     N region-unknown.err    chordseq classify -m "$m" -r chr9:1-5 x.bam
     N region-sam.err        chordseq classify -m "$m" -r chr1 x.sam
     cp x.bam bare.bam
