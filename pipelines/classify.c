@@ -116,7 +116,7 @@ static int classify_open_outputs(struct job *j, const cs_about *about)
         j->run.policy.tree = &j->tree;
     }
     if (cs_outputs_want_native(&outputs))
-        CS_TRY(cs_inputs_header(j->run.src.in, &header));
+        CS_TRY(cs_inputs_header(j->run.src.in, j->run.src.second, &header));
     j->about = cs_about_text(about);
     j->line = cs_about_line(about);
     if (cs_outputs_resumed(&outputs))
@@ -127,7 +127,8 @@ static int classify_open_outputs(struct job *j, const cs_about *about)
         .is_labels = m->head->is_labels,
         .model_sum = m->sum, .taxonomy = j->taxonomy, .taxa = j->run.policy.tree != NULL,
         .about = j->about,
-        .command_line = j->line, .header = header, .reference = from.input.reference,
+        .command_line = j->line, .header = header, .several = from.input.file.n > 1,
+        .reference = from.input.reference,
         .threads = j->run.split.inflate, .from = j->journal ? cs_journal_outputs(j->journal) : NULL,
     };
     rc = cs_outputs_open(&outputs, &j->info, &j->out);

@@ -367,7 +367,7 @@ static int alignments_next(void *state, cs_chunk *c)
     return rc == CS_OK ? give(a, c) : rc;
 }
 
-static const void *alignments_header(void *state)
+static sam_hdr_t *alignments_header(void *state)
 {
     return ((const struct alignments *)state)->header;
 }

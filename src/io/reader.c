@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "io/input_mark.h"
 #include "io/input_pump.h"
+#include "io/sam_header.h"
 #include "registry.h"
 
 enum { HEAD_BYTES = 64, PEEK_BYTES = 1024 };
@@ -35,7 +36,8 @@ struct cs_inputs {
     int             last;        /* input of the last record */
     cs_input       *in;          /* or NULL */
     cs_input_opt    opt;
-    sam_hdr_t      *header;      /* with keep_native: of the first input, or NULL */
+    sam_hdr_t      *header;      /* with keep_native: of the output, or NULL */
+    const char     *header_path; /* of the input that it began with */
     bool            has_header;  /* header is known */
     cs_input_count  count;
     uint64_t        n_record;
@@ -325,27 +327,44 @@ static bool same_references(sam_hdr_t *a, sam_hdr_t *b)
     return same;
 }
 
-/* Keep the first input's header; records of others are copied under it. */
+static sam_hdr_t *header_of(const cs_input *in)
+{
+    return in->reader->header ? in->reader->header(in->state) : NULL;
+}
+
+static int check_references(const cs_inputs *s, sam_hdr_t *h, const char *path)
+{
+    return same_references(s->header, h) ? CS_OK
+        : cs_fail(CS_EUSAGE, "'%s' is aligned to other references than '%s'; alignments in one "
+                  "output need the same references", path,
+                  s->header_path ? s->header_path : s->path[0]);
+}
+
+/* A copy of the header, for the output; NULL: none. */
+static int keep_header(cs_inputs *s, const sam_hdr_t *h, const char *path)
+{
+    s->has_header = true;
+    s->header_path = path;
+    s->header = h ? sam_hdr_dup(h) : NULL;
+    return h && !s->header ? cs_fail(CS_EMEM, "out of memory for the header of '%s'", path) : CS_OK;
+}
+
+/* Records are copied under one header, by the numbers of their references. */
 static int take_header(cs_inputs *s)
 {
-    const cs_reader *r = s->in->reader;
-    sam_hdr_t *h = NULL;
+    int rc = CS_OK;
+    sam_hdr_t *h = header_of(s->in);
 
     if (!s->opt.keep_native)
         return CS_OK;
-    if (r->header)
-        h = sam_hdr_dup(r->header(s->in->state));
-    if (r->header && !h)
-        return cs_fail(CS_EMEM, "out of memory for the header of '%s'", s->in->path);
-    const bool fits = !s->has_header || !h || same_references(s->header, h);
     if (!s->has_header)
-        s->header = h;
-    else
-        sam_hdr_destroy(h);
-    s->has_header = true;
-    return fits ? CS_OK : cs_fail(CS_EUSAGE, "'%s' is aligned to other references than '%s'; "
-                                  "alignments in one output need the same references",
-                                  s->in->path, s->path[0]);
+        return keep_header(s, h, s->path[s->at]);
+    if (!h)
+        return CS_OK;
+    CS_TRY(check_references(s, h, s->in->path));
+    rc = cs_sam_header_covers(s->header, h, s->in->path);
+out:
+    return rc;
 }
 
 static int open_one(cs_inputs *s)
@@ -357,13 +376,47 @@ out:
     return rc;
 }
 
-int cs_inputs_header(cs_inputs *s, const void **header)
+/* Join the header of a later input. A pipe cannot be read before its turn. */
+static int look_ahead(cs_inputs *s, const char *path)
 {
     int rc = CS_OK;
+    cs_input *in = NULL;
+    cs_input_opt opt = s->opt;
+
+    opt.threads = 0;
+    opt.count = NULL;
+    if (strcmp(path, "-") == 0 || cs_file_size(path) < 0)
+        return CS_OK;
+    CS_TRY(cs_input_open(path, &opt, &in));
+    sam_hdr_t *h = header_of(in);
+    if (h && !s->header)
+        CS_TRY(keep_header(s, h, path));
+    else if (h) {
+        CS_TRY(check_references(s, h, path));
+        CS_TRY(cs_sam_header_join(s->header, h, path));
+    }
+out:
+    if (cs_input_close(in) != CS_OK && rc == CS_OK)
+        rc = CS_EIO;             /* with its message */
+    return rc;
+}
+
+int cs_inputs_header(cs_inputs *s, cs_inputs *mates, const void **header)
+{
+    int rc = CS_OK;
+    const int n_mates = mates ? mates->n : 0;
 
     CS_BUG(s->at > 0 || !s->opt.keep_native);
     if (!s->in)
         CS_TRY(open_one(s));
+    for (int i = 1; i < s->n; i++)
+        CS_TRY(look_ahead(s, s->path[i]));
+    for (int i = 0; i < n_mates; i++)
+        CS_TRY(look_ahead(s, mates->path[i]));
+    if (s->header && s->n + n_mates > 1)
+        CS_TRY(cs_sam_header_unsort(s->header));
+    if (mates)
+        CS_TRY(keep_header(mates, s->header, s->header_path));
     *header = s->header;
 out:
     return rc;

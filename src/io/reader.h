@@ -7,6 +7,7 @@
 
 struct hFILE;
 struct htsFormat;
+struct sam_hdr_t;
 
 /* Counts for warnings, summed over all inputs of a run. */
 typedef struct cs_input_count {
@@ -57,7 +58,7 @@ typedef struct cs_reader {
     /* Compressed bytes consumed so far, for progress; 0 if unknown. */
     int64_t (*tell)(void *state);
     /* The sam_hdr_t of alignments, owned by the state; NULL: the format has none. */
-    const void *(*header)(void *state);
+    struct sam_hdr_t *(*header)(void *state);
     /* Can it read a part (from, to) of a plain or BGZF file? */
     bool    divides;
     /* Always frees the state; an error means that the input could not be closed. */
@@ -106,10 +107,20 @@ int cs_inputs_open(const char *const *paths, int n, const cs_input_opt *opt, cs_
  * Call before the first record.
  */
 int cs_inputs_divide(cs_inputs *in, int64_t no, int64_t n, bool *done) CS_MUST_CHECK;
-/** cs_inputs_header - the sam_hdr_t of the first input, NULL if it is no alignment file; `in` keeps
- * it. Opens that input. With keep_native, an input aligned to other references is CS_EUSAGE when
- * opened: records are copied with one header. Call before the first record */
-int cs_inputs_header(cs_inputs *in, const void **header) CS_MUST_CHECK;
+/**
+ * cs_inputs_header - one sam_hdr_t for the alignments of all inputs, with keep_native
+ *
+ * That of the first alignment file, which the others add their read groups, programs and comments
+ * to (cs_sam_header_join()); of several inputs it says that records are not sorted. Opens the first
+ * input, and regular files after it for their headers; a pipe after it whose read groups are
+ * missing is CS_EUSAGE when it is opened. So are inputs aligned to other references.
+ *
+ * mates    inputs of second mates, or NULL
+ * header   receives it; NULL if there is none. `in` keeps it
+ *
+ * Call before the first record.
+ */
+int cs_inputs_header(cs_inputs *in, cs_inputs *mates, const void **header) CS_MUST_CHECK;
 /** cs_inputs_next - as cs_input_next(), serial numbers running on over all inputs */
 int cs_inputs_next(cs_inputs *in, cs_chunk *c) CS_MUST_CHECK;
 /** cs_inputs_each_chunk - read all records, and pass chunk by chunk to `take`. CS_OK; the errors of

@@ -156,6 +156,9 @@ static int bam_open_index(cs_output *o, struct alignments *w)
 
     if (cfg->index == INDEX_OFF)
         return CS_OK;
+    if (o->info.header && o->info.several)
+        return cs_fail(CS_EUSAGE, "--write-index needs alignments sorted by position, but those of "
+                       "several inputs follow each other; join the inputs first (samtools merge)");
     if (!cs_outfile_place(o->file))
         return cs_fail(CS_EUSAGE, "--write-index needs a regular file, which '%s' is not", o->path);
     const size_t n = strlen(o->path) + sizeof ".crai";
@@ -415,7 +418,10 @@ static const cs_opt bam_opt[] = {
       .help = "alignments of the input, or its sequences unaligned, with tags cl, cp and ct",
       .man = "cl:Z is the class or 'unclassified', cp:f its probability, ct:i its taxid; cr:Z is "
              "the reason if there is no call. SAM or CRAM if the name ends in .sam or .cram, "
-             "else BAM. Alignments are the primary ones, under the first input's header." },
+             "else BAM. Alignments are the primary ones, in the order of the inputs. The header of "
+             "several inputs is the first one's, marked as unsorted, with the read groups, "
+             "programs and comments of all; a read group that differs between them is an "
+             "error." },
     { .type = CS_OPT_STR, .letter = 'O', .name = "output-fmt", CFG(format), .arg = "FORMAT",
       .def = "auto", .choice = formats,
       .help = "format of --bam: auto (by its name), sam, bam or cram",
@@ -426,7 +432,7 @@ static const cs_opt bam_opt[] = {
       .def = "off", .choice = indexes,
       .help = "write an index beside --bam: auto, bai, csi or off",
       .man = "For alignments sorted by position. Without a format it is auto: CSI for BAM and CRAI "
-             "for CRAM, as in samtools." },
+             "for CRAM, as in samtools. Not for alignments of several inputs." },
     { .type = CS_OPT_FLAG, .name = "no-PG", CFG(no_pg),
       .help = "with --bam, add no @PG line to the header" },
     { .type = CS_OPT_END }

@@ -21,7 +21,8 @@ typedef struct cs_output_info {
     int         taxa;            /* calls may be taxa above the classes */
     const char *sample;          /* sample name in CAMI's formats */
     const char *about;           /* JSON object: versions, model, options; for the summary */
-    const void *header;          /* sam_hdr_t of the input, or NULL: it has none */
+    const void *header;          /* sam_hdr_t of the inputs, or NULL: they have none */
+    bool        several;         /* records of several inputs follow each other */
     const char *reference;       /* FASTA for CRAM, or NULL */
     int         threads;         /* extra ones for compression */
     int         resumes;         /* the output may be continued by a later run */

@@ -468,7 +468,7 @@ static void test_an_error_that_does_not_matter_is_forgotten(void **state)
     assert_int_equal(cs_inputs_open(&(const char *){ "a.fa" }, 1, &opt, &in), CS_OK);
     bool divided;
     const int fd = next_descriptor();
-    assert_int_equal(cs_inputs_header(in, &header), CS_OK);
+    assert_int_equal(cs_inputs_header(in, NULL, &header), CS_OK);
     assert_int_equal(close(fd), 0);          /* so that closing it once more is an error */
     assert_int_equal(cs_inputs_divide(in, 0, 1, &divided), CS_OK);
     assert_true(divided);
