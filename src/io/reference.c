@@ -206,14 +206,14 @@ const char *cs_reference_path(const cs_reference *r)
 
 /* ---- names of contigs ------------------------------------------------------------------------ */
 
-static const char *without_chr(const char *name)
+const char *cs_contig_bare(const char *name)
 {
     return strncmp(name, "chr", 3) == 0 ? name + 3 : name;
 }
 
 const char *cs_contig_other(const char *name, char buf[CS_CONTIG_BYTES])
 {
-    const char *bare = without_chr(name);
+    const char *bare = cs_contig_bare(name);
     const int n = snprintf(buf, CS_CONTIG_BYTES, "%s%s", bare == name ? "chr" : "", bare);
 
     if (n < 0 || n >= CS_CONTIG_BYTES)
@@ -223,7 +223,7 @@ const char *cs_contig_other(const char *name, char buf[CS_CONTIG_BYTES])
 
 bool cs_contig_same(const char *a, const char *b)
 {
-    return strcmp(without_chr(a), without_chr(b)) == 0;
+    return strcmp(cs_contig_bare(a), cs_contig_bare(b)) == 0;
 }
 
 void cs_reference_strict(cs_reference *r)

@@ -42,6 +42,8 @@ int  cs_reference_base(cs_reference *r, const char *contig, int64_t pos, char *b
 enum { CS_CONTIG_BYTES = 256 };
 /** cs_contig_other - the name without its prefix "chr", or with one; "" if too long. Returns buf */
 const char *cs_contig_other(const char *name, char buf[CS_CONTIG_BYTES]);
+/** cs_contig_bare - the name behind its prefix "chr", if it has that */
+const char *cs_contig_bare(const char *name);
 /** cs_contig_same - are names equal, except for a "chr" before one of them? */
 bool cs_contig_same(const char *a, const char *b);
 

@@ -12,6 +12,7 @@
 #include <htslib/tbx.h>
 #include <htslib/vcf.h>
 
+#include "io/covered.h"
 #include "io/input_mark.h"
 #include "io/input_pump.h"
 #include "io/regions.h"
@@ -37,6 +38,8 @@ struct cs_vcf {
     bool       none;             /* the region's contig has no records */
     struct place *region;         /* [n_region] of cs_vcf_restrict() */
     int        n_region, at;     /* at: the one in hand */
+    size_t     cap_region;
+    cs_covered read;             /* by the regions before it */
 };
 
 static bool is_text(const cs_vcf *v)
@@ -175,6 +178,7 @@ void cs_vcf_close(cs_vcf *v)
     ks_free(&v->parsed);
     for (int i = 0; i < v->n_region; i++)
         free(v->region[i].contig);
+    cs_covered_release(&v->read);
     CS_FREE(v->region, v->path, v);
 }
 
@@ -233,8 +237,12 @@ int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to)
 
 static int seek_region(cs_vcf *v, int i)
 {
+    const struct place *p = &v->region[i];
+
+    if (i > 0 && cs_covered_add(&v->read, p[-1].contig, p[-1].from, p[-1].to) != CS_OK)
+        return cs_fail(CS_EMEM, "out of memory for the regions of '%s'", v->path);
     v->at = i;
-    return cs_vcf_seek(v, v->region[i].contig, v->region[i].from, v->region[i].to);
+    return cs_vcf_seek(v, p->contig, p->from, p->to);
 }
 
 int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const char *bed,
@@ -246,7 +254,9 @@ int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const char *bed
 
     CS_TRY(cs_regions_open(region, n, bed, &all));
     while ((rc = cs_regions_next(all, ref, &next)) == CS_OK) {
-        v->region = cs_xrealloc(v->region, ((size_t)v->n_region + 1) * sizeof *v->region);
+        if (v->n_region == INT_MAX || cs_grow((void **)&v->region, &v->cap_region,
+                                              (size_t)v->n_region + 1, sizeof *v->region) != CS_OK)
+            CS_TRY(cs_fail(CS_EMEM, "out of memory for the regions of '%s'", v->path));
         v->region[v->n_region++] = (struct place){ cs_xstrdup(next.contig), next.from, next.to };
     }
     if (rc == CS_EOF)
@@ -462,12 +472,9 @@ out:
 static bool was_read(const cs_vcf *v)
 {
     const bcf1_t *b = v->rec;
-    bool was = false;
 
-    for (int i = 0; i < v->at; i++)
-        was |= b->pos < v->region[i].to && b->pos + b->rlen > v->region[i].from
-            && cs_contig_same(v->region[i].contig, bcf_seqname(v->header, b));
-    return was;
+    return v->at > 0 && cs_covered_meets(&v->read, bcf_seqname(v->header, b), b->pos,
+                                         b->pos + b->rlen);
 }
 
 /* The next record of all regions, or of the whole file. */
