@@ -26,6 +26,8 @@
 struct split_cfg { const char *path; int compress; };
 
 enum { FASTA_COLUMNS = 80, N_KIND = 6 };
+/* Of a class in a file's name: file systems allow 255 bytes, with suffixes and ".tmp.PID". */
+enum { NAME_BYTES = 200 };
 
 /* One file; kind is 2 * mate (0: none) + (1: FASTQ). */
 struct part {
@@ -56,7 +58,8 @@ static char *safe_name(const struct split *w, int n_done, const char *label)
         if (!word && (p == s || !strchr(".+-", *p)))
             *p = '_';
     }
-    const size_t n = strlen(s);
+    const size_t n = strlen(s) < NAME_BYTES ? strlen(s) : NAME_BYTES;
+    s[n] = '\0';
     for (int k = 2, i = 0; i < n_done; i++) {
         if (strcmp(w->name[i], s) != 0)
             continue;
@@ -341,9 +344,9 @@ static const cs_opt split_opt[] = {
       .help = "folder for a FASTA or FASTQ file per class, and one for unclassified records",
       .man = "The folder is created if missing. Files are named CLASS.fasta or CLASS.fastq, for "
              "mates CLASS_1 and CLASS_2; characters in class names other than letters, digits, "
-             "'.', '_', '+' and '-' become '_'. Every class has a file, even if empty, so that a "
-             "workflow can name its files; for input without records they are FASTA. Bases are "
-             "upper case, T for U." },
+             "'.', '_', '+' and '-' become '_', and names end after 200 bytes. Every class has a "
+             "file, even if empty, so that a workflow can name its files; for input without "
+             "records they are FASTA. Bases are upper case, T for U." },
     { .type = CS_OPT_FLAG, .name = "split-gz", CFG(compress),
       .help = "compress these files (BGZF, .gz)" },
     { .type = CS_OPT_END }

@@ -156,6 +156,14 @@ __up.fastq
 _x_y.fastq
 unclassified.2.fastq
 unclassified.fastq" ]'
+# File systems allow 255 bytes.
+T 'long class names are cut, and stay distinct' sh -c 'long=$(printf "%0250d" 0) && awk -v c=$long "BEGIN { srand(2)
+    for (r = 0; r < 30; r++) { s = \"\"; for (i = 0; i < 60; i++) s = s substr(r % 2 ? \"ACGG\" : \"ACTT\", 1 + int(4 * rand()), 1)
+        printf \">r%d class=%s%d\n%s\n\", r, c, r % 2, s } }" > long.fa &&
+    chordseq train -q --label-key class --tokenizer kmer --tokenizer.k 2 --encoder.depth none --encoder.track 4 --encoder.hidden 4 \
+        --epochs 1 --preset none -o long -i long.fa &&
+    chordseq classify -q -m long --split-gz --split-dir long.d -1 p1.fa -2 p2.fa && ls long.d > names &&
+    [ "$(grep -c "^0\{200\}_[12].fasta.gz$" names)" = 2 ] && [ "$(grep -c "^0\{200\}[.]2_[12].fasta.gz$" names)" = 2 ]'
 
 # ---- a page to look at ---------------------------------------------------------------------------------
 
