@@ -147,7 +147,7 @@ int cs_variant_outputs_record(void *outputs, const cs_record *rec, const cs_pred
     rc = cs_shard_written(o->shard);
 out:
     return cs_outputs_explain(rc, 1 + (o->tsv != NULL) + (o->html != NULL)
-                                  + (o->summary != NULL));
+                                  + (o->summary != NULL), NULL);
 }
 
 static int write_reports(cs_variant_outputs *o, const cs_stream *s, const cs_about *about)

@@ -136,7 +136,7 @@ static int close_outputs(struct job *j)
         o->counted = NULL;
         o->joined = NULL;
     }
-    return cs_outputs_explain(rc, n_open);
+    return cs_outputs_explain(rc, n_open, NULL);
 }
 
 int cs_merge_shards(const cs_manifests *all, cs_merge_output *out, int n, json_t *options,

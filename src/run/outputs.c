@@ -281,22 +281,32 @@ out:
     return rc;
 }
 
-int cs_outputs_explain(int rc, int n)
+int cs_outputs_explain(int rc, int n, const char *path)
 {
+    const char *mark = path && !is_stdout(path) ? "'" : "";
+
     if (rc != CS_ECANCEL || n < 2 || cs_signal_caught() != 0)
         return rc;
-    return cs_fail(CS_EIO, "the reader of standard output closed it; the other outputs are not "
-                   "written either");
+    return cs_fail(CS_EIO, "the reader of %s%s%s closed it; the other outputs are not written "
+                   "either", mark, !path ? "an output" : *mark ? path : "standard output", mark);
+}
+
+/* The same after a loop over outputs that has ended behind number n - 1. */
+static int explain(const cs_outputs *s, int rc, int n)
+{
+    const char *path = n > 0 ? s->o[n - 1]->path : NULL;
+
+    return cs_outputs_explain(rc, s->n, path ? path : "-");
 }
 
 int cs_outputs_record(void *outputs, const cs_record *r, const cs_prediction *a)
 {
-    int rc = CS_OK;
+    int rc = CS_OK, n = 0;
     cs_outputs *s = outputs;
 
-    for (int i = 0; rc == CS_OK && i < s->n; i++)
-        rc = cs_output_record(s->o[i], r, a);
-    return cs_outputs_explain(rc, s->n);
+    while (rc == CS_OK && n < s->n)
+        rc = cs_output_record(s->o[n++], r, a);
+    return explain(s, rc, n);
 }
 
 const cs_output *cs_outputs_first(const cs_outputs *s)
@@ -328,11 +338,11 @@ out:
 
 int cs_outputs_finish(cs_outputs *s)
 {
-    int rc = CS_OK;
+    int rc = CS_OK, n = 0;
 
-    for (int i = 0; rc == CS_OK && i < s->n; i++)
-        rc = cs_output_finish(s->o[i]);
-    return cs_outputs_explain(rc, s->n);
+    while (rc == CS_OK && n < s->n)
+        rc = cs_output_finish(s->o[n++]);
+    return explain(s, rc, n);
 }
 
 int cs_outputs_close(cs_outputs *s)

@@ -46,8 +46,9 @@ int cs_outputs_probe(const char *path) CS_MUST_CHECK;
 int cs_outputs_commit(cs_outfile **const file[], int n) CS_MUST_CHECK;
 
 /** cs_outputs_explain - after one of n outputs ended the run with rc: a closed pipe (CS_ECANCEL)
- * that loses other outputs is an error. Returns rc, or CS_EIO with a message */
-int cs_outputs_explain(int rc, int n);
+ * that loses other outputs is an error. path: of that output, "-" for standard output; NULL: not
+ * known. Returns rc, or CS_EIO with a message */
+int cs_outputs_explain(int rc, int n, const char *path);
 
 /** cs_outputs_want_native - does an output need whole alignments? */
 bool cs_outputs_want_native(const cs_output_args *a);

@@ -103,7 +103,7 @@ int cs_vector_output_record(cs_vector_output *o, const cs_record *r, const cs_pr
 
     for (int i = 0; rc == CS_OK && i < n_out(o); i++)
         rc = cs_output_record(o->out[i], r, a);
-    return cs_outputs_explain(rc, n_out(o));
+    return cs_outputs_explain(rc, n_out(o), NULL);
 }
 
 int cs_vector_output_close(cs_vector_output *o)
@@ -112,7 +112,7 @@ int cs_vector_output_close(cs_vector_output *o)
 
     for (int i = 0; rc == CS_OK && i < CS_N_VECTOR_OUT && o->out[i]; i++)
         rc = cs_output_finish(o->out[i]);
-    CS_TRY(cs_outputs_explain(rc, n_out(o)));
+    CS_TRY(cs_outputs_explain(rc, n_out(o), NULL));
     for (int i = 0; rc == CS_OK && i < CS_N_VECTOR_OUT && o->out[i]; i++) {
         rc = cs_output_close(o->out[i]);
         o->out[i] = NULL;

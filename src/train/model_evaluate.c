@@ -194,7 +194,7 @@ static int report_and_calibrate(struct job *j, const char *command)
                                                    &j->rows }, N_OUT);
 out:
     return cs_outputs_explain(rc, 1 + (j->a->json != NULL) + (j->a->html != NULL)
-                                  + (j->a->calibrate != NULL) + (j->a->scores != NULL));
+                                  + (j->a->calibrate != NULL) + (j->a->scores != NULL), NULL);
 }
 
 /* Before the evaluation, which may take hours. */

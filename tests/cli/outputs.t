@@ -209,6 +209,8 @@ T 'a run that fails leaves no output' sh -c '
 N out-reader.err   sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do cat many.fq; done > most.fq
     { chordseq classify -q -m m --kraken - --report gone.report most.fq; echo $? > status; } | head -n 1 > /dev/null
     [ ! -e gone.report ] && exit "$(cat status)"'
+T 'the output whose reader closed it is named' sh -c 'mkfifo pipe && { head -n 1 < pipe > /dev/null & } &&
+    ! chordseq classify -q -m m --jsonl pipe -o gone.tsv most.fq 2> told && [ ! -e gone.tsv ] && grep -q "the reader of .pipe. closed it; the other" told'
 N out-twice.err    chordseq classify -m m --kraken - --report - mixed.fa
 N out-twice2.err   chordseq classify -m m -o x --report x mixed.fa
 N out-folder.err   chordseq classify -m m --split-dir taxa.tsv mixed.fa
