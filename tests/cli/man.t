@@ -23,6 +23,9 @@ for c in $(chordseq help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | g
         chordseq "$1" --help | sed -n "s/^Usage: //p" | diff page -' - "$c"
 done
 
+T 'options of train are in their groups' sh -c 'chordseq train --help | awk "/^[A-Z][a-z]*:\$/ { group = \$1 } { print group, \$1 }" > groups &&
+    grep -qx "Output: --strand" groups && grep -qx "Output: --html" groups && grep -qx "Memory: --checkpoint-blocks" groups'
+
 for page in "$srcdir"/man/*.[135]; do
     name=$(basename "$page")
     if command -v groff > /dev/null; then
