@@ -130,19 +130,24 @@ static int check_format(const char *path, const htsFormat *m, cs_input_format wa
     return CS_EFORMAT;
 }
 
-/* Inputs without positions have no regions. */
-static int check_regions(const char *path, const htsFormat *m, const cs_input_opt *opt)
+/* Inputs without positions have no regions, and those without flags no filters. */
+static int check_filters(const char *path, const htsFormat *m, const cs_input_opt *opt)
 {
-    if (opt->expr && m->format != sam && m->format != bam && m->format != cram
-        && m->format != empty_format)
-        return cs_fail(CS_EUSAGE, "'%s' cannot be filtered with --expr, which is for SAM, BAM and "
-                       "CRAM", strcmp(path, "-") == 0 ? "standard input" : path);
+    const char *shown = strcmp(path, "-") == 0 ? "standard input" : path;
     const bool has_places = m->format == bam || m->format == cram;
+    const bool has_flags = has_places || m->format == sam || m->format == empty_format;
+    const int usual = BAM_FSECONDARY | BAM_FSUPPLEMENTARY;
 
+    if (opt->expr && !has_flags)
+        return cs_fail(CS_EUSAGE, "'%s' cannot be filtered with --expr, which is for SAM, BAM and "
+                       "CRAM", shown);
+    if (opt->filter && !has_flags && (opt->require || (opt->exclude & ~usual)))
+        return cs_fail(CS_EUSAGE, "'%s' cannot be filtered with --%s-flags, which is for SAM, BAM "
+                       "and CRAM", shown, opt->require ? "require" : "exclude");
     if (opt->n_region == 0 || (has_places && strcmp(path, "-") != 0))
         return CS_OK;
     return cs_fail(CS_EUSAGE, "'%s' cannot be read with regions, which need a BAM or CRAM "
-                   "file with an index", strcmp(path, "-") == 0 ? "standard input" : path);
+                   "file with an index", shown);
 }
 
 static int check_input(const char *path, const char *shown, const htsFormat *m,
@@ -150,7 +155,7 @@ static int check_input(const char *path, const char *shown, const htsFormat *m,
 {
     const int rc = check_format(shown, m, opt->format);
 
-    return rc == CS_OK ? check_regions(path, m, opt) : rc;
+    return rc == CS_OK ? check_filters(path, m, opt) : rc;
 }
 
 int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)

@@ -118,6 +118,10 @@ if samtools --version > /dev/null 2>&1; then
     is 'in regions'                      'single '                -r chr1:120-310 -e 'pos > 200' x.bam
     N expr.err              chordseq classify -m "$m" -e 'pos <' x.bam
     N expr-fasta.err        chordseq classify -m "$m" -e 'pos < 400' a.fa
+    for o in '-f 1' '-F DUP' '--exclude-flags=4'; do
+        T "$o is not for FASTA" sh -c "! chordseq classify -m '$m' $o a.fa 2> told && grep -q 'a.fa. cannot be filtered with --.*-flags, which is for SAM' told"
+    done
+    T '-F 0 is, as it excludes none' chordseq classify -q -m "$m" -F 0 a.fa
     N region-none.err       chordseq classify -m "$m" -R none.bed x.bam
     N region-stdin.err      sh -c 'chordseq classify -m "$1" -R one.bed < x.bam' - "$m"
     for f in sam bam; do is "--input-fmt $f" 'p/1 p/2 single dup ' --input-fmt $f x.$f; done

@@ -189,7 +189,7 @@ T 'also if one shard has all records' sh -c 'printf ">r\nACGTACGTAC\n" > r.fa &&
 
 mkdir other
 for i in 1 2; do
-    for o in '--min-prob 0.5' '--strand both' '-f 4'; do
+    for o in '--min-prob 0.5' '--strand both' '--max-unknown 0.5'; do
         chordseq $c -q --shard $i/2 --manifest "other/$i${o%% *}.json" -o other/$i.tsv $o many.fa
     done
     chordseq $c -q --shard $i/2 --manifest other/$i.input.json -o other/$i.input.tsv odd.fa
@@ -198,7 +198,7 @@ for i in 1 2; do
 done
 chordseq $c -q --shard 2/3 --manifest other/2.of3.json -o other/2.tsv many.fa
 sed 's/"chordseq_version":"[^"]*"/"chordseq_version":"9"/' p.2.json > other/2.version.json
-N shard_other.txt sh -c 'for what in --min-prob --strand -f .input .command .model .of3 .version; do
+N shard_other.txt sh -c 'for what in --min-prob --strand --max-unknown .input .command .model .of3 .version; do
     $1 -o new.tsv p.1.json other/2$what.json && exit; done; exit 2' - "$g"
 N shard_missing.txt $g -o new.tsv p.2.json
 N shard_double.txt $g -o new.tsv p.2.json p.1.json p.2.json
