@@ -406,12 +406,17 @@ static int next_text(cs_vcf *v)
 {
     char why[160];
     kstring_t *text = v->as_native ? &v->line : &v->parsed;
-    const int r = v->itr ? tbx_itr_next(v->fp, v->tabix, v->itr, &v->line)
-                         : hts_getline(v->fp, KS_SEP_LINE, &v->line);
+    int r = v->itr ? tbx_itr_next(v->fp, v->tabix, v->itr, &v->line)
+                   : hts_getline(v->fp, KS_SEP_LINE, &v->line);
+    const bool blank = r >= 0 && v->line.l == 0 && !v->itr;
 
+    while (r >= 0 && v->line.l == 0 && !v->itr)
+        r = hts_getline(v->fp, KS_SEP_LINE, &v->line);
     if (r == -1)
         return check_end(v);
     v->n_record++;
+    if (blank)
+        return cs_vcf_broken(v, "follows an empty line");
     if (r < -1)
         return cs_vcf_broken(v, v->itr ? "cannot be read; the file is truncated or damaged" :
                              "cannot be decompressed; the file is truncated or damaged");

@@ -116,6 +116,9 @@ refused() { T "refused: $1" sh -c '! score -o gone.vcf "$1" 2> told && grep -q "
 refused nul.vcf 'line 2 has a NUL byte'
 { grep '^#' variants.vcf | sed 's/	FORMAT.*//'; printf 'one\t300\t.\tT\tA\t.\t.\tDP=1\0;DB=2\n'; } > info.vcf
 refused info.vcf 'record 1 has a NUL byte'
+T 'empty lines may end a file, but not come before a record' sh -c '{ cat variants.vcf; printf "\n\r\n"; } > blank.vcf &&
+    score --no-version variants.vcf > a && score --no-version blank.vcf | cmp a - && sed "14s/^/\n/" variants.vcf > blank.vcf &&
+    ! score -o gone.vcf blank.vcf 2> told && grep -q "blank.vcf.: record [0-9]* follows an empty line" told'
 for o in z b; do
     score -O $o -o whole variants.vcf && head -c $(($(wc -c < whole) - 28)) whole > cut.$o
     refused cut.$o 'end marker is missing after record 18; .* truncated'
