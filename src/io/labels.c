@@ -6,6 +6,7 @@
 #include "io/labels.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <htslib/hfile.h>
@@ -51,6 +52,35 @@ int cs_classes_add(cs_classes *c, const char *name, int *no)
     *no = c->n;
     c->name[c->n++] = copy;
     return CS_OK;
+}
+
+int cs_classes_sort(cs_classes *c, int (*compare)(const void *, const void *), int32_t *to)
+{
+    int rc = CS_OK;
+    const size_t n = (size_t)c->n;
+    cs_names by_name = { NULL, 0, 0 };
+    char **name = cs_alloc(n + 1, sizeof *name);
+
+    if (!name)
+        return cs_fail(CS_EMEM, "out of memory for %d classes", c->n);
+    if (n > 0) {
+        memcpy(name, c->name, n * sizeof *name);
+        qsort(name, n, sizeof *name, compare);
+    }
+    for (int i = 0; i < c->n; i++)
+        CS_TRY(cs_names_add(&by_name, name[i], i));
+    for (int i = 0; i < c->n; i++)
+        to[i] = (int32_t)cs_names_find(&by_name, c->name[i]);
+    free(c->name);
+    cs_names_release(&c->by_name);
+    c->name = name;
+    c->by_name = by_name;
+out:
+    if (rc != CS_OK) {
+        free(name);
+        cs_names_release(&by_name);
+    }
+    return rc;
 }
 
 struct row { size_t off; int64_t line; bool met; };

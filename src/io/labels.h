@@ -15,6 +15,10 @@ int cs_classes_find(const cs_classes *c, const char *name);
 /** cs_classes_add - the number of a name, added if new; CS_EFORMAT for one with control characters;
  * CS_EMEM */
 int cs_classes_add(cs_classes *c, const char *name, int *no) CS_MUST_CHECK;
+/** cs_classes_sort - put the classes into the order of `compare` (arguments: char *const *); to[i]
+ * receives the new number of class i. CS_EMEM leaves them as they are */
+int cs_classes_sort(cs_classes *c, int (*compare)(const void *, const void *), int32_t *to)
+    CS_MUST_CHECK;
 
 /* name -> text of the label columns, read from TSV. */
 typedef struct cs_labels cs_labels;

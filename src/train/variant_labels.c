@@ -246,26 +246,20 @@ static int by_number(const void *pa, const void *pb)
 /* Numeric order: tissue 2 before tissue 10. */
 static int sort_numbers(struct reading *r)
 {
+    int rc = CS_OK;
     cs_classes *c = r->classes;
     double v;
-    bool numbers = true;
 
     for (int i = 0; i < c->n; i++)
-        numbers = numbers && cs_parse_real(c->name[i], &v) == CS_OK;
-    if (!numbers || c->n < 2)
-        return CS_OK;
-    char **met = cs_alloc((size_t)c->n, sizeof *met);
-    int32_t *to = cs_alloc((size_t)c->n, sizeof *to);
-    if (met && to) {
-        memcpy(met, c->name, (size_t)c->n * sizeof *met);
-        qsort(c->name, (size_t)c->n, sizeof *c->name, by_number);
-        for (int i = 0; i < c->n; i++)
-            to[i] = cs_classes_find(c, met[i]);
-        for (size_t i = 0; i < r->n; i++)
-            r->row[i].label = to[r->row[i].label];
-    }
-    const int rc = met && to ? CS_OK : no_memory();
-    free(met);
+        if (cs_parse_real(c->name[i], &v) != CS_OK)
+            return CS_OK;
+    int32_t *to = cs_alloc((size_t)c->n + 1, sizeof *to);
+    if (!to)
+        return no_memory();
+    CS_TRY(cs_classes_sort(c, by_number, to));
+    for (size_t i = 0; i < r->n; i++)
+        r->row[i].label = to[r->row[i].label];
+out:
     free(to);
     return rc;
 }

@@ -208,6 +208,14 @@ T 'one . for all alleles: no label' sh -c '{ cat train.vcf; printf "c4\t99\t.\tA
         --encoder.hidden 8 --window-length 16 --epochs 1 --label-key S -o x.model -i dot.vcf'
 T 'the same from table and VCF' sh -c 'cut -f 4-9 train.tsv.metrics > a; cut -f 4-9 train.vcf.metrics | cmp a -'
 T 'training separates the labels' awk -F '\t' 'NR > 1 && $7 > best { best = $7 } END { exit best < 0.9 }' train.tsv.metrics
+# Tissue 31 comes first and always has label 1, 16 always 0.
+T 'labels that are numbers are sorted with their targets' sh -c '
+    awk "BEGIN { FS = OFS = \"\t\" } NR > 1 { \$6 = \$5 == \"S\"; \$5 = \$6 ? 31 : 16 } { print }" train.tsv > numbers.tsv &&
+    chordseq train -q --head variant --reference train.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 --encoder.hidden 8 \
+        --window-length 16 --split split --epochs 4 --step-records 8 --lr 0.02 -o numbers.model -i numbers.tsv &&
+    grep "^#\|^c2" train.vcf > c2.vcf && chordseq variant -q -m numbers.model -f train.fa --tsv n.tsv -o /dev/null c2.vcf &&
+    awk -F "\t" "NR == 1 { for (i = 8; i <= NF; i++) col[\$i] = i; next } { n++; bad += \$col[\"CS_31\"] <= \$col[\"CS_16\"] }
+        END { exit n < 50 || 10 * bad > n }" n.tsv'
 T 'the loss of validation is the cross-entropy of known labels' sh -c 'grep "^#\|^c2" train.vcf > c2.vcf
     chordseq variant -q -m train.tsv.model -f train.fa --tsv c2.tsv -o /dev/null c2.vcf &&
     awk -F "\t" "FILENAME == \"train.tsv.metrics\" { if (FNR > 1 && (best == \"\" || \$6 < best)) best = \$6; next }

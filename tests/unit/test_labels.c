@@ -212,6 +212,11 @@ static void test_bad_multilabels(void **state)
     cs_classes_release(&c);
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 static void test_classes(void **state)
 {
     (void)state;
@@ -226,6 +231,20 @@ static void test_classes(void **state)
     assert_int_equal(c.n, 3);
     assert_int_equal(cs_classes_find(&c, "Virus"), 2);
     assert_int_equal(cs_classes_find(&c, "vir"), -1);
+    int32_t to[3];
+    for (long at = 0; at < 2; at++) {
+        cs_mem_fail_at(at);
+        assert_int_equal(cs_classes_sort(&c, by_text, to), CS_EMEM);
+        cs_mem_fail_at(-1);
+        cs_error_clear();
+    }
+    assert_int_equal(cs_classes_sort(&c, by_text, to), CS_OK);
+    assert_int_equal(to[0], 2);
+    assert_int_equal(to[1], 1);
+    assert_int_equal(to[2], 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(cs_classes_find(&c, c.name[i]), i);
+    assert_string_equal(c.name[0], "Virus");
     for (long at = 0; at < 2; at++) {
         cs_mem_fail_at(at);
         assert_int_equal(cs_classes_add(&c, "new", &no), CS_EMEM);
