@@ -24,8 +24,9 @@ const cs_opt cs_taxa_table[] = {
       .help = "labels are lineages separated by ';'; their ranks, comma-separated",
       .man = "For example domain,phylum,class,order,family,genus; or 'prefixed' for rank "
              "prefixes: 'd__Bacteria; p__Bacillota'. Parts beyond these ranks are dropped, and "
-             "so are empty parts at the end ('', 'g__', 'unclassified', 'unidentified'). Taxa "
-             "are numbered from 2000000001." },
+             "so are empty parts at the end ('', 'g__', 'unclassified', 'unidentified'). An "
+             "empty part before others, as in 'Bacteria;;Bacilli', has no taxon: the part after "
+             "it is placed below the one before. Taxa are numbered from 2000000001." },
     { .type = CS_OPT_END }
 };
 
@@ -171,11 +172,14 @@ int cs_taxa_depth(const cs_model *m)
     return most > 1 ? most : 0;
 }
 
-/* Removes the last part of a lineage; false if it was the only one. */
+/* Removes the last part of a lineage, and empty ones before it, which have no taxon; false if it
+ * was the only one. */
 static bool shorten(char *lineage)
 {
     char *semi = strrchr(lineage, ';');
 
+    while (semi && semi > lineage && semi[-1] == ';')
+        semi--;
     if (semi)
         *semi = '\0';
     return semi != NULL;

@@ -2,7 +2,7 @@
  *
  * "Bacteria;Bacillota;Bacilli" with ranks from a list, or "d__Bacteria; p__Bacillota; g__" with
  * ranks from its letters (Greengenes, SILVA, GTDB). Entries for "unknown" in either form end a
- * lineage.
+ * lineage; an empty part between others has no taxon.
  */
 #include <string.h>
 
@@ -147,12 +147,14 @@ static const char *rank_at(cs_arena *text, const char *ranks, int i)
     return cs_arena_dup(text, ranks ? ranks : "", ranks ? strcspn(ranks, ",") : 0);
 }
 
-/* The taxon of the first n_bytes of a lineage, its part i; above: the taxon of the parts before, or
- * NULL. */
-static int add_taxon(cs_taxa_rows *r, const char *lineage, size_t n_bytes, const char *above, int i,
+/* A part of a lineage: its bytes [at, end), its place in the list of ranks. */
+struct part { size_t at, end; int place; };
+
+/* The taxon of a lineage down to a part; above: the taxon of the parts before, or NULL. */
+static int add_taxon(cs_taxa_rows *r, const char *lineage, struct part p, const char *above,
                      const char *ranks, const char **out)
 {
-    const char *name = cs_arena_dup(r->text, lineage, n_bytes);
+    const char *name = cs_arena_dup(r->text, lineage, p.end);
 
     if (!name)
         return cs_fail(CS_EMEM, "out of memory for the lineages");
@@ -160,9 +162,9 @@ static int add_taxon(cs_taxa_rows *r, const char *lineage, size_t n_bytes, const
     *out = old >= 0 ? r->row[old].name : name;
     if (old >= 0)
         return CS_OK;
-    const char *part = above ? name + strlen(above) + 1 : name;
+    const char *part = name + p.at;
     const bool letters = cs_lineage_ranks(ranks) == 0;
-    const char *rank = letters ? rank_of_letter(part) : rank_at(r->text, ranks, i);
+    const char *rank = letters ? rank_of_letter(part) : rank_at(r->text, ranks, p.place);
     if (!letters && !rank)
         return cs_fail(CS_EMEM, "out of memory for the lineages");
     const char *title = letters && !names_nothing(part) ? without_letter(part) : part;
@@ -184,7 +186,8 @@ int cs_taxa_read_lineages(const char *const *class_name, int32_t n, const char *
             if (n_rank > 0 && i == n_rank)
                 return cs_fail(CS_EUSAGE, "'%.60s' has more parts than the %d ranks of --lineage",
                                s, n_rank);
-            CS_TRY(add_taxon(r, s, end, above, i, ranks, &above));
+            if (end > at)        /* else nothing names a taxon of this rank */
+                CS_TRY(add_taxon(r, s, (struct part){ at, end, i }, above, ranks, &above));
             at = s[end] ? end + 1 : end;
         }
     }

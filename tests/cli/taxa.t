@@ -29,6 +29,16 @@ T "a file's class is tidied, too" sh -c 'chordseq train -q '"$small"' --epochs 1
     --class "f__F1; g__=f__F1.fa" --class "f__F2 ; g__g3;=f__F2.fa" &&
     chordseq model show files.m | grep ^label | cut -f 2 -d " " > a && printf "0\tf__F1\n1\tf__F2;g__g3\n" > b &&
     cut -f 1,2 a | cmp - b'
+# A genus without a family: F1;;g2 stands for F1;g2 of an unnamed rank between.
+sed 's/tax=F1;g1/tax=F1;a;g1/; s/tax=F1;g2/tax=F1;;g2/; s/tax=F2;/tax=;b;/' all.fa > gaps.fa
+T 'empty parts of a lineage: a model that can be read, without taxa for them' sh -c '
+    for h in "--head tree" ""; do '"$train"' --epochs 1 -o gaps.m $h --lineage order,family,genus gaps.fa &&
+    chordseq model show gaps.m > shown && [ "$(grep -c ^taxon shown)" = 8 ] &&
+    grep -q "^taxon 20000000..	genus	    g2$" shown && grep -q "^taxon 20000000..	family	  b$" shown || exit; done
+    grep "tax=F1;;g2" -A 1 gaps.fa | sed "s/g2/g9/" > novel.fa &&
+    chordseq eval -q -m gaps.m --label-key tax novel.fa | grep -q "^record	all	[.]	records:order	40$" &&
+    chordseq model label --lineage order,family,genus gaps.m copy.m && chordseq model show copy.m | grep ^taxon > b &&
+    grep ^taxon shown | cmp - b'
 sed 's/ tax=F[12];;*/ tax=/; s/ tax=$/ tax=g1/' all.fa > genus.fa
 printf 'F1\t10\tfamily\nF2\t20\tfamily\ng1\t11\tgenus\tF1\ng2\t12\tgenus\tF1\ng3\t23\tgenus\tF2\ng4\t24\tgenus\tF2\n' > taxa.tsv
 T 'a table of taxa is a tree, too' sh -c "$train"' -o table.m --head tree --taxonomy taxa.tsv genus.fa &&

@@ -126,6 +126,26 @@ static void test_lineages(void **state)
     cs_error_clear();
 }
 
+/* An empty part has no taxon, but its rank is counted. */
+static void test_empty_parts(void **state)
+{
+    static const char *const name[] = { "A;x;y", "B;;w", ";p;q" };
+    static const char *const want =
+        "1<0 no rank:root -1\n2000000001<1 domain:A -1\n2000000002<2000000001 phylum:x -1\n"
+        "2000000003<2000000002 genus:y 0\n2000000004<1 domain:B -1\n"
+        "2000000005<2000000004 genus:w 1\n2000000006<1 phylum:p -1\n"
+        "2000000007<2000000006 genus:q 2\n";
+    cs_taxonomy *t = NULL;
+
+    (void)state;
+    if (cs_taxonomy_lineages("domain,phylum,genus", name, 3, &t) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    char *got = tree_text(t);
+    assert_string_equal(got, want);
+    free(got);
+    cs_taxonomy_free(t);
+}
+
 static void test_table_refused(void **state)
 {
     (void)state;
@@ -280,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_tidy), cmocka_unit_test(test_cut),
         cmocka_unit_test(test_lineages),
+        cmocka_unit_test(test_empty_parts),
         cmocka_unit_test(test_table_refused),
         cmocka_unit_test(test_dump),
         cmocka_unit_test(test_plain),
