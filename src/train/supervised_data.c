@@ -8,26 +8,47 @@ bool cs_supervised_on_variants(const cs_supervised *j)
     return j->a->components.head->n_part > 1;
 }
 
+/* Options for labels of sequences have no effect on variants. */
+static int check_variants(const cs_supervised_args *a)
+{
+    const cs_label_args *label = &a->label;
+
+    if (a->input.file.n + a->input.list.n == 0)
+        return cs_fail(CS_EUSAGE, "no input; give VCF files or tables of labelled variants");
+    if (a->sample.crop_max > 0)
+        return cs_fail(CS_EUSAGE, "--crop-max is for sequences; windows have --window-length");
+    if (label->labels != NULL || label->class_file.n > 0)
+        return cs_fail(CS_EUSAGE, "--labels and --class are for sequences; variant files contain "
+                       "labels");
+    if (label->map != NULL)
+        return cs_fail(CS_EUSAGE, "--label-map is for classes of sequences; labels of variants "
+                       "are 0 and 1");
+    if (label->split_by != NULL)
+        return cs_fail(CS_EUSAGE, "--split-by is for sequences; variants are split by contig; "
+                       "--split can assign contigs");
+    if (label->skip_unlabelled)
+        return cs_fail(CS_EUSAGE, "--skip-unlabelled is for sequences; variants without a label "
+                       "are always left out");
+    return CS_OK;
+}
+
 /* Copy the labels to the labelled input's classes, which the rest of the command uses. */
 static int read_variants(cs_supervised *j, int n_inflate)
 {
-    const cs_supervised_args *a = j->a;
+    int rc = CS_OK;
+    cs_supervised_args *a = j->a;
     const cs_variant_labels from = {
         .reference = a->input.reference, .key = a->label.key, .split = a->label.split,
         .file = &a->input.file, .n_base = a->variants.window,
         .fill = a->variants.ends == CS_ENDS_FILL, .threads = n_inflate,
     };
 
-    if (a->input.file.n == 0)
-        return cs_fail(CS_EUSAGE, "no input; give VCF files or tables of labelled variants");
-    if (a->sample.crop_max > 0)
-        return cs_fail(CS_EUSAGE, "--crop-max is for sequences; windows have --window-length");
-    if (a->label.labels != NULL || a->label.class_file.n > 0)
-        return cs_fail(CS_EUSAGE, "--labels and --class are for sequences; variant files contain "
-                       "labels");
-    int rc = cs_variants_read(&from, &j->data, &j->labelled.classes);
-    if (rc == CS_OK && j->data.n == 0)
+    CS_TRY(check_variants(a));
+    CS_TRY(cs_args_input(&a->input));
+    CS_TRY(cs_variants_read(&from, &j->data, &j->labelled.classes));
+    if (j->data.n == 0)
         rc = cs_fail(CS_EFORMAT, "the input has no variant to train on");
+out:
     return rc;
 }
 

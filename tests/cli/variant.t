@@ -355,6 +355,16 @@ T 'differences of hidden layers begin with those of a model of sequences' sh -c 
 N variant-explain.err chordseq explain -m train.tsv.model -f train.fa c1:1-50
 N variant-classify.err chordseq classify -m train.tsv.model train.fa
 N variant-embedding.err chordseq variant -m train.tsv.model -f train.fa --score embedding c1.vcf
+T 'files of --input-list are read' sh -c 'sed -n "1p; /^c[12]/p" train.tsv > some.tsv; sed -n "1p; /^c[34]/p" train.tsv > more.tsv; echo more.tsv > list
+    chordseq train --head variant --reference train.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 --encoder.hidden 8 \
+        --window-length 16 --epochs 1 -o x.model --input-list list -i some.tsv 2> told && grep -q "240 labelled variants" told &&
+    chordseq model show x.model | grep -q "more.tsv"'
+# useless OPTION WORDS: has no effect on variants
+useless() { T "refused: ${1%% *}, which has no effect" sh -c '! chordseq train -q --head variant --reference train.fa -o gone.model $1 -i train.tsv 2> told &&
+    grep -q "$2" told' - "$@"; }
+useless '--label-map split' 'label-map is for classes of sequences'
+useless '--split-by x' 'split-by is for sequences; variants are split by contig'
+useless --skip-unlabelled 'skip-unlabelled is for sequences'
 N variant-train.err chordseq train -q --head variant -i train.tsv -o x.model
 N variant-key.err   chordseq train -q --head variant --reference train.fa -i train.vcf -o x.model
 N variant-column.err sh -c 'tr "\t" , < train.tsv > train.csv
