@@ -25,7 +25,7 @@ const cs_opt cs_label_table[] = {
     { .type = CS_OPT_INS, .name = "class", .off = offsetof(cs_label_args, class_file),
       .arg = "CLASS=FILE", .help = "class of all records of this file",
       .man = "May be given several times, also with several files per class. Other input is not "
-             "read." },
+             "read. --label-map applies to the class, too." },
     { .type = CS_OPT_IN, .name = "label-map", .off = offsetof(cs_label_args, map), .arg = "TSV",
       .help = "table: label in the input, class to use",
       .man = "Labels missing in it keep their name; the class '-' omits its records." },
@@ -93,8 +93,9 @@ static int check_sources(const cs_label_args *a, const cs_input_args *input, boo
     if (a->class_file.n > 0 && input->file.n + input->list.n > 0)
         return cs_fail(CS_EUSAGE, "'%s' has no class; with --class, give every file there",
                        input->file.n > 0 ? input->file.v[0] : input->list.v[0]);
-    if (a->class_file.n > 0 && !is_class)
-        return cs_fail(CS_EUSAGE, "--class is for classes, but the head predicts values");
+    if ((a->class_file.n > 0 || a->map != NULL) && !is_class)
+        return cs_fail(CS_EUSAGE, "--%s is for classes, but the head predicts values",
+                       a->class_file.n > 0 ? "class" : "label-map");
     /* Series files have targets of their own, detected at the first record. */
     return CS_OK;
 }
@@ -131,6 +132,24 @@ int cs_labelled_class(cs_labelled *l, const char *label, int *no)
                    "to a class", label, cs_suggest_hint(&suggest));
 }
 
+int cs_labelled_mapped(cs_labelled *l, const char *label, int *no)
+{
+    char tidy[CS_LABEL_BYTES];
+    const char *mapped = l->map != NULL ? cs_labels_find(l->map, label, 0) : NULL;
+
+    *no = CS_LABEL_OMITTED;
+    if (mapped != NULL && strcmp(mapped, "-") == 0)
+        return CS_OK;
+    label = mapped != NULL ? mapped : label;
+    if (l->lineages) {
+        (void)snprintf(tidy, sizeof tidy, "%s", label);
+        cs_lineage_tidy(tidy, l->n_rank);
+        label = tidy;
+    }
+    *no = CS_LABEL_EMPTY;
+    return *label != '\0' ? cs_labelled_class(l, label, no) : CS_OK;
+}
+
 /* CLASS=FILE: add the file to the inputs and store its class. */
 static int add_class_files(cs_labelled *l, cs_input_args *input)
 {
@@ -149,11 +168,10 @@ static int add_class_files(cs_labelled *l, cs_input_args *input)
             return cs_fail(CS_EUSAGE, "--class takes CLASS=FILE, not '%s'", list->v[i]);
         memcpy(name, list->v[i], n);
         name[n] = '\0';
-        if (l->lineages)
-            cs_lineage_tidy(name, l->n_rank);
-        if (name[0] == '\0')
-            return cs_fail(CS_EUSAGE, "--class '%s': the lineage has no named part", list->v[i]);
-        CS_TRY(cs_labelled_class(l, name, &l->file_class[i]));
+        CS_TRY(cs_labelled_mapped(l, name, &l->file_class[i]));
+        if (l->file_class[i] == CS_LABEL_EMPTY)
+            return cs_fail(CS_EUSAGE, "--class '%s': the %s", list->v[i], l->lineages
+                           ? "lineage has no named part" : "class of --label-map has no name");
         input->file.v[input->file.n++] = equals + 1;
     }
 out:
@@ -188,8 +206,6 @@ static int open_tables(cs_labelled *l)
         CS_TRY(cs_multilabels_open(a->labels, &l->classes, l->fixed, &l->multi));
     else if (a->labels != NULL)
         CS_TRY(cs_labels_open(a->labels, &l->table));
-    if (a->map != NULL)
-        CS_TRY(cs_labels_open(a->map, &l->map));
     if (a->split != NULL)
         CS_TRY(cs_labels_open(a->split, &l->split));
     if (l->multi != NULL && cs_multilabels_columns(l->multi) < l->classes.n)
@@ -223,6 +239,8 @@ int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_inpu
     /* The family of an unknown genus may be known to the model. */
     l->n_rank = model == NULL ? a->n_rank : head->per_token ? 0 : cs_taxa_depth(model);
     l->lineages = model == NULL ? a->lineages : l->n_rank > 0;
+    if (a->map != NULL)
+        CS_TRY(cs_labels_open(a->map, &l->map));
     CS_TRY(add_class_files(l, input));
     CS_TRY(open_tables(l));
     CS_TRY(cs_args_input(input));

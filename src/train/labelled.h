@@ -37,7 +37,8 @@ typedef struct cs_labelled {
     int         background;      /* class of bases outside of them, or -1 */
     int64_t     n_named;         /* records with intervals */
     int64_t     min_base;        /* minimum length; shorter records are skipped */
-    int        *file_class;      /* [n files] of --class, or NULL */
+    int        *file_class;      /* [n files] of --class, -1: omitted; or NULL */
+    int         n_own;           /* classes of a series' own targets so far */
     int64_t     n_read, n_ungrouped, n_unlabelled, n_short, n_skipped, n_masked, n_cut;
     char        first_short[64], first_cut[192];
 } cs_labelled;

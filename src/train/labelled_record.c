@@ -43,11 +43,26 @@ static int unlabelled(cs_labelled *l, const cs_record *r)
                    ? "labels; give --labels" : "values; give --labels or --label-key");
 }
 
+/* CS_OK and the class number of a label, or CS_EOF: skip the record. */
+static int take_label(cs_labelled *l, const cs_record *r, const char *label, float *target)
+{
+    int no;
+    const int rc = cs_labelled_mapped(l, label, &no);
+
+    if (rc != CS_OK)
+        return rc;
+    if (no == CS_LABEL_EMPTY)
+        return unlabelled(l, r);
+    l->n_skipped += no == CS_LABEL_OMITTED;
+    *target = (float)no;
+    return no == CS_LABEL_OMITTED ? CS_EOF : CS_OK;
+}
+
 /* A series' single target is its class without another source. Class k is named k, so all classes
  * below the largest number exist. */
 static int own_class(cs_labelled *l, const cs_record *r, float *target)
 {
-    int rc = CS_OK, no = 0;
+    int rc = CS_OK, no;
     char name[32];
 
     if (r->target == NULL)
@@ -56,11 +71,12 @@ static int own_class(cs_labelled *l, const cs_record *r, float *target)
         r->target[0] != floorf(r->target[0]))
         return cs_fail(CS_EFORMAT, "record '%s' has no class: its target must be an integer from "
                        "0 to %d", r->name, MAX_OWN_CLASS - 1);
-    for (int k = l->fixed ? (int)r->target[0] : l->classes.n; k <= (int)r->target[0]; k++) {
-        (void)snprintf(name, sizeof name, "%d", k);
-        CS_TRY(cs_labelled_class(l, name, &no));
+    for (; !l->fixed && l->n_own < (int)r->target[0]; l->n_own++) {
+        (void)snprintf(name, sizeof name, "%d", l->n_own);
+        CS_TRY(cs_labelled_mapped(l, name, &no));
     }
-    *target = (float)(l->fixed ? no : (int)r->target[0]);
+    (void)snprintf(name, sizeof name, "%d", (int)r->target[0]);
+    rc = take_label(l, r, name, target);
 out:
     return rc;
 }
@@ -68,12 +84,13 @@ out:
 /* CS_OK and a class number, or CS_EOF: skip the record. */
 static int find_class(cs_labelled *l, const cs_record *r, float *target)
 {
-    char buf[CS_LABEL_BYTES], tidy[CS_LABEL_BYTES];
-    int rc = CS_OK, no = 0;
+    char buf[CS_LABEL_BYTES];
 
     if (l->file_class != NULL) {
-        *target = (float)l->file_class[cs_inputs_index(l->in)];
-        return CS_OK;
+        const int no = l->file_class[cs_inputs_index(l->in)];
+        l->n_skipped += no == CS_LABEL_OMITTED;
+        *target = (float)no;
+        return no == CS_LABEL_OMITTED ? CS_EOF : CS_OK;
     }
     if (l->table == NULL && l->args->key == NULL)
         return own_class(l, r, target);
@@ -82,23 +99,7 @@ static int find_class(cs_labelled *l, const cs_record *r, float *target)
         return unlabelled(l, r);
     if (label == buf)
         note_cut(l, r, label);
-    const char *mapped = l->map != NULL ? cs_labels_find(l->map, label, 0) : NULL;
-    if (mapped != NULL && strcmp(mapped, "-") == 0) {
-        l->n_skipped++;
-        return CS_EOF;
-    }
-    label = mapped != NULL ? mapped : label;
-    if (l->lineages) {
-        (void)snprintf(tidy, sizeof tidy, "%s", label);
-        cs_lineage_tidy(tidy, l->n_rank);
-        label = tidy;
-    }
-    if (*label == '\0')
-        return unlabelled(l, r);
-    CS_TRY(cs_labelled_class(l, label, &no));
-    *target = (float)no;
-out:
-    return rc;
+    return take_label(l, r, label, target);
 }
 
 static int parse_value(const cs_record *r, const char *text, float *v)

@@ -71,6 +71,11 @@ T 'numbers name the classes, in order' sh -c '[ "$(chordseq model show c | awk "
     \$2 == \$3" | wc -l)" = 4 ]'
 T 'and for eval' sh -c 'chordseq eval -q -m c o.tsv > e.tsv &&
     [ "$(awk "\$4 == \"recall\" && \$2 == \"all\"" e.tsv | wc -l)" = 4 ]'
+T 'own classes by another name' sh -c 'printf "#chordseq-series\t1\tchannels=1\ttargets=1\n" > own.tsv
+    for i in 1 2 3 4 5 6 7 8; do printf "a$i\t2\t0,1,1,0,0,1,1,0,1,1,0,1\nb$i\t0\t1,0,0,1,1,0,0,0,1,0,0,1\n"; done >> own.tsv; printf "0\tzero\n1\t-\n" > own.map
+    chordseq train -q --encoder.max-len 256 --encoder.track 2 --encoder.hidden 8 --epochs 1 --label-map own.map -i own.tsv -o own.m &&
+    [ "$(chordseq model show own.m | grep ^label | cut -f 2 | tr "\n" " ")" = "zero 2 " ] &&
+    chordseq eval -q -m own.m --label-map own.map -i own.tsv | grep -q "^record	all	zero	records	8$"'
 N series-class.err      $classes -i s.tsv -o x
 
 refused() {

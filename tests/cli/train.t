@@ -127,6 +127,17 @@ T 'one file per class' $train -o file.m --class gc=gc.fa --class at=at.fa
 printf 'gc\thigh\nat\tlow\n' > map.tsv
 T 'labels by another name' $train -o map.m --label-map map.tsv --label-key class all.fa
 T 'the map names the classes' sh -c 'chordseq model show map.m | grep -q "^label 0.high$"'
+T 'also of --class: the same model' sh -c '"$@" --label-map map.tsv -o mapped.m --class gc=gc.fa --class at=at.fa && "$@" -o plain.m --class high=gc.fa --class low=at.fa &&
+    chordseq model show mapped.m | grep -q "^label 0.high$"' - $train
+T 'with the same weights' [ "$(sum mapped.m)" = "$(sum plain.m)" ]
+printf 'gc\thigh\nodd\t-\n' > omit.tsv
+T 'the class - omits the records of a file' sh -c 'sed "s/^>/>odd/" at.fa > odd.fa && "$@" --label-map omit.tsv -o omit.m --class gc=gc.fa --class odd=odd.fa --class at=at.fa &&
+    [ "$(chordseq model show omit.m | grep -c ^label)" = 2 ] && chordseq model show omit.m | grep -q "^label 1.at$"' - $train
+T 'eval maps the classes of files' sh -c 'chordseq eval -q -m mapped.m --label-map map.tsv --class gc=gc.fa --class at=at.fa > mapped.e &&
+    chordseq eval -q -m mapped.m --class high=gc.fa --class low=at.fa | cmp - mapped.e &&
+    ! chordseq eval -q -m mapped.m --class gc=gc.fa 2> told && grep -q "label .gc. is not a class of the model.*label-map" told'
+T 'a map without effect is refused' sh -c '! "$@" --head regress --label-map map.tsv --label-key class -o x.m all.fa 2> told &&
+    grep -q "label-map is for classes, but the head predicts values" told' - $train
 T 'some records without labels' $train --skip-unlabelled -o some.m --labels some.tsv all.fa
 gzip -c all.fa > all.fa.gz
 T 'standard input, compressed' sh -c "$train -o in.m --split-by organism --label-key class - < all.fa.gz"
