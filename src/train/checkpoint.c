@@ -205,8 +205,14 @@ out:
 /* Names the first line in which two recipes differ. */
 static int compare_recipes(const char *path, const char *was, const char *is)
 {
+    static const char last[] = "\n" CS_RECIPE_VOCABULARY;
+    const char *vocabulary = strstr(was, last) == NULL ? strstr(is, last) : NULL;
+
     if (strcmp(was, is) == 0)
         return CS_OK;
+    if (vocabulary != NULL && strlen(was) == (size_t)(vocabulary + 1 - is) &&
+        strncmp(was, is, strlen(was)) == 0)
+        return CS_OK;            /* of an older version */
     while (*was != '\0' && *is != '\0') {
         const int n_was = (int)strcspn(was, "\n"), n_is = (int)strcspn(is, "\n");
         if (n_was != n_is || strncmp(was, is, (size_t)n_was) != 0)

@@ -298,11 +298,33 @@ static bool listed(const cs_opt *table, const cs_opt *const *skip)
     return false;
 }
 
-char *cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, const cs_backend *be,
-                           uint64_t data_hash)
+/* The vocabulary's content: another file may have the name that the options state. */
+static int append_vocabulary(struct text *t, const cs_model *m, const char *file)
 {
+    cs_sha256 h;
+    char hex[65], line[2 * VALUE_BYTES];
+
+    if (m->tok == NULL || m->tok->save == NULL)
+        return CS_OK;
+    char *text = m->tok->save(m->tok_state);
+    if (text == NULL)
+        return cs_fail(CS_EMEM, "out of memory for the vocabulary");
+    cs_sha256_init(&h);
+    cs_sha256_add(&h, text, strlen(text));
+    cs_sha256_hex(&h, hex);
+    free(text);
+    (void)snprintf(line, sizeof line, CS_RECIPE_VOCABULARY "%s%ssha256:%s\n", file,
+                   *file != '\0' ? " " : "", hex);
+    provenance_append(t, line, strlen(line));
+    return CS_OK;
+}
+
+int cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, const cs_model *m,
+                         uint64_t data_hash, char **out)
+{
+    const cs_backend *be = m->be;
     struct text t = { NULL, 0 };
-    char value[VALUE_BYTES], line[2 * VALUE_BYTES];
+    char value[VALUE_BYTES], line[2 * VALUE_BYTES], vocabulary[VALUE_BYTES] = "";
 
     for (; set->opt != NULL; set++) {
         if (listed(set->opt, skip))
@@ -314,6 +336,8 @@ char *cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, cons
                            set->prefix != NULL ? set->prefix : "", set->prefix != NULL ? "." : "",
                            o->name, value);
             provenance_append(&t, line, strlen(line));
+            if (strncmp(line, "tokenizer.file=", strlen("tokenizer.file=")) == 0)
+                (void)snprintf(vocabulary, sizeof vocabulary, "%s", value);
         }
     }
     (void)snprintf(line, sizeof line, "data=%016llx\n", (unsigned long long)data_hash);
@@ -325,5 +349,7 @@ char *cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, cons
                        be->is_host ? cs_cpu_bits(be->precision == CS_IN_BF16) : be->name);
         provenance_append(&t, line, strlen(line));
     }
-    return t.s;
+    const int rc = append_vocabulary(&t, m, vocabulary);
+    *out = t.s;
+    return rc;
 }

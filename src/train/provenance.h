@@ -4,6 +4,7 @@
 
 #include "base/opt.h"
 #include "io/labels.h"
+#include "nn/exec/model.h"
 #include "train/checkpoint.h"
 #include "train/dataset.h"
 
@@ -41,12 +42,14 @@ void cs_provenance_log(const char *text);
 
 /**
  * cs_provenance_recipe - "option=value" lines of all tables but those in `skip`, the data's
- * hash, and precision and kernels of `be` unless it is fp32
+ * hash, precision and kernels of the model's backend unless it is fp32, and a hash of the
+ * tokenizer's vocabulary, if it has one
  *
  * skip     ends with NULL
- * Returns  text in UTF-8, other bytes written \xHH; free() it
+ * out      text in UTF-8, other bytes written \xHH; free() it
+ * Returns  CS_OK; CS_EMEM
  */
-char *cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, const cs_backend *be,
-                           uint64_t data_hash);
+int cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, const cs_model *m,
+                         uint64_t data_hash, char **out) CS_MUST_CHECK;
 
 #endif

@@ -262,12 +262,12 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
         CS_TRY(cs_policy_check_strands(j->model, j->model->strands));
     /* Tables after those of input, labels, run, compute, device and log; the one of taxa only if
      * stored. */
-    j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,
-                                     cs_run_table, cs_memory_table, cs_stated_table,
-                                     cs_compute_table, cs_device_table, cs_log_table,
-                                     a->components.head->set_taxonomy ? NULL : cs_taxa_table,
-                                     NULL },
-                                     j->be, cs_dataset_hash(&j->data));
+    const cs_opt *const skip[] = {
+        cs_input_table, cs_label_table, cs_run_table, cs_memory_table, cs_stated_table,
+        cs_compute_table, cs_device_table, cs_log_table,
+        a->components.head->set_taxonomy ? NULL : cs_taxa_table, NULL
+    };
+    CS_TRY(cs_provenance_recipe(set, skip, j->model, cs_dataset_hash(&j->data), &j->recipe));
     j->origin.seed = a->training.seed;
     CS_TRY(cs_provenance_init(&j->origin, argc, argv, &a->input.file));
 out:
