@@ -63,8 +63,7 @@ struct trainer {
     cs_running         *running;     /* NULL: no batch normalisation */
     int                 rank;
     int32_t             logged;      /* number of checkpointed blocks logged last */
-    bool                pause;       /* a rank requests a pause: the last step was the last of this
-                                      * run */
+    bool                pause;       /* a rank requests a pause after the last step */
 };
 
 /* Adds the time since the last account to the run, and to the epoch's training if it was that. */
@@ -93,6 +92,8 @@ static int save_checkpoint(struct trainer *l)
     use_average(l, false);
     if (l->rank > 0 || l->o->checkpoint_path == NULL)
         return CS_OK;
+    if (cs_step_log_flush(l->log) != CS_OK)    /* --resume does not repeat these steps */
+        return CS_EIO;
     return cs_checkpoint_save(l->o->checkpoint_path, &l->m->ps, l->o->ema > 0, l->st, l->o->recipe);
 }
 
@@ -289,9 +290,8 @@ out:
 
 static bool monitors_balanced(const struct trainer *l)
 {
-    const cs_monitor by = l->o->monitor;
-
-    return by == CS_MONITOR_BALANCED || (by == CS_MONITOR_AUTO && l->m->head->is_class);
+    return l->o->monitor == CS_MONITOR_BALANCED ||
+           (l->o->monitor == CS_MONITOR_AUTO && l->m->head->is_class);
 }
 
 /* Saves the model if it is the best so far, or without validation. */

@@ -111,16 +111,21 @@ out:
     return rc;
 }
 
-int cs_step_log_epoch(cs_step_log *l, const cs_train_state *st, const cs_metrics *f)
+int cs_step_log_flush(cs_step_log *l)
 {
-    int rc = CS_OK;
-
     if (l == NULL)
         return CS_OK;
     if (l->table != NULL && fflush(l->table) != 0)
         return fail(l, "write");
-    if (l->events == NULL)
-        return CS_OK;
+    return l->events != NULL ? cs_events_flush(l->events) : CS_OK;
+}
+
+int cs_step_log_epoch(cs_step_log *l, const cs_train_state *st, const cs_metrics *f)
+{
+    int rc = CS_OK;
+
+    if (l == NULL || l->events == NULL)
+        return cs_step_log_flush(l);
     CS_TRY(cs_events_add(l->events, st->step, "valid/loss", f->loss));
     CS_TRY(cs_events_add(l->events, st->step, "valid/accuracy", f->accuracy));
     CS_TRY(cs_events_add(l->events, st->step, "valid/balanced_accuracy", f->balanced));
@@ -129,7 +134,7 @@ int cs_step_log_epoch(cs_step_log *l, const cs_train_state *st, const cs_metrics
     CS_TRY(cs_events_add(l->events, st->step, "speed/bases_per_second",
                          (double)st->sum.n_base / fmax(st->epoch_seconds, 1e-9)));
     CS_TRY(cs_events_add(l->events, st->step, "speed/share_of_peak", st->peak_share));
-    rc = cs_events_flush(l->events);
+    rc = cs_step_log_flush(l);
 out:
     return rc;
 }

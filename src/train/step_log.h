@@ -23,6 +23,8 @@ int  cs_step_log_step(cs_step_log *l, const cs_train_state *st, const cs_train_s
                       double norm) CS_MUST_CHECK;
 /** cs_step_log_epoch - the validation after that step. CS_OK; CS_EIO */
 int  cs_step_log_epoch(cs_step_log *l, const cs_train_state *st, const cs_metrics *f) CS_MUST_CHECK;
+/** cs_step_log_flush - write the steps so far to the files. CS_OK; CS_EIO */
+int  cs_step_log_flush(cs_step_log *l) CS_MUST_CHECK;
 void cs_step_log_close(cs_step_log *l);
 
 #endif

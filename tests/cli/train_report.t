@@ -88,6 +88,15 @@ T 'paused' $logged --step-metrics part.tsv --stop-after 5
 printf '6\t1\tof a step that is repeated' >> part.tsv
 T 'resumed' $logged --step-metrics part.tsv --resume
 T 'the same table' sh -c 'for f in whole part; do cut -f 1-7 $f.tsv > $f.cut; done; cmp whole.cut part.cut'
+# Killed while it writes its third checkpoint: after step 6, of ten in an epoch.
+if [ -e "$builddir/tests/cli/kill_at.so" ]; then
+    T 'killed between epochs, and resumed: one row per step' sh -c 'rm -f log.m*
+        ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" KILL_AT="9 0 3" LD_PRELOAD=$builddir/tests/cli/kill_at.so "$@" 2> told
+        grep -q "kill_at: now" told && [ "$(tail -n 1 kill.tsv | cut -f 1)" = 6 ] && "$@" --resume && cut -f 1-7 kill.tsv | cmp - whole.cut && rm -f .*tmp* *tmp*' - \
+        $logged --step-metrics kill.tsv --checkpoint-steps 2
+else
+    S 'killed between epochs' 'no shared objects here'
+fi
 if command -v python3 > /dev/null; then
     python3 "$srcdir/tests/cli/events.py" events/events.out.tfevents.* > events.txt 2>&1
     T 'events with right checksums' sh -c 'head -n 1 events.txt | grep -qx "version brain.Event:2"'
