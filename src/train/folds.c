@@ -125,24 +125,207 @@ static void deal_group(struct deal *t, const struct place *place, int64_t n, int
     }
 }
 
-static int check_classes(const struct deal *t, const cs_classes *classes, const char *by)
+/* ---- repair ---------------------------------------------------------------------------------- */
+
+/* A class can miss a fold though it has a group for each: the dealing looks at shares only. Groups
+ * then change their folds, one by one or in pairs, as long as each change adds more of the missing
+ * classes to folds than it removes. Of several, the one that moves least bases. */
+
+/* A group of examples: those of place[from, to), of the classes cls[first, first + n_cls). */
+struct unit { int64_t from, to; size_t first, n_cls; int fold; };
+
+struct repair {
+    const struct deal  *t;
+    const struct place *place;
+    struct unit *unit;           /* in the order of dealing */
+    size_t   n_unit;
+    int32_t *cls;                /* ascending per group */
+    int64_t *count;              /* [n * n_class] groups of the class in a fold */
+    int64_t  n_pair;             /* pairs tried so far */
+};
+
+enum { MAX_PAIR = 20000000 };
+
+static int64_t *count_of(const struct repair *r, int fold, int32_t c)
 {
+    return &r->count[(int64_t)fold * r->t->d->n_class + c];
+}
+
+static void list_units(struct repair *r, int64_t n_place, const int32_t *of)
+{
+    const struct place *p = r->place;
+    size_t at = 0;
+
+    for (int64_t a = 0, b; a < n_place; a = b) {
+        struct unit u = { .from = a, .first = at, .fold = of[p[a].example] };
+        for (b = a; b < n_place && p[b].group == p[a].group; b++)
+            r->cls[at + (size_t)(b - a)] = r->t->d->ex[p[b].example].class_no;
+        qsort(r->cls + at, (size_t)(b - a), sizeof *r->cls, ascending);
+        for (size_t i = at; i < u.first + (size_t)(b - a); i++)
+            if (u.n_cls == 0 || r->cls[i] != r->cls[u.first + u.n_cls - 1])
+                r->cls[u.first + u.n_cls++] = r->cls[i];
+        for (size_t i = 0; i < u.n_cls; i++)
+            ++*count_of(r, u.fold, r->cls[u.first + i]);
+        u.to = b;
+        at += u.n_cls;
+        r->unit[r->n_unit++] = u;
+    }
+}
+
+static bool unit_has(const struct repair *r, const struct unit *u, int32_t c)
+{
+    return bsearch(&c, r->cls + u->first, u->n_cls, sizeof c, ascending) != NULL;
+}
+
+/* Folds that gain a class they lack, less those that lose their only group of one. */
+static int64_t gain(const struct repair *r, const struct unit *u, int to)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < u->n_cls; i++) {
+        const int32_t c = r->cls[u->first + i];
+        sum += (*count_of(r, to, c) == 0) - (*count_of(r, u->fold, c) == 1);
+    }
+    return sum;
+}
+
+static void relocate(struct repair *r, struct unit *u, int to)
+{
+    for (size_t i = 0; i < u->n_cls; i++) {
+        --*count_of(r, u->fold, r->cls[u->first + i]);
+        ++*count_of(r, to, r->cls[u->first + i]);
+    }
+    u->fold = to;
+}
+
+/* Move a group of a class into a fold that lacks it. */
+static bool move_into(struct repair *r, int32_t c, int fold)
+{
+    struct unit *best = NULL;
+
+    for (struct unit *u = r->unit; u < r->unit + r->n_unit; u++)
+        if (unit_has(r, u, c) && gain(r, u, fold) > 0 &&
+            (best == NULL || r->place[u->from].size < r->place[best->from].size))
+            best = u;
+    if (best != NULL)
+        relocate(r, best, fold);
+    return best != NULL;
+}
+
+/* The same, and a group of that fold the other way. */
+static bool swap_into(struct repair *r, int32_t c, int fold)
+{
+    struct unit *best[2] = { NULL, NULL }, *end = r->unit + r->n_unit;
+    int64_t least = INT64_MAX;
+
+    for (struct unit *u = r->unit; u < end && r->n_pair < MAX_PAIR; u++) {
+        if (!unit_has(r, u, c))
+            continue;
+        const int from = u->fold;
+        const int64_t own = gain(r, u, fold);
+        relocate(r, u, fold);
+        for (struct unit *v = r->unit; v < end; v++) {
+            const int64_t size = r->place[u->from].size + r->place[v->from].size;
+            r->n_pair++;
+            if (v == u || v->fold != fold || size >= least || own + gain(r, v, from) <= 0)
+                continue;
+            least = size;
+            best[0] = u;
+            best[1] = v;
+        }
+        relocate(r, u, from);
+    }
+    if (best[0] == NULL)
+        return false;
+    relocate(r, best[1], best[0]->fold);
+    relocate(r, best[0], fold);
+    return true;
+}
+
+/* The first class that misses a fold after what can be repaired, or -1. */
+static int32_t fill_folds(struct repair *r)
+{
+    int32_t first;
+    bool changed = true;
+
+    while (changed) {
+        changed = false;
+        first = -1;
+        for (int32_t c = 0; c < r->t->d->n_class && !changed; c++)
+            for (int k = 0; k < r->t->n && r->t->total[c] > 0 && !changed; k++) {
+                if (*count_of(r, k, c) > 0)
+                    continue;
+                first = first < 0 ? c : first;
+                changed = move_into(r, c, k) || swap_into(r, c, k);
+            }
+    }
+    return first;
+}
+
+/* missing: the class that still misses a fold, or -1. */
+static int repair(const struct deal *t, const struct place *place, int64_t n_place, int32_t *of,
+                  int32_t *missing)
+{
+    int rc = CS_OK;
+    const size_t n = (size_t)n_place + 1, n_count = (size_t)t->n * (size_t)t->d->n_class;
+    struct repair r = { .t = t, .place = place, .unit = cs_alloc(n, sizeof *r.unit),
+                        .cls = cs_alloc(n, sizeof *r.cls),
+                        .count = cs_alloc(n_count, sizeof *r.count) };
+
+    if (r.unit == NULL || r.cls == NULL || r.count == NULL) {
+        rc = cs_fail(CS_EMEM, "out of memory for folds of %lld records", (long long)n_place);
+        goto out;
+    }
+    memset(r.count, 0, n_count * sizeof *r.count);
+    list_units(&r, n_place, of);
+    *missing = fill_folds(&r);
+    for (size_t i = 0; i < r.n_unit; i++)
+        for (int64_t k = r.unit[i].from; k < r.unit[i].to; k++)
+            of[place[k].example] = r.unit[i].fold;
+out:
+    CS_FREE(r.unit, r.cls, r.count);
+    return rc;
+}
+
+static bool misses_fold(const struct deal *t, int32_t c)
+{
+    for (int k = 0; k < t->n; k++)
+        if (t->total[c] > 0 && t->sum[k * t->d->n_class + c] <= 0)
+            return true;
+    return false;
+}
+
+/* Gives every fold every class, by repair if the dealing did not. */
+static int fill_classes(const struct deal *t, const struct place *place, int64_t n_place,
+                        const cs_classes *classes, const char *by, int32_t *of)
+{
+    int rc = CS_OK;
+    int32_t missing = -1;
     int64_t n_group;
 
     for (int32_t c = 0; c < t->d->n_class; c++) {
-        bool all = true;
-        for (int k = 0; k < t->n; k++)
-            all = all && t->sum[k * t->d->n_class + c] > 0;
-        if (all || t->total[c] <= 0)
+        if (!misses_fold(t, c))
             continue;
-        const int rc = cs_dataset_groups(t->d, c, &n_group);
-        return rc != CS_OK ? rc
-             : cs_fail(CS_EUSAGE, "class '%s' has %lld group%s by %s, too few for --folds %d; "
-                       "lower it, give another --split-by, or leave the class out with --label-map",
-                       classes->name[c], (long long)n_group, n_group == 1 ? "" : "s", by, t->n);
+        missing = c;
+        CS_TRY(cs_dataset_groups(t->d, c, &n_group));
+        if (n_group < t->n)
+            return cs_fail(CS_EUSAGE, "class '%s' has %lld group%s by %s, too few for --folds %d; "
+                           "lower it, give another --split-by, or leave the class out with "
+                           "--label-map", classes->name[c], (long long)n_group,
+                           n_group == 1 ? "" : "s", by, t->n);
     }
-    return CS_OK;
+    if (missing < 0)
+        return CS_OK;
+    CS_TRY(repair(t, place, n_place, of, &missing));
+    if (missing >= 0)
+        rc = cs_fail(CS_EUSAGE, "found no split of the groups by %s with class '%s' in all folds; "
+                     "lower --folds %d, give another --split-by, or leave a class out with "
+                     "--label-map", by, classes->name[missing], t->n);
+out:
+    return rc;
 }
+
+/* ---- folds ----------------------------------------------------------------------------------- */
 
 int cs_folds_assign(const cs_dataset *d, const cs_classes *classes, int n, uint64_t seed,
                     const char *by, cs_folds *f)
@@ -172,7 +355,7 @@ int cs_folds_assign(const cs_dataset *d, const cs_classes *classes, int n, uint6
             b++;
         deal_group(&t, place + a, b - a, f->of);
     }
-    rc = check_classes(&t, classes, by);
+    rc = fill_classes(&t, place, n_place, classes, by, f->of);
 out:
     CS_FREE(place, sum, in_group);
     return rc;

@@ -18,12 +18,13 @@ typedef struct cs_folds {
 /**
  * cs_folds_assign - deal groups to n folds, so that every fold has its share of every class
  *
- * The largest group comes first, each to the fold that has least of its classes. Depends on the
- * data and the seed only.
+ * The largest group comes first, each to the fold that has least of its classes. Should a fold lack
+ * a class then, groups are moved. Depends on the data and the seed only.
  *
  * d        of classes; skipped examples are left alone
  * by       criterion of the groups, for messages
- * Returns  CS_OK; CS_EUSAGE naming a class that is missing in a fold; CS_EMEM
+ * Returns  CS_OK; CS_EUSAGE naming a class that has too few groups, or is missing in a fold of the
+ *          splits that were tried; CS_EMEM
  */
 int  cs_folds_assign(const cs_dataset *d, const cs_classes *classes, int n, uint64_t seed,
                      const char *by, cs_folds *f) CS_MUST_CHECK;
