@@ -514,6 +514,13 @@ out:
 
 /* ---- an INFO key ----------------------------------------------------------------------------- */
 
+bool cs_vcf_declares(const cs_vcf *v, const char *key)
+{
+    const int id = bcf_hdr_id2int(v->header, BCF_DT_ID, key);
+
+    return id >= 0 && bcf_hdr_idinfo_exists(v->header, BCF_HL_INFO, id);
+}
+
 int cs_vcf_info(const cs_vcf *v, const cs_vcf_record *r, const char *key, cs_arena *mem,
                 const char **value)
 {

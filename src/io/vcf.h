@@ -65,6 +65,10 @@ int  cs_vcf_next(cs_vcf *v, cs_arena *mem, cs_vcf_record **out) CS_MUST_CHECK;
 int  cs_vcf_info(const cs_vcf *v, const cs_vcf_record *r, const char *key, cs_arena *mem,
                  const char **value) CS_MUST_CHECK;
 
+/** cs_vcf_declares - does the header declare the INFO key? To ask before the first record: htslib
+ * declares those that it meets */
+bool cs_vcf_declares(const cs_vcf *v, const char *key);
+
 /* ---- out ------------------------------------------------------------------------------------- */
 
 typedef enum cs_vcf_type { CS_VCF_FLOAT, CS_VCF_INTEGER, CS_VCF_STRING } cs_vcf_type;

@@ -1,6 +1,7 @@
 /* labelled.c - read labelled sequences for training and evaluation. */
 #include "train/labelled_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -372,6 +373,25 @@ static void warn_untrained(const cs_labelled *l, const cs_dataset *d)
                 l->classes.n, l->classes.name[first]);
 }
 
+/* The same of labels: of variants, or several per record. */
+static void warn_unknown(const cs_labelled *l, const cs_dataset *d)
+{
+    int32_t n = 0, first = 0;
+    bool *has = cs_xcalloc((size_t)l->classes.n + 1, sizeof *has);
+
+    for (int64_t i = 0; i < d->n; i++)
+        for (int32_t c = 0; d->ex[i].part == CS_PART_TRAIN && c < l->classes.n; c++)
+            has[c] = has[c] || !isnan(d->ex[i].target[c]);
+    for (int32_t c = l->classes.n - 1; c >= 0; c--) {
+        n += !has[c];
+        first = has[c] ? first : c;
+    }
+    free(has);
+    if (n > 0)
+        cs_warn("%d of %d labels have no value in a training record; first: '%s'", (int)n,
+                l->classes.n, l->classes.name[first]);
+}
+
 /* Why the first of them has none, and the remedy. */
 static int warn_unvalidated(const cs_labelled *l, const cs_dataset *d)
 {
@@ -426,6 +446,8 @@ int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool want
     CS_TRY(check_key(l));
     if (d->is_class)
         warn_untrained(l, d);
+    else if (d->n_target > 0 && d->n_target == l->classes.n)
+        warn_unknown(l, d);
     if (d->is_class && wants_valid)
         CS_TRY(warn_unvalidated(l, d));
     cs_dataset_count(d, CS_PART_VALID, -1, &n, &n_base);

@@ -45,6 +45,7 @@ struct reading {
     struct row *row;
     size_t      n, cap;
     cs_classes *classes;
+    bool       *met;             /* [classes] of --label-key: in a header or record; or NULL */
     cs_labels  *split;
     const char *last_contig;     /* of the row before, in mem: most rows share theirs */
 };
@@ -96,7 +97,18 @@ static int add_keys(struct reading *r, const char *keys)
     for (char *k = strtok_r(list, ",", &save); rc == CS_OK && k; k = strtok_r(NULL, ",", &save))
         rc = cs_classes_add(r->classes, k, &no);
     free(list);
+    r->met = cs_xcalloc((size_t)r->classes->n + 1, sizeof *r->met);
     return rc;
+}
+
+/* A field that is nowhere is misspelt, for example. */
+static int check_keys(const struct reading *r)
+{
+    for (int k = 0; r->met && k < r->classes->n; k++)
+        if (!r->met[k])
+            return cs_fail(CS_EFORMAT, "no header of the input declares the INFO field '%s' of "
+                           "--label-key, and no record has it", r->classes->name[k]);
+    return CS_OK;
 }
 
 static int add_values(struct reading *r, const cs_vcf *in, const cs_vcf_record *v, int label,
@@ -116,6 +128,7 @@ static int add_values(struct reading *r, const cs_vcf *in, const cs_vcf_record *
         if (!parse_truth(value[i], &truth))
             return cs_fail(CS_EFORMAT, "'%s': record %llu has %s=%s; a label is 0 or 1",
                            cs_vcf_path(in), (unsigned long long)v->no, key, value[i]);
+        r->met[label] = true;
         CS_TRY(add_row(r, (struct row){ .contig = v->contig, .pos = v->pos, .ref = v->ref,
                                         .alt = v->alt[i], .label = label, .truth = truth }));
     }
@@ -130,6 +143,8 @@ static int read_vcf(struct reading *r, const char *path)
     cs_vcf_record *v;
 
     CS_TRY(cs_vcf_open(path, r->from->threads, false, &in));
+    for (int k = 0; k < r->classes->n; k++)
+        r->met[k] = r->met[k] || cs_vcf_declares(in, r->classes->name[k]);
     while (rc == CS_OK) {
         cs_arena *mem = cs_arena_new();
         rc = cs_vcf_next(in, mem, &v);
@@ -434,6 +449,7 @@ int cs_variants_read(const cs_variant_labels *from, cs_dataset *d, cs_classes *c
         CS_TRY(add_keys(&r, from->key));
     for (int i = 0; i < from->file->n; i++)
         CS_TRY(from->key ? read_vcf(&r, from->file->v[i]) : read_table(&r, from->file->v[i]));
+    CS_TRY(check_keys(&r));
     if (r.n == 0) {
         rc = cs_fail(CS_EFORMAT, "the input has no labelled variant");
         goto out;
@@ -443,6 +459,6 @@ int cs_variants_read(const cs_variant_labels *from, cs_dataset *d, cs_classes *c
 out:
     cs_labels_close(r.split);
     cs_arena_free(r.mem);
-    free(r.row);
+    CS_FREE(r.row, r.met);
     return rc;
 }

@@ -367,6 +367,12 @@ useless '--split-by x' 'split-by is for sequences; variants are split by contig'
 useless --skip-unlabelled 'skip-unlabelled is for sequences'
 N variant-train.err chordseq train -q --head variant -i train.tsv -o x.model
 N variant-key.err   chordseq train -q --head variant --reference train.fa -i train.vcf -o x.model
+T 'refused: a label that no header declares and no record has' sh -c '! chordseq train -q --head variant --reference train.fa \
+    --label-key S,TYPO -o x.model -i train.vcf 2> told && grep -q "no header of the input declares the INFO field .TYPO. of --label-key" told'
+T 'a label without a value is reported' sh -c 'sed "s/^##INFO=<ID=S,/##INFO=<ID=NIL,Number=A,Type=Integer,Description=\"label\">\n&/" train.vcf > nil.vcf
+    for keys in S,NIL S,T; do chordseq train --head variant --reference train.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 \
+        --encoder.hidden 8 --window-length 16 --split split --epochs 1 --label-key $keys -o x.model -i nil.vcf 2> told.$keys || exit; done
+    grep -q "warning: 1 of 2 labels have no value in a training record; first: .NIL." told.S,NIL && ! grep -q "no value" told.S,T'
 N variant-column.err sh -c 'tr "\t" , < train.tsv > train.csv
     chordseq train -q --head variant --reference train.fa -i train.csv -o x.model'
 N variant-label.err sh -c 'sed "5s/.$/2/" train.tsv > bad.tsv
