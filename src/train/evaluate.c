@@ -294,8 +294,8 @@ out:
     return rc;
 }
 
-int cs_evaluate_check_page(const char *html, const cs_run_args *own, const cs_head *head,
-                           const cs_sampler *valid)
+int cs_evaluate_check_page(const char *html, const cs_run_args *own, const char *checkpoint,
+                           const cs_head *head, const cs_sampler *valid)
 {
     int rc = CS_OK;
 
@@ -305,7 +305,8 @@ int cs_evaluate_check_page(const char *html, const cs_run_args *own, const cs_he
         return cs_fail(CS_EUSAGE, "--html shows the validation of sequence classes; %s",
                        valid == NULL ? "there are no validation records"
                                      : "the head predicts something else");
-    CS_TRY(cs_outputs_distinct((const char *const[]){ own->output, own->metrics, html }, 3));
+    CS_TRY(cs_outputs_distinct((const char *const[]){ own->output, own->metrics, own->steps,
+                                                      checkpoint, html }, 5));
     rc = cs_outputs_probe(html);
 out:
     return rc;

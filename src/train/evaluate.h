@@ -79,9 +79,9 @@ int cs_evaluate_add(const cs_evaluate_job *j, cs_scores *scores) CS_MUST_CHECK;
 int cs_evaluate_page(const cs_evaluate_job *j, cs_model *m, const cs_scores *scores) CS_MUST_CHECK;
 
 /** cs_evaluate_check_page - check before training that the page can be written and has content.
- * CS_OK, also with html NULL; CS_EUSAGE, CS_EIO */
-int cs_evaluate_check_page(const char *html, const cs_run_args *own, const cs_head *head,
-                           const cs_sampler *valid) CS_MUST_CHECK;
+ * checkpoint: the file, or NULL. CS_OK, also with html NULL; CS_EUSAGE, CS_EIO */
+int cs_evaluate_check_page(const char *html, const cs_run_args *own, const char *checkpoint,
+                           const cs_head *head, const cs_sampler *valid) CS_MUST_CHECK;
 
 /**
  * cs_evaluate_model - calibrate a model of classes, if there are enough samples, and write the page

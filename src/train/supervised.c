@@ -255,7 +255,8 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     name_labels(j);
     CS_TRY(cs_train_device(&a->device, j->group, split.work, &j->be));
     CS_TRY(cs_supervised_set_up(j));
-    CS_TRY(cs_evaluate_check_page(a->stated.html, &a->run, a->components.head, j->valid));
+    CS_TRY(cs_evaluate_check_page(a->stated.html, &a->run, j->checkpoint, a->components.head,
+                                  j->valid));
     CS_TRY(propose(j, argc, argv));
     CS_TRY(cs_budget_check(&j->budget, cs_now_s() - j->began));
     if (a->stated.strand > CS_STRAND_FORWARD)

@@ -88,6 +88,10 @@ T 'paused' $logged --step-metrics part.tsv --stop-after 5
 printf '6\t1\tof a step that is repeated' >> part.tsv
 T 'resumed' $logged --step-metrics part.tsv --resume
 T 'the same table' sh -c 'for f in whole part; do cut -f 1-7 $f.tsv > $f.cut; done; cmp whole.cut part.cut'
+for f in '--html page --checkpoint page' '--html page --step-metrics page' '--html log.m.ckpt'; do
+    T "refused: a page in the place of another output: $f" sh -c '! "$@" 2> told && grep -q "two outputs write to .\(page\|log.m.ckpt\)" told && [ ! -e page ]' - \
+        $logged $f
+done
 # Killed while it writes its third checkpoint: after step 6, of ten in an epoch.
 if [ -e "$builddir/tests/cli/kill_at.so" ]; then
     T 'killed between epochs, and resumed: one row per step' sh -c 'rm -f log.m*
