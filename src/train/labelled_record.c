@@ -1,4 +1,5 @@
 /* labelled_record.c - label, part and group of one record: from tables, header, file or series. */
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -109,6 +110,9 @@ static int parse_value(const cs_record *r, const char *text, float *v)
     if (cs_parse_real(text, &d) != CS_OK)
         return cs_fail(CS_EFORMAT, "record '%s' has the value '%s', which is not a number", r->name,
                        text);
+    if (fabs(d) > FLT_MAX)
+        return cs_fail(CS_EFORMAT, "record '%s' has the value '%s'; at most %g is supported",
+                       r->name, text, (double)FLT_MAX);
     *v = (float)d;
     return CS_OK;
 }

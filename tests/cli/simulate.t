@@ -65,6 +65,8 @@ T 'compressed, too' $train -i s.tsv.gz --epochs 2 -o z
 T 'with the same result' sh -c '[ "$(chordseq model show m | grep ^sha256)" = "$(chordseq model show z | grep ^sha256)" ]'
 T 'evaluation reads it' sh -c 'chordseq eval -q -m m s.tsv > e.tsv && grep -q "^record.all...within_tolerance" e.tsv'
 
+T 'a value that a float cannot hold is refused' sh -c 'for i in 1 2 3 4 5 6; do printf ">r$i y=$i\nACGTTGCATTGCAACGT\n"; done | sed "s/y=3/y=1e39/" > big.fa
+    ! '"$train"' --label-key y -i big.fa -o x 2> told && grep -q "record .r3. has the value .1e39.; at most 3.4.*e+38 is supported" told'
 classes="chordseq train -q --encoder.max-len 64 --encoder.track 2 --encoder.hidden 8 --epochs 1"
 T 'targets are classes for class heads' $classes -i o.tsv -o c
 T 'numbers name the classes, in order' sh -c '[ "$(chordseq model show c | awk "\$1 == \"label\" &&
