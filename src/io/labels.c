@@ -321,23 +321,31 @@ void cs_labels_close(cs_labels *l)
 
 static const char blank[] = " \t";
 
-/* The blank-separated word KEY=VALUE; the first one counts. */
-int cs_label_key(const char *comment, const char *key, char *buf, size_t n_buf)
+const char *cs_label_key_find(const char *comment, const char *key, size_t *n)
 {
     const size_t n_key = strlen(key);
+
     for (const char *s = comment + strspn(comment, blank); *s; s += strspn(s, blank)) {
-        const size_t n = strcspn(s, blank);
-        if (n > n_key && s[n_key] == '=' && memcmp(s, key, n_key) == 0) {
-            const size_t n_value = n - n_key - 1;
-            if (n_value >= n_buf)
-                return 0;
-            memcpy(buf, s + n_key + 1, n_value);
-            buf[n_value] = '\0';
-            return 1;
+        const size_t n_word = strcspn(s, blank);
+        if (n_word > n_key && s[n_key] == '=' && memcmp(s, key, n_key) == 0) {
+            *n = n_word - n_key - 1;
+            return s + n_key + 1;
         }
-        s += n;
+        s += n_word;
     }
-    return 0;
+    return NULL;
+}
+
+int cs_label_key(const char *comment, const char *key, char *buf, size_t n_buf)
+{
+    size_t n;
+    const char *value = cs_label_key_find(comment, key, &n);
+
+    if (!value || n >= n_buf)
+        return 0;
+    memcpy(buf, value, n);
+    buf[n] = '\0';
+    return 1;
 }
 
 int cs_label_key_cut(const char *comment, const char *key, char *buf, size_t n_buf)

@@ -60,6 +60,9 @@ void cs_labels_close(cs_labels *l);
  * Returns  1 and the value in buf (NUL-terminated); 0 if the key is missing or does not fit
  */
 int cs_label_key(const char *comment, const char *key, char *buf, size_t n_buf);
+/** cs_label_key_find - the value of the blank-separated word KEY=VALUE in the comment, *n bytes of
+ * it; the first one counts. NULL: the key is missing */
+const char *cs_label_key_find(const char *comment, const char *key, size_t *n);
 /** cs_label_key_cut - does a word without '=' follow KEY=VALUE, as in "species=Homo sapiens"? 1 and
  * the word in buf, as much as fits; else 0 */
 int cs_label_key_cut(const char *comment, const char *key, char *buf, size_t n_buf);

@@ -142,6 +142,9 @@ int cs_labelled_mapped(cs_labelled *l, const char *label, int *no)
     if (mapped != NULL && strcmp(mapped, "-") == 0)
         return CS_OK;
     label = mapped != NULL ? mapped : label;
+    if (l->lineages && strlen(label) >= sizeof tidy)
+        return cs_fail(CS_EFORMAT, "the lineage '%.60s...' has %zu bytes; at most %d are "
+                       "supported", label, strlen(label), CS_LABEL_BYTES - 1);
     if (l->lineages) {
         (void)snprintf(tidy, sizeof tidy, "%s", label);
         cs_lineage_tidy(tidy, l->n_rank);

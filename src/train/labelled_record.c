@@ -31,6 +31,12 @@ static const char *find_label(const cs_labelled *l, const cs_record *r, char *bu
 
 static int unlabelled(cs_labelled *l, const cs_record *r)
 {
+    size_t n;
+
+    if (l->args->key != NULL && cs_label_key_find(r->comment, l->args->key, &n) != NULL &&
+        n >= CS_LABEL_BYTES)
+        return cs_fail(CS_EFORMAT, "the label of record '%s' has %zu bytes; at most %d are "
+                       "supported", r->name, n, CS_LABEL_BYTES - 1);
     l->n_unlabelled++;
     if (l->args->skip_unlabelled)
         return CS_EOF;

@@ -29,6 +29,8 @@ T "a file's class is tidied, too" sh -c 'chordseq train -q '"$small"' --epochs 1
     --class "f__F1; g__=f__F1.fa" --class "f__F2 ; g__g3;=f__F2.fa" &&
     chordseq model show files.m | grep ^label | cut -f 2 -d " " > a && printf "0\tf__F1\n1\tf__F2;g__g3\n" > b &&
     cut -f 1,2 a | cmp - b'
+T 'a lineage that is too long is refused' sh -c 'printf "r1\tF1;$(printf %01100d 0)\n" > wide.tsv
+    ! chordseq train -q --skip-unlabelled --labels wide.tsv --lineage family,genus -o x.m all.fa 2> err && grep -q "lineage .F1;0.* has 1103 bytes" err'
 # A genus without a family: F1;;g2 stands for F1;g2 of an unnamed rank between.
 sed 's/tax=F1;g1/tax=F1;a;g1/; s/tax=F1;g2/tax=F1;;g2/; s/tax=F2;/tax=;b;/' all.fa > gaps.fa
 T 'empty parts of a lineage: a model that can be read, without taxa for them' sh -c '

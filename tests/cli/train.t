@@ -18,6 +18,9 @@ sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
 N train-no-output.err    $train --label-key class all.fa
 N train-no-labels.err    $train -o x.m all.fa
 N train-two-labels.err   $train -o x.m --label-key class --labels labels.tsv all.fa
+T 'a label that is too long is named as that' sh -c 'sed "1s/class=/class=$(printf %01100d 0)/" all.fa > wide.fa
+    for o in "" --skip-unlabelled; do ! "$@" $o wide.fa 2> err && grep -q "label of record .r0. has 1102 bytes; at most 1023 are supported" err || exit; done' - \
+    $train -o x.m --label-key class
 N train-no-key.err       $train -o x.m --label-key kind all.fa
 N train-encoder.err      $train -o x.m --encoder lstm --label-key class all.fa
 N train-option.err       $train -o x.m --encoder.heads 8 --label-key class all.fa

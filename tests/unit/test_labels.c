@@ -281,6 +281,10 @@ static void test_key_in_header(void **state)
         assert_int_equal(found, t[i].want != NULL);
         assert_string_equal(buf, t[i].want ? t[i].want : "before");
     }
+    size_t n = 0;
+    assert_string_equal(cs_label_key_find("len=5 class=12345678", "class", &n), "12345678");
+    assert_int_equal(n, 8);
+    assert_null(cs_label_key_find("class", "class", &n));
 }
 
 static void test_word_after_key(void **state)
