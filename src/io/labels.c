@@ -13,6 +13,7 @@
 #include <htslib/hts.h>
 
 #include "io/input_pump.h"
+#include "io/lines.h"
 #include "io/source.h"
 
 void cs_classes_release(cs_classes *c)
@@ -187,7 +188,7 @@ static int parse_text(cs_labels *l)
 {
     int rc = CS_OK;
     int64_t line = 1;
-    for (size_t off = 0; off < l->n_text; line++) {
+    for (size_t off = cs_bom_bytes(l->text, l->n_text); off < l->n_text; line++) {
         char *eol = memchr(l->text + off, '\n', l->n_text - off);
         const size_t end = eol ? (size_t)(eol - l->text) : l->n_text;
         l->text[end] = '\0';

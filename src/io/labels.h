@@ -27,8 +27,8 @@ typedef struct cs_labels cs_labels;
  * cs_labels_open - read a table: first column the record's name, the rest its label or values
  *
  * path     TSV, plain or gzip, "-" refused. Lines that start with '#' and empty lines are skipped;
- *          CRLF accepted. A name that occurs twice with different labels is CS_EFORMAT with both
- *          lines; with the same labels it counts once.
+ *          CRLF and a byte order mark accepted. A name that occurs twice with different labels is
+ *          CS_EFORMAT with both lines; with the same labels it counts once.
  * Returns  CS_OK; CS_EIO; CS_EFORMAT with file and line; CS_EMEM
  */
 int cs_labels_open(const char *path, cs_labels **out) CS_MUST_CHECK;

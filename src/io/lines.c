@@ -43,6 +43,13 @@ int cs_lines_columns(cs_lines *l, char **column, int most)
     return n;
 }
 
+size_t cs_bom_bytes(const char *text, size_t n)
+{
+    static const char bom[] = "\xef\xbb\xbf";
+
+    return n >= sizeof bom - 1 && memcmp(text, bom, sizeof bom - 1) == 0 ? sizeof bom - 1 : 0;
+}
+
 int cs_lines_refuse(const cs_lines *l, const char *what)
 {
     return cs_fail(CS_EFORMAT, "'%s' line %lld: %s", l->path, (long long)l->no, what);
@@ -86,7 +93,11 @@ int cs_lines_next(cs_lines *l)
     }
     if (!whole && rc != CS_OK && (rc != CS_EOF || l->n == 0))
         return rc;
-    l->no++;
+    if (l->no++ == 0) {
+        const size_t skip = cs_bom_bytes(l->text, l->n);
+        l->n -= skip;
+        memmove(l->text, l->text + skip, l->n);
+    }
     if (l->n > 0 && l->text[l->n - 1] == '\r')
         l->n--;
     l->text[l->n] = '\0';

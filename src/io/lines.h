@@ -45,6 +45,10 @@ int cs_lines_next(cs_lines *l) CS_MUST_CHECK;
  */
 int cs_lines_columns(cs_lines *l, char **column, int most);
 
+/** cs_bom_bytes - the bytes of UTF-8's byte order mark at the start of a text: 3 or 0. Spreadsheets
+ * write it; cs_lines_next() skips it */
+size_t cs_bom_bytes(const char *text, size_t n);
+
 /** cs_lines_refuse - CS_EFORMAT: "'PATH' line NUMBER: WHAT" */
 int cs_lines_refuse(const cs_lines *l, const char *what);
 

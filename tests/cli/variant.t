@@ -373,6 +373,9 @@ T 'a label without a value is reported' sh -c 'sed "s/^##INFO=<ID=S,/##INFO=<ID=
     for keys in S,NIL S,T; do chordseq train --head variant --reference train.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 \
         --encoder.hidden 8 --window-length 16 --split split --epochs 1 --label-key $keys -o x.model -i nil.vcf 2> told.$keys || exit; done
     grep -q "warning: 1 of 2 labels have no value in a training record; first: .NIL." told.S,NIL && ! grep -q "no value" told.S,T'
+T 'a table after a byte order mark' sh -c '{ printf "\357\273\277"; cat train.tsv; } > mark.tsv && chordseq train --head variant --reference train.fa \
+    --tokenizer base --encoder.max-len 32 --encoder.track 4 --encoder.hidden 8 --window-length 16 --epochs 1 -o x.model -i mark.tsv 2> told &&
+    grep -q "240 labelled variants" told'
 N variant-column.err sh -c 'tr "\t" , < train.tsv > train.csv
     chordseq train -q --head variant --reference train.fa -i train.csv -o x.model'
 N variant-label.err sh -c 'sed "5s/.$/2/" train.tsv > bad.tsv

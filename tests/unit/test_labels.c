@@ -52,6 +52,15 @@ static void test_table(void **state)
     cs_labels_close(l);
     cs_labels_close(NULL);
 
+    /* After a byte order mark. */
+    l = open_text("\xef\xbb\xbfr1\tvirus\nr2\tplasmid\n");
+    assert_string_equal(cs_labels_find(l, "r1", 0), "virus");
+    assert_int_equal(cs_labels_count(l), 2);
+    cs_labels_close(l);
+    l = open_text("\xef\xbb\xbf#name\tclass\nr1\tvirus\n");
+    assert_int_equal(cs_labels_count(l), 1);
+    cs_labels_close(l);
+
     l = open_text("");
     assert_int_equal(cs_labels_count(l), 0);
     assert_null(cs_labels_find(l, "r1", 0));
