@@ -20,7 +20,8 @@ enum { WINDOW = 128, MIN_SAMPLES = 100, BLOCK_BASES = 64 << 20 };
 struct run {
     const cs_dataset *d;
     const cs_sample  *sample;
-    int64_t           n, n_in, n_out, n_without;
+    int64_t           n, n_in, n_out;
+    int64_t          *n_without; /* [CS_N_REASON] */
     cs_scores        *scores;
     cs_counts        *counts;    /* of tokens; then: */
     cs_pack           pack;
@@ -57,7 +58,7 @@ static int take_output(void *arg, const cs_record *r, const cs_prediction *a)
 
     /* Without predicted views there are no values. */
     if (a->reason && a->n_window[0] == 0) {
-        k->n_without++;
+        k->n_without[a->reason]++;
         return CS_OK;
     }
     if (k->counts != NULL) {
@@ -78,6 +79,7 @@ int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sa
                      cs_scores *scores, int64_t *n_without)
 {
     struct run k = { .d = d, .sample = sample, .n = n, .scores = scores, .counts = j->counts,
+                     .n_without = n_without,
                      .pack = { .tok = j->model->tok, .tok_state = j->model->tok_state } };
     cs_stream_stat stat;
     const cs_stream s = {
@@ -90,7 +92,6 @@ int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sa
         return CS_OK;
     const int rc = cs_stream_run(&s, &stat);
     cs_feed_work_release(&k.work);
-    *n_without += k.n_without;
     return rc;
 }
 
@@ -142,9 +143,11 @@ int cs_evaluate_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*b
         cs_dataset_clear(d);
     }
     cs_labelled_report(l);
-    if (*n_without > 0)
-        cs_warn("%lld records or pieces have no prediction and were left out: too long, or too few "
-                "known bases", (long long)*n_without);
+    for (int r = 0; r < CS_N_REASON; r++)
+        if (n_without[r] > 0)
+            cs_warn("%lld records or pieces have no prediction and were left out: %s (%s)",
+                    (long long)n_without[r], cs_reason_name((cs_reason)r),
+                    cs_reason_help((cs_reason)r));
 out:
     return rc;
 }
@@ -158,7 +161,7 @@ static int evaluate_valid(cs_model *m, const cs_sampler *valid, int64_t batch_to
     cs_policy policy;
     const cs_evaluation j = { .model = m, .policy = &policy, .batch_tokens = batch_tokens,
                          .n_thread = m->be->n_thread };
-    int64_t n_without = 0;
+    int64_t n_without[CS_N_REASON] = { 0 };
     cs_sample *sample = cs_alloc((size_t)n, sizeof *sample);
 
     if (sample == NULL)
@@ -167,7 +170,7 @@ static int evaluate_valid(cs_model *m, const cs_sampler *valid, int64_t batch_to
         sample[i] = cs_sampler_get(valid, CS_VALID_EPOCH, i);
     CS_TRY(cs_policy_init(&policy, &usual, NULL, m));
     policy.uncalibrated = uncalibrated;
-    rc = cs_evaluate_samples(&j, cs_sampler_dataset(valid), sample, n, scores, &n_without);
+    rc = cs_evaluate_samples(&j, cs_sampler_dataset(valid), sample, n, scores, n_without);
 out:
     free(sample);
     return rc;

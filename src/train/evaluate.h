@@ -20,7 +20,8 @@ typedef struct cs_evaluation {
 /**
  * cs_evaluate_samples - predict samples and add predictions and labels to the scores
  *
- * n_without  incremented by the samples with a reason instead of a prediction; they are not added
+ * n_without  [CS_N_REASON] incremented by the samples with a reason instead of a prediction; they
+ *            are not added
  * Returns  CS_OK, or the errors of cs_stream_run()
  */
 int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sample *sample,
@@ -38,7 +39,7 @@ bool cs_evaluate_wants(const cs_labelled *l, const cs_example *e);
  * cs_evaluate_blocks - read labelled records in blocks that fit the model, and call `block` on each
  *
  * d        zero; holds the records of the present block while `block` runs
- * block    sums the records that it leaves out in *n_without
+ * block    sums the records that it leaves out in n_without[CS_N_REASON]
  * Returns  CS_OK, with warnings about omitted records; the errors of cs_labelled_read() and of
  *          block(); CS_EMODEL for records that do not fit the model's input or output
  */

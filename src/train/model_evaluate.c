@@ -27,7 +27,7 @@ struct job {
     int          n_bin, n_piece;
     cs_scores    scores[MAX_LIST + 1];
     cs_counts    counts[MAX_LIST + 1];   /* of a model with predictions per token */
-    int64_t      n_without;
+    int64_t      n_without[CS_N_REASON];
     double       seconds;        /* spent on evaluation */
     char         path[PATH_BYTES];
     cs_outfile  *tsv, *json, *html, *calibrated, *rows;
@@ -91,7 +91,7 @@ static int evaluate_block(void *job)
         CS_TRY(list_samples(j, s > 0 ? j->piece[s - 1] : 0, &sample, &n));
         j->evaluate.counts = j->model->head->per_token ? &j->counts[s] : NULL;
         CS_TRY(cs_evaluate_samples(&j->evaluate, &j->data, sample, n, &j->scores[s],
-                                   &j->n_without));
+                                   j->n_without));
         free(sample);
         sample = NULL;
     }
@@ -104,7 +104,7 @@ static int evaluate_all(struct job *j)
 {
     const double from = cs_now_s();
     const int rc = cs_evaluate_blocks(&j->labelled, j->model, &j->data, evaluate_block, j,
-                                      &j->n_without);
+                                      j->n_without);
 
     j->seconds = cs_now_s() - from;
     if (rc == CS_OK && j->scores[0].n + j->counts[0].n == 0)

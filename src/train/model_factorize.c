@@ -126,14 +126,14 @@ struct sides {
     cs_scores    scores[2];
     cs_labelled  labelled;
     cs_dataset   data;
-    int64_t      n_without;      /* records without a prediction of the original model */
+    int64_t      n_without[CS_N_REASON];  /* records without a prediction of the original model */
 };
 
 static int evaluate_block(void *sides)
 {
     int rc = CS_OK;
     struct sides *s = sides;
-    int64_t n = 0, n_without[2] = { 0, 0 };
+    int64_t n = 0, again[CS_N_REASON] = { 0 };   /* that of the other, which is not reported */
     cs_sample *sample = cs_alloc((size_t)s->data.n + 1, sizeof *sample);
 
     if (!sample)
@@ -144,9 +144,9 @@ static int evaluate_block(void *sides)
     for (int k = 0; k < 2; k++) {
         const cs_evaluation j = { .model = s->model[k], .policy = &s->policy[k],
                              .batch_tokens = BATCH_TOKENS, .n_thread = 1 };
-        CS_TRY(cs_evaluate_samples(&j, &s->data, sample, n, &s->scores[k], &n_without[k]));
+        CS_TRY(cs_evaluate_samples(&j, &s->data, sample, n, &s->scores[k],
+                                   k == 0 ? s->n_without : again));
     }
-    s->n_without += n_without[0];
 out:
     free(sample);
     return rc;
@@ -197,7 +197,7 @@ static int evaluate(cs_model *before, cs_model *after, cs_input_args *input,
     for (int k = 0; k < 2; k++)
         cs_scores_for(&s.scores[k], before);
     CS_TRY(open_input(&s, input, label));
-    CS_TRY(cs_evaluate_blocks(&s.labelled, before, &s.data, evaluate_block, &s, &s.n_without));
+    CS_TRY(cs_evaluate_blocks(&s.labelled, before, &s.data, evaluate_block, &s, s.n_without));
     if (s.scores[0].n == 0) {
         rc = cs_fail(CS_EFORMAT, "the input has no record to evaluate");
         goto out;

@@ -13,6 +13,9 @@ right=$(awk -F '\t' -v c="$1" 'NR > 1 && $5 == "." && $3 == c' calls.tsv | wc -l
 figure() { awk -F '\t' -v l="$1" -v c="$2" -v m="$3" '$1 == "record" && $2 == l && $3 == c && $4 == m { print $5 }' e.tsv; }
 
 T 'evaluation of labelled records' chordseq eval -q -m "$m" --skip-unlabelled --labels first.tsv --bins 10,40 -o e.tsv --json e.json "$tiny/mixed.fa"
+T 'records that are left out have their reason' sh -c 'chordseq eval -m "$1" --skip-unlabelled --min-length 30 --labels first.tsv -o x.tsv "$tiny/mixed.fa" 2> told &&
+    n=$(awk -F "\t" "NR == FNR { own[\$1]; next } (\$1 in own) && \$2 < 30" first.tsv calls.tsv | wc -l) && [ "$n" -gt 0 ] &&
+    grep -q "warning: $n records or pieces have no prediction and were left out: too_short (.*--min-length" told && ! grep -q too_long told' - "$m"
 T 'the number of called records' [ "$(figure all . records)" = "$n" ]
 T 'the number of correct calls of classify' [ "$(figure all "$1" "called:$1")" = "$right" ]
 T 'accuracy is the share of correct calls' awk -v a="$(figure all . accuracy)" -v r="$right" -v n="$n" \
