@@ -164,8 +164,3 @@ void cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *r
                 "have names such as '%s' there and '%s' here", path, cs_reference_path(ref),
                 name[0], cs_reference_name(ref, 0));
 }
-
-int64_t cs_exons_count(const cs_exons *e)
-{
-    return e->n;
-}

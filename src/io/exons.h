@@ -28,7 +28,4 @@ int cs_exons_strand(cs_exons *e, const char *contig, int64_t from, int64_t to);
 /** cs_exons_compare - warn if none is on a contig of the reference. path: of the exons */
 void cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref);
 
-/** cs_exons_count - number of exons */
-int64_t cs_exons_count(const cs_exons *e);
-
 #endif

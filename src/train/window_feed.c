@@ -13,6 +13,8 @@
 
 enum { STREAM_MASK = 3, MAX_DEPTH = 64 };
 
+struct bundle { cs_batch *batch; int64_t n_base; };
+
 struct hand {
     cs_window_feed *f;
     cs_queue       *out;
@@ -20,8 +22,8 @@ struct hand {
     void           *work;
     int32_t        *id, *label;
     size_t          n_base, n_revcomp, n_work, n_id, n_label;
-    cs_batch       *open[MAX_DEPTH];     /* by depth */
-    cs_batch      **full;        /* [n_full] of this step */
+    struct bundle   open[MAX_DEPTH];     /* by depth */
+    struct bundle  *full;        /* [n_full] of this step */
     size_t          n_full, cap_full;
     int64_t         n_rec;       /* of this step */
 };
@@ -29,9 +31,9 @@ struct hand {
 static void window_feed_release(struct hand *h)
 {
     for (int d = 0; d < MAX_DEPTH; d++)
-        cs_batch_free(h->open[d]);
+        cs_batch_free(h->open[d].batch);
     for (size_t i = 0; i < h->n_full; i++)
-        cs_batch_free(h->full[i]);
+        cs_batch_free(h->full[i].batch);
     CS_FREE(h->full, h->base, h->revcomp, h->work, h->id, h->label);
 }
 
@@ -80,12 +82,12 @@ out:
 /* Moves a full batch to the step's batches. */
 static int close_batch(struct hand *h, int32_t depth)
 {
-    if (h->open[depth] == NULL)
+    if (!h->open[depth].batch)
         return CS_OK;
     if (cs_grow((void **)&h->full, &h->cap_full, h->n_full + 1, sizeof *h->full) != CS_OK)
         return CS_EMEM;
     h->full[h->n_full++] = h->open[depth];
-    h->open[depth] = NULL;
+    h->open[depth] = (struct bundle){ NULL, 0 };
     return CS_OK;
 }
 
@@ -103,12 +105,13 @@ static int add_window(struct hand *h, const cs_window *w, const cs_mask *mask,
     if (n_hidden == 0)
         return CS_OK;
     const int32_t depth = cs_depth(n);
-    cs_batch **b = &h->open[depth];
-    if (*b != NULL && (*b)->n_tok + n > h->f->feed.pack.batch_tokens)
+    struct bundle *b = &h->open[depth];
+    if (b->batch && b->batch->n_tok + n > h->f->feed.pack.batch_tokens)
         CS_TRY(close_batch(h, depth));
-    if (*b == NULL)
-        *b = cs_batch_new(0, CS_TARGET_TOKENS);
-    CS_TRY(cs_batch_append_labelled(*b, h->id, NULL, n, h->label, (cs_slot){ NULL, 0 }));
+    if (!b->batch)
+        b->batch = cs_batch_new(0, CS_TARGET_TOKENS);
+    CS_TRY(cs_batch_append_labelled(b->batch, h->id, NULL, n, h->label, (cs_slot){ NULL, 0 }));
+    b->n_base += w->n_base;
     h->n_rec++;
 out:
     return rc;
@@ -127,8 +130,9 @@ static int emit_batch(struct hand *h, const cs_feed_item *like, size_t i, bool f
     if (!wanted && !step_end)
         return CS_OK;
     if (!wanted)
-        cs_batch_reset(h->full[i]);
-    it.batch = h->full[i];
+        cs_batch_reset(h->full[i].batch);
+    it.batch = h->full[i].batch;
+    it.n_base = wanted ? h->full[i].n_base : 0;
     it.no = i;
     it.scale = h->n_rec > 0 ? 1 / (double)h->n_rec : 0;
     it.first = first;
@@ -136,7 +140,7 @@ static int emit_batch(struct hand *h, const cs_feed_item *like, size_t i, bool f
     it.epoch_end = step_end && like->epoch_end;
     cs_feed_item *given = cs_xcalloc(1, sizeof *given);
     *given = it;
-    h->full[i] = NULL;
+    h->full[i].batch = NULL;
     const int rc = cs_queue_push(h->out, given);
     if (rc != CS_OK)
         cs_feed_drop(given);
@@ -150,14 +154,14 @@ static int emit_step(struct hand *h, const cs_feed_item *like)
     bool first = true;
 
     if (h->n_rec == 0)
-        h->open[0] = cs_batch_new(0, CS_TARGET_TOKENS);
+        h->open[0].batch = cs_batch_new(0, CS_TARGET_TOKENS);
     for (int32_t d = 0; d < MAX_DEPTH; d++)
         CS_TRY(close_batch(h, d));
     for (size_t i = 0; i < h->n_full; i++) {
         CS_TRY(emit_batch(h, like, i, first));
-        first = first && h->full[i] != NULL;
-        cs_batch_free(h->full[i]);
-        h->full[i] = NULL;
+        first = first && h->full[i].batch;
+        cs_batch_free(h->full[i].batch);
+        h->full[i].batch = NULL;
     }
     h->n_full = 0;
     h->n_rec = 0;

@@ -126,6 +126,9 @@ T 'four threads' $run -o four.m --threads 4 g.fa
 T 'the same tensors' [ "$(sum one.m)" = "$(sum four.m)" ]
 with bgzip T 'compressed' sh -c "bgzip -c g.fa > b.fa.gz && $run -o bgz.m b.fa.gz"
 with bgzip T 'the same tensors, too' [ "$(sum one.m)" = "$(sum bgz.m)" ]
+T 'bases are counted' sh -c "$run -o full.m --step-metrics steps.tsv g.fa"
+T 'each step has some, and the run no more than its windows' awk 'NR > 2 && $7 <= n { exit bad = 1 }
+    { n = $7 } END { exit bad || n < 5000 || n > 3 * 30 * 100 }' steps.tsv
 for n in 1 4 7; do
     T "paused after $n steps" $run -o part.m --metrics part.tsv --stop-after $n g.fa
     T 'resumed' $run -o part.m --metrics part.tsv --resume g.fa
