@@ -5,7 +5,7 @@
 #
 # Pretrains an encoder on slices of hg38 without chromosomes 1 and 21, trains three heads on 1,364 labelled rows of 47
 # tissues, and writes WORK_DIR/variant.safetensors, the one with the lowest loss on chromosomes 20 and 21, and
-# WORK_DIR/evaluation.tsv, the AUROC of all three on chromosome 1 beside the baselines: 0.46 to 0.52, no better than chance,
+# WORK_DIR/evaluation.tsv, the AUROC of all three on chromosome 1 beside the baselines: 0.52 to 0.58, below the baselines,
 # which is why no such model comes with the program. More options of `chordseq pretrain` and `chordseq train` may
 # follow. Needs python3 with scikit-learn.
 set -eu
