@@ -45,7 +45,10 @@ def reference():
 def pages():
     """{path in the site: text}"""
     found = {"python-reference.md": reference(),
-             "model-card.md": (TOP / "refdata/model/README.md").read_text(),
+             "model-card.md": (TOP / "refdata/model/README.md").read_text()
+                              .replace("(EXPERIMENTS.md)", "(model-experiments.md)"),
+             "model-experiments.md": (TOP / "refdata/model/EXPERIMENTS.md").read_text()
+                                     .replace("(README.md)", "(model-card.md)"),
              "variant-card.md": (TOP / "refdata/model/VARIANT.md").read_text(),
              "taxa-card.md": (TOP / "refdata/model/TAXA.md").read_text(),
              "language-card.md": (TOP / "refdata/model/LANGUAGE.md").read_text()}
