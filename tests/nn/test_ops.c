@@ -49,18 +49,18 @@ static void against_reference(const op_case *o, int n, const env *e)
             continue;
         mats before = make(o[i].spec, e, key), want = make(o[i].spec, e, key);
         mats got = make(o[i].spec, e, key), same = make(o[i].spec, e, key);
-        mats uneven = make(o[i].spec, e, key);
+        mats threads = make(o[i].spec, e, key);
         run(&o[i], e, ref, 1, &want);
-        run(&o[i], e, ref, 3, &uneven);
+        run(&o[i], e, ref, 3, &threads);
         run(&o[i], e, *tested, 2, &got);
         run(&o[i], e, lower, 2, &same);
-        assert_same_bits(&o[i], &want, &uneven, "the number of threads (reference)");
+        assert_same_bits(&o[i], &want, &threads, "the number of threads (reference)");
         if (exact)
             assert_same_bits(&o[i], &got, &same, "the instruction set");
         /* Of a few elements, all may be sums that cancel, with no others to be measured against. */
         compare_outputs(&o[i], e, &got, &want, &before, exact ? 1e-12 : 1e-4, exact ? 1e-11 : 1e-3);
         for (int k = 0; k < 5; k++)
-            drop((mats *[]){ &before, &want, &uneven, &got, &same }[k]);
+            drop((mats *[]){ &before, &want, &threads, &got, &same }[k]);
     }
 }
 
