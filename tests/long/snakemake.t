@@ -43,7 +43,7 @@ T 'wrapper: merge' wrapper merge out/all.tsv
 T 'merged output equals that of one run' sh -c 'cd run && chordseq classify -q -m model.safetensors reads.fq | cmp - out/all.tsv &&
     chordseq classify -q -m model.safetensors --report - -o x reads.fq | cmp - out/all.kreport'
 T 'wrapper: variant' wrapper variant out/scored.vcf.gz
-T 'scores every allele' sh -c 'cd run && [ -s out/scored.vcf.gz.csi ] &&
+T 'scores every allele' sh -c 'cd run && [ -s out/scored.vcf.gz.tbi ] &&
     chordseq variant -q -m model.safetensors --reference variants.fa --score embedding --window-length 64 \
         --tsv want.tsv -o /dev/null variants.vcf && cmp want.tsv out/scored.tsv'
 T 'wrapper: train' wrapper train out/model.safetensors

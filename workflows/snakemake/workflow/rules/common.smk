@@ -27,7 +27,8 @@ def read_samples(path):
             validate(row, "../schemas/samples.schema.yaml")
             if row["sample"] in table:
                 raise ValueError(f"{path}: sample '{row['sample']}' is listed twice")
-            files = {k: row.get(k, "").split(",") if row.get(k) else [] for k in ("sequences", "mates")}
+            files = {k: [name.strip() for name in row[k].split(",")] if row.get(k) else []
+                     for k in ("sequences", "mates")}
             if files["mates"] and len(files["mates"]) != len(files["sequences"]):
                 raise ValueError(f"{path}: sample '{row['sample']}' has not as many mates as sequences")
             table[row["sample"]] = files

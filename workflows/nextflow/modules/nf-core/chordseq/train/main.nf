@@ -3,7 +3,7 @@ process CHORDSEQ_TRAIN {
     label 'process_high'
     label 'process_gpu'
 
-    conda "${moduleDir}/${ task.accelerator ? 'environment.gpu.yml' : 'environment.yml' }"
+    conda "${moduleDir}/environment.yml"
     container "${ workflow.containerEngine in ['singularity', 'apptainer'] && !task.ext.singularity_pull_docker_container ?
         'https://depot.galaxyproject.org/singularity/chordseq:0.2.0--0':
         'quay.io/biocontainers/chordseq:0.2.0--0' }"
@@ -27,6 +27,9 @@ process CHORDSEQ_TRAIN {
     // Without a table of labels, they are in the headers: --label-key in task.ext.args.
     def labels_arg = labels ? "--labels ${labels}" : ''
     def init_arg = init ? "--init ${init}" : ''
+    if ("${init}" == "${prefix}.safetensors") {
+        error("CHORDSEQ_TRAIN: input and output have one name; set task.ext.prefix")
+    }
     def input = [sequences].flatten().collect { f -> "-i ${f}" }.join(' ')
     """
     chordseq train \\

@@ -3,7 +3,7 @@ process CHORDSEQ_VARIANT {
     label 'process_medium'
     label 'process_gpu'
 
-    conda "${moduleDir}/${ task.accelerator ? 'environment.gpu.yml' : 'environment.yml' }"
+    conda "${moduleDir}/environment.yml"
     container "${ workflow.containerEngine in ['singularity', 'apptainer'] && !task.ext.singularity_pull_docker_container ?
         'https://depot.galaxyproject.org/singularity/chordseq:0.2.0--0':
         'quay.io/biocontainers/chordseq:0.2.0--0' }"
@@ -37,7 +37,7 @@ process CHORDSEQ_VARIANT {
         ${model_arg} \\
         --reference ${fasta} \\
         --output ${prefix}.vcf.gz \\
-        --write-index \\
+        --write-index=tbi \\
         --tsv ${prefix}.scores.tsv \\
         ${args} \\
         ${vcf}
