@@ -8,8 +8,10 @@ import pickle
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
+import time
 import unittest
 from unittest import mock
 
@@ -384,6 +386,25 @@ class Training(unittest.TestCase):
             self.assertEqual(sorted(chordseq.load(out).labels), ["at", "gc"])
             with self.assertRaisesRegex(chordseq.Error, "has no .kind=."):
                 list(chordseq.train(fasta, out, label_key="kind", epochs=1, **SMALL))
+
+    def test_interrupt(self):
+        """Ctrl-C reaches Python and the program in a terminal, and the run pauses with a checkpoint."""
+        x, y = two_kinds(48)
+        with tempfile.TemporaryDirectory() as folder:
+            fasta, out = pathlib.Path(folder) / "x.fa", pathlib.Path(folder) / "x.safetensors"
+            fasta.write_text("".join(f">{i} class={k}\n{s}\n" for i, (s, k) in enumerate(zip(x, y))))
+            steps = pathlib.Path(folder) / "steps.tsv"
+            options = {**SMALL, "label_key": "class", "epochs": 1, "samples_per_epoch": 10 ** 6,
+                       "max_time": 20, "step_metrics": str(steps)}
+            script = "import chordseq\n" \
+                     f"for row in chordseq.train({str(fasta)!r}, {str(out)!r}, **{options!r}): pass"
+            with subprocess.Popen([sys.executable, "-c", script], start_new_session=True,
+                                  stderr=subprocess.PIPE, encoding="utf-8") as user:
+                while user.poll() is None and not (steps.exists() and steps.stat().st_size):
+                    time.sleep(0.02)
+                os.killpg(user.pid, signal.SIGINT)
+                self.assertIn("KeyboardInterrupt", user.communicate()[1])
+            self.assertTrue(out.with_name(out.name + ".ckpt").exists())
 
     def test_estimators(self):
         x, y = two_kinds(60)

@@ -1,4 +1,5 @@
 """The program `chordseq`: where it is, and how it is run."""
+import atexit
 import os
 import shutil
 import subprocess
@@ -56,18 +57,30 @@ def fail(status, said):
 
 
 class Run:
-    """A run of the program, whose standard output is read line by line; `with` ends it."""
+    """A run of the program, whose standard output is read line by line; `with` ends it.
+
+    It has a session of its own: a terminal sends Ctrl-C to Python alone, which then sends one SIGTERM.
+    At a second signal the program would exit at once, without a checkpoint.
+    """
 
     def __init__(self, command, *words, stdout=subprocess.PIPE):
         self.said = tempfile.TemporaryFile("w+", errors="replace")
         self.process = subprocess.Popen([path(), command, *words], stdin=subprocess.DEVNULL,
                                         stdout=stdout, stderr=self.said, encoding="utf-8",
-                                        errors="surrogateescape")
+                                        errors="surrogateescape", start_new_session=True)
+        self.owner = os.getpid()
+        atexit.register(self._stop)          # where nothing else has ended it
+
+    def _stop(self):
+        if os.getpid() == self.owner:        # not in a forked process
+            self.process.terminate()
+            self.process.wait()
 
     def __enter__(self):
         return self.process
 
     def __exit__(self, kind, *rest):
+        atexit.unregister(self._stop)
         if kind is not None:
             self.process.terminate()
         if self.process.stdout:
