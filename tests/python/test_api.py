@@ -350,6 +350,21 @@ class ByTheProgram(unittest.TestCase):
             self.assertEqual([["." if np.isnan(x) else f"{x:.6g}" for x in (r.CS_L2, r.CS_COS)]
                               for r in t], [r[7:] for r in want[1:]])
 
+    def test_outputs(self):
+        """Outputs that the caller names are written."""
+        m = chordseq.load(MODEL)
+        with tempfile.TemporaryDirectory() as folder:
+            files = [shutil.copy(TINY / name, folder) for name in ("variants.vcf", "variants.fa")]
+            out = [pathlib.Path(folder) / name for name in ("a.vcf", "b.vcf", "c.bedgraph")]
+            m.score_variants(*files, output=out[0])
+            chordseq.score_variants(*files, model=MODEL, output=out[1])
+            m.explain(BASES[5][:60], output=out[2])
+            for path in out:
+                self.assertGreater(path.stat().st_size, 0)
+            for call in lambda **o: m.score_variants(*files, **o), lambda **o: m.explain("ACGT", **o):
+                with self.assertRaisesRegex(ValueError, "no tsv="):
+                    call(tsv=out[0])
+
     def test_exported_folder(self):
         with tempfile.TemporaryDirectory() as folder:
             program("model", "export", "--license", "mit", MODEL, folder)

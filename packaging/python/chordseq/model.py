@@ -327,10 +327,9 @@ class Model:
             fasta, tsv = os.path.join(folder, "sequence.fa"), os.path.join(folder, "explained.tsv")
             with open(fasta, "wb") as f:
                 f.write(b">sequence\n" + b"".join(base.split()) + b"\n")
-            words = self._program_words(method=method, label=label, **options)
-            _program.run("explain", *words, "--output", os.devnull, "--tsv", tsv,
-                         "--reference", fasta, "sequence")
-            with open(tsv, encoding="utf-8") as f:
+            words = self._program_words(method=method, label=label, **_with_output(options))
+            _program.run("explain", *words, "--tsv", tsv, "--reference", fasta, "sequence")
+            with open(tsv, encoding="utf-8", errors="surrogateescape") as f:
                 head, *rows = [line.rstrip("\n").split("\t")[1:] for line in f]
         return columns_of(head, rows, {"pos": "i8", "base": "U1", "label": _TEXT})
 
@@ -341,15 +340,22 @@ class Model:
 
     def score_variants(self, vcf: PathLike, fasta: PathLike, **options: Any) -> Table:
         """Scores of variants by this model; see chordseq.score_variants()."""
-        return _score(self._program_words(**options), vcf, fasta)
+        return _score(self._program_words(**_with_output(options)), vcf, fasta)
+
+
+def _with_output(options):
+    """Options of a command whose table is read here, in which only the caller's outputs are kept."""
+    if options.get("tsv") is not None:
+        raise ValueError("the table is returned; there is no tsv=")
+    return {**options, "output": os.devnull} if options.get("output") is None else options
 
 
 def _score(words, vcf, fasta):
     with tempfile.TemporaryDirectory(prefix="chordseq.") as folder:
         tsv = os.path.join(folder, "scores.tsv")
-        _program.run("variant", *words, "--output", os.devnull, "--tsv", tsv, "--reference",
-                     os.fspath(fasta), "--", os.fspath(vcf))
-        with open(tsv, encoding="utf-8") as f:
+        _program.run("variant", *words, "--tsv", tsv, "--reference", os.fspath(fasta), "--",
+                     os.fspath(vcf))
+        with open(tsv, encoding="utf-8", errors="surrogateescape") as f:
             head, *rows = [line.lstrip("#").rstrip("\n").split("\t") for line in f]
     return columns_of(head, rows, {"chrom": _TEXT, "pos": "i8", "id": _TEXT, "ref": _TEXT,
                                    "alt": _TEXT, "reason": _TEXT, "swapped": "?"})
@@ -370,7 +376,7 @@ def score_variants(vcf: PathLike, fasta: PathLike, model: Optional[PathLike] = N
     """
     if model is not None:
         options = {"model": find_model(model), **options}
-    return _score(_program.arguments(options), vcf, fasta)
+    return _score(_program.arguments(_with_output(options)), vcf, fasta)
 
 
 def _named(error, names):
