@@ -582,6 +582,43 @@ class Threads(unittest.TestCase):
         for table in found:
             self.assertEqual(lines(table), lines(want))
 
+    def test_fork_while_others_compute(self):
+        """A forked process does not wait for the threads of its parent."""
+        for threads in 1, 2:
+            m = chordseq.load(MODEL, threads=threads)
+            want, taken, go_on = lines(m.classify(RECORDS)), threading.Semaphore(0), threading.Event()
+
+            def work(long, handles=m._handles, taken=taken, go_on=go_on):
+                with handles.handle(long):
+                    taken.release()
+                    go_on.wait(60)
+            users = [threading.Thread(target=work, args=(i == 0,)) for i in range(threads + 1)]
+            for t in users:
+                t.start()
+            for _ in users if threads > 1 else users[:1]:
+                taken.acquire()
+            child = os.fork()
+            if child == 0:
+                signal.alarm(10)
+                os._exit(0 if lines(m.classify(RECORDS)) == want and m.windows(9).shape == (1, 2)
+                         else 1)
+            status = os.waitpid(child, 0)[1]
+            go_on.set()
+            for t in users:
+                t.join()
+            self.assertEqual(status, 0)
+            self.assertEqual(lines(m.classify(RECORDS)), want)
+
+    def test_a_handle_that_fails(self):
+        """... is made at the next call."""
+        m = chordseq.load(MODEL, threads=2)
+        m._handles._forget()
+        for _ in range(3):
+            with mock.patch.object(m._handles, "_share", side_effect=MemoryError), \
+                    self.assertRaises(MemoryError):
+                m.embed("ACGT" * 9)
+        self.assertEqual(m.embed("ACGT" * 9).shape, (1, m.dim))
+
     def test_pickled_by_path(self):
         m = chordseq.load(MODEL, threads=1, min_prob=0.9)
         again = pickle.loads(pickle.dumps(m))

@@ -13,8 +13,12 @@ from ._library import check, lib
 LONG = 1 << 21
 
 
+#: All that there are; see _after_fork().
+_all = weakref.WeakSet()
+
+
 class _Handle(ctypes.c_void_p):
-    pass
+    """A handle of the library, closed with this object unless `closing` is detached."""
 
 
 class Handles:
@@ -28,17 +32,34 @@ class Handles:
         check(lib.chordseq_open(os.fsencode(path) if path else None,
                                 (ctypes.c_char_p * (len(texts) + 1))(*texts, None),
                                 ctypes.byref(self.first)))
-        weakref.finalize(self.first, lib.chordseq_close, self.first.value)
+        self.first.closing = weakref.finalize(self.first, lib.chordseq_close, self.first.value)
+        self._forget()
+        _all.add(self)
+
+    def _forget(self):
+        """All handles but the first are still to be made, and none is in use."""
+        self._busy = {}
         self._wide, self._narrow = queue.SimpleQueue(), queue.LifoQueue()
         self._wide.put(self.first)
-        self._missing = deque(range(threads if threads > 1 else 0))
-        if threads == 1:
+        self._missing = deque(range(self.threads if self.threads > 1 else 0))
+        if self.threads == 1:
             self._narrow = self._wide
 
-    def _share(self):
+    def _after_fork(self):
+        """In a forked process, where threads that used handles, or held a queue's lock, are gone.
+
+        What they used may be half changed, so it is neither used nor closed again.
+        """
+        for h in self._busy.values():
+            h.closing.detach()
+        if id(self.first) in self._busy:
+            self.first = self._share(self.threads)
+        self._forget()
+
+    def _share(self, threads):
         h = _Handle()
-        check(lib.chordseq_share_threads(self.first, 1, ctypes.byref(h)))
-        weakref.finalize(h, lib.chordseq_close, h.value)
+        check(lib.chordseq_share_threads(self.first, threads, ctypes.byref(h)))
+        h.closing = weakref.finalize(h, lib.chordseq_close, h.value)
         return h
 
     def _take(self, free):
@@ -46,11 +67,16 @@ class Handles:
             return free.get_nowait()
         except queue.Empty:
             pass
-        try:
-            if free is self._narrow and self._missing.popleft() is not None:
-                return self._share()
-        except IndexError:
-            pass
+        if free is self._narrow:
+            try:
+                number = self._missing.popleft()
+            except IndexError:
+                return free.get()
+            try:
+                return self._share(1)
+            except BaseException:
+                self._missing.append(number)
+                raise
         return free.get()
 
     @contextmanager
@@ -58,9 +84,11 @@ class Handles:
         """A handle that no other thread uses; waits for one. long: one with all threads."""
         free = self._wide if long else self._narrow
         h = self._take(free)
+        self._busy[id(h)] = h
         try:
             yield h
         finally:
+            self._busy.pop(id(h), None)
             free.put(h)
 
     def map(self, work, batches):
@@ -81,3 +109,12 @@ class Handles:
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _after_fork():
+    for handles in list(_all):
+        handles._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
