@@ -1,5 +1,6 @@
 """The Python package beside the program: equal bits, in every form that sequences come in."""
 import array
+import copy
 import ctypes
 import multiprocessing
 import os
@@ -433,9 +434,37 @@ class Training(unittest.TestCase):
         self.assertTrue((v[-1] == 0).all())
         self.assertEqual(e.get_params()["model"], MODEL)
 
+    def test_pickled(self):
+        """A fitted classifier takes its model with it, wherever that was written."""
+        x, y = two_kinds(40)
+        with tempfile.TemporaryDirectory() as folder:
+            for output in None, os.path.join(folder, "x.safetensors"):
+                c = chordseq.ChordseqClassifier(output, epochs=1, precision="fp32", **SMALL).fit(x, y)
+                self.assertEqual(c.model_.options, {"precision": "fp32"})
+                want, bare = c.predict_proba(x), pickle.dumps(chordseq.ChordseqClassifier(epochs=2))
+                again, two = pickle.loads(pickle.dumps(c)), copy.deepcopy(c)
+                del c
+                if output:
+                    os.remove(output)
+                for one in again, pickle.loads(pickle.dumps(again)), two:
+                    np.testing.assert_array_equal(one.predict_proba(x), want)
+                    self.assertEqual(list(one.classes_), ["at", "gc"])
+        self.assertEqual(pickle.loads(bare).get_params()["epochs"], 2)
+
+    def test_classes_of_estimators(self):
+        """The model's labels are the user's classes; columns are in the order of classes_."""
+        x, y = two_kinds(60)
+        for classes, labels in ((10, 9), None), (("B b", "a\u00e4"), None), (("x;y", "x"), ("c0", "c1")), \
+                (("", "x"), ("c0", "c1")), (("a\tb", "x"), ("c0", "c1")), ((True, False), None):
+            of = np.array([classes[k == "gc"] for k in y])
+            c = chordseq.ChordseqClassifier(epochs=8, **SMALL).fit(x, of)
+            self.assertEqual(list(c.classes_), sorted(classes))
+            self.assertEqual(sorted(c.model_.labels), sorted(labels or map(str, classes)))
+            self.assertGreater(c.score(x, of), 0.9)
+
     def test_scikit_learn(self):
         try:
-            from sklearn.base import clone
+            from sklearn.base import clone, is_classifier
             from sklearn.model_selection import cross_val_score
             from sklearn.neighbors import KNeighborsClassifier
             from sklearn.pipeline import make_pipeline
@@ -448,6 +477,7 @@ class Training(unittest.TestCase):
         self.assertGreater(cross_val_score(pipe, x, y, cv=3).mean(), 0.9)
         c = chordseq.ChordseqClassifier(epochs=4, **SMALL)
         self.assertEqual(clone(c).get_params(), c.get_params())
+        self.assertTrue(is_classifier(c) and c._estimator_type == "classifier")
         self.assertGreater(cross_val_score(c, x, y, cv=2).mean(), 0.8)
 
 

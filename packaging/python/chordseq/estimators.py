@@ -12,6 +12,9 @@ from ._sequences import items, pair
 from .model import Model, PathLike, load
 from .training import train
 
+#: Texts that mean something else where labels are read or written.
+_NO_LABELS = (".", "NA", "unclassified")
+
 
 class _Estimator:
     """get_params() and set_params(), by the arguments of __init__ that _names lists."""
@@ -93,6 +96,16 @@ class ChordseqEmbedder(_Estimator):
         return self._tags(None)
 
 
+def _label_texts(classes):
+    """What a table of labels has for each class: its text; c0, c1, ... if these are not plain, or
+    not distinct."""
+    texts = [str(c) for c in classes]
+    if len(set(texts)) == len(texts) and all(t.isprintable() and t.strip() == t != "" and ";" not in t
+                                             and t not in _NO_LABELS for t in texts):
+        return texts
+    return [f"c{i}" for i in range(len(texts))]
+
+
 class ChordseqClassifier(_Estimator):
     """Classifier: fit() trains a model with `chordseq train`, predict() classifies with it.
 
@@ -101,10 +114,13 @@ class ChordseqClassifier(_Estimator):
     options  those of `chordseq train`: preset="fast", budget="2m", seed=1, ...
 
     After fit(): model_ (a Model), classes_ (sorted, as scikit-learn wants them), metrics_ (a dict per
-    epoch). Sequences without a prediction have probabilities of NaN and the first class.
+    epoch). Sequences without a prediction have probabilities of NaN and the first class. The model's
+    labels are the classes as texts; c0, c1, ... if a table of labels cannot have these. A pickled
+    estimator has its model in it.
     """
 
     _names = ("output", "threads")
+    _estimator_type = "classifier"           # for scikit-learn before 1.6
 
     def __init__(self, output: Optional[PathLike] = None, threads: Optional[int] = None,
                  **options: Any):
@@ -118,26 +134,48 @@ class ChordseqClassifier(_Estimator):
             raise ValueError("there is no sequence to train on")
         self.classes_, which = np.unique(labels, return_inverse=True)
         with tempfile.TemporaryDirectory(prefix="chordseq.") as folder:
-            fasta, own = os.path.join(folder, "train.fa"), os.path.join(folder, "own.safetensors")
-            with open(fasta, "wb") as f:
+            fasta, tsv, own = (os.path.join(folder, name)
+                               for name in ("train.fa", "train.tsv", "own.safetensors"))
+            texts = _label_texts(self.classes_)
+            with open(fasta, "wb") as f, open(tsv, "w", encoding="utf-8", newline="\n") as t:
                 for number, item in enumerate(X):
-                    f.write(b">%d class=c%d\n%s\n" % (number, which[number], pair(item, number)[1]))
-            self.metrics_ = list(train(fasta, own, label_key="class", threads=self.threads,
+                    f.write(b">%d\n%s\n" % (number, pair(item, number)[1]))
+                    t.write(f"{number}\t{texts[which[number]]}\n")
+            self.metrics_ = list(train(fasta, own, labels=tsv, threads=self.threads,
                                        **self.options))
-            path = self._keep(own)
-        self.model_: Model = load(path, threads=self.threads)
-        self._column = [self.model_.labels.index(f"c{i}") for i in range(len(self.classes_))]
+            if self.output is not None:
+                shutil.copyfile(own, self.output)
+            self._open(own if self.output is None else self.output, self.output is None)
+        self._column = [self.model_.labels.index(text) for text in texts]
         return self
 
-    def _keep(self, own):
-        if self.output is not None:
-            shutil.copyfile(own, self.output)
-            return self.output
+    def _open(self, path, temporary):
+        """Load the model; temporary: from a copy that lives as long as this estimator."""
+        if temporary:
+            with open(path, "rb") as f:
+                path = self._keep(f.read())
+        options = {k: v for k, v in self.options.items() if k in ("device", "precision")}
+        self.model_: Model = load(path, threads=self.threads, **options)
+
+    def _keep(self, content):
         self._kept = tempfile.NamedTemporaryFile(prefix="chordseq.", suffix=".safetensors")
-        with open(own, "rb") as f:
-            shutil.copyfileobj(f, self._kept)
+        self._kept.write(content)
         self._kept.flush()
         return self._kept.name
+
+    def __getstate__(self):
+        state = {k: v for k, v in self.__dict__.items() if k not in ("_kept", "model_")}
+        if hasattr(self, "model_"):
+            with open(self.model_.path, "rb") as f:
+                state["_content"] = f.read()
+        return state
+
+    def __setstate__(self, state):
+        state = dict(state)
+        content = state.pop("_content", None)
+        self.__dict__.update(state)
+        if content is not None:
+            self._open(self._keep(content), False)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(sequences, classes) float32, in the order of classes_."""
