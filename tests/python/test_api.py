@@ -19,7 +19,7 @@ from unittest import mock
 import numpy as np
 
 import chordseq
-from chordseq import _arrow
+from chordseq import _arrow, _cpus
 
 TOP = pathlib.Path(os.environ["srcdir"]).resolve()
 TINY = TOP / "refdata/tiny"
@@ -540,6 +540,7 @@ class Errors(unittest.TestCase):
                 (AttributeError, "not fitted", lambda: chordseq.ChordseqClassifier().predict(["A"])),
                 (AttributeError, "not fitted", lambda: chordseq.ChordseqEmbedder().transform(["A"])),
                 (chordseq.FileError, "nowhere", lambda: chordseq.load("nowhere")),
+                (chordseq.UsageError, "the model's name is empty", lambda: chordseq.load("")),
                 (chordseq.FormatError, "", lambda: chordseq.load(TINY / "mixed.fa")),
                 (chordseq.UsageError, "there is no option 'mood'", lambda: chordseq.load(
                     MODEL, mood="good")),
@@ -650,7 +651,8 @@ class Threads(unittest.TestCase):
         self.assertEqual(m.embed("ACGT" * 9).shape, (1, m.dim))
 
     def test_pickled_by_path(self):
-        m = chordseq.load(MODEL, threads=1, min_prob=0.9)
+        m = chordseq.load(os.path.relpath(MODEL), threads=1, min_prob=0.9)
+        self.assertEqual(m.path, str(MODEL))                 # in whatever folder it is opened again
         again = pickle.loads(pickle.dumps(m))
         self.assertEqual((again.path, again.options), (m.path, m.options))
         self.assertLess(len(pickle.dumps(m)), 400)
@@ -700,6 +702,36 @@ chordseq.load().clasify("ACGT")
 chordseq.nothing()
 """)
         self.assertEqual(said.count("error:"), 3, said)
+
+
+class Cpus(unittest.TestCase):
+    """A container's CPU quota limits the default number of threads, as in the program."""
+
+    def quota(self, membership, files):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in {"cgroup": membership, **files}.items():
+                path = pathlib.Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return _cpus.quota(os.path.join(folder, "cgroup"), folder)
+
+    def test_quota(self):
+        for want, membership, files in [
+                (None, "0::/\n", {}),
+                (None, "0::/\n", {"cpu.max": "max 100000\n"}),
+                (2, "0::/a/b\n", {"a/b/cpu.max": "max 100000\n", "a/cpu.max": "150000 100000\n"}),
+                (1, "0::/host/only\n", {"cpu.max": "50000 100000\n"}),
+                (3, "4:memory:/m\n3:cpu,cpuacct:/x\n", {"cpu/x/cpu.cfs_quota_us": "300000\n",
+                                                        "cpu/x/cpu.cfs_period_us": "100000\n"}),
+                (None, "3:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "1\n"}),
+                (None, "3:cpuset:/\n", {"cpu/cpu.cfs_quota_us": "9\n", "cpu/cpu.cfs_period_us": "9\n"})]:
+            self.assertEqual(self.quota(membership, files), want, (membership, files))
+
+    def test_default_threads(self):
+        n = len(os.sched_getaffinity(0))
+        for quota, want in (None, n), (1, 1), (n + 1, n):
+            with mock.patch("chordseq._cpus.quota", return_value=quota):
+                self.assertEqual(chordseq.load(MODEL).threads, want)
 
 
 class Names(unittest.TestCase):

@@ -11,8 +11,10 @@ from typing import Any, Iterable, Iterator, Literal, Optional, Union, overload
 import numpy as np
 
 from . import _program, _sequences
+from ._cpus import cpu_count
 from ._handles import Handles
 from ._library import CALL, OWN as LIBRARY, check, lib, reasons
+from .errors import UsageError
 from .tables import Table, columns_of, join, number
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -23,7 +25,9 @@ _TEXT = "O"
 def find_model(model: Optional[PathLike]) -> Optional[str]:
     """The path of a model: itself (a file, or a folder of `chordseq model export`), of this name in the
     wheel ("fast"), the one that CHORDSEQ_MODEL names, or the default one in the wheel; None: the
-    library's own."""
+    library's own. UsageError: its name is empty."""
+    if model is not None and not os.fspath(model):
+        raise UsageError("the model's name is empty; is a variable unset?")
     if model is None:
         model = os.environ.get("CHORDSEQ_MODEL") or (OWN_MODEL if OWN_MODEL.exists() else None)
     elif not os.path.exists(model) and os.path.basename(model) == os.fspath(model):
@@ -37,7 +41,7 @@ def load(model: Optional[PathLike] = None, *, threads: Optional[int] = None, **o
 
     model    a file, a folder with a model.safetensors, or the name of a model that comes with chordseq
              ("fast"); None: the one that the environment variable CHORDSEQ_MODEL names, else the default
-    threads  to compute with; None: one per processor that the process may use. Predictions do not depend on it
+    threads  to compute with; None: one per processor that the process and its control group may use. Predictions do not depend on it
     options  those of `chordseq classify` under Policies and Calls with _ for -: strand="both",
              min_prob=0.9, long_sequence="window", window_length=10_000, ...; device="cuda" and
              precision="bf16" where build and processor have them
@@ -83,9 +87,10 @@ class Model:
     def __init__(self, model: Optional[PathLike] = None, *, threads: Optional[int] = None,
                  **options: Any):
         self.path: Optional[str] = find_model(model)
+        if self.path and os.path.exists(self.path):          # the working folder may change
+            self.path = os.path.abspath(self.path)
         if threads is None:
-            threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else \
-                os.cpu_count() or 1
+            threads = cpu_count()
         try:
             self.threads: int = operator.index(threads)
         except TypeError:
