@@ -2,6 +2,7 @@
 import array
 import copy
 import ctypes
+import errno
 import multiprocessing
 import os
 import pathlib
@@ -180,6 +181,43 @@ class Arrow(unittest.TestCase):
             self.assertFalse(struct.release)
         del capsule
         self.assertEqual(len(_arrow._held), 0)
+
+    def open(self, table):
+        """The stream of a table, its address, and the capsule that owns it."""
+        capsule = table.__arrow_c_stream__()
+        pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+            ("PyCapsule_GetPointer", ctypes.pythonapi))
+        address = pointer(capsule, b"arrow_array_stream")
+        return _arrow.Stream.from_address(address), address, capsule
+
+    def test_names_in_no_encoding(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "x.fa"
+            path.write_bytes(b">a\xff\n" + b"ACGTTGCA" * 9 + b"\n")
+            table = chordseq.load(MODEL).classify(path)
+        self.assertEqual(table.name[0], "a\udcff")
+        stream, address, capsule = self.open(table)
+        schema, array = _arrow.Schema(), _arrow.Array()
+        self.assertEqual(stream.get_schema(address, ctypes.byref(schema)), 0)
+        self.assertEqual(stream.get_next(address, ctypes.byref(array)), 0)
+        self.assertEqual(self.read(array, schema)["name"], ["a?"])
+        for struct in schema, array:
+            struct.release(ctypes.addressof(struct))
+
+    def test_errors(self):
+        """A callback that fails returns EINVAL and an empty struct, and says why."""
+        class Bad:
+            def __str__(self):
+                raise RuntimeError("no text")
+        table = chordseq.load(MODEL).classify(RECORDS)
+        table.name[1] = Bad()
+        stream, address, capsule = self.open(table)
+        array = _arrow.Array()
+        ctypes.memset(ctypes.addressof(array), 0xAA, ctypes.sizeof(array))
+        self.assertIsNone(stream.get_last_error(address))
+        self.assertEqual(stream.get_next(address, ctypes.byref(array)), errno.EINVAL)
+        self.assertFalse(array.release)
+        self.assertEqual(ctypes.string_at(stream.get_last_error(address)), b"RuntimeError: no text")
 
     def test_abandoned(self):
         columns = chordseq.load(MODEL).classify([]).arrow()

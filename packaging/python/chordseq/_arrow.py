@@ -4,6 +4,7 @@ The structs and flags are those of arrow.apache.org/docs/format/CDataInterface.h
 the capsules those of its PyCapsule interface.
 """
 import ctypes
+import errno
 from ctypes import (CFUNCTYPE, POINTER, PYFUNCTYPE, c_char_p, c_int, c_int64, c_void_p, py_object,
                     pythonapi)
 
@@ -34,7 +35,7 @@ Array._fields_ = [("length", c_int64), ("null_count", c_int64), ("offset", c_int
                   ("release", Release), ("private_data", c_void_p)]
 Stream._fields_ = [("get_schema", CFUNCTYPE(c_int, c_void_p, POINTER(Schema))),
                    ("get_next", CFUNCTYPE(c_int, c_void_p, POINTER(Array))),
-                   ("get_last_error", CFUNCTYPE(c_char_p, c_void_p)), ("release", Release),
+                   ("get_last_error", CFUNCTYPE(c_void_p, c_void_p)), ("release", Release),
                    ("private_data", c_void_p)]
 
 #: What consumers still read, by struct.private_data: it is unchanged when they move a struct.
@@ -88,7 +89,7 @@ def _format(column):
 
 def _fill_schema(schema, fmt, name, children=()):
     _clear(schema)
-    schema.format, schema.name, schema.flags = fmt, name.encode(), NULLABLE
+    schema.format, schema.name, schema.flags = fmt, name.encode(errors="replace"), NULLABLE
     schema.n_children = len(children)
     pointers = _pointers(Schema, children)
     schema.children = pointers
@@ -98,7 +99,8 @@ def _fill_schema(schema, fmt, name, children=()):
 
 def _texts(column):
     """Validity (None: all valid), offsets and bytes of a column of texts; None is null."""
-    data = [b"" if text is None else str(text).encode() for text in column]
+    # Arrow's texts are UTF-8; names of files may be anything.
+    data = [b"" if text is None else str(text).encode(errors="replace") for text in column]
     offsets = np.zeros(len(data) + 1, "i8")
     np.cumsum([len(text) for text in data], out=offsets[1:])
     valid = np.array([text is not None for text in column], bool)
@@ -186,21 +188,32 @@ class Columns:
 
     def __arrow_c_stream__(self, requested_schema=None):
         """One batch."""
-        left = [self.columns]
+        left, last_error = [self.columns], [None]
+
+        def guarded(fill, out):
+            """0, or EINVAL with get_last_error(): ctypes would return 0 after an exception."""
+            _clear(out.contents)
+            try:
+                fill(out.contents)
+            except Exception as error:
+                _clear(out.contents)
+                text = f"{type(error).__name__}: {error}".encode(errors="replace")
+                last_error[0] = ctypes.create_string_buffer(text)
+                return errno.EINVAL
+            return 0
 
         def get_schema(_, out):
-            _fill_table_schema(out.contents, self.columns)
-            return 0
+            return guarded(lambda schema: _fill_table_schema(schema, self.columns), out)
 
         def get_next(_, out):
-            if left:
-                _fill_table(out.contents, self.n, left.pop())
-            else:
-                _clear(out.contents)
-            return 0
+            return guarded(lambda array: left and _fill_table(array, self.n, left.pop()), out)
+
+        # An address: ctypes has no way to free a char * that a callback returns.
+        def get_last_error(_):
+            return last_error[0] and ctypes.addressof(last_error[0])
         stream, types = Stream(), dict(Stream._fields_)
         functions = types["get_schema"](get_schema), types["get_next"](get_next), \
-            types["get_last_error"](lambda _: None)
+            types["get_last_error"](get_last_error)
         stream.get_schema, stream.get_next, stream.get_last_error = functions
         stream.release = _release[Stream]
         _hold(stream, functions)
