@@ -266,6 +266,33 @@ class Forms(unittest.TestCase):
         self.assertEqual(len(self.model.classify(BASES[5])), 1)
         self.assertEqual(len(self.model.classify(BASES[5].encode())), 1)
 
+    def test_blanks(self):
+        """Blanks are no bases, in the length and where windows begin, either."""
+        folded = [(n, "\n".join(b[i:i + 60] for i in range(0, len(b), 60)) + " \t\r\n") for n, b in RECORDS]
+        for form in folded, [(n, b.encode()) for n, b in folded]:
+            self.same(form, self.names)
+            self.assertEqual(list(self.model.classify(form).length), [len(b) for b in BASES])
+        cut = chordseq.load(MODEL, long_sequence="window", window_length=100, threads=1)
+        for a, b in zip(cut.embed(folded, per="window"), cut.embed(RECORDS, per="window")):
+            np.testing.assert_array_equal(a, b)
+
+    def test_lone(self):
+        """One sequence that is iterable by its bases."""
+        class Seq:
+            def __init__(self, base):
+                self.base = base
+
+            def __bytes__(self):
+                return self.base
+
+            def __iter__(self):
+                return iter(self.base.decode())
+        base = BASES[5].encode()
+        for one in np.frombuffer(base, "u1"), np.frombuffer(base, "S1"), Seq(base), bytearray(base), \
+                array.array("B", base), memoryview(base):
+            np.testing.assert_array_equal(self.model.classify(one).probabilities,
+                                          self.want.probabilities[5:6])
+
     def test_like_records(self):
         class Fastx:
             def __init__(self, name, sequence):

@@ -10,8 +10,17 @@ BATCH_BASES, BATCH_RECORDS = 1 << 21, 1 << 14
 _LIKE_A_FILE = re.compile(r"[/\\]|[.](fa|fna|fasta|fq|fastq|sam|bam|cram)([.]|$)", re.IGNORECASE)
 
 
+#: Left out, as the library does: they are no bases.
+_BLANKS = b" \t\n\v\f\r"
+
+
 def _plain(sequence):
-    """str, bytes or a buffer as bytes; None: it is something else."""
+    """str, bytes or a buffer as bytes without blanks; None: it is something else."""
+    raw = _raw(sequence)
+    return None if raw is None else raw.translate(None, _BLANKS)
+
+
+def _raw(sequence):
     if isinstance(sequence, str):
         try:
             return sequence.encode("ascii")
@@ -65,6 +74,15 @@ def pair(item, number):
     return name, bases
 
 
+def _of_letters(sequences):
+    """Is it a buffer in which an element is a letter, such as a bytearray or a NumPy array of S1?"""
+    try:
+        view = memoryview(sequences)
+    except TypeError:
+        return False
+    return view.itemsize == 1 and view.ndim == 1 and view.format != "?"
+
+
 def items(sequences):
     """An iterable of what pair() takes."""
     if isinstance(sequences, str) and len(sequences) < 4096:
@@ -78,7 +96,7 @@ def items(sequences):
         raise TypeError("a DataFrame is no sequence; give one column, such as frame.set_index('name')['sequence']")
     if isinstance(sequences, str) or _record(sequences) is not None:
         return [sequences]
-    if isinstance(sequences, (bytes, bytearray, memoryview)):
+    if isinstance(sequences, bytes) or hasattr(sequences, "__bytes__") or _of_letters(sequences):
         return [sequences]
     if hasattr(sequences, "items"):                          # dict, pandas.Series, pyfaidx.Fasta
         return sequences.items()
@@ -95,7 +113,7 @@ def batches(sequences):
         # What most callers have, without the price of two calls for a short read.
         if type(item) is tuple and len(item) == 2 and type(item[1]) is type(item[0]) is str \
                 and item[1].isascii():
-            name, bases = item[0], item[1].encode()
+            name, bases = item[0], item[1].encode().translate(None, _BLANKS)
         else:
             name, bases = pair(item, number)
         if data and (n_base + len(bases) > BATCH_BASES or len(data) >= BATCH_RECORDS):
