@@ -91,6 +91,7 @@ class Classify(unittest.TestCase):
         want = program("classify", "--call", "taxon", "--min-prob", 0.7, "-m", DEFAULT,
                        TINY / "mixed.fa")
         for table in m.classify(RECORDS), m.classify(TINY / "mixed.fa"):
+            self.assertNotIn(".", table["rank"])
             self.assertEqual([[r.label, sixth(r.probability), str(r.taxid), r.rank or "."]
                               for r in table], [[r[2], r[3], r[5], r[6]] for r in want[1:]])
 
@@ -128,6 +129,7 @@ class Classify(unittest.TestCase):
         again = pickle.loads(pickle.dumps(t))
         self.assertEqual(lines(again), lines(t))
         self.assertEqual(list(t.columns())[-1], "prob_" + m.labels[-1])
+        self.assertEqual(m.classify(TINY / "mixed.fa").dtype, t.dtype)
         empty = m.classify([])
         self.assertEqual((len(empty), empty.dtype), (0, t.dtype))
 
@@ -615,6 +617,17 @@ class Errors(unittest.TestCase):
                 call()
             self.assertIn(text, str(caught.exception))
         self.assertEqual(len(m.classify(BASES)), len(BASES))
+
+    def test_names(self):
+        """Errors have the caller's name of a sequence, not its number in the batch."""
+        m = chordseq.load(MODEL, threads=1)
+        for per in "sequence", "token", "window":
+            with self.assertRaisesRegex(chordseq.FormatError, "sequence 'b'.*'!'|'!'.*sequence 'b'"):
+                m.embed({"a": "ACGT", "b": "AC!T"}, per=per)
+        with self.assertRaisesRegex(chordseq.FormatError, "'!' at position 2"):
+            m.embed(["AC!T"], per="token")
+        said = chordseq.model._named(chordseq.ModelError("record '1' (9 bases) exceeds"), ["a", "b"])
+        self.assertEqual((type(said), str(said)), (chordseq.ModelError, "record 'b' (9 bases) exceeds"))
 
     def test_nothing(self):
         """No sequences are no error, and an empty one has a reason."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 import operator
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Literal, Optional, Union, overload
@@ -14,7 +15,7 @@ from . import _program, _sequences
 from ._cpus import cpu_count
 from ._handles import Handles
 from ._library import CALL, OWN as LIBRARY, check, lib, reasons
-from .errors import UsageError
+from .errors import Error, UsageError
 from .tables import Table, columns_of, join, number
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -126,13 +127,13 @@ class Model:
 
     # ---- classify -------------------------------------------------------------------------------
 
-    def _dtype(self, taxa):
+    def _dtype(self):
         outputs = (len(self.labels),)
         if not self.is_classifier:
             return [("name", _TEXT), ("length", "i8"), ("reason", _TEXT), ("values", "f4", outputs)]
         return [("name", _TEXT), ("length", "i8"), ("label", _TEXT), ("probability", "f4"),
-                ("reason", _TEXT)] + ([("taxid", "i8"), ("rank", _TEXT)] if taxa else []) \
-            + [("probabilities", "f4", outputs)]
+                ("reason", _TEXT), ("taxid", "i8"), ("rank", _TEXT),
+                ("probabilities", "f4", outputs)]
 
     def _classify_batch(self, h, batch):
         names, data = batch
@@ -143,7 +144,7 @@ class Model:
                                              call.ctypes.data))
         except Exception as error:
             raise _named(error, names)
-        table = Table(n, self._dtype(True), self.labels)
+        table = Table(n, self._dtype(), self.labels)
         table["name"], table["length"] = names, np.frombuffer(length, np.uintp) if n else 0
         table["reason"] = self._reasons[call["reason"]]
         if self.is_classifier:
@@ -171,12 +172,13 @@ class Model:
         Returns    a table with a row per sequence, in order:
                    name, its number where it has none; length in bases; label (a class, a taxon or
                    "unclassified"); probability of the call, or of the best class where none was sure
-                   enough; reason why there is no call, or "."; taxid and rank of the call; and
-                   probabilities (outputs,) float32, in the order of Model.labels. Of models without
-                   classes: name, length, reason and values (outputs,). NaN without a prediction.
+                   enough; reason why there is no call, or "."; taxid and rank of the call, 0 and ""
+                   without one and, for a path, without call="taxon"; and probabilities (outputs,)
+                   float32, in the order of Model.labels. Of models without classes: name, length,
+                   reason and values (outputs,). NaN without a prediction.
         """
         return join(self.classify_batches(sequences, progress=progress),
-                    Table(0, self._dtype(True), self.labels))
+                    Table(0, self._dtype(), self.labels))
 
     def _words(self, *leave_out):
         options = {k: v for k, v in self.options.items() if k not in leave_out}
@@ -197,9 +199,12 @@ class Model:
                 yield self._table_of(head, rows)
 
     def _table_of(self, head, rows):
-        table = Table(len(rows), self._dtype("taxid" in head), self.labels)
+        table = Table(len(rows), self._dtype(), self.labels)
+        if self.is_classifier:
+            table["taxid"], table["rank"] = 0, ""
         first = len(head) - len(self.labels) - (0 if self.is_classifier else 1)
-        kinds = {"length": lambda s: sum(map(int, s.split("|"))), "probability": number, "taxid": int}
+        kinds = {"length": lambda s: sum(map(int, s.split("|"))), "probability": number, "taxid": int,
+                 "rank": lambda s: "" if s == "." else s}
         for i, name in enumerate(head):
             if name in table.dtype.names and name != "values":
                 table[name] = [kinds.get(name, str)(row[i]) for row in rows]
@@ -253,8 +258,10 @@ class Model:
         if isinstance(sequences, os.PathLike):
             raise ValueError(f"vectors per {per} are for sequences in memory")
         one = self._embed_tokens if per == "token" else self._embed_windows
-        parts = self._handles.map(lambda h, batch: [one(h, s) for s in batch[1]],
-                                  _sequences.batches(sequences))
+
+        def each(h, batch):
+            return [_of_sequence(one, h, *item) for item in zip(*batch)]
+        parts = self._handles.map(each, _sequences.batches(sequences))
         return [vectors for part in _progress(parts, progress) for vectors in part]
 
     def _embed_tokens(self, h, base):
@@ -384,9 +391,20 @@ def score_variants(vcf: PathLike, fasta: PathLike, model: Optional[PathLike] = N
     return _score(_program.arguments(_with_output(options)), vcf, fasta)
 
 
+def _of_sequence(work, h, name, base):
+    """work(h, base); an error says the sequence's name."""
+    try:
+        return work(h, base)
+    except Error as error:
+        raise _named(error, [name])
+
+
 def _named(error, names):
     """An error of the library that counts sequences, with the name of the one that it means."""
     text = str(error)
+    record = re.match(r"record '(\d+)'", text)
+    if names and record and int(record[1]) < len(names):
+        return type(error)(f"record '{names[int(record[1])]}'{text[record.end():]}")
     head, found, no = text.partition(" of sequence ")
     digits = no.split(" ", 1)[0]
     if names and not found and len(names) == 1 and names[0] != "0":
