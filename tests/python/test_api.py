@@ -470,6 +470,27 @@ class Training(unittest.TestCase):
             with self.assertRaisesRegex(chordseq.Error, "has no .kind=."):
                 list(chordseq.train(fasta, out, label_key="kind", epochs=1, **SMALL))
 
+    def test_resume(self):
+        """A resumed run yields the epochs that are left, and an old table is none of its own."""
+        x, y = two_kinds(48)
+        with tempfile.TemporaryDirectory() as folder:
+            fasta, out = pathlib.Path(folder) / "x.fa", pathlib.Path(folder) / "x.safetensors"
+            table = pathlib.Path(folder) / "m.tsv"
+            fasta.write_text("".join(f">{i} class={k}\n{s}\n" for i, (s, k) in enumerate(zip(x, y))))
+            options = {**SMALL, "label_key": "class", "epochs": 4}
+
+            def epochs(**more):
+                return [r["epoch"] for r in chordseq.train(fasta, out, **options, **more)]
+            for metrics in None, table:
+                self.assertEqual(epochs(metrics=metrics, stop_after=25), [1, 2])
+                self.assertEqual(epochs(metrics=metrics, resume=True), [3, 4])
+            with self.assertRaises(chordseq.Error):
+                epochs(metrics=table, mood="good")
+            self.assertEqual(len(table.read_text().splitlines()), 5)
+            self.assertEqual(epochs(metrics=table), [1, 2, 3, 4])
+            self.assertEqual(epochs(metrics=os.devnull), [1, 2, 3, 4])
+            self.assertTrue(pathlib.Path(os.devnull).is_char_device())
+
     def test_interrupt(self):
         """Ctrl-C reaches Python and the program in a terminal, and the run pauses with a checkpoint."""
         x, y = two_kinds(48)

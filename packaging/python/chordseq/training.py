@@ -1,7 +1,9 @@
 """Training, by the program."""
 from __future__ import annotations
 
+import json
 import os
+import struct
 import subprocess
 import tempfile
 import time
@@ -12,6 +14,26 @@ from .model import PathLike
 from .tables import number
 
 _WAIT = 0.05                     # seconds between two looks at the table of metrics
+
+
+def _stamp(path):
+    """What changes when the program writes a file anew; None: there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _finished(checkpoint):
+    """Epochs that a checkpoint has finished: its first 16 bytes are a magic and the length of the JSON
+    that follows. 0 if there is none; the program says what is wrong with another."""
+    try:
+        with open(checkpoint, "rb") as f:
+            magic, n = struct.unpack("<8sQ", f.read(16))
+            return int(json.loads(f.read(n))["epoch"]) if magic.startswith(b"CSCKPT1") else 0
+    except (OSError, ValueError, KeyError, TypeError, MemoryError, OverflowError, struct.error):
+        return 0
 
 
 def _rows(path):
@@ -29,31 +51,34 @@ def train(inputs: Any, output: PathLike, *, metrics: Optional[PathLike] = None, 
 
     inputs   a path, or a list of paths
     output   file of the model, written whenever validation improves
-    metrics  file to keep the table of metrics in, or None
+    metrics  file to keep the table of metrics in, or None; the program replaces an old one
     options  those of `chordseq train` with _ for -: label_key="class", preset="fast", budget="10m",
              epochs=5, ...; names with a dot by **{"encoder.track": 8}
 
     The dicts have the columns of --metrics: epoch, step, lr, train_loss, train_acc, valid_loss,
     valid_acc, valid_balanced_acc, valid_mcc, seconds, tokens_per_s; NaN where there is none. Nothing
     runs before the first is asked for; leaving the loop pauses the run with a checkpoint, which
-    resume=True continues.
+    resume=True continues: with the first epoch that the checkpoint has not finished.
     """
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs or [])
     if not paths:
         raise ValueError("no file to train on is given")
     with tempfile.TemporaryDirectory(prefix="chordseq.") as folder:
-        table = os.fspath(metrics) if metrics is not None else os.path.join(folder, "metrics.tsv")
-        if os.path.exists(table) and not options.get("resume"):
-            os.remove(table)
+        keep = metrics is not None and os.fspath(metrics) != os.devnull
+        table = os.fspath(metrics) if keep else os.path.join(folder, "metrics.tsv")
+        old, n_done = _stamp(table), 0
+        if options.get("resume"):
+            n_done = _finished(options.get("checkpoint") or os.fspath(output) + ".ckpt")
         words = ["-qq", *_program.arguments(options), "--output", os.fspath(output), "--metrics",
                  table, "--", *map(os.fspath, paths)]
-        n_seen = len(_rows(table))
         with _program.Run("train", *words, stdout=subprocess.DEVNULL) as process:
             while True:
                 running = process.poll() is None
-                rows = _rows(table)
-                yield from rows[n_seen:]
-                n_seen = max(n_seen, len(rows))
+                rows = _rows(table) if _stamp(table) != old else []
+                for row in rows:
+                    if row["epoch"] > n_done:
+                        n_done = row["epoch"]
+                        yield row
                 if not running:
                     return
                 time.sleep(_WAIT)
