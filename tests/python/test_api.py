@@ -539,6 +539,11 @@ class Training(unittest.TestCase):
                     self.assertEqual(list(one.classes_), ["at", "gc"])
         self.assertEqual(pickle.loads(bare).get_params()["epochs"], 2)
 
+    def test_device_of_estimators(self):
+        c = chordseq.ChordseqClassifier(device="cpu,cuda:1", precision=None)
+        c._open(MODEL, False)
+        self.assertEqual(c.model_.options, {"device": "cpu"})
+
     def test_classes_of_estimators(self):
         """The model's labels are the user's classes; columns are in the order of classes_."""
         x, y = two_kinds(60)
@@ -827,7 +832,8 @@ class Cpus(unittest.TestCase):
             self.assertEqual(self.quota(membership, files), want, (membership, files))
 
     def test_default_threads(self):
-        n = len(os.sched_getaffinity(0))
+        with mock.patch("chordseq._cpus.quota", return_value=None):
+            n = _cpus.cpu_count()
         for quota, want in (None, n), (1, 1), (n + 1, n):
             with mock.patch("chordseq._cpus.quota", return_value=quota):
                 self.assertEqual(chordseq.load(MODEL).threads, want)

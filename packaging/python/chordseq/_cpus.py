@@ -1,4 +1,4 @@
-"""The number of processors that this process may use, as the program counts them (src/base/cpu.c)."""
+"""The number of processors that this process may use, as src/base/cpu.c counts them."""
 import os
 
 
@@ -19,7 +19,8 @@ def _quota_of(folder, v2):
     if v2:
         limit = _numbers(folder + "/cpu.max")
     else:
-        limit = _numbers(folder + "/cpu.cfs_quota_us")[:1] + _numbers(folder + "/cpu.cfs_period_us")[:1]
+        limit = [n for name in ("quota", "period")
+                 for n in _numbers(f"{folder}/cpu.cfs_{name}_us")[:1]]
     if len(limit) < 2 or limit[0] <= 0 or limit[1] <= 0:
         return None
     return -(-limit[0] // limit[1])

@@ -59,8 +59,8 @@ def fail(status, said):
 class Run:
     """A run of the program, whose standard output is read line by line; `with` ends it.
 
-    It has a session of its own: a terminal sends Ctrl-C to Python alone, which then sends one SIGTERM.
-    At a second signal the program would exit at once, without a checkpoint.
+    It has a session of its own: a terminal sends Ctrl-C to Python alone, which then sends one
+    SIGTERM. At a second signal the program would exit at once, without a checkpoint.
     """
 
     def __init__(self, command, *words, stdout=subprocess.PIPE):

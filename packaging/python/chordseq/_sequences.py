@@ -75,7 +75,7 @@ def pair(item, number):
 
 
 def _of_letters(sequences):
-    """Is it a buffer in which an element is a letter, such as a bytearray or a NumPy array of S1?"""
+    """Is it a buffer of letters, such as a bytearray or a NumPy array of S1?"""
     try:
         view = memoryview(sequences)
     except TypeError:

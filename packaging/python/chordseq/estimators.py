@@ -100,10 +100,10 @@ def _label_texts(classes):
     """What a table of labels has for each class: its text; c0, c1, ... if these are not plain, or
     not distinct."""
     texts = [str(c) for c in classes]
-    if len(set(texts)) == len(texts) and all(t.isprintable() and t.strip() == t != "" and ";" not in t
-                                             and t not in _NO_LABELS for t in texts):
-        return texts
-    return [f"c{i}" for i in range(len(texts))]
+    plain = all(t.isprintable() and t.strip() == t != "" and ";" not in t and t not in _NO_LABELS
+                for t in texts)
+    return texts if plain and len(set(texts)) == len(texts) else \
+        [f"c{i}" for i in range(len(texts))]
 
 
 class ChordseqClassifier(_Estimator):
@@ -114,9 +114,9 @@ class ChordseqClassifier(_Estimator):
     options  those of `chordseq train`: preset="fast", budget="2m", seed=1, ...
 
     After fit(): model_ (a Model), classes_ (sorted, as scikit-learn wants them), metrics_ (a dict per
-    epoch). Sequences without a prediction have probabilities of NaN and the first class. The model's
-    labels are the classes as texts; c0, c1, ... if a table of labels cannot have these. A pickled
-    estimator has its model in it.
+    epoch). Sequences without a prediction have probabilities of NaN and the first class. The
+    model's labels are the classes as texts; c0, c1, ... if a table of labels cannot have these. A
+    pickled estimator has its model in it.
     """
 
     _names = ("output", "threads")
@@ -154,7 +154,9 @@ class ChordseqClassifier(_Estimator):
         if temporary:
             with open(path, "rb") as f:
                 path = self._keep(f.read())
-        options = {k: v for k, v in self.options.items() if k in ("device", "precision")}
+        # Of several GPUs that train, one predicts.
+        options = {k: str(self.options[k]).split(",")[0] for k in ("device", "precision")
+                   if self.options.get(k) is not None}
         self.model_: Model = load(path, threads=self.threads, **options)
 
     def _keep(self, content):

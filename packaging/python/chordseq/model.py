@@ -42,7 +42,8 @@ def load(model: Optional[PathLike] = None, *, threads: Optional[int] = None, **o
 
     model    a file, a folder with a model.safetensors, or the name of a model that comes with chordseq
              ("fast"); None: the one that the environment variable CHORDSEQ_MODEL names, else the default
-    threads  to compute with; None: one per processor that the process and its control group may use. Predictions do not depend on it
+    threads  to compute with; None: one per processor that the process and its control group may
+             use. Predictions do not depend on it
     options  those of `chordseq classify` under Policies and Calls with _ for -: strand="both",
              min_prob=0.9, long_sequence="window", window_length=10_000, ...; device="cuda" and
              precision="bf16" where build and processor have them
@@ -203,8 +204,8 @@ class Model:
         if self.is_classifier:
             table["taxid"], table["rank"] = 0, ""
         first = len(head) - len(self.labels) - (0 if self.is_classifier else 1)
-        kinds = {"length": lambda s: sum(map(int, s.split("|"))), "probability": number, "taxid": int,
-                 "rank": lambda s: "" if s == "." else s}
+        kinds = {"length": lambda s: sum(map(int, s.split("|"))), "probability": number,
+                 "taxid": int, "rank": lambda s: "" if s == "." else s}
         for i, name in enumerate(head):
             if name in table.dtype.names and name != "values":
                 table[name] = [kinds.get(name, str)(row[i]) for row in rows]
@@ -356,7 +357,7 @@ class Model:
 
 
 def _with_output(options):
-    """Options of a command whose table is read here, in which only the caller's outputs are kept."""
+    """Options of a command whose table is read here; other outputs are kept if the caller asks."""
     if options.get("tsv") is not None:
         raise ValueError("the table is returned; there is no tsv=")
     return {**options, "output": os.devnull} if options.get("output") is None else options

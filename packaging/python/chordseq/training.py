@@ -26,8 +26,8 @@ def _stamp(path):
 
 
 def _finished(checkpoint):
-    """Epochs that a checkpoint has finished: its first 16 bytes are a magic and the length of the JSON
-    that follows. 0 if there is none; the program says what is wrong with another."""
+    """Epochs that a checkpoint has finished: its first 16 bytes are a magic and the length of the
+    JSON that follows. 0 if there is none; the program says what is wrong with another."""
     try:
         with open(checkpoint, "rb") as f:
             magic, n = struct.unpack("<8sQ", f.read(16))
