@@ -105,6 +105,7 @@ static int classify_open_outputs(struct job *j, const cs_about *about)
     int rc = CS_OK;
     const cs_model *m = j->run.model;
     const void *header = NULL;
+    const char *const other[2] = { from.input.reference, from.input.regions };
 
     j->label = cs_xcalloc((size_t)m->n_label + 1, sizeof *j->label);
     for (int32_t i = 0; i < m->n_label; i++)
@@ -121,7 +122,7 @@ static int classify_open_outputs(struct job *j, const cs_about *about)
     j->line = cs_about_line(about);
     if (cs_outputs_resumed(&outputs))
         CS_TRY(cs_journal_open(cs_outputs_resumed(&outputs), j->about, &from.input.file,
-                               from.input.reference, &j->journal));
+                               other, &j->journal));
     j->info = (cs_output_info){
         .label = j->label, .n_label = m->n_label, .is_class = m->head->is_class,
         .is_labels = m->head->is_labels,

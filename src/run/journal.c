@@ -41,7 +41,7 @@ static int add_identity(json_t *all, const char *path)
 }
 
 static int journal_describe(cs_journal *j, const char *about, const cs_strlist *input,
-                            const char *reference)
+                            const char *const other[2])
 {
     int rc = CS_OK;
     json_t *files = json_array();
@@ -51,8 +51,9 @@ static int journal_describe(cs_journal *j, const char *about, const cs_strlist *
         return cs_fail(CS_EMEM, "out of memory for '%s'", j->path);
     for (int i = 0; i < input->n; i++)
         CS_TRY(add_identity(files, input->v[i]));
-    if (reference)
-        rc = add_identity(files, reference);
+    for (int i = 0; i < 2; i++)
+        if (other[i])
+            CS_TRY(add_identity(files, other[i]));
 out:
     return rc;
 }
@@ -100,7 +101,7 @@ out:
 }
 
 int cs_journal_open(const char *output, const char *about, const cs_strlist *input,
-                    const char *reference, cs_journal **out)
+                    const char *const other[2], cs_journal **out)
 {
     int rc = CS_OK;
     const size_t size = strlen(output) + sizeof ".resume";
@@ -108,7 +109,7 @@ int cs_journal_open(const char *output, const char *about, const cs_strlist *inp
 
     j->path = cs_xmalloc(size);
     (void)snprintf(j->path, size, "%s.resume", output);
-    CS_TRY(journal_describe(j, about, input, reference));
+    CS_TRY(journal_describe(j, about, input, other));
     if (access(j->path, F_OK) == 0)
         CS_TRY(read_old(j));
     *out = j;

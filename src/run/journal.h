@@ -13,12 +13,13 @@ typedef struct cs_journal cs_journal;
  *
  * output   an output of the run
  * about    result of cs_about_text() for this run
- * input    input files, and the reference or NULL; their sizes and times are stored
+ * input    input files; their sizes and times are stored
+ * other    the same of the reference and the BED file of regions, each or NULL
  * Returns  CS_OK; CS_EUSAGE if an input is not a regular file, or the journal belongs to another
  *          run: other options, inputs, model, version; CS_EFORMAT for a damaged one
  */
 int  cs_journal_open(const char *output, const char *about, const cs_strlist *input,
-                     const char *reference, cs_journal **out) CS_MUST_CHECK;
+                     const char *const other[2], cs_journal **out) CS_MUST_CHECK;
 void cs_journal_free(cs_journal *j);
 
 /** cs_journal_records - number of finished records; 0: new run */

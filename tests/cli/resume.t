@@ -166,6 +166,13 @@ other 'with other inputs' sh -c "$again ../x.fa ../y.fa.gz"
 other 'with another model' sh -c "$(echo "$again" | sed "s|$m|$tiny/model.safetensors|") ../x.fa ../y.fa.gz ../z.fa"
 other 'an input was changed' sh -c "cp -p x.fa kept; touch -d 2001-01-01 x.fa; $again ../x.fa ../y.fa.gz ../z.fa"
 mv kept x.fa
+printf 'c\t9\t800\n' > r.bed
+T 'an index for regions' chordseq classify -q -m "$m" --bam map.bam -W map.sam
+regions="cd regions && chordseq classify -q -m '$m' -@ 1 --resume --resume-every 0 -o o.tsv -R ../r.bed ../map.bam"
+T 'a run with regions is killed' sh -c '! (export LD_PRELOAD="$1/tests/cli/kill_at.so" KILL_AT="9 20 0" ASAN_OPTIONS=verify_asan_link_order=0
+    mkdir regions && eval "$2") 2> /dev/null && [ -f regions/o.tsv.resume ]' - "$builddir" "$regions"
+T 'refused: other regions in the BED file' sh -c "cp -p r.bed kept; echo 'c	850	860' >> r.bed; ! ($regions) 2> told && grep -q 'an input was changed' told"
+T 'resumed with the same' sh -c "mv kept r.bed && ($regions) && chordseq classify -q -m '$m' -R r.bed map.bam | cmp - regions/o.tsv"
 rm -rf o2 && cp -r base o2 && echo '{"run":{}' > o2/o.tsv.resume
 N - sh -c "$again ../x.fa ../y.fa.gz ../z.fa"
 mv .err told
