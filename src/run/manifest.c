@@ -12,14 +12,14 @@
 enum { MAX_BYTES = 1 << 30, VALUE_BYTES = 80 };
 
 /* Options that may differ between pieces: paths, and options without effect on predictions. The
- * model is compared by its checksum, the precision by the one used. */
+ * model is compared by its checksum, the precision and the device's kernels by those used. */
 static const char *const may_differ[] = {
     "shard", "manifest", "threads", "batch-tokens", "chunks-in-flight", "quiet", "verbose", "model",
     "names", "tsv", "resume-every", "input-list", "precision", "force", "verbosity",
-    "check-finite",
+    "check-finite", "device",
 };
 /* Options with input paths: workflow engines place inputs in different folders. */
-static const char *const files[] = { "reference", "mates-1", "mates-2" };
+static const char *const files[] = { "reference", "mates-1", "mates-2", "regions-file" };
 
 static bool is_among(const char *name, const char *const *list, size_t n)
 {

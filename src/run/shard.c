@@ -236,14 +236,26 @@ out:
     return rc;
 }
 
-/* The size of every input, -1 if unknown. */
-static json_t *sizes_json(const cs_strlist *input)
+static void add_size(json_t *all, const char *path)
+{
+    json_array_append_new(all, json_integer(strcmp(path, "-") == 0 ? -1 : cs_file_size(path)));
+}
+
+/* The size of every input and of the BED file of regions, -1 if unknown. */
+static json_t *sizes_json(const cs_about *about)
 {
     json_t *all = json_array();
+    const char *path;
 
-    for (int i = 0; i < input->n; i++) {
-        const bool is_stdin = strcmp(input->v[i], "-") == 0;
-        json_array_append_new(all, json_integer(is_stdin ? -1 : cs_file_size(input->v[i])));
+    for (int i = 0; i < about->input->n; i++)
+        add_size(all, about->input->v[i]);
+    for (const cs_optset *set = about->set; set->opt; set++) {
+        const cs_opt *o = cs_opt_find(set->opt, "regions-file");
+        if (!o)
+            continue;
+        memcpy(&path, (const char *)set->base + o->off, sizeof path);
+        if (path)
+            add_size(all, path);
     }
     return all;
 }
@@ -281,7 +293,7 @@ int cs_shard_close(cs_shard *s, const cs_about *about, json_t *more)
                     "shard", (json_int_t)s->no + 1, "shards", (json_int_t)s->n, "by",
                     s->by_bytes ? "bytes" : "number", "records", (json_int_t)s->n_written,
                     "records_in_all", n_unit, "outputs", outputs, "run", cs_about_json(about),
-                    "sizes", sizes_json(about->input), "lists", lists_json(about->set));
+                    "sizes", sizes_json(about), "lists", lists_json(about->set));
     if (more)
         json_object_update(all, more);
     CS_TRY(cs_outfile_open(s->manifest, &f));
