@@ -21,6 +21,7 @@
 
 #include "io/bam_guard.h"
 #include "io/cram_guard.h"
+#include "io/sam_header.h"
 
 struct alignments {
     const char     *path;
@@ -39,6 +40,7 @@ struct alignments {
     hts_filter_t   *filter;      /* or NULL */
     cs_cram_guard  *guard;       /* of CRAM, or NULL */
     bool            keep_native; /* attach whole alignments */
+    const cs_programs *programs; /* to change in these, or NULL */
     uint64_t        n_read;      /* all records, including skipped ones */
 };
 
@@ -194,6 +196,7 @@ static int alignments_open(const char *path, hFILE *fp, const htsFormat *m,
     a->require = opt->filter ? opt->require : 0;
     a->exclude = opt->filter ? opt->exclude : BAM_FSECONDARY | BAM_FSUPPLEMENTARY;
     a->keep_native = opt->keep_native;
+    a->programs = opt->programs;
     a->threads = m->format == sam ? 0 : opt->threads;
     a->expr = opt->expr;
     a->filter = opt->expr ? hts_filter_init(opt->expr) : NULL;
@@ -362,9 +365,15 @@ static int give(struct alignments *a, cs_chunk *c)
 
 static int alignments_next(void *state, cs_chunk *c)
 {
+    int rc = CS_OK;
     struct alignments *a = state;
-    const int rc = read_wanted(a);
-    return rc == CS_OK ? give(a, c) : rc;
+
+    CS_TRY(read_wanted(a));
+    if (a->keep_native && a->programs)
+        CS_TRY(cs_programs_change(a->programs, a->b));
+    rc = give(a, c);
+out:
+    return rc;
 }
 
 static sam_hdr_t *alignments_header(void *state)

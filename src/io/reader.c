@@ -39,6 +39,7 @@ struct cs_inputs {
     sam_hdr_t      *header;      /* with keep_native: of the output, or NULL */
     const char     *header_path; /* of the input that it began with */
     bool            has_header;  /* header is known */
+    cs_programs    *programs;    /* [n] of each input, changed for this header */
     cs_input_count  count;
     uint64_t        n_record;
     int64_t         n_bytes;     /* of the inputs that are finished */
@@ -228,6 +229,7 @@ int cs_inputs_open(const char *const *paths, int n, const cs_input_opt *opt, cs_
     CS_BUG(n < 1);
     cs_inputs *s = cs_xcalloc(1, sizeof *s);
     s->path = cs_xcalloc((size_t)n, sizeof *s->path);
+    s->programs = cs_xcalloc((size_t)n, sizeof *s->programs);
     s->n = n;
     s->opt = *opt;
     s->opt.count = &s->count;
@@ -367,7 +369,8 @@ static int take_header(cs_inputs *s)
     if (!h)
         return CS_OK;
     CS_TRY(check_references(s, h, s->in->path));
-    rc = cs_sam_header_covers(s->header, h, s->in->path);
+    if (!s->programs[s->at].joined)
+        rc = cs_sam_header_covers(s->header, h, s->in->path, &s->programs[s->at]);
 out:
     return rc;
 }
@@ -375,6 +378,8 @@ out:
 static int open_one(cs_inputs *s)
 {
     int rc = CS_OK;
+
+    s->opt.programs = &s->programs[s->at];
     CS_TRY(cs_input_open(s->path[s->at], &s->opt, &s->in));
     CS_TRY(take_header(s));
 out:
@@ -382,7 +387,7 @@ out:
 }
 
 /* Join the header of a later input. A pipe cannot be read before its turn. */
-static int look_ahead(cs_inputs *s, const char *path)
+static int look_ahead(cs_inputs *s, const char *path, cs_programs *programs)
 {
     int rc = CS_OK;
     cs_input *in = NULL;
@@ -390,6 +395,7 @@ static int look_ahead(cs_inputs *s, const char *path)
 
     opt.threads = 0;
     opt.count = NULL;
+    opt.programs = NULL;
     if (strcmp(path, "-") == 0 || cs_file_size(path) < 0)
         return CS_OK;
     CS_TRY(cs_input_open(path, &opt, &in));
@@ -398,7 +404,7 @@ static int look_ahead(cs_inputs *s, const char *path)
         CS_TRY(keep_header(s, h, path));
     else if (h) {
         CS_TRY(check_references(s, h, path));
-        CS_TRY(cs_sam_header_join(s->header, h, path));
+        CS_TRY(cs_sam_header_join(s->header, h, path, programs));
     }
 out:
     if (cs_input_close(in) != CS_OK && rc == CS_OK)
@@ -415,9 +421,9 @@ int cs_inputs_header(cs_inputs *s, cs_inputs *mates, const void **header)
     if (!s->in)
         CS_TRY(open_one(s));
     for (int i = 1; i < s->n; i++)
-        CS_TRY(look_ahead(s, s->path[i]));
+        CS_TRY(look_ahead(s, s->path[i], &s->programs[i]));
     for (int i = 0; i < n_mates; i++)
-        CS_TRY(look_ahead(s, mates->path[i]));
+        CS_TRY(look_ahead(s, mates->path[i], &mates->programs[i]));
     if (s->header && s->n + n_mates > 1)
         CS_TRY(cs_sam_header_unsort(s->header));
     if (mates)
@@ -523,9 +529,11 @@ void cs_inputs_close(cs_inputs *s)
     /* All records are read, or an error is reported already. */
     const int rc = cs_input_close(s->in);
     (void)rc;
-    for (int i = 0; i < s->n; i++)
+    for (int i = 0; i < s->n; i++) {
         free(s->path[i]);
-    free(s->path);
+        cs_programs_release(&s->programs[i]);
+    }
+    CS_FREE(s->path, s->programs);
     sam_hdr_destroy(s->header);
     free(s->start);
     free(s);

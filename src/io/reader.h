@@ -8,6 +8,7 @@
 struct hFILE;
 struct htsFormat;
 struct sam_hdr_t;
+struct cs_programs;
 
 /* Counts for warnings, summed over all inputs of a run. */
 typedef struct cs_input_count {
@@ -30,6 +31,7 @@ typedef struct cs_input_opt {
     const char *const *region;   /* [n_region] only alignments that overlap these; needs an index */
     int             n_region;
     bool            keep_native; /* attach whole alignments, for a writer that copies them */
+    const struct cs_programs *programs;   /* to change in these, or NULL */
     int             threads;     /* extra decompression threads for this input, 0 for none */
     cs_input_count *count;       /* incremented; NULL: not needed. cs_inputs_open() has its own */
     int64_t         from, to;    /* read the records that start in this range, in bytes of the file;
@@ -113,7 +115,8 @@ int cs_inputs_divide(cs_inputs *in, int64_t no, int64_t n, bool *done) CS_MUST_C
  * That of the first alignment file, which the others add their read groups, programs and comments
  * to (cs_sam_header_join()); of several inputs it says that records are not sorted. Opens the first
  * input, and regular files after it for their headers; a pipe after it whose read groups are
- * missing is CS_EUSAGE when it is opened. So are inputs aligned to other references.
+ * missing is a warning when it is opened, and CS_EUSAGE if they differ from those of the same ID.
+ * So are inputs aligned to other references.
  *
  * mates    inputs of second mates, or NULL
  * header   receives it; NULL if there is none. `in` keeps it

@@ -11,11 +11,10 @@
 #include "base/mem.h"
 
 struct joining {
-    sam_hdr_t  *to, *from;
-    const char *path;
-    kstring_t   line, there;     /* a line of `from`, and that of its ID in `to` */
-    char      **old, **new;      /* [n] IDs of programs that were changed */
-    size_t      n, cap_old, cap_new;
+    sam_hdr_t   *to, *from;
+    const char  *path;
+    kstring_t    line, there;    /* a line of `from`, and that of its ID in `to` */
+    cs_programs *programs;       /* changed so far */
 };
 
 static int joining_failed(const struct joining *j)
@@ -40,7 +39,38 @@ static int add_line(struct joining *j)
 static bool find_there(struct joining *j, const char *type, const char *id)
 {
     j->there.l = 0;
-    return sam_hdr_find_line_id(j->to, type, "ID", id, &j->there) == 0;
+    return j->to && sam_hdr_find_line_id(j->to, type, "ID", id, &j->there) == 0;
+}
+
+static bool has_field(const char *line, const char *field, size_t n)
+{
+    for (const char *s = line; s; s = strchr(s, '\t')) {
+        s += *s == '\t';
+        if (strcspn(s, "\t") == n && memcmp(s, field, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Have j->line and j->there the same tags, in any order? */
+static bool same_line(const struct joining *j)
+{
+    size_t n;
+
+    if (j->line.l != j->there.l)
+        return false;
+    for (const char *s = j->line.s; *s; s += n + (s[n] == '\t')) {
+        n = strcspn(s, "\t");
+        if (!has_field(j->there.s, s, n))
+            return false;
+    }
+    return true;
+}
+
+static int group_differs(const struct joining *j, const char *id)
+{
+    return cs_fail(CS_EUSAGE, "the read group '%s' of '%s' differs from the one in an input "
+                   "before it; give one of them another ID (samtools addreplacerg)", id, j->path);
 }
 
 static int join_group(struct joining *j, int i)
@@ -51,10 +81,8 @@ static int join_group(struct joining *j, int i)
     CS_TRY(read_line(j, "RG", i));
     if (!id || !find_there(j, "RG", id))
         return add_line(j);
-    if (strcmp(j->line.s, j->there.s) != 0)
-        rc = cs_fail(CS_EUSAGE, "the read group '%s' of '%s' differs from the one in an input "
-                     "before it; give one of them another ID (samtools addreplacerg)", id,
-                     j->path);
+    if (!same_line(j))
+        rc = group_differs(j, id);
 out:
     return rc;
 }
@@ -86,24 +114,39 @@ static int set_value(struct joining *j, const char *tag, const char *text)
 static int rename_parent(struct joining *j)
 {
     size_t n;
+    const cs_programs *m = j->programs;
     const char *parent = value_of(j, "\tPP:", &n);
 
-    for (size_t i = 0; parent && i < j->n; i++)
-        if (strlen(j->old[i]) == n && strncmp(j->old[i], parent, n) == 0)
-            return set_value(j, "\tPP:", j->new[i]);
+    for (size_t i = 0; parent && i < m->n; i++)
+        if (strlen(m->old[i]) == n && strncmp(m->old[i], parent, n) == 0)
+            return set_value(j, "\tPP:", m->new[i]);
+    return CS_OK;
+}
+
+/* new_id: or NULL, if the header has no line of it. */
+static int add_change(const struct joining *j, const char *id, const char *new_id)
+{
+    cs_programs *m = j->programs;
+
+    if (cs_grow((void **)&m->old, &m->cap_old, m->n + 1, sizeof *m->old) != CS_OK
+        || cs_grow((void **)&m->new, &m->cap_new, m->n + 1, sizeof *m->new) != CS_OK)
+        return cs_fail(CS_EMEM, "out of memory for the header of '%s'", j->path);
+    m->old[m->n] = cs_xstrdup(id);
+    m->new[m->n++] = new_id ? cs_xstrdup(new_id) : NULL;
     return CS_OK;
 }
 
 static int rename_program(struct joining *j, const char *id)
 {
+    int rc = CS_OK;
     const char *free_id = sam_hdr_pg_id(j->to, id);
 
-    if (!free_id || cs_grow((void **)&j->old, &j->cap_old, j->n + 1, sizeof *j->old) != CS_OK
-        || cs_grow((void **)&j->new, &j->cap_new, j->n + 1, sizeof *j->new) != CS_OK)
+    if (!free_id)
         return cs_fail(CS_EMEM, "out of memory for the header of '%s'", j->path);
-    j->old[j->n] = cs_xstrdup(id);
-    j->new[j->n++] = cs_xstrdup(free_id);
-    return set_value(j, "\tID:", j->new[j->n - 1]);
+    CS_TRY(add_change(j, id, free_id));
+    rc = set_value(j, "\tID:", j->programs->new[j->programs->n - 1]);
+out:
+    return rc;
 }
 
 static int join_program(struct joining *j, int i)
@@ -114,7 +157,7 @@ static int join_program(struct joining *j, int i)
     CS_TRY(read_line(j, "PG", i));
     CS_TRY(rename_parent(j));
     if (id && find_there(j, "PG", id)) {
-        if (strcmp(j->line.s, j->there.s) == 0)
+        if (same_line(j))
             return CS_OK;
         CS_TRY(rename_program(j, id));
     }
@@ -141,10 +184,16 @@ out:
     return rc;
 }
 
-int cs_sam_header_join(sam_hdr_t *to, sam_hdr_t *from, const char *path)
+static void joining_release(struct joining *j)
+{
+    ks_free(&j->line);
+    ks_free(&j->there);
+}
+
+int cs_sam_header_join(sam_hdr_t *to, sam_hdr_t *from, const char *path, cs_programs *programs)
 {
     int rc = CS_OK;
-    struct joining j = { .to = to, .from = from, .path = path };
+    struct joining j = { .to = to, .from = from, .path = path, .programs = programs };
     static const struct {
         const char *type;
         int (*join)(struct joining *j, int i);
@@ -155,12 +204,9 @@ int cs_sam_header_join(sam_hdr_t *to, sam_hdr_t *from, const char *path)
         for (int i = 0; i < n; i++)
             CS_TRY(part[k].join(&j, i));
     }
+    programs->joined = true;
 out:
-    for (size_t i = 0; i < j.n; i++)
-        CS_FREE(j.old[i], j.new[i]);
-    CS_FREE(j.old, j.new);
-    ks_free(&j.line);
-    ks_free(&j.there);
+    joining_release(&j);
     return rc;
 }
 
@@ -176,29 +222,84 @@ int cs_sam_header_unsort(sam_hdr_t *h)
     return bad ? cs_fail(CS_EMEM, "out of memory for the header of the alignments") : CS_OK;
 }
 
-/* The first line of `from` whose ID `all` lacks; NULL: none. */
-static const char *missing(sam_hdr_t *all, sam_hdr_t *from, const char *type)
-{
-    const int n = sam_hdr_count_lines(from, type);
+/* ---- a header that is written ---------------------------------------------------------------- */
 
-    for (int i = 0; i < n; i++) {
-        const char *id = sam_hdr_line_name(from, type, i);
-        if (id && (!all || sam_hdr_line_index(all, type, id) < 0))
-            return id;
+/* *missing: the first read group that `to` lacks, or unchanged. */
+static int check_groups(struct joining *j, const char **missing)
+{
+    int rc = CS_OK;
+    const int n = sam_hdr_count_lines(j->from, "RG");
+
+    for (int i = n - 1; i >= 0; i--) {
+        const char *id = sam_hdr_line_name(j->from, "RG", i);
+        CS_TRY(read_line(j, "RG", i));
+        if (id && !find_there(j, "RG", id))
+            *missing = id;
+        else if (id && !same_line(j))
+            return group_differs(j, id);
     }
-    return NULL;
+out:
+    return rc;
 }
 
-int cs_sam_header_covers(sam_hdr_t *all, sam_hdr_t *from, const char *path)
+/* The same of programs. Records must not name another one of the same ID. */
+static int check_programs(struct joining *j, const char **missing)
 {
-    const char *group = missing(all, from, "RG"), *program = missing(all, from, "PG");
+    int rc = CS_OK;
+    const int n = sam_hdr_count_lines(j->from, "PG");
 
-    if (group)
-        return cs_fail(CS_EUSAGE, "the read group '%s' of '%s' is not in the header of the output, "
-                       "which was written before that input could be read; give that input first, "
-                       "or as a file", group, path);
-    if (program)
-        cs_warn("the program '%s' of '%s' is not in the header of the output, which was written "
-                "before that input could be read", program, path);
-    return CS_OK;
+    for (int i = n - 1; i >= 0; i--) {
+        const char *id = sam_hdr_line_name(j->from, "PG", i);
+        CS_TRY(read_line(j, "PG", i));
+        const bool there = id && find_there(j, "PG", id);
+        if (!id || (there && same_line(j)))
+            continue;
+        *missing = id;
+        if (there)
+            CS_TRY(add_change(j, id, NULL));
+    }
+out:
+    return rc;
+}
+
+int cs_sam_header_covers(sam_hdr_t *all, sam_hdr_t *from, const char *path, cs_programs *programs)
+{
+    int rc = CS_OK;
+    const char *group = NULL, *program = NULL;
+    struct joining j = { .to = all, .from = from, .path = path, .programs = programs };
+
+    CS_TRY(check_groups(&j, &group));
+    CS_TRY(check_programs(&j, &program));
+    if (group || program)
+        cs_warn("the %s '%s' of '%s' is not in the header of the output, which was written before "
+                "that input could be read; give that input first, or as a file",
+                group ? "read group" : "program", group ? group : program, path);
+out:
+    joining_release(&j);
+    return rc;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+int cs_programs_change(const cs_programs *m, bam1_t *b)
+{
+    uint8_t *tag = m->n > 0 ? bam_aux_get(b, "PG") : NULL;
+    const char *id = tag ? bam_aux2Z(tag) : NULL;
+    size_t i = 0;
+
+    while (id && i < m->n && strcmp(m->old[i], id) != 0)
+        i++;
+    if (!id || i == m->n)
+        return CS_OK;
+    const int bad = m->new[i] ? bam_aux_update_str(b, "PG", (int)strlen(m->new[i]) + 1, m->new[i])
+                              : bam_aux_del(b, tag);
+    return bad ? cs_fail(CS_EMEM, "out of memory for the tags of record '%.60s'", bam_get_qname(b))
+               : CS_OK;
+}
+
+void cs_programs_release(cs_programs *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        CS_FREE(m->old[i], m->new[i]);
+    CS_FREE(m->old, m->new);
 }

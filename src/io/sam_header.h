@@ -2,31 +2,53 @@
 #ifndef CS_IO_SAM_HEADER_H
 #define CS_IO_SAM_HEADER_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/err.h"
 
 struct sam_hdr_t;
+struct bam1_t;
+
+/* Programs of an input that have another ID in the header of the output; new[i] is NULL for those
+ * that it lacks, while another one has their ID. */
+typedef struct cs_programs {
+    char **old, **new;           /* [n] */
+    size_t n, cap_old, cap_new;
+    bool   joined;               /* the header has all lines of the input */
+} cs_programs;
+
+/** cs_programs_change - change or remove the PG tag of a record of that input. CS_OK, CS_EMEM */
+int  cs_programs_change(const cs_programs *p, struct bam1_t *b) CS_MUST_CHECK;
+void cs_programs_release(cs_programs *p);
 
 /**
  * cs_sam_header_join - add the @RG, @PG and @CO lines that `from`, of a later input, has besides
  *
- * A program whose ID is another one's gets a new ID, as in samtools merge; PG tags of records keep
- * the old one.
+ * A program whose ID is another one's gets a new ID, as in samtools merge. Lines that differ in the
+ * order of their tags are equal.
  *
  * path     of that input
+ * programs receives the changed IDs, for the input's records
  * Returns  CS_OK; CS_EUSAGE for a read group that differs from the one with its ID; CS_EFORMAT;
  *          CS_EMEM
  */
-int cs_sam_header_join(struct sam_hdr_t *to, struct sam_hdr_t *from, const char *path)
-    CS_MUST_CHECK;
+int cs_sam_header_join(struct sam_hdr_t *to, struct sam_hdr_t *from, const char *path,
+                       cs_programs *programs) CS_MUST_CHECK;
 
 /** cs_sam_header_unsort - for records of several inputs in sequence: SO says unsorted, SS and GO
  * are removed. CS_OK or CS_EMEM */
 int cs_sam_header_unsort(struct sam_hdr_t *h) CS_MUST_CHECK;
 
-/** cs_sam_header_covers - may records of `from` follow under `all`, which is written? CS_OK, with a
- * warning for programs that `all` lacks; CS_EUSAGE for read groups, with the remedy. all: or NULL,
- * which has none */
-int cs_sam_header_covers(struct sam_hdr_t *all, struct sam_hdr_t *from, const char *path)
-    CS_MUST_CHECK;
+/**
+ * cs_sam_header_covers - may records of `from` follow under `all`, which is written?
+ *
+ * all      or NULL, which has no lines
+ * programs as above
+ * Returns  CS_OK, with a warning if `all` lacks a read group or program; CS_EUSAGE for a read group
+ *          that differs from the one with its ID; CS_EMEM
+ */
+int cs_sam_header_covers(struct sam_hdr_t *all, struct sam_hdr_t *from, const char *path,
+                         cs_programs *programs) CS_MUST_CHECK;
 
 #endif

@@ -421,7 +421,8 @@ static const cs_opt bam_opt[] = {
              "else BAM. Alignments are the primary ones, in the order of the inputs. The header of "
              "several inputs is the first one's, marked as unsorted, with the read groups, "
              "programs and comments of all; a read group that differs between them is an "
-             "error." },
+             "error, and programs that share an ID get new ones, also in PG tags. A pipe after the "
+             "first input adds nothing." },
     { .type = CS_OPT_STR, .letter = 'O', .name = "output-fmt", CFG(format), .arg = "FORMAT",
       .def = "auto", .choice = formats,
       .help = "format of --bam: auto (by its name), sam, bam or cram",

@@ -109,7 +109,7 @@ with samtools N out-references.err sh -c 'sed "s/LN:600/LN:700/" "$1" > other.sa
 # Two inputs of one @RG each and one in common, of programs with one ID, and a comment.
 lane() { printf '@HD\tVN:1.6\tSO:coordinate\tSS:coordinate:x\n@SQ\tSN:c\tLN:99\n@RG\tID:%s\tSM:%s\n@RG\tID:both\tSM:s\n' $1 $1
     printf '@PG\tID:bwa\tPN:bwa\tCL:bwa %s\n@PG\tID:sort\tPN:sort\tPP:bwa\n@CO\tby %s\n@CO\tall\n' $1 $1
-    printf '%s\t0\tc\t%s\t60\t8M\t*\t0\t0\tACGTTGCA\tIIIIIIII\tRG:Z:%s\n' $1 $2 $1; }
+    printf '%s\t0\tc\t%s\t60\t8M\t*\t0\t0\tACGTTGCA\tIIIIIIII\tRG:Z:%s\tPG:Z:bwa\tNM:i:0\n' $1 $2 $1; }
 lane x 9 > x.sam; lane y 5 > y.sam; sed 's/SM:s$/SM:t/' y.sam > z.sam
 for f in bam sam; do
     with samtools T "several inputs: the header of all, in $f" sh -c 'samtools view -b --no-PG -o x.bam x.sam &&
@@ -117,7 +117,8 @@ for f in bam sam; do
         [ "$(cat rest)" = "@HD	VN:1.6	SO:unsorted @SQ	SN:c	LN:99 " ] && [ "$(grep -c "^@RG" head)" = 3 ] && grep -q "^@RG	ID:y	SM:y$" head &&
         [ "$(grep -c "^@PG" head)" = 4 ] && grep -q "^@PG	ID:bwa	.*CL:bwa x$" head && grep -q "^@PG	ID:bwa[.].*CL:bwa y$" head &&
         grep -q "^@PG	ID:sort[.].*	PP:bwa[.]" head && [ "$(grep "^@CO" head | cut -f 2 | tr "\n" ,)" = "by x,all,by y," ] &&
-        [ "$(samtools view xy.$1 | cut -f 1 | tr -d "\n")" = xy ]' - $f
+        [ "$(samtools view xy.$1 | cut -f 1 | tr -d "\n")" = xy ] &&
+        samtools view xy.$1 | grep -q "^x	.*PG:Z:bwa	" && samtools view xy.$1 | grep "^y	" | grep -q "RG:Z:y	PG:Z:$(sed -n "s/^@PG	ID:\([^	]*\).*CL:bwa y$/\1/p" head)	NM:i:0"' - $f
 done
 T 'of one input, unchanged' sh -c 'chordseq classify -q -m m --no-PG --bam one.sam x.sam && sed "/^[^@]/d" one.sam > a && sed "/^[^@]/d" x.sam | cmp - a'
 T 'of sequences before alignments, and of mates' sh -c 'printf ">f\nACGTTGCA\n" > f.fa && chordseq classify -q -m m --bam fy.sam f.fa y.sam &&
@@ -126,9 +127,17 @@ T 'of sequences before alignments, and of mates' sh -c 'printf ">f\nACGTTGCA\n" 
 N bam-groups.err    chordseq classify -m m --bam xz.bam x.sam z.sam
 N bam-several.err   chordseq classify -m m --bam xy.bam -W x.sam y.sam
 # A pipe is read after the header is written.
-N bam-later.err     sh -c 'chordseq classify -q -m m --bam xy.bam x.sam - < y.sam'
-T 'a pipe later on without read groups of its own' sh -c 'sed "/^@RG	ID:y/d; s/	RG:Z:y//" y.sam | sed "s/ID:bwa/ID:bwb/; s/PP:bwa/PP:bwb/" |
-    chordseq classify -m m --bam xy.sam x.sam - 2> told && grep -q "^y	" xy.sam && grep -q "warning: the program .bwb. of .standard input. is not in the header" told'
+T 'a pipe later on with a read group of its own: a warning, and no PG tags of another program' sh -c '
+    chordseq classify -m m --no-PG --bam xy.sam x.sam - < y.sam 2> told && [ "$(grep -c "not in the header" told)" = 1 ] &&
+    grep -q "warning: the read group .y. of .standard input. is not in the header.*or as a file" told &&
+    grep -q "^y	.*RG:Z:y	NM" xy.sam && grep -q "^x	.*PG:Z:bwa	" xy.sam && [ "$(grep -c "^@PG" xy.sam)" = 2 ]'
+T 'with a program of its own' sh -c 'sed "/^@RG	ID:y/d; s/	RG:Z:y//" y.sam | sed "s/:bwa/:bwb/" |
+    chordseq classify -m m --bam xy.sam x.sam - 2> told && grep -q "^y	.*PG:Z:bwb" xy.sam && grep -q "warning: the program .bwb. of .standard input. is not in the header" told'
+N bam-later.err     sh -c 'chordseq classify -q -m m --bam xy.bam x.sam - < z.sam'
+T 'lines whose tags are in another order are equal' sh -c 'sed "s/^\(@[RP]G\)	\(ID:[^	]*\)	\(.*\)/\1	\3	\2/" x.sam > order.x.sam &&
+    grep -q "^@RG	SM:x	ID:x$" order.x.sam && chordseq classify -q -m m --no-PG --bam xx.sam x.sam order.x.sam && cat order.x.sam |
+    chordseq classify -m m --no-PG --bam xx.2.sam x.sam - 2> told && ! grep "not in the header" told && cmp xx.sam xx.2.sam &&
+    [ "$(grep -c "^@[RP]G" xx.sam)" = 4 ]'
 T 'or before' sh -c 'chordseq classify -q -m m --bam xy.sam - x.sam < y.sam && grep -q "^@RG	ID:x" xy.sam'
 
 # ---- a folder of sequences -----------------------------------------------------------------------------
