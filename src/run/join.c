@@ -99,6 +99,8 @@ static int copy(struct joint *j, int i, int64_t n)
 
     CS_TRY(open_shard(j, i));
     for (int64_t part; n > 0; n -= part) {
+        if (cs_signal_caught() != 0)
+            return CS_ECANCEL;
         part = n < BUF_BYTES ? n : BUF_BYTES;
         CS_TRY(join_take(j, i, j->buf, (size_t)part));
         CS_TRY(j->how == CS_JOIN_ROWS ? put_rows(j, (size_t)part)

@@ -130,6 +130,8 @@ static int close_outputs(struct job *j)
         rc = o->counted ? cs_output_finish(o->counted)
            : o->joined ? cs_outfile_finish(o->joined) : CS_OK;
     }
+    if (rc == CS_OK && cs_signal_caught() != 0)
+        rc = CS_ECANCEL;
     for (int i = 0; i < j->n && rc == CS_OK; i++) {
         cs_merge_output *o = &j->out[i];
         rc = o->counted ? cs_output_close(o->counted) : cs_outfile_close(o->joined);

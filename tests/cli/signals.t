@@ -154,6 +154,7 @@ embed|embed $q -m $m -o o.npy ../reads.fq
 eval|eval $q -m $tiny/model.safetensors --class classA=../twice.fa -o o.tsv --json o.json --html o.html --calibrate o.m
 VCF with an index|variant $q -m $m -f ../variants.fa -w 128 -W -o o.vcf.gz --tsv o.tsv ../variants.vcf
 train|train $q $small --label-key class --epochs 1 -o o.m --metrics o.tsv ../two.fa
+merge|merge --jsonl o.jsonl -o o.tsv --report o.txt ../part.1.json ../part.2.json
 model export|model export $m o
 model label|model label --taxonomy ../taxa.tsv $tiny/model.safetensors o.m
 model checked|model checked $m o.m
@@ -165,6 +166,10 @@ END
 head -n 40 sites.vcf > few.vcf
 cat two.fa two.fa > twice.fa
 printf 'classA\t2\tsuperkingdom\t1\nclassB\t2157\tsuperkingdom\t1\n' > taxa.tsv
+
+for i in 1 2; do
+    chordseq classify -q -m "$m" --shard $i/2 --manifest part.$i.json -o part.$i.tsv --jsonl part.$i.jsonl many.fa
+done
 
 # place N NAME WORDS: signal at the N-th sync, and check the folder
 place()
@@ -193,6 +198,13 @@ while IFS='|' read -r name command; do
     esac
     T "places: $name" whole_or_nothing "$name" "$command"
 done < places
+
+# A part of 8 GB of zeros, whose merge would fail at its end.
+T 'merge stops while it copies' sh -c 'chordseq classify -q -m "$1" --shard 1/1 --manifest zero.json -o zero.tsv many.fa || exit
+    head=$(sed "s/.*\"head\":\([0-9]*\),.*/\1/" zero.json) && truncate -s 8G zero.tsv &&
+    sed -i "s/\"bytes\":[0-9]*/\"bytes\":8589934592/; s/\"pieces\":[^]]*/\"pieces\":[$((8589934592 - head))/" zero.json
+    mkdir zero && timeout --preserve-status 0.5 chordseq merge -o zero/o.tsv -q zero.json > zero.err 2>&1
+    [ $? = 143 ] && [ ! "$(ls zero)" ]; e=$?; rm zero.tsv; exit $e' - "$m"
 
 # ---- while it reads or works ----------------------------------------------------------------------
 
