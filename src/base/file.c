@@ -95,8 +95,8 @@ static char *link_target(const char *link)
     return path;
 }
 
-/* Follow symbolic links by hand: realpath() fails for a missing target. */
-static int resolve(const char *name, char **out)
+/* By hand: realpath() fails for a missing target. */
+int cs_path_resolve(const char *name, char **out)
 {
     struct stat st;
     char *path = cs_alloc(strlen(name) + 1, 1);
@@ -156,7 +156,7 @@ static int open_temp(cs_outfile *f, bool exists, mode_t mode)
 
     if (exists && access(f->name, W_OK) != 0)
         return cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
-    CS_TRY(resolve(f->name, &f->target));
+    CS_TRY(cs_path_resolve(f->name, &f->target));
     CS_TRY(create_temp(f));
     /* Some file systems have no modes; ignore that. */
     if (exists)
@@ -219,7 +219,7 @@ static int open_part(cs_outfile *f, const char *holds, int64_t n_bytes)
         return cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
     if (exists)
         CS_TRY(cs_outfile_may_replace(f->name, holds));
-    CS_TRY(resolve(f->name, &f->target));
+    CS_TRY(cs_path_resolve(f->name, &f->target));
     const size_t size = strlen(f->target) + sizeof ".part";
     if ((f->temp = cs_alloc(size, 1)) == NULL)
         return out_of_memory(f->name);

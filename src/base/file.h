@@ -28,6 +28,10 @@ int cs_outfile_open_as(const char *path, const char *holds, cs_out_kind kind, cs
  * replace, or NULL for unprotected content: other kinds are replaced by their own only. With `look`
  * NULL, the default, all files are replaced. Call before starting threads */
 void cs_outfile_protect(const char *(*look)(const char *path));
+/** cs_path_resolve - a copy of the path, or of where it points at last as a symbolic link, existing
+ * or not; free() it. CS_OK; CS_EIO for a loop of links; CS_EMEM */
+int cs_path_resolve(const char *path, char **out) CS_MUST_CHECK;
+
 /** cs_outfile_may_replace - may an output that holds this (or NULL) replace what is at the path, if
  * anything? CS_OK; CS_EUSAGE for protected content */
 int cs_outfile_may_replace(const char *path, const char *holds) CS_MUST_CHECK;

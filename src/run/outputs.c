@@ -93,17 +93,39 @@ static const char *last_name(const char *path, struct stat *folder, bool *found)
     return slash ? slash + 1 : path;
 }
 
-bool cs_outputs_same(const char *a, const char *b)
+/* Of two paths, not both of files that exist. */
+static bool same_names(const char *a, const char *b)
 {
     struct stat x, y;
     bool in_x, in_y;
+    const char *p = last_name(a, &x, &in_x), *q = last_name(b, &y, &in_y);
+
+    return strcmp(p, q) == 0 && in_x && in_y && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The end of symbolic links, or a copy; opening it will name what is wrong with them. */
+static char *end_of_links(const char *path)
+{
+    char *end;
+
+    if (cs_path_resolve(path, &end) == CS_OK)
+        return end;
+    cs_error_clear();
+    return cs_xstrdup(path);
+}
+
+bool cs_outputs_same(const char *a, const char *b)
+{
+    struct stat x, y;
 
     if (is_stdout(a) || is_stdout(b))
         return is_stdout(a) && is_stdout(b);
     if (stat(a, &x) == 0 && stat(b, &y) == 0)
         return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-    const char *p = last_name(a, &x, &in_x), *q = last_name(b, &y, &in_y);
-    return strcmp(p, q) == 0 && in_x && in_y && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    char *p = end_of_links(a), *q = end_of_links(b);
+    const bool same = same_names(p, q);
+    CS_FREE(p, q);
+    return same;
 }
 
 int cs_outputs_distinct(const char *const *path, int n)
