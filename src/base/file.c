@@ -25,7 +25,7 @@
 #include "base/path_conflicts.h"
 #include "base/temps.h"
 
-enum { BUF_BYTES = 1 << 16, MAX_LINKS = 40, MAX_TRIES = 100 };
+enum { BUF_BYTES = 1 << 16, MAX_TRIES = 100 };
 
 struct cs_outfile {
     int fd;
@@ -68,55 +68,6 @@ int cs_outfile_may_replace(const char *name, const char *holds)
 static int out_of_memory(const char *name)
 {
     return cs_fail(CS_EMEM, "out of memory for the name of '%s'", name);
-}
-
-/* Where `link` points, relative to its own folder; NULL with errno when it cannot be read. */
-static char *link_target(const char *link)
-{
-    char to[PATH_MAX];
-    ssize_t n = readlink(link, to, sizeof to);
-    const char *slash = strrchr(link, '/');
-    size_t n_dir = slash != NULL ? (size_t)(slash - link) + 1 : 0;
-    char *path;
-
-    if (n < 0)
-        return NULL;
-    if (n == (ssize_t)sizeof to) {
-        errno = ENAMETOOLONG;
-        return NULL;
-    }
-    if (n > 0 && to[0] == '/')
-        n_dir = 0;
-    if ((path = cs_alloc(n_dir + (size_t)n + 1, 1)) == NULL)
-        return NULL;
-    memcpy(path, link, n_dir);
-    memcpy(path + n_dir, to, (size_t)n);
-    path[n_dir + (size_t)n] = '\0';
-    return path;
-}
-
-/* By hand: realpath() fails for a missing target. */
-int cs_path_resolve(const char *name, char **out)
-{
-    struct stat st;
-    char *path = cs_alloc(strlen(name) + 1, 1);
-
-    if (path == NULL)
-        return out_of_memory(name);
-    memcpy(path, name, strlen(name) + 1);
-    for (int i = 0; lstat(path, &st) == 0 && S_ISLNK(st.st_mode); i++) {
-        char *next = NULL;
-        if (i < MAX_LINKS)
-            next = link_target(path);
-        else
-            errno = ELOOP;
-        free(path);
-        if (next == NULL)
-            return cs_fail(CS_EIO, "cannot follow '%s': %s", name, strerror(errno));
-        path = next;
-    }
-    *out = path;
-    return CS_OK;
 }
 
 /* Make the temporary file. O_EXCL neither follows a planted link nor takes over another process's
@@ -394,6 +345,18 @@ int cs_outfile_fd(const cs_outfile *f)
     return f->fd;
 }
 
+/* A call wrote nothing. A signal and a full terminal or device, opened by others without blocking,
+ * are no errors. */
+static void not_written(cs_outfile *f)
+{
+    if (errno == EPIPE)
+        f->failed = CS_ECANCEL;
+    else if (errno == EAGAIN)
+        f->failed = cs_signal_wait_writable(f->fd);
+    else if (errno != EINTR)
+        f->failed = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
+}
+
 /* Write all of it. Keeps the first error, and returns it again to later calls. */
 static int write_all(cs_outfile *f, const char *p, size_t n_bytes)
 {
@@ -409,10 +372,8 @@ static int write_all(cs_outfile *f, const char *p, size_t n_bytes)
             p += n;
             n_bytes -= (size_t)n;
             f->gone += n;
-        } else if (errno == EPIPE) {
-            f->failed = CS_ECANCEL;
-        } else if (errno != EINTR) {
-            f->failed = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
+        } else {
+            not_written(f);
         }
     }
     return park(f);
@@ -470,8 +431,8 @@ int cs_outfile_patch(cs_outfile *f, int64_t off, const void *p, size_t n_bytes)
             from += n;
             off += n;
             n_bytes -= (size_t)n;
-        } else if (errno != EINTR) {
-            f->failed = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
+        } else {
+            not_written(f);
         }
     }
     return f->failed;

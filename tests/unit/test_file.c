@@ -1,4 +1,5 @@
 /* test_file.c - outputs are complete or absent; links, modes, devices, full disks, signals. */
+#define _GNU_SOURCE              /* posix_openpt, ptsname */
 #include "tests/check.h"
 
 #include <errno.h>
@@ -302,6 +303,41 @@ static void fifo_is_written_directly(void **state)
     assert_true(S_ISFIFO(st.st_mode));
 }
 
+/* A terminal whose other side reads late, and whose owner made it non-blocking. */
+static void full_terminal_is_awaited(void **state)
+{
+    enum { N_LINES = 2000, LINE_BYTES = 100 };
+    char path[40], buf[4096];
+    cs_outfile *f;
+    const int master = posix_openpt(O_RDWR | O_NOCTTY);
+
+    (void)state;
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0)
+        skip();
+    const int fd = open(ptsname(master), O_WRONLY | O_NOCTTY | O_NONBLOCK);
+    assert_true(fd >= 0);
+    const pid_t reader = fork();
+    assert_true(reader >= 0);
+    if (reader == 0) {
+        (void)alarm(20);
+        (void)usleep(100000);
+        for (ssize_t n = 0, got; n < N_LINES * (LINE_BYTES + 1); n += got)
+            if ((got = read(master, buf, sizeof buf)) <= 0)
+                _exit(1);
+        _exit(0);
+    }
+    (void)snprintf(path, sizeof path, "/dev/fd/%d", fd);
+    assert_int_equal(cs_outfile_open(path, &f), CS_OK);
+    for (int i = 0; i < N_LINES; i++)
+        assert_int_equal(cs_outfile_printf(f, "%*d\n", LINE_BYTES - 1, i), CS_OK);
+    assert_int_equal(cs_outfile_close(f), CS_OK);
+    int status;
+    assert_int_equal(waitpid(reader, &status, 0), reader);
+    assert_int_equal(status, 0);
+    (void)close(fd);
+    (void)close(master);
+}
+
 static void read_only_is_respected(void **state)
 {
     (void)state;
@@ -548,6 +584,7 @@ int main(void)
         cmocka_unit_test_setup(reader_gone_is_quiet, reset),
         cmocka_unit_test_setup(descriptor_keeps_its_offset, reset),
         cmocka_unit_test_setup(fifo_is_written_directly, reset),
+        cmocka_unit_test_setup(full_terminal_is_awaited, reset),
         cmocka_unit_test_setup(read_only_is_respected, reset),
         cmocka_unit_test_setup(reads_whole_files, reset),
         cmocka_unit_test_setup(failing_allocations, reset),
