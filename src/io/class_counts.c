@@ -217,7 +217,9 @@ json_t *cs_class_counts_save(const cs_output *o)
     return cs_class_counts_json(o->state);
 }
 
-bool cs_class_counts_restore(cs_output *o, const json_t *state)
+int cs_class_counts_restore(cs_output *o, const json_t *state)
 {
-    return cs_class_counts_begin(o) == CS_OK && cs_class_counts_read(o->state, state);
+    const int rc = cs_class_counts_begin(o);
+
+    return rc != CS_OK ? rc : cs_class_counts_read(o->state, state) ? CS_OK : CS_EFORMAT;
 }

@@ -43,7 +43,7 @@ void cs_class_counts_release(cs_output *o);
 
 /** cs_class_counts_save, cs_class_counts_restore - the same writers' save and restore */
 json_t *cs_class_counts_save(const cs_output *o);
-bool    cs_class_counts_restore(cs_output *o, const json_t *state);
+int     cs_class_counts_restore(cs_output *o, const json_t *state);
 
 /** cs_counts_save - n counts as a JSON array. cs_counts_restore - the reverse; false if it is not
  * one of n */

@@ -400,15 +400,20 @@ static json_t *bam_save(const cs_output *o)
     return b ? cs_json_hex(b->uncompressed_block, (size_t)b->block_offset) : json_string("");
 }
 
-static bool bam_restore(cs_output *o, const json_t *state)
+static int bam_restore(cs_output *o, const json_t *state)
 {
+    int rc = CS_OK;
     char block[BGZF_MAX_BLOCK_SIZE];
     size_t n;
 
-    if (open_alignments(o) != CS_OK || !cs_json_unhex(state, block, BGZF_BLOCK_SIZE, &n))
-        return false;
+    CS_TRY(open_alignments(o));
+    if (!cs_json_unhex(state, block, BGZF_BLOCK_SIZE, &n))
+        return CS_EFORMAT;
     const struct alignments *w = o->state;
-    return n == 0 || (w->fp->is_bgzf && bgzf_write(w->fp->fp.bgzf, block, n) == (ssize_t)n);
+    if (n > 0 && (!w->fp->is_bgzf || bgzf_write(w->fp->fp.bgzf, block, n) != (ssize_t)n))
+        rc = CS_EFORMAT;
+out:
+    return rc;
 }
 
 #define CFG(field) .off = offsetof(struct bam_cfg, field)

@@ -258,16 +258,19 @@ static json_t *html_save(const cs_output *o)
                      p->before + seconds_since(p->start));
 }
 
-static bool html_restore(cs_output *o, const json_t *j)
+static int html_restore(cs_output *o, const json_t *j)
 {
-    if (html_begin(o) != CS_OK)
-        return false;
+    const int rc = html_begin(o);
+
+    if (rc != CS_OK)
+        return rc;
     struct page *p = o->state;
     p->before = json_number_value(json_object_get(j, "seconds"));
-    return cs_class_counts_read(p->t, json_object_get(j, "class_counts"))
+    const bool good = cs_class_counts_read(p->t, json_object_get(j, "class_counts"))
         && cs_counts_restore(json_object_get(j, "length"), p->length[0], 2 * N_LENGTH)
         && cs_counts_restore(json_object_get(j, "prob"), p->prob[0],
                              (size_t)o->info.n_label * N_PROB);
+    return good ? CS_OK : CS_EFORMAT;
 }
 
 static const cs_opt html_opt[] = {

@@ -318,8 +318,9 @@ static bool restore_pending(struct part *p, const json_t *hex)
     return true;
 }
 
-static bool split_restore(cs_output *o, const json_t *state)
+static int split_restore(cs_output *o, const json_t *state)
 {
+    int rc = CS_OK;
     struct split *w = o->state;
     json_int_t i, n_bytes;
     json_t *each, *text;
@@ -328,13 +329,16 @@ static bool split_restore(cs_output *o, const json_t *state)
     json_array_foreach(state, k, each) {
         if (json_unpack(each, "[I, I, o]", &i, &n_bytes, &text) != 0 || i < 0 || n_bytes < 0
             || i >= (json_int_t)(w->n_class + 1) * N_KIND || w->part[i].f)
-            return false;
+            return CS_EFORMAT;
         w->part[i].n_disk = n_bytes;
         w->kinds |= 1 << i % N_KIND;
-        if (open_part(o, (int)i) != CS_OK || !restore_pending(&w->part[i], text))
-            return false;
+        CS_TRY(open_part(o, (int)i));
+        if (!restore_pending(&w->part[i], text))
+            return CS_EFORMAT;
     }
-    return json_is_array(state);
+    rc = json_is_array(state) ? CS_OK : CS_EFORMAT;
+out:
+    return rc;
 }
 
 #define CFG(field) .off = offsetof(struct split_cfg, field)

@@ -51,10 +51,10 @@ static int restore(cs_output *o)
     if (!from || !json_is_true(json_object_get(from, "begun")))
         return CS_OK;
     o->begun = 1;
-    if (!restore_counts(o, from)
-        || (o->w->restore && !o->w->restore(o, json_object_get(from, "state"))))
-        rc = cs_fail(CS_EFORMAT, "the saved state of '%s' is damaged",
-                     o->path);
+    rc = !restore_counts(o, from) ? CS_EFORMAT
+       : o->w->restore ? o->w->restore(o, json_object_get(from, "state")) : CS_OK;
+    if (rc == CS_EFORMAT)        /* unless a file of the output has the message */
+        rc = cs_fail(CS_EFORMAT, "the saved state of '%s' is damaged", o->path);
     return rc;
 }
 

@@ -62,13 +62,13 @@ typedef struct cs_writer {
     int  (*commit)(cs_output *o);
     void (*release)(cs_output *o);                          /* optional for others: frees state */
     /* Can a later run continue? Then save() returns the state in memory, and restore() reads it
-     * instead of begin(); it returns false if invalid. NULL: no state in memory. sync() is called
-     * before: with several files it syncs all of them, with one it flushes buffers of a library. It
-     * may be called before begin(). NULL: nothing buffered. */
+     * instead of begin(); CS_EFORMAT if it is invalid, which needs no message. NULL: no state in
+     * memory. sync() is called before: with several files it syncs all of them, with one it flushes
+     * buffers of a library. It may be called before begin(). NULL: nothing buffered. */
     bool resumes;
     int  (*sync)(cs_output *o);
     json_t *(*save)(const cs_output *o);
-    bool    (*restore)(cs_output *o, const json_t *state);
+    int     (*restore)(cs_output *o, const json_t *state);
 } cs_writer;
 
 struct cs_output {

@@ -181,6 +181,13 @@ rm -rf o2 && cp -r base o2 && : > o2/o.jsonl.part
 N - sh -c "$again ../x.fa ../y.fa.gz ../z.fa"
 mv .err told
 T 'refused: an output that was cut' grep -q 'fewer than' told
+all=$outputs; outputs='-o o.tsv --split-dir parts'
+interrupt splits 1 KILL 40
+outputs=$all
+T 'refused: a part that was cut, or whose name is a folder, with the reason and its status' sh -c 'cd splits && part=$(ls -S parts/*.part | head -n 1) &&
+    cp $part kept && : > $part && ! $1 2> ../told && grep -q "fewer than" ../told && mv kept $part && mkdir ${part%.part} || exit
+    $1 2> ../told; [ $? = 2 ] && grep -q "is not a regular file, which --resume needs" ../told && rmdir ${part%.part} && $1' - \
+    "chordseq classify -q -m $m -@ 1 --resume --resume-every 0 -o o.tsv --split-dir parts ../x.fa ../y.fa.gz ../z.fa"
 T 'the interrupted run can still resume' run base 1
 T 'it ends with status 0' same base ref
 
