@@ -50,7 +50,7 @@ const cs_opt cs_policy_table[] = {
       .man = "A limit independent of the machine. Batches are limited by --batch-tokens." },
     { .type = CS_OPT_SIZE, .name = "min-length", POLICY(min_length), .arg = "NUM", .def = "0",
       .help = "minimum sequence length in bases; 0: one token", .min = 0,
-      .max = 1e12 },
+      .max = 1e12, .man = "Of records; windows may be shorter." },
     { .type = CS_OPT_REAL, .name = "max-unknown", POLICY(max_unknown), .arg = "SHARE",
       .def = "0.9", .help = "maximum share of letters other than A, C, G and T", .min = 0,
       .max = 1 },

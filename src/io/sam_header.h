@@ -41,7 +41,8 @@ int cs_sam_header_join(struct sam_hdr_t *to, struct sam_hdr_t *from, const char 
 int cs_sam_header_unsort(struct sam_hdr_t *h) CS_MUST_CHECK;
 
 /**
- * cs_sam_header_covers - may records of `from` follow under `all`, which is written?
+ * cs_sam_header_covers - check the header `from` of a later pipe against the output's, `all`, which
+ * is written already
  *
  * all      or NULL, which has no lines
  * programs as above

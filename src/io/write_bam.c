@@ -426,8 +426,8 @@ static const cs_opt bam_opt[] = {
              "else BAM. Alignments are the primary ones, in the order of the inputs. The header of "
              "several inputs is the first one's, marked as unsorted, with the read groups, "
              "programs and comments of all; a read group that differs between them is an "
-             "error, and programs that share an ID get new ones, also in PG tags. A pipe after the "
-             "first input adds nothing." },
+             "error, and programs that share an ID get new ones, also in PG tags. Headers of pipes "
+             "after the first input are not joined; a warning names what is missing." },
     { .type = CS_OPT_STR, .letter = 'O', .name = "output-fmt", CFG(format), .arg = "FORMAT",
       .def = "auto", .choice = formats,
       .help = "format of --bam: auto (by its name), sam, bam or cram",

@@ -93,7 +93,7 @@ static const char *last_name(const char *path, struct stat *folder, bool *found)
     return slash ? slash + 1 : path;
 }
 
-/* Of two paths, not both of files that exist. */
+/* Do two paths, at least one of them of no file yet, name the same place? */
 static bool same_names(const char *a, const char *b)
 {
     struct stat x, y;
@@ -103,7 +103,8 @@ static bool same_names(const char *a, const char *b)
     return strcmp(p, q) == 0 && in_x && in_y && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* The end of symbolic links, or a copy; opening it will name what is wrong with them. */
+/* The path that symbolic links lead to. If they cannot be followed, the path itself, whose opening
+ * then fails with a message. */
 static char *end_of_links(const char *path)
 {
     char *end;

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rng.h"
 
 enum { STREAM_FOLDS = 103 };
@@ -88,13 +89,6 @@ static bool better(const struct deal *t, int fold, int than)
     return a != b ? a < b : t->size[fold] < t->size[than];
 }
 
-static int ascending(const void *pa, const void *pb)
-{
-    const int32_t a = *(const int32_t *)pa, b = *(const int32_t *)pb;
-
-    return (a > b) - (a < b);
-}
-
 static void add_to_group(struct deal *t, const cs_example *e)
 {
     if (t->own[e->class_no] < 0) {
@@ -112,7 +106,7 @@ static void deal_group(struct deal *t, const struct place *place, int64_t n, int
     t->n_in = 0;
     for (int64_t i = 0; i < n; i++)
         add_to_group(t, &d->ex[place[i].example]);
-    qsort(t->in_group, t->n_in, sizeof *t->in_group, ascending);
+    qsort(t->in_group, t->n_in, sizeof *t->in_group, cs_by_int32);
     for (int k = 1; k < t->n; k++)
         best = better(t, k, best) ? k : best;
     for (int64_t i = 0; i < n; i++)
@@ -160,7 +154,7 @@ static void list_units(struct repair *r, int64_t n_place, const int32_t *of)
         struct unit u = { .from = a, .first = at, .fold = of[p[a].example] };
         for (b = a; b < n_place && p[b].group == p[a].group; b++)
             r->cls[at + (size_t)(b - a)] = r->t->d->ex[p[b].example].class_no;
-        qsort(r->cls + at, (size_t)(b - a), sizeof *r->cls, ascending);
+        qsort(r->cls + at, (size_t)(b - a), sizeof *r->cls, cs_by_int32);
         for (size_t i = at; i < u.first + (size_t)(b - a); i++)
             if (u.n_cls == 0 || r->cls[i] != r->cls[u.first + u.n_cls - 1])
                 r->cls[u.first + u.n_cls++] = r->cls[i];
@@ -174,7 +168,7 @@ static void list_units(struct repair *r, int64_t n_place, const int32_t *of)
 
 static bool unit_has(const struct repair *r, const struct unit *u, int32_t c)
 {
-    return bsearch(&c, r->cls + u->first, u->n_cls, sizeof c, ascending) != NULL;
+    return bsearch(&c, r->cls + u->first, u->n_cls, sizeof c, cs_by_int32) != NULL;
 }
 
 /* Folds that gain a class they lack, less those that lose their only group of one. */

@@ -101,7 +101,7 @@ static int add_keys(struct reading *r, const char *keys)
     return rc;
 }
 
-/* A field that is nowhere is misspelt, for example. */
+/* Refuse a field that no header and no record has, such as a misspelt one. */
 static int check_keys(const struct reading *r)
 {
     for (int k = 0; r->met && k < r->classes->n; k++)
