@@ -128,7 +128,7 @@ static void frames_symbol(const void *state, int32_t id, char *buf, size_t n_buf
 }
 
 static const cs_opt frames_opt[] = {
-    { CS_OPT_INT, 0, "min-codons", offsetof(struct frames_cfg, min_codons), "NUM", "20",
+    { .type = CS_OPT_INT, 0, "min-codons", offsetof(struct frames_cfg, min_codons), "NUM", "20",
       "minimum codons of an open reading frame",
       "At every base the longest stretch without a stop codon, of six frames, is the reading "
       "frame; shorter ones give no tokens.", 1, 29, NULL },

@@ -281,13 +281,13 @@ static void kmer_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 }
 
 static const cs_opt kmer_opt[] = {
-    { CS_OPT_INT, 0, "k", offsetof(struct kmer_cfg, k), "NUM", "6", "bases per token",
+    { .type = CS_OPT_INT, 0, "k", offsetof(struct kmer_cfg, k), "NUM", "6", "bases per token",
       "The vocabulary has 4^k words, about half of them with canonical words.", 1, MAX_K, NULL },
-    { CS_OPT_INT, 0, "stride", offsetof(struct kmer_cfg, stride), "NUM", "1",
+    { .type = CS_OPT_INT, 0, "stride", offsetof(struct kmer_cfg, stride), "NUM", "1",
       "bases from one token to the next",
       "At most k, so that every base is read. Fewer tokens make a faster, coarser model.",
       1, MAX_K, NULL },
-    { CS_OPT_FLAG, 0, "canonical", offsetof(struct kmer_cfg, canonical), NULL, NULL,
+    { .type = CS_OPT_FLAG, 0, "canonical", offsetof(struct kmer_cfg, canonical), NULL, NULL,
       "map a word and its reverse complement to the same token", NULL, 0, 0, NULL },
     { .type = CS_OPT_END }
 };

@@ -239,13 +239,13 @@ static void orf_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 }
 
 static const cs_opt orf_opt[] = {
-    { CS_OPT_INT, 0, "k", offsetof(struct orf_cfg, k), "NUM", "6", "bases per k-mer",
+    { .type = CS_OPT_INT, 0, "k", offsetof(struct orf_cfg, k), "NUM", "6", "bases per k-mer",
       "K-mers are canonical and overlap.", 1, 8, NULL },
-    { CS_OPT_INT, 0, "min-codons", offsetof(struct orf_cfg, min_codons), "NUM", "20",
+    { .type = CS_OPT_INT, 0, "min-codons", offsetof(struct orf_cfg, min_codons), "NUM", "20",
       "minimum codons of an open reading frame",
       "At every base the longest stretch without a stop codon, of six frames, is the reading "
       "frame; shorter ones give k-mers only.", 1, 29, NULL },
-    { CS_OPT_INT, 0, "gap", offsetof(struct orf_cfg, gap), "NUM", "4",
+    { .type = CS_OPT_INT, 0, "gap", offsetof(struct orf_cfg, gap), "NUM", "4",
       "maximum distance of the amino acids of a pair, codons", NULL, 0, MAX_GAP, NULL },
     { .type = CS_OPT_END }
 };

@@ -38,23 +38,23 @@ static const cs_opt options[] = {
     CS_OPT_HEADS_DIVIDING(struct config),
     CS_OPT_LAYERS(struct config),
     CS_OPT_FFN_HIDDEN(struct config),
-    { CS_OPT_ENUM, 0, "kernel", offsetof(struct config, kernel), "KIND", "glu",
+    { .type = CS_OPT_ENUM, 0, "kernel", offsetof(struct config, kernel), "KIND", "glu",
       "kernel features: linear (softplus), glu (gated) or aglu (low-rank gates)", "Yorsh and "
       "Kovalenko 2022; gated linear units are those of Dauphin et al. 2017.", 0, 0, kernel_names },
-    { CS_OPT_INT, 0, "units", offsetof(struct config, units), "NUM", "1",
+    { .type = CS_OPT_INT, 0, "units", offsetof(struct config, units), "NUM", "1",
       "gated units, one after the other", "linear has one.", 1, CS_FKERNEL_UNITS, NULL },
-    { CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "4",
+    { .type = CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "4",
       "rank of aglu's gates", NULL, 1, CS_WIDTH_MAX, NULL },
-    { CS_OPT_ENUM, 0, "features", offsetof(struct config, features), "KIND", "own",
+    { .type = CS_OPT_ENUM, 0, "features", offsetof(struct config, features), "KIND", "own",
       "feature weights per head (own), or shared by all heads (shared)", NULL, 0, 0,
       feature_names },
-    { CS_OPT_REAL, 0, "ortho", offsetof(struct config, ortho), "NUM", "0",
+    { .type = CS_OPT_REAL, 0, "ortho", offsetof(struct config, ortho), "NUM", "0",
       "loss weight of the orthogonality penalty of feature weights", "Above 0 they are "
       "orthogonal when training begins.", 0, 1e6, NULL },
     CS_OPT_POSITION(struct config),
     CS_OPT_POSITION_MAX(struct config),
     CS_OPT_DROPOUT(struct config),
-    { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+    { .type = CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
 struct layer {

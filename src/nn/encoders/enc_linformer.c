@@ -34,7 +34,7 @@ static const cs_position positions[] = { CS_POSITION_LEARNED, CS_POSITION_NONE }
 
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder linformer" },
-    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "8192",
+    { .type = CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "8192",
       "maximum tokens of a sequence", "It is the number of rows of E and F, whose rows belong to "
       "positions. A model accepts every length up to it.", 1, 1e9, NULL },
     CS_OPT_DIM(struct config),
@@ -42,20 +42,20 @@ static const cs_opt options[] = {
     CS_OPT_HEAD(struct config),
     CS_OPT_LAYERS(struct config),
     CS_OPT_FFN_HIDDEN(struct config),
-    { CS_OPT_INT, 0, "k", offsetof(struct config, k), "NUM", "64",
+    { .type = CS_OPT_INT, 0, "k", offsetof(struct config, k), "NUM", "64",
       "projected keys and values", NULL, 1, CS_WIDTH_MAX, NULL },
-    { CS_OPT_ENUM, 0, "norm", offsetof(struct config, norm), "PLACE", "pre",
+    { .type = CS_OPT_ENUM, 0, "norm", offsetof(struct config, norm), "PLACE", "pre",
       "layer normalisation before the residual (pre) or after (post)", NULL, 0, 0, norm_names },
     CS_OPT_FFN_ACT(struct config),
-    { CS_OPT_ENUM, 0, "values", offsetof(struct config, values), "KIND", "own",
+    { .type = CS_OPT_ENUM, 0, "values", offsetof(struct config, values), "KIND", "own",
       "values: own, or the keys (keys)", "keys also uses E for F.", 0, 0,
       value_names },
-    { CS_OPT_ENUM, 0, "kv-heads", offsetof(struct config, kv_heads), "KIND", "all",
+    { .type = CS_OPT_ENUM, 0, "kv-heads", offsetof(struct config, kv_heads), "KIND", "all",
       "keys and values: per head, or one head shared by all", NULL, 0, 0, kv_names },
-    { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "learned",
+    { .type = CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "learned",
       "position embedding: learned or none", NULL, 0, 0, position_names },
     CS_OPT_DROPOUT(struct config),
-    { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+    { .type = CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
 struct layer {

@@ -37,30 +37,30 @@ static const cs_position positions[] = { CS_POSITION_SINUSOID, CS_POSITION_NONE 
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder lowrank" },
     CS_OPT_POSITION_MAX(struct config),
-    { CS_OPT_INT, 0, "input", offsetof(struct config, input), "NUM", "0",
+    { .type = CS_OPT_INT, 0, "input", offsetof(struct config, input), "NUM", "0",
       "channels of the embedded input; 0: those of a token", "The paper's form has no input layer "
       "and needs 0.", 0, CS_WIDTH_MAX, NULL },
     CS_OPT_DIM(struct config),
     CS_OPT_HEADS(struct config),
-    { CS_OPT_INT, 0, "key", offsetof(struct config, key), "NUM", "0",
+    { .type = CS_OPT_INT, 0, "key", offsetof(struct config, key), "NUM", "0",
       "channels of a head's queries and keys; 0: a token's divided among the heads", NULL,
       0, CS_WIDTH_MAX, NULL },
-    { CS_OPT_INT, 0, "value", offsetof(struct config, value), "NUM", "0",
+    { .type = CS_OPT_INT, 0, "value", offsetof(struct config, value), "NUM", "0",
       "channels of a head's values; 0: as key", NULL, 0, CS_WIDTH_MAX, NULL },
     CS_OPT_LAYERS(struct config),
     CS_OPT_FFN_HIDDEN(struct config),
-    { CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "16",
+    { .type = CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "16",
       "rank of the factorised layers", NULL, 1, CS_WIDTH_MAX, NULL },
-    { CS_OPT_ENUM, 0, "form", offsetof(struct config, form), "KIND", "code",
+    { .type = CS_OPT_ENUM, 0, "form", offsetof(struct config, form), "KIND", "code",
       "the authors' code, or the paper's equations", "The paper has factors of its own for every "
       "head and no biases.", 0, 0, form_names },
-    { CS_OPT_ENUM, 0, "factor", offsetof(struct config, factor), "WHICH", "all",
+    { .type = CS_OPT_ENUM, 0, "factor", offsetof(struct config, factor), "WHICH", "all",
       "which layers are factorised: all, or attention only", "The paper's form has all.", 0, 0,
       factor_names },
-    { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "sinusoid",
+    { .type = CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "sinusoid",
       "position embedding: sinusoid or none", NULL, 0, 0, position_names },
     CS_OPT_DROPOUT(struct config),
-    { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+    { .type = CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
 struct layer {

@@ -43,27 +43,27 @@ static const cs_opt options[] = {
     CS_OPT_DIM(struct config),
     CS_OPT_HEADS(struct config),
     CS_OPT_HEAD(struct config),
-    { CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "4",
+    { .type = CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "4",
       "layers, each attention and a feed-forward network", NULL, 1, 64, NULL },
     CS_OPT_FFN_HIDDEN(struct config),
-    { CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "64",
+    { .type = CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "64",
       "weighted sums over the tokens that attend to each other", NULL, 1, CS_WIDTH_MAX, NULL },
-    { CS_OPT_REAL, 0, "gamma", offsetof(struct config, gamma), "NUM", "0.05",
+    { .type = CS_OPT_REAL, 0, "gamma", offsetof(struct config, gamma), "NUM", "0.05",
       "loss weight of the regularisers", NULL, 0, 1e6, NULL },
-    { CS_OPT_ENUM, 0, "penalty", offsetof(struct config, penalty), "KIND", "code",
+    { .type = CS_OPT_ENUM, 0, "penalty", offsetof(struct config, penalty), "KIND", "code",
       "regularisers of the authors' code, or of the paper", "The code doubles those of all layers "
       "before with every layer; the paper squares that of the attention.", 0, 0, penalty_names },
-    { CS_OPT_ENUM, 0, "scores", offsetof(struct config, scores), "KIND", "scaled",
+    { .type = CS_OPT_ENUM, 0, "scores", offsetof(struct config, scores), "KIND", "scaled",
       "scores divided by the root of a head's channels (scaled), or not (plain)", NULL, 0, 0,
       score_names },
-    { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "sinusoid",
+    { .type = CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "sinusoid",
       "position embedding: sinusoid (scaled by a third) or none", NULL, 0, 0,
       position_names },
-    { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
+    { .type = CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
       "dropout rate", "Applies to the weights of the sums and of the attention between them, as in "
       "the authors' code, to the outputs of attention and feed-forward networks, and to hidden "
       "units. The regularisers see all weights.", 0, 0.99, NULL },
-    { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+    { .type = CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
 struct net;

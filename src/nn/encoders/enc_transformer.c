@@ -35,13 +35,13 @@ static const cs_opt options[] = {
     CS_OPT_HEADS_DIVIDING(struct config),
     CS_OPT_LAYERS(struct config),
     CS_OPT_FFN_HIDDEN(struct config),
-    { CS_OPT_ENUM, 0, "norm", offsetof(struct config, norm), "PLACE", "post",
+    { .type = CS_OPT_ENUM, 0, "norm", offsetof(struct config, norm), "PLACE", "post",
       "layer normalisation after the residual (post) or before (pre)", NULL, 0, 0, norm_names },
     CS_OPT_FFN_ACT(struct config),
     CS_OPT_POSITION(struct config),
     CS_OPT_POSITION_MAX(struct config),
     CS_OPT_DROPOUT(struct config),
-    { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+    { .type = CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
 /* in_w, in_b: queries, keys and values as one projection. */

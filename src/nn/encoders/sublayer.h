@@ -107,37 +107,37 @@ cs_mat  cs_attn_stack_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 /* Rows that encoders share, for the table of one whose settings, a struct T, have the field. */
 enum { CS_WIDTH_MAX = 1 << 16 };
 #define CS_OPT_DIM(T) \
-    { CS_OPT_INT, 0, "dim", offsetof(T, dim), "NUM", "64", \
+    { .type = CS_OPT_INT, 0, "dim", offsetof(T, dim), "NUM", "64", \
       "channels of a token", NULL, 1, CS_WIDTH_MAX, NULL }
 #define CS_OPT_DROPOUT(T) \
-    { CS_OPT_REAL, 0, "dropout", offsetof(T, dropout), "RATE", "0", \
+    { .type = CS_OPT_REAL, 0, "dropout", offsetof(T, dropout), "RATE", "0", \
       "dropout rate", "Applies to the outputs of attention and feed-forward networks, to hidden " \
       "units, and to the weights of softmax attention, as in PyTorch's layers.", 0, 0.99, NULL }
 #define CS_OPT_FFN_ACT(T) \
-    { CS_OPT_ENUM, 0, "act", offsetof(T, act), "KIND", "gelu", \
+    { .type = CS_OPT_ENUM, 0, "act", offsetof(T, act), "KIND", "gelu", \
       "activation of the feed-forward networks: gelu or relu", NULL, 0, 0, cs_ffn_act_names }
 #define CS_OPT_FFN_HIDDEN(T) \
-    { CS_OPT_INT, 0, "hidden", offsetof(T, hidden), "NUM", "256", \
+    { .type = CS_OPT_INT, 0, "hidden", offsetof(T, hidden), "NUM", "256", \
       "hidden units of the feed-forward networks", NULL, 1, CS_WIDTH_MAX, NULL }
 #define CS_OPT_HEAD(T) \
-    { CS_OPT_INT, 0, "head", offsetof(T, head), "NUM", "0", \
+    { .type = CS_OPT_INT, 0, "head", offsetof(T, head), "NUM", "0", \
       "channels of a head; 0: those of a token, divided among the heads", NULL, 0, CS_WIDTH_MAX, \
       NULL }
 #define CS_OPT_HEADS(T) \
-    { CS_OPT_INT, 0, "heads", offsetof(T, heads), "NUM", "4", \
+    { .type = CS_OPT_INT, 0, "heads", offsetof(T, heads), "NUM", "4", \
       "attention heads", NULL, 1, CS_WIDTH_MAX, NULL }
 #define CS_OPT_HEADS_DIVIDING(T) \
-    { CS_OPT_INT, 0, "heads", offsetof(T, heads), "NUM", "4", \
+    { .type = CS_OPT_INT, 0, "heads", offsetof(T, heads), "NUM", "4", \
       "attention heads; they divide the channels", NULL, 1, CS_WIDTH_MAX, NULL }
 #define CS_OPT_LAYERS(T) \
-    { CS_OPT_INT, 0, "layers", offsetof(T, layers), "NUM", "4", \
+    { .type = CS_OPT_INT, 0, "layers", offsetof(T, layers), "NUM", "4", \
       "layers, each attention and a feed-forward network", NULL, 1, 1024, NULL }
 #define CS_OPT_POSITION(T) \
-    { CS_OPT_ENUM, 0, "position", offsetof(T, position), "KIND", "sinusoid", \
+    { .type = CS_OPT_ENUM, 0, "position", offsetof(T, position), "KIND", "sinusoid", \
       "positions added to the tokens: none, sinusoid or learned", "With none the order of the " \
       "tokens makes no difference.", 0, 0, cs_position_names }
 #define CS_OPT_POSITION_MAX(T) \
-    { CS_OPT_SIZE, 0, "max-len", offsetof(T, max_len), "NUM", "8192", \
+    { .type = CS_OPT_SIZE, 0, "max-len", offsetof(T, max_len), "NUM", "8192", \
       "maximum tokens of a sequence if positions are added", NULL, 1, 1e9, NULL }
 
 #endif
