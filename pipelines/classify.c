@@ -121,8 +121,7 @@ static int classify_open_outputs(struct job *j, const cs_about *about)
     j->about = cs_about_text(about);
     j->line = cs_about_line(about);
     if (cs_outputs_resumed(&outputs))
-        CS_TRY(cs_journal_open(cs_outputs_resumed(&outputs), j->about, &from.input.file,
-                               other, &j->journal));
+        CS_TRY(cs_journal_open(cs_outputs_resumed(&outputs), about, other, &j->journal));
     j->info = (cs_output_info){
         .label = j->label, .n_label = m->n_label, .is_class = m->head->is_class,
         .is_labels = m->head->is_labels,

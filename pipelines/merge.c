@@ -81,6 +81,14 @@ static int kind_of(const char *option)
     return -1;
 }
 
+static void tables_of(const char *command, cs_optset *set)
+{
+    const cs_command *c = cs_command_find(command);
+
+    if (c)
+        cs_command_tables(c, set);
+}
+
 /* The options of an undivided run, in its order. */
 static json_t *whole_options(const cs_manifests *shards)
 {
@@ -118,7 +126,7 @@ static int merge_prepare(cs_manifests *shards, char **names)
         return cs_fail(CS_EUSAGE, "no shards; give the manifests of all");
     if (n == 0)
         return cs_fail(CS_EUSAGE, "no output; give one with -o FILE or another option");
-    CS_TRY(cs_manifests_read(own.file.v, own.file.n, shards));
+    CS_TRY(cs_manifests_read(own.file.v, own.file.n, tables_of, shards));
     if (own.path[OUTPUT] && !own.path[NAMES] && cs_merge_is_npy(shards, "output")) {
         own.path[NAMES] = *names = cs_vector_names(own.path[OUTPUT]);
         CS_TRY(cs_paths_add_output(*names));

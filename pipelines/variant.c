@@ -34,7 +34,7 @@ static const cs_opt variant_table[] = {
     { .type = CS_OPT_INS, .letter = 'i', .name = "input", OWN(file), .arg = "FILE",
       .help = "input VCF or BCF; '-' is standard input",
       .man = "One file, plain, gzip or BGZF, sorted or not. Without one, standard input is read "
-             "unless it is a terminal." },
+             "unless it is a terminal.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_IN, .letter = 'f', .name = "reference", OWN(reference), .arg = "FILE",
       .help = "FASTA file that the variants refer to",
       .man = "Plain or BGZF. A missing index is created beside it." },

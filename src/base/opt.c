@@ -549,6 +549,8 @@ static const char *row_fault(const cs_opt *o)
         return "a list has no default";
     if (o->arg != NULL && strstr(o->arg, "FILE") != NULL && !cs_opt_names_file(o))
         return "a file is one that is read or one that is written";
+    if (o->same == CS_OPT_SAME_CONTENT && o->type != CS_OPT_IN)
+        return "only one input file is compared by content";
     row.off = 0;
     if (o->def != NULL && set_field(&row, &scratch, o->def) != CS_OK)
         return "the default does not parse or is out of range";

@@ -33,6 +33,15 @@ typedef struct cs_strlist { const char **v; int n; } cs_strlist;
  * CS_OK, CS_EMEM */
 int cs_strlist_add(cs_strlist *l, const char *text) CS_MUST_CHECK;
 
+/* What of an option must be the same in a run that is resumed, and in shards that are merged. */
+typedef enum cs_opt_same {
+    CS_OPT_SAME_VALUE = 0,       /* its value; of an input file the name without folders, and the
+                                  * size */
+    CS_OPT_SAME_CONTENT,         /* IN: also the content */
+    CS_OPT_SAME_NOTHING          /* nothing: it does not change results, or what it names is
+                                  * compared itself (inputs, model, precision and kernels used) */
+} cs_opt_same;
+
 typedef struct cs_opt {
     cs_opt_type type;
     char        letter;          /* 0: long form only. -t is also that of '@', undocumented */
@@ -46,6 +55,7 @@ typedef struct cs_opt {
     const char *const *choice;   /* NULL-terminated names for ENUM, and for STR names for
                                   * completion, if any; SIZE: the word for 0, if any; REAL from 0
                                   * up: the word for -1 */
+    cs_opt_same same;
 } cs_opt;
 
 extern const char *const cs_opt_auto[];    /* the word "auto", for numbers with an automatic

@@ -1,8 +1,14 @@
 /* sha256.c - SHA-256 (FIPS 180-4). */
 #include "base/sha256.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/mem.h"
+
+enum { PIECE_BYTES = 1 << 16 };
 
 /* Fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t round_key[64] = {
@@ -88,4 +94,29 @@ void cs_sha256_hex(cs_sha256 *s, char hex[65])
     cs_sha256_add(s, tail, sizeof tail);
     for (int i = 0; i < 8; i++)
         snprintf(hex + 8 * i, 9, "%08x", s->h[i]);
+}
+
+int cs_sha256_file(const char *path, char hex[65])
+{
+    int rc = CS_OK;
+    unsigned char *piece = cs_xmalloc(PIECE_BYTES);
+    FILE *in = fopen(path, "rb");
+    cs_sha256 h;
+    size_t n;
+
+    if (in == NULL) {
+        rc = cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
+        goto out;
+    }
+    cs_sha256_init(&h);
+    while ((n = fread(piece, 1, PIECE_BYTES, in)) > 0)
+        cs_sha256_add(&h, piece, n);
+    if (ferror(in))
+        rc = cs_fail(CS_EIO, "cannot read '%s': %s", path, strerror(errno));
+    cs_sha256_hex(&h, hex);
+out:
+    if (in != NULL)
+        (void)fclose(in);
+    free(piece);
+    return rc;
 }

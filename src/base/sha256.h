@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
+
 typedef struct cs_sha256 {
     uint32_t h[8];
     uint64_t n_bytes;            /* so far */
@@ -18,5 +20,7 @@ typedef struct cs_sha256 {
 void cs_sha256_init(cs_sha256 *s);
 void cs_sha256_add(cs_sha256 *s, const void *p, size_t n_bytes);
 void cs_sha256_hex(cs_sha256 *s, char hex[65]);
+/** cs_sha256_file - of a file's bytes. CS_OK or CS_EIO */
+int cs_sha256_file(const char *path, char hex[65]) CS_MUST_CHECK;
 
 #endif

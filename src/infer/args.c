@@ -26,11 +26,11 @@ const cs_opt cs_input_table[] = {
       .help = "input file; '-' is standard input",
       .man = "May be given several times; operands are read after it. Without files, standard "
              "input is read unless it is a terminal. FASTA, FASTQ (plain, gzip, bgzf), SAM, BAM "
-             "and CRAM are detected by content." },
+             "and CRAM are detected by content.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_INS, .name = "input-list", .off = offsetof(cs_input_args, list),
       .arg = "FILE", .help = "list of input files, one per line; '-' is standard input",
       .man = "After those of -i and the operands. Empty lines and lines that begin with '#' are "
-             "skipped." },
+             "skipped.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_ENUM, .name = "input-fmt", .off = offsetof(cs_input_args, format),
       .arg = "FORMAT", .def = "auto", .choice = input_formats,
       .help = "input format: auto (by content), fasta, fastq, sam, bam or cram",
@@ -59,7 +59,7 @@ const cs_opt cs_input_table[] = {
     { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file",
       .off = offsetof(cs_input_args, regions), .arg = "FILE",
       .help = "SAM, BAM, CRAM: restrict to the regions of this BED file",
-      .man = "After those of -r." },
+      .man = "After those of -r.", .same = CS_OPT_SAME_CONTENT },
     { .type = CS_OPT_END }
 };
 
@@ -90,7 +90,7 @@ const cs_opt cs_model_table[] = {
              "come with chordseq have names: 'default', 'fast' (classify: 6-mers alone, several "
              "times as fast and less accurate), 'taxa' (classify: phyla and classes below the "
              "default model's classes), 'variant' and 'human-lm' (variant --score llr). A file of "
-             "such a name comes first." },
+             "such a name comes first.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
 
@@ -103,7 +103,7 @@ const cs_opt cs_compute_table[] = {
              "batching and writing use one thread each while they work, and the network uses the "
              "rest: small batches run side by side, a large one uses all. Predictions do not "
              "depend on this number.",
-      .min = 1, .max = 4096 },
+      .min = 1, .max = 4096, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
 
@@ -120,7 +120,7 @@ const cs_opt cs_stream_table[] = {
              "least); on the CPU 65536, halved until it needs at most half of the free memory of "
              "the system and the control group. --verbose reports the number. If an allocation "
              "fails nevertheless, the limit is halved once, with a warning.",
-      .min = 1, .max = 1e9 },
+      .min = 1, .max = 1e9, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_INT, .name = "chunks-in-flight",
       .off = offsetof(cs_stream_args, chunks_in_flight),
       .arg = "NUM", .def = "128",
@@ -128,30 +128,32 @@ const cs_opt cs_stream_table[] = {
               "batches, network and 32 bytes per base of the longest sequence",
       .man = "More chunks fill batches better when lengths are mixed. Memory does not grow with "
              "the size of the input. Predictions do not depend on this number.",
-      .min = 1, .max = 65536 },
+      .min = 1, .max = 65536, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_ENUM, .name = "check-finite", .off = offsetof(cs_stream_args, check_finite),
       .arg = "WHEN", .def = "on", .choice = off_on,
       .help = "fail on non-finite predictions: on or off",
-      .man = "With on, infinity and NaN are errors that name the record." },
+      .man = "With on, infinity and NaN are errors that name the record.",
+      .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
 
 const cs_opt cs_log_table[] = {
     { .type = CS_OPT_GROUP, .name = "Messages" },
     { .type = CS_OPT_FLAG, .letter = 'q', .name = "quiet", .off = offsetof(cs_log_args, quiet),
-      .help = "no progress, no summary; repeat to print errors only" },
+      .help = "no progress, no summary; repeat to print errors only",
+      .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_FLAG, .letter = 'v', .name = "verbose", .off = offsetof(cs_log_args, verbose),
-      .help = "more log messages; repeat for all" },
+      .help = "more log messages; repeat for all", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_INT, .name = "verbosity", .off = offsetof(cs_log_args, verbosity),
       .arg = "LEVEL", .def = "3",
       .help = "0: silent, 1: errors, 3: warnings and summary, 4: as -v, 5: as -vv",
       .man = "The levels of samtools and htslib; 2 is 1, and 6 or more is 5. -v raises the level "
              "by one, -q limits it.",
-      .min = 0, .max = 100 },
+      .min = 0, .max = 100, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_FLAG, .name = "force", .off = offsetof(cs_log_args, force),
       .help = "overwrite files of sequences, alignments or variants, too",
       .man = "Without it, only an output of the same kind replaces such a file: a missing value "
-             "in '--report reads.fa' does not destroy reads." },
+             "in '--report reads.fa' does not destroy reads.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
 

@@ -15,7 +15,7 @@ const cs_opt cs_device_table[] = {
              "is free; predictions keep the order of the input and equal those of one GPU. train "
              "and pretrain share the batches of a step among the listed GPUs. With auto, these "
              "two, explain and bench use the first GPU. Predictions of a GPU agree with the "
-             "CPU's within rounding." },
+             "CPU's within rounding.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_ENUM, .name = "precision", .off = offsetof(cs_device_args, precision),
       .arg = "KIND", .def = "auto",
       .help = "precision of matrix products: fp32, tf32, bf16 or auto",
@@ -28,7 +28,7 @@ const cs_opt cs_device_table[] = {
              "sparse factors stay in fp32. In registers its products took half the time of fp32 "
              "on an AMD Zen 5, and twice the time on an Intel Emerald Rapids. With AMX, which "
              "Linux must permit, they take a small part of it.",
-      .choice = precision_names },
+      .choice = precision_names, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
 

@@ -6,8 +6,6 @@
 #include "base/mem.h"
 #include "run/outputs.h"
 
-enum { VALUE_BYTES = 4096 };
-
 char *cs_about_line(const cs_about *a)
 {
     size_t n = strlen("chordseq") + 1;
@@ -40,14 +38,16 @@ json_t *cs_about_string(const char *s)
 static json_t *options_json(const cs_optset *set)
 {
     json_t *all = json_object();
-    char value[VALUE_BYTES];
 
     for (; set->opt; set++) {
         for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
-            const int n = o->type == CS_OPT_GROUP ? 0 : cs_opt_text(o, set->base, value,
-                                                                    sizeof value);
-            if (n > 0 && n < VALUE_BYTES)
-                json_object_set_new(all, o->name, cs_about_string(value));
+            const int n = o->type == CS_OPT_GROUP ? 0 : cs_opt_text(o, set->base, NULL, 0);
+            if (n <= 0)
+                continue;
+            char *value = cs_xmalloc((size_t)n + 1);
+            (void)cs_opt_text(o, set->base, value, (size_t)n + 1);
+            json_object_set_new(all, o->name, cs_about_string(value));
+            free(value);
         }
     }
     return all;

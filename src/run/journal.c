@@ -2,10 +2,11 @@
  * journal.c - journal of an interrupted run.
  *
  * DESIGN
- * A JSON object: "run" describes the run (versions, command line, model, inputs with size and
- * modification time) and must be identical on resume; "records" is the number of records in all
- * outputs; "outputs" the state of each. Outputs are synced before the journal is renamed into
- * place, so after a crash they have at least the journal's state, and are truncated to it.
+ * A JSON object: "run" describes the run (version, model, inputs with size and modification time,
+ * options) and must be the same on resume, except for options that do not change results (`same` in
+ * base/opt.h); "records" is the number of records in all outputs; "outputs" the state of each.
+ * Outputs are synced before the journal is renamed into place, so after a crash they have at least
+ * the journal's state, and are truncated to it.
  */
 #include "run/journal.h"
 
@@ -17,7 +18,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/system.h"
-#include "run/outputs.h"
+#include "run/same.h"
 
 enum { MAX_BYTES = 1 << 28 };
 
@@ -40,26 +41,34 @@ static int add_identity(json_t *all, const char *path)
     return CS_OK;
 }
 
-static int journal_describe(cs_journal *j, const char *about, const cs_strlist *input,
-                            const char *const other[2])
+static int journal_describe(cs_journal *j, const cs_about *about, const char *const other[2])
 {
     int rc = CS_OK;
-    json_t *files = json_array();
+    json_t *identities = json_array();
 
-    j->run = about ? json_loads(about, 0, NULL) : NULL;
-    if (!j->run || json_object_set_new(j->run, "files", files) != 0)
+    j->run = cs_about_json(about);
+    if (!j->run || json_object_set_new(j->run, "identities", identities) != 0)
         return cs_fail(CS_EMEM, "out of memory for '%s'", j->path);
-    for (int i = 0; i < input->n; i++)
-        CS_TRY(add_identity(files, input->v[i]));
+    for (int i = 0; i < about->input->n; i++)
+        CS_TRY(add_identity(identities, about->input->v[i]));
     for (int i = 0; i < 2; i++)
         if (other[i])
-            CS_TRY(add_identity(files, other[i]));
+            CS_TRY(add_identity(identities, other[i]));
+    rc = cs_same_describe(about->set, j->run);
 out:
     return rc;
 }
 
+/* A model is its weights and settings; its file may have moved. */
+static const json_t *part_of(const json_t *run, const char *part)
+{
+    const json_t *v = json_object_get(run, part);
+
+    return strcmp(part, "model") == 0 ? json_object_get(v, "sha256") : v;
+}
+
 /* Is it the same run? Compared in an order useful for messages. */
-static int check_same(const cs_journal *j)
+static int check_same(const cs_journal *j, const cs_optset *set)
 {
     static const char *const part[][2] = {
         { "chordseq_version", "with another version of chordseq" },
@@ -67,20 +76,30 @@ static int check_same(const cs_journal *j)
         { "inputs", "with other inputs" },
         { "precision", "in another precision" },
         { "kernels", "with other kernels (by CHORDSEQ_DISABLE, or on another processor)" },
-        { "command_line", "with other options" },
-        { "options", "with other options" },
-        { "files", "before an input was changed" },
     };
     const json_t *then = json_object_get(j->old, "run");
+    cs_same_diff d;
 
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-        if (!json_equal(json_object_get(then, part[i][0]), json_object_get(j->run, part[i][0])))
-            return cs_fail(CS_EUSAGE, "'%s' was started %s; give the same again, or remove it to "
-                           "start over", j->path, part[i][1]);
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        const json_t *was = part_of(then, part[i][0]), *is = part_of(j->run, part[i][0]);
+        if (json_equal(was, is))
+            continue;
+        cs_same_show(was, d.a);
+        cs_same_show(is, d.b);
+        return cs_fail(CS_EUSAGE, "'%s' was started %s: %s, and now %s; give the same again, or "
+                       "remove it to start over", j->path, part[i][1], d.a, d.b);
+    }
+    if (!cs_same_options(set, then, j->run, NULL, &d))
+        return cs_fail(CS_EUSAGE, "'%s' was started with other options: --%s was %s, and is %s; "
+                       "give the same again, or remove it to start over", j->path, d.option, d.a,
+                       d.b);
+    if (!json_equal(json_object_get(then, "identities"), json_object_get(j->run, "identities")))
+        return cs_fail(CS_EUSAGE, "'%s' was started before an input was changed; give the same "
+                       "again, or remove it to start over", j->path);
     return CS_OK;
 }
 
-static int read_old(cs_journal *j)
+static int read_old(cs_journal *j, const cs_optset *set)
 {
     int rc = CS_OK;
     char *text = NULL;
@@ -94,14 +113,14 @@ static int read_old(cs_journal *j)
         || json_integer_value(json_object_get(j->old, "records")) < 0)
         rc = cs_fail(CS_EFORMAT, "'%s' is damaged; remove it to start over", j->path);
     else
-        rc = check_same(j);
+        rc = check_same(j, set);
 out:
     free(text);
     return rc;
 }
 
-int cs_journal_open(const char *output, const char *about, const cs_strlist *input,
-                    const char *const other[2], cs_journal **out)
+int cs_journal_open(const char *output, const cs_about *about, const char *const other[2],
+                    cs_journal **out)
 {
     int rc = CS_OK;
     const size_t size = strlen(output) + sizeof ".resume";
@@ -109,9 +128,9 @@ int cs_journal_open(const char *output, const char *about, const cs_strlist *inp
 
     j->path = cs_xmalloc(size);
     (void)snprintf(j->path, size, "%s.resume", output);
-    CS_TRY(journal_describe(j, about, input, other));
+    CS_TRY(journal_describe(j, about, other));
     if (access(j->path, F_OK) == 0)
-        CS_TRY(read_old(j));
+        CS_TRY(read_old(j, about->set));
     *out = j;
     j = NULL;
 out:

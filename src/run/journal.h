@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "base/opt.h"
+#include "run/outputs.h"
 
 typedef struct cs_journal cs_journal;
 
@@ -12,14 +12,14 @@ typedef struct cs_journal cs_journal;
  * cs_journal_open - read OUTPUT.resume, or start a journal if missing
  *
  * output   an output of the run
- * about    result of cs_about_text() for this run
- * input    input files; their sizes and times are stored
+ * about    of this run; sizes and times of its inputs are stored
  * other    the same of the reference and the BED file of regions, each or NULL
  * Returns  CS_OK; CS_EUSAGE if an input is not a regular file, or the journal belongs to another
- *          run: other options, inputs, model, version; CS_EFORMAT for a damaged one
+ *          run: other options that change results, inputs, model, version; CS_EFORMAT for a damaged
+ *          one
  */
-int  cs_journal_open(const char *output, const char *about, const cs_strlist *input,
-                     const char *const other[2], cs_journal **out) CS_MUST_CHECK;
+int  cs_journal_open(const char *output, const cs_about *about, const char *const other[2],
+                     cs_journal **out) CS_MUST_CHECK;
 void cs_journal_free(cs_journal *j);
 
 /** cs_journal_records - number of finished records; 0: new run */

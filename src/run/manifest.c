@@ -8,48 +8,26 @@
 #include "base/mem.h"
 #include "registry.h"
 #include "run/outputs.h"
+#include "run/same.h"
 
-enum { MAX_BYTES = 1 << 30, VALUE_BYTES = 80 };
+enum { MAX_BYTES = 1 << 30 };
 
-/* Options that may differ between pieces: paths, and options without effect on predictions. The
- * model is compared by its checksum, the precision and the device's kernels by those used. */
-static const char *const may_differ[] = {
-    "shard", "manifest", "threads", "batch-tokens", "chunks-in-flight", "quiet", "verbose", "model",
-    "names", "tsv", "resume-every", "input-list", "precision", "force", "verbosity",
-    "check-finite", "device",
-};
-/* Options with input paths: workflow engines place inputs in different folders. */
-static const char *const files[] = { "reference", "mates-1", "mates-2", "regions-file" };
-
-static bool is_among(const char *name, const char *const *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(name, list[i]) == 0)
-            return true;
-    return false;
-}
-
-#define IS_AMONG(name, list) is_among(name, list, sizeof list / sizeof *list)
-
-/* The path of an output, or any option of one that merge does not join. */
-static bool is_free_option(const char *option)
+/* An option of an output that merge does not join. */
+static bool is_of_unjoined(const cs_opt *o)
 {
     const cs_writer *w;
 
-    for (int i = 0; (w = cs_writer_at(i)) != NULL; i++) {
-        const bool all = w->per_record && !w->joins;
-        for (int k = 0; w->opt && w->opt[k].type != CS_OPT_END && (k == 0 || all); k++)
-            if (strcmp(w->opt[k].name, option) == 0)
-                return true;
-    }
+    for (int i = 0; (w = cs_writer_at(i)) != NULL; i++)
+        for (const cs_opt *own = w->opt; own && own->type != CS_OPT_END; own++)
+            if (own == o)
+                return w->per_record && !w->joins;
     return false;
 }
 
-static const char *last_name(const char *path)
+/* Shards may write other outputs, or to other places. */
+static bool matters(const cs_opt *o)
 {
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
+    return o->type != CS_OPT_OUT && !is_of_unjoined(o);
 }
 
 /* ---- one manifest ---------------------------------------------------------------------------- */
@@ -124,57 +102,6 @@ static int read_one(const char *path, cs_manifest *m)
 
 /* ---- are they of one run? -------------------------------------------------------------------- */
 
-/* With the folders of files left out. */
-static bool same_value(const json_t *a, const json_t *b, bool is_file)
-{
-    const char *x = json_string_value(a), *y = json_string_value(b);
-
-    if (!is_file)
-        return json_equal(a, b);
-    if (x && y)
-        return strcmp(last_name(x), last_name(y)) == 0;
-    bool same = json_array_size(a) == json_array_size(b) && json_typeof(a) == json_typeof(b);
-    for (size_t i = 0; same && i < json_array_size(a); i++)
-        same = same_value(json_array_get(a, i), json_array_get(b, i), true);
-    return same;
-}
-
-static void show(const json_t *v, char *buf)
-{
-    char *text = v ? json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT) : cs_xstrdup("nothing");
-
-    (void)snprintf(buf, VALUE_BYTES, "%s", text ? text : "?");
-    free(text);
-}
-
-static int other_option(const cs_manifest *a, const cs_manifest *b, const char *name,
-                        const json_t *x, const json_t *y)
-{
-    char in_a[VALUE_BYTES], in_b[VALUE_BYTES];
-
-    show(x, in_a);
-    show(y, in_b);
-    return cs_fail(CS_EUSAGE, "'%s' and '%s' are from runs with different options: --%s is %s "
-                   "and %s; only shards of one run can be merged", a->path, b->path, name, in_a,
-                   in_b);
-}
-
-/* All of a's options are b's; called both ways. */
-static int manifest_check_options(const cs_manifest *a, const cs_manifest *b, const json_t *of_a,
-                                  const json_t *of_b)
-{
-    const char *name;
-    json_t *x;
-
-    json_object_foreach((json_t *)(uintptr_t)of_a, name, x) {
-        const json_t *y = json_object_get(of_b, name);
-        if (!IS_AMONG(name, may_differ) && !is_free_option(name)
-            && !(y && same_value(x, y, IS_AMONG(name, files))))
-            return other_option(a, b, name, x, y);
-    }
-    return CS_OK;
-}
-
 /* Precision and kernels decide the last digits of predictions. */
 static int check_digits(const cs_manifest *a, const cs_manifest *b)
 {
@@ -196,50 +123,73 @@ static int check_digits(const cs_manifest *a, const cs_manifest *b)
     return CS_OK;
 }
 
-static int check_parts(const cs_manifest *a, const cs_manifest *b)
-{
-    static const struct { const char *in_run, *in_all, *what; } part[] = {
-        { "chordseq_version", NULL, "of different versions of chordseq" },
-        { "command", NULL, "of different commands" },
-        { "inputs", NULL, "of runs with different inputs" },
-        { NULL, "sizes", "of runs with inputs of different sizes" },
-        { NULL, "by", "of inputs that were divided in different ways" },
-        { NULL, "records_in_all", "of runs that read different numbers of records" },
-        { NULL, "shards", "of different numbers of shards" },
-        { NULL, "labels", "of models with different classes" },
-    };
-    const json_t *x = json_object_get(a->all, "run"), *y = json_object_get(b->all, "run");
-    const char *sum_a = json_string_value(json_object_get(json_object_get(x, "model"), "sha256"));
-    const char *sum_b = json_string_value(json_object_get(json_object_get(y, "model"), "sha256"));
+struct part { const char *in_run, *in_all, *what; };
 
-    if (strcmp(sum_a, sum_b) != 0)
-        return cs_fail(CS_EUSAGE, "'%s' and '%s' are from runs with different models (sha256 "
-                       "%.12s and %.12s); only shards of one run can be merged", a->path, b->path,
-                       sum_a, sum_b);
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
-        const char *run = part[i].in_run, *all = part[i].in_all;
+static int check_parts(const cs_manifest *a, const cs_manifest *b, const struct part *part)
+{
+    const json_t *x = json_object_get(a->all, "run"), *y = json_object_get(b->all, "run");
+
+    for (; part->what; part++) {
+        const char *run = part->in_run, *all = part->in_all;
         const json_t *p = run ? json_object_get(x, run) : json_object_get(a->all, all);
         const json_t *q = run ? json_object_get(y, run) : json_object_get(b->all, all);
-        if ((p || q) && !(p && q && same_value(p, q, run && strcmp(run, "inputs") == 0)))
+        const bool is_file = run && strcmp(run, "inputs") == 0;
+        if ((p || q) && !(p && q && cs_same_value(p, q, is_file)))
             return cs_fail(CS_EUSAGE, "'%s' and '%s' are %s; only shards of one run can be merged",
-                           a->path, b->path, part[i].what);
+                           a->path, b->path, part->what);
     }
     return CS_OK;
 }
 
-static int check_pair(const cs_manifest *a, const cs_manifest *b)
+static int manifest_check_model(const cs_manifest *a, const cs_manifest *b)
 {
-    int rc = CS_OK;
-    const json_t *x = json_object_get(json_object_get(a->all, "run"), "options");
-    const json_t *y = json_object_get(json_object_get(b->all, "run"), "options");
-    const json_t *p = json_object_get(a->all, "lists"), *q = json_object_get(b->all, "lists");
+    const json_t *x = json_object_get(a->all, "run"), *y = json_object_get(b->all, "run");
+    const char *sum_a = json_string_value(json_object_get(json_object_get(x, "model"), "sha256"));
+    const char *sum_b = json_string_value(json_object_get(json_object_get(y, "model"), "sha256"));
 
-    CS_TRY(check_parts(a, b));
+    if (strcmp(sum_a, sum_b) == 0)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "'%s' and '%s' are from runs with different models (sha256 "
+                   "%.12s and %.12s); only shards of one run can be merged", a->path, b->path,
+                   sum_a, sum_b);
+}
+
+/* set: of the first manifest's command; it says what of an option must be the same. */
+static int manifest_check_options(const cs_manifest *a, const cs_manifest *b, const cs_optset *set)
+{
+    cs_same_diff d;
+    const json_t *x = json_object_get(a->all, "run"), *y = json_object_get(b->all, "run");
+
+    if (cs_same_options(set, x, y, matters, &d)
+        && cs_same_options(set, a->all, b->all, matters, &d))
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "'%s' and '%s' are from runs with different options: --%s is %s "
+                   "and %s; only shards of one run can be merged", a->path, b->path, d.option, d.a,
+                   d.b);
+}
+
+/* Options come before what they decide. */
+static int check_pair(const cs_manifest *a, const cs_manifest *b, const cs_optset *set)
+{
+    static const struct part of_run[] = {
+        { "chordseq_version", NULL, "of different versions of chordseq" },
+        { "command", NULL, "of different commands" },
+        { "inputs", NULL, "of runs with different inputs" },
+        { NULL, "sizes", "of runs with inputs of different sizes" }, { NULL, NULL, NULL },
+    };
+    static const struct part of_shard[] = {
+        { NULL, "by", "of inputs that were divided in different ways" },
+        { NULL, "records_in_all", "of runs that read different numbers of records" },
+        { NULL, "shards", "of different numbers of shards" },
+        { NULL, "labels", "of models with different classes" }, { NULL, NULL, NULL },
+    };
+    int rc = CS_OK;
+
+    CS_TRY(manifest_check_model(a, b));
+    CS_TRY(check_parts(a, b, of_run));
     CS_TRY(check_digits(a, b));
-    CS_TRY(manifest_check_options(a, b, x, y));
-    CS_TRY(manifest_check_options(b, a, y, x));
-    CS_TRY(manifest_check_options(a, b, p, q));
-    rc = manifest_check_options(b, a, q, p);
+    CS_TRY(manifest_check_options(a, b, set));
+    rc = check_parts(a, b, of_shard);
 out:
     return rc;
 }
@@ -267,15 +217,19 @@ static int check_numbers(const cs_manifests *s)
     return CS_OK;
 }
 
-int cs_manifests_read(const char *const *path, int n, cs_manifests *out)
+int cs_manifests_read(const char *const *path, int n, cs_manifest_tables tables, cs_manifests *out)
 {
     int rc = CS_OK;
+    cs_optset set[CS_MAX_OPTSET] = { { NULL, NULL, NULL } };
 
     CS_BUG(n < 1);
     *out = (cs_manifests){ .m = cs_xcalloc((size_t)n, sizeof *out->m) };
     for (; out->n < n; out->n++) {
         CS_TRY(read_one(path[out->n], &out->m[out->n]));
-        CS_TRY(check_pair(&out->m[0], &out->m[out->n]));
+        const json_t *run = json_object_get(out->m[0].all, "run");
+        if (out->n == 0)
+            tables(json_string_value(json_object_get(run, "command")), set);
+        CS_TRY(check_pair(&out->m[0], &out->m[out->n], set));
     }
     qsort(out->m, (size_t)n, sizeof *out->m, by_number);
     rc = check_numbers(out);
@@ -303,11 +257,11 @@ const json_t *cs_manifest_output(const cs_manifest *m, const char *option)
 char *cs_manifest_find(const cs_manifest *m, const json_t *output, const char *made)
 {
     const char *path = json_string_value(json_object_get(output, "path"));
-    const int n_folder = (int)(last_name(m->path) - m->path);
+    const int n_folder = (int)(cs_same_last_name(m->path) - m->path);
     const size_t size = strlen(m->path) + strlen(path) + 1;
     char *beside = cs_xmalloc(size);
 
-    (void)snprintf(beside, size, "%.*s%s", n_folder, m->path, last_name(path));
+    (void)snprintf(beside, size, "%.*s%s", n_folder, m->path, cs_same_last_name(path));
     /* A file there may be another one: for example the merged output under that name, which has the
      * same size if all other shards are empty. */
     const json_t *n_bytes = json_object_get(output, "bytes");

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/opt.h"
 
 /* A shard's manifest, written by src/run/shard.c. */
 typedef struct cs_manifest {
@@ -20,15 +20,21 @@ typedef struct cs_manifests {
     int          n;
 } cs_manifests;
 
+/* Fills in all option tables of a command, up to CS_MAX_OPTSET rows; none if there is no such
+ * command. */
+typedef void (*cs_manifest_tables)(const char *command, cs_optset *set);
+
 /**
  * cs_manifests_read - the manifests of all shards of one run
  *
  * path     [n] in any order; kept
+ * tables   say in which options shards may differ
  * Returns  CS_OK; CS_EIO; CS_EFORMAT for other files; CS_EUSAGE if they belong to different runs
  *          (version, command, model, precision, kernels, inputs, options), or a shard is missing or
  *          duplicate
  */
-int  cs_manifests_read(const char *const *path, int n, cs_manifests *out) CS_MUST_CHECK;
+int  cs_manifests_read(const char *const *path, int n, cs_manifest_tables tables,
+                       cs_manifests *out) CS_MUST_CHECK;
 void cs_manifests_release(cs_manifests *m);
 
 /** cs_manifest_output - entry of an output, by its option's long name; NULL: none */

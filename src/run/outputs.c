@@ -25,9 +25,10 @@ static const cs_opt group_table[] = {
 static const cs_opt resume_table[] = {
     { .type = CS_OPT_FLAG, .name = "resume", ARG(resume),
       .help = "checkpoint outputs; resume an interrupted run",
-      .man = "See \"Interrupted runs\" above." },
+      .man = "See \"Interrupted runs\" above.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_REAL, .name = "resume-every", ARG(resume_every), .arg = "SECONDS",
-      .def = "10", .help = "with --resume, interval between checkpoints", .min = 0, .max = 1e6 },
+      .def = "10", .help = "with --resume, interval between checkpoints", .min = 0, .max = 1e6,
+      .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
 

@@ -19,6 +19,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "run/same.h"
 
 enum { PER_SIZE = 256, MAX_SIZE_LOG = 40, MAX_SHARD = 100000, MAX_PART = 16, BUF_BYTES = 1 << 16 };
 
@@ -55,7 +56,7 @@ const cs_opt cs_shard_table[] = {
       .man = "Every record is in exactly one part; pairs stay together; a part may be empty. "
              "Plain and BGZF files of FASTA and FASTQ are divided by bytes. Other input (pipes, "
              "gzip, pairs, SAM, BAM, CRAM, VCF) is read completely by every part, which predicts "
-             "its own records only." },
+             "its own records only.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_OUT, .name = "manifest", ARG(manifest), .arg = "FILE",
       .help = "with --shard, manifest of this part for chordseq merge",
       .man = "It is written last. See chordseq-merge(1)." },
@@ -236,46 +237,16 @@ out:
     return rc;
 }
 
-static void add_size(json_t *all, const char *path)
-{
-    json_array_append_new(all, json_integer(strcmp(path, "-") == 0 ? -1 : cs_file_size(path)));
-}
-
-/* The size of every input and of the BED file of regions, -1 if unknown. */
+/* The size of every input, -1 if unknown. */
 static json_t *sizes_json(const cs_about *about)
 {
     json_t *all = json_array();
-    const char *path;
 
-    for (int i = 0; i < about->input->n; i++)
-        add_size(all, about->input->v[i]);
-    for (const cs_optset *set = about->set; set->opt; set++) {
-        const cs_opt *o = cs_opt_find(set->opt, "regions-file");
-        if (!o)
-            continue;
-        memcpy(&path, (const char *)set->base + o->off, sizeof path);
-        if (path)
-            add_size(all, path);
+    for (int i = 0; i < about->input->n; i++) {
+        const char *path = about->input->v[i];
+        const int64_t n = strcmp(path, "-") == 0 ? -1 : cs_file_size(path);
+        json_array_append_new(all, json_integer(n));
     }
-    return all;
-}
-
-/* Options with several values, which the object of options lacks. */
-static json_t *lists_json(const cs_optset *set)
-{
-    json_t *all = json_object();
-    cs_strlist list;
-
-    for (; set->opt; set++)
-        for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
-            if (!cs_opt_is_list(o) || strcmp(o->name, "input") == 0)
-                continue;        /* inputs are distinguished */
-            json_t *values = json_array();
-            memcpy(&list, (const char *)set->base + o->off, sizeof list);
-            for (int i = 0; i < list.n; i++)
-                json_array_append_new(values, cs_about_string(list.v[i]));
-            json_object_set_new(all, o->name, values);
-        }
     return all;
 }
 
@@ -289,11 +260,12 @@ int cs_shard_close(cs_shard *s, const cs_about *about, json_t *more)
         goto out;
     CS_TRY(outputs_json(s, outputs));
     json_t *n_unit = s->by_bytes ? json_null() : json_integer((json_int_t)s->n_unit);
-    all = json_pack("{s:i, s:I, s:I, s:s, s:I, s:o, s:O, s:o, s:o, s:o}", "chordseq_shard", 1,
+    all = json_pack("{s:i, s:I, s:I, s:s, s:I, s:o, s:O, s:o, s:o}", "chordseq_shard", 1,
                     "shard", (json_int_t)s->no + 1, "shards", (json_int_t)s->n, "by",
                     s->by_bytes ? "bytes" : "number", "records", (json_int_t)s->n_written,
                     "records_in_all", n_unit, "outputs", outputs, "run", cs_about_json(about),
-                    "sizes", sizes_json(about), "lists", lists_json(about->set));
+                    "sizes", sizes_json(about));
+    CS_TRY(cs_same_describe(about->set, all));
     if (more)
         json_object_update(all, more);
     CS_TRY(cs_outfile_open(s->manifest, &f));

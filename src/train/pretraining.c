@@ -361,9 +361,8 @@ static int pretrain_prepare(struct job *j, const cs_optset *set, int argc, char 
     make_feed(j);
     j->origin.seed = a->training.seed;
     CS_TRY(cs_provenance_init(&j->origin, argc, argv, &a->corpus.file));
-    static const cs_opt *const skip[] = { cs_run_table, cs_memory_table, cs_compute_table,
-                                          cs_device_table, cs_log_table, NULL };
-    CS_TRY(cs_provenance_recipe(set, skip, j->model, hash_inputs(j), &j->recipe));
+    CS_TRY(cs_provenance_recipe(set, (const cs_opt *const[]){ NULL }, j->model, hash_inputs(j),
+                                &j->recipe));
 out:
     return rc;
 }

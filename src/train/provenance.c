@@ -15,7 +15,7 @@
 #include "io/json_text.h"
 #include "train/folds.h"
 
-enum { PIECE_BYTES = 1 << 16, VALUE_BYTES = 512, ESCAPE_BYTES = 4 };
+enum { VALUE_BYTES = 512, ESCAPE_BYTES = 4 };
 
 static const char *base_name(const char *path)
 {
@@ -59,31 +59,6 @@ static void append_argument(struct text *t, const char *arg)
     provenance_append(t, arg, strlen(arg));
 }
 
-static int hash_file(const char *path, cs_origin_file *f)
-{
-    int rc = CS_OK;
-    unsigned char *piece = cs_xmalloc(PIECE_BYTES);
-    FILE *in = fopen(path, "rb");
-    cs_sha256 h;
-    size_t n;
-
-    if (in == NULL) {
-        rc = cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
-        goto out;
-    }
-    cs_sha256_init(&h);
-    while ((n = fread(piece, 1, PIECE_BYTES, in)) > 0)
-        cs_sha256_add(&h, piece, n);
-    if (ferror(in))
-        rc = cs_fail(CS_EIO, "cannot read '%s': %s", path, strerror(errno));
-    cs_sha256_hex(&h, f->sha256);
-out:
-    if (in != NULL)
-        (void)fclose(in);
-    free(piece);
-    return rc;
-}
-
 int cs_provenance_init(cs_provenance *p, int argc, char **argv, const cs_strlist *file)
 {
     int rc = CS_OK;
@@ -104,7 +79,7 @@ int cs_provenance_init(cs_provenance *p, int argc, char **argv, const cs_strlist
         f->n_bytes = cs_file_size(file->v[i]);
         /* Only a regular file can be read twice. */
         if (f->n_bytes >= 0)
-            CS_TRY(hash_file(file->v[i], f));
+            CS_TRY(cs_sha256_file(file->v[i], f->sha256));
     }
 out:
     return rc;
@@ -330,7 +305,8 @@ int cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, const 
         if (listed(set->opt, skip))
             continue;
         for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
-            if (o->type == CS_OPT_GROUP || !cs_opt_text(o, set->base, value, sizeof value))
+            if (o->type == CS_OPT_GROUP || o->type == CS_OPT_OUT || o->same == CS_OPT_SAME_NOTHING
+                || !cs_opt_text(o, set->base, value, sizeof value))
                 continue;
             (void)snprintf(line, sizeof line, "%s%s%s=%s\n",
                            set->prefix != NULL ? set->prefix : "", set->prefix != NULL ? "." : "",

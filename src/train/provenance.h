@@ -41,9 +41,9 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
 void cs_provenance_log(const char *text);
 
 /**
- * cs_provenance_recipe - "option=value" lines of all tables but those in `skip`, the data's
- * hash, precision and kernels of the model's backend unless it is fp32, and a hash of the
- * tokenizer's vocabulary, if it has one
+ * cs_provenance_recipe - "option=value" lines of options that change results (`same` in
+ * base/opt.h), of all tables but those in `skip`; the data's hash; precision and kernels of the
+ * model's backend unless it is fp32; and a hash of the tokenizer's vocabulary, if it has one
  *
  * skip     ends with NULL
  * out      text in UTF-8, other bytes written \xHH; free() it

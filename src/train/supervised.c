@@ -261,11 +261,9 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     CS_TRY(cs_budget_check(&j->budget, cs_now_s() - j->began));
     if (a->stated.strand > CS_STRAND_FORWARD)
         CS_TRY(cs_policy_check_strands(j->model, j->model->strands));
-    /* Tables after those of input, labels, run, compute, device and log; the one of taxa only if
-     * stored. */
+    /* The hash of the data stands for its options. Taxa count for the head that trains on them. */
     const cs_opt *const skip[] = {
-        cs_input_table, cs_label_table, cs_run_table, cs_memory_table, cs_stated_table,
-        cs_compute_table, cs_device_table, cs_log_table,
+        cs_input_table, cs_label_table, cs_stated_table,
         a->components.head->set_taxonomy ? NULL : cs_taxa_table, NULL
     };
     CS_TRY(cs_provenance_recipe(set, skip, j->model, cs_dataset_hash(&j->data), &j->recipe));

@@ -96,26 +96,30 @@ const cs_opt cs_run_table[] = {
       .help = "add a TensorBoard event file to this folder",
       .man = "Scalars of steps (train/loss, train/accuracy, train/lr, train/gradient_norm) and "
              "epochs (valid/loss, valid/accuracy, valid/balanced_accuracy, baselines, bases per "
-             "second)." },
+             "second).", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_OUT, .name = "checkpoint", RUN(checkpoint), .arg = "FILE",
       .help = "checkpoint, written after every epoch and at the end (default: the model's name "
               "with .ckpt)" },
     { .type = CS_OPT_INT, .name = "checkpoint-steps", RUN(checkpoint_steps), .arg = "NUM",
-      .def = "0", .help = "additional checkpoints every NUM steps", .min = 0, .max = 1e12 },
+      .def = "0", .help = "additional checkpoints every NUM steps", .min = 0, .max = 1e12,
+      .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_FLAG, .name = "resume", RUN(resume),
       .help = "resume from the checkpoint, with the same options and data",
       .man = "Gives bit for bit what the uninterrupted run would have given. Without a checkpoint "
-             "the run starts at the first step." },
+             "the run starts at the first step.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_INT, .name = "stop-after", RUN(stop_after), .arg = "NUM", .def = "0",
-      .help = "pause after this many steps of this run; 0: never", .min = 0, .max = 1e12 },
+      .help = "pause after this many steps of this run; 0: never", .min = 0, .max = 1e12,
+      .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_REAL, .name = "max-time", RUN(max_time), .arg = "SECONDS", .def = "0",
-      .help = "pause after this time; 0: never", .min = 0, .max = 1e9 },
+      .help = "pause after this time; 0: never", .min = 0, .max = 1e9,
+      .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_STR, .name = "ranks", RUN(ranks), .arg = "NUM", .def = "off",
       .help = "number of training processes to start; env: those of a launcher",
       .man = "See Ranks in chordseq-train(1). off starts one rank for each device in --device, "
-             "and ignores the environment of launchers." },
+             "and ignores the environment of launchers.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_REAL, .name = "ranks-timeout", RUN(timeout), .arg = "SECONDS", .def = "600",
-      .help = "time limit for a silent rank; 0: none", .min = 0, .max = 1e9 },
+      .help = "time limit for a silent rank; 0: none", .min = 0, .max = 1e9,
+      .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
 
@@ -133,11 +137,11 @@ const cs_opt cs_memory_table[] = {
              "of one width: chordmixer (except reversible, which stores none), transformer, "
              "linformer, lowrank and fkernel. Other encoders always store the inputs of all "
              "blocks.",
-      .min = 1, .max = CS_CHECKPOINT_INPUTS },
+      .min = 1, .max = CS_CHECKPOINT_INPUTS, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_FLAG, .name = "recompute", MEMORY(recompute),
       .help = "store the inputs of all blocks, and recompute the rest",
       .man = "The same as --checkpoint-blocks with its largest NUM; --checkpoint-blocks takes "
-             "precedence." },
+             "precedence.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
 

@@ -161,7 +161,8 @@ other()
 }
 # Inputs are beside the folder, so that one run can have a changed input.
 again="cd o2 && exec chordseq classify -q -m '$m' -@ 1 --resume --resume-every 0 $(echo $outputs)"
-other 'with other options' sh -c "$again --min-prob 0.5 ../x.fa ../y.fa.gz ../z.fa"
+other 'with other options: --min-prob was "auto", and is "0.5"' sh -c "$again --min-prob 0.5 ../x.fa ../y.fa.gz ../z.fa"
+other 'with other options: --kraken was "o.kraken", and is nothing' sh -c "$(echo "$again" | sed 's/--kraken o.kraken//') ../x.fa ../y.fa.gz ../z.fa"
 other 'with other inputs' sh -c "$again ../x.fa ../y.fa.gz"
 other 'with another model' sh -c "$(echo "$again" | sed "s|$m|$tiny/model.safetensors|") ../x.fa ../y.fa.gz ../z.fa"
 other 'an input was changed' sh -c "cp -p x.fa kept; touch -d 2001-01-01 x.fa; $again ../x.fa ../y.fa.gz ../z.fa"
@@ -171,8 +172,9 @@ T 'an index for regions' chordseq classify -q -m "$m" --bam map.bam -W map.sam
 regions="cd regions && chordseq classify -q -m '$m' -@ 1 --resume --resume-every 0 -o o.tsv -R ../r.bed ../map.bam"
 T 'a run with regions is killed' sh -c '! (export LD_PRELOAD="$1/tests/cli/kill_at.so" KILL_AT="9 20 0" ASAN_OPTIONS=verify_asan_link_order=0
     mkdir regions && eval "$2") 2> /dev/null && [ -f regions/o.tsv.resume ]' - "$builddir" "$regions"
-T 'refused: other regions in the BED file' sh -c "cp -p r.bed kept; echo 'c	850	860' >> r.bed; ! ($regions) 2> told && grep -q 'an input was changed' told"
-T 'resumed with the same' sh -c "mv kept r.bed && ($regions) && chordseq classify -q -m '$m' -R r.bed map.bam | cmp - regions/o.tsv"
+T 'refused: other regions in the BED file' sh -c "cp -p r.bed kept; echo 'c	850	860' >> r.bed; ! ($regions) 2> told && grep -q 'other options: --regions-file was \"8 bytes, sha256:.*, and is \"18 bytes, sha256:' told"
+T 'refused: another region' sh -c "mv kept r.bed && ! (${regions%../map.bam} -r c:1-9 ../map.bam) 2> told && grep -q 'other options: --region was .*, and is ..c:1-9' told"
+T 'resumed with the same' sh -c " ($regions) && chordseq classify -q -m '$m' -R r.bed map.bam | cmp - regions/o.tsv"
 rm -rf o2 && cp -r base o2 && echo '{"run":{}' > o2/o.tsv.resume
 N - sh -c "$again ../x.fa ../y.fa.gz ../z.fa"
 mv .err told
@@ -190,6 +192,14 @@ T 'refused: a part that was cut, or whose name is a folder, with the reason and 
     "chordseq classify -q -m $m -@ 1 --resume --resume-every 0 -o o.tsv --split-dir parts ../x.fa ../y.fa.gz ../z.fa"
 T 'the interrupted run can still resume' run base 1
 T 'it ends with status 0' same base ref
+
+# Options without influence on results, in another order and spelling.
+interrupt others 1 KILL 30
+T 'resumed with other threads, messages, buffers and spelling, and a model of another place' sh -c 'cp "$1" here.m && cd others &&
+    chordseq classify $2 --chunks-in-flight=40 -v --quiet --verbosity 1 --batch-tokens 3000 --force --check-finite off --device auto --precision fp32 \
+    --resume-every 1e3 --resume -i ../x.fa --threads=3 --model ../here.m -i ../y.fa.gz ../z.fa && cd .. &&
+    for f in o.tsv o.jsonl o.kraken o.kreport o.krona o.bin o.prof; do cmp others/$f ref/$f || exit; done' - "$m" "$(echo $outputs)"
+T 'the summary has the last options' grep -q '"threads":[ ]*"3"' others/o.json
 
 c="chordseq classify -q -m '$m' --resume"
 T 'the file mode is kept' sh -c ": > mode.tsv; chmod 600 mode.tsv; $c -o mode.tsv x.fa &&

@@ -58,6 +58,14 @@ static int run(const char *const *argv)
     return rc;
 }
 
+static void tables_of(const char *command, cs_optset *set)
+{
+    const cs_command *c = cs_command_find(command);
+
+    if (c)
+        cs_command_tables(c, set);
+}
+
 /* The first one's head, and all pieces. */
 static int64_t told_bytes(void)
 {
@@ -65,7 +73,7 @@ static int64_t told_bytes(void)
     int64_t n = 0;
     cs_manifests all;
 
-    CS_BUG(cs_manifests_read(path, 2, &all) != CS_OK || all.n != 2);
+    CS_BUG(cs_manifests_read(path, 2, tables_of, &all) != CS_OK || all.n != 2);
     for (int i = 0; i < all.n; i++) {
         const json_t *o = cs_manifest_output(&all.m[i], "output");
         CS_BUG(all.m[i].no != i + 1 || all.m[i].records < 0);

@@ -334,6 +334,7 @@ static void check_finds_faults(void **state)
     o = good, o.type = CS_OPT_ENUM, assert_refused(o, none, "a choice");
     o = good, o.type = CS_OPT_LIST, assert_refused(o, none, "a list");
     o = good, o.arg = "FILE", assert_refused(o, none, "a file is one that");
+    o = good, o.same = CS_OPT_SAME_CONTENT, assert_refused(o, none, "compared by content");
     o = good, o.letter = 'b', assert_refused(good, o, "the name is taken");
     o = good, o.name = "beta", assert_refused(good, o, "the letter is taken");
     assert_refused((cs_opt){ .type = CS_OPT_GROUP, .name = "" }, good, "a title");

@@ -53,11 +53,27 @@ static void test_pieces(void **state)
     }
 }
 
+static void test_file(void **state)
+{
+    char hex[65];
+    FILE *f = fopen("sha256.tmp", "w");
+
+    (void)state;
+    assert_non_null(f);
+    assert_int_equal(fputs("abc", f) < 0 || fclose(f) != 0, 0);
+    assert_int_equal(cs_sha256_file("sha256.tmp", hex), CS_OK);
+    assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_int_equal(remove("sha256.tmp"), 0);
+    assert_int_equal(cs_sha256_file("sha256.tmp", hex), CS_EIO);
+    cs_error_clear();
+}
+
 int main(void)
 {
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_published),
-        cmocka_unit_test(test_pieces)
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_file)
     };
     return cmocka_run_group_tests_name("sha256", test, NULL, NULL);
 }
