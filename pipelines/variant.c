@@ -43,7 +43,8 @@ static const cs_opt variant_table[] = {
       .man = "Counted from 1, both ends included. The input needs an index. A record in several "
              "regions is written once." },
     { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file", OWN(bed), .arg = "FILE",
-      .help = "restrict to the regions of this BED file", .man = "After those of -r." },
+      .help = "restrict to the regions of this BED file", .man = "After those of -r.",
+      .same = CS_OPT_SAME_CONTENT },
     { .type = CS_OPT_FLAG, .name = "strict-contigs", OWN(strict),
       .help = "refuse contigs whose names match the reference only without 'chr'",
       .man = "By default, 22 and chr22 are the same contig, with a warning." },
@@ -51,7 +52,7 @@ static const cs_opt variant_table[] = {
       .help = "BED, GTF or GFF3 file of exons: read variants near them on their strand only",
       .man = "Of GTF and GFF3 the features 'exon' count, BED has the strand in column six. A "
              "variant with exons of one strand within half a window is read on that strand, any "
-             "other as --strand says." },
+             "other as --strand says.", .same = CS_OPT_SAME_CONTENT },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(out.output), .arg = "FILE",
       .def = "-", .help = "output file; '-' is standard output" },
     { .type = CS_OPT_STR, .letter = 'O', .name = "output-type", OWN(out.format), .arg = "TYPE",

@@ -185,15 +185,19 @@ T 'also if one shard has all records' sh -c 'printf ">r\nACGTACGTAC\n" > r.fa &&
     for i in 1 2; do $1 --jsonl d.jsonl d1.json d2.json || exit; done
     cmp d.jsonl d1/d.jsonl && [ ! -s d2/d.jsonl ]' - "$g" "$c"
 
-# The BED file and the device may be in different places, and the BED file must have the same size.
+# The BED file and the device may be in different places, and the BED file must have the same content.
 T 'regions of a file in another folder, on a device with another name' sh -c 'mkdir b1 b2 b3 &&
     awk "BEGIN { print \"@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c\tLN:999\"
         for (i = 1; i < 60; i++) print \"r\" i \"\t0\tc\t\" i \"\t9\t8M\t*\t0\t0\tACGTTGCA\t*\" }" > b.sam &&
-    chordseq $2 -q --bam b.bam -W b.sam && printf "c\t9\t30\n" | tee b1/r.bed > b2/r.bed && printf "c\t9\t300\n" > b3/r.bed &&
+    chordseq $2 -q --bam b.bam -W b.sam && printf "c\t9\t30\n" | tee b1/r.bed > b2/r.bed && printf "c\t9\t31\n" > b3/r.bed &&
     for i in 1 2 3; do chordseq $2 -q --shard $((i > 1 ? 2 : 1))/2 --manifest b$i.json -o b$i/b.tsv -R b$i/r.bed \
         --device $([ $i = 1 ] && echo auto || echo cpu) b.bam || exit; done
     chordseq $2 -q -R b1/r.bed -o b.tsv b.bam && $1 -o b.both.tsv b1.json b2.json && cmp b.tsv b.both.tsv' - "$g" "$c"
-T 'other regions are refused' sh -c '! $1 -o b.both.tsv b1.json b3.json 2> told && grep -q "inputs of different sizes" told' - "$g"
+T 'other regions are refused' sh -c '! $1 -o b.both.tsv b1.json b3.json 2> told &&
+    grep -q "different options: --regions-file is .7 bytes, sha256:.* and .7 bytes, sha256:" told' - "$g"
+T 'and other exons' sh -c 'for i in 1 2 3; do mkdir e$i && printf "c1\t$((i > 2 ? 8 : 7))\t9\tx\t0\t+\n" > e$i/e.bed || exit
+    chordseq $2 -q --shard $((i > 1 ? 2 : 1))/2 --manifest e$i.json -o e$i/e.vcf --exons e$i/e.bed variants.vcf || exit; done
+    $1 -o e.vcf e1.json e2.json && ! $1 -o e.vcf e1.json e3.json 2> told && grep -q "different options: --exons is .1[0-9] bytes, sha256:" told' - "$g" "$v"
 
 # ---- refusals ------------------------------------------------------------------------------------
 
