@@ -47,6 +47,9 @@ const cs_opt cs_selftest_table[] = {
 struct job {
     const cs_selftest_args *a;
     char            folder[PATH_BYTES], model[PATH_BYTES];
+    cs_model       *loaded;      /* the default model, copied to each device, since loading it
+                                  * indexes its proteins; NULL: not yet */
+    cs_backend     *host;        /* its backend */
     cs_safetensors *predictions;
     int32_t        *token;
     int64_t        *length;
@@ -273,7 +276,11 @@ static int test_default(struct job *j, cs_backend *be)
     cs_model *m = NULL;
     struct table t = { .text = NULL };
 
-    CS_TRY(cs_model_load(j->model, be, false, &m));
+    if (!j->loaded) {
+        CS_TRY(cs_backend_open("cpu", 1, &j->host));
+        CS_TRY(cs_model_load(j->model, j->host, false, &j->loaded));
+    }
+    CS_TRY(cs_model_copy(j->loaded, be, &m));
     CS_TRY(read_table(j, m->sum, &t));
     CS_TRY(classify(j, m, &t));
     print_result(j, "default-model", t.error, tol_probability);
@@ -428,6 +435,8 @@ int cs_selftest(const cs_selftest_args *a)
                      "backend and level are wrong; CHORDSEQ_DISABLE turns levels off",
                      j.n_failed, j.n_line);
 out:
+    cs_model_free(j.loaded);
+    cs_backend_close(j.host);
     cs_safetensors_close(j.predictions);
     free(j.token);
     free(j.length);

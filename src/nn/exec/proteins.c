@@ -110,29 +110,6 @@ int cs_proteins_new(int32_t n_class, int64_t n, int64_t n_letter, cs_proteins **
     return CS_OK;
 }
 
-int cs_proteins_copy(const cs_proteins *p, cs_proteins **out)
-{
-    int rc = CS_OK;
-
-    CS_TRY(cs_proteins_new(p->n_class, p->n, p->n_letter, out));
-    (*out)->seed = p->seed;
-    (*out)->min_equal = p->min_equal;
-    (*out)->min_score = p->min_score;
-    (*out)->shadow = p->shadow;
-    memcpy((*out)->letter, p->letter, (size_t)p->n_letter);
-    memcpy((*out)->start, p->start, (size_t)p->n * sizeof *p->start);
-    memcpy((*out)->class_no, p->class_no, (size_t)p->n);
-    memcpy((*out)->weight, p->weight,
-           (size_t)(p->n_class * CS_PROTEIN_WEIGHTS) * sizeof *p->weight);
-    rc = cs_proteins_index(*out);
-out:
-    if (rc != CS_OK) {
-        cs_proteins_free(*out);
-        *out = NULL;
-    }
-    return rc;
-}
-
 void cs_proteins_free(cs_proteins *p)
 {
     if (!p)
@@ -220,8 +197,38 @@ static void scan_seeds(cs_proteins *p, uint32_t *first, bool store)
     }
 }
 
+static int no_index_memory(const cs_proteins *p)
+{
+    return cs_fail(CS_EMEM, "out of memory for the index of %lld proteins", (long long)p->n);
+}
+
+static size_t n_marks(const cs_proteins *p)
+{
+    return (size_t)(p->n_letter / MARK) + 1;
+}
+
+/* Allocates an index of 2^bucket_bits buckets but its entries, whose number is unknown. */
+static int new_index(cs_proteins *p)
+{
+    CS_FREE(p->first, p->entry, p->mark, p->seen);
+    p->entry = NULL;
+    p->seen = cs_xcalloc(TRIPLES, sizeof *p->seen);
+    fill_seen(p->seen);
+    p->mark = cs_alloc(n_marks(p), sizeof *p->mark);
+    p->first = cs_huge_alloc(((size_t)1 << p->bucket_bits) + 2, sizeof *p->first);
+    return p->first && p->mark ? CS_OK : no_index_memory(p);
+}
+
+static int new_entries(cs_proteins *p, size_t n)
+{
+    p->entry = cs_huge_alloc(n + 1, sizeof *p->entry);
+    return p->entry ? CS_OK : no_index_memory(p);
+}
+
 int cs_proteins_index(cs_proteins *p)
 {
+    int rc = CS_OK;
+
     p->bucket_bits = 0;
     while (p->bucket_bits < MAX_BUCKET_BITS && p->n_letter >> p->bucket_bits > BUCKET_SEEDS)
         p->bucket_bits++;
@@ -229,14 +236,7 @@ int cs_proteins_index(cs_proteins *p)
     while (p->n_letter >> (32 - p->print_bits) > 0)      /* positions take the others */
         p->print_bits--;
     const size_t n_bucket = (size_t)1 << p->bucket_bits;
-    CS_FREE(p->first, p->entry, p->mark, p->seen);
-    p->entry = NULL;
-    p->seen = cs_xcalloc(TRIPLES, sizeof *p->seen);
-    fill_seen(p->seen);
-    p->mark = cs_alloc((size_t)(p->n_letter / MARK) + 1, sizeof *p->mark);
-    p->first = cs_huge_alloc(n_bucket + 2, sizeof *p->first);
-    if (!p->first || !p->mark)
-        return cs_fail(CS_EMEM, "out of memory for the index of %lld proteins", (long long)p->n);
+    CS_TRY(new_index(p));
     for (int64_t b = 0, k = 0; b <= p->n_letter / MARK; b++) {
         while (k + 1 < p->n && p->start[k + 1] <= b * MARK)
             k++;
@@ -247,11 +247,50 @@ int cs_proteins_index(cs_proteins *p)
     scan_seeds(p, p->first + 1, false);
     for (size_t b = 0; b <= n_bucket; b++)
         p->first[b + 1] += p->first[b];
-    p->entry = cs_huge_alloc((size_t)p->first[n_bucket + 1] + 1, sizeof *p->entry);
-    if (!p->entry)
-        return cs_fail(CS_EMEM, "out of memory for the index of %lld proteins", (long long)p->n);
+    CS_TRY(new_entries(p, p->first[n_bucket + 1]));
     scan_seeds(p, p->first + 1, true);
-    return CS_OK;
+out:
+    return rc;
+}
+
+/* The index of another database with the same letters. */
+static int copy_index(cs_proteins *p, const cs_proteins *from)
+{
+    int rc = CS_OK;
+    const size_t n_bucket = (size_t)1 << from->bucket_bits, n_entry = from->first[n_bucket];
+
+    p->bucket_bits = from->bucket_bits;
+    p->print_bits = from->print_bits;
+    CS_TRY(new_index(p));
+    memcpy(p->mark, from->mark, n_marks(p) * sizeof *p->mark);
+    memcpy(p->first, from->first, (n_bucket + 1) * sizeof *p->first);
+    CS_TRY(new_entries(p, n_entry));
+    memcpy(p->entry, from->entry, n_entry * sizeof *p->entry);
+out:
+    return rc;
+}
+
+int cs_proteins_copy(const cs_proteins *p, cs_proteins **out)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_proteins_new(p->n_class, p->n, p->n_letter, out));
+    (*out)->seed = p->seed;
+    (*out)->min_equal = p->min_equal;
+    (*out)->min_score = p->min_score;
+    (*out)->shadow = p->shadow;
+    memcpy((*out)->letter, p->letter, (size_t)p->n_letter);
+    memcpy((*out)->start, p->start, (size_t)p->n * sizeof *p->start);
+    memcpy((*out)->class_no, p->class_no, (size_t)p->n);
+    memcpy((*out)->weight, p->weight,
+           (size_t)(p->n_class * CS_PROTEIN_WEIGHTS) * sizeof *p->weight);
+    CS_TRY(copy_index(*out, p));
+out:
+    if (rc != CS_OK) {
+        cs_proteins_free(*out);
+        *out = NULL;
+    }
+    return rc;
 }
 
 /* ---- search ---------------------------------------------------------------------------------- */

@@ -81,7 +81,8 @@ typedef struct cs_protein_list {
  *          or none); CS_EMEM
  */
 int cs_proteins_new(int32_t n_class, int64_t n, int64_t n_letter, cs_proteins **out) CS_MUST_CHECK;
-/** cs_proteins_copy - another one with the same proteins and weights; CS_OK or CS_EMEM */
+/** cs_proteins_copy - another one with the same proteins, weights and index, which p has; CS_OK or
+ * CS_EMEM */
 int  cs_proteins_copy(const cs_proteins *p, cs_proteins **out) CS_MUST_CHECK;
 void cs_proteins_free(cs_proteins *p);
 
