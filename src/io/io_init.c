@@ -1,9 +1,7 @@
-/* io_init.c - initialise htslib, and report that it failed to write. */
+/* io_init.c - initialise htslib. */
 #include "io/io_init.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <htslib/bgzf.h>
 #include <htslib/hts.h>
@@ -36,13 +34,4 @@ void cs_io_init(void)
 const char *cs_io_library(void)
 {
     return hts_version();
-}
-
-int cs_io_cannot_write(const char *name, const char *what)
-{
-    if (errno == EPIPE)
-        return CS_ECANCEL;
-    return cs_fail(CS_EIO, "cannot write '%s': %s%s%s", name, what ? what : "",
-                   what && errno ? ": " : "",
-                   errno ? strerror(errno) : what ? "" : "htslib reports an error");
 }

@@ -1,13 +1,11 @@
 /* vcf_out.c - write records of a VCF or BCF file with added INFO fields.
  *
- * DESIGN: htslib writes through a descriptor of ours, as for alignments (write_bam.c). Text is
- * formatted here and written to the file below htslib's.
+ * DESIGN: hts_out.c opens what htslib writes. Text is formatted here and written to the file below
+ * htslib's.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <htslib/bgzf.h>
 #include <htslib/hfile.h>
@@ -15,7 +13,7 @@
 #include <htslib/vcf.h>
 
 #include "io/content.h"
-#include "io/io_init.h"
+#include "io/hts_out.h"
 #include "io/vcf_internal.h"
 #include "io/vcf_text.h"
 
@@ -29,7 +27,7 @@ struct cs_vcfout {
     const char   *from;          /* the input's path */
     cs_outfile   *file, *index;  /* index: NULL unless requested */
     int           shift;         /* of the index */
-    htsFile      *fp;
+    cs_htsout     to;
     bcf_hdr_t    *header;        /* of BCF */
     bcf1_t       *rec;
     kstring_t     text, info;
@@ -37,11 +35,6 @@ struct cs_vcfout {
     size_t        cap_number;
     int64_t       n_text;        /* bytes of text, before compression */
 };
-
-static int failed(const cs_vcfout *w, const char *what)
-{
-    return cs_io_cannot_write(cs_outfile_name(w->file), what);
-}
 
 static int no_memory(const cs_vcfout *w)
 {
@@ -120,12 +113,12 @@ out:
 
 static int put_text(cs_vcfout *w)
 {
-    const ssize_t n = w->fp->format.compression == no_compression
-        ? hwrite(w->fp->fp.hfile, w->text.s, w->text.l)
-        : bgzf_write(w->fp->fp.bgzf, w->text.s, w->text.l);
+    const ssize_t n = w->to.fp->format.compression == no_compression
+        ? hwrite(w->to.fp->fp.hfile, w->text.s, w->text.l)
+        : bgzf_write(w->to.fp->fp.bgzf, w->text.s, w->text.l);
 
     w->n_text += n;
-    return n == (ssize_t)w->text.l ? CS_OK : failed(w, NULL);
+    return n == (ssize_t)w->text.l ? CS_OK : cs_htsout_failed(&w->to, NULL);
 }
 
 /* BCF numbers keys as the input's header does, which comes first. */
@@ -146,7 +139,7 @@ static int write_native_header(cs_vcfout *w, const cs_vcf *in)
     if (bcf_hdr_sync(w->header) < 0)
         return no_memory(w);
     errno = 0;
-    return bcf_hdr_write(w->fp, w->header) < 0 ? failed(w, NULL) : CS_OK;
+    return bcf_hdr_write(w->to.fp, w->header) < 0 ? cs_htsout_failed(&w->to, NULL) : CS_OK;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -155,22 +148,13 @@ static int vcf_out_open_file(cs_vcfout *w)
 {
     const char mode[4] = { 'w', w->o.format == 'v' ? '\0' : w->o.format == 'u' ? 'b'
                            : w->o.format, w->o.format == 'u' ? 'u' : w->o.level, '\0' };
-    const int fd = fcntl(cs_outfile_fd(w->file), F_DUPFD_CLOEXEC, 3);
-    hFILE *raw = fd < 0 ? NULL : hdopen(fd, "w");
+    int rc = CS_OK;
 
-    if (!raw) {
-        if (fd >= 0)
-            (void)close(fd);
-        return failed(w, "no descriptor");
-    }
-    w->fp = hts_hopen(raw, w->path, mode);
-    if (!w->fp) {
-        hclose_abruptly(raw);
-        return failed(w, "htslib refuses");
-    }
-    if (w->o.threads > 0 && w->o.format != 'v' && hts_set_threads(w->fp, w->o.threads) < 0)
-        return failed(w, "no threads for compression");
-    return CS_OK;
+    CS_TRY(cs_htsout_open(&w->to, w->file, w->path, mode));
+    if (w->o.threads > 0 && w->o.format != 'v' && hts_set_threads(w->to.fp, w->o.threads) < 0)
+        rc = cs_htsout_failed(&w->to, "no threads for compression");
+out:
+    return rc;
 }
 
 /* Is there a contig that TBI cannot hold? */
@@ -401,7 +385,7 @@ static int record_native(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_valu
     if (bad)
         return vcf_out_refuse(w, r, "cannot take an INFO field");
     errno = 0;
-    return bcf_write(w->fp, w->header, w->rec) < 0 ? failed(w, NULL) : CS_OK;
+    return bcf_write(w->to.fp, w->header, w->rec) < 0 ? cs_htsout_failed(&w->to, NULL) : CS_OK;
 }
 
 int cs_vcfout_record(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_values *value)
@@ -420,8 +404,7 @@ void cs_vcfout_discard(cs_vcfout *w)
 {
     if (!w)
         return;
-    if (w->fp)
-        (void)hts_close(w->fp);
+    cs_htsout_discard(&w->to);
     if (w->header)
         bcf_hdr_destroy(w->header);
     if (w->rec)
@@ -437,13 +420,9 @@ int cs_vcfout_finish(cs_vcfout *w)
 {
     int rc = CS_OK;
 
-    if (!w->fp)
+    if (!w->to.fp)
         return CS_OK;
-    errno = 0;
-    const int bad = hts_close(w->fp) < 0;
-    w->fp = NULL;
-    if (bad)
-        return failed(w, NULL);
+    CS_TRY(cs_htsout_close(&w->to));
     CS_TRY(cs_outfile_finish(w->file));
     if (!w->index)
         return CS_OK;

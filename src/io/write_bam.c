@@ -1,9 +1,8 @@
 /* write_bam.c - write SAM, BAM or CRAM with predictions in tags.
  *
- * DESIGN: htslib writes through a descriptor of ours, so renaming, closed pipes and stdout work as
- * for every other format. Tags: cl:Z the class or "unclassified", cp:f its probability, ct:i its
- * taxid, cr:Z the reason without a call. Lower case is for local use (SAM specification 1.5,
- * footnote); we know of no other tool that uses them.
+ * DESIGN: hts_out.c opens what htslib writes. Tags: cl:Z the class or "unclassified", cp:f its
+ * probability, ct:i its taxid, cr:Z the reason without a call. Lower case is for local use (SAM
+ * specification 1.5, footnote); we know of no other tool that uses them.
  *
  * A run continues with BAM where it was interrupted: sync() has complete blocks written, and save()
  * keeps the bytes of the one that is not full, so that blocks end where they would have. SAM has no
@@ -12,9 +11,7 @@
  * clock. So bam_check() refuses that.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <htslib/bgzf.h>
 #include <htslib/hfile.h>
@@ -22,7 +19,7 @@
 #include <htslib/sam.h>
 
 #include "io/content.h"
-#include "io/io_init.h"
+#include "io/hts_out.h"
 #include "io/json_text.h"
 #include "io/writer.h"
 
@@ -35,7 +32,7 @@ struct bam_cfg { const char *path, *format; cs_strlist option; int no_pg, index;
 
 struct alignments {
     cs_outfile *index;           /* NULL unless requested */
-    htsFile   *fp;
+    cs_htsout  to;
     sam_hdr_t *header;
     bam1_t    *b;
 };
@@ -47,19 +44,13 @@ static void make_printable(char *s)
         *s = *s < ' ' || *s > '~' ? '_' : *s;
 }
 
-static int failed(cs_output *o, const char *what)
-{
-    return cs_io_cannot_write(cs_outfile_name(o->file), what);
-}
-
 static void bam_release(cs_output *o)
 {
     struct alignments *w = o->state;
 
     if (!w)
         return;
-    if (w->fp)
-        (void)hts_close(w->fp);
+    cs_htsout_discard(&w->to);
     cs_outfile_discard(w->index);
     sam_hdr_destroy(w->header);
     bam_destroy1(w->b);
@@ -136,7 +127,7 @@ static int apply_options(cs_output *o, struct alignments *w)
     hts_opt *all;
     int rc = read_options(o->cfg, &all);
 
-    if (rc == CS_OK && hts_opt_apply(w->fp, all) < 0)
+    if (rc == CS_OK && hts_opt_apply(w->to.fp, all) < 0)
         rc = cs_fail(CS_EUSAGE, "'%s' cannot be written with these options of --output-fmt",
                      o->path);
     hts_opt_free(all);
@@ -204,30 +195,22 @@ static int bam_open_file(cs_output *o, struct alignments *w)
 {
     const char *format = format_of(o->path, o->cfg);
     const char *mode = strcmp(format, "sam") == 0 ? "w" : strcmp(format, "cram") == 0 ? "wc" : "wb";
-    const int fd = fcntl(cs_outfile_fd(o->file), F_DUPFD_CLOEXEC, 3);
-    hFILE *raw = fd < 0 ? NULL : hdopen(fd, "w");
+    int rc = CS_OK;
 
-    if (!raw) {
-        if (fd >= 0)
-            (void)close(fd);
-        return failed(o, "no descriptor");
-    }
-    w->fp = hts_hopen(raw, o->path, mode);
-    if (!w->fp) {
-        hclose_abruptly(raw);
-        return failed(o, "htslib refuses");
-    }
+    CS_TRY(cs_htsout_open(&w->to, o->file, o->path, mode));
     /* Lines of SAM held by threads cannot be flushed. */
-    const int threads = o->info.resumes && !w->fp->is_bgzf ? 0 : o->info.threads;
-    if (threads && hts_set_threads(w->fp, threads) < 0)
-        return failed(o, "no threads for compression");
+    const int threads = o->info.resumes && !w->to.fp->is_bgzf ? 0 : o->info.threads;
+    if (threads && hts_set_threads(w->to.fp, threads) < 0)
+        return cs_htsout_failed(&w->to, "no threads for compression");
     /* Loaded after the header: CRAM_OPT_REFERENCE before it would number contigs in the order of
      * the FASTA file. */
     if (mode[1] == 'c' && o->info.reference
-        && hts_set_fai_filename(w->fp, o->info.reference) < 0)
+        && hts_set_fai_filename(w->to.fp, o->info.reference) < 0)
         return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'", o->info.reference,
                        o->path);
-    return apply_options(o, w);
+    rc = apply_options(o, w);
+out:
+    return rc;
 }
 
 /* htslib chains the line to existing ones. Line ends and tabs would end the field. */
@@ -275,8 +258,8 @@ static int bam_begin(cs_output *o)
     CS_TRY(open_alignments(o));
     struct alignments *w = o->state;
     errno = 0;
-    if (sam_hdr_write(w->fp, w->header) < 0)
-        rc = failed(o, NULL);
+    if (sam_hdr_write(w->to.fp, w->header) < 0)
+        rc = cs_htsout_failed(&w->to, NULL);
 out:
     return rc;
 }
@@ -343,9 +326,9 @@ static int one(cs_output *o, const cs_record *r, int s, const cs_prediction *a)
         return cs_fail(CS_EMEM, "out of memory for record '%s'", r->name);
     CS_TRY(set_tags(o, w->b, a));
     errno = 0;
-    if (sam_write1(w->fp, w->header, w->b) < 0)
-        rc = failed(o, w->fp->format.format == cram ? "CRAM needs the reference of the "
-                    "alignments; give it with --reference" : "a record");
+    if (sam_write1(w->to.fp, w->header, w->b) < 0)
+        rc = cs_htsout_failed(&w->to, w->to.fp->format.format == cram ? "CRAM needs the reference "
+                              "of the alignments; give it with --reference" : "a record");
 out:
     return rc;
 }
@@ -364,11 +347,9 @@ static int bam_record(cs_output *o, const cs_record *r, const cs_prediction *a)
 static int bam_end(cs_output *o)
 {
     struct alignments *w = o->state;
+    const int rc = cs_htsout_close(&w->to);
 
-    errno = 0;
-    const int bad = hts_close(w->fp) < 0;
-    w->fp = NULL;
-    return bad ? failed(o, NULL) : bam_index(o, w);
+    return rc == CS_OK ? bam_index(o, w) : rc;
 }
 
 /* Complete blocks go to the descriptor. The partial one is removed meanwhile, because flushing
@@ -379,23 +360,23 @@ static int bam_sync(cs_output *o)
 
     if (!w)
         return CS_OK;
-    BGZF *b = w->fp->is_bgzf ? w->fp->fp.bgzf : NULL;
+    BGZF *b = w->to.fp->is_bgzf ? w->to.fp->fp.bgzf : NULL;
     const int n = b ? b->block_offset : 0;
 
     errno = 0;
     if (b)
         b->block_offset = 0;
     bool bad = b && bgzf_flush(b) < 0;
-    bad |= hflush(b ? b->fp : w->fp->fp.hfile) < 0;
+    bad |= hflush(b ? b->fp : w->to.fp->fp.hfile) < 0;
     if (b)
         b->block_offset = n;
-    return bad ? failed(o, NULL) : CS_OK;
+    return bad ? cs_htsout_failed(&w->to, NULL) : CS_OK;
 }
 
 static json_t *bam_save(const cs_output *o)
 {
     const struct alignments *w = o->state;
-    const BGZF *b = w->fp->is_bgzf ? w->fp->fp.bgzf : NULL;
+    const BGZF *b = w->to.fp->is_bgzf ? w->to.fp->fp.bgzf : NULL;
 
     return b ? cs_json_hex(b->uncompressed_block, (size_t)b->block_offset) : json_string("");
 }
@@ -410,7 +391,7 @@ static int bam_restore(cs_output *o, const json_t *state)
     if (!cs_json_unhex(state, block, BGZF_BLOCK_SIZE, &n))
         return CS_EFORMAT;
     const struct alignments *w = o->state;
-    if (n > 0 && (!w->fp->is_bgzf || bgzf_write(w->fp->fp.bgzf, block, n) != (ssize_t)n))
+    if (n > 0 && (!w->to.fp->is_bgzf || bgzf_write(w->to.fp->fp.bgzf, block, n) != (ssize_t)n))
         rc = CS_EFORMAT;
 out:
     return rc;

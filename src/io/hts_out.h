@@ -1,0 +1,42 @@
+/* hts_out.h - outputs that htslib writes. */
+#ifndef CS_IO_HTS_OUT_H
+#define CS_IO_HTS_OUT_H
+
+#include "base/file.h"
+
+struct htsFile;
+
+/* An output of htslib. All 0: not open. */
+typedef struct cs_htsout {
+    struct htsFile *fp;          /* for calls of htslib */
+    cs_outfile     *file;        /* not owned */
+} cs_htsout;
+
+/**
+ * cs_htsout_open - let htslib write to a file
+ *
+ * o        all 0
+ * file     empty or flushed; until `o` is closed, not to be written or finished by others
+ * path     from which htslib derives nothing but messages
+ * mode     as of hts_open()
+ * Returns  CS_OK; CS_EIO. cs_htsout_discard() also after an error
+ */
+int cs_htsout_open(cs_htsout *o, cs_outfile *file, const char *path, const char *mode)
+    CS_MUST_CHECK;
+
+/**
+ * cs_htsout_failed - the error of a failed call of htslib that writes; set errno to 0 before it
+ *
+ * what     was tried, or NULL if errno tells enough
+ * Returns  CS_ECANCEL without a message if the reader has closed its pipe, else CS_EIO
+ */
+int cs_htsout_failed(const cs_htsout *o, const char *what) CS_MUST_CHECK;
+
+/** cs_htsout_close - write what htslib holds; all is then written to the file. As
+ * cs_htsout_failed() */
+int cs_htsout_close(cs_htsout *o) CS_MUST_CHECK;
+
+/** cs_htsout_discard - close after an error, without messages; also where not open */
+void cs_htsout_discard(cs_htsout *o);
+
+#endif
