@@ -10,11 +10,14 @@ struct htsFile;
 typedef struct cs_htsout {
     struct htsFile *fp;          /* for calls of htslib */
     cs_outfile     *file;        /* not owned */
+    struct output_pump *pump;    /* NULL: htslib writes to the file's descriptor */
 } cs_htsout;
 
 /**
  * cs_htsout_open - let htslib write to a file
  *
+ * Pipes, sockets and terminals are written by a thread as cs_outfile_write() does: a signal ends
+ * them, and they may be non-blocking.
  * o        all 0
  * file     empty or flushed; until `o` is closed, not to be written or finished by others
  * path     from which htslib derives nothing but messages
@@ -28,7 +31,8 @@ int cs_htsout_open(cs_htsout *o, cs_outfile *file, const char *path, const char 
  * cs_htsout_failed - the error of a failed call of htslib that writes; set errno to 0 before it
  *
  * what     was tried, or NULL if errno tells enough
- * Returns  CS_ECANCEL without a message if the reader has closed its pipe, else CS_EIO
+ * Returns  CS_ECANCEL without a message after a signal, or if the reader has closed its pipe; else
+ *          CS_EIO
  */
 int cs_htsout_failed(const cs_htsout *o, const char *what) CS_MUST_CHECK;
 

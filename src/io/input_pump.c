@@ -138,15 +138,22 @@ static void *pump(void *arg)
 }
 
 /* Other threads handle signals: SIGPIPE would end the program unless ignored. */
-static int start(struct input_pump *f)
+int cs_pump_start(pthread_t *thread, void *(*run)(void *), void *arg)
 {
-    pthread_t thread;
     sigset_t all, before;
 
     (void)sigfillset(&all);
     CS_BUG(pthread_sigmask(SIG_SETMASK, &all, &before) != 0);
-    const int bad = pthread_create(&thread, NULL, pump, f);
+    const int bad = pthread_create(thread, NULL, run, arg);
     CS_BUG(pthread_sigmask(SIG_SETMASK, &before, NULL) != 0);
+    return bad;
+}
+
+static int start(struct input_pump *f)
+{
+    pthread_t thread;
+    const int bad = cs_pump_start(&thread, pump, f);
+
     if (bad == 0)
         CS_BUG(pthread_detach(thread) != 0);
     return bad;

@@ -2,6 +2,8 @@
 #ifndef CS_IO_INPUT_PUMP_H
 #define CS_IO_INPUT_PUMP_H
 
+#include <pthread.h>
+
 #include "base/err.h"
 
 struct hFILE;
@@ -22,5 +24,8 @@ int cs_pump_open_hts(const char *path, struct htsFile **out) CS_MUST_CHECK;
 /** cs_pump_interrupted - a reader's return value for rc of the library below: an end or error after
  * a signal is CS_ECANCEL */
 int cs_pump_interrupted(int rc) CS_MUST_CHECK;
+
+/** cs_pump_start - pthread_create() of a thread that handles no signals; 0 or an errno */
+int cs_pump_start(pthread_t *thread, void *(*run)(void *), void *arg) CS_MUST_CHECK;
 
 #endif

@@ -80,8 +80,14 @@ bench|-|bench encoders -o o.tsv
 a pipe without a reader|-|classify $q -m $m -o in ../mixed.fa
 a full pipe|full|simulate xor -n 100000000 -o in
 a full pipe of a stage|full|classify -q -@ 3 -m $m --jsonl in ../many.fa
+a full pipe of SAM|full|classify $q -m $m --bam in -O sam ../many.fa
+a full pipe of BAM|full|classify -q -@ 3 -m $m --bam in -O bam,level=0 ../many.fa
+a full pipe of CRAM|full|classify $q -m $m --min-prob 0 --bam in -O cram,level=0 ../many.fa
+a full pipe of VCF|full|variant $q -m $m -f ../variants.fa -w 128 -o in ../many.vcf
+a full pipe of BCF|full|variant -q -@ 3 -m $m -f ../variants.fa -w 128 -O u -o in ../many.vcf
 END
 awk '{ a = a $0 "\n" } END { for (i = 0; i < 300; i++) printf "%s", a }' mixed.fa > many.fa
+awk '/^#/ { print } $3 == "snv" { $3 = sprintf("%04000d", 1); for (i = 0; i < 150; i++) print }' OFS='\t' variants.vcf > many.vcf
 n_row=$(wc -l < rows)
 : > none
 "$builddir/tests/bench/gen_matrix" sparse 64 1 big.npy

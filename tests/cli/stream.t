@@ -86,3 +86,36 @@ fi
 T 'a closed pipe is not an error' sh -c \
     '{ chordseq classify -m light big.fa big.fa big.fa 2> head.err; echo $? > status; } | head -n 2 > head.tsv &&
     [ "$(cat status)" = 0 ] && [ ! -s head.err ] && head -n 2 big.tsv | cmp - head.tsv'
+
+# Outputs of htslib, which fill a pipe more than once; their headers without the command line.
+awk '{ a = a $0 "\n" } END { for (i = 0; i < 60; i++) printf "%s", a }' "$tiny/mixed.fa" > many.fa
+awk '/^#/ { print } $3 == "snv" { $3 = sprintf("%04000d", 1); for (i = 0; i < 100; i++) print }' OFS='\t' "$tiny/variants.vcf" > many.vcf
+cat > late.py <<'END'
+# A pipe and a socket that do not block and are read late get the bytes of a file; a terminal that is closed is an error.
+import os, pty, socket, subprocess, sys, time
+command = sys.argv[2:]
+for ours, theirs in os.pipe(), [s.detach() for s in socket.socketpair()]:
+    os.set_blocking(theirs, False)
+    run = subprocess.Popen(command, stdout=theirs)
+    os.close(theirs)
+    time.sleep(0.2)
+    assert open(ours, "rb").read() == open(sys.argv[1], "rb").read() and run.wait() == 0
+ours, theirs = pty.openpty()
+run = subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, text=True)
+assert os.read(ours, 1)
+os.close(ours)
+told = run.communicate()[1]
+assert run.returncode == 1 and told == f"chordseq: error: {command[1]}: cannot write 'standard output': Input/output error\n", told
+END
+while read -r format command; do
+    T "$format: a closed pipe is not an error" sh -c "$ignore_leaks; chordseq $command > whole.$format 2> told && [ ! -s told ] &&
+        { chordseq $command 2> told; echo \$? > status; } | head -c 1000 > part && [ \"\$(cat status)\" = 0 ] && [ ! -s told ] &&
+        head -c 1000 whole.$format | cmp - part"
+    with python3 T "$format: late readers" sh -c "$ignore_leaks; python3 late.py whole.$format chordseq $command"
+done <<END
+SAM classify -q -m light --min-prob 0 --no-PG --bam - -O sam many.fa
+BAM classify -q -m light --min-prob 0 --no-PG --bam - -O bam,level=0 -@ 3 many.fa
+CRAM classify -q -m light --min-prob 0 --no-PG --bam - -O cram,level=0 many.fa
+VCF variant -q -m $m -f $tiny/variants.fa -w 128 --no-version many.vcf
+BCF variant -q -m $m -f $tiny/variants.fa -w 128 --no-version -O b0 -@ 3 many.vcf
+END
