@@ -104,6 +104,11 @@ const char *chordseq_version(void)
     return PACKAGE_VERSION;
 }
 
+int chordseq_cpu_count(void)
+{
+    return cs_cpu_count();
+}
+
 const char *chordseq_last_error(void)
 {
     return cs_error_message();

@@ -68,6 +68,10 @@ typedef struct chordseq_call {
 /** chordseq_version - of the library, such as "0.2.0"; valid forever */
 CHORDSEQ_API const char *chordseq_version(void);
 
+/** chordseq_cpu_count - processors that this process may use: the fewest of its affinity mask and
+ * of the quotas of its control groups (a container's limit). 1 or more */
+CHORDSEQ_API int chordseq_cpu_count(void);
+
 /** chordseq_last_error - error message of this thread's last call, without a full stop; "" if it
  * succeeded. Valid until the thread's next call */
 CHORDSEQ_API const char *chordseq_last_error(void);

@@ -20,7 +20,7 @@ from unittest import mock
 import numpy as np
 
 import chordseq
-from chordseq import _arrow, _cpus
+from chordseq import _arrow
 
 TOP = pathlib.Path(os.environ["srcdir"]).resolve()
 TINY = TOP / "refdata/tiny"
@@ -809,34 +809,17 @@ chordseq.nothing()
 
 
 class Cpus(unittest.TestCase):
-    """A container's CPU quota limits the default number of threads, as in the program."""
+    """The affinity mask limits the default number of threads. tests/unit/test_cgroup.c: quotas do."""
 
-    def quota(self, membership, files):
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in {"cgroup": membership, **files}.items():
-                path = pathlib.Path(folder) / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
-            return _cpus.quota(os.path.join(folder, "cgroup"), folder)
-
-    def test_quota(self):
-        for want, membership, files in [
-                (None, "0::/\n", {}),
-                (None, "0::/\n", {"cpu.max": "max 100000\n"}),
-                (2, "0::/a/b\n", {"a/b/cpu.max": "max 100000\n", "a/cpu.max": "150000 100000\n"}),
-                (1, "0::/host/only\n", {"cpu.max": "50000 100000\n"}),
-                (3, "4:memory:/m\n3:cpu,cpuacct:/x\n", {"cpu/x/cpu.cfs_quota_us": "300000\n",
-                                                        "cpu/x/cpu.cfs_period_us": "100000\n"}),
-                (None, "3:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "1\n"}),
-                (None, "3:cpuset:/\n", {"cpu/cpu.cfs_quota_us": "9\n", "cpu/cpu.cfs_period_us": "9\n"})]:
-            self.assertEqual(self.quota(membership, files), want, (membership, files))
-
+    @unittest.skipUnless(hasattr(os, "sched_setaffinity"), "needs affinity masks")
     def test_default_threads(self):
-        with mock.patch("chordseq._cpus.quota", return_value=None):
-            n = _cpus.cpu_count()
-        for quota, want in (None, n), (1, 1), (n + 1, n):
-            with mock.patch("chordseq._cpus.quota", return_value=quota):
-                self.assertEqual(chordseq.load(MODEL).threads, want)
+        allowed = os.sched_getaffinity(0)
+        self.assertIn(chordseq.load(MODEL).threads, range(1, len(allowed) + 1))
+        try:
+            os.sched_setaffinity(0, {min(allowed)})
+            self.assertEqual(chordseq.load(MODEL).threads, 1)
+        finally:
+            os.sched_setaffinity(0, allowed)
 
 
 class Names(unittest.TestCase):

@@ -429,13 +429,14 @@ static const struct {
     void (*token_text)(const chordseq_model *, int32_t, char *, size_t);
     int (*embed_tokens)(chordseq_model *, const char *, size_t, size_t, float *, int32_t *);
     int64_t (*windows)(const chordseq_model *, int64_t, int64_t *, int64_t *);
+    int (*cpu_count)(void);
 } interface = {
     chordseq_version, chordseq_last_error, chordseq_reason, chordseq_open, chordseq_share,
     chordseq_share_threads, chordseq_close, chordseq_n_output, chordseq_n_dim,
     chordseq_n_token_dim, chordseq_output_name, chordseq_max_length, chordseq_checksum,
     chordseq_classify, chordseq_classify_many, chordseq_embed, chordseq_embed_many,
     chordseq_max_tokens, chordseq_tokenize, chordseq_token_text, chordseq_embed_tokens,
-    chordseq_windows,
+    chordseq_windows, chordseq_cpu_count,
 };
 
 /* Numbers and places that programs have compiled in. */

@@ -32,6 +32,7 @@ def _load():
     texts, sizes = POINTER(c_char_p), POINTER(c_size_t)
     for name, result, arguments in [
             ("version", c_char_p, []),
+            ("cpu_count", c_int, []),
             ("last_error", c_char_p, []),
             ("reason", c_char_p, [c_int]),
             ("open", c_int, [c_char_p, texts, POINTER(c_void_p)]),

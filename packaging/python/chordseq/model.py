@@ -12,7 +12,6 @@ from typing import Any, Iterable, Iterator, Literal, Optional, Union, overload
 import numpy as np
 
 from . import _program, _sequences
-from ._cpus import cpu_count
 from ._handles import Handles
 from ._library import CALL, OWN as LIBRARY, check, lib, reasons
 from .errors import Error, UsageError
@@ -92,7 +91,7 @@ class Model:
         if self.path and os.path.exists(self.path):          # the working folder may change
             self.path = os.path.abspath(self.path)
         if threads is None:
-            threads = cpu_count()
+            threads = lib.chordseq_cpu_count()
         try:
             self.threads: int = operator.index(threads)
         except TypeError:
