@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "eval/explain_plot.h"
+#include "infer/evidence.h"
 #include "io/alphabet.h"
 #include "io/shuffle.h"
 #include "nn/exec/attribute.h"
@@ -64,7 +65,9 @@ const cs_opt cs_explain_table[] = {
     { .type = CS_OPT_STR, .name = "label", OWN(label), .arg = "NAME",
       .help = "label to explain (default: the most probable of the region)" },
     { .type = CS_OPT_ENUM, .name = "value", OWN(value), .arg = "NAME", .def = "logit",
-      .choice = values, .help = "with mutagenesis, quantity to compare: logit or probability" },
+      .choice = values, .help = "with mutagenesis, quantity to compare: logit or probability",
+      .man = "logit: before calibration. probability: calibrated, as 'chordseq classify --strand "
+             "forward' has it." },
     { .type = CS_OPT_INT, .name = "steps", OWN(steps), .arg = "NUM", .def = "64",
       .help = "steps of integrated gradients", .min = 1,
       .max = 1e6 },
@@ -123,18 +126,31 @@ static int explain_no_memory(const struct job *j, int32_t n)
                                                               : "explain a shorter one"));
 }
 
-/* Compared quantity: raw values, or the head's predictions. */
-static int predict_batch(struct job *j, const cs_batch *b, float *out)
+/* The evidence of the model's table and proteins for the region or a mutant; zeros without any. */
+static int find_evidence(const struct job *j, const char *base, float *evidence)
+{
+    const int rc = cs_evidence_of(j->model, base, j->n, evidence);
+
+    return rc == CS_EMEM ? fail_region(j, cs_fail(rc, "out of memory to search it for proteins"))
+                         : rc;
+}
+
+/* Compared quantity: raw values with their evidence, or the predictions of classify. */
+static int predict_batch(struct job *j, const cs_batch *b, const float *evidence, float *out)
 {
     const cs_model *m = j->model;
+    const int bin = cs_calibration_find(&m->calibration, j->n);
+    const double temperature = bin < 0 ? 1 : m->calibration.bin[bin].temperature;
     const int rc = cs_session_forward(j->session, b, out);
 
     if (rc == CS_EMODEL)         /* of a region, or one of its mutants */
         return fail_region(j, rc);
     if (rc == CS_EMEM)
         return explain_no_memory(j, b->n_rec);
+    for (int64_t i = 0; rc == CS_OK && i < (int64_t)b->n_rec * m->n_label; i++)
+        out[i] += evidence[i];
     for (int32_t i = 0; rc == CS_OK && j->a->value == VALUE_PROBABILITY && i < b->n_rec; i++)
-        m->head->decide(m->head_net, out + (int64_t)i * m->n_label, m->n_label, 1);
+        m->head->decide(m->head_net, out + (int64_t)i * m->n_label, m->n_label, temperature);
     return rc;
 }
 
@@ -158,7 +174,8 @@ static int predict_whole(struct job *j, double *f)
     int rc = CS_OK;
     const int64_t n_tok = encode(j, j->base, j->id), most = cs_model_max_len(j->model);
     cs_batch *b = cs_batch_new(0, 0);
-    float *y = cs_alloc((size_t)j->model->n_label, sizeof *y);
+    const int32_t n_out = j->model->n_label;
+    float *y = cs_alloc(2 * (size_t)n_out, sizeof *y);     /* and the evidence */
 
     if (!y) {
         rc = cs_fail(CS_EMEM, "out of memory");
@@ -172,7 +189,8 @@ static int predict_whole(struct job *j, double *f)
         goto out;
     }
     CS_TRY(cs_batch_append(b, j->id, NULL, n_tok, NULL, (cs_slot){ 0 }));
-    CS_TRY(predict_batch(j, b, y));
+    CS_TRY(find_evidence(j, j->base, y + n_out));
+    CS_TRY(predict_batch(j, b, y + n_out, y));
     CS_TRY(choose_label(j, y));
     *f = (double)y[j->label];
 out:
@@ -187,7 +205,7 @@ out:
 struct mutants {
     cs_batch *b;
     int64_t  *place;
-    float    *y;
+    float    *y, *evidence;
     int64_t   cap, n_done;
     double    began;
 };
@@ -212,7 +230,7 @@ static int flush(struct job *j, struct mutants *k)
 
     if (k->b->n_rec == 0)
         return CS_OK;
-    CS_TRY(predict_batch(j, k->b, k->y));
+    CS_TRY(predict_batch(j, k->b, k->evidence, k->y));
     for (int32_t i = 0; i < k->b->n_rec; i++)
         j->with[k->place[i] / 4][k->place[i] % 4] =
             (double)k->y[(int64_t)i * j->model->n_label + j->label];
@@ -233,13 +251,14 @@ static int add_mutant(struct job *j, struct mutants *k, int64_t at, int base)
 
     j->mutant[at] = "ACGT"[base];
     const int64_t n_tok = encode(j, j->mutant, j->id);
-    j->mutant[at] = was;
     /* A mutant may have another number of tokens, and so another depth. */
     if (k->b->n_rec == k->cap || (k->b->n_rec > 0 && cs_depth(n_tok) != k->b->depth))
         CS_TRY(flush(j, k));
+    CS_TRY(find_evidence(j, j->mutant, k->evidence + (int64_t)k->b->n_rec * j->model->n_label));
     k->place[k->b->n_rec] = 4 * at + base;
     rc = cs_batch_append(k->b, j->id, NULL, n_tok, NULL, (cs_slot){ 0 });
 out:
+    j->mutant[at] = was;
     return rc;
 }
 
@@ -266,7 +285,8 @@ static int mutate(struct job *j, double f)
 
     k.place = cs_alloc((size_t)k.cap, sizeof *k.place);
     k.y = cs_alloc((size_t)(k.cap * j->model->n_label), sizeof *k.y);
-    if (!k.place || !k.y) {
+    k.evidence = cs_alloc((size_t)(k.cap * j->model->n_label), sizeof *k.evidence);
+    if (!k.place || !k.y || !k.evidence) {
         rc = cs_fail(CS_EMEM, "out of memory for %lld mutants", (long long)k.cap);
         goto out;
     }
@@ -284,8 +304,7 @@ static int mutate(struct job *j, double f)
         j->value[i] = contribution(j, i);
 out:
     cs_progress_free(progress);
-    free(k.place);
-    free(k.y);
+    CS_FREE(k.place, k.y, k.evidence);
     cs_batch_free(k.b);
     return rc;
 }
@@ -324,6 +343,9 @@ static int attribute(struct job *j)
         return cs_fail(CS_EUSAGE, "the model's tokenizer '%s' has %lld tokens for %lld bases; "
                        "--method mutagenesis works with any tokenizer", j->model->tok->name,
                        (long long)n_tok, (long long)j->n);
+    if (cs_model_has_evidence(j->model) && j->n_region == 0)
+        cs_warn("--method %s explains the network alone; mutagenesis includes the model's look-up "
+                "table and proteins", methods[j->a->method]);
     memset(j->value, 0, (size_t)j->n * sizeof *j->value);
     for (int64_t k = 0; k < n_base; k++) {
         CS_TRY(make_baseline(j, k));

@@ -25,15 +25,18 @@ static int add_proteins(const cs_proteins *p, const char *base, int64_t n_base, 
     return rc;
 }
 
-static int look_up(const cs_model *m, const cs_chunk *c, const cs_view *v, float *evidence)
+int cs_evidence_of(const cs_model *m, const char *base, int64_t n_base, float *evidence)
 {
-    const char *base = c->rec[v->rec].seg[v->seg].base + v->start;
-
     if (m->lookup)
-        cs_lookup_evidence(m->lookup, base, v->n_base, evidence);
+        cs_lookup_evidence(m->lookup, base, n_base, evidence);
     else
         memset(evidence, 0, (size_t)m->n_label * sizeof *evidence);
-    return m->proteins ? add_proteins(m->proteins, base, v->n_base, evidence) : CS_OK;
+    return m->proteins ? add_proteins(m->proteins, base, n_base, evidence) : CS_OK;
+}
+
+static int look_up(const cs_model *m, const cs_chunk *c, const cs_view *v, float *evidence)
+{
+    return cs_evidence_of(m, c->rec[v->rec].seg[v->seg].base + v->start, v->n_base, evidence);
 }
 
 int cs_chunk_look_up(const cs_policy *p, cs_chunk *c, int n_thread)

@@ -16,6 +16,17 @@
  */
 int cs_chunk_look_up(const cs_policy *p, cs_chunk *c, int n_thread) CS_MUST_CHECK;
 
+/**
+ * cs_evidence_of - evidence for one sequence, to be added to its raw values
+ *
+ * base     n_base bases; of another strand the result is the same
+ * evidence [m->n_label] receives it; zeros without a table and proteins
+ * Returns  CS_OK or CS_EMEM
+ * Thread   any number at a time
+ */
+int cs_evidence_of(const cs_model *m, const char *base, int64_t n_base, float *evidence)
+    CS_MUST_CHECK;
+
 /** cs_view_add_evidence - add the evidence to the view's n raw values, after prediction */
 void cs_view_add_evidence(const cs_view *v, int64_t n);
 

@@ -17,6 +17,19 @@ T 'mutagenesis equals classify on mutants' sh -c '
     chordseq classify -q -m "$1" --all --strand forward mutants.fa > c.tsv
     awk -F "\t" "NR == FNR { if (FNR > 1) p[FNR - 1] = \$7; next } FNR > 1 { for (b = 0; b < 4; b++) {
         d = p[4 * (FNR - 2) + b + 1] - \$(6 + b); if (d * d > 1e-10) bad++; n++ } } END { exit bad > 0 || n != 160 }" c.tsv e.tsv' - "$m"
+# A model with a look-up table and proteins, calibrated: coli's gene of a heat shock protein.
+cat > protein.fa <<'EOF'
+>gene
+ATGGGTAAAATAATTGGTATCGACCTGGGTACTACCAACTCTTGTGTAGCGATTATGGATGGCACCACTCCTCGCGTGCTGGAGAACGCCGAAGGCGATCGCACCACGCCTTCTATCATT
+EOF
+T 'mutagenesis includes table, proteins and calibration' sh -c '
+    chordseq explain -q -m "$1" --value probability --label bacteria -f protein.fa --tsv pe.tsv -o pe.bedgraph gene &&
+    awk -F "\t" "NR == FNR { if (FNR > 1) s = \$0; next } FNR > 1 { printf \">%d\n%s%s%s\n\", FNR - 1,
+        substr(s, 1, FNR - 2), \$3 == \"A\" ? \"C\" : \"A\", substr(s, FNR) }" protein.fa pe.tsv > mutants.fa
+    chordseq classify -q -m "$1" --all --min-prob 0 --strand forward mutants.fa > c.tsv
+    awk -F "\t" "FNR == 1 { for (i in p) n++; for (i = 1; i <= NF; i++) if (\$i == \"prob_bacteria\") at = i; next }
+        NR == FNR { p[FNR] = \$at; next } { d = p[FNR] - \$(\$3 == \"A\" ? 7 : 6); if (d * d > 1e-11) bad++ }
+        END { exit bad > 0 || n != 120 }" c.tsv pe.tsv' - "$srcdir/refdata/model/default.safetensors"
 T 'contributions equal the values of the table per base' awk -F '\t' 'NR > 1 {
     at = index("ACGT", $3); s = 0; for (b = 1; b < 5; b++) if (b != at) s += $(5 + b)
     d = $(5 + at) - s / 3 - $5; if (d * d > 1e-10) exit 1 }' e.tsv
