@@ -45,7 +45,7 @@ static const cs_opt eval_table[] = {
       .man = "Fitted for each length range of --bins to all evaluated records and pieces, "
              "replacing an earlier calibration. The --strand of the evaluation becomes the "
              "model's. Training records make a calibration overconfident: exclude them by "
-             "--split." },
+             "--split. Metrics are then of uncalibrated predictions." },
     { .type = CS_OPT_OUT, .name = "scores", EVAL(scores), .arg = "FILE",
       .help = "table of all predictions with the truth, uncalibrated",
       .man = "For 'chordseq model calibrate', which takes the tables of several models." },

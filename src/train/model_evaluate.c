@@ -1,6 +1,7 @@
 /* model_evaluate.c - evaluate a model on labelled records: metrics, reports, calibration. */
 #include "train/model_evaluate.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -43,7 +44,7 @@ static int open_model(struct job *j, const cs_split *split)
     CS_TRY(cs_model_load(j->path, j->be, false, &j->model));
     cs_device_validated(&j->a->device, j->model);
     /* A fit needs uncalibrated predictions; otherwise calls are those of classify. */
-    const bool fits = j->a->calibrate != NULL || j->a->scores != NULL,
+    const bool fits = j->a->calibrate != NULL,
                raw = fits || !j->model->head->is_class || cs_policy_taxa(&usual, j->model);
     CS_TRY(cs_policy_init(&j->policy, &j->a->policy, raw ? NULL : &usual, j->model));
     j->policy.uncalibrated = fits;
@@ -170,6 +171,20 @@ out:
     return rc;
 }
 
+/* The logits were divided by a temperature: multiply their differences by it. */
+static void uncalibrate(const cs_model *m, cs_scores *s)
+{
+    for (int64_t i = 0; i < s->n; i++) {
+        float *p = s->output + i * s->n_out;
+        const int bin = cs_calibration_find(&m->calibration, s->length[i]);
+        for (int32_t k = 0; bin >= 0 && k < s->n_out; k++)
+            p[k] = logf(p[k]);
+        if (bin >= 0)
+            m->head->decide(m->head_net, p, s->n_out, 1 / m->calibration.bin[bin].temperature);
+    }
+}
+
+/* After the reports, which the predictions of classify are for. */
 static int write_scores(struct job *j)
 {
     int rc = CS_OK;
@@ -177,8 +192,11 @@ static int write_scores(struct job *j)
     if (!j->rows)
         return CS_OK;
     CS_TRY(cs_scores_head(j->model->label, j->model->n_label, j->rows));
-    for (int s = 0; s <= j->n_piece; s++)
+    for (int s = 0; s <= j->n_piece; s++) {
+        if (!j->policy.uncalibrated)
+            uncalibrate(j->model, &j->scores[s]);
         CS_TRY(cs_scores_rows(&j->scores[s], j->model->label, j->rows));
+    }
 out:
     return rc;
 }

@@ -23,6 +23,10 @@ T 'predictions as a table' sh -c "$e -m trained --fragments 100,300 --scores s.t
     head -n 1 s.tsv | grep -qx 'length	truth	1	2	3' && [ \$(wc -l < s.tsv) -gt 1000 ]"
 T 'calibrate' chordseq model calibrate --scores s.tsv --bins 200,700 --max-error 0.2 \
     -i labelled.fa --label-key class trained stated
+T 'a table of predictions does not change metrics, and is uncalibrated' sh -c "
+    $e -m stated --fragments 100,300 -o alone.tsv && $e -m stated --fragments 100,300 --scores again.tsv -o beside.tsv &&
+    cmp alone.tsv beside.tsv && grep -q coverage alone.tsv && [ \$(wc -l < again.tsv) = \$(wc -l < s.tsv) ] &&
+    paste again.tsv s.tsv | awk -F '\t' 'NR > 1 { for (i = 3; i < 6; i++) { d = \$i - \$(i + 5); if (d * d > 1e-11) exit 1 } }'"
 T 'the weights stay' sh -c '[ "$(chordseq model show trained | grep ^sha256)" = \
     "$(chordseq model show stated | grep ^sha256)" ]'
 T 'show begins with purpose and accuracy' sh -c 'chordseq model show stated > show &&
