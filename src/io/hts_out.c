@@ -111,6 +111,7 @@ int cs_htsout_open(cs_htsout *o, cs_outfile *file, const char *path, const char 
             (void)close(fd);
         return rc;
     }
+    o->fd = fd;
     o->fp = hts_hopen(raw, path, mode);
     if (o->fp)
         return CS_OK;
@@ -144,10 +145,23 @@ int cs_htsout_close(cs_htsout *o)
     return rc;
 }
 
+/* What htslib writes from now on, when it closes, is lost. */
+static void redirect_to_null(int fd)
+{
+    const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    if (null < 0)
+        return;
+    (void)dup2(null, fd);
+    (void)close(null);
+}
+
 void cs_htsout_discard(cs_htsout *o)
 {
-    if (o->fp)
+    if (o->fp) {
+        redirect_to_null(o->fd);
         (void)hts_close(o->fp);
+    }
     o->fp = NULL;
     join_pump(o->pump);
     if (o->pump)

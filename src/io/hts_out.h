@@ -11,6 +11,7 @@ typedef struct cs_htsout {
     struct htsFile *fp;          /* for calls of htslib */
     cs_outfile     *file;        /* not owned */
     struct output_pump *pump;    /* NULL: htslib writes to the file's descriptor */
+    int             fd;          /* that htslib writes to */
 } cs_htsout;
 
 /**
@@ -40,7 +41,8 @@ int cs_htsout_failed(const cs_htsout *o, const char *what) CS_MUST_CHECK;
  * cs_htsout_failed() */
 int cs_htsout_close(cs_htsout *o) CS_MUST_CHECK;
 
-/** cs_htsout_discard - close after an error, without messages; also where not open */
+/** cs_htsout_discard - close after an error, without messages and without an end marker in the file,
+ * so that readers see that it is truncated; also where not open */
 void cs_htsout_discard(cs_htsout *o);
 
 #endif

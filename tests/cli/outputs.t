@@ -68,6 +68,15 @@ with samtools T 'tags of an earlier run are replaced' sh -c 'chordseq classify -
 with samtools T 'a CRAM' sh -c 'chordseq classify -q -m m --reference "$1" --bam out.cram in.bam &&
     samtools quickcheck out.cram && samtools view -T "$1" out.cram | cut -f 1-6,10 > a &&
     samtools view out.bam | cut -f 1-6,10 | cmp - a' - "$tiny/strands.fa"
+# A reader of a pipe must not take a part for the whole.
+for n in $(seq 300); do cat mixed.fa; done > many.fa
+with samtools T 'a run that fails leaves no end marker' sh -c '
+    for o in bam cram; do
+        { cat many.fa; sleep 0.5; printf ">bad\nAC!GT\n"; } |
+            chordseq classify -q -m m -B 2k -O $o --bam - -o x 2> err > cut.$o
+        [ $? = 1 ] && grep -q bad err || exit 1
+        samtools quickcheck -vvv cut.$o 2>&1 | grep -q "missing EOF" || exit 1
+    done'
 with samtools T 'contigs in another order than the reference' sh -c '
     printf ">c2\nACGTTGCAACGTTGCA\n>c1\nTTGCATTGCATTGCAT\n" > order.fa
     { printf "@SQ\tSN:c1\tLN:16\n@SQ\tSN:c2\tLN:16\n"
