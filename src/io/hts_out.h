@@ -41,8 +41,8 @@ int cs_htsout_failed(const cs_htsout *o, const char *what) CS_MUST_CHECK;
  * cs_htsout_failed() */
 int cs_htsout_close(cs_htsout *o) CS_MUST_CHECK;
 
-/** cs_htsout_discard - close after an error, without messages and without an end marker in the file,
- * so that readers see that it is truncated; also where not open */
+/** cs_htsout_discard - close after an error, without messages and without the format's end marker,
+ * so that readers see that the file is truncated; also where not open */
 void cs_htsout_discard(cs_htsout *o);
 
 #endif
