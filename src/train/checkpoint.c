@@ -202,16 +202,28 @@ out:
 
 /* ---- load ------------------------------------------------------------------------------------ */
 
+/* The bytes of a recipe without its last lines, those about contents. */
+static size_t before_contents(const char *recipe)
+{
+    static const char *const line[] = { "\n" CS_RECIPE_VOCABULARY, "\n" CS_RECIPE_TAXONOMY };
+    size_t n = strlen(recipe);
+
+    for (size_t i = 0; i < sizeof line / sizeof *line; i++) {
+        const char *at = strstr(recipe, line[i]);
+        if (at != NULL && (size_t)(at + 1 - recipe) < n)
+            n = (size_t)(at + 1 - recipe);
+    }
+    return n;
+}
+
 /* Names the first line in which two recipes differ. */
 static int compare_recipes(const char *path, const char *was, const char *is)
 {
-    static const char last[] = "\n" CS_RECIPE_VOCABULARY;
-    const char *vocabulary = strstr(was, last) == NULL ? strstr(is, last) : NULL;
+    const size_t n = before_contents(is);
 
     if (strcmp(was, is) == 0)
         return CS_OK;
-    if (vocabulary != NULL && strlen(was) == (size_t)(vocabulary + 1 - is) &&
-        strncmp(was, is, strlen(was)) == 0)
+    if (before_contents(was) == strlen(was) && strlen(was) == n && strncmp(was, is, n) == 0)
         return CS_OK;            /* of an older version */
     while (*was != '\0' && *is != '\0') {
         const int n_was = (int)strcspn(was, "\n"), n_is = (int)strcspn(is, "\n");

@@ -273,24 +273,29 @@ static bool listed(const cs_opt *table, const cs_opt *const *skip)
     return false;
 }
 
-/* The vocabulary's content: another file may have the name that the options state. */
-static int append_vocabulary(struct text *t, const cs_model *m, const char *file)
+/* A line of what a file contains: another one may have the name that the options state. */
+static void append_content(struct text *t, const char *name, const char *file, const char *content)
 {
     cs_sha256 h;
     char hex[65], line[2 * VALUE_BYTES];
 
+    cs_sha256_init(&h);
+    cs_sha256_add(&h, content, strlen(content));
+    cs_sha256_hex(&h, hex);
+    (void)snprintf(line, sizeof line, "%s%s%ssha256:%s\n", name, file, *file != '\0' ? " " : "",
+                   hex);
+    provenance_append(t, line, strlen(line));
+}
+
+static int append_vocabulary(struct text *t, const cs_model *m, const char *file)
+{
     if (m->tok == NULL || m->tok->save == NULL)
         return CS_OK;
     char *text = m->tok->save(m->tok_state);
     if (text == NULL)
         return cs_fail(CS_EMEM, "out of memory for the vocabulary");
-    cs_sha256_init(&h);
-    cs_sha256_add(&h, text, strlen(text));
-    cs_sha256_hex(&h, hex);
+    append_content(t, CS_RECIPE_VOCABULARY, file, text);
     free(text);
-    (void)snprintf(line, sizeof line, CS_RECIPE_VOCABULARY "%s%ssha256:%s\n", file,
-                   *file != '\0' ? " " : "", hex);
-    provenance_append(t, line, strlen(line));
     return CS_OK;
 }
 
@@ -326,6 +331,9 @@ int cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, const 
         provenance_append(&t, line, strlen(line));
     }
     const int rc = append_vocabulary(&t, m, vocabulary);
+    /* Only classes and their ancestors: other rows of a table of taxa do not matter. */
+    if (m->head->set_taxonomy != NULL && m->taxonomy != NULL)
+        append_content(&t, CS_RECIPE_TAXONOMY, "", m->taxonomy);
     *out = t.s;
     return rc;
 }

@@ -50,6 +50,11 @@ T "a tree's loss is for the head tree" sh -c '! '"$train"' -o x.m --head.ancesto
 T 'resuming needs the same tree' sh -c '
     '"$train"' --epochs 1 -o go.m --head tree --lineage family,genus all.fa &&
     ! '"$train"' --epochs 1 --resume -o go.m --head tree --lineage rank,genus all.fa 2> err && [ -s err ]'
+T 'also of a table of the same path; rows that no class needs may change' sh -c '
+    run() { '"$train"' --epochs 1 -o kept.m --head tree --taxonomy kept.tsv "$@" genus.fa; }
+    cp taxa.tsv kept.tsv && run --stop-after 1 && sed "s/^g2\(.*\)F1\$/g2\1F2/" taxa.tsv > kept.tsv && ! cmp -s taxa.tsv kept.tsv &&
+    ! run --resume 2> err && grep -q "belongs to another run: it has .taxonomy.content=sha256:" err &&
+    { cat taxa.tsv; echo "g9	99	genus	F2"; } > kept.tsv && run --resume'
 
 # ---- calls ---------------------------------------------------------------------------------------
 

@@ -112,11 +112,15 @@ static void test_other_recipe(void **state)
     assert_int_equal(load(&f, "lr=0.001\nseed=1\ndata=00ff\nx=1\n"), CS_EUSAGE);
     assert_non_null(strstr(cs_error_message(), "'x=1' is present in only one of them"));
     cs_error_clear();
-    /* A checkpoint of an older version lacks the vocabulary's line, and only that. */
+    /* A checkpoint of an older version lacks the lines of contents, and only those. */
     assert_int_equal(load(&f, "lr=0.001\nseed=1\ndata=00ff\nvocabulary=sha256:0\n"), CS_OK);
     assert_int_equal(load(&f, "lr=0.001\nseed=2\ndata=00ff\nvocabulary=sha256:0\n"), CS_EUSAGE);
     cs_error_clear();
     assert_int_equal(load(&f, "lr=0.001\nseed=1\nvocabulary=sha256:0\n"), CS_EUSAGE);
+    cs_error_clear();
+    assert_int_equal(load(&f, "lr=0.001\nseed=1\ndata=00ff\ntaxonomy.content=sha256:0\n"), CS_OK);
+    assert_int_equal(load(&f, "lr=0.001\nseed=1\ndata=00ff\nvocabulary=sha256:0\n"
+                          "taxonomy.content=sha256:0\n"), CS_OK);
     close_fixture(&f);
 }
 
