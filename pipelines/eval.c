@@ -43,7 +43,9 @@ static const cs_opt eval_table[] = {
     { .type = CS_OPT_OUT, .name = "calibrate", EVAL(calibrate), .arg = "FILE",
       .help = "calibrate the model and write it to this file",
       .man = "Fitted for each length range of --bins to all evaluated records and pieces, "
-             "replacing an earlier calibration. The --strand of the evaluation becomes the "
+             "replacing an earlier calibration. A rate of wrong calls that the model states "
+             "(chordseq model calibrate) stays, by the new calibration, and so does its test for "
+             "sequences unlike its training data. The --strand of the evaluation becomes the "
              "model's. Training records make a calibration overconfident: exclude them by "
              "--split. Metrics are then of uncalibrated predictions." },
     { .type = CS_OPT_OUT, .name = "scores", EVAL(scores), .arg = "FILE",

@@ -188,6 +188,50 @@ out:
     return rc;
 }
 
+/* ---- conditions for calls -------------------------------------------------------------------- */
+
+void cs_calibrate_state(cs_calibration *c, const cs_scores *s, double max_error)
+{
+    int64_t shortest = INT64_MAX;
+    int bin = c->n;
+
+    for (int64_t i = 0; i < s->n; i++)
+        shortest = s->length[i] < shortest ? s->length[i] : shortest;
+    for (int i = c->n - 1; i >= 0; i--)
+        for (int32_t k = 0; k == 0 || k < c->n_class; k++)
+            if (cs_calibration_least(c, i, k, max_error) <= 1)
+                bin = i;
+    c->max_error = max_error;
+    c->shortest = bin < c->n && c->bin[bin].from > shortest ? c->bin[bin].from : shortest;
+}
+
+/* Of the earlier ranges from the one of the shortest length on, up to `end`. */
+static void keep_bounds(cs_calibration_bin *b, int64_t end, const cs_calibration *earlier)
+{
+    int i = cs_calibration_find(earlier, b->from);
+
+    b->repetition = earlier->bin[i].repetition;
+    memcpy(b->likeness, earlier->bin[i].likeness, sizeof b->likeness);
+    for (i++; i < earlier->n && earlier->bin[i].from < end; i++) {
+        b->repetition = fmax(b->repetition, earlier->bin[i].repetition);
+        for (int32_t k = 0; k < earlier->n_class; k++)
+            b->likeness[k] = fmin(b->likeness[k], earlier->bin[i].likeness[k]);
+    }
+}
+
+void cs_calibrate_keep(cs_calibration *c, const cs_scores *s, const cs_calibration *earlier)
+{
+    if (earlier->n == 0 || !(earlier->max_error > 0))
+        return;
+    cs_calibrate_state(c, s, earlier->max_error);
+    if (!earlier->has_likeness || c->n_class != earlier->n_class)
+        return;
+    c->has_likeness = true;
+    memcpy(c->weight, earlier->weight, sizeof c->weight);
+    for (int i = 0; i < c->n; i++)
+        keep_bounds(&c->bin[i], i + 1 < c->n ? c->bin[i + 1].from : INT64_MAX, earlier);
+}
+
 /* ---- rates of wrong calls -------------------------------------------------------------------- */
 
 struct call { double p; bool right; };

@@ -2,6 +2,7 @@
 #include "train/model_calibrate.h"
 
 #include "base/log.h"
+#include "eval/calibrate.h"
 #include "eval/scores_io.h"
 #include "train/evaluate.h"
 #include "train/likeness_fit.h"
@@ -27,21 +28,6 @@ const cs_opt cs_calibrate_table[] = {
     { .type = CS_OPT_END }
 };
 
-/* The minimum length with a call, but not below the lengths of the predictions. */
-static int64_t shortest_of(const cs_calibration *c, const cs_scores *s)
-{
-    int64_t shortest = INT64_MAX;
-    int bin = c->n;
-
-    for (int64_t i = 0; i < s->n; i++)
-        shortest = s->length[i] < shortest ? s->length[i] : shortest;
-    for (int i = c->n - 1; i >= 0; i--)
-        for (int32_t k = 0; k == 0 || k < c->n_class; k++)
-            if (cs_calibration_least(c, i, k, c->max_error) <= 1)
-                bin = i;
-    return bin < c->n && c->bin[bin].from > shortest ? c->bin[bin].from : shortest;
-}
-
 static int fit_scores(cs_model *m, const char *path, const cs_calibrate_args *a)
 {
     int rc = CS_OK;
@@ -54,8 +40,7 @@ static int fit_scores(cs_model *m, const char *path, const cs_calibrate_args *a)
     for (int i = 0; i < a->scores.n; i++)
         CS_TRY(cs_scores_read(a->scores.v[i], m->label, m->n_label, &s));
     CS_TRY(cs_evaluate_fit(m, path, &s, edge, n_edge));
-    m->calibration.max_error = a->max_error;
-    m->calibration.shortest = shortest_of(&m->calibration, &s);
+    cs_calibrate_state(&m->calibration, &s, a->max_error);
     cs_note("temperatures and error rates by %lld predictions; at most %g of the calls are wrong; "
             "shortest sequence with a call: %lld bases", (long long)s.n, a->max_error,
             (long long)m->calibration.shortest);

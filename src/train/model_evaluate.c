@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "eval/calibrate.h"
 #include "eval/eval_html.h"
 #include "eval/scores_io.h"
@@ -137,17 +138,24 @@ static int calibrate(struct job *j)
 
     if (j->a->calibrate == NULL)
         return CS_OK;
+    cs_calibration *earlier = cs_xmalloc(sizeof *earlier);
+    *earlier = m->calibration;
     cs_scores_init(&all, true, j->scores[0].n_out, j->scores[0].n_target);
     CS_TRY(merge_scores(j, &all));
     CS_TRY(cs_evaluate_fit(m, j->a->calibrate, &all, j->bin, j->n_bin));
+    cs_calibrate_keep(&m->calibration, &all, earlier);
     m->strands = j->policy.strands;
     CS_TRY(cs_model_write(m, false, j->calibrated));
     for (int b = 0; b < m->calibration.n; b++)
         cs_note("from %lld bases: temperature %.3f, fitted to %lld records",
                 (long long)m->calibration.bin[b].from, m->calibration.bin[b].temperature,
                 (long long)m->calibration.bin[b].n);
+    if (m->calibration.max_error > 0)
+        cs_note("at most %g of the calls are wrong, as the model states; shortest sequence with a "
+                "call: %lld bases", m->calibration.max_error, (long long)m->calibration.shortest);
 out:
     cs_scores_release(&all);
+    free(earlier);
     return rc;
 }
 

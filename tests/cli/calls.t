@@ -34,6 +34,14 @@ T 'show begins with purpose and accuracy' sh -c 'chordseq model show stated > sh
     sed -n 2p show | grep -q "^trained on	[0-9]* records" && grep -q "^quality	from 700 bases" show &&
     grep -q "^calls	estimated error at most 0.2	from 100 bases" show'
 
+# At its default error rate 'stated' says what it said before; longer ranges join.
+T 'a new calibration keeps the stated rate and the test for unlike sequences' sh -c "$e -m stated --fragments 100,300 --bins 200,700 --calibrate again -o x.tsv 2> /dev/null &&
+    chordseq model show again > shown && grep '^calls' show | head -n 1 > was && grep '^calls' shown | head -n 1 | cmp - was && grep -q ^calls was &&
+    $e -m stated --fragments 100,300 --bins 700 --calibrate joined -o x.tsv 2> told &&
+    chordseq model show joined | grep -q '^calls	estimated error at most 0.2	from 100 bases' &&
+    chordseq eval --label-key class -m stated --calibrate told.m --bins 200,700 -o x.tsv labelled.fa 2> told && grep -q 'at most 0.2 of the calls are wrong, as the model states' told"
+T 'and none for a model that states none' sh -c "$e -m trained --bins 200,700 --calibrate plain -o x.tsv && ! chordseq model show plain | grep ^calls"
+
 # ---- calls ---------------------------------------------------------------------------------------
 
 awk '/^>/ { sub(/.*class=/, ""); print }' labelled.fa > truth
@@ -65,7 +73,7 @@ T 'the log warns if half of the records lack a confident call' sh -c '
 T 'short and repetitive sequences have a reason' sh -c 'chordseq classify -q -m stated odd.fa > odd &&
     grep -q "^repeat	.*	unclassified	.*	\(unlike_training\|low_confidence\)" odd &&
     grep -q "^short	32	unclassified	.	too_short" odd &&
-    chordseq classify -q -m stated --max-error 0.9 odd.fa | grep -q "^repeat	.*	unlike_training"'
+    for f in stated again joined; do chordseq classify -q -m $f --max-error 0.9 odd.fa | grep -q "^repeat	.*	unlike_training" || exit; done'
 # Unlike any genome: six bases, repeats, random bases with 70 % G+C.
 awk 'BEGIN {
     srand(1); print ">six\nACGTAC"
