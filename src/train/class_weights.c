@@ -38,14 +38,30 @@ static int no_weight(const char *text)
     return cs_fail(CS_EUSAGE, "--class-weights %s: at least one weight must be above 0", text);
 }
 
+/* The next item up to a comma, in place, or NULL; empty ones are skipped. A backslash before a
+ * comma or backslash is removed, and that is part of the item. */
+static char *next_named(char **list)
+{
+    char *s = *list + strspn(*list, ","), *to = s, *item = s;
+
+    while (*s != '\0' && *s != ',') {
+        if (*s == '\\' && (s[1] == ',' || s[1] == '\\'))
+            s++;
+        *to++ = *s++;
+    }
+    *list = s + (*s == ',');
+    *to = '\0';
+    return to > item ? item : NULL;
+}
+
 /* CLASS=NUM,...: the other classes keep 1. */
 static int parse_named(const struct weights *w, const char *text)
 {
     int rc = CS_OK;
     bool any = false;
-    char *list = cs_xstrdup(text), *save = NULL;
+    char *list = cs_xstrdup(text), *rest = list;
 
-    for (char *s = strtok_r(list, ",", &save); rc == CS_OK && s; s = strtok_r(NULL, ",", &save)) {
+    for (char *s = next_named(&rest); rc == CS_OK && s; s = next_named(&rest)) {
         char *equals = strrchr(s, '=');
         double v = 0;
         if (!equals || cs_parse_real(equals + 1, &v) != CS_OK || v < 0) {

@@ -86,9 +86,10 @@ const cs_opt cs_aim_table[] = {
     { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
       .help = "class weights: comma-separated numbers or CLASS=NUM, none or balanced",
       .man = "Numbers are in the order in which classes appear in the input; classes without a "
-             "CLASS=NUM weigh 1. balanced: records / (classes x records of the class), of the "
-             "training part; bases instead of records for head token. Head multilabel has one per "
-             "label, of its 1s (its 0s weigh 1); balanced: 0s / 1s. Head variant has two, of "
+             "CLASS=NUM weigh 1. A backslash before a comma, or before a backslash, makes it part "
+             "of a name: 'Homo\\,Pan=2'. balanced: records / (classes x records of the class), of "
+             "the training part; bases instead of records for head token. Head multilabel has one "
+             "per label, of its 1s (its 0s weigh 1); balanced: 0s / 1s. Head variant has two, of "
              "labels 0 and 1." },
     { .type = CS_OPT_REAL, .name = "stop-at", AIM(stop_at), .arg = "NUM", .def = "0",
       .help = "stop once the validation metric reaches this; 0: never",

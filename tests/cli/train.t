@@ -83,6 +83,10 @@ T 'weights by name equal weights in order' sh -c '
 T 'and the rest weighs 1' sh -c '[ "$(chordseq model show list.m | grep ^sha256)" = "$(chordseq model show named.m | grep ^sha256)" ] &&
     [ "$(chordseq model show one.m | grep ^sha256)" = "$(chordseq model show two.m | grep ^sha256)" ] &&
     [ "$(chordseq model show one.m | grep ^sha256)" != "$(chordseq model show named.m | grep ^sha256)" ]'
+T 'also of names with commas and backslashes' sh -c 'sed "s/ class=at/ class=a,t/; s/ class=gc/ class=g\\\\,c/" all.fa > comma.fa &&
+    grep -qF "class=g\\,c" comma.fa && "$@" --class-weights "a\\,t=3,g\\\\\\,c=0.5" -o comma.m comma.fa &&
+    [ "$(chordseq model show comma.m | grep ^sha256)" = "$(chordseq model show named.m | grep ^sha256)" ] &&
+    ! "$@" --class-weights a,t=3 -o x.m comma.fa 2> told && grep -q "expected CLASS=NUM, not .a.$" told' - $train --label-key class
 # told WORDS OPTION...: a run with these options prints WORDS
 told() { words=$1; shift; T "told: $words" sh -c 'w=$1; shift; "$@" 2> told && grep -q "chordseq: $w" told' - \
     "$words" chordseq train $small --epochs 1 -o told.m "$@" all.fa; }
