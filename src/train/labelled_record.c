@@ -251,14 +251,37 @@ static int find_spans(cs_labelled *l, const cs_record *r, const cs_span **span, 
                    "such records, --background gives them a class", r->name, l->args->intervals);
 }
 
-/* The value of --split-by, or "". */
-static void find_relatives(const cs_labelled *l, const cs_record *r, char *group, size_t n)
+static int check_group_length(const cs_record *r, const char *of, size_t n)
 {
+    return n < CS_LABEL_BYTES ? CS_OK
+         : cs_fail(CS_EFORMAT, "the group of record '%s' by %s has %zu bytes; at most %d are "
+                   "supported", r->name, of, n, CS_LABEL_BYTES - 1);
+}
+
+/* Copies the value of a key, or "". */
+static int copy_key(const cs_record *r, const char *key, char *group, size_t size)
+{
+    int rc = CS_OK;
+    size_t n = 0;
+    const char *value = cs_label_key_find(r->comment, key, &n);
+
+    group[0] = '\0';
+    CS_TRY(check_group_length(r, "--split-by", n));
+    if (value != NULL)
+        (void)snprintf(group, size, "%.*s", (int)n, value);
+out:
+    return rc;
+}
+
+/* The value of --split-by, or "". */
+static int find_relatives(const cs_labelled *l, const cs_record *r, char *group, size_t n)
+{
+    int rc = CS_OK;
     const char *by = l->args->split_by, *ranks = l->args->ranks;
     const char *colon = strrchr(by, ':');
     char key[CS_LABEL_BYTES], label[CS_LABEL_BYTES];
     int64_t n_part = 0;
-    bool found;
+    bool found = true;
 
     if (ranks != NULL && cs_lineage_has_rank(ranks, by)) {
         const char *s = find_label(l, r, label, sizeof label);
@@ -267,32 +290,41 @@ static void find_relatives(const cs_labelled *l, const cs_record *r, char *group
         found = cs_lineage_cut(group, ranks, by);
     } else if (colon != NULL && cs_parse_int(colon + 1, &n_part) == CS_OK && n_part > 0) {
         (void)snprintf(key, sizeof key, "%.*s", (int)(colon - by), by);
-        found = cs_label_key(r->comment, key, group, n) &&
-                cs_lineage_cut_parts(group, n_part < INT_MAX ? (int)n_part : INT_MAX);
+        CS_TRY(copy_key(r, key, group, n));
+        found = group[0] != '\0'
+             && cs_lineage_cut_parts(group, n_part < INT_MAX ? (int)n_part : INT_MAX);
     } else {
-        found = cs_label_key(r->comment, by, group, n);
+        rc = copy_key(r, by, group, n);
     }
     if (!found)
         group[0] = '\0';
+out:
+    return rc;
 }
 
-static const char *find_group(cs_labelled *l, const cs_record *r, char *group, size_t n)
+static int find_group(cs_labelled *l, const cs_record *r, char *group, size_t n)
 {
+    int rc = CS_OK;
+
     group[0] = '\0';
     if (l->args->split_by != NULL) {
-        find_relatives(l, r, group, n);
+        CS_TRY(find_relatives(l, r, group, n));
         l->n_ungrouped += group[0] == '\0';
     }
-    if (l->split != NULL && cs_labels_columns(l->split) > 1)
-        (void)snprintf(group, n, "%s", cs_labels_find(l->split, r->name, 1));
-    return group;
+    if (l->split != NULL && cs_labels_columns(l->split) > 1) {
+        const char *own = cs_labels_find(l->split, r->name, 1);
+        CS_TRY(check_group_length(r, "--split", strlen(own)));
+        (void)snprintf(group, n, "%s", own);
+    }
+out:
+    return rc;
 }
 
 int cs_labelled_add(cs_labelled *l, cs_dataset *d, const cs_record *r)
 {
     int rc = CS_OK;
     float target[MAX_TARGET];
-    char buf[CS_LABEL_BYTES];
+    char group[CS_LABEL_BYTES];
     const cs_span *span = NULL;
     int64_t n_span = 0;
     cs_part part;
@@ -311,7 +343,7 @@ int cs_labelled_add(cs_labelled *l, cs_dataset *d, const cs_record *r)
             (void)snprintf(l->first_short, sizeof l->first_short, "%s", r->name);
         return CS_OK;
     }
-    const char *group = find_group(l, r, buf, sizeof buf);
+    CS_TRY(find_group(l, r, group, sizeof group));
     CS_TRY(l->interval != NULL ? cs_dataset_add_spans(d, r, span, n_span, group)
                                : cs_dataset_add(d, r, target, group));
     d->ex[d->n - 1].part = part;

@@ -21,6 +21,11 @@ N train-two-labels.err   $train -o x.m --label-key class --labels labels.tsv all
 T 'a label that is too long is named as that' sh -c 'sed "1s/class=/class=$(printf %01100d 0)/" all.fa > wide.fa
     for o in "" --skip-unlabelled; do ! "$@" $o wide.fa 2> err && grep -q "label of record .r0. has 1102 bytes; at most 1023 are supported" err || exit; done' - \
     $train -o x.m --label-key class
+T 'and a group that is too long' sh -c 'sed "3s/organism=/&$(printf %01100d 0)/" all.fa > wide.fa && printf "r0\ttrain\t$(printf %01100d 0)\n" > wide.tsv &&
+    for o in "--split-by organism" "--split-by organism:1"; do ! "$@" $o wide.fa 2> err &&
+        grep -q "group of record .r1. by --split-by has 1102 bytes; at most 1023 are supported" err || exit; done
+    ! "$@" --split wide.tsv all.fa 2> err && grep -q "group of record .r0. by --split has 1100 bytes" err' - \
+    $train -o x.m --label-key class
 N train-no-key.err       $train -o x.m --label-key kind all.fa
 N train-encoder.err      $train -o x.m --encoder lstm --label-key class all.fa
 N train-option.err       $train -o x.m --encoder.heads 8 --label-key class all.fa
