@@ -19,6 +19,8 @@
 #include "io/vcf_internal.h"
 #include "io/vcf_text.h"
 
+enum { BGZF_BLOCKS = 2 };        /* a result of bgzf_compression() */
+
 struct place { char *contig; int64_t from, to; };
 
 struct cs_vcf {
@@ -214,11 +216,19 @@ static int find_contig(const cs_vcf *v, const char *contig)
     return tid;
 }
 
+/* htslib reads regions of BGZF only, and does not check that a file is one. */
+static bool has_blocks(const cs_vcf *v)
+{
+    return v->fp->is_bgzf && bgzf_compression(v->fp->fp.bgzf) == BGZF_BLOCKS;
+}
+
 int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to)
 {
-    if (is_text(v) && !v->tabix)
+    const bool blocks = has_blocks(v);   /* else an index of this name belongs to another file */
+
+    if (blocks && is_text(v) && !v->tabix)
         v->tabix = tbx_index_load(v->path);
-    else if (!is_text(v) && !v->index)
+    else if (blocks && !is_text(v) && !v->index)
         v->index = bcf_index_load(v->path);
     if (is_text(v) ? !v->tabix : !v->index)
         return cs_fail(CS_EIO, "'%s' has no index, which regions need; create one (bcftools "

@@ -174,6 +174,10 @@ N variant-type.err score -O v1 variants.vcf
 N variant-level.err score -O z10 variants.vcf
 N variant-region.err score -r nine:1-10 a.vcf.gz
 N variant-region-index.err score -r one:1-10 variants.vcf
+bcf 'an index beside a file without blocks is not its own' sh -c 'bcftools index -t -o a.tbi a.vcf.gz
+    cp a.tbi plain.vcf.tbi && cp a.tbi zip.vcf.gz.tbi && cp variants.vcf plain.vcf && gzip -c variants.vcf > zip.vcf.gz
+    for f in plain.vcf zip.vcf.gz; do score -r one:1-10 $f > out 2> told
+        [ $? = 1 ] && grep -q "$f. has no index" told || exit; done'
 bcf 'TBI is refused for a contig longer than it reaches' sh -c 'sed "s/ID=one,length=[0-9]*/ID=one,length=600000000/" variants.vcf > huge.vcf
     grep -q 600000000 huge.vcf && score -W -o huge.vcf.gz huge.vcf && [ -f huge.vcf.gz.csi ] &&
     ! score -W=tbi -o gone.vcf.gz huge.vcf 2> told && grep -q "write-index=csi" told && [ ! -e gone.vcf.gz ]'
