@@ -168,6 +168,15 @@ static int add_row(struct dump *d, const char *name, int64_t taxid)
     return cs_taxa_rows_add(d->rows, &(cs_taxa_row){ .name = name, .taxid = taxid });
 }
 
+/* A taxon has one row: the table's, or that of a class whose name differs in case. */
+static int add_class(struct dump *d, const char *name, int64_t taxid)
+{
+    const cs_taxa_row *old = cs_taxa_rows_taxid(d->rows, taxid);
+
+    return old ? cs_names_add(&d->rows->by_name, name, old - d->rows->row)
+               : add_row(d, name, taxid);
+}
+
 /* Classes without a row, by scientific name; then the row of each taxon. */
 static int add_classes(struct dump *d)
 {
@@ -181,7 +190,7 @@ static int add_classes(struct dump *d)
         if (taxid < 0)
             return cs_fail(CS_EUSAGE, "several taxa in '%s' have the name '%s'; choose one with "
                            "--taxa", d->folder, w->name);
-        CS_TRY(add_row(d, w->name, taxid));
+        CS_TRY(add_class(d, w->name, taxid));
     }
     d->row_of = cs_alloc(d->n + 1, sizeof *d->row_of);
     if (!d->row_of)

@@ -178,6 +178,17 @@ out:
     return rc;
 }
 
+static int not_alone(const struct building *b, const cs_taxa_row *row, const char *name,
+                     int32_t at)
+{
+    char line[32] = "";          /* rows of NCBI's dump have none */
+
+    if (row->line > 0)
+        (void)snprintf(line, sizeof line, " line %lld", (long long)row->line);
+    return cs_fail(CS_EFORMAT, "'%s'%s: the class '%s' is %s, but a taxon has one class",
+                   b->rows->what, line, name, at == 0 ? "the root" : "another one's taxon");
+}
+
 static int place_class(struct building *b, const char *name, int32_t class_no)
 {
     int rc = CS_OK;
@@ -192,9 +203,7 @@ static int place_class(struct building *b, const char *name, int32_t class_no)
     else
         at = add_node(b->t, b->next++, 0, name, NULL);
     if (at == 0 || b->t->node[at].class_no >= 0)
-        rc = cs_fail(CS_EFORMAT, "'%s' line %lld: the class '%s' is %s, but a taxon has one class",
-                     b->rows->what, row ? (long long)row->line : 0, name,
-                     at == 0 ? "the root" : "another one's taxon");
+        rc = not_alone(b, row, name, at);
     else
         set_class(b->t, at, class_no);
 out:

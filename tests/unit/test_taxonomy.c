@@ -200,6 +200,10 @@ static void test_dump(void **state)
                 "'.' has no taxon 77, needed for class virus");
     check_wrong("bacteria\t9\n", ".", CS_EFORMAT, "'.': taxon 9 has the parent 8, which is "
                                                   "missing");
+    put_text("names.dmp", "2\t|\tVirus\t|\t\t|\tscientific name\t|\n"
+             "131567\t|\tcells\t|\t\t|\tscientific name\t|\n");
+    check_wrong("bacteria\t2\n", ".", CS_EFORMAT, "'t.tsv' line 1: the class 'virus' is another "
+                "one's taxon, but a taxon has one class");
     put_text("names.dmp", "1\t|\troot\t|\t\t|\tscientific name\t|\n");
     check_wrong("bacteria\t2\n", ".", CS_EFORMAT,
                 "'./names.dmp' has no scientific name for taxon 131567");
