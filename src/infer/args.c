@@ -11,6 +11,7 @@
 #include "base/path_conflicts.h"
 #include "base/suggest.h"
 #include "io/io_init.h"
+#include "io/lines.h"
 #include "io/regions.h"
 
 enum { PATH_BYTES = 4096, MAX_LIST_BYTES = 64 << 20 };
@@ -210,9 +211,10 @@ static int read_list(cs_input_args *a, const char *path)
 
     CS_TRY(cs_file_read(path, MAX_LIST_BYTES, &text, &n));
     CS_TRY(cs_strlist_add(&a->text, text));
-    char *rest = text;
+    const char *stop = text + n;
+    char *rest = text + cs_bom_bytes(text, n);
     text = NULL;
-    if (strlen(rest) != n)
+    if (rest + strlen(rest) != stop)
         return cs_fail(CS_EFORMAT, "'%s' is not a list of file names; it has a NUL byte", path);
     for (char *line = strtok_r(rest, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         const size_t end = strlen(line);

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/opt.h"
+#include "io/lines.h"
 
 /* A number above NCBI's, below the tree's private ones. */
 enum { MAX_TABLE_BYTES = 4 << 20, N_COLUMN = 5, MAX_TAXID = 2100000000 };
@@ -78,7 +79,7 @@ int cs_taxa_read_table(const char *path, cs_taxa_rows *r)
 
     r->what = path;
     CS_TRY(cs_file_read(path, MAX_TABLE_BYTES, &text, &n));
-    for (size_t at = 0; at < n; line++) {
+    for (size_t at = cs_bom_bytes(text, n); at < n; line++) {
         const char *eol = memchr(text + at, '\n', n - at);
         const size_t len = eol ? (size_t)(eol - text) - at : n - at;
         CS_TRY(parse_line(r, text + at, len, line));

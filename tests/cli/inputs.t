@@ -70,6 +70,7 @@ ours.shutdown(socket.SHUT_WR)
 got = subprocess.run(sys.argv[1:] + ["--input-list", "-"], stdin=theirs, stdout=subprocess.PIPE)
 assert got.returncode == 0 and got.stdout == open("both.tsv", "rb").read()' chordseq classify -q -m "$m"
 T 'after other files' sh -c "echo b.fa > rest && $c --input-list rest a.fa | cmp - both.tsv"
+T 'and after a byte order mark' sh -c "{ printf '\357\273\277'; cat list; } > marked && $c --input-list marked | cmp - both.tsv"
 : > nobody
 N list-empty.err    chordseq classify -m "$m" --input-list nobody
 N list-missing.err  chordseq classify -m "$m" --input-list no-such-list
