@@ -38,9 +38,9 @@ static void add_count(cs_count *c, uint64_t n_record, uint64_t n_base)
 
 int cs_prob_bin(double p)
 {
-    const int bin = (int)(CS_PROB_BINS * p);
+    const double bin = CS_PROB_BINS * p;
 
-    return bin < 0 ? 0 : bin >= CS_PROB_BINS ? CS_PROB_BINS - 1 : bin;
+    return !(bin >= 0) ? 0 : bin >= CS_PROB_BINS ? CS_PROB_BINS - 1 : (int)bin;
 }
 
 void cs_class_counts_add(cs_class_counts *t, const cs_output_info *info, const cs_record *r,

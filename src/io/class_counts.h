@@ -18,7 +18,7 @@ typedef struct cs_class_counts {
     int       n_label, n_node;
 } cs_class_counts;
 
-/** cs_prob_bin - bin of a probability, one of twenty; 1 is in the last */
+/** cs_prob_bin - bin of a probability, one of twenty; 1 is in the last, NaN in the first */
 int  cs_prob_bin(double p);
 
 /** cs_class_counts_new - for the classes (or values) of an output; CS_EMEM */

@@ -1,4 +1,6 @@
 /* write_jsonl.c - write JSON lines: one object per record. */
+#include <math.h>
+
 #include "io/json_text.h"
 #include "io/writer.h"
 
@@ -46,6 +48,12 @@ out:
     return rc;
 }
 
+/* JSON has no infinity and no NaN, which --check-finite off lets pass. */
+static int number(cs_outfile *f, const char *format, double v)
+{
+    return isfinite(v) ? cs_outfile_printf(f, format, v) : cs_outfile_text(f, "null");
+}
+
 /* {"NAME":VALUE,...} or null. */
 static int values(cs_output *o, const char *key, const char *format, const cs_prediction *a,
                   int known)
@@ -58,7 +66,7 @@ static int values(cs_output *o, const char *key, const char *format, const cs_pr
         CS_TRY(cs_outfile_printf(f, i ? "," : "{"));
         CS_TRY(cs_json_string(f, o->info.label[i]));
         CS_TRY(cs_outfile_printf(f, ":"));
-        CS_TRY(cs_outfile_printf(f, format, (double)a->v[i]));
+        CS_TRY(number(f, format, (double)a->v[i]));
     }
     if (known)
         rc = cs_outfile_printf(f, "}");
@@ -72,10 +80,8 @@ static int class_fields(cs_output *o, const cs_prediction *a)
     const int best = cs_prediction_best(a);
 
     CS_TRY(called(o, a));
-    if (best >= 0)
-        CS_TRY(cs_outfile_printf(o->file, ",\"probability\":%.6f", cs_prediction_prob(a)));
-    else
-        CS_TRY(cs_outfile_printf(o->file, ",\"probability\":null"));
+    CS_TRY(cs_outfile_text(o->file, ",\"probability\":"));
+    CS_TRY(number(o->file, "%.6f", best >= 0 ? cs_prediction_prob(a) : NAN));
     CS_TRY(reason(o->file, a->reason));
     rc = values(o, "probabilities", "%.6f", a, best >= 0);
 out:

@@ -138,3 +138,5 @@ for d in cpu cuda:0,1; do
     T "unless it may be: $d" sh -c "$c classify -q --check-finite off -m nan.model --device $d some.fa |
         cut -f 1,4 | grep -c nan | grep -qx 2"
 done
+T 'in JSON it is null' sh -c "$c classify -q --check-finite off -m nan.model --jsonl - some.fa > nan.jsonl &&
+    [ \$(grep -c nan nan.jsonl) = 0 ] && [ \$(grep -c '\"probability\":null,.*\"classA\":null,' nan.jsonl) = 2 ]"
