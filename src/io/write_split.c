@@ -112,6 +112,34 @@ static int write_part(void *to, const void *p, size_t n_bytes)
     return cs_outfile_write(part->f, p, n_bytes);
 }
 
+static const char *const mates[] = { "", "_1", "_2" };
+
+/* Is this the name of another class, or are files of its mates called like one? */
+static bool is_taken(const struct split *w, int no, const char *name)
+{
+    const size_t n = strlen(name);
+
+    for (int i = 0; i <= w->n_class; i++) {
+        const bool begins = i != no && strncmp(w->name[i], name, n) == 0;
+        for (int k = 0; begins && k < N_KIND / 2; k++)
+            if (strcmp(w->name[i] + n, mates[k]) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* The name of class no in files of one kind. */
+static char *part_name(const struct split *w, int no, int kind)
+{
+    const size_t n = strlen(w->name[no]), size = n + 16;
+    char *s = cs_xmalloc(size);
+
+    (void)snprintf(s, size, "%s", w->name[no]);
+    for (int k = 2; kind / 2 > 0 && is_taken(w, no, s); k++)
+        (void)snprintf(s + n, size - n, ".%d", k);
+    return s;
+}
+
 /* Open part i, continuing after p->n_disk bytes. */
 static int open_part(cs_output *o, int i)
 {
@@ -119,14 +147,14 @@ static int open_part(cs_output *o, int i)
     struct split *w = o->state;
     struct part *p = &w->part[i];
     const struct split_cfg *cfg = o->cfg;
-    const char *name = w->name[i / N_KIND];
     const int kind = i % N_KIND;
-    static const char *const mate[] = { "", "_1", "_2" };
+    char *name = part_name(w, i / N_KIND, kind);
     const size_t size = strlen(o->path) + strlen(name) + 32;
 
     p->path = cs_xmalloc(size);
-    (void)snprintf(p->path, size, "%s/%s%s.%s%s", o->path, name, mate[kind / 2],
+    (void)snprintf(p->path, size, "%s/%s%s.%s%s", o->path, name, mates[kind / 2],
                    kind % 2 ? "fastq" : "fasta", cfg->compress ? ".gz" : "");
+    free(name);
     if (cfg->compress)
         CS_TRY(cs_out_filter_new(p->path, CS_OUT_TEXT, write_part, p, &p->gz));
     CS_TRY(o->info.resumes ? cs_outfile_continue(p->path, CS_SEQUENCES, p->n_disk, &p->f)
@@ -347,10 +375,11 @@ static const cs_opt split_opt[] = {
     { .type = CS_OPT_OUT, .name = "split-dir", CFG(path), .arg = "DIR",
       .help = "folder for a FASTA or FASTQ file per class, and one for unclassified records",
       .man = "The folder is created if missing. Files are named CLASS.fasta or CLASS.fastq, for "
-             "mates CLASS_1 and CLASS_2; characters in class names other than letters, digits, "
-             "'.', '_', '+' and '-' become '_', and names end after 200 bytes. Every class has a "
-             "file, even if empty, so that a workflow can name its files; for input without "
-             "records they are FASTA. Bases are upper case, T for U." },
+             "mates CLASS_1 and CLASS_2 (CLASS.2_1 and CLASS.2_2 if another class has the name "
+             "CLASS_1 or CLASS_2); characters in class names other than letters, digits, '.', "
+             "'_', '+' and '-' become '_', and names end after 200 bytes. Every class has a file, "
+             "even if empty, so that a workflow can name its files; for input without records "
+             "they are FASTA. Bases are upper case, T for U." },
     { .type = CS_OPT_FLAG, .name = "split-gz", CFG(compress),
       .help = "compress these files (BGZF, .gz)" },
     { .type = CS_OPT_END }

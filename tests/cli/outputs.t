@@ -174,6 +174,12 @@ __up.fastq
 _x_y.fastq
 unclassified.2.fastq
 unclassified.fastq" ]'
+T 'files of mates are not those of a class that ends in _1' sh -c '"$builddir/tests/cli/make_model" one 1 labels=2 \
+    encoder.max-len=64 encoder.track=4 encoder.hidden=4 label=unclassified_1 label=unclassified_2 &&
+    printf ">a/1\nNNNN\n>a/2\nNNNN\n>b\nACGTTACG\n" > one.fa &&
+    chordseq classify -q -m one --split-dir one.d --interleaved -o calls one.fa 2> told && ls one.d > a &&
+    [ "$(cat one.d/* | grep -c "^>")" = 3 ] && [ "$(grep -c "^unclassified[.]2_[12][.]fasta$" a)" = 2 ] &&
+    [ "$(cat one.d/unclassified_[12].fasta | grep -c "^>")" = 1 ]'
 # File systems allow 255 bytes.
 T 'long class names are cut, and stay distinct' sh -c 'long=$(printf "%0250d" 0) && awk -v c=$long "BEGIN { srand(2)
     for (r = 0; r < 30; r++) { s = \"\"; for (i = 0; i < 60; i++) s = s substr(r % 2 ? \"ACGG\" : \"ACTT\", 1 + int(4 * rand()), 1)
