@@ -91,11 +91,12 @@ static int add_counts(cs_bucketer *k, cs_chunk *c, int i)
     b->oldest = c->no;
     if (rc == CS_OK)
         rc = k->emit(k->arg, b);
-    else
+    if (rc != CS_OK) {
         cs_batch_free(b);
-    if (rc == CS_OK)
-        count_closed(k, v->tok.n, CS_CLOSE_BUDGET);
-    return rc;
+        return rc;
+    }
+    count_closed(k, v->tok.n, CS_CLOSE_BUDGET);
+    return CS_OK;
 }
 
 int cs_bucketer_add(cs_bucketer *k, cs_chunk *c, int i)
