@@ -42,13 +42,14 @@ static int find_class(const cs_intervals *v, const char *rest, int64_t line, cs_
     char *name = cs_xmalloc(n + 1);
     memcpy(name, rest, n);
     name[n] = '\0';
-    if (strcmp(name, "-") != 0) {
-        if (!fixed)
-            rc = cs_classes_add(classes, name, &k);
-        else if ((k = cs_classes_find(classes, name)) < 0)
-            rc = cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' is not a class of the model",
-                         v->path, (long long)line, name);
-    }
+    const bool unknown = strcmp(name, "-") == 0;
+    if (!unknown && !fixed)
+        rc = cs_classes_add(classes, name, &k);
+    if (rc != CS_OK)
+        rc = cs_fail_also(rc, " ('%s' line %lld)", v->path, (long long)line);
+    else if (!unknown && fixed && (k = cs_classes_find(classes, name)) < 0)
+        rc = cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' is not a class of the model", v->path,
+                     (long long)line, name);
     free(name);
     *no = k;
     return rc;

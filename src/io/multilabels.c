@@ -46,7 +46,7 @@ static int take_name(cs_multilabels *m, int i, cs_classes *labels, bool fixed)
                        "remove it", m->path, line, name);
     if (m->label[i] < 0)
         rc = cs_classes_add(labels, name, &m->label[i]);
-    return rc;
+    return rc == CS_OK ? CS_OK : cs_fail_also(rc, " ('%s' line %lld)", m->path, line);
 }
 
 int cs_multilabels_open(const char *path, cs_classes *labels, bool fixed, cs_multilabels **out)
