@@ -42,7 +42,7 @@ static int push(cs_exons *e, char *contig, int64_t from, int64_t to, char sign)
     int strand = sign == '+' ? 1 : -1;
     const size_t n = strlen(contig);
 
-    if (n == 0 || regidx_push(e->index, contig, contig + n - 1, from, to - 1, &strand) != 0)
+    if (regidx_push(e->index, contig, contig + n - 1, from, to - 1, &strand) != 0)
         return cs_fail(CS_EMEM, "out of memory for the exons");
     e->n++;
     return CS_OK;
@@ -84,6 +84,8 @@ static int add_line(cs_exons *e, cs_lines *in)
                                          "before it");
     if (gtf && strcmp(column[2], "exon") != 0)
         return CS_OK;
+    if (!*column[0])
+        return cs_lines_refuse(in, "no contig in the first column");
     const char *strand = column[gtf ? GTF_STRAND : BED_STRAND];
     if (!is_strand(strand))
         return cs_lines_refuse(in, "the strand is not '+', '-', '.' or '?'");

@@ -23,11 +23,16 @@ int cs_lines_open_file(cs_lines *l)
     if (!fp)
         return cs_fail(CS_EIO, "cannot open '%s': %s", l->path, strerror(errno));
     memset(&m, 0, sizeof m);
-    if (hts_detect_format2(fp, NULL, &m) < 0) {
-        hclose_abruptly(fp);
-        return cs_pump_interrupted(cs_fail(CS_EIO, "cannot read '%s'", l->path));
-    }
-    return cs_lines_open(l, fp, m.compression != no_compression, 0);
+    int rc = CS_OK;
+    if (hts_detect_format2(fp, NULL, &m) < 0)
+        rc = cs_fail(CS_EIO, "cannot read '%s': %s", l->path, strerror(errno));
+    else if (m.compression != no_compression && m.compression != gzip && m.compression != bgzf)
+        rc = cs_fail(CS_EFORMAT, "'%s' is compressed, but not by gzip or bgzip; decompress it "
+                     "first", l->path);
+    if (rc == CS_OK)
+        return cs_lines_open(l, fp, m.compression != no_compression, 0);
+    hclose_abruptly(fp);
+    return cs_pump_interrupted(rc);
 }
 
 int cs_lines_columns(cs_lines *l, char **column, int most)

@@ -317,6 +317,11 @@ T 'a warning if no contig of the exons is in the reference' sh -c '
     grep -q "^chordseq: warning: no exon of .x.bed. lies on a contig of .train.fa., .* such as .chrX. there and .c[0-9]. here$" told.x &&
     ! grep "no exon" told.far told.chr'
 N variant-exons-strand.err sh -c 'sed "s/+/plus/" plus.bed > bad.bed; chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf'
+T 'an exon without a contig' sh -c 'printf "\t1\t9\tx\t0\t+\n" > bad.bed
+    ! chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf 2> told && grep -q "bad.bed. line 1: no contig" told'
+with bzip2 T 'tables that cannot be read say why' sh -c 'mkdir folder && bzip2 -c plus.bed > bad.bed.bz2
+    ! chordseq variant --exons folder -m train.tsv.model -f train.fa c1.vcf 2> told && grep -q "cannot read .folder.: Is a directory" told &&
+    ! chordseq variant --exons bad.bed.bz2 -m train.tsv.model -f train.fa c1.vcf 2> told && grep -q "is compressed, but not by gzip" told'
 N variant-exons-mixed.err sh -c 'cat plus.bed minus.gtf > bad.bed; chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf'
 N variant-exons.err chordseq variant --exons train.tsv -m train.tsv.model -f train.fa c1.vcf
 N variant-exons-none.err sh -c 'echo "# none" > none.bed; chordseq variant --exons none.bed -m train.tsv.model -f train.fa c1.vcf'
