@@ -19,6 +19,7 @@ struct calls {
     cs_haplotypes            *hap;       /* [n] */
     char                     *ref;
     cs_region                 at;
+    int64_t                   n_contig;  /* bases of its contig */
     char                    **done;      /* [n_done] contigs that have been written */
     size_t                    n_done, cap_done;
 };
@@ -73,6 +74,7 @@ static int begin_region(struct calls *c, cs_region at)
 
     drop_region(c);
     c->at = at;
+    c->n_contig = cs_reference_length(c->s->ref, at.contig);
     if (c->opt->max_memory / (c->n + 1) < n)
         return cs_fail(CS_EMEM, "%d samples of %lld sites take more than --max-memory; choose "
                        "samples (-s) or shorter regions (-r)", c->n, (long long)n);
@@ -146,7 +148,10 @@ static int apply(struct calls *c, const cs_variant *v)
     int rc = CS_OK;
 
     c->stat->n_record++;
-    if (v->n_allele < 1 || !cs_haplotypes_fits(&c->hap[0], v))
+    if (v->pos == c->n_contig)           /* the telomere (VCF 4.3, 1.6.1) */
+        return CS_OK;
+    if (v->n_allele < 1 || v->pos + (int64_t)strlen(v->allele[0]) > c->n_contig
+        || !cs_haplotypes_fits(&c->hap[0], v))
         return broken(c, v, "has a REF that the reference does not have; is it the same assembly?");
     if (!v->passed && !c->opt->all_filters) {
         c->stat->n_filtered++;

@@ -73,7 +73,7 @@ typedef enum cs_applied {
  *
  * allele   0 .. n_allele - 1, or CS_GT_MISSING, which sets the record's reference bases to N
  * Returns  CS_APPLIED; else nothing was changed, except as stated:
- *          CS_APPLIED_SYMBOLIC   a symbolic allele: N at the record's bases
+ *          CS_APPLIED_SYMBOLIC   a symbolic allele: N at the record's bases, up to END
  *          CS_APPLIED_OVERLAP    conflicts with an earlier record
  *          CS_APPLIED_NO_ANCHOR  an insertion before the first base of the contig
  *

@@ -143,8 +143,7 @@ cs_applied cs_haplotypes_apply(cs_haplotypes *h, int hap, const cs_variant *v, i
         return CS_APPLIED;
     }
     if (*alt == '\0' || !spells(alt) || !spells(v->allele[0])) {
-        if (inside(h, v->pos))
-            set(h, hap, v->pos, CS_HAP_N);
+        set_all(h, hap, v, false);
         return CS_APPLIED_SYMBOLIC;
     }
     return change_sites(h, hap, v, alt);

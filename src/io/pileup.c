@@ -292,7 +292,8 @@ int cs_pileup_next(cs_pileup *p, cs_site *s)
                            (unsigned long long)p->n_read);
         if (r == 0)
             return cs_input_mark_check(&p->mark, p->path, cs_pump_interrupted(CS_EOF));
-        if (pos >= p->from && pos < p->to)
+        /* Damaged alignments may reach beyond their contig. */
+        if (pos >= p->from && pos < p->to && pos < cs_pileup_length(p, tid))
             break;
     }
     *s = (cs_site){ .contig = tid, .pos = pos };

@@ -55,6 +55,14 @@ bcftools view -Ob -o g.bcf g.vcf && bcftools index g.bcf
 P diplotype-calls.txt $d g.vcf
 T 'the same from BCF' sh -c "$d g.vcf -o want && $d g.bcf | cmp - want"
 T 'omitted records are reported' sh -c "$d g.vcf 2>&1 > out | grep -q 'of 6 VCF records: 1 filtered, 0 no_genotype; alleles: .* 1 symbolic, 0 overlap, 0 no_anchor; 1 genotypes of more than 2'"
+T 'a symbolic allele is N up to its end' sh -c "sed 's/<DEL>	.	.	./<DEL>	.	.	END=25/
+    2i ##INFO=<ID=END,Number=1,Type=Integer,Description=\"x\">' g.vcf > end.vcf &&
+    $d -q -s kim end.vcf | grep -qx 'ACGTWCGTAjGTAC34ACGtacgtaCGTAC'"
+T 'a record behind its contig ends the run, but not at its telomere' sh -c "sed 's/^c2	6	.	GC	TA/c2	14	.	G	T/' g.vcf > far.vcf
+    ! $d far.vcf -o gone 2> told && grep -q 'the record at c2:14 has a REF that the reference does not have' told &&
+    sed 's/^c2	14/c2	13/' far.vcf > end.vcf && $d -q end.vcf | grep -cx GGGGGGCCCCCC | grep -qx 3"
+T 'reads beyond the end of a contig add no sites' sh -c "{ cat r.sam; sed -n 's/^t1	0	c1	1	/t3	0	c1	20	/p' r.sam; } > far.sam &&
+    $d -q far.sam | sed 1,2d | tr -d '\n' | wc -c | grep -qx 30"
 P diplotype-sample.txt $d -q -s lee --all-filters -r c1:4-16 g.vcf.gz
 T 'regions of BCF' sh -c "$d -q -s lee --all-filters -r c1:4-16 -o want g.vcf.gz && $d -q -s lee --all-filters -r c1:4-16 g.bcf | cmp - want"
 P diplotype-unknown.txt $d -q -s kim --absent unknown g.vcf

@@ -155,6 +155,13 @@ static void test_alleles(void **state)
     one(101, "C", "AT", CS_APPLIED, "AiGTTGCA");
     one(102, "G", "<DEL>", CS_APPLIED_SYMBOLIC, "ACgTTGCA");
     one(102, "G", "G]c:7]", CS_APPLIED_SYMBOLIC, "ACgTTGCA");
+    struct alleles a;
+    const cs_variant long_one = { .contig = "c", .pos = 102, .n_ref = 4, .n_allele = 2,
+                                  .allele = (const char *const[]){ "G", "<DEL>" } };
+    begin(&a, true);
+    assert_int_equal(put(&a, 1, 103, "T", "C"), CS_APPLIED);
+    assert_int_equal(cs_haplotypes_apply(&a.h, 1, &long_one, 1), CS_APPLIED_SYMBOLIC);
+    expect(&a, "ACgYtgCA");
     one(102, "G", "*", CS_APPLIED, "AC3TTGCA");
     /* Over the borders of the region. */
     one(98, "TTACG", "T", CS_APPLIED, "123TTGCA");
