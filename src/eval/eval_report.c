@@ -360,26 +360,48 @@ static int write_json(const struct sink *s, cs_outfile *f)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
+/* "NA" if undefined, as in the table. */
+typedef struct { char text[32]; } number;
+
+static number number_of(const char *format, double v)
+{
+    number n = { "NA" };
+
+    if (isfinite(v))
+        (void)snprintf(n.text, sizeof n.text, format, v);
+    return n;
+}
+
+#define NUMBER(v) number_of("%.4f", v).text
+
+static void note_calls(const struct part *p)
+{
+    const cs_calls *c = &p->calls[N_RATE - 1];
+
+    cs_note("%s %s: %s %% called, of these %s %% wrong", p->set, p->length,
+            number_of("%.1f", 100 * share_of(c->n_called, c->n)).text,
+            number_of("%.1f", 100 * share_of(c->n_wrong, c->n_called)).text);
+}
+
 static void note(const struct part *p)
 {
+    const cs_metrics *f = p->f;
+
     if (p->layout == &of_labels)
-        cs_note("%s %s: %lld records, %lld known labels, macro AUC %.4f, macro average precision "
-                "%.4f, macro F1 %.4f", p->set, p->length, (long long)p->f->n,
-                (long long)p->f->n_known, p->f->macro_auc, p->f->macro_ap, p->f->macro_f1);
+        cs_note("%s %s: %lld records, %lld known labels, macro AUC %s, macro average precision "
+                "%s, macro F1 %s", p->set, p->length, (long long)f->n, (long long)f->n_known,
+                NUMBER(f->macro_auc), NUMBER(f->macro_ap), NUMBER(f->macro_f1));
     else if (p->layout == &of_values)
-        cs_note("%s %s: %lld records, mse %.4g, mae %.4g, within tolerance %.4f", p->set,
-                p->length, (long long)p->f->n, p->f->loss, p->f->mae, p->f->within);
-    else if (p->sure == NULL)
-        cs_note("%s %s: %lld tokens, accuracy %.4f, balanced accuracy %.4f, mcc %.4f", p->set,
-                p->length, (long long)p->f->n, p->f->accuracy, p->f->balanced, p->f->mcc);
+        cs_note("%s %s: %lld records, mse %s, mae %s, within tolerance %s", p->set, p->length,
+                (long long)f->n, number_of("%.4g", f->loss).text, number_of("%.4g", f->mae).text,
+                NUMBER(f->within));
     else
-        cs_note("%s %s: %lld records, accuracy %.4f, balanced accuracy %.4f, mcc %.4f, "
-                "ece %.4f", p->set, p->length, (long long)p->f->n, p->f->accuracy, p->f->balanced,
-                p->f->mcc, p->sure->ece);
+        cs_note("%s %s: %lld %s, accuracy %s, balanced accuracy %s, mcc %s%s%s", p->set,
+                p->length, (long long)f->n, p->sure ? "records" : "tokens", NUMBER(f->accuracy),
+                NUMBER(f->balanced), NUMBER(f->mcc), p->sure ? ", ece " : "",
+                p->sure ? NUMBER(p->sure->ece) : "");
     if (p->calls)
-        cs_note("%s %s: %.1f %% called, of these %.1f %% wrong", p->set, p->length,
-                100 * share_of(p->calls[N_RATE - 1].n_called, p->calls[N_RATE - 1].n),
-                100 * share_of(p->calls[N_RATE - 1].n_wrong, p->calls[N_RATE - 1].n_called));
+        note_calls(p);
 }
 
 /* Releases f. */

@@ -22,6 +22,8 @@ T 'accuracy is the share of correct calls' awk -v a="$(figure all . accuracy)" -
     'BEGIN { d = a - r / n; exit !(n > 5 && d < 1e-5 && d > -1e-5) }'
 T 'recall of the only class is the accuracy' [ "$(figure all "$1" recall)" = "$(figure all . accuracy)" ]
 T 'undefined values are NA' [ "$(figure all "$2" recall)" = NA ]
+T 'in the log, too' sh -c 'chordseq eval -m "$1" --skip-unlabelled --labels first.tsv --fragments 1M -o x.tsv "$tiny/mixed.fa" 2> told &&
+    grep -q "fragment 1000000: 0 records, accuracy NA, balanced accuracy NA, mcc NA, ece NA" told && ! grep -qw nan told' - "$m"
 T 'bins sum to the total' [ "$(( $(figure 0-9 . records) + $(figure 10-39 . records) + $(figure 40- . records) ))" = "$n" ]
 with python3 T 'JSON has the same values' sh -c 'python3 - "$1" <<END
 import json, sys
