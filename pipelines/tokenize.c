@@ -55,7 +55,8 @@ static const cs_opt tokenize_table[] = {
     { .type = CS_OPT_SIZE, .name = "sentences", .off = AT(n_sentence), .arg = "NUM", .def = "0",
       .help = "train on this many random sentences (0: the whole input)",
       .man = "The input is split into consecutive sentences, of which a random sample is held in "
-             "memory: NUM times their maximum length.", .min = 0, .max = 2e9 },
+             "memory: NUM times their maximum length. Records, and stretches between unknown "
+             "bases, that are shorter than --sentence-min are left out.", .min = 0, .max = 2e9 },
     { .type = CS_OPT_INT, .name = "sentence-min", .off = AT(sentence_min), .arg = "NUM",
       .def = "500", .help = "minimum symbols of a sentence", .min = 1, .max = 1e9 },
     { .type = CS_OPT_INT, .name = "sentence-max", .off = AT(sentence_max), .arg = "NUM",

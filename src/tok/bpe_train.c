@@ -32,6 +32,7 @@ struct cs_bpe_corpus {
     char          *sample;       /* [n_sentence * sentence_max] or NULL */
     int32_t       *n_sample;     /* [n_sentence] lengths */
     uint64_t       n_seen;       /* sentences so far */
+    int64_t        n_offered, n_short;   /* symbols; those of stretches too short for a sentence */
 };
 
 static int check_setting(const cs_bpe_setting *s, int n_symbol)
@@ -122,6 +123,8 @@ static void sample(cs_bpe_corpus *c, const char *s, int64_t n)
     const uint64_t key = cs_rng_key(c->set.seed, STREAM_LENGTH);
     const uint64_t more = (uint64_t)(c->set.sentence_max - c->set.sentence_min) + 1;
 
+    c->n_offered += n;
+    c->n_short += n < c->set.sentence_min ? n : 0;
     while (n >= c->set.sentence_min) {
         const int64_t len = c->set.sentence_min + (int64_t)cs_rng_below(key, c->n_seen, more);
         const int64_t take = len < n ? len : n;
@@ -162,6 +165,11 @@ int64_t cs_bpe_corpus_size(const cs_bpe_corpus *c)
     for (int64_t i = 0; i < n_sentence(c); i++)
         n += c->n_sample[i];
     return n;
+}
+
+double cs_bpe_corpus_short(const cs_bpe_corpus *c)
+{
+    return c->n_offered > 0 ? (double)c->n_short / (double)c->n_offered : 0;
 }
 
 /* ---- pairs --------------------------------------------------------------------------------- */

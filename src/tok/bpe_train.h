@@ -34,6 +34,9 @@ void cs_bpe_corpus_free(cs_bpe_corpus *c);
 int cs_bpe_corpus_add(cs_bpe_corpus *c, const char *s, int64_t n) CS_MUST_CHECK;
 /** cs_bpe_corpus_size - number of symbols to train on */
 int64_t cs_bpe_corpus_size(const cs_bpe_corpus *c);
+/** cs_bpe_corpus_short - with n_sentence, share of the symbols that are dropped as whole stretches,
+ * which are shorter than sentence_min */
+double cs_bpe_corpus_short(const cs_bpe_corpus *c);
 
 /**
  * cs_bpe_train - repeatedly merge the most frequent pair

@@ -6,6 +6,8 @@
 #include "base/file.h"
 #include "base/log.h"
 
+#define SHORT 0.1                /* share of the input that is worth a warning */
+
 static int take_corpus(void *arg, const cs_chunk *c)
 {
     int rc = CS_OK;
@@ -65,6 +67,10 @@ int cs_vocabulary_train(cs_input_args *input, int n_inflate, const cs_bpe_settin
                      set->n_sentence > 0 ? " form a sentence" : "");
         goto out;
     }
+    if (cs_bpe_corpus_short(corpus) >= SHORT)
+        cs_warn("%.0f %% of the input is in stretches shorter than a sentence of %lld symbols and "
+                "was left out; a smaller --sentence-min includes it",
+                100 * cs_bpe_corpus_short(corpus), (long long)set->sentence_min);
     CS_TRY(cs_bpe_train(corpus, &b));
     CS_TRY(write_vocabulary(b, output));
     if (b->n_id < set->n_vocab)

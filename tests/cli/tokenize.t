@@ -38,6 +38,11 @@ T 'pieces of a sequence join to it' sh -c 'chordseq tokenize -q -m a.json "$tiny
 T 'samples depend on the seed' sh -c "$train_bpe --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' > s1 &&
     $train_bpe --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' | cmp - s1 &&
     ! $train_bpe --sentences 20 --sentence-min 10 --sentence-max 30 --seed 4 '$tiny/reads.fq' | cmp -s - s1"
+T 'a share of the input that is too short for sentences is told' sh -c "
+    awk 'BEGIN { for (i = 0; i < 3; i++) { s = \"\"; for (j = 0; j < 20 + 20 * (i == 0); j++) s = s substr(\"ACGT\", 1 + (i + j * j) % 4, 1); print \">\" i \"\\n\" s } }' > short.fa
+    bpe() { chordseq tokenize --train bpe --vocab-size 16 --sentences 20 --sentence-min \$1 --sentence-max 40 short.fa 2> told > s; }
+    bpe 30 && grep -q 'warning: 50 % of the input is in stretches shorter than a sentence of 30 symbols' told &&
+    bpe 20 && ! grep -q shorter told"
 T 'too few pairs are reported' sh -c "chordseq tokenize --train bpe --vocab-size 9999 '$tiny/strands.fa' 2> err > out &&
     grep -q 'warning: the vocabulary has .* pieces, not 9999' err"
 
