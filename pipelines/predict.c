@@ -100,6 +100,8 @@ static int set_regions(struct job *j)
         return own.penalty < 0 ? CS_OK
                : cs_fail(CS_EUSAGE, "--switch-penalty is for models that predict per sequence; "
                          "this one predicts per token");
+    if (!h->is_class && cs_model_parts(j->run.model) > 1)
+        return CS_OK;                    /* of variants: cs_records_open() names the command */
     if (!h->is_class)
         return cs_fail(CS_EMODEL, "the model predicts %s, not classes; see 'chordseq classify'",
                        h->is_labels ? "labels that do not exclude each other" : "values");

@@ -120,6 +120,8 @@ N predict-none.err chordseq train --head token --tokenizer base -i in.fa -o x
 N predict-class.err chordseq train --label-key x --intervals in.bed -i in.fa -o x
 N predict-uncovered.err chordseq eval -m m.safetensors --intervals in.bed -i in.fa
 N predict-classify.err chordseq classify -m m.safetensors in.fa
+T 'a model of variants is for another command' sh -c '! chordseq predict -m "$1" in.fa > /dev/null 2> told && grep -q "chordseq variant" told' - \
+    "$srcdir/refdata/model/variant.safetensors"
 N predict-graph.err chordseq predict -m m.safetensors --format bedgraph in.fa
 N predict-window.err chordseq predict -m m.safetensors --long-sequence window --window-length 100 in.fa
 T 'nor in the metrics' sh -c 'chordseq predict -m m.safetensors --max-memory 1 -B 1 -o none.bed in.fa 2>&1 |
