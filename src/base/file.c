@@ -5,6 +5,10 @@
  * A regular file is written beside its final name, so rename() replaces it atomically on one file
  * system; symbolic links are followed first, so they are preserved. Devices, FIFOs and stdout are
  * written directly.
+ *
+ * What a killed process leaves stays: whether a writer is alive is unknown where machines or
+ * containers share a folder, and locks are not shared by all network file systems or are lost while
+ * a file has no descriptor (cs_outfile_park(), cs_outfile_finish()).
  */
 #include "base/file.h"
 
