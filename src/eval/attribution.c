@@ -556,7 +556,7 @@ static int explain(struct job *j)
 
     while ((rc = cs_regions_next(j->regions, j->ref, &j->at)) == CS_OK)
         CS_TRY(explain_region(j));
-    rc = rc == CS_EOF ? CS_OK : rc;
+    rc = cs_regions_end(j->regions, rc);
     if (rc == CS_OK)
         rc = cs_outputs_commit((cs_outfile **const[]){ &j->out, &j->tsv, &j->svg }, N_OUT);
     if (rc == CS_OK)

@@ -298,15 +298,14 @@ static int add_region(cs_input_args *a, const cs_region *at)
 
 static int read_regions(cs_input_args *a)
 {
-    int rc = CS_OK, n = 0;
+    int rc = CS_OK;
     cs_region at;
     cs_regions *bed = NULL;
 
     CS_TRY(cs_regions_open(NULL, 0, a->regions, &bed));
-    for (; (rc = cs_regions_next(bed, NULL, &at)) == CS_OK; n++)
+    while ((rc = cs_regions_next(bed, NULL, &at)) == CS_OK)
         CS_TRY(add_region(a, &at));
-    if (rc == CS_EOF)
-        rc = n > 0 ? CS_OK : cs_fail(CS_EFORMAT, "'%s' has no region", a->regions);
+    rc = cs_regions_end(bed, rc);
 out:
     cs_regions_free(bed);
     return rc;

@@ -181,8 +181,9 @@ static int run_regions(struct calls *c)
             rc = finish_region(c);
         CS_TRY(rc);
     }
+    rc = cs_regions_end(c->s->regions, rc);
 out:
-    return rc == CS_EOF ? CS_OK : rc;
+    return rc;
 }
 
 /* A contig of the file begins: the one before it is complete. */

@@ -121,7 +121,8 @@ int cs_diplo_reads(const cs_diplo_source *s, const cs_pileup_opt *opt, const cs_
         CS_TRY(diplotype_reads_begin(&w, at));
         CS_TRY(walk_sites(&w, false));
     }
-    rc = rc == CS_EOF ? CS_OK : rc;
+    if (s->regions)
+        rc = cs_regions_end(s->regions, rc);
 out:
     cs_pileup_close(w.plp);
     return rc;

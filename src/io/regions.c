@@ -19,6 +19,7 @@ struct cs_regions {
     cs_lines    bed;             /* src is NULL without one */
     char       *contig;          /* of a text's region */
     const char *rest;            /* of the last BED line */
+    bool        any;             /* BED file with a region */
 };
 
 int cs_regions_open(const char *const *text, int n, const char *bed, cs_regions **out)
@@ -157,8 +158,16 @@ int cs_regions_next(cs_regions *r, const cs_reference *ref, cs_region *out)
         CS_TRY(cs_lines_next(&r->bed));
     while (is_remark(r->bed.text));
     rc = parse_bed(r, ref, out);
+    r->any = true;
 out:
     return rc;
+}
+
+int cs_regions_end(const cs_regions *r, int rc)
+{
+    if (rc != CS_EOF)
+        return rc;
+    return r->n > 0 || r->any ? CS_OK : cs_fail(CS_EFORMAT, "'%s' has no region", r->bed.path);
 }
 
 const char *cs_regions_rest(const cs_regions *r, int64_t *line)

@@ -33,6 +33,9 @@ void cs_regions_free(cs_regions *r);
  */
 int  cs_regions_next(cs_regions *r, const cs_reference *ref, cs_region *out) CS_MUST_CHECK;
 
+/** cs_regions_end - after the last one: CS_OK for CS_EOF, CS_EFORMAT if there was none, or rc */
+int cs_regions_end(const cs_regions *r, int rc) CS_MUST_CHECK;
+
 /** cs_regions_rest - further columns of the last region's BED line as text (valid until the next
  * region), or NULL; *line receives its number */
 const char *cs_regions_rest(const cs_regions *r, int64_t *line);

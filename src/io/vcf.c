@@ -269,8 +269,8 @@ int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const char *bed
             CS_TRY(cs_fail(CS_EMEM, "out of memory for the regions of '%s'", v->path));
         v->region[v->n_region++] = (struct place){ cs_xstrdup(next.contig), next.from, next.to };
     }
-    if (rc == CS_EOF)
-        rc = v->n_region > 0 ? seek_region(v, 0) : cs_fail(CS_EFORMAT, "'%s' has no region", bed);
+    CS_TRY(cs_regions_end(all, rc));
+    rc = seek_region(v, 0);
 out:
     cs_regions_free(all);
     return rc;

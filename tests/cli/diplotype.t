@@ -103,6 +103,9 @@ N diplotype-behind.err  $d -r c1:31-40 r.bam
 N diplotype-index.err   $d -r c1:1-5 r.sam
 printf 'c1\t4\n' > odd.bed
 N diplotype-bed.err     $d -R odd.bed r.bam
+echo '# no region' > no.bed
+N diplotype-nobed.err   $d -R no.bed r.bam
+N diplotype-nobed.err   $d -R no.bed g.vcf
 N diplotype-who.err     $d -s ann g.vcf
 printf '>c1\nACGTACGTACGTACGTACGTACGTACGTACG\n' > long.fa
 N diplotype-length.err  chordseq diplotype -f long.fa r.sam

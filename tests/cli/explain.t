@@ -71,6 +71,8 @@ N explain-kmer.err   chordseq explain -q -m "$m" --method gradient -f variants.f
 N explain-label.err  chordseq explain -q -m bases --label no -f variants.fa -o x one:300-340
 N explain-long.err   chordseq explain -q -m bases -f variants.fa -o x one:1-600
 N explain-none.err   chordseq explain -q -m bases -f variants.fa
+echo '# no region' > no.bed
+N explain-bed.err    chordseq explain -q -m bases -f variants.fa -R no.bed -o x
 N explain-same.err   chordseq explain -q -m bases -f variants.fa -o x --tsv x one:300-340
 T 'an unwritable plot is reported before computing' sh -c '! chordseq explain -m bases -f variants.fa -o x --svg no/x.svg \
     one:300-340 2> told && grep -q "no/x.svg" told'
