@@ -117,6 +117,18 @@ out:
 }
 
 /* Every region must be in this file: htslib would drop unknown ones. */
+/* Names of regions from BED files are in braces, as they may have a colon. */
+static int no_region(const struct alignments *a, const char *text)
+{
+    const char *end = *text == '{' ? strrchr(text, '}') : NULL;
+
+    if (end != NULL)
+        return cs_fail(CS_EUSAGE, "'%s' has no contig '%.*s', which a region is on", a->path,
+                       (int)(end - text - 1), text + 1);
+    return cs_fail(CS_EUSAGE, "'%s' has no region '%s'; a region is NAME or NAME:FROM-TO", a->path,
+                   text);
+}
+
 static int find_regions(struct alignments *a)
 {
     const cs_input_opt *o = a->opt;
@@ -133,8 +145,7 @@ static int find_regions(struct alignments *a)
     for (int i = 0; i < o->n_region; i++)
         if (strcmp(o->region[i], "*") != 0 && strcmp(o->region[i], ".") != 0 &&
             (!sam_parse_region(a->header, o->region[i], &tid, &from, &to, 0) || tid < 0))
-            return cs_fail(CS_EUSAGE, "'%s' has no region '%s'; a region is NAME or NAME:FROM-TO",
-                           a->path, o->region[i]);
+            return no_region(a, o->region[i]);
     /* htslib takes the list as char **, and copies it. */
     char **list = cs_alloc((size_t)o->n_region, sizeof *list);
     for (int i = 0; list && i < o->n_region; i++)

@@ -136,6 +136,8 @@ if samtools --version > /dev/null 2>&1; then
         chordseq classify -q -m '$m' --interleaved --bam same.bam -W -o same.tsv turned.bam && samtools view -F 0x900 turned.bam | cut -f 1-11 > a &&
         samtools view same.bam | cut -f 1-11 | cmp - a && [ \"\$(sed -n 2p same.tsv | cut -f 1,2)\" = 'p	60|60' ]"
     N region-unknown.err    chordseq classify -m "$m" -r chr9:1-5 x.bam
+    printf '9\t0\t5\n' > nine.bed
+    N region-contig.err     chordseq classify -m "$m" -R nine.bed x.bam
     N region-sam.err        chordseq classify -m "$m" -r chr1 x.sam
     cp x.bam bare.bam
     N region-index.err      chordseq classify -m "$m" -r chr1 bare.bam
