@@ -292,6 +292,16 @@ int cs_policy_check_strands(const cs_model *m, cs_strands strands)
                    "tokenizer base, or kmer with an odd k and stride 1");
 }
 
+int cs_policy_set_output(cs_policy *p, cs_head_output output)
+{
+    if (p->strands == CS_STRANDS_WEIGHTED && output != CS_HEAD_PREDICTION)
+        return cs_fail(CS_EUSAGE, "--strand weighted is for predictions; vectors have no label to "
+                       "weight by: give --strand both or forward");
+    p->output = output;
+    p->counts = output != CS_HEAD_TOKENS && cs_model_takes_counts(p->model);
+    return CS_OK;
+}
+
 int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
                    cs_model *m)
 {
@@ -300,7 +310,7 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
     const int64_t least = bases ? m->tok->min_base(m->tok_state) : 1;
 
     *p = (cs_policy){
-        .model = m, .pair = a->pair, .output = a->output, .on_long = (cs_on_long)a->on_long,
+        .model = m, .pair = a->pair, .on_long = (cs_on_long)a->on_long,
         .max_len = cs_model_max_len(m),
         .min_base = a->min_length > least ? a->min_length : least,
         .max_memory = a->max_memory, .max_unknown = a->max_unknown,
@@ -315,7 +325,6 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
         return cs_fail(CS_EUSAGE, "the model predicts for %s", cs_model_parts(m) > 1 ? "variants, "
                        "not for sequences; use 'chordseq variant'" : "sequences, not for "
                        "variants");
-    p->counts = a->output != CS_HEAD_TOKENS && cs_model_takes_counts(m);
     p->canonical = p->both && a->pair != CS_PAIR_JOINT && cs_model_strandless(m);
     if (!bases && (a->strand > STRAND_FORWARD || cuts(a)))
         return cs_fail(CS_EUSAGE, "%s %s is for sequences, but the model takes real values",
@@ -327,9 +336,7 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
                        "complement");
     if (p->both)
         CS_TRY(cs_policy_check_strands(m, p->strands));
-    if (p->strands == CS_STRANDS_WEIGHTED && a->output != CS_HEAD_PREDICTION)
-        return cs_fail(CS_EUSAGE, "--strand weighted is for predictions; vectors have no label to "
-                       "weight by: give --strand both or forward");
+    CS_TRY(cs_policy_set_output(p, a->output));
     if (m->head->per_token && cuts(a))
         return cs_fail(CS_EUSAGE, "--long-sequence %s needs one prediction per sequence; the "
                        "model predicts per token", long_names[a->on_long]);

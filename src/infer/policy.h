@@ -69,6 +69,10 @@ bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m);
 int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
                    cs_model *m) CS_MUST_CHECK;
 
+/** cs_policy_set_output - another output of the model under the same options. CS_OK; CS_EUSAGE for
+ * vectors if strands are weighted by a label */
+int cs_policy_set_output(cs_policy *p, cs_head_output output) CS_MUST_CHECK;
+
 /** cs_policy_reads_strands - can both strands be read? Predictions per token need the same token
  * positions on both */
 bool cs_policy_reads_strands(const cs_model *m);

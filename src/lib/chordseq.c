@@ -126,7 +126,6 @@ static void init_predictor(struct predictor *p, chordseq_model *m, cs_head_outpu
     p->session = cs_session_new(m->opened->model, m->be);
     p->session->output = output;
     p->policy = m->opened->policy;
-    p->policy.output = output;
     p->infer = (cs_infer_stage){ .pipe = m->pipe, .session = p->session, .policy = &p->policy };
 }
 
@@ -409,6 +408,7 @@ static int predict_all(void *arg)
 
     if (!q->predictor->session)
         return cs_fail(CS_EUSAGE, "the model's head does not pool to one vector");
+    rc = cs_policy_set_output(&q->predictor->policy, q->predictor->session->output);
     while (rc == CS_OK && q->done < q->n)
         rc = predict_some(q);
     return rc;
@@ -502,6 +502,7 @@ static void init_token_predictor(chordseq_model *m)
     if (m->token.session)
         return;
     init_predictor(&m->token, m, CS_HEAD_TOKENS);
+    m->token.policy.strands = CS_STRANDS_FORWARD;
     m->token.policy.both = m->token.policy.canonical = false;
     m->token.policy.window = 0;
 }

@@ -194,6 +194,88 @@ static void test_tokens(void **state)
     assert_string_equal(chordseq_reason(reason), "empty");
 }
 
+/* For predictions, a bag of words takes the counts of a long sequence's tokens; here it has a
+ * vector for each. */
+static void test_tokens_of_long(void **state)
+{
+    enum { N = 70000 };
+    static const char *const forward[] = { "strand=forward", NULL };
+    char *base = malloc(N);
+    int32_t *id = malloc(2 * N * sizeof *id);
+    float *rows, mean[1024];
+    chordseq_model *m;
+    size_t n;
+
+    (void)state;
+    for (size_t i = 0; base && i < N; i++)
+        base[i] = text[40][i % length[40]];
+    assert_int_equal(open_it("model/fast.safetensors", forward, &m), 0);
+    assert_true(base && id && chordseq_max_tokens(m, N) <= 2 * N);
+    assert_int_equal(chordseq_tokenize(m, base, N, id, &n), 0);
+    const size_t n_dim = (size_t)chordseq_n_token_dim(m);
+    assert_non_null(rows = malloc(n * n_dim * sizeof *rows));
+    assert_int_equal(chordseq_embed(m, base, N, mean, NULL), 0);
+    assert_int_equal(chordseq_embed_tokens(m, base, N, n, rows, NULL), 0);
+    for (size_t k = 0; k < n_dim; k++) {
+        double sum = 0;
+        for (size_t t = 0; t < n; t++)
+            sum += (double)rows[t * n_dim + k];
+        assert_true(fabs(sum / (double)n - (double)mean[k]) < 1e-5);
+    }
+    chordseq_close(m);
+    free(base);
+    free(id);
+    free(rows);
+}
+
+/* A copy of the tiny model with a head of labels. */
+static void write_labels_model(const char *path)
+{
+    static const char name[] = "\\\"name\\\":\\\"class\\\"",
+                      other[] = "\\\"name\\\":\\\"multilabel\\\"";
+    static char all[1 << 20];
+    FILE *in = fopen(file("tiny/model.safetensors"), "rb"), *out = fopen(path, "wb");
+    uint64_t n_header;
+
+    assert_true(in && out);
+    const size_t n = fread(all, 1, sizeof all, in), n_more = strlen(other) - strlen(name);
+    memcpy(&n_header, all, sizeof n_header);
+    char *at = strstr(all + sizeof n_header, name);
+    assert_true(n > 0 && n < sizeof all && at && at < all + n_header);
+    n_header += n_more;
+    memcpy(all, &n_header, sizeof n_header);
+    const size_t before = (size_t)(at - all), after = before + strlen(name);
+    assert_int_equal(fwrite(all, 1, before, out), before);
+    assert_true(fputs(other, out) >= 0);
+    assert_int_equal(fwrite(all + after, 1, n - after, out), n - after);
+    assert_true(fclose(in) == 0 && fclose(out) == 0);
+}
+
+/* Strands are weighted by a label, which vectors do not have. */
+static void test_weighted_strands(void **state)
+{
+    static const char *const weighted[] = { "strand=weighted", NULL };
+    char path[] = "chordseq-labels.XXXXXX";
+    const int fd = mkstemp(path);
+    float v[1024];
+    int32_t id[MAX_BASES], reason;
+    chordseq_model *m;
+    size_t n;
+
+    (void)state;
+    assert_true(fd >= 0 && close(fd) == 0);
+    write_labels_model(path);
+    assert_int_equal(chordseq_open(path, weighted, &m), 0);
+    unlink(path);
+    assert_int_equal(chordseq_classify(m, sequence[26], length[26], v, NULL), 0);
+    assert_int_equal(chordseq_embed(m, sequence[26], length[26], v, NULL), CHORDSEQ_EUSAGE);
+    assert_non_null(strstr(chordseq_last_error(), "--strand weighted is for predictions"));
+    assert_int_equal(chordseq_tokenize(m, sequence[5], length[5], id, &n), 0);
+    assert_true(n * (size_t)chordseq_n_token_dim(m) <= 1024);
+    assert_int_equal(chordseq_embed_tokens(m, sequence[5], length[5], n, v, &reason), 0);
+    chordseq_close(m);
+}
+
 /* The vector of a sequence that is cut is the mean of its windows' vectors. */
 static void test_windows(void **state)
 {
@@ -461,6 +543,7 @@ int main(void)
         cmocka_unit_test(test_facts), cmocka_unit_test(test_many),
         cmocka_unit_test(test_letters), cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_tokens), cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_tokens_of_long), cmocka_unit_test(test_weighted_strands),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_options),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_fork),
         cmocka_unit_test(test_locale), cmocka_unit_test(test_quiet),
