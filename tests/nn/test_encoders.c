@@ -490,9 +490,43 @@ static void test_save_load(void **state)
     unlink(path);
 }
 
+/* Products of options within their ranges that no matrix can have as columns. */
+static void test_too_many_columns(void **state)
+{
+    enum { MOST = 3 };
+    static const struct { const char *enc, *set[MOST][2], *named; } wide[] = {
+        { "linformer", { { "heads", "65536" }, { "head", "65536" } }, "--encoder.head" },
+        { "lowrank", { { "heads", "65536" }, { "key", "32768" } }, "--encoder.key" },
+        { "lowrank", { { "heads", "65536" }, { "key", "1" }, { "value", "65536" } },
+          "--encoder.value" },
+        { "lowrank", { { "heads", "65536" }, { "dim", "65536" }, { "form", "paper" } }, NULL },
+        { "lowrank", { { "heads", "65536" }, { "key", "1" }, { "rank", "65536" } }, NULL },
+        { "singularformer", { { "heads", "65536" }, { "head", "65536" } }, "--encoder.head" },
+        { "singularformer", { { "heads", "65536" }, { "head", "1" }, { "rank", "65536" } },
+          "--encoder.rank" },
+        { "fkernel", { { "heads", "1" }, { "dim", "65536" } }, "--encoder.dim" },
+        { "fkernel", { { "heads", "65536" }, { "dim", "65536" }, { "rank", "65536" } }, NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+        const cs_encoder *enc = cs_encoder_find(wide[i].enc);
+        void *cfg = cs_xcalloc(1, enc->cfg_size);
+        cs_opt_defaults((const cs_optset[]){ { enc->opt, cfg, NULL }, { 0 } });
+        for (int k = 0; k < MOST && wide[i].set[k][0]; k++)
+            assert_int_equal(cs_opt_set(enc->opt, cfg, wide[i].set[k][0], wide[i].set[k][1]),
+                             CS_OK);
+        assert_int_equal(enc->check(cfg), wide[i].named ? CS_EUSAGE : CS_OK);
+        assert_true(!wide[i].named || strstr(cs_error_message(), wide[i].named));
+        cs_error_clear();
+        free(cfg);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest test[] = {
+        cmocka_unit_test(test_too_many_columns),
 #ifdef CS_DOUBLE
         cmocka_unit_test(test_gradients),
 #else

@@ -66,7 +66,15 @@ struct layer {
 static int fkernel_check(const void *cfg)
 {
     const struct config *c = cfg;
-    return cs_check_heads(c->dim, c->heads);
+    int rc = CS_OK;
+
+    CS_TRY(cs_check_heads(c->dim, c->heads));
+    /* Sums over the keys of a head are one row: see cs_linear_attend(). */
+    CS_TRY(cs_check_columns(c->dim / c->heads, c->dim / c->heads + 1, "dim"));
+    if (c->kernel == KERNEL_AGLU)
+        rc = cs_check_columns(c->heads, c->rank, "rank");
+out:
+    return rc;
 }
 
 static void fkernel_declare_layer(void *layer, const void *cfg, int32_t l, cs_params *ps)

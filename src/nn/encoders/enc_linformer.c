@@ -67,7 +67,8 @@ struct layer {
 static int linformer_check(const void *cfg)
 {
     const struct config *c = cfg;
-    return c->head > 0 ? CS_OK : cs_check_heads(c->dim, c->heads);
+    return c->head > 0 ? cs_check_columns(c->heads, c->head, "head")
+                       : cs_check_heads(c->dim, c->heads);
 }
 
 static void linformer_declare_layer(void *layer, const void *cfg, int32_t l, cs_params *ps)

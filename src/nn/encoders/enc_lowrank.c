@@ -80,7 +80,15 @@ struct net {
 static int lowrank_check(const void *cfg)
 {
     const struct config *c = cfg;
-    return c->key > 0 ? CS_OK : cs_check_heads(c->dim, c->heads);
+    int rc = CS_OK;
+
+    CS_TRY(c->key > 0 ? cs_check_columns(c->heads, c->key, "key")
+                      : cs_check_heads(c->dim, c->heads));
+    CS_TRY(cs_check_columns(c->heads, c->value, "value"));
+    if (c->form == FORM_PAPER)
+        rc = cs_check_columns(c->heads, c->rank, "rank");
+out:
+    return rc;
 }
 
 static int32_t key_of(const struct config *c)

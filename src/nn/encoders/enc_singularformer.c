@@ -86,7 +86,13 @@ struct net {
 static int singularformer_check(const void *cfg)
 {
     const struct config *c = cfg;
-    return c->head > 0 ? CS_OK : cs_check_heads(c->dim, c->heads);
+    int rc = CS_OK;
+
+    CS_TRY(c->head > 0 ? cs_check_columns(c->heads, c->head, "head")
+                       : cs_check_heads(c->dim, c->heads));
+    rc = cs_check_columns(c->heads, c->rank, "rank");
+out:
+    return rc;
 }
 
 static void singularformer_declare_layer(struct net *e, int32_t l, cs_params *ps)

@@ -79,6 +79,16 @@ int cs_check_heads(int64_t dim, int64_t heads)
                    "--encoder.dim", (long long)heads, (long long)dim);
 }
 
+int cs_check_columns(int64_t n, int64_t each, const char *option)
+{
+    enum { MOST = 1 << 30 };     /* sums of a few, and of vectors beyond the end, stay int32_t */
+
+    if (n * each <= MOST)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "%lld times %lld columns are more than a matrix can have; lower "
+                   "--encoder.%s", (long long)n, (long long)each, option);
+}
+
 const char *const cs_ffn_act_names[] = { "gelu", "relu", NULL };
 const cs_act cs_ffn_acts[] = { CS_ACT_GELU, CS_ACT_RELU };
 

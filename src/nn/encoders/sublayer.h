@@ -40,6 +40,10 @@ cs_mat cs_proj_apply(cs_ctx *cx, const cs_proj *p, cs_mat x);
 /** cs_check_heads - CS_OK, or CS_EUSAGE if they do not divide the channels (--encoder.dim) */
 int cs_check_heads(int64_t dim, int64_t heads);
 
+/** cs_check_columns - CS_OK, or CS_EUSAGE naming an option if n times `each` are too many columns
+ * for a matrix */
+int cs_check_columns(int64_t n, int64_t each, const char *option);
+
 /* Activations of a feed-forward network, for an ENUM option: in the order of cs_ffn_acts. */
 extern const char *const cs_ffn_act_names[];
 extern const cs_act cs_ffn_acts[];
