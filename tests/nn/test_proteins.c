@@ -334,6 +334,9 @@ static void check_seeds(const cs_safetensors *file, json_t *j)
     json_object_set_new(j, "equal", json_integer(32));
     json_object_set_new(j, "score", json_string("60"));
     assert_refused(file, j, "impossible number");
+    /* Sums of scores below the background have no logarithm. */
+    json_object_set_new(j, "score", json_integer(CS_PROTEIN_BACKGROUND - 1));
+    assert_refused(file, j, "impossible number");
     json_object_set_new(j, "score", json_integer(60));
     json_object_set_new(j, "shadow", json_integer(-1));
     assert_refused(file, j, "shadow frames");

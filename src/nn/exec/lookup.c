@@ -21,6 +21,9 @@
 enum { MAX_WORDS = 1 << 26, MAX_BUCKET_BITS = 24, WORD_BITS = 8 * CS_LOOKUP_WORD_BYTES,
        MIN_FILTER_BITS = 6, MAX_FILTER_BITS = 24 };
 
+/* Sums over the codes by larger weights may not be finite. */
+static const float max_weight = 1e30f;
+
 int32_t cs_lookup_bucket_bits(int64_t n)
 {
     int32_t bits = 0;
@@ -125,8 +128,8 @@ const char *cs_lookup_flaw(const cs_lookup *l)
         if (!sound_bucket(l, b))
             return "has words that are not in order, or of no class";
     for (int64_t i = 0; i < (int64_t)l->n_class * l->n_code; i++)
-        if (!isfinite(l->weight[i]))
-            return "has weights that are not finite";
+        if (!(fabsf(l->weight[i]) <= max_weight))
+            return "has weights that are not finite, or too large";
     return NULL;
 }
 

@@ -20,6 +20,9 @@
 enum { TRIPLE = 3, TRIPLE_BITS = 13, OLD_FEATURES = 6, MIN_SEED = 4, MAX_SCORE = 1000,
        MAX_SHADOW = 100 };
 
+/* Sums of features by larger weights may not be finite. */
+static const float max_weight = 1e30f;
+
 static const char *const names[CS_PROTEIN_TENSORS] = {
     "proteins.letter", "proteins.length", "proteins.class", "proteins.weight"
 };
@@ -42,12 +45,12 @@ json_t *cs_proteins_json(const cs_proteins *p)
                      "shadow", (int)p->shadow);
 }
 
-/* An integer setting of 0 to `most`. */
-static bool read_count(const json_t *j, const char *name, int32_t most, int32_t *out)
+/* An integer setting of `least` to `most`. */
+static bool read_count(const json_t *j, const char *name, int32_t least, int32_t most, int32_t *out)
 {
     const json_t *v = json_object_get(j, name);
 
-    if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > most)
+    if (!json_is_integer(v) || json_integer_value(v) < least || json_integer_value(v) > most)
         return false;
     *out = (int32_t)json_integer_value(v);
     return true;
@@ -74,10 +77,11 @@ static const char *read_seed(const json_t *j, cs_proteins *p)
     }
     if (n_one < MIN_SEED)
         return "has a seed of less than four letters";
-    if (!read_count(j, "equal", CS_PROTEIN_MARGIN, &p->min_equal) ||
-        !read_count(j, "score", MAX_SCORE, &p->min_score))
+    /* Features are logarithms of sums of scores above the background. */
+    if (!read_count(j, "equal", 0, CS_PROTEIN_MARGIN, &p->min_equal) ||
+        !read_count(j, "score", CS_PROTEIN_BACKGROUND, MAX_SCORE, &p->min_score))
         return "has an impossible number of equal letters, or score";
-    if (json_object_get(j, "shadow") && !read_count(j, "shadow", MAX_SHADOW, &p->shadow))
+    if (json_object_get(j, "shadow") && !read_count(j, "shadow", 0, MAX_SHADOW, &p->shadow))
         return "has an impossible factor for shadow frames";
     return NULL;
 }
@@ -209,8 +213,8 @@ static const char *unpack_weights(const cs_tensor *t, cs_proteins *p)
             const int64_t at = weight_at(t, c, k);
             float *w = p->weight + c * CS_PROTEIN_WEIGHTS + k;
             *w = at < 0 ? 0 : (float)cs_tensor_get(t, at);
-            if (!isfinite(*w))
-                return "has weights that are not finite";
+            if (!(fabsf(*w) <= max_weight))
+                return "has weights that are not finite, or too large";
         }
     return NULL;
 }
