@@ -325,13 +325,19 @@ static bool is_cut(const struct hand *h)
     return h->next.part == CS_PART_TRAIN && h->next.epoch < atomic_load(&h->f->cut);
 }
 
+/* Steps [from, to) of a part; *cut receives whether the training stage ended the epoch before the
+ * last of them was pushed. */
 static int feed_steps(struct hand *h, const cs_sampler *sampler, const cs_steps *p, int64_t from,
-                      int64_t to)
+                      int64_t to, bool *cut)
 {
     int rc = CS_OK;
     const cs_dataset *d = cs_sampler_dataset(sampler);
 
-    for (int64_t s = from; s < to && !is_cut(h); s++) {
+    *cut = false;
+    for (int64_t s = from; s < to; s++) {
+        *cut = is_cut(h);
+        if (*cut)
+            break;
         const int64_t b0 = p->step[s], b1 = p->step[s + 1], lo = p->batch[b0];
         const bool epoch_end = s == to - 1 &&
                                (h->next.part == CS_PART_VALID || h->f->valid == NULL);
@@ -351,18 +357,20 @@ static int feed_epoch(struct hand *h, int64_t e, const cs_steps *valid)
     const cs_feed *f = h->f;
     const int64_t from = e == f->epoch ? f->step : 0;
     cs_steps train = { 0 };
+    bool cut;
 
     CS_TRY(cs_steps_plan(f->train, (uint64_t)e, &f->pack, &train));
     const int64_t to = h->n_left < train.n_step - from ? from + h->n_left : train.n_step;
     h->n_left -= to - from;
     h->next = (cs_feed_item){ .part = CS_PART_TRAIN, .epoch = e };
-    CS_TRY(feed_steps(h, f->train, &train, from, to));
-    /* Without validation the last step would have ended the epoch. */
-    if (is_cut(h) && f->valid == NULL)
+    CS_TRY(feed_steps(h, f->train, &train, from, to, &cut));
+    /* Without validation the last step would have ended the epoch. A later cut must not end it
+     * twice. */
+    if (cut && f->valid == NULL)
         CS_TRY(emit_empty(h, cs_sampler_dataset(f->train), true));
     h->next = (cs_feed_item){ .part = CS_PART_VALID, .epoch = e };
     if (f->valid != NULL)
-        CS_TRY(feed_steps(h, f->valid, valid, 0, valid->n_step));
+        CS_TRY(feed_steps(h, f->valid, valid, 0, valid->n_step, &cut));
 out:
     cs_steps_release(&train);
     return rc;

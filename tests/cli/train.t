@@ -266,6 +266,10 @@ T 'also by two runs in total' sh -c 'rm -f timed.m*; "$@" --budget 4s --max-time
     "$@" --budget 4s --resume -o timed.m --metrics timed.tsv 2> told && ! grep -q paused told &&
     tail -n 1 timed.tsv | awk "{ exit !(\$10 > 2 && \$10 < 8) }"' - $spend
 T 'without validation, too' $spend -q --budget 20k --valid-frac 0 -o none.m
+# Batches wait in a queue: the budget ends some epochs just as the last batch enters it.
+T 'then an epoch ends once' sh -c 'for n in 40 44 48 52 56 60; do "$@" --samples-per-epoch $n -o none.m --metrics none.tsv &&
+    awk "NR > 2 && \$2 <= last { exit 1 } { last = \$2 }" none.tsv || exit; done' - \
+    chordseq train -q $small --step-records 4 --crop-min 40 --crop-max 40 --budget 7k --valid-frac 0 --label-key class all.fa
 N train-budget-short.err $spend -q --budget 0.0001s -o x.m
 T 'a budget shorter than a step is refused' sh -c '! "$@" 2> err && [ "$(wc -l < err)" = 1 ] &&
     grep -q "error: train: a budget of 10[0-9]* bases is below one step of [0-9]*; increase it" err' - \
