@@ -89,16 +89,19 @@ static int label_tokens(cs_feed_work *w, const cs_dataset *d, const cs_pack *pac
 
 /* ---- samples into batches -------------------------------------------------------------------- */
 
-/* A sample's mutated bases, in w->mutant. */
-static int mutate(cs_feed_work *w, const cs_sample *s, cs_segment *seg)
+/* A sample's mutated bases, in w->mutant; unchanged if deletions would leave no token. */
+static int mutate(cs_feed_work *w, const cs_pack *pack, const cs_sample *s, cs_segment *seg)
 {
     if (cs_mutation_is_none(&s->mutation))
         return CS_OK;
     const size_t n = (size_t)seg->n_base;
     if (cs_grow((void **)&w->mutant, &w->n_mutant, 2 * n, 1) != CS_OK)
         return CS_EMEM;
-    seg->n_base = cs_mutate(&s->mutation, seg->base, seg->n_base, w->mutant + n, w->mutant);
-    seg->base = w->mutant;
+    const int64_t left = cs_mutate(&s->mutation, seg->base, seg->n_base, w->mutant + n, w->mutant);
+    if (left >= pack->tok->min_base(pack->tok_state)) {
+        seg->n_base = left;
+        seg->base = w->mutant;
+    }
     return CS_OK;
 }
 
@@ -111,7 +114,7 @@ int cs_feed_tokenise(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, 
     *n = e->x == NULL ? 0 : s->n_base;
     for (int64_t k = 0; e->x == NULL && k < n_part; k++) {
         cs_segment seg = { e->base + s->start + k * n_base, NULL, n_base };
-        if (mutate(w, s, &seg) != CS_OK || tokenise(w, seg, pack, s->reverse, n) != CS_OK)
+        if (mutate(w, pack, s, &seg) != CS_OK || tokenise(w, seg, pack, s->reverse, n) != CS_OK)
             return CS_EMEM;
     }
     return CS_OK;

@@ -169,6 +169,10 @@ T 'a run without validation' $train -o all.m --valid-frac 0 --metrics all.tsv --
 T 'has NA for it, and numbers elsewhere' awk -F '\t' 'NF != 11 || $6 != "NA" || $9 != "NA" { if (NR > 1) exit 1 }
     NR > 1 && $11 !~ /^[0-9]+$/ { exit 1 }' all.tsv
 
+awk '/^>/ { print; next } { print substr($0, 1, 6 + NR % 4) }' all.fa > brief.fa
+T 'deletions leave a token of the shortest records' chordseq train -q --tokenizer.k 6 -B 512 --epochs 2 --mutate-indels 0.5 \
+    --label-key class -o brief.m brief.fa
+
 # ---- from another model --------------------------------------------------------------------------
 
 still="chordseq train -q $small --epochs 1 --lr 1e-9 --weight-decay 0 --samples-per-epoch 24"
