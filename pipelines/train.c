@@ -63,6 +63,9 @@ static int train_check_options(void)
     if (args.sample.crop_max > 0 && args.sample.crop_min > args.sample.crop_max)
         return cs_fail(CS_EUSAGE, "--crop-min %lld is longer than --crop-max %lld",
                        (long long)args.sample.crop_min, (long long)args.sample.crop_max);
+    if (args.aim.monitor == CS_MONITOR_BALANCED && !head->is_class && !head->is_labels)
+        return cs_fail(CS_EUSAGE, "--monitor balanced-accuracy is for classes and labels, but the "
+                       "head predicts values");
     const char *with = args.label.split != NULL ? "--split" : run->resume ? "--resume"
                      : run->stop_after > 0 ? "--stop-after"
                      : run->max_time > 0 ? "--max-time" : NULL;

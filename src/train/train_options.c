@@ -97,7 +97,7 @@ const cs_opt cs_aim_table[] = {
       .min = 0, .max = 1e9 },
     { .type = CS_OPT_ENUM, .name = "monitor", AIM(monitor), .arg = "NAME", .def = "auto",
       .help = "validation metric that selects the best model: balanced-accuracy, loss or auto",
-      .man = "auto: balanced accuracy of classes, else loss.",
+      .man = "auto: balanced accuracy of classes, else loss. Values have no balanced accuracy.",
       .choice = monitor_names },
     { .type = CS_OPT_REAL, .name = "tolerance", AIM(tolerance), .arg = "NUM", .def = "0.04",
       .help = "largest error of a correct value", .min = 0, .max = 1e9 },

@@ -43,6 +43,7 @@ N train-weights-name.err $train -o x.m --class-weights nowhere=2 --label-key cla
 N train-weights-num.err  $train -o x.m --class-weights at=1,gc=-1 --label-key class all.fa
 N train-weights-0n.err   $train -o x.m --class-weights at=0,gc=0 --label-key class all.fa
 N train-weights-0.err    $train -o x.m --class-weights 0,0 --label-key class all.fa
+N train-monitor.err      $train -o x.m --head regress --monitor balanced-accuracy --labels labels.tsv all.fa
 N train-lr-end.err       $train -o x.m --schedule polynomial --lr-end 1 --label-key class all.fa
 N train-same.err         $train -o x.m --metrics ./x.m --label-key class all.fa
 N train-same-2.err       $train -o x.m --checkpoint x.m --label-key class all.fa
