@@ -45,7 +45,7 @@ int cs_supervised_read(cs_supervised *j, int n_inflate);
 /** cs_supervised_samplers - split the data; samplers of training and validation */
 int cs_supervised_samplers(cs_supervised *j);
 
-/** cs_supervised_model - a new model */
+/** cs_supervised_model - a new model, with the weights that it starts from */
 int cs_supervised_model(cs_supervised *j);
 
 /** cs_supervised_set_up - make samplers and model of the present split */

@@ -34,7 +34,7 @@ static cs_strands strands_of(const cs_supervised *j)
          : a->sample.rc && cs_policy_reads_strands(j->model) ? CS_STRANDS_BOTH : CS_STRANDS_FORWARD;
 }
 
-int cs_supervised_model(cs_supervised *j)
+static int new_model(cs_supervised *j)
 {
     const cs_supervised_args *a = j->a;
     int rc = CS_OK;
@@ -208,6 +208,19 @@ out:
     return rc;
 }
 
+int cs_supervised_model(cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    int rc = CS_OK;
+
+    CS_TRY(new_model(j));
+    CS_TRY(check_lengths(j));
+    CS_TRY(take_over(j));
+    rc = cs_bag_start(j->model, a->init.bag, a->init.composition_lr);
+out:
+    return rc;
+}
+
 /* The model and samples of the split as it is. */
 int cs_supervised_set_up(cs_supervised *j)
 {
@@ -217,10 +230,7 @@ int cs_supervised_set_up(cs_supervised *j)
     CS_TRY(cs_supervised_samplers(j));
     CS_TRY(cs_class_weights(a->aim.weights, a->components.head, &j->data, &j->labelled.classes,
                             &j->weight));
-    CS_TRY(cs_supervised_model(j));
-    CS_TRY(check_lengths(j));
-    CS_TRY(take_over(j));
-    rc = cs_bag_start(j->model, a->init.bag, a->init.composition_lr);
+    rc = cs_supervised_model(j);
 out:
     return rc;
 }

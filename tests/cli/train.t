@@ -342,6 +342,9 @@ T 'the network starts from the logits of the bag at its lowest loss' sh -c '"$@"
         /network epoch 1:/ { d = l - want; exit !(d < 0.002 && d > -0.002 && said == want) }" told' - $easy
 T 'or the log gives the reason' sh -c '"$@" --preset balanced --head.composition-hidden 8 --budget 100k -v -o begun.m 2> told &&
     [ "$(grep -c "the network begins without the bag: .*the shape of tensor" told)" = 1 ] && ! grep -q "begins with the bag" told' - $easy
+T 'a proposed budget keeps what --init-composition gives' sh -c 'for b in "" "--budget 1m"; do
+    "$@" $b -o given.m --stop-after 1 --step-metrics given.tsv 2> /dev/null && tail -n 1 given.tsv | cut -f 4 || exit; done > losses &&
+    [ "$(wc -l < losses) $(uniq losses | wc -l)" = "2 1" ]' - $easy --preset balanced --valid-frac 0 --init-composition fast.m
 T 'paused after the bag' $easy -q --budget 300k -o easier.m --stop-after 2
 T 'resumed' $easy -q --budget 300k -o easier.m --resume
 T 'the same tensors' [ "$(sum easy.m)" = "$(sum easier.m)" ]
