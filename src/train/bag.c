@@ -10,6 +10,7 @@
 #include "nn/exec/composition_init.h"
 #include "registry.h"
 #include "train/baseline.h"
+#include "train/parallel.h"
 
 /* Bags in order of training, each with its maximum share of the rest of a time budget, and the
  * multiple of a budget in bases that takes about as long. Where a bag stops improving, annealing
@@ -224,7 +225,8 @@ int cs_bag_train(const cs_bag_spec *s, cs_backend *be, cs_train_state *st, doubl
 
     *skipped = 0;
     for (int i = 0; i < (has_frames(s) ? 2 : 1); i++) {
-        const double spent = s->opt->spent + cs_now_s() - began + *skipped;
+        double spent = s->opt->spent + cs_now_s() - began + *skipped;
+        CS_TRY(cs_parallel_clock(s->opt->group, &spent));
         if (s->skip[kind[i]->fit]) {
             *skipped += bag_share(s, kind[i], spent);
             continue;

@@ -28,10 +28,8 @@
 
 /* Queued batches, and their bytes: a few, so the network never waits for tokenising. */
 enum { QUEUE_ITEMS = 8, QUEUE_BYTES = 64 << 20, STREAM_DROPOUT = 121 };
-
 /* Units of a budget in the progress line. */
 enum { PARTS = 1000000 };
-
 /* A forward and a backward pass, in forward passes: products with weights have two gradients. */
 enum { BACKWARD = 3 };
 
@@ -87,9 +85,9 @@ static void use_average(struct trainer *l, bool on)
     l->swapped = on;
 }
 
+/* With the weights of the steps in place, not their averages. */
 static int save_checkpoint(struct trainer *l)
 {
-    use_average(l, false);
     if (l->rank > 0 || l->o->checkpoint_path == NULL)
         return CS_OK;
     if (cs_step_log_flush(l->log) != CS_OK)    /* --resume does not repeat these steps */
@@ -162,9 +160,11 @@ static int finish_step(struct trainer *l)
     double norm = NAN;
 
     l->sum.clock = l->rank == 0 ? st->seconds + cs_now_s() - l->mark : 0;
+    l->sum.epoch_clock = l->rank == 0 ? st->epoch_seconds : 0;
     if (l->parallel != NULL) {
         l->pause = wants_pause(l);
         CS_TRY(cs_parallel_step(l->parallel, &l->sum, &l->pause));
+        st->epoch_seconds = l->sum.epoch_clock;
     }
     CS_TRY(cs_running_settle(l->running));
     h.grad_scale = 1;
@@ -534,15 +534,16 @@ static int start(struct trainer *l, cs_feed *feed)
         CS_TRY(cs_best_check(o, st));
     }
     st->seconds += o->spent;
-    l->done = cs_pace_done(&l->pace, st, st->seconds);
-    if (!o->resume)
-        st->done_first = st->done_before = l->done;
     if (o->group != NULL) {
         feed->rank = l->rank = cs_group_rank(o->group);
         feed->n_rank = cs_group_size(o->group);
         CS_TRY(cs_parallel_new(o->group, &l->m->ps, &l->parallel));
         CS_TRY(cs_parallel_agree(l->parallel, o, st));
+        CS_TRY(cs_parallel_clock(o->group, &st->seconds));
     }
+    l->done = cs_pace_done(&l->pace, st, st->seconds);
+    if (!o->resume)
+        st->done_first = st->done_before = l->done;
     CS_TRY(cs_running_new(&l->m->ps, o->group, &l->running));
     l->peak = o->group == NULL && o->watch != NULL ? cs_peak_flops(l->m->be) : NAN;
     if (l->rank == 0)
@@ -553,8 +554,7 @@ static int start(struct trainer *l, cs_feed *feed)
     feed->n_left = o->max_steps > 0 ? o->max_steps - st->step : INT64_MAX;
     l->logged = o->keep;
     l->work = l->m->be->op.alloc(l->m->be, sizeof *l->work);
-    if (l->work == NULL)
-        return cs_fail(CS_EMEM, "out of memory");
+    CS_TRY(l->work != NULL ? CS_OK : cs_fail(CS_EMEM, "out of memory"));
     if (l->m->head->per_token)
         CS_TRY(cs_counts_init(&l->counts, l->m->n_label));
     cs_scores_for(&l->scores, l->m);

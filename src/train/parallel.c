@@ -282,6 +282,11 @@ int cs_parallel_step(cs_parallel *p, cs_train_sums *sum, bool *pause)
     return rc == CS_OK ? sum_gradients(p) : rc;
 }
 
+int cs_parallel_clock(cs_group *g, double *seconds)
+{
+    return g != NULL ? cs_group_broadcast(g, seconds, sizeof *seconds) : CS_OK;
+}
+
 int cs_parallel_state(cs_parallel *p, cs_train_state *st)
 {
     char *log = st->log;

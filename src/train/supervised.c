@@ -8,6 +8,7 @@
 #include "train/bag.h"
 #include "train/baseline.h"
 #include "train/evaluate.h"
+#include "train/parallel.h"
 #include "train/supervised_internal.h"
 
 /* Proposed budget in passes over the data; seconds of a trial. */
@@ -125,11 +126,13 @@ static int train_measure(cs_supervised *j, double *speed)
     o.model_path = o.checkpoint_path = o.metrics_path = o.watch = NULL;
     o.steps_path = o.events_path = NULL;
     o.validated = NULL;
+    o.recipe = "";               /* not written before the budget is known */
     o.resume = false;
     feed.valid = NULL;
     cs_train_state_init(&st);
     CS_TRY(cs_train_run(j->model, &feed, &o, &st));
     *speed = (double)st.n_base / fmax(st.seconds, 1e-9);
+    CS_TRY(cs_parallel_clock(j->group, speed));
     cs_model_free(j->model);
     j->model = NULL;
     rc = cs_supervised_model(j);

@@ -29,6 +29,16 @@ pre="chordseq pretrain -q -@ 1 --encoder cdil --encoder.channels 8 --encoder.lay
     -B 256 --accumulate 3 --lr 0.01 --window 100 --windows-per-epoch 40 --epochs 2"
 sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
 
+# until PATTERN FILE: wait for the pattern
+until_says()
+{
+    for k in $(seq 200); do
+        grep -qs "$1" "$2" && return
+        sleep 0.1
+    done
+    return 1
+}
+
 # A port per run, unlikely to be used by other tests; a run uses some twenty ports from it on, and
 # runs started together have adjacent numbers.
 port=$((20000 + $$ * 31 % 12000))
@@ -141,6 +151,17 @@ T 'the default preset on one rank' $balanced --metrics balanced.1.tsv -o balance
 T 'on two' $balanced --ranks 2 --metrics balanced.2.tsv -o balanced.m
 T 'the same losses' same_table balanced.1.tsv balanced.2.tsv
 
+# Ranks measure different times: what follows from a clock is rank 0's.
+balanced="chordseq train -@ 1 --label-key class all.fa"
+T 'a budget of time' sh -c '"$@" --preset balanced --budget 3s --ranks 2 -o timed.m 2> told && grep -q "trained [0-9]* steps" told' - $balanced
+MASTER_PORT=$((MASTER_PORT + 1))
+for r in 0 1; do rank $r 2 $balanced --preset fast -o timed.m; done
+T 'a proposed budget' until_says 'bag of words, epoch 1:' 0.err
+kill -TERM "$(cat 0.pid)" 2> /dev/null
+wait "$(cat 0.pid)" "$(cat 1.pid)"
+rm -f ./*.pid
+T 'without errors' sh -c 'grep -q "using --budget 1m" 0.err && ! grep -q error: 0.err'
+
 # ---- what goes wrong ------------------------------------------------------------------------------
 
 MASTER_PORT=$((MASTER_PORT + 1))
@@ -163,16 +184,6 @@ if [ "${here#avx}" != "$here" ]; then
 else
     S 'different processors are reported' 'no AVX2'
 fi
-
-# until PATTERN FILE: wait for the pattern
-until_says()
-{
-    for k in $(seq 200); do
-        grep -qs "$1" "$2" && return
-        sleep 0.1
-    done
-    return 1
-}
 
 long="$command -v --epochs 100000 --step-records 32 --metrics long.tsv --label-key class all.fa -o long.m"
 MASTER_PORT=$((MASTER_PORT + 1))
