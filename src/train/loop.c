@@ -277,11 +277,9 @@ static int evaluate(struct trainer *l, const cs_feed_item *it)
     CS_TRY(b->n_rec > 0 ? output(l, b, it->owner) : CS_OK);
     if (b->n_rec == 0 || l->rank > 0)
         return CS_OK;
-    if (b->label != NULL) {
+    if (b->label != NULL)
         cs_counts_add(&l->counts, l->output, b->label, b->n_tok);
-        return CS_OK;
-    }
-    for (int32_t i = 0; i < b->n_rec; i++)
+    for (int32_t i = 0; b->label == NULL && i < b->n_rec; i++)
         CS_TRY(cs_scores_add(&l->scores, l->output + (int64_t)i * l->m->n_label,
                              b->target + (int64_t)i * b->n_target, b->slot[i].i));
 out:
@@ -412,6 +410,7 @@ static int finish_epoch(struct trainer *l)
     if (!anneals && l->st->anneal_rate > 0) {
         use_average(l, false);
         CS_TRY(cs_best_restore(l->o, l->st, l->m));
+        CS_TRY(cs_running_restart(l->running));
     }
     CS_TRY(save_together(l));
     l->stopped = l->st->done;

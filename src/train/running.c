@@ -108,6 +108,11 @@ static int grow_buffers(cs_running *r, int64_t n)
                                       sizeof *r->left);
 }
 
+int cs_running_restart(cs_running *r)
+{
+    return r != NULL ? fetch(r, r->start) : CS_OK;
+}
+
 int cs_running_take(cs_running *r, uint64_t no)
 {
     int rc = CS_OK;

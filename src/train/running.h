@@ -19,6 +19,10 @@ typedef struct cs_running cs_running;
 int  cs_running_new(cs_params *ps, cs_group *g, cs_running **out) CS_MUST_CHECK;
 void cs_running_free(cs_running *r);
 
+/** cs_running_restart - continue from the present values, which others have replaced. CS_OK;
+ * CS_EDEVICE */
+int  cs_running_restart(cs_running *r) CS_MUST_CHECK;
+
 /**
  * cs_running_take - record the update of the last batch, and restore the values
  *

@@ -144,6 +144,11 @@ batch_sum=$(sum batch.m)
 T 'on two, paused amid an epoch' $batch --ranks 2 --stop-after 3 -o batch.m
 T 'resumed to the end' $batch --ranks 2 --resume -o batch.m
 T 'the same bits' [ "$(sum batch.m)" = "$batch_sum" ]
+anneal="chordseq train -q -@ 1 --encoder cdil --encoder.norm batch --encoder.channels 8 --encoder.layers 2
+    --tokenizer base -B 512 --accumulate 4 --lr 0.05 --patience 1 --budget 150k --label-key class all.fa"
+T 'annealing on one rank' $anneal --metrics anneal.1.tsv -o anneal.m
+T 'on two: the statistics are those of the best model, too' $anneal --ranks 2 --metrics anneal.2.tsv -o anneal.m
+T 'the same losses' same_table anneal.1.tsv anneal.2.tsv
 
 # Rank 0 alone validates the bag; all take the network's start from it.
 balanced="chordseq train -q -@ 1 --budget 60k --label-key class all.fa"
