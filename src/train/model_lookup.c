@@ -63,11 +63,11 @@ int cs_lookup_check_input(const char *action, const cs_input_args *input,
                           const cs_label_args *label, const cs_lookup_args *a, bool has,
                           bool *keeps)
 {
+    if (a->refit && a->weights.n > 0)
+        return cs_fail(CS_EUSAGE, "--refit fits weights, and --weights copies them; give one");
     *keeps = has && a->weights.n > 0 && input->file.n + input->list.n + label->class_file.n == 0;
     if (*keeps)
         return CS_OK;
-    if (a->refit && a->weights.n > 0)
-        return cs_fail(CS_EUSAGE, "--refit fits weights, and --weights copies them; give one");
     if (a->refit && !has)
         return cs_fail(CS_EUSAGE, "the model has nothing to refit; run '%s' without --refit first",
                        action);

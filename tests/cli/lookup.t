@@ -79,6 +79,7 @@ T 'to mutated crops: other weights, the same words' sh -c '$1 --refit --mutate 0
     ! cmp -s table.m own.m && chordseq model lookup -q --weights table.m own.m back.m && cmp table.m back.m' - "$lookup"
 N lookup-refit.err $lookup --refit bag.m x.m
 N lookup-refit-weights.err $lookup --refit --weights table.m table.m x.m
+N lookup-refit-weights.err chordseq model lookup -q --refit --weights table.m table.m x.m
 N lookup-keep.err chordseq model lookup -q --weights table.m bag.m x.m
 
 # ---- what cannot be ------------------------------------------------------------------------------
