@@ -101,12 +101,26 @@ static int check_sources(const cs_label_args *a, const cs_input_args *input, boo
     return CS_OK;
 }
 
+bool cs_labelled_given(const cs_label_args *a, const cs_input_args *input)
+{
+    return input->file.n + input->list.n + a->class_file.n > 0;
+}
+
+int cs_labelled_optional(const cs_label_args *a, const cs_input_args *input, bool *given)
+{
+    *given = cs_labelled_given(a, input);
+    if (!*given && (a->labels != NULL || a->key != NULL))
+        return cs_fail(CS_EUSAGE, "--%s needs sequences; give them with -i",
+                       a->labels != NULL ? "labels" : "label-key");
+    return CS_OK;
+}
+
 const char *cs_labelled_once(const cs_label_args *a, const cs_input_args *input)
 {
     const char *const table[] = { a->labels, a->map, a->split, a->intervals };
     const char *once = cs_args_once(input->file.v, input->file.n);
 
-    if (input->file.n + input->list.n + a->class_file.n == 0)
+    if (!cs_labelled_given(a, input))
         return "-";
     if (once == NULL)
         once = cs_args_once(input->list.v, input->list.n);

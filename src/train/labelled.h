@@ -47,6 +47,13 @@ typedef struct cs_labelled {
  * standard input, without named inputs */
 const char *cs_labelled_once(const cs_label_args *a, const cs_input_args *input);
 
+/** cs_labelled_given - are there sequences: inputs, their lists, or files of --class? */
+bool cs_labelled_given(const cs_label_args *a, const cs_input_args *input);
+/** cs_labelled_optional - the same where sequences are optional. CS_OK; CS_EUSAGE for a source of
+ * labels without them */
+int cs_labelled_optional(const cs_label_args *a, const cs_input_args *input, bool *given)
+    CS_MUST_CHECK;
+
 /**
  * cs_labelled_open - check the options and open tables and inputs
  *

@@ -18,7 +18,7 @@ static const double lost = 0.02, repetitive = 0.002, ridge = 1e-3, lax = -1e30;
 /* Sums over real [0] and shuffled [1] sequences. */
 struct sums { double n[2], sum[2][CS_LIKENESS_WORDS], square[2][CS_LIKENESS_WORDS]; };
 
-/* Scores of a sequence. */
+/* Scores of a sequence; bin -1: it is skipped. */
 struct scored { int bin; int32_t class_no; double score, repetition, shuffled; };
 
 static cs_record record_of(const char *base, int64_t n_base)
@@ -51,7 +51,8 @@ static int add_sums(const cs_dataset *d, uint64_t seed, char *work, cs_likeness 
     int rc = CS_OK;
 
     for (int64_t i = 0; i < d->n; i++) {
-        for (int k = 0; k < 2 && d->ex[i].n_base >= MIN_BASES; k++) {
+        const bool counts = d->ex[i].part != CS_PART_SKIP && d->ex[i].n_base >= MIN_BASES;
+        for (int k = 0; k < 2 && counts; k++) {
             CS_TRY(measure_sequence(d, i, k == 1, seed, work, x));
             s->n[k]++;
             for (int j = 0; j < CS_LIKENESS_WORDS; j++) {
@@ -92,6 +93,9 @@ static int score_all(const cs_dataset *d, uint64_t seed, const cs_calibration *c
     int rc = CS_OK;
 
     for (int64_t i = 0; i < d->n; i++) {
+        out[i].bin = -1;
+        if (d->ex[i].part == CS_PART_SKIP)
+            continue;
         CS_TRY(measure_sequence(d, i, false, seed, work, x));
         out[i] = (struct scored){ cs_calibration_find(c, d->ex[i].n_base), d->ex[i].class_no,
                                   cs_likeness_score(x, c->weight), x->repetition, 0 };

@@ -14,7 +14,8 @@
  * 0.02 of the score, or 0.998 of repetition, of the sequences of a class in a length range; it is
  * lax with fewer than 50.
  *
- * d        sequences with classes below n_class, each of a length typical for classification
+ * d        sequences with classes below n_class, each of a length typical for classification; those
+ *          in CS_PART_SKIP are left out
  * c        with length ranges; its n_class is set
  * Returns  CS_OK; CS_EFORMAT without 100 sequences of 1,000 bases; CS_EMEM. A note per range states
  *          how many shuffled sequences are rejected

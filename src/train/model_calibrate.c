@@ -54,17 +54,19 @@ int cs_model_calibrate(cs_model *m, const char *path, const cs_calibrate_args *a
 {
     int rc = CS_OK;
     cs_dataset d = { 0 };
+    bool given;
 
     if (a->scores.n == 0)
         return cs_fail(CS_EUSAGE, "'calibrate' needs predictions beside the truth; name tables of "
                        "'chordseq eval --scores' with --scores");
+    CS_TRY(cs_labelled_optional(label, input, &given));
     const bool many = m->n_label > CS_CALIBRATION_CLASSES;
     if (!m->head->is_class || m->head->per_token ||
-        (many && (!m->head->set_taxonomy || input->file.n > 0)))
+        (many && (!m->head->set_taxonomy || given)))
         return cs_fail(CS_EUSAGE, "'calibrate' is for models of sequences with up to %d classes, "
                        "or with the head tree and no input", CS_CALIBRATION_CLASSES);
     CS_TRY(fit_scores(m, path, a));
-    if (input->file.n > 0) {
+    if (given) {
         CS_TRY(cs_labelled_read_all(label, input, m, &d));
         CS_TRY(cs_likeness_fit(&d, m->n_label, SEED, &m->calibration));
     }

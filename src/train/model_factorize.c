@@ -299,16 +299,6 @@ out:
     return rc;
 }
 
-/* Labels without sequences are an error; without both, no accuracy is reported. */
-static int check_input(const cs_input_args *input, const cs_label_args *label, bool *evaluates)
-{
-    *evaluates = input->file.n > 0 || input->list.n > 0 || label->class_file.n > 0;
-    if (!*evaluates && (label->labels != NULL || label->key != NULL))
-        return cs_fail(CS_EUSAGE, "--%s needs sequences; give them with -i",
-                       label->labels != NULL ? "labels" : "label-key");
-    return CS_OK;
-}
-
 int cs_model_factorize(cs_model *m, const cs_low_rank_args *a, cs_input_args *input,
                        const cs_label_args *label)
 {
@@ -321,7 +311,7 @@ int cs_model_factorize(cs_model *m, const cs_low_rank_args *a, cs_input_args *in
     bool evaluates;
 
     CS_TRY(read_rule(a, &rule));
-    CS_TRY(check_input(input, label, &evaluates));
+    CS_TRY(cs_labelled_optional(label, input, &evaluates));
     CS_TRY(cs_outputs_distinct((const char *const[]){ "-", a->output }, 2));
     if (a->output)
         CS_TRY(cs_outfile_open_as(a->output, NULL, CS_OUT_BINARY, &to));

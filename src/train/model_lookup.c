@@ -65,13 +65,13 @@ int cs_lookup_check_input(const char *action, const cs_input_args *input,
 {
     if (a->refit && a->weights.n > 0)
         return cs_fail(CS_EUSAGE, "--refit fits weights, and --weights copies them; give one");
-    *keeps = has && a->weights.n > 0 && input->file.n + input->list.n + label->class_file.n == 0;
+    *keeps = has && a->weights.n > 0 && !cs_labelled_given(label, input);
     if (*keeps)
         return CS_OK;
     if (a->refit && !has)
         return cs_fail(CS_EUSAGE, "the model has nothing to refit; run '%s' without --refit first",
                        action);
-    if (input->file.n + input->list.n + label->class_file.n == 0)
+    if (!cs_labelled_given(label, input))
         return cs_fail(CS_EUSAGE, "'%s' needs labelled sequences; give them with -i", action);
     if (label->split == NULL && a->weights.n == 0)
         return cs_fail(CS_EUSAGE, "give the model's validation records with --split to fit the "

@@ -23,6 +23,11 @@ T 'predictions as a table' sh -c "$e -m trained --fragments 100,300 --scores s.t
     head -n 1 s.tsv | grep -qx 'length	truth	1	2	3' && [ \$(wc -l < s.tsv) -gt 1000 ]"
 T 'calibrate' chordseq model calibrate --scores s.tsv --bins 200,700 --max-error 0.2 \
     -i labelled.fa --label-key class trained stated
+T 'sequences by --class count, too, except those that --split skips' sh -c 'awk -v RS=">" "NR > 1 { print \">\" \$0 > (substr(\$1, 1, 1) \".fa\") }" labelled.fa &&
+    tr "ACG" "TTT" < 1.fa | sed "s/^>1_/>odd/; s/ class.*//" > odd.fa &&
+    awk "/^>/ { print substr(\$1, 2) \"\t\" (/odd/ ? \"skip\" : \"train\") }" ?.fa odd.fa > parts.tsv &&
+    "$@" --split parts.tsv --class 1=1.fa --class 2=2.fa --class 3=3.fa --class 1=odd.fa trained same && cmp stated same' - \
+    chordseq model calibrate -q --scores s.tsv --bins 200,700 --max-error 0.2
 T 'a table of predictions does not change metrics, and is uncalibrated' sh -c "
     $e -m stated --fragments 100,300 -o alone.tsv && $e -m stated --fragments 100,300 --scores again.tsv -o beside.tsv &&
     cmp alone.tsv beside.tsv && grep -q coverage alone.tsv && [ \$(wc -l < again.tsv) = \$(wc -l < s.tsv) ] &&
@@ -97,6 +102,7 @@ T 'a model without stated rates has none' sh -c "$e -m trained -o t.tsv && ! gre
 
 cal='chordseq model calibrate trained x'
 N calls-none.err      $cal
+N calls-labels.err    $cal --scores s.tsv --label-key class
 sed '1s/	3$/	4/' s.tsv > other.tsv
 N calls-classes.err   $cal --scores other.tsv
 sed '5s/	[^	]*$//' s.tsv > cut.tsv
