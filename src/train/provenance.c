@@ -299,36 +299,55 @@ static int append_vocabulary(struct text *t, const cs_model *m, const char *file
     return CS_OK;
 }
 
+static void append_text(struct text *t, const char *s)
+{
+    provenance_append(t, s, strlen(s));
+}
+
+/* "name=value" of an option that has a value; file receives the name of a vocabulary. */
+static void append_option(struct text *t, const cs_optset *set, const cs_opt *o, char *file,
+                          size_t n_file)
+{
+    const char *prefix = set->prefix != NULL ? set->prefix : "";
+    const int n = cs_opt_text(o, set->base, NULL, 0);
+
+    if (n <= 0)
+        return;
+    char *value = cs_xmalloc((size_t)n + 1);
+    (void)cs_opt_text(o, set->base, value, (size_t)n + 1);
+    append_text(t, prefix);
+    append_text(t, *prefix != '\0' ? "." : "");
+    append_text(t, o->name);
+    append_text(t, "=");
+    append_text(t, value);
+    append_text(t, "\n");
+    if (strcmp(prefix, "tokenizer") == 0 && strcmp(o->name, "file") == 0)
+        (void)snprintf(file, n_file, "%s", value);
+    free(value);
+}
+
 int cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, const cs_model *m,
                          uint64_t data_hash, char **out)
 {
     const cs_backend *be = m->be;
     struct text t = { NULL, 0 };
-    char value[VALUE_BYTES], line[2 * VALUE_BYTES], vocabulary[VALUE_BYTES] = "";
+    char line[VALUE_BYTES], vocabulary[VALUE_BYTES] = "";
 
     for (; set->opt != NULL; set++) {
         if (listed(set->opt, skip))
             continue;
-        for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
-            if (o->type == CS_OPT_GROUP || o->type == CS_OPT_OUT || o->same == CS_OPT_SAME_NOTHING
-                || !cs_opt_text(o, set->base, value, sizeof value))
-                continue;
-            (void)snprintf(line, sizeof line, "%s%s%s=%s\n",
-                           set->prefix != NULL ? set->prefix : "", set->prefix != NULL ? "." : "",
-                           o->name, value);
-            provenance_append(&t, line, strlen(line));
-            if (strncmp(line, "tokenizer.file=", strlen("tokenizer.file=")) == 0)
-                (void)snprintf(vocabulary, sizeof vocabulary, "%s", value);
-        }
+        for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++)
+            if (o->type != CS_OPT_GROUP && o->type != CS_OPT_OUT && o->same != CS_OPT_SAME_NOTHING)
+                append_option(&t, set, o, vocabulary, sizeof vocabulary);
     }
     (void)snprintf(line, sizeof line, "data=%016llx\n", (unsigned long long)data_hash);
-    provenance_append(&t, line, strlen(line));
+    append_text(&t, line);
     /* Other checkpoints, of older versions too, are in fp32. */
     if (be->precision != CS_IN_FP32) {
         (void)snprintf(line, sizeof line, "precision=%s\nkernels=%s\n",
                        cs_precision_names[be->precision],
                        be->is_host ? cs_cpu_bits(be->precision == CS_IN_BF16) : be->name);
-        provenance_append(&t, line, strlen(line));
+        append_text(&t, line);
     }
     const int rc = append_vocabulary(&t, m, vocabulary);
     /* Only classes and their ancestors: other rows of a table of taxa do not matter. */

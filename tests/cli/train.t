@@ -249,6 +249,10 @@ mv moved.m part.m
 printf x | dd of=part.m.ckpt bs=1 seek=200 conv=notrunc 2> /dev/null
 N train-damaged.err $run -o part.m --resume
 
+T 'a difference at the end of a long value is found' sh -c 'one=1.$(printf %0600d 0) && "$@" --class-weights "$one,1" --stop-after 1 -o wide.m &&
+    ! "$@" --class-weights "$one,2" --resume -o wide.m 2> err && grep -q "belongs to another run: it has .class-weights=1.0*,1., this command" err' - \
+    $train --label-key class all.fa
+
 # ---- a budget ------------------------------------------------------------------------------------
 
 spend="chordseq train $small -@ 1 --samples-per-epoch 400 --split-by organism --label-key class all.fa"
