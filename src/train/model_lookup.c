@@ -23,7 +23,7 @@ const cs_opt cs_lookup_table[] = {
              "larger.", .min = 1, .max = 4096 },
     { .type = CS_OPT_INT, .name = "min-groups", .off = OFF(min_groups), .arg = "NUM", .def = "2",
       .help = "minimum groups of one class with a peptide word",
-      .man = "Groups are those of --split or --group-key. Words of a single group do not "
+      .man = "Groups are those of --split or --split-by. Words of a single group do not "
              "generalise to other members of the class.", .min = 1, .max = 255 },
     { .type = CS_OPT_REAL, .name = "purity", .off = OFF(purity), .arg = "SHARE", .def = "0.5",
       .help = "minimum share of a peptide word's groups in its class", .min = 0,
