@@ -372,7 +372,7 @@ _chordseq()
         '*--new-head[with --init, initialise the head anew, even if the classes are the same]' \
         '*--freeze[layers to freeze\: none or encoder]:PART:(none encoder)' \
         '*--freeze-epochs[freeze for these first epochs only\: probing, then fine-tuning]:NUM:' \
-        '*--encoder-lr[factor on --lr for embedding and encoder]:FACTOR:' \
+        '*--encoder-lr[with --init, factor on --lr for embedding and encoder]:FACTOR:' \
         '*--init-composition[initialise the composition path from this model]:MODEL:_files' \
         '*--composition-lr[factor on --lr for the composition path]:FACTOR:' \
         '*-o[output model; written whenever validation improves]:FILE:_files' \

@@ -60,9 +60,6 @@ static int train_check_options(void)
 
     if (init->init == NULL && (init->freeze != CS_FREEZE_NONE || init->freeze_epochs > 0))
         return cs_fail(CS_EUSAGE, "freezing needs a trained encoder; give --init MODEL");
-    if (args.sample.crop_max > 0 && args.sample.crop_min > args.sample.crop_max)
-        return cs_fail(CS_EUSAGE, "--crop-min %lld is longer than --crop-max %lld",
-                       (long long)args.sample.crop_min, (long long)args.sample.crop_max);
     if (args.aim.monitor == CS_MONITOR_BALANCED && !head->is_class && !head->is_labels)
         return cs_fail(CS_EUSAGE, "--monitor balanced-accuracy is for classes and labels, but the "
                        "head predicts values");

@@ -94,16 +94,22 @@ bool cs_preset_given(int argc, char **argv, const char *name, char letter)
     return false;
 }
 
+/* Is it an option of a part: --PART, --PART=NAME or --PART.SETTING, but not --encoder-lr? */
+static bool is_of(const char *argument, const char *part)
+{
+    const size_t n = strlen(part);
+
+    return strncmp(argument, part, n) == 0 && strchr(".=", argument[n]) != NULL;
+}
+
 cs_preset cs_preset_choose(cs_preset p, const cs_opt *training, int argc, char **argv)
 {
-    static const char *const part[] = { "--tokenizer", "--encoder", "--head." };
-
     if (p != CS_PRESET_AUTO)
         return p;
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        for (size_t k = 0; k < sizeof part / sizeof *part; k++)
-            if (strncmp(argv[i], part[k], strlen(part[k])) == 0)
-                return CS_PRESET_NONE;
+        if (strncmp(argv[i], "--head.", strlen("--head.")) == 0 || is_of(argv[i], "--tokenizer") ||
+            is_of(argv[i], "--encoder"))
+            return CS_PRESET_NONE;
     for (; training->type != CS_OPT_END; training++)
         if (training->type != CS_OPT_GROUP && strcmp(training->name, "seed") != 0 &&
             cs_preset_given(argc, argv, training->name, training->letter))
@@ -173,7 +179,7 @@ static bool is_left_out(const cs_preset_facts *f, const char *name, int argc, ch
     if (strcmp(name, "head.composition") != 0)
         return false;
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strncmp(argv[i], "--tokenizer", strlen("--tokenizer")) == 0)
+        if (is_of(argv[i], "--tokenizer"))
             return true;
     return false;
 }

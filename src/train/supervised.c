@@ -86,11 +86,24 @@ out:
     return rc;
 }
 
+/* Checked when a preset, if any, has set what is not given. */
+static int check_crops(const cs_supervised *j)
+{
+    const cs_sample_args *s = &j->a->sample;
+
+    if (s->crop_max == 0 || s->crop_min <= s->crop_max)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "--crop-min %lld is longer than --crop-max %lld",
+                   (long long)s->crop_min, (long long)s->crop_max);
+}
+
 /* Without drawn samples every record is one, once per epoch. */
-static void warn_undrawn(const cs_supervised_args *a, int argc, char **argv)
+static void warn_idle(const cs_supervised_args *a, int argc, char **argv)
 {
     static const char *const name[] = { "class-balance", "group-balance", "length-power" };
 
+    if (a->init.init == NULL && cs_preset_given(argc, argv, "encoder-lr", 0))
+        cs_warn("--encoder-lr has no effect without --init");
     if (a->sample.n_sample > 0 || a->sample.n_valid > 0)
         return;
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
@@ -247,12 +260,15 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     CS_TRY(cs_train_join(&a->training, &a->run, &a->device, cs_labelled_once(&a->label, &a->input),
                          preset != CS_PRESET_NONE, &a->compute, &j->group));
     const cs_split split = cs_args_split(&a->compute);
+    if (preset == CS_PRESET_NONE)
+        CS_TRY(check_crops(j));
     if (!a->aim.print_config)
         CS_TRY(cs_train_outputs(&a->run, j->group, &j->checkpoint));
     CS_TRY(cs_train_index(j->group, a->input.reference));
     CS_TRY(cs_supervised_read(j, split.inflate));
     CS_TRY(apply_preset(j, set, argc, argv));
-    warn_undrawn(j->a, argc, argv);
+    CS_TRY(check_crops(j));
+    warn_idle(j->a, argc, argv);
     CS_TRY(cs_train_check_idle(&a->training, j->group));
     CS_TRY(cs_supervised_folds(j));
     name_labels(j);

@@ -44,7 +44,8 @@ const cs_opt cs_sample_table[] = {
              "for reads. The words of --preset fast are then not canonical." },
     { .type = CS_OPT_REAL, .name = "valid-frac", SAMPLE(valid_frac), .arg = "NUM", .def = "0.1",
       .help = "share of every class for validation",
-      .man = "Counted in bases, whole groups at a time (see --split-by); not used with --split.",
+      .man = "Counted in bases, whole groups at a time (see --split-by); not used with --split or "
+             "--folds.",
       .min = 0, .max = 0.9 },
     { .type = CS_OPT_INT, .name = "folds", SAMPLE(n_fold), .arg = "NUM", .def = "0",
       .help = "cross-validation by NUM folds of groups, then training on all; 0: none",
@@ -125,7 +126,7 @@ const cs_opt cs_init_table[] = {
       .help = "freeze for these first epochs only: probing, then fine-tuning", .min = 0,
       .max = 1e6 },
     { .type = CS_OPT_REAL, .name = "encoder-lr", INIT(encoder_lr), .arg = "FACTOR", .def = "1",
-      .help = "factor on --lr for embedding and encoder", .min = 1e-9, .max = 1e3 },
+      .help = "with --init, factor on --lr for embedding and encoder", .min = 1e-9, .max = 1e3 },
     { .type = CS_OPT_IN, .name = "init-composition", INIT(bag), .arg = "MODEL",
       .help = "initialise the composition path from this model",
       .man = "A bag of canonical K-mers of the same length and classes: --encoder chordmixer "

@@ -304,6 +304,11 @@ T 'a network has a composition path if tokens form words' sh -c 'grep -qx head.c
 config --preset none --encoder.track 2 > none.cfg
 config --encoder.track 2 > own.cfg
 T 'none if the model is given' sh -c 'cmp own.cfg none.cfg && grep -qx rc=0 own.cfg'
+config --encoder-lr 0.5 2> told > rate.cfg
+T '--encoder-lr is not a setting of the encoder' sh -c 'grep -qx preset=balanced rate.cfg && grep -q "warning: --encoder-lr has no effect without --init$" told'
+awk '/^>/ { h = $0; next } { c = h; sub(/.*class=/, "", c); s[c] = s[c] $0 } END { for (c in s) print ">" c " class=" c "\n" s[c] }' all.fa > joined.fa
+T 'crops are compared with those of the preset' sh -c '"$@" --crop-max 300 > crop.cfg && grep -qx crop-min=250 crop.cfg && ! "$@" --crop-min 20k 2> err &&
+    grep -q "error: train: --crop-min 20000 is longer than --crop-max [0-9]*$" err' - chordseq train -q --print-config --label-key class joined.fa
 awk 'BEGIN { for (i = 0; i < 1000; i++) printf ">r%d tax=a;b%d\nACGTACGTAC\n", i, i }' > flat.fa
 T 'what has no effect is said' sh -c '"$@" --class-balance 0.5 > none.cfg 2> told && grep -q "warning: --class-balance has no effect without --samples-per-epoch$" told &&
     "$@" --class-balance 0.5 --samples-per-epoch 10 > none.cfg 2> told && ! grep -q "no effect" told' - \
