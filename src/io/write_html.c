@@ -119,13 +119,26 @@ out:
     return rc;
 }
 
+/* The most records of a row: of a class, or if calls may be higher taxa, of one of these. */
+static uint64_t longest_bar(const cs_output *o, const int *order)
+{
+    const cs_class_counts *t = ((const struct page *)o->state)->t;
+    const cs_taxonomy *tree = o->info.taxonomy;
+    uint64_t most = t->of_class[order[0]].n_record;
+
+    for (int32_t i = 1; i < tree->n && o->info.taxa; i++)
+        if (tree->node[i].class_no < 0 && t->direct[i].n_record > most)
+            most = t->direct[i].n_record;
+    return most;
+}
+
 /* All classes; if calls may be higher taxa, the taxa called. */
 static int class_table(cs_output *o, const int *order, int n)
 {
     int rc = CS_OK;
     const cs_class_counts *t = ((struct page *)o->state)->t;
     const cs_taxonomy *tree = o->info.taxonomy;
-    const uint64_t most = t->of_class[order[0]].n_record;
+    const uint64_t most = longest_bar(o, order);
 
     CS_TRY(cs_html_section(o->file, "Classes"));
     CS_TRY(cs_outfile_printf(o->file, "<table><tr><th>class</th><th>taxon</th><th class=\"n\">"
@@ -136,8 +149,7 @@ static int class_table(cs_output *o, const int *order, int n)
             CS_TRY(taxon_row(o, tree->of_class[order[i]], t->of_class[order[i]], most));
     for (int32_t i = 1; i < tree->n && o->info.taxa; i++)
         if (tree->node[i].class_no < 0 && t->direct[i].n_record)
-            CS_TRY(taxon_row(o, i, t->direct[i],
-                             most > t->direct[i].n_record ? most : t->direct[i].n_record));
+            CS_TRY(taxon_row(o, i, t->direct[i], most));
     rc = cs_outfile_printf(o->file, "</table>\n");
 out:
     return rc;

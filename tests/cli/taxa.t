@@ -94,6 +94,11 @@ T 'all outputs have the same taxon' sh -c '
     awk -F "\t" "\$3 > 0 && \$5 > 0 { print \$5, \$3 }" c.report | sort -n | cmp - counts &&
     grep -v Unclassified c.krona | cut -f 1 | sort -n > a && cut -f 2 -d " " counts | sort -n | cmp - a &&
     [ "$(grep -c "^[rn]" c.bin)" = "$(grep -vc " 0$" want)" ]'
+T 'bars of all rows of the page have one scale' sh -c '
+    chordseq classify -q -m tree.m --min-prob 0.6 --html bars.html -o bars.tsv all.fa && tr -d "\n" < bars.html | sed "s/<.table>.*//; s/<tr>/\n/g" |
+    sed -n "s/.*<td class=.n.>[0-9]*<.td><td class=.n.>\([0-9]*\)<.*<td class=.n.>[0-9]*<.* width=.\([0-9.]*\). height=.8.*/\1 \2/p" > bars
+    awk "{ n[NR] = \$1; w[NR] = \$2; most = \$1 > most ? \$1 : most }
+        END { for (i in n) if (w[i] - 100 * n[i] / most > 0.006 || 100 * n[i] / most - w[i] > 0.006) exit 1; exit NR < 3 }" bars'
 T 'the summary counts them all' sh -c '
     n=$(sed "1,/classes/d; s/.*\"records\": \([0-9]*\),.*/\1/" c.json | awk "{ n += \$1 } END { print n }")
     [ "$n" = "$(grep -vc " 0$" want)" ]'
