@@ -160,7 +160,7 @@ static bool is_spelt(const char *s)
 }
 
 /* Does the contig's letter stand for this base, too? VCF has a base for every ambiguous letter of
- * the reference (version 4.3 of the format, section 1.6.1, REF). N matches any base. */
+ * the reference except N (version 4.3 of the format, section 1.6.1, REF). */
 static bool code_includes(char letter, char base)
 {
     static const char *const bases[] = { "RAG", "YCT", "SCG", "WAT", "KGT", "MAC", "BCGT", "DAGT",
