@@ -20,7 +20,7 @@
 #include "io/alphabet.h"
 #include "io/lines.h"
 
-enum { BLOCK = 1 << 16, HEADER = 1024 };
+enum { BLOCK = 1 << 16, HEADER = 1024, TAIL = 16 };
 
 /* A contig of more than INT_MAX bases. */
 struct giant { char *name; int64_t n; };
@@ -33,12 +33,20 @@ struct cs_reference {
     faidx_t *fai;
     bool     strict;
     struct place first, last;    /* of the index, and by `from` */
+    long long end;               /* the byte after the last base of the index */
     struct giant *giant;         /* [n_giant] */
     size_t   n_giant, cap_giant;
     char    *contig;             /* of the block, or NULL */
     char    *block;
     int64_t  from, to;
 };
+
+/* The byte after its last base. */
+static long long end_of(const struct place *p)
+{
+    return p->n > 0 ? p->from + (p->n - 1) / p->n_base * p->n_byte + (p->n - 1) % p->n_base + 1
+                    : p->from;
+}
 
 static void keep_place(struct place *to, const struct place *p)
 {
@@ -69,6 +77,7 @@ static int read_length(cs_reference *r, const cs_lines *in)
         keep_place(&r->first, &at);
     if (at.n > 0 && at.from >= r->last.from)
         keep_place(&r->last, &at);
+    r->end = end_of(&at) > r->end ? end_of(&at) : r->end;
     if (at.n <= INT_MAX)
         return CS_OK;
     if (cs_grow((void **)&r->giant, &r->cap_giant, r->n_giant + 1, sizeof *r->giant) != CS_OK)
@@ -127,11 +136,22 @@ static bool begins_there(BGZF *f, const struct place *p)
 static bool ends_there(BGZF *f, const struct place *p)
 {
     char text[2];
-    const long long at = p->from + (p->n - 1) / p->n_base * p->n_byte + (p->n - 1) % p->n_base;
-    const ssize_t n = p->n > 0 ? read_at(f, at, text, 2) : 0;
+    const ssize_t n = p->n > 0 ? read_at(f, end_of(p) - 1, text, 2) : 0;
 
     return p->n == 0 || (n >= 1 && cs_base_upper[(unsigned char)text[0]]
                          && (n == 1 || text[1] == '\n' || text[1] == '\r'));
+}
+
+/* Does the file go on with a contig that the index lacks? Only line ends may be between. */
+static bool goes_on(BGZF *f, long long end)
+{
+    char text[TAIL];
+    const ssize_t n = read_at(f, end, text, sizeof text);
+    ssize_t i = 0;
+
+    while (i < n && strchr("\r\n", text[i]))
+        i++;
+    return i < n && text[i] == '>';
 }
 
 /* By the first and the last contig: a change of any length moves the last one. */
@@ -147,6 +167,9 @@ static int check_index(const cs_reference *r)
         if (place[i]->name && !(begins_there(f, place[i]) && ends_there(f, place[i])))
             rc = cs_fail(CS_EFORMAT, "the index '%s.fai' is stale: '%s' is not where it says; "
                          "recreate it (samtools faidx)", r->path, place[i]->name);
+    if (rc == CS_OK && r->first.name && goes_on(f, r->end))
+        rc = cs_fail(CS_EFORMAT, "the index '%s.fai' is stale: the file goes on behind its last "
+                     "contig; recreate it (samtools faidx)", r->path);
 out:
     if (f)
         (void)bgzf_close(f);

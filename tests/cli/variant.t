@@ -76,10 +76,14 @@ stale() {
 stale '$s/$/A/'
 stale '1s/one/two/'
 stale '$d'
+with samtools T 'so is one that lacks contigs at the end' sh -c 'cp variants.fa old.fa && rm -f old.fa.fai && samtools faidx old.fa &&
+    printf ">more\nACGT\n" >> old.fa && ! score -f old.fa -o gone.vcf variants.vcf 2> told && [ ! -e gone.vcf ] &&
+    grep -q "old.fa.fai. is stale: the file goes on behind its last contig" told &&
+    samtools faidx old.fa && score -f old.fa -o gone.vcf variants.vcf && rm gone.vcf'
 with bgzip T 'also of a compressed file' sh -c 'rm -f old.fa*; bgzip -c variants.fa > old.fa.gz && score -f old.fa.gz -o gone.vcf variants.vcf &&
     rm gone.vcf && sed 2s/^/ACGT/ variants.fa | bgzip -i -I old.fa.gz.gzi -c > old.fa.gz && ! score -f old.fa.gz -o gone.vcf variants.vcf 2> told &&
     grep -q "old.fa.gz.fai. is stale" told'
-# A reference in lower case and with ambiguous letters: R matches A and G, N any base.
+# A reference in lower case and with ambiguous letters: R matches A and G, N no base.
 { sed '1!y/ACGTN/acgtn/' variants.fa | head -n 4; echo '>odd'; for i in 1 2 3 4; do
     echo ACGTTGCATGACGTTGCATGACGTTGCATGACGTTGCATG; done; echo ACGRTGCANGACGTTGCATGACGTTGCATGACGTTGCATG
     for i in 1 2 3 4; do echo ACGTTGCATGACGTTGCATGACGTTGCATGACGTTGCATG; done; } | grep -v '^$' > iupac.fa
