@@ -49,7 +49,8 @@ const cs_opt cs_sample_table[] = {
       .min = 0, .max = 0.9 },
     { .type = CS_OPT_INT, .name = "folds", SAMPLE(n_fold), .arg = "NUM", .def = "0",
       .help = "cross-validation by NUM folds of groups, then training on all; 0: none",
-      .man = "For sequence classes. See Validation.", .min = 0, .max = 100 },
+      .man = "For sequence classes, and without early stopping. See Validation.", .min = 0,
+      .max = 100 },
     { .type = CS_OPT_SIZE, .name = "valid-samples", SAMPLE(n_valid), .arg = "NUM", .def = "0",
       .help = "validation samples; 0: every record once",
       .man = "Drawn like training samples, but the same in every epoch and never "

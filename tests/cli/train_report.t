@@ -63,6 +63,7 @@ refused() { words=$1; shift; T "refused: $words" sh -c 'w=$1; shift; ! "$@" 2> e
 refused "class .g. has 40 groups by organism, too few for --folds 50; lower it, give" --folds 50 sense.fa
 refused '--folds takes at least 2' --folds 1 sense.fa
 refused '--folds and --resume exclude each other' --folds 3 --resume sense.fa
+refused '--folds and --stop-at exclude each other' --folds 3 --stop-at 0.9 sense.fa
 refused '--folds and --split exclude each other' --folds 3 --split sense.fa sense.fa
 refused '--folds is for sequence classes' --folds 3 --head regress sense.fa
 T 'a refused run leaves no file' sh -c '[ -z "$(ls | grep "^cross\|fold\|tmp")" ]'
