@@ -317,10 +317,10 @@ int cs_supervised_train(cs_supervised_args *a, const cs_optset *set, int argc, c
 
     CS_TRY(check_budget(&j, argc, argv));
     CS_TRY(train_prepare(&j, set, argc, argv));
-    if (a->aim.print_config)
-        (void)fputs(j.recipe, stdout);
-    else
+    if (!a->aim.print_config)
         CS_TRY(train(&j));
+    else if (j.group == NULL || cs_group_rank(j.group) == 0)
+        (void)fputs(j.recipe, stdout);
 out:
     cs_group_finalize(j.group, rc);
     train_release(&j);

@@ -156,6 +156,9 @@ T 'the default preset on one rank' $balanced --metrics balanced.1.tsv -o balance
 T 'on two' $balanced --ranks 2 --metrics balanced.2.tsv -o balanced.m
 T 'the same losses' same_table balanced.1.tsv balanced.2.tsv
 
+T 'the settings are printed once' sh -c '"$@" > alone.cfg && "$@" --ranks 2 > two.cfg && cmp alone.cfg two.cfg' - \
+    chordseq train -q --print-config --label-key class all.fa
+
 # Ranks measure different times: what follows from a clock is rank 0's.
 balanced="chordseq train -@ 1 --label-key class all.fa"
 T 'a budget of time' sh -c '"$@" --preset balanced --budget 3s --ranks 2 -o timed.m 2> told && grep -q "trained [0-9]* steps" told' - $balanced
