@@ -358,7 +358,7 @@ _chordseq()
         '*--clip[gradient norm clipping; 0\: none]:NUM:' \
         '*--ema[decay of averaged weights (EMA); 0\: no averaging]:NUM:' \
         '*--epochs[number of epochs]:NUM:' \
-        '*--max-steps[number of steps; 0\: by epochs]:NUM:' \
+        '*--max-steps[maximum number of steps; 0\: those of --epochs]:NUM:' \
         '*--patience[early stopping\: epochs without improvement; 0\: never]:NUM:' \
         '*--seed[random seed]:NUM:' \
         '*--preset[settings chosen from the data; fast trains a bag of words in minutes, balanced and best also a network]:NAME:(fast balanced best none auto)' \
@@ -572,7 +572,7 @@ _chordseq()
         '*--clip[gradient norm clipping; 0\: none]:NUM:' \
         '*--ema[decay of averaged weights (EMA); 0\: no averaging]:NUM:' \
         '*--epochs[number of epochs]:NUM:' \
-        '*--max-steps[number of steps; 0\: by epochs]:NUM:' \
+        '*--max-steps[maximum number of steps; 0\: those of --epochs]:NUM:' \
         '*--patience[early stopping\: epochs without improvement; 0\: never]:NUM:' \
         '*--seed[random seed]:NUM:' \
         '*-o[output model; written whenever validation improves]:FILE:_files' \

@@ -69,8 +69,7 @@ const cs_opt cs_train_table[] = {
     { .type = CS_OPT_INT, .name = "epochs", TRAIN(epochs), .arg = "NUM", .def = "20",
       .help = "number of epochs", .min = 1, .max = 1e6 },
     { .type = CS_OPT_INT, .name = "max-steps", TRAIN(max_steps), .arg = "NUM", .def = "0",
-      .help = "number of steps; 0: by epochs", .min = 0,
-      .max = 1e12 },
+      .help = "maximum number of steps; 0: those of --epochs", .min = 0, .max = 1e12 },
     { .type = CS_OPT_INT, .name = "patience", TRAIN(patience), .arg = "NUM", .def = "0",
       .help = "early stopping: epochs without improvement; 0: never",
       .man = "With --budget training returns to the best weights instead, does the rest of the "
