@@ -84,22 +84,27 @@ static void strand_row(const int16_t *feature, const char *base, int64_t n, bool
     x[BIAS] = 0;
 }
 
+/* A range of the samples of an epoch and, from their number on, of the epochs after it. */
+struct range { const cs_sampler *of; uint64_t epoch; int64_t from, n; };
+
 /* Rows of classes; with `strands` every second sample is reversed, which is its class. */
-static int baseline_fill(const cs_sampler *s, uint64_t epoch, int64_t n, bool strands,
-                         struct rows *r)
+static int baseline_fill(struct range in, bool strands, struct rows *r)
 {
+    const cs_sampler *s = in.of;
     const cs_dataset *d = cs_sampler_dataset(s);
     const int64_t per_epoch = cs_sampler_count(s);
     int16_t feature[WORDS];
 
-    *r = (struct rows){ .n = n, .x = cs_alloc((size_t)n * ROW, sizeof *r->x),
-                        .class_no = cs_alloc((size_t)n, sizeof *r->class_no) };
+    *r = (struct rows){ .n = in.n, .x = cs_alloc((size_t)in.n * ROW, sizeof *r->x),
+                        .class_no = cs_alloc((size_t)in.n, sizeof *r->class_no) };
     if (r->x == NULL || r->class_no == NULL)
         return CS_EMEM;
     number_words(feature);
     #pragma omp parallel for
-    for (int64_t i = 0; i < n; i++) {
-        const cs_sample a = cs_sampler_get(s, epoch + (uint64_t)(i / per_epoch), i % per_epoch);
+    for (int64_t i = 0; i < in.n; i++) {
+        const int64_t at = in.from + i;
+        const cs_sample a = cs_sampler_get(s, in.epoch + (uint64_t)(at / per_epoch),
+                                           at % per_epoch);
         const cs_example *e = &d->ex[a.example];
         r->class_no[i] = strands ? (int32_t)(i % 2) : e->class_no;
         if (strands)
@@ -196,35 +201,61 @@ static void train_batch(struct fit *t, const struct rows *r, const int64_t *row,
     t->step++;
 }
 
-static int evaluate(const struct fit *t, const struct rows *r, cs_baseline *out)
-{
-    int64_t *n = cs_alloc(2 * (size_t)t->n_class, sizeof *n), n_right = 0, n_met = 0;
-    double loss = 0, recall = 0;
+/* Sums over validation rows: n [2 * n_class], of each class its rows and the right ones. */
+struct tally { int64_t *n, n_row; double loss; };
 
-    if (n == NULL)
-        return CS_EMEM;
-    memset(n, 0, 2 * (size_t)t->n_class * sizeof *n);
+static void add_rows(const struct fit *t, const struct rows *r, struct tally *y)
+{
     for (int64_t i = 0; i < r->n; i++) {
         const int32_t truth = r->class_no[i];
         int32_t best = 0;
         predict(t, r->x + i * ROW, t->p);
         for (int32_t c = 1; c < t->n_class; c++)
             best = t->p[c] > t->p[best] ? c : best;
-        loss -= log(fmax((double)t->p[truth], 1e-30));
-        n[2 * truth]++;
-        n[2 * truth + 1] += best == truth;
+        y->loss -= log(fmax((double)t->p[truth], 1e-30));
+        y->n[2 * truth]++;
+        y->n[2 * truth + 1] += best == truth;
     }
-    for (int32_t c = 0; c < t->n_class; c++) {
-        n_right += n[2 * c + 1];
-        n_met += n[2 * c] > 0;
-        recall += n[2 * c] > 0 ? (double)n[2 * c + 1] / (double)n[2 * c] : 0;
+    y->n_row += r->n;
+}
+
+static void take_tally(const struct tally *y, int32_t n_class, cs_baseline *out)
+{
+    int64_t n_right = 0, n_met = 0;
+    double recall = 0;
+
+    for (int32_t c = 0; c < n_class; c++) {
+        n_right += y->n[2 * c + 1];
+        n_met += y->n[2 * c] > 0;
+        recall += y->n[2 * c] > 0 ? (double)y->n[2 * c + 1] / (double)y->n[2 * c] : 0;
     }
-    out->n_valid = r->n;
-    out->loss = loss / (double)r->n;
-    out->accuracy = (double)n_right / (double)r->n;
+    out->n_valid = y->n_row;
+    out->loss = y->loss / (double)y->n_row;
+    out->accuracy = (double)n_right / (double)y->n_row;
     out->balanced = recall / (double)n_met;
-    free(n);
-    return CS_OK;
+}
+
+/* In blocks of rows, since a row has two kilobytes; mean: to subtract, or NULL. */
+static int evaluate(const struct fit *t, struct range valid, bool strands, const float *mean,
+                    cs_baseline *out)
+{
+    int rc = CS_OK;
+    struct rows r = { 0 };
+    struct tally y = { .n = cs_xcalloc(2 * (size_t)t->n_class, sizeof *y.n) };
+
+    for (int64_t left = valid.n; left > 0; left -= valid.n, valid.from += valid.n) {
+        valid.n = left < MAX_ROWS ? left : MAX_ROWS;
+        CS_TRY(baseline_fill(valid, strands, &r));
+        if (mean != NULL)
+            centre(&r, mean);
+        add_rows(t, &r, &y);
+        CS_FREE(r.x, r.class_no);
+        r = (struct rows){ 0 };
+    }
+    take_tally(&y, t->n_class, out);
+out:
+    CS_FREE(y.n, r.x, r.class_no);
+    return rc;
 }
 
 static int fit(struct fit *t, const struct rows *r, const float *weight, uint64_t seed,
@@ -254,9 +285,9 @@ static int fit(struct fit *t, const struct rows *r, const float *weight, uint64_
     return CS_OK;
 }
 
-static void baseline_release(struct fit *t, struct rows *train_rows, struct rows *valid_rows)
+static void baseline_release(struct fit *t, struct rows *r)
 {
-    CS_FREE(train_rows->x, train_rows->class_no, valid_rows->x, valid_rows->class_no, t->w, t->p);
+    CS_FREE(r->x, r->class_no, t->w, t->p);
 }
 
 /* Records are used once; crops of few records may repeat. */
@@ -272,7 +303,7 @@ int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const floa
 {
     int rc = CS_OK;
     const cs_dataset *d = cs_sampler_dataset(train);
-    struct rows train_rows = { 0 }, valid_rows = { 0 };
+    struct rows rows = { 0 };
     struct fit t = { .n_class = d->n_class };
     float mean[FEATURES];
     const double pass = 2.0 * (double)rows_of(train) * ROW * t.n_class;
@@ -281,16 +312,15 @@ int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const floa
     if (FEW_EPOCHS * pass > MAX_WORK)
         return CS_EOF;
     const double n_epoch = fmin(EPOCHS, fmax(FEW_EPOCHS, floor(WORK / pass)));
-    CS_TRY(baseline_fill(train, 0, rows_of(train), false, &train_rows));
-    CS_TRY(baseline_fill(valid, CS_VALID_EPOCH, cs_sampler_count(valid), false, &valid_rows));
-    average(&train_rows, mean);
-    centre(&train_rows, mean);
-    centre(&valid_rows, mean);
-    CS_TRY(fit(&t, &train_rows, weight, seed, (int64_t)n_epoch));
-    out->n_train = train_rows.n;
-    rc = evaluate(&t, &valid_rows, out);
+    CS_TRY(baseline_fill((struct range){ train, 0, 0, rows_of(train) }, false, &rows));
+    average(&rows, mean);
+    centre(&rows, mean);
+    CS_TRY(fit(&t, &rows, weight, seed, (int64_t)n_epoch));
+    out->n_train = rows.n;
+    rc = evaluate(&t, (struct range){ valid, CS_VALID_EPOCH, 0, cs_sampler_count(valid) }, false,
+                  mean, out);
 out:
-    baseline_release(&t, &train_rows, &valid_rows);
+    baseline_release(&t, &rows);
     return rc == CS_EMEM ? cs_fail(rc, "out of memory for the baseline") : rc;
 }
 
@@ -299,7 +329,7 @@ static int fit_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t
                       double *share)
 {
     int rc = CS_OK;
-    struct rows train_rows = { 0 }, valid_rows = { 0 };
+    struct rows rows = { 0 };
     struct fit t = { .n_class = 2 };
     cs_baseline b;
     const int64_t n = rows_of(train), n_valid = rows_of(valid);
@@ -307,14 +337,15 @@ static int fit_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t
     *share = NAN;
     if (n_valid < MIN_STRANDS)
         return CS_OK;
-    CS_TRY(baseline_fill(train, 0, n < STRAND_ROWS ? n : STRAND_ROWS, true, &train_rows));
-    CS_TRY(baseline_fill(valid, CS_VALID_EPOCH, n_valid < STRAND_ROWS ? n_valid : STRAND_ROWS, true,
-                         &valid_rows));
-    CS_TRY(fit(&t, &train_rows, NULL, seed, EPOCHS));
-    CS_TRY(evaluate(&t, &valid_rows, &b));
+    const struct range of_train = { train, 0, 0, n < STRAND_ROWS ? n : STRAND_ROWS };
+    const struct range of_valid = { valid, CS_VALID_EPOCH, 0,
+                                    n_valid < STRAND_ROWS ? n_valid : STRAND_ROWS };
+    CS_TRY(baseline_fill(of_train, true, &rows));
+    CS_TRY(fit(&t, &rows, NULL, seed, EPOCHS));
+    CS_TRY(evaluate(&t, of_valid, true, NULL, &b));
     *share = b.accuracy;
 out:
-    baseline_release(&t, &train_rows, &valid_rows);
+    baseline_release(&t, &rows);
     return rc == CS_EMEM ? cs_fail(rc, "out of memory for telling strands apart") : rc;
 }
 

@@ -320,6 +320,15 @@ easy="chordseq train -@ 1 --label-key class --split-by organism all.fa"
 T 'preset fast and the regression baseline' sh -c '"$@" --preset fast --budget 200k -o fast.m --metrics fast.tsv 2> told &&
     grep -q "regression on 5-mers: balanced accuracy [01]" told && grep -q "bag of words, epoch 1: loss .*best" told' - $easy
 T 'training' sh -c 'tail -n 1 fast.tsv | awk "{ exit !(\$8 > 0.9) }"'
+if (ulimit -v 1500000 && chordseq --version) > version 2>&1; then
+    # A row of word frequencies has two kilobytes: 59 MiB for 30,000 samples.
+    T 'memory does not grow with the validation samples of the regression' sh -c 'for n in 20k 50k; do
+        "$@" --valid-samples $n 2>&1 | sed -n "s/.*peak of the process \([0-9]*\)[.].*/\1/p"; done > peaks && cat peaks &&
+        awk "{ p[NR] = \$1 } END { exit !(NR == 2 && p[2] - p[1] < 30) }" peaks' - \
+        chordseq train -v -@ 1 --preset fast --budget 5k --label-key class -o rows.m all.fa
+else
+    S 'memory of the regression' 'the program does not start under ulimit -v (a sanitizer?)'
+fi
 less="$easy --preset fast --patience 2 --budget 200k"
 T 'without improvement, the rate anneals' sh -c '"$@" -o annealed.m --metrics annealed.tsv 2> told &&
     [ "$(grep -c "^chordseq: bag of words: no improvement since epoch [0-9]*; annealing$" told)" = 1 ]' - $less
