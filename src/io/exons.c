@@ -22,12 +22,6 @@ struct cs_exons {
     enum exons_format format;
 };
 
-static bool is_remark(const char *line)
-{
-    return !*line || *line == '#' || strncmp(line, "track", 5) == 0 ||
-           strncmp(line, "browser", 7) == 0;
-}
-
 /* Both ends of an exon, from 0, the second not included; false if the columns hold none. */
 static bool parse_span(char *const *column, int at, int64_t first, int64_t *from, int64_t *to)
 {
@@ -112,7 +106,7 @@ int cs_exons_open(const char *path, cs_exons **out)
     CS_TRY(rc);
     CS_TRY(cs_lines_open_file(&in));
     while ((rc = cs_lines_next(&in)) == CS_OK && !is_end(e, in.text))
-        if (!is_remark(in.text))
+        if (!cs_lines_is_remark(in.text))
             CS_TRY(add_line(e, &in));
     rc = rc == CS_EOF ? CS_OK : rc;
     if (rc == CS_OK && e->n == 0)

@@ -48,6 +48,18 @@ int cs_lines_columns(cs_lines *l, char **column, int most)
     return n;
 }
 
+bool cs_lines_is_remark(const char *line)
+{
+    static const char *const word[] = { "track", "browser" };
+    bool is = *line == '\0' || *line == '#';
+
+    for (size_t i = 0; !is && i < sizeof word / sizeof *word; i++) {
+        const size_t n = strlen(word[i]);
+        is = strncmp(line, word[i], n) == 0 && (line[n] == ' ' || line[n] == '\0');
+    }
+    return is;
+}
+
 size_t cs_bom_bytes(const char *text, size_t n)
 {
     static const char bom[] = "\xef\xbb\xbf";

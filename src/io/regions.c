@@ -112,12 +112,6 @@ static int next_text(cs_regions *r, const cs_reference *ref, cs_region *out)
 
 /* ---- BED ----------------------------------------------------------------------------------- */
 
-static bool is_remark(const char *s)
-{
-    return *s == '\0' || *s == '#' || strncmp(s, "track ", 6) == 0 ||
-           strncmp(s, "browser ", 8) == 0;
-}
-
 static int parse_bed(cs_regions *r, const cs_reference *ref, cs_region *out)
 {
     char *field[3] = { r->bed.text, NULL, NULL };
@@ -156,7 +150,7 @@ int cs_regions_next(cs_regions *r, const cs_reference *ref, cs_region *out)
         return CS_EOF;
     do
         CS_TRY(cs_lines_next(&r->bed));
-    while (is_remark(r->bed.text));
+    while (cs_lines_is_remark(r->bed.text));
     rc = parse_bed(r, ref, out);
     r->any = true;
 out:

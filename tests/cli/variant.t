@@ -321,6 +321,11 @@ T 'a warning if no contig of the exons is in the reference' sh -c '
     grep -q "^chordseq: warning: no exon of .x.bed. lies on a contig of .train.fa., .* such as .chrX. there and .c[0-9]. here$" told.x &&
     ! grep "no exon" told.far told.chr'
 N variant-exons-strand.err sh -c 'sed "s/+/plus/" plus.bed > bad.bed; chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf'
+T 'a contig may begin like a track line' sh -c 'printf "track1\t1\t9\tx\t0\t+\n" > odd.bed
+    printf "track name=x\nbrowser hide all\nbrowser\n" | cat - plus.bed odd.bed > tracks.bed
+    chordseq variant --exons odd.bed -m train.tsv.model -f train.fa -o /dev/null c1.vcf 2> told && grep -q "such as .track1. there" told &&
+    for f in plus tracks; do chordseq variant -q --exons $f.bed -m train.tsv.model -f train.fa --tsv $f.all -o /dev/null c1.vcf || exit; done
+    cmp plus.all tracks.all'
 T 'an exon without a contig' sh -c 'printf "\t1\t9\tx\t0\t+\n" > bad.bed
     ! chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf 2> told && grep -q "bad.bed. line 1: no contig" told'
 with bzip2 T 'tables that cannot be read say why' sh -c 'mkdir folder && bzip2 -c plus.bed > bad.bed.bz2
