@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "io/diplotype_out.h"
 
 struct calls {
@@ -22,6 +23,7 @@ struct calls {
     int64_t                   n_contig;  /* bases of its contig */
     char                    **done;      /* [n_done] contigs that have been written */
     size_t                    n_done, cap_done;
+    cs_names                  by_name;   /* of these */
 };
 
 /* ---- samples ------------------------------------------------------------------------------- */
@@ -196,14 +198,12 @@ static int next_contig(struct calls *c, const cs_variant *v)
     if (n < 0)
         return cs_fail(CS_EFORMAT, "the reference '%s' has no contig '%s', which '%s' has records "
                        "on", cs_reference_path(c->s->ref), v->contig, c->s->path);
-    for (size_t i = 0; i < c->n_done; i++) {
-        if (strcmp(c->done[i], v->contig) == 0)
-            return broken(c, v, "comes after those of other contigs; sort the file (bcftools "
-                          "sort)");
-    }
+    if (cs_names_find(&c->by_name, v->contig) >= 0)
+        return broken(c, v, "comes after those of other contigs; sort the file (bcftools sort)");
     CS_TRY(cs_grow((void **)&c->done, &c->cap_done, c->n_done + 1, sizeof *c->done));
-    c->done[c->n_done] = cs_xstrdup(v->contig);
-    rc = begin_region(c, (cs_region){ c->done[c->n_done++], 0, n });
+    char *name = c->done[c->n_done++] = cs_xstrdup(v->contig);
+    CS_TRY(cs_names_add(&c->by_name, name, 0));
+    rc = begin_region(c, (cs_region){ name, 0, n });
 out:
     return rc;
 }
@@ -237,6 +237,7 @@ out:
     drop_region(&c);
     for (size_t i = 0; i < c.n_done; i++)
         free(c.done[i]);
+    cs_names_release(&c.by_name);
     CS_FREE(c.done, c.column, c.hap);
     cs_genotypes_close(c.in);
     return rc;

@@ -240,7 +240,8 @@ int cs_pileup_seek(cs_pileup *p, const char *contig, int64_t from, int64_t to)
     if (tid < 0)
         return cs_fail(CS_EFORMAT, "'%s' has no contig '%s'; is it aligned to this reference?",
                        p->path, contig);
-    if (!p->index)
+    /* An index beside plain SAM belongs to another file. */
+    if (!p->index && (p->fp->is_bgzf || p->fp->format.format == cram))
         p->index = sam_index_load(p->fp, p->path);
     if (!p->index)
         return cs_fail(CS_EIO, "'%s' has no index, which regions need; create one (samtools "

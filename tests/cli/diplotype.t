@@ -101,6 +101,10 @@ N diplotype-fasta.err   $d ref.fa
 N diplotype-region.err  $d -r c3:1-5 r.bam
 N diplotype-behind.err  $d -r c1:31-40 r.bam
 N diplotype-index.err   $d -r c1:1-5 r.sam
+T 'an index beside plain SAM is not its own' sh -c "cp r.bam.bai r.sam.bai && ! $d -q -r c1:1-5 r.sam 2> told && rm r.sam.bai &&
+    grep -q 'r.sam. has no index' told"
+T 'contigs must not come back' sh -c "{ cat g.vcf; grep '^c1	5' g.vcf; } > back.vcf && ! $d -q back.vcf -o gone 2> told && [ ! -e gone ] &&
+    grep -q 'record at c1:5 comes after those of other contigs' told"
 printf 'c1\t4\n' > odd.bed
 N diplotype-bed.err     $d -R odd.bed r.bam
 echo '# no region' > no.bed
