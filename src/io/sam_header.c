@@ -166,6 +166,50 @@ out:
     return rc;
 }
 
+/* Does the program of j->line follow one that is not joined yet? */
+static bool waits(struct joining *j, const bool *done)
+{
+    size_t n;
+    char *parent = value_of(j, "\tPP:", &n);
+
+    if (!parent)
+        return false;
+    const char after = parent[n];
+    parent[n] = '\0';
+    const int i = sam_hdr_line_index(j->from, "PG", parent);
+    parent[n] = after;
+    return i >= 0 && !done[i];
+}
+
+/* Lines in order, but each after its parent, whose ID may change; those of a circle at last. */
+static int join_programs(struct joining *j)
+{
+    int rc = CS_OK;
+    const int n = sam_hdr_count_lines(j->from, "PG");
+    bool *done = cs_alloc((size_t)n + 1, sizeof *done);
+
+    if (!done)
+        return cs_fail(CS_EMEM, "out of memory for the header of '%s'", j->path);
+    memset(done, 0, (size_t)n + 1);
+    for (int left = n, before = n + 1; left > 0;) {
+        const bool circle = left == before;
+        before = left;
+        for (int i = 0; i < n; i++) {
+            if (done[i])
+                continue;
+            CS_TRY(read_line(j, "PG", i));
+            if (!circle && waits(j, done))
+                continue;
+            CS_TRY(join_program(j, i));
+            done[i] = true;
+            left--;
+        }
+    }
+out:
+    free(done);
+    return rc;
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static int join_comment(struct joining *j, int i)
@@ -194,16 +238,12 @@ int cs_sam_header_join(sam_hdr_t *to, sam_hdr_t *from, const char *path, cs_prog
 {
     int rc = CS_OK;
     struct joining j = { .to = to, .from = from, .path = path, .programs = programs };
-    static const struct {
-        const char *type;
-        int (*join)(struct joining *j, int i);
-    } part[] = { { "RG", join_group }, { "PG", join_program }, { "CO", join_comment } };
 
-    for (size_t k = 0; k < sizeof part / sizeof *part; k++) {
-        const int n = sam_hdr_count_lines(from, part[k].type);
-        for (int i = 0; i < n; i++)
-            CS_TRY(part[k].join(&j, i));
-    }
+    for (int i = 0; i < sam_hdr_count_lines(from, "RG"); i++)
+        CS_TRY(join_group(&j, i));
+    CS_TRY(join_programs(&j));
+    for (int i = 0; i < sam_hdr_count_lines(from, "CO"); i++)
+        CS_TRY(join_comment(&j, i));
     programs->joined = true;
 out:
     joining_release(&j);

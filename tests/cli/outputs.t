@@ -129,6 +129,10 @@ for f in bam sam; do
         [ "$(samtools view xy.$1 | cut -f 1 | tr -d "\n")" = xy ] &&
         samtools view xy.$1 | grep -q "^x	.*PG:Z:bwa	" && samtools view xy.$1 | grep "^y	" | grep -q "RG:Z:y	PG:Z:$(sed -n "s/^@PG	ID:\([^	]*\).*CL:bwa y$/\1/p" head)	NM:i:0"' - $f
 done
+T 'a program that stands before its parent keeps it' sh -c 'awk "/ID:bwa/ { held = \$0; next } { print } held && /ID:sort/ { print held }" y.sam > turn.sam &&
+    [ "$(grep -n "PP:bwa" turn.sam | cut -d : -f 1)" -lt "$(grep -n "ID:bwa" turn.sam | cut -d : -f 1)" ] &&
+    chordseq classify -q -m m --no-PG --bam turned.sam x.sam turn.sam && [ "$(grep -c "^@PG" turned.sam)" = 4 ] &&
+    id=$(sed -n "s/^@PG	ID:\([^	]*\).*CL:bwa y$/\1/p" turned.sam) && [ "$id" != bwa ] && grep -q "^@PG	ID:sort[.].*	PP:$id$" turned.sam'
 T 'of one input, unchanged' sh -c 'chordseq classify -q -m m --no-PG --bam one.sam x.sam && sed "/^[^@]/d" one.sam > a && sed "/^[^@]/d" x.sam | cmp - a'
 T 'of sequences before alignments, and of mates' sh -c 'printf ">f\nACGTTGCA\n" > f.fa && chordseq classify -q -m m --bam fy.sam f.fa y.sam &&
     grep -q "^@RG	ID:y" fy.sam && grep -q "^@HD.*unsorted" fy.sam && sed "s/^y	/x	/" y.sam > mate.sam &&
