@@ -73,8 +73,6 @@ static int train_check_options(void)
         return cs_fail(CS_EUSAGE, "--folds and %s exclude each other", with);
     if (args.sample.n_fold > 0 && (!head->is_class || head->per_token))
         return cs_fail(CS_EUSAGE, "--folds is for sequence classes");
-    if (args.sample.n_fold > 0 && run->output != NULL && strcmp(run->output, "-") == 0)
-        return cs_fail(CS_EUSAGE, "--folds needs a file for the model, not standard output");
     return CS_OK;
 }
 

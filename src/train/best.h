@@ -12,8 +12,7 @@ int cs_best_check(const cs_train_opt *o, const cs_train_state *st) CS_MUST_CHECK
  * cs_best_restore - copy the best model's parameters into `m`, averaged ones if these are in use
  *
  * Annealing starts from there; logs it with o->watch. Moments stay as they are, and so do
- * parameters where no file has the best ones: without model_path, on standard output, with
- * keep_last.
+ * parameters where no file has the best ones: without model_path, with keep_last.
  *
  * Returns  CS_OK; the errors of cs_model_load() and cs_model_adopt()
  */

@@ -313,6 +313,9 @@ int cs_train_outputs(cs_run_args *r, const cs_group *group, char **checkpoint)
 
     if (r->output == NULL)
         return cs_fail(CS_EUSAGE, "no output; give the model file with -o FILE");
+    if (strcmp(r->output, "-") == 0)
+        return cs_fail(CS_EUSAGE, "the model is written whenever it improves, and read again; give "
+                       "a file with -o, not standard output");
     *checkpoint = r->checkpoint != NULL ? cs_xstrdup(r->checkpoint)
                                         : default_checkpoint(r->output);
     if (r->resume && access(*checkpoint, F_OK) != 0 && errno == ENOENT) {

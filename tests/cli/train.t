@@ -16,6 +16,7 @@ sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
 # ---- refused -------------------------------------------------------------------------------------
 
 N train-no-output.err    $train --label-key class all.fa
+N train-stdout.err       $train -o - --label-key class all.fa
 N train-no-labels.err    $train -o x.m all.fa
 N train-two-labels.err   $train -o x.m --label-key class --labels labels.tsv all.fa
 T 'a label that is too long is named as that' sh -c 'sed "1s/class=/class=$(printf %01100d 0)/" all.fa > wide.fa
