@@ -88,9 +88,60 @@ static void test_published(void **state)
     cs_safetensors_close(f);
 }
 
+/* Two layers of 2 channels, one of whose convolutions has the given rows and columns. */
+static void write_checkpoint(const char *path, int32_t rows, int32_t cols)
+{
+    static const char *const norm[4] = { "weight", "bias", "running_mean", "running_var" };
+    static const float value[64] = { 1, 1, 1, 1 };
+    static char name[20][64];
+    cs_tensor t[20];
+    cs_outfile *f;
+    size_t n = 0;
+
+    for (int layer = 0; layer < 2; layer++)
+        for (int no = 1; no <= 2; no++) {
+            const int32_t out = no == 1 ? 4 : 2, in = no == 1 ? 2 : 4;
+            const bool last = layer == 1 && no == 1;
+            snprintf(name[n], sizeof name[n], "encoder.conv_net.%d.conv%d.weight", layer, no);
+            t[n] = (cs_tensor){ name[n], CS_F32,
+                                cs_shape3(last ? rows : out, last ? cols : in, 3), 24,
+                                (const unsigned char *)value };
+            n++;
+            for (int i = 0; i < 4; i++, n++) {
+                snprintf(name[n], sizeof name[n], "encoder.conv_net.%d.batch_norm%d.%s", layer, no,
+                         norm[i]);
+                t[n] = (cs_tensor){ name[n], CS_F32, cs_shape1(out), out,
+                                    (const unsigned char *)value };
+            }
+        }
+    assert_int_equal(cs_outfile_open(path, &f), CS_OK);
+    assert_int_equal(cs_safetensors_write(f, t, n, NULL, 0), CS_OK);
+    assert_int_equal(cs_outfile_close(f), CS_OK);
+}
+
+/* As many values in another order are other weights. */
+static void test_shapes(void **state)
+{
+    (void)state;
+    char path[] = "shapes.XXXXXX";
+    cs_model *m = NULL;
+
+    close(mkstemp(path));
+    write_checkpoint(path, 4, 2);
+    if (cs_model_import(path, "ac", be, &m) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    cs_model_free(m);
+    write_checkpoint(path, 2, 4);
+    assert_int_equal(cs_model_import(path, "ac", be, &m), CS_EFORMAT);
+    assert_non_null(strstr(cs_error_message(), "conv_net.1.conv1.weight' is of another shape"));
+    cs_error_clear();
+    unlink(path);
+}
+
 int main(void)
 {
-    static const struct CMUnitTest test[] = { cmocka_unit_test(test_published) };
+    static const struct CMUnitTest test[] = { cmocka_unit_test(test_published),
+                                              cmocka_unit_test(test_shapes) };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)
         return 2;
     int n_failed = cmocka_run_group_tests_name("import", test, NULL, NULL);

@@ -211,14 +211,6 @@ out:
     return rc;
 }
 
-static bool same_shape(const cs_param *a, const cs_param *b)
-{
-    bool same = a->shape.n_dim == b->shape.n_dim;
-    for (int32_t i = 0; same && i < a->shape.n_dim; i++)
-        same = a->shape.dim[i] == b->shape.dim[i];
-    return same;
-}
-
 bool cs_model_same_labels(const cs_model *a, const cs_model *b)
 {
     bool same = a->head == b->head && a->n_label == b->n_label;
@@ -248,7 +240,7 @@ int cs_model_adopt(cs_model *m, const cs_model *from, bool new_head)
         const cs_param *p = &m->ps.p[i];
         const bool head = strncmp(p->name, "head.", 5) == 0;
         const int k = cs_params_find(&from->ps, p->name);
-        const bool fits = k >= 0 && same_shape(p, &from->ps.p[k]);
+        const bool fits = k >= 0 && cs_shape_equal(&p->shape, &from->ps.p[k].shape);
         if (!fits && !head)
             return cs_fail(CS_EMODEL, "tensor '%s' %s; the initial model must have the same "
                            "tokenizer and encoder, with the same sizes", p->name,

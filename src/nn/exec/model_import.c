@@ -170,7 +170,7 @@ static int fill_encoder(const struct import *m, cs_model *model)
             continue;
         their_name(m, p->name, name, sizeof name);
         t = cs_safetensors_find(m->file, name);
-        if (!t || t->n != p->n || t->shape.n_dim != p->shape.n_dim)
+        if (!t || !cs_shape_equal(&t->shape, &p->shape))
             return cs_fail(CS_EFORMAT, "'%s' is not a checkpoint of CDIL for DNA: tensor '%s' is "
                                        "%s",
                            m->path, name, t ? "of another shape" : "missing");

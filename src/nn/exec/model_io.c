@@ -158,12 +158,6 @@ static int check_sum(const struct loading *l)
     return CS_OK;
 }
 
-static bool same_shape(const cs_shape *a, const cs_shape *b)
-{
-    return a->n_dim == b->n_dim
-        && memcmp(a->dim, b->dim, (size_t)a->n_dim * sizeof a->dim[0]) == 0;
-}
-
 /* *missing: idle tensors that the file leaves out. */
 static int check_tensors(const struct loading *l, const cs_params *ps, int32_t *missing)
 {
@@ -178,7 +172,7 @@ static int check_tensors(const struct loading *l, const cs_params *ps, int32_t *
             return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: tensor '%s' is "
                                        "missing",
                            l->what, ps->p[i].name);
-        if (!same_shape(&t->shape, &ps->p[i].shape) || t->dtype >= CS_I64)
+        if (!cs_shape_equal(&t->shape, &ps->p[i].shape) || t->dtype >= CS_I64)
             return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: tensor '%s' has the "
                            "wrong shape or type", l->what, t->name);
     }

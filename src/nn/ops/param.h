@@ -59,6 +59,13 @@ static inline cs_shape cs_shape3(int64_t a, int64_t b, int64_t c)
 {
     return (cs_shape){ 3, { a, b, c } };
 }
+static inline bool cs_shape_equal(const cs_shape *a, const cs_shape *b)
+{
+    bool same = a->n_dim == b->n_dim;
+    for (int32_t i = 0; same && i < a->n_dim; i++)
+        same = a->dim[i] == b->dim[i];
+    return same;
+}
 
 /**
  * cs_declare - one trainable tensor
