@@ -132,9 +132,9 @@ static int cdil_describe(const struct config *c, const char *option, const char 
     const int32_t by_len = cs_depth(c->max_len) - 1 - layers_less(c);
 
     if (n < 0)
-        return cs_fail(CS_EUSAGE, "--encoder.%s takes one number of channels, or a "
-                       "comma-separated list with one per layer, at most %d; not '%s'", option,
-                           WIDTH_MAX, list);
+        return cs_fail(CS_EUSAGE, "--encoder.%s takes a number of channels, or a "
+                       "comma-separated list of one per layer, each at most %d; not '%s'", option,
+                       WIDTH_MAX, list);
     if (n > 1 && c->layers && c->layers != n)
         return cs_fail(CS_EUSAGE, "--encoder.%s lists %d layers, but --encoder.layers is %lld",
                        option,

@@ -318,7 +318,7 @@ static int read_strand(const cs_model_settings *s, cs_strands *strands)
             return CS_OK;
         }
     }
-    return damaged(s, "its strand is none of forward, both and max");
+    return damaged(s, "its strand is none of forward, both, max and weighted");
 }
 
 static int read_precision(const cs_model_settings *s, cs_precision *p)

@@ -37,8 +37,8 @@ struct stack {
                                                            * one first */
 };
 
-/* Maximum layers for r runs of each with s checkpoints: C(s + r, s), saturated.
- */
+/* The most layers that s checkpoints allow if none runs more than r times: C(s + r, s), or a number
+ * from INT32_MAX on if that is larger. */
 static int64_t reach(int32_t s, int32_t r)
 {
     int64_t n = r < 0 ? 0 : 1;
