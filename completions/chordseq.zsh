@@ -24,10 +24,10 @@ _chordseq()
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
         '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
-        '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
-        '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
-        '*-R[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
-        '*--regions-file[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*-r[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*-1[first mates of pairs, instead of -i]:FILE:_files' \
         '*--mates-1[first mates of pairs, instead of -i]:FILE:_files' \
         '*-2[second mates of pairs, in the same order]:FILE:_files' \
@@ -99,10 +99,10 @@ _chordseq()
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
         '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
-        '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
-        '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
-        '*-R[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
-        '*--regions-file[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*-r[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
@@ -147,10 +147,10 @@ _chordseq()
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
         '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
-        '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
-        '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
-        '*-R[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
-        '*--regions-file[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*-r[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*-1[first mates of pairs, instead of -i]:FILE:_files' \
         '*--mates-1[first mates of pairs, instead of -i]:FILE:_files' \
         '*-2[second mates of pairs, in the same order]:FILE:_files' \
@@ -310,10 +310,10 @@ _chordseq()
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
         '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
-        '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
-        '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
-        '*-R[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
-        '*--regions-file[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*-r[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*--labels[table\: record name, then its class or its values]:TSV:_files' \
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[class of all records of this file]:CLASS=FILE:_files' \
@@ -722,10 +722,10 @@ _chordseq()
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
         '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
-        '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
-        '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
-        '*-R[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
-        '*--regions-file[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*-r[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*--labels[table\: record name, then its class or its values]:TSV:_files' \
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[class of all records of this file]:CLASS=FILE:_files' \
@@ -813,10 +813,10 @@ _chordseq()
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
         '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
-        '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
-        '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
-        '*-R[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
-        '*--regions-file[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*-r[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*-m[tokenizer.json, or a model with a tokenizer]:FILE:_files' \
         '*--model[tokenizer.json, or a model with a tokenizer]:FILE:_files' \
         '*--format[output\: pieces (text) or ids]:FORMAT:(pieces ids)' \
@@ -898,10 +898,10 @@ _chordseq()
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
         '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
-        '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
-        '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
-        '*-R[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
-        '*--regions-file[SAM, BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*-r[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*--labels[table\: record name, then its class or its values]:TSV:_files' \
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[class of all records of this file]:CLASS=FILE:_files' \

@@ -54,12 +54,12 @@ const cs_opt cs_input_table[] = {
       .arg = "EXPR", .help = "SAM, BAM, CRAM: require that this filter expression is true",
       .man = "Such as 'mapq >= 20 && [NM] < 5'; samtools(1) describes filter expressions." },
     { .type = CS_OPT_LIST, .letter = 'r', .name = "region", .off = offsetof(cs_input_args, region),
-      .arg = "REGION", .help = "SAM, BAM, CRAM: restrict to NAME or NAME:FROM-TO",
+      .arg = "REGION", .help = "BAM, CRAM: restrict to NAME or NAME:FROM-TO",
       .man = "For BAM and CRAM files with an index. May be given several times; each alignment "
              "is read once." },
     { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file",
       .off = offsetof(cs_input_args, regions), .arg = "FILE",
-      .help = "SAM, BAM, CRAM: restrict to the regions of this BED file",
+      .help = "BAM, CRAM: restrict to the regions of this BED file",
       .man = "After those of -r.", .same = CS_OPT_SAME_CONTENT },
     { .type = CS_OPT_END }
 };

@@ -151,8 +151,8 @@ void cs_variants_distance(const float *ref, const float *alt, int32_t n, double 
     *cosine = a > 0 && b > 0 ? fmax(0, 1 - ab / sqrt(a * b)) : NAN;
 }
 
-/* Logarithm of a base's probability; 0 for unknown bases, which may follow an allele. For one
- * window values are probabilities, for two they are raw. */
+/* Logarithm of a base's probability, which is a quarter for unknown bases; they may follow an
+ * allele. For one window values are probabilities, for two they are raw. */
 static double log_of(const float *v, char base, bool raw)
 {
     const int code = cs_base_code[(unsigned char)base];

@@ -20,7 +20,7 @@ typedef struct cs_pileup_opt {
 typedef struct cs_site {
     int32_t contig;              /* number in the header */
     int64_t pos;                 /* 0-based */
-    int64_t count[CS_N_HAP];     /* bases, insertions behind them, deletions that count */
+    int64_t count[CS_N_HAP];     /* reads by symbol, after the quality filter */
     int64_t n_read;              /* reads over it, before the quality filter */
 } cs_site;
 

@@ -36,7 +36,7 @@ typedef struct cs_prediction {
 /** cs_argmax - index of the largest of n values, ties to the lowest index; 0 without values */
 int32_t cs_argmax(const float *v, int64_t n);
 /** cs_prediction_best - index of the largest value, ties to the lowest index; -1 if there are no
- * values (every reason but CS_REASON_LOW_PROB) */
+ * values (every reason before CS_REASON_LOW_PROB) */
 int cs_prediction_best(const cs_prediction *a);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/opt.h"
 #include "io/lines.h"
 
-/* A number above NCBI's, below the tree's private ones. */
+/* MAX_TAXID leaves private taxids, which follow those of the table, within 31 bits. */
 enum { MAX_TABLE_BYTES = 4 << 20, N_COLUMN = 5, MAX_TAXID = 2100000000 };
 
 /* An empty field or "-" means none. */
