@@ -31,6 +31,8 @@ static int open_encoder(const char *path, struct encoder *e)
     if (path == NULL)
         return cs_fail(CS_EUSAGE, "no tokenizer; give one with -m FILE, or train one with "
                        "--train bpe");
+    if (cs_args_once(&path, 1) != NULL)     /* no model, which is mapped */
+        return cs_bpe_read(path, &e->bpe);
     f = fopen(path, "rb");
     if (f != NULL) {
         if (fread(first, 1, 1, f) != 1)

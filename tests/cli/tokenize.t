@@ -11,6 +11,8 @@ T 'on any number of threads' sh -c 'chordseq tokenize -@ 5 -m "$1/hg38.json" --f
 P tokenize-pieces.tsv chordseq tokenize -m "$bpe/hg38.json" "$tiny/strands.fa"
 T 'the mean token length is reported' sh -c 'chordseq tokenize -m "$1/hg38.json" -o out "$tiny/reads.fq" 2> err &&
     grep -q "^chordseq: tokenized 40 records, .* mean token length [0-9.]* symbols, 0 unknown" err' - "$bpe"
+T 'a vocabulary from a pipe' sh -c 'mkfifo pipe && cat "$1/hg38.json" > pipe & chordseq tokenize -q -m "$1/hg38.json" -o want "$tiny/reads.fq"
+    while [ ! -p pipe ]; do sleep 0.1; done; chordseq tokenize -q -m pipe "$tiny/reads.fq" | cmp - want' - "$bpe"
 T 'a model file serves as tokenizer' sh -c 'chordseq tokenize -q -m "$tiny/model.safetensors" "$tiny/reads.fq" |
     head -n 1 | grep -qE "^[^	]+	[ACGT]+ [ACGT]+ "'
 
