@@ -205,7 +205,8 @@ out:
 /* The bytes of a recipe without its last lines, those about contents. */
 static size_t before_contents(const char *recipe)
 {
-    static const char *const line[] = { "\n" CS_RECIPE_VOCABULARY, "\n" CS_RECIPE_TAXONOMY };
+    static const char *const line[] = { "\n" CS_RECIPE_VOCABULARY, "\n" CS_RECIPE_TAXONOMY,
+                                        "\n" CS_RECIPE_LABELS };
     size_t n = strlen(recipe);
 
     for (size_t i = 0; i < sizeof line / sizeof *line; i++) {
@@ -214,6 +215,23 @@ static size_t before_contents(const char *recipe)
             n = (size_t)(at + 1 - recipe);
     }
     return n;
+}
+
+/* Does the recipe have a line of the option that this line states? */
+static bool has_option(const char *recipe, const char *line)
+{
+    const size_t n = strcspn(line, "=\n") + 1;
+
+    for (; *recipe != '\0'; recipe += strcspn(recipe, "\n"), recipe += *recipe == '\n')
+        if (strncmp(recipe, line, n) == 0)
+            return true;
+    return false;
+}
+
+static int one_sided(const char *path, const char *line)
+{
+    return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: '%.*s' is present in only "
+                   "one of them", path, (int)strcspn(line, "\n"), line);
 }
 
 /* Names the first line in which two recipes differ. */
@@ -227,6 +245,10 @@ static int compare_recipes(const char *path, const char *was, const char *is)
         return CS_OK;            /* of an older version */
     while (*was != '\0' && *is != '\0') {
         const int n_was = (int)strcspn(was, "\n"), n_is = (int)strcspn(is, "\n");
+        if (!has_option(is, was))
+            return one_sided(path, was);
+        if (!has_option(was, is))
+            return one_sided(path, is);
         if (n_was != n_is || strncmp(was, is, (size_t)n_was) != 0)
             return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: it has '%.*s', "
                            "this command '%.*s'; give the same options and data, or omit --resume",
@@ -234,9 +256,7 @@ static int compare_recipes(const char *path, const char *was, const char *is)
         was += n_was + (was[n_was] == '\n');
         is += n_is + (is[n_is] == '\n');
     }
-    return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: '%.*s' is present in only "
-                              "one of them",
-                   path, (int)strcspn(*was != '\0' ? was : is, "\n"), *was != '\0' ? was : is);
+    return one_sided(path, *was != '\0' ? was : is);
 }
 
 static int bad(const char *path, const char *what)

@@ -59,10 +59,11 @@ typedef struct cs_train_state {
 void cs_train_state_init(cs_train_state *st);
 void cs_train_state_release(cs_train_state *st);
 
-/* The recipe's lines of what files contain, its last ones. Checkpoints of versions up to 0.2.0 lack
- * them and are accepted without. */
+/* The recipe's lines of what files contain and how labels are named, its last ones. Checkpoints of
+ * versions up to 0.2.0 lack them and are accepted without. */
 #define CS_RECIPE_VOCABULARY "vocabulary="
 #define CS_RECIPE_TAXONOMY "taxonomy.content="
+#define CS_RECIPE_LABELS "labels.content="
 
 /**
  * cs_checkpoint_save - write state, parameters, moments and average through a temporary file

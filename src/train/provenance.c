@@ -326,6 +326,19 @@ static void append_option(struct text *t, const cs_optset *set, const cs_opt *o,
     free(value);
 }
 
+/* The hash of the data has the labels' numbers only. */
+static void append_labels(struct text *t, const cs_model *m)
+{
+    struct text all = { NULL, 0 };
+
+    for (int32_t i = 0; i < m->n_label; i++) {
+        append_text(&all, m->label[i].name);
+        append_text(&all, "\n");
+    }
+    append_content(t, CS_RECIPE_LABELS, "", all.s);
+    free(all.s);
+}
+
 int cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, const cs_model *m,
                          uint64_t data_hash, char **out)
 {
@@ -353,6 +366,7 @@ int cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, const 
     /* Only classes and their ancestors: other rows of a table of taxa do not matter. */
     if (m->head->set_taxonomy != NULL && m->taxonomy != NULL)
         append_content(&t, CS_RECIPE_TAXONOMY, "", m->taxonomy);
+    append_labels(&t, m);
     *out = t.s;
     return rc;
 }

@@ -43,8 +43,8 @@ void cs_provenance_log(const char *text);
 /**
  * cs_provenance_recipe - "option=value" lines of options that change results (`same` in
  * base/opt.h), of all tables but those in `skip`; the data's hash; precision and kernels of the
- * model's backend unless it is fp32; and hashes of the tokenizer's vocabulary, if it has one, and
- * of the tree that the head trains on
+ * model's backend unless it is fp32; and hashes of the tokenizer's vocabulary, if it has one, of
+ * the tree that the head trains on, and of the labels' names
  *
  * skip     ends with NULL
  * out      text in UTF-8, other bytes written \xHH; free() it

@@ -243,6 +243,8 @@ T 'the model names the input' sh -c 'tr -d "\\\\" < latin.m | grep -aq "name\":\
 T 'other records for validation' sh -c "! $train --split-by class --label-key class --accumulate 2 --encoder.dropout 0.1 \
     all.fa -o part.m --resume 2> err && grep -q \"belongs to another run: it has 'data=\" err"
 N train-other.err $run -o part.m --resume --lr 0.5
+T 'other names of the classes are found' sh -c '"$@" --class gc=gc.fa --class at=at.fa --stop-after 1 && ! "$@" --class at=gc.fa --class gc=at.fa --resume 2> err &&
+    grep -q "belongs to another run: it has .labels.content=sha256:" err' - $train -o swapped.m
 mv part.m moved.m
 N train-lost.err $run -o part.m --resume
 N train-lost.err $run -o part.m --checkpoint part.m.ckpt --resume
