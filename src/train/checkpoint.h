@@ -33,7 +33,7 @@ typedef struct cs_train_state {
     int64_t epoch_step;          /* steps done in the present epoch */
     int64_t step;                /* steps done in all */
     int64_t best_epoch;          /* epoch of the best model; 0: none yet */
-    int64_t n_bad;               /* epochs since; before the first one, epochs without progress */
+    int64_t n_bad;               /* epochs since; without a best one, epochs without progress */
     double  best;                /* its value of the monitored metric */
     double  best_loss, best_accuracy, best_balanced;   /* its validation metrics; NaN: none */
     double  lowest_loss;         /* of all validations; NaN: none yet */

@@ -75,8 +75,7 @@ static int take_output(void *arg, const cs_record *r, const cs_prediction *a)
 }
 
 int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sample *sample,
-                        int64_t n,
-                     cs_scores *scores, int64_t *n_without)
+                        int64_t n, cs_scores *scores, int64_t *n_without)
 {
     struct run k = { .d = d, .sample = sample, .n = n, .scores = scores, .counts = j->counts,
                      .n_without = n_without,

@@ -25,8 +25,7 @@ typedef struct cs_evaluation {
  * Returns  CS_OK, or the errors of cs_stream_run()
  */
 int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sample *sample,
-                        int64_t n,
-                     cs_scores *scores, int64_t *n_without) CS_MUST_CHECK;
+                        int64_t n, cs_scores *scores, int64_t *n_without) CS_MUST_CHECK;
 
 /** cs_evaluate_per_record - CS_OK, or CS_EMODEL for predictions per token, naming the command for
  * these */

@@ -106,7 +106,7 @@ out:
     return rc;
 }
 
-/* The quantile of v [n] at this share; `lax` if there are too few. */
+/* The quantile of v [n] at this share; `otherwise` if there are too few. */
 static double quantile(double *v, int64_t n, double share, double otherwise)
 {
     if (n < MIN_OF_CLASS)

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -89,14 +89,6 @@ out:
     return rc;
 }
 
-static double seconds(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Median time of several passes, after a warm-up. */
 static int time_predictions(cs_model *m, const cs_batch *b, float *output, double *middle)
 {
@@ -106,9 +98,9 @@ static int time_predictions(cs_model *m, const cs_batch *b, float *output, doubl
 
     CS_TRY(cs_session_predict(s, b, output));
     for (int i = 0; i < N_PASS; i++) {
-        const double start = seconds();
+        const double start = cs_now_s();
         CS_TRY(cs_session_predict(s, b, output));
-        took[i] = seconds() - start;
+        took[i] = cs_now_s() - start;
     }
     qsort(took, N_PASS, sizeof took[0], cs_by_double);
     *middle = took[N_PASS / 2];

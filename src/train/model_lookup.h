@@ -33,8 +33,8 @@ int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
  * has      does the model have a table or database already?
  * keeps    receives whether it stays, and only its weights are replaced: weights are given, but no
  *          sequences
- * Returns  CS_OK; CS_EUSAGE if sequences are missing, or both a split and weights, or if there is
- *          nothing to refit
+ * Returns  CS_OK; CS_EUSAGE without sequences, with neither a split nor weights, and for refit
+ *          beside weights or of nothing
  */
 int cs_lookup_check_input(const char *action, const cs_input_args *input,
                           const cs_label_args *label, const cs_lookup_args *a, bool has,

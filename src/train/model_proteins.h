@@ -16,7 +16,7 @@ extern const cs_opt cs_protein_table[];    /* --protein-length, --protein-piece,
  *
  * m        receives the database, replacing an old one unless it is refitted, and loses its
  *          calibration
- * a        --size, --weights, --crops and --seed
+ * a        --size, --weights, --refit, --crops, --seed and --mutate
  * Returns  CS_OK; CS_EUSAGE (options, or an unsupported model); the errors of reading and of
  *          cs_proteins_build() and cs_proteins_fit()
  */
