@@ -94,6 +94,10 @@ int cs_outfile_end(cs_outfile *f, int rc) CS_MUST_CHECK;
  * input, and /dev/fd/N is the descriptor itself: it is read from its present offset */
 int cs_file_read(const char *path, size_t max_bytes, char **p, size_t *n_bytes) CS_MUST_CHECK;
 
+/** cs_bom_bytes - the bytes of UTF-8's byte order mark at the start of a text: 3 or 0. Spreadsheets
+ * write it; cs_lines_next() skips it */
+size_t cs_bom_bytes(const char *text, size_t n);
+
 /** cs_file_size - bytes of a regular file; -1 for anything else */
 int64_t cs_file_size(const char *path);
 

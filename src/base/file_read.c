@@ -67,3 +67,10 @@ int64_t cs_file_size(const char *path)
 
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
 }
+
+size_t cs_bom_bytes(const char *text, size_t n)
+{
+    static const char bom[] = "\xef\xbb\xbf";
+
+    return n >= sizeof bom - 1 && memcmp(text, bom, sizeof bom - 1) == 0 ? sizeof bom - 1 : 0;
+}

@@ -11,7 +11,6 @@
 #include "base/path_conflicts.h"
 #include "base/suggest.h"
 #include "io/io_init.h"
-#include "io/lines.h"
 #include "io/regions.h"
 
 enum { PATH_BYTES = 4096, MAX_LIST_BYTES = 64 << 20 };

@@ -12,8 +12,8 @@
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
+#include "base/file.h"
 #include "io/input_pump.h"
-#include "io/lines.h"
 #include "io/source.h"
 
 void cs_classes_release(cs_classes *c)

@@ -7,6 +7,7 @@
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "io/input_pump.h"
 
@@ -58,13 +59,6 @@ bool cs_lines_is_remark(const char *line)
         is = strncmp(line, word[i], n) == 0 && (line[n] == ' ' || line[n] == '\0');
     }
     return is;
-}
-
-size_t cs_bom_bytes(const char *text, size_t n)
-{
-    static const char bom[] = "\xef\xbb\xbf";
-
-    return n >= sizeof bom - 1 && memcmp(text, bom, sizeof bom - 1) == 0 ? sizeof bom - 1 : 0;
 }
 
 int cs_lines_refuse(const cs_lines *l, const char *what)

@@ -50,10 +50,6 @@ int cs_lines_columns(cs_lines *l, char **column, int most);
  * "browser" as a word of its own? Contigs may have names that begin so */
 bool cs_lines_is_remark(const char *line);
 
-/** cs_bom_bytes - the bytes of UTF-8's byte order mark at the start of a text: 3 or 0. Spreadsheets
- * write it; cs_lines_next() skips it */
-size_t cs_bom_bytes(const char *text, size_t n);
-
 /** cs_lines_refuse - CS_EFORMAT: "'PATH' line NUMBER: WHAT" */
 int cs_lines_refuse(const cs_lines *l, const char *what);
 

@@ -5,7 +5,6 @@
 
 #include "base/file.h"
 #include "base/opt.h"
-#include "io/lines.h"
 
 /* MAX_TAXID leaves private taxids, which follow those of the table, within 31 bits. */
 enum { MAX_TABLE_BYTES = 4 << 20, N_COLUMN = 5, MAX_TAXID = 2100000000 };
