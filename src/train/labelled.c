@@ -439,19 +439,19 @@ out:
     return rc;
 }
 
-/* A key without a record would silently split by names. */
-static int check_key(const cs_labelled *l)
+/* A key that no record of the n used ones has would silently split by names. */
+static int check_key(const cs_labelled *l, int64_t n)
 {
     const char *by = l->args != NULL ? l->args->split_by : NULL;   /* NULL: variants */
 
     if (by == NULL || l->n_ungrouped == 0)
         return CS_OK;
-    if (l->n_ungrouped == l->n_read)
+    if (l->n_ungrouped == n)
         return cs_fail(CS_EUSAGE, "no record has '%s=' in its header%s; give --split-by a key "
                        "that records have", by,
                        l->args->ranks != NULL ? ", and it is not a rank of the labels" : "");
     cs_note("%lld of %lld records have no '%s' for --split-by and are grouped by name",
-            (long long)l->n_ungrouped, (long long)l->n_read, by);
+            (long long)l->n_ungrouped, (long long)n, by);
     return CS_OK;
 }
 
@@ -460,7 +460,7 @@ int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool want
     int rc = CS_OK;
     int64_t n, n_base, n_both;
 
-    CS_TRY(check_key(l));
+    CS_TRY(check_key(l, d->n));
     if (d->is_class)
         warn_untrained(l, d);
     else if (d->n_target > 0 && d->n_target == l->classes.n)

@@ -52,6 +52,10 @@ sed 's/class=gc/class=gc\xe9/' all.fa > latin.fa
 T 'a label that is not UTF-8 is refused before training' sh -c '! "$@" 2> err &&
     grep -q "train: the label .gc.* is not UTF-8.*--label-map" err' - $train -o x.m --label-key class latin.fa
 N train-split-by.err     $train -o x.m --split-by organisms --label-key class all.fa
+T 'a key that no record has, also beside one that is too short' sh -c '
+    { printf ">tiny class=at\nA\n"; cat all.fa; } | "$@" 2> err
+    [ $? = 2 ] && grep -q "1 of 49 records are too short" err && grep -q "no record has .organisms=. in its header" err' - \
+    $train -o x.m --split-by organisms --label-key class -
 N train-one-class.err    $train -o x.m --label-key class at.fa
 T 'also beside a class without records' sh -c ': > none.fa && ! "$@" 2> err && grep -q "error: train: all 24 records have one class, .at." err' - \
     $train -o x.m --class at=at.fa --class none=none.fa
