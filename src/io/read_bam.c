@@ -116,7 +116,6 @@ out:
     return rc;
 }
 
-/* Every region must be in this file: htslib would drop unknown ones. */
 /* Names of regions from BED files are in braces, as they may have a colon. */
 static int no_region(const struct alignments *a, const char *text)
 {
@@ -129,6 +128,7 @@ static int no_region(const struct alignments *a, const char *text)
                    text);
 }
 
+/* Every region must be in this file: htslib would drop unknown ones. */
 static int find_regions(struct alignments *a)
 {
     const cs_input_opt *o = a->opt;

@@ -148,6 +148,16 @@ static void test_vectors(void **state)
     }
 }
 
+static void assert_mean(const float *rows, size_t n, size_t n_dim, const float *mean)
+{
+    for (size_t k = 0; k < n_dim; k++) {
+        double sum = 0;
+        for (size_t t = 0; t < n; t++)
+            sum += (double)rows[t * n_dim + k];
+        assert_true(fabs(sum / (double)n - (double)mean[k]) < 1e-5);
+    }
+}
+
 /* Token numbers, and vectors whose mean is the vector of the sequence read forward. */
 static void test_tokens(void **state)
 {
@@ -181,12 +191,7 @@ static void test_tokens(void **state)
                              NULL }, &m), 0);
     assert_int_equal(chordseq_n_dim(m), n_dim);
     assert_int_equal(chordseq_embed(m, sequence[i], length[i], mean, NULL), 0);
-    for (size_t k = 0; k < n_dim; k++) {
-        double sum = 0;
-        for (size_t t = 0; t < n; t++)
-            sum += (double)rows[t * n_dim + k];
-        assert_true(fabs(sum / (double)n - (double)mean[k]) < 1e-5);
-    }
+    assert_mean(rows, n, n_dim, mean);
     chordseq_close(m);
     assert_int_equal(chordseq_tokenize(model, "", 0, id, &n), 0);
     assert_int_equal(n, 0);
@@ -216,12 +221,7 @@ static void test_tokens_of_long(void **state)
     assert_non_null(rows = malloc(n * n_dim * sizeof *rows));
     assert_int_equal(chordseq_embed(m, base, N, mean, NULL), 0);
     assert_int_equal(chordseq_embed_tokens(m, base, N, n, rows, NULL), 0);
-    for (size_t k = 0; k < n_dim; k++) {
-        double sum = 0;
-        for (size_t t = 0; t < n; t++)
-            sum += (double)rows[t * n_dim + k];
-        assert_true(fabs(sum / (double)n - (double)mean[k]) < 1e-5);
-    }
+    assert_mean(rows, n, n_dim, mean);
     chordseq_close(m);
     free(base);
     free(id);
