@@ -121,6 +121,12 @@ static double rate_of(const struct sink *s, int i)
     return i < N_RATE - 1 ? rates[i] : s->r->model->calibration.max_error;
 }
 
+/* Is it the model's rate, which is reported last? */
+static bool is_model_rate(const struct sink *s, int i)
+{
+    return i < N_RATE - 1 && fabs(rates[i] - rate_of(s, N_RATE - 1)) < 1e-6 * rates[i];
+}
+
 /* "coverage:0.1": share of records with a call at a rate of wrong calls of a tenth; "error:0.1":
  * actual share of wrong calls. */
 static int call_rows(struct sink *s, const struct part *p)
@@ -130,6 +136,8 @@ static int call_rows(struct sink *s, const struct part *p)
 
     for (int i = 0; p->calls && i < N_RATE; i++) {
         const cs_calls *c = &p->calls[i];
+        if (is_model_rate(s, i))
+            continue;
         (void)snprintf(name, sizeof name, "coverage:%g", rate_of(s, i));
         CS_TRY(put_real(s, p, ".", name, share_of(c->n_called, c->n)));
         (void)snprintf(name, sizeof name, "error:%g", rate_of(s, i));
@@ -298,6 +306,8 @@ static json_t *calls_json(const struct sink *s, const struct part *p)
 
     for (int i = 0; i < N_RATE; i++) {
         const cs_calls *c = &p->calls[i];
+        if (is_model_rate(s, i))
+            continue;
         json_array_append_new(list, json_pack("{s:f, s:o, s:o}", "max_error", rate_of(s, i),
                                               "coverage", real_json(share_of(c->n_called, c->n)),
                                               "error",

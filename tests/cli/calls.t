@@ -96,6 +96,8 @@ T 'eval reports coverage and error' sh -c "$e -m stated -o e.tsv --json e.json &
     n=\$(awk -F '\t' '\$5 == \".\"' calls | wc -l) && m=\$(grep -c '>' labelled.fa) &&
     awk -F '\t' -v n=\$n -v m=\$m '\$2 == \"all\" && \$4 == \"coverage:0.2\" {
         exit !(\$5 * m > n - 1 && \$5 * m < n + 1) }' e.tsv"
+T 'every rate has one row, also the one that the model states' sh -c 'cut -f 1-4 e.tsv | sort | uniq -d > twice && [ ! -s twice ] &&
+    [ "$(grep -c "\"max_error\": 0.2," e.json)" = "$(grep -c "\"calls\": \[" e.json)" ]'
 T 'a model without stated rates has none' sh -c "$e -m trained -o t.tsv && ! grep -q coverage: t.tsv"
 
 # ---- what goes in --------------------------------------------------------------------------------
