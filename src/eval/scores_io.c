@@ -99,6 +99,8 @@ static int read_row(struct table *t, cs_scores *s)
             return cs_lines_refuse(&t->line, "a probability is missing or not between 0 and 1");
         t->value[t->column[k]] = (float)p;
     }
+    if (rest)
+        return cs_lines_refuse(&t->line, "more columns than classes");
     return cs_scores_add(s, t->value, &(float){ (float)truth }, length);
 }
 

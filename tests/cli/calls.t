@@ -109,5 +109,7 @@ sed '1s/	3$/	4/' s.tsv > other.tsv
 N calls-classes.err   $cal --scores other.tsv
 sed '5s/	[^	]*$//' s.tsv > cut.tsv
 N calls-cut.err       $cal --scores cut.tsv
+sed '5s/$/	1/' s.tsv > wide.tsv
+N calls-wide.err      $cal --scores wide.tsv
 N calls-head.err      $cal --scores truth
 T 'no output after a refusal' test ! -e x
