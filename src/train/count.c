@@ -3,21 +3,11 @@
 
 #include <math.h>
 
+#include "io/prediction.h"
+
 static bool hit(const cs_count_rule *r, const float *output, const float *target)
 {
-    const int32_t n = r->model->n_label;
-    int32_t best = 0;
-
-    if (!r->model->head->is_class) {
-        double worst = 0;
-        for (int32_t t = 0; t < n; t++)
-            worst = fmax(worst, fabs((double)output[t] - (double)target[t]));
-        return worst < r->tolerance;
-    }
-    for (int32_t c = 1; c < n; c++)
-        if (output[c] > output[best])
-            best = c;
-    return best == (int32_t)target[0];
+    return cs_argmax(output, r->model->n_label) == (int32_t)target[0];
 }
 
 static void count_records(const cs_count_rule *rule, const cs_batch *b, const float *output,
@@ -26,10 +16,21 @@ static void count_records(const cs_count_rule *rule, const cs_batch *b, const fl
     for (int32_t i = 0; i < b->n_rec; i++) {
         const float *target = b->target + (int64_t)i * b->n_target;
         sum->n_right += hit(rule, output + (int64_t)i * rule->model->n_label, target);
-        sum->weight += rule->weight != NULL && rule->model->head->is_class
-                       ? (double)rule->weight[(int32_t)target[0]] : 1;
+        sum->weight += rule->weight != NULL ? (double)rule->weight[(int32_t)target[0]] : 1;
     }
     sum->n_seen += b->n_rec;
+}
+
+/* Every value is a hit or a miss, as in validation. */
+static void count_values(const cs_count_rule *rule, const cs_batch *b, const float *output,
+                         cs_train_sums *sum)
+{
+    const int64_t n = (int64_t)b->n_rec * b->n_target;
+
+    for (int64_t i = 0; i < n; i++)
+        sum->n_right += fabs((double)output[i] - (double)b->target[i]) < rule->tolerance;
+    sum->n_seen += n;
+    sum->weight += b->n_rec;
 }
 
 /* Every known target is a hit or a miss, with its weight in the head's loss. */
@@ -73,6 +74,8 @@ void cs_train_count(const cs_count_rule *r, const cs_batch *b, const float *outp
         count_tokens(r, b, output, sum);
     else if (r->model->head->is_labels)
         count_labels(r, b, output, sum);
+    else if (!r->model->head->is_class)
+        count_values(r, b, output, sum);
     else
         count_records(r, b, output, sum);
 }

@@ -67,6 +67,10 @@ T 'evaluation reads it' sh -c 'chordseq eval -q -m m s.tsv > e.tsv && grep -q "^
 
 T 'a value that a float cannot hold is refused' sh -c 'for i in 1 2 3 4 5 6; do printf ">r$i y=$i\nACGTTGCATTGCAACGT\n"; done | sed "s/y=3/y=1e39/" > big.fa
     ! '"$train"' --label-key y -i big.fa -o x 2> told && grep -q "record .r3. has the value .1e39.; at most 3.4.*e+38 is supported" told'
+# Of two values the first is met, the second never.
+T 'accuracies of training and validation are shares of values' sh -c 'for i in 1 2 3 4 5 6 7 8; do printf ">r$i\nACGTTGCATTGCAACGT\n" >> two.fa; printf "r$i\t0\t1000\n" >> two.tsv; done
+    '"$train"' --labels two.tsv -i two.fa --tolerance 100 --epochs 1 --valid-frac 0.5 -o two --metrics two.rows &&
+    [ "$(tail -n 1 two.rows | cut -f 5,7)" = "0.5000	0.5000" ]'
 classes="chordseq train -q --encoder.max-len 64 --encoder.track 2 --encoder.hidden 8 --epochs 1"
 T 'targets are classes for class heads' $classes -i o.tsv -o c
 T 'numbers name the classes, in order' sh -c '[ "$(chordseq model show c | awk "\$1 == \"label\" &&
