@@ -262,7 +262,7 @@ out:
     return rc;
 }
 
-/* Prediction minus the mean of the other bases; NaN for an unknown base. */
+/* Prediction minus the mean of the other bases; 0 for an unknown base. */
 static double contribution(const struct job *j, int64_t at)
 {
     const int is = cs_base_code[(unsigned char)j->base[at]];

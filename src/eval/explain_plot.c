@@ -43,9 +43,10 @@ static int axis(cs_outfile *f, const cs_region *at, double most)
 
     CS_TRY(cs_outfile_printf(f, "<path d=\"M%d %dH%lld\" stroke=\"#444\" stroke-width=\"0.5\"/>\n",
                              LEFT, TOP + HALF, (long long)(LEFT + STEP * n)));
-    CS_TRY(cs_outfile_printf(f, "<g font-weight=\"normal\" font-size=\"9\" fill=\"#444\">\n"
-                             "<text x=\"4\" y=\"%d\">%.3g</text><text x=\"4\" y=\"%d\">%.3g</text>"
-                             "\n", TOP + 8, most, TOP + 2 * HALF, -most));
+    CS_TRY(cs_outfile_printf(f, "<g font-weight=\"normal\" font-size=\"9\" fill=\"#444\">\n"));
+    if (most > 0)                /* else there is no scale */
+        CS_TRY(cs_outfile_printf(f, "<text x=\"4\" y=\"%d\">%.3g</text><text x=\"4\" y=\"%d\">%.3g"
+                                 "</text>\n", TOP + 8, most, TOP + 2 * HALF, -most));
     for (int64_t i = 0; i < n; i += TICK)
         CS_TRY(cs_outfile_printf(f, "<text x=\"%lld\" y=\"%d\">%lld</text>\n",
                                  (long long)(LEFT + STEP * i), TOP + 2 * HALF + 16,
@@ -60,7 +61,7 @@ int cs_logo_write(cs_outfile *f, const char *title, const cs_region *at, const c
 {
     int rc = CS_OK;
     const int64_t n = at->to - at->from;
-    double most = 1e-300;
+    double most = 0;
 
     for (int64_t i = 0; i < n; i++)
         most = fmax(most, fabs(value[i]));
@@ -74,7 +75,7 @@ int cs_logo_write(cs_outfile *f, const char *title, const cs_region *at, const c
     CS_TRY(cs_outfile_printf(f, "</text>\n"));
     CS_TRY(axis(f, at, most));
     for (int64_t i = 0; i < n; i++)
-        CS_TRY(letter(f, i, base[i], value[i] / most));
+        CS_TRY(letter(f, i, base[i], most > 0 ? value[i] / most : 0));
     rc = cs_outfile_printf(f, "</svg>\n");
 out:
     return rc;
