@@ -50,7 +50,18 @@ static const struct figure class_overall[] = {
 static const struct figure value_overall[] = {
     { "mse", offsetof(cs_metrics, loss) },
     { "mae", offsetof(cs_metrics, mae) },
+    { "r2", offsetof(cs_metrics, r2) },
+    { "pearson", offsetof(cs_metrics, pearson) },
+    { "spearman", offsetof(cs_metrics, spearman) },
     { "within_tolerance", offsetof(cs_metrics, within) },
+};
+static const struct figure per_value[] = {
+    { "mse", offsetof(cs_class_metrics, mse) },
+    { "mae", offsetof(cs_class_metrics, mae) },
+    { "r2", offsetof(cs_class_metrics, r2) },
+    { "pearson", offsetof(cs_class_metrics, pearson) },
+    { "spearman", offsetof(cs_class_metrics, spearman) },
+    { "within_tolerance", offsetof(cs_class_metrics, within) },
 };
 static const struct figure label_overall[] = {
     { "loss", offsetof(cs_metrics, loss) },
@@ -79,15 +90,16 @@ enum { N_PER_CLASS = 4 };
 
 /* The metrics. */
 struct layout {
-    const struct figure *overall;
+    const struct figure *overall, *of_each;
     int         n_overall, n_each;
-    const char *each;            /* JSON key of the list of classes or labels */
+    const char *each;            /* JSON key of the list of classes, labels or values */
 };
-static const struct layout of_values = { value_overall, LENGTH(value_overall), 0, NULL };
-static const struct layout of_classes = { class_overall, LENGTH(class_overall), N_PER_CLASS,
-                                          "classes" };
-static const struct layout of_labels = { label_overall, LENGTH(label_overall), LENGTH(per_class),
-                                         "labels" };
+static const struct layout of_values = { value_overall, per_value, LENGTH(value_overall),
+                                         LENGTH(per_value), "values" };
+static const struct layout of_classes = { class_overall, per_class, LENGTH(class_overall),
+                                          N_PER_CLASS, "classes" };
+static const struct layout of_labels = { label_overall, per_class, LENGTH(label_overall),
+                                         LENGTH(per_class), "labels" };
 
 static double real_at(const void *p, size_t off)
 {
@@ -164,8 +176,8 @@ static int class_rows(struct sink *s, const struct part *p, int32_t c)
     CS_TRY(put_count(s, p, label[c].name, p->layout == &of_labels ? "positive" : unit_of(s->r), "",
                      f->cls[c].n));
     for (int i = 0; i < p->layout->n_each; i++)
-        CS_TRY(put_real(s, p, label[c].name, per_class[i].name,
-                        real_at(&f->cls[c], per_class[i].off)));
+        CS_TRY(put_real(s, p, label[c].name, p->layout->of_each[i].name,
+                        real_at(&f->cls[c], p->layout->of_each[i].off)));
     if (p->calls) {
         const cs_class_calls *k = &p->calls[N_RATE - 1].of_class[c];
         CS_TRY(put_real(s, p, label[c].name, "coverage", share_of(k->n_called, k->n)));
@@ -261,10 +273,12 @@ static json_t *class_json(const struct sink *s, const struct part *p, int32_t c)
     json_t *o = is_label ? json_pack("{s:I, s:I}", "known", (json_int_t)f->cls[c].n_known,
                                      "positive", (json_int_t)f->cls[c].n)
                          : json_pack("{s:I}", unit_of(s->r), (json_int_t)f->cls[c].n);
-    json_t *called = is_label ? NULL : json_object();
+    json_t *called = p->layout == &of_classes ? json_object() : NULL;
 
-    for (int i = 0; i < p->layout->n_each; i++)
-        json_object_set_new(o, per_class[i].name, real_json(real_at(&f->cls[c], per_class[i].off)));
+    for (int i = 0; i < p->layout->n_each; i++) {
+        const struct figure *g = &p->layout->of_each[i];
+        json_object_set_new(o, g->name, real_json(real_at(&f->cls[c], g->off)));
+    }
     if (p->calls) {
         const cs_class_calls *k = &p->calls[N_RATE - 1].of_class[c];
         json_object_set_new(o, "coverage", real_json(share_of(k->n_called, k->n)));
@@ -402,9 +416,10 @@ static void note(const struct part *p)
                 "%s, macro F1 %s", p->set, p->length, (long long)f->n, (long long)f->n_known,
                 NUMBER(f->macro_auc), NUMBER(f->macro_ap), NUMBER(f->macro_f1));
     else if (p->layout == &of_values)
-        cs_note("%s %s: %lld records, mse %s, mae %s, within tolerance %s", p->set, p->length,
-                (long long)f->n, number_of("%.4g", f->loss).text, number_of("%.4g", f->mae).text,
-                NUMBER(f->within));
+        cs_note("%s %s: %lld records, mse %s, mae %s, r2 %s, Pearson's correlation %s, within "
+                "tolerance %s", p->set, p->length, (long long)f->n,
+                number_of("%.4g", f->loss).text, number_of("%.4g", f->mae).text, NUMBER(f->r2),
+                NUMBER(f->pearson), NUMBER(f->within));
     else
         cs_note("%s %s: %lld %s, accuracy %s, balanced accuracy %s, mcc %s%s%s", p->set,
                 p->length, (long long)f->n, p->sure ? "records" : "tokens", NUMBER(f->accuracy),

@@ -66,33 +66,6 @@ bool cs_scores_within(const cs_scores *s, int64_t i, int64_t lo, int64_t hi)
     return s->length[i] >= lo && s->length[i] < hi && cs_scores_known(s, i);
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
-
-static void value_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tolerance,
-                          cs_metrics *f)
-{
-    int64_t n = 0, n_close = 0;
-    double square = 0, absolute = 0;
-
-    for (int64_t i = 0; i < s->n; i++) {
-        if (!cs_scores_within(s, i, lo, hi))
-            continue;
-        f->n++;
-        for (int32_t t = 0; t < s->n_target; t++) {
-            double e = (double)s->output[i * s->n_out + t] - (double)s->target[i * s->n_target + t];
-            if (isnan(e))
-                continue;
-            n++;
-            n_close += fabs(e) < tolerance;
-            square += e * e;
-            absolute += fabs(e);
-        }
-    }
-    f->loss = square / (double)n;
-    f->mae = absolute / (double)n;
-    f->within = (double)n_close / (double)n;
-}
-
 /* ---- classes --------------------------------------------------------------------------------- */
 
 static double ratio(double a, double b)
@@ -195,8 +168,120 @@ static int areas(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *f)
 
 static const cs_metrics undefined = {
     .loss = NAN, .accuracy = NAN, .balanced = NAN, .macro_f1 = NAN, .macro_auc = NAN, .mcc = NAN,
-    .mae = NAN, .within = NAN, .macro_ap = NAN, .micro_f1 = NAN, .micro_auc = NAN, .micro_ap = NAN
+    .mae = NAN, .within = NAN, .macro_ap = NAN, .micro_f1 = NAN, .micro_auc = NAN, .micro_ap = NAN,
+    .r2 = NAN, .pearson = NAN, .spearman = NAN
 };
+
+/* ---- values: each over the records that it is known for -------------------------------------- */
+
+static void count_errors(const cs_scores *s, int64_t lo, int64_t hi, double tolerance,
+                         cs_metrics *f)
+{
+    for (int64_t i = 0; i < s->n; i++) {
+        if (!cs_scores_within(s, i, lo, hi))
+            continue;
+        f->n++;
+        for (int32_t t = 0; t < s->n_target; t++) {
+            cs_class_metrics *g = &f->cls[t];
+            const float truth = s->target[i * s->n_target + t];
+            const double e = (double)s->output[i * s->n_out + t] - (double)truth;
+            if (isnan(truth))
+                continue;
+            g->n++;
+            g->within += fabs(e) < tolerance;
+            g->mse += e * e;
+            g->mae += fabs(e);
+        }
+    }
+}
+
+/* Sums of errors become means. */
+static void mean_errors(cs_metrics *f)
+{
+    double n = 0, square = 0, absolute = 0, close = 0;
+
+    for (int32_t t = 0; t < f->n_class; t++) {
+        cs_class_metrics *g = &f->cls[t];
+        n += (double)g->n;
+        square += g->mse;
+        absolute += g->mae;
+        close += g->within;
+        g->mse = ratio(g->mse, (double)g->n);
+        g->mae = ratio(g->mae, (double)g->n);
+        g->within = ratio(g->within, (double)g->n);
+    }
+    f->loss = ratio(square, n);
+    f->mae = ratio(absolute, n);
+    f->within = ratio(close, n);
+}
+
+/* The share of the variance of the truth y that predictions of this mean squared error explain. */
+static double explained(const double *y, int64_t n, double mse)
+{
+    double sum = 0, square = 0;
+
+    if (cs_is_constant(y, n))
+        return NAN;
+    for (int64_t i = 0; i < n; i++)
+        sum += y[i];
+    for (int64_t i = 0; i < n; i++)
+        square += (y[i] - sum / (double)n) * (y[i] - sum / (double)n);
+    return 1 - mse * (double)n / square;
+}
+
+/* x, y: memory for the predictions and the truths of one value. */
+static int correlate(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *f, double *x,
+                     double *y)
+{
+    int rc = CS_OK;
+
+    for (int32_t t = 0; t < f->n_class; t++) {
+        cs_class_metrics *g = &f->cls[t];
+        int64_t n = 0;
+        for (int64_t i = 0; i < s->n; i++) {
+            if (!cs_scores_within(s, i, lo, hi) || isnan(s->target[i * s->n_target + t]))
+                continue;
+            x[n] = (double)s->output[i * s->n_out + t];
+            y[n++] = (double)s->target[i * s->n_target + t];
+        }
+        g->r2 = explained(y, n, g->mse);
+        g->pearson = cs_correlation(x, y, n);
+        CS_TRY(cs_rank_values(x, n));
+        CS_TRY(cs_rank_values(y, n));
+        g->spearman = cs_correlation(x, y, n);
+    }
+    f->r2 = mean_of_classes(f, offsetof(cs_class_metrics, r2));
+    f->pearson = mean_of_classes(f, offsetof(cs_class_metrics, pearson));
+    f->spearman = mean_of_classes(f, offsetof(cs_class_metrics, spearman));
+out:
+    return rc;
+}
+
+/* Into an f with all metrics undefined. */
+static int value_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tolerance,
+                         bool correlations, cs_metrics *f)
+{
+    int rc = CS_EMEM;
+    double *x = NULL;
+
+    f->n_class = s->n_target;
+    f->cls = cs_alloc((size_t)s->n_target, sizeof *f->cls);
+    if (f->cls == NULL)
+        goto out;
+    for (int32_t t = 0; t < s->n_target; t++)
+        f->cls[t] = (cs_class_metrics){ .r2 = NAN, .pearson = NAN, .spearman = NAN };
+    count_errors(s, lo, hi, tolerance, f);
+    mean_errors(f);
+    if (correlations && (x = cs_alloc(2 * (size_t)f->n + 1, sizeof *x)) == NULL)
+        goto out;
+    rc = correlations ? correlate(s, lo, hi, f, x, x + f->n) : CS_OK;
+out:
+    free(x);
+    if (rc == CS_OK)
+        return CS_OK;
+    cs_metrics_release(f);
+    return cs_fail(CS_EMEM, "out of memory for the metrics of %lld records", (long long)s->n);
+}
 
 /* ---- labels that do not exclude each other: each over the records that it is known for ------- */
 
@@ -327,10 +412,8 @@ int cs_scores_metrics(const cs_scores *s, int64_t lo, int64_t hi, double toleran
     *f = undefined;
     if (s->is_labels)
         return label_metrics(s, lo, hi, auc, f);
-    if (!s->is_class) {
-        value_metrics(s, lo, hi, tolerance, f);
-        return CS_OK;
-    }
+    if (!s->is_class)
+        return value_metrics(s, lo, hi, tolerance, auc, f);
     f->n_class = s->n_out;
     f->cls = cs_alloc(k, sizeof *f->cls);
     f->confusion = cs_alloc(k * k, sizeof *f->confusion);

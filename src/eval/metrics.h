@@ -42,13 +42,15 @@ bool cs_scores_known(const cs_scores *s, int64_t i);
 /** cs_scores_within - the same, and lo <= length < hi? */
 bool cs_scores_within(const cs_scores *s, int64_t i, int64_t lo, int64_t hi);
 
-/* One class against the rest, or a label's 1s against its 0s over records with a known value. NaN:
- * undefined (no such record or call). */
+/* One class against the rest, a label's 1s against its 0s over records with a known value, or one
+ * value of a regression. NaN: undefined (no such record or call, or constant values). */
 typedef struct cs_class_metrics {
     int64_t n, n_called, n_right;
     double  precision, recall, f1, auc;
     int64_t n_known;             /* of labels only: these, average precision, and the mean of */
     double  ap, balanced, mcc;   /* recall and specificity */
+    double  mse, mae, within;    /* of values only, n of which are known */
+    double  r2, pearson, spearman;
 } cs_class_metrics;
 
 typedef struct cs_metrics {
@@ -63,22 +65,23 @@ typedef struct cs_metrics {
      * over the labels; micro: over all known targets of all labels */
     int64_t n_known;
     double  macro_ap, micro_f1, micro_auc, micro_ap;
-    int32_t n_class;             /* or labels */
+    int32_t n_class;             /* or labels, or values */
     cs_class_metrics *cls;       /* [n_class] */
     int64_t *confusion;          /* [n_class * n_class] row: truth, column: call; NULL: too many */
     /* values, over all targets */
     double  mae;
     double  within;              /* share with |error| < tolerance */
+    double  r2, pearson, spearman;   /* means over the values where defined */
 } cs_metrics;
 
 /**
  * cs_scores_metrics - the metrics of the records with lo <= length < hi
  *
  * tolerance  for `within`
- * auc      compute ROC-AUC too (a sort per class)
+ * auc        compute ROC-AUC too (a sort per class); of values r2 and correlations
  * Returns  CS_OK (release with cs_metrics_release) or CS_EMEM. Metrics without records are NaN
  * Source   MCC: Gorodkin, Comput. Biol. Chem. 28 (2004); AUC by ranks with ties: Hanley, McNeil
- *          1982
+ *          1982; r2 = 1 - (squared errors) / (squared deviations of the truth from its mean)
  */
 int  cs_scores_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool auc,
                        cs_metrics *f) CS_MUST_CHECK;

@@ -1,8 +1,10 @@
-/* ranking.c - ranking metrics: area under the ROC curve, average precision. */
+/* ranking.c - ranking metrics: area under the ROC curve, average precision, rank correlation. */
 #include "eval/ranking.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "base/mem.h"
 
 static int by_score(const void *pa, const void *pb)
 {
@@ -46,4 +48,68 @@ double cs_ranked_precision(const cs_ranked *r, int64_t n)
         sum += p * positive / (double)(n - from);
     }
     return positive > 0 ? sum / positive : NAN;
+}
+
+/* ---- correlation ----------------------------------------------------------------------------- */
+
+/* Compared exactly: a variance of equal values may be rounded to more than 0. */
+bool cs_is_constant(const double *v, int64_t n)
+{
+    int64_t i = 1;
+
+    while (i < n && !(v[i] < v[0]) && !(v[i] > v[0]))
+        i++;
+    return i >= n;
+}
+
+static double mean_of(const double *v, int64_t n)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += v[i];
+    return sum / (double)n;
+}
+
+double cs_correlation(const double *x, const double *y, int64_t n)
+{
+    const double mx = mean_of(x, n), my = mean_of(y, n);
+    double xx = 0, yy = 0, xy = 0;
+
+    if (cs_is_constant(x, n) || cs_is_constant(y, n))
+        return NAN;
+    for (int64_t i = 0; i < n; i++) {
+        xx += (x[i] - mx) * (x[i] - mx);
+        yy += (y[i] - my) * (y[i] - my);
+        xy += (x[i] - mx) * (y[i] - my);
+    }
+    return fmax(-1, fmin(1, xy / sqrt(xx) / sqrt(yy)));
+}
+
+struct placed { double v; int64_t at; };
+
+static int by_value(const void *pa, const void *pb)
+{
+    const struct placed *a = pa, *b = pb;
+
+    return a->v < b->v ? -1 : a->v > b->v;
+}
+
+int cs_rank_values(double *v, int64_t n)
+{
+    struct placed *p = cs_alloc((size_t)n + 1, sizeof *p);
+
+    if (p == NULL)
+        return CS_EMEM;
+    for (int64_t i = 0; i < n; i++)
+        p[i] = (struct placed){ v[i], i };
+    qsort(p, (size_t)n, sizeof *p, by_value);
+    for (int64_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && !(p[end].v > p[i].v);)
+            end++;
+        for (int64_t k = i; k < end; k++)
+            v[p[k].at] = (double)(i + 1 + end) / 2;
+    }
+    free(p);
+    return CS_OK;
 }

@@ -1,9 +1,11 @@
-/* ranking.h - ranking metrics: area under the ROC curve, average precision. */
+/* ranking.h - ranking metrics: area under the ROC curve, average precision, rank correlation. */
 #ifndef CS_EVAL_RANKING_H
 #define CS_EVAL_RANKING_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/err.h"
 
 typedef struct cs_ranked { float score; bool positive; } cs_ranked;
 
@@ -18,5 +20,13 @@ double cs_ranked_area(const cs_ranked *r, int64_t n);
  * of precision times the increase of recall, with ties as one threshold; NaN without positives.
  * Source: scikit-learn's average_precision_score, without interpolation */
 double cs_ranked_precision(const cs_ranked *r, int64_t n);
+
+/** cs_is_constant - are all n values equal? true without values */
+bool cs_is_constant(const double *v, int64_t n);
+/** cs_correlation - Pearson's; NaN if either is constant */
+double cs_correlation(const double *x, const double *y, int64_t n);
+/** cs_rank_values - replace n values by their ranks from 1 on, ties by the mean of theirs: the
+ * correlation of ranks is Spearman's. CS_OK or CS_EMEM, without a message */
+int cs_rank_values(double *v, int64_t n) CS_MUST_CHECK;
 
 #endif

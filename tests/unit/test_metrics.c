@@ -108,6 +108,50 @@ static void test_values(void **state)
     cs_scores_release(&s);
 }
 
+/* sklearn.metrics 1.2 and scipy.stats: r2_score, pearsonr, spearmanr, with ties; the second value
+ * is not known once, the third is constant. */
+static void test_correlations(void **state)
+{
+    static const float output[6][3] = { { 1, 2, .1f }, { 0, .5f, .1f }, { 3, 3, .2f },
+                                        { 1, 1, .3f }, { 2, 2.5f, .4f }, { 1, 4, .5f } };
+    static const float want[6][3] = { { 1.5f, 2, .1f }, { 0, NAN, .1f }, { 2, 1, .1f },
+                                      { 1.5f, 1, .1f }, { 4, 3, .1f }, { 0, 3, .1f } };
+    static const double of_value[2][6] = {
+        { 1.0833333333333333, 0.8333333333333334, 1.0 / 6, 0.40909090909090906,
+          0.6527912098338667, 0.8441622892989753 },
+        { 1.05, 0.7, 0.4, -0.3125, 0.5590169943749475, 0.47434164902525683 },
+    };
+    cs_scores s;
+    cs_metrics f;
+
+    (void)state;
+    cs_scores_init(&s, false, 3, 3);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(cs_scores_add(&s, output[i], want[i], 10 * (i + 1)), CS_OK);
+    assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0.25, true, &f), CS_OK);
+    assert_true(f.n_class == 3 && f.cls[0].n == 6 && f.cls[1].n == 5);
+    for (int t = 0; t < 2; t++) {
+        const cs_class_metrics *g = &f.cls[t];
+        const double got[6] = { g->mse, g->mae, g->within, g->r2, g->pearson, g->spearman };
+        for (int i = 0; i < 6; i++)
+            check_near(got[i], of_value[t][i], 1e-12);
+    }
+    check_near(f.cls[2].within, 2.0 / 3, 1e-12);
+    assert_true(isnan(f.cls[2].r2) && isnan(f.cls[2].pearson) && isnan(f.cls[2].spearman));
+    check_near(f.r2, (of_value[0][3] + of_value[1][3]) / 2, 1e-12);
+    check_near(f.pearson, (of_value[0][4] + of_value[1][4]) / 2, 1e-12);
+    check_near(f.spearman, (of_value[0][5] + of_value[1][5]) / 2, 1e-12);
+    cs_metrics_release(&f);
+    /* One record, and none. */
+    assert_int_equal(cs_scores_metrics(&s, 10, 20, 0.25, true, &f), CS_OK);
+    assert_true(f.n == 1 && isnan(f.r2) && isnan(f.cls[0].spearman) && !isnan(f.loss));
+    cs_metrics_release(&f);
+    assert_int_equal(cs_scores_metrics(&s, 70, 80, 0.25, true, &f), CS_OK);
+    assert_true(f.n == 0 && isnan(f.loss) && isnan(f.cls[0].mse) && isnan(f.pearson));
+    cs_metrics_release(&f);
+    cs_scores_release(&s);
+}
+
 /* Some targets are not known, of the last record none. */
 static const float label_prob[8][3] = {
     { .9f, .2f, .6f }, { .8f, .4f, .6f }, { .3f, .7f, .1f }, { .5f, .5f, .2f },
@@ -242,6 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sklearn), cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_none), cmocka_unit_test(test_counts), cmocka_unit_test(test_values),
+        cmocka_unit_test(test_correlations),
         cmocka_unit_test(test_labels), cmocka_unit_test(test_labels_undefined),
     };
 

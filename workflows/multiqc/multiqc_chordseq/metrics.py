@@ -116,7 +116,7 @@ def _middle(length):
 
 
 OVERALL = ("loss", "accuracy", "balanced_accuracy", "macro_f1", "macro_auc", "mcc", "ece",
-           "mse", "mae", "within_tolerance")
+           "mse", "mae", "r2", "pearson", "spearman", "within_tolerance")
 
 
 def _set_name(s):

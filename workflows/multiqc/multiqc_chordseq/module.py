@@ -45,6 +45,12 @@ EVALUATED = {
             "scale": "OrRd"},
     "mae": {"title": "MAE", "description": "Mean absolute error", "min": 0, "format": "{:.4g}",
             "scale": "OrRd"},
+    "r2": {"title": "R2", "description": "Coefficient of determination, mean over the values",
+           "max": 1, "format": "{:.3f}", "scale": "YlGn"},
+    "pearson": {"title": "Pearson", "description": "Pearson's correlation, mean over the values",
+                "min": -1, "max": 1, "format": "{:.3f}", "scale": "RdYlGn"},
+    "spearman": {"title": "Spearman", "description": "Spearman's correlation, mean over the values",
+                 "min": -1, "max": 1, "format": "{:.3f}", "scale": "RdYlGn", "hidden": True},
     "within_tolerance": {"title": "Within", "description": "Share of values within --tolerance",
                          "min": 0, "max": 1, "format": "{:.3f}", "scale": "YlGn"},
 }

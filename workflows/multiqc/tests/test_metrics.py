@@ -125,8 +125,10 @@ class Eval(unittest.TestCase):
         tokens = evaluated(set="token", tokens=7)
         del tokens["records"], tokens["reliability"]
         self.assertEqual(metrics.read_eval(doc_of(tokens))["sets"]["token"]["evaluated"], 7)
-        values = {"set": "record", "length": "all", "records": 3, "mse": 0.5, "mae": 0.1}
-        self.assertEqual(metrics.read_eval(doc_of(values))["sets"]["record"]["mae"], 0.1)
+        values = {"set": "record", "length": "all", "records": 3, "mse": 0.5, "mae": 0.1,
+                  "r2": -2.5, "pearson": None, "values": {"v": {"records": 3, "mse": 0.5}}}
+        read = metrics.read_eval(doc_of(values))["sets"]["record"]
+        self.assertEqual(read, {"evaluated": 3, "mse": 0.5, "mae": 0.1, "r2": -2.5})
 
     def test_bins_without_records_are_left_out(self):
         doc = metrics.read_eval(doc_of(evaluated(), evaluated(length="0-499", records=0)))
