@@ -250,7 +250,9 @@ int cs_pileup_seek(cs_pileup *p, const char *contig, int64_t from, int64_t to)
     p->itr = sam_itr_queryi(p->index, tid, from, to);
     if (!p->itr)
         return cs_fail(CS_EFORMAT, "'%s': the index has no entry for '%s'", p->path, contig);
-    const int rc = p->guard ? cs_cram_guard_jump(p->guard, pileup_tell(p)) : CS_OK;
+    /* Of a contig without reads, htslib remains where it was, possibly within a container. */
+    const int rc = p->guard && !p->itr->finished ? cs_cram_guard_jump(p->guard, pileup_tell(p))
+                                                 : CS_OK;
     if (rc != CS_OK)
         return rc;
     p->from = from;

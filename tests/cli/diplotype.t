@@ -29,6 +29,8 @@ d="chordseq diplotype -f ref.fa"
 P diplotype-reads.txt $d r.sam
 T 'the same from BAM' sh -c "$d r.sam -o want && $d r.bam | cmp - want"
 T 'the same from CRAM' sh -c "$d r.cram | cmp - want"
+T 'regions of CRAM, one behind the reads and one on a contig without reads' sh -c "samtools index r.cram &&
+    $d -q -r c1:2-30 -r c2 -o regions r.bam && $d -q -r c1:2-30 -r c2 r.cram | cmp - regions"
 T 'the same from standard input' sh -c "$d - < r.bam | cmp - want"
 T 'reasons are reported' sh -c "$d r.sam 2>&1 > out | grep -qx 'chordseq: unknown sites by reason: 10 no_read, 0 low_depth'"
 T 'depth' sh -c "$d --min-depth 12 r.sam 2>&1 > out | grep -qx 'chordseq: unknown sites by reason: 10 no_read, 20 low_depth'"
