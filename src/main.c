@@ -208,7 +208,8 @@ int main(int argc, char **argv)
     /* Callers of jansson need not check for memory: the program ends without. */
     json_set_alloc_funcs(cs_xmalloc, free);
     int status = dispatch(argc, argv);
-    if (cs_stdout_close() != CS_OK && status == 0) {
+    const int rc = cs_stdout_close();
+    if (rc != CS_OK && rc != CS_ECANCEL && status == 0) {
         cs_error("%s", cs_error_message());
         status = EXIT_RUN;
     }
