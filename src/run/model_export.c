@@ -13,7 +13,7 @@
 #include "infer/taxa.h"
 #include "run/outputs.h"
 
-enum { PATH_BYTES = 4096, SYMBOL_BYTES = 64, MAX_MODEL_BYTES = 1 << 30, VALUE_BYTES = 1024 };
+enum { PATH_BYTES = 4096, SYMBOL_BYTES = 64, VALUE_BYTES = 1024 };
 
 /* Writes a JSON value and frees it. */
 static int write_json(cs_outfile *f, json_t *j)
@@ -348,34 +348,34 @@ static bool has_file(const cs_model *m, int i)
          : files[i].write == write_calibration ? m->calibration.n > 0 : true;
 }
 
-static int model_export_open_file(const char *dir, int i, cs_outfile **f)
+/* A part of an earlier model would look like this one's. */
+static int model_export_open_file(const cs_model *m, const char *dir, int i, cs_outfile **f)
 {
     char path[PATH_BYTES];
     const char *name = i == SUMS ? "SHA256SUMS" : files[i].name;
 
     if (snprintf(path, PATH_BYTES, "%s/%s", dir, name) >= PATH_BYTES)
         return cs_fail(CS_EUSAGE, "the name '%s' is too long", dir);
-    return cs_outfile_open(path, f);
+    if (has_file(m, i))
+        return cs_outfile_open(path, f);
+    if (access(path, F_OK) == 0)
+        return cs_fail(CS_EUSAGE, "'%s' is of another model, this one has none; remove it, or "
+                       "choose another folder", path);
+    return CS_OK;
 }
 
 /* A line for sha256sum -c, of a complete file. */
 static int write_sum(int i, cs_outfile *of, cs_outfile *f)
 {
     int rc = CS_OK;
-    char *bytes = NULL, hex[65];
-    size_t n;
-    cs_sha256 s;
+    char hex[65];
 
     CS_TRY(cs_outfile_finish(of));
     if (!cs_outfile_place(of))
         return cs_fail(CS_EIO, "'%s' is not a regular file", cs_outfile_name(of));
-    CS_TRY(cs_file_read(cs_outfile_place(of), MAX_MODEL_BYTES, &bytes, &n));
-    cs_sha256_init(&s);
-    cs_sha256_add(&s, bytes, n);
-    cs_sha256_hex(&s, hex);
+    CS_TRY(cs_sha256_file(cs_outfile_place(of), hex));
     rc = cs_outfile_printf(f, "%s  %s\n", hex, files[i].name);
 out:
-    free(bytes);
     return rc;
 }
 
@@ -406,8 +406,7 @@ int cs_model_export(cs_model *m, const char *dir, const char *licence)
         return cs_fail(CS_EIO, "cannot make folder '%s': %s", dir, strerror(errno));
     for (int i = 0; i < N_FILE; i++) {
         all[i] = &f[i];
-        if (has_file(m, i))
-            CS_TRY(model_export_open_file(dir, i, &f[i]));
+        CS_TRY(model_export_open_file(m, dir, i, &f[i]));
     }
     CS_TRY(write_all(m, licence, f));
     rc = cs_outputs_commit(all, N_FILE);
