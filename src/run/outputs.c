@@ -156,10 +156,13 @@ out:
     return rc;
 }
 
+/* A named pipe is opened once only: its reader takes our closing it for the end. */
 int cs_outputs_probe(const char *path)
 {
+    struct stat st;
     cs_outfile *f = NULL;
-    int rc = path ? cs_outfile_open(path, &f) : CS_OK;
+    const bool wanted = path && !(stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
+    int rc = wanted ? cs_outfile_open(path, &f) : CS_OK;
 
     if (f)
         rc = probe_write(f);

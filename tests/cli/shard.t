@@ -170,6 +170,8 @@ T 'the header names the command of the first part' sh -c 'shards 2 v $1 -o OUT.v
 shards 2 p $c -o OUT.tsv --kraken OUT.kraken many.fa
 chordseq $c -q -o all.tsv many.fa
 g='chordseq merge -q'
+T 'a manifest that goes to a named pipe' sh -c 'mkfifo pipe && { cat pipe > piped.json & } &&
+    timeout 20 chordseq $2 -q --shard 1/2 --manifest pipe -o piped.tsv many.fa && wait && $1 -o - piped.json p.2.json | cmp - all.tsv' - "$g" "$c"
 T 'standard output' sh -c '$1 -o - p.1.json p.2.json | cmp - all.tsv' - "$g"
 T 'files moved with their manifests' sh -c 'mkdir a b && mv p.1.* a && mv p.2.* b &&
     $1 -o - b/p.2.json a/p.1.json | cmp - all.tsv' - "$g"
