@@ -130,11 +130,24 @@ bool cs_outputs_same(const char *a, const char *b)
     return same;
 }
 
+/* Would two outputs end in one place? Also if standard output is redirected to the other's file,
+ * which the rename would replace. */
+static bool collide(const char *a, const char *b)
+{
+    struct stat x, y;
+    const char *file = is_stdout(a) ? b : a;
+
+    if (is_stdout(a) == is_stdout(b))
+        return cs_outputs_same(a, b);
+    return fstat(STDOUT_FILENO, &x) == 0 && stat(file, &y) == 0 && S_ISREG(x.st_mode)
+        && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 int cs_outputs_distinct(const char *const *path, int n)
 {
     for (int i = 0; i < n; i++)
         for (int k = 0; k < i; k++)
-            if (path[i] && path[k] && cs_outputs_same(path[i], path[k]))
+            if (path[i] && path[k] && collide(path[i], path[k]))
                 return cs_fail(CS_EUSAGE, "two outputs write to '%s'", path[i]);
     return CS_OK;
 }
@@ -237,7 +250,7 @@ static int check_path(const cs_output_args *a, int i, const cs_writer *w, const 
     EACH_WRITER(k, other) {
         if (k == i)
             break;
-        if (!resolved(a, k) || !cs_outputs_same(path, resolved(a, k)))
+        if (!resolved(a, k) || !collide(path, resolved(a, k)))
             continue;
         return cs_fail(CS_EUSAGE, "--%s and --%s both write to %s%s%s; rename one of them",
                        other->opt[0].name, w->opt[0].name, is_stdout(path) ? "" : "'",

@@ -241,6 +241,9 @@ T 'the output whose reader closed it is named' sh -c 'mkfifo pipe && { head -n 1
     ! chordseq classify -q -m m --jsonl pipe -o gone.tsv most.fq 2> told && [ ! -e gone.tsv ] && grep -q "the reader of .pipe. closed it; the other" told'
 N out-twice.err    chordseq classify -m m --kraken - --report - mixed.fa
 N out-twice2.err   chordseq classify -m m -o x --report x mixed.fa
+T 'and the file that standard output goes to' sh -c '! chordseq classify -q -m m --summary x mixed.fa > x 2> told && [ ! -s x ] && rm x &&
+    grep -q "classify: --output and --summary both write to .x.; rename one" told &&
+    ! chordseq variant -q -m m -f "$1.fa" --tsv x "$1.vcf" > x 2> told && [ ! -s x ] && rm x && grep -q "two outputs write to .x." told' - "$tiny/variants"
 T 'also through a symbolic link to a file that does not exist yet' sh -c 'ln -s x1.tsv x2.tsv && ln -s ./x2.tsv x3.tsv &&
     for o in "x1.tsv --report x2.tsv" "x3.tsv --report x2.tsv"; do
         ! chordseq classify -q -m m -o $o reads.fq 2> told && grep -q "both write to .x[123].tsv" told && [ ! -e x1.tsv ] || exit; done'
