@@ -28,7 +28,7 @@ static const struct { const char *suffix, *what; } foreign[] = {
     { ".lz4", "LZ4" }, { ".zip", "ZIP" },
 };
 
-/* Suffixes of binary formats that other outputs have, and no table. */
+/* Suffixes of binary formats that other outputs have, and no text. */
 static const struct { const char *suffix, *what; } binary[] = {
     { ".bam", "BAM" }, { ".cram", "CRAM" }, { ".bcf", "BCF" }, { ".npy", "NPY" },
 };
@@ -78,7 +78,7 @@ int cs_out_check(const char *path, cs_out_kind kind)
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (ends(path, n, foreign[i].suffix))
             return cs_fail(CS_EUSAGE, "'%s': %s is not supported; %s", path, foreign[i].what, list);
-    for (size_t i = 0; table && i < sizeof binary / sizeof *binary; i++)
+    for (size_t i = 0; i < sizeof binary / sizeof *binary; i++)
         if (ends(path, n, binary[i].suffix))
             return cs_fail(CS_EUSAGE, "'%s': this output is not %s; %s", path, binary[i].what,
                            list);

@@ -54,7 +54,9 @@ static const char *held(const cs_manifests *all, const char *option)
 
 static cs_out_kind joined_kind(const cs_manifests *all, const char *option)
 {
-    const bool table = strcmp(option, "output") == 0 || strcmp(option, "tsv") == 0
+    const bool text = held(all, option) || option_is(all, "format", "bed")
+                   || option_is(all, "format", "bedgraph");
+    const bool table = (strcmp(option, "output") == 0 && !text) || strcmp(option, "tsv") == 0
                     || strcmp(option, "names") == 0;
 
     return cs_merge_is_npy(all, option) ? CS_OUT_BINARY : table ? CS_OUT_TABLE : CS_OUT_TEXT;

@@ -160,6 +160,8 @@ cp "$tiny/variants.fa" "$tiny/variants.vcf" .
 v="variant -m $m -f variants.fa -w 128 --circular ring"
 T 'variants' same '1 2 3 7' '-o OUT.vcf --tsv OUT.tsv --no-version' $v variants.vcf
 T 'variants of a pipe' env in=variants.vcf same 2 '-o OUT.vcf --no-version' $v -
+T 'variants are no table' sh -c 'for f in x.csv x.bcf; do
+    ! chordseq merge -q -o $f p.*.json 2> told && [ ! -e $f ] && grep -q "CSV is for tables; this output is text\|this output is not BCF; this output is text" told || exit; done'
 T 'the header names the command of the first part' sh -c 'shards 2 v $1 -o OUT.vcf variants.vcf &&
     chordseq merge -q -o all.vcf v.2.json v.1.json && chordseq $1 -q --no-version -o one.vcf variants.vcf &&
     grep -v "^##chordseq" all.vcf | cmp - one.vcf &&
