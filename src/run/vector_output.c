@@ -126,6 +126,8 @@ int cs_vector_output_add(cs_vector_output *o, cs_shard *shard)
     static const char *const option[CS_N_VECTOR_OUT] = { "output", "names" };
     int rc = CS_OK;
 
+    if (cs_shard_wants(shard) && o->format == CS_VECTORS_NPZ)
+        return cs_fail(CS_EUSAGE, "--manifest needs NPY or a plain table, not NPZ: '%s'", o->path);
     for (int i = 0; cs_shard_wants(shard) && i < n_out(o); i++) {
         CS_TRY(cs_output_begin(o->out[i]));
         CS_TRY(cs_shard_add_file(shard, option[i], o->out[i]->path, o->out[i]->file));

@@ -253,6 +253,8 @@ N shard_same.txt chordseq $c -q --shard 1/2 --manifest x.json -o x.json odd.fa
 N shard_same_report.txt chordseq $c -q --shard 1/2 --manifest x.json -o x.tsv --report x.json odd.fa
 N shard_resume.txt chordseq $c -q --shard 1/2 --resume -o x.tsv odd.fa
 N shard_folder.txt chordseq $c -q --shard 1/2 --manifest none/x.json -o x.tsv odd.fa
+T 'NPZ has no manifest' sh -c '! chordseq $1 -q --shard 1/2 --manifest x.json --format npz -o x.vec odd.fa 2> told &&
+    grep -q "manifest needs NPY or a plain table, not NPZ: .x.vec.$" told' - "$e"
 N shard_bgzf_vcf.txt chordseq $v -q --shard 1/2 --manifest x.json -o x.vcf.gz variants.vcf
 T 'a part without a manifest' sh -c 'chordseq $1 -q --shard 1/2 many.fa | head -n 40 > p1 && head -n 40 p.1.tsv | cmp - p1' - "$c"
 T 'no file remains of these either' sh -c '! ls | grep "^x\."'
