@@ -3,6 +3,9 @@
  * DESIGN. The logarithm of a probability is a logit up to a constant, so probabilities suffice. In
  * 1 / temperature the cross-entropy is convex, so a golden section finds its minimum. With a tree,
  * a class above others means "undetermined below", so the truth's probability is that of its clade.
+ * Without wrong calls there is no minimum: any sharper probabilities would be better. So the truth
+ * counts as any class with a probability of 1 / (n + 1), as if a record more were of a random class
+ * (after Platt, Probabilistic outputs for support vector machines, 1999, section 2.2).
  */
 #include "eval/calibrate.h"
 
@@ -57,14 +60,26 @@ static double powered_truth(const struct group *g, int64_t i, double slope)
     return log(fmax(sum, least_prob));
 }
 
+/* The logarithm of a probability, on average over the classes. */
+static double mean_log(const cs_scores *s, int64_t i)
+{
+    double sum = 0;
+
+    for (int32_t k = 0; k < s->n_out; k++)
+        sum += log(fmax((double)s->output[i * s->n_out + k], least_prob));
+    return sum / s->n_out;
+}
+
 static double cross_entropy(const struct group *g, double slope)
 {
+    const double random = 1 / ((double)g->n + 1);
     double sum = 0;
     int32_t best = 0;
 
     for (int64_t j = 0; j < g->n; j++) {
         const int64_t i = g->rec[j];
-        sum += powered(g->s, i, slope, &best) - powered_truth(g, i, slope);
+        sum += powered(g->s, i, slope, &best) - (1 - random) * powered_truth(g, i, slope)
+             - random * slope * mean_log(g->s, i);
     }
     return sum;
 }

@@ -9,9 +9,9 @@
 /**
  * cs_calibrate - fit a calibration
  *
- * In each range of lengths, the temperature that minimises the cross-entropy of the truth. A range
- * with fewer than 100 records takes the fit of all records. The model's conditions for calls are
- * not applied.
+ * In each range of lengths, the temperature that minimises the cross-entropy of the truth and of a
+ * further record of a random class. A range with fewer than 100 records takes the fit of all
+ * records. The model's conditions for calls are not applied.
  *
  * s        uncalibrated probabilities
  * tree     error rates of cs_tree_call(): a call is wrong if the true class is not in its clade.

@@ -60,6 +60,29 @@ static void test_temperature_is_found_again(void **state)
     cs_scores_release(&s);
 }
 
+/* Calls that are all right support a probability as high as their number allows, however sure the
+ * predictions are. */
+static void test_no_wrong_calls(void **state)
+{
+    static const float sure[] = { 0.7f, 0.999999f };
+
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        cs_scores s;
+        cs_calibration c = { 0 };
+        cs_scores_init(&s, true, 2, 1);
+        for (int i = 0; i < 200; i++) {
+            const float p = sure[k], output[2] = { i % 2 ? p : 1 - p, i % 2 ? 1 - p : p },
+                        truth = (float)(i % 2 == 0);
+            assert_int_equal(cs_scores_add(&s, output, &truth, 300), CS_OK);
+        }
+        assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, &c), CS_OK);
+        const double logit = log((double)sure[k] / (1 - (double)sure[k])) / c.bin[0].temperature;
+        check_near(1 / (1 + exp(-logit)), 1 - 0.5 / 201, 1e-6);
+        cs_scores_release(&s);
+    }
+}
+
 /* In a tree, a class above others is known to be one of its clade, and no more. */
 static void test_undetermined_truths(void **state)
 {
@@ -262,6 +285,7 @@ int main(void)
 {
     const struct CMUnitTest test[] = {
         cmocka_unit_test(test_temperature_is_found_again),
+        cmocka_unit_test(test_no_wrong_calls),
         cmocka_unit_test(test_undetermined_truths),
         cmocka_unit_test(test_rates_are_kept),
         cmocka_unit_test(test_each_class_keeps_its_rate),
