@@ -87,7 +87,8 @@ static void count_calls(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *
         f->cls[truth].n++;
         f->cls[call].n_called++;
         f->cls[call].n_right += call == truth;
-        f->confusion[(int64_t)truth * k + call]++;
+        if (f->confusion != NULL)
+            f->confusion[(int64_t)truth * k + call]++;
         /* A probability that has become 0 in float would make every mean infinite. */
         loss -= log(fmax((double)p[truth], 1e-30));
     }
@@ -404,27 +405,28 @@ static int label_metrics(const cs_scores *s, int64_t lo, int64_t hi, bool auc, c
 
 /* ---- all kinds ------------------------------------------------------------------------------- */
 
-int cs_scores_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool auc,
+int cs_scores_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool full,
                       cs_metrics *f)
 {
     const size_t k = (size_t)s->n_out;
 
     *f = undefined;
     if (s->is_labels)
-        return label_metrics(s, lo, hi, auc, f);
+        return label_metrics(s, lo, hi, full, f);
     if (!s->is_class)
-        return value_metrics(s, lo, hi, tolerance, auc, f);
+        return value_metrics(s, lo, hi, tolerance, full, f);
     f->n_class = s->n_out;
     f->cls = cs_alloc(k, sizeof *f->cls);
-    f->confusion = cs_alloc(k * k, sizeof *f->confusion);
-    if (f->cls == NULL || f->confusion == NULL)
+    f->confusion = full ? cs_alloc(k * k, sizeof *f->confusion) : NULL;
+    if (f->cls == NULL || (full && f->confusion == NULL))
         goto no_memory;
-    memset(f->confusion, 0, k * k * sizeof *f->confusion);
+    if (full)
+        memset(f->confusion, 0, k * k * sizeof *f->confusion);
     for (size_t c = 0; c < k; c++)
         f->cls[c] = (cs_class_metrics){ .auc = NAN };
     count_calls(s, lo, hi, f);
     class_metrics(f);
-    if (auc && areas(s, lo, hi, f) != CS_OK)
+    if (full && areas(s, lo, hi, f) != CS_OK)
         goto no_memory;
     return CS_OK;
 no_memory:

@@ -67,7 +67,7 @@ typedef struct cs_metrics {
     double  macro_ap, micro_f1, micro_auc, micro_ap;
     int32_t n_class;             /* or labels, or values */
     cs_class_metrics *cls;       /* [n_class] */
-    int64_t *confusion;          /* [n_class * n_class] row: truth, column: call; NULL: too many */
+    int64_t *confusion;          /* [n_class * n_class] row: truth, column: call; or NULL */
     /* values, over all targets */
     double  mae;
     double  within;              /* share with |error| < tolerance */
@@ -78,12 +78,13 @@ typedef struct cs_metrics {
  * cs_scores_metrics - the metrics of the records with lo <= length < hi
  *
  * tolerance  for `within`
- * auc        compute ROC-AUC too (a sort per class); of values r2 and correlations
+ * full       compute ROC-AUC too (a sort per class), the confusion matrix, and of values r2 and
+ *            correlations
  * Returns  CS_OK (release with cs_metrics_release) or CS_EMEM. Metrics without records are NaN
  * Source   MCC: Gorodkin, Comput. Biol. Chem. 28 (2004); AUC by ranks with ties: Hanley, McNeil
  *          1982; r2 = 1 - (squared errors) / (squared deviations of the truth from its mean)
  */
-int  cs_scores_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool auc,
+int  cs_scores_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool full,
                        cs_metrics *f) CS_MUST_CHECK;
 void cs_metrics_release(cs_metrics *f);
 

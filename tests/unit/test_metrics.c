@@ -253,7 +253,7 @@ static void test_counts(void **state)
     memcpy(output, prob, 5 * sizeof *prob);
     memcpy(output + 5, prob + 4, (N - 4) * sizeof *prob);
     fill(&s);
-    assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0, false, &kept), CS_OK);
+    assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0, true, &kept), CS_OK);
     assert_int_equal(cs_counts_init(&c, K), CS_OK);
     for (int k = 0; k < 2; k++) {
         cs_counts_clear(&c);
@@ -276,6 +276,11 @@ static void test_counts(void **state)
     assert_int_equal(cs_counts_metrics(&c, &counted), CS_OK);
     assert_true(counted.n == 0 && isnan(counted.accuracy) && counted.confusion == NULL);
     cs_metrics_release(&counted);
+    cs_metrics_release(&kept);
+    /* Validations of many classes need no matrix of them. */
+    assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0, false, &kept), CS_OK);
+    assert_true(kept.confusion == NULL && isnan(kept.macro_auc));
+    check_near(kept.accuracy, 2.0 / 3, 1e-12);
     cs_metrics_release(&kept);
     cs_counts_release(&c);
     cs_scores_release(&s);
