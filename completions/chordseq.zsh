@@ -367,7 +367,7 @@ _chordseq()
         '*--class-weights[class weights\: comma-separated numbers or CLASS=NUM, none or balanced]:LIST:' \
         '*--stop-at[stop once the validation metric reaches this; 0\: never]:NUM:' \
         '*--monitor[validation metric that selects the best model\: balanced-accuracy, loss or auto]:NAME:(auto balanced-accuracy loss)' \
-        '*--tolerance[largest error of a correct value]:NUM:' \
+        '*--tolerance[error below which a value is correct]:NUM:' \
         '*--init[start from this model'\''s weights]:MODEL:_files' \
         '*--new-head[with --init, initialise the head anew, even if the classes are the same]' \
         '*--freeze[layers to freeze\: none or encoder]:PART:(none encoder)' \
@@ -747,7 +747,7 @@ _chordseq()
         '*--bins[boundaries of length bins in bases, comma-separated]:LIST:' \
         '*--fragments[also evaluate pieces of these lengths, cut from the records]:LIST:' \
         '*--fragments-per-record[maximum pieces of each length per record]:NUM:' \
-        '*--tolerance[largest error of a correct value]:NUM:' \
+        '*--tolerance[error below which a value is correct]:NUM:' \
         '*--threshold[with head multilabel, probability threshold of a label]:NUM:' \
         '*--seed[seed for the positions of pieces]:NUM:' \
         '*-B[tokens per batch, or auto]:NUM:' \

@@ -20,7 +20,7 @@ static const cs_opt eval_table[] = {
     { .type = CS_OPT_INT, .name = "fragments-per-record", EVAL(per_record), .arg = "NUM",
       .def = "1", .help = "maximum pieces of each length per record", .min = 1, .max = 1e6 },
     { .type = CS_OPT_REAL, .name = "tolerance", EVAL(tolerance), .arg = "NUM", .def = "0.04",
-      .help = "largest error of a correct value", .min = 0, .max = 1e9 },
+      .help = "error below which a value is correct", .min = 0, .max = 1e9 },
     { .type = CS_OPT_REAL, .name = "threshold", EVAL(threshold), .arg = "NUM", .def = "0.5",
       .help = "with head multilabel, probability threshold of a label", .min = 0,
       .max = 1 },

@@ -102,7 +102,7 @@ const cs_opt cs_aim_table[] = {
       .man = "auto: balanced accuracy of classes, else loss. Values have no balanced accuracy.",
       .choice = monitor_names },
     { .type = CS_OPT_REAL, .name = "tolerance", AIM(tolerance), .arg = "NUM", .def = "0.04",
-      .help = "largest error of a correct value", .min = 0, .max = 1e9 },
+      .help = "error below which a value is correct", .min = 0, .max = 1e9 },
     { .type = CS_OPT_END }
 };
 
