@@ -102,7 +102,7 @@ static int from_reads(const cs_diplo_source *s)
 {
     const cs_pileup_opt opt = {
         .skip_flags = own.skip_flags, .min_mapq = own.min_mapq, .min_baseq = own.min_baseq,
-        .max_depth = own.max_depth, .threads = s->threads,
+        .max_depth = own.max_depth, .threads = s->threads, .in_regions = s->regions != NULL,
     };
     if (own.sample.n > 0)
         cs_warn("--sample is for genotypes; '%s' holds alignments", s->path);

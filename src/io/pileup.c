@@ -167,6 +167,8 @@ int cs_pileup_open(const char *path, struct htsFile *fp, const char *reference,
     p->path = cs_xstrdup(path);
     cs_input_mark_set(&p->mark, path);
     p->opt = *opt;
+    if (opt->in_regions && fp->format.format == cram)
+        p->opt.threads = 0;      /* as in read_bam.c */
     p->fp = fp;
     p->to = INT64_MAX;
     const int rc = cs_pump_interrupted(open_all(p, reference));

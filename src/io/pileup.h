@@ -14,6 +14,7 @@ typedef struct cs_pileup_opt {
     int64_t min_mapq, min_baseq; /* of two mates over a site the worse base is ignored */
     int64_t max_depth;           /* maximum reads over one site; further ones are dropped */
     int     threads;             /* extra ones for decompression */
+    bool    in_regions;          /* cs_pileup_seek() follows */
 } cs_pileup_opt;
 
 /* A site with reads. */

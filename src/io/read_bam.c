@@ -3,8 +3,9 @@
  * DESIGN: htslib decodes. Secondary and supplementary records repeat bases of another record, so
  * they are counted and skipped by default; mates get "/1" and "/2" after their names, as in
  * samtools fastq; a read on the reverse strand is reverse-complemented (qualities reversed). Unused
- * fields are not decoded from CRAM. Only BAM and CRAM use threads: htslib would read SAM in another
- * thread, and the line number would be lost.
+ * fields are not decoded from CRAM. Regions are read one by one: htslib's iterator over several
+ * omits and adds alignments of CRAM (1.16). Only BAM and CRAM use threads: htslib would read SAM in
+ * another thread, and the line number would be lost.
  */
 #include "io/reader.h"
 
@@ -23,6 +24,9 @@
 #include "io/cram_guard.h"
 #include "io/sam_header.h"
 
+/* Bases [from, to) of a contig; a negative one is one of htslib's HTS_IDX_. */
+struct place { int tid; hts_pos_t from, to; };
+
 struct alignments {
     const char     *path;
     htsFile        *fp;
@@ -36,7 +40,9 @@ struct alignments {
     const char     *expr;        /* of `filter` */
     int             require, exclude;
     hts_idx_t      *index;
-    hts_itr_t      *region;      /* or NULL: all */
+    struct place   *place;       /* [n_place] regions, sorted and apart */
+    int             n_place, at; /* at: behind the one in hand */
+    hts_itr_t      *region;      /* this one, or NULL: all */
     hts_filter_t   *filter;      /* or NULL */
     cs_cram_guard  *guard;       /* of CRAM, or NULL */
     bool            keep_native; /* attach whole alignments */
@@ -61,7 +67,7 @@ static int alignments_close(void *state)
     cs_cram_guard_free(a->guard);
     sam_hdr_destroy(a->header);
     const int bad = a->fp && hts_close(a->fp) < 0;
-    free(a);
+    CS_FREE(a->place, a);
     return bad ? CS_EIO : CS_OK;
 }
 
@@ -98,24 +104,6 @@ int cs_alignment_flags(const char *text, int *flags)
                    "as UNMAP,DUP,SECONDARY", text);
 }
 
-/* Containers of regions are checked at once; `v` is in the last one or after it. */
-static int check_regions(const struct alignments *a)
-{
-    int rc = CS_OK;
-    const hts_itr_t *itr = a->region;
-
-    for (int i = 0; a->guard && i < itr->n_off; i++) {
-        CS_TRY(cs_cram_guard_jump(a->guard, (int64_t)itr->off[i].u));
-        CS_TRY(cs_cram_guard_reach(a->guard, itr->read_rest ? INT64_MAX : (int64_t)itr->off[i].v));
-    }
-    if (a->guard && itr->nocoor) {
-        CS_TRY(cs_cram_guard_jump(a->guard, (int64_t)itr->nocoor_off));
-        rc = cs_cram_guard_reach(a->guard, INT64_MAX);
-    }
-out:
-    return rc;
-}
-
 /* Names of regions from BED files are in braces, as they may have a colon. */
 static int no_region(const struct alignments *a, const char *text)
 {
@@ -128,12 +116,70 @@ static int no_region(const struct alignments *a, const char *text)
                    text);
 }
 
-/* Every region must be in this file: htslib would drop unknown ones. */
+/* Every region must be in this file. */
+static int parse_region(const struct alignments *a, const char *text, struct place *p)
+{
+    *p = (struct place){ .tid = strcmp(text, "*") == 0 ? HTS_IDX_NOCOOR : HTS_IDX_START };
+    return p->tid == HTS_IDX_NOCOOR || strcmp(text, ".") == 0
+        || (sam_parse_region(a->header, text, &p->tid, &p->from, &p->to, 0) && p->tid >= 0)
+        ? CS_OK : no_region(a, text);
+}
+
+/* As in the file: alignments without a contig are the last. */
+static int by_position(const void *x, const void *y)
+{
+    const struct place *a = x, *b = y;
+    const unsigned s = (unsigned)a->tid, t = (unsigned)b->tid;
+
+    return s != t ? (s > t) - (s < t) : (a->from > b->from) - (a->from < b->from);
+}
+
+/* Sort them, and join those that overlap or touch; htslib's "." is the whole file. */
+static void join_places(struct alignments *a)
+{
+    struct place *p = a->place;
+    int n = 0;
+
+    qsort(p, (size_t)a->n_place, sizeof *p, by_position);
+    for (int i = 0; i < a->n_place; i++) {
+        if (p[i].tid == HTS_IDX_START)
+            n = 0;
+        if (n > 0 && p[n - 1].tid == p[i].tid && p[n - 1].to >= p[i].from)
+            p[n - 1].to = p[n - 1].to > p[i].to ? p[n - 1].to : p[i].to;
+        else
+            p[n++] = p[i];
+        if (p[i].tid == HTS_IDX_START)
+            break;
+    }
+    a->n_place = n;
+}
+
+static int next_place(struct alignments *a)
+{
+    const struct place *p = &a->place[a->at++];
+
+    hts_itr_destroy(a->region);
+    a->region = sam_itr_queryi(a->index, p->tid, p->from, p->to);
+    if (!a->region)
+        return cs_fail(CS_EIO, "'%s': cannot find a region in the index; is it of this file?",
+                       a->path);
+    /* If it is empty, htslib remains where it was, possibly within a container. */
+    return a->guard && !a->region->finished
+        ? cs_cram_guard_jump(a->guard, (int64_t)htell(a->raw)) : CS_OK;
+}
+
+/* Does the alignment overlap the region before, too? */
+static bool is_repeated(const struct alignments *a)
+{
+    const struct place *now = a->at > 1 ? &a->place[a->at - 1] : NULL;
+
+    return now && now[-1].tid == now->tid && a->b->core.pos < now[-1].to;
+}
+
 static int find_regions(struct alignments *a)
 {
+    int rc = CS_OK;
     const cs_input_opt *o = a->opt;
-    hts_pos_t from, to;
-    int tid;
 
     if (o->n_region == 0)
         return CS_OK;
@@ -142,18 +188,15 @@ static int find_regions(struct alignments *a)
         return cs_fail(CS_EIO, "'%s' has no index, which regions need; create one (samtools "
                                "index)",
                        a->path);
-    for (int i = 0; i < o->n_region; i++)
-        if (strcmp(o->region[i], "*") != 0 && strcmp(o->region[i], ".") != 0 &&
-            (!sam_parse_region(a->header, o->region[i], &tid, &from, &to, 0) || tid < 0))
-            return no_region(a, o->region[i]);
-    /* htslib takes the list as char **, and copies it. */
-    char **list = cs_alloc((size_t)o->n_region, sizeof *list);
-    for (int i = 0; list && i < o->n_region; i++)
-        memcpy(&list[i], &o->region[i], sizeof *list);
-    a->region = list ? sam_itr_regarray(a->index, a->header, list, (unsigned)o->n_region) : NULL;
-    free(list);
-    return a->region ? check_regions(a)
-                     : cs_fail(CS_EMEM, "'%s': out of memory for its regions", a->path);
+    a->place = cs_alloc((size_t)o->n_region, sizeof *a->place);
+    if (!a->place)
+        return cs_fail(CS_EMEM, "'%s': out of memory for its regions", a->path);
+    for (a->n_place = 0; a->n_place < o->n_region; a->n_place++)
+        CS_TRY(parse_region(a, o->region[a->n_place], &a->place[a->n_place]));
+    join_places(a);
+    rc = next_place(a);
+out:
+    return rc;
 }
 
 /* Before htslib allocates the declared sizes. */
@@ -208,7 +251,8 @@ static int alignments_open(const char *path, hFILE *fp, const htsFormat *m,
     a->exclude = opt->filter ? opt->exclude : BAM_FSECONDARY | BAM_FSUPPLEMENTARY;
     a->keep_native = opt->keep_native;
     a->programs = opt->programs;
-    a->threads = m->format == sam ? 0 : opt->threads;
+    /* With threads htslib (1.16) omits alignments at the end of regions of CRAM. */
+    a->threads = m->format == sam || (m->format == cram && opt->n_region > 0) ? 0 : opt->threads;
     a->expr = opt->expr;
     a->filter = opt->expr ? hts_filter_init(opt->expr) : NULL;
     int rc = open_alignments(a, fp);
@@ -267,17 +311,23 @@ static void count_skipped(const struct alignments *a)
 /* The next record with the required flags. */
 static int read_wanted(struct alignments *a)
 {
+    int rc = CS_OK;
+
     for (;;) {
-        const int rc = a->guard && !a->region
-            ? cs_cram_guard_reach(a->guard, (int64_t)htell(a->raw)) : CS_OK;
-        if (rc != CS_OK)
-            return rc;
+        if (a->guard)
+            CS_TRY(cs_cram_guard_reach(a->guard, (int64_t)htell(a->raw)));
         const int r = a->region ? sam_itr_next(a->fp, a->region, a->b)
                                 : sam_read1(a->fp, a->header, a->b);
+        if (r == -1 && a->at < a->n_place) {
+            CS_TRY(next_place(a));
+            continue;
+        }
         if (r == -1)
             return a->region ? CS_EOF : check_end(a);
         if (r < -1)
             return decoding_failed(a);
+        if (a->region && is_repeated(a))
+            continue;
         a->n_read++;
         const int flag = a->b->core.flag;
         const bool wanted = (flag & a->require) == a->require && !(flag & a->exclude);
@@ -289,6 +339,8 @@ static int read_wanted(struct alignments *a)
             return CS_OK;
         count_skipped(a);
     }
+out:
+    return rc;
 }
 
 /* "name/1" and "name/2" for mates, which share a name in the file. */

@@ -31,6 +31,13 @@ T 'the same from BAM' sh -c "$d r.sam -o want && $d r.bam | cmp - want"
 T 'the same from CRAM' sh -c "$d r.cram | cmp - want"
 T 'regions of CRAM, one behind the reads and one on a contig without reads' sh -c "samtools index r.cram &&
     $d -q -r c1:2-30 -r c2 -o regions r.bam && $d -q -r c1:2-30 -r c2 r.cram | cmp - regions"
+awk 'BEGIN { for (i = 0; i < 1000; i++) s = s "A"; print ">s\n" s }' > s.fa
+awk 'BEGIN { OFS = "\t"; print "@HD", "VN:1.6", "SO:coordinate\n@SQ", "SN:s", "LN:1000"; s = "ACACACACACACACACACACACACACACAC"
+    for (i = 0; i < 70; i++) print "s" i, 0, "s", 1 + 10 * i, 60, i % 7 == 3 ? "2M200N28M" : "30M", "*", 0, 0, s, "*" }' > s.sam
+samtools view -b -o s.bam s.sam && samtools index s.bam
+samtools view -C -T s.fa --output-fmt-option seqs_per_slice=4 -o s.cram s.sam && samtools index s.cram
+T 'a region of CRAM with threads has the spliced reads that begin before it' sh -c "for f in bam cram; do
+    chordseq diplotype -q -@ 17 --min-depth 3 -f s.fa -r s:330-360 s.\$f -o at.\$f || exit; done; cmp at.bam at.cram"
 T 'the same from standard input' sh -c "$d - < r.bam | cmp - want"
 T 'reasons are reported' sh -c "$d r.sam 2>&1 > out | grep -qx 'chordseq: unknown sites by reason: 10 no_read, 0 low_depth'"
 T 'depth' sh -c "$d --min-depth 12 r.sam 2>&1 > out | grep -qx 'chordseq: unknown sites by reason: 10 no_read, 20 low_depth'"

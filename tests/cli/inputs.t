@@ -171,6 +171,19 @@ if samtools --version > /dev/null 2>&1; then
             $c -@ 3 many.cram | list | cmp - want && $c -r chr1:1-200 -r "*" many.cram | list > some &&
             samtools view -T ref.fa -F 0x900 many.cram chr1:1-200 "*" | wc -l > n && [ "$(wc -w < some)" = $(cat n) ]' - "$m"
     done
+    # Three contigs with spliced reads, in slices of four alignments.
+    awk 'BEGIN { for (i = 0; i < 1000; i++) s = s "A"; for (c = 1; c < 4; c++) print ">s" c "\n" s }' > s.fa
+    awk 'BEGIN { OFS = "\t"; print "@HD", "VN:1.6", "SO:coordinate"; for (i = 0; i < 30; i++) s = s "A"
+        for (c = 1; c < 4; c++) print "@SQ", "SN:s" c, "LN:1000"
+        for (c = 1; c < 4; c++) for (i = 0; i < 70; i++)
+            print "s" c "." i, 0, "s" c, 1 + 10 * i, 60, i % 7 == 3 ? "2M200N28M" : "30M", "*", 0, 0, s, "*" }' > s.sam
+    samtools view -b -o s.bam s.sam && samtools index s.bam
+    samtools view -C -T s.fa --output-fmt-option seqs_per_slice=4 -o s.cram s.sam && samtools index s.cram
+    for r in '-r s1 -r s2' '-r s2 -r s1:300 -r s3:4-5' '-r s3:1-9 -r s2:200-340 -r s2:340-500' '-r s1:330'; do
+        T "alignments of $r, from BAM and CRAM, with and without threads" sh -c "
+            samtools view -M s.bam $(echo "$r" | sed 's/-r//g') | cut -f 1 > want && [ -s want ] && for o in s.bam '-T s.fa s.cram'; do for t in 1 17; do
+                chordseq classify -q -m '$m' -@ \$t $r \$o | tail -n +2 | cut -f 1 | cmp - want || exit; done; done"
+    done
     T 'no download at run time; an error at once' sh -c "
         ! HOME=/nonexistent timeout 20 chordseq classify -m '$m' gone.cram > /dev/null 2> net.err &&
         [ \$? != 124 ] && grep -q 'a reference is needed (--reference FILE)' net.err"
