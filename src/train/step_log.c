@@ -127,7 +127,8 @@ int cs_step_log_epoch(cs_step_log *l, const cs_train_state *st, const cs_metrics
     if (l == NULL || l->events == NULL)
         return cs_step_log_flush(l);
     CS_TRY(cs_events_add(l->events, st->step, "valid/loss", f->loss));
-    CS_TRY(cs_events_add(l->events, st->step, "valid/accuracy", f->accuracy));
+    CS_TRY(cs_events_add(l->events, st->step, "valid/accuracy",
+                         isnan(f->accuracy) ? f->within : f->accuracy));
     CS_TRY(cs_events_add(l->events, st->step, "valid/balanced_accuracy", f->balanced));
     CS_TRY(cs_events_add(l->events, st->step, "baseline/regression", st->regression));
     CS_TRY(cs_events_add(l->events, st->step, "baseline/bag_of_words", st->bag));

@@ -105,6 +105,11 @@ fi
 if command -v python3 > /dev/null; then
     python3 "$srcdir/tests/cli/events.py" events/events.out.tfevents.* > events.txt 2>&1
     T 'events with right checksums' sh -c 'head -n 1 events.txt | grep -qx "version brain.Event:2"'
+    awk '/^>/ { h = substr($1, 2); next } { printf "%s\t%.3f\n", h, gsub(/A/, "") / 80 }' sense.fa > share.tsv
+    T 'accuracies of a regression are events, too' sh -c 'chordseq train -q -@ 1 --head regress --labels share.tsv --epochs 2 --valid-frac 0.3 \
+            --encoder.max-len 128 --encoder.track 2 --encoder.hidden 8 --tensorboard values --metrics values.tsv -o value.m sense.fa &&
+        python3 "$srcdir/tests/cli/events.py" values/events.out.tfevents.* | awk "\$2 == \"valid/accuracy\" { printf \"%.4f\\n\", \$3 }" > a &&
+        tail -n +2 values.tsv | cut -f 7 > b; cmp a b && [ "$(wc -l < a)" = 2 ]'
     T 'events equal the tables' sh -c 'awk "\$2 == \"train/loss\" { print \$1, \$3 }" events.txt > a
         tail -n +2 whole.tsv | cut -f 1,4 | tr "\t" " " > b; cmp a b && awk "\$2 == \"valid/loss\" { print \$1, \$3 }" events.txt > a
         tail -n +2 epochs.tsv | cut -f 2,6 | tr "\t" " " > b; cmp a b'
