@@ -7,10 +7,11 @@
  * every position of the database by the hash of its seed; the bits of the hash behind the bucket's
  * are stored beside the position, so most false matches need no access to the database. A frame is
  * searched in blocks: hash all seeds, prefetch their buckets, then the seeds, then the letters of
- * matches, then extend, so memory latencies overlap. Seeds with fewer than four different groups
- * of letters are skipped: low complexity matches everywhere. Matches with too few equal letters
- * around the seed, nine in ten, are not extended; few of them would have been alignments. All sums
- * are of integers, so their order does not matter.
+ * matches, then extend, so memory latencies overlap. Letters are prefetched AHEAD matches before
+ * their use, since processors drop prefetches beyond some tens. Seeds with fewer than four
+ * different groups of letters are skipped: low complexity matches everywhere. Matches with too few
+ * equal letters around the seed, nine in ten, are not extended; few of them would have been
+ * alignments. All sums are of integers, so their order does not matter.
  *
  * The reading frames over a gene in its other five frames, shadow ORFs, are most of the letters and
  * seldom align, so they are skipped.
@@ -41,6 +42,7 @@ enum {
     CACHE_LINE = 16,             /* entries of the index */
     BLOCK = 512, MAX_MATCHES = 512,
     STRETCH = 64,                /* entries of a bucket compared at a time */
+    AHEAD = 32,                  /* matches between a prefetch and its use */
     LETTERS = CS_ACIDS + 1, BAR = -127,   /* rows of the score matrix; score of a stop */
     ROW = 32,                    /* of the score matrix, a power of two for the address */
     TRIPLES = 4096,
@@ -378,20 +380,27 @@ static void extend_match(struct search *s, const uint8_t *q, uint32_t target)
         s->rc = add_to_list(s->list, k, score);
 }
 
-/* Extends those of n matches that have enough equal letters. The second loop keeps them without a
- * branch, which would be mispredicted. */
+static void prefetch_letters(const cs_proteins *p, uint32_t target)
+{
+    const uint8_t *first = p->letter + target - BEFORE;
+
+    __builtin_prefetch(first);
+    __builtin_prefetch(first + WINDOW - 1);
+}
+
+/* Extends those of n matches that have enough equal letters; keeps them without a branch, which
+ * would be mispredicted. */
 static void extend_matches(struct search *s, const uint8_t *letter, int n)
 {
     const cs_proteins *p = s->p;
     int n_kept = 0;
 
-    for (int i = 0; i < n; i++) {
-        const uint8_t *first = p->letter + s->match[i].target - BEFORE;
-        __builtin_prefetch(first);
-        __builtin_prefetch(first + WINDOW - 1);
-    }
+    for (int i = 0; i < n && i < AHEAD; i++)
+        prefetch_letters(p, s->match[i].target);
     for (int i = 0; i < n; i++) {
         const struct match m = s->match[i];
+        if (i + AHEAD < n)
+            prefetch_letters(p, s->match[i + AHEAD].target);
         s->match[n_kept] = m;
         n_kept += n_equal(letter + m.query, p->letter + m.target) >= p->min_equal;
     }
