@@ -191,7 +191,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from explain' -l 'output' -s o -
 complete -c chordseq -n '__fish_seen_subcommand_from explain' -l 'tsv' -r -F -d 'table with a row per base'
 complete -c chordseq -n '__fish_seen_subcommand_from explain' -l 'svg' -r -F -d 'plot of the first region, letter heights show contributions'
 complete -c chordseq -n '__fish_seen_subcommand_from explain' -l 'method' -x -a 'mutagenesis gradient integrated deeplift' -d 'method: mutagenesis, gradient, integrated or deeplift'
-complete -c chordseq -n '__fish_seen_subcommand_from explain' -l 'baseline' -x -a 'unknown zero shuffled' -d 'baseline of integrated and deeplift: unknown, zero or shuffled'
+complete -c chordseq -n '__fish_seen_subcommand_from explain' -l 'baseline' -x -a 'unknown zero shuffled' -d 'baseline of the gradient methods: unknown, zero or shuffled'
 complete -c chordseq -n '__fish_seen_subcommand_from explain' -l 'shuffles' -x -d 'number of shuffled baselines'
 complete -c chordseq -n '__fish_seen_subcommand_from explain' -l 'seed' -x -d 'seed of shuffled baselines'
 complete -c chordseq -n '__fish_seen_subcommand_from explain' -l 'label' -x -d 'label to explain (default: the most probable of the region)'

@@ -276,7 +276,7 @@ _chordseq()
         '*--tsv[table with a row per base]:FILE:_files' \
         '*--svg[plot of the first region, letter heights show contributions]:FILE:_files' \
         '*--method[method\: mutagenesis, gradient, integrated or deeplift]:NAME:(mutagenesis gradient integrated deeplift)' \
-        '*--baseline[baseline of integrated and deeplift\: unknown, zero or shuffled]:NAME:(unknown zero shuffled)' \
+        '*--baseline[baseline of the gradient methods\: unknown, zero or shuffled]:NAME:(unknown zero shuffled)' \
         '*--shuffles[number of shuffled baselines]:NUM:' \
         '*--seed[seed of shuffled baselines]:NUM:' \
         '*--label[label to explain (default\: the most probable of the region)]:NAME:' \

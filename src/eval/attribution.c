@@ -54,10 +54,11 @@ const cs_opt cs_explain_table[] = {
              "deeplift: DeepLIFT's rescale rule. The latter three measure from the baseline, and "
              "need a tokenizer with a token per base." },
     { .type = CS_OPT_ENUM, .name = "baseline", OWN(baseline), .arg = "NAME", .def = "unknown",
-      .choice = baselines, .help = "baseline of integrated and deeplift: unknown, zero or "
+      .choice = baselines, .help = "baseline of the gradient methods: unknown, zero or "
                                    "shuffled",
-      .man = "unknown: a sequence of unknown bases. zero: a zero embedding. shuffled: the mean "
-             "over several shuffles that preserve the region's dinucleotides." },
+      .man = "Of gradient, integrated and deeplift. unknown: a sequence of unknown bases. zero: a "
+             "zero embedding. shuffled: the mean over several shuffles that preserve the region's "
+             "dinucleotides." },
     { .type = CS_OPT_INT, .name = "shuffles", OWN(shuffles), .arg = "NUM", .def = "10",
       .help = "number of shuffled baselines", .min = 1, .max = 1e6 },
     { .type = CS_OPT_INT, .name = "seed", OWN(seed), .arg = "NUM", .def = "1",

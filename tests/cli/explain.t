@@ -55,6 +55,9 @@ for at in bases taps; do
             'BEGIN { d = a - b; exit !(a != 0 && d * d <= 1e-6 * (1e-2 + a * a)) }'
     done
 done
+T 'a gradient is multiplied by the distance from the baseline' sh -c 'for b in unknown zero; do
+    chordseq explain -q -m bases --method gradient --baseline $b -f variants.fa -o "g.$b" one:301-340 || exit; done; ! cmp -s g.unknown g.zero &&
+    chordseq explain --help | grep -q "baseline of the gradient methods"'
 T 'shuffles are chosen by the seed' sh -c 'for s in 1 1 2; do
     chordseq explain -q --method deeplift -m bases --baseline shuffled --seed $s --shuffles 2 -f variants.fa -o "s.$s" one:301-340
     [ -e s.first ] || cp s.1 s.first; done; cmp s.1 s.first && ! cmp -s s.1 s.2'
