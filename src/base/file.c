@@ -44,6 +44,7 @@ struct cs_outfile {
     int slot;                    /* of cs_temps_add() */
     cs_out_filter *filter;       /* filter for the path's suffix, or NULL */
     int64_t start;               /* offset of our first byte in a regular file; -1: none */
+    cs_part_mark mark;           /* of NAME.part: the bytes summed so far */
     int64_t gone;                /* bytes written, without those in buf */
     size_t n;                    /* bytes in buf */
     char buf[BUF_BYTES];
@@ -162,7 +163,41 @@ static int lock_part(const cs_outfile *f, struct stat *st)
     return CS_OK;
 }
 
-static int open_part(cs_outfile *f, const char *holds, int64_t n_bytes)
+/* Sum the file's bytes up to `end`, by FNV-1a (draft-eastlake-fnv). Needs an empty buf. */
+static int sum_to(cs_outfile *f, int64_t end)
+{
+    uint64_t sum = (uint64_t)f->mark.sum;
+
+    while (f->mark.n_bytes < end) {
+        const int64_t left = end - f->mark.n_bytes;
+        const ssize_t n = pread(f->fd, f->buf, left < BUF_BYTES ? (size_t)left : BUF_BYTES,
+                                (off_t)f->mark.n_bytes);
+        if (n <= 0)
+            return cs_fail(CS_EIO, "cannot read '%s': %s", f->temp,
+                           n < 0 ? strerror(errno) : "it was cut");
+        for (ssize_t i = 0; i < n; i++)
+            sum = (sum ^ (unsigned char)f->buf[i]) * UINT64_C(0x100000001b3);
+        f->mark.n_bytes += n;
+        f->mark.sum = (int64_t)sum;
+    }
+    return CS_OK;
+}
+
+/* Another run that shares an output may have replaced NAME.part. */
+static int check_part(cs_outfile *f, int64_t n_there, cs_part_mark mark)
+{
+    if (n_there < mark.n_bytes)
+        return cs_fail(CS_EFORMAT, "'%s' has %lld bytes, fewer than the %lld written before the "
+                       "interruption; remove the journal (.resume) to start over", f->temp,
+                       (long long)n_there, (long long)mark.n_bytes);
+    const int rc = sum_to(f, mark.n_bytes);
+    if (rc != CS_OK || f->mark.sum == mark.sum)
+        return rc;
+    return cs_fail(CS_EFORMAT, "'%s' was changed after the interruption; remove the journal "
+                   "(.resume) to start over", f->temp);
+}
+
+static int open_part(cs_outfile *f, const char *holds, cs_part_mark mark)
 {
     struct stat st, old;
     const bool exists = stat(f->name, &old) == 0;
@@ -181,15 +216,12 @@ static int open_part(cs_outfile *f, const char *holds, int64_t n_bytes)
     (void)snprintf(f->temp, size, "%s.part", f->target);
     CS_TRY(cs_paths_check_output(f->name));
     CS_TRY(cs_paths_check_output(f->temp));
-    f->fd = open(f->temp, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    f->fd = open(f->temp, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (f->fd < 0)
         return cs_fail(CS_EIO, "cannot create '%s': %s", f->temp, strerror(errno));
     CS_TRY(lock_part(f, &st));
-    if (st.st_size < n_bytes)
-        return cs_fail(CS_EFORMAT, "'%s' has %lld bytes, fewer than the %lld written before the "
-                       "interruption", f->temp, (long long)st.st_size,
-                       (long long)n_bytes);
-    if (ftruncate(f->fd, (off_t)n_bytes) != 0 || lseek(f->fd, 0, SEEK_END) < 0)
+    CS_TRY(check_part(f, (int64_t)st.st_size, mark));
+    if (ftruncate(f->fd, (off_t)mark.n_bytes) != 0 || lseek(f->fd, 0, SEEK_END) < 0)
         return cs_fail(CS_EIO, "cannot write '%s': %s", f->temp, strerror(errno));
     if (exists)
         (void)fchmod(f->fd, old.st_mode & 07777);
@@ -260,7 +292,7 @@ int cs_outfile_open_as(const char *path, const char *holds, cs_out_kind kind, cs
     return CS_OK;
 }
 
-int cs_outfile_continue(const char *path, const char *holds, int64_t n_bytes, cs_outfile **out)
+int cs_outfile_continue(const char *path, const char *holds, cs_part_mark mark, cs_outfile **out)
 {
     cs_outfile *f = cs_xcalloc(1, sizeof *f);
 
@@ -268,7 +300,7 @@ int cs_outfile_continue(const char *path, const char *holds, int64_t n_bytes, cs
     f->fd = f->slot = -1;
     f->kept = true;
     f->name = cs_xstrdup(path);
-    const int rc = open_part(f, holds, n_bytes);
+    const int rc = open_part(f, holds, mark);
     if (rc != CS_OK) {
         cs_outfile_discard(f);
         return rc;
@@ -281,7 +313,7 @@ int cs_outfile_continue(const char *path, const char *holds, int64_t n_bytes, cs
 static int unpark(cs_outfile *f)
 {
     if (f->parked && f->failed == CS_OK && f->fd < 0) {
-        f->fd = open(f->temp, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+        f->fd = open(f->temp, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
         if (f->fd < 0)
             f->failed = cs_fail(CS_EIO, "cannot open '%s' again: %s", f->temp, strerror(errno));
     }
@@ -311,10 +343,9 @@ static int sync_file(int fd)
     return rc;
 }
 
-int cs_outfile_checkpoint(cs_outfile *f, int64_t *n_bytes)
+int cs_outfile_checkpoint(cs_outfile *f, cs_part_mark *mark)
 {
     int rc = CS_OK;
-
     struct stat st;
 
     CS_TRY(cs_outfile_flush(f));
@@ -322,7 +353,8 @@ int cs_outfile_checkpoint(cs_outfile *f, int64_t *n_bytes)
     if (sync_file(f->fd) != 0 || fstat(f->fd, &st) != 0)
         f->failed = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
     else
-        *n_bytes = (int64_t)st.st_size;
+        f->failed = sum_to(f, (int64_t)st.st_size);
+    *mark = f->mark;
     rc = park(f);
 out:
     return rc;

@@ -35,20 +35,23 @@ int cs_path_resolve(const char *path, char **out) CS_MUST_CHECK;
 /** cs_outfile_may_replace - may an output that holds this (or NULL) replace what is at the path, if
  * anything? CS_OK; CS_EUSAGE for protected content */
 int cs_outfile_may_replace(const char *path, const char *holds) CS_MUST_CHECK;
+/* What NAME.part holds at a checkpoint. */
+typedef struct cs_part_mark { int64_t n_bytes, sum; } cs_part_mark;
+
 /**
  * cs_outfile_continue - an output that survives an interrupted run: it is written to NAME.part
  *
  * holds    the kind of its content, as for cs_outfile_open_as()
- * n_bytes  bytes to keep of an existing NAME.part, from cs_outfile_checkpoint()
+ * mark     what to keep of an existing NAME.part, from cs_outfile_checkpoint(); zeroed: nothing
  * Returns  CS_OK; CS_EUSAGE for other than regular files, inputs of the run, and protected content;
- *          CS_EFORMAT if the file is shorter than n_bytes; CS_EIO, also when another process is
- *          writing to it
+ *          CS_EFORMAT if the file is shorter or its bytes are others; CS_EIO, also when another
+ *          process is writing to it
  */
-int cs_outfile_continue(const char *path, const char *holds, int64_t n_bytes, cs_outfile **out)
+int cs_outfile_continue(const char *path, const char *holds, cs_part_mark mark, cs_outfile **out)
     CS_MUST_CHECK;
-/** cs_outfile_checkpoint - sync an output of cs_outfile_continue(), and return its bytes. Errors as
+/** cs_outfile_checkpoint - sync an output of cs_outfile_continue(), and mark its bytes. Errors as
  * cs_outfile_write() */
-int cs_outfile_checkpoint(cs_outfile *f, int64_t *n_bytes) CS_MUST_CHECK;
+int cs_outfile_checkpoint(cs_outfile *f, cs_part_mark *mark) CS_MUST_CHECK;
 /** cs_outfile_write - buffered. CS_OK; CS_EIO with a message; CS_ECANCEL without one if the reader
  * of a pipe has closed it (not an error to the user: `| head`). Later calls return the same
  * error */

@@ -34,7 +34,7 @@ struct part {
     cs_outfile *f;
     cs_out_filter *gz;           /* NULL without compression */
     char       *path;
-    int64_t     n_disk;          /* bytes synced to disk */
+    cs_part_mark mark;           /* bytes synced to disk */
 };
 
 struct split {
@@ -140,7 +140,7 @@ static char *part_name(const struct split *w, int no, int kind)
     return s;
 }
 
-/* Open part i, continuing after p->n_disk bytes. */
+/* Open part i, continuing after the bytes of its mark. */
 static int open_part(cs_output *o, int i)
 {
     int rc = CS_OK;
@@ -157,7 +157,7 @@ static int open_part(cs_output *o, int i)
     free(name);
     if (cfg->compress)
         CS_TRY(cs_out_filter_new(p->path, CS_OUT_TEXT, write_part, p, &p->gz));
-    CS_TRY(o->info.resumes ? cs_outfile_continue(p->path, CS_SEQUENCES, p->n_disk, &p->f)
+    CS_TRY(o->info.resumes ? cs_outfile_continue(p->path, CS_SEQUENCES, p->mark, &p->f)
                            : cs_outfile_open_as(p->path, CS_SEQUENCES, CS_OUT_PACKED,
                                                 &p->f));
     rc = cs_outfile_park(p->f);
@@ -310,7 +310,7 @@ static int split_sync(cs_output *o)
 
     for (int i = 0; rc == CS_OK && i < (w->n_class + 1) * N_KIND; i++)
         if (w->part[i].f)
-            rc = cs_outfile_checkpoint(w->part[i].f, &w->part[i].n_disk);
+            rc = cs_outfile_checkpoint(w->part[i].f, &w->part[i].mark);
     return rc;
 }
 
@@ -325,7 +325,9 @@ static json_t *split_save(const cs_output *o)
         size_t n = 0;
         const char *text = p->gz ? cs_out_filter_pending(p->gz, &n) : "";
         if (p->f)
-            bad |= json_array_append_new(all, json_pack("[i, I, o]", i, (json_int_t)p->n_disk,
+            bad |= json_array_append_new(all, json_pack("[i, I, I, o]", i,
+                                                        (json_int_t)p->mark.n_bytes,
+                                                        (json_int_t)p->mark.sum,
                                                         cs_json_hex(text, n))) != 0;
     }
     if (!bad)
@@ -350,15 +352,15 @@ static int split_restore(cs_output *o, const json_t *state)
 {
     int rc = CS_OK;
     struct split *w = o->state;
-    json_int_t i, n_bytes;
+    json_int_t i, n_bytes, sum;
     json_t *each, *text;
     size_t k;
 
     json_array_foreach(state, k, each) {
-        if (json_unpack(each, "[I, I, o]", &i, &n_bytes, &text) != 0 || i < 0 || n_bytes < 0
-            || i >= (json_int_t)(w->n_class + 1) * N_KIND || w->part[i].f)
+        if (json_unpack(each, "[I, I, I, o]", &i, &n_bytes, &sum, &text) != 0 || i < 0
+            || n_bytes < 0 || i >= (json_int_t)(w->n_class + 1) * N_KIND || w->part[i].f)
             return CS_EFORMAT;
-        w->part[i].n_disk = n_bytes;
+        w->part[i].mark = (cs_part_mark){ n_bytes, sum };
         w->kinds |= 1 << i % N_KIND;
         CS_TRY(open_part(o, (int)i));
         if (!restore_pending(&w->part[i], text))

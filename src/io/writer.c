@@ -37,8 +37,9 @@ static int writer_open_file(cs_output *o)
     if (w->kind != CS_OUT_PACKED && !cs_out_is_plain(o->path))
         return cs_fail(CS_EUSAGE, "--resume supports neither compressed outputs nor CSV: '%s'; "
                        "write a plain one and convert it after the run", o->path);
-    rc = cs_outfile_continue(o->path, w->holds,
-                             json_integer_value(json_object_get(from, "bytes")), &o->file);
+    const cs_part_mark mark = { json_integer_value(json_object_get(from, "bytes")),
+                                json_integer_value(json_object_get(from, "sum")) };
+    rc = cs_outfile_continue(o->path, w->holds, mark, &o->file);
 out:
     return rc;
 }
@@ -61,7 +62,7 @@ static int restore(cs_output *o)
 int cs_output_save(cs_output *o, json_t **out)
 {
     int rc = CS_OK;
-    int64_t n_bytes = 0;
+    cs_part_mark mark = { 0, 0 };
     json_t *reasons = NULL;
 
     *out = NULL;
@@ -69,13 +70,14 @@ int cs_output_save(cs_output *o, json_t **out)
     if (o->w->sync)
         CS_TRY(o->w->sync(o));
     if (o->file)
-        CS_TRY(cs_outfile_checkpoint(o->file, &n_bytes));
+        CS_TRY(cs_outfile_checkpoint(o->file, &mark));
     reasons = json_array();
     for (int r = 0; r < CS_N_REASON; r++)
         json_array_append_new(reasons, json_integer((json_int_t)o->n_reason[r]));
-    *out = json_pack("{s:b, s:I, s:I, s:o, s:o}", "begun", o->begun, "bytes",
-                     (json_int_t)n_bytes, "records", (json_int_t)o->n_record, "reasons", reasons,
-                     "state", o->begun && o->w->save ? o->w->save(o) : json_null());
+    *out = json_pack("{s:b, s:I, s:I, s:I, s:o, s:o}", "begun", o->begun, "bytes",
+                     (json_int_t)mark.n_bytes, "sum", (json_int_t)mark.sum, "records",
+                     (json_int_t)o->n_record, "reasons", reasons, "state",
+                     o->begun && o->w->save ? o->w->save(o) : json_null());
     if (!*out)
         rc = cs_fail(CS_EMEM, "out of memory for the state of '%s'", o->path);
 out:

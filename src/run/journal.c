@@ -166,7 +166,7 @@ int cs_journal_write(cs_journal *j, uint64_t n_record, json_t *outputs)
                             "outputs", outputs);
 
     /* No temporary name with the process number: a killed process would leave that file. */
-    CS_TRY(cs_outfile_continue(j->path, NULL, 0, &f));
+    CS_TRY(cs_outfile_continue(j->path, NULL, (cs_part_mark){ 0, 0 }, &f));
     CS_TRY(cs_outfile_json(f, all, JSON_COMPACT, j->path));
 out:
     rc = cs_outfile_end(f, rc);

@@ -183,6 +183,14 @@ rm -rf o2 && cp -r base o2 && : > o2/o.jsonl.part
 N - sh -c "$again ../x.fa ../y.fa.gz ../z.fa"
 mv .err told
 T 'refused: an output that was cut' grep -q 'fewer than' told
+all=$outputs; outputs='-o o.tsv --kraken k'
+interrupt shared 1 KILL 20
+outputs='--kraken k --min-prob 0'
+interrupt shared 1 KILL 90
+N - sh -c "cd shared && exec chordseq classify -q -m '$m' --resume -o o.tsv --kraken k ../x.fa ../y.fa.gz ../z.fa"
+mv .err told
+T 'refused: an output that another run has replaced' grep -q 'k.part. was changed after the interruption; remove the journal' told
+outputs=$all
 all=$outputs; outputs='-o o.tsv --split-dir parts'
 interrupt splits 1 KILL 40
 outputs=$all

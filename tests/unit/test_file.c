@@ -355,17 +355,17 @@ static void parts_are_locked(void **state)
     cs_outfile *first = NULL, *second = NULL;
 
     (void)state;
-    assert_int_equal(cs_outfile_continue("o", NULL, 0, &first), CS_OK);
+    assert_int_equal(cs_outfile_continue("o", NULL, (cs_part_mark){ 0, 0 }, &first), CS_OK);
     assert_int_equal(cs_outfile_write(first, "whole", 5), CS_OK);
-    assert_int_equal(cs_outfile_continue("o", NULL, 0, &second), CS_EIO);
+    assert_int_equal(cs_outfile_continue("o", NULL, (cs_part_mark){ 0, 0 }, &second), CS_EIO);
     assert_int_equal(cs_outfile_finish(first), CS_OK);
     cs_error_clear();
-    assert_int_equal(cs_outfile_continue("o", NULL, 0, &second), CS_EIO);
+    assert_int_equal(cs_outfile_continue("o", NULL, (cs_part_mark){ 0, 0 }, &second), CS_EIO);
     assert_null(second);
     assert_int_equal(cs_outfile_close(first), CS_OK);
     assert_holds("o", "whole");
     cs_error_clear();
-    assert_int_equal(cs_outfile_continue("o", NULL, 0, &second), CS_OK);
+    assert_int_equal(cs_outfile_continue("o", NULL, (cs_part_mark){ 0, 0 }, &second), CS_OK);
     cs_outfile_discard(second);
     assert_holds("o", "whole");
     assert_int_equal(unlink("o.part"), 0);
