@@ -131,11 +131,21 @@ static const cs_opt tsv_opt[] = {
     { .type = CS_OPT_END }
 };
 
+static int tsv_check(const void *cfg, const cs_output_info *info)
+{
+    const struct tsv_cfg *c = cfg;
+
+    return c->all && !info->wanted
+         ? cs_fail(CS_EUSAGE, "--all adds columns to the table, which needs --output beside the "
+                   "other outputs") : CS_OK;
+}
+
 const cs_writer cs_write_tsv = {
     .name = "tsv",
     .kind = CS_OUT_TABLE,
     .opt = tsv_opt,
     .cfg_size = sizeof(struct tsv_cfg),
+    .check = tsv_check,
     .begin = tsv_begin,
     .record = tsv_record,
     .is_default = true,

@@ -26,6 +26,7 @@ typedef struct cs_output_info {
     const char *reference;       /* FASTA for CRAM, or NULL */
     int         threads;         /* extra ones for compression */
     int         resumes;         /* the output may be continued by a later run */
+    bool        wanted;          /* for check(): the output is written */
     const json_t *from;          /* result of cs_output_save() to continue from, or NULL */
     const void *cfg;             /* the writer's options, or NULL: their defaults */
 } cs_output_info;

@@ -269,7 +269,7 @@ int cs_outputs_check(const cs_output_args *a, const cs_model *m, bool taxa)
 {
     int rc = CS_OK;
     const cs_writer *w;
-    const cs_output_info info = { .sample = sample_of(a), .resumes = a->resume };
+    cs_output_info info = { .sample = sample_of(a), .resumes = a->resume };
 
     EACH_WRITER(i, w) {
         if (!resolved(a, i))
@@ -277,9 +277,11 @@ int cs_outputs_check(const cs_output_args *a, const cs_model *m, bool taxa)
         CS_TRY(check_model(w, m, taxa));
         CS_TRY(check_path(a, i, w, resolved(a, i)));
     }
-    EACH_WRITER(i, w)
+    EACH_WRITER(i, w) {
+        info.wanted = resolved(a, i) != NULL;
         if (w->check)
             CS_TRY(w->check(a->cfg[i], &info));
+    }
 out:
     return rc;
 }

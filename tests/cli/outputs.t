@@ -252,6 +252,7 @@ N out-stdout.err   chordseq classify -m m --split-dir - mixed.fa
 N out-goes.err     chordseq classify -m m --split-gz mixed.fa
 N out-goes2.err    chordseq classify -m m --no-PG mixed.fa
 N out-sample.err   sh -c 'chordseq classify -m m --sample "$(printf "a\tb")" --cami-profile p mixed.fa'
+N out-all.err      chordseq classify -m m --all --kraken k mixed.fa
 N out-missing.err  chordseq classify -m m --report no/r.txt mixed.fa
 "$builddir/tests/cli/make_model" values 3 head=regress labels=2 encoder.max-len=64 encoder.track=4 encoder.hidden=4
 N out-values.err   chordseq classify -m values --report r mixed.fa
