@@ -37,6 +37,8 @@ T 'and the lengths of its pieces' sh -c 'chordseq tokenize --train bpe --vocab-s
 T 'the same from compressed input' sh -c "gzip -c '$tiny/mixed.fa' | $train_bpe - | cmp - a.json"
 T 'pieces of a sequence join to it' sh -c 'chordseq tokenize -q -m a.json "$tiny/reads.fq" |
     cut -f 2 | tr -d " " > got && awk "NR % 4 == 2" "$tiny/reads.fq" | cmp - got'
+N tokenize-idle.err  chordseq tokenize -m "$bpe/hg38.json" --vocab-size 64 "$tiny/mixed.fa"
+N tokenize-idle2.err $train_bpe --format ids "$tiny/mixed.fa"
 T 'samples depend on the seed' sh -c "$train_bpe --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' > s1 &&
     $train_bpe --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' | cmp - s1 &&
     ! $train_bpe --sentences 20 --sentence-min 10 --sentence-max 30 --seed 4 '$tiny/reads.fq' | cmp -s - s1"
