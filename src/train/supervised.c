@@ -269,7 +269,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     CS_TRY(apply_preset(j, set, argc, argv));
     CS_TRY(check_crops(j));
     warn_idle(j->a, argc, argv);
-    CS_TRY(cs_train_check_idle(&a->training, j->group));
+    CS_TRY(cs_train_check(&a->training, j->group));
     CS_TRY(cs_supervised_folds(j));
     name_labels(j);
     CS_TRY(cs_train_device(&a->device, j->group, split.work, &j->be));

@@ -227,9 +227,19 @@ static int check_idle(const cs_train_args *a, int64_t n)
                    (long long)n, (long long)n);
 }
 
-int cs_train_check_idle(const cs_train_args *a, const cs_group *group)
+static int check_rates(const cs_train_args *a)
 {
-    return group == NULL ? CS_OK : check_idle(a, cs_group_size(group));
+    if (a->schedule != CS_DECAY_POLYNOMIAL || a->lr_end <= a->lr)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "--lr-end %g is above --lr %g; the learning rate only decays",
+                   a->lr_end, a->lr);
+}
+
+int cs_train_check(const cs_train_args *a, const cs_group *group)
+{
+    const int rc = check_rates(a);
+
+    return rc != CS_OK || group == NULL ? rc : check_idle(a, cs_group_size(group));
 }
 
 int cs_train_join(const cs_train_args *a, const cs_run_args *r, const cs_device_args *device,
@@ -241,9 +251,8 @@ int cs_train_join(const cs_train_args *a, const cs_run_args *r, const cs_device_
     cs_log_level others = CS_LOG_SILENT;
 
     *group = NULL;
-    if (a->schedule == CS_DECAY_POLYNOMIAL && a->lr_end > a->lr)
-        return cs_fail(CS_EUSAGE, "--lr-end %g is above --lr %g; the learning rate only decays",
-                       a->lr_end, a->lr);
+    if (!preset)
+        CS_TRY(check_rates(a));
     CS_TRY(count_ranks(r, device, &n));
     if (n == 1)
         return CS_OK;

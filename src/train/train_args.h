@@ -43,7 +43,7 @@ cs_train_opt cs_train_options(const cs_train_args *a, const cs_run_args *r,
  * rank 0.
  *
  * once     name of an input that can be read only once, or NULL
- * preset   a preset will choose the size of a step: call cs_train_check_idle() afterwards
+ * preset   a preset will choose rates and the size of a step: call cs_train_check() afterwards
  * compute  its threads are divided among forked ranks: receives this rank's
  * group    receives this rank's end, for cs_train_opt; NULL: a single rank. Leave it at the end
  * Returns  CS_OK; CS_EUSAGE also if a step has fewer batches than ranks, or an input can be read
@@ -53,9 +53,9 @@ int cs_train_join(const cs_train_args *a, const cs_run_args *r, const cs_device_
                   const char *once, bool preset, cs_compute_args *compute, cs_group **group)
     CS_MUST_CHECK;
 
-/** cs_train_check_idle - CS_OK, or CS_EUSAGE if a step has fewer batches than ranks. group: of this
- * rank, or NULL */
-int cs_train_check_idle(const cs_train_args *a, const cs_group *group) CS_MUST_CHECK;
+/** cs_train_check - CS_OK, or CS_EUSAGE if a step has fewer batches than ranks, or --lr-end exceeds
+ * --lr. group: of this rank, or NULL */
+int cs_train_check(const cs_train_args *a, const cs_group *group) CS_MUST_CHECK;
 
 /**
  * cs_train_turn - let rank 0 go first, because it may write an index beside an input

@@ -46,6 +46,7 @@ N train-weights-0n.err   $train -o x.m --class-weights at=0,gc=0 --label-key cla
 N train-weights-0.err    $train -o x.m --class-weights 0,0 --label-key class all.fa
 N train-monitor.err      $train -o x.m --head regress --monitor balanced-accuracy --labels labels.tsv all.fa
 N train-lr-end.err       $train -o x.m --schedule polynomial --lr-end 1 --label-key class all.fa
+N train-lr-end2.err      chordseq train -o x.m --preset balanced --schedule polynomial --lr-end 0.005 --label-key class all.fa
 N train-same.err         $train -o x.m --metrics ./x.m --label-key class all.fa
 N train-same-2.err       $train -o x.m --checkpoint x.m --label-key class all.fa
 sed 's/class=gc/class=gc\xe9/' all.fa > latin.fa
