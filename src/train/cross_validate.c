@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -12,6 +13,7 @@ int cs_supervised_folds(cs_supervised *j)
 {
     const cs_supervised_args *a = j->a;
     int rc = CS_OK;
+    struct stat st;
     const size_t n = a->run.output != NULL ? strlen(a->run.output) + sizeof ".fold" : 1;
 
     if (a->sample.n_fold == 0)
@@ -23,8 +25,12 @@ int cs_supervised_folds(cs_supervised *j)
                            a->label.split_by ? a->label.split_by : "name", &j->folds));
     cs_folds_select(&j->folds, 0, &j->data);
     j->fold_path = cs_xcalloc(n, 1);
-    if (a->run.output != NULL)
+    if (a->run.output != NULL) {
         (void)snprintf(j->fold_path, n, "%s.fold", a->run.output);
+        if (lstat(j->fold_path, &st) == 0)
+            rc = cs_fail(CS_EUSAGE, "'%s' exists, but --folds writes its models there and removes "
+                         "them; rename or remove it", j->fold_path);
+    }
 out:
     return rc;
 }

@@ -61,6 +61,10 @@ rm -f cross.*
 refused() { words=$1; shift; T "refused: $words" sh -c 'w=$1; shift; ! "$@" 2> err && [ "$(wc -l < err)" = 1 ] &&
     grep -q "error: train: $w" err' - "$words" $cross "$@"; }
 refused "class .g. has 40 groups by organism, too few for --folds 50; lower it, give" --folds 50 sense.fa
+echo mine > cross.m.fold
+refused ".cross.m.fold. exists, but --folds writes its models there" --folds 2 mixed.fa
+T 'it stays' grep -qx mine cross.m.fold
+rm cross.m.fold
 refused '--folds takes at least 2' --folds 1 sense.fa
 refused '--folds and --resume exclude each other' --folds 3 --resume sense.fa
 refused '--folds and --stop-at exclude each other' --folds 3 --stop-at 0.9 sense.fa
