@@ -1,7 +1,10 @@
 /* model_calibrate.c - calibrate a model: temperatures, error rates and conditions for calls. */
 #include "train/model_calibrate.h"
 
+#include <stdlib.h>
+
 #include "base/log.h"
+#include "base/mem.h"
 #include "eval/calibrate.h"
 #include "eval/scores_io.h"
 #include "train/evaluate.h"
@@ -28,23 +31,28 @@ const cs_opt cs_calibrate_table[] = {
     { .type = CS_OPT_END }
 };
 
+/* The earlier test for unlike sequences stays, until one is fitted to sequences. */
 static int fit_scores(cs_model *m, const char *path, const cs_calibrate_args *a)
 {
     int rc = CS_OK;
     int64_t edge[CS_CALIBRATION_BINS];
     int n_edge;
     cs_scores s;
+    cs_calibration *earlier = cs_xmalloc(sizeof *earlier);
 
+    *earlier = m->calibration;
     cs_scores_for(&s, m);
     CS_TRY(cs_evaluate_lengths("bins", a->bins, CS_CALIBRATION_BINS - 1, edge, &n_edge));
     for (int i = 0; i < a->scores.n; i++)
         CS_TRY(cs_scores_read(a->scores.v[i], m->label, m->n_label, &s));
     CS_TRY(cs_evaluate_fit(m, path, &s, edge, n_edge));
+    cs_calibrate_keep(&m->calibration, &s, earlier);
     cs_calibrate_state(&m->calibration, &s, a->max_error);
     cs_note("temperatures and error rates by %lld predictions; at most %g of the calls are wrong; "
             "shortest sequence with a call: %lld bases", (long long)s.n, a->max_error,
             (long long)m->calibration.shortest);
 out:
+    free(earlier);
     cs_scores_release(&s);
     return rc;
 }
