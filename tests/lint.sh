@@ -175,6 +175,8 @@ banned()
 {
     rule 'stderr is written by base/log.c only' 'f(printf|puts|putc|write) *\(.*stderr|perror *\(' \
         $(without -e '^src/base/log\.c$' -e '^examples/')
+    rule 'fopen() without e (close-on-exec)' 'fopen\([^;]*"[rwab+]+"\)' \
+        $(without -e '^examples/' -e '^tests/')
     rule 'atoi, strcpy, strcat, sprintf, strtok and gets lose errors or overrun' \
         '(^|[^a-zA-Z_])(atoi|atol|atof|strcpy|strcat|sprintf|vsprintf|strtok|gets) *\(' $sources
     rule 'fwrite without a look at what it returns' '^ *(\(void\) *)?fwrite *\(' $sources

@@ -100,7 +100,7 @@ int cs_sha256_file(const char *path, char hex[65])
 {
     int rc = CS_OK;
     unsigned char *piece = cs_xmalloc(PIECE_BYTES);
-    FILE *in = fopen(path, "rb");
+    FILE *in = fopen(path, "rbe");
     cs_sha256 h;
     size_t n;
 

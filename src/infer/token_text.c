@@ -33,7 +33,7 @@ static int open_encoder(const char *path, struct encoder *e)
                        "--train bpe");
     if (cs_args_once(&path, 1) != NULL)     /* no model, which is mapped */
         return cs_bpe_read(path, &e->bpe);
-    f = fopen(path, "rb");
+    f = fopen(path, "rbe");
     if (f != NULL) {
         if (fread(first, 1, 1, f) != 1)
             first[0] = '\0';

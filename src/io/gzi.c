@@ -58,7 +58,7 @@ int64_t cs_gzi_before(const char *path, int64_t at)
 
     (void)snprintf(name, n, "%s.gzi", path);
     if (stat(path, &file) == 0 && stat(name, &index) == 0 && index.st_mtime >= file.st_mtime) {
-        FILE *f = fopen(name, "rb");
+        FILE *f = fopen(name, "rbe");
         start = f ? search(f, (int64_t)index.st_size, at) : 0;
         if (f)
             (void)fclose(f);     /* read only: errors do not matter */

@@ -48,7 +48,7 @@ static int each_row(struct dump *d, const char *file,
     (void)snprintf(path, sizeof path, "%s/%s", d->folder, file);
     if ((rc = cs_paths_add_input(path)) != CS_OK)
         return rc;
-    FILE *in = fopen(path, "r");
+    FILE *in = fopen(path, "re");
     if (!in)
         return cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
     for (ssize_t n; rc == CS_OK && (n = getline(&line, &cap, in)) > 0;) {

@@ -50,7 +50,7 @@ static int open_shard(struct joint *j, int i)
 
     if (s->f)
         return CS_OK;
-    s->f = fopen(s->path, "rb");
+    s->f = fopen(s->path, "rbe");
     if (!s->f || fseeko(s->f, (off_t)s->at, SEEK_SET) != 0)
         return cs_fail(CS_EIO, "cannot read '%s', an output of shard %d: it is neither beside "
                        "'%s' nor at its original path", s->path, i + 1, j->all->m[i].path);

@@ -203,7 +203,7 @@ int cs_shard_end(cs_shard *s)
 static int add_identity(json_t *o, const char *path)
 {
     unsigned char *buf = cs_xmalloc(BUF_BYTES);
-    FILE *f = fopen(path, "rb");
+    FILE *f = fopen(path, "rbe");
     uLong crc = crc32(0, NULL, 0);
     int64_t n_bytes = 0;
 

@@ -121,7 +121,7 @@ int cs_events_open(const char *folder, cs_events **out)
     *out = NULL;
     (void)snprintf(e->path, sizeof e->path, "%s/events.out.tfevents.%lld.chordseq.%ld", folder,
                    (long long)time(NULL), (long)getpid());
-    if ((mkdir(folder, 0777) != 0 && errno != EEXIST) || (e->f = fopen(e->path, "wb")) == NULL) {
+    if ((mkdir(folder, 0777) != 0 && errno != EEXIST) || (e->f = fopen(e->path, "wbe")) == NULL) {
         rc = cs_fail(CS_EIO, "cannot create '%s': %s", e->path, strerror(errno));
         goto out;
     }

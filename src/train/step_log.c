@@ -39,9 +39,9 @@ static int truncate_table(cs_step_log *l, int64_t step)
 
 static int open_table(cs_step_log *l, bool resume, int64_t step)
 {
-    if (resume && (l->table = fopen(l->path, "r+")) != NULL)
+    if (resume && (l->table = fopen(l->path, "r+e")) != NULL)
         return truncate_table(l, step);
-    l->table = fopen(l->path, "w");
+    l->table = fopen(l->path, "we");
     if (l->table == NULL)
         return fail(l, "create");
     return fputs(head, l->table) >= 0 ? CS_OK : fail(l, "write");
