@@ -125,5 +125,9 @@ int cs_signal_wait(int from, int to) CS_MUST_CHECK;
 /** cs_signal_wait_writable - wait until PIPE_BUF bytes can be written to a pipe or socket, or its
  * reader has closed it. CS_OK; CS_ECANCEL on a signal */
 int cs_signal_wait_writable(int to) CS_MUST_CHECK;
+/** cs_waits_cancel - after a failure: these waits, in all threads, end as on a signal until
+ * cs_waits_allow(). Calls nest */
+void cs_waits_cancel(void);
+void cs_waits_allow(void);
 
 #endif

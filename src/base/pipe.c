@@ -66,7 +66,7 @@ struct cs_pipe {
     cs_budget *budget;           /* or NULL */
     int n_worker, n_running;
     bool cancelled, echoed;      /* echoed: a stage returned CS_ECANCEL because of `cancelled` */
-    int rc;                      /* of the first failing stage */
+    int rc;                      /* of the first failing stage; since then waits are cancelled */
     char message[MESSAGE_BYTES];
 };
 
@@ -173,6 +173,7 @@ static void note_result(cs_pipe *p, const char *name, int rc)
     } else if (p->rc == CS_OK) {
         const char *why = cs_error_message();
         p->rc = rc;
+        cs_waits_cancel();
         if (why[0] != '\0')
             (void)snprintf(p->message, sizeof p->message, "%s", why);
         else if (rc != CS_ECANCEL)
@@ -243,6 +244,8 @@ static int start_all(cs_pipe *p, const cs_stage *stage, int n)
     }
     p->n_worker = i;
     if (rc != 0) {
+        if (p->rc == CS_OK)
+            cs_waits_cancel();
         p->rc = CS_EMEM;
         (void)snprintf(p->message, sizeof p->message, "cannot start a thread for stage '%s': %s; "
                        "give more memory, or ask for fewer threads", stage[i].name, strerror(rc));
@@ -283,6 +286,8 @@ int cs_pipe_run(cs_pipe *p, const cs_stage *stage, int n)
     wait_all(p);
     for (int i = 0; i < n_started; i++)
         CS_BUG(pthread_join(p->worker[i].thread, NULL) != 0);
+    if (p->rc != CS_OK)
+        cs_waits_allow();
     if (p->rc == CS_OK)
         return p->echoed || cs_signal_caught() != 0 ? CS_ECANCEL : CS_OK;
     return p->message[0] != '\0' ? cs_fail(p->rc, "%s", p->message) : p->rc;

@@ -30,7 +30,7 @@ static atomic_int caught;
 static pid_t owner;
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 static int wake_read = -1, wake_write = -1; /* the ends of a pipe, which holds a byte after a
-                                             * signal */
+                                             * signal, and one per cs_waits_cancel() */
 
 static void remove_temps(bool may_free)
 {
@@ -104,6 +104,18 @@ void cs_signal_init(void)
 int cs_signal_caught(void)
 {
     return atomic_load(&caught);
+}
+
+void cs_waits_cancel(void)
+{
+    CS_BUG(wake_write >= 0 && write(wake_write, "", 1) != 1);
+}
+
+void cs_waits_allow(void)
+{
+    char byte;
+
+    CS_BUG(wake_read >= 0 && read(wake_read, &byte, 1) != 1);
 }
 
 int cs_signal_wait(int from, int to)

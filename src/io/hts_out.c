@@ -5,9 +5,9 @@
  * htslib writes through a descriptor of ours, so renaming, closed pipes and stdout work as for
  * every other format. But on a pipe whose reader stalls it would remain in write() after a signal,
  * and EAGAIN of a non-blocking one is an error to it. There it writes into a pipe of ours, and a
- * helper thread forwards the bytes by cs_outfile_write(). At a signal or an error the thread stores
- * the reason and closes its end, so that htslib fails with EPIPE. Other files need no thread, and
- * --resume must know what is in them.
+ * helper thread forwards the bytes by cs_outfile_write(). At a signal, an error or when the run
+ * fails, the thread stores the reason and closes its end, so that htslib fails with EPIPE. Other
+ * files need no thread, and --resume must know what is in them.
  */
 #include "io/hts_out.h"
 
@@ -163,7 +163,9 @@ void cs_htsout_discard(cs_htsout *o)
         (void)hts_close(o->fp);
     }
     o->fp = NULL;
+    cs_waits_cancel();
     join_pump(o->pump);
+    cs_waits_allow();
     if (o->pump)
         free(o->pump->message);
     CS_FREE(o->pump);

@@ -295,6 +295,18 @@ for line in open("all.report"):
 total = sum(n.values())
 for share, below, taxid in seen:
     assert clade[taxid] == below and share == "%6.2f" % (100 * below / total)'
+# A reader stalls with a full pipe when the input proves to be damaged.
+awk '{ a = a $0 "\n" } END { for (i = 0; i < 300; i++) printf "%s", a }' mixed.fa > many.fa
+for o in 'jsonl in' 'bam in -O sam'; do
+    T "a failed run does not wait for the reader of --$o" sh -c 'mkfifo in && { (exec 3< in; exec sleep 20) & stalled=$!
+        { cat many.fa; sleep 0.5; printf "@x\nACGT\n"; } | timeout 10 chordseq classify -q --chunks-in-flight 100 -m m --$1 - 2> told
+        status=$?; kill $stalled; rm in; [ "$status" = 1 ] && grep -q "is not a nucleotide code" told; }' - "$o"
+done
+T 'nor for an input that stalls' sh -c 'mkfifo in && { (cat many.fa; exec sleep 20) > in & stalled=$!
+    timeout 10 chordseq classify -q -m m -o /dev/full in 2> told
+    status=$?; kill $stalled; rm in; [ "$status" = 1 ] && grep -q "cannot write ./dev/full" told; }'
+rm many.fa
+
 # kreport2krona.py and kreport2mpa.py of KrakenTools use the rank code: besides unclassified, other
 # letters are omitted with their own reads unless --intermediate-ranks is given.
 T 'KrakenTools includes every top class' sh -c 'chordseq classify -q -m "$1" -o x --report r mixed.fa &&
