@@ -37,7 +37,7 @@ awk 'BEGIN { OFS = "\t"; print "@HD", "VN:1.6", "SO:coordinate\n@SQ", "SN:s", "L
 samtools view -b -o s.bam s.sam && samtools index s.bam
 samtools view -C -T s.fa --output-fmt-option seqs_per_slice=4 -o s.cram s.sam && samtools index s.cram
 T 'a region of CRAM with threads has the spliced reads that begin before it' sh -c "for f in bam cram; do
-    chordseq diplotype -q -@ 17 --min-depth 3 -f s.fa -r s:330-360 s.\$f -o at.\$f || exit; done; cmp at.bam at.cram"
+    chordseq diplotype -q -@ 17 --min-depth 3 -f s.fa -r s:330-360 s.\$f -o from-\$f || exit; done; cmp from-bam from-cram"
 T 'the same from standard input' sh -c "$d - < r.bam | cmp - want"
 T 'reasons are reported' sh -c "$d r.sam 2>&1 > out | grep -qx 'chordseq: unknown sites by reason: 10 no_read, 0 low_depth'"
 T 'depth' sh -c "$d --min-depth 12 r.sam 2>&1 > out | grep -qx 'chordseq: unknown sites by reason: 10 no_read, 20 low_depth'"
