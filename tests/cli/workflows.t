@@ -45,6 +45,15 @@ T 'environments name this version' sh -c 'v=$(chordseq --version | cut -d " " -f
     for f in "$1"/snakemake/bio/chordseq/*/environment.yaml "$1"/nextflow/modules/nf-core/chordseq/*/environment*.yml; do
         grep -qE "chordseq ?=$v" "$f" || { echo "$f"; exit 1; }
     done' - "$w"
+T 'every process of the pipeline has a container' sh -c 'n=0
+    for f in $(find "$1/nextflow/modules" -name main.nf); do
+        p=$(sed -n "s/^process \([A-Z_]*\) {/\1/p" "$f") && [ -n "$p" ] || exit
+        grep -q "^    container " "$f" || grep -q "withName: $p { container = params" "$1/nextflow/nextflow.config" ||
+            { echo "$p"; exit 1; }
+        n=$((n + 1)); done; [ $n = 5 ]' - "$w"
+T "the image of MultiQC has its environment's version" sh -c '
+    v=$(sed -n "s/.*bioconda::multiqc=\([0-9.]*\).*/\1/p" "$1/nextflow/modules/local/multiqc/environment.yml")
+    [ -n "$v" ] && grep -q " multiqc==$v " "$1/multiqc/Dockerfile"' - "$w"
 T "the tutorial's commands are a shell's, with our options" sh -c '
     awk "/^\`\`\`sh\$/ { s = 1; next } /^\`\`\`/ { s = 0 } s" "$srcdir/docs/tutorial.md" > commands.sh && sh -n commands.sh &&
     sed -e :a -e "/\\\\\$/N; s/\\\\\\n//; ta" commands.sh | grep -oE "^chordseq [a-z]+ .*" | while read -r _ c rest; do

@@ -59,7 +59,8 @@ T 'build.sh is a script of bash' bash -n "$srcdir/packaging/bioconda/build.sh"
 
 # Images, and workflow files of GitHub.
 here() (cd "$srcdir" && "$@")
-with hadolint T 'hadolint' here hadolint packaging/docker/Dockerfile packaging/docker/Dockerfile.cuda
+with hadolint T 'hadolint' here hadolint packaging/docker/Dockerfile packaging/docker/Dockerfile.cuda \
+    workflows/multiqc/Dockerfile
 images=$(here sh -c 'echo packaging/docker/Dockerfile* packaging/apptainer/*.def')
 for f in $(here sh -c 'echo packaging/apptainer/*.def'); do
     with spython T "spython reads $f" here spython recipe --parser singularity --writer singularity "$f"
