@@ -103,7 +103,7 @@ static void refuse(void)
 static void pump_cram(struct input_pump *f)
 {
     size_t n = 1;
-    const char *p;
+    const char *p = NULL;
     cs_cram_guard *g = cs_cram_guard_stream(f->path, next_of_cram, f);
 
     while (n > 0) {
