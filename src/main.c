@@ -116,12 +116,21 @@ static int status_of(const cs_command *cmd, int rc)
     return rc == CS_EUSAGE ? EXIT_USE : EXIT_RUN;
 }
 
+static void print_version(void)
+{
+    puts("chordseq " PACKAGE_VERSION);
+}
+
 static int run_command(const cs_command *cmd, int argc, char **argv)
 {
     cs_optset set[CS_MAX_OPTSET] = { { 0 } };
     cs_command_tables(cmd, set);
     if (cs_opt_asks(set, argc, argv, "help", 'h')) {
         print_help(cmd, set, argc, argv);
+        return 0;
+    }
+    if (cs_opt_asks(set, argc, argv, "version", '\0')) {
+        print_version();
         return 0;
     }
     if (cs_opt_asks(set, argc, argv, "man-options", '\0')) {
@@ -167,8 +176,8 @@ static int dispatch(int argc, char **argv)
         return EXIT_RUN;       /* as samtools does */
     }
     const char *word = argv[1];
-    if (strcmp(word, "--version") == 0) {
-        puts("chordseq " PACKAGE_VERSION);
+    if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0) {
+        print_version();
         if (has_word(argc, argv, "--verbose"))
             print_features();
         return 0;

@@ -47,13 +47,14 @@ void cs_suggest_try(cs_suggest *n, const char *word)
     (void)snprintf(n->best, sizeof n->best, "%s", word);
 }
 
-/* Letters that can be mistaken: not those of a prefix that both have, as in --encoder.init. */
+/* Letters that can be mistaken: no hyphens, nor a prefix that both have, as in --encoder.init. */
 static size_t own_letters(const char *typed, const char *word)
 {
     const char *dot = strrchr(word, '.');
 
-    return dot != NULL && strncmp(typed, word, (size_t)(dot - word)) == 0 ? strlen(dot + 1)
-                                                                          : strlen(word);
+    if (dot != NULL && strncmp(typed, word, (size_t)(dot - word)) == 0)
+        return strlen(dot + 1);
+    return strlen(word + strspn(word, "-"));
 }
 
 const char *cs_suggest_hint(cs_suggest *n)

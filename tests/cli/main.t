@@ -13,10 +13,14 @@ T 'nothing on stdout' test ! -s out
 
 T 'the version is one line' sh -c 'chordseq --version | grep -qxE "chordseq [0-9]+\.[0-9]+\.[0-9]+"'
 T 'no second line' sh -c 'test "$(chordseq --version | wc -l)" -eq 1'
+T 'also as a command, or as an option of one' sh -c 'chordseq --version > v && chordseq version | cmp - v &&
+    chordseq classify --version | cmp - v && chordseq model show --version | cmp - v'
 
 N main-suggest.txt chordseq clasify
 N main-unknown.txt chordseq frobnicate
 N main-unknown.txt chordseq help frobnicate
+T 'no option is suggested that most letters of the typed one differ from' sh -c '! chordseq merge --bam x 2> err &&
+    grep -q "unknown option .--bam.; --help lists them" err'
 T 'an unknown command is a usage error' status 2 chordseq frobnicate
 
 for c in $(chordseq help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -v help); do
