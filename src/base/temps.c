@@ -31,6 +31,7 @@ static pid_t owner;
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 static int wake_read = -1, wake_write = -1; /* the ends of a pipe, which holds a byte after a
                                              * signal, and one per cs_waits_cancel() */
+static atomic_int n_cancel;                 /* those bytes */
 
 static void remove_temps(bool may_free)
 {
@@ -108,14 +109,26 @@ int cs_signal_caught(void)
 
 void cs_waits_cancel(void)
 {
-    CS_BUG(wake_write >= 0 && write(wake_write, "", 1) != 1);
+    ssize_t n = -1;
+
+    if (wake_write < 0)
+        return;
+    do
+        n = write(wake_write, "", 1);
+    while (n < 0 && errno == EINTR);
+    if (n == 1)
+        atomic_fetch_add(&n_cancel, 1);
 }
 
 void cs_waits_allow(void)
 {
     char byte;
+    int n = atomic_load(&n_cancel);
 
-    CS_BUG(wake_read >= 0 && read(wake_read, &byte, 1) != 1);
+    while (n > 0 && !atomic_compare_exchange_weak(&n_cancel, &n, n - 1))
+        continue;
+    while (n > 0 && read(wake_read, &byte, 1) < 0 && errno == EINTR)
+        continue;
 }
 
 int cs_signal_wait(int from, int to)
