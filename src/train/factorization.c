@@ -170,7 +170,7 @@ static int check_place(const char *path)
 
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
         return CS_OK;
-    const int rc = cs_outfile_open(path, &f);
+    const int rc = cs_outfile_open_as(path, NULL, CS_OUT_BINARY, &f);
     cs_outfile_discard(f);
     return rc;
 }

@@ -228,7 +228,7 @@ static void test_streamed(void **state)
     for (size_t i = 0; i < sizeof n_row / sizeof n_row[0]; i++) {
         cs_outfile *f;
         cs_npy a;
-        assert_int_equal(cs_outfile_open("s.npy", &f), CS_OK);
+        assert_int_equal(cs_outfile_open_as("s.npy", NULL, CS_OUT_BINARY, &f), CS_OK);
         write_rows(f, n_row[i]);
         if (cs_npy_read("s.npy", &a) != CS_OK)
             fail_msg("%s", cs_error_message());
