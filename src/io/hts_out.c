@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <htslib/bgzf.h>
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
@@ -133,7 +134,15 @@ int cs_htsout_failed(const cs_htsout *o, const char *what)
 
 int cs_htsout_close(cs_htsout *o)
 {
+    BGZF *b = o->fp->is_bgzf ? o->fp->fp.bgzf : NULL;
+
     errno = 0;
+    /* bgzf_close() (1.16) leaks if it cannot flush. */
+    if (b && b->is_compressed && bgzf_flush(b) < 0) {
+        const int rc = cs_htsout_failed(o, NULL);
+        cs_htsout_discard(o);
+        return rc;
+    }
     const bool bad = hts_close(o->fp) < 0;
     const int why = errno;
 
