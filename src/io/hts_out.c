@@ -167,14 +167,17 @@ static void redirect_to_null(int fd)
 
 void cs_htsout_discard(cs_htsout *o)
 {
-    if (o->fp) {
+    const bool unfinished = o->fp != NULL;
+
+    if (unfinished) {
         redirect_to_null(o->fd);
         (void)hts_close(o->fp);
+        cs_waits_cancel();
     }
     o->fp = NULL;
-    cs_waits_cancel();
     join_pump(o->pump);
-    cs_waits_allow();
+    if (unfinished)
+        cs_waits_allow();
     if (o->pump)
         free(o->pump->message);
     CS_FREE(o->pump);
