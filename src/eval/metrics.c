@@ -219,15 +219,9 @@ static void mean_errors(cs_metrics *f)
 /* The share of the variance of the truth y that predictions of this mean squared error explain. */
 static double explained(const double *y, int64_t n, double mse)
 {
-    double sum = 0, square = 0;
+    const double square = cs_squared_deviations(y, n);
 
-    if (cs_is_constant(y, n))
-        return NAN;
-    for (int64_t i = 0; i < n; i++)
-        sum += y[i];
-    for (int64_t i = 0; i < n; i++)
-        square += (y[i] - sum / (double)n) * (y[i] - sum / (double)n);
-    return 1 - mse * (double)n / square;
+    return square > 0 ? 1 - mse * (double)n / square : NAN;
 }
 
 /* x, y: memory for the predictions and the truths of one value. */

@@ -53,7 +53,7 @@ double cs_ranked_precision(const cs_ranked *r, int64_t n)
 /* ---- correlation ----------------------------------------------------------------------------- */
 
 /* Compared exactly: a variance of equal values may be rounded to more than 0. */
-bool cs_is_constant(const double *v, int64_t n)
+static bool is_constant(const double *v, int64_t n)
 {
     int64_t i = 1;
 
@@ -71,18 +71,28 @@ static double mean_of(const double *v, int64_t n)
     return sum / (double)n;
 }
 
+double cs_squared_deviations(const double *v, int64_t n)
+{
+    double mean, sum = 0;
+
+    if (is_constant(v, n))
+        return 0;
+    mean = mean_of(v, n);
+    for (int64_t i = 0; i < n; i++)
+        sum += (v[i] - mean) * (v[i] - mean);
+    return sum;
+}
+
 double cs_correlation(const double *x, const double *y, int64_t n)
 {
-    const double mx = mean_of(x, n), my = mean_of(y, n);
-    double xx = 0, yy = 0, xy = 0;
+    const double xx = cs_squared_deviations(x, n), yy = cs_squared_deviations(y, n);
+    double xy = 0;
 
-    if (cs_is_constant(x, n) || cs_is_constant(y, n))
+    if (!(xx > 0 && yy > 0))
         return NAN;
-    for (int64_t i = 0; i < n; i++) {
-        xx += (x[i] - mx) * (x[i] - mx);
-        yy += (y[i] - my) * (y[i] - my);
+    const double mx = mean_of(x, n), my = mean_of(y, n);
+    for (int64_t i = 0; i < n; i++)
         xy += (x[i] - mx) * (y[i] - my);
-    }
     return fmax(-1, fmin(1, xy / sqrt(xx) / sqrt(yy)));
 }
 

@@ -21,8 +21,9 @@ double cs_ranked_area(const cs_ranked *r, int64_t n);
  * Source: scikit-learn's average_precision_score, without interpolation */
 double cs_ranked_precision(const cs_ranked *r, int64_t n);
 
-/** cs_is_constant - are all n values equal? true without values */
-bool cs_is_constant(const double *v, int64_t n);
+/** cs_squared_deviations - the sum of squared deviations of n values from their mean; exactly 0 if
+ * all are equal, or without values */
+double cs_squared_deviations(const double *v, int64_t n);
 /** cs_correlation - Pearson's; NaN if either is constant */
 double cs_correlation(const double *x, const double *y, int64_t n);
 /** cs_rank_values - replace n values by their ranks from 1 on, ties by the mean of theirs: the
