@@ -84,7 +84,7 @@ static int train(const cs_split *split)
     return cs_vocabulary_train(&input, split->inflate, &set, own.output);
 }
 
-/* Options of training have no effect without it, and --format none with it. */
+/* Training options have no effect without --train, nor --format with it. */
 static int check_effects(const cs_call *call)
 {
     bool training = false;

@@ -3,9 +3,9 @@
  * DESIGN. The logarithm of a probability is a logit up to a constant, so probabilities suffice. In
  * 1 / temperature the cross-entropy is convex, so a golden section finds its minimum. With a tree,
  * a class above others means "undetermined below", so the truth's probability is that of its clade.
- * Without wrong calls there is no minimum: any sharper probabilities would be better. So the truth
- * counts as any class with a probability of 1 / (n + 1), as if a record more were of a random class
- * (after Platt, Probabilistic outputs for support vector machines, 1999, section 2.2).
+ * Without wrong calls there is no minimum: sharper probabilities are always better. So labels are
+ * smoothed: each is a random class with probability 1 / (n + 1), one record of n in sum (after
+ * Platt, Probabilistic outputs for support vector machines, 1999, section 2.2).
  */
 #include "eval/calibrate.h"
 

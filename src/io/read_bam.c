@@ -25,7 +25,7 @@
 #include "io/sam_header.h"
 
 /* Bases [from, to) of a contig; a negative one is one of htslib's HTS_IDX_. */
-struct place { int tid; hts_pos_t from, to; };
+struct interval { int tid; hts_pos_t from, to; };
 
 struct alignments {
     const char     *path;
@@ -40,9 +40,9 @@ struct alignments {
     const char     *expr;        /* of `filter` */
     int             require, exclude;
     hts_idx_t      *index;
-    struct place   *place;       /* [n_place] regions, sorted and apart */
-    int             n_place, at; /* at: behind the one in hand */
-    hts_itr_t      *region;      /* this one, or NULL: all */
+    struct interval *interval;   /* [n_interval] regions, sorted and disjoint */
+    int             n_interval, at;   /* at: of the next one */
+    hts_itr_t      *region;      /* of the current one, or NULL: all */
     hts_filter_t   *filter;      /* or NULL */
     cs_cram_guard  *guard;       /* of CRAM, or NULL */
     bool            keep_native; /* attach whole alignments */
@@ -67,7 +67,7 @@ static int alignments_close(void *state)
     cs_cram_guard_free(a->guard);
     sam_hdr_destroy(a->header);
     const int bad = a->fp && hts_close(a->fp) < 0;
-    CS_FREE(a->place, a);
+    CS_FREE(a->interval, a);
     return bad ? CS_EIO : CS_OK;
 }
 
@@ -117,9 +117,9 @@ static int no_region(const struct alignments *a, const char *text)
 }
 
 /* Every region must be in this file. */
-static int parse_region(const struct alignments *a, const char *text, struct place *p)
+static int parse_region(const struct alignments *a, const char *text, struct interval *p)
 {
-    *p = (struct place){ .tid = strcmp(text, "*") == 0 ? HTS_IDX_NOCOOR : HTS_IDX_START };
+    *p = (struct interval){ .tid = strcmp(text, "*") == 0 ? HTS_IDX_NOCOOR : HTS_IDX_START };
     return p->tid == HTS_IDX_NOCOOR || strcmp(text, ".") == 0
         || (sam_parse_region(a->header, text, &p->tid, &p->from, &p->to, 0) && p->tid >= 0)
         ? CS_OK : no_region(a, text);
@@ -128,20 +128,20 @@ static int parse_region(const struct alignments *a, const char *text, struct pla
 /* As in the file: alignments without a contig are the last. */
 static int by_position(const void *x, const void *y)
 {
-    const struct place *a = x, *b = y;
+    const struct interval *a = x, *b = y;
     const unsigned s = (unsigned)a->tid, t = (unsigned)b->tid;
 
     return s != t ? (s > t) - (s < t) : (a->from > b->from) - (a->from < b->from);
 }
 
 /* Sort them, and join those that overlap or touch; htslib's "." is the whole file. */
-static void join_places(struct alignments *a)
+static void join_intervals(struct alignments *a)
 {
-    struct place *p = a->place;
+    struct interval *p = a->interval;
     int n = 0;
 
-    qsort(p, (size_t)a->n_place, sizeof *p, by_position);
-    for (int i = 0; i < a->n_place; i++) {
+    qsort(p, (size_t)a->n_interval, sizeof *p, by_position);
+    for (int i = 0; i < a->n_interval; i++) {
         if (p[i].tid == HTS_IDX_START)
             n = 0;
         if (n > 0 && p[n - 1].tid == p[i].tid && p[n - 1].to >= p[i].from)
@@ -151,12 +151,12 @@ static void join_places(struct alignments *a)
         if (p[i].tid == HTS_IDX_START)
             break;
     }
-    a->n_place = n;
+    a->n_interval = n;
 }
 
-static int next_place(struct alignments *a)
+static int next_interval(struct alignments *a)
 {
-    const struct place *p = &a->place[a->at++];
+    const struct interval *p = &a->interval[a->at++];
 
     hts_itr_destroy(a->region);
     a->region = sam_itr_queryi(a->index, p->tid, p->from, p->to);
@@ -171,7 +171,7 @@ static int next_place(struct alignments *a)
 /* Does the alignment overlap the region before, too? */
 static bool is_repeated(const struct alignments *a)
 {
-    const struct place *now = a->at > 1 ? &a->place[a->at - 1] : NULL;
+    const struct interval *now = a->at > 1 ? &a->interval[a->at - 1] : NULL;
 
     return now && now[-1].tid == now->tid && a->b->core.pos < now[-1].to;
 }
@@ -188,13 +188,13 @@ static int find_regions(struct alignments *a)
         return cs_fail(CS_EIO, "'%s' has no index, which regions need; create one (samtools "
                                "index)",
                        a->path);
-    a->place = cs_alloc((size_t)o->n_region, sizeof *a->place);
-    if (!a->place)
+    a->interval = cs_alloc((size_t)o->n_region, sizeof *a->interval);
+    if (!a->interval)
         return cs_fail(CS_EMEM, "'%s': out of memory for its regions", a->path);
-    for (a->n_place = 0; a->n_place < o->n_region; a->n_place++)
-        CS_TRY(parse_region(a, o->region[a->n_place], &a->place[a->n_place]));
-    join_places(a);
-    rc = next_place(a);
+    for (a->n_interval = 0; a->n_interval < o->n_region; a->n_interval++)
+        CS_TRY(parse_region(a, o->region[a->n_interval], &a->interval[a->n_interval]));
+    join_intervals(a);
+    rc = next_interval(a);
 out:
     return rc;
 }
@@ -318,8 +318,8 @@ static int read_wanted(struct alignments *a)
             CS_TRY(cs_cram_guard_reach(a->guard, (int64_t)htell(a->raw)));
         const int r = a->region ? sam_itr_next(a->fp, a->region, a->b)
                                 : sam_read1(a->fp, a->header, a->b);
-        if (r == -1 && a->at < a->n_place) {
-            CS_TRY(next_place(a));
+        if (r == -1 && a->at < a->n_interval) {
+            CS_TRY(next_interval(a));
             continue;
         }
         if (r == -1)

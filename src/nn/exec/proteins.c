@@ -8,10 +8,10 @@
  * are stored beside the position, so most false matches need no access to the database. A frame is
  * searched in blocks: hash all seeds, prefetch their buckets, then the seeds, then the letters of
  * matches, then extend, so memory latencies overlap. Letters are prefetched AHEAD matches before
- * their use, since processors drop prefetches beyond some tens. Seeds with fewer than four
- * different groups of letters are skipped: low complexity matches everywhere. Matches with too few
- * equal letters around the seed, nine in ten, are not extended; few of them would have been
- * alignments. All sums are of integers, so their order does not matter.
+ * their use: prefetching those of all matches first made a search of contigs a tenth slower. Seeds
+ * with fewer than four different groups of letters are skipped: low complexity matches everywhere.
+ * Matches with too few equal letters around the seed, nine in ten, are not extended; few of them
+ * would have been alignments. All sums are of integers, so their order does not matter.
  *
  * The reading frames over a gene in its other five frames, shadow ORFs, are most of the letters and
  * seldom align, so they are skipped.
