@@ -22,8 +22,8 @@ _chordseq()
         '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
-        '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
-        '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
+        '*-e[SAM, BAM, CRAM\: require this filter expression]:EXPR:' \
+        '*--expr[SAM, BAM, CRAM\: require this filter expression]:EXPR:' \
         '*-r[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
@@ -56,7 +56,7 @@ _chordseq()
         '*--cami-binning[CAMI binning format]:FILE:_files' \
         '*--cami-profile[CAMI profiling format, abundance by bases]:FILE:_files' \
         '*--sample[sample name in CAMI formats]:NAME:' \
-        '*--bam[alignments of the input, or its sequences unaligned, with tags cl, cp and ct]:FILE:_files' \
+        '*--bam[input alignments, or unaligned sequences, with tags cl, cp and ct]:FILE:_files' \
         '*-O[format of --bam\: auto (by its name), sam, bam or cram]:FORMAT:(auto sam bam cram)' \
         '*--output-fmt[format of --bam\: auto (by its name), sam, bam or cram]:FORMAT:(auto sam bam cram)' \
         '*--output-fmt-option[option for writing --bam, such as level=1; may be repeated]:OPT[=VAL]:' \
@@ -75,7 +75,7 @@ _chordseq()
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens per batch, or auto]:NUM:' \
         '*--batch-tokens[tokens per batch, or auto]:NUM:' \
-        '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline]:NUM:' \
         '*--check-finite[fail on non-finite predictions\: on or off]:WHEN:(off on)' \
         '*--shard[process the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, manifest of this part for chordseq merge]:FILE:_files' \
@@ -84,7 +84,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     predict) _arguments \
         '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
@@ -97,8 +97,8 @@ _chordseq()
         '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
-        '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
-        '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
+        '*-e[SAM, BAM, CRAM\: require this filter expression]:EXPR:' \
+        '*--expr[SAM, BAM, CRAM\: require this filter expression]:EXPR:' \
         '*-r[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
@@ -116,14 +116,14 @@ _chordseq()
         '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*--format[output format\: bed, tsv or bedgraph]:FORMAT:(bed tsv bedgraph)' \
         '*--class[with bedgraph, class whose probability is written]:NAME:' \
-        '*--switch-penalty[evidence that a change of class needs, in nats; auto\: 3]:NUM:' \
+        '*--switch-penalty[cost of a change of class, in nats; auto\: 3]:NUM:' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens per batch, or auto]:NUM:' \
         '*--batch-tokens[tokens per batch, or auto]:NUM:' \
-        '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline]:NUM:' \
         '*--check-finite[fail on non-finite predictions\: on or off]:WHEN:(off on)' \
         '*--shard[process the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, manifest of this part for chordseq merge]:FILE:_files' \
@@ -132,7 +132,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     embed) _arguments \
         '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
@@ -145,8 +145,8 @@ _chordseq()
         '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
-        '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
-        '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
+        '*-e[SAM, BAM, CRAM\: require this filter expression]:EXPR:' \
+        '*--expr[SAM, BAM, CRAM\: require this filter expression]:EXPR:' \
         '*-r[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
@@ -176,7 +176,7 @@ _chordseq()
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens per batch, or auto]:NUM:' \
         '*--batch-tokens[tokens per batch, or auto]:NUM:' \
-        '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline]:NUM:' \
         '*--check-finite[fail on non-finite predictions\: on or off]:WHEN:(off on)' \
         '*--shard[process the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, manifest of this part for chordseq merge]:FILE:_files' \
@@ -185,7 +185,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     merge) _arguments \
         '*-o[merged --output; '\''-'\'' is standard output]:FILE:_files' \
@@ -204,7 +204,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     completion) _arguments \
         '*-q[no progress, no summary; repeat to print errors only]' \
@@ -212,7 +212,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '1:what:(bash zsh fish)' \
         '--help[list the options]' '*:file:_files' ;;
     variant) _arguments \
@@ -225,7 +225,7 @@ _chordseq()
         '*-R[restrict to the regions of this BED file]:FILE:_files' \
         '*--regions-file[restrict to the regions of this BED file]:FILE:_files' \
         '*--strict-contigs[refuse contigs whose names match the reference only without '\''chr'\'']' \
-        '*--exons[BED, GTF or GFF3 file of exons\: read variants near them on their strand only]:FILE:_files' \
+        '*--exons[exons as BED, GTF or GFF3\: predict variants near them on their strand only]:FILE:_files' \
         '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*-O[v\: VCF, z\: BGZF-compressed VCF, b\: BCF, u\: uncompressed BCF, or auto]:TYPE:(auto v z u b)' \
@@ -253,7 +253,7 @@ _chordseq()
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens per batch, or auto]:NUM:' \
         '*--batch-tokens[tokens per batch, or auto]:NUM:' \
-        '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline]:NUM:' \
         '*--check-finite[fail on non-finite predictions\: on or off]:WHEN:(off on)' \
         '*--shard[process the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, manifest of this part for chordseq merge]:FILE:_files' \
@@ -262,7 +262,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     explain) _arguments \
         '*-f[FASTA file with the sequences]:FILE:_files' \
@@ -295,7 +295,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     train) _arguments \
         '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
@@ -308,28 +308,28 @@ _chordseq()
         '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
-        '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
-        '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
+        '*-e[SAM, BAM, CRAM\: require this filter expression]:EXPR:' \
+        '*--expr[SAM, BAM, CRAM\: require this filter expression]:EXPR:' \
         '*-r[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*--regions-file[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
-        '*--labels[table\: record name, then its class or its values]:TSV:_files' \
+        '*--labels[table of record names and classes or values]:TSV:_files' \
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[class of all records of this file]:CLASS=FILE:_files' \
-        '*--label-map[table\: label in the input, class to use]:TSV:_files' \
+        '*--label-map[table of labels in the input and classes to use]:TSV:_files' \
         '*--intervals[table of intervals\: record, start, end, class]:BED:_files' \
-        '*--background[class of all bases outside of intervals]:CLASS:' \
+        '*--background[class of all bases outside the intervals]:CLASS:' \
         '*--skip-unlabelled[skip records without a label instead of failing]' \
-        '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \
+        '*--split[table of record names, parts (train, valid or skip) and optional groups]:TSV:_files' \
         '*--split-by[keep records with the same '\''KEY='\'' in their header on one side of the split]:KEY:' \
         '*--crop-min[shortest crop, in bases]:NUM:' \
         '*--crop-max[longest crop; 0\: whole sequences]:NUM:' \
         '*--crop-power[density of crop lengths is L^-NUM]:NUM:' \
         '*--samples-per-epoch[samples per epoch; 0\: every record once]:NUM:' \
-        '*--class-balance[class sampling\: 0 by their mass, 1 equally often]:NUM:' \
-        '*--group-balance[group sampling within a class\: 0 by their mass, 1 equally often]:NUM:' \
-        '*--length-power[record sampling\: proportional to length to this power]:NUM:' \
+        '*--class-balance[class sampling; 0\: by size, 1\: equally often]:NUM:' \
+        '*--group-balance[group sampling within a class; 0\: by size, 1\: equally often]:NUM:' \
+        '*--length-power[record sampling\: in proportion to length to this power]:NUM:' \
         '*--rc[reverse-complement half of the samples]' \
         '*--no-rc[keep the strand of all samples]' \
         '*--valid-frac[share of every class for validation]:NUM:' \
@@ -337,7 +337,7 @@ _chordseq()
         '*--valid-samples[validation samples; 0\: every record once]:NUM:' \
         '*--mutate[substitute up to this share of a sample'\''s bases]:RATE:' \
         '*--mutate-indels[insert or delete 1 to 3 bases at up to this share of positions]:RATE:' \
-        '*--mutate-silent[change up to this share of codons, but not the protein]:RATE:' \
+        '*--mutate-silent[change up to this share of codons to synonymous codons]:RATE:' \
         '*--mutate-share[share of the samples that are mutated]:NUM:' \
         '*-B[maximum tokens per batch]:NUM:' \
         '*--batch-tokens[maximum tokens per batch]:NUM:' \
@@ -349,7 +349,7 @@ _chordseq()
         '*--beta2[decay of the second moment]:NUM:' \
         '*--eps[term added to the root of the second moment]:NUM:' \
         '*--weight-decay[weight decay of all parameters]:NUM:' \
-        '*--keep-zero-grad[step tensors that a step did not use, once they have been used]' \
+        '*--keep-zero-grad[also update tensors without a gradient in a step, after their first gradient]' \
         '*--schedule[constant, linear, cosine or polynomial decay to the last step]:NAME:(constant linear cosine polynomial)' \
         '*--warmup[steps of linear warm-up; below 1\: share of all steps]:NUM:' \
         '*--cycles[cycles of the cosine; 0.5 ends at zero]:NUM:' \
@@ -361,7 +361,7 @@ _chordseq()
         '*--max-steps[maximum number of steps; 0\: those of --epochs]:NUM:' \
         '*--patience[early stopping\: epochs without improvement; 0\: never]:NUM:' \
         '*--seed[random seed]:NUM:' \
-        '*--preset[settings chosen from the data; fast trains a bag of words in minutes, balanced and best also a network]:NAME:(fast balanced best none auto)' \
+        '*--preset[settings chosen from the data\: fast, balanced, best, none or auto]:NAME:(fast balanced best none auto)' \
         '*--print-config[print all settings of the run, one per line, and exit]' \
         '*--budget[training budget\: time (90s, 10m, 2h, 1d) or bases (500M)]:TIME|BASES:' \
         '*--class-weights[class weights\: comma-separated numbers or CLASS=NUM, none or balanced]:LIST:' \
@@ -386,14 +386,14 @@ _chordseq()
         '*--stop-after[pause after this many steps of this run; 0\: never]:NUM:' \
         '*--max-time[pause after this time; 0\: never]:SECONDS:' \
         '*--ranks[number of training processes to start; env\: those of a launcher]:NUM:' \
-        '*--ranks-timeout[time limit for a silent rank; 0\: none]:SECONDS:' \
+        '*--ranks-timeout[time limit for a rank that does not respond; 0\: none]:SECONDS:' \
         '*--strand[default --strand stored in the model\: forward, both, max, weighted or auto]:NAME:(auto forward both max weighted)' \
         '*--html[HTML report of the validation, also while training]:FILE:_files' \
-        '*--checkpoint-blocks[block inputs that training stores; auto\: all activations]:NUM:' \
-        '*--recompute[store the inputs of all blocks, and recompute the rest]' \
+        '*--checkpoint-blocks[number of block inputs to store (gradient checkpointing); auto\: all activations]:NUM:' \
+        '*--recompute[store only the inputs of all blocks, and recompute the other activations]' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; stored in the model]:FILE:_files' \
         '*--taxa[with a taxonomy dump, table of taxa for classes with other names]:FILE:_files' \
-        '*--lineage[labels are lineages separated by '\'';'\''; their ranks, comma-separated]:RANKS:' \
+        '*--lineage[labels are lineages separated by '\'';'\'', with these comma-separated ranks]:RANKS:' \
         '*--window-length[with head variant, window length around a variant, in bases]:NUM:' \
         '*--ends[windows beyond the contig'\''s end\: skip the variant, or fill with N]:RULE:(skip fill)' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
@@ -405,7 +405,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '*--tokenizer[tokenizer]:NAME:(base kmer codon orf frames bpe diplotype)' \
         '*--encoder[encoder]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
         '*--head[head\: kind of prediction]:NAME:(class tree multilabel regress token variant)' \
@@ -414,7 +414,7 @@ _chordseq()
         '*--tokenizer.canonical[map a word and its reverse complement to the same token]' \
         '*--tokenizer.k[bases per k-mer]:NUM:' \
         '*--tokenizer.min-codons[minimum codons of an open reading frame]:NUM:' \
-        '*--tokenizer.gap[maximum distance of the amino acids of a pair, codons]:NUM:' \
+        '*--tokenizer.gap[maximum distance of the amino acids of a pair, in codons]:NUM:' \
         '*--tokenizer.min-codons[minimum codons of an open reading frame]:NUM:' \
         '*--tokenizer.file[vocabulary and merges, as tokenizer.json]:FILE:_files' \
         '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
@@ -427,7 +427,7 @@ _chordseq()
         '*--encoder.init[initial weights of the second linear layers\: xavier or identity]:RULE:(xavier identity)' \
         '*--encoder.reversible[reversible blocks of two halves\: training memory does not grow with their number]' \
         '*--encoder.dim[channels of a token]:NUM:' \
-        '*--encoder.heads[attention heads; they divide the channels]:NUM:' \
+        '*--encoder.heads[attention heads; must divide the number of channels]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
         '*--encoder.norm[layer normalisation after the residual (post) or before (pre)]:PLACE:(post pre)' \
@@ -438,13 +438,13 @@ _chordseq()
         '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads]:NUM:' \
-        '*--encoder.head[channels of a head; 0\: those of a token, divided among the heads]:NUM:' \
+        '*--encoder.head[channels of a head; 0\: those of a token, divided by the number of heads]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
-        '*--encoder.k[projected keys and values]:NUM:' \
+        '*--encoder.k[number of projected keys and values]:NUM:' \
         '*--encoder.norm[layer normalisation before the residual (pre) or after (post)]:PLACE:(pre post)' \
         '*--encoder.act[activation of the feed-forward networks\: gelu or relu]:KIND:(gelu relu)' \
-        '*--encoder.values[values\: own, or the keys (keys)]:KIND:(own keys)' \
+        '*--encoder.values[values\: own, or equal to the keys (keys)]:KIND:(own keys)' \
         '*--encoder.kv-heads[keys and values\: per head, or one head shared by all]:KIND:(all one)' \
         '*--encoder.position[position embedding\: learned or none]:KIND:(learned none)' \
         '*--encoder.dropout[dropout rate]:RATE:' \
@@ -452,7 +452,7 @@ _chordseq()
         '*--encoder.input[channels of the embedded input; 0\: those of a token]:NUM:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads]:NUM:' \
-        '*--encoder.key[channels of a head'\''s queries and keys; 0\: a token'\''s divided among the heads]:NUM:' \
+        '*--encoder.key[channels of a head'\''s queries and keys; 0\: those of a token, divided by the number of heads]:NUM:' \
         '*--encoder.value[channels of a head'\''s values; 0\: as key]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
@@ -462,11 +462,11 @@ _chordseq()
         '*--encoder.position[position embedding\: sinusoid or none]:KIND:(sinusoid none)' \
         '*--encoder.dropout[dropout rate]:RATE:' \
         '*--encoder.dim[channels of a token]:NUM:' \
-        '*--encoder.heads[attention heads; they divide the channels]:NUM:' \
+        '*--encoder.heads[attention heads; must divide the number of channels]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
         '*--encoder.kernel[kernel features\: linear (softplus), glu (gated) or aglu (low-rank gates)]:KIND:(linear glu aglu)' \
-        '*--encoder.units[gated units, one after the other]:NUM:' \
+        '*--encoder.units[gated units in sequence]:NUM:' \
         '*--encoder.rank[rank of aglu'\''s gates]:NUM:' \
         '*--encoder.features[feature weights per head (own), or shared by all heads (shared)]:KIND:(own shared)' \
         '*--encoder.ortho[loss weight of the orthogonality penalty of feature weights]:NUM:' \
@@ -476,59 +476,59 @@ _chordseq()
         '*--encoder.max-len[maximum tokens of a sequence if positions are added]:NUM:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads]:NUM:' \
-        '*--encoder.head[channels of a head; 0\: those of a token, divided among the heads]:NUM:' \
+        '*--encoder.head[channels of a head; 0\: those of a token, divided by the number of heads]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
-        '*--encoder.rank[weighted sums over the tokens that attend to each other]:NUM:' \
+        '*--encoder.rank[number of weighted sums of tokens; attention is among these sums]:NUM:' \
         '*--encoder.gamma[loss weight of the regularisers]:NUM:' \
         '*--encoder.penalty[regularisers of the authors'\'' code, or of the paper]:KIND:(code paper)' \
         '*--encoder.scores[scores divided by the root of a head'\''s channels (scaled), or not (plain)]:KIND:(scaled plain)' \
         '*--encoder.position[position embedding\: sinusoid (scaled by a third) or none]:KIND:(sinusoid none)' \
         '*--encoder.dropout[dropout rate]:RATE:' \
-        '*--encoder.max-len[longest span of the layers, in tokens]:NUM:' \
+        '*--encoder.max-len[receptive field of the layers, in tokens]:NUM:' \
         '*--encoder.layers[layers of a stack; 0\: by max-len]:NUM:' \
         '*--encoder.depth[layers per sequence\: own (by its length) or all]:RULE:(own all)' \
         '*--encoder.channels[channels, or those of every layer\: 8,12,16,16]:LIST:' \
-        '*--encoder.decoder[channels of a second stack on the first; 0\: none]:LIST:' \
+        '*--encoder.decoder[channels of a second stack after the first; 0\: none]:LIST:' \
         '*--encoder.input[channels of the embedded input; 0\: those of the first layer]:NUM:' \
-        '*--encoder.groups[groups of channels, each a network of its own]:NUM:' \
-        '*--encoder.kernel[taps of a convolution, an odd number]:NUM:' \
-        '*--encoder.dilation[tokens between the taps of the first layer; every next layer has twice as many]:NUM:' \
+        '*--encoder.groups[groups of channels, each an independent network]:NUM:' \
+        '*--encoder.kernel[kernel size, an odd number]:NUM:' \
+        '*--encoder.dilation[dilation of the first layer; it doubles with every layer]:NUM:' \
         '*--encoder.convs[convolutions of a layer\: two (CDIL for DNA) or one (CDIL-CNN)]:NUM:(two one)' \
-        '*--encoder.hidden[channels between the two; 0\: twice those of the stack'\''s first layer]:NUM:' \
+        '*--encoder.hidden[channels between the two convolutions; 0\: twice those of the stack'\''s first layer]:NUM:' \
         '*--encoder.norm[normalisation\: none, weight (CDIL-CNN), batch (CDIL for DNA) or layer]:KIND:(none weight batch layer)' \
         '*--encoder.dropout[dropout rate of a convolution'\''s outputs]:RATE:' \
         '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
-        '*--encoder.factors[factors per sequence; 0\: by its length]:NUM:' \
+        '*--encoder.factors[factors per sequence; 0\: ceil(log2 N) for N tokens]:NUM:' \
         '*--encoder.input[channels of the embedded input; 0\: as channels]:NUM:' \
         '*--encoder.channels[channels of a token'\''s vector]:NUM:' \
         '*--encoder.hidden[hidden units of the factor networks]:NUM:' \
         '*--encoder.g-hidden[hidden units of the value network; 0\: as hidden]:NUM:' \
-        '*--encoder.residual[added after every factor\: first, last or none]:KIND:(first last none)' \
+        '*--encoder.residual[residual added after every factor\: first, last or none]:KIND:(first last none)' \
         '*--encoder.position[position embedding\: none or learned]:KIND:(none learned)' \
         '*--encoder.dropout[dropout rate of the input]:RATE:' \
         '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
-        '*--encoder.layers[layers, each with factors of its own]:NUM:' \
-        '*--encoder.factors[factors per layer; 0\: by the sequence'\''s length]:NUM:' \
+        '*--encoder.layers[layers, each with its own factors]:NUM:' \
+        '*--encoder.factors[factors per layer; 0\: ceil(log2 N) for N tokens]:NUM:' \
         '*--encoder.protocol[links between tokens\: chord or cdil]:KIND:(chord cdil)' \
         '*--encoder.channels[channels of a token'\''s vector]:NUM:' \
         '*--encoder.hidden[hidden units of the factor networks]:NUM:' \
-        '*--encoder.residual[added after every factor\: last, first or none]:KIND:(last first none)' \
+        '*--encoder.residual[residual added after every factor\: last, first or none]:KIND:(last first none)' \
         '*--encoder.position[position embedding\: none or learned]:KIND:(none learned)' \
         '*--encoder.dropout[dropout rate of the input]:RATE:' \
         '*--head.predictor[layers between encoder and pooling\: none or cdil]:KIND:(none cdil)' \
         '*--head.predictor-norm[normalisation in the predictor\: none, weight, batch or layer]:KIND:(none weight batch layer)' \
         '*--head.predictor-layers[layers of the predictor]:NUM:' \
-        '*--head.predictor-kernel[taps of its convolutions, an odd number]:NUM:' \
-        '*--head.predictor-channels[channels of its layers; 0\: those of the encoder]:NUM:' \
+        '*--head.predictor-kernel[kernel size of the predictor, an odd number]:NUM:' \
+        '*--head.predictor-channels[channels of the predictor'\''s layers; 0\: those of the encoder]:NUM:' \
         '*--head.pool[pooling over tokens\: mean, cls, centre, max, lse, attention, or several\: mean+max]:KIND:' \
-        '*--head.centre[tokens in the middle that pool centre averages; all of a shorter sequence]:NUM:' \
+        '*--head.centre[with pool centre, number of middle tokens; all of a shorter sequence]:NUM:' \
         '*--head.norm[normalisation of the pooled vector]:KIND:(none layer)' \
         '*--head.hidden[hidden units between pooled vector and output; 0\: none]:NUM:' \
         '*--head.dropout[dropout rate of these hidden units]:RATE:' \
         '*--head.compare[head variant\: vectors to subtract, pooled, hidden or context]:WHAT:(pooled hidden context)' \
-        '*--head.ancestors[weight of a class'\''s ancestors together in the loss of the head tree]:NUM:' \
-        '*--head.composition[add a path over counts of words of this many bases; 0\: none]:NUM:' \
+        '*--head.ancestors[head tree\: total weight of the ancestors of a class in the loss]:NUM:' \
+        '*--head.composition[add a composition path over counts of words of this many bases; 0\: none]:NUM:' \
         '*--head.composition-channels[composition path\: channels of a word]:NUM:' \
         '*--head.composition-hidden[composition path\: hidden units]:NUM:' \
         '*--head.composition-dropout[composition path\: dropout rate of hidden units]:RATE:' \
@@ -549,8 +549,8 @@ _chordseq()
         '*--valid-windows[validation windows; 0\: all]:NUM:' \
         '*--mask-ratio[share of tokens to predict]:NUM:' \
         '*--mask-span[length of a run of masked tokens]:NUM:' \
-        '*--mask-hide[share of chosen tokens that are masked]:NUM:' \
-        '*--mask-swap[share of chosen tokens replaced by random ones; the rest stay]:NUM:' \
+        '*--mask-hide[share of selected tokens that are masked]:NUM:' \
+        '*--mask-swap[share of selected tokens replaced by random ones; the rest stay unchanged]:NUM:' \
         '*--decoder[decoder\: linear, or light (convolutions of half the width)]:NAME:(linear light)' \
         '*--decoder-layers[layers of the light decoder]:NUM:' \
         '*-B[maximum tokens per batch]:NUM:' \
@@ -563,7 +563,7 @@ _chordseq()
         '*--beta2[decay of the second moment]:NUM:' \
         '*--eps[term added to the root of the second moment]:NUM:' \
         '*--weight-decay[weight decay of all parameters]:NUM:' \
-        '*--keep-zero-grad[step tensors that a step did not use, once they have been used]' \
+        '*--keep-zero-grad[also update tensors without a gradient in a step, after their first gradient]' \
         '*--schedule[constant, linear, cosine or polynomial decay to the last step]:NAME:(constant linear cosine polynomial)' \
         '*--warmup[steps of linear warm-up; below 1\: share of all steps]:NUM:' \
         '*--cycles[cycles of the cosine; 0.5 ends at zero]:NUM:' \
@@ -586,9 +586,9 @@ _chordseq()
         '*--stop-after[pause after this many steps of this run; 0\: never]:NUM:' \
         '*--max-time[pause after this time; 0\: never]:SECONDS:' \
         '*--ranks[number of training processes to start; env\: those of a launcher]:NUM:' \
-        '*--ranks-timeout[time limit for a silent rank; 0\: none]:SECONDS:' \
-        '*--checkpoint-blocks[block inputs that training stores; auto\: all activations]:NUM:' \
-        '*--recompute[store the inputs of all blocks, and recompute the rest]' \
+        '*--ranks-timeout[time limit for a rank that does not respond; 0\: none]:SECONDS:' \
+        '*--checkpoint-blocks[number of block inputs to store (gradient checkpointing); auto\: all activations]:NUM:' \
+        '*--recompute[store only the inputs of all blocks, and recompute the other activations]' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
@@ -598,7 +598,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '*--tokenizer[tokenizer]:NAME:(base kmer codon orf frames bpe diplotype)' \
         '*--encoder[encoder]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
         '*--tokenizer.k[bases per token]:NUM:' \
@@ -606,7 +606,7 @@ _chordseq()
         '*--tokenizer.canonical[map a word and its reverse complement to the same token]' \
         '*--tokenizer.k[bases per k-mer]:NUM:' \
         '*--tokenizer.min-codons[minimum codons of an open reading frame]:NUM:' \
-        '*--tokenizer.gap[maximum distance of the amino acids of a pair, codons]:NUM:' \
+        '*--tokenizer.gap[maximum distance of the amino acids of a pair, in codons]:NUM:' \
         '*--tokenizer.min-codons[minimum codons of an open reading frame]:NUM:' \
         '*--tokenizer.file[vocabulary and merges, as tokenizer.json]:FILE:_files' \
         '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
@@ -619,7 +619,7 @@ _chordseq()
         '*--encoder.init[initial weights of the second linear layers\: xavier or identity]:RULE:(xavier identity)' \
         '*--encoder.reversible[reversible blocks of two halves\: training memory does not grow with their number]' \
         '*--encoder.dim[channels of a token]:NUM:' \
-        '*--encoder.heads[attention heads; they divide the channels]:NUM:' \
+        '*--encoder.heads[attention heads; must divide the number of channels]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
         '*--encoder.norm[layer normalisation after the residual (post) or before (pre)]:PLACE:(post pre)' \
@@ -630,13 +630,13 @@ _chordseq()
         '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads]:NUM:' \
-        '*--encoder.head[channels of a head; 0\: those of a token, divided among the heads]:NUM:' \
+        '*--encoder.head[channels of a head; 0\: those of a token, divided by the number of heads]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
-        '*--encoder.k[projected keys and values]:NUM:' \
+        '*--encoder.k[number of projected keys and values]:NUM:' \
         '*--encoder.norm[layer normalisation before the residual (pre) or after (post)]:PLACE:(pre post)' \
         '*--encoder.act[activation of the feed-forward networks\: gelu or relu]:KIND:(gelu relu)' \
-        '*--encoder.values[values\: own, or the keys (keys)]:KIND:(own keys)' \
+        '*--encoder.values[values\: own, or equal to the keys (keys)]:KIND:(own keys)' \
         '*--encoder.kv-heads[keys and values\: per head, or one head shared by all]:KIND:(all one)' \
         '*--encoder.position[position embedding\: learned or none]:KIND:(learned none)' \
         '*--encoder.dropout[dropout rate]:RATE:' \
@@ -644,7 +644,7 @@ _chordseq()
         '*--encoder.input[channels of the embedded input; 0\: those of a token]:NUM:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads]:NUM:' \
-        '*--encoder.key[channels of a head'\''s queries and keys; 0\: a token'\''s divided among the heads]:NUM:' \
+        '*--encoder.key[channels of a head'\''s queries and keys; 0\: those of a token, divided by the number of heads]:NUM:' \
         '*--encoder.value[channels of a head'\''s values; 0\: as key]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
@@ -654,11 +654,11 @@ _chordseq()
         '*--encoder.position[position embedding\: sinusoid or none]:KIND:(sinusoid none)' \
         '*--encoder.dropout[dropout rate]:RATE:' \
         '*--encoder.dim[channels of a token]:NUM:' \
-        '*--encoder.heads[attention heads; they divide the channels]:NUM:' \
+        '*--encoder.heads[attention heads; must divide the number of channels]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
         '*--encoder.kernel[kernel features\: linear (softplus), glu (gated) or aglu (low-rank gates)]:KIND:(linear glu aglu)' \
-        '*--encoder.units[gated units, one after the other]:NUM:' \
+        '*--encoder.units[gated units in sequence]:NUM:' \
         '*--encoder.rank[rank of aglu'\''s gates]:NUM:' \
         '*--encoder.features[feature weights per head (own), or shared by all heads (shared)]:KIND:(own shared)' \
         '*--encoder.ortho[loss weight of the orthogonality penalty of feature weights]:NUM:' \
@@ -668,44 +668,44 @@ _chordseq()
         '*--encoder.max-len[maximum tokens of a sequence if positions are added]:NUM:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads]:NUM:' \
-        '*--encoder.head[channels of a head; 0\: those of a token, divided among the heads]:NUM:' \
+        '*--encoder.head[channels of a head; 0\: those of a token, divided by the number of heads]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
-        '*--encoder.rank[weighted sums over the tokens that attend to each other]:NUM:' \
+        '*--encoder.rank[number of weighted sums of tokens; attention is among these sums]:NUM:' \
         '*--encoder.gamma[loss weight of the regularisers]:NUM:' \
         '*--encoder.penalty[regularisers of the authors'\'' code, or of the paper]:KIND:(code paper)' \
         '*--encoder.scores[scores divided by the root of a head'\''s channels (scaled), or not (plain)]:KIND:(scaled plain)' \
         '*--encoder.position[position embedding\: sinusoid (scaled by a third) or none]:KIND:(sinusoid none)' \
         '*--encoder.dropout[dropout rate]:RATE:' \
-        '*--encoder.max-len[longest span of the layers, in tokens]:NUM:' \
+        '*--encoder.max-len[receptive field of the layers, in tokens]:NUM:' \
         '*--encoder.layers[layers of a stack; 0\: by max-len]:NUM:' \
         '*--encoder.depth[layers per sequence\: own (by its length) or all]:RULE:(own all)' \
         '*--encoder.channels[channels, or those of every layer\: 8,12,16,16]:LIST:' \
-        '*--encoder.decoder[channels of a second stack on the first; 0\: none]:LIST:' \
+        '*--encoder.decoder[channels of a second stack after the first; 0\: none]:LIST:' \
         '*--encoder.input[channels of the embedded input; 0\: those of the first layer]:NUM:' \
-        '*--encoder.groups[groups of channels, each a network of its own]:NUM:' \
-        '*--encoder.kernel[taps of a convolution, an odd number]:NUM:' \
-        '*--encoder.dilation[tokens between the taps of the first layer; every next layer has twice as many]:NUM:' \
+        '*--encoder.groups[groups of channels, each an independent network]:NUM:' \
+        '*--encoder.kernel[kernel size, an odd number]:NUM:' \
+        '*--encoder.dilation[dilation of the first layer; it doubles with every layer]:NUM:' \
         '*--encoder.convs[convolutions of a layer\: two (CDIL for DNA) or one (CDIL-CNN)]:NUM:(two one)' \
-        '*--encoder.hidden[channels between the two; 0\: twice those of the stack'\''s first layer]:NUM:' \
+        '*--encoder.hidden[channels between the two convolutions; 0\: twice those of the stack'\''s first layer]:NUM:' \
         '*--encoder.norm[normalisation\: none, weight (CDIL-CNN), batch (CDIL for DNA) or layer]:KIND:(none weight batch layer)' \
         '*--encoder.dropout[dropout rate of a convolution'\''s outputs]:RATE:' \
         '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
-        '*--encoder.factors[factors per sequence; 0\: by its length]:NUM:' \
+        '*--encoder.factors[factors per sequence; 0\: ceil(log2 N) for N tokens]:NUM:' \
         '*--encoder.input[channels of the embedded input; 0\: as channels]:NUM:' \
         '*--encoder.channels[channels of a token'\''s vector]:NUM:' \
         '*--encoder.hidden[hidden units of the factor networks]:NUM:' \
         '*--encoder.g-hidden[hidden units of the value network; 0\: as hidden]:NUM:' \
-        '*--encoder.residual[added after every factor\: first, last or none]:KIND:(first last none)' \
+        '*--encoder.residual[residual added after every factor\: first, last or none]:KIND:(first last none)' \
         '*--encoder.position[position embedding\: none or learned]:KIND:(none learned)' \
         '*--encoder.dropout[dropout rate of the input]:RATE:' \
         '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
-        '*--encoder.layers[layers, each with factors of its own]:NUM:' \
-        '*--encoder.factors[factors per layer; 0\: by the sequence'\''s length]:NUM:' \
+        '*--encoder.layers[layers, each with its own factors]:NUM:' \
+        '*--encoder.factors[factors per layer; 0\: ceil(log2 N) for N tokens]:NUM:' \
         '*--encoder.protocol[links between tokens\: chord or cdil]:KIND:(chord cdil)' \
         '*--encoder.channels[channels of a token'\''s vector]:NUM:' \
         '*--encoder.hidden[hidden units of the factor networks]:NUM:' \
-        '*--encoder.residual[added after every factor\: last, first or none]:KIND:(last first none)' \
+        '*--encoder.residual[residual added after every factor\: last, first or none]:KIND:(last first none)' \
         '*--encoder.position[position embedding\: none or learned]:KIND:(none learned)' \
         '*--encoder.dropout[dropout rate of the input]:RATE:' \
         '--help[list the options]' '*:file:_files' ;;
@@ -720,20 +720,20 @@ _chordseq()
         '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
-        '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
-        '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
+        '*-e[SAM, BAM, CRAM\: require this filter expression]:EXPR:' \
+        '*--expr[SAM, BAM, CRAM\: require this filter expression]:EXPR:' \
         '*-r[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*--regions-file[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
-        '*--labels[table\: record name, then its class or its values]:TSV:_files' \
+        '*--labels[table of record names and classes or values]:TSV:_files' \
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[class of all records of this file]:CLASS=FILE:_files' \
-        '*--label-map[table\: label in the input, class to use]:TSV:_files' \
+        '*--label-map[table of labels in the input and classes to use]:TSV:_files' \
         '*--intervals[table of intervals\: record, start, end, class]:BED:_files' \
-        '*--background[class of all bases outside of intervals]:CLASS:' \
+        '*--background[class of all bases outside the intervals]:CLASS:' \
         '*--skip-unlabelled[skip records without a label instead of failing]' \
-        '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \
+        '*--split[table of record names, parts (train, valid or skip) and optional groups]:TSV:_files' \
         '*--split-by[keep records with the same '\''KEY='\'' in their header on one side of the split]:KEY:' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
@@ -767,7 +767,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     simulate) _arguments \
         '*-n[number of records or persons]:NUM:' \
@@ -784,7 +784,7 @@ _chordseq()
         '*--region[restrict to contig\:from-to]:REGION:' \
         '*--frequencies[allele frequencies\: from the file, or drawn]:FROM:(file draw)' \
         '*--min-freq[minimum frequency of REF and ALT]:NUM:' \
-        '*--ld-scale[distance at which neighbours'\'' correlation has fallen to 1/e; 0\: independent sites]:BASES:' \
+        '*--ld-scale[distance at which the correlation of neighbouring sites is 1/e; 0\: independent sites]:BASES:' \
         '*--causal[number of causal sites]:NUM:' \
         '*--heritability[heritability\: share of the liability'\''s variance due to causal sites]:SHARE:' \
         '*--prevalence[share of cases in the population]:SHARE:' \
@@ -797,7 +797,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '1:what:(adding xor temporal-order cohort)' \
         '--help[list the options]' '*:file:_files' ;;
     tokenize) _arguments \
@@ -811,8 +811,8 @@ _chordseq()
         '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
-        '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
-        '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
+        '*-e[SAM, BAM, CRAM\: require this filter expression]:EXPR:' \
+        '*--expr[SAM, BAM, CRAM\: require this filter expression]:EXPR:' \
         '*-r[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
@@ -827,7 +827,7 @@ _chordseq()
         '*--vocab-size[vocabulary size, including five special tokens and the alphabet]:NUM:' \
         '*--max-piece[maximum symbols of a token]:NUM:' \
         '*--min-count[minimum count of a merged pair]:NUM:' \
-        '*--sentences[train on this many random sentences (0\: the whole input)]:NUM:' \
+        '*--sentences[train on this many random sentences; 0\: the whole input]:NUM:' \
         '*--sentence-min[minimum symbols of a sentence]:NUM:' \
         '*--sentence-max[maximum symbols of a sentence]:NUM:' \
         '*--seed[seed for sampling sentences]:NUM:' \
@@ -838,7 +838,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     diplotype) _arguments \
         '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
@@ -864,7 +864,7 @@ _chordseq()
         '*--sample[restrict to this sample (may be repeated; default\: all)]:NAME:' \
         '*--absent[sites without a record\: reference or unknown]:NAME:(reference unknown)' \
         '*--all-filters[include records that failed a filter]' \
-        '*--max-memory[memory limit for the haplotypes of one region, a byte per site and sample]:NUM:' \
+        '*--max-memory[memory limit for the haplotypes of one region; they take a byte per site and sample]:NUM:' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*-q[no progress, no summary; repeat to print errors only]' \
@@ -872,16 +872,16 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     model) _arguments \
-        '*--license[licence stated in the model card]:ID:' \
+        '*--license[licence in the model card]:ID:' \
         '*--demonstration[mark the model as a demonstration, not for real data]' \
         '*--precision[lowest precision that the model was validated in]:KIND:(fp32 tf32 bf16)' \
         '*--alphabet[bases of the checkpoint'\''s input channels, in order]:LETTERS:' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; stored in the model]:FILE:_files' \
         '*--taxa[with a taxonomy dump, table of taxa for classes with other names]:FILE:_files' \
-        '*--lineage[labels are lineages separated by '\'';'\''; their ranks, comma-separated]:RANKS:' \
+        '*--lineage[labels are lineages separated by '\'';'\'', with these comma-separated ranks]:RANKS:' \
         '*--rank[rank of every linear layer; below 1\: share of the layer'\''s smaller side]:NUM:' \
         '*--energy[smallest rank that keeps this share of a layer'\''s squared weights, instead of --rank]:SHARE:' \
         '*-o[output model]:FILE:_files' \
@@ -896,26 +896,26 @@ _chordseq()
         '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
         '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
         '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
-        '*-e[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
-        '*--expr[SAM, BAM, CRAM\: require that this filter expression is true]:EXPR:' \
+        '*-e[SAM, BAM, CRAM\: require this filter expression]:EXPR:' \
+        '*--expr[SAM, BAM, CRAM\: require this filter expression]:EXPR:' \
         '*-r[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*--regions-file[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
-        '*--labels[table\: record name, then its class or its values]:TSV:_files' \
+        '*--labels[table of record names and classes or values]:TSV:_files' \
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[class of all records of this file]:CLASS=FILE:_files' \
-        '*--label-map[table\: label in the input, class to use]:TSV:_files' \
+        '*--label-map[table of labels in the input and classes to use]:TSV:_files' \
         '*--intervals[table of intervals\: record, start, end, class]:BED:_files' \
-        '*--background[class of all bases outside of intervals]:CLASS:' \
+        '*--background[class of all bases outside the intervals]:CLASS:' \
         '*--skip-unlabelled[skip records without a label instead of failing]' \
-        '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \
+        '*--split[table of record names, parts (train, valid or skip) and optional groups]:TSV:_files' \
         '*--split-by[keep records with the same '\''KEY='\'' in their header on one side of the split]:KEY:' \
-        '*--peptide-alphabet[amino acids that count as one letter of a peptide word]:GROUPS:' \
+        '*--peptide-alphabet[groups of amino acids that are one letter of a peptide word]:GROUPS:' \
         '*--peptide-k[letters of a peptide word]:NUM:' \
-        '*--sample[use one peptide word of this many]:NUM:' \
+        '*--sample[use one of this many peptide words]:NUM:' \
         '*--min-groups[minimum groups of one class with a peptide word]:NUM:' \
-        '*--purity[minimum share of a peptide word'\''s groups in its class]:SHARE:' \
+        '*--purity[minimum share of a peptide word'\''s groups that are in its class]:SHARE:' \
         '*--size[maximum size of the table or database, in equal shares of the classes]:BYTES:' \
         '*--weights[copy the weights of this model'\''s table or database; of several models, their mean]:FILE:_files' \
         '*--refit[keep the model'\''s table or database, and fit its weights again]' \
@@ -923,20 +923,20 @@ _chordseq()
         '*--seed[seed of the crops]:NUM:' \
         '*--mutate[substitute up to this share of a sample'\''s bases]:RATE:' \
         '*--mutate-indels[insert or delete 1 to 3 bases at up to this share of positions]:RATE:' \
-        '*--mutate-silent[change up to this share of codons, but not the protein]:RATE:' \
+        '*--mutate-silent[change up to this share of codons to synonymous codons]:RATE:' \
         '*--mutate-share[share of the samples that are mutated]:NUM:' \
         '*--protein-length[minimum amino acids of an open reading frame]:NUM:' \
         '*--protein-piece[maximum amino acids of a stored piece of a reading frame]:NUM:' \
-        '*--max-known[skip proteins if others of their class have more of their words]:SHARE:' \
+        '*--max-known[skip proteins with more than this share of known words]:SHARE:' \
         '*--scores[table of '\''chordseq eval --scores'\''; may be repeated]:FILE:_files' \
         '*--bins[boundaries of length bins in bases, comma-separated]:LIST:' \
-        '*--max-error[maximum rate of wrong calls, stored in the model]:RATE:' \
+        '*--max-error[maximum error rate of calls, stored in the model]:RATE:' \
         '*-q[no progress, no summary; repeat to print errors only]' \
         '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '1:what:(show verify factorize export import label checked compact lookup proteins calibrate)' \
         '--help[list the options]' '*:file:_files' ;;
     factorize) _arguments \
@@ -946,7 +946,7 @@ _chordseq()
         '*--output[write the factors as PREFIX.1.npy, PREFIX.2.npy ... and PREFIX.index.npy]:PREFIX:' \
         '*--dense[write dense factors, without an index]' \
         '*--plot[draw the matrix, the product and the truncated SVD\: *.svg or *.png]:FILE:_files' \
-        '*--factors[number of factors; 0\: log2 of the matrix'\''s side, rounded up]:NUM:' \
+        '*--factors[number of factors; 0\: ceil(log2 n) for an n x n matrix]:NUM:' \
         '*--steps[steps of Adam]:NUM:' \
         '*--lr[peak learning rate]:NUM:' \
         '*--seed[seed of the initial weights]:NUM:' \
@@ -957,11 +957,11 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     bench) _arguments \
         '*--encoder[encoder to measure; may be repeated (default\: all)]:NAME[\:OPTION=VALUE...]:' \
-        '*--min-len[shortest sequence, in tokens; each next one is twice as long]:NUM:' \
+        '*--min-len[shortest sequence, in tokens; lengths double]:NUM:' \
         '*--max-len[longest sequence]:NUM:' \
         '*--width[channels of a token, or the nearest width that the encoder supports]:NUM:' \
         '*--repeats[passes per measurement; the median is reported]:NUM:' \
@@ -970,8 +970,8 @@ _chordseq()
         '*--seed[seed of weights and tokens]:NUM:' \
         '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
-        '*--checkpoint-blocks[block inputs that training stores; auto\: all activations]:NUM:' \
-        '*--recompute[store the inputs of all blocks, and recompute the rest]' \
+        '*--checkpoint-blocks[number of block inputs to store (gradient checkpointing); auto\: all activations]:NUM:' \
+        '*--recompute[store only the inputs of all blocks, and recompute the other activations]' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
@@ -981,7 +981,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '1:what:(encoders)' \
         '--help[list the options]' '*:file:_files' ;;
     selftest) _arguments \
@@ -995,7 +995,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--verbosity[0\: silent, 1\: errors, 3\: warnings and summary, 4\: as -v, 5\: as -vv]:LEVEL:' \
-        '*--force[overwrite files of sequences, alignments or variants, too]' \
+        '*--force[also overwrite files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     help) compadd classify predict embed merge completion variant explain train pretrain eval simulate tokenize diplotype model factorize bench selftest help ;;
     esac

@@ -23,9 +23,9 @@ static const cs_opt embed_table[] = {
     { .type = CS_OPT_ENUM, .name = "format", .off = offsetof(struct embed_args, format),
       .arg = "FORMAT", .def = "auto",
       .help = "output format: npy, npz, tsv or auto (by the name)",
-      .man = "auto follows the suffix, .npy, .npz, .tsv, .csv, .tsv.gz or .csv.gz, and is npy "
-             "without one. NPY and NPZ (one matrix, 'vectors') need a regular file, because their "
-             "headers hold the number of rows.",
+      .man = "auto uses the suffix: .npy, .npz, .tsv, .csv, .tsv.gz or .csv.gz; without one, npy. "
+             "NPY and NPZ (one array, 'vectors') need a regular file, because their headers "
+             "contain the number of rows.",
       .choice = cs_vector_formats },
     { .type = CS_OPT_OUT, .name = "names", .off = offsetof(struct embed_args, names),
       .arg = "FILE",
@@ -34,8 +34,8 @@ static const cs_opt embed_table[] = {
       .man = "Required if vectors go to standard output." },
     { .type = CS_OPT_ENUM, .name = "vector", .off = offsetof(struct embed_args, vector),
       .arg = "KIND", .def = "pooled", .help = "vector to write: pooled or hidden",
-      .man = "pooled is the encoder's output after the head's pooling, hidden the hidden layer "
-             "of the head, if any. Strands, windows and mates are averaged.",
+      .man = "pooled: the pooled output of the encoder. hidden: the hidden layer of the head, if "
+             "it has one. Vectors of strands, windows and mates are averaged.",
       .choice = vectors },
     { .type = CS_OPT_END }
 };

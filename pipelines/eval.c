@@ -15,8 +15,8 @@ static const cs_opt eval_table[] = {
       .help = "boundaries of length bins in bases, comma-separated" },
     { .type = CS_OPT_STR, .name = "fragments", EVAL(fragments), .arg = "LIST",
       .help = "also evaluate pieces of these lengths, cut from the records",
-      .man = "Positions are random (--seed) and do not overlap. Records shorter than a length "
-             "have no piece of it." },
+      .man = "Pieces have random positions (--seed) and do not overlap. Records shorter than a "
+             "length have no piece of that length." },
     { .type = CS_OPT_INT, .name = "fragments-per-record", EVAL(per_record), .arg = "NUM",
       .def = "1", .help = "maximum pieces of each length per record", .min = 1, .max = 1e6 },
     { .type = CS_OPT_REAL, .name = "tolerance", EVAL(tolerance), .arg = "NUM", .def = "0.04",
@@ -30,7 +30,7 @@ static const cs_opt eval_table[] = {
       .arg = "NUM", .def = "auto", .choice = cs_opt_auto,
       .help = "tokens per batch, or auto",
       .min = 1, .max = 1e9,
-      .man = "A longer sequence forms a batch of its own. auto is what fits into memory, at most "
+      .man = "A longer sequence is a batch of its own. auto: as many as fit into memory, at most "
              "65536 on the CPU; see chordseq-classify(1)." },
     { .type = CS_OPT_GROUP, .name = "Output" },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", EVAL(output), .arg = "FILE",
@@ -42,15 +42,15 @@ static const cs_opt eval_table[] = {
       .man = "It is self-contained and supports print and dark mode." },
     { .type = CS_OPT_OUT, .name = "calibrate", EVAL(calibrate), .arg = "FILE",
       .help = "calibrate the model and write it to this file",
-      .man = "Fitted for each length range of --bins to all evaluated records and pieces, "
-             "replacing an earlier calibration. A rate of wrong calls that the model states "
-             "(chordseq model calibrate) stays, by the new calibration, and so does its test for "
-             "sequences unlike its training data. The --strand of the evaluation becomes the "
-             "model's. Training records make a calibration overconfident: exclude them by "
-             "--split. Metrics are then of uncalibrated predictions." },
+      .man = "The calibration is fitted to all evaluated records and pieces, for each length range "
+             "of --bins, and replaces an earlier one. The model keeps its error rate (chordseq "
+             "model calibrate), now by the new calibration, and its test for sequences unlike its "
+             "training data. The --strand of the evaluation becomes the default of the model. "
+             "Exclude training records with --split, because they make the calibration "
+             "overconfident. The metrics are those of uncalibrated predictions." },
     { .type = CS_OPT_OUT, .name = "scores", EVAL(scores), .arg = "FILE",
       .help = "table of all predictions with the truth, uncalibrated",
-      .man = "For 'chordseq model calibrate', which takes the tables of several models." },
+      .man = "Input of 'chordseq model calibrate', for one model or several." },
     { .type = CS_OPT_END }
 };
 

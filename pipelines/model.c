@@ -33,14 +33,14 @@ static cs_label_args labels;
 static const cs_opt model_table[] = {
     { .type = CS_OPT_GROUP, .name = "Export" },
     { .type = CS_OPT_STR, .name = "license", .off = offsetof(struct model_args, licence),
-      .arg = "ID", .def = "other", .help = "licence stated in the model card",
+      .arg = "ID", .def = "other", .help = "licence in the model card",
       .man = "An SPDX identifier in lower case, as on model hubs." },
     { .type = CS_OPT_GROUP, .name = "Label" },
     { .type = CS_OPT_FLAG, .name = "demonstration",
       .off = offsetof(struct model_args, demonstration),
       .help = "mark the model as a demonstration, not for real data",
-      .man = "chordseq-variant(1) states it in the descriptions of its INFO fields, and 'show' in "
-             "its first line." },
+      .man = "The INFO descriptions of chordseq-variant(1) and the first line of 'show' state "
+             "this." },
     { .type = CS_OPT_GROUP, .name = "Checked" },
     { .type = CS_OPT_ENUM, .name = "precision", .off = offsetof(struct model_args, precision),
       .arg = "KIND", .def = "bf16",
@@ -51,7 +51,7 @@ static const cs_opt model_table[] = {
     { .type = CS_OPT_STR, .name = "alphabet", .off = offsetof(struct model_args, alphabet),
       .arg = "LETTERS", .def = "acgnt",
       .help = "bases of the checkpoint's input channels, in order",
-      .man = "In the order of the channels; n is an unknown base." },
+      .man = "n is an unknown base." },
     { .type = CS_OPT_END }
 };
 

@@ -31,17 +31,17 @@ static const cs_opt predict_table[] = {
       .help = "output file; '-' is standard output" },
     { .type = CS_OPT_ENUM, .name = "format", .off = offsetof(struct predict_args, format),
       .arg = "FORMAT", .def = "bed", .help = "output format: bed, tsv or bedgraph",
-      .man = "bed has a line for every run of bases with one class, tsv one for every base with "
-             "all probabilities, bedgraph the probability of one class along the sequence.",
+      .man = "bed: a line for every run of bases of one class. tsv: a line for every base, with "
+             "all probabilities. bedgraph: the probability of one class along the sequence.",
       .choice = formats },
     { .type = CS_OPT_STR, .name = "class", .off = offsetof(struct predict_args, class_name),
       .arg = "NAME", .help = "with bedgraph, class whose probability is written" },
     { .type = CS_OPT_GROUP, .name = "Regions" },
     { .type = CS_OPT_REAL, .name = "switch-penalty", .off = offsetof(struct predict_args, penalty),
       .arg = "NUM", .def = "auto", .choice = cs_opt_auto,
-      .help = "evidence that a change of class needs, in nats; auto: 3",
-      .man = "With a model that predicts per sequence. A region inside a record needs twice that, "
-             "as it begins and ends. More gives fewer and longer regions.", .min = 0, .max = 700 },
+      .help = "cost of a change of class, in nats; auto: 3",
+      .man = "For models with one prediction per sequence. A region inside a record has two "
+             "changes. A larger cost gives fewer and longer regions.", .min = 0, .max = 700 },
     { .type = CS_OPT_END }
 };
 

@@ -41,23 +41,24 @@ static const cs_opt tokenize_table[] = {
       .help = "train a vocabulary and write tokenizer.json: bpe" },
     { .type = CS_OPT_ENUM, .name = "alphabet", .off = AT(alphabet), .arg = "NAME",
       .def = "bases", .help = "alphabet: bases or diplotypes",
-      .man = "The four bases, or the 66 symbols of chordseq-diplotype(5). Other symbols end a "
-             "stretch: no piece contains or crosses them.",
+      .man = "The four bases, or the 66 symbols of chordseq-diplotype(5). Other symbols are "
+             "boundaries: no token contains or crosses them.",
       .choice = alphabets },
     { .type = CS_OPT_SIZE, .name = "vocab-size", .off = AT(n_vocab), .arg = "NUM", .def = "4096",
       .help = "vocabulary size, including five special tokens and the alphabet", .min = 9,
       .max = CS_BPE_MAX_ID },
     { .type = CS_OPT_INT, .name = "max-piece", .off = AT(max_piece), .arg = "NUM", .def = "64",
       .help = "maximum symbols of a token",
-      .man = "Longer pieces are not formed; otherwise repeats of one base would fill the "
+      .man = "Longer tokens are not formed; otherwise repeats of one base would fill the "
              "vocabulary.", .min = 1, .max = CS_BPE_MAX_PIECE },
     { .type = CS_OPT_INT, .name = "min-count", .off = AT(min_count), .arg = "NUM", .def = "2",
       .help = "minimum count of a merged pair", .min = 1, .max = 1e9 },
     { .type = CS_OPT_SIZE, .name = "sentences", .off = AT(n_sentence), .arg = "NUM", .def = "0",
-      .help = "train on this many random sentences (0: the whole input)",
-      .man = "The input is split into consecutive sentences, of which a random sample is held in "
-             "memory: NUM times their maximum length. Records, and stretches between unknown "
-             "bases, that are shorter than --sentence-min are left out.", .min = 0, .max = 2e9 },
+      .help = "train on this many random sentences; 0: the whole input",
+      .man = "The input is split into consecutive sentences, and a random sample of them is kept "
+             "in memory, at most NUM times --sentence-max symbols. Records, and stretches between "
+             "unknown bases, are left out if they are shorter than "
+             "--sentence-min.", .min = 0, .max = 2e9 },
     { .type = CS_OPT_INT, .name = "sentence-min", .off = AT(sentence_min), .arg = "NUM",
       .def = "500", .help = "minimum symbols of a sentence", .min = 1, .max = 1e9 },
     { .type = CS_OPT_INT, .name = "sentence-max", .off = AT(sentence_max), .arg = "NUM",

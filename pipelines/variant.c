@@ -43,23 +43,23 @@ static const cs_opt variant_table[] = {
       .man = "Counted from 1, both ends included. The input needs an index. A record in several "
              "regions is written once." },
     { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file", OWN(bed), .arg = "FILE",
-      .help = "restrict to the regions of this BED file", .man = "After those of -r.",
+      .help = "restrict to the regions of this BED file", .man = "Added to the regions of -r.",
       .same = CS_OPT_SAME_CONTENT },
     { .type = CS_OPT_FLAG, .name = "strict-contigs", OWN(strict),
       .help = "refuse contigs whose names match the reference only without 'chr'",
       .man = "By default, 22 and chr22 are the same contig, with a warning." },
     { .type = CS_OPT_IN, .name = "exons", OWN(exons), .arg = "FILE",
-      .help = "BED, GTF or GFF3 file of exons: read variants near them on their strand only",
-      .man = "Of GTF and GFF3 the features 'exon' count, BED has the strand in column six. A "
-             "variant with exons of one strand within half a window is read on that strand, any "
-             "other as --strand says.", .same = CS_OPT_SAME_CONTENT },
+      .help = "exons as BED, GTF or GFF3: predict variants near them on their strand only",
+      .man = "In GTF and GFF3, only features 'exon' are used; BED needs the strand in column six. "
+             "If the exons within half a window of a variant are on one strand, the variant is "
+             "predicted on that strand, otherwise by --strand.", .same = CS_OPT_SAME_CONTENT },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(out.output), .arg = "FILE",
       .def = "-", .help = "output file; '-' is standard output" },
     { .type = CS_OPT_STR, .letter = 'O', .name = "output-type", OWN(out.format), .arg = "TYPE",
       .def = "auto", .choice = cs_variant_formats,
       .help = "v: VCF, z: BGZF-compressed VCF, b: BCF, u: uncompressed BCF, or auto",
-      .man = "auto follows the output's suffix: .vcf.gz, .bcf, else VCF. After z and b a digit is "
-             "the level of compression, such as z9." },
+      .man = "auto uses the suffix of the output: .vcf.gz, .bcf, otherwise VCF. A digit after z or "
+             "b is the compression level, as in z9." },
     { .type = CS_OPT_WHEN, .letter = 'W', .name = "write-index", OWN(out.index), .arg = "FORMAT",
       .def = "off", .choice = indexes,
       .help = "write an index beside the output: auto, tbi, csi or off",
@@ -69,25 +69,25 @@ static const cs_opt variant_table[] = {
       .help = "table with a row per alternative allele" },
     { .type = CS_OPT_OUT, .name = "html", OWN(out.html), .arg = "FILE",
       .help = "HTML report: distribution of scores, top variants, contributions of bases",
-      .man = "For scores of models that were trained on variants. For the ten variants with the "
-             "largest scores, plots show what the bases around them contribute, by mutagenesis; "
-             "that takes as long as 1,500 variants." },
+      .man = "Only for models trained on variants. For the ten variants with the largest scores, "
+             "plots show the contributions of the bases around them, by mutagenesis; these take as "
+             "long as 1,500 variants." },
     { .type = CS_OPT_OUT, .name = "summary", OWN(out.summary), .arg = "FILE",
       .help = "summary as JSON: versions, model, options, counts, distribution of scores" },
     { .type = CS_OPT_STR, .name = "prefix", OWN(prefix), .arg = "TEXT", .def = "CS_",
       .help = "prefix of INFO field names" },
     { .type = CS_OPT_STR, .name = "fields", OWN(fields), .arg = "LIST",
       .help = "INFO fields to write, comma-separated (default: all)",
-      .man = "By their names in the output, such as CS_SPLICE,CS_SKIP." },
+      .man = "Names as in the output, such as CS_SPLICE,CS_SKIP." },
     { .type = CS_OPT_FLAG, .name = "no-version", OWN(out.no_version),
       .help = "omit version, command line and model from the header" },
     { .type = CS_OPT_GROUP, .name = "Scores" },
     { .type = CS_OPT_ENUM, .name = "score", OWN(score), .arg = "NAME", .def = "auto",
       .choice = scores, .help = "score: model, embedding, llr, or auto (by the model)",
-      .man = "model is the prediction of a variant head, a value per label. llr is for models of "
-             "chordseq-pretrain(1), by default human-lm: the log-likelihood ratio of ALT to REF "
-             "given the rest of the window. embedding is the distance between the vectors of the "
-             "two windows, for any other model." },
+      .man = "model: the prediction of a variant head, a value per label. llr: for models of "
+             "chordseq-pretrain(1), by default human-lm, the log-likelihood ratio of ALT to REF "
+             "given the rest of the window. embedding: for any other model, the distance between "
+             "the vectors of the two windows." },
     { .type = CS_OPT_SIZE, .letter = 'w', .name = "window-length", OWN(window), .arg = "NUM",
       .def = "0", .help = "window length in bases; 0: that of the model's training, or 1000",
       .min = 0, .max = 1e9 },
@@ -99,9 +99,9 @@ static const cs_opt variant_table[] = {
     { .type = CS_OPT_ENUM, .name = "strand", OWN(strand), .arg = "NAME", .def = "model",
       .choice = strands, .help = "strands to read: forward, both, max, weighted, or model (the "
                                  "model's default)",
-      .man = "both averages the logits of a window and its reverse complement. max takes the "
-             "larger one, for effects on genes of either strand. weighted averages with weights "
-             "by the last label, which states the strand: the softmax of its logits." },
+      .man = "both: the mean of the logits of a window and its reverse complement. max: the larger "
+             "logit, for effects on genes of either strand. weighted: the mean weighted by the "
+             "softmax over the strands of the last label's logits, if that label is the strand." },
     { .type = CS_OPT_REAL, .name = "max-unknown", OWN(max_unknown), .arg = "SHARE", .def = "0.5",
       .help = "maximum share of unknown bases in a window", .min = 0, .max = 1 },
     { .type = CS_OPT_END }

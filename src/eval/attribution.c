@@ -35,12 +35,12 @@ const cs_opt cs_explain_table[] = {
     { .type = CS_OPT_LIST, .letter = 'r', .name = "region", OWN(region), .arg = "REGION",
       .help = "region to explain: contig, contig:from or contig:from-to (may be repeated)",
       .man = "Counted from 1, both ends included. The model sees only this region. Operands are "
-             "regions, too." },
+             "also regions." },
     { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file", OWN(bed), .arg = "FILE",
       .help = "regions to explain, as BED" },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(output), .arg = "FILE", .def = "-",
       .help = "bedGraph output; '-' is standard output",
-      .man = "Regions must be in order and not overlap, which bedGraph needs." },
+      .man = "bedGraph needs sorted regions that do not overlap." },
     { .type = CS_OPT_OUT, .name = "tsv", OWN(tsv), .arg = "FILE",
       .help = "table with a row per base",
       .man = "With mutagenesis, also the prediction for each of A, C, G and T." },
@@ -49,16 +49,16 @@ const cs_opt cs_explain_table[] = {
     { .type = CS_OPT_GROUP, .name = "Explanation" },
     { .type = CS_OPT_ENUM, .name = "method", OWN(method), .arg = "NAME", .def = "mutagenesis",
       .choice = methods, .help = "method: mutagenesis, gradient, integrated or deeplift",
-      .man = "mutagenesis: the prediction minus the mean prediction over the three "
-             "substitutions. gradient: gradient times input. integrated: integrated gradients. "
-             "deeplift: DeepLIFT's rescale rule. The latter three measure from the baseline, and "
-             "need a tokenizer with a token per base." },
+      .man = "mutagenesis: the prediction minus the mean prediction of the three substitutions. "
+             "gradient: gradient times input. integrated: integrated gradients. deeplift: the "
+             "rescale rule of DeepLIFT. The last three compare with --baseline, and need a "
+             "tokenizer with a token per base." },
     { .type = CS_OPT_ENUM, .name = "baseline", OWN(baseline), .arg = "NAME", .def = "unknown",
       .choice = baselines, .help = "baseline of the gradient methods: unknown, zero or "
                                    "shuffled",
-      .man = "Of gradient, integrated and deeplift. unknown: a sequence of unknown bases. zero: a "
-             "zero embedding. shuffled: the mean over several shuffles that preserve the region's "
-             "dinucleotides." },
+      .man = "For gradient, integrated and deeplift. unknown: a sequence of unknown bases. zero: a "
+             "zero embedding. shuffled: the mean over several shuffles that preserve the "
+             "dinucleotides of the region." },
     { .type = CS_OPT_INT, .name = "shuffles", OWN(shuffles), .arg = "NUM", .def = "10",
       .help = "number of shuffled baselines", .min = 1, .max = 1e6 },
     { .type = CS_OPT_INT, .name = "seed", OWN(seed), .arg = "NUM", .def = "1",
@@ -67,8 +67,8 @@ const cs_opt cs_explain_table[] = {
       .help = "label to explain (default: the most probable of the region)" },
     { .type = CS_OPT_ENUM, .name = "value", OWN(value), .arg = "NAME", .def = "logit",
       .choice = values, .help = "with mutagenesis, quantity to compare: logit or probability",
-      .man = "logit: before calibration. probability: calibrated, as 'chordseq classify --strand "
-             "forward' has it." },
+      .man = "logit: before calibration. probability: calibrated, as in 'chordseq classify "
+             "--strand forward'." },
     { .type = CS_OPT_INT, .name = "steps", OWN(steps), .arg = "NUM", .def = "64",
       .help = "steps of integrated gradients", .min = 1,
       .max = 1e6 },

@@ -29,12 +29,12 @@ const cs_opt cs_input_table[] = {
              "and CRAM are detected by content.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_INS, .name = "input-list", .off = offsetof(cs_input_args, list),
       .arg = "FILE", .help = "list of input files, one per line; '-' is standard input",
-      .man = "After those of -i and the operands. Empty lines and lines that begin with '#' are "
+      .man = "Read after -i and the operands. Empty lines and lines that begin with '#' are "
              "skipped.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_ENUM, .name = "input-fmt", .off = offsetof(cs_input_args, format),
       .arg = "FORMAT", .def = "auto", .choice = input_formats,
       .help = "input format: auto (by content), fasta, fastq, sam, bam or cram",
-      .man = "An input of another format is refused. Compression is not part of it." },
+      .man = "Input of another format is refused. Compression is always detected." },
     { .type = CS_OPT_IN, .letter = 'T', .name = "reference",
       .off = offsetof(cs_input_args, reference), .arg = "FILE",
       .help = "FASTA file that CRAM input was compressed against",
@@ -47,19 +47,18 @@ const cs_opt cs_input_table[] = {
     { .type = CS_OPT_STR, .letter = 'F', .name = "exclude-flags",
       .off = offsetof(cs_input_args, exclude), .arg = "FLAGS", .def = "SECONDARY,SUPPLEMENTARY",
       .help = "SAM, BAM, CRAM: exclude any of these FLAG bits",
-      .man = "The default skips alignments that repeat the bases of another one. With flags "
-             "beyond these, FASTA and FASTQ are refused." },
+      .man = "The default skips alignments that repeat the bases of another alignment. With any "
+             "other flag, FASTA and FASTQ are refused." },
     { .type = CS_OPT_STR, .letter = 'e', .name = "expr", .off = offsetof(cs_input_args, filter),
-      .arg = "EXPR", .help = "SAM, BAM, CRAM: require that this filter expression is true",
-      .man = "Such as 'mapq >= 20 && [NM] < 5'; samtools(1) describes filter expressions." },
+      .arg = "EXPR", .help = "SAM, BAM, CRAM: require this filter expression",
+      .man = "For example 'mapq >= 20 && [NM] < 5'; see samtools(1)." },
     { .type = CS_OPT_LIST, .letter = 'r', .name = "region", .off = offsetof(cs_input_args, region),
       .arg = "REGION", .help = "BAM, CRAM: restrict to NAME or NAME:FROM-TO",
-      .man = "For BAM and CRAM files with an index. May be given several times; each alignment "
-             "is read once." },
+      .man = "The file needs an index. May be given several times; each alignment is read once." },
     { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file",
       .off = offsetof(cs_input_args, regions), .arg = "FILE",
       .help = "BAM, CRAM: restrict to the regions of this BED file",
-      .man = "After those of -r.", .same = CS_OPT_SAME_CONTENT },
+      .man = "Added to the regions of -r.", .same = CS_OPT_SAME_CONTENT },
     { .type = CS_OPT_END }
 };
 
@@ -69,15 +68,15 @@ const cs_opt cs_pair_table[] = {
     { .type = CS_OPT_GROUP, .name = "Pairs" },
     { .type = CS_OPT_INS, .letter = '1', .name = "mates-1", PAIR(first), .arg = "FILE",
       .help = "first mates of pairs, instead of -i",
-      .man = "A pair is one record with one prediction, from the mean of its mates' logits, and "
-             "a length such as 98|94. Names must match except for a final /1 and /2, which are "
-             "removed. May be given several times." },
+      .man = "A pair is one record. Its prediction is from the mean of the logits of both mates, "
+             "and its length is written as 98|94. Names must match except for a final /1 and /2, "
+             "which are removed. May be given several times." },
     { .type = CS_OPT_INS, .letter = '2', .name = "mates-2", PAIR(second), .arg = "FILE",
       .help = "second mates of pairs, in the same order" },
     { .type = CS_OPT_FLAG, .name = "interleaved", PAIR(interleaved),
       .help = "mates alternate in the input",
-      .man = "As in a BAM file sorted by name (samtools collate). A record without its mate beside "
-             "it is predicted alone, with a warning that counts such records." },
+      .man = "As in a BAM file sorted by name (samtools collate). A record without an adjacent "
+             "mate is predicted alone; a warning counts these records." },
     { .type = CS_OPT_END }
 };
 
@@ -85,12 +84,12 @@ const cs_opt cs_model_table[] = {
     { .type = CS_OPT_GROUP, .name = "Model" },
     { .type = CS_OPT_IN, .letter = 'm', .name = "model", .off = offsetof(cs_model_args, model),
       .arg = "FILE", .help = "model file (default: the model that comes with chordseq)",
-      .man = "By default, the file named by the environment variable CHORDSEQ_MODEL. A folder of "
-             "'chordseq model export' is a model, too. Models that "
-             "come with chordseq have names: 'default', 'fast' (classify: 6-mers alone, several "
-             "times as fast and less accurate), 'taxa' (classify: phyla and classes below the "
-             "default model's classes), 'variant' and 'human-lm' (variant --score llr). A file of "
-             "such a name comes first.", .same = CS_OPT_SAME_NOTHING },
+      .man = "The environment variable CHORDSEQ_MODEL sets another default. A folder of 'chordseq "
+             "model export' is also accepted. Models that come with chordseq have names: "
+             "'default', 'fast' (classify: only 6-mers, several times as fast and less accurate), "
+             "'taxa' (classify: phyla and classes below the default model's classes), 'variant' "
+             "and 'human-lm' (variant --score llr). A file with such a name takes "
+             "precedence.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
 
@@ -99,10 +98,10 @@ const cs_opt cs_compute_table[] = {
     { .type = CS_OPT_INT, .letter = '@', .name = "threads",
       .off = offsetof(cs_compute_args, threads), .arg = "NUM",
       .help = "total number of threads (default: one per processor)",
-      .man = "With 8 or more, an eighth (rounded down) decompresses. Reading, tokenising, "
-             "batching and writing use one thread each while they work, and the network uses the "
-             "rest: small batches run side by side, a large one uses all. Predictions do not "
-             "depend on this number.",
+      .man = "With 8 or more, an eighth (rounded down) is for decompression. Reading, tokenising, "
+             "batching and writing use one thread each while they work; the network uses the "
+             "others, for several small batches or one large batch. Predictions do not depend on "
+             "this number.",
       .min = 1, .max = 4096, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
@@ -113,26 +112,26 @@ const cs_opt cs_stream_table[] = {
     { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens",
       .off = offsetof(cs_stream_args, batch_tokens), .arg = "NUM", .def = "auto",
       .choice = cs_opt_auto, .help = "tokens per batch, or auto",
-      .man = "A longer sequence forms a batch of its own. Memory for the network grows with this "
+      .man = "A longer sequence is a batch of its own. The memory of the network grows with this "
              "number and with the longest sequence. Predictions do not depend on it, except for "
-             "rounding on GPUs. auto is set before input is read: on a GPU 4194304, halved until "
-             "the network needs at most nine tenths of the free memory (of the GPU with the "
+             "rounding on GPUs. auto is chosen before input is read: on a GPU 4194304, halved "
+             "until the network needs at most nine tenths of the free memory (of the GPU with the "
              "least); on the CPU 65536, halved until it needs at most half of the free memory of "
              "the system and the control group. --verbose reports the number. If an allocation "
-             "fails nevertheless, the limit is halved once, with a warning.",
+             "still fails, the limit is halved once, with a warning.",
       .min = 1, .max = 1e9, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_INT, .name = "chunks-in-flight",
       .off = offsetof(cs_stream_args, chunks_in_flight),
       .arg = "NUM", .def = "128",
-      .help = "chunks of about 128 kilobases in the pipeline; memory is (NUM + 8) / 4 MiB, "
-              "batches, network and 32 bytes per base of the longest sequence",
-      .man = "More chunks fill batches better when lengths are mixed. Memory does not grow with "
-             "the size of the input. Predictions do not depend on this number.",
+      .help = "chunks of about 128 kilobases in the pipeline",
+      .man = "Memory is (NUM + 8) / 4 MiB, plus batches, network, and 32 bytes per base of the "
+             "longest sequence; it does not grow with the size of the input. More chunks fill "
+             "batches better if lengths are mixed. Predictions do not depend on this number.",
       .min = 1, .max = 65536, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_ENUM, .name = "check-finite", .off = offsetof(cs_stream_args, check_finite),
       .arg = "WHEN", .def = "on", .choice = off_on,
       .help = "fail on non-finite predictions: on or off",
-      .man = "With on, infinity and NaN are errors that name the record.",
+      .man = "on: infinity and NaN are errors, reported with the record.",
       .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
@@ -147,13 +146,14 @@ const cs_opt cs_log_table[] = {
     { .type = CS_OPT_INT, .name = "verbosity", .off = offsetof(cs_log_args, verbosity),
       .arg = "LEVEL", .def = "3",
       .help = "0: silent, 1: errors, 3: warnings and summary, 4: as -v, 5: as -vv",
-      .man = "The levels of samtools and htslib; 2 is 1, and 6 or more is 5. -v raises the level "
-             "by one, -q limits it.",
+      .man = "The levels of samtools and htslib; 2 equals 1, and 6 or more equals 5. -v raises the "
+             "level by one, -q limits it.",
       .min = 0, .max = 100, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_FLAG, .name = "force", .off = offsetof(cs_log_args, force),
-      .help = "overwrite files of sequences, alignments or variants, too",
-      .man = "Without it, only an output of the same kind replaces such a file: a missing value "
-             "in '--report reads.fa' does not destroy reads.", .same = CS_OPT_SAME_NOTHING },
+      .help = "also overwrite files of sequences, alignments or variants",
+      .man = "By default, an output replaces such a file only if it is of the same kind, so that a "
+             "missing value in '--report reads.fa' does not destroy "
+             "reads.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
 

@@ -10,24 +10,25 @@ const cs_opt cs_device_table[] = {
     { .type = CS_OPT_STR, .name = "device", .off = offsetof(cs_device_args, device),
       .arg = "NAME", .def = "cpu",
       .help = "device: cpu, cuda, cuda:NUMBER,... or auto",
-      .man = "In builds with CUDA, cuda is the first NVIDIA GPU, cuda:0,2 are these two, and "
-             "auto is all GPUs that can be used, or cpu. Each GPU takes the next batch when it "
-             "is free; predictions keep the order of the input and equal those of one GPU. train "
-             "and pretrain share the batches of a step among the listed GPUs. With auto, these "
-             "two, explain and bench use the first GPU. Predictions of a GPU agree with the "
-             "CPU's within rounding.", .same = CS_OPT_SAME_NOTHING },
+      .man = "In builds with CUDA, cuda is the first NVIDIA GPU, cuda:0,2 are GPUs 0 and 2, and "
+             "auto is all usable GPUs, or cpu. Each GPU takes the next batch when it is free; "
+             "predictions keep the order of the input and equal those of one GPU. train and "
+             "pretrain share the batches of a step among the listed GPUs. With auto, train, "
+             "pretrain, explain and bench use the first GPU. Predictions on GPUs and CPUs agree up "
+             "to rounding.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_ENUM, .name = "precision", .off = offsetof(cs_device_args, precision),
       .arg = "KIND", .def = "auto",
       .help = "precision of matrix products: fp32, tf32, bf16 or auto",
       .man = "fp32 is single precision, the reference; tf32 and bf16 have 10 and 7 bits of "
-             "mantissa and use a GPU's tensor cores. Sums, parameters and their updates are always "
-             "in single precision. For prediction, auto is the precision validated for the model "
-             "(chordseq model checked) if all GPUs support it, else fp32; for training and on CPUs "
-             "it is fp32. A CPU with AVX-512 BF16, or BF16 on aarch64, supports bf16 in dense "
-             "layers, ChordMixer blocks and convolutions and their gradients; attention scores and "
-             "sparse factors stay in fp32. In registers its products took half the time of fp32 "
-             "on an AMD Zen 5, and twice the time on an Intel Emerald Rapids. With AMX, which "
-             "Linux must permit, they take a small part of it.",
+             "mantissa and use the tensor cores of GPUs. Sums, parameters and their updates are "
+             "always in single precision. For prediction, auto is the precision that the model was "
+             "validated in (chordseq model checked) if all GPUs support it, otherwise fp32; for "
+             "training and on CPUs, auto is fp32. A CPU with AVX-512 BF16, or BF16 on aarch64, "
+             "supports bf16 in dense layers, ChordMixer blocks and convolutions and their "
+             "gradients; attention scores and sparse factors stay in fp32. In vector registers, "
+             "bf16 products took half the time of fp32 on an AMD Zen 5, and twice the time on an "
+             "Intel Emerald Rapids. With AMX, if Linux permits it, they take a small fraction of "
+             "the fp32 time.",
       .choice = precision_names, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };

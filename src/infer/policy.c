@@ -20,26 +20,26 @@ const cs_opt cs_policy_table[] = {
     { .type = CS_OPT_ENUM, .name = "strand", POLICY(strand), .arg = "NAME", .def = "model",
       .help = "strands to read: forward, both, max, weighted, or model (the model's default)",
       .choice = strand_names,
-      .man = "forward uses sequences as given. both averages the logits of a sequence and its "
-             "reverse complement, so that both get identical predictions; max takes the "
-             "larger logit of each class; weighted averages with the softmax over the strands of "
-             "the last label's logits as weights, if that label states the strand. For models that "
-             "ignore the order of tokens and have the same tokens on both strands, such as the "
-             "default model, only the strand that sorts first is computed, at half the cost." },
+      .man = "forward: sequences as given. both: the mean of the logits of a sequence and its "
+             "reverse complement, so that both get identical predictions. max: the larger logit of "
+             "each class. weighted: the mean weighted by the softmax over the strands of the last "
+             "label's logits, if that label is the strand. For models that ignore the order of "
+             "tokens and have the same tokens on both strands, such as the default model, only the "
+             "strand that sorts first is computed, at half the cost." },
     { .type = CS_OPT_ENUM, .name = "long-sequence", POLICY(on_long), .arg = "NAME",
       .def = "whole", .choice = long_names,
       .help = "sequences too long for the model or memory: whole, window, error, cpu or fit",
-      .man = "whole predicts every sequence as one; a record that exceeds the model's maximum or "
-             "the free memory is unclassified, with that reason. error ends the run at such a "
-             "record. window splits sequences longer than --window-length into evenly spaced "
-             "windows and averages their logits; windows with too few known bases are omitted. "
-             "cpu runs sequences that exceed a GPU's memory on the CPU. fit is window, with "
-             "windows as long as the free memory allows: their length, and so predictions, "
-             "depend on the machine; the length is reported at the start. The numbers of records "
-             "run on the CPU or split are reported at the end." },
+      .man = "whole: one prediction per sequence; a record that exceeds the maximum of the model "
+             "or the free memory is unclassified, with that reason. error: the run ends at such a "
+             "record. window: sequences longer than --window-length are split into evenly spaced "
+             "windows, and their logits are averaged; windows with too few known bases are "
+             "omitted. cpu: sequences that exceed the memory of a GPU run on the CPU. fit: as "
+             "window, with windows as long as the free memory allows; their length, and therefore "
+             "predictions, depend on the machine, and the length is reported at the start. The "
+             "numbers of records run on the CPU or split are reported at the end." },
     { .type = CS_OPT_SIZE, .name = "window-length", POLICY(window), .arg = "NUM", .def = "0",
       .help = "window length in bases; 0: the model's maximum", .min = 0, .max = 1e12,
-      .man = "With --long-sequence window; 'chordseq predict' reads windows of 3000 bases by "
+      .man = "With --long-sequence window; 'chordseq predict' uses windows of 3000 bases by "
              "default." },
     { .type = CS_OPT_SIZE, .name = "window-overlap", POLICY(overlap), .arg = "NUM", .def = "0",
       .help = "minimum overlap of neighbouring windows, in bases", .min = 0, .max = 1e12,
@@ -47,10 +47,10 @@ const cs_opt cs_policy_table[] = {
     { .type = CS_OPT_BYTES, .name = "max-memory", POLICY(max_memory), .arg = "BYTES", .def = "0",
       .help = "memory limit for one sequence; 0: free memory", .min = 0,
       .max = 1e15,
-      .man = "A limit independent of the machine. Batches are limited by --batch-tokens." },
+      .man = "Makes the limit independent of the machine. Batches are limited by --batch-tokens." },
     { .type = CS_OPT_SIZE, .name = "min-length", POLICY(min_length), .arg = "NUM", .def = "0",
       .help = "minimum sequence length in bases; 0: one token", .min = 0,
-      .max = 1e12, .man = "Of records; windows may be shorter." },
+      .max = 1e12, .man = "For records, not for windows." },
     { .type = CS_OPT_REAL, .name = "max-unknown", POLICY(max_unknown), .arg = "SHARE",
       .def = "0.9", .help = "maximum share of letters other than A, C, G and T", .min = 0,
       .max = 1 },
@@ -62,29 +62,29 @@ const cs_opt cs_call_table[] = {
     { .type = CS_OPT_ENUM, .name = "call", .off = offsetof(cs_call_args, call), .arg = "WHAT",
       .def = "auto", .choice = call_names,
       .help = "what to call: class, taxon, or auto (taxon with the head tree)",
-      .man = "class calls the most probable class. taxon descends the model's taxonomy, each "
-             "time to the most probable child, and calls the deepest taxon with at least "
-             "--min-prob: the probability of a taxon is the sum over its classes. The table then "
-             "has columns taxid and rank, and a taxon above the classes is given by its lineage." },
+      .man = "class: the most probable class. taxon: descends the taxonomy of the model, each time "
+             "to the most probable child, and calls the deepest taxon with at least --min-prob; "
+             "the probability of a taxon is the sum over its classes. The table then has columns "
+             "taxid and rank, and taxa above the classes are written as lineages." },
     { .type = CS_OPT_REAL, .name = "min-prob", .off = offsetof(cs_call_args, min_prob),
       .arg = "NUM", .def = "auto", .choice = cs_opt_auto,
       .help = "minimum probability of a call; 0: call all; auto: the model's thresholds",
-      .man = "Records below it are unclassified with the reason low_probability; their "
-             "probability is still reported. A number replaces the model's thresholds (see "
-             "--max-error); with auto there is no further minimum.", .min = 0, .max = 1 },
+      .man = "Records below it are unclassified with the reason low_probability; their probability "
+             "is still reported. A number replaces the thresholds of the model (see --max-error); "
+             "auto adds no other minimum.", .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "max-error", .off = offsetof(cs_call_args, max_error),
       .arg = "RATE", .def = "auto", .choice = cs_opt_auto,
       .help = "maximum estimated error rate of calls; auto: the model's", .min = 0,
       .max = 1,
-      .man = "The minimum probability of a call is the one at which, in the model's calibration, "
-             "at most this share of the calls of the class at that length were wrong, but at "
-             "least 0.5 (or one minus the rate, if that is less). Records below it have the reason "
+      .man = "The minimum probability of a call, for each class and length, is the one at which at "
+             "most this share of calls was wrong in the calibration of the model, but at least 0.5 "
+             "(or one minus the rate, if that is less). Records below it have the reason "
              "low_confidence. A class without such a probability at a length is not called there; "
-             "the log lists these. A model may state a rate, a minimum length and a test for "
-             "sequences unlike its training data (low complexity, shuffled DNA); these apply "
-             "unless --min-prob is given without this option. 1 calls all. The rate holds for "
-             "sequences like those of the calibration, in its mixture of classes: where a class is "
-             "rare, more of its calls are wrong." },
+             "the log lists these classes. A model can also have a default rate, a minimum length, "
+             "and a test for sequences unlike its training data (low complexity, shuffled DNA); "
+             "these apply unless --min-prob is given without this option. 1 calls all. The rate is "
+             "valid for sequences like those of the calibration, with the same mixture of classes; "
+             "calls of a rarer class are wrong more often." },
     { .type = CS_OPT_END }
 };
 

@@ -9,24 +9,22 @@ const cs_opt cs_taxa_table[] = {
     { .type = CS_OPT_IN, .name = "taxonomy", .off = offsetof(cs_taxa_args, taxonomy),
       .arg = "FILE",
       .help = "table of taxa, or folder with NCBI's taxonomy dump; stored in the model",
-      .man = "A table has the columns name, taxid, rank, parent and scientific name, of which "
-             "the last three may be missing; '-' means none, and '#' starts a comment. The name "
-             "is that of a class or an ancestor; the parent is the taxid or name of another row, "
-             "and the root if empty. A folder holds nodes.dmp and names.dmp from NCBI; classes "
-             "are found by scientific name. Only the classes and their ancestors are stored. A "
-             "class without an NCBI taxid is placed under its nearest ancestor and numbered from "
-             "2000000001." },
+      .man = "A table has the columns name, taxid, rank, parent and scientific name; the last "
+             "three are optional, '-' means none, and '#' starts a comment. The name is that of a "
+             "class or an ancestor; the parent is the taxid or name of another row, or empty for "
+             "the root. A folder contains nodes.dmp and names.dmp from NCBI; classes are found by "
+             "scientific name. Only the classes and their ancestors are stored. A class without an "
+             "NCBI taxid is placed below its nearest ancestor and numbered from 2000000001." },
     { .type = CS_OPT_IN, .name = "taxa", .off = offsetof(cs_taxa_args, taxa), .arg = "FILE",
       .help = "with a taxonomy dump, table of taxa for classes with other names",
-      .man = "Name and taxid are enough; a class without a taxid names its parent." },
+      .man = "Name and taxid are sufficient; a class without a taxid needs a parent." },
     { .type = CS_OPT_STR, .name = "lineage", .off = offsetof(cs_taxa_args, lineage),
       .arg = "RANKS",
-      .help = "labels are lineages separated by ';'; their ranks, comma-separated",
-      .man = "For example domain,phylum,class,order,family,genus; or 'prefixed' for rank "
-             "prefixes: 'd__Bacteria; p__Bacillota'. Parts beyond these ranks are dropped, and "
-             "so are empty parts at the end ('', 'g__', 'unclassified', 'unidentified'). An "
-             "empty part before others, as in 'Bacteria;;Bacilli', has no taxon: the part after "
-             "it is placed below the one before. Taxa are numbered from 2000000001." },
+      .help = "labels are lineages separated by ';', with these comma-separated ranks",
+      .man = "For example domain,phylum,class,order,family,genus; or 'prefixed' for rank prefixes: "
+             "'d__Bacteria; p__Bacillota'. Parts beyond these ranks, and empty parts at the end "
+             "('', 'g__', 'unclassified', 'unidentified'), are dropped. An empty part before "
+             "others, as in 'Bacteria;;Bacilli', is skipped. Taxa are numbered from 2000000001." },
     { .type = CS_OPT_END }
 };
 

@@ -401,25 +401,26 @@ out:
 
 static const cs_opt bam_opt[] = {
     { .type = CS_OPT_OUT, .name = "bam", CFG(path), .arg = "FILE",
-      .help = "alignments of the input, or its sequences unaligned, with tags cl, cp and ct",
+      .help = "input alignments, or unaligned sequences, with tags cl, cp and ct",
       .man = "cl:Z is the class or 'unclassified', cp:f its probability, ct:i its taxid; cr:Z is "
-             "the reason if there is no call. SAM or CRAM if the name ends in .sam or .cram, "
-             "else BAM. Alignments are the primary ones, in the order of the inputs. The header of "
-             "several inputs is the first one's, marked as unsorted, with the read groups, "
-             "programs and comments of all; a read group that differs between them is an "
-             "error, and programs that share an ID get new ones, also in PG tags. Headers of pipes "
-             "after the first input are not joined; a warning names what is missing." },
+             "the reason if there is no call. The format is SAM or CRAM if the name ends in .sam "
+             "or .cram, otherwise BAM. Only primary alignments are written, in input order. With "
+             "several inputs, the header is that of the first, marked as unsorted, plus the read "
+             "groups, programs and comments of the others; a read group that differs between "
+             "inputs is an error, and programs with the same ID are renamed, also in PG tags. "
+             "Headers of pipes after the first input are not merged; a warning lists what is "
+             "missing." },
     { .type = CS_OPT_STR, .letter = 'O', .name = "output-fmt", CFG(format), .arg = "FORMAT",
       .def = "auto", .choice = formats,
       .help = "format of --bam: auto (by its name), sam, bam or cram",
-      .man = "Options of samtools(1) for writing may follow, such as 'bam,level=1'." },
+      .man = "Options of samtools(1) for writing can follow, as in 'bam,level=1'." },
     { .type = CS_OPT_LIST, .name = "output-fmt-option", CFG(option), .arg = "OPT[=VAL]",
       .help = "option for writing --bam, such as level=1; may be repeated" },
     { .type = CS_OPT_WHEN, .letter = 'W', .name = "write-index", CFG(index), .arg = "FORMAT",
       .def = "off", .choice = indexes,
       .help = "write an index beside --bam: auto, bai, csi or off",
-      .man = "For alignments sorted by position. Without a format it is auto: CSI for BAM and CRAI "
-             "for CRAM, as in samtools. Not for alignments of several inputs." },
+      .man = "For alignments sorted by position. Without a format, it is auto: CSI for BAM and "
+             "CRAI for CRAM, as in samtools. Not for several inputs." },
     { .type = CS_OPT_FLAG, .name = "no-PG", CFG(no_pg),
       .help = "with --bam, add no @PG line to the header" },
     { .type = CS_OPT_END }

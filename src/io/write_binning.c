@@ -28,7 +28,7 @@ static int binning_record(cs_output *o, const cs_record *r, const cs_prediction 
 static const cs_opt binning_opt[] = {
     { .type = CS_OPT_OUT, .name = "cami-binning", .arg = "FILE",
       .help = "CAMI binning format",
-      .man = "Taxids are NCBI's; a class without one gets its nearest ancestor's." },
+      .man = "A class without an NCBI taxid has that of its nearest ancestor." },
     { .type = CS_OPT_END }
 };
 

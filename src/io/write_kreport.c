@@ -139,8 +139,8 @@ static const cs_opt kreport_opt[] = {
     { .type = CS_OPT_OUT, .name = "report", .arg = "FILE",
       .help = "Kraken 2's report format, a line per taxon",
       .man = "The unclassified line and the root line are always present, even if they are 0. "
-             "A class without a rank that has a letter, at it or above it, has the rank code D "
-             "unless domains are below it, so that KrakenTools and Pavian include it." },
+             "KrakenTools and Pavian include only ranks with a letter; a class without such a "
+             "rank, its own or an ancestor's, has the rank code D, unless domains are below it." },
     { .type = CS_OPT_END }
 };
 

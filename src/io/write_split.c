@@ -378,10 +378,10 @@ static const cs_opt split_opt[] = {
       .help = "folder for a FASTA or FASTQ file per class, and one for unclassified records",
       .man = "The folder is created if missing. Files are named CLASS.fasta or CLASS.fastq, for "
              "mates CLASS_1 and CLASS_2 (CLASS.2_1 and CLASS.2_2 if another class has the name "
-             "CLASS_1 or CLASS_2); characters in class names other than letters, digits, '.', "
-             "'_', '+' and '-' become '_', and names end after 200 bytes. Every class has a file, "
-             "even if empty, so that a workflow can name its files; for input without records "
-             "they are FASTA. Bases are upper case, T for U." },
+             "CLASS_1 or CLASS_2). In class names, characters other than letters, digits, '.', "
+             "'_', '+' and '-' become '_'; names are cut at 200 bytes. Every class has a file, "
+             "even if empty, so that a workflow knows its files; for input without records, they "
+             "are FASTA. Bases are written in upper case, U as T." },
     { .type = CS_OPT_FLAG, .name = "split-gz", CFG(compress),
       .help = "compress these files (BGZF, .gz)" },
     { .type = CS_OPT_END }

@@ -18,10 +18,10 @@ const cs_opt cs_components_table[] = {
       .arg = "NAME", .def = "kmer", .help = "tokenizer", .choice = tokenizer_names,
       .man = "base: one token per base. kmer: one per word of --tokenizer.k bases. codon: one per "
              "codon of all six reading frames, those of the forward strand first. frames: codons "
-             "of open reading frames, in the order in which they are translated. orf: k-mers, and "
-             "codons and pairs of amino acids of open reading frames. bpe: pieces of the "
-             "vocabulary --tokenizer.file. diplotype: a token per symbol of "
-             "chordseq-diplotype(5). Real-valued input (see chordseq-simulate(1)) needs none." },
+             "of open reading frames, in order of translation. orf: k-mers, and codons and pairs "
+             "of amino acids of open reading frames. bpe: tokens of the vocabulary "
+             "--tokenizer.file. diplotype: a token per symbol of chordseq-diplotype(5). Numbers "
+             "(see chordseq-simulate(1)) need no tokenizer." },
     { .type = CS_OPT_STR, .name = "encoder", .off = offsetof(cs_components_args, encoder),
       .arg = "NAME", .def = "chordmixer", .help = "encoder", .choice = encoder_names },
     { .type = CS_OPT_END }

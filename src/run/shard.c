@@ -53,10 +53,10 @@ const cs_opt cs_shard_table[] = {
     { .type = CS_OPT_GROUP, .name = "Shards" },
     { .type = CS_OPT_STR, .name = "shard", ARG(shard), .arg = "I/N",
       .help = "process the I-th of N parts of the input, such as 2/8",
-      .man = "Every record is in exactly one part; pairs stay together; a part may be empty. "
-             "Plain and BGZF files of FASTA and FASTQ are divided by bytes. Other input (pipes, "
-             "gzip, pairs, SAM, BAM, CRAM, VCF) is read completely by every part, which predicts "
-             "its own records only.", .same = CS_OPT_SAME_NOTHING },
+      .man = "Every record is in exactly one part; pairs stay together; a part can be empty. Plain "
+             "and BGZF files of FASTA and FASTQ are divided by bytes. Other input (pipes, gzip, "
+             "pairs, SAM, BAM, CRAM, VCF) is read completely by every part, which predicts only "
+             "its own records.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_OUT, .name = "manifest", ARG(manifest), .arg = "FILE",
       .help = "with --shard, manifest of this part for chordseq merge",
       .man = "It is written last. See chordseq-merge(1)." },

@@ -281,8 +281,10 @@ static void kmer_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 }
 
 static const cs_opt kmer_opt[] = {
-    { .type = CS_OPT_INT, 0, "k", offsetof(struct kmer_cfg, k), "NUM", "6", "bases per token",
-      "The vocabulary has 4^k words, about half of them with canonical words.", 1, MAX_K, NULL },
+    { .type = CS_OPT_INT, 0, "k", offsetof(struct kmer_cfg, k), "NUM", "6",
+      "bases per token",
+      "The vocabulary has 4^k words, or about half as many if they are canonical.",
+      1, MAX_K, NULL },
     { .type = CS_OPT_INT, 0, "stride", offsetof(struct kmer_cfg, stride), "NUM", "1",
       "bases from one token to the next",
       "At most k, so that every base is read. Fewer tokens make a faster, coarser model.",

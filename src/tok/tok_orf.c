@@ -243,10 +243,10 @@ static const cs_opt orf_opt[] = {
       "K-mers are canonical and overlap.", 1, 8, NULL },
     { .type = CS_OPT_INT, 0, "min-codons", offsetof(struct orf_cfg, min_codons), "NUM", "20",
       "minimum codons of an open reading frame",
-      "At every base the longest stretch without a stop codon, of six frames, is the reading "
-      "frame; shorter ones give k-mers only.", 1, 29, NULL },
+      "The reading frame at a base is the longest stretch without a stop codon in six frames; "
+      "shorter ones give only k-mers.", 1, 29, NULL },
     { .type = CS_OPT_INT, 0, "gap", offsetof(struct orf_cfg, gap), "NUM", "4",
-      "maximum distance of the amino acids of a pair, codons", NULL, 0, MAX_GAP, NULL },
+      "maximum distance of the amino acids of a pair, in codons", NULL, 0, MAX_GAP, NULL },
     { .type = CS_OPT_END }
 };
 

@@ -40,12 +40,13 @@ const cs_opt cs_cohort_table[] = {
       .man = "Counted from 1, both ends included. No index is needed." },
     { .type = CS_OPT_ENUM, .name = "frequencies", AT(freq), .arg = "FROM", .def = "file",
       .help = "allele frequencies: from the file, or drawn",
-      .man = "Of the file: AF, else AC and AN, else its genotypes. Drawn: log-uniform from "
-             "--min-freq to 0.5.", .choice = freqs },
+      .man = "From the file: AF, otherwise AC and AN, otherwise the genotypes. Drawn: log-uniform "
+             "from --min-freq to 0.5.", .choice = freqs },
     { .type = CS_OPT_REAL, .name = "min-freq", AT(min_freq), .arg = "NUM", .def = "0.01",
       .help = "minimum frequency of REF and ALT", .min = 0, .max = 0.5 },
     { .type = CS_OPT_SIZE, .name = "ld-scale", AT(ld_scale), .arg = "BASES", .def = "0",
-      .help = "distance at which neighbours' correlation has fallen to 1/e; 0: independent sites",
+      .help = "distance at which the correlation of neighbouring sites is 1/e; 0: independent "
+              "sites",
       .min = 0, .max = 1e9 },
     { .type = CS_OPT_SIZE, .name = "causal", AT(n_causal), .arg = "NUM", .def = "10",
       .help = "number of causal sites", .min = 0, .max = 1e9 },

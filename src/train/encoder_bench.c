@@ -24,10 +24,10 @@ const cs_opt cs_bench_table[] = {
     { .type = CS_OPT_GROUP, .name = "Measurement" },
     { .type = CS_OPT_LIST, .name = "encoder", BENCH(encoder), .arg = "NAME[:OPTION=VALUE...]",
       .help = "encoder to measure; may be repeated (default: all)",
-      .man = "Options are those of chordseq-train(1) without 'encoder.', as in "
-             "linformer:max-len=128k:k=128. dim, channels or track there overrides --width." },
+      .man = "Can have options of chordseq-train(1), without 'encoder.', as in "
+             "linformer:max-len=128k:k=128; dim, channels and track override --width." },
     { .type = CS_OPT_SIZE, .name = "min-len", BENCH(min_len), .arg = "NUM", .def = "256",
-      .help = "shortest sequence, in tokens; each next one is twice as long", .min = 1,
+      .help = "shortest sequence, in tokens; lengths double", .min = 1,
       .max = 1e12 },
     { .type = CS_OPT_SIZE, .name = "max-len", BENCH(max_len), .arg = "NUM", .def = "131072",
       .help = "longest sequence", .min = 1, .max = 1e12 },

@@ -15,9 +15,9 @@ enum { MAX_VALUE = 64 };
 const cs_opt cs_label_table[] = {
     { .type = CS_OPT_GROUP, .name = "Labels" },
     { .type = CS_OPT_IN, .name = "labels", .off = offsetof(cs_label_args, labels), .arg = "TSV",
-      .help = "table: record name, then its class or its values",
-      .man = "One row per record; lines that begin with '#' are skipped. With a regression head "
-             "every further column is a value to predict. With head multilabel the first line "
+      .help = "table of record names and classes or values",
+      .man = "One row per record; lines that begin with '#' are skipped. With a regression head, "
+             "every further column is a value to predict. With head multilabel, the first line "
              "names the columns, and each column after the first is a label: 1, 0, or NA, '.' or "
              "empty if unknown." },
     { .type = CS_OPT_STR, .name = "label-key", .off = offsetof(cs_label_args, key), .arg = "KEY",
@@ -25,33 +25,32 @@ const cs_opt cs_label_table[] = {
       .man = "It ends at the next blank." },
     { .type = CS_OPT_INS, .name = "class", .off = offsetof(cs_label_args, class_file),
       .arg = "CLASS=FILE", .help = "class of all records of this file",
-      .man = "May be given several times, also with several files per class. Other input is not "
-             "read. --label-map applies to the class, too." },
+      .man = "May be given several times, also with several files per class. No other input is "
+             "read. --label-map also applies to CLASS." },
     { .type = CS_OPT_IN, .name = "label-map", .off = offsetof(cs_label_args, map), .arg = "TSV",
-      .help = "table: label in the input, class to use",
-      .man = "Labels missing in it keep their name; the class '-' omits its records." },
+      .help = "table of labels in the input and classes to use",
+      .man = "Labels without a row keep their name; records of the class '-' are omitted." },
     { .type = CS_OPT_IN, .name = "intervals", .off = offsetof(cs_label_args, intervals),
       .arg = "BED", .help = "table of intervals: record, start, end, class",
-      .man = "For --head token. Starts count from 0, ends are not included. The order of lines "
-             "is free; intervals of different classes must not overlap. The class '-' excludes a "
-             "stretch from training." },
+      .man = "For --head token. As in BED, starts count from 0, and ends are excluded. Lines can "
+             "be in any order; intervals of different classes must not overlap. The class '-' "
+             "excludes an interval from training." },
     { .type = CS_OPT_STR, .name = "background", .off = offsetof(cs_label_args, background),
-      .arg = "CLASS", .help = "class of all bases outside of intervals",
-      .man = "Without it, they are excluded from training and evaluation." },
+      .arg = "CLASS", .help = "class of all bases outside the intervals",
+      .man = "By default, these bases are excluded from training and evaluation." },
     { .type = CS_OPT_FLAG, .name = "skip-unlabelled",
       .off = offsetof(cs_label_args, skip_unlabelled),
       .help = "skip records without a label instead of failing" },
     { .type = CS_OPT_IN, .name = "split", .off = offsetof(cs_label_args, split), .arg = "TSV",
-      .help = "table: record name, then train, valid or skip, then its group if there is a column",
+      .help = "table of record names, parts (train, valid or skip) and optional groups",
       .man = "Groups are for --group-balance." },
     { .type = CS_OPT_STR, .name = "split-by", .off = offsetof(cs_label_args, split_by),
       .arg = "KEY", .help = "keep records with the same 'KEY=' in their header on one side of the "
                             "split",
-      .man = "For example organism: relatives of training records would make validation too "
-             "optimistic. KEY:N takes the first N parts of a lineage, separated by ';'; a rank "
-             "of --lineage takes the label down to that rank. A record without it, or with the "
-             "value 'unknown', is grouped by its name; pieces NAME:FROM-TO of one NAME stay "
-             "together." },
+      .man = "For example organism: with relatives in training, validation would be too "
+             "optimistic. KEY:N uses the first N parts of a lineage separated by ';'; a rank of "
+             "--lineage uses the label down to that rank. A record without KEY, or with the value "
+             "'unknown', is grouped by its name; pieces NAME:FROM-TO of one NAME stay together." },
     { .type = CS_OPT_END }
 };
 

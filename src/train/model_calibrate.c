@@ -18,16 +18,17 @@ const cs_opt cs_calibrate_table[] = {
     { .type = CS_OPT_GROUP, .name = "Calibrate" },
     { .type = CS_OPT_INS, .name = "scores", .off = OFF(scores), .arg = "FILE",
       .help = "table of 'chordseq eval --scores'; may be repeated",
-      .man = "Of sequences that the model was not trained on: of a "
-             "cross-validation, each fold's model on its fold." },
+      .man = "Use sequences that the model was not trained on, such as the folds of a "
+             "cross-validation, each predicted by its own model." },
     { .type = CS_OPT_STR, .name = "bins", .off = OFF(bins), .arg = "LIST",
       .def = "500,1000,3000,10000,50000",
       .help = "boundaries of length bins in bases, comma-separated" },
     { .type = CS_OPT_REAL, .name = "max-error", .off = OFF(max_error), .arg = "RATE",
-      .def = "0.1", .help = "maximum rate of wrong calls, stored in the "
-                            "model", .min = 1e-6, .max = 1,
-      .man = "classify keeps to it by default, for each class and range of lengths. Sequences "
-             "shorter than the first length at which a class keeps it have no call." },
+      .def = "0.1", .help = "maximum error rate of calls, stored in the model",
+      .min = 1e-6, .max = 1,
+      .man = "The default of --max-error in chordseq-classify(1), for each class and length range. "
+             "Sequences shorter than the first length at which a class reaches it are not "
+             "called." },
     { .type = CS_OPT_END }
 };
 

@@ -13,35 +13,35 @@ const cs_opt cs_lookup_table[] = {
     { .type = CS_OPT_GROUP, .name = "Look-up" },
     { .type = CS_OPT_STR, .name = "peptide-alphabet", .off = OFF(groups), .arg = "GROUPS",
       .def = "LVIM,C,A,G,ST,P,FYW,EDNQ,KR,H",
-      .help = "amino acids that count as one letter of a peptide word",
+      .help = "groups of amino acids that are one letter of a peptide word",
       .man = "The default has the ten letters of Murphy, Wallqvist and Levy (2000)." },
     { .type = CS_OPT_INT, .name = "peptide-k", .off = OFF(k), .arg = "NUM", .def = "12",
       .help = "letters of a peptide word", .min = CS_PEPTIDE_MIN_K, .max = CS_PEPTIDE_MAX_K },
     { .type = CS_OPT_INT, .name = "sample", .off = OFF(sample), .arg = "NUM", .def = "8",
-      .help = "use one peptide word of this many",
-      .man = "Their first four letters decide. A larger table is more informative, slower and "
-             "larger.", .min = 1, .max = 4096 },
+      .help = "use one of this many peptide words",
+      .man = "Selected by their first four letters. A smaller NUM gives a more informative, larger "
+             "and slower table.", .min = 1, .max = 4096 },
     { .type = CS_OPT_INT, .name = "min-groups", .off = OFF(min_groups), .arg = "NUM", .def = "2",
       .help = "minimum groups of one class with a peptide word",
       .man = "Groups are those of --split or --split-by. Words of a single group do not "
              "generalise to other members of the class.", .min = 1, .max = 255 },
     { .type = CS_OPT_REAL, .name = "purity", .off = OFF(purity), .arg = "SHARE", .def = "0.5",
-      .help = "minimum share of a peptide word's groups in its class", .min = 0,
+      .help = "minimum share of a peptide word's groups that are in its class", .min = 0,
       .max = 1 },
     { .type = CS_OPT_SIZE, .name = "size", .off = OFF(size), .arg = "BYTES", .def = "6M",
       .help = "maximum size of the table or database, in equal shares of the classes",
-      .man = "Of a table, peptide words of more groups are kept first. A database takes ten times "
-             "its size in memory; the time of a search grows with it.", .min = 1024,
+      .man = "A table keeps the peptide words of the most groups. A database takes ten times its "
+             "size in memory, and its search time grows with its size.", .min = 1024,
       .max = 256 << 20 },
     { .type = CS_OPT_INS, .name = "weights", .off = OFF(weights), .arg = "FILE",
       .help = "copy the weights of this model's table or database; of several models, their mean",
-      .man = "Instead of fitting them: for a model trained on all records, copy the weights from "
-             "models of a cross-validation. Without sequences the model's own table or database "
-             "is kept. The settings of the protein search come with its weights." },
+      .man = "Replaces fitting. For a model trained on all records, give the models of a "
+             "cross-validation. Without sequences, the model keeps its own table or database. The "
+             "settings of the protein search are copied with its weights." },
     { .type = CS_OPT_FLAG, .name = "refit", .off = OFF(refit),
       .help = "keep the model's table or database, and fit its weights again",
-      .man = "With --mutate, for example. A table's weights are fitted without the proteins, and "
-             "the proteins' with the table: refit a table first, then the proteins." },
+      .man = "For example with --mutate. The weights of the table are fitted without the proteins, "
+             "those of the proteins with the table; refit the table first." },
     { .type = CS_OPT_INT, .name = "crops", .off = OFF(crops), .arg = "NUM", .def = "14000",
       .help = "number of crops of validation records to fit weights to", .min = 1, .max = 1e7 },
     { .type = CS_OPT_INT, .name = "seed", .off = OFF(seed), .arg = "NUM", .def = "1",

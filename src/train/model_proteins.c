@@ -17,8 +17,9 @@ const cs_opt cs_protein_table[] = {
       .def = "250", .help = "maximum amino acids of a stored piece of a reading frame", .min = 20,
       .max = CS_PROTEIN_MAX_LENGTH },
     { .type = CS_OPT_REAL, .name = "max-known", .off = OFF(max_known), .arg = "SHARE",
-      .def = "0.6", .help = "skip proteins if others of their class have more of their words",
-      .man = "Words are of eight letters of an alphabet of ten.", .min = 0, .max = 1 },
+      .def = "0.6", .help = "skip proteins with more than this share of known words",
+      .man = "Known words are those of stored proteins of the same class. They have eight letters, "
+             "from an alphabet of ten.", .min = 0, .max = 1 },
     { .type = CS_OPT_END }
 };
 

@@ -16,21 +16,21 @@ enum { MAX_INDEL = 3 };
 const cs_opt cs_mutation_table[] = {
     { .type = CS_OPT_REAL, .name = "mutate", MUTATION(substitution), .arg = "RATE", .def = "0",
       .help = "substitute up to this share of a sample's bases",
-      .man = "Each sample draws its own rate between 0 and RATE, to resemble a more distant "
-             "relative. 'train' does not mutate validation samples; 'model' mutates the crops that "
-             "it fits weights to. This and the next three are for nucleotides and one prediction "
-             "per sequence.", .min = 0, .max = 0.5 },
+      .man = "The rate of each sample is drawn between 0 and RATE, to resemble relatives at "
+             "different distances. 'train' does not mutate validation samples; 'model' mutates the "
+             "crops that it fits weights to. The four options are for nucleotides and one "
+             "prediction per sequence.", .min = 0, .max = 0.5 },
     { .type = CS_OPT_REAL, .name = "mutate-indels", MUTATION(indel), .arg = "RATE", .def = "0",
       .help = "insert or delete 1 to 3 bases at up to this share of positions",
-      .man = "Samples do not become longer: the excess is cut off.", .min = 0,
+      .man = "Samples do not become longer; excess bases are cut off.", .min = 0,
       .max = 0.5 },
     { .type = CS_OPT_REAL, .name = "mutate-silent", MUTATION(silent), .arg = "RATE", .def = "0",
-      .help = "change up to this share of codons, but not the protein",
-      .man = "In the longest stretch of a sample without a stop codon, of six frames and the "
+      .help = "change up to this share of codons to synonymous codons",
+      .man = "In the longest stretch without a stop codon in the six frames of a sample, by the "
              "standard code.", .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "mutate-share", MUTATION(share), .arg = "NUM", .def = "1",
       .help = "share of the samples that are mutated",
-      .man = "Below 1 for models of sequences with and without errors.", .min = 0, .max = 1 },
+      .man = "Less than 1 for models of sequences with and without errors.", .min = 0, .max = 1 },
     { .type = CS_OPT_END }
 };
 

@@ -44,11 +44,11 @@ const cs_opt cs_train_table[] = {
       .help = "term added to the root of the second moment", .min = 1e-16, .max = 1 },
     { .type = CS_OPT_REAL, .name = "weight-decay", TRAIN(decay), .arg = "NUM", .def = "0.01",
       .help = "weight decay of all parameters",
-      .man = "adamw shrinks the parameters by lr times this; adam adds this times the parameters "
+      .man = "adamw multiplies the parameters by 1 - lr x NUM; adam adds NUM times the parameters "
              "to the gradient.", .min = 0, .max = 10 },
     { .type = CS_OPT_FLAG, .name = "keep-zero-grad", TRAIN(keeps),
-      .help = "step tensors that a step did not use, once they have been used",
-      .man = "As PyTorch did before version 2.0. Otherwise such tensors are skipped." },
+      .help = "also update tensors without a gradient in a step, after their first gradient",
+      .man = "As in PyTorch before version 2.0. By default, such tensors are skipped." },
     { .type = CS_OPT_ENUM, .name = "schedule", TRAIN(schedule), .arg = "NAME", .def = "cosine",
       .help = "constant, linear, cosine or polynomial decay to the last step",
       .choice = cs_decay_names },
@@ -64,17 +64,17 @@ const cs_opt cs_train_table[] = {
       .help = "gradient norm clipping; 0: none", .min = 0, .max = 1e9 },
     { .type = CS_OPT_REAL, .name = "ema", TRAIN(ema), .arg = "NUM", .def = "0",
       .help = "decay of averaged weights (EMA); 0: no averaging",
-      .man = "After step t it is at most (1 + t) / (10 + t). Validation and the model written use "
-             "the averaged weights.", .min = 0, .max = 0.9999999 },
+      .man = "At step t the decay is at most (1 + t) / (10 + t). Validation and the output model "
+             "use the averaged weights.", .min = 0, .max = 0.9999999 },
     { .type = CS_OPT_INT, .name = "epochs", TRAIN(epochs), .arg = "NUM", .def = "20",
       .help = "number of epochs", .min = 1, .max = 1e6 },
     { .type = CS_OPT_INT, .name = "max-steps", TRAIN(max_steps), .arg = "NUM", .def = "0",
       .help = "maximum number of steps; 0: those of --epochs", .min = 0, .max = 1e12 },
     { .type = CS_OPT_INT, .name = "patience", TRAIN(patience), .arg = "NUM", .def = "0",
       .help = "early stopping: epochs without improvement; 0: never",
-      .man = "With --budget training returns to the best weights instead, does the rest of the "
-             "schedule in the time that they took, and ends. A network that stays below the bag "
-             "that it starts from ends when neither its accuracy nor its loss improves any more.",
+      .man = "With --budget, training then returns to the best weights, completes the schedule in "
+             "the time that they took, and ends. A network that is worse than its initial bag ends "
+             "when neither its accuracy nor its loss improves.",
       .min = 0, .max = 1e6 },
     { .type = CS_OPT_INT, .name = "seed", TRAIN(seed), .arg = "NUM", .def = "1",
       .help = "random seed", .min = 0, .max = 9e15 },
@@ -89,8 +89,8 @@ const cs_opt cs_run_table[] = {
       .help = "table with one row per epoch" },
     { .type = CS_OPT_OUT, .name = "step-metrics", RUN(steps), .arg = "FILE",
       .help = "table with one row per step",
-      .man = "Columns step, epoch, lr, train_loss, train_acc, grad_norm, bases and seconds (since "
-             "the start); NA where something is not computed." },
+      .man = "Columns: step, epoch, lr, train_loss, train_acc, grad_norm, bases and seconds (since "
+             "the start). NA is a value that was not computed." },
     { .type = CS_OPT_STR, .name = "tensorboard", RUN(tensorboard), .arg = "DIR",
       .help = "add a TensorBoard event file to this folder",
       .man = "Scalars of steps (train/loss, train/accuracy, train/lr, train/gradient_norm) and "
@@ -104,7 +104,7 @@ const cs_opt cs_run_table[] = {
       .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_FLAG, .name = "resume", RUN(resume),
       .help = "resume from the checkpoint, with the same options and data",
-      .man = "Gives bit for bit what the uninterrupted run would have given. Without a checkpoint "
+      .man = "The result is bit-identical to that of an uninterrupted run. Without a checkpoint, "
              "the run starts at the first step.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_INT, .name = "stop-after", RUN(stop_after), .arg = "NUM", .def = "0",
       .help = "pause after this many steps of this run; 0: never", .min = 0, .max = 1e12,
@@ -114,10 +114,10 @@ const cs_opt cs_run_table[] = {
       .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_STR, .name = "ranks", RUN(ranks), .arg = "NUM", .def = "off",
       .help = "number of training processes to start; env: those of a launcher",
-      .man = "See Ranks in chordseq-train(1). off starts one rank for each device in --device, "
-             "and ignores the environment of launchers.", .same = CS_OPT_SAME_NOTHING },
+      .man = "See Ranks in chordseq-train(1). off: one rank for each device in --device, without "
+             "the environment of launchers.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_REAL, .name = "ranks-timeout", RUN(timeout), .arg = "SECONDS", .def = "600",
-      .help = "time limit for a silent rank; 0: none", .min = 0, .max = 1e9,
+      .help = "time limit for a rank that does not respond; 0: none", .min = 0, .max = 1e9,
       .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
@@ -126,19 +126,18 @@ const cs_opt cs_memory_table[] = {
     { .type = CS_OPT_GROUP, .name = "Memory" },
     { .type = CS_OPT_SIZE, .name = "checkpoint-blocks", MEMORY(keep), .arg = "NUM",
       .def = "auto", .choice = cs_opt_auto,
-      .help = "block inputs that training stores; auto: all activations",
-      .man = "The blocks between are recomputed in the backward pass, which costs time: about "
-             "half a step if NUM is the square root of the number of blocks. As many checkpoints "
-             "as fit are stored in any case, within nine tenths of the free memory of a GPU, or "
-             "three quarters of that of the system or its control group; --verbose reports their "
-             "number. Results do not depend on it, except for rounding in bf16, where "
-             "checkpoints are stored as bf16 in half the memory. It applies to stacks of blocks "
-             "of one width: chordmixer (except reversible, which stores none), transformer, "
-             "linformer, lowrank and fkernel. Other encoders always store the inputs of all "
-             "blocks.",
+      .help = "number of block inputs to store (gradient checkpointing); auto: all activations",
+      .man = "The backward pass recomputes the other activations; a step takes about half as long "
+             "again if NUM is the square root of the number of blocks. Fewer are stored if they do "
+             "not fit into nine tenths of the free memory of a GPU, or three quarters of that of "
+             "the system or its control group; --verbose reports their number. Results do not "
+             "depend on it, except for rounding in bf16, where checkpoints are stored as bf16 in "
+             "half the memory. For stacks of blocks of one width: chordmixer (except reversible, "
+             "which stores none), transformer, linformer, lowrank and fkernel. Other encoders "
+             "always store the inputs of all blocks.",
       .min = 1, .max = CS_CHECKPOINT_INPUTS, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_FLAG, .name = "recompute", MEMORY(recompute),
-      .help = "store the inputs of all blocks, and recompute the rest",
+      .help = "store only the inputs of all blocks, and recompute the other activations",
       .man = "The same as --checkpoint-blocks with its largest NUM; --checkpoint-blocks takes "
              "precedence.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }

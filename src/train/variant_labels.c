@@ -18,11 +18,11 @@ const cs_opt cs_variant_table[] = {
     { .type = CS_OPT_SIZE, .name = "window-length", .off = offsetof(cs_variant_args, window),
       .arg = "NUM", .def = "1000",
       .help = "with head variant, window length around a variant, in bases",
-      .man = "The input is then labelled variants on --reference: VCF or BCF with --label-key "
-             "naming INFO fields of values 0 and 1 (a label each, with commas), or a table with "
-             "the columns chrom, pos (from 1), ref, alt, label (0 or 1), tissue if there are "
-             "several labels, and strand (+, - or .) if the effect is on one strand. Contigs are "
-             "split as wholes, by --valid-frac or --split, whose rows then name contigs.",
+      .man = "The input is then labelled variants on --reference. Either VCF or BCF, with "
+             "--label-key naming INFO fields of values 0 and 1 (a label each, comma-separated); or "
+             "a table with the columns chrom, pos (from 1), ref, alt, label (0 or 1), tissue if "
+             "there are several labels, and strand (+, - or .) if the effect is on one strand. "
+             "--valid-frac and --split hold out whole contigs; the rows of --split name contigs.",
       .min = 8, .max = 1e8 },
     { .type = CS_OPT_ENUM, .name = "ends", .off = offsetof(cs_variant_args, ends), .arg = "RULE",
       .def = "skip", .choice = cs_window_ends,

@@ -39,40 +39,43 @@ static const char *const convs_names[] = { "two", "one", NULL };
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder cdil" },
     { .type = CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "1048576",
-      "longest span of the layers, in tokens", "It sets the number of layers, ceil(log2(NUM/2)), "
-      "unless --encoder.layers does. Longer sequences are accepted, too.", 1, 1e12, NULL },
+      "receptive field of the layers, in tokens",
+      "Sets the number of layers, ceil(log2(NUM/2)), unless --encoder.layers does. Longer "
+      "sequences are also accepted.", 1, 1e12, NULL },
     { .type = CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "0",
       "layers of a stack; 0: by max-len", NULL, 0, CS_CDIL_MAX, NULL },
     { .type = CS_OPT_ENUM, 0, "depth", offsetof(struct config, depth), "RULE", "own",
-      "layers per sequence: own (by its length) or all", "own is ceil(log2(N/2)) layers for N "
-      "tokens, and at least one; all as in the released models.", 0, 0, depth_names },
+      "layers per sequence: own (by its length) or all",
+      "own: ceil(log2(N/2)) layers for N tokens, and at least one. all: as in the released models.",
+      0, 0, depth_names },
     { .type = CS_OPT_STR, 0, "channels", offsetof(struct config, channels), "LIST", "64",
       "channels, or those of every layer: 8,12,16,16", NULL, 0, 0, NULL },
     { .type = CS_OPT_STR, 0, "decoder", offsetof(struct config, decoder), "LIST", "0",
-      "channels of a second stack on the first; 0: none", "With 0, --init drops the other model's "
-      "second stack.", 0, 0, NULL },
+      "channels of a second stack after the first; 0: none",
+      "With 0, --init drops the second stack of the initial model.", 0, 0, NULL },
     { .type = CS_OPT_INT, 0, "input", offsetof(struct config, input), "NUM", "0",
       "channels of the embedded input; 0: those of the first layer", NULL, 0, WIDTH_MAX, NULL },
     { .type = CS_OPT_INT, 0, "groups", offsetof(struct config, groups), "NUM", "1",
-      "groups of channels, each a network of its own", "Every group has an equal share of all "
-      "channels (of the input, the layers, those between convolutions, and the decoder), reads no "
-      "other's, and has its own normalisation; the head reads all.", 1, GROUPS_MAX, NULL },
+      "groups of channels, each an independent network",
+      "Every group has an equal share of all channels (of the input, the layers, between "
+      "convolutions, and of the decoder) and its own normalisation; only the head reads all "
+      "groups.", 1, GROUPS_MAX, NULL },
     { .type = CS_OPT_INT, 0, "kernel", offsetof(struct config, kernel), "NUM", "3",
-      "taps of a convolution, an odd number", NULL, 1, 63, NULL },
+      "kernel size, an odd number", NULL, 1, 63, NULL },
     { .type = CS_OPT_INT, 0, "dilation", offsetof(struct config, dilation), "NUM", "1",
-      "tokens between the taps of the first layer; every next layer has twice as many", "With 3 "
-      "and --tokenizer codon (or kmer with --tokenizer.k 3 --tokenizer.stride 1) all taps are "
-      "codons of one reading frame. Layers are log2(NUM) fewer, rounded "
-      "down.", 1, DILATION_MAX, NULL },
+      "dilation of the first layer; it doubles with every layer",
+      "With 3 and --tokenizer codon (or kmer with --tokenizer.k 3 --tokenizer.stride 1), all taps "
+      "are codons of one reading frame. There are log2(NUM) fewer layers, rounded down.",
+      1, DILATION_MAX, NULL },
     { .type = CS_OPT_ENUM, 0, "convs", offsetof(struct config, convs), "NUM", "two",
       "convolutions of a layer: two (CDIL for DNA) or one (CDIL-CNN)", NULL, 0, 0, convs_names },
     { .type = CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "0",
-      "channels between the two; 0: twice those of the stack's first layer", NULL, 0, WIDTH_MAX,
-      NULL },
+      "channels between the two convolutions; 0: twice those of the stack's first layer", NULL,
+      0, WIDTH_MAX, NULL },
     { .type = CS_OPT_ENUM, 0, "norm", offsetof(struct config, norm), "KIND", "layer",
-      "normalisation: none, weight (CDIL-CNN), batch (CDIL for DNA) or layer", "batch uses the "
-      "statistics of a batch in training, and running statistics, folded into the convolutions, in "
-      "prediction.", 0, 0, cs_cdil_norm_names },
+      "normalisation: none, weight (CDIL-CNN), batch (CDIL for DNA) or layer",
+      "batch: statistics of the batch in training; running statistics, folded into the "
+      "convolutions, in prediction.", 0, 0, cs_cdil_norm_names },
     { .type = CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
       "dropout rate of a convolution's outputs", NULL, 0, 0.99, NULL },
     { .type = CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }

@@ -49,35 +49,34 @@ static const char *const init_names[] = { "xavier", "identity", NULL };
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder chordmixer" },
     { .type = CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "1048576",
-      "maximum tokens of a sequence", "It sets the number of blocks, M = ceil(log2 NUM), and of "
-      "tracks, M + 1. A model accepts every length up to it; without blocks "
-      "(--encoder.depth none), any length.", 1, 1e12, NULL },
+      "maximum tokens of a sequence",
+      "Sets the numbers of blocks, M = ceil(log2 NUM), and tracks, M + 1. A model accepts every "
+      "length up to NUM; without blocks (--encoder.depth none), any length.", 1, 1e12, NULL },
     { .type = CS_OPT_INT, 0, "track", offsetof(struct config, track), "NUM", "16",
       "channels per track", "The width is track * (M + 1).", 1, 4096, NULL },
     { .type = CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "128",
       "hidden units of each block", NULL, 1, WIDTH_MAX, NULL },
     { .type = CS_OPT_ENUM, 0, "norm", offsetof(struct config, norm), "KIND", "none",
       "normalisation after the residual: none, layer, batch or group",
-      "group has track groups, each over its channels and all tokens of a sequence.",
-      0, 0, cs_norm_names },
+      "group: as many groups of channels as --encoder.track, each normalised over all tokens of a "
+      "sequence.", 0, 0, cs_norm_names },
     { .type = CS_OPT_ENUM, 0, "prenorm", offsetof(struct config, prenorm), "KIND", "none",
       "normalisation before the first linear layer", NULL, 0, 0, cs_norm_names },
     { .type = CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
       "dropout rate of hidden units", NULL, 0, 0.99, NULL },
     { .type = CS_OPT_ENUM, 0, "depth", offsetof(struct config, depth), "RULE", "own",
-      "blocks per sequence: own (by its length), all or none", "own is ceil(log2 N) blocks for N "
-      "tokens; all is the fixed-length mode of the authors' code; none is a bag of tokens, as a "
-      "baseline or for train --init.", 0, 0, depth_names },
+      "blocks per sequence: own (by its length), all or none",
+      "own: ceil(log2 N) blocks for N tokens. all: the fixed-length mode of the authors' code. "
+      "none: a bag of tokens, as a baseline or for train --init.", 0, 0, depth_names },
     { .type = CS_OPT_ENUM, 0, "init", offsetof(struct config, init), "RULE", "xavier",
-      "initial weights of the second linear layers: xavier or identity", "identity is zero: a "
-      "block without training, because all sequences were shorter, passes its input unchanged.",
-      0, 0, init_names },
+      "initial weights of the second linear layers: xavier or identity",
+      "identity: zero, so that a block without training, because all sequences were shorter, "
+      "passes its input unchanged.", 0, 0, init_names },
     { .type = CS_OPT_FLAG, 0, "reversible", offsetof(struct config, reversible), NULL, NULL,
       "reversible blocks of two halves: training memory does not grow with their number",
-      "The backward pass recomputes a block's input from its output, up to rounding. It is another "
-      "function with as many weights: a trained model cannot be switched. The number of channels "
-      "per track must be even, and there is no normalisation after the residual.",
-      0, 0, NULL },
+      "The backward pass recomputes the input of a block from its output, up to rounding. It is a "
+      "different function with the same number of weights; a trained model cannot be converted. "
+      "The number of channels per track must be even, and --encoder.norm none.", 0, 0, NULL },
     { .type = CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 

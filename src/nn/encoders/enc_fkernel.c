@@ -42,15 +42,15 @@ static const cs_opt options[] = {
       "kernel features: linear (softplus), glu (gated) or aglu (low-rank gates)", "Yorsh and "
       "Kovalenko 2022; gated linear units are those of Dauphin et al. 2017.", 0, 0, kernel_names },
     { .type = CS_OPT_INT, 0, "units", offsetof(struct config, units), "NUM", "1",
-      "gated units, one after the other", "linear has one.", 1, CS_FKERNEL_UNITS, NULL },
+      "gated units in sequence", "linear has one.", 1, CS_FKERNEL_UNITS, NULL },
     { .type = CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "4",
       "rank of aglu's gates", NULL, 1, CS_WIDTH_MAX, NULL },
     { .type = CS_OPT_ENUM, 0, "features", offsetof(struct config, features), "KIND", "own",
       "feature weights per head (own), or shared by all heads (shared)", NULL, 0, 0,
       feature_names },
     { .type = CS_OPT_REAL, 0, "ortho", offsetof(struct config, ortho), "NUM", "0",
-      "loss weight of the orthogonality penalty of feature weights", "Above 0 they are "
-      "orthogonal when training begins.", 0, 1e6, NULL },
+      "loss weight of the orthogonality penalty of feature weights",
+      "Above 0, the weights are initialised orthogonal.", 0, 1e6, NULL },
     CS_OPT_POSITION(struct config),
     CS_OPT_POSITION_MAX(struct config),
     CS_OPT_DROPOUT(struct config),

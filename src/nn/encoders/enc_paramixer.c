@@ -37,24 +37,25 @@ static const cs_position positions[] = { CS_POSITION_NONE, CS_POSITION_LEARNED }
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder paramixer" },
     { .type = CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "65536",
-      "maximum tokens of a sequence", "It sets the number of factors, ceil(log2 NUM), and of "
-      "learned positions. With neither, there is no limit.", 2, 1e12, NULL },
+      "maximum tokens of a sequence",
+      "Sets the number of factors, ceil(log2 NUM), and of learned positions. Without both, there "
+      "is no limit.", 2, 1e12, NULL },
     { .type = CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "2",
-      "layers, each with factors of its own", NULL, 1, 1024, NULL },
+      "layers, each with its own factors", NULL, 1, 1024, NULL },
     { .type = CS_OPT_INT, 0, "factors", offsetof(struct config, factors), "NUM", "0",
-      "factors per layer; 0: by the sequence's length", "By length it is "
-      "ceil(log2 N) for N tokens.", 0, FACTORS_MAX, NULL },
+      "factors per layer; 0: ceil(log2 N) for N tokens", NULL, 0, FACTORS_MAX, NULL },
     { .type = CS_OPT_ENUM, 0, "protocol", offsetof(struct config, protocol), "KIND", "chord",
-      "links between tokens: chord or cdil", "chord links to powers of two ahead, cdil to four "
-      "neighbours on either side, twice as far apart in every factor.", 0, 0, protocol_names },
+      "links between tokens: chord or cdil",
+      "chord: links to tokens at distances of powers of two. cdil: links to four neighbours on "
+      "either side; their distance doubles with every factor.", 0, 0, protocol_names },
     { .type = CS_OPT_INT, 0, "channels", offsetof(struct config, channels), "NUM", "64",
       "channels of a token's vector", NULL, 1, WIDTH_MAX, NULL },
     { .type = CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "128",
       "hidden units of the factor networks", NULL, 1, WIDTH_MAX, NULL },
     { .type = CS_OPT_ENUM, 0, "residual", offsetof(struct config, residual), "KIND", "last",
-      "added after every factor: last, first or none", "last: the factor's input (the released "
-      "code); first: the input of the layer's first factor; none: the paper's equation.", 0, 0,
-      residual_names },
+      "residual added after every factor: last, first or none",
+      "last: the factor's input (the released code); first: the input of the layer's first factor; "
+      "none: the paper's equation.", 0, 0, residual_names },
     { .type = CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "none",
       "position embedding: none or learned", NULL, 0, 0, position_names },
     { .type = CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",

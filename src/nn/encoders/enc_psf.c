@@ -36,11 +36,11 @@ static const cs_position positions[] = { CS_POSITION_NONE, CS_POSITION_LEARNED }
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder psf" },
     { .type = CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "65536",
-      "maximum tokens of a sequence", "It sets the number of factors, ceil(log2 NUM), and of "
-      "learned positions. With neither, there is no limit.", 2, 1e12, NULL },
+      "maximum tokens of a sequence",
+      "Sets the number of factors, ceil(log2 NUM), and of learned positions. Without both, there "
+      "is no limit.", 2, 1e12, NULL },
     { .type = CS_OPT_INT, 0, "factors", offsetof(struct config, factors), "NUM", "0",
-      "factors per sequence; 0: by its length", "By length it is ceil(log2 N) for N "
-      "tokens.", 0, FACTORS_MAX, NULL },
+      "factors per sequence; 0: ceil(log2 N) for N tokens", NULL, 0, FACTORS_MAX, NULL },
     { .type = CS_OPT_INT, 0, "input", offsetof(struct config, input), "NUM", "0",
       "channels of the embedded input; 0: as channels", NULL, 0, WIDTH_MAX, NULL },
     { .type = CS_OPT_INT, 0, "channels", offsetof(struct config, channels), "NUM", "64",
@@ -51,9 +51,9 @@ static const cs_opt options[] = {
       "hidden units of the value network; 0: as hidden", NULL, 0,
       WIDTH_MAX, NULL },
     { .type = CS_OPT_ENUM, 0, "residual", offsetof(struct config, residual), "KIND", "first",
-      "added after every factor: first, last or none", "first: the input of the first factor (the "
-      "released code); last: this factor's input; none: the paper's equation.", 0, 0,
-      residual_names },
+      "residual added after every factor: first, last or none",
+      "first: the input of the first factor (the released code); last: this factor's input; none: "
+      "the paper's equation.", 0, 0, residual_names },
     { .type = CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "none",
       "position embedding: none or learned", NULL, 0, 0, position_names },
     { .type = CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",

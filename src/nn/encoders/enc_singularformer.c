@@ -47,12 +47,14 @@ static const cs_opt options[] = {
       "layers, each attention and a feed-forward network", NULL, 1, 64, NULL },
     CS_OPT_FFN_HIDDEN(struct config),
     { .type = CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "64",
-      "weighted sums over the tokens that attend to each other", NULL, 1, CS_WIDTH_MAX, NULL },
+      "number of weighted sums of tokens; attention is among these sums", NULL,
+      1, CS_WIDTH_MAX, NULL },
     { .type = CS_OPT_REAL, 0, "gamma", offsetof(struct config, gamma), "NUM", "0.05",
       "loss weight of the regularisers", NULL, 0, 1e6, NULL },
     { .type = CS_OPT_ENUM, 0, "penalty", offsetof(struct config, penalty), "KIND", "code",
-      "regularisers of the authors' code, or of the paper", "The code doubles those of all layers "
-      "before with every layer; the paper squares that of the attention.", 0, 0, penalty_names },
+      "regularisers of the authors' code, or of the paper",
+      "code: every layer doubles the sum of the layers before it. paper: the regulariser of the "
+      "attention is squared.", 0, 0, penalty_names },
     { .type = CS_OPT_ENUM, 0, "scores", offsetof(struct config, scores), "KIND", "scaled",
       "scores divided by the root of a head's channels (scaled), or not (plain)", NULL, 0, 0,
       score_names },

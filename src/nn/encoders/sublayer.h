@@ -125,21 +125,21 @@ enum { CS_WIDTH_MAX = 1 << 16 };
       "hidden units of the feed-forward networks", NULL, 1, CS_WIDTH_MAX, NULL }
 #define CS_OPT_HEAD(T) \
     { .type = CS_OPT_INT, 0, "head", offsetof(T, head), "NUM", "0", \
-      "channels of a head; 0: those of a token, divided among the heads", NULL, 0, CS_WIDTH_MAX, \
-      NULL }
+      "channels of a head; 0: those of a token, divided by the number of heads", NULL, \
+      0, CS_WIDTH_MAX, NULL }
 #define CS_OPT_HEADS(T) \
     { .type = CS_OPT_INT, 0, "heads", offsetof(T, heads), "NUM", "4", \
       "attention heads", NULL, 1, CS_WIDTH_MAX, NULL }
 #define CS_OPT_HEADS_DIVIDING(T) \
     { .type = CS_OPT_INT, 0, "heads", offsetof(T, heads), "NUM", "4", \
-      "attention heads; they divide the channels", NULL, 1, CS_WIDTH_MAX, NULL }
+      "attention heads; must divide the number of channels", NULL, 1, CS_WIDTH_MAX, NULL }
 #define CS_OPT_LAYERS(T) \
     { .type = CS_OPT_INT, 0, "layers", offsetof(T, layers), "NUM", "4", \
       "layers, each attention and a feed-forward network", NULL, 1, 1024, NULL }
 #define CS_OPT_POSITION(T) \
     { .type = CS_OPT_ENUM, 0, "position", offsetof(T, position), "KIND", "sinusoid", \
-      "positions added to the tokens: none, sinusoid or learned", "With none the order of the " \
-      "tokens makes no difference.", 0, 0, cs_position_names }
+      "positions added to the tokens: none, sinusoid or learned", \
+      "Without positions, the order of tokens has no effect.", 0, 0, cs_position_names }
 #define CS_OPT_POSITION_MAX(T) \
     { .type = CS_OPT_SIZE, 0, "max-len", offsetof(T, max_len), "NUM", "8192", \
       "maximum tokens of a sequence if positions are added", NULL, 1, 1e9, NULL }

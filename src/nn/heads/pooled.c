@@ -23,21 +23,21 @@ static const char *const predictors[] = { "none", "cdil", NULL };
 const cs_opt cs_pooled_opt[] = {
     { .type = CS_OPT_GROUP, .name = "Heads" },
     { .type = CS_OPT_ENUM, 0, "predictor", offsetof(cs_pooled_cfg, predictor), "KIND", "none",
-      "layers between encoder and pooling: none or cdil", "cdil are circular dilated "
-      "convolutions: layer l has dilation 2^(l-1), two convolutions with normalisation and ReLU, "
-      "and a residual.", 0, 0, predictors },
+      "layers between encoder and pooling: none or cdil",
+      "cdil: circular dilated convolutions; layer l has dilation 2^(l-1), two convolutions with "
+      "normalisation and ReLU, and a residual.", 0, 0, predictors },
     { .type = CS_OPT_ENUM, 0, "predictor-norm", offsetof(cs_pooled_cfg, predictor_norm),
       "KIND", "layer",
-      "normalisation in the predictor: none, weight, batch or layer", "The paper of CDIL for DNA "
-      "has batch normalisation, which ties the records of a batch together.", 0, 0,
-      cs_cdil_norm_names },
+      "normalisation in the predictor: none, weight, batch or layer",
+      "The paper of CDIL for DNA has batch normalisation, which makes the training records of a "
+      "batch depend on each other.", 0, 0, cs_cdil_norm_names },
     { .type = CS_OPT_INT, 0, "predictor-layers", offsetof(cs_pooled_cfg, layers), "NUM", "4",
       "layers of the predictor", NULL, 1, CS_CDIL_MAX, NULL },
     { .type = CS_OPT_INT, 0, "predictor-kernel", offsetof(cs_pooled_cfg, kernel), "NUM", "3",
-      "taps of its convolutions, an odd number", NULL, 1, 255, NULL },
+      "kernel size of the predictor, an odd number", NULL, 1, 255, NULL },
     { .type = CS_OPT_INT, 0, "predictor-channels", offsetof(cs_pooled_cfg, channels), "NUM", "0",
-      "channels of its layers; 0: those of the encoder", "Between the convolutions of a layer "
-      "there are twice as many.", 0, 32768, NULL },
+      "channels of the predictor's layers; 0: those of the encoder",
+      "There are twice as many between the convolutions of a layer.", 0, 32768, NULL },
     { .type = CS_OPT_STR, 0, "pool", offsetof(cs_pooled_cfg, pool), "KIND", "mean",
       "pooling over tokens: mean, cls, centre, max, lse, attention, or several: mean+max",
       "mean: mean over all tokens; cls: first token; centre: mean over the middle tokens; max: "
@@ -45,30 +45,33 @@ const cs_opt cs_pooled_opt[] = {
       "joined by + are concatenated. Head variant subtracts the pooled vectors of its two "
       "sequences, or their tokens with a predictor. Head token has no pooling.", 0, 0, NULL },
     { .type = CS_OPT_INT, 0, "centre", offsetof(cs_pooled_cfg, centre), "NUM", "200",
-      "tokens in the middle that pool centre averages; all of a shorter sequence", NULL, 1, 1e12,
-      NULL },
+      "with pool centre, number of middle tokens; all of a shorter sequence", NULL, 1, 1e12, NULL },
     { .type = CS_OPT_ENUM, 0, "norm", offsetof(cs_pooled_cfg, norm), "KIND", "none",
-      "normalisation of the pooled vector", "Means of different sequences differ little; "
-      "normalisation scales the difference up for a hidden layer.", 0, 0, norms },
+      "normalisation of the pooled vector",
+      "Means of different sequences are similar; normalisation increases the differences for a "
+      "hidden layer.", 0, 0, norms },
     { .type = CS_OPT_INT, 0, "hidden", offsetof(cs_pooled_cfg, hidden), "NUM", "0",
-      "hidden units between pooled vector and output; 0: none", "With none the output is linear in "
-      "the pooled vector, as in the encoders' papers.", 0, 65536, NULL },
+      "hidden units between pooled vector and output; 0: none",
+      "Without them, the output is linear in the pooled vector, as in the papers of the encoders.",
+      0, 65536, NULL },
     { .type = CS_OPT_REAL, 0, "dropout", offsetof(cs_pooled_cfg, dropout), "RATE", "0",
       "dropout rate of these hidden units", NULL, 0, 0.99, NULL },
     { .type = CS_OPT_ENUM, 0, "compare", offsetof(cs_pooled_cfg, compare), "WHAT", "pooled",
-      "head variant: vectors to subtract, pooled, hidden or context", "hidden applies pooling, "
-      "normalisation and hidden layer to both sequences; the output is linear in the difference. "
-      "--init copies these layers, also from a model of sequences (such as head "
-      "multilabel). context adds a linear term of the reference's pooled vector to pooled, for "
-      "labels of the place, such as the strand of a gene (--strand weighted).", 0, 0, compared },
+      "head variant: vectors to subtract, pooled, hidden or context",
+      "hidden: pooling, normalisation and hidden layer are applied to both sequences, and the "
+      "output is linear in the difference; --init copies these layers, also from a model of "
+      "sequences (such as head multilabel). context: as pooled, plus a linear term of the "
+      "reference's pooled vector, for labels of the position, such as the strand of a gene "
+      "(--strand weighted).", 0, 0, compared },
     { .type = CS_OPT_REAL, 0, "ancestors", offsetof(cs_pooled_cfg, ancestors), "NUM", "1",
-      "weight of a class's ancestors together in the loss of the head tree", "The class itself has "
-      "1. With 0 the loss equals that of head class.", 0, 100, NULL },
+      "head tree: total weight of the ancestors of a class in the loss",
+      "The class itself has weight 1. With 0, the loss equals that of head class.", 0, 100, NULL },
     { .type = CS_OPT_INT, 0, "composition", offsetof(cs_pooled_cfg, word), "NUM", "0",
-      "add a path over counts of words of this many bases; 0: none",
-      "The mean embedding of the words (equal for both strands) is normalised and passes a hidden "
-      "layer; its output is added to the encoder's, which starts at zero. NUM must be a multiple "
-      "of the token's bases. Not for heads token and variant.", 0, CS_COMPOSITION_K, NULL },
+      "add a composition path over counts of words of this many bases; 0: none",
+      "The mean embedding of the words (equal for both strands) is normalised and passed through a "
+      "hidden layer; its output is added to that of the encoder, which starts at zero. NUM must be "
+      "a multiple of the bases per token. Not for heads token and variant.",
+      0, CS_COMPOSITION_K, NULL },
     { .type = CS_OPT_INT, 0, "composition-channels", offsetof(cs_pooled_cfg, word_channels),
       "NUM", "96",
       "composition path: channels of a word", NULL, 1, 32768, NULL },
@@ -79,8 +82,9 @@ const cs_opt cs_pooled_opt[] = {
       "RATE", "0.25",
       "composition path: dropout rate of hidden units", NULL, 0, 0.99, NULL },
     { .type = CS_OPT_REAL, 0, "composition-skip", offsetof(cs_pooled_cfg, word_skip), "RATE", "0",
-      "share of training batches without the composition path", "Without such batches the "
-      "encoder learns little where the path fits the training records already.", 0, 1, NULL },
+      "share of training batches without the composition path",
+      "Without such batches, the encoder learns little if the path already fits the training "
+      "records.", 0, 1, NULL },
     { .type = CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
