@@ -12,6 +12,7 @@
 #include "run/model_export.h"
 #include "run/model_show.h"
 #include "run/outputs.h"
+#include "train/checkpoint.h"
 #include "train/model_calibrate.h"
 #include "train/model_factorize.h"
 #include "train/model_lookup.h"
@@ -233,6 +234,10 @@ static int model_run(const cs_call *call)
     CS_TRY(check_words(&words));
     CS_TRY(name_model(&words, path, sizeof path));
     CS_TRY(add_paths(&words));
+    if (strcmp(words.v[0], "show") == 0 && cs_checkpoint_begins(path)) {
+        rc = cs_checkpoint_show(path);
+        goto out;
+    }
     CS_TRY(cs_backend_open("cpu", 1, &be));
     if (strcmp(words.v[0], "import") == 0)
         CS_TRY(cs_model_import(words.v[1], own.alphabet, be, &m));

@@ -291,23 +291,36 @@ static int load_tensors(const char *path, const json_t *list, cs_params *ps)
     return CS_OK;
 }
 
-static int load_header(const char *path, const json_t *h, cs_params *ps, bool average,
-                       cs_train_state *st, const char *recipe)
+/* The header's texts; `log` is the metrics table so far. */
+static int read_texts(const char *path, const json_t *h, const char **recipe, const char **log)
 {
-    int rc = CS_OK;
-    const char *was = json_string_value(json_object_get(h, "recipe"));
-    const char *log = json_string_value(json_object_get(h, "log"));
+    *recipe = json_string_value(json_object_get(h, "recipe"));
+    *log = json_string_value(json_object_get(h, "log"));
+    return get_int(h, "format") == 1 && *recipe != NULL && *log != NULL
+         ? CS_OK : bad(path, "its header lacks fields");
+}
 
-    if (get_int(h, "format") != 1 || was == NULL || log == NULL)
-        return bad(path, "its header lacks fields");
-    CS_TRY(compare_recipes(path, was, recipe));
-    if (get_int(h, "real_bytes") != sizeof(cs_real) || get_int(h, "n_real") != ps->n_real ||
-        json_is_true(json_object_get(h, "average")) != average)
-        return cs_fail(CS_EMODEL, "checkpoint '%s' belongs to a model of a different size", path);
+static int load_state(const char *path, const json_t *h, cs_train_state *st)
+{
     for (int i = 0; i < N_FIELD; i++)
         if (!set_field(&fields[i], json_object_get(h, fields[i].name), st))
             return bad(path, "its header lacks fields");
     st->done = json_is_true(json_object_get(h, "done"));
+    return CS_OK;
+}
+
+static int load_header(const char *path, const json_t *h, cs_params *ps, bool average,
+                       cs_train_state *st, const char *recipe)
+{
+    int rc = CS_OK;
+    const char *was, *log;
+
+    CS_TRY(read_texts(path, h, &was, &log));
+    CS_TRY(compare_recipes(path, was, recipe));
+    if (get_int(h, "real_bytes") != sizeof(cs_real) || get_int(h, "n_real") != ps->n_real ||
+        json_is_true(json_object_get(h, "average")) != average)
+        return cs_fail(CS_EMODEL, "checkpoint '%s' belongs to a model of a different size", path);
+    CS_TRY(load_state(path, h, st));
     free(st->log);
     st->log = cs_xstrdup(log);
     rc = load_tensors(path, json_object_get(h, "tensors"), ps);
@@ -328,38 +341,120 @@ static int load_slabs(const char *path, const char *p, size_t n, cs_params *ps, 
     return ps->be->op.sync(ps->be);
 }
 
+/* A checkpoint in memory. */
+struct content { char *file; size_t n, n_head; json_t *head; };
+
+static void content_release(struct content *c)
+{
+    json_decref(c->head);
+    free(c->file);
+}
+
+static int content_read(const char *path, struct content *c)
+{
+    const int rc = cs_file_read(path, SIZE_MAX / 2, &c->file, &c->n);
+
+    if (rc != CS_OK)
+        return rc;
+    if (c->n < HEAD_BYTES + 4 || memcmp(c->file, magic, sizeof magic) != 0)
+        return bad(path, "its signature is missing");
+    if (from_little_endian(c->file + c->n - 4, 4) !=
+        crc32_z(crc32_z(0, NULL, 0), (void *)c->file, c->n - 4))
+        return bad(path, "its checksum is wrong");
+    const uint64_t n_head = from_little_endian(c->file + sizeof magic, 8);
+    if (n_head > c->n - HEAD_BYTES - 4)
+        return bad(path, "its header is longer than the file");
+    c->n_head = (size_t)n_head;
+    c->head = json_loadb(c->file + HEAD_BYTES, c->n_head, 0, NULL);
+    return c->head != NULL ? CS_OK : bad(path, "its header is not JSON");
+}
+
 int cs_checkpoint_load(const char *path, cs_params *ps, bool average, cs_train_state *st,
                        const char *recipe)
 {
     int rc = CS_OK;
-    char *file = NULL;
-    size_t n = 0;
-    json_t *h = NULL;
+    struct content c = { 0 };
 
-    CS_TRY(cs_file_read(path, SIZE_MAX / 2, &file, &n));
-    if (n < HEAD_BYTES + 4 || memcmp(file, magic, sizeof magic) != 0) {
-        rc = bad(path, "its signature is missing");
-        goto out;
-    }
-    if (from_little_endian(file + n - 4, 4) != crc32_z(crc32_z(0, NULL, 0), (void *)file, n - 4)) {
-        rc = bad(path, "its checksum is wrong");
-        goto out;
-    }
-    const uint64_t n_head = from_little_endian(file + sizeof magic, 8);
-    if (n_head > n - HEAD_BYTES - 4) {
-        rc = bad(path, "its header is longer than the file");
-        goto out;
-    }
-    h = json_loadb(file + HEAD_BYTES, (size_t)n_head, 0, NULL);
-    if (h == NULL) {
-        rc = bad(path, "its header is not JSON");
-        goto out;
-    }
-    CS_TRY(load_header(path, h, ps, average, st, recipe));
-    rc = load_slabs(path, file + HEAD_BYTES + n_head, n - HEAD_BYTES - 4 - (size_t)n_head, ps,
+    CS_TRY(content_read(path, &c));
+    CS_TRY(load_header(path, c.head, ps, average, st, recipe));
+    rc = load_slabs(path, c.file + HEAD_BYTES + c.n_head, c.n - HEAD_BYTES - 4 - c.n_head, ps,
                     average);
 out:
-    json_decref(h);
-    free(file);
+    content_release(&c);
+    return rc;
+}
+
+/* ---- show ------------------------------------------------------------------------------------ */
+
+bool cs_checkpoint_begins(const char *path)
+{
+    char head[sizeof magic];
+    FILE *f = fopen(path, "rbe");
+
+    if (f == NULL)
+        return false;
+    const bool is = fread(head, sizeof head, 1, f) == 1 && memcmp(head, magic, sizeof head) == 0;
+    (void)fclose(f);
+    return is;
+}
+
+static int show_real(cs_outfile *f, const char *name, double v)
+{
+    return isfinite(v) ? cs_outfile_printf(f, "%s\t%.6g\n", name, v) : CS_OK;
+}
+
+static int show_state(cs_outfile *f, const cs_train_state *st)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "state\t%s\nfinished epochs\t%lld\nfinished steps\t%lld\n"
+                             "seconds\t%.1f\n",
+                             st->done ? "ended" : "unfinished", (long long)st->epoch,
+                             (long long)st->step, st->seconds));
+    if (st->best_epoch > 0)
+        CS_TRY(cs_outfile_printf(f, "best epoch\t%lld\n", (long long)st->best_epoch));
+    CS_TRY(show_real(f, "best loss", st->best_loss));
+    CS_TRY(show_real(f, "best accuracy", st->best_accuracy));
+    rc = show_real(f, "best balanced accuracy", st->best_balanced);
+out:
+    return rc;
+}
+
+/* A row per line "name=value". */
+static int show_recipe(cs_outfile *f, const char *recipe)
+{
+    int rc = CS_OK;
+
+    for (size_t n; *recipe != '\0'; recipe += n + (recipe[n] == '\n')) {
+        n = strcspn(recipe, "\n");
+        const size_t n_name = strcspn(recipe, "=\n");
+        if (n_name < n)
+            CS_TRY(cs_outfile_printf(f, "%.*s\t%.*s\n", (int)n_name, recipe,
+                                     (int)(n - n_name - 1), recipe + n_name + 1));
+    }
+out:
+    return rc;
+}
+
+int cs_checkpoint_show(const char *path)
+{
+    int rc = CS_OK;
+    struct content c = { 0 };
+    cs_train_state st;
+    cs_outfile *f = NULL;
+    const char *recipe, *log;
+
+    cs_train_state_init(&st);
+    CS_TRY(content_read(path, &c));
+    CS_TRY(read_texts(path, c.head, &recipe, &log));
+    CS_TRY(load_state(path, c.head, &st));
+    CS_TRY(cs_outfile_open("-", &f));
+    CS_TRY(cs_outfile_printf(f, "for\tresuming training\n"));
+    CS_TRY(show_state(f, &st));
+    rc = show_recipe(f, recipe);
+out:
+    rc = cs_outfile_end(f, rc);
+    cs_train_state_release(&st);
+    content_release(&c);
     return rc;
 }

@@ -85,4 +85,14 @@ int cs_checkpoint_save(const char *path, cs_params *ps, bool average, const cs_t
 int cs_checkpoint_load(const char *path, cs_params *ps, bool average, cs_train_state *st,
                        const char *recipe) CS_MUST_CHECK;
 
+/** cs_checkpoint_begins - does a file begin as a checkpoint does? False if it cannot be read */
+bool cs_checkpoint_begins(const char *path);
+
+/**
+ * cs_checkpoint_show - progress and recipe as lines "name<TAB>value" on standard output
+ *
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT
+ */
+int cs_checkpoint_show(const char *path) CS_MUST_CHECK;
+
 #endif

@@ -238,6 +238,10 @@ for n in 1 3 5; do
     cut -f 1-9 whole.tsv > a; cut -f 1-9 part.tsv > b
     T 'the same table' cmp a b
 done
+T 'model show prints the state of a checkpoint' sh -c '"$@" -o seen.m --stop-after 4 && chordseq model show seen.m.ckpt > shown &&
+    for row in "state unfinished" "finished epochs 1" "finished steps 4" "accumulate 2" "encoder.dropout 0.1"; do
+        grep -qx "${row% *}	${row##* }" shown || { cat shown; exit 1; }
+    done && chordseq model show part.m.ckpt | grep -qx "state	ended"' - $run
 latin=$(printf 'caf\351')
 cp part.m "$latin.m"
 cp all.fa "$latin.fa"
@@ -256,6 +260,7 @@ N train-lost.err $run -o part.m --checkpoint part.m.ckpt --resume
 mv moved.m part.m
 printf x | dd of=part.m.ckpt bs=1 seek=200 conv=notrunc 2> /dev/null
 N train-damaged.err $run -o part.m --resume
+T 'model show refuses it, too' sh -c '! chordseq model show part.m.ckpt 2> err && grep -q "is not a valid checkpoint: its checksum is wrong" err'
 
 T 'a difference at the end of a long value is found' sh -c 'one=1.$(printf %0600d 0) && "$@" --class-weights "$one,1" --stop-after 1 -o wide.m &&
     ! "$@" --class-weights "$one,2" --resume -o wide.m 2> err && grep -q "belongs to another run: it has .class-weights=1.0*,1., this command" err' - \
