@@ -484,6 +484,9 @@ class Training(unittest.TestCase):
             for metrics in None, table:
                 self.assertEqual(epochs(metrics=metrics, stop_after=25), [1, 2])
                 self.assertEqual(epochs(metrics=metrics, resume=True), [3, 4])
+            out.with_name(out.name + ".ckpt").write_bytes(b"no checkpoint")
+            with self.assertRaisesRegex(chordseq.ProgramError, "is not a valid checkpoint"):
+                epochs(resume=True)
             with self.assertRaises(chordseq.Error):
                 epochs(metrics=table, mood="good")
             self.assertEqual(len(table.read_text().splitlines()), 5)

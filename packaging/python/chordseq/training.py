@@ -1,22 +1,21 @@
 """Training, by the program."""
 from __future__ import annotations
 
-import json
 import os
-import struct
 import subprocess
 import tempfile
 import time
 from typing import Any, Iterator, Optional
 
 from . import _program
+from .errors import Error
 from .model import PathLike
 from .tables import number
 
 _WAIT = 0.05                     # seconds between two looks at the table of metrics
 
 
-def _stamp(path):
+def stamp(path):
     """What changes when the program writes a file anew; None: there is none."""
     try:
         found = os.stat(path)
@@ -26,14 +25,15 @@ def _stamp(path):
 
 
 def _finished(checkpoint):
-    """Epochs that a checkpoint has finished: its first 16 bytes are a magic and the length of the
-    JSON that follows. 0 if there is none; the program says what is wrong with another."""
-    try:
-        with open(checkpoint, "rb") as f:
-            magic, n = struct.unpack("<8sQ", f.read(16))
-            return int(json.loads(f.read(n))["epoch"]) if magic.startswith(b"CSCKPT1") else 0
-    except (OSError, ValueError, KeyError, TypeError, MemoryError, OverflowError, struct.error):
+    """Epochs that a checkpoint has finished; 0 if there is none. `train` says what is wrong with another file."""
+    if not os.path.exists(checkpoint):
         return 0
+    try:
+        with _program.Run("model", "-qq", "show", "--", os.fspath(checkpoint)) as process:
+            shown = [line.rstrip("\n").split("\t") for line in process.stdout]
+    except Error:
+        return 0
+    return next((int(row[1]) for row in shown if row[0] == "finished epochs"), 0)
 
 
 def _rows(path):
@@ -66,7 +66,7 @@ def train(inputs: Any, output: PathLike, *, metrics: Optional[PathLike] = None, 
     with tempfile.TemporaryDirectory(prefix="chordseq.") as folder:
         keep = metrics is not None and os.fspath(metrics) != os.devnull
         table = os.fspath(metrics) if keep else os.path.join(folder, "metrics.tsv")
-        old, n_done = _stamp(table), 0
+        old, n_done = stamp(table), 0
         if options.get("resume"):
             n_done = _finished(options.get("checkpoint") or os.fspath(output) + ".ckpt")
         words = ["-qq", *_program.arguments(options), "--output", os.fspath(output), "--metrics",
@@ -74,7 +74,7 @@ def train(inputs: Any, output: PathLike, *, metrics: Optional[PathLike] = None, 
         with _program.Run("train", *words, stdout=subprocess.DEVNULL) as process:
             while True:
                 running = process.poll() is None
-                rows = _rows(table) if _stamp(table) != old else []
+                rows = _rows(table) if stamp(table) != old else []
                 for row in rows:
                     if row["epoch"] > n_done:
                         n_done = row["epoch"]
