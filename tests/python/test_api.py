@@ -418,6 +418,31 @@ class ByTheProgram(unittest.TestCase):
             self.assertEqual([["." if np.isnan(x) else f"{x:.6g}" for x in (r.CS_L2, r.CS_COS)]
                               for r in t], [r[7:] for r in want[1:]])
 
+    def test_options_of_variants(self):
+        """Options of load() that mean the same apply, unless the call has them, too."""
+        with tempfile.TemporaryDirectory() as folder:
+            files = [shutil.copy(TINY / name, folder) for name in ("variants.vcf", "variants.fa")]
+
+            def scores(**options):
+                return chordseq.score_variants(*files, model=MODEL, **options).CS_L2
+            m = chordseq.load(MODEL, strand="both", max_unknown=0.2, min_prob=0.9, long_sequence="window",
+                              window_length=99)
+            both = scores(strand="both", max_unknown=0.2)
+            np.testing.assert_array_equal(m.score_variants(*files).CS_L2, both)
+            self.assertFalse(np.array_equal(both, scores(), equal_nan=True))
+            np.testing.assert_array_equal(m.score_variants(*files, strand="forward", max_unknown=0.5).CS_L2,
+                                          scores(strand="forward"))
+
+    def test_variants_by_the_default_model(self):
+        """... which is not the default of the command."""
+        m = chordseq.load(DEFAULT, threads=1)
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(m, "path", None):
+            files = [shutil.copy(TINY / name, folder) for name in ("variants.vcf", "variants.fa")]
+            want = chordseq.score_variants(*files, model=DEFAULT)
+            found = m.score_variants(*files)
+            self.assertEqual(found.dtype, want.dtype)
+            np.testing.assert_array_equal(found.CS_L2, want.CS_L2)
+
     def test_outputs(self):
         """Outputs that the caller names are written."""
         m = chordseq.load(MODEL)

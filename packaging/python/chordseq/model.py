@@ -339,20 +339,29 @@ class Model:
             fasta, tsv = os.path.join(folder, "sequence.fa"), os.path.join(folder, "explained.tsv")
             with open(fasta, "wb") as f:
                 f.write(b">sequence\n" + b"".join(base.split()) + b"\n")
-            words = self._program_words(method=method, label=label, **_with_output(options))
+            words = self._program_words(("device", "precision"), method=method, label=label,
+                                        **_with_output(options))
             _program.run("explain", *words, "--tsv", tsv, "--reference", fasta, "sequence")
             with open(tsv, encoding="utf-8", errors="surrogateescape") as f:
                 head, *rows = [line.rstrip("\n").split("\t")[1:] for line in f]
         return columns_of(head, rows, {"pos": "i8", "base": "U1", "label": _TEXT})
 
-    def _program_words(self, **options):
-        kept = {k: v for k, v in self.options.items() if k in ("device", "precision")}
+    def _program_words(self, kept, **options):
+        """Words for another command, with those of the model's options that mean the same there."""
+        own = {k: v for k, v in self.options.items() if k in kept}
         model = [] if self.path is None else ["--model", self.path]
-        return [*model, "--threads", str(self.threads), *_program.arguments({**kept, **options})]
+        return [*model, "--threads", str(self.threads), *_program.arguments({**own, **options})]
 
     def score_variants(self, vcf: PathLike, fasta: PathLike, **options: Any) -> Table:
-        """Scores of variants by this model; see chordseq.score_variants()."""
-        return _score(self._program_words(**_with_output(options)), vcf, fasta)
+        """Scores of variants by this model; see chordseq.score_variants().
+
+        Of the options of load(), device, precision, strand and max_unknown apply unless they are given here;
+        window_length does not, which is that of long_sequence="window" there.
+        """
+        words = self._program_words(("device", "precision", "strand", "max_unknown"), **_with_output(options))
+        if self.path is None:                # the command's default model is another one
+            words = ["--model", "default", *words]
+        return _score(words, vcf, fasta)
 
 
 def _with_output(options):
