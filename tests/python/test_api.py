@@ -567,9 +567,48 @@ class Training(unittest.TestCase):
                     self.assertEqual(list(one.classes_), ["at", "gc"])
         self.assertEqual(pickle.loads(bare).get_params()["epochs"], 2)
 
+    def test_output_of_estimators(self):
+        """The file is refused before training; the estimator does not depend on it afterwards."""
+        x, y = two_kinds(40)
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "x.safetensors")
+            with self.assertRaisesRegex(chordseq.Error, "nowhere"):
+                chordseq.ChordseqClassifier(os.path.join(folder, "nowhere/x"), epochs=1, **SMALL).fit(x, y)
+            first = chordseq.ChordseqClassifier(out, epochs=1, **SMALL).fit(x, y)
+            self.assertEqual(os.listdir(folder), ["x.safetensors"])
+            self.assertEqual(chordseq.load(out).checksum, first.model_.checksum)
+            want = first.predict_proba(x)
+            other = chordseq.ChordseqClassifier(out, epochs=2, **SMALL).fit(x, y)
+            self.assertFalse(np.array_equal(other.predict_proba(x), want))
+            np.testing.assert_array_equal(pickle.loads(pickle.dumps(first)).predict_proba(x), want)
+
+    def test_a_fit_that_fails(self):
+        """... leaves the fitted estimator as it was."""
+        x, y = two_kinds(40)
+        with tempfile.TemporaryDirectory() as folder:
+            for output in None, os.path.join(folder, "x.safetensors"):
+                c = chordseq.ChordseqClassifier(output, epochs=1, **SMALL).fit(x, y)
+                want = c.predict_proba(x)
+                with self.assertRaisesRegex(chordseq.Error, "without a model"):
+                    c.set_params(stop_after=1).fit(x, ["b" if k == "at" else "c" for k in y])
+                self.assertEqual(list(c.classes_), ["at", "gc"])
+                np.testing.assert_array_equal(c.predict_proba(x), want)
+
+    def test_parameters_of_estimators(self):
+        c = chordseq.ChordseqClassifier(epochs=2)
+        other = copy.copy(c).set_params(epochs=3)
+        self.assertEqual((c.get_params()["epochs"], other.get_params()["epochs"]), (2, 3))
+        self.assertEqual(repr(c), "ChordseqClassifier(epochs=2)")
+
+    def test_weights_of_samples(self):
+        x, y = two_kinds(40)
+        c = chordseq.ChordseqClassifier(epochs=1, **SMALL).fit(x, y)
+        right = c.predict(x) == y
+        self.assertEqual(c.score(x, y, sample_weight=right), 1 if right.any() else 0)
+
     def test_device_of_estimators(self):
         c = chordseq.ChordseqClassifier(device="cpu,cuda:1", precision=None)
-        c._open(MODEL, False)
+        c._open(MODEL)
         self.assertEqual(c.model_.options, {"device": "cpu"})
 
     def test_classes_of_estimators(self):
@@ -600,6 +639,66 @@ class Training(unittest.TestCase):
         self.assertEqual(clone(c).get_params(), c.get_params())
         self.assertTrue(is_classifier(c) and c._estimator_type == "classifier")
         self.assertGreater(cross_val_score(c, x, y, cv=2).mean(), 0.8)
+
+    def test_frames_of_scikit_learn(self):
+        """set_output() and its global setting; clones and pickles keep it."""
+        try:
+            import pandas
+            import sklearn
+            from sklearn.base import clone
+            from sklearn.compose import make_column_transformer
+            from sklearn.pipeline import make_pipeline
+            from sklearn.preprocessing import StandardScaler
+        except ImportError:
+            self.skipTest("no pandas and scikit-learn")
+        series = pandas.Series([b for b in BASES if b][:4], index=list("wxyz"), name="seq")
+        e = chordseq.ChordseqEmbedder(MODEL, threads=1)
+        want = e.fit_transform(series)
+        self.assertIsInstance(want, np.ndarray)
+        names = [f"v{i + 1}" for i in range(want.shape[1])]
+
+        def same(frame, columns):
+            self.assertEqual(list(frame.index), list("wxyz"))
+            self.assertEqual(list(frame.columns), columns)
+            np.testing.assert_array_equal(frame.to_numpy(), want)
+        e.set_output(transform="pandas")
+        for one in e, pickle.loads(pickle.dumps(e)), clone(e).fit(series):
+            same(one.transform(series), names)
+        same(e.fit_transform(series), names)
+        self.assertIsInstance(e.set_output(transform="default").transform(series), np.ndarray)
+        with sklearn.config_context(transform_output="pandas"):
+            same(clone(chordseq.ChordseqEmbedder(MODEL, threads=1)).fit_transform(series), names)
+        pipe = make_pipeline(chordseq.ChordseqEmbedder(MODEL, threads=1), StandardScaler())
+        self.assertEqual(list(pipe.set_output(transform="pandas").fit_transform(series).columns), names)
+        columns = make_column_transformer((chordseq.ChordseqEmbedder(MODEL, threads=1), "seq"))
+        same(columns.set_output(transform="pandas").fit_transform(series.to_frame()),
+             ["chordseqembedder__" + n for n in names])
+
+    def test_conventions_of_scikit_learn(self):
+        """Tags, displays, and what its own checks for estimators say that concerns sequences, too."""
+        try:
+            from sklearn import base
+            from sklearn.model_selection import GridSearchCV
+            from sklearn.utils import estimator_checks, estimator_html_repr
+        except ImportError:
+            self.skipTest("no scikit-learn")
+        for e in chordseq.ChordseqEmbedder(threads=1), chordseq.ChordseqClassifier(threads=1, epochs=2):
+            self.assertIsInstance(e, base.BaseEstimator)
+            self.assertIn(type(e).__name__, estimator_html_repr(e))
+            for check in ("get_params_invariance", "set_params", "estimator_cloneable", "estimator_repr", "mixin_order",
+                          "estimator_tags_renamed", "valid_tag_types", "do_not_raise_errors_in_init_or_set_param"):
+                if found := getattr(estimator_checks, "check_" + check, None):
+                    found(type(e).__name__, e)
+        self.assertTrue(base.is_classifier(chordseq.ChordseqClassifier()))
+        self.assertFalse(base.is_classifier(chordseq.ChordseqEmbedder()))
+        if hasattr(base, "BaseEstimator") and hasattr(base.BaseEstimator, "__sklearn_tags__"):
+            tags = chordseq.ChordseqClassifier().__sklearn_tags__()
+            self.assertTrue(tags.input_tags.string and tags.target_tags.required)
+            self.assertFalse(tags.input_tags.two_d_array)
+            self.assertFalse(chordseq.ChordseqEmbedder().__sklearn_tags__().target_tags.required)
+        x, y = two_kinds(40)
+        search = GridSearchCV(chordseq.ChordseqClassifier(**SMALL), {"epochs": [1, 2]}, cv=2).fit(x, y)
+        self.assertIn(search.best_params_["epochs"], (1, 2))
 
 
 class Errors(unittest.TestCase):

@@ -1,23 +1,41 @@
-"""Estimators in scikit-learn's conventions, which is not needed to use them."""
+"""Estimators for scikit-learn. Without it they work, too, but for what its base classes add."""
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
 from ._sequences import items, pair
+from .errors import Error
 from .model import Model, PathLike, load
-from .training import train
+from .training import stamp, train
+
+if TYPE_CHECKING:
+    class BaseEstimator:
+        """scikit-learn's, which has no types."""
+
+    class ClassifierMixin:
+        """scikit-learn's."""
+
+    class TransformerMixin:
+        """scikit-learn's."""
+
+        def set_output(self, *, transform: Optional[str] = None) -> Any:
+            """Container of transform(): "default", "pandas" or "polars"."""
+else:
+    try:
+        from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+    except ImportError:
+        BaseEstimator, ClassifierMixin, TransformerMixin = (type(f"No{i}", (), {}) for i in range(3))
 
 #: Texts that mean something else where labels are read or written.
 _NO_LABELS = (".", "NA", "unclassified")
 
 
-class _Estimator:
-    """get_params() and set_params(), by the arguments of __init__ that _names lists."""
+class _Estimator(BaseEstimator):
+    """get_params() and set_params(), by the arguments of __init__ that _names lists and the options."""
 
     _names: tuple[str, ...] = ()
     options: dict[str, Any]
@@ -25,23 +43,26 @@ class _Estimator:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return {**{name: getattr(self, name) for name in self._names}, **self.options}
 
-    def set_params(self, **params: Any) -> _Estimator:
+    def set_params(self, **params: Any) -> Any:
         for name, value in params.items():
             if name in self._names:
                 setattr(self, name, value)
             else:
-                self.options[name] = value
+                self.options = {**self.options, name: value}
         return self
 
     def __repr__(self):
         given = ", ".join(f"{k}={v!r}" for k, v in self.get_params().items() if v is not None)
         return f"{type(self).__name__}({given})"
 
-    def __sklearn_clone__(self):
-        return type(self)(**self.get_params())
-
     def __sklearn_is_fitted__(self):
         return hasattr(self, "model_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
 
     def _fitted(self):
         """The model of fit(); NotFittedError of scikit-learn, an AttributeError without it."""
@@ -53,16 +74,11 @@ class _Estimator:
             NotFittedError = AttributeError
         raise NotFittedError(f"this {type(self).__name__} is not fitted; call fit() first")
 
-    def _tags(self, kind):
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags, TransformerTags
-        return Tags(estimator_type=kind, target_tags=TargetTags(required=kind == "classifier"),
-                    transformer_tags=TransformerTags() if kind is None else None,
-                    classifier_tags=ClassifierTags() if kind == "classifier" else None,
-                    input_tags=InputTags(string=True, two_d_array=False, one_d_array=True))
 
-
-class ChordseqEmbedder(_Estimator):
+class ChordseqEmbedder(TransformerMixin, _Estimator):
     """Transformer: sequences to vectors (sequences, Model.dim) float32.
+
+    With scikit-learn, set_output(transform="pandas") gives a DataFrame with the columns v1, v2, ...
 
     model    as load() takes it; threads and options, too
     missing  what takes the place of a vector where there is no prediction, for instance of an empty
@@ -92,9 +108,6 @@ class ChordseqEmbedder(_Estimator):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         return np.array([f"v{i + 1}" for i in range(self.n_features_out_)], dtype=object)
 
-    def __sklearn_tags__(self):
-        return self._tags(None)
-
 
 def _label_texts(classes):
     """What a table of labels has for each class: its text; c0, c1, ... if these are not plain, or
@@ -106,10 +119,10 @@ def _label_texts(classes):
         [f"c{i}" for i in range(len(texts))]
 
 
-class ChordseqClassifier(_Estimator):
+class ChordseqClassifier(ClassifierMixin, _Estimator):
     """Classifier: fit() trains a model with `chordseq train`, predict() classifies with it.
 
-    output   file of the trained model; None: a temporary one, removed with the estimator
+    output   file to write the trained model to, or None; the estimator has a copy of its own
     threads  as load() takes it
     options  those of `chordseq train`: preset="fast", budget="2m", seed=1, ...
 
@@ -132,28 +145,27 @@ class ChordseqClassifier(_Estimator):
             raise ValueError(f"{len(X)} sequences have labels of shape {labels.shape}; give one for each")
         if len(X) == 0:
             raise ValueError("there is no sequence to train on")
-        self.classes_, which = np.unique(labels, return_inverse=True)
+        classes, which = np.unique(labels, return_inverse=True)
+        texts = _label_texts(classes)
         with tempfile.TemporaryDirectory(prefix="chordseq.") as folder:
             fasta, tsv, own = (os.path.join(folder, name)
                                for name in ("train.fa", "train.tsv", "own.safetensors"))
-            texts = _label_texts(self.classes_)
             with open(fasta, "wb") as f, open(tsv, "w", encoding="utf-8", newline="\n") as t:
                 for number, item in enumerate(X):
                     f.write(b">%d\n%s\n" % (number, pair(item, number)[1]))
                     t.write(f"{number}\t{texts[which[number]]}\n")
-            self.metrics_ = list(train(fasta, own, labels=tsv, threads=self.threads,
-                                       **self.options))
-            if self.output is not None:
-                shutil.copyfile(own, self.output)
-            self._open(own if self.output is None else self.output, self.output is None)
+            path = own if self.output is None else os.fspath(self.output)
+            options, old = {"checkpoint": own + ".ckpt", **self.options}, stamp(path)
+            metrics = list(train(fasta, path, labels=tsv, threads=self.threads, **options))
+            if stamp(path) == old:
+                raise Error("training ended before its first validation, without a model")
+            with open(path, "rb") as f:      # its own copy: others may write a file of that name
+                self._open(self._keep(f.read()))
+        self.classes_, self.metrics_ = classes, metrics
         self._column = [self.model_.labels.index(text) for text in texts]
         return self
 
-    def _open(self, path, temporary):
-        """Load the model; temporary: from a copy that lives as long as this estimator."""
-        if temporary:
-            with open(path, "rb") as f:
-                path = self._keep(f.read())
+    def _open(self, path):
         # Of several GPUs that train, one predicts.
         options = {k: str(self.options[k]).split(",")[0] for k in ("device", "precision")
                    if self.options.get(k) is not None}
@@ -177,7 +189,7 @@ class ChordseqClassifier(_Estimator):
         content = state.pop("_content", None)
         self.__dict__.update(state)
         if content is not None:
-            self._open(self._keep(content), False)
+            self._open(self._keep(content))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(sequences, classes) float32, in the order of classes_."""
@@ -187,9 +199,6 @@ class ChordseqClassifier(_Estimator):
         best = np.nan_to_num(self.predict_proba(X)).argmax(axis=1)       # first: says if it is not fitted
         return self.classes_[best]
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of right calls."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
-
-    def __sklearn_tags__(self):
-        return self._tags("classifier")
+        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
