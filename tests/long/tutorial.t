@@ -78,10 +78,12 @@ lines_of()
 }
 T 'calls equal the page' lines_of calls.tsv name
 T 'the report equals the page' lines_of calls.kreport "$(head -n 1 calls.kreport | cut -f 1,2)"
+grep -w contig_15 regions.bed > prophage
+T 'regions equal the page' lines_of prophage contig_15
 T 'scores equal the page' lines_of scored.tsv '#chrom'
-{ grep above_ splice.json && head -n 4 short.tsv; } > selected
+{ grep above_ splice.json && head -n 4 top.tsv; grep -c donor top.tsv; } > selected
 T 'selected variants equal the page' lines_of selected '      "above'
-T 'the model of section 4 separates host and symbiont' sh -c '
+T 'the model of section 4 separates host and parasite' sh -c '
     awk -F "\t" "\$3 == \".\" && \$4 == \"accuracy\" && \$2 == \"all\" { good = \$5 > 0.9 } END { exit !good }" own.tsv'
 T 'the page of section 6 has four samples' sh -c '
     [ "$(wc -l < results/multiqc/multiqc_report_data/multiqc_chordseq.txt)" = 5 ]'

@@ -86,7 +86,7 @@ page()
 }
 # What the pages leave to the reader.
 "$srcdir/docs/tutorial/make_data" && mv reads_1.fq.gz reads.fq.gz || exit 1
-for k in host symbiont; do sed "/^>/s/\$/ class=$k/" $k.fa; done > labelled.fa
+for k in host parasite; do sed "/^>/s/\$/ class=$k/" $k.fa; done > labelled.fa
 cat > preface.py << 'END'
 records = [r.split("\n", 1) for r in open("labelled.fa").read().split(">")[1:]]
 sequences = [base.replace("\n", "") for _, base in records]
