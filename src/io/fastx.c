@@ -284,6 +284,11 @@ out:
     return rc;
 }
 
+static const char *format_name(int kind)
+{
+    return kind == '>' ? "FASTA" : "FASTQ";
+}
+
 static int read_header(cs_fastx *f)
 {
     int rc = CS_OK;
@@ -296,6 +301,9 @@ static int read_header(cs_fastx *f)
         return CS_EOF;
     if (f->kind ? *f->p != f->kind : *f->p != '>' && *f->p != '@')
         return refuse_start(f);
+    if (f->wanted && *f->p != f->wanted)
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: a %s record, but --input-fmt requires %s",
+                       f->path, (long long)f->line, format_name(*f->p), format_name(f->wanted));
     f->kind = *f->p++;
     f->head.n = f->base.n = f->qual.n = 0;
     f->odd = false;

@@ -110,7 +110,7 @@ static int reader_refuse(const char *path, const htsFormat *m)
     return CS_EFORMAT;
 }
 
-/* Text may be FASTA or FASTQ after blank lines; the reader names what is not. */
+/* Text may be FASTA or FASTQ after blank lines, which the reader checks. */
 static int check_format(const char *path, const htsFormat *m, cs_input_format wanted)
 {
     static const struct { enum htsExactFormat format; const char *name; } is[] = {
@@ -118,11 +118,11 @@ static int check_format(const char *path, const htsFormat *m, cs_input_format wa
         [CS_INPUT_SAM] = { sam, "SAM" }, [CS_INPUT_BAM] = { bam, "BAM" },
         [CS_INPUT_CRAM] = { cram, "CRAM" },
     };
-    const bool vague = m->format == empty_format || m->format == text_format
-                     || m->format == unknown_format;
+    const bool vague = m->format == text_format || m->format == unknown_format;
 
     if (wanted == CS_INPUT_ANY || m->format == is[wanted].format
-        || (vague && wanted <= CS_INPUT_SAM))
+        || (m->format == empty_format && wanted <= CS_INPUT_SAM)
+        || (vague && wanted <= CS_INPUT_FASTQ))
         return CS_OK;
     char *what = hts_format_description(m);
     cs_fail(CS_EFORMAT, "'%s' is not %s, which --input-fmt requires (%s)", path, is[wanted].name,

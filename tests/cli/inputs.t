@@ -57,6 +57,7 @@ N pairs-both.err    chordseq classify -m "$m" -1 a.fa -2 b.fa ab.fa
 # ---- a file of file names ----------------------------------------------------------------------
 
 sh -c "$c a.fa b.fa" > both.tsv
+sh -c "$c a.fa" > a.tsv
 printf '# mates\na.fa\n\nb.fa\r\n' > list
 T 'a file of file names' sh -c "$c --input-list list | cmp - both.tsv"
 T 'from standard input' sh -c "$c --input-list - < list | cmp - both.tsv"
@@ -80,6 +81,11 @@ N list-missing.err  chordseq classify -m "$m" --input-list no-such-list
 T '--input-fmt' sh -c "$c --input-fmt fasta a.fa b.fa | cmp - both.tsv && gzip -c a.fa | $c --input-fmt fasta - b.fa | cmp - both.tsv"
 N fmt-fastq.err     chordseq classify -m "$m" --input-fmt fastq a.fa
 N fmt-stdin.err     sh -c 'chordseq classify -m "$1" --input-fmt fasta - < "$2"' - "$m" "$tiny/reads.fq"
+printf '\n\n' | cat - a.fa > blank.fa; printf '\n\n' | cat - "$tiny/reads.fq" > blank.fq
+T 'after blank lines, too' sh -c "$c --input-fmt fasta blank.fa | cmp - a.tsv && $c --input-fmt fastq blank.fq > /dev/null"
+N fmt-blank.err     chordseq classify -m "$m" --input-fmt fasta blank.fq
+N fmt-blank-fa.err  chordseq classify -m "$m" --input-fmt fastq blank.fa
+N fmt-blank-sam.err chordseq classify -m "$m" --input-fmt sam blank.fa
 N fmt-none.err      chordseq classify -m "$m" --input-fmt gff a.fa
 
 # ---- alignments --------------------------------------------------------------------------------
