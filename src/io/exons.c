@@ -64,6 +64,8 @@ static int add_line(cs_exons *e, cs_lines *in)
 {
     char *column[MAX_COLUMN];
     int64_t from, to;
+
+    cs_lines_blanks_to_tabs(in);
     const int n = cs_lines_columns(in, column, MAX_COLUMN);
 
     if (e->format == UNKNOWN)

@@ -49,10 +49,29 @@ int cs_lines_columns(cs_lines *l, char **column, int most)
     return n;
 }
 
+void cs_lines_blanks_to_tabs(cs_lines *l)
+{
+    const char *from = l->text;
+    char *to = l->text;
+
+    if (strchr(l->text, '\t'))
+        return;
+    while (*from) {
+        const size_t n_blank = strspn(from, " ");
+        from += n_blank;
+        if (n_blank && to > l->text && *from)
+            *to++ = '\t';
+        while (*from && *from != ' ')
+            *to++ = *from++;
+    }
+    *to = '\0';
+    l->n = (size_t)(to - l->text);
+}
+
 bool cs_lines_is_remark(const char *line)
 {
     static const char *const word[] = { "track", "browser" };
-    bool is = *line == '\0' || *line == '#';
+    bool is = line[strspn(line, " \t")] == '\0' || *line == '#';
 
     for (size_t i = 0; !is && i < sizeof word / sizeof *word; i++) {
         const size_t n = strlen(word[i]);

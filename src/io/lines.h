@@ -46,7 +46,11 @@ int cs_lines_next(cs_lines *l) CS_MUST_CHECK;
  */
 int cs_lines_columns(cs_lines *l, char **column, int most);
 
-/** cs_lines_is_remark - is it a line of BED or GFF without data: empty, after '#', or "track" or
+/** cs_lines_blanks_to_tabs - if the present line has no tab, make a tab of each run of blanks, and
+ * drop those at its ends: columns of BED may be separated by either */
+void cs_lines_blanks_to_tabs(cs_lines *l);
+
+/** cs_lines_is_remark - is it a line of BED or GFF without data: blank, after '#', or "track" or
  * "browser" as a word of its own? Contigs may have names that begin so */
 bool cs_lines_is_remark(const char *line);
 

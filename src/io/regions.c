@@ -119,7 +119,7 @@ static int parse_bed(cs_regions *r, const cs_reference *ref, cs_region *out)
     for (int i = 1; i < 3; i++) {
         field[i] = strchr(field[i - 1], '\t');
         if (!field[i])
-            return cs_lines_refuse(&r->bed, "fewer than three columns, separated by tabs");
+            return cs_lines_refuse(&r->bed, "fewer than three columns");
         *field[i]++ = '\0';
     }
     const size_t n_to = strcspn(field[2], "\t");
@@ -151,6 +151,7 @@ int cs_regions_next(cs_regions *r, const cs_reference *ref, cs_region *out)
     do
         CS_TRY(cs_lines_next(&r->bed));
     while (cs_lines_is_remark(r->bed.text));
+    cs_lines_blanks_to_tabs(&r->bed);
     rc = parse_bed(r, ref, out);
     r->any = true;
 out:

@@ -119,6 +119,8 @@ if samtools --version > /dev/null 2>&1; then
     is 'a reference without alignments'  ''                                  -r chr2 x.bam
     printf 'chr1\t119\t310\n' > one.bed; printf 'chr1\t299\t600\n' > two.bed; : > none.bed
     is 'regions of a BED file'           'p/2 single '                       -R one.bed x.bam
+    printf 'track name=x\r\n# n\r\n \r\nchr1  119 310 name one \r\n' > blanks.bed
+    is 'with blanks between columns, as samtools reads them' 'p/2 single '  -R blanks.bed x.bam
     is 'after those of -r'               'p/2 single dup '  -r chr1:120-310 -R two.bed x.bam
     is 'alignments by an expression'     'p/1 p/2 single '                   -e 'pos < 400' x.bam
     is 'from SAM, besides flags'         'single supp ' -e 'rname == "chr1"' -F 0x501 x.sam
