@@ -222,10 +222,21 @@ hFILE *cs_pump_open(const char *path)
     return fd < 0 ? NULL : through_pump(path, fd);
 }
 
+/* htslib recognises no text behind a byte order mark. */
+static void skip_mark(hFILE *fp)
+{
+    char head[3];
+
+    if (hpeek(fp, head, sizeof head) == sizeof head && cs_bom_bytes(head, sizeof head) > 0)
+        CS_BUG(hread(fp, head, sizeof head) != sizeof head);   /* hpeek() has buffered them */
+}
+
 int cs_pump_open_hts(const char *path, htsFile **out)
 {
     hFILE *fp = cs_pump_open(path);
 
+    if (fp)
+        skip_mark(fp);
     *out = fp ? hts_hopen(fp, path, "r") : NULL;
     if (*out)
         return CS_OK;

@@ -18,7 +18,8 @@ struct htsFile;
  */
 struct hFILE *cs_pump_open(const char *path);
 
-/** cs_pump_open_hts - the same for htslib's readers, as hts_open(). CS_OK, CS_EIO, CS_ECANCEL */
+/** cs_pump_open_hts - the same for htslib's readers, as hts_open(), after a byte order mark, if
+ * any. CS_OK, CS_EIO, CS_ECANCEL */
 int cs_pump_open_hts(const char *path, struct htsFile **out) CS_MUST_CHECK;
 
 /** cs_pump_interrupted - a reader's return value for rc of the library below: an end or error after

@@ -31,6 +31,8 @@ T 'from a pipe, gzip, CRLF' sh -c 'score --no-version - < variants.vcf | cmp a -
     score --no-version < variants.vcf | cmp a - && score --no-version -t 1 variants.vcf | cmp a - &&
     gzip -c variants.vcf | score --no-version - | cmp a - &&
     sed "s/$/\r/" variants.vcf | score --no-version - | cmp a -'
+T 'a byte order mark is left out' sh -c '{ printf "\357\273\277"; cat variants.vcf; } > mark.vcf && score --no-version mark.vcf | cmp a - &&
+    score --no-version - < mark.vcf | cmp a -'
 T 'a single record has the same vector' sh -c 'for id in del multi round; do
     grep "^#" variants.vcf > one; grep "	$id	" variants.vcf >> one
     score --no-version one | grep "	$id	" > b; grep "	$id	" a | cmp - b || exit; done'
