@@ -354,8 +354,8 @@ static int check_pairs(const cs_input_args *a, const cs_pair_args *pair)
                                   "none",
                        a->file.n > 0 ? a->file.v[0] : a->list.v[0]);
     if (pair->first.n != pair->second.n)
-        return cs_fail(CS_EUSAGE, "-1 gives %d files and -2 gives %d; every file of first mates "
-                       "needs a file of second mates", pair->first.n, pair->second.n);
+        return cs_fail(CS_EUSAGE, "every file of first mates (-1) needs a file of second mates "
+                       "(-2); there are %d and %d", pair->first.n, pair->second.n);
     if (pair->interleaved)
         return cs_fail(CS_EUSAGE, "--interleaved takes one file; -1 and -2 take two");
     for (int i = 0; i < pair->first.n; i++)

@@ -18,22 +18,20 @@ static size_t stem(const char *name, char mate)
     return n > 2 && name[n - 2] == '/' && name[n - 1] == mate ? n - 2 : n;
 }
 
-static int no_mate(const cs_pairs *p, const char *name)
+/* One input has ended; `name` of the other has no mate. */
+static int no_mate(const cs_pairs *p, cs_inputs *ended, cs_inputs *other, const char *name)
 {
-    return cs_fail(CS_EFORMAT, "'%s' ends before record '%s' of '%s' (pair %llu), which has no "
-                   "mate", cs_inputs_path(p->second), name,
-                   cs_inputs_path(p->first), (unsigned long long)p->n + 1);
+    return cs_fail(CS_EFORMAT, "'%s' ends after %llu pairs, but '%s' continues with record "
+                   "'%.60s'; both must have all mates in the same order", cs_inputs_path(ended),
+                   (unsigned long long)p->n, cs_inputs_path(other), name);
 }
 
 /* After the end of the first input, the second must end, too. */
 static int check_end(const cs_pairs *p, cs_chunk *c)
 {
     const int rc = cs_inputs_next(p->second, c);
-    if (rc != CS_OK)
-        return rc;
-    return cs_fail(CS_EFORMAT, "'%s' ends before record '%s' of '%s' (pair %llu), which has no "
-                   "mate", cs_inputs_path(p->first), c->rec[c->n - 1].name,
-                   cs_inputs_path(p->second), (unsigned long long)p->n + 1);
+
+    return rc != CS_OK ? rc : no_mate(p, p->first, p->second, c->rec[c->n - 1].name);
 }
 
 /* ---- one input ------------------------------------------------------------------------------- */
@@ -134,7 +132,7 @@ static int next_of_two(cs_pairs *p, cs_chunk *c)
         return rc;
     rc = cs_inputs_next(p->second, c);
     if (rc == CS_EOF)
-        return no_mate(p, c->rec[c->n - 1].name);
+        return no_mate(p, p->second, p->first, c->rec[c->n - 1].name);
     if (rc != CS_OK)
         return rc;
     const cs_record *a = &c->rec[c->n - 2], *b = &c->rec[c->n - 1];
