@@ -27,6 +27,8 @@ struct cs_vcfout {
     const char   *from;          /* the input's path */
     cs_outfile   *file, *index;  /* index: NULL unless requested */
     int           shift;         /* of the index */
+    char         *last_contig;   /* with an index: of the record before */
+    int64_t       last_pos;
     cs_htsout     to;
     bcf_hdr_t    *header;        /* of BCF */
     bcf1_t       *rec;
@@ -388,8 +390,27 @@ static int record_native(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_valu
     return bcf_write(w->to.fp, w->header, w->rec) < 0 ? cs_htsout_failed(&w->to, NULL) : CS_OK;
 }
 
+/* Here rather than after the last record, when the index would be refused. */
+static int check_order(cs_vcfout *w, const cs_vcf_record *r)
+{
+    const bool same = w->last_contig && strcmp(w->last_contig, r->contig) == 0;
+    const bool back = same && r->pos < w->last_pos;
+
+    if (!same) {
+        free(w->last_contig);
+        w->last_contig = cs_xstrdup(r->contig);
+    }
+    w->last_pos = r->pos;
+    return back ? vcf_out_refuse(w, r, "is out of order, so the output cannot be indexed; sort the "
+                                 "file (bcftools sort), or omit --write-index") : CS_OK;
+}
+
 int cs_vcfout_record(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_values *value)
 {
+    const int rc = w->index ? check_order(w, r) : CS_OK;
+
+    if (rc != CS_OK)
+        return rc;
     return is_bcf(w) ? record_native(w, r, value) : record_text(w, r, value);
 }
 
@@ -413,7 +434,7 @@ void cs_vcfout_discard(cs_vcfout *w)
     cs_outfile_discard(w->index);
     ks_free(&w->text);
     ks_free(&w->info);
-    CS_FREE(w->number, w->path, w);
+    CS_FREE(w->number, w->path, w->last_contig, w);
 }
 
 int cs_vcfout_finish(cs_vcfout *w)

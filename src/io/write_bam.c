@@ -32,6 +32,9 @@ struct bam_cfg { const char *path, *format; cs_strlist option; int no_pg, index;
 
 struct alignments {
     cs_outfile *index;           /* NULL unless requested */
+    int32_t    last_tid;         /* with an index: of the record before; -1: unplaced, or none */
+    hts_pos_t  last_pos;
+    bool       any;              /* is there one? */
     cs_htsout  to;
     sam_hdr_t *header;
     bam1_t    *b;
@@ -314,6 +317,22 @@ static int set_tags(cs_output *o, bam1_t *b, const cs_prediction *a)
                          bam_get_qname(b)) : CS_OK;
 }
 
+/* Here rather than after the last record, when the index would be refused. */
+static int check_order(cs_output *o, struct alignments *w)
+{
+    const int32_t tid = w->b->core.tid;
+    const hts_pos_t pos = w->b->core.pos;
+    const bool back = w->any && (tid == w->last_tid ? tid >= 0 && pos < w->last_pos
+                                 : (uint32_t)tid < (uint32_t)w->last_tid);
+
+    w->any = true;
+    w->last_tid = tid;
+    w->last_pos = pos;
+    return back ? cs_fail(CS_EFORMAT, "cannot index '%s': alignment '%.60s' is out of order; sort "
+                          "the input by position (samtools sort), or omit --write-index", o->path,
+                          bam_get_qname(w->b)) : CS_OK;
+}
+
 static int one(cs_output *o, const cs_record *r, int s, const cs_prediction *a)
 {
     int rc = CS_OK;
@@ -324,6 +343,8 @@ static int one(cs_output *o, const cs_record *r, int s, const cs_prediction *a)
         CS_TRY(unaligned(o, w->b, r, s));
     else if (!bam_copy1(w->b, native))
         return cs_fail(CS_EMEM, "out of memory for record '%s'", r->name);
+    if (w->index)
+        CS_TRY(check_order(o, w));
     CS_TRY(set_tags(o, w->b, a));
     errno = 0;
     if (sam_write1(w->to.fp, w->header, w->b) < 0)

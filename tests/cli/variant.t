@@ -187,10 +187,12 @@ bcf 'an index beside a file without blocks is not its own' sh -c 'bcftools index
 bcf 'TBI is refused for a contig longer than it reaches' sh -c 'sed "s/ID=one,length=[0-9]*/ID=one,length=600000000/" variants.vcf > huge.vcf
     grep -q 600000000 huge.vcf && score -W -o huge.vcf.gz huge.vcf && [ -f huge.vcf.gz.csi ] &&
     ! score -W=tbi -o gone.vcf.gz huge.vcf 2> told && grep -q "write-index=csi" told && [ ! -e gone.vcf.gz ]'
-T 'an output that cannot be indexed is not written' sh -c '
+T 'an output that cannot be indexed is not written, and is refused at the first record out of order' sh -c '
     { grep "^#" variants.vcf; grep -v "^#" variants.vcf | sort -k 2,2nr; } > back.vcf
-    ! score -W --tsv back.tsv -o back.vcf.gz back.vcf 2> told && grep -q "cannot index .back.vcf.gz" told &&
-    [ "$(echo back.*)" = back.vcf ]'
+    for o in vcf.gz bcf; do ! score -W --tsv back.tsv -o back.$o back.vcf 2> told &&
+    grep -q "back.vcf.: record [0-9]* (.*:[0-9]*) is out of order" told && [ "$(echo back.*)" = back.vcf ] || exit; done
+    { grep "^#" variants.vcf; for c in one two one; do grep "^one" variants.vcf | head -n 1 | sed "s/^one/$c/"; done; } > apart.vcf
+    ! score -W -o apart.vcf.gz apart.vcf 2> told && grep -q "cannot index .apart.vcf.gz" told && [ ! -e apart.vcf.gz ]'
 
 # A model trained on variants: the label says whether the base becomes a G.
 awk 'BEGIN {
