@@ -262,6 +262,7 @@ int cs_args_input(cs_input_args *a)
     for (int i = 0; i < a->file.n; i++) {
         n_stdin += is_stdin(a->file.v[i]);
         CS_TRY(cs_paths_add_input(a->file.v[i]));  /* some arguments were not option values */
+        CS_TRY(cs_input_check(a->file.v[i]));
     }
     if (n_stdin > 1)
         return cs_fail(CS_EUSAGE, "standard input ('-') is given %d times, but can be read only "

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
@@ -222,6 +224,18 @@ int cs_input_close(cs_input *in)
     free(in->path);
     free(in);
     return rc;
+}
+
+int cs_input_check(const char *path)
+{
+    struct stat st;
+
+    if (strcmp(path, "-") == 0 || hisremote(path))
+        return CS_OK;
+    if (access(path, R_OK) != 0)
+        return cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode)
+        ? cs_fail(CS_EIO, "cannot read '%s': %s", path, strerror(EISDIR)) : CS_OK;
 }
 
 int cs_inputs_open(const char *const *paths, int n, const cs_input_opt *opt, cs_inputs **out)

@@ -92,6 +92,10 @@ int cs_input_next(cs_input *in, cs_chunk *c) CS_MUST_CHECK;
  * CS_EOF; an error here comes from the operating system */
 int cs_input_close(cs_input *in) CS_MUST_CHECK;
 
+/** cs_input_check - can it be opened later? A missing file is reported before the first is read.
+ * CS_OK, also for standard input and addresses; CS_EIO */
+int cs_input_check(const char *path) CS_MUST_CHECK;
+
 /* Several inputs, in sequence. */
 typedef struct cs_inputs cs_inputs;
 /** cs_inputs_open - `paths` in order; n = 0 is a bug of the caller. Opens lazily */

@@ -73,6 +73,7 @@ assert got.returncode == 0 and got.stdout == open("both.tsv", "rb").read()' chor
 T 'after other files' sh -c "echo b.fa > rest && $c --input-list rest a.fa | cmp - both.tsv"
 T 'and after a byte order mark' sh -c "{ printf '\357\273\277'; cat list; } > marked && $c --input-list marked | cmp - both.tsv"
 : > nobody
+printf '>bad\n!\n' > bad.fa
 N list-empty.err    chordseq classify -m "$m" --input-list nobody
 N list-missing.err  chordseq classify -m "$m" --input-list no-such-list
 
@@ -198,6 +199,10 @@ if samtools --version > /dev/null 2>&1; then
 else
     S 'alignments' 'no samtools'
 fi
+
+T 'a missing file or a folder is reported before the first input is read' sh -c 'for f in gone .; do
+    ! chordseq classify -m "$1" -o x.tsv bad.fa "$f" 2> told && grep -q "cannot [a-z]* .$f.:" told || exit
+    ! chordseq classify -m "$1" -1 bad.fa -2 "$f" 2> told && grep -q "cannot [a-z]* .$f.:" told || exit; done' - "$m"
 
 # ---- files that change while they are read -------------------------------------------------------
 
