@@ -22,6 +22,7 @@
 
 #include "io/bam_guard.h"
 #include "io/cram_guard.h"
+#include "io/reference.h"
 #include "io/sam_header.h"
 
 /* Bases [from, to) of a contig; a negative one is one of htslib's HTS_IDX_. */
@@ -104,16 +105,32 @@ int cs_alignment_flags(const char *text, int *flags)
                    "as UNMAP,DUP,SECONDARY", text);
 }
 
+/* "; did you mean 'chr20'?": the contig with or without "chr", if the file has that. */
+static const char *other_contig(const struct alignments *a, const char *name, char *buf, size_t n)
+{
+    char other[CS_CONTIG_BYTES];
+
+    (void)cs_contig_other(name, other);
+    (void)snprintf(buf, n, "; did you mean '%s'?", other);
+    return *other && sam_hdr_name2tid(a->header, other) >= 0 ? buf : "";
+}
+
 /* Names of regions from BED files are in braces, as they may have a colon. */
 static int no_region(const struct alignments *a, const char *text)
 {
-    const char *end = *text == '{' ? strrchr(text, '}') : NULL;
+    const char *end = *text == '{' ? strrchr(text, '}') : strrchr(text, ':');
+    const size_t skip = *text == '{', n = end ? (size_t)(end - text) - skip : strlen(text);
+    char hint[CS_CONTIG_BYTES + 32], *name = cs_xstrdup(text + skip);
+    int rc;
 
-    if (end != NULL)
-        return cs_fail(CS_EUSAGE, "'%s' has no contig '%.*s', which a region is on", a->path,
-                       (int)(end - text - 1), text + 1);
-    return cs_fail(CS_EUSAGE, "'%s' has no region '%s'; a region is NAME or NAME:FROM-TO", a->path,
-                   text);
+    name[n] = '\0';
+    if (sam_hdr_name2tid(a->header, name) >= 0)
+        rc = cs_fail(CS_EUSAGE, "'%s' is not a region; give NAME or NAME:FROM-TO", text);
+    else
+        rc = cs_fail(CS_EUSAGE, "'%s' has no contig '%s', which a region is on%s", a->path, name,
+                     other_contig(a, name, hint, sizeof hint));
+    free(name);
+    return rc;
 }
 
 /* Every region must be in this file. */

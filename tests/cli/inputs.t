@@ -144,6 +144,10 @@ if samtools --version > /dev/null 2>&1; then
     T 'alignments of pairs, in the order of the input' sh -c "sed 's/^p	99/p	163/; s/^p	147/p	83/' x.sam | samtools view -b -o turned.bam - &&
         chordseq classify -q -m '$m' --interleaved --bam same.bam -W -o same.tsv turned.bam && samtools view -F 0x900 turned.bam | cut -f 1-11 > a &&
         samtools view same.bam | cut -f 1-11 | cmp - a && [ \"\$(sed -n 2p same.tsv | cut -f 1,2)\" = 'p	60|60' ]"
+    sed 's/chr1/1/; s/chr2/chr20/' x.sam | samtools view -b -o bare1.bam - && samtools index bare1.bam
+    N region-other.err      chordseq classify -m "$m" -r chr1:1-5 bare1.bam
+    N region-other2.err     chordseq classify -m "$m" -r 20 bare1.bam
+    N region-order.err      chordseq classify -m "$m" -r chr1:9-5 x.bam
     N region-unknown.err    chordseq classify -m "$m" -r chr9:1-5 x.bam
     printf '9\t0\t5\n' > nine.bed
     N region-contig.err     chordseq classify -m "$m" -R nine.bed x.bam
