@@ -561,8 +561,9 @@ static int explain(struct job *j)
     if (rc == CS_OK)
         rc = cs_outputs_commit((cs_outfile **const[]){ &j->out, &j->tsv, &j->svg }, N_OUT);
     if (rc == CS_OK)
-        cs_note("explained %llu bases in %llu regions by %s", (unsigned long long)j->n_base,
-                (unsigned long long)j->n_region, methods[j->a->method]);
+        cs_note("explained %llu bases in %llu region%s by %s", (unsigned long long)j->n_base,
+                (unsigned long long)j->n_region, j->n_region == 1 ? "" : "s",
+                methods[j->a->method]);
 out:
     return rc;
 }
