@@ -32,7 +32,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'report' -r -F
 complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'krona' -r -F -d 'counts and lineages for Krona'\''s ktImportText'
 complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'cami-binning' -r -F -d 'CAMI binning format'
 complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'cami-profile' -r -F -d 'CAMI profiling format, abundance by bases'
-complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'sample' -x -d 'sample name in CAMI formats'
+complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'sample' -x -d 'sample name in CAMI formats and the summary'
 complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'bam' -r -F -d 'input alignments, or unaligned sequences, with tags cl, cp and ct'
 complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'output-fmt' -s O -x -a 'auto sam bam cram' -d 'format of --bam: auto (by its name), sam, bam or cram'
 complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'output-fmt-option' -x -d 'option for writing --bam, such as level=1; may be repeated'

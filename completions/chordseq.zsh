@@ -55,7 +55,7 @@ _chordseq()
         '*--krona[counts and lineages for Krona'\''s ktImportText]:FILE:_files' \
         '*--cami-binning[CAMI binning format]:FILE:_files' \
         '*--cami-profile[CAMI profiling format, abundance by bases]:FILE:_files' \
-        '*--sample[sample name in CAMI formats]:NAME:' \
+        '*--sample[sample name in CAMI formats and the summary]:NAME:' \
         '*--bam[input alignments, or unaligned sequences, with tags cl, cp and ct]:FILE:_files' \
         '*-O[format of --bam\: auto (by its name), sam, bam or cram]:FORMAT:(auto sam bam cram)' \
         '*--output-fmt[format of --bam\: auto (by its name), sam, bam or cram]:FORMAT:(auto sam bam cram)' \

@@ -81,7 +81,7 @@ static const cs_opt profile_opt[] = {
     { .type = CS_OPT_OUT, .name = "cami-profile", CFG(path), .arg = "FILE",
       .help = "CAMI profiling format, abundance by bases" },
     { .type = CS_OPT_STR, .name = "sample", CFG(sample), .arg = "NAME", .def = "sample",
-      .help = "sample name in CAMI formats" },
+      .help = "sample name in CAMI formats and the summary" },
     { .type = CS_OPT_END }
 };
 
