@@ -1,6 +1,8 @@
 /* policy.c - inference policy: strands, windows, thresholds, calls, by options and model. */
 #include "infer/policy.h"
 
+#include <string.h>
+
 #include "base/log.h"
 #include "nn/exec/plan.h"
 #include "nn/exec/session.h"
@@ -80,7 +82,7 @@ const cs_opt cs_call_table[] = {
              "most this share of calls was wrong in the calibration of the model, but at least 0.5 "
              "(or one minus the rate, if that is less). Records below it have the reason "
              "low_confidence. A class without such a probability at a length is not called there; "
-             "the log lists these classes. A model can also have a default rate, a minimum length, "
+             "--verbose lists these. A model can also have a default rate, a minimum length, "
              "and a test for sequences unlike its training data (low complexity, shuffled DNA); "
              "these apply unless --min-prob is given without this option. 1 calls all. The rate is "
              "valid for sequences like those of the calibration, with the same mixture of classes; "
@@ -173,42 +175,53 @@ bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m)
         || (calls->call == CALL_AUTO && m->head->set_taxonomy && m->taxonomy);
 }
 
-/* The first range of lengths from which on class k is called; c->n: never. */
+enum { SOME_LENGTHS = CS_CALIBRATION_BINS + 1 };
+
+/* Class k is called in the ranges of lengths from this one on, and in none before; the number of
+ * ranges: in none; SOME_LENGTHS: neither. */
 static int first_range(const cs_policy *p, int32_t k)
 {
-    int i = p->model->calibration.n;
+    const int n = p->model->calibration.n;
+    int i = 0, j;
 
-    while (i > 0 && p->least[i - 1][k] <= 1)
-        i--;
-    return i;
+    while (i < n && p->least[i][k] > 1)
+        i++;
+    for (j = i; j < n && p->least[j][k] <= 1; j++)
+        ;
+    return j == n ? i : SOME_LENGTHS;
 }
 
-/* "; from 1000 bases on: archaea, virus; never: plasmid", without classes of all lengths. */
-static void log_limits(const cs_policy *p, double max_error)
+/* Append `what` and the classes with this first range to the text of n bytes. */
+static void list_classes(const cs_policy *p, int range, const char *what, char *text, size_t n)
+{
+    const char *sep = what;
+
+    for (int32_t k = 0; k < p->model->calibration.n_class; k++)
+        if (first_range(p, k) == range) {
+            const size_t used = strlen(text);
+            (void)snprintf(text + used, n - used, "%s%s", sep, p->model->label[k].name);
+            sep = ", ";
+        }
+}
+
+/* "; below 1000 bases no archaea, virus; no plasmid": the classes that are not called. The model's
+ * own rate is no news. */
+static void log_limits(const cs_policy *p, double max_error, bool given)
 {
     const cs_calibration *c = &p->model->calibration;
-    char text[1024] = "", from[40];
-    size_t n = 0;
+    char text[1024] = "", below[40];
 
-    for (int i = 1; i <= c->n; i++) {
-        bool some = false;
-        if (i < c->n)
-            (void)snprintf(from, sizeof from, "from %lld bases on", (long long)c->bin[i].from);
-        else
-            (void)snprintf(from, sizeof from, "never");
-        for (int32_t k = 0; k < c->n_class && n < sizeof text; k++)
-            if (first_range(p, k) == i) {
-                n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s%s", some ? "" : "; ",
-                                      some ? "" : from, some ? ", " : ": ",
-                                      p->model->label[k].name);
-                some = true;
-            }
+    for (int i = 1; i < c->n; i++) {
+        (void)snprintf(below, sizeof below, "; below %lld bases no ", (long long)c->bin[i].from);
+        list_classes(p, i, below, text, sizeof text);
     }
-    cs_note("calls have an estimated error of at most %g%s", max_error, text);
+    list_classes(p, SOME_LENGTHS, "; at some lengths no ", text, sizeof text);
+    list_classes(p, c->n, "; no ", text, sizeof text);
+    (given ? cs_note : cs_info)("calls have an estimated error of at most %g%s", max_error, text);
 }
 
 /* Convert a rate to probability thresholds, by length and class. */
-static void set_least(cs_policy *p, double max_error, bool counted)
+static void set_least(cs_policy *p, double max_error, bool counted, bool given)
 {
     const cs_calibration *c = &p->model->calibration;
     int n_never = 0;
@@ -226,7 +239,7 @@ static void set_least(cs_policy *p, double max_error, bool counted)
         cs_warn("in %d of %d length ranges no call reaches --max-error %g; all records there "
                 "stay unclassified", n_never, c->n, max_error);
     if (counted)
-        log_limits(p, max_error);
+        log_limits(p, max_error, given);
 }
 
 /* --max-error, or the model's rate unless --min-prob was given. */
@@ -249,7 +262,7 @@ static int set_rate(cs_policy *p, const cs_call_args *calls)
         return cs_fail(CS_EUSAGE, "--max-error needs a calibrated model; calibrate it with "
                        "'chordseq eval --calibrate'");
     p->stated = c->max_error > 0;
-    set_least(p, max_error, counted);
+    set_least(p, max_error, counted, given);
     return CS_OK;
 }
 
