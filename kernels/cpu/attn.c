@@ -143,7 +143,7 @@ static void each_query_tile(const work *w, int n_thread,
         int64_t r = task / n_head * CS_TILE_ROWS, end = cs_min64(r + CS_TILE_ROWS, seg.rows);
         int32_t s = cs_seg_find(seg, r);
         while (r < end) {
-            cs_span q = cs_span_at(seg, &s, r, end);
+            cs_seg_span q = cs_seg_span_at(seg, &s, r, end);
             f(w, (int32_t)(task % n_head), s, (cs_range){ r, r + q.n });
             r += q.n;
         }

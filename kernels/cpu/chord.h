@@ -62,7 +62,7 @@ int64_t cs_chord_pack_size(int32_t d, int32_t h);
 void cs_chord_pack_fill(const cs_chord *k, cs_chord_pack *to);
 
 /* Consecutive rows and the spans of segments that they cover. */
-typedef struct cs_tile { int64_t r0, n; int32_t n_span; cs_span span[CS_TILE]; } cs_tile;
+typedef struct cs_tile { int64_t r0, n; int32_t n_span; cs_seg_span span[CS_TILE]; } cs_tile;
 /** cs_tile_init - tile number `no` of all rows */
 void cs_tile_init(cs_tile *t, cs_seg seg, int64_t no);
 

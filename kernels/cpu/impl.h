@@ -81,7 +81,7 @@ static inline int64_t cs_tap_shift(cs_taps taps, int32_t k, bool adjoint, int64_
 }
 
 /* Tokens t0 .. t0+n-1 of the segment that starts at row `start` and has `len` rows. */
-typedef struct cs_span { int64_t start, len, t0, n; } cs_span;
+typedef struct cs_seg_span { int64_t start, len, t0, n; } cs_seg_span;
 
 /** cs_seg_find - the segment of a row (never an empty segment) */
 static inline int32_t cs_seg_find(cs_seg seg, int64_t row)
@@ -97,13 +97,13 @@ static inline int32_t cs_seg_find(cs_seg seg, int64_t row)
     return lo;
 }
 
-/** cs_span_at - the longest span from `row` (in segment s or later) that ends before `end` */
-static inline cs_span cs_span_at(cs_seg seg, int32_t *s, int64_t row, int64_t end)
+/** cs_seg_span_at - the longest span from `row` (in segment s or later) that ends before `end` */
+static inline cs_seg_span cs_seg_span_at(cs_seg seg, int32_t *s, int64_t row, int64_t end)
 {
     while (seg.off[*s + 1] <= row)
         (*s)++;
     int64_t start = seg.off[*s], stop = seg.off[*s + 1];
-    return (cs_span){ start, stop - start, row - start, cs_min64(stop, end) - row };
+    return (cs_seg_span){ start, stop - start, row - start, cs_min64(stop, end) - row };
 }
 
 #endif

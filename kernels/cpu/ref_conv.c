@@ -55,7 +55,7 @@ static void ref_seg_conv(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint,
         int64_t end = cs_min64(r0 + CS_ROW_BLOCK, seg.rows);
         int32_t s = cs_seg_find(seg, r0);
         for (int64_t r = r0; r < end; r++) {
-            cs_span p = cs_span_at(seg, &s, r, r + 1);
+            cs_seg_span p = cs_seg_span_at(seg, &s, r, r + 1);
             conv_row(&q, p.start, p.len, p.t0);
         }
     }
@@ -69,7 +69,7 @@ static void dw_row(cs_seg seg, cs_taps taps, cs_mat x, cs_mat dy, int32_t k, int
         int32_t n = dy.c - j0 < CS_CHUNK_COLS ? dy.c - j0 : CS_CHUNK_COLS, s = 0;
         double sum[CS_CHUNK_COLS] = { 0 };
         for (int64_t r = 0; r < seg.rows; r++) {
-            cs_span p = cs_span_at(seg, &s, r, r + 1);
+            cs_seg_span p = cs_seg_span_at(seg, &s, r, r + 1);
             int64_t from = (p.t0 + cs_tap_shift(taps, k, false, p.len)) % p.len;
             double v = (double)cs_row(x, p.start + from)[i];
             for (int32_t j = 0; j < n; j++)

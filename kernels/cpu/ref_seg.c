@@ -5,7 +5,7 @@
 #include "kernels/cpu/tables.h"
 
 /* Source: Khalitov et al., ChordMixer; track i reads 2^(i-1) tokens ahead, circularly. */
-static void roll_span(cs_span q, int32_t track, int sign, cs_mat x, cs_real beta, cs_mat y)
+static void roll_span(cs_seg_span q, int32_t track, int sign, cs_mat x, cs_real beta, cs_mat y)
 {
     for (int32_t i = 0; i < x.c / track; i++) {
         int64_t from = (q.t0 + sign * cs_shift(i, q.len) + q.len) % q.len;
@@ -27,7 +27,7 @@ static void ref_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, cs
         int64_t end = cs_min64(r0 + CS_ROW_BLOCK, seg.rows);
         int32_t s = cs_seg_find(seg, r0);
         for (int64_t r = r0; r < end;) {
-            cs_span q = cs_span_at(seg, &s, r, end);
+            cs_seg_span q = cs_seg_span_at(seg, &s, r, end);
             roll_span(q, track, sign, x, beta, y);
             r += q.n;
         }
@@ -36,7 +36,8 @@ static void ref_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, cs
 
 /* Rows of a part that begins at row `first`. Forward, row t goes to row t - shift; the adjoint
  * reads it from there. */
-static void part_span(cs_span q, int32_t track, int64_t first, bool put, cs_mat part, cs_mat whole)
+static void part_span(cs_seg_span q, int32_t track, int64_t first, bool put, cs_mat part,
+                      cs_mat whole)
 {
     for (int32_t i = 0; i < part.c / track; i++) {
         int64_t at = (q.t0 - cs_shift(i, q.len) + q.len) % q.len;
@@ -58,7 +59,7 @@ static void roll_part(cs_backend *be, cs_seg seg, int32_t track, int64_t first, 
         int64_t end = cs_min64(r0 + CS_ROW_BLOCK, first + part.r);
         int32_t s = cs_seg_find(seg, r0);
         for (int64_t r = r0; r < end;) {
-            cs_span q = cs_span_at(seg, &s, r, end);
+            cs_seg_span q = cs_seg_span_at(seg, &s, r, end);
             part_span(q, track, first, put, part, whole);
             r += q.n;
         }
@@ -119,7 +120,7 @@ static void ref_seg_mean_bwd(cs_backend *be, cs_seg seg, cs_mat dy, cs_mat dx)
     for (int64_t r0 = 0; r0 < seg.rows; r0 += CS_ROW_BLOCK) {
         int32_t s = cs_seg_find(seg, r0);
         for (int64_t r = r0; r < cs_min64(r0 + CS_ROW_BLOCK, seg.rows); r++) {
-            cs_span q = cs_span_at(seg, &s, r, r + 1);
+            cs_seg_span q = cs_seg_span_at(seg, &s, r, r + 1);
             for (int32_t j = 0; j < dx.c; j++)
                 cs_row(dx, r)[j] += cs_row(dy, s)[j] / (cs_real)q.len;
         }

@@ -33,7 +33,7 @@ static void combine(const double *weight, const cs_real *const *row, int32_t n, 
     }
 }
 
-static void product_row(const sparse *q, cs_span p)
+static void product_row(const sparse *q, cs_seg_span p)
 {
     double weight[CS_LINKS_MAX];
     const cs_real *row[CS_LINKS_MAX];
@@ -56,12 +56,12 @@ static void ref_seg_sparse(cs_backend *be, cs_seg seg, const cs_links *links, cs
         int64_t end = cs_min64(r0 + CS_ROW_BLOCK, seg.rows);
         int32_t s = cs_seg_find(seg, r0);
         for (int64_t i = r0; i < end; i++)
-            product_row(&q, cs_span_at(seg, &s, i, i + 1));
+            product_row(&q, cs_seg_span_at(seg, &s, i, i + 1));
     }
 }
 
 /* Row u of dv gathers from the rows that link to it, so no two threads add to one element. */
-static void dv_row(const sparse *q, cs_mat dy, cs_mat dv, cs_span p)
+static void dv_row(const sparse *q, cs_mat dy, cs_mat dv, cs_seg_span p)
 {
     double weight[CS_LINKS_MAX];
     const cs_real *row[CS_LINKS_MAX];
@@ -75,7 +75,7 @@ static void dv_row(const sparse *q, cs_mat dy, cs_mat dv, cs_span p)
     combine(weight, row, q->w.c, dv.c, to, to);
 }
 
-static void dw_row(const sparse *q, cs_mat dy, cs_mat dw, cs_span p)
+static void dw_row(const sparse *q, cs_mat dy, cs_mat dw, cs_seg_span p)
 {
     const cs_real *d = cs_row(dy, p.start + p.t0);
     for (int32_t k = 0; k < q->w.c; k++) {
@@ -96,7 +96,7 @@ static void ref_seg_sparse_bwd(cs_backend *be, cs_seg seg, const cs_links *links
         int64_t end = cs_min64(r0 + CS_ROW_BLOCK, seg.rows);
         int32_t s = cs_seg_find(seg, r0);
         for (int64_t i = r0; i < end; i++) {
-            cs_span p = cs_span_at(seg, &s, i, i + 1);
+            cs_seg_span p = cs_seg_span_at(seg, &s, i, i + 1);
             dw_row(&q, dy, dw, p);
             dv_row(&q, dy, dv, p);
         }

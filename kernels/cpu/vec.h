@@ -12,7 +12,7 @@
  *   cs_vexponent(v, t)        v with the integer in t's low bits added to its exponent
  *   cs_constant(f)            f in all lanes, kept in a register: the compiler would reload it for
  *                             each use, and loads are as scarce as multiply-adds
- *   cs_mask, cs_first(n)      mask of the first n lanes, empty for n < 1; n < CS_VEC
+ *   cs_vmask, cs_first(n)     mask of the first n lanes, empty for n < 1; n < CS_VEC
  *   cs_vload_first, cs_vstore_first   masked load and store: no other lane is read or written
  *   cs_vmerge(m, v, rest)     v in the lanes of m, rest in the others
  *   cs_vlargest               maximum over the lanes
@@ -60,7 +60,7 @@
 #define CS_FOUR(STEP) STEP(0) STEP(1) STEP(2) STEP(3)
 
 /* p = scale * 2^(p q) for -126 < p q <= 0: the integer part is added to the exponent bits */
-CS_INLINE void cs_exp2(cs_vec p[4], const cs_vec q[4], float scale)
+CS_INLINE void cs_exp2_four(cs_vec p[4], const cs_vec q[4], float scale)
 {
     const cs_vec magic = cs_constant(12582912.0f);       /* 1.5 * 2^23: rounds to an integer */
     cs_vec t[4], f[4], e[4];
@@ -82,14 +82,14 @@ CS_INLINE void cs_exp2(cs_vec p[4], const cs_vec q[4], float scale)
 #undef CS_JOIN
 }
 
-/* v = exp(v - max); below e^-86 the smallest value of cs_exp2(). A NaN stays a NaN. */
+/* v = exp(v - max); below e^-86 the smallest value of cs_exp2_four(). A NaN stays a NaN. */
 CS_INLINE void cs_exp_four(cs_vec v[4], cs_vec max)
 {
     const cs_vec log2e = cs_vset(1.44269504f), least = cs_vset(-125), one = cs_vset(1);
     const cs_vec q[4] = { one, one, one, one };
 #define CS_POWER(i) v[i] = cs_vmax(least, cs_vmul(cs_vsub(v[i], max), log2e));
     CS_FOUR(CS_POWER)
-    cs_exp2(v, q, 1);
+    cs_exp2_four(v, q, 1);
 #undef CS_POWER
 }
 
@@ -111,7 +111,7 @@ CS_INLINE void cs_gelu_tail(const cs_vec a[4], cs_vec tail[4])
     CS_NEXT(-5.251963282e-02f);
     CS_NEXT(-4.592009430e-01f);
     CS_NEXT(-1.151105945e+00f);
-    cs_exp2(tail, a, 0.5f);
+    cs_exp2_four(tail, a, 0.5f);
 #undef CS_FIRST
 #undef CS_TERM
 #undef CS_NEXT
@@ -151,7 +151,7 @@ CS_INLINE void cs_gelu_slope_four(cs_vec x[4], cs_vec slope[4])
     CS_FOUR(CS_CLAMP)
     cs_gelu_tail(a, tail);
     CS_FOUR(CS_SQUARE)
-    cs_exp2(pdf, times, 0.39894228f);
+    cs_exp2_four(pdf, times, 0.39894228f);
     CS_FOUR(CS_SLOPE)
 #undef CS_CLAMP
 #undef CS_SQUARE

@@ -15,7 +15,7 @@
 enum { CS_VEC = 4, CS_STRIP = 6, CS_STRIP_EDGE = 4 };
 
 typedef struct cs_vec { float v[4]; } cs_vec;
-typedef int cs_mask;             /* number of lanes */
+typedef int cs_vmask;            /* number of lanes */
 typedef cs_vec cs_quad;
 typedef struct cs_wide { double v[4]; } cs_wide;
 typedef struct cs_total { float v[8]; } cs_total;
@@ -92,20 +92,20 @@ CS_INLINE cs_vec cs_vexponent(cs_vec v, cs_vec t)
 
 /* ---- masked lanes --------------------------------------------------------------------------- */
 
-CS_INLINE cs_mask cs_first(int n)                        { return n; }
+CS_INLINE cs_vmask cs_first(int n)                       { return n; }
 
-CS_INLINE cs_vec cs_vload_first(cs_mask m, const float *p)
+CS_INLINE cs_vec cs_vload_first(cs_vmask m, const float *p)
 {
     CS_EACH_LANE(cs_vec, i < m ? p[i] : 0)
 }
 
-CS_INLINE void cs_vstore_first(cs_mask m, float *p, cs_vec v)
+CS_INLINE void cs_vstore_first(cs_vmask m, float *p, cs_vec v)
 {
     for (int i = 0; i < m; i++)
         p[i] = v.v[i];
 }
 
-CS_INLINE cs_vec cs_vmerge(cs_mask m, cs_vec v, cs_vec rest)
+CS_INLINE cs_vec cs_vmerge(cs_vmask m, cs_vec v, cs_vec rest)
 {
     CS_EACH_LANE(cs_vec, i < m ? v.v[i] : rest.v[i])
 }

@@ -79,7 +79,7 @@ static double soften(float *w, int n, float scale, float less)
         cs_vec v[4];
         for (int i = 0; i < 4; i++)
             v[i] = cs_vmax(least, cs_vfms(s, cs_get(w + j + CS_VEC * i, n - j - CS_VEC * i), l));
-        cs_exp2(v, one, 1.0f);
+        cs_exp2_four(v, one, 1.0f);
         for (int i = 0; i < 4; i++) {
             cs_put(w + j + CS_VEC * i, n - j - CS_VEC * i, v[i]);
             sum = cs_total_add(sum, cs_first_or(v[i], n - j - CS_VEC * i, cs_vset(0)),

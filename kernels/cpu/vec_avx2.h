@@ -11,7 +11,7 @@
 enum { CS_VEC = 8, CS_STRIP = 6, CS_STRIP_EDGE = 4 };
 
 typedef __m256  cs_vec;
-typedef __m256i cs_mask;
+typedef __m256i cs_vmask;
 typedef __m128  cs_quad;
 typedef __m256  cs_total;
 typedef struct cs_wide { __m256d lo, hi; } cs_wide;
@@ -66,15 +66,15 @@ CS_INLINE cs_vec cs_constant(float v)
 
 /* ---- masked lanes --------------------------------------------------------------------------- */
 
-CS_INLINE cs_mask cs_first(int n)
+CS_INLINE cs_vmask cs_first(int n)
 {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-CS_INLINE cs_vec cs_vload_first(cs_mask m, const float *p)  { return _mm256_maskload_ps(p, m); }
-CS_INLINE void   cs_vstore_first(cs_mask m, float *p, cs_vec v) { _mm256_maskstore_ps(p, m, v); }
+CS_INLINE cs_vec cs_vload_first(cs_vmask m, const float *p)  { return _mm256_maskload_ps(p, m); }
+CS_INLINE void   cs_vstore_first(cs_vmask m, float *p, cs_vec v) { _mm256_maskstore_ps(p, m, v); }
 
-CS_INLINE cs_vec cs_vmerge(cs_mask m, cs_vec v, cs_vec rest)
+CS_INLINE cs_vec cs_vmerge(cs_vmask m, cs_vec v, cs_vec rest)
 {
     return _mm256_blendv_ps(rest, v, _mm256_castsi256_ps(m));
 }

@@ -11,7 +11,7 @@
 enum { CS_VEC = 16, CS_STRIP = 12, CS_STRIP_EDGE = 8 };
 
 typedef __m512    cs_vec;
-typedef __mmask16 cs_mask;
+typedef __mmask16 cs_vmask;
 typedef __m128    cs_quad;
 typedef __m256    cs_total;
 typedef struct cs_wide { __m512d lo, hi; } cs_wide;
@@ -62,15 +62,18 @@ CS_INLINE cs_vec cs_constant(float v)
 
 /* ---- masked lanes --------------------------------------------------------------------------- */
 
-CS_INLINE cs_mask cs_first(int n)
+CS_INLINE cs_vmask cs_first(int n)
 {
-    return (cs_mask)((1u << (n > 0 ? n : 0)) - 1);
+    return (cs_vmask)((1u << (n > 0 ? n : 0)) - 1);
 }
 
-CS_INLINE cs_vec  cs_vload_first(cs_mask m, const float *p) { return _mm512_maskz_loadu_ps(m, p); }
-CS_INLINE void    cs_vstore_first(cs_mask m, float *p, cs_vec v) { _mm512_mask_storeu_ps(p, m, v); }
+CS_INLINE cs_vec cs_vload_first(cs_vmask m, const float *p) { return _mm512_maskz_loadu_ps(m, p); }
+CS_INLINE void cs_vstore_first(cs_vmask m, float *p, cs_vec v)
+{
+    _mm512_mask_storeu_ps(p, m, v);
+}
 
-CS_INLINE cs_vec cs_vmerge(cs_mask m, cs_vec v, cs_vec rest)
+CS_INLINE cs_vec cs_vmerge(cs_vmask m, cs_vec v, cs_vec rest)
 {
     return _mm512_mask_blend_ps(m, rest, v);
 }

@@ -57,7 +57,7 @@ void cs_tile_init(cs_tile *t, cs_seg seg, int64_t no)
     t->n_span = 0;
     int32_t s = cs_seg_find(seg, t->r0);
     for (int64_t r = t->r0; r < t->r0 + t->n;) {
-        cs_span q = cs_span_at(seg, &s, r, t->r0 + t->n);
+        cs_seg_span q = cs_seg_span_at(seg, &s, r, t->r0 + t->n);
         t->span[t->n_span++] = q;
         r += q.n;
     }

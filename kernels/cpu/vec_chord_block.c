@@ -22,7 +22,7 @@ typedef struct spread {
 } spread;
 
 /* Token t of the product is added to token t - shift of y. */
-static int64_t place_of(const cs_span *q, int64_t t, int32_t track)
+static int64_t place_of(const cs_seg_span *q, int64_t t, int32_t track)
 {
     int64_t to = t - cs_shift(track, q->len);
     return to < 0 ? to + q->len : to;
@@ -38,7 +38,7 @@ static void find_contiguous(spread *s)
 /* Go to row `done` of a span. */
 static void enter_span(spread *s, int32_t span, int64_t done)
 {
-    const cs_span *q = &s->tile->span[span];
+    const cs_seg_span *q = &s->tile->span[span];
     s->span = span;
     s->rest = q->n - done;
     for (int32_t l = 0, c = s->c; l < s->to.n; l++, c += s->lane) {
@@ -54,7 +54,7 @@ static void enter_span(spread *s, int32_t span, int64_t done)
  * ends. */
 static void place_rows(spread *s, int32_t l, int mr)
 {
-    const cs_span *q = &s->tile->span[s->span];
+    const cs_seg_span *q = &s->tile->span[s->span];
     int32_t c = s->c + l * s->lane;
     int64_t rest = s->rest, to = q->len - s->left[l];
     for (int i = 0; i < mr;) {
@@ -79,7 +79,7 @@ static void place_strip(spread *s, int mr)
 /* Advance by mr rows that were not all contiguous. */
 static void pass_strip(spread *s, int mr)
 {
-    const cs_span *q = &s->tile->span[s->span];
+    const cs_seg_span *q = &s->tile->span[s->span];
     int32_t span = s->span;
     int64_t done = mr - s->rest;
     s->rest -= mr;
@@ -143,7 +143,7 @@ static void spread_buf(const cs_tile *t, int32_t track, int32_t c, int32_t n, co
         const float *from = buf;
         w = track - c % track < end - c ? track - c % track : end - c;
         for (int32_t i = 0; i < t->n_span; i++) {
-            const cs_span *s = &t->span[i];
+            const cs_seg_span *s = &t->span[i];
             int64_t to = place_of(s, s->t0, c / track);
             for (int64_t left = s->n, run; left > 0; left -= run, from += run * CS_BUF, to = 0) {
                 run = cs_min64(left, s->len - to);

@@ -38,7 +38,7 @@ static void gather(const cs_chord_plan *f, const cs_tile *t, cs_mat dy, float *o
     for (int32_t c = 0; c < f->d; c += f->track) {
         float *to = out + c;
         for (int32_t i = 0; i < t->n_span; i++) {
-            const cs_span *s = &t->span[i];
+            const cs_seg_span *s = &t->span[i];
             int64_t from = s->t0 - cs_shift(c / f->track, s->len);
             from = from < 0 ? from + s->len : from;
             for (int64_t n = s->n, run; n > 0; n -= run, to += run * f->ldd, from = 0) {

@@ -90,7 +90,7 @@ static void tap_rows(cs_seg seg, cs_taps taps, int32_t tap, bool adjoint, cs_mat
 {
     int32_t s = cs_seg_find(seg, r);
     for (int64_t i = 0; i < n;) {
-        const cs_span a = cs_span_at(seg, &s, r + i, r + n);
+        const cs_seg_span a = cs_seg_span_at(seg, &s, r + i, r + n);
         int64_t from = (a.t0 + cs_tap_shift(taps, tap, adjoint, a.len)) % a.len;
         for (int64_t end = i + a.n; i < end; i++, from = from + 1 == a.len ? 0 : from + 1)
             row[i] = cs_row(x, a.start + from);
@@ -113,7 +113,7 @@ static void run_apart(const conv *q, const part *p, int64_t r, int64_t n)
 }
 
 /* Rows of one segment: cells of all tokens under any tap are written once, in circular order. */
-static void run_span(const conv *q, const part *p, cs_span a)
+static void run_span(const conv *q, const part *p, cs_seg_span a)
 {
     const int64_t n_cell = cs_cell_count(p->n_k);
     const int32_t last = p->n_tap - 1;
@@ -134,7 +134,7 @@ static void run_part(const conv *q, const part *p, int64_t r0, int64_t r1)
     const int64_t most = CELLS / cs_cell_count(p->n_k) - (p->n_tap - 1) * q->taps.dilation;
     int32_t s = cs_seg_find(q->seg, r0);
     for (int64_t r = r0, n; r < r1; r += n) {
-        cs_span a = cs_span_at(q->seg, &s, r, r1);
+        cs_seg_span a = cs_seg_span_at(q->seg, &s, r, r1);
         n = cs_min64(a.n, most);
         if (n >= SHORT && n > q->taps.dilation) {
             a.n = n;
@@ -154,7 +154,7 @@ static void run_part(const conv *q, const part *p, int64_t r0, int64_t r1)
                             .n_k = p->n_tap * p->n_k };
     int32_t s = cs_seg_find(q->seg, r0);
     for (int64_t r = r0, n; r < r1; r += n) {
-        cs_span a = cs_span_at(q->seg, &s, r, r1);
+        cs_seg_span a = cs_seg_span_at(q->seg, &s, r, r1);
         n = a.n;
         for (int32_t k = 0; k < p->n_tap; k++) {
             int64_t shift = cs_tap_shift(q->taps, p->tap + k, q->adjoint, a.len);
@@ -467,7 +467,7 @@ static void dw_rows(const dweight *q, int32_t tap, int64_t from, const float *pa
 /* n tokens from t of a segment: those rows of dy are packed once, for all taps. Panels are stored
  * token by token, `width` floats each; a narrow last panel has another width and is processed
  * separately. */
-static void dw_block(const dweight *q, const int32_t tap[2], cs_span a, int32_t j0, float *pack)
+static void dw_block(const dweight *q, const int32_t tap[2], cs_seg_span a, int32_t j0, float *pack)
 {
     int32_t n_col = q->dy.c - j0 < q->cols ? q->dy.c - j0 : q->cols, full = n_col / CS_PANEL;
     full = cs_panel_count(n_col) > full && cs_panel_width(n_col, full) < CS_PANEL ? full * CS_PANEL
@@ -492,7 +492,7 @@ static void dw_task(const dweight *q, const int32_t tap[2], int32_t j0, float *p
 {
     int32_t s = 0;
     for (int64_t r = 0; r < q->seg.rows;) {
-        cs_span a = cs_span_at(q->seg, &s, r, q->seg.rows);
+        cs_seg_span a = cs_seg_span_at(q->seg, &s, r, q->seg.rows);
         a.n = cs_min64(a.n, DEPTH_T);
         dw_block(q, tap, a, j0, pack);
         r += a.n;

@@ -67,7 +67,7 @@ CS_INLINE cs_vec decay(cs_vec x)
     const cs_vec a = cs_vmin(cs_vset(87), cs_vabs(x)), c = cs_vset(-1.44269504f);
     const cs_vec times[4] = { c, c, c, c };
     cs_vec v[4] = { a, a, a, a };
-    cs_exp2(v, times, 1);
+    cs_exp2_four(v, times, 1);
     return v[0];
 }
 

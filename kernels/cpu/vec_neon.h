@@ -13,7 +13,7 @@ enum { CS_VEC = 4, CS_STRIP = CS_LEVEL_IS(bfmmla) ? 8 : 12,
        CS_STRIP_EDGE = CS_LEVEL_IS(bfmmla) ? 6 : 8 };
 
 typedef float32x4_t cs_vec;
-typedef int cs_mask;             /* number of lanes */
+typedef int cs_vmask;            /* number of lanes */
 typedef float32x4_t cs_quad;
 typedef struct cs_wide { float64x2_t lo, hi; } cs_wide;
 typedef struct cs_total { float32x4_t v[2]; } cs_total;
@@ -73,9 +73,9 @@ CS_INLINE cs_vec cs_constant(float v)
 
 /* ---- masked lanes --------------------------------------------------------------------------- */
 
-CS_INLINE cs_mask cs_first(int n)                         { return n; }
+CS_INLINE cs_vmask cs_first(int n)                        { return n; }
 
-CS_INLINE cs_vec cs_vload_first(cs_mask m, const float *p)
+CS_INLINE cs_vec cs_vload_first(cs_vmask m, const float *p)
 {
     float v[4] = { 0 };
     for (int i = 0; i < m; i++)
@@ -83,7 +83,7 @@ CS_INLINE cs_vec cs_vload_first(cs_mask m, const float *p)
     return vld1q_f32(v);
 }
 
-CS_INLINE void cs_vstore_first(cs_mask m, float *p, cs_vec a)
+CS_INLINE void cs_vstore_first(cs_vmask m, float *p, cs_vec a)
 {
     float v[4];
     vst1q_f32(v, a);
@@ -91,7 +91,7 @@ CS_INLINE void cs_vstore_first(cs_mask m, float *p, cs_vec a)
         p[i] = v[i];
 }
 
-CS_INLINE cs_vec cs_vmerge(cs_mask m, cs_vec v, cs_vec rest)
+CS_INLINE cs_vec cs_vmerge(cs_vmask m, cs_vec v, cs_vec rest)
 {
     static const int32_t lane[4] = { 0, 1, 2, 3 };
     return vbslq_f32(vcgtq_s32(vdupq_n_s32(m), vld1q_s32(lane)), v, rest);

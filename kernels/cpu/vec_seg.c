@@ -92,7 +92,7 @@ static void roll_rows(const float *x, int64_t ldx, float beta, float *y, int64_t
 }
 
 /* One track of one span: a run of source rows, and a second one where the rotation wraps. */
-static void roll_track(cs_span s, int32_t i, int32_t track, int sign, cs_mat x, float beta,
+static void roll_track(cs_seg_span s, int32_t i, int32_t track, int sign, cs_mat x, float beta,
                        cs_mat y)
 {
     int64_t from = (s.t0 + sign * cs_shift(i, s.len) + s.len) % s.len, row = s.start + s.t0;
@@ -118,7 +118,7 @@ static void vec_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, cs
         int64_t end = cs_min64(r0 + CS_ROW_BLOCK, seg.rows);
         int32_t s = cs_seg_find(seg, r0);
         for (int64_t r = r0; r < end;) {
-            cs_span q = cs_span_at(seg, &s, r, end);
+            cs_seg_span q = cs_seg_span_at(seg, &s, r, end);
             for (int32_t i = 0; i < x.c / track; i++)
                 roll_track(q, i, track, sign, x, beta, y);
             r += q.n;
@@ -127,8 +127,8 @@ static void vec_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, cs
 }
 
 /* One track of a span of a part that begins at row `first`; see ref_seg.c. */
-static void part_track(cs_span s, int32_t i, int32_t track, int64_t first, bool put, cs_mat part,
-                       cs_mat whole)
+static void part_track(cs_seg_span s, int32_t i, int32_t track, int64_t first, bool put,
+                       cs_mat part, cs_mat whole)
 {
     int64_t at = (s.t0 - cs_shift(i, s.len) + s.len) % s.len, row = s.start + s.t0 - first;
     for (int64_t n = s.n, run; n > 0; n -= run, row += run, at = 0) {
@@ -154,7 +154,7 @@ static void roll_part(cs_backend *be, cs_seg seg, int32_t track, int64_t first, 
         int64_t end = cs_min64(r0 + CS_ROW_BLOCK, first + part.r);
         int32_t s = cs_seg_find(seg, r0);
         for (int64_t r = r0; r < end;) {
-            cs_span q = cs_span_at(seg, &s, r, end);
+            cs_seg_span q = cs_seg_span_at(seg, &s, r, end);
             for (int32_t i = 0; i < part.c / track; i++)
                 part_track(q, i, track, first, put, part, whole);
             r += q.n;
@@ -287,7 +287,7 @@ static void vec_seg_mean_bwd(cs_backend *be, cs_seg seg, cs_mat dy, cs_mat dx)
     for (int64_t r0 = 0; r0 < seg.rows; r0 += CS_ROW_BLOCK) {
         int32_t s = cs_seg_find(seg, r0);
         for (int64_t r = r0; r < cs_min64(r0 + CS_ROW_BLOCK, seg.rows); r++) {
-            cs_span q = cs_span_at(seg, &s, r, r + 1);
+            cs_seg_span q = cs_seg_span_at(seg, &s, r, r + 1);
             add_scaled(cs_row(dy, s), 1 / (float)q.len, cs_row(dx, r), dx.c);
         }
     }

@@ -76,7 +76,7 @@ static void dots(const struct terms *e, int32_t c, const float *dy, float *dw)
     }
 }
 
-static void gather(const cs_links *links, cs_mat w, cs_mat v, cs_span p, struct terms *e)
+static void gather(const cs_links *links, cs_mat w, cs_mat v, cs_seg_span p, struct terms *e)
 {
     const float *weight = cs_row(w, p.start + p.t0);
     e->n = w.c;
@@ -87,7 +87,7 @@ static void gather(const cs_links *links, cs_mat w, cs_mat v, cs_span p, struct 
 }
 
 /* The rows that link to row u, with their weights for it. */
-static void gather_back(const cs_links *links, cs_mat w, cs_mat dy, cs_span p, struct terms *e)
+static void gather_back(const cs_links *links, cs_mat w, cs_mat dy, cs_seg_span p, struct terms *e)
 {
     e->n = w.c;
     for (int32_t k = 0; k < w.c; k++) {
@@ -106,7 +106,7 @@ static void vec_seg_sparse(cs_backend *be, cs_seg seg, const cs_links *links, cs
         int32_t s = cs_seg_find(seg, r0);
         struct terms e;
         for (int64_t i = r0; i < end; i++) {
-            gather(links, w, v, cs_span_at(seg, &s, i, i + 1), &e);
+            gather(links, w, v, cs_seg_span_at(seg, &s, i, i + 1), &e);
             combine(&e, y.c, r.r ? cs_row(r, i) : NULL, cs_row(y, i));
         }
     }
@@ -121,7 +121,7 @@ static void vec_seg_sparse_bwd(cs_backend *be, cs_seg seg, const cs_links *links
         int32_t s = cs_seg_find(seg, r0);
         struct terms e;
         for (int64_t i = r0; i < end; i++) {
-            const cs_span p = cs_span_at(seg, &s, i, i + 1);
+            const cs_seg_span p = cs_seg_span_at(seg, &s, i, i + 1);
             gather(links, w, v, p, &e);
             dots(&e, v.c, cs_row(dy, i), cs_row(dw, i));
             gather_back(links, w, dy, p, &e);

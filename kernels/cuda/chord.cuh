@@ -162,9 +162,10 @@ __device__ static inline uint4 cs_token_octet(const Q &q, const cs_chord_tokens 
 
 /* Selects one of three limits in KiB: the shared memory of a block is 227 on sm_90 and sm_100, 163
  * on sm_80, 99 on sm_86, 89 and 120. */
-typedef bool cs_chord_fits(int32_t width, int32_t hidden, int32_t track);
-static inline cs_chord_fits *cs_by_shared_memory(cs_backend *be, cs_chord_fits *in_227,
-                                       cs_chord_fits *in_163, cs_chord_fits *in_99)
+typedef bool cs_chord_fits_fn(int32_t width, int32_t hidden, int32_t track);
+static inline cs_chord_fits_fn *cs_by_shared_memory(cs_backend *be, cs_chord_fits_fn *in_227,
+                                                    cs_chord_fits_fn *in_163,
+                                                    cs_chord_fits_fn *in_99)
 {
     const size_t most = cs_cuda_of(be)->shared_bytes;
     return most >= 227 << 10 ? in_227 : most >= 163 << 10 ? in_163 : in_99;

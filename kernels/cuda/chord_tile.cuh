@@ -24,23 +24,27 @@
 template <int NH> struct cs_step { enum { WORD4 = 2 * NH * CS_WARP }; };
 
 /* A lane's rows of a tile, two of each 16: g and g + 8. */
-template <int NM, class R> struct cs_tile { R r0; int32_t g, c; };
+template <int NM, class R> struct cs_warp_tile { R r0; int32_t g, c; };
 
 template <int NM, class R>
-__device__ static inline R cs_row_of(const cs_tile<NM, R> &t, int i) { return t.r0 + 8 * i + t.g; }
+__device__ static inline R cs_row_of(const cs_warp_tile<NM, R> &t, int i)
+{
+    return t.r0 + 8 * i + t.g;
+}
 
 /** cs_lane_octets - address of the lane's first row in its octet of step k */
 template <int NM, class Q, class R>
 __device__ static inline const uint4 *cs_lane_octets(const Q &q, const uint4 *x,
-                                                     const cs_tile<NM, R> &t, int32_t k)
+                                                     const cs_warp_tile<NM, R> &t, int32_t k)
 {
     return x + (k * (CS_WIDE / CS_OCTET) + t.c) * q.pitch + t.r0 + t.g;
 }
 
 /** cs_load_step - the lane's 16 bytes of step k of its rows, starting at `from`; 0 outside */
 template <int NM, class Q, class R>
-__device__ static inline void cs_load_step(const Q &q, const uint4 *from, const cs_tile<NM, R> &t,
-                                           int32_t k, uint4 v[2 * NM])
+__device__ static inline void cs_load_step(const Q &q, const uint4 *from,
+                                           const cs_warp_tile<NM, R> &t, int32_t k,
+                                           uint4 v[2 * NM])
 {
     const bool in = (k * (CS_WIDE / CS_OCTET) + t.c) * CS_OCTET < q.d;
     CS_UNROLL
@@ -88,9 +92,9 @@ __device__ static inline void cs_fragments(const uint4 v[2 * NM], uint32_t a[NM]
 
 /** cs_first_product - acc = x w1' + b1 of a tile: hp / 8 tiles of 8 columns for each 16 rows */
 template <int NH, int NM, class Q, class R, class W>
-__device__ static inline void cs_first_product(const Q &q, const uint4 *x, const cs_tile<NM, R> &t,
-                                               W &weights, const float *b,
-                                               float acc[NM][2 * NH][4])
+__device__ static inline void cs_first_product(const Q &q, const uint4 *x,
+                                               const cs_warp_tile<NM, R> &t, W &weights,
+                                               const float *b, float acc[NM][2 * NH][4])
 {
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP, n_step = cs_steps_of(q.d);
     const uint4 *from = cs_lane_octets(q, x, t, 0);
@@ -278,7 +282,7 @@ __device__ static inline void cs_second_step(const uint4 *w2, const float *b,
 }
 
 template <int NM, class Q, class R>
-__device__ static inline void cs_places_of(const Q &q, const cs_tile<NM, R> &t,
+__device__ static inline void cs_places_of(const Q &q, const cs_warp_tile<NM, R> &t,
                                            cs_row_place place[2 * NM])
 {
     CS_UNROLL
@@ -289,7 +293,7 @@ __device__ static inline void cs_places_of(const Q &q, const cs_tile<NM, R> &t,
 /** cs_add_step - the 32 channels of step k of y, for a tile with rows */
 template <cs_octets O, int NH, int NM, class Q, class R>
 __device__ static inline void cs_add_step(const Q &q, const uint4 *x, uint4 *y,
-                                          const cs_tile<NM, R> &t,
+                                          const cs_warp_tile<NM, R> &t,
                                           const cs_row_place place[2 * NM], int32_t k,
                                           const uint4 *w2, const float *b,
                                           const uint32_t hidden[NM][NH][4])
@@ -320,8 +324,8 @@ __device__ static inline void cs_add_step(const Q &q, const uint4 *x, uint4 *y,
 
 template <cs_octets O, int NH, int NM, class Q, class R, class W>
 __device__ static inline void cs_add_rotated(const Q &q, const uint4 *x, uint4 *y,
-                                             const cs_tile<NM, R> &t, W &weights, const float *b,
-                                             const uint32_t hidden[NM][NH][4])
+                                             const cs_warp_tile<NM, R> &t, W &weights,
+                                             const float *b, const uint32_t hidden[NM][NH][4])
 {
     cs_row_place place[2 * NM];
 
@@ -336,7 +340,7 @@ __device__ static inline void cs_add_rotated(const Q &q, const uint4 *x, uint4 *
 /** cs_second_product - y = x + rotated(hidden w2' + b2) */
 template <int NH, int NM, class Q, class R, class W>
 __device__ static inline void cs_second_product(const Q &q, const uint4 *x, uint4 *y,
-                                                const cs_tile<NM, R> &t, W &weights,
+                                                const cs_warp_tile<NM, R> &t, W &weights,
                                                 const float *b, const uint32_t hidden[NM][NH][4])
 {
     if (!W::MANY_REGS)

@@ -42,7 +42,7 @@ __device__ static inline uint32_t cs_weight_pair(cs_mat w1, cs_mat w2, bool seco
 
 /* ---- a warp's 16 rows -------------------------------------------------------------------- */
 
-typedef cs_tile<1, int32_t> cs_train_tile;
+typedef cs_warp_tile<1, int32_t> cs_train_tile;
 
 /** cs_gelu_units - a: gelu(z) of the m-th 32 units, as operands; z = gelu'(z) */
 template <int NH>

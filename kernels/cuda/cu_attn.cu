@@ -101,9 +101,9 @@ struct running { float max[CS_ROWS]; double sum[CS_ROWS]; };
 __device__ static void attend_tile(const attention &w, int32_t h, const place &p, running *st)
 {
     __shared__ cs_shared_tile prob;
-    cs_mat q = cs_head(w.m.q, h, w.a.n_head), y = cs_head(w.m.y, h, w.a.n_head);
-    cs_mat k = cs_head(w.m.k, group_of(w, h), w.n_group);
-    cs_mat v = cs_head(w.m.v, group_of(w, h), w.n_group);
+    cs_mat q = cs_head_cols(w.m.q, h, w.a.n_head), y = cs_head_cols(w.m.y, h, w.a.n_head);
+    cs_mat k = cs_head_cols(w.m.k, group_of(w, h), w.n_group);
+    cs_mat v = cs_head_cols(w.m.v, group_of(w, h), w.n_group);
     float s[CS_ROWS], decay[CS_ROWS];
     bool seen = p.k0 + threadIdx.x < p.k1;
 
@@ -126,7 +126,7 @@ __device__ static void attend_rows(const attention &w, int32_t h, int64_t q0, in
                                    int32_t s)
 {
     cs_span_of key = cs_key_span(w.a.key, s);
-    cs_mat y = cs_head(w.m.y, h, w.a.n_head);
+    cs_mat y = cs_head_cols(w.m.y, h, w.a.n_head);
     running st;
     for (int i = 0; i < CS_ROWS; i++) {
         int64_t r = q0 + cs_tile_row(i);
@@ -184,11 +184,12 @@ __device__ static void tile_gradients(const attention &w, int32_t h, const place
                                       float prob[CS_ROWS], float ds[CS_ROWS])
 {
     int32_t n_head = w.a.n_head, g = group_of(w, h);
-    cs_mat y = cs_head(w.m.y, h, n_head), dy = cs_head(w.d.y, h, n_head);
+    cs_mat y = cs_head_cols(w.m.y, h, n_head), dy = cs_head_cols(w.d.y, h, n_head);
     bool seen = p.k0 + threadIdx.x < p.k1;
 
-    dots(cs_head(w.m.q, h, n_head), p.q0, p.q1, cs_head(w.m.k, g, w.n_group), p.k0, p.k1, prob);
-    dots(dy, p.q0, p.q1, cs_head(w.m.v, g, w.n_group), p.k0, p.k1, ds);
+    dots(cs_head_cols(w.m.q, h, n_head), p.q0, p.q1, cs_head_cols(w.m.k, g, w.n_group), p.k0, p.k1,
+         prob);
+    dots(dy, p.q0, p.q1, cs_head_cols(w.m.v, g, w.n_group), p.k0, p.k1, ds);
     for (int i = 0; i < CS_ROWS; i++) {
         int64_t r = p.q0 + cs_tile_row(i);
         double sum = 0;
@@ -208,7 +209,8 @@ __device__ static void query_gradient(const attention &w, int32_t h, int64_t q0,
 {
     cs_span_of key = cs_key_span(w.a.key, s);
     __shared__ cs_shared_tile t;
-    cs_mat k = cs_head(w.m.k, group_of(w, h), w.n_group), dq = cs_head(w.d.q, h, w.a.n_head);
+    cs_mat k = cs_head_cols(w.m.k, group_of(w, h), w.n_group);
+    cs_mat dq = cs_head_cols(w.d.q, h, w.a.n_head);
     float prob[CS_ROWS], ds[CS_ROWS];
     for (int64_t j = key.from; j < key.to; j += CS_TILE) {
         int64_t to = j + CS_TILE < key.to ? j + CS_TILE : key.to;
@@ -231,10 +233,10 @@ __device__ static void key_tile(const attention &w, int32_t h, const place &p)
         t[threadIdx.x][cs_tile_row(i)] = prob[i];
         u[threadIdx.x][cs_tile_row(i)] = ds[i];
     }
-    mix(t, NULL, cs_head(w.d.y, h, w.a.n_head), p.q0, p.q1, cs_head(w.d.v, g, w.n_group), p.k0,
-        p.k1);
-    mix(u, NULL, cs_head(w.m.q, h, w.a.n_head), p.q0, p.q1, cs_head(w.d.k, g, w.n_group), p.k0,
-        p.k1);
+    mix(t, NULL, cs_head_cols(w.d.y, h, w.a.n_head), p.q0, p.q1, cs_head_cols(w.d.v, g, w.n_group),
+        p.k0, p.k1);
+    mix(u, NULL, cs_head_cols(w.m.q, h, w.a.n_head), p.q0, p.q1, cs_head_cols(w.d.k, g, w.n_group),
+        p.k0, p.k1);
 }
 
 /* A block for 32 rows of the keys and one key head: sums over all queries of their segments. */

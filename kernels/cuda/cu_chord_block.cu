@@ -94,8 +94,8 @@ __device__ static void sum_octet(const uint4 v[2 * NM], const bool in[2 * NM], f
 /* Sums of hidden and x over the rows of segment s in a tile, stored to the slot of tile and
  * segment. */
 template <int NH, int NM>
-__device__ static void sum_tile(const cs_chord_job &q, const cs_tile<NM, int32_t> &t, int32_t s,
-                                const float acc[NM][2 * NH][4])
+__device__ static void sum_tile(const cs_chord_job &q, const cs_warp_tile<NM, int32_t> &t,
+                                int32_t s, const float acc[NM][2 * NH][4])
 {
     bool in[2 * NM];
     float *to = q.part + (int64_t)(t.r0 / (16 * NM) + s) * (q.hp + q.dp);
@@ -133,7 +133,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_kernel(cs_chord_job 
 
     cs_block_copy(q.pack, weights, 2 * n_w);
     for (; r0 < q.rows; r0 += (int32_t)gridDim.x * CS_WARPS * 16 * NM) {
-        const cs_tile<NM, int32_t> t = { r0, lane / 4, lane % 4 };
+        const cs_warp_tile<NM, int32_t> t = { r0, lane / 4, lane % 4 };
         resident<NH> both = { weights };
         float acc[NM][2 * NH][4];
         uint32_t hidden[NM][NH][4];
@@ -155,7 +155,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_turns_kernel(cs_chor
     int32_t first = (int32_t)blockIdx.x * CS_WARPS * 16 * NM;
 
     for (; first < q.rows; first += (int32_t)gridDim.x * CS_WARPS * 16 * NM) {
-        const cs_tile<NM, int32_t> t = { first + own, lane / 4, lane % 4 };
+        const cs_warp_tile<NM, int32_t> t = { first + own, lane / 4, lane % 4 };
         resident<NH> w1 = { weights }, w2 = { weights };
         float acc[NM][2 * NH][4];
         uint32_t hidden[NM][NH][4];
@@ -179,7 +179,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_mean_kernel(cs_chord
 
     cs_block_copy(q.pack, weights, cs_n_word4(q));
     for (; r0 < q.rows; r0 += (int32_t)gridDim.x * CS_WARPS * 16 * NM) {
-        const cs_tile<NM, int32_t> t = { r0, lane / 4, lane % 4 };
+        const cs_warp_tile<NM, int32_t> t = { r0, lane / 4, lane % 4 };
         const int32_t last = r0 + 16 * NM < q.rows ? r0 + 16 * NM - 1 : q.rows - 1;
         resident<NH> w1 = { weights };
         float acc[NM][2 * NH][4];

@@ -152,8 +152,8 @@ __device__ static void fill_slice(const short_job &q, const slice &p)
 }
 
 template <int NH, int NM>
-__device__ static void hidden_of(const slice &p, const cs_tile<NM, int32_t> &t, ring<NH> &weights,
-                                 const float *b, uint32_t hidden[NM][NH][4])
+__device__ static void hidden_of(const slice &p, const cs_warp_tile<NM, int32_t> &t,
+                                 ring<NH> &weights, const float *b, uint32_t hidden[NM][NH][4])
 {
     float acc[NM][2 * NH][4];
     cs_first_product<NH>(p, p.x, t, weights, b, acc);
@@ -165,8 +165,8 @@ __device__ static void hidden_of(const slice &p, const cs_tile<NM, int32_t> &t, 
 
 /* A warp's rows: two tiles, of which the second may have none. */
 template <int NH> struct two_tiles {
-    cs_tile<TILE_STEPS, int32_t> t;
-    cs_tile<1, int32_t>          more;
+    cs_warp_tile<TILE_STEPS, int32_t> t;
+    cs_warp_tile<1, int32_t>          more;
     uint32_t                     hidden[TILE_STEPS][NH][4], more_hidden[1][NH][4];
 };
 

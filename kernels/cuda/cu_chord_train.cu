@@ -136,7 +136,7 @@ __device__ static void write_dx(const cs_train_job &q, const cs_train_tile &t, i
             cs_load_step(q, cs_lane_octets(q, q.dx, t, k), t, k, dx);
         CS_UNROLL
         for (int i = 0; i < 2; i++) {
-            const float4 a = cs_quad(out[0], i), b = cs_quad(out[1], i);
+            const float4 a = cs_lane_quad(out[0], i), b = cs_lane_quad(out[1], i);
             if (cs_row_of(t, i) < q.rows && octet * CS_OCTET < q.d)
                 q.dx[octet * q.pitch + cs_row_of(t, i)] =
                     make_uint4(cs_sum_pair(dx[i].x, dy[i].x, a.x, a.y),

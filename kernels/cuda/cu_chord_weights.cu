@@ -239,7 +239,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job
         const int32_t m = i % 2, half = i / 2 % 2, n = i / 4;
         const int32_t unit = (unit16 + m) * 16 + lane / 4 * 2 + half;
         const int32_t j = col * COLUMNS + (col16 + n) * 16 + lane % 4 * 4;
-        *(float4 *)(to.weights(range, second, unit) + j) = cs_quad(acc[m][n], half);
+        *(float4 *)(to.weights(range, second, unit) + j) = cs_lane_quad(acc[m][n], half);
     }
     const int32_t octet = (int32_t)threadIdx.x / CS_OCTET;
     __syncthreads();             /* the sums of all threads */

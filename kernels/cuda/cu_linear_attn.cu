@@ -82,7 +82,7 @@ static __global__ void sums_kernel(linear w)
 {
     tile_of t = tile_at(w);
     cs_span_of key = cs_key_span(w.a.key, t.s);
-    cs_mat k = cs_head(w.m.k, t.h, w.a.n_head), v = cs_head(w.m.v, t.h, w.a.n_head);
+    cs_mat k = cs_head_cols(w.m.k, t.h, w.a.n_head), v = cs_head_cols(w.m.v, t.h, w.a.n_head);
     sum_tile(sums(w, w.m.stat, t.s, t.h), key.from, key.to, t.c0, t.e0,
              [&](int64_t r, int c) { return cs_el(k, r, c); },
              [&](int64_t r, int e) { return e < v.c ? cs_el(v, r, e) : 1; });
@@ -127,8 +127,8 @@ static __global__ void dsums_kernel(linear w)
     __shared__ float inverse[CS_TILE], whole[CS_TILE];
     tile_of t = tile_at(w);
     cs_mat sum = sums(w, w.m.stat, t.s, t.h), out = sums(w, w.d.stat, t.s, t.h);
-    cs_mat q = cs_head(w.m.q, t.h, w.a.n_head), y = cs_head(w.m.y, t.h, w.a.n_head);
-    cs_mat dy = cs_head(w.d.y, t.h, w.a.n_head);
+    cs_mat q = cs_head_cols(w.m.q, t.h, w.a.n_head), y = cs_head_cols(w.m.y, t.h, w.a.n_head);
+    cs_mat dy = cs_head_cols(w.d.y, t.h, w.a.n_head);
     int64_t from = w.a.seg.off[t.s], to = w.a.seg.off[t.s + 1];
     double total[CS_ROWS] = { 0 };
     __shared__ cs_shared_tile a, b;

@@ -29,8 +29,8 @@ __device__ static inline int64_t cs_key_end(const cs_seg &key, int32_t s)
     return key.off ? key.off[s + 1] : (s + 1) * (key.rows / key.n);
 }
 
-/** cs_head - columns of head h of n_part */
-__device__ static inline cs_mat cs_head(cs_mat m, int32_t h, int32_t n_part)
+/** cs_head_cols - columns of head h of n_part */
+__device__ static inline cs_mat cs_head_cols(cs_mat m, int32_t h, int32_t n_part)
 {
     int32_t w = m.c / n_part;
     return { m.p + h * w, m.r, w, m.ld };

@@ -53,8 +53,8 @@ __device__ static inline cs_even_odd cs_across(const uint32_t *m, int32_t ld, in
     return b;
 }
 
-/** cs_quad - a lane's four columns of row g (half 0) or g + 8 of both tiles */
-__device__ static inline float4 cs_quad(const float d[2][4], int half)
+/** cs_lane_quad - a lane's four columns of row g (half 0) or g + 8 of both tiles */
+__device__ static inline float4 cs_lane_quad(const float d[2][4], int half)
 {
     return make_float4(d[0][2 * half], d[1][2 * half], d[0][2 * half + 1], d[1][2 * half + 1]);
 }
