@@ -230,9 +230,9 @@ static bool takes(struct share *s, int64_t level)
 }
 
 /* A fingerprint may be shorter than a hash: of words with equal ones the first is stored. */
-static bool repeats(const cs_lookup *l, int64_t n, uint32_t bucket, uint32_t print)
+static bool repeats(const cs_lookup *l, int64_t n, uint32_t bucket, uint32_t fingerprint)
 {
-    return n > (int64_t)l->first[bucket] && cs_lookup_word(l, n - 1) >> l->code_bits == print;
+    return n > (int64_t)l->first[bucket] && cs_lookup_word(l, n - 1) >> l->code_bits == fingerprint;
 }
 
 static void lookup_build_fill(struct build *b, cs_lookup *l)
@@ -246,11 +246,12 @@ static void lookup_build_fill(struct build *b, cs_lookup *l)
             const uint64_t hash = b->list[k].v[i] & ~(uint64_t)(MAX_GROUPS - 1);
             if (!next_word(b, &b->list[k], &i, &w) || !takes(&b->share[w.first], level_of(&w)))
                 continue;
-            const uint32_t to = cs_lookup_bucket(l, hash), print = cs_lookup_print(l, hash);
+            const uint32_t to = cs_lookup_bucket(l, hash);
+            const uint32_t fingerprint = cs_lookup_fingerprint(l, hash);
             while (bucket < (int64_t)to)
                 l->first[++bucket] = (uint32_t)n;
-            if (!repeats(l, n, to, print))
-                cs_lookup_set_word(l, n++, print << l->code_bits
+            if (!repeats(l, n, to, fingerprint))
+                cs_lookup_set_word(l, n++, fingerprint << l->code_bits
                                          | (uint32_t)cs_lookup_code(l, w.first, w.second));
         }
     while (bucket < n_bucket)

@@ -94,7 +94,7 @@ static void add_loss(subject *s)
         cs_mat target = uploaded(&s->cx, t, s->y.r, 1, 1);
         cs_xent(&s->cx, (cs_real)(1.0 / (double)s->y.r), s->y, target, (cs_mat){ 0 });
     } else {
-        cs_seed(&s->cx, s->y, uploaded(&s->cx, w, s->y.r, s->y.c, 1.0 / (double)w->n));
+        cs_grad_seed(&s->cx, s->y, uploaded(&s->cx, w, s->y.r, s->y.c, 1.0 / (double)w->n));
     }
 }
 

@@ -282,7 +282,7 @@ static void part_pass(golden *g, cs_session *s, const cs_batch *b, bool pool, bo
         s->trace.y = cs_tmp(cx, seg.n, m->width);
         cs_seg_mean(cx, seg, s->trace.encoded, s->trace.y);
     }
-    cs_seed(cx, s->trace.y, uploaded(cx, w, s->trace.y.r, m->width, 1.0 / (double)w->n));
+    cs_grad_seed(cx, s->trace.y, uploaded(cx, w, s->trace.y.r, m->width, 1.0 / (double)w->n));
     cs_backward(cx);
 }
 

@@ -262,7 +262,7 @@ void golden_net_loss(golden_net *n, cs_mat y, bool first)
         if (want && n->compares)
             golden_compare(n->g, want, &n->loss, TOL_OUTPUT, 0);
     }
-    cs_seed(&n->cx, y, grad);
+    cs_grad_seed(&n->cx, y, grad);
 }
 
 /* ---- passes ------------------------------------------------------------------------------ */

@@ -88,7 +88,7 @@ static outcome pass(cs_session *s, const cs_batch *b, bool reversible)
     cs_mat y = reversible ? m->enc->forward(cx, m->enc_net, seg, x) : keep_everything(s, seg, x);
     for (int64_t i = 0; i < o.n; i++)
         g.p[i] = (cs_real)(cs_rng_unit(31, (uint64_t)i) - 0.5);
-    cs_seed(cx, y, g);
+    cs_grad_seed(cx, y, g);
     o.y = copied(y);
     cs_backward(cx);
     o.grad = toy_slab(m, m->ps.grad);

@@ -40,7 +40,7 @@ static void backward(cs_ctx *cx, cs_mat z)
 
     for (int64_t i = 0; i < z.r * z.c; i++)
         seed.p[i] = 1;
-    cs_seed(cx, z, seed);
+    cs_grad_seed(cx, z, seed);
     cs_backward(cx);
 }
 

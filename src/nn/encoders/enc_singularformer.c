@@ -280,8 +280,8 @@ static cs_mat singularformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs
         /* Without gradients two buffers take turns, for tokens and for scores. */
         cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : scratch;
         cs_mat scores = cx->training || l < 2 ? cs_tmp(cx, n_sum, n_score) : used;
-        cs_part(cx, singularformer_run_layer, &e->layer[l], seg,
-                (cs_mat[]){ x, before, scores, y }, N_MAT, 0);
+        cs_block_multi(cx, singularformer_run_layer, &e->layer[l], seg,
+                       (cs_mat[]){ x, before, scores, y }, N_MAT, 0);
         scratch = x;
         x = y;
         used = before;

@@ -125,7 +125,7 @@ void cs_factors_apply(cs_ctx *cx, const cs_factors *e, cs_seg seg, int32_t n, cs
     m[IN_LAST] = m[IN_FIRST];
     for (int32_t k = 0; k < n; k++) {
         m[OUT] = target(cx, n, k, y, &scratch);
-        cs_part(cx, apply_factor, &e->factor[k], seg, m, N_MAT, n);
+        cs_block_multi(cx, apply_factor, &e->factor[k], seg, m, N_MAT, n);
         m[IN_LAST] = m[OUT];
     }
     if (!cx->recording)

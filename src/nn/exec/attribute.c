@@ -54,7 +54,7 @@ static void pass(struct point *p, bool dry, double *f)
         cx->be->op.zero(cx->be, g);
         cx->be->op.upload(cx->be, g.p + p->label, &one, sizeof one);
     }
-    cs_seed(cx, y, g);
+    cs_grad_seed(cx, y, g);
     cs_backward(cx);
     if (!dry)
         cx->be->op.download(cx->be, p->grad, cs_grad_of(cx, x).p,

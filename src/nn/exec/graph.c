@@ -158,7 +158,7 @@ static void launch(cs_session *s, const struct entry *e)
         ps->p[i].touched |= a->touched[i];
 }
 
-void cs_graph_train(cs_session *s, const cs_input *in)
+void cs_graph_train(cs_session *s, const cs_pass_input *in)
 {
     cs_uploaded up = cs_pass_begin(s, in, false);
     struct entry *e = worth_it(s, &up) ? entry_of(s, &up) : NULL;

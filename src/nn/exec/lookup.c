@@ -61,9 +61,9 @@ int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t 
     while (1 << l->code_bits < l->n_code)
         l->code_bits++;
     l->bucket_bits = bucket_bits;
-    l->print_bits = WORD_BITS - l->code_bits;
-    if (l->print_bits > CS_LOOKUP_HASH_BITS - l->bucket_bits)
-        l->print_bits = CS_LOOKUP_HASH_BITS - l->bucket_bits;
+    l->fingerprint_bits = WORD_BITS - l->code_bits;
+    if (l->fingerprint_bits > CS_LOOKUP_HASH_BITS - l->bucket_bits)
+        l->fingerprint_bits = CS_LOOKUP_HASH_BITS - l->bucket_bits;
     l->n = n;
     l->first = cs_huge_alloc(((size_t)1 << l->bucket_bits) + 1, sizeof *l->first);
     l->word = cs_huge_alloc((size_t)n, CS_LOOKUP_WORD_BYTES);
@@ -104,12 +104,12 @@ void cs_lookup_free(cs_lookup *l)
 static bool sound_bucket(const cs_lookup *l, int64_t b)
 {
     for (uint32_t i = l->first[b]; i < l->first[b + 1]; i++) {
-        const uint32_t word = cs_lookup_word(l, i), print = word >> l->code_bits;
+        const uint32_t word = cs_lookup_word(l, i), fingerprint = word >> l->code_bits;
         if ((int64_t)(word & ((1u << l->code_bits) - 1)) >= l->n_code)
             return false;
-        if (print >> l->print_bits != 0)
+        if (fingerprint >> l->fingerprint_bits != 0)
             return false;
-        if (i > l->first[b] && print <= cs_lookup_word(l, i - 1) >> l->code_bits)
+        if (i > l->first[b] && fingerprint <= cs_lookup_word(l, i - 1) >> l->code_bits)
             return false;
     }
     return true;
@@ -145,7 +145,7 @@ static bool may_have(const cs_lookup *l, uint64_t hash)
 
 void cs_lookup_index(cs_lookup *l)
 {
-    const int32_t hash_bits = l->bucket_bits + l->print_bits;
+    const int32_t hash_bits = l->bucket_bits + l->fingerprint_bits;
 
     l->filter_bits = MIN_FILTER_BITS;
     while (l->filter_bits < MAX_FILTER_BITS && l->n >> (l->filter_bits - 3) > 0)
@@ -156,8 +156,8 @@ void cs_lookup_index(cs_lookup *l)
     l->filter = cs_xcalloc(((size_t)1 << l->filter_bits) / 64 + 1, sizeof *l->filter);
     for (int64_t b = 0; b < (int64_t)1 << l->bucket_bits; b++)
         for (uint32_t i = l->first[b]; i < l->first[b + 1]; i++) {
-            const uint32_t print = cs_lookup_word(l, i) >> l->code_bits;
-            const uint64_t hash = (uint64_t)b << l->print_bits | print;
+            const uint32_t fingerprint = cs_lookup_word(l, i) >> l->code_bits;
+            const uint64_t hash = (uint64_t)b << l->fingerprint_bits | fingerprint;
             const uint64_t at = hash >> (hash_bits - l->filter_bits);
             l->filter[at / 64] |= (uint64_t)1 << at % 64;
         }
@@ -165,12 +165,12 @@ void cs_lookup_index(cs_lookup *l)
 
 static void find_hit(const cs_lookup *l, uint64_t hash, int64_t *hit)
 {
-    const uint32_t b = cs_lookup_bucket(l, hash), print = cs_lookup_print(l, hash);
+    const uint32_t b = cs_lookup_bucket(l, hash), fingerprint = cs_lookup_fingerprint(l, hash);
     const uint32_t mask = (1u << l->code_bits) - 1;
 
     for (uint32_t i = l->first[b]; i < l->first[b + 1]; i++) {
         const uint32_t word = cs_lookup_word(l, i);
-        if (word >> l->code_bits == print)
+        if (word >> l->code_bits == fingerprint)
             hit[word & mask]++;
     }
 }

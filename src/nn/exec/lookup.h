@@ -18,7 +18,7 @@ typedef struct cs_lookup {
     cs_peptides words;
     int32_t     n_class;
     int32_t     n_code;          /* n_class^2, or n_class */
-    int32_t     code_bits, print_bits, bucket_bits, filter_bits;
+    int32_t     code_bits, fingerprint_bits, bucket_bits, filter_bits;
     int64_t     n;               /* words */
     uint32_t   *first;           /* [2^bucket_bits + 1] a bucket's first word */
     uint8_t    *word;            /* [3 n] 24 bits each, little-endian, in order within a bucket */
@@ -43,14 +43,14 @@ int32_t cs_lookup_bucket_bits(int64_t n);
 /** cs_lookup_bytes - of a table of n words for so many classes, in a file */
 int64_t cs_lookup_bytes(int32_t n_class, int64_t n);
 
-/** cs_lookup_bucket, cs_lookup_print - bucket of a hash, and its stored bits */
+/** cs_lookup_bucket, cs_lookup_fingerprint - bucket of a hash, and its stored bits */
 static inline uint32_t cs_lookup_bucket(const cs_lookup *l, uint64_t hash)
 {
     return l->bucket_bits ? (uint32_t)(hash >> (64 - l->bucket_bits)) : 0;
 }
-static inline uint32_t cs_lookup_print(const cs_lookup *l, uint64_t hash)
+static inline uint32_t cs_lookup_fingerprint(const cs_lookup *l, uint64_t hash)
 {
-    return (uint32_t)(hash << l->bucket_bits >> (64 - l->print_bits));
+    return (uint32_t)(hash << l->bucket_bits >> (64 - l->fingerprint_bits));
 }
 
 /** cs_lookup_word, cs_lookup_set_word - word i: fingerprint << code_bits | code */

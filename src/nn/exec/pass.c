@@ -131,7 +131,7 @@ static cs_mat difference(cs_session *s, const cs_uploaded *up, cs_seg *seg)
     return d;
 }
 
-cs_uploaded cs_pass_begin(cs_session *s, const cs_input *in, bool dry)
+cs_uploaded cs_pass_begin(cs_session *s, const cs_pass_input *in, bool dry)
 {
     cs_ctx_begin(&s->cx, in->train != NULL, dry, in->train ? in->train->key : 0);
     s->cx.aux_scale = in->train ? in->train->scale : 0;
@@ -166,7 +166,7 @@ cs_mat cs_pass_compute(cs_session *s, const cs_uploaded *up)
     return s->trace.y;
 }
 
-cs_mat cs_pass(cs_session *s, const cs_input *in, bool dry)
+cs_mat cs_pass(cs_session *s, const cs_pass_input *in, bool dry)
 {
     const cs_uploaded up = cs_pass_begin(s, in, dry);
     return cs_pass_compute(s, &up);

@@ -17,10 +17,10 @@ enum { MIN_BATCH = 1024, LONGEST = 1 << 30 };
 int64_t cs_plan_memory(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
 {
     const cs_step_opt step = { .scale = 1 };
-    const cs_input whole = { .n_tok = n_tok, .n_seg = n_seg, .depth = depth,
-                             .on_device = !training && cs_staging_has(s->be),
-                             .train = training ? &step : NULL };
-    const cs_input in = cs_input_parts(s, &whole, true);
+    const cs_pass_input whole = { .n_tok = n_tok, .n_seg = n_seg, .depth = depth,
+                                  .on_device = !training && cs_staging_has(s->be),
+                                  .train = training ? &step : NULL };
+    const cs_pass_input in = cs_pass_input_parts(s, &whole, true);
     const cs_mat y = cs_pass(s, &in, true);
 
     if (training)

@@ -37,7 +37,7 @@ enum {
     DROP = 18,                   /* an extension ends this much below its best score */
     MIN_NEXT = 50,               /* of the next class, for the lead over it */
     MAX_BUCKET_BITS = 26, BUCKET_SEEDS = 8,
-    MAX_PRINT_BITS = 7,
+    MAX_FINGERPRINT_BITS = 7,
     MARK = 256,                  /* letters per element of cs_proteins.mark */
     CACHE_LINE = 16,             /* entries of the index */
     BLOCK = 512, MAX_MATCHES = 512,
@@ -173,9 +173,9 @@ static uint32_t bucket_of(const cs_proteins *p, uint64_t hash)
     return p->bucket_bits ? (uint32_t)(hash >> (64 - p->bucket_bits)) : 0;
 }
 
-static uint32_t print_of(const cs_proteins *p, uint64_t hash)
+static uint32_t fingerprint_of(const cs_proteins *p, uint64_t hash)
 {
-    return (uint32_t)(hash << p->bucket_bits >> (64 - p->print_bits));
+    return (uint32_t)(hash << p->bucket_bits >> (64 - p->fingerprint_bits));
 }
 
 /* Counts the seeds of all buckets at first[bucket + 1], or stores them at first[bucket]++. */
@@ -192,7 +192,8 @@ static void scan_seeds(cs_proteins *p, uint32_t *first, bool store)
                 continue;
             const uint32_t b = bucket_of(p, hash[i]);
             if (store)
-                p->entry[first[b]++] = (uint32_t)(from + i) << p->print_bits | print_of(p, hash[i]);
+                p->entry[first[b]++] = (uint32_t)(from + i) << p->fingerprint_bits
+                    | fingerprint_of(p, hash[i]);
             else
                 first[b + 1]++;
         }
@@ -234,9 +235,9 @@ int cs_proteins_index(cs_proteins *p)
     p->bucket_bits = 0;
     while (p->bucket_bits < MAX_BUCKET_BITS && p->n_letter >> p->bucket_bits > BUCKET_SEEDS)
         p->bucket_bits++;
-    p->print_bits = MAX_PRINT_BITS;
-    while (p->n_letter >> (32 - p->print_bits) > 0)      /* positions take the others */
-        p->print_bits--;
+    p->fingerprint_bits = MAX_FINGERPRINT_BITS;
+    while (p->n_letter >> (32 - p->fingerprint_bits) > 0) /* positions take the others */
+        p->fingerprint_bits--;
     const size_t n_bucket = (size_t)1 << p->bucket_bits;
     CS_TRY(new_index(p));
     for (int64_t b = 0, k = 0; b <= p->n_letter / MARK; b++) {
@@ -262,7 +263,7 @@ static int copy_index(cs_proteins *p, const cs_proteins *from)
     const size_t n_bucket = (size_t)1 << from->bucket_bits, n_entry = from->first[n_bucket];
 
     p->bucket_bits = from->bucket_bits;
-    p->print_bits = from->print_bits;
+    p->fingerprint_bits = from->fingerprint_bits;
     CS_TRY(new_index(p));
     memcpy(p->mark, from->mark, n_marks(p) * sizeof *p->mark);
     memcpy(p->first, from->first, (n_bucket + 1) * sizeof *p->first);
@@ -408,16 +409,16 @@ static void extend_matches(struct search *s, const uint8_t *letter, int n)
         extend_match(s, letter + s->match[i].query, s->match[i].target);
 }
 
-/* Appends n entries of a seed's bucket that have its print to n_match matches, without a branch;
- * returns the number of matches. */
-static int add_matches(struct search *s, int n_match, uint32_t query, uint32_t print,
+/* Appends those of n entries of a seed's bucket that have its fingerprint to n_match matches,
+ * without a branch; returns the number of matches. */
+static int add_matches(struct search *s, int n_match, uint32_t query, uint32_t fingerprint,
                        const uint32_t *entry, uint32_t n)
 {
-    const int32_t print_bits = s->p->print_bits;
+    const int32_t fingerprint_bits = s->p->fingerprint_bits;
 
     for (uint32_t k = 0; k < n; k++) {
-        s->match[n_match] = (struct match){ query, entry[k] >> print_bits };
-        n_match += (entry[k] & ((1u << print_bits) - 1)) == print;
+        s->match[n_match] = (struct match){ query, entry[k] >> fingerprint_bits };
+        n_match += (entry[k] & ((1u << fingerprint_bits) - 1)) == fingerprint;
     }
     return n_match;
 }
@@ -439,10 +440,10 @@ static void search_block(struct search *s, const uint8_t *letter, int n)
     for (int i = 0; i < n; i++) {
         if (s->hash[i] == 0)
             continue;
-        const uint32_t b = bucket_of(p, s->hash[i]), print = print_of(p, s->hash[i]);
+        const uint32_t b = bucket_of(p, s->hash[i]), fingerprint = fingerprint_of(p, s->hash[i]);
         for (uint32_t k = p->first[b], end = p->first[b + 1], n_entry; k < end; k += n_entry) {
             n_entry = end - k < STRETCH ? end - k : STRETCH;
-            n_match = add_matches(s, n_match, (uint32_t)i, print, p->entry + k, n_entry);
+            n_match = add_matches(s, n_match, (uint32_t)i, fingerprint, p->entry + k, n_entry);
             if (n_match >= MAX_MATCHES) {
                 extend_matches(s, letter, n_match);
                 n_match = 0;

@@ -43,7 +43,7 @@ typedef struct cs_proteins {
     int32_t   shadow;            /* frames mostly covered by frames more than this many times as
                                   * long are skipped; 0: none */
     int32_t   bucket_bits;       /* the index, by cs_proteins_index(): */
-    int32_t   print_bits;        /* further bits of a hash, in an entry */
+    int32_t   fingerprint_bits;  /* further bits of a hash, in an entry */
     uint32_t *first;             /* [2^bucket_bits + 1] a bucket's first entry */
     uint32_t *entry;             /* a seed's position above those bits, by buckets */
     uint32_t *mark;              /* protein at every 256th letter */

@@ -121,7 +121,7 @@ static int download(cs_session *s, cs_mat y, float *out)
 static int forward(cs_session *s, const cs_batch *b, bool raw, float *out)
 {
     int rc = CS_OK;
-    const cs_input whole = cs_input_of(b, NULL);
+    const cs_pass_input whole = cs_pass_input_of(b, NULL);
 
     s->nonfinite = -1;
     if (cs_staging_has(s->be)) {
@@ -130,7 +130,7 @@ static int forward(cs_session *s, const cs_batch *b, bool raw, float *out)
     }
     CS_TRY(check_batch(s->model, b));
     CS_TRY(cs_session_reserve(s, b->n_tok, b->n_seg, b->depth, false));
-    const cs_input in = cs_input_parts(s, &whole, false);
+    const cs_pass_input in = cs_pass_input_parts(s, &whole, false);
     const cs_mat y = cs_pass(s, &in, false);
     if (!raw)
         activate(s, y);
@@ -153,15 +153,15 @@ int cs_session_forward(cs_session *s, const cs_batch *b, float *out)
 int cs_session_start(cs_session *s, int slot, const cs_batch *b, bool raw)
 {
     int rc = CS_OK;
-    const cs_input whole = cs_input_of(b, NULL);
+    const cs_pass_input whole = cs_pass_input_of(b, NULL);
 
     CS_BUG(!cs_staging_has(s->be));
     s->nonfinite = -1;
     CS_TRY(check_batch(s->model, b));
     CS_TRY(cs_session_reserve(s, b->n_tok, b->n_seg, b->depth, false));
     CS_TRY(cs_staging_reserve(s, slot, b, cs_session_output_len(s, b)));
-    const cs_input in = cs_input_parts(s, &whole, false);
-    const cs_input there = cs_staging_send(s, slot, &in);
+    const cs_pass_input in = cs_pass_input_parts(s, &whole, false);
+    const cs_pass_input there = cs_staging_send(s, slot, &in);
     const cs_mat y = cs_pass(s, &there, false);
     if (!raw)
         activate(s, y);
@@ -186,14 +186,14 @@ int cs_session_forward_backward(cs_session *s, const cs_batch *b, const cs_step_
 {
     int rc = CS_OK;
     cs_real sum;
-    const cs_input whole = cs_input_of(b, o);
+    const cs_pass_input whole = cs_pass_input_of(b, o);
 
     CS_BUG(!s->model->ps.grad || (!b->target && !b->label));
     CS_BUG(b->n_target != cs_model_n_target(s->model));
     CS_TRY(check_batch(s->model, b));
     s->cx.keep = cs_plan_checkpoint_blocks(s, b->n_tok, b->n_seg, b->depth, o->keep);
     CS_TRY(cs_session_reserve(s, b->n_tok, b->n_seg, b->depth, true));
-    const cs_input in = cs_input_parts(s, &whole, false);
+    const cs_pass_input in = cs_pass_input_parts(s, &whole, false);
     cs_graph_train(s, &in);
     CS_TRY(s->be->op.sync(s->be));
     s->be->op.download(s->be, &sum, s->cx.loss.p, sizeof sum);

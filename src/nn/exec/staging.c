@@ -98,14 +98,14 @@ out:
     return rc;
 }
 
-cs_input cs_staging_send(cs_session *s, int slot, const cs_input *in)
+cs_pass_input cs_staging_send(cs_session *s, int slot, const cs_pass_input *in)
 {
     const cs_model *m = s->model;
     const cs_staging *l = &s->staging[slot];
     char *at = l->in.pinned;
     const char *device = l->in.device;
     const size_t n_off = off_bytes(in->n_seg);
-    cs_input there = *in;
+    cs_pass_input there = *in;
 
     memcpy(at, in->off, ((size_t)in->n_seg + 1) * sizeof *in->off);
     for (int64_t i = 0; i <= in->n_seg; i++)

@@ -15,9 +15,9 @@ int64_t cs_staging_bytes(const cs_session *s, int64_t n_tok, int32_t n_seg, int6
 /** cs_staging_reserve - buffers of a slot for a batch and n_output reals; CS_OK or CS_EMEM */
 int cs_staging_reserve(cs_session *s, int slot, const cs_batch *b, int64_t n_output) CS_MUST_CHECK;
 
-/** cs_staging_send - start copying the batch's input, from cs_input_parts(), to the device; returns
- * the device's view of it */
-cs_input cs_staging_send(cs_session *s, int slot, const cs_input *in);
+/** cs_staging_send - start copying the batch's input, from cs_pass_input_parts(), to the device;
+ * returns the device's view of it */
+cs_pass_input cs_staging_send(cs_session *s, int slot, const cs_pass_input *in);
 
 /** cs_staging_end - the slot's batch is queued completely; y is its output */
 void cs_staging_end(cs_session *s, int slot, cs_mat y);

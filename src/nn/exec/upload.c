@@ -15,14 +15,14 @@ enum { PART = 2048 };            /* elements converted at a time */
 
 /* ---- layout of a batch's arrays ------------------------------------------------------------ */
 
-cs_input cs_input_of(const cs_batch *b, const cs_step_opt *o)
+cs_pass_input cs_pass_input_of(const cs_batch *b, const cs_step_opt *o)
 {
-    return (cs_input){ .tok = b->tok, .count = b->count, .x = b->x, .target = b->target,
-                       .label = b->label, .off = b->off, .n_tok = b->n_tok, .n_seg = b->n_seg,
-                       .depth = b->depth, .train = o };
+    return (cs_pass_input){ .tok = b->tok, .count = b->count, .x = b->x, .target = b->target,
+                            .label = b->label, .off = b->off, .n_tok = b->n_tok, .n_seg = b->n_seg,
+                            .depth = b->depth, .train = o };
 }
 
-cs_input cs_input_parts(cs_session *s, const cs_input *in, bool dry)
+cs_pass_input cs_pass_input_parts(cs_session *s, const cs_pass_input *in, bool dry)
 {
     const cs_model *m = s->model;
 
@@ -30,7 +30,7 @@ cs_input cs_input_parts(cs_session *s, const cs_input *in, bool dry)
         return *in;
     const cs_parts *p = &s->parts;
     const int64_t half = in->n_tok / 2, width = m->n_channel;
-    cs_input first = *in;
+    cs_pass_input first = *in;
 
     first.n_tok = half;
     first.depth = in->depth > 0 ? in->depth - 1 : 0;
@@ -91,7 +91,7 @@ static cs_mat reals(cs_ctx *cx, const float *v, int64_t r, int32_t c)
 }
 
 /* Host integers readable by the backend: the array itself, or a copy. */
-static const void *bytes(cs_ctx *cx, const cs_input *in, const void *p, size_t n_bytes)
+static const void *bytes(cs_ctx *cx, const cs_pass_input *in, const void *p, size_t n_bytes)
 {
     if (cx->be->is_host || in->on_device)
         return p;
@@ -105,13 +105,13 @@ static const void *bytes(cs_ctx *cx, const cs_input *in, const void *p, size_t n
 static const int32_t some_token;
 static const int64_t some_number;
 
-static const int32_t *tokens(cs_ctx *cx, const cs_input *in, int64_t n)
+static const int32_t *tokens(cs_ctx *cx, const cs_pass_input *in, int64_t n)
 {
     const int32_t *id = bytes(cx, in, in->tok, (size_t)n * sizeof *in->tok);
     return cx->dry ? &some_token : id;
 }
 
-static cs_mat values(cs_ctx *cx, const cs_input *in, int64_t n, int32_t n_channel)
+static cs_mat values(cs_ctx *cx, const cs_pass_input *in, int64_t n, int32_t n_channel)
 {
     cs_mat v = { NULL, n, n_channel, n_channel };
     if (!in->on_device)
@@ -121,7 +121,7 @@ static cs_mat values(cs_ctx *cx, const cs_input *in, int64_t n, int32_t n_channe
 }
 
 /* Weight of each token with a known label in a segment. */
-static cs_real upload_share(const cs_input *in, int32_t s)
+static cs_real upload_share(const cs_pass_input *in, int32_t s)
 {
     int64_t n = 0;
 
@@ -131,7 +131,7 @@ static cs_real upload_share(const cs_input *in, int32_t s)
 }
 
 /* The targets of tokens, as in head.h. */
-static void put_labels(cs_ctx *cx, const cs_input *in, cs_mat to)
+static void put_labels(cs_ctx *cx, const cs_pass_input *in, cs_mat to)
 {
     cs_real part[2 * PART], each = 0;
     int32_t s = -1;
@@ -148,7 +148,7 @@ static void put_labels(cs_ctx *cx, const cs_input *in, cs_mat to)
     }
 }
 
-static cs_mat targets(cs_session *s, const cs_input *in)
+static cs_mat targets(cs_session *s, const cs_pass_input *in)
 {
     const int32_t n = cs_model_n_target(s->model);
 
@@ -185,7 +185,7 @@ const int64_t *cs_upload_each(cs_ctx *cx, int32_t n)
     return (const int64_t *)(const void *)m.p;
 }
 
-cs_uploaded cs_upload(cs_session *s, const cs_input *in)
+cs_uploaded cs_upload(cs_session *s, const cs_pass_input *in)
 {
     const cs_model *m = s->model;
     cs_ctx *cx = &s->cx;

@@ -5,7 +5,7 @@
 #include "nn/exec/session_state.h"
 
 /* Host memory, or, `on_device`, backend memory. Pointers are NULL in a dry run. */
-typedef struct cs_input {
+typedef struct cs_pass_input {
     const int32_t *tok;
     const float   *x, *target;   /* target, label: host memory always */
     const int32_t *label;
@@ -16,7 +16,7 @@ typedef struct cs_input {
     int32_t        n_seg, depth;
     bool           on_device;
     const cs_step_opt *train;    /* NULL: predict */
-} cs_input;
+} cs_pass_input;
 
 /* An input readable by the backend, with all parts concatenated. */
 typedef struct cs_uploaded {
@@ -29,19 +29,19 @@ typedef struct cs_uploaded {
     double         scale;
 } cs_uploaded;
 
-/** cs_input_of - the arrays of a batch */
-cs_input cs_input_of(const cs_batch *b, const cs_step_opt *o);
+/** cs_pass_input_of - the arrays of a batch */
+cs_pass_input cs_pass_input_of(const cs_batch *b, const cs_step_opt *o);
 
-/** cs_input_parts - the encoder's input: for a model of two parts, both parts of every record
+/** cs_pass_input_parts - the encoder's input: for a model of two parts, both parts of every record
  * separated, in s->parts, with n_tok, off and depth of the first; else the input itself */
-cs_input cs_input_parts(cs_session *s, const cs_input *in, bool dry);
+cs_pass_input cs_pass_input_parts(cs_session *s, const cs_pass_input *in, bool dry);
 /** cs_parts_reserve - memory for the parts of such a batch; CS_OK or CS_EMEM */
 int  cs_parts_reserve(cs_session *s, int64_t n_tok, int32_t n_seg) CS_MUST_CHECK;
 void cs_parts_release(cs_session *s);
 
 /** cs_upload - copy arrays that are not on the backend yet, in an order that depends on the shape
  * alone */
-cs_uploaded cs_upload(cs_session *s, const cs_input *in);
+cs_uploaded cs_upload(cs_session *s, const cs_pass_input *in);
 /** cs_upload_each - the numbers from 0 to n, readable by the backend */
 const int64_t *cs_upload_each(cs_ctx *cx, int32_t n);
 

@@ -32,17 +32,17 @@ void cs_ctx_release(cs_ctx *cx)
     free_arenas(cx);
     if (cx->cached)
         cx->be->op.dealloc(cx->be, cx->cached);
-    free(cx->piece);
-    free(cx->place);
+    free(cx->entry);
+    free(cx->range);
     cs_tape_free(cx->tape);
     memset(cx, 0, sizeof *cx);
 }
 
 static void forget_cached(cs_ctx *cx, bool fixed)
 {
-    for (size_t i = 0; i < cx->n_piece; i++)
-        if (fixed || !cx->piece[i].fixed)
-            cx->piece[i].done = 0;
+    for (size_t i = 0; i < cx->n_entry; i++)
+        if (fixed || !cx->entry[i].fixed)
+            cx->entry[i].done = 0;
 }
 
 static int reserve_cached(cs_ctx *cx)
@@ -99,7 +99,7 @@ void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key)
     cx->n_random = 0;
     if (cx->ps->grad)
         forget_cached(cx, false);
-    cx->n_place = 0;
+    cx->n_range = 0;
     cs_tape_reset(cx->tape);
     cx->loss = cs_tmp(cx, 1, 1);
     if (!dry)
@@ -122,13 +122,13 @@ static cs_mat taken(cs_ctx *cx, int64_t from, int64_t r, int32_t c)
 /* Matrices that were there before have been released. */
 static void remember(cs_ctx *cx, int64_t from)
 {
-    while (cx->n_place > 0 && cx->place[cx->n_place - 1].from >= from)
-        cx->n_place--;
-    if (cx->n_place == cx->cap_place) {
-        cx->cap_place = cx->cap_place ? 2 * cx->cap_place : 256;
-        cx->place = cs_xrealloc(cx->place, cx->cap_place * sizeof *cx->place);
+    while (cx->n_range > 0 && cx->range[cx->n_range - 1].from >= from)
+        cx->n_range--;
+    if (cx->n_range == cx->cap_range) {
+        cx->cap_range = cx->cap_range ? 2 * cx->cap_range : 256;
+        cx->range = cs_xrealloc(cx->range, cx->cap_range * sizeof *cx->range);
     }
-    cx->place[cx->n_place++] = (cs_place){ .from = from, .end = cx->top };
+    cx->range[cx->n_range++] = (cs_arena_range){ .from = from, .end = cx->top };
 }
 
 cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c)
@@ -151,24 +151,24 @@ cs_mat cs_scratch(cs_ctx *cx, int64_t r, int32_t c)
     return taken(cx, cx->cap - cx->scratch, r, c);
 }
 
-/* The user's piece; a dry run creates it if missing. */
-static cs_piece *piece_of(cs_ctx *cx, const void *user, int64_t n)
+/* The user's entry; a dry run creates it if missing. */
+static cs_cache_entry *cached_entry(cs_ctx *cx, const void *user, int64_t n)
 {
-    for (size_t i = 0; i < cx->n_piece; i++)
-        if (cx->piece[i].user == user && cx->piece[i].n == n)
-            return &cx->piece[i];
+    for (size_t i = 0; i < cx->n_entry; i++)
+        if (cx->entry[i].user == user && cx->entry[i].n == n)
+            return &cx->entry[i];
     CS_BUG(!cx->dry);
-    if (cx->n_piece == cx->cap_piece) {
-        cx->cap_piece = cx->cap_piece ? 2 * cx->cap_piece : 4;
-        cx->piece = cs_xrealloc(cx->piece, cx->cap_piece * sizeof *cx->piece);
+    if (cx->n_entry == cx->cap_entry) {
+        cx->cap_entry = cx->cap_entry ? 2 * cx->cap_entry : 4;
+        cx->entry = cs_xrealloc(cx->entry, cx->cap_entry * sizeof *cx->entry);
     }
-    cs_piece *q = &cx->piece[cx->n_piece++];
-    *q = (cs_piece){ .user = user, .off = cx->cached_need, .n = n };
+    cs_cache_entry *q = &cx->entry[cx->n_entry++];
+    *q = (cs_cache_entry){ .user = user, .off = cx->cached_need, .n = n };
     cx->cached_need += aligned(n);
     return q;
 }
 
-static cs_real *cached(cs_ctx *cx, cs_piece *q, int64_t **done)
+static cs_real *cached(cs_ctx *cx, cs_cache_entry *q, int64_t **done)
 {
     *done = cx->dry ? NULL : &q->done;
     if (cx->dry)
@@ -179,12 +179,12 @@ static cs_real *cached(cs_ctx *cx, cs_piece *q, int64_t **done)
 
 cs_real *cs_cached(cs_ctx *cx, const void *user, int64_t n, int64_t **done)
 {
-    return cached(cx, piece_of(cx, user, n), done);
+    return cached(cx, cached_entry(cx, user, n), done);
 }
 
 cs_real *cs_cached_fixed(cs_ctx *cx, const void *user, int64_t n, int64_t **done)
 {
-    cs_piece *q = piece_of(cx, user, n);
+    cs_cache_entry *q = cached_entry(cx, user, n);
 
     q->fixed = true;
     return cached(cx, q, done);

@@ -15,16 +15,21 @@
 #include "base/mem.h"
 #include "nn/ops/param.h"
 
-typedef struct cs_tape cs_tape;
+struct cs_tape;
 
 /* Activations of a stack of blocks that training stores: all, or the inputs of some blocks. */
 enum { CS_KEEP_ALL = 0, CS_CHECKPOINT_INPUTS = 64 };
 
-/* A piece of memory of one user: n reals from `off` on; the user counts how many are filled. */
-typedef struct cs_piece { const void *user; int64_t off, n, done; bool fixed; } cs_piece;
+/* Cached data of one user: n reals from `off` on, of which `done` are filled. fixed: independent of
+ * the parameters. */
+typedef struct cs_cache_entry {
+    const void *user;
+    int64_t     off, n, done;
+    bool        fixed;
+} cs_cache_entry;
 
 /* A matrix of the arena, reals from .. end-1. fresh: its gradient is zero, but not yet stored. */
-typedef struct cs_place { int64_t from, end; bool fresh; } cs_place;
+typedef struct cs_arena_range { int64_t from, end; bool fresh; } cs_arena_range;
 
 /* Observer of the output of block number `block` (from 0) of an encoder; for tests and
  * explanations. */
@@ -53,17 +58,17 @@ typedef struct cs_ctx {
     cs_real    *act, *act_grad;  /* arenas; act_grad NULL unless training */
     cs_real    *cached;            /* see cs_cached() */
     int64_t     cached_cap, cached_need;
-    cs_piece   *piece;           /* [n_piece] of `cached` */
-    size_t      n_piece, cap_piece;
+    cs_cache_entry *entry;       /* [n_entry] of `cached` */
+    size_t      n_entry, cap_entry;
     int64_t     cap, grad_cap;   /* reals of either arena */
     int64_t     top, scratch;      /* reals taken from the beginning, and from the end of `act` */
-    cs_place   *place;           /* [n_place] matrices in the arena, in order; none in a dry run */
-    size_t      n_place, cap_place;
+    cs_arena_range *range;       /* [n_range] matrices in the arena, in order; none in a dry run */
+    size_t      n_range, cap_range;
     int64_t     peak, grad_peak; /* peak of both together, and of top alone */
     uint64_t    key;             /* randomness of this step's dropout masks */
     uint64_t    n_random;        /* dropout layers met so far in this pass */
     cs_mat      loss;            /* (1,1) running sum */
-    cs_tape    *tape;
+    struct cs_tape *tape;
     cs_watch    watch;           /* called after every block, except in dry runs; or NULL */
     void       *watch_arg;
     cs_notice   note;            /* the same for named values, for tests; or NULL */
@@ -110,7 +115,7 @@ cs_mat cs_scratch(cs_ctx *cx, int64_t r, int32_t c);
  * tables
  *
  * user     key: the address of the layer or network
- * n        the same user has a separate piece per size
+ * n        the same user has a separate entry per size
  * done     receives a pointer to the user's count of filled reals, valid until the next call; NULL
  *          in a dry run. Each pass starts at 0; without a gradient slab parameters cannot change,
  *          and the count persists

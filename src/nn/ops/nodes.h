@@ -4,19 +4,19 @@
 
 #include "kernels/backend.h"
 
-typedef struct cs_ctx cs_ctx;    /* see ctx.h */
-typedef struct cs_tape cs_tape;
+struct cs_ctx;                   /* see ctx.h */
 typedef struct cs_node cs_node;
 
 /* Adds to the gradients of a step's operands. Reads gradients with cs_grad_of(); destinations are
  * those of cs_grad_to(). */
-typedef void (*cs_adjoint)(cs_ctx *cx, const cs_node *n);
+typedef void (*cs_adjoint)(struct cs_ctx *cx, const cs_node *n);
 
 /* A part of a network that can be recomputed from its input: writes y (and only y outlives it). */
-typedef void (*cs_block_fn)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y);
+typedef void (*cs_block_fn)(struct cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y);
 
 /* The same with several input and output matrices, and a number. */
-typedef void (*cs_part_fn)(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m, int32_t i);
+typedef void (*cs_block_multi_fn)(struct cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m,
+                                  int32_t i);
 
 /* A stack as a step of its own (blocks.c): n layers, `size` bytes from one net to the next, of
  * n_random dropout masks each; copies of n_copy inputs, made when `scratch` reals were reserved.
@@ -44,7 +44,7 @@ struct cs_node {
     cs_seg      seg, keys;       /* keys: the rows that seg's rows look at */
     const void *ptr;             /* token ids; the net of a block */
     cs_block_fn block;
-    cs_part_fn  part;
+    cs_block_multi_fn block_multi;
     cs_layers   layers;
     double      p;               /* a rate or an epsilon */
     double      rate;            /* of an attention's dropout, whose scale is p */
@@ -53,10 +53,10 @@ struct cs_node {
     bool        counts;          /* the adjoint takes arena memory, so dry runs call it too */
 };
 
-struct cs_tape {
+typedef struct cs_tape {
     cs_node *node;
     size_t   n, cap;
-};
+} cs_tape;
 
 /** cs_tape_new, cs_tape_free - an empty tape; accepts NULL */
 cs_tape *cs_tape_new(void);

@@ -359,7 +359,7 @@ void cs_xent(cs_ctx *cx, cs_real scale, cs_mat logit, cs_mat target, cs_mat weig
     cs_mat grad = cs_tmp(cx, logit.r, logit.c);
     if (!cx->dry)
         cx->be->op.xent(cx->be, scale, logit, target, weight, cx->loss, grad);
-    cs_seed(cx, logit, grad);
+    cs_grad_seed(cx, logit, grad);
 }
 
 void cs_xent_tree(cs_ctx *cx, cs_real scale, const cs_clades *k, cs_mat logit, cs_mat target)
@@ -369,7 +369,7 @@ void cs_xent_tree(cs_ctx *cx, cs_real scale, const cs_clades *k, cs_mat logit, c
     cs_mat grad = cs_tmp(cx, logit.r, logit.c);
     if (!cx->dry)
         cx->be->op.xent_tree(cx->be, scale, k, logit, target, cx->loss, grad);
-    cs_seed(cx, logit, grad);
+    cs_grad_seed(cx, logit, grad);
 }
 
 void cs_xent_labels(cs_ctx *cx, cs_real scale, cs_mat logit, cs_mat target, cs_mat weight)
@@ -379,7 +379,7 @@ void cs_xent_labels(cs_ctx *cx, cs_real scale, cs_mat logit, cs_mat target, cs_m
     cs_mat grad = cs_tmp(cx, logit.r, logit.c);
     if (!cx->dry)
         cx->be->op.xent_labels(cx->be, scale, logit, target, weight, cx->loss, grad);
-    cs_seed(cx, logit, grad);
+    cs_grad_seed(cx, logit, grad);
 }
 
 void cs_mse(cs_ctx *cx, cs_real scale, cs_mat y, cs_mat target)
@@ -388,5 +388,5 @@ void cs_mse(cs_ctx *cx, cs_real scale, cs_mat y, cs_mat target)
     cs_mat grad = cs_tmp(cx, y.r, y.c);
     if (!cx->dry)
         cx->be->op.mse(cx->be, scale, y, target, cx->loss, grad);
-    cs_seed(cx, y, grad);
+    cs_grad_seed(cx, y, grad);
 }

@@ -57,13 +57,13 @@ static cs_mat moved(cs_mat m, cs_real *to)
     return m;
 }
 
-/* The first matrix of the arena that ends behind off; n_place if there is none. */
-static size_t place_at(const cs_ctx *cx, int64_t off)
+/* The first matrix of the arena that ends behind off; n_range if there is none. */
+static size_t range_at(const cs_ctx *cx, int64_t off)
 {
-    size_t lo = 0, hi = cx->n_place;
+    size_t lo = 0, hi = cx->n_range;
     while (lo < hi) {
         const size_t mid = lo + (hi - lo) / 2;
-        if (cx->place[mid].end > off)
+        if (cx->range[mid].end > off)
             hi = mid;
         else
             lo = mid + 1;
@@ -71,7 +71,7 @@ static size_t place_at(const cs_ctx *cx, int64_t off)
     return lo;
 }
 
-static void clear(const cs_ctx *cx, cs_place *p)
+static void clear(const cs_ctx *cx, cs_arena_range *p)
 {
     enum { W = 16 };             /* cs_tmp() rounds to it */
     p->fresh = false;
@@ -94,9 +94,9 @@ cs_mat cs_grad_of(const cs_ctx *cx, cs_mat m)
         return (cs_mat){ 0 };
     if ((off = offset_of(cx, m)) >= 0) {
         const int64_t end = off + (m.r - 1) * m.ld + m.c;
-        for (size_t i = place_at(cx, off); i < cx->n_place && cx->place[i].from < end; i++)
-            if (cx->place[i].fresh)
-                clear(cx, &cx->place[i]);
+        for (size_t i = range_at(cx, off); i < cx->n_range && cx->range[i].from < end; i++)
+            if (cx->range[i].fresh)
+                clear(cx, &cx->range[i]);
         return moved(m, cx->act_grad + off);
     }
     if ((off = offset_in(m.p, cx->ps->value, cx->ps->n_real)) >= 0)
@@ -116,12 +116,12 @@ cs_mat cs_grad_into(cs_ctx *cx, cs_mat m, bool *add)
 {
     enum { W = 16 };
     const int64_t off = cx->training && !cx->dry ? offset_of(cx, m) : -1;
-    const size_t i = off >= 0 ? place_at(cx, off) : cx->n_place;
+    const size_t i = off >= 0 ? range_at(cx, off) : cx->n_range;
 
     *add = true;
-    if (i < cx->n_place && cx->place[i].fresh && cx->place[i].from == off && m.ld == m.c
-        && cx->place[i].end - off == (m.r * m.c + W - 1) / W * W)
-        *add = cx->place[i].fresh = false;
+    if (i < cx->n_range && cx->range[i].fresh && cx->range[i].from == off && m.ld == m.c
+        && cx->range[i].end - off == (m.r * m.c + W - 1) / W * W)
+        *add = cx->range[i].fresh = false;
     return cs_grad_to(cx, m);
 }
 
@@ -130,7 +130,7 @@ static void seed_adjoint(cs_ctx *cx, const cs_node *n)
     cx->be->op.axpby(cx->be, 1, n->m[1], 1, cs_grad_to(cx, n->m[0]));
 }
 
-void cs_seed(cs_ctx *cx, cs_mat y, cs_mat g)
+void cs_grad_seed(cs_ctx *cx, cs_mat y, cs_mat g)
 {
     CS_BUG(y.r != g.r || y.c != g.c);
     cs_tape_push(cx, &(cs_node){ .adjoint = seed_adjoint, .rescale = seed_adjoint,
@@ -140,8 +140,8 @@ void cs_seed(cs_ctx *cx, cs_mat y, cs_mat g)
 /* Gradients of the arena from `from` to the top. */
 static void zero_gradients(cs_ctx *cx, int64_t from)
 {
-    for (size_t i = cx->n_place; i > 0 && cx->place[i - 1].from >= from; i--)
-        cx->place[i - 1].fresh = true;
+    for (size_t i = cx->n_range; i > 0 && cx->range[i - 1].from >= from; i--)
+        cx->range[i - 1].fresh = true;
 }
 
 /* Pop nodes until `n_left` remain. */
@@ -180,8 +180,8 @@ void cs_rerun_back(cs_ctx *cx, const cs_rerun *r)
 
 static void tape_run(cs_ctx *cx, const cs_node *n)
 {
-    if (n->part)
-        n->part(cx, n->ptr, n->seg, n->m, n->i);
+    if (n->block_multi)
+        n->block_multi(cx, n->ptr, n->seg, n->m, n->i);
     else
         n->block(cx, n->ptr, n->seg, n->m[0], n->m[1]);
 }
@@ -222,10 +222,10 @@ void cs_block(cs_ctx *cx, cs_block_fn f, const void *net, cs_seg seg, cs_mat x, 
     run_block(cx, &n);
 }
 
-void cs_part(cs_ctx *cx, cs_part_fn f, const void *net, cs_seg seg, const cs_mat *m, int n_mat,
-             int32_t i)
+void cs_block_multi(cs_ctx *cx, cs_block_multi_fn f, const void *net, cs_seg seg, const cs_mat *m,
+                    int n_mat, int32_t i)
 {
-    cs_node n = { .seg = seg, .ptr = net, .part = f, .i = i };
+    cs_node n = { .seg = seg, .ptr = net, .block_multi = f, .i = i };
 
     CS_BUG(n_mat > (int)(sizeof n.m / sizeof n.m[0]));
     for (int k = 0; k < n_mat; k++)
@@ -239,8 +239,8 @@ void cs_backward(cs_ctx *cx)
     cx->recording = false;
     zero_gradients(cx, 0);
     replay(cx, 0);
-    for (size_t i = 0; i < cx->n_place; i++)
-        if (cx->place[i].fresh && cx->place[i].end <= cx->top)
-            clear(cx, &cx->place[i]);
-    cx->n_place = 0;
+    for (size_t i = 0; i < cx->n_range; i++)
+        if (cx->range[i].fresh && cx->range[i].end <= cx->top)
+            clear(cx, &cx->range[i]);
+    cx->n_range = 0;
 }

@@ -15,8 +15,9 @@ cs_mat cs_grad_to(cs_ctx *cx, cs_mat m);
  * the first to add to it, and the memory is uninitialised */
 cs_mat cs_grad_into(cs_ctx *cx, cs_mat m, bool *add);
 
-/** cs_seed - the loss depends on y with gradient g: backward adds g to y's gradient. Same shapes */
-void cs_seed(cs_ctx *cx, cs_mat y, cs_mat g);
+/** cs_grad_seed - the loss depends on y with gradient g, of the same shape: backward adds g to y's
+ * gradient */
+void cs_grad_seed(cs_ctx *cx, cs_mat y, cs_mat g);
 
 /**
  * cs_block - run f(net, seg, x) into y and release its temporaries
@@ -28,9 +29,9 @@ void cs_seed(cs_ctx *cx, cs_mat y, cs_mat g);
  */
 void cs_block(cs_ctx *cx, cs_block_fn f, const void *net, cs_seg seg, cs_mat x, cs_mat y);
 
-/** cs_part - cs_block() with n_mat matrices, which outlive it, and the number i */
-void cs_part(cs_ctx *cx, cs_part_fn f, const void *net, cs_seg seg, const cs_mat *m, int n_mat,
-             int32_t i);
+/** cs_block_multi - cs_block() with n_mat matrices, which outlive it, and the number i */
+void cs_block_multi(cs_ctx *cx, cs_block_multi_fn f, const void *net, cs_seg seg, const cs_mat *m,
+                    int n_mat, int32_t i);
 
 /* For adjoints of steps that run a part of the network again: the previous state of tape and arena.
  * Release the arena to `mark` at the end. */
