@@ -129,7 +129,7 @@ static void draw(struct picture *q, int64_t x0, int64_t zoom, int64_t n, const d
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static int write_png(cs_outfile *f, int64_t n, const cs_panel *panel, int n_panel)
+static int write_png(cs_outfile *f, int64_t n, const cs_plot_panel *panel, int n_panel)
 {
     int rc = CS_OK;
     const int64_t zoom = n < SIDE ? (SIDE + n - 1) / n : 1, step = n * zoom + GAP;
@@ -164,7 +164,8 @@ out:
     return rc;
 }
 
-static int write_panel(cs_outfile *f, int64_t n, const cs_panel *panel, struct range range, int x)
+static int write_panel(cs_outfile *f, int64_t n, const cs_plot_panel *panel, struct range range,
+                       int x)
 {
     int rc = CS_OK;
     struct picture q = { .grey = NULL };
@@ -185,7 +186,7 @@ out:
     return rc;
 }
 
-static int write_svg(cs_outfile *f, int64_t n, const cs_panel *panel, int n_panel)
+static int write_svg(cs_outfile *f, int64_t n, const cs_plot_panel *panel, int n_panel)
 {
     int rc = CS_OK;
     const int width = n_panel * (SIDE + GAP) - GAP, height = SIDE + TITLE;
@@ -218,7 +219,7 @@ int cs_matrix_plot_check(const char *path)
     return cs_fail(CS_EUSAGE, "image files are named *.svg or *.png, not '%s'", path);
 }
 
-int cs_matrix_plot(const char *path, int64_t n, const cs_panel *panel, int n_panel)
+int cs_matrix_plot(const char *path, int64_t n, const cs_plot_panel *panel, int n_panel)
 {
     int rc = CS_OK;
     cs_outfile *f = NULL;

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 
-typedef struct cs_panel { const double *v; const char *title; } cs_panel;   /* v (n, n) */
+typedef struct cs_plot_panel { const double *v; const char *title; } cs_plot_panel; /* v (n, n) */
 
 /**
  * cs_matrix_plot - black is the minimum and white the maximum of the first panel; other values are
@@ -15,7 +15,8 @@ typedef struct cs_panel { const double *v; const char *title; } cs_panel;   /* v
  * path     *.svg has titles below the panels; *.png has none
  * Returns  CS_OK; CS_EUSAGE for another name; CS_EIO; CS_EMEM
  */
-int cs_matrix_plot(const char *path, int64_t n, const cs_panel *panel, int n_panel) CS_MUST_CHECK;
+int cs_matrix_plot(const char *path, int64_t n, const cs_plot_panel *panel, int n_panel)
+    CS_MUST_CHECK;
 /** cs_matrix_plot_check - CS_OK, or CS_EUSAGE for another suffix */
 int cs_matrix_plot_check(const char *path) CS_MUST_CHECK;
 

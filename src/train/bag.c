@@ -112,10 +112,10 @@ static int bag_run(const cs_bag_spec *s, const struct bag_kind *kind, cs_backend
     CS_TRY(cs_taxa_set(m, s->taxa));
     CS_TRY(cs_taxa_set_head(m));
     m->strands = s->strands;
-    feed.pack = (cs_pack){ .tok = m->tok, .tok_state = m->tok_state,
-                           .batch_tokens = p.training.batch_tokens,
-                           .step_records = p.training.step_records,
-                           .accumulate = p.training.accumulate };
+    feed.rules = (cs_batch_rules){ .tok = m->tok, .tok_state = m->tok_state,
+                                   .batch_tokens = p.training.batch_tokens,
+                                   .step_records = p.training.step_records,
+                                   .accumulate = p.training.accumulate };
     const cs_run_args files = { .output = opt->model_path, .metrics = NULL };
     cs_train_opt o = *opt;
     const cs_train_opt own = cs_train_options(&p.training, &files, &(cs_memory_args){ 0 });

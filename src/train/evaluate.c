@@ -24,7 +24,7 @@ struct run {
     int64_t          *n_without; /* [CS_N_REASON] */
     cs_scores        *scores;
     cs_counts        *counts;    /* of tokens; then: */
-    cs_pack           pack;
+    cs_batch_rules    rules;
     cs_feed_work      work;
 };
 
@@ -63,7 +63,7 @@ static int take_output(void *arg, const cs_record *r, const cs_prediction *a)
     }
     if (k->counts != NULL) {
         int64_t n_tok;
-        const int rc = cs_feed_label(&k->work, k->d, &k->pack, s, &n_tok);
+        const int rc = cs_feed_label(&k->work, k->d, &k->rules, s, &n_tok);
         if (rc == CS_OK)
             cs_counts_add(k->counts, a->v, k->work.label, n_tok);
         return rc;
@@ -79,7 +79,7 @@ int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sa
 {
     struct run k = { .d = d, .sample = sample, .n = n, .scores = scores, .counts = j->counts,
                      .n_without = n_without,
-                     .pack = { .tok = j->model->tok, .tok_state = j->model->tok_state } };
+                     .rules = { .tok = j->model->tok, .tok_state = j->model->tok_state } };
     cs_stream_stat stat;
     const cs_stream s = {
         .next = next_sample, .source = &k, .model = j->model, .policy = j->policy,

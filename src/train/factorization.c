@@ -77,14 +77,14 @@ static int write_row(cs_outfile *f, const char *method, int64_t count, int64_t n
                              (long long)nonzeros, error, norm > 0 ? error / norm : 0);
 }
 
-static int write_report(const cs_fit *f, const struct truncated *t, double norm)
+static int write_report(const cs_matrix_factors *f, const struct truncated *t, double norm)
 {
     int rc = CS_OK;
     cs_outfile *o = NULL;
 
     CS_TRY(cs_outfile_open("-", &o));
     CS_TRY(cs_outfile_printf(o, "method\tfactors_or_rank\tnonzeros\terror\trelative_error\n"));
-    CS_TRY(write_row(o, "factors", f->n_factor, cs_fit_nonzeros(f), f->error, norm));
+    CS_TRY(write_row(o, "factors", f->n_factor, cs_matrix_factors_nonzeros(f), f->error, norm));
     if (t->product)
         CS_TRY(write_row(o, "svd", t->rank, t->nonzeros, t->error, norm));
 out:
@@ -101,7 +101,7 @@ static int write_named(const char *prefix, const char *what, cs_npy_type type, c
     return cs_npy_write(path, type, shape, v);
 }
 
-static int write_index(const char *prefix, const cs_fit *f)
+static int write_index(const char *prefix, const cs_matrix_factors *f)
 {
     int64_t *index = cs_alloc((size_t)(f->n * f->link.n), sizeof *index);
     int rc;
@@ -116,7 +116,7 @@ static int write_index(const char *prefix, const cs_fit *f)
     return rc;
 }
 
-static int write_factor(const char *prefix, const cs_fit *f, int32_t m, double *dense)
+static int write_factor(const char *prefix, const cs_matrix_factors *f, int32_t m, double *dense)
 {
     char name[16];
     const double *w = f->w + m * f->n * f->link.n;
@@ -131,7 +131,7 @@ static int write_factor(const char *prefix, const cs_fit *f, int32_t m, double *
     return write_named(prefix, name, CS_NPY_F8, cs_npy_shape2(f->n, f->n), dense);
 }
 
-static int write_factors(const cs_factorization *job, const cs_fit *f)
+static int write_factors(const cs_factorization *job, const cs_matrix_factors *f)
 {
     int rc = CS_OK;
     double *dense = job->dense ? cs_alloc((size_t)(f->n * f->n), sizeof *dense) : NULL;
@@ -148,11 +148,13 @@ out:
     return rc;
 }
 
-static int plot(const char *path, const cs_npy *a, const cs_fit *f, const struct truncated *t,
-                double norm)
+static int plot(const char *path, const cs_npy *a, const cs_matrix_factors *f,
+                const struct truncated *t, double norm)
 {
     char product[80], svd[80];
-    const cs_panel panel[] = { { a->v, "given" }, { f->product, product }, { t->product, svd } };
+    const cs_plot_panel panel[] = {
+        { a->v, "given" }, { f->product, product }, { t->product, svd }
+    };
 
     (void)snprintf(product, sizeof product, "%d sparse factors: error %.3f", (int)f->n_factor,
                    norm > 0 ? f->error / norm : 0);
@@ -194,14 +196,14 @@ out:
 static int fit_and_write(const cs_factorization *job, const cs_npy *a, cs_backend *be)
 {
     int rc = CS_OK;
-    cs_fit f = { .w = NULL };
+    cs_matrix_factors f = { .w = NULL };
     struct truncated t = { .product = NULL };
     const int64_t n = a->shape.dim[0];
     const double norm = cs_frobenius(a->n, a->v, NULL);
 
     CS_TRY(cs_matrix_fit(be, n, a->v, &job->fit, &f));
     if (cs_have_lapack())
-        CS_TRY(truncate_svd(n, a->v, cs_fit_nonzeros(&f), &t));
+        CS_TRY(truncate_svd(n, a->v, cs_matrix_factors_nonzeros(&f), &t));
     else
         cs_warn("this program was built without LAPACK: no comparison with truncated SVD");
     if (job->output)
@@ -210,7 +212,7 @@ static int fit_and_write(const cs_factorization *job, const cs_npy *a, cs_backen
         CS_TRY(plot(job->plot, a, &f, &t, norm));
     rc = write_report(&f, &t, norm);
 out:
-    cs_fit_release(&f);
+    cs_matrix_factors_release(&f);
     free(t.product);
     return rc;
 }

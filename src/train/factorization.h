@@ -10,7 +10,7 @@ typedef struct cs_factorization {
     const char *plot;            /* SVG or PNG; NULL: none */
     bool        dense;           /* write dense factors */
     int         n_thread;        /* 0: one per processor */
-    cs_fit_opt  fit;
+    cs_matrix_fit_opt fit;
 } cs_factorization;
 
 /** cs_factorize - fit the factors, write them and the plot, and print the errors. CS_OK; CS_EUSAGE

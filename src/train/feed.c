@@ -28,14 +28,14 @@ void cs_feed_work_release(cs_feed_work *w)
 
 /* Append the token ids of a sample's bases, or of one of its two parts, reverse-complemented if
  * required, to the *n_tok ids in w->id. */
-static int tokenise(cs_feed_work *w, cs_segment seg, const cs_pack *pack, bool reverse,
+static int tokenise(cs_feed_work *w, cs_segment seg, const cs_batch_rules *rules, bool reverse,
                     int64_t *n_tok)
 {
-    const int64_t bound = pack->tok->bound(pack->tok_state, seg.n_base);
+    const int64_t bound = rules->tok->bound(rules->tok_state, seg.n_base);
 
     if (cs_grow((void **)&w->id, &w->n_id, (size_t)(*n_tok + bound), sizeof *w->id) != CS_OK)
         return CS_EMEM;
-    const size_t n_work = cs_tokenizer_work(pack->tok, pack->tok_state, seg.n_base);
+    const size_t n_work = cs_tokenizer_work(rules->tok, rules->tok_state, seg.n_base);
     if (cs_grow((void **)&w->tok, &w->n_tok, n_work, 1) != CS_OK)
         return CS_EMEM;
     if (reverse) {
@@ -44,7 +44,7 @@ static int tokenise(cs_feed_work *w, cs_segment seg, const cs_pack *pack, bool r
         cs_base_revcomp(seg.base, seg.n_base, w->base);
         seg.base = w->base;
     }
-    *n_tok += pack->tok->encode(pack->tok_state, &seg, w->tok, w->id + *n_tok);
+    *n_tok += rules->tok->encode(rules->tok_state, &seg, w->tok, w->id + *n_tok);
     w->seg = seg;
     return CS_OK;
 }
@@ -67,7 +67,7 @@ static int32_t class_at(const cs_dataset *d, const cs_example *e, int64_t base)
 }
 
 /* Targets of the n tokens of a sample, into w->label: the class of a token's middle base. */
-static int label_tokens(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack,
+static int label_tokens(cs_feed_work *w, const cs_dataset *d, const cs_batch_rules *rules,
                         const cs_sample *s, int64_t n)
 {
     const cs_example *e = &d->ex[s->example];
@@ -76,8 +76,8 @@ static int label_tokens(cs_feed_work *w, const cs_dataset *d, const cs_pack *pac
     if (cs_grow((void **)&w->label, &w->n_label, cap, sizeof *w->label) != CS_OK ||
         cs_grow((void **)&w->cell, &w->n_cell, cap, sizeof *w->cell) != CS_OK)
         return CS_EMEM;
-    if (pack->tok != NULL)
-        pack->tok->cells(pack->tok_state, &w->seg, w->id, n, w->cell);
+    if (rules->tok != NULL)
+        rules->tok->cells(rules->tok_state, &w->seg, w->id, n, w->cell);
     else
         cs_tokenizer_cells(NULL, NULL, NULL, n, w->cell);
     for (int64_t t = 0; t < n; t++) {
@@ -90,7 +90,7 @@ static int label_tokens(cs_feed_work *w, const cs_dataset *d, const cs_pack *pac
 /* ---- samples into batches -------------------------------------------------------------------- */
 
 /* A sample's mutated bases, in w->mutant; unchanged if deletions would leave no token. */
-static int mutate(cs_feed_work *w, const cs_pack *pack, const cs_sample *s, cs_segment *seg)
+static int mutate(cs_feed_work *w, const cs_batch_rules *rules, const cs_sample *s, cs_segment *seg)
 {
     if (cs_mutation_is_none(&s->mutation))
         return CS_OK;
@@ -98,15 +98,15 @@ static int mutate(cs_feed_work *w, const cs_pack *pack, const cs_sample *s, cs_s
     if (cs_grow((void **)&w->mutant, &w->n_mutant, 2 * n, 1) != CS_OK)
         return CS_EMEM;
     const int64_t left = cs_mutate(&s->mutation, seg->base, seg->n_base, w->mutant + n, w->mutant);
-    if (left >= pack->tok->min_base(pack->tok_state)) {
+    if (left >= rules->tok->min_base(rules->tok_state)) {
         seg->n_base = left;
         seg->base = w->mutant;
     }
     return CS_OK;
 }
 
-int cs_feed_tokenise(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
-                     int64_t *n)
+int cs_feed_tokenise(cs_feed_work *w, const cs_dataset *d, const cs_batch_rules *rules,
+                     const cs_sample *s, int64_t *n)
 {
     const cs_example *e = &d->ex[s->example];
     const int64_t n_part = d->n_part > 1 ? d->n_part : 1, n_base = s->n_base / n_part;
@@ -114,7 +114,7 @@ int cs_feed_tokenise(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, 
     *n = e->x == NULL ? 0 : s->n_base;
     for (int64_t k = 0; e->x == NULL && k < n_part; k++) {
         cs_segment seg = { e->base + s->start + k * n_base, NULL, n_base };
-        if (mutate(w, pack, s, &seg) != CS_OK || tokenise(w, seg, pack, s->reverse, n) != CS_OK)
+        if (mutate(w, rules, s, &seg) != CS_OK || tokenise(w, seg, rules, s->reverse, n) != CS_OK)
             return CS_EMEM;
     }
     return CS_OK;
@@ -131,7 +131,8 @@ static int too_long(const cs_dataset *d, const char *name, int64_t n_long, int64
                    name, (long long)longest);
 }
 
-int cs_feed_check_lengths(const cs_dataset *d, const cs_pack *pack, int64_t crop_max, int64_t most)
+int cs_feed_check_lengths(const cs_dataset *d, const cs_batch_rules *rules, int64_t crop_max,
+                          int64_t most)
 {
     int rc = CS_OK;
     cs_feed_work w = { 0 };
@@ -142,10 +143,10 @@ int cs_feed_check_lengths(const cs_dataset *d, const cs_pack *pack, int64_t crop
         const cs_example *e = &d->ex[i];
         const int64_t n_base = crop_max > 0 && crop_max < e->n_base ? crop_max : e->n_base;
         /* Most are known by length, without tokenising. */
-        n = e->x != NULL ? n_base : pack->tok->bound(pack->tok_state, n_base);
+        n = e->x != NULL ? n_base : rules->tok->bound(rules->tok_state, n_base);
         if (e->part == CS_PART_SKIP || n <= most)
             continue;
-        CS_TRY(cs_feed_tokenise(&w, d, pack, &(cs_sample){ .example = i, .n_base = n_base }, &n));
+        CS_TRY(cs_feed_tokenise(&w, d, rules, &(cs_sample){ .example = i, .n_base = n_base }, &n));
         n_long += n > most;
         if (n > most && n > longest) {
             longest = n;
@@ -159,17 +160,17 @@ out:
     return rc;
 }
 
-int cs_feed_label(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
-                  int64_t *n)
+int cs_feed_label(cs_feed_work *w, const cs_dataset *d, const cs_batch_rules *rules,
+                  const cs_sample *s, int64_t *n)
 {
-    if (cs_feed_tokenise(w, d, pack, s, n) != CS_OK)
+    if (cs_feed_tokenise(w, d, rules, s, n) != CS_OK)
         return CS_EMEM;
-    return label_tokens(w, d, pack, s, *n);
+    return label_tokens(w, d, rules, s, *n);
 }
 
 /* Appends the n tokens of the sample that was tokenised last. */
-static int append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
-                  int64_t n, cs_batch *b)
+static int append(cs_feed_work *w, const cs_dataset *d, const cs_batch_rules *rules,
+                  const cs_sample *s, int64_t n, cs_batch *b)
 {
     const cs_example *e = &d->ex[s->example];
     const float *x = e->x != NULL ? e->x + s->start * d->n_channel : NULL;
@@ -179,7 +180,7 @@ static int append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, con
 
     if (d->n_target != CS_TARGET_TOKENS)
         return cs_batch_append(b, id, x, n, e->target, bases);
-    if (label_tokens(w, d, pack, s, n) != CS_OK)
+    if (label_tokens(w, d, rules, s, n) != CS_OK)
         return CS_EMEM;
     return cs_batch_append_labelled(b, id, x, n, w->label, bases);
 }
@@ -225,18 +226,18 @@ static int fill_batch(struct hand *h, const cs_dataset *d, const cs_sample *s, i
                       int *n_part)
 {
     int rc = CS_OK;
-    const cs_pack *pack = &h->f->pack;
+    const cs_batch_rules *rules = &h->f->rules;
     int64_t n_tok;
 
     *n_part = 0;
     for (int64_t i = 0; i < n; i++) {
-        CS_TRY(cs_feed_tokenise(&h->work, d, pack, &s[i], &n_tok));
+        CS_TRY(cs_feed_tokenise(&h->work, d, rules, &s[i], &n_tok));
         struct part *p = &h->part[cs_depth(n_tok)];
         if (p->batch == NULL) {
             p->batch = cs_batch_new(d->n_channel, d->n_target);
             ++*n_part;
         }
-        CS_TRY(append(&h->work, d, pack, &s[i], n_tok, p->batch));
+        CS_TRY(append(&h->work, d, rules, &s[i], n_tok, p->batch));
         p->n_base += s[i].n_base;
     }
 out:
@@ -302,7 +303,7 @@ static int weight_of(struct hand *h, const cs_dataset *d, const cs_sample *s, do
         return CS_OK;
     }
     /* Only the tokenizer has the bases of a token; repeated in parallel with training. */
-    if (cs_feed_label(&h->work, d, &h->f->pack, s, &n) != CS_OK)
+    if (cs_feed_label(&h->work, d, &h->f->rules, s, &n) != CS_OK)
         return CS_EMEM;
     while (t < n && h->work.label[t] < 0)
         t++;
@@ -362,7 +363,7 @@ static int feed_epoch(struct hand *h, int64_t e, const cs_steps *valid)
     cs_steps train = { 0 };
     bool cut;
 
-    CS_TRY(cs_steps_plan(f->train, (uint64_t)e, &f->pack, &train));
+    CS_TRY(cs_steps_plan(f->train, (uint64_t)e, &f->rules, &train));
     const int64_t to = h->n_left < train.n_step - from ? from + h->n_left : train.n_step;
     h->n_left -= to - from;
     h->next = (cs_feed_item){ .part = CS_PART_TRAIN, .epoch = e };
@@ -388,7 +389,7 @@ int cs_feed_run(void *self, cs_queue *in, cs_queue *out)
 
     (void)in;
     if (f->valid != NULL)
-        CS_TRY(cs_steps_plan(f->valid, CS_VALID_EPOCH, &f->pack, &valid));
+        CS_TRY(cs_steps_plan(f->valid, CS_VALID_EPOCH, &f->rules, &valid));
     for (int64_t e = f->epoch; e < f->n_epoch; e++) {
         CS_TRY(feed_epoch(&h, e, &valid));
         if (h.n_left == 0)
@@ -404,7 +405,7 @@ out:
 
 int cs_feed_step_count(const cs_feed *f, int64_t epoch, int64_t *n)
 {
-    const int64_t per_step = f->pack.step_records;
+    const int64_t per_step = f->rules.step_records;
     cs_steps p;
 
     if (f->step_count != NULL)
@@ -413,7 +414,7 @@ int cs_feed_step_count(const cs_feed *f, int64_t epoch, int64_t *n)
         *n = (cs_sampler_count(f->train) + per_step - 1) / per_step;
         return CS_OK;
     }
-    int rc = cs_steps_plan(f->train, (uint64_t)epoch, &f->pack, &p);
+    int rc = cs_steps_plan(f->train, (uint64_t)epoch, &f->rules, &p);
     if (rc != CS_OK)
         return rc;
     *n = p.n_step;

@@ -27,7 +27,7 @@ typedef struct cs_feed {
     int         (*run)(void *self, cs_queue *in, cs_queue *out);
     int         (*step_count)(const struct cs_feed *f, int64_t epoch, int64_t *n);
     const cs_sampler *train, *valid;   /* valid NULL: none */
-    cs_pack       pack;
+    cs_batch_rules rules;
     const float  *weight;        /* [n_class] or NULL */
     int64_t       epoch, step;   /* start of the feed */
     int64_t       n_epoch;
@@ -75,8 +75,8 @@ void cs_feed_work_release(cs_feed_work *w);
 
 /** cs_feed_tokenise - all parts of a sample as tokens in w->id; *n receives how many, or how many
  * real values. CS_OK or CS_EMEM */
-int cs_feed_tokenise(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
-                     int64_t *n) CS_MUST_CHECK;
+int cs_feed_tokenise(cs_feed_work *w, const cs_dataset *d, const cs_batch_rules *rules,
+                     const cs_sample *s, int64_t *n) CS_MUST_CHECK;
 
 /**
  * cs_feed_check_lengths - do all samples fit a model?
@@ -86,12 +86,12 @@ int cs_feed_tokenise(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, 
  * Returns  CS_OK; CS_EUSAGE naming the longest record; CS_EMEM. If the number of tokens depends on
  *          the bases, only a record's first piece is checked
  */
-int cs_feed_check_lengths(const cs_dataset *d, const cs_pack *pack, int64_t crop_max, int64_t most)
-    CS_MUST_CHECK;
+int cs_feed_check_lengths(const cs_dataset *d, const cs_batch_rules *rules, int64_t crop_max,
+                          int64_t most) CS_MUST_CHECK;
 
 /** cs_feed_label - tokenise a sample of a dataset with CS_TARGET_TOKENS: the classes of its n
  * tokens go to w->label; CS_OK or CS_EMEM */
-int cs_feed_label(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
-                  int64_t *n) CS_MUST_CHECK;
+int cs_feed_label(cs_feed_work *w, const cs_dataset *d, const cs_batch_rules *rules,
+                  const cs_sample *s, int64_t *n) CS_MUST_CHECK;
 
 #endif

@@ -438,7 +438,8 @@ static int loop_take(struct trainer *l, const cs_feed_item *it)
     account(l, training);
     if (l->progress != NULL)     /* rank 0's */
         cs_progress_update(l->progress, (uint64_t)l->n_sample, (uint64_t)l->n_base,
-                           cs_budget_set(&l->o->budget) ? llround(l->done * PARTS) : l->st->step);
+                           cs_train_budget_set(&l->o->budget) ? llround(l->done * PARTS)
+                                                              : l->st->step);
     if (!it->step_end)
         return CS_OK;
     if (it->epoch_end)
@@ -504,7 +505,7 @@ static int set_schedule(struct trainer *l, const cs_feed *feed)
     int64_t total = 0, n = 0;
 
     l->pace = (cs_pace){ .budget = o->budget, .schedule = o->schedule, .warmup = o->warmup };
-    if (cs_budget_set(&o->budget))
+    if (cs_train_budget_set(&o->budget))
         return CS_OK;
     for (int64_t e = 0; e < o->n_epoch && (o->max_steps == 0 || total < o->max_steps); e++) {
         CS_TRY(cs_feed_step_count(feed, e, &n));
@@ -571,8 +572,8 @@ int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_sta
     if (st->done)
         goto out;
     if (l.rank == 0)
-        l.progress = cs_progress_new("samples", cs_budget_set(&o->budget) ? PARTS
-                                                                          : l.pace.schedule.total);
+        l.progress = cs_progress_new("samples", cs_train_budget_set(&o->budget)
+                                                    ? PARTS : l.pace.schedule.total);
     cs_queue *q = cs_pipe_queue(l.pipe, "batches", QUEUE_ITEMS, QUEUE_BYTES, cs_feed_bytes,
                                 cs_feed_drop);
     const cs_stage stage[] = {

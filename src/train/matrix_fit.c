@@ -22,7 +22,7 @@ struct fitting {
     cs_backend *be;
     cs_params   ps;
     cs_ctx      cx;
-    cs_fit     *f;
+    cs_matrix_factors *f;
     cs_seg      seg;
     int64_t     off[2];
     cs_mat      eye, target;
@@ -51,7 +51,7 @@ static int32_t log2_up(int64_t n)
 
 /* The product of m random factors with k links each has the root mean square of one entry's
  * standard deviation to the m-th times sqrt(k^m / n): this one makes that 1. */
-static double initial_gain(const cs_fit *f)
+static double initial_gain(const cs_matrix_factors *f)
 {
     return sqrt(pow((double)f->n, 1.0 / f->n_factor) / f->link.n);
 }
@@ -59,7 +59,7 @@ static double initial_gain(const cs_fit *f)
 static int declare(struct fitting *t, uint64_t seed)
 {
     int rc = CS_OK;
-    const cs_fit *f = t->f;
+    const cs_matrix_factors *f = t->f;
 
     cs_params_init(&t->ps);
     for (int32_t m = 0; m < f->n_factor; m++)
@@ -110,7 +110,7 @@ static void pass(struct fitting *t, bool dry)
     cs_mse(&t->cx, (cs_real)(1.0 / (double)n), v, t->target);
 }
 
-static int step(struct fitting *t, const cs_fit_opt *opt, int64_t i)
+static int step(struct fitting *t, const cs_matrix_fit_opt *opt, int64_t i)
 {
     const cs_schedule plan = { CS_DECAY_COSINE, opt->n_step / 50, opt->n_step, 0.5, 1, 0 };
     const cs_adam h = { .lr = opt->lr * cs_schedule_factor(&plan, i), .beta1 = 0.9, .beta2 = 0.999,
@@ -132,7 +132,7 @@ static int step(struct fitting *t, const cs_fit_opt *opt, int64_t i)
 /* The resulting weights, with the matrix's scale in the last factor. */
 static void matrix_fit_collect(struct fitting *t, double scale)
 {
-    cs_fit *f = t->f;
+    cs_matrix_factors *f = t->f;
     const int64_t n_each = f->n * f->link.n;
 
     for (int32_t m = 0; m < f->n_factor; m++) {
@@ -144,7 +144,7 @@ static void matrix_fit_collect(struct fitting *t, double scale)
 }
 
 /* y = W_m x in double precision. */
-static void multiply(const cs_fit *f, int32_t m, const double *x, double *y)
+static void multiply(const cs_matrix_factors *f, int32_t m, const double *x, double *y)
 {
     const int64_t n = f->n;
 
@@ -159,7 +159,7 @@ static void multiply(const cs_fit *f, int32_t m, const double *x, double *y)
     }
 }
 
-static int multiply_out(cs_fit *f, const double *a)
+static int multiply_out(cs_matrix_factors *f, const double *a)
 {
     const int64_t n = f->n;
     double *x = cs_alloc((size_t)(n * n), sizeof *x), *y = cs_alloc((size_t)(n * n), sizeof *y);
@@ -184,7 +184,8 @@ static int multiply_out(cs_fit *f, const double *a)
     return CS_OK;
 }
 
-int cs_matrix_fit(cs_backend *be, int64_t n, const double *a, const cs_fit_opt *opt, cs_fit *f)
+int cs_matrix_fit(cs_backend *be, int64_t n, const double *a, const cs_matrix_fit_opt *opt,
+                  cs_matrix_factors *f)
 {
     int rc = CS_OK;
     struct fitting t = { .be = be, .f = f };
@@ -193,10 +194,11 @@ int cs_matrix_fit(cs_backend *be, int64_t n, const double *a, const cs_fit_opt *
     const int32_t depth = log2_up(n);
 
     CS_BUG(n < 2 || n > 32768 || !be->is_host);
-    *f = (cs_fit){ .n = n, .link = cs_links_chord(depth + 1),
-                   .n_factor = opt->n_factor > 0 ? (int32_t)opt->n_factor : depth };
-    if ((f->w = cs_alloc((size_t)cs_fit_nonzeros(f), sizeof *f->w)) == NULL)
-        return cs_fail(CS_EMEM, "out of memory for %lld weights", (long long)cs_fit_nonzeros(f));
+    *f = (cs_matrix_factors){ .n = n, .link = cs_links_chord(depth + 1),
+                              .n_factor = opt->n_factor > 0 ? (int32_t)opt->n_factor : depth };
+    if ((f->w = cs_alloc((size_t)cs_matrix_factors_nonzeros(f), sizeof *f->w)) == NULL)
+        return cs_fail(CS_EMEM, "out of memory for %lld weights",
+                       (long long)cs_matrix_factors_nonzeros(f));
     CS_TRY(declare(&t, opt->seed));
     CS_TRY(stage(&t, a, scale));
     pass(&t, true);
@@ -213,9 +215,9 @@ out:
     return rc;
 }
 
-void cs_fit_release(cs_fit *f)
+void cs_matrix_factors_release(cs_matrix_factors *f)
 {
     free(f->w);
     free(f->product);
-    *f = (cs_fit){ .w = NULL };
+    *f = (cs_matrix_factors){ .w = NULL };
 }

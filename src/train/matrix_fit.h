@@ -4,26 +4,26 @@
 
 #include "nn/ops/ops_sparse.h"
 
-typedef struct cs_fit_opt {
+typedef struct cs_matrix_fit_opt {
     int64_t  n_factor;           /* 0: ceil(log2 n) */
     int64_t  n_step;
     double   lr;                 /* Adam's; warmed up, then a cosine to 0 */
     uint64_t seed;
-} cs_fit_opt;
+} cs_matrix_fit_opt;
 
 /* W_0 .. W_n_factor-1, applied in this order: the last one is the leftmost. Row i of W_m has the
  * value w[(m * n + i) * link.n + k] in column (i + link.off[k]) mod n. */
-typedef struct cs_fit {
+typedef struct cs_matrix_factors {
     int64_t  n;
     int32_t  n_factor;
     cs_links link;
     double  *w;                  /* [n_factor * n * link.n] */
     double  *product;            /* [n * n] of these weights, in double precision */
     double   error;              /* Frobenius norm of the matrix minus the product */
-} cs_fit;
+} cs_matrix_factors;
 
-/** cs_fit_nonzeros - weights of all factors together */
-static inline int64_t cs_fit_nonzeros(const cs_fit *f)
+/** cs_matrix_factors_nonzeros - weights of all factors together */
+static inline int64_t cs_matrix_factors_nonzeros(const cs_matrix_factors *f)
 {
     return f->n_factor * f->n * f->link.n;
 }
@@ -39,8 +39,8 @@ double cs_frobenius(int64_t n, const double *a, const double *b);
  *          after a signal
  * Source   Khalitov et al., Sparse factorization of large square matrices, 2022, sec. 3
  */
-int  cs_matrix_fit(cs_backend *be, int64_t n, const double *a, const cs_fit_opt *opt, cs_fit *f)
-    CS_MUST_CHECK;
-void cs_fit_release(cs_fit *f);
+int  cs_matrix_fit(cs_backend *be, int64_t n, const double *a, const cs_matrix_fit_opt *opt,
+                   cs_matrix_factors *f) CS_MUST_CHECK;
+void cs_matrix_factors_release(cs_matrix_factors *f);
 
 #endif

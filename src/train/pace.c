@@ -14,7 +14,7 @@ static const double UNTIMED = 0.05;
 /* Annealing takes at least this share of the budget. */
 static const double ANNEAL_MIN = 0.02;
 
-int cs_budget_parse(const char *text, cs_budget *b)
+int cs_train_budget_parse(const char *text, cs_train_budget *b)
 {
     static const struct { char unit; double seconds; } times[] = {
         { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 },
@@ -23,7 +23,7 @@ int cs_budget_parse(const char *text, cs_budget *b)
     const size_t n = strlen(text);
     double v;
 
-    *b = (cs_budget){ 0 };
+    *b = (cs_train_budget){ 0 };
     for (size_t i = 0; i < sizeof times / sizeof *times && n > 1 && n < sizeof number; i++) {
         if (text[n - 1] != times[i].unit)
             continue;
@@ -34,13 +34,13 @@ int cs_budget_parse(const char *text, cs_budget *b)
     if (b->seconds <= 0 && n > 0 && strchr("kMGT", text[n - 1]) != NULL &&
         cs_parse_size(text, &b->n_base) != CS_OK)
         b->n_base = 0;
-    if (!cs_budget_set(b))
+    if (!cs_train_budget_set(b))
         return cs_fail(CS_EUSAGE, "bad value '%s' for option '--budget': it takes a duration "
                        "(90s, 10m, 2h, 1d) or a number of bases (500M, 2G)", text);
     return CS_OK;
 }
 
-int cs_budget_check(const cs_budget *b, double spent)
+int cs_train_budget_check(const cs_train_budget *b, double spent)
 {
     if (b->seconds <= 0 || spent < b->seconds)
         return CS_OK;
@@ -48,7 +48,7 @@ int cs_budget_check(const cs_budget *b, double spent)
                    b->seconds);
 }
 
-static double pace_spent(const cs_budget *b, const cs_train_state *st, double clock)
+static double pace_spent(const cs_train_budget *b, const cs_train_state *st, double clock)
 {
     if (b->n_base > 0)
         return (double)st->n_base / (double)b->n_base;
@@ -59,7 +59,7 @@ static double pace_spent(const cs_budget *b, const cs_train_state *st, double cl
 
 double cs_pace_done(const cs_pace *p, const cs_train_state *st, double clock)
 {
-    if (!cs_budget_set(&p->budget))
+    if (!cs_train_budget_set(&p->budget))
         return 0;
     const double spent = pace_spent(&p->budget, st, clock), past = spent - st->anneal_from;
     return fmin(1, st->anneal_rate > 0 ? st->anneal_from + fmax(0, past) * st->anneal_rate : spent);
@@ -67,7 +67,7 @@ double cs_pace_done(const cs_pace *p, const cs_train_state *st, double clock)
 
 bool cs_pace_anneal(const cs_pace *p, cs_train_state *st, double done)
 {
-    if (!cs_budget_set(&p->budget) || p->schedule.kind == CS_DECAY_CONSTANT ||
+    if (!cs_train_budget_set(&p->budget) || p->schedule.kind == CS_DECAY_CONSTANT ||
         st->anneal_rate > 0 || done >= 1)
         return false;
     st->anneal_from = done;
@@ -79,7 +79,7 @@ double cs_pace_factor(const cs_pace *p, int64_t t, double done)
 {
     cs_schedule s = p->schedule;
 
-    if (!cs_budget_set(&p->budget))
+    if (!cs_train_budget_set(&p->budget))
         return cs_schedule_factor(&s, t);
     if (p->warmup >= 1 && (double)t < p->warmup)
         return (double)t / p->warmup;
@@ -90,7 +90,7 @@ double cs_pace_factor(const cs_pace *p, int64_t t, double done)
 
 bool cs_pace_validates(const cs_pace *p, const cs_train_state *st, double done)
 {
-    if (!cs_budget_set(&p->budget))
+    if (!cs_train_budget_set(&p->budget))
         return false;
     if (done >= 1)
         return true;

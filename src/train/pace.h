@@ -8,22 +8,25 @@
 #include "train/optim.h"
 
 /* Both 0: no budget, steps and epochs end the run. */
-typedef struct cs_budget { double seconds; int64_t n_base; } cs_budget;
+typedef struct cs_train_budget { double seconds; int64_t n_base; } cs_train_budget;
 
-static inline bool cs_budget_set(const cs_budget *b) { return b->seconds > 0 || b->n_base > 0; }
+static inline bool cs_train_budget_set(const cs_train_budget *b)
+{
+    return b->seconds > 0 || b->n_base > 0;
+}
 
-/** cs_budget_parse - "90s", "10m", "2h", "1d", or bases: "500M", "2G". CS_OK; CS_EUSAGE */
-int cs_budget_parse(const char *text, cs_budget *b) CS_MUST_CHECK;
+/** cs_train_budget_parse - "90s", "10m", "2h", "1d", or bases: "500M", "2G". CS_OK; CS_EUSAGE */
+int cs_train_budget_parse(const char *text, cs_train_budget *b) CS_MUST_CHECK;
 
 /* The learning rate's factor and the ends of epochs, by steps or by a budget. */
 typedef struct cs_pace {
-    cs_budget   budget;
-    cs_schedule schedule;        /* total and warmup: of steps, without a budget */
-    double      warmup;          /* of a budget: its share, or from 1 on steps */
+    cs_train_budget budget;
+    cs_schedule     schedule;    /* total and warmup: of steps, without a budget */
+    double          warmup;      /* of a budget: its share, or from 1 on steps */
 } cs_pace;
 
-/** cs_budget_check - CS_EUSAGE if `spent` seconds of reading use it up */
-int cs_budget_check(const cs_budget *b, double spent) CS_MUST_CHECK;
+/** cs_train_budget_check - CS_EUSAGE if `spent` seconds of reading use it up */
+int cs_train_budget_check(const cs_train_budget *b, double spent) CS_MUST_CHECK;
 
 /**
  * cs_pace_done - position in the schedule, 0 .. 1: the spent share of the budget, or more after

@@ -249,10 +249,10 @@ static void make_feed(struct job *j)
     const cs_model *m = j->model;
 
     j->feed = (cs_window_feed){
-        .feed.pack = { .tok = m->tok, .tok_state = m->tok_state,
-                       .batch_tokens = a->training.batch_tokens,
-                       .step_records = a->training.step_records,
-                       .accumulate = a->training.accumulate },
+        .feed.rules = { .tok = m->tok, .tok_state = m->tok_state,
+                        .batch_tokens = a->training.batch_tokens,
+                        .step_records = a->training.step_records,
+                        .accumulate = a->training.accumulate },
         .train = &j->train, .valid = &j->valid, .max_unknown = a->corpus.max_unknown,
         .mask = { .ratio = a->mask.ratio, .hide = a->mask.hide, .swap = a->mask.swap,
                   .run = cs_mask_run(cs_tokenizer_overlap(m->tok, m->tok_state),

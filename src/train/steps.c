@@ -35,11 +35,11 @@ static int by_depth(const void *pa, const void *pb)
     return by_rank(pa, pb);
 }
 
-static void steps_measure(struct drawn *w, const cs_pack *pack)
+static void steps_measure(struct drawn *w, const cs_batch_rules *rules)
 {
     const int64_t n = w->sample.n_base;
 
-    w->n_tok = pack->tok != NULL ? pack->tok->bound(pack->tok_state, n) : n;
+    w->n_tok = rules->tok != NULL ? rules->tok->bound(rules->tok_state, n) : n;
     w->depth = cs_depth(w->n_tok);
 }
 
@@ -58,14 +58,14 @@ static void steps_cut(const struct drawn *w, int64_t lo, int64_t hi, int64_t bud
     p->batch[p->n_batch] = hi;
 }
 
-static void plan_mixed(struct drawn *w, const cs_pack *pack, cs_steps *p)
+static void plan_mixed(struct drawn *w, const cs_batch_rules *rules, cs_steps *p)
 {
     qsort(w, (size_t)p->n_sample, sizeof *w, by_rank);
     for (int64_t lo = 0, hi; lo < p->n_sample; lo = hi) {
-        hi = lo + pack->step_records < p->n_sample ? lo + pack->step_records : p->n_sample;
+        hi = lo + rules->step_records < p->n_sample ? lo + rules->step_records : p->n_sample;
         qsort(w + lo, (size_t)(hi - lo), sizeof *w, by_depth);
         p->step[p->n_step++] = p->n_batch;
-        steps_cut(w, lo, hi, pack->batch_tokens, p);
+        steps_cut(w, lo, hi, rules->batch_tokens, p);
     }
     p->step[p->n_step] = p->n_batch;
 }
@@ -98,13 +98,13 @@ out:
     return rc;
 }
 
-static int plan_grouped(struct drawn *w, const cs_pack *pack, uint64_t key, cs_steps *p)
+static int plan_grouped(struct drawn *w, const cs_batch_rules *rules, uint64_t key, cs_steps *p)
 {
     qsort(w, (size_t)p->n_sample, sizeof *w, by_depth);
-    steps_cut(w, 0, p->n_sample, pack->batch_tokens, p);
+    steps_cut(w, 0, p->n_sample, rules->batch_tokens, p);
     if (shuffle_batches(w, cs_rng_key(key, STREAM_BATCH), p) != CS_OK)
         return CS_EMEM;
-    for (int64_t b = 0; b < p->n_batch; b += pack->accumulate)
+    for (int64_t b = 0; b < p->n_batch; b += rules->accumulate)
         p->step[p->n_step++] = b;
     p->step[p->n_step] = p->n_batch;
     return CS_OK;
@@ -137,7 +137,7 @@ static int finish_steps(int rc, struct drawn *w, int64_t n, cs_steps *out)
     return fail_memory(n);
 }
 
-int cs_steps_plan(const cs_sampler *s, uint64_t epoch, const cs_pack *pack, cs_steps *out)
+int cs_steps_plan(const cs_sampler *s, uint64_t epoch, const cs_batch_rules *rules, cs_steps *out)
 {
     const int64_t n = cs_sampler_count(s);
     const uint64_t key = cs_sampler_key(s, epoch);
@@ -148,12 +148,12 @@ int cs_steps_plan(const cs_sampler *s, uint64_t epoch, const cs_pack *pack, cs_s
     for (int64_t j = 0; j < n; j++) {
         w[j] = (struct drawn){ .sample = cs_sampler_get(s, epoch, j), .no = j,
                                .rank = cs_rng_u64(cs_rng_key(key, STREAM_RANK), (uint64_t)j) };
-        steps_measure(&w[j], pack);
+        steps_measure(&w[j], rules);
     }
-    if (pack->step_records > 0)
-        plan_mixed(w, pack, out);
+    if (rules->step_records > 0)
+        plan_mixed(w, rules, out);
     else
-        CS_TRY(plan_grouped(w, pack, key, out));
+        CS_TRY(plan_grouped(w, rules, key, out));
 out:
     return finish_steps(rc, w, n, out);
 }

@@ -6,14 +6,14 @@
 #include "train/dataset.h"
 
 /* Rules for making batches from samples, and steps from batches. */
-typedef struct cs_pack {
+typedef struct cs_batch_rules {
     const cs_tokenizer *tok;     /* NULL: one token per position */
     const void *tok_state;
     int64_t     batch_tokens;    /* maximum number of tokens in a batch; a longer sample is a batch
                                   * of its own */
     int64_t     step_records;    /* samples per step, of all lengths; 0: see accumulate */
     int64_t     accumulate;      /* batches per step when step_records is 0 */
-} cs_pack;
+} cs_batch_rules;
 
 /* Sample i of batch b is sample[batch[b] + i]; batch j of step s is batch[step[s] + j]. */
 typedef struct cs_steps {
@@ -33,7 +33,7 @@ typedef struct cs_steps {
  *
  * Returns  CS_OK (release with cs_steps_release) or CS_EMEM. A function of its arguments alone
  */
-int  cs_steps_plan(const cs_sampler *s, uint64_t epoch, const cs_pack *pack, cs_steps *out)
+int  cs_steps_plan(const cs_sampler *s, uint64_t epoch, const cs_batch_rules *rules, cs_steps *out)
     CS_MUST_CHECK;
 void cs_steps_release(cs_steps *p);
 

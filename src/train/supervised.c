@@ -25,7 +25,7 @@ static int check_budget(cs_supervised *j, int argc, char **argv)
         if (cs_components_argument(argc, argv, other[i]) != NULL)
             return cs_fail(CS_EUSAGE, "--budget and --%s both limit the run; give one",
                            other[i]);
-    return cs_budget_parse(a->aim.budget, &j->budget);
+    return cs_train_budget_parse(a->aim.budget, &j->budget);
 }
 
 /* Is there a preset for the data? Real values have one only on request. */
@@ -134,7 +134,7 @@ static int train_measure(cs_supervised *j, double *speed)
     cs_train_opt o = cs_supervised_options(j);
     cs_feed feed = cs_supervised_feed(j);
 
-    o.budget = (cs_budget){ .seconds = TRIAL };
+    o.budget = (cs_train_budget){ .seconds = TRIAL };
     o.n_epoch = INT64_MAX;
     o.model_path = o.checkpoint_path = o.metrics_path = o.watch = NULL;
     o.steps_path = o.events_path = NULL;
@@ -162,7 +162,7 @@ static int propose(cs_supervised *j, int argc, char **argv)
     int rc = CS_OK;
     double speed = 0;
 
-    if (!j->preset || cs_budget_set(&j->budget) || a->aim.print_config ||
+    if (!j->preset || cs_train_budget_set(&j->budget) || a->aim.print_config ||
         cs_preset_given(argc, argv, "epochs", 0) || cs_preset_given(argc, argv, "max-steps", 0))
         return CS_OK;
     if (a->run.resume)
@@ -277,7 +277,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     CS_TRY(cs_evaluate_check_page(a->stated.html, &a->run, j->checkpoint, a->components.head,
                                   j->valid));
     CS_TRY(propose(j, argc, argv));
-    CS_TRY(cs_budget_check(&j->budget, cs_now_s() - j->began));
+    CS_TRY(cs_train_budget_check(&j->budget, cs_now_s() - j->began));
     if (a->stated.strand > CS_STRAND_FORWARD)
         CS_TRY(cs_policy_check_strands(j->model, j->model->strands));
     /* The hash of the data stands for its options. Taxa count for the head that trains on them. */

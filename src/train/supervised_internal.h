@@ -12,7 +12,7 @@
 typedef struct cs_supervised {
     cs_supervised_args *a;
     double         began;        /* start of the command in seconds */
-    cs_budget      budget;
+    cs_train_budget budget;
     cs_preset_facts facts;
     bool           preset, nucleotides;
     int            n_thread;

@@ -92,8 +92,8 @@ static const char *shorter(const cs_supervised *j)
 static int check_lengths(const cs_supervised *j)
 {
     const cs_supervised_args *a = j->a;
-    const cs_pack pack = { .tok = j->model->tok, .tok_state = j->model->tok_state };
-    const int rc = cs_feed_check_lengths(&j->data, &pack, a->sample.crop_max,
+    const cs_batch_rules rules = { .tok = j->model->tok, .tok_state = j->model->tok_state };
+    const int rc = cs_feed_check_lengths(&j->data, &rules, a->sample.crop_max,
                                          cs_model_max_len(j->model));
 
     return rc != CS_EUSAGE ? rc
@@ -133,7 +133,7 @@ cs_train_opt cs_supervised_options(cs_supervised *j)
     cs_train_opt o = cs_train_options(&a->training, &a->run, &a->memory);
 
     o.budget = j->budget;
-    if (cs_budget_set(&j->budget)) {
+    if (cs_train_budget_set(&j->budget)) {
         o.n_epoch = INT64_MAX;
         o.spent = cs_now_s() - j->began;
     }
@@ -170,10 +170,10 @@ cs_feed cs_supervised_feed(const cs_supervised *j)
     const cs_supervised_args *a = j->a;
     return (cs_feed){
         .train = j->train, .valid = j->valid, .weight = j->weight,
-        .pack = { .tok = j->model->tok, .tok_state = j->model->tok_state,
-                  .batch_tokens = a->training.batch_tokens,
-                  .step_records = a->training.step_records,
-                  .accumulate = a->training.accumulate },
+        .rules = { .tok = j->model->tok, .tok_state = j->model->tok_state,
+                   .batch_tokens = a->training.batch_tokens,
+                   .step_records = a->training.step_records,
+                   .accumulate = a->training.accumulate },
     };
 }
 

@@ -31,7 +31,7 @@ typedef struct cs_train_opt {
                                   * until the end; 0: any number */
     double      stop_at;         /* end when the validation is as good as this; 0: never */
     double      max_seconds;     /* pause after so long; 0: never */
-    cs_budget   budget;          /* ends the run in place of n_epoch and max_steps; schedule and
+    cs_train_budget budget;      /* ends the run in place of n_epoch and max_steps; schedule and
                                   * epochs keep to it */
     double      spent;           /* seconds of it, before the run */
     int64_t     checkpoint_steps;/* besides one per epoch; 0: none */

@@ -51,7 +51,7 @@ static int fetch_tokens(struct hand *h, const cs_window *w, cs_window_count *cou
 {
     int rc = CS_OK;
     const cs_window_feed *f = h->f;
-    const cs_pack *pack = &f->feed.pack;
+    const cs_batch_rules *rules = &f->feed.rules;
     const size_t n = (size_t)w->n_base;
     cs_segment seg = { .n_base = w->n_base };
 
@@ -61,10 +61,10 @@ static int fetch_tokens(struct hand *h, const cs_window *w, cs_window_count *cou
         return CS_EOF;
     CS_TRY(cs_grow((void **)&h->base, &h->n_base, n, 1));
     CS_TRY(cs_grow((void **)&h->revcomp, &h->n_revcomp, n, 1));
-    const size_t n_id = (size_t)pack->tok->bound(pack->tok_state, w->n_base);
+    const size_t n_id = (size_t)rules->tok->bound(rules->tok_state, w->n_base);
     CS_TRY(cs_grow((void **)&h->id, &h->n_id, n_id, sizeof *h->id));
     CS_TRY(cs_grow((void **)&h->label, &h->n_label, n_id, sizeof *h->label));
-    const size_t n_work = cs_tokenizer_work(pack->tok, pack->tok_state, w->n_base);
+    const size_t n_work = cs_tokenizer_work(rules->tok, rules->tok_state, w->n_base);
     CS_TRY(cs_grow((void **)&h->work, &h->n_work, n_work, 1));
     CS_TRY(f->fetch(f->arg, w->contig, w->from, w->from + w->n_base, h->base));
     if (!is_known(f, h->base, w->n_base)) {
@@ -74,7 +74,7 @@ static int fetch_tokens(struct hand *h, const cs_window *w, cs_window_count *cou
     if (w->reverse)
         cs_base_revcomp(h->base, w->n_base, h->revcomp);
     seg.base = w->reverse ? h->revcomp : h->base;
-    *n_tok = pack->tok->encode(pack->tok_state, &seg, h->work, h->id);
+    *n_tok = rules->tok->encode(rules->tok_state, &seg, h->work, h->id);
 out:
     return rc;
 }
@@ -106,7 +106,7 @@ static int add_window(struct hand *h, const cs_window *w, const cs_mask *mask,
         return CS_OK;
     const int32_t depth = cs_depth(n);
     struct bundle *b = &h->open[depth];
-    if (b->batch && b->batch->n_tok + n > h->f->feed.pack.batch_tokens)
+    if (b->batch && b->batch->n_tok + n > h->f->feed.rules.batch_tokens)
         CS_TRY(close_batch(h, depth));
     if (!b->batch)
         b->batch = cs_batch_new(0, CS_TARGET_TOKENS);
@@ -253,12 +253,12 @@ static int step_count(const cs_feed *feed, int64_t epoch, int64_t *n)
 
 void cs_window_feed_init(cs_window_feed *f)
 {
-    const cs_pack *pack = &f->feed.pack;
-    const int64_t n_tok = pack->tok->bound(pack->tok_state, f->train->window);
-    const int64_t per_batch = pack->batch_tokens / (n_tok > 0 ? n_tok : 1);
+    const cs_batch_rules *rules = &f->feed.rules;
+    const int64_t n_tok = rules->tok->bound(rules->tok_state, f->train->window);
+    const int64_t per_batch = rules->batch_tokens / (n_tok > 0 ? n_tok : 1);
 
     f->feed.run = window_feed_run;
     f->feed.step_count = step_count;
-    f->step_window = pack->step_records > 0 ? pack->step_records
-                                            : pack->accumulate * (per_batch > 0 ? per_batch : 1);
+    f->step_window = rules->step_records > 0 ? rules->step_records
+                                            : rules->accumulate * (per_batch > 0 ? per_batch : 1);
 }

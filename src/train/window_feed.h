@@ -12,7 +12,7 @@ typedef struct cs_window_count { int64_t n, n_short, n_unknown; } cs_window_coun
 /* A feed whose samples are windows. An epoch is the next epoch_window of them, in consecutive
  * passes over the corpus. */
 typedef struct cs_window_feed {
-    cs_feed feed;                /* first; `pack` is used, `train` and `valid` are not */
+    cs_feed feed;                /* first; `rules` is used, `train` and `valid` are not */
     const cs_corpus *train, *valid;      /* valid: without windows, or NULL: none */
     cs_mask mask;                /* in validation all chosen tokens are masked */
     bool    known[256];          /* by letter */
@@ -26,8 +26,8 @@ typedef struct cs_window_feed {
 } cs_window_feed;
 
 /** cs_window_feed_init - sets feed.run, feed.step_count and the windows per step:
- * pack.step_records, or as many as `accumulate` batches hold. The caller has set `train`, `mask`
- * and feed.pack */
+ * rules.step_records, or as many as `accumulate` batches hold. The caller has set `train`, `mask`
+ * and feed.rules */
 void cs_window_feed_init(cs_window_feed *f);
 
 #endif

@@ -164,8 +164,8 @@ static void open_with(struct bench *b, const char *dropout)
     b->m = toy_model(&t, b->be);
     assert_non_null(b->m->tok);
     b->feed = (cs_feed){ .train = b->train, .valid = b->valid,
-                         .pack = { .tok = b->m->tok, .tok_state = b->m->tok_state,
-                                   .batch_tokens = 100, .accumulate = 2 } };
+                         .rules = { .tok = b->m->tok, .tok_state = b->m->tok_state,
+                                    .batch_tokens = 100, .accumulate = 2 } };
     b->o = (cs_train_opt){
         .adam = { .lr = 0.02, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .decay = 0.01,
                   .decoupled = true },
@@ -296,7 +296,7 @@ static void test_unknown_records(void **state)
     (void)state;
     for (int k = 0; k < 2; k++) {
         open_tokens(&b, k * N);
-        b.feed.pack.step_records = 3 * N;
+        b.feed.rules.step_records = 3 * N;
         b.o.max_steps = 1;
         free(run(&b));
         grad[k] = toy_slab(b.m, b.m->ps.grad);
@@ -315,7 +315,7 @@ static void test_empty_step(void **state)
 
     (void)state;
     open_tokens(&b, 1);
-    b.feed.pack.step_records = 1;
+    b.feed.rules.step_records = 1;
     b.o.n_epoch = 1;
     free(run(&b));
     assert_int_equal(b.st.step, N - N / 3 + 1);
@@ -409,8 +409,8 @@ static void test_accumulation(void **state)
     (void)state;
     for (int k = 0; k < 2; k++) {
         open_with(&b, "0");
-        b.feed.pack.step_records = 20;
-        b.feed.pack.batch_tokens = k == 0 ? 30 : 100000;
+        b.feed.rules.step_records = 20;
+        b.feed.rules.batch_tokens = k == 0 ? 30 : 100000;
         b.o.max_steps = 6;
         b.o.ema = 0;
         free(run(&b));

@@ -326,7 +326,7 @@ static void check_steps(const cs_steps *p, int64_t budget)
 static void test_steps(void **state)
 {
     const cs_draw draw = { .length_power = 1, .seed = 5 };
-    cs_pack pack = { .batch_tokens = 2000, .accumulate = 3 };
+    cs_batch_rules rules = { .batch_tokens = 2000, .accumulate = 3 };
     cs_dataset d;
     cs_sampler *s;
     cs_steps p, q;
@@ -334,16 +334,16 @@ static void test_steps(void **state)
     (void)state;
     make(&d);
     assert_int_equal(cs_sampler_new(&d, CS_PART_TRAIN, &draw, &s), CS_OK);
-    assert_int_equal(cs_steps_plan(s, 1, &pack, &p), CS_OK);
+    assert_int_equal(cs_steps_plan(s, 1, &rules, &p), CS_OK);
     check_steps(&p, 2000);
     assert_int_equal(p.n_step, (p.n_batch + 2) / 3);
-    assert_int_equal(cs_steps_plan(s, 2, &pack, &q), CS_OK);
+    assert_int_equal(cs_steps_plan(s, 2, &rules, &q), CS_OK);
     assert_memory_not_equal(p.sample, q.sample, N * sizeof *p.sample);
     cs_steps_release(&p);
     cs_steps_release(&q);
 
-    pack.step_records = 64;
-    assert_int_equal(cs_steps_plan(s, 1, &pack, &p), CS_OK);
+    rules.step_records = 64;
+    assert_int_equal(cs_steps_plan(s, 1, &rules, &p), CS_OK);
     check_steps(&p, 2000);
     assert_int_equal(p.n_step, (N + 63) / 64);
     for (int64_t k = 0; k + 1 < p.n_step; k++)
@@ -354,23 +354,23 @@ static void test_steps(void **state)
 }
 
 /* Tokenise one sample into a batch, empty or of its depth. */
-static int append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
-                  cs_batch *b)
+static int append(cs_feed_work *w, const cs_dataset *d, const cs_batch_rules *rules,
+                  const cs_sample *s, cs_batch *b)
 {
     const cs_slot none = { NULL, 0 };
     int64_t n;
 
     if (d->n_target == CS_TARGET_TOKENS) {
-        assert_int_equal(cs_feed_label(w, d, pack, s, &n), CS_OK);
+        assert_int_equal(cs_feed_label(w, d, rules, s, &n), CS_OK);
         return cs_batch_append_labelled(b, w->id, NULL, n, w->label, none);
     }
-    assert_int_equal(cs_feed_tokenise(w, d, pack, s, &n), CS_OK);
+    assert_int_equal(cs_feed_tokenise(w, d, rules, s, &n), CS_OK);
     return cs_batch_append(b, w->id, NULL, n, d->ex[s->example].target, none);
 }
 
 /* A sample that is changed and turned round gives the tokens of the reverse complement of what
  * cs_mutate() makes of its bases. */
-static void test_mutated(const cs_dataset *d, const cs_pack *pack, const cs_sample *plain)
+static void test_mutated(const cs_dataset *d, const cs_batch_rules *rules, const cs_sample *plain)
 {
     cs_sample s = *plain;
     char out[12], work[12], turned[12];
@@ -379,12 +379,12 @@ static void test_mutated(const cs_dataset *d, const cs_pack *pack, const cs_samp
     cs_batch *b = cs_batch_new(0, 1);
 
     s.mutation = (cs_mutation){ .substitution = 0.5, .indel = 0.3, .key = 4 };
-    assert_int_equal(append(&w, d, pack, &s, b), CS_OK);
+    assert_int_equal(append(&w, d, rules, &s, b), CS_OK);
     const int64_t n = cs_mutate(&s.mutation, d->ex[17].base + 3, 12, work, out);
     assert_memory_not_equal(out, d->ex[17].base + 3, (size_t)n);
     cs_base_revcomp(out, n, turned);
     const cs_segment seg = { turned, NULL, n };
-    assert_int_equal(b->n_tok, pack->tok->encode(pack->tok_state, &seg, NULL, id));
+    assert_int_equal(b->n_tok, rules->tok->encode(rules->tok_state, &seg, NULL, id));
     assert_memory_equal(b->tok, id, (size_t)b->n_tok * sizeof *id);
     cs_batch_free(b);
     cs_feed_work_release(&w);
@@ -407,16 +407,16 @@ static void test_tokens(void **state)
     if (t->opt != NULL)
         cs_opt_defaults(set);
     assert_int_equal(t->open(cfg, &tok), CS_OK);
-    const cs_pack pack = { .tok = t, .tok_state = tok };
+    const cs_batch_rules rules = { .tok = t, .tok_state = tok };
     const cs_sample s = { .example = 17, .start = 3, .n_base = 12, .reverse = true };
-    assert_int_equal(append(&work, &d, &pack, &s, b), CS_OK);
+    assert_int_equal(append(&work, &d, &rules, &s, b), CS_OK);
     cs_base_revcomp(d.ex[17].base + 3, 12, turned);
     const cs_segment seg = { turned, NULL, 12 };
     assert_int_equal(b->n_tok, t->encode(tok, &seg, NULL, id));
     assert_memory_equal(b->tok, id, (size_t)b->n_tok * sizeof *id);
     assert_true(b->target[0] == d.ex[17].target[0]);
     cs_batch_free(b);
-    test_mutated(&d, &pack, &s);
+    test_mutated(&d, &rules, &s);
     cs_feed_work_release(&work);
     t->close(tok);
     free(cfg);
@@ -443,9 +443,9 @@ static void test_labels(void **state)
     cs_dataset_init(&d, false, CS_TARGET_TOKENS, 0);
     d.background = 3;
     assert_int_equal(cs_dataset_add_spans(&d, &r, span, 3, NULL), CS_OK);
-    cs_pack pack = { .tok = t };
-    assert_int_equal(append(&work, &d, &pack, &all, b), CS_OK);
-    assert_int_equal(append(&work, &d, &pack, &turned, b), CS_OK);
+    cs_batch_rules rules = { .tok = t };
+    assert_int_equal(append(&work, &d, &rules, &all, b), CS_OK);
+    assert_int_equal(append(&work, &d, &rules, &turned, b), CS_OK);
     assert_memory_equal(b->label, whole, sizeof whole);
     for (int i = 0; i < 10; i++)
         assert_int_equal(b->label[12 + i], whole[10 - i]);
@@ -454,8 +454,8 @@ static void test_labels(void **state)
     cs_opt_defaults((const cs_optset[]){ { words->opt, cfg, NULL }, { 0 } });
     assert_int_equal(cs_opt_set(words->opt, cfg, "k", "3"), CS_OK);
     assert_int_equal(words->open(cfg, &tok), CS_OK);
-    pack = (cs_pack){ .tok = words, .tok_state = tok };
-    assert_int_equal(append(&work, &d, &pack, &all, b), CS_OK);
+    rules = (cs_batch_rules){ .tok = words, .tok_state = tok };
+    assert_int_equal(append(&work, &d, &rules, &all, b), CS_OK);
     assert_int_equal(b->n_tok, 10);
     assert_memory_equal(b->label + 1, whole + 2, 8 * sizeof *whole);
     cs_batch_free(b);
@@ -475,7 +475,7 @@ static void check_item(const cs_feed *f, const cs_feed_item *it, const cs_sample
 
     for (int64_t i = 0; i < n; i++) {
         cs_batch_reset(one);
-        assert_int_equal(append(&w, cs_sampler_dataset(f->train), &f->pack, &s[i], one), CS_OK);
+        assert_int_equal(append(&w, cs_sampler_dataset(f->train), &f->rules, &s[i], one), CS_OK);
         if (one->depth != b->depth)
             continue;
         assert_true(r < b->n_rec);
@@ -486,7 +486,7 @@ static void check_item(const cs_feed *f, const cs_feed_item *it, const cs_sample
     }
     assert_int_equal(r, b->n_rec);
     assert_int_equal(n_base, it->n_base);
-    assert_true(r == 1 || b->n_tok <= f->pack.batch_tokens);
+    assert_true(r == 1 || b->n_tok <= f->rules.batch_tokens);
     cs_batch_free(one);
     cs_feed_work_release(&w);
 }
@@ -540,13 +540,13 @@ static void test_parts(void **state)
     assert_int_equal(t->open(cfg, &tok), CS_OK);
     assert_int_equal(cs_sampler_new(&d, CS_PART_TRAIN, &draw, &s), CS_OK);
     cs_feed feed = { .train = s, .n_epoch = 1, .n_left = INT64_MAX,
-                     .pack = { .tok = t, .tok_state = tok, .batch_tokens = 8000,
-                               .step_records = 64 } };
+                     .rules = { .tok = t, .tok_state = tok, .batch_tokens = 8000,
+                                .step_records = 64 } };
     cs_queue *queue = cs_queue_new(10 * N, SIZE_MAX, cs_feed_bytes, cs_feed_drop);
     assert_non_null(queue);
     assert_int_equal(cs_feed_run(&feed, NULL, queue), CS_OK);
     cs_queue_close(queue);
-    assert_int_equal(cs_steps_plan(s, 0, &feed.pack, &p), CS_OK);
+    assert_int_equal(cs_steps_plan(s, 0, &feed.rules, &p), CS_OK);
     for (int64_t k = 0; k < p.n_step; k++)
         for (int64_t b = p.step[k]; b < p.step[k + 1]; b++)
             n_item += check_batch(queue, &feed, &p, k, b);

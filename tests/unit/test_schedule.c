@@ -58,14 +58,14 @@ static void test_pace(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_int_equal(cs_budget_parse(good[i].text, &p.budget), CS_OK);
+        assert_int_equal(cs_train_budget_parse(good[i].text, &p.budget), CS_OK);
         assert_true(p.budget.seconds == good[i].seconds && p.budget.n_base == good[i].n_base);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(cs_budget_parse(bad[i], &p.budget), CS_EUSAGE);
+        assert_int_equal(cs_train_budget_parse(bad[i], &p.budget), CS_EUSAGE);
         cs_error_clear();
     }
-    assert_int_equal(cs_budget_parse("1M", &p.budget), CS_OK);
+    assert_int_equal(cs_train_budget_parse("1M", &p.budget), CS_OK);
     const int64_t all = p.budget.n_base;
     assert_true(all >= 1000000 && p.budget.seconds == 0);
     st.n_base = all / 2;
@@ -80,7 +80,7 @@ static void test_pace(void **state)
     st.done_before = 0.45;
     assert_true(!cs_pace_validates(&p, &st, 0.5) && cs_pace_validates(&p, &st, 1));
     /* Of a time, two validations are left for the end, and others do not take more than a sixth. */
-    p.budget = (cs_budget){ .seconds = 100 };
+    p.budget = (cs_train_budget){ .seconds = 100 };
     st.valid_seconds = 10;
     assert_true(fabs(cs_pace_done(&p, &st, 40) - 0.5) < 1e-6);
     assert_true(cs_pace_done(&p, &st, 80) >= 1);
@@ -89,7 +89,7 @@ static void test_pace(void **state)
     assert_false(cs_pace_validates(&p, &st, 0.5));
     st.epoch_seconds = 51;
     assert_true(cs_pace_validates(&p, &st, 0.5));
-    p.budget = (cs_budget){ 0 };
+    p.budget = (cs_train_budget){ 0 };
     assert_false(cs_pace_validates(&p, &st, 0.5));
 }
 
@@ -101,7 +101,7 @@ static void test_anneal(void **state)
 
     (void)state;
     assert_false(cs_pace_anneal(&p, &st, 0.5));
-    assert_int_equal(cs_budget_parse("1M", &p.budget), CS_OK);
+    assert_int_equal(cs_train_budget_parse("1M", &p.budget), CS_OK);
     const double all = (double)p.budget.n_base;
     assert_false(cs_pace_anneal(&p, &st, 0.5));
     p.schedule.kind = CS_DECAY_COSINE;
