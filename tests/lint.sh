@@ -222,6 +222,39 @@ static_names()
              END { for (k in n) if (n[k] > 4) print last[k] ":1: static " k " in " n[k] " files (4)" }' >> "$found"
 }
 
+# A name is declared in one header, as a type or as a function; kernels/cpu/vec_*.h count as one.
+header_names()
+{
+    awk '
+    function found(name) {
+        if (!(name in at))
+            at[name] = header
+        else if (at[name] != header)
+            print FILENAME ":" FNR ": " name " is also declared in " at[name]
+    }
+    FNR == 1 { header = FILENAME; sub(/vec_[a-z0-9]+\.h$/, "vec_*.h", header) }
+    match($0, /^([}]|typedef .*[ *])[ *]*cs_[a-z0-9_]+;/) {
+        name = substr($0, 1, RLENGTH - 1)
+        sub(/.*[ *]/, "", name)
+        found(name)
+    }
+    match($0, /^typedef .*\(\*cs_[a-z0-9_]+\)/) {
+        name = substr($0, 1, RLENGTH - 1)
+        sub(/.*\*/, "", name)
+        found(name)
+    }
+    match($0, /^(template .*)?struct cs_[a-z0-9_]+ [{]/) && FILENAME ~ /\.cuh$/ {
+        name = substr($0, 1, RLENGTH - 2)
+        sub(/.* /, "", name)
+        found(name)
+    }
+    match($0, /^[A-Za-z_][A-Za-z0-9_ *]*[ *]cs_[a-z0-9_]+\(/) {
+        name = substr($0, 1, RLENGTH - 1)
+        sub(/.*[ *]/, "", name)
+        found(name)
+    }' $(echo "$code" | grep -E '\.(h|cuh)$') >> "$found"
+}
+
 # ---- the registry against files and golden vectors ---------------------------------------------
 
 registry()
@@ -259,6 +292,7 @@ banned
 headers
 symbols
 static_names
+header_names
 registry
 
 sort -t: -k1,1 -k2,2n "$found"
