@@ -7,9 +7,10 @@
 #include <zlib.h>
 
 #include "base/cpu.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/signals.h"
+#include "base/std_streams.h"
 #include "base/suggest.h"
 #include "io/inflate.h"
 #include "io/io_init.h"
@@ -213,7 +214,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    cs_stdio_init();
+    cs_std_streams_init();
     /* Callers of jansson need not check for memory: the program ends without. */
     json_set_alloc_funcs(cs_xmalloc, free);
     int status = dispatch(argc, argv);

@@ -27,6 +27,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/path_conflicts.h"
+#include "base/signals.h"
 #include "base/temps.h"
 
 enum { BUF_BYTES = 1 << 16, MAX_TRIES = 100 };

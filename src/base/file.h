@@ -104,30 +104,4 @@ size_t cs_bom_bytes(const char *text, size_t n);
 /** cs_file_size - bytes of a regular file; -1 for anything else */
 int64_t cs_file_size(const char *path);
 
-/** cs_stdio_init - if descriptor 0, 1 or 2 is closed at start, open a placeholder that fails, so no
- * later file gets that number. Call once, first of all */
-void cs_stdio_init(void);
-
-/** cs_stdout_close - flush and close stdout: CS_OK; CS_EIO if a write failed; CS_ECANCEL without a
- * message if its reader has closed it */
-int cs_stdout_close(void) CS_MUST_CHECK;
-
-/** cs_signal_init - SIGINT, SIGTERM and SIGHUP set a flag (unless ignored at start); a second one,
- * and exit(), remove temporary outputs; SIGPIPE and SIGXFSZ are ignored: write() reports the
- * errors. Call once, from main */
-void cs_signal_init(void);
-/** cs_signal_caught - the signal received, or 0 */
-int cs_signal_caught(void);
-/** cs_signal_wait - wait until a pipe, terminal or similar input is readable or at its end; to is
- * the pipe that receives its bytes, or -1. CS_OK; CS_ECANCEL on a signal, or if the reader of `to`
- * has closed it */
-int cs_signal_wait(int from, int to) CS_MUST_CHECK;
-/** cs_signal_wait_writable - wait until PIPE_BUF bytes can be written to a pipe or socket, or its
- * reader has closed it. CS_OK; CS_ECANCEL on a signal */
-int cs_signal_wait_writable(int to) CS_MUST_CHECK;
-/** cs_waits_cancel - after a failure: these waits, in all threads, end as on a signal until
- * cs_waits_allow(). Calls nest */
-void cs_waits_cancel(void);
-void cs_waits_allow(void);
-
 #endif

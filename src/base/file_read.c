@@ -10,6 +10,7 @@
 
 #include "base/descriptor.h"
 #include "base/mem.h"
+#include "base/signals.h"
 
 /* Read fd to its end into a growing buffer; one byte is always left for the NUL. */
 static int read_all(int fd, const char *path, size_t max_bytes, char **buf, size_t *n_bytes)

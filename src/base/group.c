@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/mem.h"
+#include "base/signals.h"
 
 /* Seconds until forked ranks are killed; interval of the check. */
 enum { REAP_S = 3, NAP_NS = 5 * 1000 * 1000 };

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/signals.h"
 #include "base/system.h"
 
 #ifndef TCP_KEEPIDLE             /* macOS */

@@ -21,9 +21,9 @@
 
 #include "base/budget.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/signals.h"
 
 enum { POLL_NS = 100 * 1000 * 1000, MESSAGE_BYTES = 2048 };
 

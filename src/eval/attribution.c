@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
+#include "base/signals.h"
 #include "eval/explain_plot.h"
 #include "infer/evidence.h"
 #include "io/alphabet.h"

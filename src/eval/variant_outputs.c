@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/signals.h"
 #include "io/io_init.h"
 
 enum { N_OUT = 4, LINE_BYTES = 4096 + 160 };

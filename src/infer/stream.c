@@ -19,7 +19,7 @@
 #include "infer/stream.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/signals.h"
 #include "infer/workers.h"
 #include "nn/exec/plan.h"
 

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/signals.h"
 #include "io/diplotype_out.h"
 
 struct calls {

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "base/file.h"
+#include "base/signals.h"
 #include "io/diplotype_out.h"
 
 struct walk {

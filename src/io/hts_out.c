@@ -25,6 +25,7 @@
 #include <htslib/hts.h>
 
 #include "base/mem.h"
+#include "base/signals.h"
 #include "base/system.h"
 #include "io/input_pump.h"
 

@@ -25,8 +25,8 @@
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
-#include "base/file.h"
 #include "base/mem.h"
+#include "base/signals.h"
 #include "base/system.h"
 #include "io/cram_guard.h"
 

@@ -17,6 +17,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "base/signals.h"
 #include "io/input_mark.h"
 #include "io/input_pump.h"
 #include "io/sam_header.h"

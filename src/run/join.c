@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/path_conflicts.h"
+#include "base/signals.h"
 #include "io/npy.h"
 #include "run/outputs.h"
 

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/signals.h"
 #include "io/content.h"
 #include "run/join.h"
 #include "run/outputs.h"

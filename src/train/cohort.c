@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/order.h"
 #include "base/rng.h"
+#include "base/signals.h"
 #include "io/content.h"
 #include "run/outputs.h"
 

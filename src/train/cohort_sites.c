@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/names.h"
 #include "base/rng.h"
+#include "base/signals.h"
 #include "io/alphabet.h"
 #include "io/regions.h"
 #include "io/vcf.h"

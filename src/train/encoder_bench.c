@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/order.h"
 #include "base/rng.h"
+#include "base/signals.h"
 #include "nn/exec/plan.h"
 #include "nn/exec/session.h"
 #include "registry.h"

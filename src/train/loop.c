@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/pipe.h"
 #include "base/rng.h"
+#include "base/signals.h"
 #include "eval/metrics.h"
 #include "nn/exec/session.h"
 #include "train/best.h"

@@ -10,9 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/signals.h"
 #include "nn/ops/ops.h"
 #include "nn/ops/tape.h"
 #include "train/optim.h"

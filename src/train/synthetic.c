@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/rng.h"
+#include "base/signals.h"
 
 enum { STREAM_LENGTH = 131, STREAM_VALUE = 132, STREAM_PLACE = 133, STREAM_SYMBOL = 134 };
 

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE              /* posix_openpt, ptsname */
 #include "tests/check.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <math.h>
@@ -11,6 +10,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/signals.h"
+#include "base/std_streams.h"
 
 static char scratch[] = "/tmp/chordseq-test-file-XXXXXX";
 
@@ -214,8 +215,7 @@ static void full_device(void **state)
     if (access("/dev/full", W_OK) != 0)
         skip();
     assert_int_equal(put("/dev/full", "x"), CS_EIO);
-    assert_string_equal(cs_error_message(),
-                        "cannot write '/dev/full': No space left on device");
+    assert_string_equal(cs_error_message(), "cannot write '/dev/full': No space left on device");
     assert_int_equal(cs_outfile_open("/dev/full", &f), CS_OK);
     for (; rc == CS_OK && n < 1000; n++)
         rc = cs_outfile_write(f, block, sizeof block);

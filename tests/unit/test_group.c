@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/group_internal.h"
+#include "base/signals.h"
 
 enum { MOST = 4 };
 

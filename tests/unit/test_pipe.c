@@ -5,10 +5,10 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/pipe.h"
+#include "base/signals.h"
 
 static atomic_int n_live;        /* items made and not yet freed */
 

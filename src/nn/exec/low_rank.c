@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/signals.h"
 #include "nn/ops/layer.h"
 #include "nn/ops/svd.h"
 

@@ -1,11 +1,13 @@
-/* stdio.c - standard descriptors: keep 0 to 2 open, and check stdout when it is closed. */
+/* std_streams.c - standard input, output and error: reserve 0 to 2, and check writes to stdout. */
+#include "base/std_streams.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "base/file.h"
 
 /* The errno of an earlier failed write is lost; poll() still reports the closed pipe. */
 static bool reader_gone(int fd)
@@ -16,7 +18,7 @@ static bool reader_gone(int fd)
 }
 
 /* Each is opened the wrong way round: reading stdin or writing stdout is then EBADF, as it was. */
-void cs_stdio_init(void)
+void cs_std_streams_init(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
