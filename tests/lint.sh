@@ -233,7 +233,7 @@ header_names()
             print FILENAME ":" FNR ": " name " is also declared in " at[name]
     }
     FNR == 1 { header = FILENAME; sub(/vec_[a-z0-9]+\.h$/, "vec_*.h", header) }
-    match($0, /^([}]|typedef .*[ *])[ *]*cs_[a-z0-9_]+;/) {
+    match($0, /^([}]|typedef .*[ *])[ *]*cs_[a-z0-9_]+[[;]/) {
         name = substr($0, 1, RLENGTH - 1)
         sub(/.*[ *]/, "", name)
         found(name)

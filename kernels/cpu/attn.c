@@ -89,7 +89,7 @@ typedef struct state { cs_real max[CS_TILE_ROWS]; double sum[CS_TILE_ROWS]; } st
 
 static void attend_tile(const work *w, const tile *t, state *st)
 {
-    cs_tile p;
+    cs_score_tile p;
     int n_key = (int)t->k.r;
 
     w->op->scores(t->q, t->k, p);
@@ -160,7 +160,7 @@ void cs_attend_tiles(cs_backend *be, const cs_tile_ops *op, const cs_attn *a, co
 
 /* Probabilities p after dropout, and gradients of the scores, ds = scale p (dy v' - dy y').
  * Dropout applies to dy v'; dy y' includes it, because y does. */
-static void tile_gradients(const work *w, const tile *t, cs_tile p, cs_tile ds)
+static void tile_gradients(const work *w, const tile *t, cs_score_tile p, cs_score_tile ds)
 {
     cs_real scale = w->a->scale;
     int n_key = (int)t->k.r;
@@ -186,7 +186,7 @@ static void query_gradient(const work *w, int32_t h, int32_t s, cs_range r)
     tile t = query_tile(w, h, s, r);
     cs_range key = cs_key_rows(w->a->key, s);
     cs_mat dq = cs_head_view(w->d->q, h, w->a->n_head, r.from, r.to - r.from);
-    cs_tile p, ds;
+    cs_score_tile p, ds;
 
     for (int64_t j = key.from; j < key.to; j += CS_TILE_KEYS) {
         set_keys(w, &t, j, cs_min64(CS_TILE_KEYS, key.to - j));
@@ -201,7 +201,7 @@ static void key_tile(const work *w, int32_t h, int32_t s, cs_range r, cs_range j
     int32_t g = group_of(w, h);
     int64_t n = j.to - j.from;
     tile t = query_tile(w, h, s, r);
-    cs_tile p, ds;
+    cs_score_tile p, ds;
 
     set_keys(w, &t, j.from, n);
     tile_gradients(w, &t, p, ds);

@@ -8,14 +8,16 @@ enum { CS_TILE_ROWS = 192,       /* queries of a tile: enough to amortise the pa
        CS_TILE_KEYS = 64 };
 
 /* One row of weights per query. */
-typedef cs_real cs_tile[CS_TILE_ROWS][CS_TILE_KEYS];
+typedef cs_real cs_score_tile[CS_TILE_ROWS][CS_TILE_KEYS];
 
 /* Operations on a tile. Each computes its own sum and adds it to the destination; a row's result
  * depends on that row only. */
 typedef struct cs_tile_ops {
-    void (*scores)(cs_mat a, cs_mat b, cs_tile c);               /* c = a b' */
-    void (*mix)(const cs_tile w, int64_t n_key, cs_mat x, cs_mat y);   /* y += w x; x: n_key rows */
-    void (*mix_back)(const cs_tile w, int64_t n_row, cs_mat x, cs_mat y);  /* y += w' x; n_row */
+    void (*scores)(cs_mat a, cs_mat b, cs_score_tile c);         /* c = a b' */
+    void (*mix)(const cs_score_tile w, int64_t n_key, cs_mat x, cs_mat y);
+                                                     /* y += w x; x has n_key rows */
+    void (*mix_back)(const cs_score_tile w, int64_t n_row, cs_mat x, cs_mat y);
+                                                     /* y += w' x; x has n_row rows */
     cs_real (*largest)(const cs_real *w, int n, cs_real scale, cs_real max);  /* of scale w, max */
     double (*soften)(cs_real *w, int n, cs_real scale, cs_real less);
                                                      /* w = exp(scale w - less); returns the sum */

@@ -4,7 +4,7 @@
 #include "kernels/cpu/attn.h"
 #include "kernels/cpu/tables.h"
 
-static void scores(cs_mat a, cs_mat b, cs_tile c)
+static void scores(cs_mat a, cs_mat b, cs_score_tile c)
 {
     for (int64_t i = 0; i < a.r; i++)
         for (int64_t j = 0; j < b.r; j++) {
@@ -30,13 +30,13 @@ static void mix_row(const cs_real *w, int step, int64_t n, cs_mat x, cs_real *y)
     }
 }
 
-static void mix(const cs_tile w, int64_t n_key, cs_mat x, cs_mat y)
+static void mix(const cs_score_tile w, int64_t n_key, cs_mat x, cs_mat y)
 {
     for (int64_t i = 0; i < y.r; i++)
         mix_row(w[i], 1, n_key, x, cs_row(y, i));
 }
 
-static void mix_back(const cs_tile w, int64_t n_row, cs_mat x, cs_mat y)
+static void mix_back(const cs_score_tile w, int64_t n_row, cs_mat x, cs_mat y)
 {
     for (int64_t j = 0; j < y.r; j++)
         mix_row(&w[0][j], CS_TILE_KEYS, n_row, x, cs_row(y, j));

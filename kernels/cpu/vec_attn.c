@@ -10,7 +10,7 @@ enum { DEPTH = 256 };            /* columns of a head packed at a time */
 static const float zeros[CS_PANEL];
 
 /* A panel of keys is transposed once for all queries of the tile. */
-static void scores(cs_mat a, cs_mat b, cs_tile c)
+static void scores(cs_mat a, cs_mat b, cs_score_tile c)
 {
     float pack[DEPTH * CS_PANEL];
     for (int32_t p = 0; p < cs_panel_count((int32_t)b.r); p++) {
@@ -28,7 +28,7 @@ static void scores(cs_mat a, cs_mat b, cs_tile c)
 }
 
 /* y += op(w) x by panels of x, n rows. */
-static void product(bool trans, const cs_tile w, int64_t n, cs_mat x, cs_mat y)
+static void product(bool trans, const cs_score_tile w, int64_t n, cs_mat x, cs_mat y)
 {
     float pack[CS_TILE_ROWS * CS_PANEL];
     for (int32_t p = 0; p < cs_panel_count(x.c); p++) {
@@ -41,12 +41,12 @@ static void product(bool trans, const cs_tile w, int64_t n, cs_mat x, cs_mat y)
     }
 }
 
-static void mix(const cs_tile w, int64_t n_key, cs_mat x, cs_mat y)
+static void mix(const cs_score_tile w, int64_t n_key, cs_mat x, cs_mat y)
 {
     product(false, w, n_key, x, y);
 }
 
-static void mix_back(const cs_tile w, int64_t n_row, cs_mat x, cs_mat y)
+static void mix_back(const cs_score_tile w, int64_t n_row, cs_mat x, cs_mat y)
 {
     product(true, w, n_row, x, y);
 }
