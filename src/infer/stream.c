@@ -211,7 +211,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     *stat = (cs_stream_stat){ .batch_tokens = budget };
     cs_stream_own_next(s, &g.read.next, &g.read.source);
     int rc = cs_workers_new(p, s->model, s->policy, s->allow_nonfinite, s->n_thread, &g.limit,
-                         &g.workers);
+                            &g.workers);
     if (rc != CS_OK) {
         cs_pipe_free(p);
         return rc;

@@ -67,7 +67,7 @@ out:
 }
 
 int cs_workers_new(cs_pipe *p, cs_model *m, const cs_policy *policy, bool nonfinite, int n,
-                cs_limit *limit, cs_workers **out)
+                   cs_limit *limit, cs_workers **out)
 {
     int rc = CS_OK;
     cs_workers *c = cs_xcalloc(1, sizeof *c);

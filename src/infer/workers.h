@@ -37,7 +37,7 @@ typedef struct cs_workers {
  * Returns    CS_OK, CS_EMEM or CS_EDEVICE
  */
 int cs_workers_new(cs_pipe *p, cs_model *m, const cs_policy *policy, bool nonfinite, int n,
-                cs_limit *limit, cs_workers **out) CS_MUST_CHECK;
+                   cs_limit *limit, cs_workers **out) CS_MUST_CHECK;
 void cs_workers_free(cs_workers *c);   /* accepts NULL */
 
 /** cs_workers_peak_bytes - peak bytes of activations over all workers, after the run */

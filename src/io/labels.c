@@ -208,7 +208,7 @@ static int open_source(const char *path, cs_source **src)
     memset(&m, 0, sizeof m);
     if (hts_detect_format2(fp, NULL, &m) < 0) {
         const int rc = cs_pump_interrupted(cs_fail(CS_EIO, "cannot read '%s': %s", path,
-                                             strerror(errno)));
+                                                   strerror(errno)));
         hclose_abruptly(fp);
         return rc;
     }

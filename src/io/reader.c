@@ -528,7 +528,7 @@ void cs_inputs_report(const cs_inputs *s)
     if (k->no_end_marker.n)
         cs_warn("the BGZF end marker is missing in %llu of %d inputs, which may be truncated; "
                 "first: '%s'", (unsigned long long)k->no_end_marker.n, s->n,
-                    k->no_end_marker.first);
+                k->no_end_marker.first);
     if (k->n_secondary || k->n_supplementary)
         cs_note("skipped %llu secondary and %llu supplementary alignments",
                 (unsigned long long)k->n_secondary, (unsigned long long)k->n_supplementary);

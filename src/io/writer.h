@@ -125,6 +125,6 @@ enum { CS_LABEL_TEXT = 4096 };
 const char *cs_taxon_label(const cs_output_info *info, int32_t node, char buf[CS_LABEL_TEXT]);
 /** cs_prediction_label - name of the call, or "unclassified"; also without a tree */
 const char *cs_prediction_label(const cs_output_info *info, const cs_prediction *a,
-                            char buf[CS_LABEL_TEXT]);
+                                char buf[CS_LABEL_TEXT]);
 
 #endif

@@ -40,7 +40,7 @@ const char *cs_components_filter(cs_optset *set, int argc, char **argv);
  */
 int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *from,
                        cs_optset *set,
-                   int n) CS_MUST_CHECK;
+                       int n) CS_MUST_CHECK;
 
 /**
  * cs_components_adopt - after parsing: copy the settings of tokenizer and encoder from a model, and

@@ -184,7 +184,7 @@ static void update(struct fit *t, const struct rows *r, const int64_t *row, int6
 }
 
 static void train_batch(struct fit *t, const struct rows *r, const int64_t *row, int64_t n,
-                  const float *weight)
+                        const float *weight)
 {
     #pragma omp parallel for
     for (int64_t i = 0; i < n; i++) {

@@ -124,7 +124,7 @@ bool cs_evaluate_wants(const cs_labelled *l, const cs_example *e)
 }
 
 int cs_evaluate_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*block)(void *arg),
-                    void *arg, const int64_t *n_without)
+                       void *arg, const int64_t *n_without)
 {
     int rc = CS_OK;
     bool more = true;

@@ -43,7 +43,7 @@ bool cs_evaluate_wants(const cs_labelled *l, const cs_example *e);
  *          block(); CS_EMODEL for records that do not fit the model's input or output
  */
 int cs_evaluate_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*block)(void *arg),
-                    void *arg, const int64_t *n_without) CS_MUST_CHECK;
+                       void *arg, const int64_t *n_without) CS_MUST_CHECK;
 
 /** cs_evaluate_lengths - "500,1000": at most n_most increasing lengths, a suffix allowed; NULL:
  * none. CS_OK, or CS_EUSAGE naming the option */
@@ -53,7 +53,7 @@ int cs_evaluate_lengths(const char *option, const char *text, int n_most, int64_
 /** cs_evaluate_fit - cs_calibrate() for a model, with taxa as calls if its head has their tree;
  * path names it in messages */
 int cs_evaluate_fit(cs_model *m, const char *path, const cs_scores *s, const int64_t *edge,
-                 int n_edge) CS_MUST_CHECK;
+                    int n_edge) CS_MUST_CHECK;
 
 /* A model file and its validation data. */
 typedef struct cs_evaluate_job {

@@ -462,7 +462,7 @@ static void put_field(json_t *o, const cs_folds *f, const char *name, const doub
                                               ((const char *)(f->fold + i) + off)));
     if (isfinite(m.mean) && isfinite(m.error))
         json_object_set_new(o, name, json_pack("{s:f, s:f, s:O}", "mean", m.mean, "standard_error",
-                                           m.error, "each", each));
+                                               m.error, "each", each));
     json_decref(each);
 }
 

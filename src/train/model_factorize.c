@@ -181,7 +181,7 @@ out:
 }
 
 static int evaluate(cs_model *before, cs_model *after, cs_input_args *input,
-                 const cs_label_args *label, double v[2])
+                    const cs_label_args *label, double v[2])
 {
     int rc = CS_OK;
     struct sides s = { .model = { before, after } };

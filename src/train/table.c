@@ -37,7 +37,7 @@ static void table_append(char *line, size_t n, const char *fmt, double v)
 
 /* Logs one line per epoch. */
 static void log_epoch(const cs_train_opt *o, const cs_head *head, const cs_metrics *f,
-                       const cs_train_state *st)
+                      const cs_train_state *st)
 {
     char line[256] = "";
     const bool classes = head->is_class || head->is_labels;

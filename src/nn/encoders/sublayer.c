@@ -128,7 +128,7 @@ void cs_sublayers_declare(cs_params *ps, int32_t l, int32_t width, bool pre, dou
 }
 
 void cs_sublayer_apply(cs_ctx *cx, const cs_sublayer *a, cs_sub_fn f, const void *net, cs_seg seg,
-                     cs_mat x, cs_mat y)
+                       cs_mat x, cs_mat y)
 {
     if (a->pre) {
         cs_mat h = cs_tmp(cx, x.r, x.c);

@@ -66,7 +66,7 @@ void cs_sublayers_declare(cs_params *ps, int32_t l, int32_t width, bool pre, dou
                           cs_sublayer sublayer[2]);
 /** cs_sublayer_apply - y = norm(x + f(x)), or x + f(norm(x)) when pre; dropout of what f returns */
 void cs_sublayer_apply(cs_ctx *cx, const cs_sublayer *a, cs_sub_fn f, const void *net, cs_seg seg,
-                     cs_mat x, cs_mat y);
+                       cs_mat x, cs_mat y);
 
 /* ---- positions ----------------------------------------------------------------------------- */
 

@@ -88,7 +88,7 @@ int cs_lookup_read(const json_t *j, const cs_safetensors *file, const char *what
                                     json_integer_value(json_object_get(j, "k")),
                                     json_integer_value(json_object_get(j, "sample")))));
     CS_TRY(of_file(cs_lookup_new(&words, n_class, t[1]->shape.dim[0], bits_of(t[0]->n),
-                                  out)));
+                                 out)));
     flaw = copy_arrays(t, *out);
     rc = flaw ? cs_safetensors_bad_part(what, "look-up table", flaw) : CS_OK;
     if (rc == CS_OK)

@@ -113,7 +113,7 @@ cs_pass_input cs_staging_send(cs_session *s, int slot, const cs_pass_input *in)
     memcpy(at + 2 * n_off, m->tok ? (const void *)in->tok : (const void *)in->x,
            (size_t)l->n_tok * row_bytes(m));
     s->be->staging.send(s->be, slot, l->in.device, l->in.pinned,
-                       input_bytes(m, l->n_tok, l->n_seg));
+                        input_bytes(m, l->n_tok, l->n_seg));
     there.off = (const int64_t *)(const void *)device;
     there.each = (const int64_t *)(const void *)(device + n_off);
     there.tok = m->tok ? (const int32_t *)(const void *)(device + 2 * n_off) : NULL;
@@ -134,7 +134,7 @@ int cs_staging_fetch(cs_session *s, int slot, float *out, int64_t *first)
     const size_t n_bytes = (size_t)l->n * sizeof *out;
     uint64_t at;
     const int rc = s->be->staging.fetch(s->be, slot, l->out.pinned, l->out.device,
-                                       CS_STAGING_HEAD + n_bytes);
+                                        CS_STAGING_HEAD + n_bytes);
 
     if (rc != CS_OK)
         return rc;

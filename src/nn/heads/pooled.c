@@ -193,7 +193,7 @@ void cs_pooled_free(void *pooled)
 static cs_mat predict(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
 {
     return p->predictor ? cs_cdil_apply(cx, p->predictor, seg, (int32_t)p->cfg.layers, -1, h,
-                                       NULL) : h;
+                                        NULL) : h;
 }
 
 static cs_mat pool(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)

@@ -178,7 +178,7 @@ void cs_embed(cs_ctx *cx, const int32_t *id, int32_t pad, cs_mat table, cs_mat y
 static void embed_mean_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cx->be->fused.embed_mean_bwd(cx->be, n->seg, n->ptr, cs_grad_of(cx, n->m[1]),
-                              cs_grad_to(cx, n->m[0]));
+                                 cs_grad_to(cx, n->m[0]));
 }
 
 void cs_embed_mean(cs_ctx *cx, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y)

@@ -66,7 +66,7 @@ static void check_tail(cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, const cs_co
 }
 
 void cs_conv_infer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
-                    const cs_conv_tail *tail, cs_mat y)
+                   const cs_conv_tail *tail, cs_mat y)
 {
     cs_conv_tail t = *tail;
     CS_BUG(!cs_conv_can_infer(cx, taps, x, y, t.gamma.r > 0));

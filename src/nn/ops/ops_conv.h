@@ -35,7 +35,7 @@ void cs_conv(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, cs_mat bi
  * Not on the tape; only if cs_conv_can_infer()
  */
 void cs_conv_infer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
-                    const cs_conv_tail *tail, cs_mat y);
+                   const cs_conv_tail *tail, cs_mat y);
 
 /** cs_conv_can_infer - does the backend have such a step for matrices of these sizes (p is not
  * used), and is this pass a prediction? */
