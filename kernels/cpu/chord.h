@@ -140,7 +140,7 @@ static inline cs_chord_tmp cs_chord_plan_tmp(const cs_chord_plan *f, float *tile
     return (cs_chord_tmp){ .cells = buf + CS_TILE * CS_BUF, .buf = buf };
 }
 
-/* Entries of the backend's table: see backend.h. */
+/* Entries of the backend's table, with its arguments: chord_fits and chord_block_bwd. */
 bool cs_chord_fits(int32_t width, int32_t hidden, int32_t track);
 void cs_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, const cs_chord_grads *g,
                   cs_real *work);

@@ -60,8 +60,8 @@ static inline int64_t cs_panel_rows(int64_t n)
     return (n + CS_PANEL_ROWS - 1) / CS_PANEL_ROWS * CS_PANEL_ROWS;
 }
 
-/* Width of panel p and number of panels of n columns: the last panel is one vector wide if that
- * suffices. */
+/** cs_panel_width, cs_panel_count - width of panel p, and number of panels, of n columns: the last
+ * panel is one vector wide if that suffices */
 static inline int cs_panel_width(int32_t n, int32_t p)
 {
     return n - p * CS_PANEL <= CS_VEC ? CS_VEC : CS_PANEL;
@@ -86,7 +86,7 @@ void cs_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, flo
 /** cs_cells_transposed - cells of n_k rows, transposed: out[j*ld + k/2] has rows k and k + 1 of
  * column j0 + j, for n columns; row k is at row[k] */
 void cs_cells_transposed(const float *const *row, int64_t n_k, int64_t j0, int64_t n, float *out,
-                     int64_t ld);
+                         int64_t ld);
 #endif
 
 /** cs_pack_size - maximum number of floats written by cs_pack() */

@@ -11,6 +11,7 @@ static inline cs_mat cs_head_view(cs_mat m, int32_t h, int32_t n_part, int64_t r
     return (cs_mat){ cs_row(m, r) + h * w, n, w, m.ld };
 }
 
+/* Rows from .. to-1. */
 typedef struct cs_range { int64_t from, to; } cs_range;
 
 /** cs_key_rows - the unmasked rows of segment s */

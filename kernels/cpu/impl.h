@@ -27,6 +27,7 @@ typedef struct cs_cpu {
 
 /** cs_cpu_open - fill a backend's table and allocate its scratch; CS_EMEM */
 int  cs_cpu_open(cs_backend *be) CS_MUST_CHECK;
+/** cs_cpu_close - free what cs_cpu_open() allocated */
 void cs_cpu_close(cs_backend *be);
 /** cs_cpu_compute_in - fill in the kernels of a precision; CS_EUSAGE if this CPU has none */
 int  cs_cpu_compute_in(cs_backend *be, cs_precision p) CS_MUST_CHECK;
@@ -34,6 +35,7 @@ int  cs_cpu_compute_in(cs_backend *be, cs_precision p) CS_MUST_CHECK;
 /** cs_row - the first element of a row */
 static inline cs_real *cs_row(cs_mat m, int64_t r) { return m.p + r * m.ld; }
 
+/** cs_min64 - the smaller one */
 static inline int64_t cs_min64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /** cs_thread_no - which thread of a parallel loop this is, from 0 */
@@ -59,6 +61,15 @@ static inline int64_t cs_chunk_rows(int64_t rows)
     return n < 64 ? 64 : n;
 }
 
+/** cs_chunk_sum - add the sums of all chunks, in order */
+static inline double cs_chunk_sum(const double part[CS_CHUNKS])
+{
+    double sum = 0;
+    for (int k = 0; k < CS_CHUNKS; k++)
+        sum += part[k];
+    return sum;
+}
+
 /** cs_shift - rotation of track i, in tokens, in a segment of len > 0: 2^(i-1) mod len; 0 for i =
  * 0 */
 static inline int64_t cs_shift(int32_t i, int64_t len)
@@ -77,6 +88,19 @@ static inline int64_t cs_tap_shift(cs_taps taps, int32_t k, bool adjoint, int64_
 {
     int64_t s = (k - taps.n / 2) * (taps.dilation % len) % len;
     s = adjoint ? -s : s;
+    return s < 0 ? s + len : s;
+}
+
+/** cs_link_to, cs_link_from - the token of a segment that link k of token t leads to, and the token
+ * whose link k leads to t, in 0 .. len-1 */
+static inline int64_t cs_link_to(const cs_links *links, int32_t k, int64_t t, int64_t len)
+{
+    const int64_t s = (t + links->off[k] % len) % len;
+    return s < 0 ? s + len : s;
+}
+static inline int64_t cs_link_from(const cs_links *links, int32_t k, int64_t t, int64_t len)
+{
+    const int64_t s = (t - links->off[k] % len) % len;
     return s < 0 ? s + len : s;
 }
 

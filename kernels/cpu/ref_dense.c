@@ -174,10 +174,7 @@ static void ref_sumsq(cs_backend *be, cs_mat x, cs_mat y)
         }
         part[k] = sum;
     }
-    double sum = 0;
-    for (int k = 0; k < CS_CHUNKS; k++)
-        sum += part[k];
-    y.p[0] += (cs_real)sum;
+    y.p[0] += (cs_real)cs_chunk_sum(part);
 }
 
 static void ref_embed(cs_backend *be, const int32_t *id, cs_mat table, cs_mat y)

@@ -39,10 +39,7 @@ static void ref_xent(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target,
             part[k] += xent_row(s, cs_row(logit, r), (double)t[0], weight, logit.c,
                                 cs_row(grad, r));
         }
-    double sum = 0;
-    for (int k = 0; k < CS_CHUNKS; k++)
-        sum += part[k];
-    loss.p[0] += (cs_real)sum;
+    loss.p[0] += (cs_real)cs_chunk_sum(part);
 }
 
 /* Log-sum-exp over the classes of taxon g, or over all classes if `group` is NULL. */
@@ -98,10 +95,7 @@ static void ref_xent_tree(cs_backend *be, cs_real scale, const cs_clades *clades
         for (int64_t r = k * step; r < cs_min64((k + 1) * step, logit.r); r++)
             part[k] += tree_row((double)scale, clades, cs_row(logit, r),
                                 (double)cs_row(target, r)[0], logit.c, cs_row(grad, r));
-    double sum = 0;
-    for (int k = 0; k < CS_CHUNKS; k++)
-        sum += part[k];
-    loss.p[0] += (cs_real)sum;
+    loss.p[0] += (cs_real)cs_chunk_sum(part);
 }
 
 /* sigmoid(z) is the softmax of (0, z): an entry is a row of two classes. */
@@ -130,10 +124,7 @@ static void ref_xent_labels(cs_backend *be, cs_real scale, cs_mat logit, cs_mat 
             part[k] += label_entry((double)scale, (double)cs_row(logit, r)[j],
                                    (double)cs_row(target, r)[j], w, cs_row(grad, r) + j);
         }
-    double sum = 0;
-    for (int k = 0; k < CS_CHUNKS; k++)
-        sum += part[k];
-    loss.p[0] += (cs_real)sum;
+    loss.p[0] += (cs_real)cs_chunk_sum(part);
 }
 
 static double mse_row(double scale, const cs_real *y, const cs_real *t, int32_t n, cs_real *g)
@@ -155,10 +146,7 @@ static void ref_mse(cs_backend *be, cs_real scale, cs_mat y, cs_mat t, cs_mat lo
     for (int k = 0; k < CS_CHUNKS; k++)
         for (int64_t r = k * step; r < cs_min64((k + 1) * step, y.r); r++)
             part[k] += mse_row((double)scale, cs_row(y, r), cs_row(t, r), y.c, cs_row(grad, r));
-    double sum = 0;
-    for (int k = 0; k < CS_CHUNKS; k++)
-        sum += part[k];
-    loss.p[0] += (cs_real)sum;
+    loss.p[0] += (cs_real)cs_chunk_sum(part);
 }
 
 static void ref_dropout(cs_backend *be, uint64_t key, double p, cs_mat x, cs_real beta, cs_mat y)

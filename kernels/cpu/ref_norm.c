@@ -43,18 +43,21 @@ static void layernorm_dx(cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy, cs_mat 
     }
 }
 
-/* DeepLIFT's rescale rule for the product c s = n, with D for differences to the reference: D n = H
- * D c + (n_r + n_o) / (s_r + s_o) D s. Each factor is weighted in proportion to the other's s, so
- * both terms stay small even beside a row without variance, where s is 316; equal weights would
- * cancel. D s = -s_r^2 s_o^2 / (s_r + s_o) D var gives the quotient without a subtraction, and D
- * var = mean((c_r + c_o) D c). */
+/* DeepLIFT's rescale rule for n = c s, the product of the centred row c = x - mean and s = rstd.
+ * D is the difference between row r and its reference, row o:
+ *
+ *     D n = 2 s_r s_o / (s_r + s_o) D c + (n_r + n_o) / (s_r + s_o) D s
+ *     D s = -s_r^2 s_o^2 / (s_r + s_o) D var,  D var = mean((c_r + c_o) D c)
+ *
+ * c_r and c_o are weighted by their s, so both terms stay small even beside a row without variance,
+ * where s is 1 / sqrt(eps); equal weights would cancel. The formula for D s has no difference. */
 static void layernorm_rescale(cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy, cs_mat dx, int64_t r)
 {
     const int64_t o = r + x.r / 2;
     const cs_real *v = cs_row(x, r), *u = cs_row(x, o), *d = cs_row(dy, r);
     const double mv = (double)cs_row(stat, r)[0], s = (double)cs_row(stat, r)[1];
     const double mu = (double)cs_row(stat, o)[0], t = (double)cs_row(stat, o)[1];
-    const double both = 2 * s * t / (s + t);
+    const double harmonic = 2 * s * t / (s + t);
     double sum = 0, dot = 0;
 
     for (int32_t j = 0; j < x.c; j++) {
@@ -65,7 +68,8 @@ static void layernorm_rescale(cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy, cs
     for (int32_t j = 0; j < x.c; j++) {
         const double g = (double)d[j] * (double)gamma.p[j];
         const double c = (double)v[j] - mv + (double)u[j] - mu;
-        cs_row(dx, r)[j] += (cs_real)(both * (g - sum / x.c) - both * both / 4 * c * dot / x.c);
+        cs_row(dx, r)[j] += (cs_real)(harmonic * (g - sum / x.c)
+                                      - harmonic * harmonic / 4 * c * dot / x.c);
     }
 }
 
@@ -163,9 +167,8 @@ static void ref_batchnorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat stat, cs
         }
 }
 
-/* Per column, with n = (x - mean) rstd:  dx = rstd gamma (dy - [mean(dy) + n mean(dy n)]); the
- *                                        bracket applies only if mean and variance were computed
- *                                        from x. */
+/* Per column, with n = (x - mean) rstd: dx = rstd gamma (dy - [mean(dy) + n mean(dy n)]). The
+ * bracket applies only if mean and variance were computed from x. */
 static void ref_batchnorm_bwd(cs_backend *be, bool from_batch, cs_real eps, cs_mat x, cs_mat stat,
                               cs_mat gamma, cs_mat dy, cs_mat dx, cs_mat dgamma, cs_mat dbeta)
 {

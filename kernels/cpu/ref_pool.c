@@ -1,7 +1,8 @@
-/* ref_pool.c - max and log-sum-exp pooling of segments as plain loops. */
+/* ref_pool.c - max and log-mean-exp pooling of segments as plain loops. */
 #include <math.h>
 
 #include "kernels/cpu/impl.h"
+#include "kernels/cpu/tables.h"
 
 /* NaN compares as larger than any number. */
 static cs_real larger(cs_real a, cs_real b)
@@ -9,7 +10,7 @@ static cs_real larger(cs_real a, cs_real b)
     return b > a || isnan(b) ? b : a;
 }
 
-/* Maximum of columns j0 .. j0+n-1 of segment s into y; 0 for an empty segment. */
+/* y = the maximum of rows r0 .. r1-1 in columns j0 .. j0+n-1; 0 without rows. */
 static void largest(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, cs_real *y)
 {
     for (int32_t j = 0; j < n; j++)
@@ -19,7 +20,7 @@ static void largest(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, cs_
             y[j] = larger(y[j], cs_row(x, r)[j0 + j]);
 }
 
-/* Log-mean-exp; y holds the maxima. */
+/* y = log-mean-exp of the same; before, y holds the maxima. */
 static void smooth(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, cs_real *y)
 {
     double sum[CS_CHUNK_COLS] = { 0 };
@@ -31,7 +32,7 @@ static void smooth(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, cs_r
         y[j] += (cs_real)log(sum[j] / (double)(r1 - r0));
 }
 
-/* Blocks of columns of each segment are independent. */
+/* Tasks: blocks of columns of each segment. */
 static int64_t n_block(cs_seg seg, int32_t c)
 {
     return (int64_t)seg.n * ((c + CS_CHUNK_COLS - 1) / CS_CHUNK_COLS);

@@ -12,12 +12,6 @@ typedef struct sparse {
     cs_mat w, v, r, y;
 } sparse;
 
-static int64_t linked(const cs_links *l, int32_t k, int sign, int64_t t, int64_t len)
-{
-    int64_t s = (t + sign * (l->off[k] % len)) % len;
-    return s < 0 ? s + len : s;
-}
-
 /* sum_k of weight[k] times row[k], in blocks of columns so that sums fit on the stack in double */
 static void combine(const double *weight, const cs_real *const *row, int32_t n, int32_t c,
                     const cs_real *start, cs_real *y)
@@ -41,7 +35,7 @@ static void product_row(const sparse *q, cs_seg_span p)
 
     for (int32_t k = 0; k < q->w.c; k++) {
         weight[k] = (double)cs_row(q->w, at)[k];
-        row[k] = cs_row(q->v, p.start + linked(q->links, k, 1, p.t0, p.len));
+        row[k] = cs_row(q->v, p.start + cs_link_to(q->links, k, p.t0, p.len));
     }
     combine(weight, row, q->w.c, q->y.c, q->r.r ? cs_row(q->r, at) : NULL,
             cs_row(q->y, at));
@@ -67,7 +61,7 @@ static void dv_row(const sparse *q, cs_mat dy, cs_mat dv, cs_seg_span p)
     const cs_real *row[CS_LINKS_MAX];
 
     for (int32_t k = 0; k < q->w.c; k++) {
-        int64_t from = p.start + linked(q->links, k, -1, p.t0, p.len);
+        int64_t from = p.start + cs_link_from(q->links, k, p.t0, p.len);
         weight[k] = (double)cs_row(q->w, from)[k];
         row[k] = cs_row(dy, from);
     }
@@ -79,7 +73,7 @@ static void dw_row(const sparse *q, cs_mat dy, cs_mat dw, cs_seg_span p)
 {
     const cs_real *d = cs_row(dy, p.start + p.t0);
     for (int32_t k = 0; k < q->w.c; k++) {
-        const cs_real *v = cs_row(q->v, p.start + linked(q->links, k, 1, p.t0, p.len));
+        const cs_real *v = cs_row(q->v, p.start + cs_link_to(q->links, k, p.t0, p.len));
         double sum = 0;
         for (int32_t j = 0; j < dy.c; j++)
             sum += (double)d[j] * (double)v[j];

@@ -59,6 +59,9 @@
  * out-of-order window: 10.3 cycles per vector instead of 13.7 (AVX2). */
 #define CS_FOUR(STEP) STEP(0) STEP(1) STEP(2) STEP(3)
 
+/* A step of Horner's rule in four vectors; the function defines CS_TERM, which adds c. */
+#define CS_NEXT(term) do { const cs_vec c = cs_constant(term); CS_FOUR(CS_TERM) } while (0)
+
 /* p = scale * 2^(p q) for -126 < p q <= 0: the integer part is added to the exponent bits */
 CS_INLINE void cs_exp2_four(cs_vec p[4], const cs_vec q[4], float scale)
 {
@@ -68,7 +71,6 @@ CS_INLINE void cs_exp2_four(cs_vec p[4], const cs_vec q[4], float scale)
     f[i] = cs_vfms(p[i], q[i], cs_vsub(t[i], magic));                      \
     e[i] = cs_vset(scale * 1.326472719e-03f);
 #define CS_TERM(i) e[i] = cs_vfma(e[i], f[i], c);
-#define CS_NEXT(term) do { const cs_vec c = cs_constant(term); CS_FOUR(CS_TERM) } while (0)
     CS_FOUR(CS_SPLIT)
     CS_NEXT(scale * 9.671512640e-03f);
     CS_NEXT(scale * 5.550733743e-02f);
@@ -93,6 +95,7 @@ CS_INLINE void cs_exp_four(cs_vec v[4], cs_vec max)
 #undef CS_POWER
 }
 
+/* a of the formula above */
 CS_INLINE cs_vec cs_gelu_clamp(cs_vec x)
 {
     return cs_vmin(cs_vset(5.7f), cs_vabs(x));
@@ -129,6 +132,7 @@ CS_INLINE void cs_gelu_four(cs_vec x[4])
 #undef CS_GELU
 }
 
+/* The same for one vector. */
 CS_INLINE cs_vec cs_gelu(cs_vec x)
 {
     cs_vec v[4] = { x, x, x, x };
@@ -158,6 +162,7 @@ CS_INLINE void cs_gelu_slope_four(cs_vec x[4], cs_vec slope[4])
 #undef CS_SLOPE
 }
 
+/* The same for one vector: returns gelu(x). */
 CS_INLINE cs_vec cs_gelu_slope(cs_vec x, cs_vec *slope)
 {
     cs_vec v[4] = { x, x, x, x }, s[4];
@@ -172,6 +177,7 @@ CS_INLINE cs_vec cs_get(const float *p, int64_t n)
     return n >= CS_VEC ? cs_vload(p) : cs_vload_first(cs_first((int)n), p);
 }
 
+/* Stores the first n lanes at p, at most a vector; nothing beyond them is written. */
 CS_INLINE void cs_put(float *p, int64_t n, cs_vec v)
 {
     if (n >= CS_VEC)
@@ -186,13 +192,13 @@ CS_INLINE cs_vec cs_first_or(cs_vec v, int64_t n, cs_vec rest)
     return n >= CS_VEC ? v : cs_vmerge(cs_first((int)n), v, rest);
 }
 
-/* Part of a rotation: out[r, j] = in[r, j] + buf[r, j] (in NULL: = buf[r, j]) over n_row rows of w
- * columns, w a multiple of 4. */
+/* Part of a rotation: out[r, j] = in[r, j] + buf[r, j], or without `in` (NULL) buf[r, j]. */
 typedef struct cs_piece {
     const float *in;  int64_t ldi;
     const float *buf; int64_t ldb;
     float       *out; int64_t ldo;
 } cs_piece;
+/** cs_piece_move - run it on n_row rows of w columns; w is a multiple of 4 */
 void cs_piece_move(const cs_piece *q, int64_t n_row, int32_t w);
 
 /** cs_mean_rows - y = mean of rows r0 .. r1-1 (zeros if there are none); the same bits for any

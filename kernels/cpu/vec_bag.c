@@ -44,7 +44,7 @@ static void add_double(double *sum, cs_vec v)
         EACH(CLEAR)                                                 \
         for (int i = 0; i < b->n; i++) {                            \
             const float *r = b->row[i] + j;                         \
-            cs_vec w = cs_vset(b->weight[i]);          \
+            cs_vec w = cs_vset(b->weight[i]);                       \
             EACH(WEIGH)                                             \
         }                                                           \
         EACH(TOTAL)                                                 \
@@ -59,8 +59,7 @@ static void flush(bag *b, int32_t n_col)
     for (; j < n_col; j += CS_VEC) {
         cs_vec a = cs_vset(0);
         for (int i = 0; i < b->n; i++)
-            a = cs_vfma(cs_vset(b->weight[i]),
-                                cs_get(b->row[i] + j, n_col - j), a);
+            a = cs_vfma(cs_vset(b->weight[i]), cs_get(b->row[i] + j, n_col - j), a);
         add_double(b->sum + j, a);
     }
 }
@@ -170,10 +169,9 @@ static void vec_embed_mean(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat
         segment(id + seg.off[s], seg.off[s + 1] - seg.off[s], table, cs_row(y, s));
 }
 
-/* Threads take columns: every sum runs in order of segments, and no element is shared. */
-enum { PART = 32 };
+enum { PART = 32 };              /* columns of the table's gradient per parallel step */
 
-/* dtable += w dy for columns j0 .. j0+n_col-1, at most PART. */
+/* to += w dy, n_col columns */
 static void add_weighted(const float *dy, float w, float *to, int32_t n_col)
 {
     for (int32_t j = 0; j < n_col; j += CS_VEC)
@@ -199,6 +197,7 @@ static void segment_bwd(const int32_t *id, int64_t n, const float *dy, cs_mat dt
             add_weighted(dy, w * (float)count[v], cs_row(dtable, v) + j0, n_col);
 }
 
+/* Threads take columns: every sum runs in order of segments, and no element is shared. */
 static void vec_embed_mean_bwd(cs_backend *be, cs_seg seg, const int32_t *id,
                                cs_mat dy, cs_mat dtable)
 {

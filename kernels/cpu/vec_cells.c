@@ -15,7 +15,7 @@ static void transpose(const float *from, int64_t n_row, int64_t n_col, float *to
 }
 
 void cs_cells_transposed(const float *const *row, int64_t n_k, int64_t j0, int64_t n, float *out,
-                     int64_t ld)
+                         int64_t ld)
 {
     const int64_t n_cell = cs_cell_count(n_k);
     float pair[CS_VEC * CS_VEC];

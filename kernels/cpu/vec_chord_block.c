@@ -250,7 +250,7 @@ static void forward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, cs_mat y,
 }
 
 static void vec_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,
-                             cs_real *work)
+                            cs_real *work)
 {
     cs_chord_plan f = cs_chord_plan_make(be, seg, x.c, (int32_t)k->w1.r, k->track, work);
     cs_chord_pack_fill(k, &f.pack);

@@ -74,7 +74,7 @@ static void gelu_tile(const cs_chord_plan *f, int64_t n_row, float *g, float *sl
 }
 
 static void multiply_tile(const cs_chord_plan *f, int64_t n_row, float *g,
-                                 const float *slope)
+                          const float *slope)
 {
     for (int64_t r = 0; r < n_row; r++)
         for (int32_t j = 0; j < f->hp; j += CS_VEC) {

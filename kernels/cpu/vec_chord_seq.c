@@ -107,7 +107,7 @@ static place place_of(const range *r, int32_t track, int64_t before, int64_t t0,
 }
 
 CS_INLINE void add_strips(const int nv, const cs_strip_end end, const cs_panel *q,
-                              int64_t next, cs_lanes *to)
+                          int64_t next, cs_lanes *to)
 {
     const int step = cs_strip_rows(nv);
     cs_ahead weights = cs_ahead_of(q, step);

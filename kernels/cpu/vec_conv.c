@@ -286,7 +286,7 @@ static void run_conv(cs_backend *be, conv *q)
 }
 
 static void vec_seg_conv(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint, cs_mat x,
-                          cs_mat w, cs_mat bias, cs_real beta, cs_mat y)
+                         cs_mat w, cs_mat bias, cs_real beta, cs_mat y)
 {
     conv q = { .seg = seg, .taps = taps, .adjoint = adjoint, .add = beta != 0, .x = x, .w = w,
                .bias = bias, .y = y };
@@ -399,7 +399,7 @@ static void sum_tap(const dweight *q, int32_t tap, int64_t r, int64_t n, int32_t
 
 /* dw's rows from `from` on, columns from j0 on, += the transpose of sum (n_col, n) */
 static void add_transposed(const float *sum, int32_t n_col, int64_t n, cs_mat dw, int64_t from,
-                       int32_t j0)
+                           int32_t j0)
 {
     for (int64_t i = 0; i < n; i += CS_VEC)
         for (int32_t j = 0; j < n_col; j += CS_VEC) {
@@ -416,7 +416,7 @@ static void add_transposed(const float *sum, int32_t n_col, int64_t n, cs_mat dw
 }
 
 static void dw_transposed(const dweight *q, const int32_t tap[2], int32_t j0, int32_t n_col,
-                      float *pack)
+                          float *pack)
 {
     const int64_t ld = (int64_t)(tap[1] - tap[0]) * q->x.c;
     float *sum = pack + TRANSPOSED + PAIRED;
@@ -501,7 +501,7 @@ static void dw_task(const dweight *q, const int32_t tap[2], int32_t j0, float *p
 #endif
 
 static void vec_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat dy,
-                             cs_mat dw)
+                            cs_mat dw)
 {
     dweight q = { .seg = seg, .taps = taps, .x = x, .dy = dy, .dw = dw };
     int n_thread = cs_threads(be, x.r * dw.r * dw.c);

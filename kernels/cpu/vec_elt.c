@@ -54,8 +54,7 @@ static void gelu_block(const block *b)
 static void relu_block(const block *b)
 {
     for (int64_t i = 0; i < b->n; i += CS_VEC)
-        cs_put(b->p[1] + i, b->n - i,
-               cs_vmax(cs_vset(0), cs_get(b->p[0] + i, b->n - i)));
+        cs_put(b->p[1] + i, b->n - i, cs_vmax(cs_vset(0), cs_get(b->p[0] + i, b->n - i)));
 }
 
 /* e = exp(-|x|) cannot overflow, and serves both signs:
@@ -222,7 +221,7 @@ static void vec_mul(cs_backend *be, cs_mat x, cs_mat z, cs_real beta, cs_mat y)
 
 typedef struct dropout_arg { uint64_t key, least; float gain, beta; } dropout_arg;
 
-/* Is the element kept? cs_rng_unit's 24 bits are compared as integers. Masks are drawn for many
+/* Draws as cs_rng_unit() does, but compares its 24 bits as integers. Masks are drawn for many
  * elements at once, which compilers turn into products of vectors. */
 static void dropout_block(const block *b)
 {
@@ -292,10 +291,8 @@ static void adam_block(const block *b)
         cs_vec g = cs_vmul(cs_vset(h->grad), cs_get(b->p[1] + i, k));
         g = cs_vfma(cs_vset(h->l2), w, g);
         m = cs_vfma(cs_vset(h->c1), g, cs_vmul(cs_vset(h->b1), m));
-        v = cs_vfma(cs_vmul(cs_vset(h->c2), g), g,
-                            cs_vmul(cs_vset(h->b2), v));
-        cs_vec root = cs_vfma(cs_vsqrt(v), cs_vset(h->root),
-                                      cs_vset(h->eps));
+        v = cs_vfma(cs_vmul(cs_vset(h->c2), g), g, cs_vmul(cs_vset(h->b2), v));
+        cs_vec root = cs_vfma(cs_vsqrt(v), cs_vset(h->root), cs_vset(h->eps));
         w = cs_vfnma(cs_vset(h->shrink), w, w);
         w = cs_vfnma(cs_vset(h->step), cs_vdiv(m, root), w);
         cs_put(b->p[0] + i, k, w);

@@ -81,7 +81,7 @@ typedef struct left { const float *a; int64_t lda, n_k; bool trans; } left;
 
 /* Cells of n_row columns of a from `from` on. */
 static void transposed_cells(const gemm *g, const float *from, int64_t n_row, int64_t n_k,
-                         float *cells)
+                             float *cells)
 {
 #if CS_LEVEL_PAIRS
     const float *line[DEPTH_T];

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static void vec_layernorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat gamma, cs_mat beta,
-                           cs_mat y, cs_mat stat)
+                          cs_mat y, cs_mat stat)
 {
     enum { ROWS = 16 };
     const cs_norm_job q = { .x = x, .gamma = gamma, .beta = beta, .y = y, .stat = stat,
@@ -160,7 +160,7 @@ static void each_chunk(cs_backend *be, const layer_slope *q, bool tail, cs_mat d
 }
 
 static void vec_layernorm_bwd(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy,
-                               cs_mat dx, cs_mat dgamma, cs_mat dbeta)
+                              cs_mat dx, cs_mat dgamma, cs_mat dbeta)
 {
     const layer_slope q = { .x = x, .gamma = gamma, .stat = stat, .dy = dy, .dx = dx };
     each_chunk(be, &q, false, dgamma, dbeta);
@@ -228,7 +228,7 @@ static void batchnorm_columns(const batchnorm *q, int64_t r0, int64_t r1, int32_
 }
 
 static void vec_batchnorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat stat, cs_mat gamma,
-                           cs_mat beta, cs_mat y)
+                          cs_mat beta, cs_mat y)
 {
     enum { ROWS = 64 };          /* rows per block: their columns stay in cache from one vector to
                                   * the next */
@@ -246,9 +246,8 @@ typedef struct batch_slope {
     cs_mat x, stat, gamma, dy, dx, dgamma, dbeta;
 } batch_slope;
 
-/* Per column, with n = (x - mean) rstd:  dx += rstd gamma (dy - [mean(dy) + n mean(dy n)]); the
- *                                        bracket applies only if mean and variance were computed
- *                                        from x. */
+/* Per column, with n = (x - mean) rstd: dx += rstd gamma (dy - [mean(dy) + n mean(dy n)]). The
+ * bracket applies only if mean and variance were computed from x. */
 static void slope_columns(const batch_slope *q, int32_t j)
 {
     const cs_mat x = q->x;
@@ -276,7 +275,7 @@ static void slope_columns(const batch_slope *q, int32_t j)
 }
 
 static void vec_batchnorm_bwd(cs_backend *be, bool from_batch, cs_real eps, cs_mat x, cs_mat stat,
-                               cs_mat gamma, cs_mat dy, cs_mat dx, cs_mat dgamma, cs_mat dbeta)
+                              cs_mat gamma, cs_mat dy, cs_mat dx, cs_mat dgamma, cs_mat dbeta)
 {
     const batch_slope q = { from_batch, eps, x, stat, gamma, dy, dx, dgamma, dbeta };
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))

@@ -80,7 +80,7 @@ void cs_piece_move(const cs_piece *q, int64_t n_row, int32_t w)
         move_any(&rest, n_row, w, false, false);
 }
 
-/* Any width and any beta. */
+/* y = x + beta y, of any width; beta 0 overwrites. */
 static void roll_rows(const float *x, int64_t ldx, float beta, float *y, int64_t ldy, int64_t n_row,
                       int32_t w)
 {
@@ -111,7 +111,7 @@ static void roll_track(cs_seg_span s, int32_t i, int32_t track, int sign, cs_mat
 }
 
 static void vec_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, cs_mat x,
-                          cs_real beta, cs_mat y)
+                         cs_real beta, cs_mat y)
 {
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c)) schedule(dynamic)
     for (int64_t r0 = 0; r0 < seg.rows; r0 += CS_ROW_BLOCK) {
@@ -163,13 +163,13 @@ static void roll_part(cs_backend *be, cs_seg seg, int32_t track, int64_t first, 
 }
 
 static void vec_seg_roll_put(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat x,
-                              cs_mat y)
+                             cs_mat y)
 {
     roll_part(be, seg, track, first, true, x, y);
 }
 
 static void vec_seg_roll_take(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat y,
-                               cs_mat x)
+                              cs_mat x)
 {
     roll_part(be, seg, track, first, false, x, y);
 }

@@ -110,7 +110,7 @@ static void vec_seg_softmax(cs_backend *be, cs_seg seg, cs_mat x, cs_mat y)
 }
 
 static void softmax_columns_bwd(cs_mat y, int64_t r0, int64_t r1, int32_t j, cs_mat dy,
-                                       cs_mat dx)
+                                cs_mat dx)
 {
     const int64_t n = y.c - j;
     cs_wide dot = cs_wide_set(0);

@@ -19,12 +19,6 @@ struct terms {
     const float *row[CS_LINKS_MAX];
 };
 
-static int64_t linked(const cs_links *l, int32_t k, int sign, int64_t t, int64_t len)
-{
-    int64_t s = (t + sign * (l->off[k] % len)) % len;
-    return s < 0 ? s + len : s;
-}
-
 /* y[j0 ..] = start + the sum, for one block */
 CS_INLINE void combine_block(const struct terms *e, int32_t j0, const float *start, float *y)
 {
@@ -82,7 +76,7 @@ static void gather(const cs_links *links, cs_mat w, cs_mat v, cs_seg_span p, str
     e->n = w.c;
     for (int32_t k = 0; k < w.c; k++) {
         e->weight[k] = weight[k];
-        e->row[k] = cs_row(v, p.start + linked(links, k, 1, p.t0, p.len));
+        e->row[k] = cs_row(v, p.start + cs_link_to(links, k, p.t0, p.len));
     }
 }
 
@@ -91,14 +85,14 @@ static void gather_back(const cs_links *links, cs_mat w, cs_mat dy, cs_seg_span 
 {
     e->n = w.c;
     for (int32_t k = 0; k < w.c; k++) {
-        const int64_t from = p.start + linked(links, k, -1, p.t0, p.len);
+        const int64_t from = p.start + cs_link_from(links, k, p.t0, p.len);
         e->weight[k] = cs_row(w, from)[k];
         e->row[k] = cs_row(dy, from);
     }
 }
 
 static void vec_seg_sparse(cs_backend *be, cs_seg seg, const cs_links *links, cs_mat w, cs_mat v,
-                            cs_mat r, cs_mat y)
+                           cs_mat r, cs_mat y)
 {
     #pragma omp parallel for num_threads(cs_threads(be, v.r * v.c * w.c))
     for (int64_t r0 = 0; r0 < seg.rows; r0 += ROWS) {
@@ -113,7 +107,7 @@ static void vec_seg_sparse(cs_backend *be, cs_seg seg, const cs_links *links, cs
 }
 
 static void vec_seg_sparse_bwd(cs_backend *be, cs_seg seg, const cs_links *links, cs_mat w,
-                                cs_mat v, cs_mat dy, cs_mat dw, cs_mat dv)
+                               cs_mat v, cs_mat dy, cs_mat dw, cs_mat dv)
 {
     #pragma omp parallel for num_threads(cs_threads(be, v.r * v.c * w.c))
     for (int64_t r0 = 0; r0 < seg.rows; r0 += ROWS) {

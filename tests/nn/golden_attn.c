@@ -79,7 +79,7 @@ static cs_mat through(subject *s, cs_mat x)
     cs_mat y = cs_tmp(&s->cx, x.r, x.c);
     cs_sublayer_apply(&s->cx, &s->wrap, looks ? cross : s->sub, looks ? (void *)s : &s->part,
                       s->seg,
-                    x, y);
+                      x, y);
     return y;
 }
 
