@@ -64,6 +64,7 @@ int cs_group_of_threads(int n, double timeout, cs_group **out) CS_MUST_CHECK;
  */
 int cs_group_fork(int n, double timeout, cs_group **out) CS_MUST_CHECK;
 
+/** cs_group_rank, cs_group_size - number of this process, from 0, and of all processes */
 int cs_group_rank(const cs_group *g);
 int cs_group_size(const cs_group *g);
 /** cs_group_local - its number among the ranks of this machine; -1: not known */

@@ -14,6 +14,7 @@ typedef enum cs_log_level {
 
 /** cs_log_set_level - log level: default NOTE, -q WARN, -qq ERROR, -v INFO, -vv DEBUG */
 void cs_log_set_level(cs_log_level level);
+/** cs_log_get_level - the present one */
 cs_log_level cs_log_get_level(void);
 
 /* One line each, "chordseq: error: ...\n", formatted into one buffer and written by one write(),

@@ -39,6 +39,7 @@ int cs_out_check(const char *path, cs_out_kind kind) CS_MUST_CHECK;
  */
 int cs_out_filter_new(const char *path, cs_out_kind kind, cs_out_sink sink, void *to,
                       cs_out_filter **out) CS_MUST_CHECK;
+/** cs_out_filter_put - filter n bytes. CS_OK; CS_EMEM; the error of the sink */
 int cs_out_filter_put(cs_out_filter *f, const void *p, size_t n_bytes) CS_MUST_CHECK;
 /** cs_out_filter_pending, cs_out_filter_restore - the text of the incomplete block, to continue the
  * file in a later run with blocks that end at the same positions. At most CS_OUT_BLOCK - 1 bytes */

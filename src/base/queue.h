@@ -41,6 +41,7 @@ typedef struct cs_queue_stat {
     double   full_s, empty_s;           /* total waiting time of each kind */
     size_t   peak_bytes;
 } cs_queue_stat;
+/** cs_queue_stats - so far; from any thread */
 cs_queue_stat cs_queue_stats(cs_queue *q);
 
 /** cs_queue_waited - seconds the calling thread has waited in queues, all of them together */

@@ -45,6 +45,7 @@ cs_batch *cs_batch_new(int32_t n_channel, int32_t n_target);
 /** cs_batch_reserve - space for `n` tokens in all; CS_EMEM */
 int cs_batch_reserve(cs_batch *b, int64_t n) CS_MUST_CHECK;
 void cs_batch_free(cs_batch *b);
+/** cs_batch_drop, cs_batch_bytes - cs_batch_free() and the memory held, as queues want them */
 void cs_batch_drop(void *batch);
 size_t cs_batch_bytes(const void *batch);
 /** cs_batch_reset - empty it, keep its memory */

@@ -39,6 +39,7 @@ int cs_bucketer_chunk(cs_bucketer *k, uint64_t no) CS_MUST_CHECK;
 int cs_bucketer_add(cs_bucketer *k, cs_chunk *c, int i) CS_MUST_CHECK;
 /** cs_bucketer_end - close everything, shallowest first */
 int cs_bucketer_end(cs_bucketer *k) CS_MUST_CHECK;
+/** cs_bucketer_stat - counts so far */
 cs_bucket_stat cs_bucketer_stat(const cs_bucketer *k);
 
 #endif

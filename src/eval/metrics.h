@@ -27,10 +27,13 @@ typedef struct cs_scores {
     size_t   cap_output, cap_target, cap_length, cap_reason;
 } cs_scores;
 
+/** cs_scores_init - empty, for records of n_out values or probabilities and n_target targets.
+ * Release it with cs_scores_release() */
 void cs_scores_init(cs_scores *s, bool is_class, int32_t n_out, int32_t n_target);
 /** cs_scores_for - the same for the predictions of a model, with a threshold of 0.5 */
 void cs_scores_for(cs_scores *s, const cs_model *m);
 void cs_scores_release(cs_scores *s);
+/** cs_scores_clear - remove all records, keep their memory */
 void cs_scores_clear(cs_scores *s);
 /** cs_scores_add - one record's prediction [n_out] and truth [n_target]; CS_OK or CS_EMEM */
 int  cs_scores_add(cs_scores *s, const float *output, const float *target, int64_t length)
@@ -109,6 +112,7 @@ typedef struct cs_counts {
 /** cs_counts_init - CS_OK (release with cs_counts_release) or CS_EMEM */
 int  cs_counts_init(cs_counts *c, int32_t n_class) CS_MUST_CHECK;
 void cs_counts_release(cs_counts *c);
+/** cs_counts_clear - set all counts to 0 */
 void cs_counts_clear(cs_counts *c);
 /** cs_counts_add - n tokens' probabilities [n * n_class] and classes [n], negative: not known */
 void cs_counts_add(cs_counts *c, const float *output, const int32_t *label, int64_t n);

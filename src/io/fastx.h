@@ -36,6 +36,7 @@ int cs_fastx_failed(cs_fastx *f, int code);
 int cs_fastx_line(cs_fastx *f, cs_fastx_text *t) CS_MUST_CHECK;
 /** cs_fastx_begin - detect the line end; skips a byte order mark */
 int cs_fastx_begin(cs_fastx *f) CS_MUST_CHECK;
+/** cs_fastx_skip_blank - skip empty lines. As cs_fastx_more() */
 int cs_fastx_skip_blank(cs_fastx *f) CS_MUST_CHECK;
 /** cs_fastx_split - `head`, a header without its '>' or '@', into name and comment */
 int cs_fastx_split(cs_fastx *f) CS_MUST_CHECK;

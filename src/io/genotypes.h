@@ -37,6 +37,8 @@ int  cs_genotypes_open(const char *path, struct htsFile *fp, int threads, cs_gen
 /** cs_genotypes_close - accepts NULL */
 void cs_genotypes_close(cs_genotypes *g);
 
+/** cs_genotypes_samples, cs_genotypes_sample - number of samples, and the name of sample i, in the
+ * order of the header, which owns the text */
 int         cs_genotypes_samples(const cs_genotypes *g);
 const char *cs_genotypes_sample(const cs_genotypes *g, int i);
 

@@ -9,6 +9,7 @@
 int cs_html_begin(cs_outfile *f, const char *title) CS_MUST_CHECK;
 /** cs_html_begin_live - the same of a page that the browser loads again after so many seconds */
 int cs_html_begin_live(cs_outfile *f, const char *title, int seconds) CS_MUST_CHECK;
+/** cs_html_end - the end of the page */
 int cs_html_end(cs_outfile *f) CS_MUST_CHECK;
 
 /** cs_html_text - escaped text: markup is escaped, control characters and bytes that are not UTF-8
@@ -54,6 +55,7 @@ typedef struct cs_html_plot {
     int                 n_line;
     int                 diagonal, dots;   /* a line from 0 to 1; a mark at every point */
 } cs_html_plot;
+/** cs_html_lines - draw them, with a legend if the first one has a name */
 int cs_html_lines(cs_outfile *f, const cs_html_plot *p) CS_MUST_CHECK;
 
 #endif

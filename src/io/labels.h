@@ -51,6 +51,7 @@ void cs_labels_mark(cs_labels *l, const char *name);
 int64_t cs_labels_unmet(const cs_labels *l, const char **first);
 /** cs_labels_columns - label columns in the table */
 int cs_labels_columns(const cs_labels *l);
+/** cs_labels_count - rows of the table, without its header */
 int64_t cs_labels_count(const cs_labels *l);
 void cs_labels_close(cs_labels *l);
 

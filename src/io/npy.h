@@ -12,6 +12,7 @@ typedef enum cs_npy_type { CS_NPY_F4, CS_NPY_F8, CS_NPY_I8 } cs_npy_type;
 
 typedef struct cs_npy_shape { int n_dim; int64_t dim[CS_NPY_MAX_DIM]; } cs_npy_shape;
 
+/** cs_npy_shape2 - r rows of c columns */
 static inline cs_npy_shape cs_npy_shape2(int64_t r, int64_t c)
 {
     return (cs_npy_shape){ 2, { r, c } };

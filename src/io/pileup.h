@@ -45,6 +45,8 @@ int  cs_pileup_open(const char *path, struct htsFile *fp, const char *reference,
 /** cs_pileup_close - accepts NULL */
 void cs_pileup_close(cs_pileup *p);
 
+/** cs_pileup_name, cs_pileup_length - name and bases of a contig, by its number in the header. The
+ * name is valid as long as p */
 const char *cs_pileup_name(const cs_pileup *p, int32_t contig);
 int64_t     cs_pileup_length(const cs_pileup *p, int32_t contig);
 /** cs_pileup_sample - the sample of the read groups, "sample" without one: CS_OK, or CS_EFORMAT

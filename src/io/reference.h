@@ -14,6 +14,7 @@ typedef struct cs_reference cs_reference;
 int  cs_reference_open(const char *path, cs_reference **out) CS_MUST_CHECK;
 /** cs_reference_free - accepts NULL */
 void cs_reference_free(cs_reference *r);
+/** cs_reference_path - as it was opened, for messages */
 const char *cs_reference_path(const cs_reference *r);
 /* Contigs go by their name, or by it with or without "chr" before it, which is warned of once. */
 

@@ -38,6 +38,7 @@ typedef struct cs_vcf_record {
 int  cs_vcf_open(const char *path, int threads, bool as_native, cs_vcf **out) CS_MUST_CHECK;
 /** cs_vcf_close - accepts NULL */
 void cs_vcf_close(cs_vcf *v);
+/** cs_vcf_path - as it was opened, for messages */
 const char *cs_vcf_path(const cs_vcf *v);
 /**
  * cs_vcf_restrict - read only records that overlap one of n regions, each once; needs an index
@@ -49,8 +50,7 @@ const char *cs_vcf_path(const cs_vcf *v);
  *          invalid line or if there is no region; CS_EMEM
  */
 int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const char *bed,
-                    const cs_reference *ref)
-    CS_MUST_CHECK;
+                    const cs_reference *ref) CS_MUST_CHECK;
 /** cs_vcf_next - CS_OK; CS_EOF; CS_EFORMAT with file, record and reason; CS_EIO; CS_EMEM */
 int  cs_vcf_next(cs_vcf *v, cs_arena *mem, cs_vcf_record **out) CS_MUST_CHECK;
 

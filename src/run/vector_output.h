@@ -34,6 +34,7 @@ int  cs_vector_output_check(cs_vector_output *o) CS_MUST_CHECK;
 int  cs_vector_output_open(cs_vector_output *o, int32_t width) CS_MUST_CHECK;
 /** cs_vector_output_add - add the outputs to a shard's manifest */
 int  cs_vector_output_add(cs_vector_output *o, cs_shard *shard) CS_MUST_CHECK;
+/** cs_vector_output_record - write the vector of a record to all outputs. Errors of the writers */
 int  cs_vector_output_record(cs_vector_output *o, const cs_record *r, const cs_prediction *a)
     CS_MUST_CHECK;
 /** cs_vector_output_close - complete both, then rename both */

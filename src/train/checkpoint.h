@@ -14,6 +14,7 @@ typedef struct cs_train_sums {
                                   * alone */
 } cs_train_sums;
 
+/** cs_train_sums_add - add the sums of another rank or step */
 static inline void cs_train_sums_add(cs_train_sums *to, const cs_train_sums *s)
 {
     to->loss += s->loss;
@@ -56,6 +57,7 @@ typedef struct cs_train_state {
     char   *log;                 /* the metrics table so far; owned */
 } cs_train_state;
 
+/** cs_train_state_init - the state before the first step; release with cs_train_state_release() */
 void cs_train_state_init(cs_train_state *st);
 void cs_train_state_release(cs_train_state *st);
 

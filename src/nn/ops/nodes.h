@@ -61,6 +61,7 @@ typedef struct cs_tape {
 /** cs_tape_new, cs_tape_free - an empty tape; accepts NULL */
 cs_tape *cs_tape_new(void);
 void     cs_tape_free(cs_tape *t);
+/** cs_tape_reset - remove all steps, keep their memory */
 void     cs_tape_reset(cs_tape *t);
 
 #endif

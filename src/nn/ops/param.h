@@ -50,9 +50,11 @@ typedef struct cs_params {
     cs_real    *value, *grad, *m, *v, *ema;   /* backend memory; NULL until allocated */
 } cs_params;
 
+/** cs_params_init - no parameters */
 void cs_params_init(cs_params *ps);
 void cs_params_release(cs_params *ps);
 
+/** cs_shape1, cs_shape2, cs_shape3 - shapes of one to three dimensions */
 static inline cs_shape cs_shape1(int64_t n) { return (cs_shape){ 1, { n } }; }
 static inline cs_shape cs_shape2(int64_t r, int64_t c) { return (cs_shape){ 2, { r, c } }; }
 static inline cs_shape cs_shape3(int64_t a, int64_t b, int64_t c)
