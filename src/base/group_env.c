@@ -35,8 +35,7 @@ static int group_env_number(const char *name, long least, long most, int *v)
     const long n = strtol(text, &end, 10);
     if (end == text || *end != '\0' || n < least || n > most)
         return cs_fail(CS_EUSAGE, "the environment has %s='%s', which is not a number from %ld "
-                                  "to %ld",
-                       name, text, least, most);
+                       "to %ld", name, text, least, most);
     *v = (int)n;
     return CS_OK;
 }

@@ -51,8 +51,7 @@ static int check(const char *name, const struct stat *st, bool output)
         if (c->dev != st->st_dev || c->ino != st->st_ino)
             continue;
         return cs_fail(CS_EUSAGE, "output '%s' is the same file as input '%s'; choose another "
-                                  "output",
-                       output ? name : c->name, output ? c->name : name);
+                       "output", output ? name : c->name, output ? c->name : name);
     }
     return CS_OK;
 }

@@ -352,8 +352,7 @@ static int check_pairs(const cs_input_args *a, const cs_pair_args *pair)
 {
     if (a->file.n + a->list.n > 0)
         return cs_fail(CS_EUSAGE, "'%s' is not a mate file; give all input with -1 and -2, or "
-                                  "none",
-                       a->file.n > 0 ? a->file.v[0] : a->list.v[0]);
+                       "none", a->file.n > 0 ? a->file.v[0] : a->list.v[0]);
     if (pair->first.n != pair->second.n)
         return cs_fail(CS_EUSAGE, "every file of first mates (-1) needs a file of second mates "
                        "(-2); there are %d and %d", pair->first.n, pair->second.n);

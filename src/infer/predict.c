@@ -232,8 +232,7 @@ int cs_prediction_accept(const cs_policy *p, const cs_record *r, cs_reason reaso
     if (reason != CS_REASON_TOO_LONG || p->on_long != CS_LONG_ERROR)
         return CS_OK;
     return cs_fail(CS_EMODEL, "record '%s' (%lld bases) exceeds the model's maximum of %lld "
-                              "tokens%s",
-                   r->name, (long long)cs_record_bases(r), (long long)p->max_len,
+                   "tokens%s", r->name, (long long)cs_record_bases(r), (long long)p->max_len,
                    cs_policy_may_cut(p) ? "; split it with --long-sequence window" : "");
 }
 

@@ -203,8 +203,7 @@ static int find_regions(struct alignments *a)
     a->index = sam_index_load3(a->fp, a->path, NULL, HTS_IDX_SILENT_FAIL);
     if (!a->index)
         return cs_fail(CS_EIO, "'%s' has no index, which regions need; create one (samtools "
-                               "index)",
-                       a->path);
+                       "index)", a->path);
     a->interval = cs_alloc((size_t)o->n_region, sizeof *a->interval);
     if (!a->interval)
         return cs_fail(CS_EMEM, "'%s': out of memory for its regions", a->path);
@@ -242,8 +241,7 @@ static int open_alignments(struct alignments *a, hFILE *fp)
     a->header = sam_hdr_read(a->fp);
     if (!a->header)
         return cs_fail(CS_EFORMAT, "'%s': cannot read the header; the file is truncated or "
-                                   "damaged",
-                       a->path);
+                       "damaged", a->path);
     /* Not earlier: in a truncated BAM file htslib's search for the end marker, before the header,
      * may wait for a thread that has failed. */
     if (a->threads && hts_set_threads(a->fp, a->threads) < 0)
@@ -307,8 +305,7 @@ static int decoding_failed(const struct alignments *a)
                        a->reference ? "the reference differs"
                                     : "a reference is needed (--reference FILE)", hint);
     return cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is truncated or "
-                               "damaged%s",
-                   a->path, (unsigned long long)a->n_read + 1, hint);
+                   "damaged%s", a->path, (unsigned long long)a->n_read + 1, hint);
 }
 
 static void count_skipped(const struct alignments *a)

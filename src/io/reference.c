@@ -70,7 +70,7 @@ static int read_length(cs_reference *r, const cs_lines *in)
         || (at.n > 0 && (at.n_base < 1 || at.n_byte < at.n_base || at.n_byte > INT_MAX
                          || (at.n - 1) / at.n_base > INT64_MAX / 4 / at.n_byte)))
         return cs_lines_refuse(in, "invalid contig or line length; recreate the index (samtools "
-                                   "faidx)");
+                               "faidx)");
     if (tab)
         *tab = '\0';
     if (!r->first.name)

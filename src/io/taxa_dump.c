@@ -229,8 +229,7 @@ static int complete(struct dump *d, size_t i)
     up = d->up[r->taxid];
     if (!known(d, up))
         return cs_fail(CS_EFORMAT, "'%s': taxon %lld has the parent %lld, which is missing",
-                       d->folder,
-                       (long long)r->taxid, (long long)up);
+                       d->folder, (long long)r->taxid, (long long)up);
     (void)snprintf(number, sizeof number, "%lld", (long long)up);
     r->rank = d->rank_name[d->rank[r->taxid]];
     if (!(r->parent = keep(d, number)))

@@ -137,8 +137,7 @@ static int parent_row(const struct building *b, const cs_taxa_row *row, const cs
         *up = NULL;
     else if (!*up && taxid != CS_TAXID_ROOT && strcmp(row->parent, "root") != 0)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' has the parent '%.60s', which has no "
-                                   "row",
-                       b->rows->what, (long long)row->line, row->name, row->parent);
+                       "row", b->rows->what, (long long)row->line, row->name, row->parent);
     return CS_OK;
 }
 

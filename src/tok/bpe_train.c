@@ -43,8 +43,7 @@ static int check_setting(const cs_bpe_setting *s, int n_symbol)
                        CS_BPE_MAX_ID);
     if (s->n_sentence > 0 && s->sentence_min > s->sentence_max)
         return cs_fail(CS_EUSAGE, "sentences of at least %lld and at most %lld symbols are "
-                                  "impossible",
-                       (long long)s->sentence_min, (long long)s->sentence_max);
+                       "impossible", (long long)s->sentence_min, (long long)s->sentence_max);
     if (s->n_sentence > 0 && s->n_sentence > INT32_MAX / s->sentence_max)
         return cs_fail(CS_EUSAGE, "%lld sentences of up to %lld symbols are more than 2^31 symbols",
                        (long long)s->n_sentence, (long long)s->sentence_max);

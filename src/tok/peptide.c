@@ -51,8 +51,7 @@ int cs_peptides_init(cs_peptides *p, const char *alphabet, int64_t k, int64_t sa
                        (int)CS_PEPTIDE_MIN_K, (int)CS_PEPTIDE_MAX_K, (long long)k);
     if (sample < 1 || sample > 4096)
         return cs_fail(CS_EUSAGE, "the sampling rate of peptide words is one in 1 to 4096, not "
-                                  "in %lld",
-                       (long long)sample);
+                       "in %lld", (long long)sample);
     if (strlen(alphabet) >= sizeof p->alphabet)
         return cs_fail(CS_EUSAGE, "the peptide alphabet '%s' is too long", alphabet);
     CS_TRY(read_alphabet(alphabet, letter));

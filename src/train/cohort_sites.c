@@ -296,8 +296,7 @@ int cs_cohort_sites_read(const cs_cohort_args *a, uint64_t seed, cs_cohort_sites
     rc = rc == CS_EOF ? CS_OK : rc;
     if (rc == CS_OK && r.regions && cs_names_find(&r.seen, r.at.contig) < 0)
         rc = cs_fail(CS_EUSAGE, "'%s' has no record on '%s'; does it use another name for this "
-                                "contig?",
-                     a->input, r.at.contig);
+                     "contig?", a->input, r.at.contig);
 out:
     cs_vcf_close(r.in);
     cs_regions_free(r.regions);

@@ -263,8 +263,7 @@ static int classify(struct job *j, cs_model *m, struct table *t)
     CS_TRY(cs_stream_run(&s, &stat));
     if (t->n_record == 0 || *t->at != '\0')
         rc = cs_fail(CS_EFORMAT, "'%s' has %d records, but the table of expected predictions "
-                                 "differs", path,
-                     t->n_record);
+                     "differs", path, t->n_record);
 out:
     cs_inputs_close(in);
     return rc;

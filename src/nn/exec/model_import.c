@@ -172,8 +172,7 @@ static int fill_encoder(const struct import *m, cs_model *model)
         t = cs_safetensors_find(m->file, name);
         if (!t || !cs_shape_equal(&t->shape, &p->shape))
             return cs_fail(CS_EFORMAT, "'%s' is not a checkpoint of CDIL for DNA: tensor '%s' is "
-                                       "%s",
-                           m->path, name, t ? "of another shape" : "missing");
+                           "%s", m->path, name, t ? "of another shape" : "missing");
         for (int64_t k = 0; k < p->n; k++) {
             cs_real v = (cs_real)cs_tensor_get(t, k);
             if (!isfinite(v))

@@ -170,8 +170,7 @@ static int check_tensors(const struct loading *l, const cs_params *ps, int32_t *
         }
         if (!t)
             return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: tensor '%s' is "
-                                       "missing",
-                           l->what, ps->p[i].name);
+                           "missing", l->what, ps->p[i].name);
         if (!cs_shape_equal(&t->shape, &ps->p[i].shape) || t->dtype >= CS_I64)
             return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: tensor '%s' has the "
                            "wrong shape or type", l->what, t->name);

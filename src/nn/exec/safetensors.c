@@ -182,8 +182,7 @@ static int parse(cs_safetensors *s, const unsigned char *p, size_t n)
                            &why);
     if (!json_is_object(s->header))
         return cs_fail(CS_EFORMAT, "'%s' is not a safetensors file: its header is not a JSON "
-                                   "object%s%s",
-                       s->what, s->header ? "" : ": ", s->header ? "" : why.text);
+                       "object%s%s", s->what, s->header ? "" : ": ", s->header ? "" : why.text);
     return parse_tensors(s);
 }
 

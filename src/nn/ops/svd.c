@@ -58,8 +58,7 @@ static int decompose(const double *a, cs_svd *d)
                        (long long)d->m, (long long)d->n);
     if (info != 0)
         return cs_fail(CS_EUSAGE, "LAPACK failed to find the singular values of a matrix of %lld "
-                                  "x %lld",
-                       (long long)d->m, (long long)d->n);
+                       "x %lld", (long long)d->m, (long long)d->n);
     settle_signs(d);
     return CS_OK;
 }
