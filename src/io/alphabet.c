@@ -49,6 +49,13 @@ void cs_base_revcomp(const char *in, int64_t n, char *out)
         out[n - 1 - i] = cs_base_complement[(unsigned char)in[i]];
 }
 
+bool cs_allele_is_sequence(const char *s)
+{
+    while (cs_base_upper[(unsigned char)*s] && *s != '*' && *s != '.' && *s != '-')
+        s++;
+    return *s == '\0';
+}
+
 static bool codes_by_table(const char *base, int64_t n, uint8_t *code)
 {
     uint8_t all = 0;
@@ -69,11 +76,11 @@ static bool fold_by_table(const char *restrict src, int64_t n, char *restrict ds
     return plain;
 }
 
+enum { STEP = 32 };              /* letters of a vector */
+
 #if defined(__x86_64__)
 
 #define TARGET __attribute__((target("avx2")))
-
-enum { STEP = 32 };
 
 /* All ones where a byte is A, C, G or T. */
 TARGET static inline __m256i is_plain(__m256i c)
@@ -113,8 +120,6 @@ TARGET static int64_t codes_avx2(const char *restrict base, int64_t n, uint8_t *
 
 #else
 
-enum { STEP = 32 };
-
 static int64_t fold_avx2(const char *src, int64_t n, char *dst)
 {
     (void)src, (void)n, (void)dst;
@@ -129,7 +134,7 @@ static int64_t codes_avx2(const char *base, int64_t n, uint8_t *code)
 
 #endif
 
-/* The rest of the letters, or one outside of A, C, G and T. */
+/* fold_avx2() stops where fewer than STEP letters are left, or one is not A, C, G or T. */
 bool cs_base_fold(const char *restrict src, int64_t n, char *restrict dst)
 {
     const int64_t i = cs_cpu_has(CS_CPU_AVX2) ? fold_avx2(src, n, dst) : 0;

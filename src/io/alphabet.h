@@ -30,6 +30,10 @@ bool cs_base_codes(const char *restrict base, int64_t n, uint8_t *restrict code)
 /** cs_base_revcomp - reverse complement of n upper-case bases; out must not overlap in */
 void cs_base_revcomp(const char *in, int64_t n, char *out);
 
+/** cs_allele_is_sequence - is a VCF allele a sequence of IUPAC letters, possibly empty? Symbols,
+ * breakends, '*' and '.' are not */
+bool cs_allele_is_sequence(const char *allele);
+
 /** cs_word_revcomp - reverse complement of a word of 1 to 8 bases: two bits each, as in
  * cs_base_code[], the first base on top */
 static inline uint32_t cs_word_revcomp(uint32_t word, int k)

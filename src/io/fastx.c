@@ -41,7 +41,6 @@ int cs_fastx_failed(cs_fastx *f, int code)
                    NAME(f->last), (long long)f->line, sep, advice);
 }
 
-/* CS_OK if at least one byte is available. */
 int cs_fastx_more(cs_fastx *f)
 {
     size_t n;
@@ -81,7 +80,6 @@ static int drop_return(cs_fastx *f, cs_fastx_text *t, size_t start)
     return CS_OK;
 }
 
-/* Appends the rest of the line to t and skips its end. CS_EOF: there is no rest. */
 int cs_fastx_line(cs_fastx *f, cs_fastx_text *t)
 {
     const size_t start = t->n;
@@ -267,7 +265,6 @@ static int refuse_start(cs_fastx *f)
                    f->path, (long long)f->line, expected, begin);
 }
 
-/* Before the first record: byte order mark and kind of line end. */
 int cs_fastx_begin(cs_fastx *f)
 {
     int rc;

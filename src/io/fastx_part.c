@@ -94,7 +94,7 @@ out:
     return rc;
 }
 
-/* Before the first record: find the file's kind and line ends at its start, then go to the part. */
+/* The file's kind and line ends are found at its start. */
 int cs_fastx_go_to_part(cs_fastx *f)
 {
     int rc = cs_fastx_begin(f);

@@ -63,14 +63,6 @@ static void set_all(cs_haplotypes *h, int hap, const cs_variant *v, bool known)
     }
 }
 
-/* A valid letter of an allele. */
-static bool spells(const char *s)
-{
-    while (*s && cs_base_upper[(unsigned char)*s] && *s != '*' && *s != '.' && *s != '-')
-        s++;
-    return *s == '\0';
-}
-
 /* REF and an allele after trimming equal ends: n bases of each from skip on. */
 struct change { int64_t skip, n_ref, n_alt; };
 
@@ -142,7 +134,7 @@ cs_applied cs_haplotypes_apply(cs_haplotypes *h, int hap, const cs_variant *v, i
             set(h, hap, v->pos, CS_HAP_DEL);
         return CS_APPLIED;
     }
-    if (*alt == '\0' || !spells(alt) || !spells(v->allele[0])) {
+    if (*alt == '\0' || !cs_allele_is_sequence(alt) || !cs_allele_is_sequence(v->allele[0])) {
         set_all(h, hap, v, false);
         return CS_APPLIED_SYMBOLIC;
     }

@@ -174,7 +174,7 @@ static hFILE *through_pump(const char *path, int from)
     const char *shown = strcmp(path, "-") == 0 ? "standard input" : path;
     struct input_pump *f = cs_xcalloc(1, sizeof *f);
     *f = (struct input_pump){ .from = from, .to = end[1], .path = cs_xstrdup(shown),
-                          .piece = cs_xmalloc(PIECE) };
+                              .piece = cs_xmalloc(PIECE) };
     fp = hdopen(end[0], "r");
     bad = fp ? start(f) : errno;
     if (bad == 0)

@@ -38,7 +38,7 @@ struct cs_vcf {
     tbx_t     *tabix;            /* of VCF */
     hts_itr_t *itr;              /* of the region, or NULL: the whole file */
     bool       none;             /* the region's contig has no records */
-    struct place *region;         /* [n_region] of cs_vcf_restrict() */
+    struct place *region;        /* [n_region] of cs_vcf_restrict() */
     int        n_region, at;     /* at: the one in hand */
     size_t     cap_region;
     cs_covered read;             /* by the regions before it */

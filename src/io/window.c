@@ -150,15 +150,6 @@ static bool only_bases(const char *s)
     return true;
 }
 
-/* Is it a sequence of letters? */
-static bool is_spelt(const char *s)
-{
-    for (; *s; s++)
-        if (!cs_base_upper[(unsigned char)*s] || *s == '*' || *s == '.' || *s == '-')
-            return false;
-    return true;
-}
-
 /* Does the contig's letter stand for this base, too? VCF has a base for every ambiguous letter of
  * the reference except N (version 4.3 of the format, section 1.6.1, REF). */
 static bool code_includes(char letter, char base)
@@ -222,7 +213,7 @@ out:
 
 /* Which allele does the contig have? A shorter ALT occurs at many positions, so it is no
  * evidence. */
-static int make_windows(cs_windows *w, int64_t pos, const char *ref, const char *alt,
+static int match_contig(cs_windows *w, int64_t pos, const char *ref, const char *alt,
                         cs_window_pair *out)
 {
     int rc = CS_OK;
@@ -286,14 +277,14 @@ int cs_windows_make(cs_windows *w, const char *contig, int64_t pos, const char *
 
     *out = (cs_window_pair){ .why = CS_SCORED };
     CS_TRY(choose_contig(w, contig));
-    if (!is_spelt(alt) || !is_spelt(ref))
+    if (!cs_allele_is_sequence(alt) || !cs_allele_is_sequence(ref))
         out->why = CS_UNSCORED_SYMBOLIC;
     else if (w->n_contig < 0)
         out->why = CS_UNSCORED_NO_CONTIG;
     else if (!only_bases(alt) || !only_bases(ref))
         out->why = CS_UNSCORED_AMBIGUOUS;
     else
-        CS_TRY(make_windows(w, pos, ref, alt, out));
+        CS_TRY(match_contig(w, pos, ref, alt, out));
     if (out->why)
         return CS_OK;
     struct alleles a = { pos, ref, alt, (int64_t)strlen(ref), (int64_t)strlen(alt) };
