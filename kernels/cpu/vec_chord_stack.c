@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "kernels/cpu/chord.h"
+#include "kernels/cpu/tables.h"
 
 enum { CS_CHORD_SHORT = 1 << 14, /* tokens: 5 to 19 MB of L3 cache at usual widths */
        SHARE = 4 };              /* short sequences per thread below which ranges are distributed */
