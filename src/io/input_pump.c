@@ -25,6 +25,7 @@
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/system.h"
