@@ -103,8 +103,11 @@ class Build(build_py):
                 shutil.copytree(source, target, dirs_exist_ok=True)
             else:
                 shutil.copy2(source, target)
+        licences = package / "licences"
+        licences.mkdir(exist_ok=True)
+        shutil.copy2(SOURCE / "COPYING", licences / "chordseq")
         if "CHORDSEQ_LICENCES" in os.environ:
-            shutil.copytree(os.environ["CHORDSEQ_LICENCES"], package / "licences", dirs_exist_ok=True)
+            shutil.copytree(os.environ["CHORDSEQ_LICENCES"], licences, dirs_exist_ok=True)
         plain_modes(package)
         plain_modes(STAGE)
         self.distribution.data_files = shared_files()
