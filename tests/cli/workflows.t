@@ -28,6 +28,27 @@ used = {o for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(
         for o in re.findall(r\"--[a-z-]*\", n.value)}
 sys.exit(str(used - known) if used - known or len(used) < 2 else 0)" "$1/snakemake/bio/chordseq/$c/wrapper.py" $c.help || exit
     done' - "$w"
+# A wrapper as Snakemake runs it, but for its shell().
+mkdir snakemake && : > snakemake/__init__.py && cat > snakemake/shell.py << 'END' || exit 1
+import inspect
+import subprocess
+
+
+def shell(text):
+    subprocess.run(text.format(**inspect.currentframe().f_back.f_globals), shell=True, check=True)
+END
+cat > wrapped.py << 'END'
+import sys
+from types import SimpleNamespace
+sys.path.insert(0, ".")
+wrapper, model, reads = sys.argv[1:4]
+job = SimpleNamespace(input={"sequences": reads, "model": model}, output={"report": "wrapped.kreport"}, params={}, threads=1,
+                      log_fmt_shell=lambda stdout, stderr: ("> wrapped.log 2>&1" if stdout else "2> wrapped.log") if stderr else "")
+exec(open(wrapper).read(), {"snakemake": job, "__name__": "__main__"})
+END
+with python3 T 'the log of a wrapper has no table of records' sh -c 'python3 wrapped.py "$1/snakemake/bio/chordseq/classify/wrapper.py" \
+    "$tiny/model.safetensors" "$tiny/mixed.fa" && [ -s wrapped.kreport ] && grep -q classified wrapped.log &&
+    ! grep "^name" wrapped.log' - "$w"
 T 'modules use existing options' sh -c 'for c in classify variant train merge; do
     f=$1/nextflow/modules/nf-core/chordseq/$c/main.nf
     for o in $(sed "/^    stub:/,\$d; /eval(/d" "$f" | grep -oE -- "--[a-z-]+" | sort -u); do

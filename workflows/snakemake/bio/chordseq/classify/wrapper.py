@@ -31,7 +31,8 @@ def files(name):
     return [quote(f) for f in ([value] if isinstance(value, str) else value)]
 
 
-log = snakemake.log_fmt_shell(stdout=True, stderr=True)
+# Without an output for records the program prints its table, which may be large and was not asked for.
+log = "> /dev/null " + snakemake.log_fmt_shell(stdout=False, stderr=True)
 extra = snakemake.params.get("extra", "")
 
 words = []
