@@ -1,6 +1,6 @@
 #!/bin/bash
 set -euo pipefail
 
-./configure --prefix="${PREFIX}" --without-cuda
+./configure --prefix="${PREFIX}" --without-cuda --with-lapack --with-libdeflate
 make -j"${CPU_COUNT:-1}"
 make install

@@ -17,12 +17,13 @@ import hashlib, re, sys
 import jinja2, yaml
 text = "\n".join(l for l in open("recipe/meta.yaml") if "# [osx" not in l)
 text = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(text).render(
-    compiler=lambda x: x + "-compiler", pin_subpackage=lambda x, max_pin: x)
+    compiler=lambda x: x + "-compiler", stdlib=lambda x: x + "-stdlib", pin_subpackage=lambda x, max_pin: x)
 r = yaml.safe_load(text)
 assert r["package"] == {"name": "chordseq", "version": sys.argv[1]}
 assert r["source"]["sha256"] == hashlib.sha256(open(sys.argv[2], "rb").read()).hexdigest()
 assert r["build"]["number"] == 0 and r["build"]["run_exports"] == ["chordseq"]
-assert set(r["requirements"]) == {"build", "host", "run"} and "c-compiler" in r["requirements"]["build"]
+assert set(r["requirements"]) == {"build", "host", "run"}
+assert {"c-compiler", "c-stdlib"} <= set(r["requirements"]["build"])     # Bioconda's linter wants both
 assert r["about"]["license"] == "MIT" and r["about"]["license_file"] == "COPYING"
 assert len(r["about"]["summary"]) < 100 and r["about"]["home"] and r["test"]["commands"]
 open("tests.sh", "w").write("set -eux\n" + "\n".join(r["test"]["commands"]) + "\n")
@@ -46,7 +47,7 @@ cat > render.py <<'END'
 import sys
 import rattler_build as r
 found = [v.recipe for v in r.Stage0Recipe.from_file(sys.argv[1]).render(
-    r.VariantConfig.from_yaml("c_compiler: [gcc]"))]
+    r.VariantConfig.from_yaml("c_compiler: [gcc]\nc_stdlib: [sysroot]"))]
 assert [d.package.name for d in found] == ["chordseq", "chordseq-python"]
 assert {str(d.package.version) for d in found} == {sys.argv[2]}
 END
@@ -57,11 +58,24 @@ else
 fi
 T 'build.sh is a script of bash' bash -n "$srcdir/packaging/bioconda/build.sh"
 
+# Without these words a library that is not found is left out in silence, and configure ignores others.
+"$srcdir/configure" --help > help
+for f in $(cd "$srcdir" && echo packaging/bioconda/build.sh packaging/conda/recipe.yaml packaging/docker/Dockerfile* \
+    packaging/apptainer/*.def debian/rules); do
+    case $f in *.dockerignore) continue ;; esac
+    [ -e "$srcdir/$f" ] || continue             # a release has no folder debian
+    T "$f configures with all libraries" sh -c 'set -- $(grep -oE -- "--with(out)?-[a-z-]+" "$1") &&
+        for o in --with-lapack --with-libdeflate "$@"; do
+            case " $* " in *" $o "*) ;; *) echo "no $o"; exit 1 ;; esac
+            grep -qE -- "--with(out)?-${o#--with*-}(=| |\\[|\$)" help || { echo "no option $o"; exit 1; }
+        done' - "$srcdir/$f"
+done
+
 # Images, and workflow files of GitHub.
 here() (cd "$srcdir" && "$@")
 with hadolint T 'hadolint' here hadolint packaging/docker/Dockerfile packaging/docker/Dockerfile.cuda \
     workflows/multiqc/Dockerfile
-images=$(here sh -c 'echo packaging/docker/Dockerfile* packaging/apptainer/*.def')
+images=$(here sh -c 'echo packaging/docker/Dockerfile packaging/docker/Dockerfile.cuda packaging/apptainer/*.def')
 for f in $(here sh -c 'echo packaging/apptainer/*.def'); do
     with spython T "spython reads $f" here spython recipe --parser singularity --writer singularity "$f"
 done
