@@ -85,6 +85,7 @@ for f in $images; do
     missing=$(for need in $build_needs lapack=liblapack-dev deflate=libdeflate-dev; do
         grep -qw -- "${need##*=}" "$srcdir/$f" || echo "${need##*=}"; done)
     T "$f installs what a build needs${missing:+, but for} $missing" test -z "$missing"
+    T '... and certificates, which URLs of inputs need' grep -qw ca-certificates "$srcdir/$f"
 done
 with check-jsonschema T 'workflows fit their schema' here check-jsonschema \
     --builtin-schema vendor.github-workflows .github/workflows/ci.yml .github/workflows/packages.yml
