@@ -106,8 +106,8 @@ static int set_regions(struct job *j)
         return cs_fail(CS_EMODEL, "the model predicts %s, not classes; see 'chordseq classify'",
                        h->is_labels ? "labels that do not exclude each other" : "values");
     if (p->on_long != CS_LONG_WHOLE && p->on_long != CS_LONG_WINDOW)
-        return cs_fail(CS_EUSAGE, "a model that predicts per sequence reads windows here; "
-                       "--long-sequence can only be window");
+        return cs_fail(CS_EUSAGE, "with a model that predicts per sequence, --long-sequence "
+                       "can only be window");
     p->on_long = CS_LONG_WINDOW;
     p->usual = WINDOW;
     j->mosaic.policy = &j->run.policy;

@@ -297,8 +297,8 @@ bool cs_policy_reads_strands(const cs_model *m)
 int cs_policy_check_strands(const cs_model *m, cs_strands strands)
 {
     if (strands == CS_STRANDS_WEIGHTED && (!m->head->is_labels || m->n_label < 2))
-        return cs_fail(CS_EUSAGE, "--strand weighted needs labels, the last of which states the "
-                       "strand: --head variant or multilabel, and two labels or more");
+        return cs_fail(CS_EUSAGE, "--strand weighted needs --head variant or multilabel, with at "
+                       "least two labels, the last of which is the strand");
     if (cs_policy_reads_strands(m))
         return CS_OK;
     return cs_fail(CS_EUSAGE, "both strands need tokens at the same positions on either strand: "

@@ -19,8 +19,8 @@ struct joining {
 
 static int joining_failed(const struct joining *j)
 {
-    return cs_fail(CS_EFORMAT, "the header of '%s' does not fit those of the inputs before it, "
-                   "at '%.60s'", j->path, j->line.s ? j->line.s : "");
+    return cs_fail(CS_EFORMAT, "the header of '%s' contradicts that of an earlier input, at "
+                   "'%.60s'", j->path, j->line.s ? j->line.s : "");
 }
 
 /* Line i of a type into j->line. */

@@ -85,7 +85,7 @@ static int check_start(struct start *start, int rc)
     if (rc != CS_EMODEL)
         return rc;
     if (!start->refused)
-        cs_note("the network begins without the bag: %s", cs_error_message());
+        cs_note("the network starts without the bag: %s", cs_error_message());
     start->refused = true;
     cs_error_clear();
     return CS_OK;
@@ -149,8 +149,8 @@ static int hand_over(struct start *start, const cs_train_state *st)
     if (!start->adopted && !start->refused)
         return check_start(start, cs_bag_start(s->network, s->opt->model_path, s->rate));
     if (start->adopted)
-        cs_info("the network begins with the bag of words after %lld steps, of validation loss "
-                "%.4g", (long long)st->lowest_step, st->lowest_loss);
+        cs_info("the network starts from the bag of words at step %lld, with validation loss %.4g",
+                (long long)st->lowest_step, st->lowest_loss);
     return cs_bag_start(s->network, NULL, s->rate);
 }
 

@@ -355,8 +355,8 @@ int cs_baseline_log_strand(const cs_sampler *train, const cs_sampler *valid, uin
     const int rc = fit_strand(train, valid, seed, &share);
 
     if (rc == CS_OK && share >= ONE_STRAND)
-        cs_note("the records seem to be of one strand: 5-mers separate %.1f %% of the "
-                "validation from its reverse complement; --no-rc may be better if input will be, "
-                "too", 100 * share);
+        cs_note("the records seem to be from one strand: 5-mers separate %.1f %% of the validation "
+                "samples from their reverse complements; use --no-rc if the sequences to "
+                "classify are also from one strand", 100 * share);
     return rc;
 }

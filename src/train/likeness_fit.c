@@ -62,8 +62,8 @@ static int add_sums(const cs_dataset *d, uint64_t seed, char *work, cs_likeness 
         }
     }
     if (s->n[0] < MIN_SEQUENCES)
-        rc = cs_fail(CS_EFORMAT, "%.0f sequences of %d bases or more are too few to model what "
-                     "real ones are like; at least %d are needed", s->n[0], MIN_BASES,
+        rc = cs_fail(CS_EFORMAT, "%.0f sequences of at least %d bases are too few to fit the "
+                     "test for shuffled DNA; at least %d are needed", s->n[0], MIN_BASES,
                      MIN_SEQUENCES);
 out:
     return rc;
@@ -132,8 +132,8 @@ static void set_limits(const struct scored *s, int64_t n, int bin, double *v, cs
     }
     for (int64_t i = 0; i < n; i++)
         n_refused += s[i].bin == bin && s[i].shuffled < b->likeness[s[i].class_no];
-    cs_note("from %lld bases: %lld of %lld shuffled sequences are refused, at %g %% of the real "
-            "ones", (long long)b->from, (long long)n_refused, (long long)n_all, 100 * lost);
+    cs_note("from %lld bases: the test rejects %lld of %lld shuffled sequences, and %g %% of the "
+            "real ones", (long long)b->from, (long long)n_refused, (long long)n_all, 100 * lost);
 }
 
 int cs_likeness_fit(const cs_dataset *d, int32_t n_class, uint64_t seed, cs_calibration *c)

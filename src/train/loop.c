@@ -360,7 +360,7 @@ static bool gives_up(struct trainer *l)
     if (st->best_epoch > 0)
         return !cs_pace_anneal(&l->pace, l->st, l->done);
     if (l->o->watch != NULL)
-        cs_note("%s: no progress for %lld epochs, below the model that it starts from; ending",
+        cs_note("%s: worse than its initial model, without progress for %lld epochs; stopping",
                 l->o->watch, (long long)st->n_bad);
     return true;
 }

@@ -49,8 +49,8 @@ static int fit_scores(cs_model *m, const char *path, const cs_calibrate_args *a)
     CS_TRY(cs_evaluate_fit(m, path, &s, edge, n_edge));
     cs_calibrate_keep(&m->calibration, &s, earlier);
     cs_calibrate_state(&m->calibration, &s, a->max_error);
-    cs_note("temperatures and error rates by %lld predictions; at most %g of the calls are wrong; "
-            "shortest sequence with a call: %lld bases", (long long)s.n, a->max_error,
+    cs_note("fitted temperatures and error rates to %lld predictions; maximum error rate of calls "
+            "%g; shortest sequence with a call: %lld bases", (long long)s.n, a->max_error,
             (long long)m->calibration.shortest);
 out:
     free(earlier);
@@ -66,8 +66,8 @@ int cs_model_calibrate(cs_model *m, const char *path, const cs_calibrate_args *a
     bool given;
 
     if (a->scores.n == 0)
-        return cs_fail(CS_EUSAGE, "'calibrate' needs predictions beside the truth; name tables of "
-                       "'chordseq eval --scores' with --scores");
+        return cs_fail(CS_EUSAGE, "'calibrate' needs predictions with their classes; give tables "
+                       "of 'chordseq eval --scores' with --scores");
     CS_TRY(cs_labelled_optional(label, input, &given));
     const bool many = m->n_label > CS_CALIBRATION_CLASSES;
     if (!m->head->is_class || m->head->per_token ||

@@ -151,8 +151,8 @@ static int calibrate(struct job *j)
                 (long long)m->calibration.bin[b].from, m->calibration.bin[b].temperature,
                 (long long)m->calibration.bin[b].n);
     if (m->calibration.max_error > 0)
-        cs_note("at most %g of the calls are wrong, as the model states; shortest sequence with a "
-                "call: %lld bases", m->calibration.max_error, (long long)m->calibration.shortest);
+        cs_note("maximum error rate of calls %g, as before; shortest sequence with a call: %lld "
+                "bases", m->calibration.max_error, (long long)m->calibration.shortest);
 out:
     cs_scores_release(&all);
     free(earlier);

@@ -117,8 +117,8 @@ static int open_tokenizer(struct job *j)
     int rc = CS_OK;
 
     if (!tok->cells && !tok->contiguous)
-        return cs_fail(CS_EUSAGE, "--tokenizer %s shows a base in several places, so that hidden "
-                       "tokens could be read from others; use base, kmer, bpe or frames",
+        return cs_fail(CS_EUSAGE, "--tokenizer %s repeats bases in distant tokens, which reveal "
+                       "masked ones; use base, kmer, bpe or frames",
                        tok->name);
     CS_TRY(cs_components_tokenizer(&a->components, &j->tok));
     if (a->corpus.rc && cs_tokenizer_alphabet(tok, j->tok) != CS_NUCLEOTIDES)

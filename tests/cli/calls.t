@@ -44,7 +44,7 @@ T 'a new calibration keeps the stated rate and the test for unlike sequences' sh
     chordseq model show again > shown && grep '^calls' show | head -n 1 > was && grep '^calls' shown | head -n 1 | cmp - was && grep -q ^calls was &&
     $e -m stated --fragments 100,300 --bins 700 --calibrate joined -o x.tsv 2> told &&
     chordseq model show joined | grep -q '^calls	estimated error at most 0.2	from 100 bases' &&
-    chordseq eval --label-key class -m stated --calibrate told.m --bins 200,700 -o x.tsv labelled.fa 2> told && grep -q 'at most 0.2 of the calls are wrong, as the model states' told"
+    chordseq eval --label-key class -m stated --calibrate told.m --bins 200,700 -o x.tsv labelled.fa 2> told && grep -q 'maximum error rate of calls 0.2, as before' told"
 T 'also by a table of predictions alone' sh -c "chordseq model calibrate -q --scores s.tsv --bins 200,700 --max-error 0.2 stated alone &&
     chordseq model show stated | grep '^calls' > was && chordseq model show alone | grep '^calls' | cmp - was"
 T 'and none for a model that states none' sh -c "$e -m trained --bins 200,700 --calibrate plain -o x.tsv && ! chordseq model show plain | grep ^calls"

@@ -369,10 +369,10 @@ T 'eval reports the baselines' sh -c 'chordseq eval -m easy.m --label-key class 
     grep -q "its validation gave a balanced accuracy of [01].*; regression on 5-mers [01]" told'
 T 'the network starts from the logits of the bag at its lowest loss' sh -c '"$@" --preset balanced --lr 1e-9 --budget 300k -v -o begun.m 2> told &&
     awk "{ gsub(/[;,]/, \"\") } / epoch / { l = 0; for (i = 1; i < NF; i++) if (\$i == \"loss\") l = \$(i + 1) }
-        /bag of words epoch/ && (!want || l < want) { want = l } /begins with the bag of words after/ { said = \$NF }
+        /bag of words epoch/ && (!want || l < want) { want = l } /starts from the bag of words at step/ { said = \$NF }
         /network epoch 1:/ { d = l - want; exit !(d < 0.002 && d > -0.002 && said == want) }" told' - $easy
 T 'or the log gives the reason' sh -c '"$@" --preset balanced --head.composition-hidden 8 --budget 100k -v -o begun.m 2> told &&
-    [ "$(grep -c "the network begins without the bag: .*the shape of tensor" told)" = 1 ] && ! grep -q "begins with the bag" told' - $easy
+    [ "$(grep -c "the network starts without the bag: .*the shape of tensor" told)" = 1 ] && ! grep -q "starts from the bag" told' - $easy
 T 'a proposed budget keeps what --init-composition gives' sh -c 'for b in "" "--budget 1m"; do
     "$@" $b -o given.m --stop-after 1 --step-metrics given.tsv 2> /dev/null && tail -n 1 given.tsv | cut -f 4 || exit; done > losses &&
     [ "$(wc -l < losses) $(uniq losses | wc -l)" = "2 1" ]' - $easy --preset balanced --valid-frac 0 --init-composition fast.m

@@ -13,7 +13,7 @@ fast="chordseq train -@ 1 --label-key class --preset fast --budget 20k"
 for rc in no-rc rc; do $fast --$rc --print-config sense.fa 2> err > $rc.cfg; done
 T 'records of one strand: words are not canonical' sh -c 'grep -qx tokenizer.canonical=0 no-rc.cfg && grep -qx tokenizer.canonical=1 rc.cfg'
 T 'records of one strand: --no-rc is advised' sh -c '"$@" sense.fa -o sense.m 2> told &&
-    [ "$(grep -c "one strand: 5-mers separate [0-9.]* % .*; --no-rc may" told)" = 1 ]' - $fast
+    [ "$(grep -c "one strand: 5-mers separate [0-9.]* % .*; use --no-rc if" told)" = 1 ]' - $fast
 T 'the line of an epoch has its speed' grep -q 'epoch 1: loss .* Mbase/s, [0-9]* % of peak, [0-9]* % done$' told
 T 'no advice for both strands or with --rc given' sh -c '"$@" mixed.fa -o mixed.m 2> told && "$@" --no-rc sense.fa -o sense.m 2>> told &&
     ! grep "one strand" told' - $fast
@@ -40,7 +40,7 @@ awk 'BEGIN { srand(3); split("TTATTGCTTCTCCTACTG TCTTCCTCATCGAGTAGC CGTCGCCGACGG
         p = rand() < 0.5 ? int(8 * rand()) : (p + (i % 2 ? 1 : 7)) % 8; c = codon[p + 1]; s = s substr(c, 1 + 3 * int(rand() * length(c) / 3), 3) }
         print ">r" i " organism=o" int(i / 4) " class=" (i % 2 ? "a" : "g") "\n" s } }' > genes.fa
 T 'the final bag of the network has as many steps as the folds at their lowest losses' sh -c '"$@" -v --preset balanced --folds 3 --head.dropout 0 mixed.fa 2> told &&
-    awk "/begins with the bag of words after/ { n++; sum += \$(NF - 5) } / bag of words: [0-9]* steps, the mean/ { d = \$6 - sum / 3 }
+    awk "/starts from the bag of words at step/ { n++; sum += \$(NF - 4) } / bag of words: [0-9]* steps, the mean/ { d = \$6 - sum / 3 }
         END { exit !(n == 3 && sum > 0 && d <= 0.5 && d >= -0.5) }" told && grep -q "training the network on all" told' - $cross
 T 'records of 150 bases: folds of both bags, the best is the model' sh -c '"$@" --preset balanced --budget 24k --folds 2 --html genes.html -o genes.m genes.fa 2> told &&
     [ "$(grep -c "fold [12] of 2, .*; bag of words [01].*; bag of reading frames [01].*; regression" told)" = 2 ] &&

@@ -322,7 +322,7 @@ T 'exons choose the same strand in any notation of a variant' sh -c '
 T 'a warning if no contig of the exons is in the reference' sh -c '
     sed "s/^c1/chrX/" plus.bed > x.bed; sed "s/^c1/chrc1/" plus.bed > chr.bed
     for f in x far chr; do chordseq variant --exons $f.bed -m train.tsv.model -f train.fa -o /dev/null c1.vcf 2> told.$f || exit; done
-    grep -q "^chordseq: warning: no exon of .x.bed. lies on a contig of .train.fa., .* such as .chrX. there and .c[0-9]. here$" told.x &&
+    grep -q "^chordseq: warning: no exon of .x.bed. is on a contig of .train.fa., .* such as .chrX. there and .c[0-9]. here$" told.x &&
     ! grep "no exon" told.far told.chr'
 N variant-exons-strand.err sh -c 'sed "s/+/plus/" plus.bed > bad.bed; chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf'
 T 'a contig may begin like a track line' sh -c 'printf "track1\t1\t9\tx\t0\t+\n" > odd.bed
