@@ -76,7 +76,7 @@ static int verify(const cs_model *m, const char *path)
     cs_outfile *f = NULL;
 
     CS_TRY(cs_outfile_open("-", &f));
-    CS_TRY(cs_outfile_printf(f, "%s: OK, %d tensors, sha256 %s\n", path, (int)m->ps.n, m->sum));
+    CS_TRY(cs_outfile_printf(f, "%s: OK, %d tensors, sha256 %s\n", path, (int)m->n_stored, m->sum));
 out:
     return cs_outfile_end(f, rc);
 }

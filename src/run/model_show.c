@@ -248,6 +248,8 @@ static int show_tensors(cs_outfile *f, const cs_model *m)
 
     for (int32_t i = 0; i < m->ps.n; i++) {
         const cs_param *p = &m->ps.p[i];
+        if (p->absent)
+            continue;
         CS_TRY(cs_outfile_printf(f, "tensor\t%s\t", p->name));
         for (int32_t d = 0; d < p->shape.n_dim; d++)
             CS_TRY(cs_outfile_printf(f, "%s%lld", d > 0 ? "x" : "", (long long)p->shape.dim[d]));

@@ -74,6 +74,9 @@ N file-taxa3.err    chordseq model label --taxonomy none.tsv "$m" x.m
 
 fast=$srcdir/refdata/model/fast.safetensors
 T 'a smaller file' sh -c 'chordseq model compact "$1" small.m && [ "$(($(wc -c < small.m) * 2))" -lt 1649772 ]' - "$fast"
+T 'only tensors in the file are counted and listed' sh -c 'n=$(head -c 100000 small.m | grep -ao "\"dtype\"" | wc -l)
+    [ $n -lt 20 ] && chordseq model verify small.m | grep -q ": OK, $n tensors," &&
+    [ $(chordseq model show small.m | grep -c "^tensor") = $n ]'
 T 'again: the same' sh -c 'chordseq model compact small.m smaller.m && cmp small.m smaller.m'
 T 'it stays small' sh -c 'chordseq model checked small.m fast-checked.m &&
     [ "$(chordseq model verify small.m | cut -d , -f 3)" = "$(chordseq model verify fast-checked.m | cut -d , -f 3)" ]'

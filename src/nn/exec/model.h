@@ -73,6 +73,7 @@ typedef struct cs_model {
     bool                compact;            /* cs_model_write() leaves out idle tensors, and stores
                                              * matrices in bf16 */
     cs_arena           *text;               /* option strings of a loaded model, or NULL */
+    int32_t             n_stored;           /* tensors in its file; 0: it was not read from one */
     char               *training;           /* provenance, a JSON object as text, or NULL */
     char               *taxonomy;           /* the labels' tree, a JSON array as text, or NULL */
     char                sum[65];            /* SHA-256 of the stored tensors, hex; "" if unsaved */

@@ -158,16 +158,19 @@ static int check_sum(const struct loading *l)
     return CS_OK;
 }
 
-/* *missing: idle tensors that the file leaves out. */
-static int check_tensors(const struct loading *l, const cs_params *ps, int32_t *missing)
+/* Sets the number of tensors in the file, and which idle ones it leaves out. */
+static int check_tensors(const struct loading *l, cs_model *m)
 {
-    *missing = 0;
+    cs_params *ps = &m->ps;
+
+    m->n_stored = json_object_get(l->settings.j, "lookup") ? CS_LOOKUP_TENSORS : 0;
+    m->n_stored += json_object_get(l->settings.j, "proteins") ? CS_PROTEIN_TENSORS : 0;
     for (int32_t i = 0; i < ps->n; i++) {
         const cs_tensor *t = cs_safetensors_find(l->file, ps->p[i].name);
-        if (!t && ps->p[i].idle) {
-            (*missing)++;
+        ps->p[i].absent = !t && ps->p[i].idle;
+        if (ps->p[i].absent)
             continue;
-        }
+        m->n_stored++;
         if (!t)
             return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: tensor '%s' is "
                            "missing", l->what, ps->p[i].name);
@@ -175,13 +178,17 @@ static int check_tensors(const struct loading *l, const cs_params *ps, int32_t *
             return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: tensor '%s' has the "
                            "wrong shape or type", l->what, t->name);
     }
-    const int32_t n_lookup = json_object_get(l->settings.j, "lookup") ? CS_LOOKUP_TENSORS : 0,
-                  n_protein = json_object_get(l->settings.j, "proteins") ? CS_PROTEIN_TENSORS : 0;
-    const size_t n = (size_t)(ps->n - *missing + n_lookup + n_protein);
-    const cs_tensor *extra = cs_safetensors_at(l->file, n);
-    if (extra)
+    if (cs_safetensors_at(l->file, (size_t)m->n_stored))
         return damaged(l, "it holds tensors that do not belong to it");
     return CS_OK;
+}
+
+static bool is_whole(const cs_params *ps)
+{
+    for (int32_t i = 0; i < ps->n; i++)
+        if (ps->p[i].absent)
+            return false;
+    return true;
 }
 
 static int read_tensor(const struct loading *l, const cs_params *ps, const cs_param *p)
@@ -246,7 +253,6 @@ static bool has_bf16(const cs_safetensors *file)
 static int build(struct loading *l, cs_backend *be, bool training, cs_model **out)
 {
     int rc = CS_OK;
-    int32_t n_missing = 0;
     cs_model *m = NULL;
     cs_model_spec *spec = &l->settings.spec;
 
@@ -257,15 +263,16 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
         rc = damaged(l, "its mask token is not that of its tokenizer");
         goto out;
     }
-    CS_TRY(check_tensors(l, &m->ps, &n_missing));
+    CS_TRY(check_tensors(l, m));
+    const bool whole = is_whole(&m->ps);
     CS_TRY(read_lookup(l, m));
     CS_TRY(read_proteins(l, m));
     CS_TRY(cs_params_alloc(&m->ps, be, training));
-    if (n_missing > 0)
+    if (!whole)
         CS_TRY(cs_params_fill(&m->ps, 1));
     for (int32_t i = 0; i < m->ps.n; i++)
         CS_TRY(read_tensor(l, &m->ps, &m->ps.p[i]));
-    m->compact = !training && (n_missing > 0 || has_bf16(l->file));
+    m->compact = !training && (!whole || has_bf16(l->file));
     CS_TRY(cs_model_settings_apply(&l->settings, m));
     *out = m;
     m = NULL;

@@ -27,6 +27,7 @@ typedef struct cs_param {
     bool     buffer;             /* buffer: saved but not trained, such as running statistics */
     bool     tracks;             /* a buffer updated by every training batch */
     bool     idle;               /* no pass uses it, with the present options */
+    bool     absent;             /* idle, and the model's file leaves it out */
     int32_t  zero_row;           /* a row that stays zero (padding), or -1 */
     int64_t  off, n;             /* offset and size in every slab, in reals */
     int64_t  step;               /* number of its optimiser steps; 0: never touched, no moments */
