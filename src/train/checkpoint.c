@@ -18,7 +18,7 @@
 
 static const char magic[8] = "CSCKPT1\n";
 
-enum { HEAD_BYTES = 16, MAX_SLAB = 4 };
+enum { HEAD_BYTES = 16, MAX_SLAB = 4, SUM_BYTES = sizeof "sha256:" - 1 + 64 };
 
 void cs_train_state_init(cs_train_state *st)
 {
@@ -49,6 +49,7 @@ static const struct field { const char *name; size_t off; bool real; } fields[] 
     { "sum_loss", offsetof(cs_train_state, sum.loss), true },
     { "sum_weight", offsetof(cs_train_state, sum.weight), true },
     { "epoch_seconds", offsetof(cs_train_state, epoch_seconds), true },
+    { "epoch_flop", offsetof(cs_train_state, epoch_flop), true },
     { "n_right", offsetof(cs_train_state, sum.n_right), false },
     { "n_seen", offsetof(cs_train_state, sum.n_seen), false },
     { "n_token", offsetof(cs_train_state, sum.n_token), false },
@@ -228,6 +229,29 @@ static bool has_option(const char *recipe, const char *line)
     return false;
 }
 
+/* Do two lines state the same? Files may have moved: what they contain is in other lines, or after
+ * the file's name. */
+static bool same_line(const char *was, const char *line, const char *is, const char *other)
+{
+    static const char *const named[][2] = {
+        { "tokenizer.file=", CS_RECIPE_VOCABULARY }, { "taxonomy=", CS_RECIPE_TAXONOMY },
+        { "taxa=", CS_RECIPE_TAXONOMY },
+    };
+    const size_t n = strcspn(line, "\n"), k = strcspn(other, "\n");
+
+    if (n == k && strncmp(line, other, n) == 0)
+        return true;
+    if (strcspn(line, "=") != strcspn(other, "=") ||
+        strncmp(line, other, strcspn(line, "=")) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (strncmp(line, named[i][0], strlen(named[i][0])) == 0)
+            return has_option(was, named[i][1]) && has_option(is, named[i][1]);
+    return strncmp(line, CS_RECIPE_VOCABULARY, strlen(CS_RECIPE_VOCABULARY)) == 0 &&
+           n > SUM_BYTES && k > SUM_BYTES &&
+           strncmp(line + n - SUM_BYTES, other + k - SUM_BYTES, SUM_BYTES) == 0;
+}
+
 static int one_sided(const char *path, const char *line)
 {
     return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: '%.*s' is present in only "
@@ -243,20 +267,20 @@ static int compare_recipes(const char *path, const char *was, const char *is)
         return CS_OK;
     if (before_contents(was) == strlen(was) && strlen(was) == n && strncmp(was, is, n) == 0)
         return CS_OK;            /* of an older version */
-    while (*was != '\0' && *is != '\0') {
+    for (const char *all = was, *own = is; *was != '\0' && *is != '\0';) {
         const int n_was = (int)strcspn(was, "\n"), n_is = (int)strcspn(is, "\n");
         if (!has_option(is, was))
             return one_sided(path, was);
         if (!has_option(was, is))
             return one_sided(path, is);
-        if (n_was != n_is || strncmp(was, is, (size_t)n_was) != 0)
+        if (!same_line(all, was, own, is))
             return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: it has '%.*s', "
                            "this command '%.*s'; give the same options and data, or omit --resume",
                            path, n_was, was, n_is, is);
         was += n_was + (was[n_was] == '\n');
         is += n_is + (is[n_is] == '\n');
     }
-    return one_sided(path, *was != '\0' ? was : is);
+    return *was == *is ? CS_OK : one_sided(path, *was != '\0' ? was : is);   /* both ended */
 }
 
 static int bad(const char *path, const char *what)
@@ -303,7 +327,8 @@ static int read_texts(const char *path, const json_t *h, const char **recipe, co
 static int load_state(const char *path, const json_t *h, cs_train_state *st)
 {
     for (int i = 0; i < N_FIELD; i++)
-        if (!set_field(&fields[i], json_object_get(h, fields[i].name), st))
+        if (!set_field(&fields[i], json_object_get(h, fields[i].name), st) &&
+            fields[i].off != offsetof(cs_train_state, epoch_flop))    /* versions up to 0.2.0 */
             return bad(path, "its header lacks fields");
     st->done = json_is_true(json_object_get(h, "done"));
     return CS_OK;

@@ -45,6 +45,7 @@ typedef struct cs_train_state {
     bool    done;
     cs_train_sums sum;           /* of the present epoch's steps */
     double  epoch_seconds;       /* their time */
+    double  epoch_flop;          /* their floating-point operations; NaN: unknown */
     double  valid_seconds;       /* of the longest validation so far */
     double  done_before;         /* budget share at the start of the present epoch */
     double  done_first;          /* budget share at the start of the run */

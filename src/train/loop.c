@@ -50,7 +50,6 @@ struct trainer {
     size_t              n_output;
     cs_train_sums       sum;         /* of the present step: added when complete */
     int64_t             n_step, n_sample, n_base;    /* of this run */
-    double              flop;        /* operations of the epoch's training */
     double              start, mark; /* seconds: of the run, of the last account */
     double              valid_seconds; /* of the present validation */
     bool                stopped;     /* an end was reached before the feed's */
@@ -232,7 +231,7 @@ static int train_batch(struct trainer *l, const cs_feed_item *it)
     CS_TRY(grow_buffers(l, b));
     const double flop = l->s->cx.flop;
     rc = cs_session_forward_backward(l->s, b, &how, &loss, l->output);
-    l->flop += (l->s->freeze_encoder ? 1 : BACKWARD) * (l->s->cx.flop - flop);
+    l->st->epoch_flop += (l->s->freeze_encoder ? 1 : BACKWARD) * (l->s->cx.flop - flop);
     CS_TRY(rc == CS_EMEM ? loop_no_memory(l, b) : rc);
     log_checkpoints(l, b);
     CS_TRY(cs_running_take(l->running, it->no));
@@ -328,7 +327,7 @@ static void begin_epoch(cs_train_state *st, double done)
 {
     st->done_before = done;
     st->sum = (cs_train_sums){ 0 };
-    st->epoch_seconds = 0;
+    st->epoch_seconds = st->epoch_flop = 0;
     st->epoch_step = 0;
 }
 
@@ -375,8 +374,7 @@ static int evaluate_epoch(struct trainer *l)
 
     st->valid_seconds = fmax(st->valid_seconds, l->valid_seconds);
     l->valid_seconds = 0;
-    st->peak_share = l->flop / fmax(st->epoch_seconds, 1e-9) / l->peak;
-    l->flop = 0;
+    st->peak_share = st->epoch_flop / fmax(st->epoch_seconds, 1e-9) / l->peak;
     CS_TRY(take_metrics(l, &f));
     CS_TRY(cs_table_add(o, l->m->head, learning_rate(l, st->step - 1), &f, st));
     CS_TRY(keep_best(l, &f));

@@ -375,6 +375,28 @@ static void test_resume(void **state)
     free(want);
 }
 
+/* An interruption within an epoch keeps the operations that its speed is computed from. */
+static void test_operations(void **state)
+{
+    double flop[2];
+    struct bench b;
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        open_bench(&b);
+        b.o.stop_after = k == 0 ? 4 : 2;
+        free(run(&b));
+        b.o.resume = true;
+        b.o.stop_after = 2;
+        if (k == 1)
+            free(run(&b));
+        assert_true(b.st.step == 4 && b.st.epoch_step == 4);
+        flop[k] = b.st.epoch_flop;
+        close_bench(&b);
+    }
+    assert_true(flop[0] > 0 && flop[0] == flop[1]);
+}
+
 /* The number of threads, and recomputing blocks, change nothing. */
 static void test_threads(void **state)
 {
@@ -552,6 +574,7 @@ int main(void)
         cmocka_unit_test(test_training), cmocka_unit_test(test_training_tokens),
         cmocka_unit_test(test_unknown_records), cmocka_unit_test(test_empty_step),
         cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_operations),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_accumulation),
         cmocka_unit_test(test_ends), cmocka_unit_test(test_no_progress),
         cmocka_unit_test(test_no_validation),

@@ -1,6 +1,8 @@
 /* test_checkpoint.c - a checkpoint comes back as it was, or is refused with the reason. */
 #include "check.h"
 
+#include <zlib.h>
+
 #include "base/cpu.h"
 #include "base/file.h"
 #include "train/checkpoint.h"
@@ -54,18 +56,23 @@ static void fill(struct fixture *f)
         .best_loss = 1.0 / 3, .best_accuracy = 0.7, .best_balanced = NAN, .seconds = 1e-3,
         .done = true, .sum = { .loss = 1e9 / 7, .weight = 2, .n_right = 5, .n_seen = 8,
                                .n_token = INT64_C(1) << 40 },
-        .epoch_seconds = 4, .log = strdup("1\t2\n2\t4\n"),
+        .epoch_seconds = 4, .epoch_flop = 1e12, .log = strdup("1\t2\n2\t4\n"),
     };
 }
 
-static void save(void)
+static void save_as(const char *of)
 {
     struct fixture f;
 
     open_fixture(&f, 4);
     fill(&f);
-    assert_int_equal(cs_checkpoint_save(path, &f.ps, true, &f.st, recipe), CS_OK);
+    assert_int_equal(cs_checkpoint_save(path, &f.ps, true, &f.st, of), CS_OK);
     close_fixture(&f);
+}
+
+static void save(void)
+{
+    save_as(recipe);
 }
 
 static int load(struct fixture *f, const char *with)
@@ -94,6 +101,7 @@ static void test_round_trip(void **state)
     assert_true(f.st.best == want.st.best && f.st.best_loss == want.st.best_loss);
     assert_true(f.st.sum.loss == want.st.sum.loss && f.st.sum.n_token == want.st.sum.n_token);
     assert_true(f.st.done && f.st.epoch == 2 && f.st.epoch_step == 3 && f.st.step == 23);
+    assert_true(f.st.epoch_seconds == 4 && f.st.epoch_flop == 1e12);
     assert_true(f.st.seconds == want.st.seconds && f.st.n_bad == 1 && f.st.best_epoch == 1);
     close_fixture(&want);
     close_fixture(&f);
@@ -124,6 +132,37 @@ static void test_other_recipe(void **state)
     close_fixture(&f);
 }
 
+#define SUM "sha256:000000000000000000000000000000000000000000000000000000000000000"
+
+/* A file may have moved: its content counts, where the recipe has it. */
+static void test_moved(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    save_as("tokenizer.file=a/v.json\ntaxonomy=a/t.tsv\nlr=1\nvocabulary=a/v.json " SUM "1\n"
+            "taxonomy.content=" SUM "2\n");
+    open_fixture(&f, 4);
+    assert_int_equal(load(&f, "tokenizer.file=v.json\ntaxonomy=/t.tsv\nlr=1\nvocabulary=v.json "
+                          SUM "1\ntaxonomy.content=" SUM "2\n"), CS_OK);
+    assert_int_equal(load(&f, "tokenizer.file=v.json\ntaxonomy=/t.tsv\nlr=1\nvocabulary=v.json "
+                          SUM "2\ntaxonomy.content=" SUM "2\n"), CS_EUSAGE);
+    assert_non_null(strstr(cs_error_message(), "this command 'vocabulary=v.json sha256:"));
+    cs_error_clear();
+    assert_int_equal(load(&f, "tokenizer.file=v.json\ntaxonomy=/t.tsv\nlr=1\nvocabulary=v.json "
+                          SUM "1\ntaxonomy.content=" SUM "1\n"), CS_EUSAGE);
+    cs_error_clear();
+    assert_int_equal(load(&f, "tokenizer.file=v.json\ntaxonomy=/t.tsv\nlr=2\nvocabulary=v.json "
+                          SUM "1\ntaxonomy.content=" SUM "2\n"), CS_EUSAGE);
+    cs_error_clear();
+    assert_int_equal(load(&f, "tokenizer.file=v.json\ntaxonomy=/t.tsv\nlr=1\nvocabulary=v.json "
+                          SUM "1\n"), CS_EUSAGE);
+    cs_error_clear();
+    save_as("tokenizer.file=a/v.json\nlr=1\n");
+    assert_int_equal(load(&f, "tokenizer.file=v.json\nlr=1\n"), CS_EUSAGE);
+    close_fixture(&f);
+}
+
 static void test_other_tensors(void **state)
 {
     struct fixture f;
@@ -135,6 +174,42 @@ static void test_other_tensors(void **state)
     close_fixture(&f);
     open_fixture(&f, 4);
     assert_int_equal(cs_checkpoint_load(path, &f.ps, false, &f.st, recipe), CS_EMODEL);
+    close_fixture(&f);
+}
+
+/* Renames a field of the header, and corrects the checksum. */
+static void rename_field(const char *from, const char *to)
+{
+    char *bytes, *at = NULL;
+    size_t n;
+
+    assert_int_equal(cs_file_read(path, 1 << 20, &bytes, &n), CS_OK);
+    for (size_t i = 0; at == NULL && i + strlen(from) < n; i++)
+        at = memcmp(bytes + i, from, strlen(from)) == 0 ? bytes + i : NULL;
+    assert_non_null(at);
+    memcpy(at, to, strlen(from));
+    const uLong sum = crc32(crc32(0, NULL, 0), (const Bytef *)bytes, (uInt)n - 4);
+    for (size_t i = 0; i < 4; i++)
+        bytes[n - 4 + i] = (char)(sum >> 8 * i & 255);
+    FILE *out = fopen(path, "wb");
+    assert_int_equal(fwrite(bytes, 1, n, out), n);
+    assert_int_equal(fclose(out), 0);
+    free(bytes);
+}
+
+/* Versions up to 0.2.0 did not count operations; then their number is unknown. */
+static void test_older(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    save();
+    rename_field("epoch_flop", "epoch_flux");
+    open_fixture(&f, 4);
+    assert_int_equal(load(&f, recipe), CS_OK);
+    assert_true(isnan(f.st.epoch_flop) && f.st.epoch_seconds == 4);
+    rename_field("epoch_seconds", "epoch_secondo");
+    assert_int_equal(load(&f, recipe), CS_EFORMAT);
     close_fixture(&f);
 }
 
@@ -185,6 +260,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_other_recipe),
+        cmocka_unit_test(test_older), cmocka_unit_test(test_moved),
         cmocka_unit_test(test_other_tensors), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_missing),
     };
