@@ -47,7 +47,8 @@ static int annotate_error(const cs_infer_stage *s, cs_session *by, const cs_batc
     const cs_record *r = culprit(by, b, rc);
 
     if (!r)
-        return rc == CS_EMEM ? cs_fail_also(rc, "; lower --batch-tokens") : rc;
+        return rc == CS_EMEM ? cs_fail_also(rc, "; %s", s->limit ? "lower --batch-tokens"
+                                            : "give fewer sequences at once") : rc;
     (void)snprintf(why, sizeof why, "%s", cs_error_message());
     cs_error_clear();
     if (rc == CS_EMEM && above_limit(s, by, b))

@@ -269,7 +269,7 @@ static void test_weighted_strands(void **state)
     unlink(path);
     assert_int_equal(chordseq_classify(m, sequence[26], length[26], v, NULL), 0);
     assert_int_equal(chordseq_embed(m, sequence[26], length[26], v, NULL), CHORDSEQ_EUSAGE);
-    assert_non_null(strstr(chordseq_last_error(), "--strand weighted is for predictions"));
+    assert_non_null(strstr(chordseq_last_error(), "strand=weighted is for predictions"));
     assert_int_equal(chordseq_tokenize(m, sequence[5], length[5], id, &n), 0);
     assert_true(n * (size_t)chordseq_n_token_dim(m) <= 1024);
     assert_int_equal(chordseq_embed_tokens(m, sequence[5], length[5], n, v, &reason), 0);
@@ -325,6 +325,34 @@ static void test_refused(void **state)
     assert_int_equal(chordseq_share_threads(model, 0, &m), CHORDSEQ_EUSAGE);
     assert_null(m);
     chordseq_close(NULL);
+}
+
+/* Messages name options as NAME=VALUE, not as the command line does. */
+static void test_wording(void **state)
+{
+    static const char *const option[][4] = {
+        { "long-sequence=error", "max-memory=1", NULL }, { "window-length=100", NULL },
+        { "call=taxon", "max-error=0.1", NULL },
+    };
+    static const char *const want[] = {
+        " bases) exceeds max-memory=1; long-sequence=window splits such records",
+        "window-length needs long-sequence=window",
+        "max-error is incompatible with call=taxon: the model's calibration is for calls of "
+        "classes",
+    };
+    chordseq_model *m;
+    float v[MAX_OUTPUT];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        int rc = open_it("tiny/model.safetensors", option[i], &m);
+        if (rc == CHORDSEQ_OK)
+            rc = chordseq_classify(m, sequence[26], length[26], v, NULL);
+        assert_int_equal(rc, i == 0 ? CHORDSEQ_EMEM : CHORDSEQ_EUSAGE);
+        assert_non_null(strstr(chordseq_last_error(), want[i]));
+        assert_null(strstr(chordseq_last_error(), "--"));
+        chordseq_close(m);
+    }
 }
 
 static void test_options(void **state)
@@ -544,7 +572,8 @@ int main(void)
         cmocka_unit_test(test_letters), cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_tokens), cmocka_unit_test(test_windows),
         cmocka_unit_test(test_tokens_of_long), cmocka_unit_test(test_weighted_strands),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_options),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_wording),
+        cmocka_unit_test(test_options),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_fork),
         cmocka_unit_test(test_locale), cmocka_unit_test(test_quiet),
         cmocka_unit_test(test_more_tokens_than_bases), cmocka_unit_test(test_interface),

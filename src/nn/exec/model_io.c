@@ -381,7 +381,7 @@ int cs_model_find(const char *opt, const char *file, char *buf, size_t n_buf)
              : find_path(path, opt ? "" : " of CHORDSEQ_MODEL", buf, n_buf);
     if (cs_data_find(file, buf, n_buf))
         return CS_OK;
-    return cs_fail(CS_EMODEL, "no model at '%s'; give one with --model or CHORDSEQ_MODEL", buf);
+    return cs_fail(CS_EMODEL, "no model at '%s'; name one, or set CHORDSEQ_MODEL", buf);
 }
 
 int cs_model_find_default(const char *opt, char *buf, size_t n_buf)
