@@ -20,8 +20,6 @@
 #include "base/system.h"
 #include "run/same.h"
 
-enum { MAX_BYTES = 1 << 28 };
-
 struct cs_journal {
     char   *path;
     json_t *run, *old;           /* old: the journal read, or NULL */
@@ -105,7 +103,7 @@ static int read_old(cs_journal *j, const cs_optset *set)
     char *text = NULL;
     size_t n;
 
-    CS_TRY(cs_file_read(j->path, MAX_BYTES, &text, &n));
+    CS_TRY(cs_file_read(j->path, SIZE_MAX / 2, &text, &n));
     j->old = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(json_object_get(j->old, "run"))
         || !json_is_object(json_object_get(j->old, "outputs"))

@@ -175,6 +175,9 @@ T 'a run with regions is killed' sh -c '! (export LD_PRELOAD="$1/tests/cli/kill_
 T 'refused: other regions in the BED file' sh -c "cp -p r.bed kept; echo 'c	850	860' >> r.bed; ! ($regions) 2> told && grep -q 'other options: --regions-file was \"8 bytes, sha256:.*, and is \"18 bytes, sha256:' told"
 T 'refused: another region' sh -c "mv kept r.bed && ! (${regions%../map.bam} -r c:1-9 ../map.bam) 2> told && grep -q 'other options: --region was .*, and is ..c:1-9' told"
 T 'resumed with the same' sh -c " ($regions) && chordseq classify -q -m '$m' -R r.bed map.bam | cmp - regions/o.tsv"
+# As of thousands of classes with --split-gz, of each of which it holds 64 kB.
+T 'resumed from a journal of more than 256 MiB' sh -c 'rm -rf o2 && cp -r base o2 &&
+    head -c 268435456 /dev/zero | tr "\\0" " " >> o2/o.tsv.resume && eval "($1 ../x.fa ../y.fa.gz ../z.fa)"' - "$again"
 rm -rf o2 && cp -r base o2 && echo '{"run":{}' > o2/o.tsv.resume
 N - sh -c "$again ../x.fa ../y.fa.gz ../z.fa"
 mv .err told
