@@ -159,10 +159,11 @@ out:
     return rc;
 }
 
-/* With many classes only pairs that occur, since tables grow with their square. */
-static bool is_shown(const cs_metrics *f, int32_t truth, int32_t call)
+/* The first call from `from` on to show of a class, or n_class. With many classes only pairs that
+ * occur, since tables grow with their square. */
+static int32_t shown_call(const cs_metrics *f, int32_t truth, int32_t from)
 {
-    return f->n_class <= MANY_CLASSES || cs_metrics_called(f, truth, call) > 0;
+    return f->called && f->n_class <= MANY_CLASSES ? from : cs_metrics_next_call(f, truth, from);
 }
 
 static int class_rows(struct sink *s, const struct part *p, int32_t c)
@@ -183,10 +184,9 @@ static int class_rows(struct sink *s, const struct part *p, int32_t c)
         CS_TRY(put_real(s, p, label[c].name, "coverage", share_of(k->n_called, k->n)));
         CS_TRY(put_real(s, p, label[c].name, "error", share_of(k->n_wrong, k->n_as)));
     }
-    for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
-        if (is_shown(f, c, k))
-            CS_TRY(put_count(s, p, label[c].name, "called:", label[k].name,
-                             cs_metrics_called(f, c, k)));
+    for (int32_t k = shown_call(f, c, 0); k < f->n_class; k = shown_call(f, c, k + 1))
+        CS_TRY(put_count(s, p, label[c].name, "called:", label[k].name,
+                         cs_metrics_called(f, c, k)));
 out:
     return rc;
 }
@@ -284,10 +284,8 @@ static json_t *class_json(const struct sink *s, const struct part *p, int32_t c)
         json_object_set_new(o, "coverage", real_json(share_of(k->n_called, k->n)));
         json_object_set_new(o, "error", real_json(share_of(k->n_wrong, k->n_as)));
     }
-    for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
-        if (is_shown(f, c, k))
-            json_object_set_new(called, label[k].name,
-                                json_integer(cs_metrics_called(f, c, k)));
+    for (int32_t k = shown_call(f, c, 0); k < f->n_class; k = shown_call(f, c, k + 1))
+        json_object_set_new(called, label[k].name, json_integer(cs_metrics_called(f, c, k)));
     if (called != NULL)
         json_object_set_new(o, "called", called);
     return o;

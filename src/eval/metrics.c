@@ -87,12 +87,69 @@ static void count_calls(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *
         f->cls[truth].n++;
         f->cls[call].n_called++;
         f->cls[call].n_right += call == truth;
-        if (f->confusion != NULL)
-            f->confusion[(int64_t)truth * k + call]++;
         /* A probability that has become 0 in float would make every mean infinite. */
         loss -= log(fmax((double)p[truth], 1e-30));
     }
     f->loss = ratio(loss, (double)f->n);
+}
+
+static int by_class(const void *x, const void *y)
+{
+    const cs_called *a = x, *b = y;
+
+    return a->truth != b->truth ? (a->truth > b->truth) - (a->truth < b->truth)
+                                : (a->call > b->call) - (a->call < b->call);
+}
+
+/* Joins equal pairs of f->called, which receives at most one per record. */
+static int pair_calls(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *f)
+{
+    int64_t n = 0;
+    cs_called *v = f->called = cs_alloc((size_t)f->n + 1, sizeof *v);
+
+    if (v == NULL)
+        return CS_EMEM;
+    for (int64_t i = 0; i < s->n; i++)
+        if (cs_scores_within(s, i, lo, hi))
+            v[n++] = (cs_called){ (int32_t)s->target[i], cs_argmax(s->output + i * s->n_out,
+                                                                   s->n_out), 1 };
+    qsort(v, (size_t)n, sizeof *v, by_class);
+    for (int64_t i = 0; i < n; i++)
+        if (f->n_called > 0 && by_class(&v[f->n_called - 1], &v[i]) == 0)
+            v[f->n_called - 1].n++;
+        else
+            v[f->n_called++] = v[i];
+    return CS_OK;
+}
+
+/* The first pair that is not before this one. */
+static const cs_called *first_pair(const cs_metrics *f, int32_t truth, int32_t call)
+{
+    const cs_called key = { truth, call, 0 };
+    int64_t from = 0, to = f->n_called;
+
+    while (from < to) {
+        const int64_t mid = from + (to - from) / 2;
+        if (by_class(&f->called[mid], &key) < 0)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from < f->n_called && f->called[from].truth == truth ? &f->called[from] : NULL;
+}
+
+int64_t cs_metrics_called(const cs_metrics *f, int32_t truth, int32_t call)
+{
+    const cs_called *p = first_pair(f, truth, call);
+
+    return p != NULL && p->call == call ? p->n : 0;
+}
+
+int32_t cs_metrics_next_call(const cs_metrics *f, int32_t truth, int32_t call)
+{
+    const cs_called *p = first_pair(f, truth, call);
+
+    return p != NULL ? p->call : f->n_class;
 }
 
 /* (c s - sum t p) / sqrt((s^2 - sum p^2)(s^2 - sum t^2)); c right, s all, t and p the margins. */
@@ -411,16 +468,13 @@ int cs_scores_metrics(const cs_scores *s, int64_t lo, int64_t hi, double toleran
         return value_metrics(s, lo, hi, tolerance, full, f);
     f->n_class = s->n_out;
     f->cls = cs_alloc(k, sizeof *f->cls);
-    f->confusion = full ? cs_alloc(k * k, sizeof *f->confusion) : NULL;
-    if (f->cls == NULL || (full && f->confusion == NULL))
+    if (f->cls == NULL)
         goto no_memory;
-    if (full)
-        memset(f->confusion, 0, k * k * sizeof *f->confusion);
     for (size_t c = 0; c < k; c++)
         f->cls[c] = (cs_class_metrics){ .auc = NAN };
     count_calls(s, lo, hi, f);
     class_metrics(f);
-    if (full && areas(s, lo, hi, f) != CS_OK)
+    if (full && (pair_calls(s, lo, hi, f) != CS_OK || areas(s, lo, hi, f) != CS_OK))
         goto no_memory;
     return CS_OK;
 no_memory:
@@ -431,9 +485,10 @@ no_memory:
 void cs_metrics_release(cs_metrics *f)
 {
     free(f->cls);
-    free(f->confusion);
+    free(f->called);
     f->cls = NULL;
-    f->confusion = NULL;
+    f->called = NULL;
+    f->n_called = 0;
 }
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
@@ -497,14 +552,16 @@ int cs_counts_metrics(const cs_counts *c, cs_metrics *f)
 
     *f = undefined;
     f->cls = cs_alloc(k, sizeof *f->cls);
-    f->confusion = c->confusion != NULL ? cs_alloc(k * k, sizeof *f->confusion) : NULL;
-    if (f->cls == NULL || (c->confusion != NULL && f->confusion == NULL)) {
+    f->called = c->confusion != NULL ? cs_alloc(k * k, sizeof *f->called) : NULL;
+    if (f->cls == NULL || (c->confusion != NULL && f->called == NULL)) {
         cs_metrics_release(f);
         return cs_fail(CS_EMEM, "out of memory for the metrics of %d classes", (int)c->n_class);
     }
     memcpy(f->cls, c->cls, k * sizeof *f->cls);
-    if (c->confusion != NULL)
-        memcpy(f->confusion, c->confusion, k * k * sizeof *f->confusion);
+    for (size_t i = 0; c->confusion != NULL && i < k * k; i++)
+        if (c->confusion[i] > 0)
+            f->called[f->n_called++] = (cs_called){ (int32_t)(i / k), (int32_t)(i % k),
+                                                    c->confusion[i] };
     f->n = c->n;
     f->n_class = c->n_class;
     f->loss = ratio(c->loss, (double)c->n);

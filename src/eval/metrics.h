@@ -56,6 +56,9 @@ typedef struct cs_class_metrics {
     double  r2, pearson, spearman;
 } cs_class_metrics;
 
+/* Records, or tokens, of a class that were called as a class. */
+typedef struct cs_called { int32_t truth, call; int64_t n; } cs_called;
+
 typedef struct cs_metrics {
     int64_t n;                   /* records, or tokens, with a known truth */
     double  loss;                /* mean cross-entropy (natural log), or mean squared error */
@@ -70,7 +73,9 @@ typedef struct cs_metrics {
     double  macro_ap, micro_f1, micro_auc, micro_ap;
     int32_t n_class;             /* or labels, or values */
     cs_class_metrics *cls;       /* [n_class] */
-    int64_t *confusion;          /* [n_class * n_class] row: truth, column: call; or NULL */
+    cs_called *called;           /* [n_called] the confusion matrix without zeros, by truth and
+                                  * then by call; or NULL */
+    int64_t n_called;
     /* values, over all targets */
     double  mae;
     double  within;              /* share with |error| < tolerance */
@@ -91,22 +96,22 @@ int  cs_scores_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tolera
                        cs_metrics *f) CS_MUST_CHECK;
 void cs_metrics_release(cs_metrics *f);
 
-/** cs_metrics_called - records of class `truth` called as class `call`; needs the matrix */
-static inline int64_t cs_metrics_called(const cs_metrics *f, int32_t truth, int32_t call)
-{
-    return f->confusion[(int64_t)truth * f->n_class + call];
-}
+/** cs_metrics_called - records of class `truth` called as class `call`; 0 without the matrix */
+int64_t cs_metrics_called(const cs_metrics *f, int32_t truth, int32_t call);
+/** cs_metrics_next_call - the first class from `call` on that records of class `truth` were called
+ * as; n_class: none, or no matrix */
+int32_t cs_metrics_next_call(const cs_metrics *f, int32_t truth, int32_t call);
 
 /* ---- classes of tokens: counted, not stored: one per base is too many ----------- */
 
-enum { CS_CONFUSION_CLASSES = 256 };   /* maximum classes of a confusion matrix */
+enum { CS_CONFUSION_CLASSES = 256 };   /* maximum classes of their confusion matrix */
 
 typedef struct cs_counts {
     int32_t  n_class;
     int64_t  n;                  /* tokens with a known class */
     double   loss;               /* their summed cross-entropy */
     cs_class_metrics *cls;       /* [n_class] n, n_called and n_right */
-    int64_t *confusion;          /* or NULL */
+    int64_t *confusion;          /* [n_class * n_class] row: truth, column: call; or NULL */
 } cs_counts;
 
 /** cs_counts_init - CS_OK (release with cs_counts_release) or CS_EMEM */

@@ -41,7 +41,8 @@ static void test_sklearn(void **state)
     check_near(f.macro_f1, 0.6626984126984127, 1e-12);
     check_near(f.macro_auc, 0.7135416666666666, 1e-12);
     check_near(f.loss, 0.9621482741534421, 1e-6);
-    assert_memory_equal(f.confusion, confusion, sizeof confusion);
+    for (int c = 0; c < K * K; c++)
+        assert_int_equal(cs_metrics_called(&f, c / K, c % K), confusion[c]);
     for (int c = 0; c < K; c++) {
         check_near(f.cls[c].precision, precision[c], 1e-12);
         check_near(f.cls[c].recall, recall[c], 1e-12);
@@ -188,7 +189,7 @@ static void test_labels(void **state)
 
     (void)state;
     assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0, true, &f), CS_OK);
-    assert_true(f.n == 7 && f.n_known == 16 && f.n_class == 3 && f.confusion == NULL);
+    assert_true(f.n == 7 && f.n_known == 16 && f.n_class == 3 && f.called == NULL);
     for (int k = 0; k < 3; k++) {
         const cs_class_metrics *g = &f.cls[k];
         const double got[7] = { g->precision, g->recall, g->f1, g->auc, g->ap, g->balanced,
@@ -237,6 +238,39 @@ static void test_labels_undefined(void **state)
     cs_scores_release(&s);
 }
 
+/* Memory for the confusion matrix grows with the records, not with the square of the classes. */
+static void test_many_classes(void **state)
+{
+    enum { MANY = 1 << 18 };
+    static const int32_t pair[][2] = { { MANY - 1, 7 }, { 3, 3 }, { MANY - 1, 7 }, { 3, MANY - 1 },
+                                       { 3, 5 } };
+    float *p = calloc(MANY, sizeof *p);
+    cs_scores s;
+    cs_metrics f;
+
+    (void)state;
+    cs_scores_init(&s, true, MANY, 1);
+    for (int i = 0; i < 5; i++) {
+        const float t = (float)pair[i][0];
+        p[pair[i][1]] = 1;
+        assert_int_equal(cs_scores_add(&s, p, &t, 100), CS_OK);
+        p[pair[i][1]] = 0;
+    }
+    assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0, true, &f), CS_OK);
+    assert_int_equal(f.n_called, 4);
+    assert_int_equal(cs_metrics_called(&f, MANY - 1, 7), 2);
+    assert_int_equal(cs_metrics_called(&f, 3, MANY - 1), 1);
+    assert_int_equal(cs_metrics_called(&f, 3, 4), 0);
+    assert_int_equal(cs_metrics_next_call(&f, 3, 0), 3);
+    assert_int_equal(cs_metrics_next_call(&f, 3, 4), 5);
+    assert_int_equal(cs_metrics_next_call(&f, 3, 6), MANY - 1);
+    assert_int_equal(cs_metrics_next_call(&f, 4, 0), MANY);
+    assert_int_equal(cs_metrics_next_call(&f, MANY - 1, 8), MANY);
+    cs_metrics_release(&f);
+    cs_scores_release(&s);
+    free(p);
+}
+
 /* Counted tokens give the metrics of kept predictions; those without a class count nothing. */
 static void test_counts(void **state)
 {
@@ -268,18 +302,21 @@ static void test_counts(void **state)
     check_near(counted.macro_f1, kept.macro_f1, 0);
     check_near(counted.mcc, kept.mcc, 0);
     assert_true(isnan(counted.macro_auc));
-    assert_memory_equal(counted.confusion, kept.confusion, K * K * sizeof *kept.confusion);
+    assert_int_equal(counted.n_called, kept.n_called);
+    for (int i = 0; i < K * K; i++)
+        assert_int_equal(cs_metrics_called(&counted, i / K, i % K),
+                         cs_metrics_called(&kept, i / K, i % K));
     cs_metrics_release(&counted);
     cs_counts_release(&c);
     assert_int_equal(cs_counts_init(&c, CS_CONFUSION_CLASSES + 1), CS_OK);
     assert_null(c.confusion);
     assert_int_equal(cs_counts_metrics(&c, &counted), CS_OK);
-    assert_true(counted.n == 0 && isnan(counted.accuracy) && counted.confusion == NULL);
+    assert_true(counted.n == 0 && isnan(counted.accuracy) && counted.called == NULL);
     cs_metrics_release(&counted);
     cs_metrics_release(&kept);
     /* Validations of many classes need no matrix of them. */
     assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0, false, &kept), CS_OK);
-    assert_true(kept.confusion == NULL && isnan(kept.macro_auc));
+    assert_true(kept.called == NULL && isnan(kept.macro_auc));
     check_near(kept.accuracy, 2.0 / 3, 1e-12);
     cs_metrics_release(&kept);
     cs_counts_release(&c);
@@ -290,7 +327,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sklearn), cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_none), cmocka_unit_test(test_counts), cmocka_unit_test(test_values),
+        cmocka_unit_test(test_none), cmocka_unit_test(test_many_classes),
+        cmocka_unit_test(test_counts), cmocka_unit_test(test_values),
         cmocka_unit_test(test_correlations),
         cmocka_unit_test(test_labels), cmocka_unit_test(test_labels_undefined),
     };
