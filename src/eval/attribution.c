@@ -93,7 +93,7 @@ struct job {
     int32_t       label;
     int32_t      *id, *base_id;  /* [bound] */
     char         *work;          /* of the tokenizer */
-    double       *value, *part;  /* [n] contributions; those of one baseline */
+    double       *value;         /* [n] contributions */
     double      (*with)[4];      /* [n] the prediction with each base; NaN where not computed */
     char        **contig;        /* [n_contig] contigs met; the last one is in memory */
     size_t        n_contig, cap_contig;
@@ -314,8 +314,9 @@ out:
 /* ---- gradients ------------------------------------------------------------------------------- */
 
 /* Baseline k of the region: its tokens in base_id. */
-static int make_baseline(struct job *j, int64_t k)
+static int make_baseline(void *job, int64_t k)
 {
+    struct job *j = job;
     if (j->a->baseline == BASELINE_SHUFFLED) {
         memcpy(j->mutant, j->base, (size_t)j->n);
         const int rc = cs_shuffle_pairs(j->mutant, j->n, cs_rng_key((uint64_t)j->a->seed,
@@ -328,17 +329,32 @@ static int make_baseline(struct job *j, int64_t k)
     return CS_OK;
 }
 
+/* Do the contributions add up to the difference of the predictions, as the steps allow? */
+static void check_sum(const struct job *j, const double ends[2])
+{
+    const double all = ends[0] - ends[1];
+    double sum = 0;
+
+    for (int64_t i = 0; i < j->n; i++)
+        sum += j->value[i];
+    if (fabs(sum - all) > 0.05 * fabs(all))
+        cs_warn("contributions of '%s' from %lld sum to %.4g, but the prediction differs from the "
+                "baseline's by %.4g; increase --steps", j->at.contig, (long long)j->at.from + 1,
+                sum, all);
+}
+
 static int attribute(struct job *j)
 {
-    int rc = CS_OK;
     const int64_t n_tok = encode(j, j->base, j->id);
-    const int64_t n_base = j->a->baseline == BASELINE_SHUFFLED ? j->a->shuffles : 1;
-    double ends[2], sum = 0, all = 0;
+    const bool integrates = j->a->method == METHOD_INTEGRATED;
+    double ends[2];
     const cs_attribute a = {
         .id = j->id, .base = j->a->baseline == BASELINE_ZERO ? NULL : j->base_id, .n = n_tok,
         .label = j->label, .n_step = (int32_t)j->a->steps,
+        .n_base = j->a->baseline == BASELINE_SHUFFLED ? j->a->shuffles : 1,
+        .next = make_baseline, .arg = j,
         .rule = j->a->method == METHOD_GRADIENT ? CS_ATTRIBUTE_GRADIENT
-              : j->a->method == METHOD_DEEPLIFT ? CS_ATTRIBUTE_RESCALE : CS_ATTRIBUTE_INTEGRATED,
+              : integrates ? CS_ATTRIBUTE_INTEGRATED : CS_ATTRIBUTE_RESCALE,
     };
 
     if (n_tok != j->n)
@@ -348,23 +364,10 @@ static int attribute(struct job *j)
     if (cs_model_has_evidence(j->model) && j->n_region == 0)
         cs_warn("--method %s explains the network alone; mutagenesis includes the model's look-up "
                 "table and proteins", methods[j->a->method]);
-    memset(j->value, 0, (size_t)j->n * sizeof *j->value);
-    for (int64_t k = 0; k < n_base; k++) {
-        CS_TRY(make_baseline(j, k));
-        rc = cs_attribute_tokens(j->session, &a, j->part, ends);
-        CS_TRY(rc == CS_EMEM ? explain_no_memory(j, 1) : rc);
-        for (int64_t i = 0; i < j->n; i++)
-            j->value[i] += j->part[i] / (double)n_base;
-        all += (ends[0] - ends[1]) / (double)n_base;
-    }
-    for (int64_t i = 0; i < j->n; i++)
-        sum += j->value[i];
-    if (j->a->method == METHOD_INTEGRATED && fabs(sum - all) > 0.05 * fabs(all))
-        cs_warn("contributions of '%s' from %lld sum to %.4g, but the prediction differs from "
-                "the baseline's by %.4g; increase --steps", j->at.contig,
-                (long long)j->at.from + 1, sum, all);
-out:
-    return rc;
+    const int rc = cs_attribute_tokens(j->session, &a, j->value, integrates ? ends : NULL);
+    if (rc == CS_OK && integrates)
+        check_sum(j, ends);
+    return rc == CS_EMEM ? explain_no_memory(j, 1) : rc;
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -416,10 +419,10 @@ static int plot(const struct job *j)
 
 static void drop_region(struct job *j)
 {
-    CS_FREE(j->base, j->mutant, j->id, j->base_id, j->work, j->value, j->part, j->with);
+    CS_FREE(j->base, j->mutant, j->id, j->base_id, j->work, j->value, j->with);
     j->base = j->mutant = j->work = NULL;
     j->id = j->base_id = NULL;
-    j->value = j->part = NULL;
+    j->value = NULL;
     j->with = NULL;
 }
 
@@ -461,9 +464,8 @@ static int begin_region(struct job *j)
     j->base_id = cs_alloc(n_id, sizeof *j->base_id);
     j->work = cs_alloc(n_work + 1, 1);
     j->value = cs_alloc(n + 1, sizeof *j->value);
-    j->part = cs_alloc(n + 1, sizeof *j->part);
     j->with = cs_alloc(n + 1, sizeof *j->with);
-    if (!j->mutant || !j->id || !j->base_id || !j->work || !j->value || !j->part || !j->with)
+    if (!j->mutant || !j->id || !j->base_id || !j->work || !j->value || !j->with)
         return cs_fail(CS_EMEM, "out of memory for %lld bases", (long long)j->n);
     memcpy(j->mutant, j->base, n);
 out:

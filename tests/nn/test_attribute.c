@@ -22,7 +22,7 @@ static cs_backend *be;
 
 static double value_of(cs_session *s, const int32_t *id, int32_t label)
 {
-    const cs_attribute a = { id, unknown, LEN, label, CS_ATTRIBUTE_GRADIENT, 0 };
+    const cs_attribute a = { .id = id, .base = unknown, .n = LEN, .label = label };
     double out[LEN], ends[2];
 
     assert_int_equal(cs_attribute_tokens(s, &a, out, ends), CS_OK);
@@ -66,7 +66,7 @@ static void test_contributions(void **state)
     for (int i = 0; (enc = cs_encoder_at(i)) != NULL; i++) {
         toy t = { .enc = enc, .head = cs_head_find("class"), .training = true };
         cs_session *s = toy_session(&t, be);
-        cs_attribute a = { id, unknown, LEN, 1, CS_ATTRIBUTE_GRADIENT, STEPS };
+        cs_attribute a = { .id = id, .base = unknown, .n = LEN, .label = 1, .n_step = STEPS };
         double out[LEN], ends[2], sum = 0;
         assert_int_equal(cs_attribute_tokens(s, &a, out, ends), CS_OK);
         check_gradient(s, id, out);
@@ -80,6 +80,60 @@ static void test_contributions(void **state)
                      ends[0] - ends[1]);
         toy_free(s);
     }
+}
+
+enum { N_BASE = 5 };
+
+struct several { int32_t base[LEN]; int64_t n; };
+
+static int next_baseline(void *arg, int64_t k)
+{
+    struct several *of = arg;
+
+    for (int64_t t = 0; t < LEN; t++)
+        of->base[t] = (int32_t)(2 + (3 * t + k) % 4);
+    of->n++;
+    return CS_OK;
+}
+
+/* Of several baselines the mean, with one pass for gradients: the sequence's is the same. */
+static void test_baselines(void **state)
+{
+    static const int32_t id[LEN] = { 2, 3, 4, 5, 5, 4, 3, 1, 4, 3, 5, 4, 3 };
+    toy t = { .enc = cs_encoder_find("cdil"), .head = cs_head_find("class"), .training = true };
+    cs_session *s = toy_session(&t, be);
+    struct several of = { .n = 0 };
+    cs_attribute a = { .id = id, .base = of.base, .n = LEN, .label = 1, .n_step = 4,
+                       .next = next_baseline, .arg = &of };
+    double out[LEN], one[LEN], sum[LEN], flop[2];
+
+    (void)state;
+    for (int rule = CS_ATTRIBUTE_GRADIENT; rule <= CS_ATTRIBUTE_RESCALE; rule++) {
+        a.rule = (cs_attribute_rule)rule;
+        a.next = next_baseline;
+        a.n_base = N_BASE;
+        of.n = 0;
+        flop[0] = s->cx.flop;
+        assert_int_equal(cs_attribute_tokens(s, &a, out, NULL), CS_OK);
+        flop[0] = s->cx.flop - flop[0];
+        assert_int_equal(of.n, N_BASE);
+        memset(sum, 0, sizeof sum);
+        a.next = NULL;
+        a.n_base = 1;
+        for (int k = 0; k < N_BASE; k++) {
+            (void)next_baseline(&of, k);
+            flop[1] = s->cx.flop;
+            assert_int_equal(cs_attribute_tokens(s, &a, one, NULL), CS_OK);
+            flop[1] = s->cx.flop - flop[1];
+            for (int i = 0; i < LEN; i++)
+                sum[i] += one[i] / N_BASE;
+        }
+        assert_memory_equal(out, sum, sizeof out);
+        assert_true(flop[1] > 0);
+        assert_true(a.rule == CS_ATTRIBUTE_GRADIENT ? flop[0] == flop[1]
+                                                    : flop[0] == N_BASE * flop[1]);
+    }
+    toy_free(s);
 }
 
 static void test_as_predicted(void **state)
@@ -104,7 +158,7 @@ static void test_refused(void **state)
     static const int32_t id[4] = { 2, 3, 4, 5 };
     toy t = { .enc = cs_encoder_at(0), .head = cs_head_find("variant"), .training = true };
     cs_session *s = toy_session(&t, be);
-    const cs_attribute a = { id, unknown, 4, 0, CS_ATTRIBUTE_GRADIENT, 0 };
+    const cs_attribute a = { .id = id, .base = unknown, .n = 4 };
     double out[4], ends[2];
 
     (void)state;
@@ -150,7 +204,8 @@ static void check_rescale(const toy *t, void *arg)
     cs_session *s = toy_session(&with, be);
     cs_model *m = s->model;
     for (int b = 0; b < 3; b++) {
-        const cs_attribute a = { id, base[b], LEN, 1, CS_ATTRIBUTE_RESCALE, 0 };
+        const cs_attribute a = { .id = id, .base = base[b], .n = LEN, .label = 1,
+                                 .rule = CS_ATTRIBUTE_RESCALE };
         double out[LEN], ends[2], sum = 0;
         const int rc = cs_attribute_tokens(s, &a, out, ends);
         if (rc != CS_OK) {
@@ -206,9 +261,9 @@ static void test_quotient(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_contributions), cmocka_unit_test(test_as_predicted),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_rescale),
-        cmocka_unit_test(test_quotient),
+        cmocka_unit_test(test_contributions), cmocka_unit_test(test_baselines),
+        cmocka_unit_test(test_as_predicted), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_rescale), cmocka_unit_test(test_quotient),
     };
 
     assert_int_equal(cs_cpu_init(), CS_OK);

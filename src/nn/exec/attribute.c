@@ -19,6 +19,7 @@ struct point {
     int32_t       n_seq, label, width;
     cs_real      *x, *base;      /* [n * width] */
     cs_real      *at, *grad;     /* [n_seq * n * width] point on the path; [n * width] gradient */
+    double       *part;          /* [n] contributions, measured from one baseline */
 };
 
 static cs_mat offsets(cs_ctx *cx, const struct point *p)
@@ -70,10 +71,11 @@ static void place(struct point *p, double share)
     }
 }
 
-static void add_products(const struct point *p, double weight, double *out)
+static void add_products(const struct point *p, double weight)
 {
     for (int64_t i = 0; i < p->n * p->width; i++)
-        out[i / p->width] += weight * (double)p->grad[i] * ((double)p->x[i] - (double)p->base[i]);
+        p->part[i / p->width] += weight * (double)p->grad[i]
+                               * ((double)p->x[i] - (double)p->base[i]);
 }
 
 static int check(const cs_model *m, const cs_attribute *a)
@@ -101,7 +103,8 @@ static int attribute_reserve(struct point *p)
     p->at = cs_alloc((size_t)p->n_seq * n, sizeof *p->at);
     p->grad = cs_alloc(n, sizeof *p->grad);
     p->base = cs_alloc(n, sizeof *p->base);
-    if (!p->x || !p->at || !p->grad || !p->base)
+    p->part = cs_alloc((size_t)p->n, sizeof *p->part);
+    if (!p->x || !p->at || !p->grad || !p->base || !p->part)
         return cs_fail(CS_EMEM, "out of memory for the gradients of %lld tokens", (long long)p->n);
     pass(p, true, f);
     if (p->s->cx.no_rule)
@@ -125,35 +128,65 @@ static void embed(const struct point *p, const int32_t *id, cs_real *out)
         be->op.download(be, out + t * p->width, table.p + (int64_t)id[t] * table.ld, row);
 }
 
-static void by_gradients(struct point *p, const cs_attribute *a, double *out, double ends[2])
+/* ends [2], or NULL. known: the pass before was at the sequence, where the gradient is the same for
+ * all baselines. */
+static void by_gradients(struct point *p, const cs_attribute *a, bool known, double *ends)
 {
     const int32_t n_step = a->rule == CS_ATTRIBUTE_INTEGRATED ? a->n_step : 0;
     double f;
 
-    place(p, 0);
-    pass(p, false, &ends[1]);
-    place(p, 1);
-    pass(p, false, &ends[0]);
+    if (ends) {
+        place(p, 0);
+        pass(p, false, &ends[1]);
+    }
+    if (ends || (n_step == 0 && !known)) {
+        place(p, 1);
+        pass(p, false, ends ? &ends[0] : &f);
+    }
     if (n_step == 0)
-        add_products(p, 1, out);
+        add_products(p, 1);
     for (int32_t k = 0; k < n_step; k++) {
         place(p, (k + 0.5) / n_step);
         pass(p, false, &f);
-        add_products(p, 1.0 / n_step, out);
+        add_products(p, 1.0 / n_step);
     }
 }
 
-static void by_multipliers(struct point *p, double *out, double ends[2])
+static void by_multipliers(struct point *p, double ends[2])
 {
     const size_t n = (size_t)(p->n * p->width);
 
     memcpy(p->at, p->x, n * sizeof *p->at);
     memcpy(p->at + n, p->base, n * sizeof *p->at);
     pass(p, false, ends);
-    add_products(p, 1, out);
+    add_products(p, 1);
 }
 
-int cs_attribute_tokens(cs_session *s, const cs_attribute *a, double *out, double ends[2])
+/* Adds the share of baseline k to out and to ends, unless that is NULL. */
+static int from_baseline(struct point *p, const cs_attribute *a, int64_t k, double *out,
+                         double *ends)
+{
+    const double share = a->n_base > 0 ? (double)a->n_base : 1;
+    double f[2] = { 0, 0 };
+    int rc = CS_OK;
+
+    if (a->next)
+        CS_TRY(a->next(a->arg, k));
+    embed(p, a->base, p->base);
+    memset(p->part, 0, (size_t)p->n * sizeof *p->part);
+    if (a->rule == CS_ATTRIBUTE_RESCALE)
+        by_multipliers(p, f);
+    else
+        by_gradients(p, a, k > 0, ends ? f : NULL);
+    for (int64_t t = 0; t < p->n; t++)
+        out[t] += p->part[t] / share;
+    for (int i = 0; ends && i < 2; i++)
+        ends[i] += f[i] / share;
+out:
+    return rc;
+}
+
+int cs_attribute_tokens(cs_session *s, const cs_attribute *a, double *out, double *ends)
 {
     int rc = CS_OK;
     cs_ctx *cx = &s->cx;
@@ -169,18 +202,16 @@ int cs_attribute_tokens(cs_session *s, const cs_attribute *a, double *out, doubl
     CS_TRY(check(s->model, a));
     CS_TRY(attribute_reserve(&p));
     embed(&p, a->id, p.x);
-    embed(&p, a->base, p.base);
-    for (int64_t t = 0; t < a->n; t++)
-        out[t] = 0;
-    if (pair)
-        by_multipliers(&p, out, ends);
-    else
-        by_gradients(&p, a, out, ends);
+    memset(out, 0, (size_t)a->n * sizeof *out);
+    if (ends)
+        ends[0] = ends[1] = 0;
+    for (int64_t k = 0; k == 0 || k < a->n_base; k++)
+        CS_TRY(from_baseline(&p, a, k, out, ends));
     rc = s->be->op.sync(s->be);
 out:
     cx->frozen = frozen;
     cx->rescale = false;
     cx->no_fused = no_fused;
-    CS_FREE(p.x, p.at, p.grad, p.base);
+    CS_FREE(p.x, p.at, p.grad, p.base, p.part);
     return rc;
 }

@@ -16,6 +16,10 @@ typedef struct cs_attribute {
     int32_t           label;     /* index of the head's raw value */
     cs_attribute_rule rule;
     int32_t           n_step;    /* of the path integral */
+    int64_t           n_base;    /* baselines, over which all is averaged; 0: one */
+    int             (*next)(void *arg, int64_t k);   /* writes baseline k to base; NULL: it is
+                                  * there. CS_OK, or an error that ends the call */
+    void             *arg;
 } cs_attribute;
 
 /**
@@ -34,14 +38,14 @@ typedef struct cs_attribute {
  * s        session of a model of tokens with gradient slabs and a head of one part with predictions
  *          per sequence
  * out      [n]
- * ends     F at the sequence and at the baseline
+ * ends     F at the sequence and at the baseline, or NULL, which saves the passes for them
  * Returns  CS_OK; CS_EUSAGE for a model that is none of these, or that has a step without a rescale
  *          rule (attention, group normalisation, reversible blocks); CS_EMEM
  * Source   Sundararajan, Taly, Yan, Axiomatic attribution for deep networks, ICML 2017, eq. 3;
  *          Shrikumar, Greenside, Kundaje, Learning important features through propagating
  *          activation differences, ICML 2017, sec. 3.5.1 (its rule for products is ours)
  */
-int cs_attribute_tokens(cs_session *s, const cs_attribute *a, double *out, double ends[2])
+int cs_attribute_tokens(cs_session *s, const cs_attribute *a, double *out, double *ends)
     CS_MUST_CHECK;
 
 #endif
