@@ -83,6 +83,7 @@ static int create_temp(cs_outfile *f)
     size_t size = strlen(f->target) + 64;
     char *noted = cs_alloc(size, 1);
     int n_try = 0;
+    bool own = false;            /* the name is that of another output of this run */
 
     if (noted == NULL || (f->temp = cs_alloc(size, 1)) == NULL) {
         free(noted);
@@ -95,7 +96,8 @@ static int create_temp(cs_outfile *f)
         else
             (void)snprintf(f->temp, size, "%s.tmp.%ld.%d", f->target, (long)getpid(), n_try);
         f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (f->fd < 0 && errno == EEXIST && ++n_try < MAX_TRIES);
+        own = f->fd < 0 && errno == EEXIST && cs_temps_has(f->temp);
+    } while (!own && f->fd < 0 && errno == EEXIST && ++n_try < MAX_TRIES);
     if (f->fd >= 0) {
         (void)snprintf(noted, size, "%s", f->temp);
         f->slot = cs_temps_add(noted);
@@ -104,6 +106,8 @@ static int create_temp(cs_outfile *f)
     const int why = errno;
     cs_temps_unlock();
     free(noted);
+    if (own)
+        return cs_fail(CS_EUSAGE, "two outputs write to '%s'", f->name);
     return f->fd >= 0 ? CS_OK : cs_fail(CS_EIO, "cannot create '%s': %s", f->name, strerror(why));
 }
 

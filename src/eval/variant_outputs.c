@@ -42,13 +42,31 @@ static bool is_format(const char *s)
     return n == 1 || (n == 2 && (*s == 'z' || *s == 'b') && isdigit((unsigned char)s[1]));
 }
 
+/* What the name says, if no option does. */
+static int check_suffix(const char *path)
+{
+    static const char *const table[] = { ".csv", ".tsv", ".csv.gz", ".tsv.gz" };
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (ends_with(path, table[i]))
+            return cs_fail(CS_EUSAGE, "'%s': this output is VCF or BCF; write a table with --tsv",
+                           path);
+    return ends_with(path, ".bcf") ? CS_OK : cs_out_check(path, CS_OUT_TEXT);
+}
+
 int cs_variant_outputs_check(const cs_variant_output_args *a)
 {
+    int rc = CS_OK;
+
     if (!is_format(a->format))
         return cs_fail(CS_EUSAGE, "--output-type '%s': give v, z, b or u, z and b also with a "
                        "level of compression, such as z9, or auto", a->format);
-    return cs_outputs_distinct((const char *const[]){ a->output, a->tsv, a->html, a->summary },
-                               N_OUT);
+    if (strcmp(a->format, "auto") == 0)
+        CS_TRY(check_suffix(a->output));
+    rc = cs_outputs_distinct((const char *const[]){ a->output, a->tsv, a->html, a->summary },
+                             N_OUT);
+out:
+    return rc;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

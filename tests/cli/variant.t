@@ -55,6 +55,11 @@ N variant-ref.err   chordseq variant -m "$m" variants.vcf
 N variant-no-ref.err chordseq variant -m "$m" -f no.fa variants.vcf
 N variant-model.err chordseq variant -m "$m" -f variants.fa --score model variants.vcf
 N variant-long.err  chordseq variant -m "$m" -f variants.fa -w 2k variants.vcf
+T 'the index of another output is refused' sh -c '! score -W -o t.vcf.gz --tsv t.vcf.gz.csi variants.vcf 2> told &&
+    grep -q "two outputs write to .t.vcf.gz.csi" told && [ ! -e t.vcf.gz ]'
+T 'VCF is not written under the name of a table' sh -c 'for f in x.csv x.tsv.gz x.npz x.bam; do
+    score -o $f variants.vcf 2> told; [ $? = 2 ] && grep -q "variant: .$f.: " told && [ ! -e $f ] || exit; done
+    grep -q "not BAM" told && score -O v -o x.csv variants.vcf && head -n 1 x.csv | grep -q "^##fileformat=VCF"'
 N variant-index.err score -W -o o.vcf variants.vcf
 N variant-prefix.err score --prefix 1x variants.vcf
 N variant-fasta.err score variants.fa

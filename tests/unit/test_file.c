@@ -106,19 +106,19 @@ static void discard_leaves_the_old(void **state)
     assert_int_equal(n_temps(), 0);
 }
 
+/* Refused by any path; a file that another process with our number has left is not in the way. */
 static void two_at_once(void **state)
 {
     cs_outfile *f, *g;
+    char left[100];
 
     (void)state;
+    (void)snprintf(left, sizeof left, "same.tmp.%ld", (long)getpid());
+    assert_int_equal(fclose(fopen(left, "w")), 0);
     assert_int_equal(cs_outfile_open("same", &f), CS_OK);
-    assert_int_equal(cs_outfile_open("same", &g), CS_OK);
-    assert_int_equal(cs_outfile_printf(f, "first"), CS_OK);
-    assert_int_equal(cs_outfile_printf(g, "second"), CS_OK);
+    assert_int_equal(cs_outfile_open("./same", &g), CS_EUSAGE);
     assert_int_equal(cs_outfile_close(f), CS_OK);
-    assert_holds("same", "first");
-    assert_int_equal(cs_outfile_close(g), CS_OK);
-    assert_holds("same", "second");
+    assert_int_equal(unlink(left), 0);
     assert_int_equal(n_temps(), 0);
 }
 
