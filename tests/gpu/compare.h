@@ -13,10 +13,6 @@
 #include "kernels/cpu/tables.h"
 #include "tests/gpu/device.h"
 
-#ifdef CS_HOST_CUDA
-extern int cs_host_capability;
-#endif
-
 static cs_backend *gpu, *cpu;
 static bool quick;               /* few sizes, for tools that make a GPU slow */
 
@@ -109,21 +105,6 @@ static inline int back_to_fp32(void **state)
     compute_in(CS_IN_FP32);
     return 0;
 }
-
-#ifdef CS_HOST_CUDA
-/* Runs a test on an emulated device with 99 KiB of shared memory. */
-static inline void with_less_shared(void (*test)(void **), void **state)
-{
-    cs_backend *const usual = gpu;
-    cs_host_capability = 86;
-    gpu = open_gpu(CS_IN_FP32);
-    assert_non_null(gpu);
-    test(state);
-    close_gpu(gpu);
-    gpu = usual;
-    cs_host_capability = 90;
-}
-#endif
 
 #define TEST(f) cmocka_unit_test_teardown(f, back_to_fp32)
 

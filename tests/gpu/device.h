@@ -12,7 +12,8 @@
 #include "kernels/cuda/cuda.h"
 
 #ifdef CS_HOST_CUDA
-extern int cs_host_order;        /* order of the emulated threads: tests/gpu/host/cuda_runtime.h */
+/* Of the emulator, tests/gpu/host/cuda_runtime.h: order of its threads, and compute capability. */
+extern int cs_host_order, cs_host_capability;
 #endif
 
 /* Rounds to the nearest bf16, ties to even; NaN stays NaN. */
@@ -56,6 +57,22 @@ static inline void close_gpu(cs_backend *be)
     cs_cuda_close(be);
     free(be);
 }
+
+#ifdef CS_HOST_CUDA
+/* Runs a test on an emulated device with 99 KiB of shared memory. */
+static inline void with_less_shared(cs_precision precision, cs_backend **gpu,
+                                    void (*test)(void **), void **state)
+{
+    cs_backend *const usual = *gpu;
+    cs_host_capability = 86;
+    *gpu = open_gpu(precision);
+    assert_non_null(*gpu);
+    test(state);
+    close_gpu(*gpu);
+    *gpu = usual;
+    cs_host_capability = 90;
+}
+#endif
 
 /* Opens both sides of a comparison. Returns 0, or the test's exit status: 77 without a GPU. */
 static inline int open_both(cs_precision precision, cs_backend **cpu, cs_backend **gpu)

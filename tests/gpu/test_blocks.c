@@ -230,7 +230,7 @@ static void blocks_of_99_kib(void **state)
 
 static void test_less_shared(void **state)
 {
-    with_less_shared(blocks_of_99_kib, state);
+    with_less_shared(CS_IN_FP32, &gpu, blocks_of_99_kib, state);
 }
 #endif
 

@@ -235,7 +235,7 @@ static void test_networks_bf16(void **state)
 #ifdef CS_HOST_CUDA
 static void test_less_shared(void **state)
 {
-    with_less_shared(test_convolutions, state);
+    with_less_shared(CS_IN_FP32, &gpu, test_convolutions, state);
 }
 #endif
 

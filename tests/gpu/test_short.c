@@ -8,10 +8,6 @@
 #include "tests/gpu/device.h"
 #include "tests/gpu/stack.h"
 
-#ifdef CS_HOST_CUDA
-extern int cs_host_capability;
-#endif
-
 #define COUNT(a) ((int)(sizeof (a) / sizeof *(a)))
 
 enum { MAX_SEGMENTS = 48 };
@@ -171,14 +167,8 @@ static void test_limits(void **state)
 /* Devices with 99 KiB of shared memory run the same, except for sequences that do not fit. */
 static void test_less_shared(void **state)
 {
-    cs_backend *const usual = gpu;
-    cs_host_capability = 86;
-    gpu = open_gpu(CS_IN_BF16);
-    test_batches(state);
-    test_longest(state);
-    close_gpu(gpu);
-    gpu = usual;
-    cs_host_capability = 90;
+    with_less_shared(CS_IN_BF16, &gpu, test_batches, state);
+    with_less_shared(CS_IN_BF16, &gpu, test_longest, state);
 }
 
 /* A sequence longer than its batch's depth allows does not fit: the launch fails. */
