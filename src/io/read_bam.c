@@ -3,9 +3,10 @@
  * DESIGN: htslib decodes. Secondary and supplementary records repeat bases of another record, so
  * they are counted and skipped by default; mates get "/1" and "/2" after their names, as in
  * samtools fastq; a read on the reverse strand is reverse-complemented (qualities reversed). Unused
- * fields are not decoded from CRAM. Regions are read one by one: htslib's iterator over several
- * omits and adds alignments of CRAM (1.16). Only BAM and CRAM use threads: htslib would read SAM in
- * another thread, and the line number would be lost.
+ * fields are not decoded from CRAM. Regions are read one by one, but those of BAM that are close
+ * together in one pass: htslib's iterator over several omits and adds alignments of CRAM (1.16).
+ * Only BAM and CRAM use threads: htslib would read SAM in another thread, and the line number would
+ * be lost.
  */
 #include "io/reader.h"
 
@@ -25,6 +26,8 @@
 #include "io/reference.h"
 #include "io/sam_header.h"
 
+enum { INDEX_SHIFT = 14, CACHE_BYTES = 1 << 20 };   /* INDEX_SHIFT: of BAI, by default of CSI */
+
 /* Bases [from, to) of a contig; a negative one is one of htslib's HTS_IDX_. */
 struct interval { int tid; hts_pos_t from, to; };
 
@@ -42,8 +45,10 @@ struct alignments {
     int             require, exclude;
     hts_idx_t      *index;
     struct interval *interval;   /* [n_interval] regions, sorted and disjoint */
-    int             n_interval, at;   /* at: of the next one */
-    hts_itr_t      *region;      /* of the current one, or NULL: all */
+    int             n_interval;
+    int             from, at;    /* [from, at) those of `region` */
+    int             ahead;       /* the first of them that ends after the alignment in hand */
+    hts_itr_t      *region;      /* over some intervals and what is between, or NULL: all */
     hts_filter_t   *filter;      /* or NULL */
     cs_cram_guard  *guard;       /* of CRAM, or NULL */
     bool            keep_native; /* attach whole alignments */
@@ -171,12 +176,25 @@ static void join_intervals(struct alignments *a)
     a->n_interval = n;
 }
 
-static int next_interval(struct alignments *a)
+/* A search begins at the first alignment of a window of 16,384 bases, so those between two regions
+ * of one window are read anyway. */
+static bool is_close(const struct alignments *a, int k)
 {
-    const struct interval *p = &a->interval[a->at++];
+    const struct interval *p = &a->interval[k];
 
+    return a->fp->format.format == bam && p->tid >= 0 && p[-1].tid == p->tid
+        && p->from >> INDEX_SHIFT <= p[-1].to >> INDEX_SHIFT;
+}
+
+static int next_region(struct alignments *a)
+{
+    const struct interval *p = &a->interval[a->at];
+
+    a->from = a->ahead = a->at++;
+    while (a->at < a->n_interval && is_close(a, a->at))
+        a->at++;
     hts_itr_destroy(a->region);
-    a->region = sam_itr_queryi(a->index, p->tid, p->from, p->to);
+    a->region = sam_itr_queryi(a->index, p->tid, p->from, a->interval[a->at - 1].to);
     if (!a->region)
         return cs_fail(CS_EIO, "'%s': cannot find a region in the index; is it of this file?",
                        a->path);
@@ -185,12 +203,17 @@ static int next_interval(struct alignments *a)
         ? cs_cram_guard_jump(a->guard, (int64_t)htell(a->raw)) : CS_OK;
 }
 
-/* Does the alignment overlap the region before, too? */
-static bool is_repeated(const struct alignments *a)
+/* Is the alignment in an interval of this region, and in none before? */
+static bool is_inside(struct alignments *a)
 {
-    const struct interval *now = a->at > 1 ? &a->interval[a->at - 1] : NULL;
+    const struct interval *p = a->interval, *before = a->from > 0 ? &p[a->from - 1] : NULL;
+    const hts_pos_t from = a->b->core.pos;
 
-    return now && now[-1].tid == now->tid && a->b->core.pos < now[-1].to;
+    if (before && before->tid == p[a->from].tid && from < before->to)
+        return false;
+    while (a->ahead + 1 < a->at && p[a->ahead].to <= from)
+        a->ahead++;
+    return a->at - a->from == 1 || p[a->ahead].from < bam_endpos(a->b);
 }
 
 static int find_regions(struct alignments *a)
@@ -204,13 +227,15 @@ static int find_regions(struct alignments *a)
     if (!a->index)
         return cs_fail(CS_EIO, "'%s' has no index, which regions need; create one (samtools "
                        "index)", a->path);
+    if (a->fp->format.format == bam)    /* several searches may end in one block */
+        bgzf_set_cache_size(a->fp->fp.bgzf, CACHE_BYTES);
     a->interval = cs_alloc((size_t)o->n_region, sizeof *a->interval);
     if (!a->interval)
         return cs_fail(CS_EMEM, "'%s': out of memory for its regions", a->path);
     for (a->n_interval = 0; a->n_interval < o->n_region; a->n_interval++)
         CS_TRY(parse_region(a, o->region[a->n_interval], &a->interval[a->n_interval]));
     join_intervals(a);
-    rc = next_interval(a);
+    rc = next_region(a);
 out:
     return rc;
 }
@@ -333,14 +358,14 @@ static int read_wanted(struct alignments *a)
         const int r = a->region ? sam_itr_next(a->fp, a->region, a->b)
                                 : sam_read1(a->fp, a->header, a->b);
         if (r == -1 && a->at < a->n_interval) {
-            CS_TRY(next_interval(a));
+            CS_TRY(next_region(a));
             continue;
         }
         if (r == -1)
             return a->region ? CS_EOF : check_end(a);
         if (r < -1)
             return decoding_failed(a);
-        if (a->region && is_repeated(a))
+        if (a->region && !is_inside(a))
             continue;
         a->n_read++;
         const int flag = a->b->core.flag;
