@@ -14,6 +14,8 @@
 
 #include <htslib/bgzf.h>
 #include <htslib/faidx.h>
+#include <htslib/hfile.h>
+#include <htslib/hts.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -177,6 +179,36 @@ out:
     return rc;
 }
 
+/* Is it compressed by gzip, of which htslib reads no part? */
+static bool is_plain_gzip(const char *path)
+{
+    htsFormat m;
+    hFILE *fp = hopen(path, "r");
+
+    memset(&m, 0, sizeof m);
+    const bool is = fp && hts_detect_format2(fp, NULL, &m) == 0 && m.compression == gzip;
+    if (fp)
+        hclose_abruptly(fp);
+    return is;
+}
+
+/* htslib has no index of it and could not make one. */
+static int no_index(const char *path)
+{
+    char index[PATH_MAX];
+    const int n = snprintf(index, sizeof index, "%s.fai", path);
+
+    if (is_plain_gzip(path))
+        return cs_fail(CS_EFORMAT, "cannot use the reference '%s': it is compressed by gzip, not "
+                       "bgzip; recompress it: gzip -dc FILE | bgzip > NEW", path);
+    if (n < (int)sizeof index && access(index, F_OK) == 0)
+        return cs_fail(CS_EIO, "cannot use the reference '%s' with its index '%s'; "
+                       "recreate the index (samtools faidx)", path, index);
+    return cs_fail(CS_EIO, "cannot use the reference '%s'; it must be a FASTA file with lines of "
+                   "one length per contig, plain or compressed by bgzip, with an index (samtools "
+                   "faidx) or in a writable folder; -v shows htslib's reason", path);
+}
+
 int cs_reference_open(const char *path, cs_reference **out)
 {
     cs_reference *r = cs_xcalloc(1, sizeof *r);
@@ -192,15 +224,8 @@ int cs_reference_open(const char *path, cs_reference **out)
     }
     r->fai = fai_load(path);
     if (!r->fai) {
-        char index[PATH_MAX];
-        const int n = snprintf(index, sizeof index, "%s.fai", path);
         cs_reference_free(r);
-        if (n < (int)sizeof index && access(index, F_OK) == 0)
-            return cs_fail(CS_EIO, "cannot use the reference '%s' with its index '%s'; "
-                           "recreate the index (samtools faidx)", path, index);
-        return cs_fail(CS_EIO, "cannot use the reference '%s'; it must be a FASTA file, plain or "
-                       "compressed by bgzip, with an index (samtools faidx) or in a writable "
-                       "folder", path);
+        return no_index(path);
     }
     int rc = read_index(r);
     if (rc == CS_OK)
