@@ -106,7 +106,10 @@ static int simulate_run(const cs_call *call)
     const cs_synthetic s = { own.n, own.lambda, own.max_len, own.length, (uint64_t)own.seed };
 
     (void)call;
-    if (!is_cohort && !cs_synthetic_is(task))
+    if (names.n == 1 && !is_cohort && !cs_synthetic_is(task))
+        return cs_fail(CS_EUSAGE, "'%s' is not a task; choose from adding, xor, temporal-order and "
+                       "cohort", task);
+    if (names.n != 1)
         return cs_fail(CS_EUSAGE, "give one task to simulate: adding, xor, temporal-order, cohort");
     CS_TRY(simulate_check_options(task));
     rc = is_cohort ? cs_cohort_simulate(&cohort, own.n, (uint64_t)own.seed, own.output)
