@@ -246,8 +246,9 @@ void cs_stream_summary(const char *verb, const char *counts,
     const double n_base = (double)stat->n_base;
     char bases[CS_SCALED_BYTES], rate[CS_SCALED_BYTES];
 
-    cs_note("%s %llu records (%s), %s in %.2f s (%s)", verb, (unsigned long long)stat->n_record,
-            counts, cs_scaled_text(n_base, "bases", bases, sizeof bases), stat->wall_s,
+    cs_note("%s %llu %s (%s), %s in %.2f s (%s)", verb, (unsigned long long)stat->n_record,
+            stat->n_record == 1 ? "record" : "records", counts,
+            cs_scaled_text(n_base, "bases", bases, sizeof bases), stat->wall_s,
             cs_scaled_text(stat->wall_s > 0 ? n_base / stat->wall_s : 0, "bases/s", rate,
                            sizeof rate));
     cs_info("%llu batches, mean fill %.0f %%, closed by budget %llu, lag %llu, end %llu",

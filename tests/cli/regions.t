@@ -42,7 +42,7 @@ T 'a higher penalty leaves one class' sh -c "$predict --switch-penalty 500 long.
 T '--min-length is of records, not of windows' sh -c "$predict --min-length 6000 long.fa > some.bed &&
     awk '/^(planted|none|gap)\t/' runs.bed | cmp - some.bed"
 T 'records without a prediction are counted' sh -c 'chordseq predict -m m.safetensors --window-length 500 long.fa 2>&1 |
-    grep -q "1 records have no prediction and no line: no_known_base"'
+    grep -q "1 record has no prediction and no line: no_known_base"'
 T 'records and bases are counted, not windows' sh -c 'chordseq predict -m m.safetensors --window-length 500 \
     --window-overlap 250 long.fa 2>&1 | grep -q "segmented 7 records (5 predictions), 52.2 kbases in"'
 
