@@ -62,12 +62,13 @@ static void pass(struct point *p, bool dry, double *f)
                             (size_t)(p->n * p->width) * sizeof *p->grad);
 }
 
-/* The point at this share of the path from the baseline to the sequence. */
+/* The point at this share of the path from the baseline b to the sequence x. At its end
+ * b + (x - b) would differ from x in the last bits. */
 static void place(struct point *p, double share)
 {
     for (int64_t i = 0; i < p->n * p->width; i++) {
-        const double b = (double)p->base[i];
-        p->at[i] = (cs_real)(b + share * ((double)p->x[i] - b));
+        const double x = (double)p->x[i], b = (double)p->base[i];
+        p->at[i] = (cs_real)(share < 1 ? b + share * (x - b) : x);
     }
 }
 
