@@ -337,8 +337,8 @@ static void test_wording(void **state)
     static const char *const want[] = {
         " bases) exceeds max-memory=1; long-sequence=window splits such records",
         "window-length needs long-sequence=window",
-        "max-error is incompatible with call=taxon: the model's calibration is for calls of "
-        "classes",
+        ("max-error is incompatible with call=taxon: the model's calibration is for calls of "
+         "classes"),
     };
     chordseq_model *m;
     float v[MAX_OUTPUT];
