@@ -365,28 +365,33 @@ static int check_pairs(const cs_input_args *a, const cs_pair_args *pair)
     return CS_OK;
 }
 
-int cs_sources_open(cs_input_args *a, const cs_pair_args *pair, const cs_input_opt *how,
+int cs_sources_find(cs_input_args *a, const cs_pair_args *pair)
+{
+    int rc = CS_OK;
+
+    if (pair->first.n + pair->second.n > 0)
+        CS_TRY(check_pairs(a, pair));
+    for (int i = 0; i < pair->first.n; i++)
+        CS_TRY(cs_strlist_add(&a->file, pair->first.v[i]));
+    for (int i = 0; i < pair->second.n; i++)
+        CS_TRY(cs_strlist_add(&a->file, pair->second.v[i]));
+    rc = cs_args_input(a);
+out:
+    return rc;
+}
+
+int cs_sources_open(const cs_input_args *a, const cs_pair_args *pair, const cs_input_opt *how,
                     cs_sources *s)
 {
     int rc = CS_OK;
-    const int n = pair->first.n;
+    const int n = pair->first.n > 0 ? pair->first.n : a->file.n;
+    cs_input_opt all = *how;
 
-    *s = (cs_sources){ .paired = n + pair->second.n > 0 || pair->interleaved };
-    if (n + pair->second.n == 0) {
-        CS_TRY(cs_args_input(a));
-        cs_input_opt all = *how;
-        all.implied = a->implied;
-        CS_TRY(cs_inputs_open(a->file.v, a->file.n, &all, &s->in));
-    } else {
-        CS_TRY(check_pairs(a, pair));
-        for (int i = 0; i < n; i++)
-            CS_TRY(cs_strlist_add(&a->file, pair->first.v[i]));
-        for (int i = 0; i < n; i++)
-            CS_TRY(cs_strlist_add(&a->file, pair->second.v[i]));
-        CS_TRY(cs_args_input(a));
-        CS_TRY(cs_inputs_open(a->file.v, n, how, &s->in));
-        CS_TRY(cs_inputs_open(a->file.v + n, n, how, &s->second));
-    }
+    *s = (cs_sources){ .paired = pair->first.n > 0 || pair->interleaved };
+    all.implied = a->implied;
+    CS_TRY(cs_inputs_open(a->file.v, n, &all, &s->in));
+    if (pair->first.n > 0)
+        CS_TRY(cs_inputs_open(a->file.v + n, n, &all, &s->second));
     s->pairs = (cs_pairs){ .first = s->in, .second = s->second ? s->second : s->in };
 out:
     return rc;

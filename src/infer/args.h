@@ -50,7 +50,8 @@ int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *opera
  * cs_args_input - collect the input files: -i, operands and lists, or standard input
  *
  * Returns  CS_OK; CS_EUSAGE if there are none and standard input is a terminal, if standard input
- *          is named twice, or if one of them is an output; CS_EIO for a list that cannot be read
+ *          is named twice, or if one of them is an output; CS_EIO for a list or an input that
+ *          cannot be read
  */
 int cs_args_input(cs_input_args *a) CS_MUST_CHECK;
 
@@ -62,13 +63,18 @@ const char *cs_args_once(const char *const *file, int n);
 typedef struct cs_sources { cs_inputs *in, *second; cs_pairs pairs; bool paired; } cs_sources;
 
 /**
- * cs_sources_open - open the inputs: -i, lists and operands, or mates (-1 and -2)
+ * cs_sources_find - collect the names of the inputs, and check that they can be opened: -i, lists
+ * and operands, or mates (-1 and -2)
  *
- * a        receives the names of all inputs, mates included
+ * a        receives the names, those of all first mates before those of the second ones
  * Returns  CS_OK; CS_EUSAGE if both kinds are named, or -1 and -2 differ in number; the errors of
- *          cs_args_input() and cs_inputs_open()
+ *          cs_args_input()
  */
-int  cs_sources_open(cs_input_args *a, const cs_pair_args *pair, const cs_input_opt *how,
+int  cs_sources_find(cs_input_args *a, const cs_pair_args *pair) CS_MUST_CHECK;
+
+/** cs_sources_open - open the inputs that cs_sources_find() has found. CS_OK; the errors of
+ * cs_inputs_open() */
+int  cs_sources_open(const cs_input_args *a, const cs_pair_args *pair, const cs_input_opt *how,
                      cs_sources *s) CS_MUST_CHECK;
 void cs_sources_close(cs_sources *s);
 

@@ -39,17 +39,18 @@ typedef struct cs_records {
 } cs_records;
 
 /**
- * cs_records_load - read the options of readers and shards, and load the model
+ * cs_records_load - read the options of readers and shards, find the inputs, and load the model
  *
  * r        zeroed; release with cs_records_close(), also after an error
- * Returns  CS_OK; the errors of cs_shard_new(), cs_args_reading() and cs_model_open()
+ * a        receives the names of all inputs
+ * Returns  CS_OK; the errors of cs_shard_new(), cs_args_reading(), cs_sources_find() and
+ *          cs_model_open()
  */
 int cs_records_load(cs_records *r, cs_record_args *a) CS_MUST_CHECK;
 
 /**
  * cs_records_open - determine the policy and open the inputs
  *
- * a        receives the names of all inputs
  * calls    options of calls, or NULL
  * Returns  CS_OK; the errors of cs_policy_init() and cs_sources_open()
  */

@@ -229,6 +229,8 @@ T 'a missing file or a folder is reported before the first input is read' sh -c 
     ! chordseq classify -m "$1" -o x.tsv bad.fa "$f" 2> told && grep -q "cannot [a-z]* .$f.:" told || exit
     ! chordseq classify -m "$1" -1 bad.fa -2 "$f" 2> told && grep -q "cannot [a-z]* .$f.:" told || exit; done' - "$m"
 
+T '... and before the model' sh -c '! chordseq classify -m no-model -o x.tsv gone 2> told && grep -q "open .gone.:" told'
+
 # ---- files that change while they are read -------------------------------------------------------
 
 # while_reading CHANGE FILE: run until its reader stops; change the file; continue
