@@ -35,7 +35,7 @@ ASSEMBLY = [
     ("plastid", 3, 5000, 20000),
 ]
 CLASS = {"nuclear": "eukaryota", "virus": "virus"}      # names of the default model
-# A bacterium of a held-out family with a prophage (refdata/model/pieces.tsv) at 10,970 to 30,578.
+# A bacterium of the training data with a prophage at 10,970 to 30,578 (refdata/model/pieces.tsv).
 PROPHAGE = ("NC_012751.1:1508081-1558080", 15001, 50000, "bacteria")
 CLASSES = [("host", "Homo_sapiens"), ("parasite", "Plasmodium_falciparum")]
 # Gene, slice of hg38, bases on either side of its first and last annotated splice site.
