@@ -22,7 +22,7 @@
 #include "io/alphabet.h"
 #include "io/lines.h"
 
-enum { BLOCK = 1 << 16, HEADER = 1024, TAIL = 16 };
+enum { BLOCK = 1 << 16, HEADER = 1024 };
 
 /* A contig of more than INT_MAX bases. */
 struct giant { char *name; int64_t n; };
@@ -30,12 +30,20 @@ struct giant { char *name; int64_t n; };
 /* A line of the index: bases of a contig, its first byte, and of a line bases and bytes. */
 struct place { char *name; long long n, from, n_base, n_byte; };
 
+/* Bytes between two contigs that are more than a usual header. */
+struct gap { long long from; char *next; };
+
 struct cs_reference {
     char    *path;
     faidx_t *fai;
     bool     strict;
     struct place first, last;    /* of the index, and by `from` */
     long long end;               /* the byte after the last base of the index */
+    struct gap *gap;             /* [n_gap] */
+    size_t   n_gap, cap_gap;
+    bool     sorted;             /* are the contigs in the file's order? */
+    int      n_name;             /* different names so far */
+    char    *twice;              /* the first name of two lines, or NULL */
     struct giant *giant;         /* [n_giant] */
     size_t   n_giant, cap_giant;
     char    *contig;             /* of the block, or NULL */
@@ -57,6 +65,26 @@ static void keep_place(struct place *to, const struct place *p)
     to->name = cs_xstrdup(p->name);
 }
 
+/* htslib keeps the first of several lines of one name. */
+static void note_name(cs_reference *r, const char *name)
+{
+    if (r->n_name < faidx_nseq(r->fai) && strcmp(faidx_iseq(r->fai, r->n_name), name) == 0)
+        r->n_name++;
+    else if (!r->twice)
+        r->twice = cs_xstrdup(name);
+}
+
+static int note_gap(cs_reference *r, const struct place *at)
+{
+    r->sorted &= at->from >= r->end;
+    if (!r->first.name || at->from - r->end <= HEADER)
+        return CS_OK;
+    if (cs_grow((void **)&r->gap, &r->cap_gap, r->n_gap + 1, sizeof *r->gap) != CS_OK)
+        return CS_EMEM;
+    r->gap[r->n_gap++] = (struct gap){ r->end, cs_xstrdup(at->name) };
+    return CS_OK;
+}
+
 /* Check a line of the index: htslib divides by the bases per line without checking for 0. */
 static int read_length(cs_reference *r, const cs_lines *in)
 {
@@ -75,6 +103,9 @@ static int read_length(cs_reference *r, const cs_lines *in)
                                "faidx)");
     if (tab)
         *tab = '\0';
+    note_name(r, in->text);
+    if (note_gap(r, &at) != CS_OK)
+        return cs_fail(CS_EMEM, "out of memory for the contigs of '%s'", r->path);
     if (!r->first.name)
         keep_place(&r->first, &at);
     if (at.n > 0 && at.from >= r->last.from)
@@ -144,20 +175,44 @@ static bool ends_there(BGZF *f, const struct place *p)
                          && (n == 1 || text[1] == '\n' || text[1] == '\r'));
 }
 
-/* Does the file go on with a contig that the index lacks? Only line ends may be between. */
-static bool goes_on(BGZF *f, long long end)
+/* The name of the contig that begins after this end of one, with only line ends between; NULL:
+ * none does. Longer names are cut. */
+static const char *name_after(BGZF *f, long long end, char text[HEADER])
 {
-    char text[TAIL];
-    const ssize_t n = read_at(f, end, text, sizeof text);
-    ssize_t i = 0;
+    const ssize_t n = read_at(f, end, text, HEADER - 1);
 
-    while (i < n && strchr("\r\n", text[i]))
-        i++;
-    return i < n && text[i] == '>';
+    text[n > 0 ? n : 0] = '\0';
+    char *name = text + strspn(text, "\r\n");
+    if (*name++ != '>')
+        return NULL;
+    name[strcspn(name, " \t\r\n")] = '\0';
+    return name;
+}
+
+/* htslib's index has only the first of several contigs of one name. One between others is found
+ * if it is longer than a usual header. */
+static void find_twice(cs_reference *r, BGZF *f)
+{
+    char text[HEADER];
+
+    for (size_t i = 0; !r->twice && r->sorted && i < r->n_gap; i++) {
+        const char *name = name_after(f, r->gap[i].from, text);
+        if (name && strcmp(name, r->gap[i].next) != 0 && faidx_has_seq(r->fai, name))
+            r->twice = cs_xstrdup(name);
+    }
+    const char *name = r->first.name ? name_after(f, r->end, text) : NULL;
+    if (name && !r->twice && faidx_has_seq(r->fai, name))
+        r->twice = cs_xstrdup(name);
+    else if (name && !r->twice)          /* on purpose, where lines of the index were removed */
+        cs_warn("the index '%s.fai' lacks the contigs at the end of the file, which count as "
+                "missing; samtools faidx recreates it", r->path);
+    if (r->twice)
+        cs_warn("'%s' has two contigs named '%s', of which only the first is read; rename one "
+                "and recreate the index (samtools faidx)", r->path, r->twice);
 }
 
 /* By the first and the last contig: a change of any length moves the last one. */
-static int check_index(const cs_reference *r)
+static int check_index(cs_reference *r)
 {
     int rc = CS_OK;
     BGZF *f = strstr(r->path, "://") ? NULL : bgzf_open(r->path, "r");
@@ -169,10 +224,8 @@ static int check_index(const cs_reference *r)
         if (place[i]->name && !(begins_there(f, place[i]) && ends_there(f, place[i])))
             rc = cs_fail(CS_EFORMAT, "the index '%s.fai' is stale: '%s' is not where it says; "
                          "recreate it (samtools faidx)", r->path, place[i]->name);
-    /* On purpose, where lines of the index were removed. */
-    if (rc == CS_OK && r->first.name && goes_on(f, r->end))
-        cs_warn("the index '%s.fai' lacks the contigs at the end of the file, which count as "
-                "missing; samtools faidx recreates it", r->path);
+    if (rc == CS_OK)
+        find_twice(r, f);
 out:
     if (f)
         (void)bgzf_close(f);
@@ -215,6 +268,7 @@ int cs_reference_open(const char *path, cs_reference **out)
 
     *out = NULL;
     r->path = cs_xstrdup(path);
+    r->sorted = true;
     /* htslib gives no reason. URLs are left to it. */
     if (strstr(path, "://") == NULL && access(path, R_OK) != 0) {
         const int absent = cs_fail(CS_EIO, "cannot open the reference '%s': %s", path,
@@ -245,7 +299,10 @@ void cs_reference_free(cs_reference *r)
         fai_destroy(r->fai);
     for (size_t i = 0; i < r->n_giant; i++)
         free(r->giant[i].name);
-    CS_FREE(r->giant, r->first.name, r->last.name, r->contig, r->block, r->path, r);
+    for (size_t i = 0; i < r->n_gap; i++)
+        free(r->gap[i].next);
+    CS_FREE(r->giant, r->gap, r->twice, r->first.name, r->last.name, r->contig,
+            r->block, r->path, r);
 }
 
 const char *cs_reference_path(const cs_reference *r)

@@ -87,6 +87,15 @@ with samtools T 'an index that lacks contigs at the end: a warning' sh -c 'cp va
     chordseq variant -m "$m" -w 128 -f old.fa -o /dev/null variants.vcf 2> told && ! grep "lacks the contigs" told &&
     printf ">more\nACGT\n" >> old.fa && chordseq variant -m "$m" -w 128 -f old.fa -o /dev/null variants.vcf 2> told &&
     grep -q "warning: the index .old.fa.fai. lacks the contigs at the end" told'
+# htslib's index has the first of them only.
+T 'two contigs of one name, at the end or not: a warning' sh -c 'long=$(head -c 1200 /dev/zero | tr "\0" A)
+    for more in "$(head -n 1 "$1")" ">more\n$long\n>more x\n$long\n>end"; do
+        rm -f two.fa.fai && { cat "$1" && printf "%b\nACGT\n" "$more"; } > two.fa &&
+        chordseq variant -m "$m" -w 128 -f two.fa -o /dev/null variants.vcf 2> told &&
+        n=$(grep ">" two.fa | cut -d " " -f 1 | sort | uniq -d | tr -d ">") && [ $(grep -c "index" told) = 1 ] &&
+        grep -q "warning: .two.fa. has two contigs named .$n., of which only the first is read; rename one and recreate" told || exit; done
+    sed p two.fa.fai > two && mv two two.fa.fai && chordseq variant -m "$m" -w 128 -f two.fa -o /dev/null variants.vcf 2> told &&
+    grep -q "two contigs named" told' - variants.fa
 with bgzip T 'also of a compressed file' sh -c 'rm -f old.fa*; bgzip -c variants.fa > old.fa.gz && score -f old.fa.gz -o gone.vcf variants.vcf &&
     rm gone.vcf && sed 2s/^/ACGT/ variants.fa | bgzip -i -I old.fa.gz.gzi -c > old.fa.gz && ! score -f old.fa.gz -o gone.vcf variants.vcf 2> told &&
     grep -q "old.fa.gz.fai. is stale" told'
