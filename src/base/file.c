@@ -25,7 +25,6 @@
 #include "base/descriptor.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/opt.h"
 #include "base/path_conflicts.h"
 #include "base/signals.h"
 #include "base/temps.h"
@@ -43,6 +42,7 @@ struct cs_outfile {
     char *name;                  /* as the user gave it, for messages */
     char *target, *temp;         /* NULL when written directly */
     int slot;                    /* of cs_temps_add() */
+    cs_path_claim *claim[2];     /* target, and NAME.part */
     cs_out_filter *filter;       /* filter for the path's suffix, or NULL */
     int64_t start;               /* offset of our first byte in a regular file; -1: none */
     cs_part_mark mark;           /* of NAME.part: the bytes summed so far */
@@ -83,7 +83,6 @@ static int create_temp(cs_outfile *f)
     size_t size = strlen(f->target) + 64;
     char *noted = cs_alloc(size, 1);
     int n_try = 0;
-    bool own = false;            /* the name is that of another output of this run */
 
     if (noted == NULL || (f->temp = cs_alloc(size, 1)) == NULL) {
         free(noted);
@@ -96,8 +95,7 @@ static int create_temp(cs_outfile *f)
         else
             (void)snprintf(f->temp, size, "%s.tmp.%ld.%d", f->target, (long)getpid(), n_try);
         f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        own = f->fd < 0 && errno == EEXIST && cs_temps_has(f->temp);
-    } while (!own && f->fd < 0 && errno == EEXIST && ++n_try < MAX_TRIES);
+    } while (f->fd < 0 && errno == EEXIST && ++n_try < MAX_TRIES);
     if (f->fd >= 0) {
         (void)snprintf(noted, size, "%s", f->temp);
         f->slot = cs_temps_add(noted);
@@ -106,8 +104,6 @@ static int create_temp(cs_outfile *f)
     const int why = errno;
     cs_temps_unlock();
     free(noted);
-    if (own)
-        return cs_fail(CS_EUSAGE, "two outputs write to '%s'", f->name);
     return f->fd >= 0 ? CS_OK : cs_fail(CS_EIO, "cannot create '%s': %s", f->name, strerror(why));
 }
 
@@ -118,6 +114,7 @@ static int open_temp(cs_outfile *f, bool exists, mode_t mode)
     if (exists && access(f->name, W_OK) != 0)
         return cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
     CS_TRY(cs_path_resolve(f->name, &f->target));
+    CS_TRY(cs_paths_claim(f->target, f->name, &f->claim[0]));
     CS_TRY(create_temp(f));
     /* Some file systems have no modes; ignore that. */
     if (exists)
@@ -215,10 +212,12 @@ static int open_part(cs_outfile *f, const char *holds, cs_part_mark mark)
     if (exists)
         CS_TRY(cs_outfile_may_replace(f->name, holds));
     CS_TRY(cs_path_resolve(f->name, &f->target));
+    CS_TRY(cs_paths_claim(f->target, f->name, &f->claim[0]));
     const size_t size = strlen(f->target) + sizeof ".part";
     if ((f->temp = cs_alloc(size, 1)) == NULL)
         return out_of_memory(f->name);
     (void)snprintf(f->temp, size, "%s.part", f->target);
+    CS_TRY(cs_paths_claim(f->temp, f->temp, &f->claim[1]));
     CS_TRY(cs_paths_check_output(f->name));
     CS_TRY(cs_paths_check_output(f->temp));
     f->fd = open(f->temp, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -237,6 +236,8 @@ out:
 static void file_release(cs_outfile *f)
 {
     cs_temps_drop(f->slot);
+    cs_paths_unclaim(f->claim[0]);
+    cs_paths_unclaim(f->claim[1]);
     cs_out_filter_free(f->filter);
     CS_FREE(f->temp, f->target, f->name, f);
 }

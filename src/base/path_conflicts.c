@@ -1,14 +1,20 @@
 /*
- * path_conflicts.c - input files of a run, which no output may overwrite.
+ * path_conflicts.c - files of a run that no output may overwrite: inputs, and other outputs.
  *
  * DESIGN
  * Two lists, inputs and outputs: device and inode of every registered file, and its name as given.
  * A file is compared with those of the other kind only. Outputs are few, so this is cheap even with
  * many inputs. A file that does not exist yet is in no list: it cannot be an input, either.
+ *
+ * Open outputs are in a tree, for there may be one per class. They are files only when complete, so
+ * they are identified by folder and name.
  */
 #include "base/path_conflicts.h"
 
+#include <pthread.h>
+#include <search.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -87,4 +93,68 @@ int cs_paths_check_output(const char *path)
     struct stat st;
 
     return find_file(path, true, &st) ? check(name_of(path, true), &st, true) : CS_OK;
+}
+
+/* ---- open outputs ---------------------------------------------------------------------------- */
+
+struct cs_path_claim {
+    dev_t dev;                   /* of the folder */
+    ino_t ino;
+    char *name;                  /* in it */
+};
+
+static void *claims;             /* of tsearch() */
+static pthread_mutex_t claiming = PTHREAD_MUTEX_INITIALIZER;
+
+static int by_place(const void *x, const void *y)
+{
+    const cs_path_claim *a = x, *b = y;
+
+    if (a->ino != b->ino)
+        return a->ino < b->ino ? -1 : 1;
+    if (a->dev != b->dev)
+        return a->dev < b->dev ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static void claim_free(cs_path_claim *c)
+{
+    CS_FREE(c->name, c);
+}
+
+int cs_paths_claim(const char *path, const char *shown, cs_path_claim **out)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? cs_xstrdup(path) : NULL;
+    struct stat st;
+
+    *out = NULL;
+    if (slash)
+        folder[slash - path + 1] = '\0';
+    const int bad = stat(slash ? folder : ".", &st);
+    free(folder);
+    if (bad != 0)
+        return CS_OK;                    /* creating the file will fail, with the reason */
+    cs_path_claim *c = cs_xcalloc(1, sizeof *c);
+    *c = (cs_path_claim){ st.st_dev, st.st_ino, cs_xstrdup(slash ? slash + 1 : path) };
+    CS_BUG(pthread_mutex_lock(&claiming) != 0);
+    cs_path_claim *const *found = tsearch(c, &claims, by_place);
+    CS_BUG(pthread_mutex_unlock(&claiming) != 0);
+    if (found && *found == c) {
+        *out = c;
+        return CS_OK;
+    }
+    claim_free(c);
+    return found ? cs_fail(CS_EUSAGE, "two outputs write to '%s'", shown)
+                 : cs_fail(CS_EMEM, "out of memory for the name of '%s'", shown);
+}
+
+void cs_paths_unclaim(cs_path_claim *c)
+{
+    if (!c)
+        return;
+    CS_BUG(pthread_mutex_lock(&claiming) != 0);
+    (void)tdelete(c, &claims, by_place);
+    CS_BUG(pthread_mutex_unlock(&claiming) != 0);
+    claim_free(c);
 }

@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -22,7 +21,6 @@
 enum { MAX_TEMPS = 64 };
 
 static _Atomic(char *) temps[MAX_TEMPS];
-static struct stat temp_stat[MAX_TEMPS];     /* of those files, under the lock */
 static pid_t owner;
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
@@ -76,28 +74,11 @@ int cs_temps_add(char *temp)
 {
     for (int i = 0; i < MAX_TEMPS; i++) {
         char *none = NULL;
-        if (atomic_load(&temps[i]) != NULL)
-            continue;
-        if (stat(temp, &temp_stat[i]) != 0)
-            temp_stat[i] = (struct stat){ 0 };
         if (atomic_compare_exchange_strong(&temps[i], &none, temp))
             return i;
     }
     free(temp);                  /* a 65th file is only removed by cs_outfile_discard() */
     return -1;
-}
-
-bool cs_temps_has(const char *path)
-{
-    struct stat st;
-    bool any = false;
-
-    if (stat(path, &st) != 0)
-        return false;
-    for (int i = 0; i < MAX_TEMPS; i++)
-        any |= atomic_load(&temps[i]) != NULL && temp_stat[i].st_dev == st.st_dev &&
-               temp_stat[i].st_ino == st.st_ino;
-    return any;
 }
 
 void cs_temps_drop(int slot)

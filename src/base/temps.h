@@ -2,8 +2,6 @@
 #ifndef CS_BASE_TEMPS_H
 #define CS_BASE_TEMPS_H
 
-#include <stdbool.h>
-
 /** cs_temps_init - exit() of this process, but not of forked children, removes registered files.
  * Call before starting threads; cs_signal_init() does */
 void cs_temps_init(void);
@@ -13,8 +11,6 @@ void cs_temps_unlink(void);
  * ownership of the path, memory of cs_alloc(), in every case. Allocate it before making the file,
  * so that no file stays unregistered for lack of memory */
 int cs_temps_add(char *path);
-/** cs_temps_has - is this file one of them, by any path? Under the lock */
-bool cs_temps_has(const char *path);
 /** cs_temps_lock - around making a file and registering it: an exit comes before or after both */
 void cs_temps_lock(void);
 void cs_temps_unlock(void);

@@ -109,8 +109,8 @@ N bam-option.err    chordseq classify -m m --bam x.bam -O bam,colour=1 reads.fq
 N bam-format.err    chordseq classify -m m --bam x.bam -O vcf reads.fq
 T 'its name is not that of another output' sh -c 'for o in i.bam.csi ./i.bam.csi; do rm -f i.bam*
     printf "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c\tLN:99\n" > sorted.sam
-    chordseq classify -q -m m --bam i.bam -W -o $o sorted.sam 2> told; [ $? = 2 ] && [ ! -e i.bam ] && [ ! -e i.bam.csi ] &&
-    grep -q "two outputs write to .i.bam.csi" told || exit; done'
+    for r in "" --resume; do chordseq classify -q $r -m m --bam i.bam -W -o $o sorted.sam 2> told
+    [ $? = 2 ] && [ ! -e i.bam ] && [ ! -e i.bam.csi ] && grep -q "two outputs write to .i.bam.csi" told || exit; done; done'
 N bam-index.err     chordseq classify -m m --bam x.sam -W reads.fq
 N bam-crai.err      chordseq classify -m m --bam x.cram --write-index=csi reads.fq
 N bam-pipe.err      chordseq classify -m m --bam - -W reads.fq

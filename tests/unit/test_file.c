@@ -106,22 +106,6 @@ static void discard_leaves_the_old(void **state)
     assert_int_equal(n_temps(), 0);
 }
 
-/* Refused by any path; a file that another process with our number has left is not in the way. */
-static void two_at_once(void **state)
-{
-    cs_outfile *f, *g;
-    char left[100];
-
-    (void)state;
-    (void)snprintf(left, sizeof left, "same.tmp.%ld", (long)getpid());
-    assert_int_equal(fclose(fopen(left, "w")), 0);
-    assert_int_equal(cs_outfile_open("same", &f), CS_OK);
-    assert_int_equal(cs_outfile_open("./same", &g), CS_EUSAGE);
-    assert_int_equal(cs_outfile_close(f), CS_OK);
-    assert_int_equal(unlink(left), 0);
-    assert_int_equal(n_temps(), 0);
-}
-
 static void buffer_boundaries(void **state)
 {
     static char want[300001], *p;
@@ -349,28 +333,6 @@ static void read_only_is_respected(void **state)
     assert_holds("locked", "1");
 }
 
-/* From its beginning to its name, an output of a run that may be resumed has one writer. */
-static void parts_are_locked(void **state)
-{
-    cs_outfile *first = NULL, *second = NULL;
-
-    (void)state;
-    assert_int_equal(cs_outfile_continue("o", NULL, (cs_part_mark){ 0, 0 }, &first), CS_OK);
-    assert_int_equal(cs_outfile_write(first, "whole", 5), CS_OK);
-    assert_int_equal(cs_outfile_continue("o", NULL, (cs_part_mark){ 0, 0 }, &second), CS_EIO);
-    assert_int_equal(cs_outfile_finish(first), CS_OK);
-    cs_error_clear();
-    assert_int_equal(cs_outfile_continue("o", NULL, (cs_part_mark){ 0, 0 }, &second), CS_EIO);
-    assert_null(second);
-    assert_int_equal(cs_outfile_close(first), CS_OK);
-    assert_holds("o", "whole");
-    cs_error_clear();
-    assert_int_equal(cs_outfile_continue("o", NULL, (cs_part_mark){ 0, 0 }, &second), CS_OK);
-    cs_outfile_discard(second);
-    assert_holds("o", "whole");
-    assert_int_equal(unlink("o.part"), 0);
-}
-
 static void reads_whole_files(void **state)
 {
     char *p;
@@ -573,7 +535,6 @@ int main(void)
     const struct CMUnitTest test[] = {
         cmocka_unit_test_setup(appears_when_complete, reset),
         cmocka_unit_test_setup(discard_leaves_the_old, reset),
-        cmocka_unit_test_setup(two_at_once, reset),
         cmocka_unit_test_setup(buffer_boundaries, reset),
         cmocka_unit_test_setup(numbers_as_printf_has_them, reset),
         cmocka_unit_test_setup(modes, reset),
@@ -588,7 +549,6 @@ int main(void)
         cmocka_unit_test_setup(read_only_is_respected, reset),
         cmocka_unit_test_setup(reads_whole_files, reset),
         cmocka_unit_test_setup(failing_allocations, reset),
-        cmocka_unit_test_setup(parts_are_locked, reset),
         cmocka_unit_test_setup(signals_remove_temporaries, reset),
         cmocka_unit_test_setup(exit_stops_other_threads, reset),
         cmocka_unit_test_setup(stdout_is_checked, reset),

@@ -1,0 +1,146 @@
+/* test_path_conflicts.c - a name has one output at a time, of this run or another. */
+#include "tests/check.h"
+
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/path_conflicts.h"
+
+static char scratch[] = "/tmp/chordseq-test-paths-XXXXXX";
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(scratch) == NULL || chdir(scratch) != 0;
+}
+
+static int tear_down(void **state)
+{
+    char command[200];
+
+    (void)state;
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", scratch);
+    return chdir("/") != 0 || system(command) != 0;
+}
+
+/* A file that another process with our number has left is not in the way. */
+static void left_by_another(void **state)
+{
+    cs_outfile *f;
+    char left[100];
+
+    (void)state;
+    (void)snprintf(left, sizeof left, "same.tmp.%ld", (long)getpid());
+    assert_int_equal(fclose(fopen(left, "w")), 0);
+    assert_int_equal(cs_outfile_open("same", &f), CS_OK);
+    assert_int_equal(cs_outfile_close(f), CS_OK);
+    assert_int_equal(unlink(left), 0);
+    assert_int_equal(unlink("same"), 0);
+}
+
+/* Another run: for every byte from `go`, it tells whether it can write "o". */
+static void try_part(int go, int told)
+{
+    char byte;
+
+    while (read(go, &byte, 1) == 1) {
+        cs_outfile *f = NULL;
+        cs_error_clear();
+        const int rc = cs_outfile_continue("o", NULL, (cs_part_mark){ 0, 0 }, &f);
+        cs_outfile_discard(f);
+        if (write(told, &rc, sizeof rc) != (ssize_t)sizeof rc)
+            break;
+    }
+    _exit(0);
+}
+
+static int ask(int go, int told)
+{
+    int rc = CS_OK;
+
+    assert_int_equal(write(go, "", 1), 1);
+    assert_int_equal(read(told, &rc, sizeof rc), sizeof rc);
+    return rc;
+}
+
+/* From its beginning to its name, an output of a run that may be resumed has one writer. */
+static void parts_are_locked(void **state)
+{
+    cs_outfile *first = NULL, *second = NULL;
+    int go[2], told[2];
+
+    (void)state;
+    assert_true(pipe(go) == 0 && pipe(told) == 0);
+    const pid_t other = fork();
+    assert_true(other >= 0);
+    if (other == 0) {
+        (void)close(go[1]);
+        try_part(go[0], told[1]);
+    }
+    assert_int_equal(cs_outfile_continue("o", NULL, (cs_part_mark){ 0, 0 }, &first), CS_OK);
+    assert_int_equal(cs_outfile_write(first, "whole", 5), CS_OK);
+    assert_int_equal(ask(go[1], told[0]), CS_EIO);
+    assert_int_equal(cs_outfile_finish(first), CS_OK);
+    assert_int_equal(ask(go[1], told[0]), CS_EIO);
+    assert_int_equal(cs_outfile_continue("o", NULL, (cs_part_mark){ 0, 0 }, &second), CS_EUSAGE);
+    assert_null(second);
+    assert_int_equal(cs_outfile_close(first), CS_OK);
+    assert_int_equal(cs_file_size("o"), 5);
+    assert_int_equal(ask(go[1], told[0]), CS_OK);
+    for (int i = 0; i < 2; i++)
+        assert_true(close(go[i]) == 0 && close(told[i]) == 0);
+    assert_int_equal(waitpid(other, NULL, 0), other);
+    assert_int_equal(cs_file_size("o"), 5);
+    assert_int_equal(unlink("o.part"), 0);
+}
+
+/* Whether a run may be resumed or not, and by any path: no other output has the name of one, nor
+ * that of its unfinished file. */
+static void one_output_per_name(void **state)
+{
+    static const char *const taken[] = { "o", "./o", "o.part" };
+    cs_outfile *first, *second;
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2 + (i == 0); k++) {
+            cs_error_clear();
+            assert_int_equal(i == 0 ? cs_outfile_continue("o", NULL, (cs_part_mark){ 0, 0 }, &first)
+                                    : cs_outfile_open("o", &first), CS_OK);
+            assert_int_equal(i == 0 ? cs_outfile_open(taken[k], &second)
+                                    : cs_outfile_continue(taken[k], NULL, (cs_part_mark){ 0, 0 },
+                                                          &second), CS_EUSAGE);
+            cs_outfile_discard(first);
+        }
+    assert_int_equal(unlink("o.part"), 0);
+}
+
+/* Two files of one name in two folders are two. */
+static void folders_are_compared(void **state)
+{
+    cs_path_claim *claim[3] = { NULL };
+
+    (void)state;
+    assert_true(mkdir("a", 0700) == 0 && mkdir("b", 0700) == 0 && symlink("a", "c") == 0);
+    assert_int_equal(cs_paths_claim("a/x", "x", &claim[0]), CS_OK);
+    assert_int_equal(cs_paths_claim("b/x", "x", &claim[1]), CS_OK);
+    assert_int_equal(cs_paths_claim("c/x", "x", &claim[2]), CS_EUSAGE);
+    assert_null(claim[2]);
+    cs_paths_unclaim(claim[0]);
+    assert_int_equal(cs_paths_claim("c/x", "x", &claim[2]), CS_OK);
+    cs_paths_unclaim(claim[1]);
+    cs_paths_unclaim(claim[2]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest test[] = {
+        cmocka_unit_test(left_by_another),
+        cmocka_unit_test(parts_are_locked),
+        cmocka_unit_test(one_output_per_name),
+        cmocka_unit_test(folders_are_compared),
+    };
+
+    (void)alarm(120);            /* a hang is a failure */
+    return cmocka_run_group_tests(test, set_up, tear_down);
+}
