@@ -63,6 +63,21 @@ bool cs_out_is_plain(const char *path)
     return unpacked_length(path) == n && !ends(path, n, ".csv") && !ends(path, n, ".npz");
 }
 
+const char *cs_out_named(const char *path)
+{
+    const size_t n = unpacked_length(path);
+
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (ends(path, n, foreign[i].suffix))
+            return foreign[i].what;
+    for (size_t i = 0; i < sizeof binary / sizeof *binary; i++)
+        if (ends(path, strlen(path), binary[i].suffix))
+            return binary[i].what;
+    if (ends(path, n, ".csv") || ends(path, n, ".tsv"))
+        return "a table";
+    return n < strlen(path) ? "compressed text" : NULL;
+}
+
 int cs_out_check(const char *path, cs_out_kind kind)
 {
     const size_t n = unpacked_length(path);

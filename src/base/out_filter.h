@@ -29,6 +29,9 @@ bool cs_out_is_plain(const char *path);
 
 /** cs_out_check - CS_OK; CS_EUSAGE for a suffix of a format that the output does not have */
 int cs_out_check(const char *path, cs_out_kind kind) CS_MUST_CHECK;
+/** cs_out_named - the format that a suffix promises, such as "BAM" or "a table"; NULL: none, or one
+ * of plain text */
+const char *cs_out_named(const char *path);
 
 /**
  * cs_out_filter_new - for an output of this name

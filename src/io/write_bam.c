@@ -447,6 +447,18 @@ static const cs_opt bam_opt[] = {
     { .type = CS_OPT_END }
 };
 
+/* What the name says, if no option does. */
+static int check_suffix(const struct bam_cfg *c)
+{
+    const char *named = cs_out_named(c->path);
+
+    if (stated_format(c->format) != formats[0] || !named || strcmp(named, "BAM") == 0
+        || strcmp(named, "CRAM") == 0)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "--bam '%s': SAM, BAM or CRAM is written, not %s; choose another "
+                   "name, or state a format with --output-fmt", c->path, named);
+}
+
 static int bam_check(const void *cfg, const cs_output_info *info)
 {
     const struct bam_cfg *c = cfg;
@@ -460,8 +472,10 @@ static int bam_check(const void *cfg, const cs_output_info *info)
     if (!c->path)
         return CS_OK;
     hts_opt *all;
-    const int rc = read_options(c, &all);
+    int rc = read_options(c, &all);
     hts_opt_free(all);
+    if (rc == CS_OK)
+        rc = check_suffix(c);
     if (rc != CS_OK)
         return rc;
     if (c->index && strcmp(format_of(c->path, c), "sam") == 0)

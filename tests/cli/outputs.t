@@ -111,6 +111,10 @@ T 'its name is not that of another output' sh -c 'for o in i.bam.csi ./i.bam.csi
     printf "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c\tLN:99\n" > sorted.sam
     for r in "" --resume; do chordseq classify -q $r -m m --bam i.bam -W -o $o sorted.sam 2> told
     [ $? = 2 ] && [ ! -e i.bam ] && [ ! -e i.bam.csi ] && grep -q "two outputs write to .i.bam.csi" told || exit; done; done'
+T 'BAM is not written under the name of another format' sh -c 'for f in x.csv x.tsv.gz x.bcf x.npz x.sam.gz x.bam.gz; do
+    chordseq classify -q -m m --bam $f reads.fq 2> told; [ $? = 2 ] && grep -q "bam .$f.: SAM, BAM or CRAM is written" told && [ ! -e $f ] || exit
+    done; chordseq classify -q -m m -O sam --bam x.csv reads.fq && head -n 1 x.csv | grep -q "^@HD" &&
+    chordseq classify -q -m m --bam plain reads.fq && od -An -tx1 plain | head -n 1 | grep -q "^ 1f 8b"'
 N bam-index.err     chordseq classify -m m --bam x.sam -W reads.fq
 N bam-crai.err      chordseq classify -m m --bam x.cram --write-index=csi reads.fq
 N bam-pipe.err      chordseq classify -m m --bam - -W reads.fq
