@@ -38,7 +38,7 @@ static const cs_opt diplotype_table[] = {
     { .type = CS_OPT_LIST, .letter = 'r', .name = "region", .off = AT(region), .arg = "REGION",
       .help = "restrict to contig, contig:from or contig:from-to (may be repeated)",
       .man = "Counted from 1, both ends included. Each region is one output record. The input "
-             "needs an index." },
+             "needs an index, beside it or given as FILE##idx##INDEX." },
     { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file", .off = AT(bed), .arg = "FILE",
       .help = "restrict to the regions of this BED file" },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", .off = AT(output), .arg = "FILE",
@@ -179,6 +179,7 @@ static int diplotype_run(const cs_call *call)
 
     (void)call;
     CS_TRY(diplotype_check_options());
+    CS_TRY(cs_args_file(&own.file.v[0]));
     s.path = own.file.v[0];
     text.name = (cs_diplotext_name)own.names;
     s.threads = cs_args_split(&compute).inflate;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/path_conflicts.h"
 #include "base/suggest.h"
+#include "io/index_name.h"
 #include "io/io_init.h"
 #include "io/regions.h"
 
@@ -54,7 +55,8 @@ const cs_opt cs_input_table[] = {
       .man = "For example 'mapq >= 20 && [NM] < 5'; see samtools(1)." },
     { .type = CS_OPT_LIST, .letter = 'r', .name = "region", .off = offsetof(cs_input_args, region),
       .arg = "REGION", .help = "BAM, CRAM: restrict to NAME or NAME:FROM-TO",
-      .man = "The file needs an index. May be given several times; each alignment is read once." },
+      .man = "The file needs an index, beside it or given as FILE##idx##INDEX. May be given "
+             "several times; each alignment is read once." },
     { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file",
       .off = offsetof(cs_input_args, regions), .arg = "FILE",
       .help = "BAM, CRAM: restrict to the regions of this BED file",
@@ -251,6 +253,19 @@ const char *cs_args_once(const char *const *file, int n)
     return NULL;
 }
 
+int cs_args_file(const char **path)
+{
+    int rc = CS_OK;
+
+    *path = cs_index_split(*path);
+    CS_TRY(cs_paths_add_input(*path));     /* some arguments were not option values */
+    if (cs_index_given(*path))
+        CS_TRY(cs_paths_add_input(cs_index_given(*path)));
+    rc = cs_input_check(*path);
+out:
+    return rc;
+}
+
 int cs_args_input(cs_input_args *a)
 {
     int rc = CS_OK, n_stdin = 0;
@@ -260,9 +275,8 @@ int cs_args_input(cs_input_args *a)
         CS_TRY(read_list(a, a->list.v[i]));
     }
     for (int i = 0; i < a->file.n; i++) {
+        CS_TRY(cs_args_file(&a->file.v[i]));
         n_stdin += is_stdin(a->file.v[i]);
-        CS_TRY(cs_paths_add_input(a->file.v[i]));  /* some arguments were not option values */
-        CS_TRY(cs_input_check(a->file.v[i]));
     }
     if (n_stdin > 1)
         return cs_fail(CS_EUSAGE, "standard input ('-') is given %d times, but can be read only "

@@ -46,6 +46,10 @@ extern const cs_opt cs_log_table[];        /* -q/--quiet, -v/--verbose, --verbos
 int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *operand,
                   const cs_log_args *log) CS_MUST_CHECK;
 
+/** cs_args_file - take the index off an input's name (io/index_name.h), and check that the file can
+ * be opened. CS_OK; CS_EUSAGE if one of the two is an output; CS_EIO */
+int cs_args_file(const char **path) CS_MUST_CHECK;
+
 /**
  * cs_args_input - collect the input files: -i, operands and lists, or standard input
  *

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "io/bam_guard.h"
 #include "io/cram_guard.h"
+#include "io/index_name.h"
 #include "io/input_mark.h"
 #include "io/input_pump.h"
 #include "io/reference.h"
@@ -244,10 +245,9 @@ int cs_pileup_seek(cs_pileup *p, const char *contig, int64_t from, int64_t to)
                        p->path, contig);
     /* An index beside plain SAM belongs to another file. */
     if (!p->index && (p->fp->is_bgzf || p->fp->format.format == cram))
-        p->index = sam_index_load(p->fp, p->path);
+        p->index = sam_index_load2(p->fp, p->path, cs_index_given(p->path));
     if (!p->index)
-        return cs_fail(CS_EIO, "'%s' has no index, which regions need; create one (samtools "
-                       "index), or omit regions", p->path);
+        return cs_index_missing(p->path, "create one (samtools index), or omit regions");
     hts_itr_destroy(p->itr);
     p->itr = sam_itr_queryi(p->index, tid, from, to);
     if (!p->itr)

@@ -23,6 +23,7 @@
 
 #include "io/bam_guard.h"
 #include "io/cram_guard.h"
+#include "io/index_name.h"
 #include "io/reference.h"
 #include "io/sam_header.h"
 
@@ -223,10 +224,9 @@ static int find_regions(struct alignments *a)
 
     if (o->n_region == 0)
         return CS_OK;
-    a->index = sam_index_load3(a->fp, a->path, NULL, HTS_IDX_SILENT_FAIL);
+    a->index = sam_index_load3(a->fp, a->path, cs_index_given(a->path), HTS_IDX_SILENT_FAIL);
     if (!a->index)
-        return cs_fail(CS_EIO, "'%s' has no index, which regions need; create one (samtools "
-                       "index)", a->path);
+        return cs_index_missing(a->path, "create one (samtools index)");
     if (a->fp->format.format == bam)    /* several searches may end in one block */
         bgzf_set_cache_size(a->fp->fp.bgzf, CACHE_BYTES);
     a->interval = cs_alloc((size_t)o->n_region, sizeof *a->interval);

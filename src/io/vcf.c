@@ -13,6 +13,7 @@
 #include <htslib/vcf.h>
 
 #include "io/covered.h"
+#include "io/index_name.h"
 #include "io/input_mark.h"
 #include "io/input_pump.h"
 #include "io/regions.h"
@@ -227,12 +228,12 @@ int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to)
     const bool blocks = has_blocks(v);   /* else an index of this name belongs to another file */
 
     if (blocks && is_text(v) && !v->tabix)
-        v->tabix = tbx_index_load(v->path);
+        v->tabix = tbx_index_load2(v->path, cs_index_given(v->path));
     else if (blocks && !is_text(v) && !v->index)
-        v->index = bcf_index_load(v->path);
+        v->index = bcf_index_load2(v->path, cs_index_given(v->path));
     if (is_text(v) ? !v->tabix : !v->index)
-        return cs_fail(CS_EIO, "'%s' has no index, which regions need; create one (bcftools "
-                       "index on a BGZF or BCF file), or omit regions", v->path);
+        return cs_index_missing(v->path, "create one (bcftools index on a BGZF or BCF file), or "
+                                "omit regions");
     const int tid = find_contig(v, contig);
     hts_itr_destroy(v->itr);
     v->itr = NULL;

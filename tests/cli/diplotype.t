@@ -110,6 +110,8 @@ N diplotype-fasta.err   $d ref.fa
 N diplotype-region.err  $d -r c3:1-5 r.bam
 N diplotype-behind.err  $d -r c1:31-40 r.bam
 N diplotype-index.err   $d -r c1:1-5 r.sam
+T 'a given index' sh -c "mkdir given && cp r.bam g.vcf.gz given && cp r.bam.bai given/r.index && cp g.vcf.gz.[ct][sb]i given/g.index &&
+    for f in r.bam g.vcf.gz; do $d -q -R r.bed \$f > want && $d -q -R r.bed given/\$f##idx##given/\${f%%.*}.index > got && cmp want got || exit; done"
 T 'an index beside plain SAM is not its own' sh -c "cp r.bam.bai r.sam.bai && ! $d -q -r c1:1-5 r.sam 2> told && rm r.sam.bai &&
     grep -q 'r.sam. has no index' told"
 T 'contigs must not come back' sh -c "{ cat g.vcf; grep '^c1	5' g.vcf; } > back.vcf && ! $d -q back.vcf -o gone 2> told && [ ! -e gone ] &&

@@ -175,6 +175,19 @@ if samtools --version > /dev/null 2>&1; then
     N region-sam.err        chordseq classify -m "$m" -r chr1 x.sam
     cp x.bam bare.bam
     N region-index.err      chordseq classify -m "$m" -r chr1 bare.bam
+    # An index of another name.
+    mkdir -p idx && mv x.bam.bai idx/x.bai 2> /dev/null || samtools index x.bam idx/x.bai; rm -f x.bam.bai
+    is 'a given index'                   'p/2 single '           -r chr1:120-310 x.bam##idx##idx/x.bai
+    is 'is not needed without regions'   'p/1 p/2 single dup '   x.bam##idx##idx/none.bai
+    T 'in a run that can be resumed'     sh -c "chordseq classify -q -m '$m' -r chr1:120-310 -o want.tsv x.bam##idx##idx/x.bai &&
+        chordseq classify -q -m '$m' -r chr1:120-310 -o got.tsv --resume x.bam##idx##idx/x.bai && cmp got.tsv want.tsv"
+    T 'a given index that is none is named' sh -c "for i in none.bai ../one.bed; do ! chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/\$i 2> told &&
+        grep -q \"cannot read .idx/\$i. as the index of .x.bam.\" told || exit; done"
+    T 'no output overwrites it' sh -c "! chordseq classify -q -m '$m' -r chr1 -o idx/x.bai x.bam##idx##idx/x.bai 2> told &&
+        grep -q 'is the same file as input .idx/x.bai' told"
+    T 'a missing file with one is named' sh -c "! chordseq classify -q -m '$m' -r chr1 no.bam##idx##idx/x.bai 2> told &&
+        grep -q 'cannot open .no.bam.' told"
+    cp idx/x.bai x.bam.bai
 
     # References of CRAM: from --reference, REF_CACHE and REF_PATH; never from a network.
     samtools faidx ref.fa
@@ -190,6 +203,9 @@ if samtools --version > /dev/null 2>&1; then
     REF_PATH=$PWD/cache/%s; export REF_PATH
     is 'REF_PATH'       'p/1 p/2 single dup '   gone.cram
     is 'and a region'   'p/2 single '           -r chr1:120-310 gone.cram
+    mv gone.cram.crai idx
+    is 'and its index'  'p/2 single '           -r chr1:120-310 gone.cram##idx##idx/gone.cram.crai
+    mv idx/gone.cram.crai .
     unset REF_PATH
     REF_CACHE=$PWD/cache/%s; export REF_CACHE
     is 'REF_CACHE'      'p/1 p/2 single dup '   gone.cram

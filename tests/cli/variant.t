@@ -194,6 +194,10 @@ N variant-type.err score -O v1 variants.vcf
 N variant-level.err score -O z10 variants.vcf
 N variant-region.err score -r nine:1-10 a.vcf.gz
 N variant-region-index.err score -r one:1-10 variants.vcf
+bcf 'a given index' sh -c 'mkdir -p given && cp a.vcf.gz a.bcf given && bcftools index -t -o a.tbi a.vcf.gz && bcftools index -o a.csi a.bcf &&
+    score -r one:1-10 a.vcf.gz > want && grep -v "^##" want | tail -n +2 | grep . && for f in a.vcf.gz##idx##a.tbi a.bcf##idx##a.csi; do
+    score -r one:1-10 given/$f > got && cmp want got || exit; done; ! score -r one:1-10 given/a.vcf.gz##idx##variants.vcf > got 2> told &&
+    grep -q "cannot read .variants.vcf. as the index of .given/a.vcf.gz." told && rm -r given'
 bcf 'an index beside a file without blocks is not its own' sh -c 'bcftools index -t -o a.tbi a.vcf.gz
     cp a.tbi plain.vcf.tbi && cp a.tbi zip.vcf.gz.tbi && cp variants.vcf plain.vcf && gzip -c variants.vcf > zip.vcf.gz
     for f in plain.vcf zip.vcf.gz; do score -r one:1-10 $f > out 2> told

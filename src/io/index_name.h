@@ -1,0 +1,19 @@
+/* index_name.h - indexes that are given by name: FILE##idx##INDEX, as in htslib. */
+#ifndef CS_IO_INDEX_NAME_H
+#define CS_IO_INDEX_NAME_H
+
+#include "base/err.h"
+
+/* Registrations are for a program that runs one command: they are permanent, and made by the thread
+ * that starts the run. */
+
+/** cs_index_split - the name of the file alone; its index, if any, is registered for it. Not to be
+ * freed */
+const char *cs_index_split(const char *path);
+/** cs_index_given - the index that was registered for a file, or NULL: the one beside it */
+const char *cs_index_given(const char *path);
+/** cs_index_missing - report that a file's index cannot be read. remedy: if none was given.
+ * CS_EIO */
+int cs_index_missing(const char *path, const char *remedy);
+
+#endif
