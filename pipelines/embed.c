@@ -34,8 +34,9 @@ static const cs_opt embed_table[] = {
       .man = "Required if vectors go to standard output." },
     { .type = CS_OPT_ENUM, .name = "vector", .off = offsetof(struct embed_args, vector),
       .arg = "KIND", .def = "pooled", .help = "vector to write: pooled or hidden",
-      .man = "pooled: the pooled output of the encoder. hidden: the hidden layer of the head, if "
-             "it has one. Vectors of strands, windows and mates are averaged.",
+      .man = "pooled: the pooled output of the encoder; its mean if the model predicts per token, "
+             "as those of 'chordseq pretrain' do. hidden: the hidden layer of the head, if it has "
+             "one. Vectors of strands, windows and mates are averaged.",
       .choice = vectors },
     { .type = CS_OPT_END }
 };

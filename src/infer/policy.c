@@ -347,10 +347,10 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
     if (p->both && cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
         return cs_fail(CS_EUSAGE, "both strands are for nucleotides; diplotypes have no reverse "
                        "complement");
-    if (p->both)
+    if (p->both && (a->output == CS_HEAD_PREDICTION || p->strands == CS_STRANDS_WEIGHTED))
         CS_TRY(cs_policy_check_strands(m, p->strands));
     CS_TRY(cs_policy_set_output(p, a->output));
-    if (m->head->per_token && cuts(a))
+    if (cs_policy_per_token(p) && cuts(a))
         return cs_fail(CS_EUSAGE, "--long-sequence %s needs one prediction per sequence; the "
                        "model predicts per token", long_names[a->on_long]);
     CS_TRY(a->on_long == CS_LONG_FIT ? fit_windows(p, a, m) : set_windows(p, a));
@@ -375,7 +375,12 @@ int64_t cs_policy_longest(const cs_policy *p)
 bool cs_policy_may_cut(const cs_policy *p)
 {
     return p->pair == CS_PAIR_MEAN && p->window == 0 && p->model->tok != NULL &&
-           !p->model->head->per_token;
+           !cs_policy_per_token(p);
+}
+
+bool cs_policy_per_token(const cs_policy *p)
+{
+    return p->output == CS_HEAD_PREDICTION && p->model->head->per_token;
 }
 
 const char *cs_policy_remedy(const cs_policy *p, bool device)

@@ -98,6 +98,9 @@ int64_t cs_policy_longest(const cs_policy *p);
  * already, or if a prediction needs the whole sequence */
 bool cs_policy_may_cut(const cs_policy *p);
 
+/** cs_policy_per_token - is the output a prediction for every token? */
+bool cs_policy_per_token(const cs_policy *p);
+
 /** cs_policy_remedy - options of the command and the model that help a sequence without enough
  * memory, as a clause. device: the memory of a GPU is short */
 const char *cs_policy_remedy(const cs_policy *p, bool device);

@@ -342,7 +342,7 @@ static int split_parts(const cs_policy *p, const cs_chunk *c, int i, struct part
         part[n++] = (struct part){ from, (v - from) / strands, strands,
                                    p->strands == CS_STRANDS_MAX,
                                    p->strands == CS_STRANDS_WEIGHTED ? p->model->n_label - 1 : -1,
-                                   p->model->head->per_token ? p->model->n_label : 0,
+                                   cs_policy_per_token(p) ? p->model->n_label : 0,
                                    p->of_bases };
     }
     return n;

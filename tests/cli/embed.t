@@ -52,6 +52,17 @@ T 'the hidden layer of a head' sh -c 'chordseq embed -q -m deep --vector hidden 
     awk -F "\t" "NF != 9 { exit 1 } END { exit NR != 41 }"'
 T 'a head without a vector is named' sh -c '! chordseq embed -m variant -o x.npy mixed.fa 2> err &&
     grep -q "the head .variant. has no vector for a sequence; choose another model" err'
+# A head that is trained on the same encoder has the same vectors.
+awk 'BEGIN { srand(1); for (i = 0; i < 12; i++) { printf ">r%d class=%d\n", i, i % 2
+    for (k = 0; k < 90 + 9 * i; k++) printf "%s", substr("ACGT", 1 + int(4 * rand()), 1); print "" } }' > r.fa
+"$builddir/tests/cli/make_model" tok 5 tokenizer=base encoder=cdil head=token labels=4 head.predictor=cdil head.predictor-layers=1 \
+    encoder.layers=2 encoder.hidden=8 && chordseq train -q --init tok --freeze encoder --label-key class --epochs 1 -o cls r.fa || exit 1
+T 'the vector of a model per token is the mean of its encoder' sh -c 'for o in "--strand forward" "--strand both" \
+    "--long-sequence window --window-length 64"; do
+    # shellcheck disable=SC2086 # a list of options
+    chordseq embed -q -m tok $o -o tok.tsv r.fa && chordseq embed -q -m cls $o -o cls.tsv r.fa && cmp tok.tsv cls.tsv &&
+        [ "$(cut -f 3 tok.tsv | sort -u | wc -l)" = 13 ] || exit; done'
+N embed-token-hidden.err chordseq embed -m tok --vector hidden -o x.npy r.fa
 N embed-hidden.err chordseq embed -m "$m" --vector hidden -o x.npy mixed.fa
 for end in parquet txt npy.gz; do N embed-$end.err chordseq embed -m "$m" -o e.$end mixed.fa; done
 T 'no file of that name is created' sh -c '! ls e.parquet e.txt e.npy.gz 2> /dev/null'

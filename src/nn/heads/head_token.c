@@ -40,6 +40,22 @@ static void token_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_
     cs_xent(cx, scale, y, target, weight);
 }
 
+/* The mean of the encoder's output: the predictor and the hidden layer serve single tokens. */
+static cs_mat token_vector(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h, bool is_hidden)
+{
+    cs_mat y = cs_tmp(cx, seg.n, h.c);
+
+    (void)net;
+    CS_BUG(is_hidden);
+    cs_seg_mean(cx, seg, h, y);
+    return y;
+}
+
+static int32_t token_n_vector(const void *net, bool is_hidden)
+{
+    return is_hidden ? 0 : ((const cs_pooled *)net)->n_in;
+}
+
 const cs_head cs_head_token = {
     .name = "token",
     .is_class = true,
@@ -51,5 +67,7 @@ const cs_head cs_head_token = {
     .decide = token_decide,
     .loss = token_loss,
     .build = cs_pooled_build,
+    .vector = token_vector,
+    .n_vector = token_n_vector,
     CS_POOLED_NET
 };

@@ -152,6 +152,7 @@ cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out,
 {
     cs_pooled *p = cs_xcalloc(1, sizeof *p);
     p->cfg = *cfg;
+    p->n_in = width;
     if (cfg->predictor == PREDICTOR_CDIL) {
         int32_t channels = cfg->channels ? (int32_t)cfg->channels : width;
         p->predictor = new_predictor(cfg, width, channels, ps);

@@ -29,6 +29,7 @@ typedef struct cs_pooled {
     cs_linear     fc, out;       /* fc only with cfg.hidden > 0 */
     int           context;       /* weights of the first sequence, with --head.compare context */
     bool          is_variant;    /* of a head of two parts; set by that head */
+    int32_t       n_in;          /* channels of a token */
     int32_t       width;         /* width of the pooled vector */
     int32_t       n_level;       /* of the classes' tree; 0: none */
     cs_real      *group, *share; /* [n_level * n_out] as in cs_clades, host memory */
