@@ -132,9 +132,11 @@ int cs_cpu_compute_in(cs_backend *be, cs_precision p)
     if (p == CS_IN_FP32 || (p == CS_IN_BF16 && fill_bf16(be)))
         return CS_OK;
     if (p == CS_IN_TF32)
-        return cs_fail(CS_EUSAGE, "--precision tf32 is for GPUs; this is device 'cpu'");
+        return cs_fail(CS_EUSAGE, "%s is for GPUs; this is device 'cpu'",
+                       CS_OPTION("precision tf32"));
     return cs_fail(CS_EUSAGE, "this processor has no bf16 products (avx512_bf16; on "
-                   "aarch64 bf16), or CHORDSEQ_DISABLE hides them; omit --precision bf16");
+                   "aarch64 bf16), or CHORDSEQ_DISABLE hides them; omit %s",
+                   CS_OPTION("precision bf16"));
 }
 
 void cs_cpu_fill(cs_backend *be, unsigned mask)

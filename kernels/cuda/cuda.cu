@@ -231,9 +231,9 @@ static int probe(cs_backend *be)
     if (e == cudaSuccess)
         return CS_OK;
     return cs_fail(CS_EDEVICE, "device '%s' of compute capability %d.%d cannot run this build's "
-                   "kernels: %s; configure --with-cuda-arch=%d, or use --device cpu", cu->label,
+                   "kernels: %s; configure --with-cuda-arch=%d, or use %s", cu->label,
                    cu->capability / 10, cu->capability % 10, cudaGetErrorString(e),
-                   cu->capability);
+                   cu->capability, CS_OPTION("device cpu"));
 }
 
 /* Is wgmma.cuh compiled for a device that has it? */
@@ -304,7 +304,8 @@ int cs_cuda_open(cs_backend *be, int device)
     const char *why;
     int n = cs_cuda_count(&why);
     if (n == 0)
-        return cs_fail(CS_EDEVICE, "no CUDA device to compute on: %s; use --device cpu", why);
+        return cs_fail(CS_EDEVICE, "no CUDA device to compute on: %s; use %s", why,
+                       CS_OPTION("device cpu"));
     if (device >= n)
         return cs_fail(CS_EDEVICE, "no device 'cuda:%d': there are %d, starting at 'cuda:0'",
                        device, n);
@@ -340,9 +341,9 @@ int cs_cuda_compute_in(cs_backend *be, cs_precision p)
 {
     const cs_cuda *cu = cs_cuda_of(be);
     if (p != CS_IN_FP32 && cu->capability < 80)
-        return cs_fail(CS_EUSAGE, "device %s has compute capability %d.%d; --precision %s needs "
-                       "8.0", cu->label, cu->capability / 10, cu->capability % 10,
-                       cs_precision_names[p]);
+        return cs_fail(CS_EUSAGE, "device %s has compute capability %d.%d; %s needs 8.0",
+                       cu->label, cu->capability / 10, cu->capability % 10,
+                       CS_OPTION("precision %s", cs_precision_names[p]));
     memset(&be->fused, 0, sizeof be->fused);
     if (p != CS_IN_FP32)
         cs_cuda_conv_tail(be);

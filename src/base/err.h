@@ -43,6 +43,16 @@ int cs_fail(int code, const char *fmt, ...) CS_PRINTF(2, 3);
  * Returns the code */
 int cs_fail_also(int code, const char *fmt, ...) CS_PRINTF(2, 3);
 
+/* An option in a message: CS_OPTION("call %s", name) is "--call NAME" in the program, as on the
+ * command line, and "call=NAME" in the library, as chordseq_open() takes it. Valid to the end of
+ * the full expression. */
+#define CS_OPTION(...) (cs_option_show(__VA_ARGS__).text)
+
+typedef struct cs_option { char text[80]; } cs_option;
+
+/** cs_option_show - for CS_OPTION(). fmt: the name, or the name, a space and the value */
+cs_option cs_option_show(const char *fmt, ...) CS_PRINTF(1, 2);
+
 /** cs_error_message - this thread's message; "" when there is none. Valid until cleared. */
 const char *cs_error_message(void);
 

@@ -119,6 +119,11 @@ static int64_t shortest_window(const cs_model *m)
     return least > MIN_WINDOW ? least : MIN_WINDOW;
 }
 
+static const char *given_window(const cs_policy_args *a)
+{
+    return a->window > 0 ? "window-length" : "window-overlap";
+}
+
 /* The longest windows that fit into memory. */
 static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
 {
@@ -129,8 +134,8 @@ static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
     cs_session_free(s);
 
     if (a->window > 0 || a->overlap > 0)
-        return cs_fail(CS_EUSAGE, "--%s needs --long-sequence window; fit chooses the length",
-                       a->window > 0 ? "window-length" : "window-overlap");
+        return cs_fail(CS_EUSAGE, "%s needs %s; fit chooses the length",
+                       CS_OPTION("%s", given_window(a)), CS_OPTION("long-sequence window"));
     p->window = longest_bases(m, n);
     if (p->window < shortest_window(m))
         return cs_fail(CS_EMEM, "sequences of more than %lld tokens exceed the memory of device "
@@ -147,25 +152,27 @@ static int set_windows(cs_policy *p, const cs_policy_args *a)
     const int64_t most = bounded ? longest_bases(p->model, p->max_len) : 0;
 
     if (a->on_long != CS_LONG_WINDOW && (a->window > 0 || a->overlap > 0))
-        return cs_fail(CS_EUSAGE, "--%s needs --long-sequence window",
-                       a->window > 0 ? "window-length" : "window-overlap");
+        return cs_fail(CS_EUSAGE, "%s needs %s", CS_OPTION("%s", given_window(a)),
+                       CS_OPTION("long-sequence window"));
     if (a->on_long != CS_LONG_WINDOW)
         return CS_OK;
     p->window = a->window > 0 ? a->window
               : a->usual > 0 && (most == 0 || a->usual < most) ? a->usual : most;
     p->overlap = a->overlap;
     if (p->window == 0)
-        return cs_fail(CS_EUSAGE, "this model takes sequences of any length; set --window-length");
+        return cs_fail(CS_EUSAGE, "this model takes sequences of any length; set %s",
+                       CS_OPTION("window-length"));
     if (most > 0 && p->window > most)
-        return cs_fail(CS_EUSAGE, "--window-length %lld exceeds the model's maximum of %lld bases",
-                       (long long)p->window, (long long)most);
+        return cs_fail(CS_EUSAGE, "%s exceeds the model's maximum of %lld bases",
+                       CS_OPTION("window-length %lld", (long long)p->window), (long long)most);
     const int64_t least = shortest_window(p->model);
     if (p->window < least)
-        return cs_fail(CS_EUSAGE, "--window-length %lld is too short; it must be at least %lld",
-                       (long long)p->window, (long long)least);
+        return cs_fail(CS_EUSAGE, "%s is too short; it must be at least %lld",
+                       CS_OPTION("window-length %lld", (long long)p->window), (long long)least);
     if (p->overlap > p->window / 2)
-        return cs_fail(CS_EUSAGE, "--window-overlap %lld is more than half of the window length "
-                       "of %lld bases", (long long)p->overlap, (long long)p->window);
+        return cs_fail(CS_EUSAGE, "%s is more than half of the window length of %lld bases",
+                       CS_OPTION("window-overlap %lld", (long long)p->overlap),
+                       (long long)p->window);
     return CS_OK;
 }
 
@@ -255,12 +262,13 @@ static int set_rate(cs_policy *p, const cs_call_args *calls)
     if (max_error >= 1)
         return CS_OK;
     if (given && !counted)
-        return cs_fail(CS_EUSAGE, "--max-error is incompatible with --call %s: the model's "
-                       "calibration is for calls of %s", call_names[calls->call],
+        return cs_fail(CS_EUSAGE, "%s is incompatible with %s: the model's calibration is for "
+                       "calls of %s", CS_OPTION("max-error"),
+                       CS_OPTION("call %s", call_names[calls->call]),
                        calls->call == CALL_CLASS ? "taxa" : "classes");
     if (c->n == 0)
-        return cs_fail(CS_EUSAGE, "--max-error needs a calibrated model; calibrate it with "
-                       "'chordseq eval --calibrate'");
+        return cs_fail(CS_EUSAGE, "%s needs a calibrated model; calibrate it with "
+                       "'chordseq eval --calibrate'", CS_OPTION("max-error"));
     p->stated = c->max_error > 0;
     set_least(p, max_error, counted, given);
     return CS_OK;
@@ -297,8 +305,8 @@ bool cs_policy_reads_strands(const cs_model *m)
 int cs_policy_check_strands(const cs_model *m, cs_strands strands)
 {
     if (strands == CS_STRANDS_WEIGHTED && (!m->head->is_labels || m->n_label < 2))
-        return cs_fail(CS_EUSAGE, "--strand weighted needs --head variant or multilabel, with at "
-                       "least two labels, the last of which is the strand");
+        return cs_fail(CS_EUSAGE, "%s needs head variant or multilabel, with at least two "
+                       "labels, the last of which is the strand", CS_OPTION("strand weighted"));
     if (cs_policy_reads_strands(m))
         return CS_OK;
     return cs_fail(CS_EUSAGE, "both strands need tokens at the same positions on either strand: "
@@ -308,8 +316,9 @@ int cs_policy_check_strands(const cs_model *m, cs_strands strands)
 int cs_policy_set_output(cs_policy *p, cs_head_output output)
 {
     if (p->strands == CS_STRANDS_WEIGHTED && output != CS_HEAD_PREDICTION)
-        return cs_fail(CS_EUSAGE, "--strand weighted is for predictions; vectors have no label to "
-                       "weight by: give --strand both or forward");
+        return cs_fail(CS_EUSAGE, "%s is for predictions; vectors have no label to weight by: "
+                       "give %s or forward", CS_OPTION("strand weighted"),
+                       CS_OPTION("strand both"));
     p->output = output;
     p->counts = output != CS_HEAD_TOKENS && cs_model_takes_counts(p->model);
     return CS_OK;
@@ -340,10 +349,10 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
                        "variants");
     p->canonical = p->both && a->pair != CS_PAIR_JOINT && cs_model_strandless(m);
     if (!bases && (a->strand > STRAND_FORWARD || cuts(a)))
-        return cs_fail(CS_EUSAGE, "%s %s is for sequences, but the model takes real values",
-                       a->strand > STRAND_FORWARD ? "--strand" : "--long-sequence",
-                       a->strand > STRAND_FORWARD ? strand_names[a->strand]
-                                                  : long_names[a->on_long]);
+        return cs_fail(CS_EUSAGE, "%s is for sequences, but the model takes real values",
+                       CS_OPTION("%s %s", a->strand > STRAND_FORWARD ? "strand" : "long-sequence",
+                                 a->strand > STRAND_FORWARD ? strand_names[a->strand]
+                                                            : long_names[a->on_long]));
     if (p->both && cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
         return cs_fail(CS_EUSAGE, "both strands are for nucleotides; diplotypes have no reverse "
                        "complement");
@@ -351,14 +360,15 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
         CS_TRY(cs_policy_check_strands(m, p->strands));
     CS_TRY(cs_policy_set_output(p, a->output));
     if (cs_policy_per_token(p) && cuts(a))
-        return cs_fail(CS_EUSAGE, "--long-sequence %s needs one prediction per sequence; the "
-                       "model predicts per token", long_names[a->on_long]);
+        return cs_fail(CS_EUSAGE, "%s needs one prediction per sequence; the model predicts per "
+                       "token", CS_OPTION("long-sequence %s", long_names[a->on_long]));
     CS_TRY(a->on_long == CS_LONG_FIT ? fit_windows(p, a, m) : set_windows(p, a));
     const char *instead = m->head->is_class ? NULL : m->head->is_labels
                         ? "labels that do not exclude each other" : "values";
     if (calls != NULL && instead && (calls->call == CALL_TAXON || calls->min_prob > 0))
         rc = cs_fail(CS_EUSAGE, "%s is for classes; the model predicts %s",
-                     calls->call == CALL_TAXON ? "--call taxon" : "--min-prob", instead);
+                     CS_OPTION("%s", calls->call == CALL_TAXON ? "call taxon" : "min-prob"),
+                     instead);
     else if (calls != NULL)
         rc = set_rate(p, calls);
 out:
@@ -383,21 +393,25 @@ bool cs_policy_per_token(const cs_policy *p)
     return p->output == CS_HEAD_PREDICTION && p->model->head->per_token;
 }
 
-const char *cs_policy_remedy(const cs_policy *p, bool device)
+const char *cs_policy_remedy(const cs_policy *p, bool device, char *buf)
 {
     const bool may_cut = cs_policy_may_cut(p);
+    const size_t n = CS_REMEDY_TEXT;
 
     /* Two segments that are not mates are both windows. */
     if (p->pair != CS_PAIR_MEAN || p->on_long == CS_LONG_WINDOW)
-        return "a smaller --window-length needs less";
-    if (p->on_long == CS_LONG_FIT)
-        return "--long-sequence window with a smaller --window-length needs less";
-    if (device && p->on_long != CS_LONG_CPU)
-        return may_cut ? "--long-sequence cpu runs such records on the CPU, window splits "
-                         "them"
-                       : "--long-sequence cpu runs such records on the CPU";
-    return may_cut ? "--long-sequence window splits such records"
-                   : "this model takes sequences whole";
+        (void)snprintf(buf, n, "a smaller %s needs less", CS_OPTION("window-length"));
+    else if (p->on_long == CS_LONG_FIT)
+        (void)snprintf(buf, n, "%s with a smaller %s needs less",
+                       CS_OPTION("long-sequence window"), CS_OPTION("window-length"));
+    else if (device && p->on_long != CS_LONG_CPU)
+        (void)snprintf(buf, n, "%s runs such records on the CPU%s",
+                       CS_OPTION("long-sequence cpu"), may_cut ? ", window splits them" : "");
+    else if (may_cut)
+        (void)snprintf(buf, n, "%s splits such records", CS_OPTION("long-sequence window"));
+    else
+        (void)snprintf(buf, n, "this model takes sequences whole");
+    return buf;
 }
 
 const char *cs_policy_text(const cs_policy *p, char *buf, size_t n_buf)

@@ -101,9 +101,11 @@ bool cs_policy_may_cut(const cs_policy *p);
 /** cs_policy_per_token - is the output a prediction for every token? */
 bool cs_policy_per_token(const cs_policy *p);
 
+enum { CS_REMEDY_TEXT = 192 };
 /** cs_policy_remedy - options of the command and the model that help a sequence without enough
- * memory, as a clause. device: the memory of a GPU is short */
-const char *cs_policy_remedy(const cs_policy *p, bool device);
+ * memory, as a clause in buf of CS_REMEDY_TEXT bytes, which is returned. device: the memory of a
+ * GPU is short */
+const char *cs_policy_remedy(const cs_policy *p, bool device, char *buf);
 
 /** cs_policy_text - for summaries: "both strands, windows of 1000 bases". Returns buf */
 const char *cs_policy_text(const cs_policy *p, char *buf, size_t n_buf);

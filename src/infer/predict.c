@@ -43,7 +43,7 @@ static const cs_record *culprit(const cs_session *by, const cs_batch *b, int rc)
 /* Add the record that caused the error, if known, and the remedy to the message. */
 static int annotate_error(const cs_infer_stage *s, cs_session *by, const cs_batch *b, int rc)
 {
-    char why[1024];
+    char why[1024], remedy[CS_REMEDY_TEXT];
     const cs_record *r = culprit(by, b, rc);
 
     if (!r)
@@ -52,14 +52,15 @@ static int annotate_error(const cs_infer_stage *s, cs_session *by, const cs_batc
     (void)snprintf(why, sizeof why, "%s", cs_error_message());
     cs_error_clear();
     if (rc == CS_EMEM && above_limit(s, by, b))
-        return cs_fail(rc, "record '%s' (%lld bases) exceeds --max-memory %lld; %s",
-                       r->name, (long long)cs_record_bases(r), (long long)s->policy->max_memory,
-                       cs_policy_remedy(s->policy, false));
+        return cs_fail(rc, "record '%s' (%lld bases) exceeds %s; %s", r->name,
+                       (long long)cs_record_bases(r),
+                       CS_OPTION("max-memory %lld", (long long)s->policy->max_memory),
+                       cs_policy_remedy(s->policy, false, remedy));
     if (rc == CS_EMEM)
         return cs_fail(rc, "out of memory for record '%s' (%lld bases), which needs %lld bytes; "
                        "%s", r->name, (long long)cs_record_bases(r),
                        (long long)cs_plan_memory(by, b->n_tok, b->n_seg, b->depth, false),
-                       cs_policy_remedy(s->policy, !by->be->is_host));
+                       cs_policy_remedy(s->policy, !by->be->is_host, remedy));
     return cs_fail(rc, "record '%s': %s", r->name, why[0] ? why : cs_error_name(rc));
 }
 

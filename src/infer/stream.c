@@ -168,7 +168,7 @@ static int64_t tokens_per_batch(const cs_stream *s)
 /* Warnings about a run that succeeded. */
 static void report_counted(const cs_stream *s, const struct stages *g, const cs_stream_stat *stat)
 {
-    char what[160];
+    char what[256], remedy[CS_REMEDY_TEXT];
     const int64_t most = s->policy->max_memory;
 
     (void)snprintf(what, sizeof what, "exceed the model's maximum of %lld tokens%s",
@@ -183,7 +183,7 @@ static void report_counted(const cs_stream *s, const struct stages *g, const cs_
     cs_report_counted(&g->write.too_long, stat->n_record, what);
     (void)snprintf(what, sizeof what, "need more memory than is available%s; %s",
                    most > 0 ? " or --max-memory allows" : "",
-                   cs_policy_remedy(s->policy, most == 0 && !s->model->be->is_host));
+                   cs_policy_remedy(s->policy, most == 0 && !s->model->be->is_host, remedy));
     cs_report_counted(&g->write.no_memory, stat->n_record, what);
     cs_report_counted(&g->write.on_cpu, stat->n_record, "exceeded the memory of the device and "
                       "ran on the CPU");

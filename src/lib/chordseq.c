@@ -96,7 +96,7 @@ static int guarded(int (*work)(void *arg), void *arg)
     (void)uselocale(locale);
     if (rc != CS_OK && *cs_error_message() == '\0')
         (void)cs_fail(rc, "%s", cs_error_name(rc));
-    return rc == CS_OK ? CS_OK : cs_opened_reword(rc);
+    return rc;
 }
 
 const char *chordseq_version(void)

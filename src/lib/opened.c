@@ -5,7 +5,7 @@
 
 #include "infer/taxa.h"
 
-enum { PATH_BYTES = 4096, NAME_BYTES = 64, MESSAGE_BYTES = 2048 };
+enum { PATH_BYTES = 4096, NAME_BYTES = 64 };
 
 static const cs_opt compute_table[] = {
     { .type = CS_OPT_INT, .name = "threads", .off = offsetof(cs_opened_args, threads),
@@ -43,49 +43,6 @@ static int read_options(cs_opened_args *a, const char *const *option)
         CS_TRY(set_option(set, *option));
 out:
     return rc;
-}
-
-/* Is the first word of this text a value of that option? */
-static bool is_value(const char *name, const char *text)
-{
-    const size_t n = strcspn(text, " ,;:");
-    const cs_opt *const table[] = { cs_policy_table, cs_call_table, compute_table,
-                                    cs_device_table };
-    const cs_opt *o = NULL;
-
-    for (size_t i = 0; !o && i < sizeof table / sizeof *table; i++)
-        o = cs_opt_find(table[i], name);
-    for (int i = 0; o && o->choice && o->choice[i]; i++)
-        if (strlen(o->choice[i]) == n && strncmp(text, o->choice[i], n) == 0)
-            return true;
-    return o && *text >= '0' && *text <= '9';
-}
-
-int cs_opened_reword(int rc)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz.-";
-    char text[MESSAGE_BYTES], name[NAME_BYTES], before = ' ';
-    size_t n = 0;
-
-    for (const char *s = cs_error_message(); *s && n + 1 < sizeof text; before = *s++) {
-        const bool begins = before == ' ' || before == '(';
-        const size_t k = begins && strncmp(s, "--", 2) == 0 ? strspn(s + 2, letters) : 0;
-        if (k == 0 || k >= sizeof name || n + k + 1 >= sizeof text) {
-            text[n++] = *s;
-            continue;
-        }
-        (void)snprintf(name, sizeof name, "%.*s", (int)k, s + 2);
-        memcpy(text + n, name, k);
-        n += k;
-        s += k + 1;              /* the name's last letter */
-        if (s[1] == ' ' && is_value(name, s + 2)) {
-            text[n++] = '=';
-            s++;
-        }
-    }
-    text[n] = '\0';
-    cs_error_clear();
-    return cs_fail(rc, "%s", text);
 }
 
 /* ---- the model ------------------------------------------------------------------------------ */

@@ -39,10 +39,6 @@ typedef struct cs_opened {
  */
 int  cs_opened_new(const char *path, const char *const *option, cs_opened **out) CS_MUST_CHECK;
 
-/** cs_opened_reword - options in the error message as chordseq_open() takes them: NAME=VALUE, not
- * --NAME VALUE. Returns the code */
-int  cs_opened_reword(int rc);
-
 /** cs_opened_drop - one handle fewer; the last one frees it. Accepts NULL */
 void cs_opened_drop(cs_opened *o);
 

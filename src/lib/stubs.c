@@ -1,15 +1,18 @@
-/* stubs.c - library stubs of logging and fatal errors: nothing is printed, nothing exits.
+/* stubs.c - library versions of logging, fatal errors and options in messages.
  *
  * DESIGN
- * Library versions of the functions in base/log.h and base/fatal.c: they precede those of the
- * program when the library is linked, so log.c and fatal.c are not linked. A missing function here
- * would pull in both, and the linker would report duplicates.
+ * Functions of base/log.h, base/fatal.c and base/option.c: nothing is printed, nothing exits. They
+ * precede those of the program when the library is linked, so these files are not linked. A missing
+ * function here would pull in its file, and the linker would report duplicates.
  *
  * cs_x*() functions cannot fail, and their callers check nothing. So out of memory jumps to the
  * library's entry point and leaks small allocations of the functions between. No lock is held, and
  * no parallel loop runs, where these are used.
  */
 #include "lib/stubs.h"
+
+#include <stdarg.h>
+#include <string.h>
 
 #include "base/log.h"
 
@@ -36,6 +39,20 @@ void cs_bug(const char *file, int line, const char *what)
 {
     (void)cs_fail(CS_ECANCEL, "internal error at %s:%d: %s", file, line, what);
     abort();
+}
+
+cs_option cs_option_show(const char *fmt, ...)
+{
+    cs_option o;
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(o.text, sizeof o.text, fmt, args);
+    va_end(args);
+    char *const space = strchr(o.text, ' ');
+    if (space)
+        *space = '=';
+    return o;
 }
 
 void cs_error(const char *fmt, ...)

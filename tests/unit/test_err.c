@@ -47,6 +47,13 @@ static void long_message_is_cut(void **state)
     assert_memory_equal(cs_error_message(), "bad value 'xxx", 14);
 }
 
+static void options_as_on_the_command_line(void **state)
+{
+    (void)state;
+    (void)cs_fail(CS_EUSAGE, "%s needs %s", CS_OPTION("depth"), CS_OPTION("rate %d k", 3));
+    assert_string_equal(cs_error_message(), "--depth needs --rate 3 k");
+}
+
 static void *other_thread(void *arg)
 {
     (void)arg;
@@ -133,6 +140,7 @@ int main(void)
         cmocka_unit_test_setup(first_message_wins, reset),
         cmocka_unit_test_setup(errno_is_preserved, reset),
         cmocka_unit_test_setup(long_message_is_cut, reset),
+        cmocka_unit_test_setup(options_as_on_the_command_line, reset),
         cmocka_unit_test_setup(threads_do_not_share, reset),
         cmocka_unit_test_setup(try_leaves_on_anything_but_ok, reset),
         cmocka_unit_test_setup(names_differ, reset),

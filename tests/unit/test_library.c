@@ -332,25 +332,26 @@ static void test_wording(void **state)
 {
     static const char *const option[][4] = {
         { "long-sequence=error", "max-memory=1", NULL }, { "window-length=100", NULL },
-        { "call=taxon", "max-error=0.1", NULL },
+        { "call=taxon", "max-error=0.1", NULL }, { "max-error=0.1", NULL },
     };
     static const char *const want[] = {
         " bases) exceeds max-memory=1; long-sequence=window splits such records",
         "window-length needs long-sequence=window",
         ("max-error is incompatible with call=taxon: the model's calibration is for calls of "
          "classes"),
+        "max-error needs a calibrated model; calibrate it with 'chordseq eval --calibrate'",
     };
     chordseq_model *m;
     float v[MAX_OUTPUT];
 
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         int rc = open_it("tiny/model.safetensors", option[i], &m);
         if (rc == CHORDSEQ_OK)
             rc = chordseq_classify(m, sequence[26], length[26], v, NULL);
         assert_int_equal(rc, i == 0 ? CHORDSEQ_EMEM : CHORDSEQ_EUSAGE);
         assert_non_null(strstr(chordseq_last_error(), want[i]));
-        assert_null(strstr(chordseq_last_error(), "--"));
+        assert_null(strstr(chordseq_last_error(), i == 3 ? " --max" : "--"));
         chordseq_close(m);
     }
 }

@@ -464,7 +464,7 @@ static void test_options_that_do_not_fit(void **state)
     refused(plain, a, "--window-length 10 is too short; it must be at least 64");
     a = usual;
     a.strand = 4;
-    refused(plain, a, "--strand weighted needs --head variant or multilabel, with at least two "
+    refused(plain, a, "--strand weighted needs head variant or multilabel, with at least two "
             "labels, the last of which is the strand");
 }
 
