@@ -91,9 +91,10 @@ static const cs_optset diplotype_tables[] = {
 
 static void report_text(const cs_diplotext *t)
 {
-    cs_note("wrote %llu records, %llu sites: %llu reference, %llu variant (%llu heterozygous), "
+    cs_note("wrote %llu %s, %llu %s: %llu reference, %llu variant (%llu heterozygous), "
             "%llu unknown", (unsigned long long)t->n_record,
-            (unsigned long long)t->n_site, (unsigned long long)t->n_same,
+            CS_PLURAL(t->n_record, "record", "records"), (unsigned long long)t->n_site,
+            CS_PLURAL(t->n_site, "site", "sites"), (unsigned long long)t->n_same,
             (unsigned long long)t->n_other, (unsigned long long)t->n_het,
             (unsigned long long)t->n_unknown);
 }
@@ -130,15 +131,17 @@ static int from_calls(const cs_diplo_source *s)
 
     if (rc == CS_OK && (rc = cs_diplotext_close(s->text)) == CS_OK) {
         report_text(s->text);
-        cs_note("of %llu VCF records: %llu filtered, %llu no_genotype; alleles: %llu taken, %llu "
-                "symbolic, %llu overlap, %llu no_anchor; %llu genotypes of more than 2",
-                (unsigned long long)stat.n_record, (unsigned long long)stat.n_filtered,
+        cs_note("of %llu VCF %s: %llu filtered, %llu no_genotype; alleles: %llu taken, %llu "
+                "symbolic, %llu overlap, %llu no_anchor; %llu %s of more than 2",
+                (unsigned long long)stat.n_record, CS_PLURAL(stat.n_record, "record", "records"),
+                (unsigned long long)stat.n_filtered,
                 (unsigned long long)stat.n_no_gt,
                 (unsigned long long)stat.n_applied[CS_APPLIED],
                 (unsigned long long)stat.n_applied[CS_APPLIED_SYMBOLIC],
                 (unsigned long long)stat.n_applied[CS_APPLIED_OVERLAP],
                 (unsigned long long)stat.n_applied[CS_APPLIED_NO_ANCHOR],
-                (unsigned long long)stat.n_ploidy);
+                (unsigned long long)stat.n_ploidy,
+                CS_PLURAL(stat.n_ploidy, "genotype", "genotypes"));
     }
     return rc;
 }

@@ -153,7 +153,8 @@ static int merge_run(const cs_call *call)
     CS_TRY(cs_merge_shards(&shards, out, n_kind, options, line));
     for (int i = 0; i < shards.n; i++)
         n += shards.m[i].records;
-    cs_note("merged %d shards with %lld records", shards.n, (long long)n);
+    cs_note("merged %d %s with %lld %s", shards.n, CS_PLURAL(shards.n, "shard", "shards"),
+            (long long)n, CS_PLURAL(n, "record", "records"));
 out:
     json_decref(options);
     cs_manifests_release(&shards);

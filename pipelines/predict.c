@@ -136,7 +136,7 @@ static void log_reasons(const struct job *j)
     for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++)
         if (j->n_reason[r] > 0)
             cs_warn("%lld %s no prediction and no line: %s", (long long)j->n_reason[r],
-                    j->n_reason[r] == 1 ? "record has" : "records have",
+                    CS_PLURAL(j->n_reason[r], "record has", "records have"),
                     cs_reason_name((cs_reason)r));
 }
 

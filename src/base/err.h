@@ -53,6 +53,9 @@ typedef struct cs_option { char text[80]; } cs_option;
 /** cs_option_show - for CS_OPTION(). fmt: the name, or the name, a space and the value */
 cs_option cs_option_show(const char *fmt, ...) CS_PRINTF(1, 2);
 
+/* The word for the number n in a message: CS_PLURAL(n, "record", "records"). */
+#define CS_PLURAL(n, one, many) ((n) == 1 ? (one) : (many))
+
 /** cs_error_message - this thread's message; "" when there is none. Valid until cleared. */
 const char *cs_error_message(void);
 

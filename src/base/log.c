@@ -206,17 +206,16 @@ void cs_count_warning(cs_counted *w, const char *name)
     }
 }
 
-void cs_report_counted(const cs_counted *w, uint64_t total, const char *what)
+void cs_report_counted(const cs_counted *w, uint64_t total, const char *one, const char *many,
+                       const char *what)
 {
     unsigned long long n = atomic_load(&w->n);
+    const bool named = atomic_load(&w->taken) == 2 && w->first[0] != '\0';
 
-    if (n == 0)
-        return;
-    if (atomic_load(&w->taken) == 2 && w->first[0] != '\0')
-        cs_warn("%llu of %llu records %s; first: '%s'", n, (unsigned long long)total, what,
-                w->first);
-    else
-        cs_warn("%llu of %llu records %s", n, (unsigned long long)total, what);
+    if (n > 0)
+        cs_warn("%llu of %llu %s %s %s%s%s%s", n, (unsigned long long)total,
+                CS_PLURAL(total, "record", "records"), CS_PLURAL(n, one, many), what,
+                named ? "; first: '" : "", named ? w->first : "", named ? "'" : "");
 }
 
 struct cs_progress {
@@ -309,9 +308,9 @@ void cs_progress_update(cs_progress *p, uint64_t n_record, uint64_t n_base, int6
     elapsed = now - p->start;
     log_append(&l, p->in_place ? ERASE : "");
     append_text(&l, "chordseq: %llu %s, ", (unsigned long long)n_record, p->unit);
-    append_scaled(&l, (double)n_base, "base");
+    append_scaled(&l, (double)n_base, "bases");
     log_append(&l, ", ");
-    append_scaled(&l, (double)n_base / elapsed, "base/s");
+    append_scaled(&l, (double)n_base / elapsed, "bases/s");
     if (p->total_bytes > 0 && n_bytes > 0)
         append_left(&l, p, (double)n_bytes, elapsed);
     if (p->in_place)

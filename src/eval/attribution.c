@@ -564,8 +564,9 @@ static int explain(struct job *j)
     if (rc == CS_OK)
         rc = cs_outputs_commit((cs_outfile **const[]){ &j->out, &j->tsv, &j->svg }, N_OUT);
     if (rc == CS_OK)
-        cs_note("explained %llu bases in %llu region%s by %s", (unsigned long long)j->n_base,
-                (unsigned long long)j->n_region, j->n_region == 1 ? "" : "s",
+        cs_note("explained %llu %s in %llu %s by %s", (unsigned long long)j->n_base,
+                CS_PLURAL(j->n_base, "base", "bases"), (unsigned long long)j->n_region,
+                CS_PLURAL(j->n_region, "region", "regions"),
                 methods[j->a->method]);
 out:
     return rc;

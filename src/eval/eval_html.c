@@ -83,9 +83,9 @@ static int summary(struct page *p, double seconds, const char *command)
     if (p->r->live)
         CS_TRY(cs_outfile_printf(p->out, "<p>The training is running. This page reloads itself "
                    "every %d s.</p>\n", RELOAD));
-    CS_TRY(cs_outfile_printf(p->out, "<p>%lld records with %llu bases, of which %lld have a class "
-               "of the model.", (long long)p->s->n, (unsigned long long)n_base,
-               (long long)p->f.n));
+    CS_TRY(cs_outfile_printf(p->out, "<p>%lld %s with %llu bases, of which %lld %s a class "
+               "of the model.", (long long)p->s->n, CS_PLURAL(p->s->n, "record", "records"),
+               (unsigned long long)n_base, (long long)p->f.n, CS_PLURAL(p->f.n, "has", "have")));
     if (seconds > 0)
         CS_TRY(cs_outfile_printf(p->out, " Reading and judging took %.1f s%s: %.3g records/s, "
                    "%.3g Mbases/s.", seconds, p->r->n_piece > 0 ? " with the pieces" : "",

@@ -410,17 +410,21 @@ static void note(const struct part *p)
     const cs_metrics *f = p->f;
 
     if (p->layout == &of_labels)
-        cs_note("%s %s: %lld records, %lld known labels, macro AUC %s, macro average precision "
-                "%s, macro F1 %s", p->set, p->length, (long long)f->n, (long long)f->n_known,
+        cs_note("%s %s: %lld %s, %lld known labels, macro AUC %s, macro average precision %s, "
+                "macro F1 %s", p->set, p->length, (long long)f->n,
+                CS_PLURAL(f->n, "record", "records"), (long long)f->n_known,
                 NUMBER(f->macro_auc), NUMBER(f->macro_ap), NUMBER(f->macro_f1));
     else if (p->layout == &of_values)
-        cs_note("%s %s: %lld records, mse %s, mae %s, r2 %s, Pearson's correlation %s, within "
+        cs_note("%s %s: %lld %s, mse %s, mae %s, r2 %s, Pearson's correlation %s, within "
                 "tolerance %s", p->set, p->length, (long long)f->n,
+                CS_PLURAL(f->n, "record", "records"),
                 number_of("%.4g", f->loss).text, number_of("%.4g", f->mae).text, NUMBER(f->r2),
                 NUMBER(f->pearson), NUMBER(f->within));
     else
         cs_note("%s %s: %lld %s, accuracy %s, balanced accuracy %s, mcc %s%s%s", p->set,
-                p->length, (long long)f->n, p->sure ? "records" : "tokens", NUMBER(f->accuracy),
+                p->length, (long long)f->n,
+                p->sure ? CS_PLURAL(f->n, "record", "records") : CS_PLURAL(f->n, "token", "tokens"),
+                NUMBER(f->accuracy),
                 NUMBER(f->balanced), NUMBER(f->mcc), p->sure ? ", ece " : "",
                 p->sure ? NUMBER(p->sure->ece) : "");
     if (p->calls)

@@ -357,9 +357,11 @@ int cs_variant_report_html(const cs_variant_report *r, cs_outfile *f, const cs_s
     const cs_variant_values *v = r->values;
 
     CS_TRY(cs_html_begin(f, "chordseq variant"));
-    CS_TRY(cs_outfile_printf(f, "<p>%llu records with %llu alternative alleles, of which %llu have "
-               "a score.</p>\n", (unsigned long long)n_record, (unsigned long long)v->n_alt,
-               (unsigned long long)v->n_scored));
+    CS_TRY(cs_outfile_printf(f, "<p>%llu %s with %llu alternative %s, of which %llu %s a "
+               "score.</p>\n",
+               (unsigned long long)n_record, CS_PLURAL(n_record, "record", "records"),
+               (unsigned long long)v->n_alt, CS_PLURAL(v->n_alt, "allele", "alleles"),
+               (unsigned long long)v->n_scored, CS_PLURAL(v->n_scored, "has", "have")));
     CS_TRY(cs_html_origin(f, command, like->model->sum));
     CS_TRY(field_table(v, f));
     CS_TRY(reason_table(v, f));

@@ -171,7 +171,7 @@ static void report_counted(const cs_stream *s, const struct stages *g, const cs_
     char what[256], remedy[CS_REMEDY_TEXT];
     const int64_t most = s->policy->max_memory;
 
-    (void)snprintf(what, sizeof what, "exceed the model's maximum of %lld tokens%s",
+    (void)snprintf(what, sizeof what, "the model's maximum of %lld tokens%s",
                    (long long)s->policy->max_len,
                    cs_policy_may_cut(s->policy) ? "; --long-sequence window splits them" : "");
     if (s->in)
@@ -180,15 +180,16 @@ static void report_counted(const cs_stream *s, const struct stages *g, const cs_
         cs_inputs_report(s->second);
     if (s->pairs)
         cs_pairs_report(s->pairs);
-    cs_report_counted(&g->write.too_long, stat->n_record, what);
-    (void)snprintf(what, sizeof what, "need more memory than is available%s; %s",
+    cs_report_counted(&g->write.too_long, stat->n_record, "exceeds", "exceed", what);
+    (void)snprintf(what, sizeof what, "more memory than is available%s; %s",
                    most > 0 ? " or --max-memory allows" : "",
                    cs_policy_remedy(s->policy, most == 0 && !s->model->be->is_host, remedy));
-    cs_report_counted(&g->write.no_memory, stat->n_record, what);
-    cs_report_counted(&g->write.on_cpu, stat->n_record, "exceeded the memory of the device and "
-                      "ran on the CPU");
-    cs_report_counted(&g->write.cut, stat->n_record, "exceeded the available memory or the "
-                      "model's maximum and were split into windows");
+    cs_report_counted(&g->write.no_memory, stat->n_record, "needs", "need", what);
+    cs_report_counted(&g->write.on_cpu, stat->n_record, "was", "were",
+                      "run on the CPU, because the device's memory was exceeded");
+    cs_report_counted(&g->write.cut, stat->n_record, "was", "were",
+                      "split into windows, because the available memory or the model's maximum was "
+                      "exceeded");
 }
 
 int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
@@ -247,7 +248,7 @@ void cs_stream_summary(const char *verb, const char *counts,
     char bases[CS_SCALED_BYTES], rate[CS_SCALED_BYTES];
 
     cs_note("%s %llu %s (%s), %s in %.2f s (%s)", verb, (unsigned long long)stat->n_record,
-            stat->n_record == 1 ? "record" : "records", counts,
+            CS_PLURAL(stat->n_record, "record", "records"), counts,
             cs_scaled_text(n_base, "bases", bases, sizeof bases), stat->wall_s,
             cs_scaled_text(stat->wall_s > 0 ? n_base / stat->wall_s : 0, "bases/s", rate,
                            sizeof rate));

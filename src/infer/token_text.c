@@ -161,8 +161,9 @@ out:
 
 static void tokenize_report(const struct tokens *t)
 {
-    cs_note("tokenized %llu records, %llu symbols: %llu tokens, mean token length %.3f symbols, "
-            "%llu unknown", (unsigned long long)t->n_record, (unsigned long long)t->n_base,
+    cs_note("tokenized %llu %s, %llu symbols: %llu tokens, mean token length %.3f symbols, "
+            "%llu unknown", (unsigned long long)t->n_record,
+            CS_PLURAL(t->n_record, "record", "records"), (unsigned long long)t->n_base,
             (unsigned long long)t->n_token,
             t->n_token > 0 ? (double)t->n_base / (double)t->n_token : 0.0,
             (unsigned long long)t->n_unknown);

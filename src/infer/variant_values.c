@@ -334,17 +334,20 @@ void cs_variant_values_report(const cs_variant_values *v, uint64_t n_record, con
                               (unsigned long long)v->above[v->n_score][l], cs_score_level[l]);
     list_unscored(v, text + n, REASON_BYTES);
     if (v->n_swapped > 0)
-        cs_warn("%llu of %llu alternative alleles match the reference: REF and ALT are swapped "
-                "there (%sSWAPPED)", (unsigned long long)v->n_swapped,
-                (unsigned long long)v->n_alt, prefix);
+        cs_warn("%llu of %llu alternative %s the reference: REF and ALT are swapped there "
+                "(%sSWAPPED)", (unsigned long long)v->n_swapped, (unsigned long long)v->n_alt,
+                v->n_swapped > 1 ? "alleles match" : v->n_alt > 1 ? "alleles matches"
+                                                                  : "allele matches", prefix);
     if (v->n_alt > 0 && v->n_unscored[CS_UNSCORED_REF_MISMATCH] * 2 > v->n_alt)
         cs_warn("most REF alleles differ from the reference; is it the same assembly?");
     if (v->n_alt > 0 && v->n_unscored[CS_UNSCORED_NO_CONTIG] * 2 > v->n_alt)
         cs_warn("most records lie on contigs missing in '%s'; is it the same assembly?",
                 reference);
     const double rate = stat->wall_s > 0 ? (double)v->n_alt / stat->wall_s : 0;
-    cs_note("scored %llu of %llu alternative alleles in %llu records%s; %.2f s, %.*f per second",
+    cs_note("scored %llu of %llu alternative %s in %llu %s%s; %.2f s, %.*f per second",
             (unsigned long long)v->n_scored, (unsigned long long)v->n_alt,
-            (unsigned long long)n_record, text, stat->wall_s, rate < 99.5 ? 1 : 0, rate);
+            CS_PLURAL(v->n_alt, "allele", "alleles"), (unsigned long long)n_record,
+            CS_PLURAL(n_record, "record", "records"), text, stat->wall_s, rate < 99.5 ? 1 : 0,
+            rate);
     cs_info("%s", stat->times);
 }

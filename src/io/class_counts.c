@@ -88,10 +88,11 @@ bool cs_class_counts_doubt(const cs_class_counts *t, char *buf, size_t n_buf)
 
     if (n == 0 || 2 * n < t->all.n_record)
         return false;
-    (void)snprintf(buf, n_buf, "%llu of %llu records have no confident call; the median "
+    (void)snprintf(buf, n_buf, "%llu of %llu %s %s no confident call; the median "
                    "probability of the best class is between %.2f and %.2f",
-                   (unsigned long long)n, (unsigned long long)t->all.n_record, median_prob(t),
-                   median_prob(t) + 1.0 / CS_PROB_BINS);
+                   (unsigned long long)n, (unsigned long long)t->all.n_record,
+                   CS_PLURAL(t->all.n_record, "record", "records"), CS_PLURAL(n, "has", "have"),
+                   median_prob(t), median_prob(t) + 1.0 / CS_PROB_BINS);
     return true;
 }
 

@@ -524,7 +524,8 @@ int64_t cs_inputs_size(const cs_inputs *s)
 void cs_inputs_report(const cs_inputs *s)
 {
     const cs_input_count *k = &s->count;
-    cs_report_counted(&k->outside_iupac, s->n_record, "contain X, read as N");
+    cs_report_counted(&k->outside_iupac, s->n_record, "contains", "contain",
+                      "X, read as N");
     if (k->no_end_marker.n)
         cs_warn("the BGZF end marker is missing in %llu of %d inputs, which may be truncated; "
                 "first: '%s'", (unsigned long long)k->no_end_marker.n, s->n,
@@ -533,7 +534,8 @@ void cs_inputs_report(const cs_inputs *s)
         cs_note("skipped %llu secondary and %llu supplementary alignments",
                 (unsigned long long)k->n_secondary, (unsigned long long)k->n_supplementary);
     if (k->n_filtered)
-        cs_note("skipped %llu alignments by their flags%s", (unsigned long long)k->n_filtered,
+        cs_note("skipped %llu %s by flags%s", (unsigned long long)k->n_filtered,
+                CS_PLURAL(k->n_filtered, "alignment", "alignments"),
                 s->opt.expr ? " or --expr" : "");
 }
 

@@ -79,9 +79,11 @@ static int summary(cs_output *o)
     const double s = p->before + seconds_since(p->start);
     char doubt[256];
 
-    CS_TRY(cs_outfile_printf(o->file, "<p>%llu records with %llu bases; %llu records were called, "
-               "%llu were not. From the first record to the last %.1f s, %.3g Mbases/s.</p>\n",
-               (unsigned long long)t->all.n_record, (unsigned long long)t->all.n_base,
+    CS_TRY(cs_outfile_printf(o->file, "<p>%llu %s with %llu %s; %llu called, %llu not. "
+               "From the first record to the last %.1f s, %.3g Mbases/s.</p>\n",
+               (unsigned long long)t->all.n_record,
+               CS_PLURAL(t->all.n_record, "record", "records"), (unsigned long long)t->all.n_base,
+               CS_PLURAL(t->all.n_base, "base", "bases"),
                (unsigned long long)t->reason[CS_REASON_NONE].n_record,
                (unsigned long long)t->unclassified.n_record, s,
                s > 0 ? 1e-6 * (double)t->all.n_base / s : 0));

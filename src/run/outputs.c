@@ -441,6 +441,7 @@ void cs_outputs_warn_of_doubt(const cs_outputs *s)
                      + o->n_reason[CS_REASON_UNLIKE];
 
     if (n > 0 && 2 * n >= o->n_record)
-        cs_warn("%llu of %llu records have no confident call; --min-prob 0 gives the best class of "
-                "each", (unsigned long long)n, (unsigned long long)o->n_record);
+        cs_warn("%llu of %llu %s %s no confident call; --min-prob 0 gives the best class of each",
+                (unsigned long long)n, (unsigned long long)o->n_record,
+                CS_PLURAL(o->n_record, "record", "records"), CS_PLURAL(n, "has", "have"));
 }

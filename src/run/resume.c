@@ -45,7 +45,7 @@ static int skip(const cs_stream *s, uint64_t n)
         rc = cs_fail(CS_EFORMAT, "the input has fewer than the %llu records classified before "
                      "the interruption", (unsigned long long)n);
     if (rc == CS_OK)
-        cs_note("resuming after %llu records", (unsigned long long)n);
+        cs_note("resuming after %llu %s", (unsigned long long)n, CS_PLURAL(n, "record", "records"));
     return rc;
 }
 
@@ -67,8 +67,9 @@ int cs_resume_run(cs_outputs *out, cs_journal *journal, double every_s, cs_strea
     if (rc == CS_ECANCEL && save(&j) != CS_OK)
         return CS_EIO;
     if (rc == CS_ECANCEL && cs_signal_caught() != 0)
-        cs_note("interrupted after %llu records; run the same command to resume",
-                (unsigned long long)cs_outputs_first(out)->n_record);
+        cs_note("interrupted after %llu %s; run the same command to resume",
+                (unsigned long long)cs_outputs_first(out)->n_record,
+                CS_PLURAL(cs_outputs_first(out)->n_record, "record", "records"));
     if (rc == CS_OK)
         CS_TRY(cs_outputs_finish(out));
     /* Without it, a crash now would start over: outputs are renamed one after the other. */

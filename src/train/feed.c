@@ -126,8 +126,9 @@ static int too_long(const cs_dataset *d, const char *name, int64_t n_long, int64
     if (d->n_part > 1)
         return cs_fail(CS_EUSAGE, "windows have %lld tokens, but the model takes %lld",
                        (long long)longest, (long long)most);
-    return cs_fail(CS_EUSAGE, "%lld of %lld records exceed the model's maximum of %lld tokens; "
-                   "'%s' has %lld", (long long)n_long, (long long)d->n, (long long)most,
+    return cs_fail(CS_EUSAGE, "%lld of %lld records %s the model's maximum of %lld tokens; "
+                   "'%s' has %lld", (long long)n_long, (long long)d->n,
+                   CS_PLURAL(n_long, "exceeds", "exceed"), (long long)most,
                    name, (long long)longest);
 }
 

@@ -303,10 +303,10 @@ static int fill_classes(const struct deal *t, const struct place *place, int64_t
         missing = c;
         CS_TRY(cs_dataset_groups(t->d, c, &n_group));
         if (n_group < t->n)
-            return cs_fail(CS_EUSAGE, "class '%s' has %lld group%s by %s, too few for --folds %d; "
+            return cs_fail(CS_EUSAGE, "class '%s' has %lld %s by %s, too few for --folds %d; "
                            "lower it, give another --split-by, or leave the class out with "
                            "--label-map", classes->name[c], (long long)n_group,
-                           n_group == 1 ? "" : "s", by, t->n);
+                           CS_PLURAL(n_group, "group", "groups"), by, t->n);
     }
     if (missing < 0)
         return CS_OK;

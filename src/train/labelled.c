@@ -343,31 +343,43 @@ static void warn_unmet(const cs_labels *table, const char *path)
     const int64_t n = cs_labels_unmet(table, &first);
 
     if (n > 0)
-        cs_note("%lld of the %lld records of '%s' are not in the input; first: '%s'",
-                (long long)n, (long long)cs_labels_count(table), path, first);
+        cs_note("%lld of the %lld records of '%s' %s not in the input; first: '%s'",
+                (long long)n, (long long)cs_labels_count(table), path, CS_PLURAL(n, "is", "are"),
+                first);
+}
+
+static void warn_left_out(const cs_labelled *l, int64_t n, const char *has)
+{
+    cs_warn("%lld of %lld %s %s %s and %s left out", (long long)n, (long long)l->n_read,
+            CS_PLURAL(l->n_read, "record", "records"), CS_PLURAL(n, "has", "have"), has,
+            CS_PLURAL(n, "was", "were"));
 }
 
 void cs_labelled_report(const cs_labelled *l)
 {
+    const int64_t n_absent =
+        l->interval != NULL ? cs_intervals_records(l->interval) - l->n_named : 0;
+
     cs_inputs_report(l->in);
     warn_unmet(cs_labelled_table(l), l->args->labels);
     warn_unmet(l->split, l->args->split);
     if (l->n_unlabelled > 0)
-        cs_warn("%lld of %lld records have no label and were left out",
-                (long long)l->n_unlabelled, (long long)l->n_read);
+        warn_left_out(l, l->n_unlabelled, "no label");
     if (l->n_masked > 0)
-        cs_warn("%lld of %lld records have only unknown labels and were left out",
-                (long long)l->n_masked, (long long)l->n_read);
-    if (l->interval != NULL && l->n_named < cs_intervals_records(l->interval))
-        cs_warn("%lld of the %lld records of '%s' are not in the input",
-                (long long)(cs_intervals_records(l->interval) - l->n_named),
-                (long long)cs_intervals_records(l->interval), l->args->intervals);
+        warn_left_out(l, l->n_masked, "only unknown labels");
+    if (n_absent > 0)
+        cs_warn("%lld of the %lld records of '%s' %s not in the input", (long long)n_absent,
+                (long long)cs_intervals_records(l->interval), l->args->intervals,
+                CS_PLURAL(n_absent, "is", "are"));
     if (l->n_cut > 0)
-        cs_warn("labels end at a blank: %s (%lld of %lld records); write '_' for blanks, or give "
-                "--labels", l->first_cut, (long long)l->n_cut, (long long)l->n_read);
+        cs_warn("labels end at a blank: %s (%lld of %lld %s); write '_' for blanks, or give "
+                "--labels", l->first_cut, (long long)l->n_cut, (long long)l->n_read,
+                CS_PLURAL(l->n_read, "record", "records"));
     if (l->n_short > 0)
-        cs_warn("%lld of %lld records are too short and were left out; first: '%s'",
-                (long long)l->n_short, (long long)l->n_read, l->first_short);
+        cs_warn("%lld of %lld %s too short and %s left out; first: '%s'", (long long)l->n_short,
+                (long long)l->n_read, l->n_short > 1 ? "records are" : l->n_read > 1
+                ? "records is" : "record is", CS_PLURAL(l->n_short, "was", "were"),
+                l->first_short);
 }
 
 void cs_labelled_advise_tree(const cs_labelled *l)
@@ -385,8 +397,8 @@ static void warn_untrained(const cs_labelled *l, const cs_dataset *d)
     const int32_t n = cs_dataset_lacks(d, CS_PART_TRAIN, l->classes.n, &first);
 
     if (n > 0)
-        cs_warn("%d of %d classes have no training record; first: '%s'", (int)n,
-                l->classes.n, l->classes.name[first]);
+        cs_warn("%d of %d classes %s no training record; first: '%s'", (int)n,
+                l->classes.n, CS_PLURAL(n, "has", "have"), l->classes.name[first]);
 }
 
 /* The same of labels: of variants, or several per record. */
@@ -404,8 +416,8 @@ static void warn_unknown(const cs_labelled *l, const cs_dataset *d)
     }
     free(has);
     if (n > 0)
-        cs_warn("%d of %d labels have no value in a training record; first: '%s'", (int)n,
-                l->classes.n, l->classes.name[first]);
+        cs_warn("%d of %d labels %s no value in a training record; first: '%s'", (int)n,
+                l->classes.n, CS_PLURAL(n, "has", "have"), l->classes.name[first]);
 }
 
 /* Why the first of them has none, and the remedy. */
@@ -432,8 +444,8 @@ static int warn_unvalidated(const cs_labelled *l, const cs_dataset *d)
     else if (l->split == NULL)
         (void)snprintf(why, sizeof why, ", whose groups are %lld; raise --valid-frac, or give "
                        "--split", (long long)n_group);
-    cs_warn("%d of %d classes have no validation record; first: '%s'%s", (int)n,
-            l->classes.n, l->classes.name[first], why);
+    cs_warn("%d of %d classes %s no validation record; first: '%s'%s", (int)n,
+            l->classes.n, CS_PLURAL(n, "has", "have"), l->classes.name[first], why);
 out:
     return rc;
 }
@@ -449,8 +461,9 @@ static int check_key(const cs_labelled *l, int64_t n)
         return cs_fail(CS_EUSAGE, "no record has '%s=' in its header%s; give --split-by a key "
                        "that records have", by,
                        l->args->ranks != NULL ? ", and it is not a rank of the labels" : "");
-    cs_note("%lld of %lld records have no '%s' for --split-by and are grouped by name",
-            (long long)l->n_ungrouped, (long long)n, by);
+    cs_note("%lld of %lld records %s no '%s' for --split-by and %s grouped by name",
+            (long long)l->n_ungrouped, (long long)n, CS_PLURAL(l->n_ungrouped, "has", "have"), by,
+            CS_PLURAL(l->n_ungrouped, "is", "are"));
     return CS_OK;
 }
 
@@ -471,8 +484,9 @@ int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool want
         return CS_OK;
     CS_TRY(cs_dataset_leaks(d, &n_both));
     if (n_both > 0)
-        cs_warn("%lld of %lld validation records have the same sequence as a training record; %s "
+        cs_warn("%lld of %lld validation records %s the same sequence as a training record; %s "
                 "keeps duplicates together", (long long)n_both, (long long)n,
+                CS_PLURAL(n_both, "has", "have"),
                 d->n_part > 1 ? "--split" : "--split or --split-by");
 out:
     return rc;

@@ -318,8 +318,9 @@ static void report_windows(const cs_window_count *c)
     cs_info("%lld windows, %lld of them too short at the end of a contiguous stretch",
             (long long)c->n, (long long)c->n_short);
     if (c->n_unknown > 0)
-        cs_warn("%lld of %lld windows have too few known bases and were left out",
-                (long long)c->n_unknown, (long long)c->n);
+        cs_warn("%lld of %lld windows %s too few known bases and %s left out",
+                (long long)c->n_unknown, (long long)c->n,
+                CS_PLURAL(c->n_unknown, "has", "have"), CS_PLURAL(c->n_unknown, "was", "were"));
 }
 
 static int pretrain(struct job *j)

@@ -171,9 +171,10 @@ static int propose(cs_supervised *j, int argc, char **argv)
     j->budget.seconds = cs_preset_propose(&j->facts, PASSES, speed);
     (void)snprintf(text, sizeof text, "%.0fm", j->budget.seconds / 60);
     a->aim.budget = text;
-    cs_note("using --budget %s: %d passes over %.3g Mbase at %.3g Mbase/s would take %.0f s; set "
-            "--budget to change it; --resume needs it", text, PASSES, (double)j->facts.n_base / 1e6,
-            speed / 1e6, PASSES * (double)j->facts.n_base / fmax(speed, 1));
+    cs_note("using --budget %s: %d passes over %.3g Mbases at %.3g Mbases/s would take %.0f s; "
+            "set --budget to change it; --resume needs it", text, PASSES,
+            (double)j->facts.n_base / 1e6, speed / 1e6,
+            PASSES * (double)j->facts.n_base / fmax(speed, 1));
 out:
     return rc;
 }

@@ -49,7 +49,7 @@ static void log_epoch(const cs_train_opt *o, const cs_head *head, const cs_metri
     table_append(line, sizeof line, ", best %.4f", fmax(st->best_balanced, f->balanced));
     table_append(line, sizeof line, "; bag %.4f", st->bag);
     table_append(line, sizeof line, "; regression on 5-mers %.4f", st->regression);
-    table_append(line, sizeof line, "; %.3g Mbase/s",
+    table_append(line, sizeof line, "; %.3g Mbases/s",
                  (double)st->sum.n_base / fmax(st->epoch_seconds, 1e-9) / 1e6);
     table_append(line, sizeof line, ", %.0f %% of peak", 100 * st->peak_share);
     if (o->budget.seconds > 0)

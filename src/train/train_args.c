@@ -359,8 +359,9 @@ void cs_train_summary(const cs_train_state *st, const char *checkpoint, int rc)
                        st->best_balanced);
     if (st->best_epoch == 0 && isfinite(st->bag))
         (void)snprintf(best, sizeof best, "the bag is the model: balanced %.4f", st->bag);
-    cs_note("trained %lld steps in %lld epochs, %.0f s; %s", (long long)st->step,
-            (long long)st->epoch, st->seconds, best);
+    cs_note("trained %lld %s in %lld %s, %.0f s; %s", (long long)st->step,
+            CS_PLURAL(st->step, "step", "steps"), (long long)st->epoch,
+            CS_PLURAL(st->epoch, "epoch", "epochs"), st->seconds, best);
     if (!st->done && (rc == CS_OK || rc == CS_ECANCEL))
         cs_note("paused%s; '%s' holds the state for --resume",
                 rc == CS_ECANCEL ? " by a signal" : "", checkpoint);

@@ -395,16 +395,17 @@ static void variant_labels_report(const struct counts *k, int64_t n_example)
 {
     for (int u = CS_SCORED + 1; u < CS_N_UNSCORED; u++)
         if (k->n_unscored[u] > 0)
-            cs_warn("%lld of %lld variants were left out: %s (%s)", (long long)k->n_unscored[u],
-                    (long long)k->n, cs_unscored_name((cs_unscored)u),
+            cs_warn("%lld of %lld variants %s left out: %s (%s)", (long long)k->n_unscored[u],
+                    (long long)k->n, CS_PLURAL(k->n_unscored[u], "was", "were"),
+                    cs_unscored_name((cs_unscored)u),
                     cs_unscored_help((cs_unscored)u));
     if (k->n_conflict > 0)
-        cs_warn("%lld rows were left out: they have both label 0 and label 1",
+        cs_warn("%lld rows with both label 0 and label 1 were left out",
                 (long long)k->n_conflict);
     if (k->n_swapped > 0)
-        cs_warn("%lld of %lld variants have REF and ALT swapped and were used as given",
+        cs_warn("REF and ALT are swapped in %lld of %lld variants, which were used as given",
                 (long long)k->n_swapped, (long long)k->n);
-    cs_note("%lld labelled variants", (long long)n_example);
+    cs_note("%lld labelled %s", (long long)n_example, CS_PLURAL(n_example, "variant", "variants"));
 }
 
 static int make_examples(struct reading *r, cs_dataset *d)

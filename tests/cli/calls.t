@@ -90,6 +90,9 @@ T 'the log warns if half of the records lack a confident call' sh -c '
     grep -q "<p>[0-9]* of [0-9]* records have no confident call; the median" page &&
     grep -q "\"warning\": \"[0-9]* of [0-9]* records have no confident call" sum &&
     chordseq classify -m stated --min-prob 0 -o half labelled.fa 2> log && ! grep -q confident log'
+T 'also about one record' sh -c 'awk "/^>/ && n++ { exit } 1" labelled.fa > one.fa &&
+    chordseq classify -m stated --min-prob 0.999999 -o half --html page one.fa 2> log &&
+    grep -q "warning: 1 of 1 record has no confident call; --min-prob 0" log && grep -q "<p>1 of 1 record has no " page'
 {
     echo '>repeat'; awk 'BEGIN { for (i = 0; i < 500; i++) printf "AC"; print "" }'
     echo '>short'; echo AAAAAAAAAAAAAAACAAAAAAAAAAAACAAA

@@ -118,7 +118,7 @@ T 'a sequence without memory has the reason no_memory' sh -c "$long whole $in 2>
     cut -f 5 | grep -c no_memory | grep -qx 4 &&
     grep -q 'more memory than is available; --long-sequence cpu runs such' long.err"
 T 'with --long-sequence cpu, it runs on the CPU' sh -c "$long cpu $in 2> long.err > long.tsv &&
-    grep -q '4 of 22 records exceeded the memory of the device and ran on the CPU' long.err"
+    grep -q '4 of 22 records were run on the CPU, because the device.s memory was exceeded' long.err"
 T 'with the prediction of the CPU' near long.tsv cpu.tsv
 T 'with --long-sequence fit, it is split into windows' sh -c "$long fit $in 2> long.err > long.tsv &&
     n=\$(sed -n 's/.*sequences of more than \([0-9]*\) bases exceed the memory.*/\1/p' long.err) &&

@@ -212,7 +212,7 @@ told() { "$@" > .told 2> .told.err; s=$?; sed "s/\<$n_long\>/10485760/" .told; s
 { printf '>before\nACGTACGTACGT\n'; cat long.fa; printf '>after\nACGTACGTACGT\n'; } > around.fa
 P long-refused.tsv     told $c around.fa
 T 'the message names record and limit' sh -c "$c around.fa 2>&1 > /dev/null | grep -qx \"chordseq: \
-warning: 1 of 3 records exceed the model's maximum of 512 tokens; --long-sequence window splits them; first: 'r0'\""
+warning: 1 of 3 records exceeds the model's maximum of 512 tokens; --long-sequence window splits them; first: 'r0'\""
 N long-error.err       told $c --long-sequence error around.fa
 P long-windows.tsv     told sh -c "$c --long-sequence window --window-overlap 100 around.fa | cut -f 1,2,5"
 N window-option.err    $c --window-length 100 around.fa
@@ -229,13 +229,13 @@ T 'the same with batches of one token' sh -c 'chordseq classify -q -m long-model
 w="chordseq classify -@ 1 -m wide-model"
 T 'records above --max-memory have a reason' sh -c "$w --max-memory 1Mi around.fa 2> mem.err |
     cut -f 1,5 > mem.tsv && printf 'name\treason\nbefore\t.\nr0\tno_memory\nafter\t.\n' |
-    cmp - mem.tsv && grep -q 'warning: 1 of 3 records need more memory .*--long-sequence window' mem.err"
+    cmp - mem.tsv && grep -q 'warning: 1 of 3 records needs more memory .*--long-sequence window' mem.err"
 N max-memory.err       told $w --max-memory 1Mi --long-sequence error around.fa
 T 'windows keep to --max-memory' sh -c "$w --max-memory 1Mi --long-sequence window \
     --window-length 500 around.fa | awk -F '\t' 'NR > 1 && \$5 != \".\" { exit 1 }'"
 if (ulimit -v 1500000 && chordseq --version) > version 2>&1; then
     T 'records without memory have a reason' sh -c "(ulimit -v 1500000; $w around.fa 2> mem.err) |
-        cut -f 1,5 | cmp - mem.tsv && grep -q 'warning: 1 of 3 records need more memory' mem.err"
+        cut -f 1,5 | cmp - mem.tsv && grep -q 'warning: 1 of 3 records needs more memory' mem.err"
     T 'or the error names the record' sh -c '(ulimit -v 1500000
         chordseq classify -@ 1 -m wide-model --long-sequence error around.fa > /dev/null 2> mem.err
         [ $? = 1 ]) && grep -q "out of memory for record .r0. (10485760 bases), which needs [0-9]* \

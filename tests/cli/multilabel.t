@@ -32,7 +32,7 @@ T 'the table has the area under the curve' sh -c 'awk -F "\t" "NF != 12 { exit 1
 T 'names of labels are in the model' sh -c 'chordseq model show centre.m | grep "^label" | tr "\t" " " > got
     printf "label 0 g\nlabel 1 t\n" | cmp - got'
 T 'a label that is unknown everywhere is reported' sh -c 'awk "{ print \$0 \"\t\" (NR == 1 ? \"never\" : \"NA\") }" labels.tsv > never.tsv
-    "$@" --epochs 1 --labels never.tsv -o never.m all.fa 2> told && grep -q "warning: 1 of 3 labels have no value in a training record; first: .never." told' - $command
+    "$@" --epochs 1 --labels never.tsv -o never.m all.fa 2> told && grep -q "warning: 1 of 3 labels has no value in a training record; first: .never." told' - $command
 P multilabel-eval.tsv    sh -c 'chordseq eval -q -m centre.m --labels labels.tsv --bins "" --json e.json -o e.tsv all.fa && cut -f 1-4 e.tsv'
 T 'the area under the curve is above 0.95 for both' sh -c 'awk -F "\t" "\$4 == \"auc\" && \$5 <= 0.95 { exit 1 }" e.tsv'
 T 'counts of known and positive targets' sh -c 'awk -F "\t" "NR > 1 { for (k = 2; k < 4; k++) if (\$k ~ /[01]/) { n[k]++; one[k] += \$k } }

@@ -55,7 +55,7 @@ T 'a label that is not UTF-8 is refused before training' sh -c '! "$@" 2> err &&
 N train-split-by.err     $train -o x.m --split-by organisms --label-key class all.fa
 T 'a key that no record has, also beside one that is too short' sh -c '
     { printf ">tiny class=at\nA\n"; cat all.fa; } | "$@" 2> err
-    [ $? = 2 ] && grep -q "1 of 49 records are too short" err && grep -q "no record has .organisms=. in its header" err' - \
+    [ $? = 2 ] && grep -q "1 of 49 records is too short and was left out" err && grep -q "no record has .organisms=. in its header" err' - \
     $train -o x.m --split-by organisms --label-key class -
 N train-one-class.err    $train -o x.m --label-key class at.fa
 T 'also beside a class without records' sh -c ': > none.fa && ! "$@" 2> err && grep -q "error: train: all 24 records have one class, .at." err' - \
@@ -105,10 +105,10 @@ told() { words=$1; shift; T "told: $words" sh -c 'w=$1; shift; "$@" 2> told && g
 { printf 'name\tclass\n'; cat labels.tsv; printf 'ghost\tgc\n'; } > more.tsv
 told "2 of the 50 records of 'more.tsv' are not in the input; first: 'name'" --labels more.tsv
 awk '/^>/ { print substr($1, 2) "\t" ($3 ~ /gc/ ? "train" : "valid") }' all.fa > apart.tsv
-told "warning: 1 of 2 classes have no training record; first: 'at'" --label-key class --split apart.tsv
-told "warning: 1 of 2 classes have no validation record; first: 'gc'" --label-key class --split apart.tsv
+told "warning: 1 of 2 classes has no training record; first: 'at'" --label-key class --split apart.tsv
+told "warning: 1 of 2 classes has no validation record; first: 'gc'" --label-key class --split apart.tsv
 { cat apart.tsv; printf 'r9\tvalid\nghost\ttrain\n'; } > ghost.tsv
-told "1 of the 49 records of 'ghost.tsv' are not in the input; first: 'ghost'" --label-key class --split ghost.tsv
+told "1 of the 49 records of 'ghost.tsv' is not in the input; first: 'ghost'" --label-key class --split ghost.tsv
 awk '/^>/ { printf ">%s again %s\n", substr($1, 2) "b", $3; next } 1' all.fa > twice.fa
 awk '/^>/ { n = substr($1, 2); print n "\t" (++k % 4 ? "train" : "valid"); print n "b\ttrain" }' all.fa > leak.tsv
 told 'warning: the warm-up of 100 steps is not shorter than the run of [0-9]* steps: the learning rate never' --label-key class \
@@ -122,7 +122,7 @@ sed '/^>/ s/class=/class=x/' all.fa | awk '/^>/ { keep = !n++ } keep' | cat - al
 T 'reports a class with one record' sh -c '"$@" 2> told && grep -q "warning: 1 of 3 .*: .xgc., which has one record; give" told' - \
     chordseq train $small --epochs 1 -o told.m --label-key class three.fa
 sed '1s/organism=[^ ]*//' all.fa > lacks.fa
-T 'reports a record without the key' sh -c '"$@" 2> told && grep -q "1 of 48 records have no .organism. for --split-by" told' - \
+T 'reports a record without the key' sh -c '"$@" 2> told && grep -q "1 of 48 records has no .organism. for --split-by" told' - \
     chordseq train $small --epochs 1 -o told.m --label-key class --split-by organism lacks.fa
 T 'the model records the split' sh -c 'chordseq model show told.m > card &&
     grep -q "split_by.organism$" card && grep -q "groups.17$" card'

@@ -14,7 +14,7 @@ for rc in no-rc rc; do $fast --$rc --print-config sense.fa 2> err > $rc.cfg; don
 T 'records of one strand: words are not canonical' sh -c 'grep -qx tokenizer.canonical=0 no-rc.cfg && grep -qx tokenizer.canonical=1 rc.cfg'
 T 'records of one strand: --no-rc is advised' sh -c '"$@" sense.fa -o sense.m 2> told &&
     [ "$(grep -c "one strand: 5-mers separate [0-9.]* % .*; use --no-rc if" told)" = 1 ]' - $fast
-T 'the line of an epoch has its speed' grep -q 'epoch 1: loss .* Mbase/s, [0-9]* % of peak, [0-9]* % done$' told
+T 'the line of an epoch has its speed' grep -q 'epoch 1: loss .* Mbases/s, [0-9]* % of peak, [0-9]* % done$' told
 T 'no advice for both strands or with --rc given' sh -c '"$@" mixed.fa -o mixed.m 2> told && "$@" --no-rc sense.fa -o sense.m 2>> told &&
     ! grep "one strand" told' - $fast
 
@@ -138,7 +138,7 @@ T 'a bag is the model: the log gives the reason' sh -c '"$@" --budget 0.5s --lab
     if grep -q "trained 0 steps" told; then grep -q "the budget ended before the network.s first step; wrote the bag as the model$" told
     else ! grep -q "budget ended" told; fi' - $cross
 T 'a class with one record is reported, the others are trained' sh -c 'awk "/^>/ { n++ } n > 1 { sub(/class=g/, \"class=a\") } 1" sense.fa > lone.fa
-    "$@" --preset fast --budget 20k --label-key class lone.fa 2> told && [ "$(grep -c "1 of 2 classes have no validation record; first: .g., which has one record; give it more" told)" = 1 ]' - $cross
+    "$@" --preset fast --budget 20k --label-key class lone.fa 2> told && [ "$(grep -c "1 of 2 classes has no validation record; first: .g., which has one record; give it more" told)" = 1 ]' - $cross
 T 'a label cut at a blank is reported once' sh -c 'sed "s/class=g/class=Homo sapiens/" sense.fa > blank.fa
     "$@" --preset fast --budget 20k --label-key class blank.fa 2> told &&
     [ "$(grep -c "warning: labels end at a blank: .r[0-9]*. has .Homo., without .sapiens. (120 of 240 records); write ._. for blanks, or give --labels$" told)" = 1 ]' - $cross

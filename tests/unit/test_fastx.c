@@ -430,7 +430,7 @@ static void test_inputs_run_on(void **state)
     check_stderr err = check_stderr_begin();
     cs_inputs_report(in);
     char *text = check_stderr_end(err);
-    assert_non_null(strstr(text, "1 of 3 records contain X, read as N; first: 'b'"));
+    assert_non_null(strstr(text, "1 of 3 records contains X, read as N; first: 'b'"));
     free(text);
     cs_inputs_close(in);
     cs_inputs_close(NULL);

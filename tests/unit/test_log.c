@@ -158,12 +158,12 @@ static void counted_warning(void **state)
     for (int i = 0; i < 412; i++)
         cs_count_warning(&w, i == 0 ? "read17" : name);
     cs_count_warning(&unnamed, NULL);
-    cs_report_counted(&w, 1000000, "contain letters outside IUPAC");
-    cs_report_counted(&none, 1000000, "contain letters outside IUPAC");
-    cs_report_counted(&unnamed, 2, "are empty");
+    cs_report_counted(&w, 1000000, "contains", "contain", "letters outside IUPAC");
+    cs_report_counted(&none, 1000000, "contains", "contain", "letters outside IUPAC");
+    cs_report_counted(&unnamed, 2, "is", "are", "empty");
     char *got = check_stderr_end(c);
     assert_string_equal(got, "chordseq: warning: 412 of 1000000 records contain letters outside "
-                        "IUPAC; first: 'read17'\nchordseq: warning: 1 of 2 records are empty\n");
+                        "IUPAC; first: 'read17'\nchordseq: warning: 1 of 2 records is empty\n");
     free(got);
 }
 
@@ -275,8 +275,8 @@ static void progress_line(void **state)
     cs_progress_free(p);
     cs_warn("after");
     terminal_end(&t, buf, sizeof buf);
-    assert_ptr_equal(strstr(buf, "\r\033[Kchordseq: 10 records, 12.3 Mbase, "), buf);
-    assert_non_null(strstr(buf, "base/s, 25 %, 0:01 left\r\033[Kchordseq: "));
+    assert_ptr_equal(strstr(buf, "\r\033[Kchordseq: 10 records, 12.3 Mbases, "), buf);
+    assert_non_null(strstr(buf, "bases/s, 25 %, 0:01 left\r\033[Kchordseq: "));
     assert_null(strstr(buf, "11 records"));
     assert_non_null(strstr(buf, "between\r\n\r\033[K"));
     char *last = strstr(buf, "between\r\n\r\033[K") + strlen("between\r\n\r\033[K");
@@ -307,7 +307,7 @@ static void progress_without_total(void **state)
     cs_progress_update(p, 7, 999, 0);
     cs_progress_free(p);
     terminal_end(&t, buf, sizeof buf);
-    assert_non_null(strstr(buf, "7 records, 999 base, "));
+    assert_non_null(strstr(buf, "7 records, 999 bases, "));
     assert_null(strstr(buf, "left"));
     assert_null(strstr(buf, "%"));
 }
@@ -326,7 +326,7 @@ int clock_gettime(clockid_t id, struct timespec *t)
 static void progress_in_a_log(void **state)
 {
     static const struct { cs_log_level level; const char *want; } row[] = {
-        { CS_LOG_NOTE, "chordseq: 12 records, 610 base, 10 base/s, 50 %, 1:02 left\n" },
+        { CS_LOG_NOTE, "chordseq: 12 records, 610 bases, 10 bases/s, 50 %, 1:02 left\n" },
         { CS_LOG_WARN, "" }, { CS_LOG_ERROR, "" },
     };
 
