@@ -20,7 +20,7 @@
 #include "io/vcf_internal.h"
 #include "io/vcf_text.h"
 
-enum { BGZF_BLOCKS = 2 };        /* a result of bgzf_compression() */
+enum { BGZF_BLOCKS = 2, CACHE_BYTES = 1 << 20 };     /* BGZF_BLOCKS: of bgzf_compression() */
 
 struct place { char *contig; int64_t from, to; };
 
@@ -223,17 +223,30 @@ static bool has_blocks(const cs_vcf *v)
     return v->fp->is_bgzf && bgzf_compression(v->fp->fp.bgzf) == BGZF_BLOCKS;
 }
 
-int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to)
+/* An index beside a file without blocks belongs to another file. */
+static int load_index(cs_vcf *v)
 {
-    const bool blocks = has_blocks(v);   /* else an index of this name belongs to another file */
+    const char *given = cs_index_given(v->path);
 
-    if (blocks && is_text(v) && !v->tabix)
-        v->tabix = tbx_index_load2(v->path, cs_index_given(v->path));
-    else if (blocks && !is_text(v) && !v->index)
-        v->index = bcf_index_load2(v->path, cs_index_given(v->path));
-    if (is_text(v) ? !v->tabix : !v->index)
+    if (v->tabix || v->index)
+        return CS_OK;
+    if (has_blocks(v) && is_text(v))
+        v->tabix = tbx_index_load2(v->path, given);
+    else if (has_blocks(v))
+        v->index = bcf_index_load2(v->path, given);
+    if (!v->tabix && !v->index)
         return cs_index_missing(v->path, "create one (bcftools index on a BGZF or BCF file), or "
                                 "omit regions");
+    bgzf_set_cache_size(v->fp->fp.bgzf, CACHE_BYTES);    /* several regions may be in one block */
+    return CS_OK;
+}
+
+int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to)
+{
+    const int rc = load_index(v);
+
+    if (rc != CS_OK)
+        return rc;
     const int tid = find_contig(v, contig);
     hts_itr_destroy(v->itr);
     v->itr = NULL;

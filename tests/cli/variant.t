@@ -198,6 +198,14 @@ bcf 'a given index' sh -c 'mkdir -p given && cp a.vcf.gz a.bcf given && bcftools
     score -r one:1-10 a.vcf.gz > want && grep -v "^##" want | tail -n +2 | grep . && for f in a.vcf.gz##idx##a.tbi a.bcf##idx##a.csi; do
     score -r one:1-10 given/$f > got && cmp want got || exit; done; ! score -r one:1-10 given/a.vcf.gz##idx##variants.vcf > got 2> told &&
     grep -q "cannot read .variants.vcf. as the index of .given/a.vcf.gz." told && rm -r given'
+bcf 'random regions of many blocks, sorted or not' sh -c 'awk "BEGIN { OFS = \"\t\"
+        print \"##fileformat=VCFv4.2\n##contig=<ID=one>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\"; for (i = 0; i < 9000; i++)
+        print \"one\", 1 + int(i / 15), \"id\" i, \"N\", \"A\", \".\", \".\", \".\" }" > many.vcf
+    bcftools view -Oz -o many.vcf.gz many.vcf && bcftools view -Ob -o many.bcf many.vcf && bcftools index many.bcf && bcftools index -t many.vcf.gz
+    awk "BEGIN { srand(9); for (i = 0; i < 40; i++) { p = int(590 * rand()); print \"one\t\" p \"\t\" p + 1 + int(5 * rand()) } }" > random.bed
+    sort -k 2,2n random.bed > sorted.bed && awk "FNR == NR { for (p = \$2 + 1; p <= \$3; p++) in_bed[p] = 1; next } in_bed[\$2] { print \$3 }" \
+        random.bed many.vcf | sort > want && [ $(wc -l < want) -gt 900 ] && for f in many.vcf.gz many.bcf; do for b in random sorted; do
+    score -R $b.bed $f | grep -v "^#" | cut -f 3 | sort | cmp - want || exit; done; done'
 bcf 'an index beside a file without blocks is not its own' sh -c 'bcftools index -t -o a.tbi a.vcf.gz
     cp a.tbi plain.vcf.tbi && cp a.tbi zip.vcf.gz.tbi && cp variants.vcf plain.vcf && gzip -c variants.vcf > zip.vcf.gz
     for f in plain.vcf zip.vcf.gz; do score -r one:1-10 $f > out 2> told
