@@ -373,10 +373,16 @@ static int check_pairs(const cs_input_args *a, const cs_pair_args *pair)
                        "(-2); there are %d and %d", pair->first.n, pair->second.n);
     if (pair->interleaved)
         return cs_fail(CS_EUSAGE, "--interleaved takes one file; -1 and -2 take two");
-    for (int i = 0; i < pair->first.n; i++)
-        if (is_one_file(pair->first.v[i], pair->second.v[i]))
+    return CS_OK;
+}
+
+/* Of n files of first mates, and then n of second ones. */
+static int check_mates(const char *const *file, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (is_one_file(file[i], file[n + i]))
             return cs_fail(CS_EUSAGE, "'%s' is given for -1 and for -2; if mates alternate in it, "
-                           "give it with --interleaved", pair->first.v[i]);
+                           "give it with --interleaved", file[i]);
     return CS_OK;
 }
 
@@ -390,7 +396,8 @@ int cs_sources_find(cs_input_args *a, const cs_pair_args *pair)
         CS_TRY(cs_strlist_add(&a->file, pair->first.v[i]));
     for (int i = 0; i < pair->second.n; i++)
         CS_TRY(cs_strlist_add(&a->file, pair->second.v[i]));
-    rc = cs_args_input(a);
+    CS_TRY(cs_args_input(a));
+    rc = check_mates(a->file.v, pair->first.n);
 out:
     return rc;
 }

@@ -185,6 +185,8 @@ if samtools --version > /dev/null 2>&1; then
         grep -q \"cannot read .idx/\$i. as the index of .x.bam.\" told || exit; done"
     T 'no output overwrites it' sh -c "! chordseq classify -q -m '$m' -r chr1 -o idx/x.bai x.bam##idx##idx/x.bai 2> told &&
         grep -q 'is the same file as input .idx/x.bai' told"
+    T 'a file is not its own mate by another index' sh -c "! chordseq classify -q -m '$m' -1 x.bam##idx##idx/x.bai -2 x.bam 2> told &&
+        grep -q 'x.bam. is given for -1 and for -2' told"
     T 'a missing file with one is named' sh -c "! chordseq classify -q -m '$m' -r chr1 no.bam##idx##idx/x.bai 2> told &&
         grep -q 'cannot open .no.bam.' told"
     cp idx/x.bai x.bam.bai
