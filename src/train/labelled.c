@@ -420,6 +420,47 @@ static void warn_unknown(const cs_labelled *l, const cs_dataset *d)
                 l->classes.n, CS_PLURAL(n, "has", "have"), l->classes.name[first]);
 }
 
+/* Mean and standard deviation of value t over the training records. */
+static void moments(const cs_dataset *d, int32_t t, double *mean, double *deviation)
+{
+    double n = 0, squares = 0;
+
+    *mean = 0;
+    for (int64_t i = 0; i < d->n; i++) {
+        const double v = (double)d->ex[i].target[t];
+        if (d->ex[i].part != CS_PART_TRAIN || isnan(v))
+            continue;
+        const double off = v - *mean;
+        n++;
+        *mean += off / n;
+        squares += off * (v - *mean);
+    }
+    *deviation = n > 0 ? sqrt(squares / n) : 0;
+}
+
+/* The output starts near 0 with a spread of about 1, and one step of Adam moves a weight by the
+ * learning rate at most: values of other sizes are not reached. */
+static void warn_scale(const cs_dataset *d)
+{
+    const double far = 100;
+    double mean, deviation;
+    int32_t n = 0;
+    char first[96] = "";
+
+    for (int32_t t = 0; t < d->n_target; t++) {
+        moments(d, t, &mean, &deviation);
+        if (fabs(mean) <= far && deviation <= far && (deviation == 0 || deviation >= 1 / far))
+            continue;
+        if (n++ == 0)
+            (void)snprintf(first, sizeof first, "value %d has a mean of %.3g and a standard "
+                           "deviation of %.3g", (int)t + 1, mean, deviation);
+    }
+    if (n > 0)
+        cs_warn("%d of %d %s to predict should be scaled, to a standard deviation of about 1; "
+                "first: %s", (int)n, (int)d->n_target,
+                CS_PLURAL(d->n_target, "value", "values"), first);
+}
+
 /* Why the first of them has none, and the remedy. */
 static int warn_unvalidated(const cs_labelled *l, const cs_dataset *d)
 {
@@ -477,6 +518,8 @@ int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool want
         warn_untrained(l, d);
     else if (d->n_target > 0 && d->n_target == l->classes.n)
         warn_unknown(l, d);
+    else if (d->n_target > 0 && !l->is_labels)
+        warn_scale(d);
     if (d->is_class && wants_valid)
         CS_TRY(warn_unvalidated(l, d));
     cs_dataset_count(d, CS_PART_VALID, -1, &n, &n_base);

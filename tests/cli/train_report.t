@@ -106,10 +106,15 @@ if [ -e "$builddir/tests/cli/kill_at.so" ]; then
 else
     S 'killed between epochs' 'no shared objects here'
 fi
+awk '/^>/ { h = substr($1, 2); next } { printf "%s\t%.3f\n", h, gsub(/A/, "") / 80 }' sense.fa > share.tsv
+T 'values of another size are reported' sh -c 'small="--epochs 1 --tokenizer base --encoder cdil --encoder.layers 1 --encoder.hidden 4"
+    awk "{ print \$1 \"\t\" \$2 \"\t\" 1e4 * \$2 \"\t\" \$2 / 1e4 }" share.tsv > sizes.tsv &&
+    chordseq train -q --head regress --labels sizes.tsv $small -o x.m sense.fa 2> told &&
+    grep -q "warning: 2 of 3 values to predict should be scaled.* first: value 2 has a mean of [0-9.e+]* and a standard" told &&
+    chordseq train -q --head regress --labels share.tsv $small -o x.m sense.fa 2> told && ! grep scaled told'
 if command -v python3 > /dev/null; then
     python3 "$srcdir/tests/cli/events.py" events/events.out.tfevents.* > events.txt 2>&1
     T 'events with right checksums' sh -c 'head -n 1 events.txt | grep -qx "version brain.Event:2"'
-    awk '/^>/ { h = substr($1, 2); next } { printf "%s\t%.3f\n", h, gsub(/A/, "") / 80 }' sense.fa > share.tsv
     T 'accuracies of a regression are events, too' sh -c 'chordseq train -q -@ 1 --head regress --labels share.tsv --epochs 2 --valid-frac 0.3 \
             --encoder.max-len 128 --encoder.track 2 --encoder.hidden 8 --tensorboard values --metrics values.tsv -o value.m sense.fa &&
         python3 "$srcdir/tests/cli/events.py" values/events.out.tfevents.* | awk "\$2 == \"valid/accuracy\" { printf \"%.4f\\n\", \$3 }" > a &&
