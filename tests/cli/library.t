@@ -7,17 +7,22 @@ m=$tiny/model.safetensors
 default=$srcdir/refdata/model/default.safetensors fast=$srcdir/refdata/model/fast.safetensors
 example=$builddir/examples/classify_memory
 
-# The program on all records, the example on single records.
+# The program on all records, the example on single records. Loading the default model takes most of
+# the time: it gets each fifth record here, and all of them in tests/python.
 awk '/^>/ { n++ } { print > (sprintf("one.%02d.fa", n)) }' "$tiny/mixed.fa"
 each()
 {
     model=$1; shift
     chordseq classify -q -m "$model" --all $(printf -- '--%s ' "$@") "$tiny/mixed.fa" |
         tail -n +2 > program || return
-    for f in one.*.fa; do "$example" "$model" "$f" "$@" || return; done > library
+    step=1; [ "$model" != "$default" ] || step=5
+    awk -v n=$step 'NR % n == 0' program > columns && mv columns program
+    for f in $(ls one.*.fa | awk -v n=$step 'NR % n == 0'); do
+        "$example" "$model" "$f" "$@" || return
+    done > library
     # With taxa the table has their taxid and rank, which the example does not print.
     case $1 in call=taxon) cut -f 1-5,8- program > columns && mv columns program ;; esac
-    [ "$(wc -l < program)" -gt 20 ] && diff program library
+    [ "$(wc -l < program)" -gt $((20 / step - 1)) ] && diff program library
 }
 T 'the predictions of classify'                each "$m"
 T '... of the default model'               each "$default"
