@@ -56,11 +56,11 @@ if script -qec true typescript < /dev/null > /dev/null 2>&1; then
     T 'a terminal sees records, bases, rate and time left' sh -c '
         TERM=xterm script -qec "chordseq classify -m $1 -o /dev/null -@ 1 -B 2048 big.fa" typescript \
             < /dev/null > /dev/null &&
-        tr "\r" "\n" < typescript | grep -qE "chordseq: [0-9]+ records, [0-9.]+ [kM]?base, [0-9.]+ \
-[kMG]?base/s, [0-9]+ %, [0-9:]+ left"' - "$m"
+        tr "\r" "\n" < typescript | grep -qE "chordseq: [0-9]+ records, [0-9.]+ [kM]?bases, [0-9.]+ \
+[kMG]?bases/s, [0-9]+ %, [0-9:]+ left"' - "$m"
     T '-q keeps a terminal clean' sh -c '
         TERM=xterm script -qec "chordseq classify -q -m $1 -o /dev/null -@ 1 big.fa" typescript \
-            < /dev/null > /dev/null && ! grep -q "base/s" typescript' - "$m"
+            < /dev/null > /dev/null && ! grep -q "bases/s" typescript' - "$m"
     T 'warnings are coloured on a terminal' sh -c '
         TERM=xterm script -qec "chordseq classify -m $1 -o /dev/null $2" typescript \
             < /dev/null > /dev/null && grep -q "$(printf "\033\[1;33m")warning" typescript' - "$m" "$f"
