@@ -1,6 +1,6 @@
 /*
  * check.h - what cmocka lacks: relative norms, buffers that end at a forbidden page, guard words,
- * calls that must abort, free ports, and what was written to stderr.
+ * calls that must abort, free ports, scratch folders, and what was written to stderr.
  *
  * Everything is static inline, so a test is one file plus this one. Include it before anything
  * else of cmocka: it brings the headers that cmocka.h needs.
@@ -38,6 +38,25 @@ static inline int check_free_port(void)
     assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
     (void)close(fd);
     return ntohs(a.sin_port);
+}
+
+/** check_enter_scratch - set-up of a group whose working directory is a new folder */
+static inline int check_enter_scratch(void **state)
+{
+    char folder[] = "/tmp/chordseq-test-XXXXXX";
+
+    *state = mkdtemp(folder) ? strdup(folder) : NULL;
+    return *state == NULL || chdir(*state) != 0;
+}
+
+/** check_leave_scratch - its tear-down: removes the folder */
+static inline int check_leave_scratch(void **state)
+{
+    char command[100];
+
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", (const char *)*state);
+    free(*state);
+    return chdir("/") != 0 || system(command) != 0;
 }
 
 /**

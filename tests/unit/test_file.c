@@ -13,22 +13,10 @@
 #include "base/signals.h"
 #include "base/std_streams.h"
 
-static char scratch[] = "/tmp/chordseq-test-file-XXXXXX";
-
 static int set_up(void **state)
 {
-    (void)state;
     (void)signal(SIGPIPE, SIG_IGN);
-    return mkdtemp(scratch) == NULL || chdir(scratch) != 0;
-}
-
-static int tear_down(void **state)
-{
-    char command[200];
-
-    (void)state;
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", scratch);
-    return chdir("/") != 0 || system(command) != 0;
+    return check_enter_scratch(state);
 }
 
 static int reset(void **state)
@@ -556,5 +544,5 @@ int main(void)
     };
 
     (void)alarm(120);            /* a hang is a failure */
-    return cmocka_run_group_tests(test, set_up, tear_down);
+    return cmocka_run_group_tests(test, set_up, check_leave_scratch);
 }

@@ -6,23 +6,6 @@
 #include "base/file.h"
 #include "base/path_conflicts.h"
 
-static char scratch[] = "/tmp/chordseq-test-paths-XXXXXX";
-
-static int set_up(void **state)
-{
-    (void)state;
-    return mkdtemp(scratch) == NULL || chdir(scratch) != 0;
-}
-
-static int tear_down(void **state)
-{
-    char command[200];
-
-    (void)state;
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", scratch);
-    return chdir("/") != 0 || system(command) != 0;
-}
-
 /* A file that another process with our number has left is not in the way. */
 static void left_by_another(void **state)
 {
@@ -142,5 +125,5 @@ int main(void)
     };
 
     (void)alarm(120);            /* a hang is a failure */
-    return cmocka_run_group_tests(test, set_up, tear_down);
+    return cmocka_run_group_tests(test, check_enter_scratch, check_leave_scratch);
 }
