@@ -189,9 +189,10 @@ static const char *name_after(BGZF *f, long long end, char text[HEADER])
     return name;
 }
 
-/* htslib's index has only the first of several contigs of one name. One between others is found
- * if it is longer than a usual header. */
-static void find_twice(cs_reference *r, BGZF *f)
+/* Warn of contigs that the index lacks: those at the end of the file, and those whose name an
+ * earlier one has, of which htslib indexes the first. One between others is found if it is longer
+ * than a usual header. */
+static void warn_unindexed(cs_reference *r, BGZF *f)
 {
     char text[HEADER];
 
@@ -225,7 +226,7 @@ static int check_index(cs_reference *r)
             rc = cs_fail(CS_EFORMAT, "the index '%s.fai' is stale: '%s' is not where it says; "
                          "recreate it (samtools faidx)", r->path, place[i]->name);
     if (rc == CS_OK)
-        find_twice(r, f);
+        warn_unindexed(r, f);
 out:
     if (f)
         (void)bgzf_close(f);
