@@ -334,10 +334,10 @@ void cs_variant_values_report(const cs_variant_values *v, uint64_t n_record, con
                               (unsigned long long)v->above[v->n_score][l], cs_score_level[l]);
     list_unscored(v, text + n, REASON_BYTES);
     if (v->n_swapped > 0)
-        cs_warn("%llu of %llu alternative %s the reference: REF and ALT are swapped there "
+        cs_warn("%llu of %llu alternative %s %s the reference: REF and ALT are swapped there "
                 "(%sSWAPPED)", (unsigned long long)v->n_swapped, (unsigned long long)v->n_alt,
-                v->n_swapped > 1 ? "alleles match" : v->n_alt > 1 ? "alleles matches"
-                                                                  : "allele matches", prefix);
+                CS_PLURAL(v->n_alt, "allele", "alleles"),
+                CS_PLURAL(v->n_swapped, "matches", "match"), prefix);
     if (v->n_alt > 0 && v->n_unscored[CS_UNSCORED_REF_MISMATCH] * 2 > v->n_alt)
         cs_warn("most REF alleles differ from the reference; is it the same assembly?");
     if (v->n_alt > 0 && v->n_unscored[CS_UNSCORED_NO_CONTIG] * 2 > v->n_alt)

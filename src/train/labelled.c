@@ -376,10 +376,10 @@ void cs_labelled_report(const cs_labelled *l)
                 "--labels", l->first_cut, (long long)l->n_cut, (long long)l->n_read,
                 CS_PLURAL(l->n_read, "record", "records"));
     if (l->n_short > 0)
-        cs_warn("%lld of %lld %s too short and %s left out; first: '%s'", (long long)l->n_short,
-                (long long)l->n_read, l->n_short > 1 ? "records are" : l->n_read > 1
-                ? "records is" : "record is", CS_PLURAL(l->n_short, "was", "were"),
-                l->first_short);
+        cs_warn("%lld of %lld %s %s too short and %s left out; first: '%s'",
+                (long long)l->n_short, (long long)l->n_read,
+                CS_PLURAL(l->n_read, "record", "records"), CS_PLURAL(l->n_short, "is", "are"),
+                CS_PLURAL(l->n_short, "was", "were"), l->first_short);
 }
 
 void cs_labelled_advise_tree(const cs_labelled *l)
