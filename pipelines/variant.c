@@ -49,10 +49,12 @@ static const cs_opt variant_table[] = {
       .help = "refuse contigs whose names match the reference only without 'chr'",
       .man = "By default, 22 and chr22 are the same contig, with a warning." },
     { .type = CS_OPT_IN, .name = "exons", OWN(exons), .arg = "FILE",
-      .help = "exons as BED, GTF or GFF3: predict variants near them on their strand only",
+      .help = "exons as BED, GTF or GFF3: predict variants near them by means of the exon",
       .man = "In GTF and GFF3, only features 'exon' are used; BED needs the strand in column six. "
              "If the exons within half a window of a variant are on one strand, the variant is "
-             "predicted on that strand, otherwise by --strand.", .same = CS_OPT_SAME_CONTENT },
+             "predicted on that strand, otherwise by --strand. The default model also reads "
+             "windows around both ends of the nearest exon; of equally near ones it is the one on "
+             "most lines, then the shortest.", .same = CS_OPT_SAME_CONTENT },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(out.output), .arg = "FILE",
       .def = "-", .help = "output file; '-' is standard output" },
     { .type = CS_OPT_STR, .letter = 'O', .name = "output-type", OWN(out.format), .arg = "TYPE",
@@ -213,6 +215,7 @@ static int variant_prepare(struct job *j, const cs_split *split, cs_about *about
     if (own.exons) {
         CS_TRY(cs_exons_open(own.exons, &j->source.exons));
         cs_exons_compare(j->source.exons, own.exons, j->ref);
+        j->source.ends = cs_model_takes_exons(j->model);
     }
     CS_TRY(cs_vcf_open(own.file.v[0], split->inflate, native, &j->source.in));
     if (own.region.n > 0 || own.bed)

@@ -90,7 +90,6 @@ static bool is_unnamed(const cs_model *m)
     return m->n_label == 1 && strcmp(m->label[0].name, CS_UNNAMED_EFFECT) == 0;
 }
 
-/* Without the label that only weights strands. */
 static void add_scores(const struct fields *o)
 {
     const cs_model *m = o->m;
@@ -104,7 +103,7 @@ static void add_scores(const struct fields *o)
         add_field(o, "COS", "1 - cosine of the vectors of reference and alternate", "",
                   CS_VCF_FLOAT);
     }
-    const int32_t n = m->n_label - (m->strands == CS_STRANDS_WEIGHTED);
+    const int32_t n = cs_model_n_score(m);
     for (int32_t i = 0; o->v->score == CS_SCORE_MODEL && i < n; i++) {
         const cs_label *l = &m->label[i];
         add_field(o, is_unnamed(m) ? "SCORE" : l->name,

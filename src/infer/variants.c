@@ -27,6 +27,46 @@ static const char *name_of(const cs_vcf_record *v, int no, cs_arena *mem)
     return cs_arena_dup(mem, name, (size_t)(n < NAME_BYTES ? n : NAME_BYTES - 1));
 }
 
+/* Windows around those ends of the exon that the variant is near to. */
+static int add_ends(cs_variant_source *s, cs_chunk *c, const cs_variant_alt *a, const cs_exon *exon,
+                    cs_record *r)
+{
+    int rc = CS_OK;
+    const int64_t at[2] = { exon->from, exon->to };
+    const char *const window[2] = { r->seg[0].base, r->seg[1].base };
+    cs_exon_end *end = cs_arena_alloc(c->mem, 2, sizeof *end);
+    bool differ;
+
+    if (!end)
+        return no_memory(a->of);
+    r->has_exon = true;
+    r->end = end;
+    for (int i = 0; i < 2; i++, r->n_end += differ) {
+        char *base = cs_arena_alloc(c->mem, 2 * (size_t)s->n_base, 1);
+        if (!base)
+            return no_memory(a->of);
+        char *const out[2] = { base, base + s->n_base };
+        cs_exon_end *e = &end[r->n_end];
+        *e = (cs_exon_end){ { out[0], out[1] }, { 0, 0 }, (i == 1) == (exon->strand > 0) };
+        CS_TRY(cs_windows_around(s->windows, &a->pair, window, at[i], out, e->shift, &differ));
+        c->n_base += differ ? 2 * s->n_base : 0;
+    }
+out:
+    return rc;
+}
+
+/* The strand of the exons near a variant, if they are on one, and the nearest exon. */
+static int add_exon(cs_variant_source *s, cs_chunk *c, const cs_variant_alt *a, cs_record *r)
+{
+    const int64_t pos = a->pair.pos, half = s->n_base / 2;
+    cs_exon exon;
+
+    if (!s->exons || !cs_exons_find(s->exons, a->of->contig, pos - half, pos + half, pos, &exon))
+        return CS_OK;
+    r->strand = (int8_t)exon.strand;
+    return s->ends ? add_ends(s, c, a, &exon, r) : CS_OK;
+}
+
 static int variants_append(cs_variant_source *s, cs_chunk *c, const cs_vcf_record *v, int no)
 {
     int rc = CS_OK;
@@ -52,13 +92,11 @@ static int variants_append(cs_variant_source *s, cs_chunk *c, const cs_vcf_recor
     a->n_hide = a->pair.n_ref > a->pair.n_alt ? a->pair.n_ref : a->pair.n_alt;
     r->n_seg = s->guess && a->pair.n_ref == a->pair.n_alt ? 1 : 2;
     r->hide = a->pair.at;
-    if (s->exons)
-        r->strand = (int8_t)cs_exons_strand(s->exons, v->contig, a->pair.pos - s->n_base / 2,
-                                            a->pair.pos + s->n_base / 2);
     r->n_hide = s->guess ? a->n_hide : 0;
     for (int i = 0; i < r->n_seg; i++)
         r->seg[i] = (cs_segment){ base + i * s->n_base, NULL, s->n_base };
     c->n_base += r->n_seg * s->n_base;
+    rc = add_exon(s, c, a, r);
 out:
     return rc;
 }

@@ -25,6 +25,7 @@ typedef struct cs_variant_source {
     cs_vcf     *in;
     cs_windows *windows;
     cs_exons   *exons;           /* read variants near them on their strand; or NULL */
+    bool        ends;            /* and at the ends of the nearest: cs_model_takes_exons() */
     int64_t     n_base;          /* of a window */
     bool        guess;           /* mask the alleles; one window if both have the same length, as
                                   * their context is then equal */

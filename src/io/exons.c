@@ -134,17 +134,45 @@ void cs_exons_close(cs_exons *e)
     free(e);
 }
 
-int cs_exons_strand(cs_exons *e, const char *contig, int64_t from, int64_t to)
+static int64_t distance(const cs_exon *x, int64_t at)
+{
+    return at < x->from ? x->from - at : at < x->to ? 0 : at - x->to + 1;
+}
+
+static bool is_nearer(const cs_exon *a, const cs_exon *b, int64_t at)
+{
+    if (b->n_line == 0 || distance(a, at) != distance(b, at))
+        return b->n_line == 0 || distance(a, at) < distance(b, at);
+    if (a->n_line != b->n_line)
+        return a->n_line > b->n_line;
+    return a->to - a->from != b->to - b->from ? a->to - a->from < b->to - b->from
+                                              : a->from < b->from;
+}
+
+bool cs_exons_find(cs_exons *e, const char *contig, int64_t from, int64_t to, int64_t at,
+                   cs_exon *out)
 {
     bool seen[2] = { false, false };
     char other[CS_CONTIG_BYTES];
+    cs_exon x = { .n_line = 0 };
 
+    *out = x;
     from = from > 0 ? from : 0;
-    if (regidx_overlap(e->index, contig, from, to - 1, e->found)
-        || regidx_overlap(e->index, cs_contig_other(contig, other), from, to - 1, e->found))
-        while (regitr_overlap(e->found))
-            seen[regitr_payload(e->found, int) > 0] = true;
-    return seen[1] - seen[0];
+    if (!regidx_overlap(e->index, contig, from, to - 1, e->found)
+        && !regidx_overlap(e->index, cs_contig_other(contig, other), from, to - 1, e->found))
+        return false;
+    /* The index is sorted by both ends, so the lines of an exon follow each other. */
+    while (regitr_overlap(e->found)) {
+        const int64_t first = e->found->beg, end = e->found->end + 1;
+        const int strand = regitr_payload(e->found, int);
+        if (x.from != first || x.to != end || x.strand != strand)
+            x = (cs_exon){ first, end, strand, 0 };
+        x.n_line++;
+        seen[strand > 0] = true;
+        if (is_nearer(&x, out, at))
+            *out = x;
+    }
+    return seen[0] != seen[1];
 }
 
 void cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref)

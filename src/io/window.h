@@ -62,4 +62,20 @@ int cs_windows_make(cs_windows *w, const char *contig, int64_t pos, const char *
                     const char *alt, char *ref_seq, char *alt_seq, cs_window_pair *out)
     CS_MUST_CHECK;
 
+/**
+ * cs_windows_around - windows of the same alleles around another position
+ *
+ * v, window  the result of the last cs_windows_make(), and its reference and alternate
+ * at       in the contig, 0-based: the first base of the windows' second half; in the other allele,
+ *          the base in its place. If it is deleted, the one behind the alleles
+ * out      receive [n_base] each
+ * shift    receive positions in `out` less those in `window`
+ * differ   receives false if there are no such windows: the variant is outside of them, or they
+ *          reach beyond the contig
+ * Returns  CS_OK; the errors of cs_reference_fetch()
+ */
+int cs_windows_around(cs_windows *w, const cs_window_pair *v, const char *const window[2],
+                      int64_t at, char *const out[2], int64_t shift[2], bool *differ)
+    CS_MUST_CHECK;
+
 #endif

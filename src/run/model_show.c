@@ -66,7 +66,8 @@ static int show_settings(cs_outfile *f, const cs_model *m)
         if (l->taxid > 0)
             CS_TRY(cs_outfile_printf(f, "\ttaxid %lld\t%s", (long long)l->taxid,
                                      l->rank != NULL ? l->rank : "no rank"));
-        CS_TRY(cs_outfile_printf(f, "\n"));
+        CS_TRY(cs_outfile_printf(f, l->part ? "\tpart %s of %s\n" : "\n",
+                                 cs_label_part_names[l->part], m->label[0].name));
     }
 out:
     return rc;
@@ -109,11 +110,12 @@ static int show_purpose(cs_outfile *f, const cs_model *m)
                      : m->head->is_labels ? "labels for every sequence"
                      : "values for every sequence";
 
+    const int32_t n = cs_model_parts(m) == 2 ? cs_model_n_score(m) : m->n_label;
     CS_TRY(cs_outfile_printf(f, "for\t%s", what));
-    for (int32_t i = 0; i < m->n_label && i < N_NAMED; i++)
+    for (int32_t i = 0; i < n && i < N_NAMED; i++)
         CS_TRY(cs_outfile_printf(f, "%s%s", i > 0 ? ", " : ": ", m->label[i].name));
-    rc = m->n_label <= N_NAMED ? cs_outfile_printf(f, "\n")
-       : cs_outfile_printf(f, " and %d others\n", (int)(m->n_label - N_NAMED));
+    rc = n <= N_NAMED ? cs_outfile_printf(f, "\n")
+                      : cs_outfile_printf(f, " and %d others\n", (int)(n - N_NAMED));
     for (int32_t i = 0; rc == CS_OK && i < m->n_label && i < N_NAMED; i++)
         if (m->label[i].description)
             rc = cs_outfile_printf(f, "meaning\t%s: %s\n", m->label[i].name,

@@ -293,8 +293,9 @@ T 'a page: distribution, top variants, contributions of bases' sh -c 'for o in "
     [ ! -e a.html ] || cmp a.html b.html || exit; cp b.html a.html; done
     [ "$(grep -c "class=\"logo\"" page.html)" = 10 ] && [ "$(grep -c "<tr><td>c1</td>" page.html)" = 20 ] && grep -q REF_MISMATCH page.html &&
     awk -F "\t" "\$5 != \"G\"" c1.vcf > low.vcf && chordseq variant -q -m train.tsv.model -f train.fa --html page.html -o /dev/null low.vcf'
-with python3 T 'contributions equal differences of logits of mutants' python3 -c '
-import math, re, subprocess
+cat > contributions.py <<'END'
+import math, re, subprocess, sys
+options = sys.argv[1]
 page = open("page.html").read()
 row = re.search(r"<tr><td>c1</td><td class=.n.>(\d+)</td><td>.</td><td>(.)</td><td>(.)</td><td>CS_(.)</td>", page).groups()
 pos, ref, alt, label = int(row[0]), *row[1:]
@@ -302,7 +303,7 @@ seq = "".join(l.strip() for l in re.search(r">c1\n([^>]*)", open("train.fa").rea
 def score(s):
     open("mut.fa", "w").write(">c1\n" + s + "\n"); open("mut.vcf", "w").write("##fileformat=VCFv4.2\n##contig=<ID=c1>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
         f"c1\t{pos}\t.\t{ref}\t{alt}\t.\t.\t.\n")
-    subprocess.run("rm -f mut.fa.fai; chordseq variant -q -m train.tsv.model -f mut.fa --tsv mut.tsv -o /dev/null mut.vcf", shell=True, check=True)
+    subprocess.run(f"rm -f mut.fa.fai; chordseq variant -q {options} -f mut.fa --tsv mut.tsv -o /dev/null mut.vcf", shell=True, check=True)
     names, values = (l.split() for l in open("mut.tsv"))
     p = float(values[names.index("CS_" + label)]); return math.log(p / (1 - p))
 at = pos - 3
@@ -313,7 +314,9 @@ most = float(re.search(r"<text x=.4. y=.38.>([0-9.e+-]+)<", logo).group(1))
 got = {int(m[2]): float(m[1]) * 7.2 / 80 * (1 if float(m[3]) == 110 else -1) * most
        for m in re.finditer(r"matrix\(1.2 0 0 ([0-9.]+) (\d+) ([0-9.]+)\)", logo)}
 value = got.get(60 + 10 * (25 - 2), 0.0)
-assert abs(value - want) < 0.02 * most, (value, want, most)'
+assert abs(value - want) < 0.02 * most, (value, want, most)
+END
+with python3 T 'contributions equal differences of logits of mutants' python3 contributions.py '-m train.tsv.model'
 N variant-html.err chordseq variant --html x.html --score embedding -m "$m" -f variants.fa variants.vcf
 # Two genes in one sequence and its reverse complement: a label's strand selects the strand of windows.
 T 'strand max: the larger of both strands, and exons choose one' sh -c '
@@ -337,6 +340,36 @@ T 'strand weighted: the last label weights the strands' sh -c '
             if (!sure) { w = 1 / (1 + exp(l(\$(2 * h)) - l(\$h))); for (k = 8; k <= h; k++) {
                 n++; d = l(\$(2 * h + k)) - w * l(\$k) - (1 - w) * l(\$(h + k)); bad += d * d > 1e-4 } } } END { print n, bad; exit n < 10 || bad }"'
 N variant-weighted.err chordseq variant --strand weighted -m "$m" --score embedding -f train.fa c1.vcf
+# The last three of five labels become parts of the first one's score near exons.
+awk -F '\t' -v OFS='\t' '{ print } FNR > 3 { $5 = "E"; print; $5 = "A"; $6 = $4 == "C"; print; $5 = "D"; $6 = $4 == "T"; print }' \
+    train.tsv > five.tsv
+train_on five.tsv
+cat > parts.py <<'END'
+import json, struct
+data = open("five.tsv.model", "rb").read()
+n = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + n])
+model = json.loads(header["__metadata__"]["chordseq"])
+for label, part in zip(model["labels"][2:], ("exon", "acceptor", "donor")):
+    label["part"] = part
+header["__metadata__"]["chordseq"] = json.dumps(model)
+text = json.dumps(header).encode()
+text += b" " * (-len(text) % 8)
+open("parts.model", "wb").write(struct.pack("<Q", len(text)) + text + data[8 + n:])
+END
+# Windows of 16 bases: the exon's ends, 95 and 1001, are near the variants at 100 and 1000 only.
+with python3 T 'exons of a model that knows their ends: another score inside, and at the ends' sh -c '
+    python3 parts.py && chordseq model show parts.model | grep -q "^label 3	A	part acceptor of S$" &&
+    printf "c1\t95\t1001\tx\t0\t+\n" > ends.bed
+    for m in five.tsv.model parts.model; do
+        chordseq variant -q --exons ends.bed -m $m -f train.fa --tsv $m.tsv -o /dev/null c1.vcf || exit; done
+    head -n 1 parts.model.tsv | grep -q "CS_S	CS_T$" && head -n 1 five.tsv.model.tsv | grep -q "CS_S	CS_T	CS_E	CS_A	CS_D$" &&
+    paste five.tsv.model.tsv parts.model.tsv | awk -F "\t" "NR > 1 { all += \$14 == \$2; bad += \$21 != \$9; p = \$2
+        if (p > 1010) out += \$20 == \$8; else if (p == 100 || p == 1000) end += \$20 != \$10; else inside += \$20 == \$10 }
+        END { print all, bad, out, end, inside; exit all != 60 || bad || out != 29 || end != 2 || inside != 29 }"'
+with python3 T 'and on a page' sh -c '
+    grep "^#\|	1000	\|	100	" c1.vcf > two.vcf && chordseq variant -q --exons ends.bed -m parts.model -f train.fa --html page.html -o /dev/null two.vcf &&
+    python3 contributions.py "-m parts.model --exons ends.bed"'
 # At 1000, and at 941 with the bases up to there.
 T 'exons choose the same strand in any notation of a variant' sh -c '
     awk "FNR == 2 { r = substr(\$0, 941, 60); l = substr(r, 1, 59); b = substr(r, 60); a = b == \"A\" ? \"C\" : \"A\"
