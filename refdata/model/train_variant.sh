@@ -4,10 +4,11 @@
 # Usage   refdata/model/train_variant.sh CHORDSEQ SPLICE_DIR HUMAN_VE_DIR WORK_DIR [OPTION...]
 #
 # Trains five CDIL networks, seeds 1 to 5, on sequences with measured splicing, and joins them as groups of one encoder.
-# Its layers stay as they are for variants: logistic regressions on pooled vectors are fitted, of differences for SPLICE
-# and of the reference for STRAND, five times without a fifth of the chromosomes, for the figures and the calibration,
-# and once on all. Writes WORK_DIR/variant.safetensors and WORK_DIR/folds.tsv. Called again, it continues a training
-# that was interrupted. Options of `chordseq train` may follow (--threads). Needs python3 with numpy.
+# Its layers stay as they are for variants: logistic regressions on pooled vectors are fitted, of differences for SPLICE,
+# of these and those at both ends of the exon for SPLICE with --exons, and of the reference for STRAND, five times
+# without a fifth of the chromosomes, for the figures and the calibration, and once on all. Writes
+# WORK_DIR/variant.safetensors and WORK_DIR/folds.tsv. Called again, it continues a training that was interrupted.
+# Options of `chordseq train` may follow (--threads). Needs python3 with numpy.
 #
 # ENCODER=MODEL takes the encoder of a model instead of training one, such as variant.safetensors itself: minutes that
 # print the figures of the card again.
@@ -39,8 +40,16 @@ create() {
     name=$1
     shift
     "$chordseq" train $network --encoder.channels 320 --encoder.groups 5 --seed 1 --head.pool mean+max+centre \
-        --head.centre 16 --init "$work/second.safetensors" --new-head --freeze encoder --max-steps 1 \
+        --head.centre 4 --init "$work/second.safetensors" --new-head --freeze encoder --max-steps 1 \
         --batch-tokens 16384 -o "$work/$name.safetensors" "$@"
+}
+
+# Scores of VCF by the model of fold k: on both strands, and with exons.
+score() {
+    contigs=$work/$1 vcf=$work/$2
+    "$chordseq" variant -q -m "$work/fold$k.safetensors" -f "$contigs.fa" --tsv "$vcf.both.scores" -o /dev/null "$vcf.vcf"
+    "$chordseq" variant -q -m "$work/fold$k.safetensors" -f "$contigs.fa" --exons "$contigs.bed" \
+        --tsv "$vcf.exons.scores" -o /dev/null "$vcf.vcf"
 }
 
 "$python" "$here/prepare_splice.py" "$splice" "$human" "$work"
@@ -59,24 +68,24 @@ create vectors --head multilabel -i "$work/second.fa" --labels "$work/second.tsv
 create head --head variant --head.compare context --strand weighted -i "$work/labels.tsv" --split "$work/splitall.tsv" \
     --reference "$work/contigs.fa" --window-length 256 "$@"
 "$python" "$here/fit_splice.py" windows "$work"
-for x in windows measured places; do
+for x in windows ends measured places; do
     "$chordseq" embed -q -m "$work/vectors.safetensors" --vector pooled -o "$work/$x.npy" "$work/$x.fa"
 done
 for k in 0 1 2 3 4; do
     "$python" "$here/fit_splice.py" fit "$splice" "$work" "$work/split$k.tsv" "$work/fold$k.safetensors"
-    "$chordseq" variant -q -m "$work/fold$k.safetensors" -f "$work/slices.fa" \
-        --tsv "$work/slices$k.scores" -o /dev/null "$work/slices$k.vcf"
-    "$chordseq" variant -q -m "$work/fold$k.safetensors" -f "$work/contigs.fa" \
-        --tsv "$work/fold$k.both.scores" -o /dev/null "$work/fold$k.vcf"
-    "$chordseq" variant -q -m "$work/fold$k.safetensors" -f "$work/contigs.fa" --exons "$work/exons.bed" \
-        --tsv "$work/fold$k.exons.scores" -o /dev/null "$work/fold$k.vcf"
+    score contigs "fold$k"
+    score slices "slices$k"
 done
 for how in both exons; do
     "$python" "$here/evaluate_splice.py" table "$splice" "$work"/fold?.$how.scores | sed "s/^/$how\t/"
 done > "$work/folds.tsv"
 sed 's/valid$/train/' "$work/splitall.tsv" > "$work/every.tsv"
 "$python" "$here/fit_splice.py" fit "$splice" "$work" "$work/every.tsv" "$work/all.safetensors"
-"$python" "$here/evaluate_splice.py" calibrate "$splice" "$work/all.safetensors" "$work/variant.safetensors" \
-    "$work"/fold?.both.scores
+for how in both exons; do
+    from=variant
+    [ "$how" = exons ] || from=all
+    "$python" "$here/evaluate_splice.py" calibrate "$splice" "$work/$from.safetensors" "$work/variant.safetensors" $how \
+        "$work"/fold?.$how.scores
+done
 "$python" "$here/evaluate_splice.py" describe "$work/variant.safetensors" "$work/folds.tsv"
 cat "$work/folds.tsv"

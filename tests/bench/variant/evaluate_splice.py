@@ -2,16 +2,18 @@
 """evaluate_splice.py - scores of variants beside measured loss of splicing.
 
 Usage   evaluate_splice.py table SPLICE_DIR SCORES.tsv...
-        evaluate_splice.py calibrate SPLICE_DIR IN.safetensors OUT.safetensors SCORES.tsv...
-        evaluate_splice.py genome SLOPE INTERCEPT SCORES.tsv...
+        evaluate_splice.py calibrate SPLICE_DIR IN.safetensors OUT.safetensors both|exons SCORES.tsv...
+        evaluate_splice.py genome SLOPE INTERCEPT SLOPE_EXONS INTERCEPT_EXONS WORK_DIR
         evaluate_splice.py describe MODEL.safetensors FOLDS.tsv
 
 SCORES.tsv are tables of `chordseq variant --tsv`, one per fold. `table` prints for each assay variants, AUROC with
 95 % interval (contigs drawn 2,000 times, seed 1), average precision, Spearman's correlation with the measured change
 and the expected calibration error in ten bins. `calibrate` fits a slope and an intercept to the scores' logits
 (Platt 1999), prints the calibration error where both are fitted on the other folds, and writes IN with its last
-layer for SPLICE scaled and shifted. `genome` prints for tables of slicesK.vcf how the scores, scaled so, tell substitutions
-in the two bases of annotated splice sites from those far from any. `describe` states in a model file what its label means, what it was trained on, and the rows
+layer for SPLICE (both) or the parts of SPLICE (exons) scaled and shifted. `genome` prints for the
+tables slicesK.both.scores and slicesK.exons.scores of WORK_DIR how the scores, scaled so, tell substitutions in the two
+intron bases of annotated splice sites from those far from any; and the same for sites of the exons of slices.bed only.
+`describe` states in a model file what its label means, what it was trained on, and the rows
 of FOLDS.tsv, which are those of `table` behind a column both or exons; `chordseq model show` prints them.
 """
 import csv
@@ -24,8 +26,10 @@ import sys
 import numpy as np
 
 DRAWS, BINS = 2000, 10
-MEANING = "Probability that the allele reduces the inclusion of a human exon in mRNA; meant for exons and up to 100 bases beside them"
-STRAND = "Probability that the strand read, of both the likelier one, is that of a spliced exon beside the allele"
+DESCRIPTIONS = {
+    "SPLICE": "Probability that the allele reduces the inclusion of a human exon in mRNA; meant for exons and up to 100 bases beside them",
+    "STRAND": "Probability that the strand read, of both the likelier one, is that of a spliced exon beside the allele",
+}
 SOURCES = ("minigene assays MaPSy and Vex-seq, alleles on both strands; before them splicing of random exons (ES7) and designed "
            "constructs (Mikl 2019), annotated splice sites and motifs")
 METHOD = "five folds by chromosome"
@@ -102,13 +106,25 @@ def fit(x, y):
     return w
 
 
-def genome(slope, intercept, paths):
-    found = [r for path in paths for r in csv.DictReader(open(path), delimiter="\t")]
-    site = np.array([r["id"] == "site" for r in found])
-    p = np.array([float(r["CS_SPLICE"]) for r in found])
-    p = 1 / (1 + np.exp(-(slope * np.log(p / (1 - p)) + intercept)))
-    print(f"{site.sum()} at sites, {(~site).sum()} far: AUROC {auroc(p, site.astype(int)):.3f}",
-          *(f"above {t}: {(p[site] > t).mean():.3f} and {(p[~site] > t).mean():.3f}" for t in (0.2, 0.5, 0.8)), sep="; ")
+def genome(scales, work):
+    exons = {}
+    with open(f"{work}/slices.bed") as f:
+        for name, first, last, *_ in (line.split() for line in f):
+            exons.setdefault(name, []).append((int(first), int(last)))
+    for how, (slope, intercept) in zip(("both", "exons"), (scales[:2], scales[2:])):
+        found = [r for k in range(5) for r in csv.DictReader(open(f"{work}/slices{k}.{how}.scores"), delimiter="\t")]
+        site = np.array([r["id"] == "site" for r in found])
+        at = [(exons.get(r["#chrom"], []), int(r["pos"]) - 1) for r in found]
+        known = np.array([any(p in (a - 2, a - 1, b, b + 1) for a, b in here) for here, p in at])
+        near = np.array([how == "exons" and any(p - 128 < b and a < p + 128 for a, b in here) for here, p in at])
+        p = np.array([float(r["CS_SPLICE"]) for r in found])
+        x = np.log(p / (1 - p))
+        x = np.where(near, slope * x + intercept, scales[0] * x + scales[1])
+        p = 1 / (1 + np.exp(-x))
+        for what, m in ("all sites", site), ("sites of exons", site & known):
+            use = m | ~site
+            print(f"{how}, {m.sum()} {what}, {(~site).sum()} far: AUROC {auroc(x[use], m[use].astype(int)):.3f}",
+                  *(f"above {t}: {(p[m] > t).mean():.3f} and {(p[~site] > t).mean():.3f}" for t in (0.2, 0.5, 0.8)), sep="; ")
 
 
 def open_model(path):
@@ -126,12 +142,16 @@ def save_model(path, header, model, body):
         f.write(struct.pack("<Q", len(text)) + text + bytes(body))
 
 
-def scale(path_in, path_out, slope, intercept):
+def scale(path_in, path_out, how, slope, intercept):
     header, model, body = open_model(path_in)
-    for name, shift in (("head.weight", 0), ("head.bias", intercept)):
+    rows = [i for i, label in enumerate(model["labels"])
+            if (label["name"] == "SPLICE" if how == "both" else "part" in label)]
+    first = next(i for i in rows if model["labels"][i].get("part", "exon") == "exon")
+    for name in "head.weight", "head.bias":
         a, b = header[name]["data_offsets"]
-        b = a + (b - a) // header[name]["shape"][0]      # the row of SPLICE
-        value = np.frombuffer(body[a:b], "<f4") * np.float32(slope) + np.float32(shift)
+        value = np.frombuffer(body[a:b], "<f4").reshape(len(model["labels"]), -1).copy()
+        value[rows] *= np.float32(slope)
+        value[first] += np.float32(intercept if name == "head.bias" else 0)
         body[a:b] = value.astype("<f4").tobytes()
     model["sha256"] = hashlib.sha256(body).hexdigest()
     save_model(path_out, header, model, body)
@@ -139,8 +159,9 @@ def scale(path_in, path_out, slope, intercept):
 
 def describe(path, folds):
     header, model, body = open_model(path)
-    model["labels"][0]["description"] = MEANING
-    model["labels"][1]["description"] = STRAND
+    for label in model["labels"]:
+        if label["name"] in DESCRIPTIONS:
+            label["description"] = DESCRIPTIONS[label["name"]]
     model["training"]["sources"] = SOURCES
     assays = []
     for line in open(folds):
@@ -155,7 +176,7 @@ def describe(path, folds):
     save_model(path, header, model, body)
 
 
-def calibrate(folder, path_in, path_out, paths):
+def calibrate(folder, path_in, path_out, how, paths):
     assay, loss, _, p, _, fold = read(folder, paths)
     x, held = np.log(p / (1 - p)), np.zeros(len(p))
     for k in range(len(paths)):
@@ -167,18 +188,18 @@ def calibrate(folder, path_in, path_out, paths):
               *(f"above {t}: {(held[m] > t).sum()}, {loss[m][held[m] > t].mean():.2f} of them lose" for t in (0.2, 0.5, 0.8)), sep="; ")
     slope, intercept = fit(x, loss)
     print(f"slope {slope:.4f}, intercept {intercept:.4f}")
-    scale(path_in, path_out, slope, intercept)
+    scale(path_in, path_out, how, slope, intercept)
 
 
 def main():
     if sys.argv[1] == "table":
         table(sys.argv[2], sys.argv[3:])
     elif sys.argv[1] == "genome":
-        genome(*map(float, sys.argv[2:4]), sys.argv[4:])
+        genome([float(v) for v in sys.argv[2:6]], sys.argv[6])
     elif sys.argv[1] == "describe":
         describe(sys.argv[2], sys.argv[3])
     else:
-        calibrate(sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:])
+        calibrate(*sys.argv[2:6], sys.argv[6:])
 
 
 if __name__ == "__main__":

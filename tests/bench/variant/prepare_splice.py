@@ -7,15 +7,17 @@ Writes into WORK_DIR
   first.fa, second.fa        sequences of stage one and two; .tsv their labels (train --head multilabel),
                              .split.tsv their parts. Measured ratios become labels by thresholds. The second
                              has motifs of splice sites and decoys besides
-  contigs.fa, exons.bed      wild-type contigs and their exons
+  contigs.fa, contigs.bed    wild-type contigs and their exons
   labels.tsv                 variants on either strand (train --head variant): SPLICE is 1 where inclusion falls,
-                             and 0 on the strand without the exon; STRAND is 1 on the exon's strand
+                             and 0 on the strand without the exon; STRAND is 1 on the exon's strand. The
+                             labels of PARTS, which fit_splice.py fits, occur once
   measured.fa, .tsv          sequences with measured inclusion (ES7, cassettes of Mikl 2019); set and inclusion
   places.fa, .tsv            windows of slices around annotated sites and far from any, on both strands;
                              chromosome, and whether a site's gene lies on the strand
   splitK.tsv, foldK.vcf      five folds by chromosome; splitall.tsv keeps every twentieth contig for validation
   slices.fa, slicesK.vcf     hg38_slices, and of the chromosomes of fold K up to 150 substitutions each in the two
                              intron bases of annotated sites (KIND=site) and more than 300 bases from any (KIND=far)
+  slices.bed                 exons of slices: from an acceptor to the next donor of the gene, at most 2,000 bases
 
 Sequences lie on the strand of the exon. hg38_slices of chromosomes 9, 12, 14, 15, 16, 19 and 22 are left out.
 """
@@ -27,6 +29,7 @@ import sys
 ES7_LEFT, ES7_RIGHT = "TCTGCCTATGTCTTTCTCTGCCATCCAGGTT", "CAGGTCTGACTATGGGACCCTTGATGTTTT"
 ASIDE = {"chr9", "chr12", "chr14", "chr15", "chr16", "chr19", "chr22"}
 SITE_WINDOW, LONGEST, FOLDS = 200, 260, 5
+PARTS = {"SPLICE_" + part.upper(): part for part in ("acceptor", "donor", "exon")}   # of SPLICE near a known exon
 
 
 def rows(path):
@@ -192,7 +195,7 @@ def write_variants(folder, work):
     with open(f"{work}/contigs.fa", "w") as f:
         for name, seq in read_fasta(f"{folder}/splice_contigs.fa.gz").items():
             print(f">{name}\n{seq}", file=f)
-    with open(f"{work}/exons.bed", "w") as f:
+    with open(f"{work}/contigs.bed", "w") as f:
         for c, r in exons.items():
             if r["exon_start0"]:
                 print(c, r["exon_start0"], r["exon_end0"], "exon", 0, r["strand"], sep="\t", file=f)
@@ -201,12 +204,14 @@ def write_variants(folder, work):
     fold = chromosome_folds(variants)
     with open(f"{work}/labels.tsv", "w") as f:
         print("chrom", "pos", "ref", "alt", "tissue", "label", "strand", sep="\t", file=f)
-        for r in variants:
-            place = [r[k] for k in ("contig", "pos", "ref", "alt")] + ["SPLICE"]
-            print(*place, r["loss"], r["strand"], sep="\t", file=f)
-            print(*place, 0, "-" if r["strand"] == "+" else "+", sep="\t", file=f)
+        for i, r in enumerate(variants):
+            place = [r[k] for k in ("contig", "pos", "ref", "alt")]
+            print(*place, "SPLICE", r["loss"], r["strand"], sep="\t", file=f)
+            print(*place, "SPLICE", 0, "-" if r["strand"] == "+" else "+", sep="\t", file=f)
+            for name in PARTS if i == 0 else ():     # before STRAND: labels are in the order of the table
+                print(*place, name, r["loss"], r["strand"], sep="\t", file=f)
             for strand in "+-":
-                print(*place[:4], "STRAND", int(strand == r["strand"]), strand, sep="\t", file=f)
+                print(*place, "STRAND", int(strand == r["strand"]), strand, sep="\t", file=f)
     chrom = {r["contig"]: r["chrom"] for r in everything}
     for k in range(FOLDS):
         with open(f"{work}/split{k}.tsv", "w") as f:
@@ -231,6 +236,19 @@ INTRON = {("donor", "+"): (0, "GT"), ("acceptor", "+"): (-2, "AG"), ("donor", "-
 
 def substitution(rng, name, seq, p, kind):
     return name, p + 1, seq[p], rng.choice([b for b in "ACGT" if b != seq[p]]), kind
+
+
+def write_slice_exons(folder, work, most=2000):
+    genes = {}
+    for r in rows(f"{folder}/aux/hg38_slice_splice_sites.tsv.gz"):
+        if r["slice"].split(":")[0] not in ASIDE:
+            genes.setdefault((r["slice"], r["gene"], r["strand"]), set()).add((int(r["boundary0"]), r["type"]))
+    with open(f"{work}/slices.bed", "w") as f:
+        for (name, gene, strand), here in sorted(genes.items()):
+            here = sorted(here)
+            for (first, a), (last, b) in zip(here, here[1:]):
+                if (a, b) == (("acceptor", "donor") if strand == "+" else ("donor", "acceptor")) and last - first <= most:
+                    print(name, first, last, gene, 0, strand, sep="\t", file=f)
 
 
 def write_slices(folder, slices, work, per_fold=150):
@@ -320,6 +338,7 @@ def main():
     write_measured(splice, work)
     write_places(splice, slices, work)
     write_slices(splice, slices, work)
+    write_slice_exons(splice, work)
 
 
 if __name__ == "__main__":
