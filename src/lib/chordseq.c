@@ -210,12 +210,12 @@ void chordseq_close(chordseq_model *m)
 
 int32_t chordseq_n_output(const chordseq_model *m)
 {
-    return m->opened->model->n_label;
+    return m->opened->n_output;
 }
 
 const char *chordseq_output_name(const chordseq_model *m, int32_t i)
 {
-    return i >= 0 && i < m->opened->model->n_label ? m->opened->label[i] : NULL;
+    return i >= 0 && i < m->opened->n_output ? m->opened->label[i] : NULL;
 }
 
 int32_t chordseq_n_dim(const chordseq_model *m)
@@ -408,6 +408,9 @@ static int predict_all(void *arg)
 
     if (!q->predictor->session)
         return cs_fail(CS_EUSAGE, "the model's head does not pool to one vector");
+    if (q->predictor == &q->m->prediction && q->m->opened->n_output == 0)
+        return cs_fail(CS_EUSAGE, "the model predicts per token, not per sequence; it has only "
+                       "vectors here");
     rc = cs_policy_set_output(&q->predictor->policy, q->predictor->session->output);
     while (rc == CS_OK && q->done < q->n)
         rc = predict_some(q);

@@ -114,7 +114,8 @@ CHORDSEQ_API int chordseq_share_threads(const chordseq_model *m, int threads,
 /** chordseq_close - free a handle, and the model with its last one; accepts NULL */
 CHORDSEQ_API void chordseq_close(chordseq_model *m);
 
-/** chordseq_n_output - values of a prediction: classes, labels, or regression targets */
+/** chordseq_n_output - values of a prediction: classes, labels, or regression targets; 0: the model
+ * predicts per token, as pretrained ones do, and has only vectors here */
 CHORDSEQ_API int32_t chordseq_n_output(const chordseq_model *m);
 /** chordseq_output_name - of class or value i, from 0; NULL: there is none */
 CHORDSEQ_API const char *chordseq_output_name(const chordseq_model *m, int32_t i);
@@ -136,7 +137,7 @@ CHORDSEQ_API const char *chordseq_checksum(const chordseq_model *m);
  * call     NULL, or receives the call
  * Returns  CHORDSEQ_OK, also for a sequence without a prediction, which has a reason;
  *          CHORDSEQ_EFORMAT naming letter and position; CHORDSEQ_EMEM; CHORDSEQ_EDEVICE;
- *          CHORDSEQ_EMODEL
+ *          CHORDSEQ_EMODEL; CHORDSEQ_EUSAGE when the model predicts per token
  */
 CHORDSEQ_API int chordseq_classify(chordseq_model *m, const char *base, size_t n_base,
                                    float *value, chordseq_call *call);

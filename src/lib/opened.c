@@ -52,8 +52,6 @@ static int check_model(const cs_model *m, const char *path)
     if (!m->tok || cs_tokenizer_alphabet(m->tok, m->tok_state) != CS_NUCLEOTIDES)
         return cs_fail(CS_EMODEL, "model '%s' takes %s, not nucleotides", path,
                        m->tok ? "diplotypes" : "real values");
-    if (m->head->per_token)
-        return cs_fail(CS_EMODEL, "model '%s' predicts per token, not per sequence", path);
     return CS_OK;
 }
 
@@ -88,7 +86,10 @@ static int set_up(cs_opened *o, const char *path)
     cs_model *m = o->model;
 
     CS_TRY(check_model(m, path));
-    CS_TRY(cs_policy_init(&o->policy, &o->args.policy, &o->args.calls, m));
+    o->n_output = m->head->per_token ? 0 : m->n_label;
+    if (o->n_output == 0)
+        o->args.policy.output = CS_HEAD_POOLED;
+    CS_TRY(cs_policy_init(&o->policy, &o->args.policy, o->n_output ? &o->args.calls : NULL, m));
     o->longest = cs_policy_longest(&o->policy);
     o->n_vector = m->head->n_vector ? m->head->n_vector(m->head_net, false) : 0;
     o->label = cs_xcalloc((size_t)m->n_label, sizeof *o->label);
@@ -97,7 +98,7 @@ static int set_up(cs_opened *o, const char *path)
     o->info = (cs_output_info){ .label = o->label, .n_label = m->n_label,
                                 .is_class = m->head->is_class,
                                 .is_labels = m->head->is_labels };
-    if (m->head->is_class)
+    if (m->head->is_class && o->n_output > 0)
         CS_TRY(set_classes(o, path));
 out:
     return rc;

@@ -25,6 +25,7 @@ typedef struct cs_opened {
     cs_tree         tree;        /* the same, if calls are taxa */
     const char    **label;       /* [n_label] the model's */
     char          **taxon;       /* [taxonomy->n] name of a call of each node */
+    int32_t         n_output;    /* values of a prediction; 0: the model predicts per token */
     int32_t         n_vector;    /* length of the head's input vector; 0: none */
     int64_t         longest;     /* bases; 0: any */
     cs_output_info  info;        /* of the above, for cs_prediction_label() and its like */

@@ -363,6 +363,20 @@ class Embed(unittest.TestCase):
                 np.testing.assert_array_equal(m.embed(TINY / "mixed.fa"), want)
         self.assertEqual(m.embed([]).shape, (0, m.dim))
 
+    def test_of_a_pretrained_model(self):
+        path = DEFAULT.parent / "human-lm.safetensors"
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "v.npy"
+            program("embed", "-m", path, "-o", out, TINY / "mixed.fa")
+            want = np.load(out)
+        m = chordseq.load(path, threads=2)
+        self.assertEqual((m.labels, m.is_classifier, m.dim), ((), False, want.shape[1]))
+        np.testing.assert_array_equal(m.embed(BASES), want)
+        np.testing.assert_array_equal(m.embed(TINY / "mixed.fa"), want)
+        self.assertEqual([len(v) for v in m.embed(["ACGTACGT"], per="token")], [8])
+        with self.assertRaisesRegex(chordseq.UsageError, "the model predicts per token"):
+            m.classify("ACGTACGT")
+
     def test_per_token(self):
         m = chordseq.load(MODEL, strand="forward")
         vectors = m.embed(BASES, per="token")

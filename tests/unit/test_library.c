@@ -304,6 +304,22 @@ static void test_windows(void **state)
     chordseq_close(m);
 }
 
+/* A pretrained model has vectors, but no predictions of sequences. */
+static void test_pretrained(void **state)
+{
+    static float v[1024];
+    chordseq_model *m;
+
+    (void)state;
+    assert_int_equal(open_it("model/human-lm.safetensors", NULL, &m), 0);
+    assert_in_range(chordseq_n_dim(m), 1, 1024);
+    assert_true(chordseq_n_output(m) == 0 && chordseq_output_name(m, 0) == NULL);
+    assert_int_equal(chordseq_embed(m, sequence[40], length[40], v, NULL), 0);
+    assert_int_equal(chordseq_classify(m, sequence[40], length[40], v, NULL), CHORDSEQ_EUSAGE);
+    assert_non_null(strstr(chordseq_last_error(), "the model predicts per token"));
+    chordseq_close(m);
+}
+
 static void test_refused(void **state)
 {
     chordseq_model *m = model;
@@ -573,8 +589,8 @@ int main(void)
         cmocka_unit_test(test_letters), cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_tokens), cmocka_unit_test(test_windows),
         cmocka_unit_test(test_tokens_of_long), cmocka_unit_test(test_weighted_strands),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_wording),
-        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_pretrained), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_wording), cmocka_unit_test(test_options),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_fork),
         cmocka_unit_test(test_locale), cmocka_unit_test(test_quiet),
         cmocka_unit_test(test_more_tokens_than_bases), cmocka_unit_test(test_interface),

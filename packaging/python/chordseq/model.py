@@ -99,7 +99,8 @@ class Model:
         self.options: dict[str, Any] = options
         self._handles = Handles(self.path, options, self.threads)
         h = self._handles.first
-        #: names of classes, labels or values, in the order of probabilities
+        #: names of classes, labels or values, in the order of probabilities; empty if the model predicts
+        #: per token, as pretrained ones do: it has only vectors here
         self.labels: tuple[str, ...] = tuple(lib.chordseq_output_name(h, i).decode()
                                    for i in range(lib.chordseq_n_output(h)))
         #: length of the vectors of embed(per="sequence") and per="window"; 0: there are none
@@ -111,7 +112,7 @@ class Model:
         #: SHA-256 of the tensors, as `chordseq model show` has it
         self.checksum: str = lib.chordseq_checksum(h).decode()
         self._reasons = np.array(reasons(), dtype=object)
-        self.is_classifier: bool = self._calls_classes()
+        self.is_classifier: bool = bool(self.labels) and self._calls_classes()
 
     def __reduce__(self):
         return _unpickle, (self.path, self.threads, self.options)
