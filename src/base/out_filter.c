@@ -25,7 +25,8 @@ static const struct { const char *suffix, *what; } foreign[] = {
     { ".parquet", "Parquet" }, { ".arrow", "Arrow" }, { ".feather", "Feather" },
     { ".npz", "NPZ" }, { ".xlsx", "Excel" }, { ".h5", "HDF5" }, { ".hdf5", "HDF5" },
     { ".rds", "RDS" }, { ".bz2", "bzip2" }, { ".xz", "xz" }, { ".zst", "Zstandard" },
-    { ".lz4", "LZ4" }, { ".zip", "ZIP" },
+    { ".lz4", "LZ4" }, { ".zip", "ZIP" }, { ".png", "PNG" }, { ".jpg", "JPEG" },
+    { ".jpeg", "JPEG" }, { ".pdf", "PDF" },
 };
 
 /* Suffixes of binary formats that other outputs have, and no text. */

@@ -225,7 +225,7 @@ int cs_matrix_plot(const char *path, int64_t n, const cs_plot_panel *panel, int 
     cs_outfile *f = NULL;
 
     CS_TRY(cs_matrix_plot_check(path));
-    CS_TRY(cs_outfile_open(path, &f));
+    CS_TRY(cs_outfile_open_as(path, NULL, CS_OUT_BINARY, &f));
     if (ends_in(path, ".svg"))
         CS_TRY(write_svg(f, n, panel, n_panel));
     else

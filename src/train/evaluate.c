@@ -114,8 +114,10 @@ int cs_evaluate_per_record(const cs_model *m)
 {
     if (!m->head->per_token)
         return CS_OK;
-    return cs_fail(CS_EMODEL, "the model predicts per token, not per sequence; see 'chordseq "
-                   "predict'");
+    return cs_fail(CS_EMODEL, m->mask >= 0
+                   ? "the model predicts masked tokens, not classes; 'chordseq embed' gives its "
+                     "vectors, 'chordseq train --init' trains it for labels"
+                   : "the model predicts per token, not per sequence; see 'chordseq predict'");
 }
 
 bool cs_evaluate_wants(const cs_labelled *l, const cs_example *e)

@@ -62,6 +62,7 @@ T 'the vector of a model per token is the mean of its encoder' sh -c 'for o in "
     # shellcheck disable=SC2086 # a list of options
     chordseq embed -q -m tok $o -o tok.tsv r.fa && chordseq embed -q -m cls $o -o cls.tsv r.fa && cmp tok.tsv cls.tsv &&
         [ "$(cut -f 3 tok.tsv | sort -u | wc -l)" = 13 ] || exit; done'
+N classify-pretrained.err chordseq classify -m "$srcdir/refdata/model/human-lm.safetensors" r.fa
 N embed-token-hidden.err chordseq embed -m tok --vector hidden -o x.npy r.fa
 N embed-hidden.err chordseq embed -m "$m" --vector hidden -o x.npy mixed.fa
 for end in parquet txt npy.gz; do N embed-$end.err chordseq embed -m "$m" -o e.$end mixed.fa; done

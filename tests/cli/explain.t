@@ -64,6 +64,7 @@ T 'shuffles are chosen by the seed' sh -c 'for s in 1 1 2; do
 N explain-rule.err   chordseq explain -q -m heads --method deeplift -f variants.fa -o x one:300-340
 T 'the plot is XML with a letter per contribution' sh -c 'if command -v xmllint > /dev/null; then xmllint --noout gradient.svg; fi &&
     head -n 1 gradient.svg | grep -q "^<svg xmlns=" && [ "$(grep -c "<text transform" gradient.svg)" -gt 30 ]'
+N explain-png.err chordseq explain -m bases -f variants.fa -o x --svg x.png one:101-110
 T 'a plot of unknown bases has no letter and no scale' sh -c 'chordseq explain -q -m bases -f variants.fa -o x --svg n.svg one:101-110 &&
     ! grep "<text transform\|e-300\|nan" n.svg && grep -q ">101</text>" n.svg && rm x'
 T 'the same for any number of threads and batch size' sh -c 'for o in "-@ 1" "-@ 3 -B 64"; do
