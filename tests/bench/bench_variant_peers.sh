@@ -49,9 +49,16 @@ with gzip.open(f"{data}/splice_variants.tsv.gz", "rt") as f, open(f"{work}/all.v
         if r["loss"]:
             print(r["contig"], r["pos"], ".", r["ref"], r["alt"], ".", ".", ".", sep="\t", file=to)
             n += 1
-subprocess.run([chordseq, "variant", "-q", "-@", "1", "-m", model, "-f", f"{work}/contigs.fa", "-o", "/dev/null",
-                f"{work}/all.vcf"], check=True)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-seconds = used.ru_utime + used.ru_stime
-print("chordseq", n, "%.1f" % seconds, "%.2f" % (n / seconds), sep="\t")
+with gzip.open(f"{data}/splice_exons.tsv.gz", "rt") as f, open(f"{work}/exons.bed", "w") as to:
+    for r in csv.DictReader(f, delimiter="\t"):
+        if r["exon_start0"]:
+            print(r["contig"], r["exon_start0"], r["exon_end0"], "exon", 0, r["strand"], sep="\t", file=to)
+before = 0
+for name, *more in ("chordseq",), ("chordseq --exons", "--exons", f"{work}/exons.bed"):
+    subprocess.run([chordseq, "variant", "-q", "-@", "1", "-m", model, "-f", f"{work}/contigs.fa", "-o", "/dev/null", *more,
+                    f"{work}/all.vcf"], check=True)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = used.ru_utime + used.ru_stime - before
+    before += seconds
+    print(name, n, "%.1f" % seconds, "%.2f" % (n / seconds), sep="\t")
 END
