@@ -3,10 +3,11 @@
 
 #include "base/cpu.h"
 #include "base/rng.h"
-#include "infer/views.h"
+#include "infer/policy.h"
 #include "io/exons.h"
 #include "io/window.h"
-#include "nn/exec/session.h"
+#include "nn/exec/model.h"
+#include "predict_views.h"
 #include "registry.h"
 
 enum { N_CONTIG = 400, N_WINDOW = 64, HALF = N_WINDOW / 2, MOST_ALLELE = 12 };
@@ -183,7 +184,7 @@ static void test_windows_around_ends(void **state)
 
 /* ---- the score ------------------------------------------------------------------------------- */
 
-enum { N_LABEL = 5, N_PAIR = 3, N_VIEW = 4 };
+enum { N_LABEL = 5, N_PAIR = 3 };
 
 static cs_backend *backend;
 
@@ -222,37 +223,6 @@ static cs_model *make_model(void)
     return m;
 }
 
-/* Every view in a batch of its own. raw: values of each; returns their number. */
-static int predict(const cs_policy *p, const cs_record *r, float raw[N_VIEW][N_LABEL],
-                   cs_prediction *a)
-{
-    cs_view view[N_VIEW];
-    char scratch[4 * N_WINDOW];
-    int32_t id[2 * N_WINDOW], first[] = { 0, (int32_t)cs_views_count(p, r) };
-    cs_session *s = cs_session_new((cs_model *)(uintptr_t)p->model, backend);
-
-    assert_true(first[1] <= N_VIEW);
-    cs_views_list(p, r, 0, view);
-    for (int i = 0; i < first[1]; i++) {
-        cs_batch *b = cs_batch_new(0, 0);
-        view[i].tok.id = id;
-        view[i].v = raw[i];
-        assert_true(cs_view_scratch(p, &view[i]) <= (int64_t)sizeof scratch);
-        cs_view_encode(p, r, &view[i], scratch);
-        if (!view[i].reason) {
-            assert_int_equal(cs_batch_append(b, id, NULL, view[i].tok.n, NULL, (cs_slot){ 0 }),
-                             CS_OK);
-            assert_int_equal(cs_session_forward(s, b, raw[i]), CS_OK);
-        }
-        cs_batch_free(b);
-    }
-    cs_session_free(s);
-    cs_record copy = *r;
-    cs_views views = { .view = view, .first = first, .prediction = a };
-    cs_views_decide(p, &(cs_chunk){ .rec = &copy, .views = &views }, 0);
-    return first[1];
-}
-
 static double logit(float p)
 {
     return log((double)p) - log1p(-(double)p);
@@ -267,7 +237,7 @@ static cs_record pair_of(const char *ref, const char *alt, int8_t strand)
 static void check_score(const cs_model *m, int8_t strand, int n_end, bool unknown)
 {
     char base[N_PAIR][2][N_WINDOW + 1];
-    float raw[N_VIEW][N_LABEL], alone[N_PAIR][N_LABEL], v[N_LABEL];
+    float alone[N_PAIR][N_LABEL], v[N_LABEL];
     cs_exon_end end[2];
     cs_policy p;
     cs_prediction a = { .v = v, .n = N_LABEL };
@@ -279,7 +249,7 @@ static void check_score(const cs_model *m, int8_t strand, int n_end, bool unknow
         memcpy(base[k][1], base[k][0], sizeof base[k][0]);
         base[k][1][HALF + 3 * k] = base[k][0][HALF + 3 * k] == 'A' ? 'C' : 'A';
         cs_record r = pair_of(base[k][0], base[k][1], strand);
-        assert_int_equal(predict(&p, &r, raw, &a), 1);
+        assert_int_equal(predict_views(&p, &r, backend, &a), 1);
         assert_int_equal(a.reason, CS_REASON_NONE);
         memcpy(alone[k], v, sizeof v);
     }
@@ -295,7 +265,7 @@ static void check_score(const cs_model *m, int8_t strand, int n_end, bool unknow
         sum += k == 1 && unknown ? 0 : logit(alone[1 + k][k == 0 ? 2 : 1]);
     }
     a.n = N_LABEL;
-    assert_int_equal(predict(&p, &r, raw, &a), 1 + n_end);
+    assert_int_equal(predict_views(&p, &r, backend, &a), 1 + n_end);
     assert_int_equal(a.reason, CS_REASON_NONE);
     assert_true(fabs(logit(v[0]) - sum) < 1e-4);
     for (int k = 1; k < N_LABEL; k++)

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "infer/views.h"
 #include "nn/exec/session.h"
+#include "predict_views.h"
 #include "registry.h"
 
 enum { N_LABEL = 3, MOST = 4096, MAX_VIEW = 512 };
@@ -93,39 +94,14 @@ static cs_policy policy_of(cs_model *m, cs_policy_args a)
     return p;
 }
 
-/* Every view in a batch of its own; the prediction in v. Returns the number of views. */
+/* The prediction in v. Returns the number of views. */
 static int output(const cs_policy *p, const cs_record *r, float *v, cs_reason *reason)
 {
-    static float raw[MAX_VIEW][N_LABEL];
-    static cs_view view[MAX_VIEW];
-    static char scratch[MOST];
-    static int32_t id[MOST];
-    int32_t first[] = { 0, (int32_t)cs_views_count(p, r) };
-    cs_session *s = cs_session_new((cs_model *)(uintptr_t)p->model, backend);
     cs_prediction a = { .v = v, .n = N_LABEL };
+    const int n = predict_views(p, r, backend, &a);
 
-    assert_true(first[1] >= 1 && first[1] <= MAX_VIEW);
-    cs_views_list(p, r, 0, view);
-    for (int i = 0; i < first[1]; i++) {
-        cs_batch *b = cs_batch_new(0, 0);
-        view[i].tok.id = id;
-        view[i].v = raw[i];
-        assert_true(view[i].tok.n <= MOST);
-        cs_view_encode(p, r, &view[i], scratch);
-        assert_true((view[i].reason != CS_REASON_NONE) == (view[i].tok.n == 0));
-        if (!view[i].reason) {
-            assert_int_equal(cs_batch_append(b, id, NULL, view[i].tok.n, NULL, (cs_slot){ 0 }),
-                             CS_OK);
-            assert_int_equal(cs_session_forward(s, b, raw[i]), CS_OK);
-        }
-        cs_batch_free(b);
-    }
-    cs_session_free(s);
-    cs_record copy = *r;
-    cs_views views = { .view = view, .first = first, .prediction = &a };
-    cs_views_decide(p, &(cs_chunk){ .rec = &copy, .views = &views }, 0);
     *reason = a.reason;
-    return first[1];
+    return n;
 }
 
 static cs_record single(const char *base, int64_t n)
