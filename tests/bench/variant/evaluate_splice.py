@@ -25,6 +25,8 @@ import sys
 
 import numpy as np
 
+from prepare_splice import PARTS
+
 DRAWS, BINS = 2000, 10
 DESCRIPTIONS = {
     "SPLICE": "Probability that the allele reduces the inclusion of a human exon in mRNA; meant for exons and up to 100 bases beside them",
@@ -144,14 +146,14 @@ def save_model(path, header, model, body):
 
 def scale(path_in, path_out, how, slope, intercept):
     header, model, body = open_model(path_in)
-    rows = [i for i, label in enumerate(model["labels"])
-            if (label["name"] == "SPLICE" if how == "both" else "part" in label)]
-    first = next(i for i in rows if model["labels"][i].get("part", "exon") == "exon")
+    names = [label["name"] for label in model["labels"]]
+    rows = [names.index(name) for name in (["SPLICE"] if how == "both" else PARTS)]
+    shifted = names.index("SPLICE" if how == "both" else "SPLICE_EXON")
     for name in "head.weight", "head.bias":
         a, b = header[name]["data_offsets"]
-        value = np.frombuffer(body[a:b], "<f4").reshape(len(model["labels"]), -1).copy()
+        value = np.frombuffer(body[a:b], "<f4").reshape(len(names), -1).copy()
         value[rows] *= np.float32(slope)
-        value[first] += np.float32(intercept if name == "head.bias" else 0)
+        value[shifted] += np.float32(intercept if name == "head.bias" else 0)
         body[a:b] = value.astype("<f4").tobytes()
     model["sha256"] = hashlib.sha256(body).hexdigest()
     save_model(path_out, header, model, body)
