@@ -154,7 +154,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'reference' -s 
 complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'region' -s r -x -d 'restrict to contig, contig:from or contig:from-to (may be repeated)'
 complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'regions-file' -s R -r -F -d 'restrict to the regions of this BED file'
 complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'strict-contigs' -d 'refuse contigs whose names match the reference only without '\''chr'\'''
-complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'exons' -r -F -d 'exons as BED, GTF or GFF3: predict variants near them by means of the exon'
+complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'exons' -r -F -d 'exons as BED, GTF or GFF3: for variants near them, read their strand and ends'
 complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'output' -s o -r -F -d 'output file; '\''-'\'' is standard output'
 complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'output-type' -s O -x -a 'auto v z u b' -d 'v: VCF, z: BGZF-compressed VCF, b: BCF, u: uncompressed BCF, or auto'
 complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'write-index' -s W -d 'write an index beside the output: auto, tbi, csi or off'

@@ -225,7 +225,7 @@ _chordseq()
         '*-R[restrict to the regions of this BED file]:FILE:_files' \
         '*--regions-file[restrict to the regions of this BED file]:FILE:_files' \
         '*--strict-contigs[refuse contigs whose names match the reference only without '\''chr'\'']' \
-        '*--exons[exons as BED, GTF or GFF3\: predict variants near them by means of the exon]:FILE:_files' \
+        '*--exons[exons as BED, GTF or GFF3\: for variants near them, read their strand and ends]:FILE:_files' \
         '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*-O[v\: VCF, z\: BGZF-compressed VCF, b\: BCF, u\: uncompressed BCF, or auto]:TYPE:(auto v z u b)' \

@@ -49,7 +49,7 @@ static const cs_opt variant_table[] = {
       .help = "refuse contigs whose names match the reference only without 'chr'",
       .man = "By default, 22 and chr22 are the same contig, with a warning." },
     { .type = CS_OPT_IN, .name = "exons", OWN(exons), .arg = "FILE",
-      .help = "exons as BED, GTF or GFF3: predict variants near them by means of the exon",
+      .help = "exons as BED, GTF or GFF3: for variants near them, read their strand and ends",
       .man = "In GTF and GFF3, only features 'exon' are used; BED needs the strand in column six. "
              "If the exons within half a window of a variant are on one strand, the variant is "
              "predicted on that strand, otherwise by --strand. The default model also reads "

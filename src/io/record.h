@@ -42,7 +42,7 @@ typedef struct cs_record {
     bool         swapped;        /* a pair whose segment 1 came first in the input */
     int8_t       strand;         /* 1 or -1: the only strand to read; 0: by the policy */
     int64_t      hide, n_hide;   /* number of masked bases, from `hide` on */
-    bool         has_exon;       /* a variant near an exon, predicted by means of the exon's ends */
+    bool         has_exon;       /* a variant near an exon, whose ends are read, too */
     int          n_end;          /* ends that have windows, at most 2 */
     const cs_exon_end *end;      /* [n_end] */
     int64_t      n_whole;        /* bases of the sequence of which it is a window; 0: of none */

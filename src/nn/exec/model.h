@@ -149,7 +149,7 @@ static inline int32_t cs_model_parts(const cs_model *m)
 int32_t cs_model_n_score(const cs_model *m);
 /** cs_model_part - the label that is this part of the first one; -1: none */
 int32_t cs_model_part(const cs_model *m, cs_label_part part);
-/** cs_model_takes_exons - does it predict by means of an exon's ends? */
+/** cs_model_takes_exons - does it read windows around an exon's ends? */
 static inline bool cs_model_takes_exons(const cs_model *m)
 {
     return cs_model_part(m, CS_PART_EXON) >= 0;
