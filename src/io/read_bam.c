@@ -80,6 +80,7 @@ static int alignments_close(void *state)
 
 static int set_cram(struct alignments *a)
 {
+    int rc = CS_OK;
     const int place = a->opt->n_region > 0 ? SAM_RNAME | SAM_POS | SAM_CIGAR : 0;
     /* For files without names htslib generates them: one for both mates if it decodes mates. */
     const int wanted = SAM_QNAME | SAM_FLAG | SAM_SEQ | SAM_QUAL | SAM_RNEXT | place;
@@ -91,10 +92,13 @@ static int set_cram(struct alignments *a)
     if (a->reference && access(a->reference, R_OK) != 0)
         return cs_fail(CS_EIO, "cannot read the reference '%s' for '%s': %s", a->reference, a->path,
                        strerror(errno));
+    if (a->reference)
+        CS_TRY(cs_reference_usable(a->reference));
     if (a->reference && hts_set_opt(a->fp, CRAM_OPT_REFERENCE, a->reference) < 0)
-        return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'; it must be a FASTA file, "
-                       "indexed or in a writable folder", a->reference, a->path);
-    return CS_OK;
+        rc = cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'; it must be a FASTA file, "
+                     "indexed or in a writable folder", a->reference, a->path);
+out:
+    return rc;
 }
 
 int cs_alignment_flags(const char *text, int *flags)

@@ -17,6 +17,7 @@
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/alphabet.h"
@@ -233,17 +234,33 @@ out:
     return rc;
 }
 
-/* Is it compressed by gzip, of which htslib reads no part? */
-static bool is_plain_gzip(const char *path)
+/* Its format, by content. */
+static htsFormat format_of(const char *path)
 {
     htsFormat m;
     hFILE *fp = hopen(path, "r");
 
     memset(&m, 0, sizeof m);
-    const bool is = fp && hts_detect_format2(fp, NULL, &m) == 0 && m.compression == gzip;
+    if (!fp || hts_detect_format2(fp, NULL, &m) != 0)
+        memset(&m, 0, sizeof m);
     if (fp)
         hclose_abruptly(fp);
-    return is;
+    return m;
+}
+
+int cs_reference_usable(const char *path)
+{
+    if (strstr(path, "://") || access(path, F_OK) != 0)
+        return CS_OK;
+    /* htslib would wait for the writer of a pipe, deaf to signals. */
+    if (cs_file_size(path) < 0)
+        return cs_fail(CS_EUSAGE, "cannot use the reference '%s': it is not a regular file, of "
+                       "which parts can be read; write it to a file", path);
+    /* htslib indexes FASTQ, in lines of another form. */
+    if (format_of(path).format == fastq_format)
+        return cs_fail(CS_EFORMAT, "cannot use the reference '%s': it is FASTQ; convert it to "
+                       "FASTA: samtools fasta FILE > NEW", path);
+    return CS_OK;
 }
 
 /* htslib has no index of it and could not make one. */
@@ -252,7 +269,8 @@ static int no_index(const char *path)
     char index[PATH_MAX];
     const int n = snprintf(index, sizeof index, "%s.fai", path);
 
-    if (is_plain_gzip(path))
+    /* htslib reads no part of such a file. */
+    if (format_of(path).compression == gzip)
         return cs_fail(CS_EFORMAT, "cannot use the reference '%s': it is compressed by gzip, not "
                        "bgzip; recompress it: gzip -dc FILE | bgzip > NEW", path);
     if (n < (int)sizeof index && access(index, F_OK) == 0)
@@ -277,12 +295,11 @@ int cs_reference_open(const char *path, cs_reference **out)
         cs_reference_free(r);
         return absent;
     }
-    r->fai = fai_load(path);
-    if (!r->fai) {
-        cs_reference_free(r);
-        return no_index(path);
-    }
-    int rc = read_index(r);
+    int rc = cs_reference_usable(path);
+    if (rc == CS_OK)
+        r->fai = fai_load(path);
+    if (rc == CS_OK)
+        rc = r->fai ? read_index(r) : no_index(path);
     if (rc == CS_OK)
         rc = check_index(r);
     if (rc == CS_OK)

@@ -10,8 +10,12 @@
 typedef struct cs_reference cs_reference;
 
 /** cs_reference_open - plain or BGZF FASTA with its index FILE.fai, which is made if it is missing.
- * CS_EIO with the reason; CS_EFORMAT for an index of a file that has changed since */
+ * CS_EIO with the reason; CS_EFORMAT for an index of a file that has changed since; errors of
+ * cs_reference_usable() */
 int  cs_reference_open(const char *path, cs_reference **out) CS_MUST_CHECK;
+/** cs_reference_usable - before htslib opens a FASTA file: CS_OK, also for a missing one and for a
+ * URL; CS_EUSAGE for a pipe, a device or a folder; CS_EFORMAT for FASTQ */
+int  cs_reference_usable(const char *path) CS_MUST_CHECK;
 /** cs_reference_free - accepts NULL */
 void cs_reference_free(cs_reference *r);
 /** cs_reference_path - as it was opened, for messages */

@@ -21,6 +21,7 @@
 #include "io/content.h"
 #include "io/hts_out.h"
 #include "io/json_text.h"
+#include "io/reference.h"
 #include "io/writer.h"
 
 static const char *const formats[] = { "auto", "sam", "bam", "cram", NULL };
@@ -205,12 +206,13 @@ static int bam_open_file(cs_output *o, struct alignments *w)
     const int threads = o->info.resumes && !w->to.fp->is_bgzf ? 0 : o->info.threads;
     if (threads && hts_set_threads(w->to.fp, threads) < 0)
         return cs_htsout_failed(&w->to, "no threads for compression");
+    const char *reference = mode[1] == 'c' ? o->info.reference : NULL;
+    if (reference)
+        CS_TRY(cs_reference_usable(reference));
     /* Loaded after the header: CRAM_OPT_REFERENCE before it would number contigs in the order of
      * the FASTA file. */
-    if (mode[1] == 'c' && o->info.reference
-        && hts_set_fai_filename(w->to.fp, o->info.reference) < 0)
-        return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'", o->info.reference,
-                       o->path);
+    if (reference && hts_set_fai_filename(w->to.fp, reference) < 0)
+        return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'", reference, o->path);
     rc = apply_options(o, w);
 out:
     return rc;

@@ -86,6 +86,11 @@ T 'an error in a later region leaves no plot' sh -c '! chordseq explain -q -m ba
     one:300-310 one:305-320 2> told && [ ! -e x.svg ]'
 T 'batches of any size fit' sh -c 'for b in 1 900M; do
     chordseq explain -q -m bases -B $b -f variants.fa -o b.$b one:300-301 || exit; done; cmp b.1 b.900M'
+# htslib would wait for the writer of a pipe, and index FASTQ.
+T 'a reference is a regular file of FASTA' sh -c 'mkfifo pipe && printf "@one\nACGTACGT\n+\nIIIIIIII\n" > one.fq &&
+    for f in pipe /dev/null .; do ! timeout 20 chordseq explain -m bases -f "$f" -o x one:1-5 2> told &&
+        grep -q "cannot use the reference .$f.: it is not a regular file" told || exit; done
+    ! chordseq explain -m bases -f one.fq -o x one:1-5 2> told && grep -q "reference .one.fq.: it is FASTQ" told && [ ! -e one.fq.fai ]'
 T 'a failed run leaves no file' sh -c '! ls x.tmp* 2> /dev/null'
 
 # Products with the embedding of T overflow.

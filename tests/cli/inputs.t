@@ -212,6 +212,8 @@ if samtools --version > /dev/null 2>&1; then
     REF_CACHE=$PWD/cache/%s; export REF_CACHE
     is 'REF_CACHE'      'p/1 p/2 single dup '   gone.cram
     unset REF_CACHE
+    T 'a reference is no pipe' sh -c 'mkfifo wait && for o in gone.cram "--bam t.cram x.sam"; do
+        ! timeout 20 chordseq classify -m "$1" -o t.tsv -T wait $o 2> told && grep -q "reference .wait.: it is not a regular file" told || exit; done' - "$m"
     # As from a file: containers of a stream are checked before htslib reads them.
     for n in 1 2 3 4 5 6 7 8 9; do cat x.sam; done | awk '!/^@/ || !seen[$0]++' | samtools sort -O sam -o many.sam - 2> /dev/null
     for v in 2.1 3.0 3.1; do
