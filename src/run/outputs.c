@@ -149,7 +149,10 @@ int cs_outputs_distinct(const char *const *path, int n)
     for (int i = 0; i < n; i++)
         for (int k = 0; k < i; k++)
             if (path[i] && path[k] && collide(path[i], path[k]))
-                return cs_fail(CS_EUSAGE, "two outputs write to '%s'", path[i]);
+                return is_stdout(path[i]) && is_stdout(path[k])
+                    ? cs_fail(CS_EUSAGE, "two outputs write to standard output, perhaps one by "
+                              "default; name a file for one of them")
+                    : cs_fail(CS_EUSAGE, "two outputs write to '%s'", path[i]);
     return CS_OK;
 }
 

@@ -111,6 +111,8 @@ for o in -o --json --html --calibrate; do
     T "a bad place is told at once: $o" sh -c '! chordseq eval -m "$1" --labels nobody.tsv "$2" no/such/file f.fa \
         > out 2> told && grep -q "no/such/file" told && [ ! -s out ]' - "$m" $o
 done
+T 'the table goes to standard output by default' sh -c '! chordseq eval -q -m "$1" --class "$2=f.fa" --json - 2> told > out &&
+    [ ! -s out ] && grep -q "two outputs write to standard output, .* by default; name a file" told' - "$m" "$1"
 N eval-same.err     chordseq eval -m "$m" --class "$1=f.fa" -o x --json ./x
 T 'all outputs appear or none' sh -c '! $1 -o n.tsv --json n.json --html n.html --labels nobody.tsv f.fa 2> told &&
     ! ls n.* *.tmp.* 2> /dev/null' - "chordseq eval -q -m $m"
