@@ -278,11 +278,14 @@ static int unaligned(cs_output *o, bam1_t *b, const cs_record *r, int s)
                         | (r->n_seg == 1 ? 0 : (uint16_t)(BAM_FPAIRED | BAM_FMUNMAP | mate));
     const char *name = cs_record_name(r);
 
-    if (bam_set1(b, strlen(name), name, flag, -1, -1, 0, 0, NULL, -1, -1, 0, (size_t)g->n_base,
-                 g->base, (const char *)g->qual, 64) >= 0)
+    /* In SAM '@' begins a line of the header. */
+    if (*name != '@'
+        && bam_set1(b, strlen(name), name, flag, -1, -1, 0, 0, NULL, -1, -1, 0, (size_t)g->n_base,
+                    g->base, (const char *)g->qual, 64) >= 0)
         return CS_OK;
     return cs_fail(CS_EFORMAT, "cannot write '%s': record '%.60s' does not fit the format (names "
-                   "of at most 254 bytes, %lld bases)", o->path, name, (long long)g->n_base);
+                   "of at most 254 bytes, without '@' at the start; %lld bases)", o->path, name,
+                   (long long)g->n_base);
 }
 
 /* Tags of these names, of an earlier run or of another program: their types may differ. */

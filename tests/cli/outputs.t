@@ -90,6 +90,9 @@ with samtools T 'contigs missing from the reference' sh -c 'sed "1i @SQ\tSN:c0\t
 with samtools T 'reads come out as unaligned records' sh -c '
     chordseq classify -q -m m --bam - reads.fq | samtools fastq - 2> /dev/null > a &&
     sed "s/ .*//" reads.fq | cmp - a'
+T 'names that are not those of SAM are refused' sh -c 'printf ">ok\nACGTACGT\n>@x\nACGTACGT\n" > at.fa
+    for o in "x.sam -O sam" x.bam; do
+        ! chordseq classify -q -m m --bam $o at.fa 2> told && grep -q "record .@x. does not fit the format" told && [ ! -e "${o%% *}" ] || exit; done'
 # Options of samtools for writing: the first block of level 0 holds the text as it is.
 with samtools T 'an index beside it' sh -c 'samtools sort -o sorted.bam in.bam && rm -f i.*
     chordseq classify -q -m m --bam i.bam -W sorted.bam && chordseq classify -q -m m --bam j.bam --write-index=bai sorted.bam &&
