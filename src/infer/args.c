@@ -127,9 +127,10 @@ const cs_opt cs_stream_table[] = {
       .off = offsetof(cs_stream_args, chunks_in_flight),
       .arg = "NUM", .def = "128",
       .help = "chunks of about 128 kilobases in the pipeline",
-      .man = "Memory is (NUM + 8) / 4 MiB, plus batches, network, and 32 bytes per base of the "
-             "longest sequence; it does not grow with the size of the input. More chunks fill "
-             "batches better if lengths are mixed. Predictions do not depend on this number.",
+      .man = "Memory is (NUM + 8) / 4 MiB, plus batches, network, and 2 bytes per base of the "
+             "longest sequence, up to 7 with qualities; it does not grow with the size of the "
+             "input. More chunks fill batches better if lengths are mixed. Predictions do not "
+             "depend on this number.",
       .min = 1, .max = 65536, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_ENUM, .name = "check-finite", .off = offsetof(cs_stream_args, check_finite),
       .arg = "WHEN", .def = "on", .choice = off_on,
