@@ -17,6 +17,7 @@
 
 #include "base/cpu.h"
 #include "base/data.h"
+#include "base/signals.h"
 #include "infer/policy.h"
 #include "infer/stream.h"
 #include "nn/exec/safetensors.h"
@@ -69,12 +70,15 @@ static void print_result(struct job *j, const char *name, double error, double l
     j->n_failed += !good;
 }
 
-/* A failed computation: log the reason and continue. */
-static void print_failure(struct job *j, const char *name)
+/* A failed computation: log the reason and continue, unless a signal ended it. */
+static int print_failure(struct job *j, const char *name)
 {
+    if (cs_signal_caught() != 0)
+        return CS_ECANCEL;
     cs_warn("%s on %s, %s: %s", name, j->device, j->level, cs_error_message());
     cs_error_clear();
     print_result(j, name, NAN, 0);
+    return CS_OK;
 }
 
 static double worse(double a, double b)
@@ -163,18 +167,22 @@ out:
 }
 
 /* An encoder added locally has no vectors. */
-static void test_encoders(struct job *j, cs_backend *be)
+static int test_encoders(struct job *j, cs_backend *be)
 {
+    int rc = CS_OK;
     const cs_encoder *enc;
     char output[256];
 
     for (int i = 0; (enc = cs_encoder_at(i)) != NULL; i++) {
+        CS_TRY(cs_signal_caught() ? CS_ECANCEL : CS_OK);
         (void)snprintf(output, sizeof output, "%s.prediction", enc->name);
         if (!cs_safetensors_find(j->predictions, output))
             cs_warn("no vectors for the encoder '%s'", enc->name);
         else if (test_encoder(j, enc->name, be) != CS_OK)
-            print_failure(j, enc->name);
+            CS_TRY(print_failure(j, enc->name));
     }
+out:
+    return rc;
 }
 
 /* ---- the default model ----------------------------------------------------------------------- */
@@ -292,16 +300,15 @@ out:
 /* ---- devices --------------------------------------------------------------------------------- */
 
 /* Kernels that take batches of many rows only, on devices that have such. */
-static void test_rows(struct job *j, cs_backend *be)
+static int test_rows(struct job *j, cs_backend *be)
 {
     double output, gradient;
 
-    if (cs_rows_check(be, &output, &gradient) != CS_OK) {
-        print_failure(j, "many-rows");
-        return;
-    }
+    if (cs_rows_check(be, &output, &gradient) != CS_OK)
+        return print_failure(j, "many-rows");
     print_result(j, "many-rows", output, tol_output[be->precision]);
     print_result(j, "many-rows-gradient", gradient, tol_rows);
+    return CS_OK;
 }
 
 /* Below single precision the encoders alone: calls of the default model depend on the last
@@ -314,11 +321,11 @@ static int test_device(struct job *j, const char *device, cs_precision precision
     CS_TRY(cs_backend_open(device, j->n_thread, &be));
     CS_TRY(cs_backend_compute_in(be, precision));
     j->device = be->name;
-    test_encoders(j, be);
+    CS_TRY(test_encoders(j, be));
     if (precision == CS_IN_FP32 && test_default(j, be) != CS_OK)
-        print_failure(j, "default-model");
+        CS_TRY(print_failure(j, "default-model"));
     if (precision == CS_IN_BF16 && be->full_rows > 0)
-        test_rows(j, be);
+        CS_TRY(test_rows(j, be));
 out:
     cs_backend_close(be);
     return rc;

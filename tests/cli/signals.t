@@ -77,6 +77,7 @@ factorize|-|factorize -i ../big.npy --steps 1000000 -o o --plot o.svg
 simulate|-|simulate adding -n 100000000 -o o.tsv
 a cohort|-|simulate cohort -i ../sites.vcf --ld-scale 1k -o o.vcf --labels o.tsv
 bench|-|bench encoders -o o.tsv
+selftest|-|selftest
 a pipe without a reader|-|classify $q -m $m -o in ../mixed.fa
 a full pipe|full|simulate xor -n 100000000 -o in
 a full pipe of a stage|full|classify -q -@ 3 -m $m --jsonl in ../many.fa
