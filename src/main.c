@@ -15,7 +15,6 @@
 #include "io/inflate.h"
 #include "io/io_init.h"
 #include "io/prediction.h"
-#include "io/reader.h"
 #include "io/window.h"
 #include "kernels/backend.h"
 #include "pipelines/command.h"

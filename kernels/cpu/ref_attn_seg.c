@@ -1,6 +1,5 @@
 /* ref_attn_seg.c - products and softmax per segment: plain loops. */
 #include <math.h>
-#include <string.h>
 
 #include "kernels/cpu/impl.h"
 #include "kernels/cpu/tables.h"

@@ -1,5 +1,4 @@
 /* ref_seg.c - segment-wise ops as plain loops: rotation, mean, windows, masks, positions. */
-#include <math.h>
 
 #include "kernels/cpu/impl.h"
 #include "kernels/cpu/tables.h"

@@ -23,7 +23,6 @@
 #endif
 
 #include "base/cgroup.h"
-#include "base/opt.h"
 
 /* Instruction sets in ascending order, each with the words that disable it. */
 static const struct { const char *word; unsigned bit, hides; } feature[] = {

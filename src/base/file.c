@@ -23,7 +23,6 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/path_conflicts.h"
 #include "base/signals.h"

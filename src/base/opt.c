@@ -9,7 +9,6 @@
 #include "base/opt.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>

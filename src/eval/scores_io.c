@@ -1,7 +1,6 @@
 /* scores_io.c - predictions with the truth as a table, to combine several models. */
 #include "eval/scores_io.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -7,7 +7,6 @@
  */
 #include "io/pileup.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include <htslib/cram.h>

@@ -1,14 +1,12 @@
 /* regions.c - parts of a genome, as text "contig:from-to" or from a BED file. */
 #include "io/regions.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
 #include "base/mem.h"
-#include "base/opt.h"
 #include "io/lines.h"
 
 enum { MAX_LINE = 1 << 20 };

@@ -2,7 +2,6 @@
  * files here, so checks and messages are the same. */
 #include "io/vcf.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <string.h>
 

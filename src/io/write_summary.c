@@ -1,6 +1,5 @@
 /* write_summary.c - write the run's summary as JSON: versions, model, options, counts. */
 #include <jansson.h>
-#include <string.h>
 
 #include "io/class_counts.h"
 #include "io/json_text.h"

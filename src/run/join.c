@@ -14,7 +14,6 @@
 #include "base/path_conflicts.h"
 #include "base/signals.h"
 #include "io/npy.h"
-#include "run/outputs.h"
 
 enum { BUF_BYTES = 1 << 16, MAX_OPEN = 200 };
 

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "base/mem.h"
 #include "base/signals.h"
 #include "io/content.h"
 #include "run/join.h"

@@ -6,7 +6,6 @@
  */
 #include "tok/open_frames.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "io/record.h"
 #include "tok/translate.h"
 
 enum { STOP = 15, QUAD = 4 };

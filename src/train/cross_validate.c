@@ -1,6 +1,5 @@
 /* cross_validate.c - train a model per fold, then one on all records. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "nn/ops/ops.h"
-#include "nn/ops/tape.h"
 #include "train/optim.h"
 
 /* Inputs of a step besides the parameters. */

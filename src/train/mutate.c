@@ -1,7 +1,6 @@
 /* mutate.c - mutate samples to resemble distant relatives. */
 #include "train/mutate.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 

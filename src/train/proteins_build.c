@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "nn/exec/proteins_io.h"
 #include "tok/open_frames.h"
 #include "tok/translate.h"
 #include "train/proteins_choose.h"

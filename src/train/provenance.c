@@ -1,7 +1,6 @@
 /* provenance.c - provenance of a model, and settings that a resumed run must repeat. */
 #include "train/provenance.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* golden_cdil.c - CDIL: the classifiers of CDIL-CNN, and the networks of CDIL for DNA. */
-#include <math.h>
 #include <string.h>
 
 #include "golden_net.h"

@@ -1,8 +1,6 @@
 /* test_train.c - the optimiser against its definition; runs: training, resuming, ending. */
 #include "tests/nn/toy.h"
 
-#include <unistd.h>
-
 #include "base/file.h"
 #include "train/loop.h"
 #include "train/optim.h"

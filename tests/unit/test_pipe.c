@@ -1,7 +1,6 @@
 /* test_pipe.c - the pipe: results, errors and their messages, cancel, counting down, keeping. */
 #include "tests/check.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 

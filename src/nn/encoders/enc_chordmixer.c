@@ -31,7 +31,6 @@
 #include "nn/ops/layer.h"
 #include "nn/ops/ops.h"
 #include "nn/ops/reversible.h"
-#include "nn/ops/tape.h"
 
 struct config {
     int64_t max_len, track, hidden;

@@ -16,7 +16,6 @@
  */
 #include <stddef.h>
 
-#include "base/mem.h"
 #include "nn/encoders/attention.h"
 #include "nn/encoders/encoder.h"
 

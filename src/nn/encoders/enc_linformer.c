@@ -12,7 +12,6 @@
  */
 #include <stddef.h>
 
-#include "base/mem.h"
 #include "nn/encoders/attention.h"
 #include "nn/encoders/encoder.h"
 

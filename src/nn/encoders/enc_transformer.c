@@ -13,10 +13,8 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "base/mem.h"
 #include "nn/encoders/encoder.h"
 #include "nn/encoders/sublayer.h"
-#include "nn/ops/ops.h"
 #include "nn/ops/ops_attn.h"
 
 struct config {

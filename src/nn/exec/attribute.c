@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "nn/ops/ops.h"
 #include "nn/ops/tape.h"
 
 /* State of a pass: one or two sequences, with their embeddings on the host. */

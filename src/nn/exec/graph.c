@@ -25,8 +25,6 @@
 
 #include <string.h>
 
-#include "nn/ops/tape.h"
-
 enum { N_ENTRY = 16,             /* the last shapes; a graph takes about 1 MB of the device */
        N_KEY = 15 };
 

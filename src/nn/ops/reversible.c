@@ -13,8 +13,6 @@
  */
 #include "nn/ops/reversible.h"
 
-#include "nn/ops/ops.h"
-
 /* Enough to keep a GPU busy, and little compared with long sequences. */
 enum { ROWS = 1 << 14 };
 
