@@ -57,12 +57,13 @@ static const cs_command *const commands[] = {
 };
 #endif
 
-#define FINDERS(type, table)                                              \
+#define AT(type, table)                                                   \
     const type *type##_at(int i)                                          \
     {                                                                     \
         size_t n = sizeof(table) / sizeof((table)[0]);                    \
         return i >= 0 && (size_t)i < n ? (table)[i] : NULL;               \
-    }                                                                     \
+    }
+#define FIND(type)                                                        \
     const type *type##_find(const char *name)                             \
     {                                                                     \
         const type *t;                                                    \
@@ -72,13 +73,18 @@ static const cs_command *const commands[] = {
         return NULL;                                                      \
     }
 
-FINDERS(cs_encoder, encoders)
-FINDERS(cs_tokenizer, tokenizers)
-FINDERS(cs_head, heads)
+AT(cs_encoder, encoders)
+FIND(cs_encoder)
+AT(cs_tokenizer, tokenizers)
+FIND(cs_tokenizer)
+AT(cs_head, heads)
+FIND(cs_head)
 #ifndef CS_LIBRARY
-FINDERS(cs_reader, readers)
-FINDERS(cs_writer, writers)
+AT(cs_reader, readers)
+AT(cs_writer, writers)
+FIND(cs_writer)
 #endif
 #if !defined(CS_DOUBLE) && !defined(CS_LIBRARY)
-FINDERS(cs_command, commands)
+AT(cs_command, commands)
+FIND(cs_command)
 #endif

@@ -9,11 +9,11 @@ struct cs_reader;
 struct cs_writer;
 struct cs_command;
 
-/** cs_*_find - the implementation of that name, or NULL */
+/** cs_*_find - the implementation of that name, or NULL. There is none for readers, which recognise
+ * their formats by content (cs_reader_at()) */
 const struct cs_encoder   *cs_encoder_find(const char *name);
 const struct cs_tokenizer *cs_tokenizer_find(const char *name);
 const struct cs_head      *cs_head_find(const char *name);
-const struct cs_reader    *cs_reader_find(const char *name);
 const struct cs_writer    *cs_writer_find(const char *name);
 const struct cs_command   *cs_command_find(const char *name);
 
