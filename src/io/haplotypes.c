@@ -63,10 +63,10 @@ static void set_all(cs_haplotypes *h, int hap, const cs_variant *v, bool known)
     }
 }
 
-/* REF and an allele after trimming equal ends: n bases of each from skip on. */
+/* REF and an allele without their equal ends: n_ref and n_alt bases of them, from skip on. */
 struct change { int64_t skip, n_ref, n_alt; };
 
-static struct change trim(const char *ref, const char *alt)
+static struct change change_between(const char *ref, const char *alt)
 {
     struct change c = { 0, (int64_t)strlen(ref), (int64_t)strlen(alt) };
 
@@ -96,7 +96,7 @@ static bool overlaps(const cs_haplotypes *h, int hap, int64_t from, int64_t to)
 
 static cs_applied change_sites(cs_haplotypes *h, int hap, const cs_variant *v, const char *alt)
 {
-    const struct change c = trim(v->allele[0], alt);
+    const struct change c = change_between(v->allele[0], alt);
     const int64_t at = v->pos + c.skip;
     const int64_t n_both = c.n_ref < c.n_alt ? c.n_ref : c.n_alt, anchor = at + n_both - 1;
 

@@ -171,7 +171,8 @@ static bool is_text_of(const char *contig, const char *allele, int64_t n)
     return true;
 }
 
-static void trim(struct alleles *a)
+/* Leaves out the bases that both alleles end with, then those that both begin with. */
+static void drop_equal_ends(struct alleles *a)
 {
     while (a->n_here > 0 && a->n_other > 0
            && same_base(a->here[a->n_here - 1], a->other[a->n_other - 1])) {
@@ -294,7 +295,7 @@ int cs_windows_make(cs_windows *w, const char *contig, int64_t pos, const char *
     struct alleles a = { pos, ref, alt, (int64_t)strlen(ref), (int64_t)strlen(alt) };
     if (out->swapped)
         a = (struct alleles){ pos, alt, ref, a.n_other, a.n_here };
-    trim(&a);
+    drop_equal_ends(&a);
     const int64_t most = a.n_here > a.n_other ? a.n_here : a.n_other;
     if (most == 0)
         out->why = CS_UNSCORED_SAME;
