@@ -281,6 +281,16 @@ int cs_opt_text(const cs_opt *o, const void *base, char *buf, size_t n_buf)
     return 0;
 }
 
+char *cs_opt_value(const cs_opt *o, const void *base)
+{
+    const int n = cs_opt_text(o, base, NULL, 0);
+    char *text = n > 0 ? cs_xmalloc((size_t)n + 1) : NULL;
+
+    if (text)
+        (void)cs_opt_text(o, base, text, (size_t)n + 1);
+    return text;
+}
+
 static int add_path_of(const cs_opt *o, void *field)
 {
     int rc = CS_OK;

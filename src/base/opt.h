@@ -104,6 +104,8 @@ int cs_opt_set(const cs_opt *opt, void *base, const char *name, const char *valu
 /** cs_opt_text - a field's present value as text that cs_opt_set() reads back. The text's length as
  * snprintf() returns it; 0 if it has none (STR that is NULL, LIST) */
 int cs_opt_text(const cs_opt *o, const void *base, char *buf, size_t n_buf);
+/** cs_opt_value - the same text, of any length, for free(); NULL if it has none */
+char *cs_opt_value(const cs_opt *o, const void *base);
 
 /** cs_opt_find - the row of a long name, or NULL */
 const cs_opt *cs_opt_find(const cs_opt *opt, const char *name);

@@ -41,12 +41,9 @@ static json_t *options_json(const cs_optset *set)
 
     for (; set->opt; set++) {
         for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
-            const int n = o->type == CS_OPT_GROUP ? 0 : cs_opt_text(o, set->base, NULL, 0);
-            if (n <= 0)
-                continue;
-            char *value = cs_xmalloc((size_t)n + 1);
-            (void)cs_opt_text(o, set->base, value, (size_t)n + 1);
-            json_object_set_new(all, o->name, cs_about_string(value));
+            char *value = cs_opt_value(o, set->base);
+            if (value != NULL)
+                json_object_set_new(all, o->name, cs_about_string(value));
             free(value);
         }
     }

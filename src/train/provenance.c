@@ -308,12 +308,10 @@ static void append_option(struct text *t, const cs_optset *set, const cs_opt *o,
                           size_t n_file)
 {
     const char *prefix = set->prefix != NULL ? set->prefix : "";
-    const int n = cs_opt_text(o, set->base, NULL, 0);
+    char *value = cs_opt_value(o, set->base);
 
-    if (n <= 0)
+    if (value == NULL)
         return;
-    char *value = cs_xmalloc((size_t)n + 1);
-    (void)cs_opt_text(o, set->base, value, (size_t)n + 1);
     append_text(t, prefix);
     append_text(t, *prefix != '\0' ? "." : "");
     append_text(t, o->name);

@@ -291,10 +291,15 @@ static void text_reads_back(void **state)
         /* A small buffer is filled; the return value is the full length. */
         assert_int_equal(cs_opt_text(o, &m, buf, 1), strlen(row[i].text));
         assert_string_equal(buf, "");
+        char *value = cs_opt_value(o, &m);
+        assert_string_equal(value, row[i].text);
+        free(value);
     }
     cs_opt_defaults(set);
     assert_int_equal(cs_opt_text(cs_opt_find(main_table, "output"), &m, buf, sizeof buf), 0);
     assert_int_equal(cs_opt_text(cs_opt_find(main_table, "input"), &m, buf, sizeof buf), 0);
+    assert_null(cs_opt_value(cs_opt_find(main_table, "output"), &m));
+    assert_null(cs_opt_value(&main_table[0], &m));
     assert_int_equal(cs_opt_set(main_table, &m, "General", "1"), CS_EUSAGE);
     assert_string_equal(cs_error_message(), "unknown option 'General'");
     assert_null(cs_opt_find(main_table, "Output"));
