@@ -10,9 +10,10 @@
 #include "base/file.h"
 #include "base/sha256.h"
 #include "infer/taxa.h"
+#include "nn/exec/model_settings.h"
 #include "run/outputs.h"
 
-enum { PATH_BYTES = 4096, SYMBOL_BYTES = 64, VALUE_BYTES = 1024 };
+enum { PATH_BYTES = 4096, SYMBOL_BYTES = 64 };
 
 /* Writes a JSON value and frees it. */
 static int write_json(cs_outfile *f, json_t *j)
@@ -25,25 +26,14 @@ static int write_json(cs_outfile *f, json_t *j)
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-static json_t *part_json(const char *name, const cs_opt *opt, const void *cfg)
-{
-    json_t *options = json_object();
-    char value[VALUE_BYTES];
-
-    for (; opt != NULL && opt->type != CS_OPT_END; opt++)
-        if (opt->type != CS_OPT_GROUP && cs_opt_text(opt, cfg, value, sizeof value))
-            json_object_set_new(options, opt->name, json_string(value));
-    return json_pack("{s:s, s:o}", "name", name, "options", options);
-}
-
 static json_t *settings_json(const cs_model *m)
 {
     json_t *o = json_object();
 
     json_object_set_new(o, "tokenizer", m->tok == NULL ? json_null()
-                        : part_json(m->tok->name, m->tok->opt, m->tok_cfg));
-    json_object_set_new(o, "encoder", part_json(m->enc->name, m->enc->opt, m->enc_cfg));
-    json_object_set_new(o, "head", part_json(m->head->name, m->head->opt, m->head_cfg));
+                        : cs_model_part_json(m->tok->name, m->tok->opt, m->tok_cfg));
+    json_object_set_new(o, "encoder", cs_model_part_json(m->enc->name, m->enc->opt, m->enc_cfg));
+    json_object_set_new(o, "head", cs_model_part_json(m->head->name, m->head->opt, m->head_cfg));
     return o;
 }
 
@@ -98,7 +88,7 @@ static int write_tokenizer(const cs_model *m, cs_outfile *f)
         return write_saved(m, f);
     json_t *o = m->tok == NULL ? json_pack("{s:s, s:i}", "type", "real", "channels",
                                            (int)m->n_channel)
-                               : part_json(m->tok->name, m->tok->opt, m->tok_cfg);
+                               : cs_model_part_json(m->tok->name, m->tok->opt, m->tok_cfg);
     json_t *vocab = json_object();
     char symbol[SYMBOL_BYTES];
 

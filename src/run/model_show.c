@@ -13,12 +13,14 @@ static int show_part(cs_outfile *f, const char *kind, const char *name, const cs
                      const void *cfg)
 {
     int rc = CS_OK;
-    char value[1024];
 
     CS_TRY(cs_outfile_printf(f, "%s\t%s\n", kind, name));
-    for (; opt != NULL && opt->type != CS_OPT_END; opt++)
-        if (opt->type != CS_OPT_GROUP && cs_opt_text(opt, cfg, value, sizeof value))
-            CS_TRY(cs_outfile_printf(f, "%s.%s\t%s\n", kind, opt->name, value));
+    for (; opt != NULL && opt->type != CS_OPT_END && rc == CS_OK; opt++) {
+        char *value = cs_opt_value(opt, cfg);
+        if (value != NULL)
+            rc = cs_outfile_printf(f, "%s.%s\t%s\n", kind, opt->name, value);
+        free(value);
+    }
 out:
     return rc;
 }

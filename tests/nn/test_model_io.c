@@ -93,6 +93,27 @@ static void test_options_with_defaults(void **state)
     free(p);
 }
 
+/* A model file may state a list of any length, here 64 with leading zeros. */
+static void test_long_option(void **state)
+{
+    enum { DIGITS = 5000 };
+    char list[DIGITS + 1];
+    cs_model *m, *q;
+
+    (void)state;
+    memset(list, '0', DIGITS);
+    memcpy(list + DIGITS - 2, "64", 3);
+    m = toy_model(&(toy){ .enc = cs_encoder_find("cdil"), .head = cs_head_find("class"),
+                          .name = "channels", .value = list }, be);
+    assert_int_equal(cs_model_save(m, path, false), CS_OK);
+    assert_int_equal(cs_model_load(path, be, false, &q), CS_OK);
+    char *value = cs_opt_value(cs_opt_find(q->enc->opt, "channels"), q->enc_cfg);
+    assert_string_equal(value, list);
+    free(value);
+    cs_model_free(m);
+    cs_model_free(q);
+}
+
 /* Replace a piece of the header by one of the same length, and expect a refusal. */
 static void refuse(const char *from, const char *to, int code, const char *message)
 {
@@ -329,6 +350,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_average),
         cmocka_unit_test(test_options_with_defaults),
+        cmocka_unit_test(test_long_option),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_every_cut),

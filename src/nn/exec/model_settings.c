@@ -21,16 +21,15 @@ enum { FORMAT = 1 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static json_t *part_json(const char *name, const cs_opt *opt, const void *cfg)
+json_t *cs_model_part_json(const char *name, const cs_opt *opt, const void *cfg)
 {
     json_t *options = json_object();
-    char text[1024];
 
     for (const cs_opt *o = opt; o && o->type != CS_OPT_END; o++) {
-        int n = o->type == CS_OPT_GROUP ? 0 : cs_opt_text(o, cfg, text, sizeof text);
-        CS_BUG(n >= (int)sizeof text);
-        if (n > 0)
-            json_object_set_new(options, o->name, json_string(text));
+        char *value = cs_opt_value(o, cfg);
+        if (value)
+            json_object_set_new(options, o->name, json_string(value));
+        free(value);
     }
     return json_pack("{s:s, s:o}", "name", name, "options", options);
 }
@@ -59,7 +58,7 @@ static json_t *tokenizer_json(const cs_model *m)
 {
     if (!m->tok)
         return json_null();
-    json_t *j = part_json(m->tok->name, m->tok->opt, m->tok_cfg);
+    json_t *j = cs_model_part_json(m->tok->name, m->tok->opt, m->tok_cfg);
     char *text = m->tok->save ? m->tok->save(m->tok_state) : NULL;
     if (m->tok->save && json_object_set_new(j, "vocabulary", json_string(text)) != 0) {
         json_decref(j);
@@ -84,8 +83,10 @@ char *cs_model_settings_text(const cs_model *m)
     if (m->mask >= 0)
         failed |= json_object_set_new(j, "mask", json_integer(m->mask));
     failed |= json_object_set_new(j, "channels", json_integer(m->n_channel));
-    failed |= json_object_set_new(j, "encoder", part_json(m->enc->name, m->enc->opt, m->enc_cfg));
-    failed |= json_object_set_new(j, "head", part_json(m->head->name, m->head->opt, m->head_cfg));
+    failed |= json_object_set_new(j, "encoder", cs_model_part_json(m->enc->name, m->enc->opt,
+                                                                   m->enc_cfg));
+    failed |= json_object_set_new(j, "head", cs_model_part_json(m->head->name, m->head->opt,
+                                                                m->head_cfg));
     if (m->window > 0)
         failed |= json_object_set_new(j, "window", json_integer(m->window));
     if (m->demonstration)

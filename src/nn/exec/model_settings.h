@@ -10,6 +10,10 @@
  * out of memory */
 char *cs_model_settings_text(const cs_model *m);
 
+/** cs_model_part_json - {"name": ..., "options": {...}} of a tokenizer, encoder or head with
+ * options; all values are strings. NULL when out of memory */
+json_t *cs_model_part_json(const char *name, const cs_opt *opt, const void *cfg);
+
 /* Settings of a file that is being read. The spec points into the other members. */
 typedef struct cs_model_settings {
     const char   *what;          /* the file, for messages */
