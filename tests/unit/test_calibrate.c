@@ -258,7 +258,8 @@ static void test_model_file(void **state)
         assert_memory_equal(&a.bin[i].all, &b.bin[i].all, sizeof a.bin[i].all);
         assert_memory_equal(a.bin[i].called, b.bin[i].called, N_OUT * sizeof *a.bin[i].called);
     }
-    /* Lengths that do not grow, more wrong ones than there are, another step. */
+    /* Lengths that do not grow, more wrong ones than there are, another step, and counts whose
+     * sums overflow. */
     json_object_set_new(json_array_get(j, 1), "from", json_integer(0));
     assert_int_equal(cs_calibration_read(&b, j), CS_EFORMAT);
     json_object_set_new(json_array_get(j, 1), "from", json_integer(500));
@@ -268,6 +269,10 @@ static void test_model_file(void **state)
     json_array_set_new(row, 2, json_integer(0));
     assert_int_equal(cs_calibration_read(&b, j), CS_OK);
     json_array_set_new(row, 0, json_real(0.51));
+    assert_int_equal(cs_calibration_read(&b, j), CS_EFORMAT);
+    json_array_set_new(row, 0, json_real(cs_calibration_step[3]));
+    assert_int_equal(cs_calibration_read(&b, j), CS_OK);
+    json_object_set_new(json_array_get(j, 1), "records", json_integer(INT64_MAX));
     assert_int_equal(cs_calibration_read(&b, j), CS_EFORMAT);
     json_decref(j);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

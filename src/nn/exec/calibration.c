@@ -8,6 +8,10 @@ const double cs_calibration_step[CS_CALIBRATION_STEPS] = {
     0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995
 };
 
+/* Maximum of a bin's records: sums of counts over bins and classes do not overflow, and counts are
+ * exact as doubles. */
+static const int64_t max_count = INT64_C(1) << 53;
+
 int cs_calibration_find(const cs_calibration *c, int64_t n_base)
 {
     int i = c->n - 1;
@@ -119,7 +123,7 @@ static int read_bin(cs_calibration *c, const json_t *o, cs_calibration_bin *b)
     b->temperature = json_number_value(json_object_get(o, "temperature"));
     b->n = json_integer_value(json_object_get(o, "records"));
     if (!(b->temperature >= 0.001) || !(b->temperature <= 1000) || b->n < 0 ||
-        json_array_size(called) != (size_t)c->n_class ||
+        b->n > max_count || json_array_size(called) != (size_t)c->n_class ||
         (likeness && json_array_size(likeness) != (size_t)c->n_class))
         return CS_EFORMAT;
     CS_TRY(read_curve(json_object_get(o, "kept"), b->n, &b->all));
