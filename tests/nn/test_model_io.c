@@ -160,6 +160,29 @@ static void test_refusals(void **state)
            NO_SOUND "a label's name, rank or description has a control character");
 }
 
+/* Commands multiply the window by the number of sequences and count its tokens. */
+static void test_window(void **state)
+{
+    static const int64_t window[] = { 1, 1000, INT64_C(1000000000000), INT64_C(1000000000001),
+                                      INT64_MAX };
+    cs_model *m = small_model(), *q;
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        m->window = window[i];
+        assert_int_equal(cs_model_save(m, path, false), CS_OK);
+        const int rc = cs_model_load(path, be, false, &q);
+        assert_int_equal(rc, i < 3 ? CS_OK : CS_EFORMAT);
+        if (rc == CS_OK)
+            assert_int_equal(q->window, window[i]);
+        else
+            assert_non_null(strstr(cs_error_message(), "its window is not a number of bases"));
+        cs_error_clear();
+        cs_model_free(q);
+    }
+    cs_model_free(m);
+}
+
 static void refuse_bytes(const void *p, size_t n, int code, const char *part)
 {
     cs_model *m = NULL;
@@ -352,6 +375,7 @@ int main(void)
         cmocka_unit_test(test_options_with_defaults),
         cmocka_unit_test(test_long_option),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_window),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_every_cut),
         cmocka_unit_test(test_safetensors),

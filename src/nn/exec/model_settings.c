@@ -19,6 +19,9 @@
 
 enum { FORMAT = 1 };
 
+/* Maximum of --window-length; twice as many bases are still far below INT64_MAX. */
+#define WINDOW_MAX INT64_C(1000000000000)
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 json_t *cs_model_part_json(const char *name, const cs_opt *opt, const void *cfg)
@@ -378,7 +381,7 @@ static int read_window(const cs_model_settings *s, int64_t *window)
     const json_t *j = json_object_get(s->j, "window");
 
     *window = json_integer_value(j);
-    if (j && (!json_is_integer(j) || *window < 1))
+    if (j && (!json_is_integer(j) || *window < 1 || *window > WINDOW_MAX))
         return damaged(s, "its window is not a number of bases");
     return CS_OK;
 }
