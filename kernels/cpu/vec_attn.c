@@ -5,7 +5,8 @@
 #include "kernels/cpu/tables.h"
 #include "kernels/cpu/vec.h"
 
-enum { DEPTH = 256 };            /* columns of a head packed at a time */
+enum { DEPTH = 256 };            /* columns of a head packed at a time: bounds the panel on the
+                                  * stack */
 
 static const float zeros[CS_PANEL];
 

@@ -189,7 +189,8 @@ static void gelu_cells(const float *from, const float *bias, int64_t n_row, int 
     }
 }
 
-/* By tiles; floats is false: h receives cells. */
+/* cs_chord_hidden() or, if `floats` is false, cs_chord_hidden_cells(), by tile registers (AMX); the
+ * tokens' cells are in tmp->cells */
 static void hidden_tiles(const cs_chord_pack *k, int64_t n_row, const cs_chord_tmp *tmp,
                          bool floats, float *h, int64_t ldh)
 {

@@ -156,7 +156,7 @@ static void spread_buf(const cs_tile *t, int32_t track, int32_t c, int32_t n, co
     }
 }
 
-/* By tiles. */
+/* spread_tile() by tile registers (AMX), which store to buf only. */
 static void spread_tiles(const cs_chord_pack *k, const cs_tile *t, const float *h, int64_t ldh,
                          float *buf, cs_mat x, cs_mat y)
 {

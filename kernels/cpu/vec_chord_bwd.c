@@ -201,7 +201,7 @@ static void add_edge(const cs_panel *q, int width, cs_mat dx, int64_t r0, int32_
     cs_piece_move(&m, q->n_row, dx.c - c);
 }
 
-/* The same by tiles: columns that do not exist are not touched. */
+/* The same by tile registers (AMX): columns that do not exist are not touched. */
 static void add_tiles(const cs_panel *q, int width, cs_mat dx, int64_t r0, int32_t c, float *buf)
 {
     const int32_t n = dx.c - c < width ? dx.c - c : width;

@@ -165,7 +165,7 @@ static void add_rows(const range *r, cs_panel q, int32_t c, const place *p)
     }
 }
 
-/* A panel across tracks with late rows, or by tiles: through a buffer. */
+/* A panel across tracks with late rows, or by tile registers (AMX): through a buffer. */
 static void add_pieces(const range *r, cs_panel q, int width, int32_t c, int32_t n,
                        const place *lane)
 {

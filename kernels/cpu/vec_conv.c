@@ -23,8 +23,10 @@ enum { DEPTH = 384,              /* channels per block: a packed panel of 24 KB 
        TAPS = 16,                /* maximum number of taps in a group */
        COLS = 192, ROWS_MIN = 96, ROWS_MAX = 1536,
        ROWS = CS_PER_CELL > 1 ? 2 * ROWS_MIN : ROWS_MIN,     /* that all taps pass together */
-       CELLS = CS_PACK_SCRATCH / 2,      /* part of the scratch for cells of x: ROWS_MIN rows */
+       CELLS = CS_PACK_SCRATCH / 2,      /* part of the scratch for cells of x, where these are
+                                          * pairs: ROWS rows of DEPTH channels */
        PACK = CS_PER_CELL > 1 ? CS_PACK_SCRATCH - CELLS : CS_PACK_SCRATCH };
+_Static_assert(CS_PER_CELL == 1 || ROWS * DEPTH / CS_PER_CELL <= CELLS, "rows fill their part");
 
 static const float zeros[CS_PANEL];
 
@@ -309,7 +311,7 @@ static void vec_conv_tail(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs
         end_rows(tail, q.y, y, r, cs_min64(r + CS_NORM_ROWS, y.r));
 }
 
-/* All sizes. */
+/* conv_tail supports every size. */
 static bool conv_fits(cs_backend *be, cs_taps taps, cs_mat x, cs_mat y, bool norm)
 {
     (void)be, (void)taps, (void)x, (void)y, (void)norm;

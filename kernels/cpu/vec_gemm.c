@@ -76,10 +76,10 @@ static const float *at_panel(const gemm *g, int64_t k, int64_t n_k, int32_t j0)
     return g->packed + k / g->depth * cs_pack_size(g->depth, g->c.c) + j0 * cs_cell_count(n_k);
 }
 
-/* Rows of the left operand in a block of k, as panels take them. */
+/* Rows of the left operand in a block of k: a, lda and n_k of a panel, and its `trans`. */
 typedef struct left { const float *a; int64_t lda, n_k; bool trans; } left;
 
-/* Cells of n_row columns of a from `from` on. */
+/* Cells of n_row rows of op(a) if a is transposed: columns of a, the first one from `from` down. */
 static void transposed_cells(const gemm *g, const float *from, int64_t n_row, int64_t n_k,
                              float *cells)
 {
@@ -93,7 +93,8 @@ static void transposed_cells(const gemm *g, const float *from, int64_t n_row, in
 #endif
 }
 
-/* Its cells; floats remain where they are. */
+/* n_row rows of op(a) from i on, in the block of n_k from k on: as pairs in `cells`, or, if cells
+ * are floats, in place. */
 static left left_of(const gemm *g, int64_t i, int64_t n_row, int64_t k, int64_t n_k, float *cells)
 {
     const int64_t row = g->ta ? 1 : g->a.ld, n = cs_cell_count(n_k);

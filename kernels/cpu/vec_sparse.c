@@ -10,7 +10,8 @@
 
 enum { WIDE = 4 * CS_VEC,        /* columns of a block */
        SUMS = 4,                 /* weight gradients computed together */
-       ROWS = 32 };              /* per parallel step: `chordseq factorize` has a few hundred */
+       ROWS = 32 };              /* per parallel step: few, since the matrices of `chordseq
+                                  * factorize` have a few hundred rows in all */
 
 /* The rows combined into one row, and their weights. */
 struct terms {
