@@ -32,14 +32,14 @@ typedef struct run {
     int64_t  late, sum, row_h, row_d, own_x, stride;
 } run;
 
-/* The current sequence and block of a worker. */
-typedef struct trip {
+/* Where a worker is: its sequence, and the weights of its block. */
+typedef struct cursor {
     const run *r;
     cs_chord_seq q;
     float     *work;             /* the worker's scratch */
     const int32_t *id;
     cs_chord_pack pack;
-} trip;
+} cursor;
 
 static int64_t longest(cs_seg seg)
 {
@@ -121,7 +121,7 @@ static void add_track(const float *a, const float *b, float *to, int32_t n)
 }
 
 /* Rows of the embedding plus, if its table exists, the product of the first block. */
-static void first_tile(const trip *t, int64_t t0, int64_t n)
+static void first_tile(const cursor *t, int64_t t0, int64_t n)
 {
     const cs_chord_stack *s = t->r->s;
     const cs_tracks *x = &t->q.x;
@@ -137,7 +137,7 @@ static void first_tile(const trip *t, int64_t t0, int64_t n)
     }
 }
 
-static void first_tiles(const trip *t)
+static void first_tiles(const cursor *t)
 {
     if (t->q.n_thread == 1) {
         for (int64_t t0 = 0; t0 < t->q.len; t0 += CS_TILE)
@@ -161,7 +161,7 @@ static void add_rows(const float *h, int64_t ldh, int64_t n, int32_t n_col, doub
 }
 
 /* Sum of the hidden layer over a chunk, tile by tile. */
-static void sum_chunk(const trip *t, int64_t t0, int64_t t1, double *sum, float *h)
+static void sum_chunk(const cursor *t, int64_t t0, int64_t t1, double *sum, float *h)
 {
     const run *r = t->r;
     const cs_chord_tmp tmp = cs_chord_seq_tmp(&t->pack, h);
@@ -177,7 +177,7 @@ static void sum_chunk(const trip *t, int64_t t0, int64_t t1, double *sum, float 
 }
 
 /* Mean of the hidden layer, in chunks that depend on the length only. */
-static void mean_hidden(const trip *t, float *mean)
+static void mean_hidden(const cursor *t, float *mean)
 {
     const run *r = t->r;
     const int64_t n = t->q.len, step = cs_chunk_rows(n), n_chunk = (n + step - 1) / step;
@@ -200,7 +200,7 @@ static void mean_hidden(const trip *t, float *mean)
     }
 }
 
-static void mean_tokens(const trip *t, float *mean)
+static void mean_tokens(const cursor *t, float *mean)
 {
     const cs_tracks *x = &t->q.x;
     const int32_t d = t->r->d, w = x->track == t->r->track ? d : t->r->track;  /* one matrix? */
@@ -224,7 +224,7 @@ static void row_product(const cs_chord_pack *k, const float *h, const float *ini
 
 /* mean = mean(x) + (mean(h) w2' + b2). Where cells round, mean(h) is taken as a sum of two
  * roundings: errors of a mean, unlike those of its tokens, do not cancel. */
-static void mean_after(const trip *t, float *mean)
+static void mean_after(const cursor *t, float *mean)
 {
     const cs_chord_pack *k = &t->pack;
     float *h = t->work + t->r->row_h, *y = t->work + t->r->row_d;
@@ -247,7 +247,7 @@ static void segment(const run *r, int32_t no, float *work)
 {
     const cs_chord_stack *s = r->s;
     int64_t from = r->seg.off[no], n = r->seg.off[no + 1] - from;
-    trip t = { .r = r, .work = work,
+    cursor t = { .r = r, .work = work,
                .q = { .len = n, .n_thread = r->n_thread, .tile = work, .late = work + r->late } };
     int32_t l = 0;
 
