@@ -8,7 +8,7 @@
 enum { CS_PLAN_CPU = 1 << 16, CS_PLAN_DEVICE = 1 << 22 };
 
 /** cs_plan_memory - bytes of activations and staging buffers for such a batch. Sets s->cx.peak and
- * s->cx.grad_peak to the arenas' needs and, when training, s->cx.keep to the stored blocks */
+ * s->cx.grad_peak to the arenas' needs, in reals. Training: with s->cx.keep stored block inputs */
 int64_t cs_plan_memory(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth, bool training);
 
 /**
@@ -30,7 +30,8 @@ int64_t cs_plan_batch(cs_session *s);
  *
  * most     as cs_step_opt.keep
  * Returns  `most`, or the inputs of fewer blocks, at least of one of every stack; results do not
- *          depend on it, nor do gradients, except in bf16 (nn/ops/blocks.h)
+ *          depend on it, nor do gradients, except in bf16 (nn/ops/blocks.h). The caller sets
+ *          s->cx.keep to it: here it is overwritten
  */
 int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth,
                                   int32_t most);

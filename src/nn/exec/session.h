@@ -33,8 +33,9 @@ int64_t cs_session_output_len(const cs_session *s, const cs_batch *b);
  * cs_session_predict - predictions for every record of a batch
  *
  * out      [output_len] probabilities or values; host memory
- * Returns  CS_OK; CS_EMEM; CS_EDEVICE with the batch's shape. An output that is not finite is
- *          CS_EMODEL, with its place in s->nonfinite
+ * Returns  CS_OK; CS_EMEM; CS_EDEVICE with the batch's shape; CS_EMODEL if a sequence is longer
+ *          than the model's maximum, or for an output that is not finite, with its place in
+ *          s->nonfinite (else -1)
  * Thread   one at a time per session
  */
 int cs_session_predict(cs_session *s, const cs_batch *b, float *out) CS_MUST_CHECK;
@@ -58,8 +59,11 @@ int cs_session_finish(cs_session *s, int slot, float *out) CS_MUST_CHECK;
  * cs_session_forward_backward - forward, loss and backward for one batch; gradients are added to
  * those of the model, created for training
  *
+ * b        with targets or labels
  * loss     receives the batch's scaled loss
  * out      [output_len] predictions, or NULL (training metrics)
+ * Returns  the errors of cs_session_predict(); CS_EMODEL also for a loss that is not finite. The
+ *          gradients may have changed then
  */
 int cs_session_forward_backward(cs_session *s, const cs_batch *b, const cs_step_opt *o,
                                 double *loss, float *out) CS_MUST_CHECK;
