@@ -21,6 +21,11 @@
 enum { MAX_WORDS = 1 << 26, MAX_BUCKET_BITS = 24, WORD_BITS = 8 * CS_LOOKUP_WORD_BYTES,
        MIN_FILTER_BITS = 6, MAX_FILTER_BITS = 24 };
 
+/* Arrays of hits have CS_LOOKUP_MAX_CLASSES elements, and code_bits is at most 8. */
+_Static_assert(CS_LOOKUP_MAX_PAIR_CLASSES * CS_LOOKUP_MAX_PAIR_CLASSES
+               <= CS_LOOKUP_MAX_CLASSES && CS_LOOKUP_MAX_CLASSES <= 256,
+               "no table has more codes than classes are supported");
+
 /* Sums over the codes by larger weights may not be finite. */
 static const float max_weight = 1e30f;
 
