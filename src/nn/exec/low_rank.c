@@ -23,14 +23,15 @@ struct thinning {
     struct found       *found;
 };
 
+/* Share of the first n of k singular values in the sum of squares; 1 for a matrix of zeros. */
 static double share_of(const double *s, int64_t n, int64_t k)
 {
     double kept = 0, all = 0;
 
-    for (int64_t i = 0; i < k; i++)
-        all += s[i] * s[i];
     for (int64_t i = 0; i < n; i++)
         kept += s[i] * s[i];
+    for (int64_t i = 0; i < k; i++)
+        all += s[i] * s[i];
     return all > 0 ? kept / all : 1;
 }
 
