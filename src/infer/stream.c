@@ -28,8 +28,16 @@
 #endif
 #include <sys/resource.h>
 
-enum { N_AHEAD = 3, N_QUEUED = 2, N_ON_WAY = 7, N_ELSEWHERE = 8, N_TOKENISED = 4, N_BATCH = 3,
-       BYTES_PER_BASE = 20, TOKEN_BYTES = 12, OWN_PAGES = 16 << 10 };
+enum { N_AHEAD = 3,              /* stages before infer */
+       N_QUEUED = 2,             /* items that a queue holds, except the one before the writer */
+       /* as counted above */
+       N_ELSEWHERE = 8,          /* chunks that do not wait for the writer, */
+       N_TOKENISED = 4,          /* and those of them with tokens */
+       N_BATCH = 3,              /* batches queued or in infer */
+       N_ON_WAY = 7,             /* consecutive long records in flight */
+       BYTES_PER_BASE = 20,      /* of those: 7 as bases, 1 reversed, 12 as tokens in batches */
+       TOKEN_BYTES = 12,         /* tokens per base and strand of 3 of them, 4 bytes each */
+       OWN_PAGES = 16 << 10 };   /* bytes: larger blocks get pages of their own from mmap */
 
 static double peak_rss_mb(void)
 {
