@@ -6,10 +6,13 @@
 /* Both strands of a window have the same evidence. */
 static const float *shared(const cs_chunk *c, int32_t k)
 {
-    const cs_view *v = &c->views->view[k], *before = v - 1;
+    const cs_view *v = &c->views->view[k];
 
-    if (k == 0 || !v->reverse || before->rec != v->rec || before->seg != v->seg ||
-        before->start != v->start || before->n_base != v->n_base)
+    if (k == 0 || !v->reverse)
+        return NULL;
+    const cs_view *before = v - 1;               /* the forward strand comes first: views.h */
+    if (before->rec != v->rec || before->seg != v->seg || before->start != v->start ||
+        before->n_base != v->n_base)
         return NULL;
     return before->evidence;
 }

@@ -21,7 +21,7 @@ typedef struct cs_mosaic {
     bool        live;            /* any has a prediction */
     double     *evidence, *before;   /* [n][classes] */
     float      *v;               /* [n][classes] */
-    int64_t    *cell;            /* [n + 1] */
+    int64_t    *cell;            /* [n + 1] first base of each part, then the record's length */
     size_t      n_evidence, n_before, n_v, n_cell;
     uint64_t    n_record, n_base;    /* finished */
 } cs_mosaic;
