@@ -250,8 +250,9 @@ out:
 
 /* ---- validation and the end of an epoch ------------------------------------------------------ */
 
-/* The batch's predictions, sent to rank 0, which sums metrics over all in the order of one rank. */
-static int output(struct trainer *l, const cs_batch *b, int owner)
+/* The batch's predictions into l->output: computed by its owner, and sent to rank 0, which sums
+ * metrics over all batches in the order of one rank. */
+static int predict_batch(struct trainer *l, const cs_batch *b, int owner)
 {
     int rc = CS_OK;
     const size_t n_bytes = (size_t)cs_session_output_len(l->s, b) * sizeof *l->output;
@@ -273,7 +274,7 @@ static int evaluate(struct trainer *l, const cs_feed_item *it)
     int rc = CS_OK;
     const cs_batch *b = it->batch;
 
-    CS_TRY(b->n_rec > 0 ? output(l, b, it->owner) : CS_OK);
+    CS_TRY(b->n_rec > 0 ? predict_batch(l, b, it->owner) : CS_OK);
     if (b->n_rec == 0 || l->rank > 0)
         return CS_OK;
     if (b->label != NULL)
