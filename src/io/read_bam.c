@@ -129,7 +129,7 @@ static const char *other_contig(const struct alignments *a, const char *name, ch
 static int no_region(const struct alignments *a, const char *text)
 {
     const char *end = *text == '{' ? strrchr(text, '}') : strrchr(text, ':');
-    const size_t skip = *text == '{', n = end ? (size_t)(end - text) - skip : strlen(text);
+    const size_t skip = *text == '{', n = (end ? (size_t)(end - text) : strlen(text)) - skip;
     char hint[CS_CONTIG_BYTES + 32], *name = cs_xstrdup(text + skip);
     int rc;
 

@@ -169,6 +169,7 @@ if samtools --version > /dev/null 2>&1; then
     N region-other.err      chordseq classify -m "$m" -r chr1:1-5 bare1.bam
     N region-other2.err     chordseq classify -m "$m" -r 20 bare1.bam
     N region-order.err      chordseq classify -m "$m" -r chr1:9-5 x.bam
+    N region-brace.err      chordseq classify -m "$m" -r "{chr1" x.bam
     N region-unknown.err    chordseq classify -m "$m" -r chr9:1-5 x.bam
     printf '9\t0\t5\n' > nine.bed
     N region-contig.err     chordseq classify -m "$m" -R nine.bed x.bam
