@@ -5,15 +5,10 @@
  */
 #include "io/labels.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <htslib/hfile.h>
-#include <htslib/hts.h>
-
 #include "base/file.h"
-#include "io/input_pump.h"
 #include "io/source.h"
 
 void cs_classes_release(cs_classes *c)
@@ -199,22 +194,6 @@ out:
     return rc;
 }
 
-static int open_source(const char *path, cs_source **src)
-{
-    htsFormat m;
-    hFILE *fp = cs_pump_open(path);
-    if (!fp)
-        return cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
-    memset(&m, 0, sizeof m);
-    if (hts_detect_format2(fp, NULL, &m) < 0) {
-        const int rc = cs_pump_interrupted(cs_fail(CS_EIO, "cannot read '%s': %s", path,
-                                                   strerror(errno)));
-        hclose_abruptly(fp);
-        return rc;
-    }
-    return cs_source_open(fp, m.compression == gzip || m.compression == bgzf, 0, src);
-}
-
 static int open_table(const char *path, bool named, cs_labels **out)
 {
     int rc = CS_OK;
@@ -224,7 +203,7 @@ static int open_table(const char *path, bool named, cs_labels **out)
     *out = NULL;
     if (strcmp(path, "-") == 0)
         return cs_fail(CS_EUSAGE, "labels cannot come from standard input; give a file");
-    CS_TRY(open_source(path, &src));
+    CS_TRY(cs_source_open_file(path, &src));
     l = cs_xcalloc(1, sizeof *l);
     l->path = path;
     l->named = named;

@@ -1,15 +1,10 @@
 /* lines.c - a text input line by line. */
 #include "io/lines.h"
 
-#include <errno.h>
 #include <string.h>
-
-#include <htslib/hfile.h>
-#include <htslib/hts.h>
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "io/input_pump.h"
 
 int cs_lines_open(cs_lines *l, struct hFILE *fp, bool is_gzip, int threads)
 {
@@ -18,22 +13,7 @@ int cs_lines_open(cs_lines *l, struct hFILE *fp, bool is_gzip, int threads)
 
 int cs_lines_open_file(cs_lines *l)
 {
-    htsFormat m;
-    hFILE *fp = cs_pump_open(l->path);
-
-    if (!fp)
-        return cs_fail(CS_EIO, "cannot open '%s': %s", l->path, strerror(errno));
-    memset(&m, 0, sizeof m);
-    int rc = CS_OK;
-    if (hts_detect_format2(fp, NULL, &m) < 0)
-        rc = cs_fail(CS_EIO, "cannot read '%s': %s", l->path, strerror(errno));
-    else if (m.compression != no_compression && m.compression != gzip && m.compression != bgzf)
-        rc = cs_fail(CS_EFORMAT, "'%s' is compressed, but not by gzip or bgzip; decompress it "
-                     "first", l->path);
-    if (rc == CS_OK)
-        return cs_lines_open(l, fp, m.compression != no_compression, 0);
-    hclose_abruptly(fp);
-    return cs_pump_interrupted(rc);
+    return cs_source_open_file(l->path, &l->src);
 }
 
 int cs_lines_columns(cs_lines *l, char **column, int most)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <htslib/hfile.h>
+#include <htslib/hts.h>
 #include <zlib.h>
 
 #include "base/budget.h"
@@ -116,6 +117,26 @@ out:
     int ignored = cs_source_close(s);
     (void)ignored;
     return cs_fail(rc, "out of memory for an input buffer");
+}
+
+int cs_source_open_file(const char *path, cs_source **out)
+{
+    int rc = CS_OK;
+    htsFormat m;
+    hFILE *fp = cs_pump_open(path);
+
+    if (!fp)
+        return cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
+    memset(&m, 0, sizeof m);
+    if (hts_detect_format2(fp, NULL, &m) < 0)
+        rc = cs_fail(CS_EIO, "cannot read '%s': %s", path, strerror(errno));
+    else if (m.compression != no_compression && m.compression != gzip && m.compression != bgzf)
+        rc = cs_fail(CS_EFORMAT, "'%s' is compressed, but not by gzip or bgzip; decompress it "
+                     "first", path);
+    if (rc == CS_OK)
+        return cs_source_open(fp, m.compression != no_compression, 0, out);
+    hclose_abruptly(fp);
+    return cs_pump_interrupted(rc);
 }
 
 static int read_raw(cs_source *s, void *to, size_t n, size_t *got)

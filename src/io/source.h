@@ -23,6 +23,13 @@ typedef struct cs_source cs_source;
 int cs_source_open(struct hFILE *fp, bool is_gzip, int threads, cs_source **out) CS_MUST_CHECK;
 
 /**
+ * cs_source_open_file - the same for a file, or "-" for standard input
+ *
+ * Returns  CS_OK; CS_EIO, CS_EFORMAT, CS_EMEM, CS_ECANCEL with a message
+ */
+int cs_source_open_file(const char *path, cs_source **out) CS_MUST_CHECK;
+
+/**
  * cs_source_fill - the next piece of text
  *
  * p, n     receive a piece of at least one byte, valid until the next call
