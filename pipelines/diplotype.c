@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "infer/args.h"
 #include "io/content.h"
+#include "io/input_pump.h"
 
 struct diplotype_args {
     cs_strlist  file, region, sample;
@@ -106,7 +107,7 @@ static int from_reads(const cs_diplo_source *s)
         .max_depth = own.max_depth, .threads = s->threads, .in_regions = s->regions != NULL,
     };
     if (own.sample.n > 0)
-        cs_warn("--sample is for genotypes; '%s' holds alignments", s->path);
+        cs_warn("--sample is for genotypes; '%s' holds alignments", s->shown);
     const cs_site_rule rule = { own.min_depth, own.min_count, own.min_frac };
     uint64_t reason[CS_N_SITE_CALL] = { 0 };
     int rc = cs_diplo_reads(s, &opt, &rule, reason);
@@ -184,6 +185,7 @@ static int diplotype_run(const cs_call *call)
     CS_TRY(diplotype_check_options());
     CS_TRY(cs_args_file(&own.file.v[0]));
     s.path = own.file.v[0];
+    s.shown = cs_input_shown(s.path);
     text.name = (cs_diplotext_name)own.names;
     s.threads = cs_args_split(&compute).inflate;
     rc = convert(&s);

@@ -42,7 +42,7 @@ static int choose_samples(struct calls *c)
     const int all = cs_genotypes_samples(c->in);
 
     if (all == 0)
-        return cs_fail(CS_EFORMAT, "'%s' has no samples, so no genotypes", c->s->path);
+        return cs_fail(CS_EFORMAT, "'%s' has no samples, so no genotypes", c->s->shown);
     c->n = c->opt->n_sample > 0 ? c->opt->n_sample : all;
     c->column = cs_alloc((size_t)c->n, sizeof *c->column);
     c->hap = cs_alloc((size_t)c->n, sizeof *c->hap);
@@ -52,7 +52,7 @@ static int choose_samples(struct calls *c)
     for (int i = 0; i < c->n; i++) {
         c->column[i] = c->opt->n_sample > 0 ? find_sample(c, c->opt->sample[i]) : i;
         if (c->column[i] < 0)
-            return cs_fail(CS_EUSAGE, "'%s' has no sample '%s'", c->s->path, c->opt->sample[i]);
+            return cs_fail(CS_EUSAGE, "'%s' has no sample '%s'", c->s->shown, c->opt->sample[i]);
     }
     return CS_OK;
 }
@@ -120,7 +120,7 @@ static int finish_region(struct calls *c)
 
 static int broken(const struct calls *c, const cs_variant *v, const char *what)
 {
-    return cs_fail(CS_EFORMAT, "'%s': the record at %s:%lld %s", c->s->path, v->contig,
+    return cs_fail(CS_EFORMAT, "'%s': the record at %s:%lld %s", c->s->shown, v->contig,
                    (long long)v->pos + 1, what);
 }
 
@@ -197,7 +197,7 @@ static int next_contig(struct calls *c, const cs_variant *v)
     CS_TRY(finish_region(c));
     if (n < 0)
         return cs_fail(CS_EFORMAT, "the reference '%s' has no contig '%s', which '%s' has records "
-                       "on", cs_reference_path(c->s->ref), v->contig, c->s->path);
+                       "on", cs_reference_path(c->s->ref), v->contig, c->s->shown);
     if (cs_names_find(&c->by_name, v->contig) >= 0)
         return broken(c, v, "comes after those of other contigs; sort the file (bcftools sort)");
     CS_TRY(cs_grow((void **)&c->done, &c->cap_done, c->n_done + 1, sizeof *c->done));

@@ -36,6 +36,7 @@ int cs_diplotext_close(cs_diplotext *t) CS_MUST_CHECK;
 /* Arguments of both kinds of input. */
 typedef struct cs_diplo_source {
     const char    *path;
+    const char    *shown;        /* the path, for messages */
     cs_reference  *ref;
     cs_regions    *regions;      /* NULL: everything */
     cs_diplotext  *text;

@@ -172,7 +172,7 @@ static hFILE *through_pump(const char *path, int from)
         errno = bad;
         return NULL;
     }
-    const char *shown = strcmp(path, "-") == 0 ? "standard input" : path;
+    const char *shown = cs_input_shown(path);
     struct input_pump *f = cs_xcalloc(1, sizeof *f);
     *f = (struct input_pump){ .from = from, .to = end[1], .path = cs_xstrdup(shown),
                               .piece = cs_xmalloc(PIECE) };
@@ -232,18 +232,63 @@ static void skip_mark(hFILE *fp)
         CS_BUG(hread(fp, head, sizeof head) != sizeof head);   /* hpeek() has buffered them */
 }
 
-int cs_pump_open_hts(const char *path, htsFile **out)
+const char *cs_input_shown(const char *path)
 {
-    hFILE *fp = cs_pump_open(path);
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
 
-    if (fp)
-        skip_mark(fp);
-    *out = fp ? hts_hopen(fp, path, "r") : NULL;
+int cs_compression_known(const char *shown, const htsFormat *m)
+{
+    static const struct { enum htsCompression c; const char *name, *tool; } foreign[] = {
+        { bzip2_compression, "bzip2", "bzip2 -dc" }, { xz_compression, "xz", "xz -dc" },
+        { zstd_compression, "zstd", "zstd -dc" }, { razf_compression, "RAZF", "razip -dc" },
+    };
+
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (m->compression == foreign[i].c)
+            return cs_fail(CS_EFORMAT, "'%s' is compressed with %s, which is not supported; "
+                           "decompress it first: %s FILE | chordseq ... -", shown, foreign[i].name,
+                           foreign[i].tool);
+    return CS_OK;
+}
+
+/* htslib opens text that it recognises with any compression, and aborts when it is read. */
+static int open_known(const char *shown, const char *kinds, hFILE *fp, htsFile **out)
+{
+    int rc = CS_OK;
+    htsFormat m;
+
+    memset(&m, 0, sizeof m);
+    if (hts_detect_format2(fp, NULL, &m) < 0)
+        return cs_fail(CS_EIO, "cannot read '%s': %s", shown, strerror(errno));
+    CS_TRY(cs_compression_known(shown, &m));
+    if (m.format == empty_format && m.compression != no_compression)
+        return cs_fail(CS_EFORMAT, "'%s' has compressed data without text; it is empty or "
+                       "truncated", shown);
+    errno = 0;
+    *out = hts_hopen(fp, shown, "r");
     if (*out)
         return CS_OK;
-    const int rc = cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
-    if (fp)
-        hclose_abruptly(fp);
+    rc = errno == ENOMEM ? cs_fail(CS_EMEM, "out of memory for '%s'", shown)
+                         : cs_fail(CS_EFORMAT, "'%s' is not a %s file", shown, kinds);
+out:
+    return rc;
+}
+
+int cs_pump_open_hts(const char *path, const char *kinds, htsFile **out)
+{
+    const char *shown = cs_input_shown(path);
+    hFILE *fp = cs_pump_open(path);
+
+    *out = NULL;
+    if (!fp)
+        return cs_pump_interrupted(cs_fail(CS_EIO, "cannot open '%s': %s", shown,
+                                           strerror(errno)));
+    skip_mark(fp);
+    const int rc = open_known(shown, kinds, fp, out);
+    if (rc == CS_OK)
+        return CS_OK;
+    hclose_abruptly(fp);
     return cs_pump_interrupted(rc);
 }
 

@@ -8,6 +8,7 @@
 
 struct hFILE;
 struct htsFile;
+struct htsFormat;
 
 /**
  * cs_pump_open - open a file, or "-" for standard input, for reading
@@ -18,9 +19,15 @@ struct htsFile;
  */
 struct hFILE *cs_pump_open(const char *path);
 
+/** cs_input_shown - the name of an input in messages: "-" is standard input */
+const char *cs_input_shown(const char *path);
+
+/** cs_compression_known - CS_EFORMAT for compression other than gzip and BGZF (and that of CRAM) */
+int cs_compression_known(const char *shown, const struct htsFormat *m) CS_MUST_CHECK;
+
 /** cs_pump_open_hts - the same for htslib's readers, as hts_open(), after a byte order mark, if
- * any. CS_OK, CS_EIO, CS_ECANCEL */
-int cs_pump_open_hts(const char *path, struct htsFile **out) CS_MUST_CHECK;
+ * any. kinds: of files that are expected, for messages. CS_OK, CS_EIO, CS_EFORMAT, CS_ECANCEL */
+int cs_pump_open_hts(const char *path, const char *kinds, struct htsFile **out) CS_MUST_CHECK;
 
 /** cs_pump_interrupted - a reader's return value for rc of the library below: an end or error after
  * a signal is CS_ECANCEL */

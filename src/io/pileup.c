@@ -23,7 +23,8 @@
 #include "io/reference.h"
 
 struct cs_pileup {
-    char          *path;
+    char          *path;        /* for messages and the index */
+    bool           is_stdin;
     cs_pileup_opt  opt;
     htsFile       *fp;
     sam_hdr_t     *header;
@@ -43,7 +44,7 @@ struct cs_pileup {
 int cs_hts_open(const char *path, struct htsFile **fp, bool *calls)
 {
     htsFile *f;
-    const int rc = cs_pump_open_hts(path, &f);
+    const int rc = cs_pump_open_hts(path, "SAM, BAM, CRAM, VCF or BCF", &f);
 
     *fp = NULL;
     if (rc != CS_OK)
@@ -57,7 +58,8 @@ int cs_hts_open(const char *path, struct htsFile **fp, bool *calls)
     }
     hts_close(f);
     return cs_pump_interrupted(cs_fail(CS_EFORMAT, "'%s' is %snot a SAM, BAM, CRAM, VCF or BCF "
-                                       "file", path, format == empty_format ? "empty, " : ""));
+                                       "file", cs_input_shown(path),
+                                       format == empty_format ? "empty, " : ""));
 }
 
 /* ---- reads --------------------------------------------------------------------------------- */
@@ -125,21 +127,21 @@ static int pileup_begin(cs_pileup *p)
 }
 
 /* Before htslib allocates the declared sizes. */
-static int check_sizes(cs_pileup *p)
+static int check_sizes(cs_pileup *p, const char *path)
 {
     if (p->fp->format.format == bam)
-        return cs_bam_guard(p->path);
+        return cs_bam_guard(path);
     if (p->fp->format.format != cram)
         return CS_OK;
-    p->guard = cs_cram_guard_new(p->path, p->opt.threads);
+    p->guard = cs_cram_guard_new(path, p->opt.threads);
     return cs_cram_guard_reach(p->guard, 0);
 }
 
-static int open_all(cs_pileup *p, const char *reference)
+static int open_all(cs_pileup *p, const char *path, const char *reference)
 {
     int rc = CS_OK;
 
-    CS_TRY(check_sizes(p));
+    CS_TRY(check_sizes(p, path));
     if (p->fp->format.format == cram && reference && hts_set_fai_filename(p->fp, reference) != 0)
         return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'", reference, p->path);
     p->header = sam_hdr_read(p->fp);
@@ -164,14 +166,15 @@ int cs_pileup_open(const char *path, struct htsFile *fp, const char *reference,
     cs_pileup *p = cs_xcalloc(1, sizeof *p);
 
     *out = NULL;
-    p->path = cs_xstrdup(path);
+    p->path = cs_xstrdup(cs_input_shown(path));
+    p->is_stdin = strcmp(path, "-") == 0;
     cs_input_mark_set(&p->mark, path);
     p->opt = *opt;
     if (opt->in_regions && fp->format.format == cram)
         p->opt.threads = 0;      /* as in read_bam.c */
     p->fp = fp;
     p->to = INT64_MAX;
-    const int rc = cs_pump_interrupted(open_all(p, reference));
+    const int rc = cs_pump_interrupted(open_all(p, path, reference));
     if (rc == CS_OK)
         *out = p;
     else
@@ -242,6 +245,9 @@ int cs_pileup_seek(cs_pileup *p, const char *contig, int64_t from, int64_t to)
     if (tid < 0)
         return cs_fail(CS_EFORMAT, "'%s' has no contig '%s'; is it aligned to this reference?",
                        p->path, contig);
+    if (p->is_stdin)
+        return cs_fail(CS_EUSAGE, "'%s' has no index, which regions need; give the file itself, or "
+                       "omit regions", p->path);
     /* An index beside plain SAM belongs to another file. */
     if (!p->index && (p->fp->is_bgzf || p->fp->format.format == cram))
         p->index = sam_index_load2(p->fp, p->path, cs_index_given(p->path));

@@ -96,16 +96,10 @@ static const cs_reader *find_reader(hFILE *fp, const htsFormat *m)
 
 static int reader_refuse(const char *path, const htsFormat *m)
 {
-    static const struct { enum htsCompression c; const char *name, *tool; } foreign[] = {
-        { bzip2_compression, "bzip2", "bzip2 -dc" }, { xz_compression, "xz", "xz -dc" },
-        { zstd_compression, "zstd", "zstd -dc" }, { razf_compression, "RAZF", "razip -dc" },
-    };
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
-        if (m->compression == foreign[i].c)
-            return cs_fail(CS_EFORMAT, "'%s' is compressed with %s, which is not supported; "
-                           "decompress it first: %s FILE | chordseq ... -", path, foreign[i].name,
-                           foreign[i].tool);
-    }
+    const int rc = cs_compression_known(path, m);
+
+    if (rc != CS_OK)
+        return rc;
     char *what = hts_format_description(m);
     cs_fail(CS_EFORMAT, "'%s' is not a sequence file (%s); supported formats are FASTA, FASTQ, "
             "SAM, BAM and CRAM", path, what ? what : "unknown format");
@@ -137,7 +131,7 @@ static int check_format(const char *path, const htsFormat *m, cs_input_format wa
 /* Inputs without positions have no regions, and those without flags no filters. */
 static int check_filters(const char *path, const htsFormat *m, const cs_input_opt *opt)
 {
-    const char *shown = strcmp(path, "-") == 0 ? "standard input" : path;
+    const char *shown = cs_input_shown(path);
     const bool has_places = m->format == bam || m->format == cram;
     const bool has_flags = has_places || m->format == sam || m->format == empty_format;
     const int usual = BAM_FSECONDARY | BAM_FSUPPLEMENTARY;
@@ -167,7 +161,7 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
     htsFormat m;
     cs_input *in;
     int rc;
-    const char *shown = strcmp(path, "-") == 0 ? "standard input" : path;
+    const char *shown = cs_input_shown(path);
 
     hFILE *fp = cs_pump_open(path);
     if (!fp)
@@ -508,7 +502,7 @@ const char *cs_inputs_path(const cs_inputs *s)
 {
     const char *path = s->path[s->at < s->n ? s->at : s->n - 1];
 
-    return strcmp(path, "-") == 0 ? "standard input" : path;
+    return cs_input_shown(path);
 }
 
 int64_t cs_inputs_tell(cs_inputs *s)

@@ -286,6 +286,10 @@ int cs_reference_open(const char *path, cs_reference **out)
     cs_reference *r = cs_xcalloc(1, sizeof *r);
 
     *out = NULL;
+    if (strcmp(path, "-") == 0) {
+        free(r);
+        return cs_fail(CS_EUSAGE, "the reference cannot be standard input; give a FASTA file");
+    }
     r->path = cs_xstrdup(path);
     r->sorted = true;
     /* htslib gives no reason. URLs are left to it. */

@@ -24,7 +24,7 @@ enum { BGZF_BLOCKS = 2, CACHE_BYTES = 1 << 20 };     /* BGZF_BLOCKS: of bgzf_com
 struct place { char *contig; int64_t from, to; };
 
 struct cs_vcf {
-    char      *path;
+    char      *path;             /* for messages and the index */
     cs_input_mark mark;
     htsFile   *fp;
     bcf_hdr_t *header;
@@ -33,7 +33,7 @@ struct cs_vcf {
     kstring_t  line, parsed;     /* htslib's parser writes into the line */
     uint64_t   n_record;
     int        n_column;
-    bool       as_native;
+    bool       as_native, is_stdin;
     hts_idx_t *index;            /* of BCF */
     tbx_t     *tabix;            /* of VCF */
     hts_itr_t *itr;              /* of the region, or NULL: the whole file */
@@ -137,7 +137,7 @@ int cs_vcf_open(const char *path, int threads, bool as_native, cs_vcf **out)
     htsFile *fp;
 
     *out = NULL;
-    CS_TRY(cs_pump_open_hts(path, &fp));
+    CS_TRY(cs_pump_open_hts(path, "VCF or BCF", &fp));
     rc = cs_vcf_take(path, fp, threads, as_native, out);
 out:
     return rc;
@@ -148,7 +148,8 @@ int cs_vcf_take(const char *path, htsFile *fp, int threads, bool as_native, cs_v
     cs_vcf *v = cs_xcalloc(1, sizeof *v);
 
     *out = NULL;
-    v->path = cs_xstrdup(path);
+    v->path = cs_xstrdup(cs_input_shown(path));
+    v->is_stdin = strcmp(path, "-") == 0;
     cs_input_mark_set(&v->mark, path);
     v->fp = fp;
     v->as_native = as_native;
@@ -229,6 +230,9 @@ static int load_index(cs_vcf *v)
 
     if (v->tabix || v->index)
         return CS_OK;
+    if (v->is_stdin)
+        return cs_fail(CS_EUSAGE, "'%s' has no index, which regions need; give the file itself, or "
+                       "omit regions", v->path);
     if (has_blocks(v) && is_text(v))
         v->tabix = tbx_index_load2(v->path, given);
     else if (has_blocks(v))

@@ -318,3 +318,24 @@ printf 'BAM\1\0\0\0\0\377\377\377\177' | gzip -c > references.bam
 T 'the header of a BAM file is checked' sh -c "for f in text references; do
     ! chordseq classify -m '$m' \$f.bam 2> told &&
     grep -q \"the header declares 2147483647.* \$f, more than a file\" told || exit; done"
+
+# Files of variants and alignments that are not: of other compression, of no known format, cut, or standard input.
+cp "$tiny/variants.fa" "$tiny/variants.vcf" .
+# not_read COMMAND WORDS FILE: status STATUS, with WORDS in the message
+not_read() { T "${1%% *}: $2" sh -c 'chordseq $1 $4 -f variants.fa -o gone.out -i "$3" < "$5" 2> told; [ $? = "$6" ] &&
+    grep -q "$2" told && [ "$(grep -c . told)" = 1 ] && [ ! -e gone.out ]' - "$1" "$2" "$3" "${4:-}" "${5:-/dev/null}" "${6:-1}"; }
+printf 'one\t1\t5\n' > some.bed
+gzip -c variants.vcf | head -c 30 > cut.vcf.gz
+for f in vcf sam; do
+    if command -v xz > /dev/null; then { [ $f = vcf ] && cat variants.vcf || printf '@SQ\tSN:one\tLN:1000\n'; } | xz > some.$f.xz; fi
+done
+for c in "variant -m $m -w 128" diplotype; do
+    not_read "$c" "'some.bed' is not a .*VCF or BCF file" some.bed
+    not_read "$c" "'cut.vcf.gz' has compressed data without text; it is empty or truncated" cut.vcf.gz
+    not_read "$c" "'standard input' has no index, which regions need; give the file itself" - '-r one:1-5' variants.vcf 2
+    for f in some.*.xz; do
+        [ ! -e "$f" ] || not_read "$c" "'$f' is compressed with xz, which is not supported; decompress it first" "$f"
+    done
+done
+T 'a reference is a file' sh -c '! chordseq variant -m "$m" -f - -i variants.vcf -o gone.out < variants.fa 2> told &&
+    grep -q "the reference cannot be standard input" told'
