@@ -380,6 +380,11 @@ void cs_labelled_report(const cs_labelled *l)
                 (long long)l->n_short, (long long)l->n_read,
                 CS_PLURAL(l->n_read, "record", "records"), CS_PLURAL(l->n_short, "is", "are"),
                 CS_PLURAL(l->n_short, "was", "were"), l->first_short);
+    if (l->n_unknown > 0 && !l->fixed)
+        cs_warn("%lld of %lld %s %s only unknown bases (N), from which nothing can be learnt; "
+                "first: '%s'", (long long)l->n_unknown, (long long)l->n_read,
+                CS_PLURAL(l->n_read, "record", "records"), CS_PLURAL(l->n_unknown, "has", "have"),
+                l->first_unknown);
 }
 
 void cs_labelled_advise_tree(const cs_labelled *l)

@@ -2,6 +2,7 @@
 #include <float.h>
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "io/taxonomy.h"
@@ -29,7 +30,21 @@ static const char *find_label(const cs_labelled *l, const cs_record *r, char *bu
     return NULL;
 }
 
-static int unlabelled(cs_labelled *l, const cs_record *r)
+/* Tables of spreadsheets may quote names. */
+static bool is_quoted(const cs_labelled *l, const char *name)
+{
+    const cs_labels *table = cs_labelled_table(l);
+    const size_t n = strlen(name) + 3;
+    char *quoted = cs_xmalloc(n);
+
+    (void)snprintf(quoted, n, "\"%s\"", name);
+    const bool is = table != NULL && cs_labels_find(table, quoted, 0) != NULL;
+    free(quoted);
+    return is;
+}
+
+/* label: one that names no class, or NULL: there is none. */
+static int unlabelled(cs_labelled *l, const cs_record *r, const char *label)
 {
     size_t n;
 
@@ -40,6 +55,12 @@ static int unlabelled(cs_labelled *l, const cs_record *r)
     l->n_unlabelled++;
     if (l->args->skip_unlabelled)
         return CS_EOF;
+    if (label != NULL)
+        return cs_fail(CS_EFORMAT, "the label '%.60s' of record '%s' names no class; "
+                       "--skip-unlabelled omits such records", label, r->name);
+    if (is_quoted(l, r->name))
+        return cs_fail(CS_EFORMAT, "'%s' has the name of record '%s' in quotes; remove the quotes",
+                       l->args->labels, r->name);
     if (l->args->labels != NULL)
         return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'; --skip-unlabelled omits such "
                        "records", r->name, l->args->labels);
@@ -59,7 +80,7 @@ static int take_label(cs_labelled *l, const cs_record *r, const char *label, flo
     if (rc != CS_OK)
         return rc;
     if (no == CS_LABEL_EMPTY)
-        return unlabelled(l, r);
+        return unlabelled(l, r, label);
     l->n_skipped += no == CS_LABEL_OMITTED;
     *target = (float)no;
     return no == CS_LABEL_OMITTED ? CS_EOF : CS_OK;
@@ -103,7 +124,7 @@ static int find_class(cs_labelled *l, const cs_record *r, float *target)
         return own_class(l, r, target);
     const char *label = find_label(l, r, buf, sizeof buf);
     if (label == NULL)
-        return unlabelled(l, r);
+        return unlabelled(l, r, NULL);
     if (label == buf)
         note_cut(l, r, label);
     return take_label(l, r, label, target);
@@ -134,7 +155,7 @@ static int find_values(cs_labelled *l, const cs_record *r, float *target)
     }
     const char *text = find_label(l, r, buf, sizeof buf);
     if (text == NULL)
-        return unlabelled(l, r);
+        return unlabelled(l, r, NULL);
     if (l->table == NULL)
         return parse_value(r, text, target);
     for (int i = 0; i < cs_labels_columns(l->table); i++)
@@ -168,10 +189,10 @@ static int find_labels(cs_labelled *l, const cs_record *r, float *target)
     bool known = false;
 
     if (l->multi == NULL)
-        return r->target != NULL ? own_labels(l, r, target) : unlabelled(l, r);
+        return r->target != NULL ? own_labels(l, r, target) : unlabelled(l, r, NULL);
     const int rc = cs_multilabels_find(l->multi, r->name, target);
     if (rc != CS_OK)
-        return rc == CS_EOF ? unlabelled(l, r) : rc;
+        return rc == CS_EOF ? unlabelled(l, r, NULL) : rc;
     for (int k = 0; k < l->classes.n; k++)
         known = known || !isnan(target[k]);
     l->n_masked += !known;
@@ -320,6 +341,17 @@ out:
     return rc;
 }
 
+/* Both alphabets have N for an unknown symbol. */
+static void note_unknown(cs_labelled *l, const cs_record *r)
+{
+    int64_t i = 0;
+
+    while (r->x == NULL && i < r->seg[0].n_base && r->seg[0].base[i] == 'N')
+        i++;
+    if (r->x == NULL && i == r->seg[0].n_base && l->n_unknown++ == 0)
+        (void)snprintf(l->first_unknown, sizeof l->first_unknown, "%s", r->name);
+}
+
 int cs_labelled_add(cs_labelled *l, cs_dataset *d, const cs_record *r)
 {
     int rc = CS_OK;
@@ -343,6 +375,8 @@ int cs_labelled_add(cs_labelled *l, cs_dataset *d, const cs_record *r)
             (void)snprintf(l->first_short, sizeof l->first_short, "%s", r->name);
         return CS_OK;
     }
+    if (l->interval == NULL)
+        note_unknown(l, r);
     CS_TRY(find_group(l, r, group, sizeof group));
     CS_TRY(l->interval != NULL ? cs_dataset_add_spans(d, r, span, n_span, group)
                                : cs_dataset_add(d, r, target, group));

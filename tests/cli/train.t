@@ -69,6 +69,13 @@ T 'a newline in a label is refused' sh -c '! chordseq train -q -o x.m --class "a
 b=at.fa" --class gc=gc.fa 2> err && grep -q "class name .*control character" err && [ ! -e x.m ]'
 head -n 10 labels.tsv > some.tsv
 N train-unlabelled.err   $train -o x.m --labels some.tsv all.fa
+T 'a label that names no class and a table with quotes are reported as that' sh -c 'sed "3s/\t.*/\t/" labels.tsv > no.tsv && ! "$@" --labels no.tsv 2> err &&
+    grep -q "the label .. of record .*names no class; --skip-unlabelled" err && sed "s/^\([^\t]*\)/\"\1\"/" labels.tsv > quoted.tsv &&
+    ! "$@" --labels quoted.tsv 2> err && grep -q "quoted.tsv. has the name of record .* in quotes; remove the quotes" err &&
+    ! ls x.m* 2> /dev/null' - $train -o x.m all.fa
+T 'records of N only are reported' sh -c '{ cat all.fa; printf ">n class=at\nNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN\n"; } > n.fa && "$@" 2> told &&
+    grep -q "warning: 1 of 49 records has only unknown bases (N), .*first: .n." told && sed "\$s/N\$/C/" n.fa > c.fa && mv c.fa n.fa &&
+    "$@" 2> told && ! grep "unknown bases" told' - chordseq train -o n.m --epochs 1 --tokenizer base --encoder.max-len 256 --label-key class n.fa
 for to in '-o no/x.m' '-o x.m --metrics no/x.tsv' '-o x.m --checkpoint no/x.ckpt'; do
     T "refused before it starts: $to" sh -c '! "$@" 2> err && grep -q "cannot create .no/x" err' - \
         $train $to --label-key class all.fa
