@@ -15,8 +15,9 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "nn/exec/safetensors.h"
 
-static const char magic[8] = "CSCKPT1\n";
+static const char magic[8] = CS_CHECKPOINT_MAGIC;
 
 enum { HEAD_BYTES = 16, MAX_SLAB = 4, SUM_BYTES = sizeof "sha256:" - 1 + 64 };
 

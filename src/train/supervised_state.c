@@ -68,6 +68,9 @@ static int take_over(cs_supervised *j)
         (void)snprintf(why, sizeof why, "%s", cs_error_message());
         cs_error_clear();
         rc = cs_fail(rc, "cannot start from '%s': %s", a->init.init, why);
+    } else if (!a->init.new_head && j->model->head != j->from->head) {
+        cs_note("the head is initialised anew: that of '%s' is %s, not %s", a->init.init,
+                j->from->head->name, j->model->head->name);
     } else if (!a->init.new_head && !cs_model_same_labels(j->model, j->from)) {
         cs_note("the head is initialised anew: the labels of '%s' or their order differ",
                 a->init.init);

@@ -200,6 +200,9 @@ T 'a new head is reported, also if only the order differs' sh -c '
     for f in "gc at" "at gc"; do set -- $f; chordseq train $0 --epochs 1 --init good.m --class $1=$1.fa --class $2=$2.fa \
     -o order.m 2> told.$1 || exit; done; grep -q "the head is initialised anew: the labels of .good.m. or" told.at &&
     ! grep -q anew told.gc' '-B 512'
+T 'or of another type' sh -c 'awk "{ print \$1 \"\t\" NR % 2 }" labels.tsv > values.tsv &&
+    chordseq train $0 --epochs 1 --init good.m --head regress --labels values.tsv -o type.m all.fa 2> told &&
+    grep -q "the head is initialised anew: that of .good.m. is class, not regress" told' '-B 512'
 N train-init.err         $train -o x.m --init good.m --encoder.hidden 9 --label-key class all.fa
 N train-init-part.err    chordseq train -q -o x.m --init good.m --encoder cdil --label-key class all.fa
 # The head's settings are the model's, too, other than those given.
@@ -267,6 +270,8 @@ N train-lost.err $run -o part.m --checkpoint part.m.ckpt --resume
 mv moved.m part.m
 printf x | dd of=part.m.ckpt bs=1 seek=200 conv=notrunc 2> /dev/null
 N train-damaged.err $run -o part.m --resume
+T 'a checkpoint is no model' sh -c 'for c in "classify -m" "train -o x.m --label-key class --init"; do
+    ! chordseq $c seen.m.ckpt all.fa 2> told && grep -q "seen.m.ckpt. is the checkpoint of a training, not a model" told || exit; done'
 T 'model show refuses it, too' sh -c '! chordseq model show part.m.ckpt 2> err && grep -q "is not a valid checkpoint: its checksum is wrong" err'
 
 T 'a difference at the end of a long value is found' sh -c 'one=1.$(printf %0600d 0) && "$@" --class-weights "$one,1" --stop-after 1 -o wide.m &&

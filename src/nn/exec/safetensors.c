@@ -171,6 +171,9 @@ static int parse(cs_safetensors *s, const unsigned char *p, size_t n)
 
     if (n < LENGTH_BYTES)
         return cs_fail(CS_EFORMAT, "'%s' is not a safetensors file: it has %zu bytes", s->what, n);
+    if (memcmp(p, CS_CHECKPOINT_MAGIC, LENGTH_BYTES) == 0)
+        return cs_fail(CS_EFORMAT, "'%s' is the checkpoint of a training, not a model; give the "
+                       "model that the training writes (-o)", s->what);
     for (int i = LENGTH_BYTES - 1; i >= 0; i--)
         length = length << 8 | p[i];
     if (length > HEADER_MAX || length > n - LENGTH_BYTES)

@@ -9,6 +9,9 @@
 #include "base/file.h"
 #include "nn/ops/param.h"
 
+/* The first bytes of a checkpoint, which is no model but may be given as one. */
+#define CS_CHECKPOINT_MAGIC "CSCKPT1\n"
+
 typedef enum cs_dtype { CS_F64, CS_F32, CS_F16, CS_BF16, CS_I64, CS_I32, CS_U8 } cs_dtype;
 
 /* One tensor; up to 4 dimensions, a scalar has none. data may be unaligned. */
