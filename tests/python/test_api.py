@@ -780,6 +780,11 @@ class Errors(unittest.TestCase):
                 (chordseq.FormatError, "", lambda: chordseq.load(TINY / "mixed.fa")),
                 (chordseq.UsageError, "there is no option 'mood'", lambda: chordseq.load(
                     MODEL, mood="good")),
+                (chordseq.UsageError, "there is no option 'good_mood'", lambda: chordseq.load(MODEL, good_mood=1)),
+                (chordseq.UsageError, "window_length needs long_sequence=window",
+                 lambda: chordseq.load(MODEL, window_length=500)),
+                (chordseq.UsageError, "for option 'max_unknown'", lambda: chordseq.load(MODEL, max_unknown=3)),
+                (chordseq.FileError, "'/no/max-error/long-sequence'", lambda: chordseq.load("/no/max-error/long-sequence")),
                 (chordseq.UsageError, "threads", lambda: chordseq.load(MODEL, threads=0)),
                 (chordseq.DeviceError, "abacus", lambda: chordseq.load(MODEL, device="abacus"))]:
             with self.assertRaises(kind) as caught:

@@ -1,6 +1,7 @@
 """libchordseq by ctypes: declarations, and nothing else. See chordseq(3)."""
 import ctypes
 import os
+import re
 from ctypes import POINTER, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_void_p
 from pathlib import Path
 
@@ -63,10 +64,16 @@ def _load():
 lib = _load()
 
 
+# Options in messages of the library, whose keywords have "_", but not in paths.
+_OPTION = re.compile(r"(?<![\w/.-])(long-sequence|window-(length|overlap)|(max|min)-(error|prob|length|unknown|memory))"
+                     r"(?![\w/.-])|(?<=there is no option ')[^']*")
+
+
 def check(code):
-    """Raise the exception of an error code of the library, with its message."""
+    """Raise the exception of an error code of the library, with its message and the names of keywords."""
     if code != 0:
-        raise BY_CODE.get(code, Error)(lib.chordseq_last_error().decode(errors="replace"))
+        text = lib.chordseq_last_error().decode(errors="replace")
+        raise BY_CODE.get(code, Error)(_OPTION.sub(lambda found: found[0].replace("-", "_"), text))
 
 
 def reasons():
