@@ -22,13 +22,14 @@ struct cs_exons {
     enum exons_format format;
 };
 
-/* Both ends of an exon, from 0, the second not included; false if the columns hold none. */
+/* Both ends of an exon, from 0, the second not included; false if the columns hold none. BED may
+ * have features without bases. */
 static bool parse_span(char *const *column, int at, int64_t first, int64_t *from, int64_t *to)
 {
     if (cs_parse_int(column[at], from) != CS_OK || cs_parse_int(column[at + 1], to) != CS_OK)
         return false;
     *from -= first;
-    return *from >= 0 && *to > *from && *to < (int64_t)REGIDX_MAX;
+    return *from >= 0 && *to >= *from + (first > 0) && *to < (int64_t)REGIDX_MAX;
 }
 
 static int push(cs_exons *e, char *contig, int64_t from, int64_t to, char sign)
@@ -85,7 +86,8 @@ static int add_line(cs_exons *e, cs_lines *in)
     const char *strand = column[gtf ? GTF_STRAND : BED_STRAND];
     if (!is_strand(strand))
         return cs_lines_refuse(in, "the strand is not '+', '-', '.' or '?'");
-    return *strand == '+' || *strand == '-' ? push(e, column[0], from, to, *strand) : CS_OK;
+    return to > from && (*strand == '+' || *strand == '-')
+         ? push(e, column[0], from, to, *strand) : CS_OK;
 }
 
 /* GFF3 may end with sequences: after ##FASTA, or from a line with '>' on. */

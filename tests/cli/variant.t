@@ -384,8 +384,8 @@ T 'a warning if no contig of the exons is in the reference' sh -c '
     grep -q "^chordseq: warning: no exon of .x.bed. is on a contig of .train.fa., .* such as .chrX. there and .c[0-9]. here$" told.x &&
     ! grep "no exon" told.far told.chr'
 N variant-exons-strand.err sh -c 'sed "s/+/plus/" plus.bed > bad.bed; chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf'
-T 'a contig may begin like a track line' sh -c 'printf "track1\t1\t9\tx\t0\t+\n" > odd.bed
-    printf "track name=x\nbrowser hide all\nbrowser\n" | cat - plus.bed odd.bed > tracks.bed
+T 'a contig may begin like a track line, and features of BED have no bases' sh -c 'printf "track1\t1\t9\tx\t0\t+\n" > odd.bed
+    printf "track name=x\nbrowser hide all\nbrowser\nc1\t5\t5\tx\t0\t-\n" | cat - plus.bed odd.bed > tracks.bed
     chordseq variant --exons odd.bed -m train.tsv.model -f train.fa -o /dev/null c1.vcf 2> told && grep -q "such as .track1. there" told &&
     for f in plus tracks; do chordseq variant -q --exons $f.bed -m train.tsv.model -f train.fa --tsv $f.all -o /dev/null c1.vcf || exit; done
     cmp plus.all tracks.all'
