@@ -409,6 +409,7 @@ _chordseq()
         '*--tokenizer[tokenizer]:NAME:(base kmer codon orf frames bpe diplotype)' \
         '*--encoder[encoder]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
         '*--head[head\: kind of prediction]:NAME:(class tree multilabel regress token variant)' \
+        '*--tokenizer.case[lower-case bases are tokens of their own]' \
         '*--tokenizer.k[bases per token]:NUM:' \
         '*--tokenizer.stride[bases from one token to the next]:NUM:' \
         '*--tokenizer.canonical[map a word and its reverse complement to the same token]' \
@@ -601,6 +602,7 @@ _chordseq()
         '*--force[also overwrite files of sequences, alignments or variants]' \
         '*--tokenizer[tokenizer]:NAME:(base kmer codon orf frames bpe diplotype)' \
         '*--encoder[encoder]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
+        '*--tokenizer.case[lower-case bases are tokens of their own]' \
         '*--tokenizer.k[bases per token]:NUM:' \
         '*--tokenizer.stride[bases from one token to the next]:NUM:' \
         '*--tokenizer.canonical[map a word and its reverse complement to the same token]' \

@@ -531,9 +531,9 @@ static int open_model(struct job *j)
         rc = cs_fail(CS_EUSAGE, "model '%s' compares the two alleles of a variant; score "
                      "substitutions with 'chordseq variant' instead", path);
     else if (!m->tok || m->head->per_token
-        || cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
-        rc = cs_fail(CS_EUSAGE, "model '%s' does not predict one result per nucleotide sequence, "
-                     "so bases have no contributions", path);
+        || cs_tokenizer_alphabet(m->tok, m->tok_state) != CS_NUCLEOTIDES)
+        rc = cs_fail(CS_EUSAGE, "model '%s' does not predict one result per nucleotide sequence "
+                     "of any case, so bases have no contributions", path);
 out:
     return rc;
 }

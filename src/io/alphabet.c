@@ -40,7 +40,10 @@ const char cs_base_upper[256] = {
 const char cs_base_complement[256] = {
     ['A'] = 'T', ['C'] = 'G', ['G'] = 'C', ['T'] = 'A', ['R'] = 'Y', ['Y'] = 'R',
     ['S'] = 'S', ['W'] = 'W', ['K'] = 'M', ['M'] = 'K', ['B'] = 'V', ['V'] = 'B',
-    ['D'] = 'H', ['H'] = 'D', ['N'] = 'N'
+    ['D'] = 'H', ['H'] = 'D', ['N'] = 'N',
+    ['a'] = 't', ['c'] = 'g', ['g'] = 'c', ['t'] = 'a', ['r'] = 'y', ['y'] = 'r',
+    ['s'] = 's', ['w'] = 'w', ['k'] = 'm', ['m'] = 'k', ['b'] = 'v', ['v'] = 'b',
+    ['d'] = 'h', ['h'] = 'd', ['n'] = 'n'
 };
 
 void cs_base_revcomp(const char *in, int64_t n, char *out)

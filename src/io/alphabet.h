@@ -10,9 +10,15 @@ extern const uint8_t cs_base_code[256];
 /** cs_base_upper - IUPAC letters upper-case with U as T; 0 for other bytes. '-' and '.' (gaps) and
  * '*' give 'N'. */
 extern const char cs_base_upper[256];
-/** cs_base_complement - of an upper-case IUPAC letter (R<->Y, K<->M, B<->V, D<->H, S, W, N kept);
- * 0 for every other byte */
+/** cs_base_complement - of an IUPAC letter except U, in its case (R<->Y, K<->M, B<->V, D<->H; S, W
+ * and N are kept); 0 for every other byte */
 extern const char cs_base_complement[256];
+/** cs_base_cased - cs_base_upper in the case of c: 't' for 'u' */
+static inline char cs_base_cased(char c)
+{
+    const char upper = cs_base_upper[(unsigned char)c];
+    return c >= 'a' && c <= 'z' && upper ? (char)(upper | 0x20) : upper;
+}
 
 /**
  * cs_base_fold, cs_base_codes - many letters at once: cs_base_upper and cs_base_code
@@ -27,7 +33,7 @@ extern const char cs_base_complement[256];
 bool cs_base_fold(const char *restrict src, int64_t n, char *restrict dst);
 bool cs_base_codes(const char *restrict base, int64_t n, uint8_t *restrict code);
 
-/** cs_base_revcomp - reverse complement of n upper-case bases; out must not overlap in */
+/** cs_base_revcomp - reverse complement of n bases in their case; out must not overlap in */
 void cs_base_revcomp(const char *in, int64_t n, char *out);
 
 /** cs_allele_is_sequence - is a VCF allele a sequence of IUPAC letters, possibly empty? Symbols,

@@ -6,8 +6,9 @@
 #define CS_DIPLOTYPE_MAGIC "#chordseq-diplotype"
 #define CS_DIPLOTYPE_HEAD  CS_DIPLOTYPE_MAGIC "\t1"
 
-/* Meaning of the bytes of a record's bases. */
-typedef enum cs_alphabet { CS_NUCLEOTIDES, CS_DIPLOTYPES } cs_alphabet;
+/* Meaning of the bytes of a record's bases. Nucleotides are upper-case letters; with CS_CASED their
+ * case has a meaning, too. */
+typedef enum cs_alphabet { CS_NUCLEOTIDES, CS_CASED, CS_DIPLOTYPES } cs_alphabet;
 
 /* Symbol of one haplotype at a site: a base, a base with an insertion after it, or a deletion. */
 enum {

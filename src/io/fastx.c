@@ -120,13 +120,13 @@ static int refuse_base(cs_fastx *f, unsigned char c)
 }
 
 /* Translates n bytes to dst; returns the number before the first that is not a base. */
-static size_t translate(char *restrict dst, const char *restrict src, size_t n)
+static size_t translate(bool cased, char *restrict dst, const char *restrict src, size_t n)
 {
     unsigned bad = 0;
-    if (cs_base_fold(src, (int64_t)n, dst))
+    if (!cased && cs_base_fold(src, (int64_t)n, dst))
         return n;
     for (size_t i = 0; i < n; i++) {
-        const char b = cs_base_upper[(unsigned char)src[i]];
+        const char b = cased ? cs_base_cased(src[i]) : cs_base_upper[(unsigned char)src[i]];
         dst[i] = b;
         bad |= b == 0;
     }
@@ -143,7 +143,7 @@ static int take_bases(cs_fastx *f, const char *p, size_t n, bool *held)
     while (n) {
         if (*held)
             return refuse_base(f, '\r');
-        const size_t good = translate(t->s + t->n, p, n);
+        const size_t good = translate(f->cased, t->s + t->n, p, n);
         t->n += good;
         if (good == n)
             break;

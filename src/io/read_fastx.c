@@ -59,6 +59,7 @@ static int fastx_open(const char *path, hFILE *fp, const htsFormat *m, const cs_
     f->line = 1;
     f->nl = '\n';
     f->wanted = opt->format == CS_INPUT_FASTA ? '>' : opt->format == CS_INPUT_FASTQ ? '@' : 0;
+    f->cased = opt->alphabet == CS_CASED;
     f->from = opt->from;
     f->to = opt->to;
     f->to_go = opt->to > 0 && (opt->from > 0 || opt->to < INT64_MAX);

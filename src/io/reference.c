@@ -37,7 +37,7 @@ struct gap { long long from; char *next; };
 struct cs_reference {
     char    *path;
     faidx_t *fai;
-    bool     strict;
+    bool     strict, cased;      /* cased: keep the case of bases */
     struct place first, last;    /* of the index, and by `from` */
     long long end;               /* the byte after the last base of the index */
     struct gap *gap;             /* [n_gap] */
@@ -359,6 +359,11 @@ void cs_reference_strict(cs_reference *r)
     r->strict = true;
 }
 
+void cs_reference_keep_case(cs_reference *r)
+{
+    r->cased = true;
+}
+
 /* The reference's own name of a contig, `name` or its other form; NULL if missing. */
 static const char *own_name(const cs_reference *r, const char *name, char buf[CS_CONTIG_BYTES])
 {
@@ -427,7 +432,7 @@ int cs_reference_fetch(cs_reference *r, const char *contig, int64_t from, int64_
                        r->path, contig, (long long)from + 1, (long long)to);
     }
     for (hts_pos_t i = 0; i < n; i++) {
-        const char c = cs_base_upper[(unsigned char)s[i]];
+        const char c = r->cased ? cs_base_cased(s[i]) : cs_base_upper[(unsigned char)s[i]];
         if (!c) {
             const int odd = (unsigned char)s[i];
             free(s);

@@ -24,6 +24,8 @@ const char *cs_reference_path(const cs_reference *r);
 
 /** cs_reference_strict - from here on by their name only */
 void cs_reference_strict(cs_reference *r);
+/** cs_reference_keep_case - from here on cs_reference_fetch() keeps the case of bases */
+void cs_reference_keep_case(cs_reference *r);
 /** cs_reference_check - CS_OK; CS_EUSAGE for a contig that only cs_reference_strict() hides */
 int cs_reference_check(const cs_reference *r, const char *contig) CS_MUST_CHECK;
 /** cs_reference_length - bases of a contig; -1 if it is missing */
@@ -33,7 +35,8 @@ int64_t cs_reference_length(const cs_reference *r, const char *contig);
 int         cs_reference_count(const cs_reference *r);
 const char *cs_reference_name(const cs_reference *r, int i);
 /**
- * cs_reference_fetch - bases [from, to) of a contig, 0-based, upper-case IUPAC
+ * cs_reference_fetch - bases [from, to) of a contig, 0-based, upper-case IUPAC unless
+ * cs_reference_keep_case()
  *
  * out      free() it
  * Returns  CS_OK; CS_EIO; CS_EFORMAT for a letter that is not a nucleotide; CS_EMEM

@@ -266,19 +266,20 @@ static int refuse_letter(const struct request *q, size_t no, size_t at)
                    where);
 }
 
-/* As in the FASTA reader: upper case, U as T, X as N, without blanks. */
+/* As in the FASTA reader: upper case unless the model reads it, U as T, X as N, without blanks. */
 static int fold(const struct request *q, size_t no, char *dst, int64_t *n_base)
 {
     const char *src = q->base[no];
     const size_t n = q->n_base[no];
+    const bool cased = cs_model_reads_case(q->m->opened->model);
     int64_t to = 0;
 
     *n_base = (int64_t)n;
-    if (cs_base_fold(src, (int64_t)n, dst))
+    if (!cased && cs_base_fold(src, (int64_t)n, dst))
         return CS_OK;
     for (size_t i = 0; i < n; i++) {
         const char c = src[i] == 'X' || src[i] == 'x' ? 'N' : src[i];
-        const char b = cs_base_upper[(unsigned char)c];
+        const char b = cased ? cs_base_cased(c) : cs_base_upper[(unsigned char)c];
         if (b)
             dst[to++] = b;
         else if (!isspace((unsigned char)c))

@@ -49,7 +49,7 @@ out:
 
 static int check_model(const cs_model *m, const char *path)
 {
-    if (!m->tok || cs_tokenizer_alphabet(m->tok, m->tok_state) != CS_NUCLEOTIDES)
+    if (!m->tok || cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
         return cs_fail(CS_EMODEL, "model '%s' takes %s, not nucleotides", path,
                        m->tok ? "diplotypes" : "real values");
     return CS_OK;

@@ -48,8 +48,10 @@ static int genome_open_file(cs_genome *g, const char *path, cs_alphabet alphabet
     CS_TRY(check_file(path));
     if (!cs_sites_are(path)) {
         CS_TRY(cs_reference_open(path, &r));
+        if (alphabet == CS_CASED)
+            cs_reference_keep_case(r);
         g->file[g->n_file++] = r;
-    } else if (alphabet == CS_NUCLEOTIDES) {
+    } else if (alphabet != CS_DIPLOTYPES) {
         return cs_fail(CS_EFORMAT, "'%s' holds diplotypes; expected nucleotides", path);
     } else {
         CS_TRY(cs_sites_open(path, &s));

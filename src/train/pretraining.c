@@ -121,7 +121,7 @@ static int open_tokenizer(struct job *j)
                        "masked ones; use base, kmer, bpe or frames",
                        tok->name);
     CS_TRY(cs_components_tokenizer(&a->components, &j->tok));
-    if (a->corpus.rc && cs_tokenizer_alphabet(tok, j->tok) != CS_NUCLEOTIDES)
+    if (a->corpus.rc && cs_tokenizer_alphabet(tok, j->tok) == CS_DIPLOTYPES)
         rc = cs_fail(CS_EUSAGE, "diplotypes have no reverse complement; omit --rc");
     else if (a->corpus.window < tok->min_base(j->tok))
         rc = cs_fail(CS_EUSAGE, "--window %lld has no tokens; it must be at least %lld",
@@ -236,7 +236,7 @@ static int64_t windows_of(int64_t wanted, const cs_corpus *c)
 static void mark_known(cs_alphabet alphabet, bool *known)
 {
     for (int c = 0; c < 256; c++)
-        known[c] = alphabet == CS_NUCLEOTIDES && cs_base_code[c] < 4;
+        known[c] = alphabet != CS_DIPLOTYPES && cs_base_code[c] < 4;
     for (int i = 0, a, b; alphabet == CS_DIPLOTYPES && i < CS_N_DIPLOTYPE; i++) {
         cs_diplotype_split(i, &a, &b);
         known[(unsigned char)cs_diplotype_codes[i]] = a != CS_HAP_N && b != CS_HAP_N;

@@ -98,10 +98,10 @@ int cs_supervised_read(cs_supervised *j, int n_inflate)
         goto out;
     }
     if (!cs_mutation_is_none(&a->mutation) &&
-        (how.alphabet == CS_DIPLOTYPES || cs_supervised_on_variants(j)
+        (how.alphabet != CS_NUCLEOTIDES || cs_supervised_on_variants(j)
          || a->components.head->per_token)) {
         rc = cs_fail(CS_EUSAGE, "--mutate, --mutate-indels and --mutate-silent are for "
-                     "nucleotides and one prediction per sequence");
+                     "nucleotides without --tokenizer.case and one prediction per sequence");
         goto out;
     }
     if (cs_supervised_on_variants(j)) {

@@ -34,6 +34,10 @@ fi
 T '... in windows'                         each "$m" long-sequence=window window-length=100
 "$builddir/tests/cli/make_model" values 2 head=regress labels=2 2> /dev/null
 T '... of values instead of classes'       each values
+"$builddir/tests/cli/make_model" cased 2 tokenizer=base tokenizer.case=1 labels=3 encoder.track=4 2> /dev/null
+T '... of bases with their case'           each cased
+T '... which has an effect' sh -c 'sed "/^>/!s/.*/\U&/" "$1" | chordseq classify -q -m cased --all - > upper &&
+    chordseq classify -q -m cased --all "$1" > cased.tsv && ! cmp -s upper cased.tsv' - "$tiny/mixed.fa"
 printf '>%0400d\nACGTTGCAACGTTGCA\n' 0 > header.fa
 T 'long headers do not count as bases' sh -c '[ "$("$1" "$2" "$3" | cut -f 2)" = 16 ]' - "$example" "$m" header.fa
 T 'the vectors of embed' sh -c 'for f in one.*.fa; do "$1" -e "$2" $f || exit; done > library &&

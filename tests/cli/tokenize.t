@@ -80,3 +80,22 @@ T 'its tokens equal those of the file'"'"'s' sh -c 'chordseq tokenize -q --forma
     chordseq tokenize -q --format ids -m m l.fa | cmp - want'
 T 'export restores the file' sh -c 'chordseq model export m dir > out 2>&1 &&
     chordseq tokenize -q --format ids -m dir/tokenizer.json l.fa | cmp - want'
+
+# Two classes whose sequences differ in their case only.
+awk 'BEGIN { srand(4); for (i = 0; i < 80; i++) { s = ""; for (k = 0; k < 200; k++) { c = substr("ACGT", 1 + int(4 * rand()), 1)
+    s = s (i % 2 && k > 60 && k < 140 ? tolower(c) : c) } print ">r" i " class=" (i % 2 ? "masked" : "plain") "\n" s } }' > case.fa
+case="--preset none --tokenizer base --tokenizer.case --encoder cdil --encoder.layers 3 --encoder.channels 8 --label-key class -i case.fa"
+T 'lower-case bases as tokens of their own: train' sh -c 'chordseq train -q $1 --epochs 30 --step-records 8 --lr 0.02 -o case.m &&
+    chordseq model show case.m | grep -q "^vocabulary	10$"' - "$case"
+T 'the class depends on the case alone, on both strands and in the library' sh -c '
+    chordseq classify -q --min-prob 0 -m case.m --strand both case.fa | awk -F "\t" "NR > 1 { n++; bad += (\$1 ~ /[13579]\$/) != (\$3 == \"masked\") } END { exit n != 80 || bad > 4 }" &&
+    sed "/^>/!s/.*/\U&/" case.fa | chordseq classify -q --min-prob 0 -m case.m - | awk -F "\t" "NR > 1 && \$3 == \"masked\"" | grep -c . | grep -qx "[0-4]"'
+T 'tokens of either case' sh -c 'printf ">a\nACGTNacgtnuX\n" | chordseq tokenize -q -m case.m - | cut -f 2 | grep -qx "A C G T <unk> a c g t <unk> t <unk>"'
+T 'FASTQ and gzip' sh -c 'awk "/^>/ { print \"@\" substr(\$1, 2); next } { print; print \"+\"; gsub(/./, \"I\"); print }" case.fa | gzip > case.fq.gz &&
+    chordseq classify -q --min-prob 0 -m case.m case.fa > a.tsv && chordseq classify -q --min-prob 0 -m case.m case.fq.gz | cmp - a.tsv'
+T 'pretraining keeps the case, also of the other strand' sh -c 'sed "/^>/!s/.*/\U&/" case.fa > upper.fa
+    for x in case upper; do chordseq pretrain -q --tokenizer base --tokenizer.case --encoder.max-len 128 --encoder.track 4 --encoder.hidden 8 --window 100 \
+        --rc --windows-per-epoch 64 --valid-windows 16 --epochs 1 --seed 1 --metrics $x.metrics -o $x.lm $x.fa || exit; done
+    ! cmp -s case.metrics upper.metrics && chordseq model show case.lm | grep -q "^label 7	t$"'
+T 'refused: mutations and explanations' sh -c '! chordseq train $1 --mutate 0.1 -o x.m 2> told && grep -q "without --tokenizer.case" told &&
+    ! chordseq explain -m case.m -f case.fa r0 2> told && grep -q "of any case" told' - "$case"

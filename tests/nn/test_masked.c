@@ -10,17 +10,20 @@ static cs_model *make(cs_backend *be, const char *enc, const char *head, bool ha
 {
     const cs_encoder *e = cs_encoder_find(enc);
     const cs_head *h = cs_head_find(head);
+    const cs_tokenizer *t = cs_tokenizer_find("base");
     void *enc_cfg = cs_xcalloc(1, e->cfg_size), *head_cfg = cs_xcalloc(1, h->cfg_size);
+    void *tok_cfg = cs_xcalloc(1, t->cfg_size);
     cs_model *m;
 
     cs_opt_defaults((const cs_optset[]){ { e->opt, enc_cfg, NULL }, { h->opt, head_cfg, NULL },
-                                         { 0 } });
-    const cs_model_spec s = { .tok = cs_tokenizer_find("base"), .enc = e, .head = h,
+                                         { t->opt, tok_cfg, NULL }, { 0 } });
+    const cs_model_spec s = { .tok = t, .enc = e, .head = h, .tok_cfg = tok_cfg,
                               .enc_cfg = enc_cfg, .head_cfg = head_cfg, .has_mask = has_mask,
                               .label = label, .n_label = 4, .seed = 3 };
     assert_int_equal(cs_model_new(&s, be, &m), CS_OK);
     free(enc_cfg);
     free(head_cfg);
+    free(tok_cfg);
     return m;
 }
 

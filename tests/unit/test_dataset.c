@@ -437,13 +437,14 @@ static void test_labels(void **state)
     cs_dataset d;
     cs_batch *b = cs_batch_new(0, CS_TARGET_TOKENS);
     char cfg[64];
-    void *tok = NULL;
+    void *tok = NULL, *base = NULL;
 
     (void)state;
+    assert_int_equal(t->open(NULL, &base), CS_OK);
     cs_dataset_init(&d, false, CS_TARGET_TOKENS, 0);
     d.background = 3;
     assert_int_equal(cs_dataset_add_spans(&d, &r, span, 3, NULL), CS_OK);
-    cs_batch_rules rules = { .tok = t };
+    cs_batch_rules rules = { .tok = t, .tok_state = base };
     assert_int_equal(append(&work, &d, &rules, &all, b), CS_OK);
     assert_int_equal(append(&work, &d, &rules, &turned, b), CS_OK);
     assert_memory_equal(b->label, whole, sizeof whole);
@@ -461,6 +462,7 @@ static void test_labels(void **state)
     cs_batch_free(b);
     cs_feed_work_release(&work);
     words->close(tok);
+    t->close(base);
     cs_dataset_release(&d);
 }
 

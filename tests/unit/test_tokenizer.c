@@ -48,6 +48,31 @@ static void test_base(void **state)
     cs_tok_base.close(st);
 }
 
+static void test_case(void **state)
+{
+    (void)state;
+    const struct { int cased; } cfg = { 1 };
+    const char *bases = "ACGTNacgtn", *symbols = "ACGTacgt";
+    const int32_t want[10] = { 2, 3, 4, 5, CS_TOK_UNK, 6, 7, 8, 9, CS_TOK_UNK };
+    int32_t id[10];
+    char symbol[8], turned[11] = "";
+    void *st = NULL;
+    const cs_segment s = { bases, NULL, 10 };
+    assert_int_equal(cs_tok_base.cfg_size, sizeof cfg);
+    assert_int_equal(cs_tok_base.open(&cfg, &st), CS_OK);
+    assert_int_equal(cs_tok_base.n_vocab(st), 10);
+    assert_int_equal(cs_tokenizer_alphabet(&cs_tok_base, st), CS_CASED);
+    assert_int_equal(cs_tok_base.encode(st, &s, NULL, id), 10);
+    assert_memory_equal(id, want, sizeof want);
+    for (int i = 0; i < 8; i++) {
+        cs_tok_base.symbol(st, i + 2, symbol, sizeof symbol);
+        assert_int_equal(symbol[0], symbols[i]);
+    }
+    cs_tok_base.close(st);
+    cs_base_revcomp(bases, 10, turned);
+    assert_string_equal(turned, "nacgtNACGT");
+}
+
 /* The codon at each place by its letters, and of the other strand those of the reverse complement
  * spelt out; blocks of 512 and unknown letters are at either side of borders. */
 static void test_codons(void **state)
@@ -408,7 +433,10 @@ static void test_long(void **state)
 {
     (void)state;
     for (int odd = 0; odd < 9; odd += 4) {
-        check_long(&cs_tok_base, NULL, 1, 1, odd);
+        void *base = NULL;
+        assert_int_equal(cs_tok_base.open(NULL, &base), CS_OK);
+        check_long(&cs_tok_base, base, 1, 1, odd);
+        cs_tok_base.close(base);
         for (int k = 1; k <= 8; k++) {
             for (int stride = 1; stride <= k; stride++) {
                 void *st = open_kmer(k_text[k - 1], k_text[stride - 1], k % 2);
@@ -477,7 +505,8 @@ static void test_bad_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_base), cmocka_unit_test(test_codons),
+        cmocka_unit_test(test_base), cmocka_unit_test(test_case),
+        cmocka_unit_test(test_codons),
         cmocka_unit_test(test_revcomp),
         cmocka_unit_test(test_reading_frames), cmocka_unit_test(test_vocabularies),
         cmocka_unit_test(test_strides), cmocka_unit_test(test_long),

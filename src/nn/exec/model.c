@@ -231,6 +231,11 @@ int32_t cs_model_n_score(const cs_model *m)
     return n < m->n_label ? n : n - (m->strands == CS_STRANDS_WEIGHTED);
 }
 
+bool cs_model_reads_case(const cs_model *m)
+{
+    return m->tok && cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_CASED;
+}
+
 bool cs_model_same_labels(const cs_model *a, const cs_model *b)
 {
     bool same = a->head == b->head && a->n_label == b->n_label;

@@ -154,6 +154,8 @@ static inline bool cs_model_takes_exons(const cs_model *m)
 {
     return cs_model_part(m, CS_PART_EXON) >= 0;
 }
+/** cs_model_reads_case - has the case of bases a meaning for its tokenizer? */
+bool cs_model_reads_case(const cs_model *m);
 /** cs_model_max_len - maximum tokens of a record; 0: any */
 int64_t cs_model_max_len(const cs_model *m);
 /** cs_model_output_len - floats of the head's output for a record of n_tok tokens */
