@@ -225,7 +225,7 @@ _chordseq()
         '*-R[restrict to the regions of this BED file]:FILE:_files' \
         '*--regions-file[restrict to the regions of this BED file]:FILE:_files' \
         '*--strict-contigs[refuse contigs whose names match the reference only without '\''chr'\'']' \
-        '*--exons[exons as BED, GTF or GFF3\: for variants near them, read their strand and ends]:FILE:_files' \
+        '*--exons[exons as BED, GTF or GFF3\: predict variants with the nearest one]:FILE:_files' \
         '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*-O[v\: VCF, z\: BGZF-compressed VCF, b\: BCF, u\: uncompressed BCF, or auto]:TYPE:(auto v z u b)' \
@@ -396,6 +396,7 @@ _chordseq()
         '*--lineage[labels are lineages separated by '\'';'\'', with these comma-separated ranks]:RANKS:' \
         '*--window-length[with head variant, window length around a variant, in bases]:NUM:' \
         '*--ends[windows beyond the contig'\''s end\: skip the variant, or fill with N]:RULE:(skip fill)' \
+        '*--exons[exons as BED, GTF or GFF3\: read the nearest one in upper case, other bases in lower]:FILE:_files' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \

@@ -49,12 +49,14 @@ static const cs_opt variant_table[] = {
       .help = "refuse contigs whose names match the reference only without 'chr'",
       .man = "By default, 22 and chr22 are the same contig, with a warning." },
     { .type = CS_OPT_IN, .name = "exons", OWN(exons), .arg = "FILE",
-      .help = "exons as BED, GTF or GFF3: for variants near them, read their strand and ends",
+      .help = "exons as BED, GTF or GFF3: predict variants with the nearest one",
       .man = "In GTF and GFF3, only features 'exon' are used; BED needs the strand in column six. "
-             "If the exons within half a window of a variant are on one strand, the variant is "
-             "predicted on that strand, otherwise by --strand. The default model also reads "
-             "windows around both ends of the nearest exon; of equally near ones it is the one on "
-             "most lines, then the shortest.", .same = CS_OPT_SAME_CONTENT },
+             "Without --model, the model is then variant-exons, which reads the nearest exon in "
+             "the window and its strand; of equally near ones it is the one on most lines, then "
+             "the shortest. Variants without an exon in their window have no score (NO_EXON). For "
+             "models without --tokenizer.case, exons only choose the strand: if those in the "
+             "window are on one, the variant is predicted on it, otherwise by --strand.",
+      .same = CS_OPT_SAME_CONTENT },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(out.output), .arg = "FILE",
       .def = "-", .help = "output file; '-' is standard output" },
     { .type = CS_OPT_STR, .letter = 'O', .name = "output-type", OWN(out.format), .arg = "TYPE",
@@ -166,8 +168,8 @@ static int prepare_model(struct job *j, int n_thread)
     int rc = CS_OK;
     cs_variant_score kind;
 
-    CS_TRY(cs_variants_model(model.model, (cs_variant_score)own.score, j->model_path,
-                             sizeof j->model_path));
+    CS_TRY(cs_variants_model(model.model, (cs_variant_score)own.score, own.exons != NULL,
+                             j->model_path, sizeof j->model_path));
     CS_TRY(cs_model_open(j->model_path, &device, n_thread, &j->be, &j->model));
     CS_TRY(cs_variants_choose_score(j->model, j->model_path, (cs_variant_score)own.score, &kind,
                                     &j->values.width));
@@ -179,6 +181,10 @@ static int prepare_model(struct job *j, int n_thread)
         .output = j->values.score == CS_SCORE_EMBEDDING ? CS_HEAD_POOLED : CS_HEAD_PREDICTION,
     };
     j->source.guess = j->values.score == CS_SCORE_LLR;
+    j->source.mark = cs_model_reads_case(j->model);
+    if (j->source.mark && !own.exons)
+        return cs_fail(CS_EUSAGE, "model '%s' reads exons in upper case and other bases in lower "
+                       "case; give them with --exons", j->model_path);
     CS_TRY(cs_policy_init(&j->policy, &usual, NULL, j->model));
     j->policy.of_bases = j->source.guess;
     CS_TRY(cs_variants_choose_window(j->model, own.window, &j->source.n_base));
@@ -215,7 +221,6 @@ static int variant_prepare(struct job *j, const cs_split *split, cs_about *about
     if (own.exons) {
         CS_TRY(cs_exons_open(own.exons, &j->source.exons));
         cs_exons_compare(j->source.exons, own.exons, j->ref);
-        j->source.ends = cs_model_takes_exons(j->model);
     }
     CS_TRY(cs_vcf_open(own.file.v[0], split->inflate, native, &j->source.in));
     if (own.region.n > 0 || own.bed)

@@ -11,8 +11,7 @@ typedef struct cs_tokens { int32_t *id; int64_t n; } cs_tokens;
 /* A sequence for the network: a segment of a record or a window of it, on one strand. A record has
  * one or several views; src/infer/views.h lists and combines them. */
 typedef struct cs_view {
-    int32_t   rec, seg;          /* the record's index in the chunk, and its segment; of a variant
-                                  * 0, and from 1 on the ends of its exon */
+    int32_t   rec, seg;          /* the record's index in the chunk, and its segment */
     int64_t   start, n_base;     /* the part of the segment */
     bool      reverse;           /* the view is its reverse complement */
     cs_reason reason;            /* why it has no prediction, or NONE */

@@ -24,10 +24,7 @@ struct top {
     int64_t  record_pos;         /* as in the record, 0-based */
     int8_t   strand;
     cs_window_pair pair;
-    bool     has_exon;
-    int      n_end;
-    cs_exon_end end[2];          /* their base is not used */
-    char    *window;             /* [(2 + 2 n_end) * n_base] reference, alternate; those of ends */
+    char    *window;             /* [2 * n_base] reference, alternate */
 };
 
 struct cs_variant_report {
@@ -62,8 +59,7 @@ void cs_variant_report_free(cs_variant_report *r)
 
 int cs_variant_report_add(cs_variant_report *r, const cs_variant_alt *v, const cs_record *rec)
 {
-    struct top t = { .record_pos = v->of->pos, .strand = rec->strand, .pair = v->pair,
-                     .has_exon = rec->has_exon, .n_end = rec->n_end };
+    struct top t = { .record_pos = v->of->pos, .strand = rec->strand, .pair = v->pair };
     const size_t n = (size_t)r->n_base;
     int at = r->n_top;
 
@@ -72,16 +68,11 @@ int cs_variant_report_add(cs_variant_report *r, const cs_variant_alt *v, const c
         at--;
     if (isnan(t.score) || at == N_TOP)
         return CS_OK;
-    t.window = cs_alloc((2 + 2 * (size_t)t.n_end) * n, 1);
+    t.window = cs_alloc(2 * n, 1);
     if (!t.window)
         return cs_fail(CS_EMEM, "out of memory for the windows of top variants");
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++)
         memcpy(t.window + i * n, rec->seg[i].base, n);
-        for (size_t k = 0; k < (size_t)t.n_end; k++)
-            memcpy(t.window + (2 + 2 * k + i) * n, rec->end[k].base[i], n);
-    }
-    for (int k = 0; k < t.n_end; k++)
-        t.end[k] = rec->end[k];
     t.contig = cs_xstrdup(v->of->contig);
     t.id = cs_xstrdup(v->of->id);
     t.ref = cs_xstrdup(v->of->ref);
@@ -153,29 +144,6 @@ static bool find_place(const cs_variant_report *r, int *variant, int64_t *place)
     return false;
 }
 
-/* The windows of t with another letter at `where`, as a record. */
-static void fill_mutant(const struct top *t, size_t n, char *base, const int64_t where[2],
-                        char letter, cs_exon_end *end, cs_record *rec)
-{
-    rec->name = "mutant";
-    rec->strand = t->strand;
-    rec->n_seg = 2;
-    rec->has_exon = t->has_exon;
-    rec->n_end = t->n_end;
-    rec->end = end;
-    for (size_t i = 0; i < 2; i++) {
-        base[i * n + (size_t)where[i]] = letter;
-        rec->seg[i] = (cs_segment){ base + i * n, NULL, (int64_t)n };
-        for (size_t k = 0; k < (size_t)t->n_end; k++) {
-            char *window = base + (2 + 2 * k + i) * n;
-            const int64_t at = where[i] + end[k].shift[i];
-            end[k].base[i] = window;
-            if (at >= 0 && at < (int64_t)n)
-                window[at] = letter;
-        }
-    }
-}
-
 static int next_mutant(void *source, cs_chunk *c)
 {
     struct mutants *m = source;
@@ -185,17 +153,21 @@ static int next_mutant(void *source, cs_chunk *c)
     if (!find_place(m->r, &m->variant, &m->place))
         return CS_EOF;
     const struct top *t = &m->r->top[m->variant];
-    const size_t n_window = 2 + 2 * (size_t)t->n_end;
-    char *base = cs_arena_dup(c->mem, t->window, n_window * n);
-    cs_exon_end *end = cs_arena_alloc(c->mem, 2, sizeof *end);
+    char *base = cs_arena_dup(c->mem, t->window, 2 * n);
     cs_record *rec = cs_chunk_append(c);
-    if (!base || !end || !rec)
+    if (!base || !rec)
         return cs_fail(CS_EMEM, "out of memory for mutants of top variants");
-    memcpy(end, t->end, sizeof t->end);
     (void)is_mutable(m->r, t, m->place, where);
     const int is = cs_base_code[(unsigned char)base[where[0]]], other = (is + 1 + m->other) % 4;
-    fill_mutant(t, n, base, where, "ACGT"[other], end, rec);
-    c->n_base += (int64_t)(n_window * n);
+    rec->name = "mutant";
+    rec->strand = t->strand;
+    rec->n_seg = 2;
+    for (size_t i = 0; i < 2; i++) {
+        char *letter = &base[i * n + (size_t)where[i]];
+        *letter = (*letter >= 'a' ? "acgt" : "ACGT")[other];
+        rec->seg[i] = (cs_segment){ base + i * n, NULL, m->r->n_base };
+    }
+    c->n_base += 2 * m->r->n_base;
     m->other = (m->other + 1) % N_OTHER;
     m->place += m->other == 0;
     return CS_OK;

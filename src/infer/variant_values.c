@@ -313,7 +313,7 @@ int cs_variant_values_check(const cs_variant_values *v, const char *prefix)
 {
     char text[REASON_BYTES];
 
-    if (v->n_alt == 0 || v->n_scored > 0)
+    if (v->n_alt == 0 || v->n_scored > 0 || v->n_unscored[CS_UNSCORED_NO_EXON] > 0)
         return CS_OK;
     list_unscored(v, text, sizeof text);
     return cs_fail(CS_EFORMAT, "no score for any of %llu alternative alleles: %s (the output has "

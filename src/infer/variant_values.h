@@ -49,7 +49,8 @@ int  cs_variant_values_row(const cs_variant_values *v, const cs_vcf_record *r, i
 /** cs_variant_values_report - notes and warnings at the end of a run of n_record records */
 void cs_variant_values_report(const cs_variant_values *v, uint64_t n_record, const char *prefix,
                               const char *reference, const cs_stream_stat *stat);
-/** cs_variant_values_check - CS_OK; CS_EFORMAT: there are alternative alleles, but no score */
+/** cs_variant_values_check - CS_OK; CS_EFORMAT: there are alternative alleles, but no score, and
+ * none of them lacks an exon */
 int  cs_variant_values_check(const cs_variant_values *v, const char *prefix) CS_MUST_CHECK;
 
 #endif

@@ -27,44 +27,16 @@ static const char *name_of(const cs_vcf_record *v, int no, cs_arena *mem)
     return cs_arena_dup(mem, name, (size_t)(n < NAME_BYTES ? n : NAME_BYTES - 1));
 }
 
-/* Windows around those ends of the exon that the variant is near to. */
-static int add_ends(cs_variant_source *s, cs_chunk *c, const cs_variant_alt *a, const cs_exon *exon,
-                    cs_record *r)
+/* The strand of the exons near a variant, if they are on one; and its nearest exon. */
+static void read_exon(const cs_variant_source *s, const char *contig, char *base,
+                      cs_window_pair *pair, cs_record *r)
 {
-    int rc = CS_OK;
-    const int64_t at[2] = { exon->from, exon->to };
-    const char *const window[2] = { r->seg[0].base, r->seg[1].base };
-    cs_exon_end *end = cs_arena_alloc(c->mem, 2, sizeof *end);
-    bool differ;
-
-    if (!end)
-        return no_memory(a->of);
-    r->has_exon = true;
-    r->end = end;
-    for (int i = 0; i < 2; i++, r->n_end += differ) {
-        char *base = cs_arena_alloc(c->mem, 2 * (size_t)s->n_base, 1);
-        if (!base)
-            return no_memory(a->of);
-        char *const out[2] = { base, base + s->n_base };
-        cs_exon_end *e = &end[r->n_end];
-        *e = (cs_exon_end){ { out[0], out[1] }, { 0, 0 }, (i == 1) == (exon->strand > 0) };
-        CS_TRY(cs_windows_around(s->windows, &a->pair, window, at[i], out, e->shift, &differ));
-        c->n_base += differ ? 2 * s->n_base : 0;
-    }
-out:
-    return rc;
-}
-
-/* The strand of the exons near a variant, if they are on one, and the nearest exon. */
-static int add_exon(cs_variant_source *s, cs_chunk *c, const cs_variant_alt *a, cs_record *r)
-{
-    const int64_t pos = a->pair.pos, half = s->n_base / 2;
     cs_exon exon;
+    const bool near = s->mark ? cs_exons_mark(s->exons, contig, s->n_base, base, pair, &exon)
+                              : cs_exons_near(s->exons, contig, pair->pos, s->n_base, &exon);
 
-    if (!s->exons || !cs_exons_find(s->exons, a->of->contig, pos - half, pos + half, pos, &exon))
-        return CS_OK;
-    r->strand = (int8_t)exon.strand;
-    return s->ends ? add_ends(s, c, a, &exon, r) : CS_OK;
+    if (near && (s->mark || !exon.both))
+        r->strand = (int8_t)exon.strand;
 }
 
 static int variants_append(cs_variant_source *s, cs_chunk *c, const cs_vcf_record *v, int no)
@@ -85,6 +57,8 @@ static int variants_append(cs_variant_source *s, cs_chunk *c, const cs_vcf_recor
         return CS_OK;
     CS_TRY(cs_windows_make(s->windows, v->contig, v->pos, v->ref, v->alt[no], base,
                            base + s->n_base, &a->pair));
+    if (!a->pair.why && s->exons)
+        read_exon(s, v->contig, base, &a->pair, r);
     if (a->pair.why)
         return CS_OK;
     a->ref = base + a->pair.at;
@@ -96,7 +70,6 @@ static int variants_append(cs_variant_source *s, cs_chunk *c, const cs_vcf_recor
     for (int i = 0; i < r->n_seg; i++)
         r->seg[i] = (cs_segment){ base + i * s->n_base, NULL, s->n_base };
     c->n_base += r->n_seg * s->n_base;
-    rc = add_exon(s, c, a, r);
 out:
     return rc;
 }
@@ -116,7 +89,8 @@ out:
     return rc;
 }
 
-int cs_variants_model(const char *named, cs_variant_score score, char *buf, size_t n_buf)
+int cs_variants_model(const char *named, cs_variant_score score, bool exons, char *buf,
+                      size_t n_buf)
 {
     const char *usual = getenv("CHORDSEQ_MODEL");
     const bool none = !named && !(usual && *usual);
@@ -126,9 +100,10 @@ int cs_variants_model(const char *named, cs_variant_score score, char *buf, size
                 "(CS_LLR) do not identify harmful variants");
     else if (none && score != CS_SCORE_EMBEDDING)
         cs_note("no --model: using the default model for variants, which predicts loss of splicing "
-                "of exons (CS_SPLICE)");
+                "of %sexons (CS_SPLICE)", exons ? "the given " : "");
     return cs_model_find(named, score == CS_SCORE_EMBEDDING ? "model/default.safetensors"
                          : score == CS_SCORE_LLR ? "model/human-lm.safetensors"
+                         : exons ? "model/variant-exons.safetensors"
                          : "model/variant.safetensors", buf, n_buf);
 }
 

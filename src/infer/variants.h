@@ -25,7 +25,7 @@ typedef struct cs_variant_source {
     cs_vcf     *in;
     cs_windows *windows;
     cs_exons   *exons;           /* read variants near them on their strand; or NULL */
-    bool        ends;            /* and at the ends of the nearest: cs_model_takes_exons() */
+    bool        mark;            /* mark the nearest exon by upper case; without one no score */
     int64_t     n_base;          /* of a window */
     bool        guess;           /* mask the alleles; one window if both have the same length, as
                                   * their context is then equal */
@@ -51,11 +51,13 @@ int cs_variants_next(void *source, cs_chunk *c) CS_MUST_CHECK;
  *
  * named    --model or NULL
  * score    with EMBEDDING the default is the model for sequences, with LLR the language model, else
- *          the one for variants; a message says what the latter two are
+ *          the one for variants, or for variants near known exons (exons); a message says what
+ *          the others than the first are
  * buf      receives the path
  * Returns  CS_OK; the errors of cs_model_find()
  */
-int cs_variants_model(const char *named, cs_variant_score score, char *buf, size_t n_buf)
+int cs_variants_model(const char *named, cs_variant_score score, bool exons, char *buf,
+                      size_t n_buf)
     CS_MUST_CHECK;
 
 /**

@@ -12,7 +12,6 @@
 #include <string.h>
 
 enum { MIN_COUNTED = 1 << 16 };      /* bases: more tokens than a batch has by default */
-enum { MAX_PART = 3 };               /* a variant and both ends of its exon */
 
 /* ---- planning ------------------------------------------------------------------------------ */
 
@@ -70,19 +69,11 @@ int64_t cs_views_count(const cs_policy *p, const cs_record *r)
     int64_t n = 0;
 
     if (is_joint(p, r))
-        return refusal(p, r, &r->seg[0]) ? 1 : strands_of(p, r) + r->n_end;
+        return refusal(p, r, &r->seg[0]) ? 1 : strands_of(p, r);
     for (int s = 0; s < r->n_seg; s++)
         n += refusal(p, r, &r->seg[s]) ? 1
            : cs_policy_windows(p, r->seg[s].n_base) * strands_of(p, r);
     return n;
-}
-
-/* Bases of a view; of a variant those of its reference (0) or alternate (1). */
-static const char *view_base(const cs_policy *p, const cs_record *r, const cs_view *v, int allele)
-{
-    const char *base = !is_joint(p, r) ? r->seg[v->seg].base
-                     : v->seg == 0 ? r->seg[allele].base : r->end[v->seg - 1].base[allele];
-    return base + v->start;
 }
 
 bool cs_view_counts(const cs_policy *p, const cs_view *v)
@@ -93,16 +84,13 @@ bool cs_view_counts(const cs_policy *p, const cs_view *v)
 void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view *out)
 {
     const cs_model *m = p->model;
-    const bool joint = is_joint(p, r);
-    const int n_part = joint ? r->n_seg : 1;
+    const int n_part = is_joint(p, r) ? r->n_seg : 1;
 
-    for (int s = 0; s < (joint ? 1 + r->n_end : r->n_seg); s++) {
-        const cs_segment *g = &r->seg[joint ? 0 : s];
+    for (int s = 0; s < r->n_seg; s += n_part) {
+        const cs_segment *g = &r->seg[s];
         const cs_reason reason = refusal(p, r, g);
         const int n_strand = reason ? 1 : strands_of(p, r);
         const int64_t n = reason ? 1 : cs_policy_windows(p, g->n_base);
-        if (joint && reason && s > 0)
-            break;
         for (int64_t k = 0; k < n * n_strand; k++, out++) {
             *out = (cs_view){ .rec = rec, .seg = s, .reason = reason,
                               .reverse = r->strand ? r->strand < 0 : k % n_strand };
@@ -237,9 +225,9 @@ static void hide_tokens(const cs_policy *p, const cs_record *r, cs_view *v)
 static void tokens(const cs_policy *p, const cs_record *r, cs_view *v, char *scratch)
 {
     v->tok.n = 0;
-    (v->count ? count_tokens : add_tokens)(p, view_base(p, r, v, 0), v, scratch);
+    (v->count ? count_tokens : add_tokens)(p, r->seg[v->seg].base + v->start, v, scratch);
     if (is_joint(p, r))
-        add_tokens(p, view_base(p, r, v, 1), v, scratch);
+        add_tokens(p, r->seg[1].base + v->start, v, scratch);
     hide_tokens(p, r, v);
     if (v->tok.n == 0)
         v->reason = CS_REASON_TOO_SHORT;
@@ -251,7 +239,7 @@ static void tokens(const cs_policy *p, const cs_record *r, cs_view *v, char *scr
 
 void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *scratch)
 {
-    const char *base = view_base(p, r, v, 0);
+    const char *base = r->seg[v->seg].base + v->start;
 
     /* Parts of a joint record have the same length and number of tokens. */
     if (v->reason)
@@ -261,7 +249,7 @@ void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *sc
     } else {
         v->reason = unknown_reason(p, base, v->n_base);
         if (!v->reason && is_joint(p, r))
-            v->reason = unknown_reason(p, view_base(p, r, v, 1), v->n_base);
+            v->reason = unknown_reason(p, r->seg[1].base + v->start, v->n_base);
         if (p->canonical)
             v->reverse = sorts_after(base, v->n_base);
         if (!v->reason)
@@ -372,7 +360,7 @@ static cs_reason reason_of(const cs_policy *p, const cs_chunk *c, int i)
         if (v->reason == CS_REASON_NO_MEMORY)
             return v->reason;
         live = live || !v->reason;
-        any = any || (p->pair == CS_PAIR_JOINT && v->seg > 0) ? any : v->reason;
+        any = any ? any : v->reason;
     }
     if (p->pair != CS_PAIR_MEAN)
         return any;
@@ -429,21 +417,6 @@ static void call_mates(const cs_policy *p, const cs_chunk *c, int i, const struc
     }
 }
 
-/* The first value of a variant near an exon: a sum over the windows around it and those around the
- * exon's ends, some of which may lack a value. */
-static double near_exon(const cs_model *m, const cs_record *r, const struct part *part, int n_part)
-{
-    int64_t n_live;
-    double sum = part_value(&part[0], cs_model_part(m, CS_PART_EXON), &n_live);
-
-    for (int s = 1; s < n_part; s++) {
-        const bool donor = r->end[s - 1].donor;
-        sum += part_value(&part[s], cs_model_part(m, donor ? CS_PART_DONOR : CS_PART_ACCEPTOR),
-                          &n_live);
-    }
-    return sum;
-}
-
 static void average(const cs_chunk *c, int i, const struct part *part, int n_part)
 {
     cs_prediction *a = &c->views->prediction[i];
@@ -478,7 +451,7 @@ static void both_apart(const cs_policy *p, const cs_chunk *c, int i)
 void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
 {
     cs_prediction *a = &c->views->prediction[i];
-    struct part part[MAX_PART];
+    struct part part[CS_MAX_SEG];
 
     a->taxon = 0;
     a->p = 0;
@@ -494,9 +467,7 @@ void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
         return;
     }
     const int n_part = split_parts(p, c, i, part);
-    average(c, i, part, c->rec[i].has_exon ? 1 : n_part);
-    if (c->rec[i].has_exon)
-        c->views->prediction[i].v[0] = (float)near_exon(p->model, &c->rec[i], part, n_part);
+    average(c, i, part, n_part);
     if (p->output != CS_HEAD_PREDICTION)
         return;
     if (n_part > 1 && p->model->head->is_class && !p->model->head->per_token)

@@ -13,8 +13,7 @@ void cs_policy_window(const cs_policy *p, int64_t n_base, int64_t i, int64_t *st
 /**
  * cs_views_count - views of a record: at least one
  *
- * A segment that is too short has one, with that reason; others have one per window and strand. A
- * variant near an exon has one more per end that has windows.
+ * A segment that is too short has one, with that reason; others have one per window and strand.
  */
 int64_t cs_views_count(const cs_policy *p, const cs_record *r);
 
@@ -49,8 +48,7 @@ void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *sc
  * bits for the reverse complement and for swapped mates; then the head's activation. A view with a
  * reason is left out; if none is left, the first one's reason is the record's. Lack of memory
  * always is the record's reason. Segments that are apart or joint (policy.h) are both required;
- * apart, the prediction is the raw values of the first segment, then of the second. Near an exon
- * the first value is the sum that cs_label_part describes, without ends that have no value.
+ * apart, the prediction is the raw values of the first segment, then of the second.
  */
 void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i);
 

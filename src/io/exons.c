@@ -168,13 +168,26 @@ bool cs_exons_find(cs_exons *e, const char *contig, int64_t from, int64_t to, in
         const int64_t first = e->found->beg, end = e->found->end + 1;
         const int strand = regitr_payload(e->found, int);
         if (x.from != first || x.to != end || x.strand != strand)
-            x = (cs_exon){ first, end, strand, 0 };
+            x = (cs_exon){ first, end, strand, 0, false };
         x.n_line++;
         seen[strand > 0] = true;
         if (is_nearer(&x, out, at))
             *out = x;
     }
-    return seen[0] != seen[1];
+    out->both = seen[0] && seen[1];
+    return seen[0] || seen[1];
+}
+
+bool cs_exons_mark(cs_exons *e, const char *contig, int64_t n_base, char *base,
+                   cs_window_pair *pair, cs_exon *out)
+{
+    const bool near = cs_exons_near(e, contig, pair->pos, n_base, out);
+
+    if (near)
+        cs_windows_mark(pair, out->from, out->to, n_base, base, base + n_base);
+    else
+        pair->why = CS_UNSCORED_NO_EXON;
+    return near;
 }
 
 void cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref)

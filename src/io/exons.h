@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "io/reference.h"
+#include "io/window.h"
 
 typedef struct cs_exons cs_exons;
 
@@ -14,6 +15,7 @@ typedef struct cs_exon {
     int64_t from, to;
     int     strand;
     int64_t n_line;              /* lines that list it, such as one per transcript */
+    bool    both;                /* others that were found are on the other strand */
 } cs_exon;
 
 /**
@@ -35,10 +37,28 @@ void cs_exons_close(cs_exons *e);
  * Among equally near ones, such as those of several transcripts, the one on most lines, then the
  * shortest, then the first.
  *
- * Returns  false: there are none, or exons on both strands
+ * Returns  false: there are none
  */
 bool cs_exons_find(cs_exons *e, const char *contig, int64_t from, int64_t to, int64_t at,
                    cs_exon *out);
+
+/** cs_exons_near - cs_exons_find() in a window of n_base bases with base `at` in its middle */
+static inline bool cs_exons_near(cs_exons *e, const char *contig, int64_t at, int64_t n_base,
+                                 cs_exon *out)
+{
+    return cs_exons_find(e, contig, at - n_base / 2, at + n_base / 2, at, out);
+}
+
+/**
+ * cs_exons_mark - cs_windows_mark() with the nearest exon in the window of a variant
+ *
+ * base     [2 * n_base] both windows of the pair
+ * pair     its `why` becomes CS_UNSCORED_NO_EXON if there is none
+ * out      receives the exon
+ * Returns  is there one?
+ */
+bool cs_exons_mark(cs_exons *e, const char *contig, int64_t n_base, char *base,
+                   cs_window_pair *pair, cs_exon *out);
 
 /** cs_exons_compare - warn if none is on a contig of the reference. path: of the exons */
 void cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref);

@@ -19,13 +19,6 @@ typedef struct cs_segment {
 
 enum { CS_MAX_SEG = 2 };
 
-/* The windows of a variant's reference and alternate around an end of its exon. */
-typedef struct cs_exon_end {
-    const char *base[2];         /* [n_base of segment 0] each */
-    int64_t     shift[2];        /* position in base[i] less that in segment i */
-    bool        donor;           /* the end at a donor, not at an acceptor */
-} cs_exon_end;
-
 /* A labelled interval of a sequence: bases from .. to-1, from 0. */
 typedef struct cs_span { int64_t from, to; int32_t class_no; } cs_span;
 
@@ -42,9 +35,6 @@ typedef struct cs_record {
     bool         swapped;        /* a pair whose segment 1 came first in the input */
     int8_t       strand;         /* 1 or -1: the only strand to read; 0: by the policy */
     int64_t      hide, n_hide;   /* number of masked bases, from `hide` on */
-    bool         has_exon;       /* a variant near an exon, whose ends are read, too */
-    int          n_end;          /* ends that have windows, at most 2 */
-    const cs_exon_end *end;      /* [n_end] */
     int64_t      n_whole;        /* bases of the sequence of which it is a window; 0: of none */
     const void  *native[CS_MAX_SEG];    /* bam1_t of each segment, in the chunk's arena, or NULL */
 } cs_record;

@@ -37,6 +37,8 @@ static const struct { const char *name, *help; } unscored[CS_N_UNSCORED] = {
     [CS_UNSCORED_SAME] = { "SAME", "ALT is REF" },
     [CS_UNSCORED_TOO_LONG] = { "TOO_LONG", "an allele takes more than half of the window" },
     [CS_UNSCORED_NEAR_END] = { "NEAR_END", "the window reaches beyond the contig" },
+    [CS_UNSCORED_NO_EXON] = { "NO_EXON", "no exon of --exons is in the window, and the model reads "
+                              "exons" },
 };
 
 const char *cs_unscored_name(cs_unscored u)
@@ -258,19 +260,15 @@ static bool reaches_out(const cs_windows *w, const struct alleles *a, int64_t le
     return !w->o.fill && (a->pos < left || end > w->n_contig);
 }
 
-/* The window of one allele that begins at `start` of the sequence with this allele. */
-static int window_fill(cs_windows *w, const struct alleles *a, int64_t start, bool other, char *out)
+static int window_fill(cs_windows *w, const struct alleles *a, int64_t left, bool other, char *out)
 {
     int rc = CS_OK;
-    const char *allele = other ? a->other : a->here;
-    const int64_t n = other ? a->n_other : a->n_here, n_base = w->o.n_base;
-    const int64_t left = a->pos - start < 0 ? 0 : a->pos - start > n_base ? n_base : a->pos - start;
-    int64_t i = left;
+    const int64_t n = other ? a->n_other : a->n_here, right = w->o.n_base - left - n;
 
-    CS_TRY(copy_span(w, start, left, out));
-    for (; i < n_base && start + i < a->pos + n; i++)
-        out[i] = cs_base_upper[(unsigned char)allele[start + i - a->pos]];
-    rc = copy_span(w, start + i - n + a->n_here, n_base - i, out + i);
+    CS_TRY(copy_span(w, a->pos - left, left, out));
+    for (int64_t i = 0; i < n; i++)
+        out[left + i] = cs_base_upper[(unsigned char)(other ? a->other : a->here)[i]];
+    rc = copy_span(w, a->pos + a->n_here, right, out + left + n);
 out:
     return rc;
 }
@@ -313,41 +311,31 @@ int cs_windows_make(cs_windows *w, const char *contig, int64_t pos, const char *
     out->pos = a.pos;
     out->n_ref = out->swapped ? a.n_other : a.n_here;
     out->n_alt = out->swapped ? a.n_here : a.n_other;
-    CS_TRY(window_fill(w, &a, a.pos - left, out->swapped, ref_seq));
-    rc = window_fill(w, &a, a.pos - left, !out->swapped, alt_seq);
+    CS_TRY(window_fill(w, &a, left, out->swapped, ref_seq));
+    rc = window_fill(w, &a, left, !out->swapped, alt_seq);
 out:
     return rc;
 }
 
-/* The position of the other allele's sequence in place of `at`. */
-static int64_t in_other(const struct alleles *a, int64_t at)
+/* One window, whose allele has n bases in place of n_here of the contig. */
+static void mark(const cs_window_pair *v, int64_t n_here, int64_t n, int64_t from, int64_t to,
+                 int64_t n_base, char *seq)
 {
-    if (at <= a->pos)
-        return at;
-    return (at < a->pos + a->n_here ? a->pos + a->n_here : at) + a->n_other - a->n_here;
-}
+    const int64_t last = n_here > 0 ? n_here - 1 : 0;
 
-int cs_windows_around(cs_windows *w, const cs_window_pair *v, const char *const window[2],
-                      int64_t at, char *const out[2], int64_t shift[2], bool *differ)
-{
-    int rc = CS_OK;
-    const int here = v->swapped ? 1 : 0;
-    const int64_t n[2] = { v->n_ref, v->n_alt }, half = w->o.n_base / 2;
-    const struct alleles a = { v->pos, window[here] + v->at, window[!here] + v->at, n[here],
-                               n[!here] };
-    const int64_t spare = a.n_here > a.n_other ? a.n_here - a.n_other : a.n_other - a.n_here;
-    const int64_t from[2] = { at - half, in_other(&a, at) - half };
-
-    *differ = a.pos + a.n_here > at - half && a.pos < at + half
-           && (w->circular || w->o.fill || (at - half >= spare
-                                            && from[0] + w->o.n_base + spare <= w->n_contig));
-    if (!*differ)
-        return CS_OK;
-    for (int other = 0; other < 2; other++) {
-        const int i = other ? !here : here;
-        shift[i] = v->pos - v->at - from[other];
-        CS_TRY(window_fill(w, &a, from[other], other, out[i]));
+    for (int64_t i = 0; i < n_base; i++) {
+        const int64_t k = i - v->at;
+        const int64_t at = v->pos + (k < 0 ? k : k >= n ? k - n + n_here : k < last ? k : last);
+        if (at < from || at >= to)
+            seq[i] = (char)(seq[i] | 0x20);
     }
-out:
-    return rc;
+}
+
+void cs_windows_mark(const cs_window_pair *v, int64_t from, int64_t to, int64_t n_base,
+                     char *ref_seq, char *alt_seq)
+{
+    const int64_t n_here = v->swapped ? v->n_alt : v->n_ref;
+
+    mark(v, n_here, v->n_ref, from, to, n_base, ref_seq);
+    mark(v, n_here, v->n_alt, from, to, n_base, alt_seq);
 }

@@ -11,7 +11,7 @@
 typedef enum cs_unscored {
     CS_SCORED, CS_UNSCORED_NO_CONTIG, CS_UNSCORED_REF_MISMATCH, CS_UNSCORED_SYMBOLIC,
     CS_UNSCORED_AMBIGUOUS, CS_UNSCORED_SAME, CS_UNSCORED_TOO_LONG, CS_UNSCORED_NEAR_END,
-    CS_N_UNSCORED
+    CS_UNSCORED_NO_EXON, CS_N_UNSCORED
 } cs_unscored;
 /** cs_unscored_name - name in outputs: "REF_MISMATCH" */
 const char *cs_unscored_name(cs_unscored u);
@@ -63,19 +63,14 @@ int cs_windows_make(cs_windows *w, const char *contig, int64_t pos, const char *
     CS_MUST_CHECK;
 
 /**
- * cs_windows_around - windows of the same alleles around another position
+ * cs_windows_mark - write bases outside of [from, to) of the contig in lower case
  *
- * v, window  the result of the last cs_windows_make(), and its reference and alternate
- * at       in the contig, 0-based: the first base of the windows' second half; in the other allele,
- *          the base in its place. If it is deleted, the one behind the alleles
- * out      receive [n_base] each
- * shift    receive positions in `out` less those in `window`
- * differ   receives false if there are no such windows: the variant is outside of them, or they
- *          reach beyond the contig
- * Returns  CS_OK; the errors of cs_reference_fetch()
+ * An allele that the contig lacks has the positions of the bases it replaces; all that it has more
+ * have that of the last one, and an insertion that of the base behind it.
+ *
+ * v        the result of the last cs_windows_make(), and its windows of n_base bases
  */
-int cs_windows_around(cs_windows *w, const cs_window_pair *v, const char *const window[2],
-                      int64_t at, char *const out[2], int64_t shift[2], bool *differ)
-    CS_MUST_CHECK;
+void cs_windows_mark(const cs_window_pair *v, int64_t from, int64_t to, int64_t n_base,
+                     char *ref_seq, char *alt_seq);
 
 #endif

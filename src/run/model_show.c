@@ -68,8 +68,7 @@ static int show_settings(cs_outfile *f, const cs_model *m)
         if (l->taxid > 0)
             CS_TRY(cs_outfile_printf(f, "\ttaxid %lld\t%s", (long long)l->taxid,
                                      l->rank != NULL ? l->rank : "no rank"));
-        CS_TRY(cs_outfile_printf(f, l->part ? "\tpart %s of %s\n" : "\n",
-                                 cs_label_part_names[l->part], m->label[0].name));
+        CS_TRY(cs_outfile_printf(f, "\n"));
     }
 out:
     return rc;
@@ -112,7 +111,7 @@ static int show_purpose(cs_outfile *f, const cs_model *m)
                      : m->head->is_labels ? "labels for every sequence"
                      : "values for every sequence";
 
-    const int32_t n = cs_model_parts(m) == 2 ? cs_model_n_score(m) : m->n_label;
+    const int32_t n = cs_model_n_score(m);
     CS_TRY(cs_outfile_printf(f, "for\t%s", what));
     for (int32_t i = 0; i < n && i < N_NAMED; i++)
         CS_TRY(cs_outfile_printf(f, "%s%s", i > 0 ? ", " : ": ", m->label[i].name));

@@ -33,17 +33,22 @@ static int check_variants(const cs_supervised_args *a)
 }
 
 /* Copy the labels to the labelled input's classes, which the rest of the command uses. */
-static int read_variants(cs_supervised *j, int n_inflate)
+static int read_variants(cs_supervised *j, bool cased, int n_inflate)
 {
     int rc = CS_OK;
     cs_supervised_args *a = j->a;
     const cs_variant_labels from = {
         .reference = a->input.reference, .key = a->label.key, .split = a->label.split,
         .file = &a->input.file, .n_base = a->variants.window,
-        .fill = a->variants.ends == CS_ENDS_FILL, .threads = n_inflate,
+        .fill = a->variants.ends == CS_ENDS_FILL, .exons = a->variants.exons,
+        .threads = n_inflate,
     };
 
     CS_TRY(check_variants(a));
+    if (cased != (a->variants.exons != NULL))
+        return cs_fail(CS_EUSAGE, cased ? "with --tokenizer.case, head variant needs --exons, "
+                       "which decide the case" : "--exons is for --tokenizer base "
+                       "--tokenizer.case");
     CS_TRY(cs_args_input(&a->input));
     CS_TRY(cs_variants_read(&from, &j->data, &j->labelled.classes));
     if (j->data.n == 0)
@@ -105,7 +110,11 @@ int cs_supervised_read(cs_supervised *j, int n_inflate)
         goto out;
     }
     if (cs_supervised_on_variants(j)) {
-        rc = read_variants(j, n_inflate);
+        rc = read_variants(j, how.alphabet == CS_CASED, n_inflate);
+        goto out;
+    }
+    if (a->variants.exons) {
+        rc = cs_fail(CS_EUSAGE, "--exons is for --head variant");
         goto out;
     }
     j->nucleotides = how.alphabet != CS_DIPLOTYPES;

@@ -27,6 +27,11 @@ const cs_opt cs_variant_table[] = {
     { .type = CS_OPT_ENUM, .name = "ends", .off = offsetof(cs_variant_args, ends), .arg = "RULE",
       .def = "skip", .choice = cs_window_ends,
       .help = "windows beyond the contig's end: skip the variant, or fill with N" },
+    { .type = CS_OPT_IN, .name = "exons", .off = offsetof(cs_variant_args, exons), .arg = "FILE",
+      .help = "exons as BED, GTF or GFF3: read the nearest one in upper case, other bases in lower",
+      .man = "For head variant with --tokenizer base --tokenizer.case, which needs it. Variants "
+             "without an exon in their window are left out. See chordseq-variant(1) for the file.",
+      .same = CS_OPT_SAME_CONTENT },
     { .type = CS_OPT_END }
 };
 
@@ -356,14 +361,15 @@ static void reverse_windows(char *base, int64_t n_base, char *scratch)
 }
 
 /* The rows [0, n) of one variant. */
-static int add_example(struct reading *r, cs_windows *w, const struct row *row, size_t n,
-                       cs_dataset *d, struct counts *k)
+static int add_example(struct reading *r, cs_windows *w, cs_exons *exons, const struct row *row,
+                       size_t n, cs_dataset *d, struct counts *k)
 {
     int rc = CS_OK;
     const int64_t n_base = r->from->n_base;
     char name[NAME_BYTES], *base = cs_alloc(3 * (size_t)n_base, 1);
     float *target = cs_alloc((size_t)d->n_target, sizeof *target);
     cs_window_pair pair;
+    cs_exon ignored;
     cs_part part;
 
     if (!base || !target) {
@@ -373,6 +379,8 @@ static int add_example(struct reading *r, cs_windows *w, const struct row *row, 
     CS_TRY(find_part(r, row->contig, &part));
     CS_TRY(cs_windows_make(w, row->contig, row->pos, row->ref, row->alt, base, base + n_base,
                            &pair));
+    if (!pair.why && exons)
+        cs_exons_mark(exons, row->contig, n_base, base, &pair, &ignored);
     k->n_unscored[pair.why]++;
     k->n_swapped += pair.swapped;
     set_targets(row, n, d->n_target, target, k);
@@ -414,8 +422,13 @@ static int make_examples(struct reading *r, cs_dataset *d)
     cs_reference *ref = NULL;
     const cs_window_opt o = { .n_base = r->from->n_base, .fill = r->from->fill };
     struct counts k = { 0 };
+    cs_exons *exons = NULL;
 
     CS_TRY(cs_reference_open(r->from->reference, &ref));
+    if (r->from->exons) {
+        CS_TRY(cs_exons_open(r->from->exons, &exons));
+        cs_exons_compare(exons, r->from->exons, ref);
+    }
     cs_windows *w = cs_windows_new(ref, &o);
     cs_dataset_init(d, false, r->classes->n, 0);
     d->n_part = 2;
@@ -425,12 +438,13 @@ static int make_examples(struct reading *r, cs_dataset *d)
         for (end = i + 1; end < r->n && compare(&r->row[i], &r->row[end]) == 0;)
             end++;
         k.n++;
-        rc = add_example(r, w, &r->row[i], end - i, d, &k);
+        rc = add_example(r, w, exons, &r->row[i], end - i, d, &k);
     }
     cs_windows_free(w);
     if (rc == CS_OK)
         variant_labels_report(&k, d->n);
 out:
+    cs_exons_close(exons);
     cs_reference_free(ref);
     return rc;
 }

@@ -7,8 +7,8 @@
 #include "io/window.h"
 #include "train/dataset.h"
 
-typedef struct cs_variant_args { int64_t window; int ends; } cs_variant_args;
-extern const cs_opt cs_variant_table[];    /* --window-length, --ends */
+typedef struct cs_variant_args { int64_t window; int ends; const char *exons; } cs_variant_args;
+extern const cs_opt cs_variant_table[];    /* --window-length, --ends, --exons */
 
 /* Source of labelled variants and labels. */
 typedef struct cs_variant_labels {
@@ -18,6 +18,7 @@ typedef struct cs_variant_labels {
     const cs_strlist  *file;
     int64_t            n_base;   /* of a window */
     bool               fill;     /* N beyond the ends of contigs */
+    const char        *exons;    /* mark the nearest one of this file by upper case; or NULL */
     int                threads;
 } cs_variant_labels;
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_variant_peers.sh - MMSplice and SpliceAI beside the default variant model on the splice assays.
+# bench_variant_peers.sh - MMSplice and SpliceAI beside the default variant models on the splice assays.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_variant_peers.sh [WORK]      (make bench-variant-peers)
 #
@@ -7,13 +7,13 @@
 # intervals from contigs, average precision and Spearman's correlation (evaluate_splice.py table), then variants and
 # variants per second of processor time on one thread. The default model was trained on these variants:
 # its rows are those of train_variant.sh, by models without the variant's chromosome, if FOLDS names its
-# WORK_DIR/folds.tsv. MMSplice and SpliceAI were trained on the human genome, and MMSplice's combination of
+# WORK_DIR, which has folds.tsv and folds_exons.tsv. MMSplice and SpliceAI were trained on the human genome, and MMSplice's combination of
 # modules on Vex-seq variants.
 #
 # Environment, all optional
 #   PEERS             virtual environment with both programs; default WORK/peers, made if missing
 #   SPLICEAI_MODELS, SPLICEAI_CONTEXT, SPLICEAI_EVERY   default 5, 5000 and 1: as published, all contigs; hours
-#   FOLDS             folds.tsv of train_variant.sh
+#   FOLDS             WORK_DIR of train_variant.sh
 set -eu
 
 . "$(dirname "$0")/lib.sh"
@@ -35,11 +35,14 @@ fi
 for name in mmsplice spliceai; do
     "$PEERS/bin/python" "$here/evaluate_splice.py" table "$data" "$tmp/$name.tsv" | sed "s/^/$name	/"
 done
-[ -z "${FOLDS:-}" ] || sed 's/^/chordseq, /' "$FOLDS"
+if [ -n "${FOLDS:-}" ]; then
+    sed 's/^/chordseq	/' "$FOLDS/folds.tsv"
+    sed 's/^/chordseq --exons	/' "$FOLDS/folds_exons.tsv"
+fi
 cat "$tmp/speed"
-"$PEERS/bin/python" - "$data" "$tmp" "$chordseq" "$srcdir/refdata/model/variant.safetensors" <<'END'
+"$PEERS/bin/python" - "$data" "$tmp" "$chordseq" "$srcdir/refdata/model" <<'END'
 import csv, gzip, resource, subprocess, sys
-data, work, chordseq, model = sys.argv[1:]
+data, work, chordseq, models = sys.argv[1:]
 with gzip.open(f"{data}/splice_contigs.fa.gz", "rt") as f, open(f"{work}/contigs.fa", "w") as to:
     to.write(f.read())
 with gzip.open(f"{data}/splice_variants.tsv.gz", "rt") as f, open(f"{work}/all.vcf", "w") as to:
@@ -54,8 +57,8 @@ with gzip.open(f"{data}/splice_exons.tsv.gz", "rt") as f, open(f"{work}/exons.be
         if r["exon_start0"]:
             print(r["contig"], r["exon_start0"], r["exon_end0"], "exon", 0, r["strand"], sep="\t", file=to)
 before = 0
-for name, *more in ("chordseq",), ("chordseq --exons", "--exons", f"{work}/exons.bed"):
-    subprocess.run([chordseq, "variant", "-q", "-@", "1", "-m", model, "-f", f"{work}/contigs.fa", "-o", "/dev/null", *more,
+for name, model, *more in (("chordseq", "variant"), ("chordseq --exons", "variant-exons", "--exons", f"{work}/exons.bed")):
+    subprocess.run([chordseq, "variant", "-q", "-@", "1", "-m", f"{models}/{model}.safetensors", "-f", f"{work}/contigs.fa", "-o", "/dev/null", *more,
                     f"{work}/all.vcf"], check=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = used.ru_utime + used.ru_stime - before

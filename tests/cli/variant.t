@@ -340,36 +340,28 @@ T 'strand weighted: the last label weights the strands' sh -c '
             if (!sure) { w = 1 / (1 + exp(l(\$(2 * h)) - l(\$h))); for (k = 8; k <= h; k++) {
                 n++; d = l(\$(2 * h + k)) - w * l(\$k) - (1 - w) * l(\$(h + k)); bad += d * d > 1e-4 } } } END { print n, bad; exit n < 10 || bad }"'
 N variant-weighted.err chordseq variant --strand weighted -m "$m" --score embedding -f train.fa c1.vcf
-# The last three of five labels become parts of the first one's score near exons.
-awk -F '\t' -v OFS='\t' '{ print } FNR > 3 { $5 = "E"; print; $5 = "A"; $6 = $4 == "C"; print; $5 = "D"; $6 = $4 == "T"; print }' \
-    train.tsv > five.tsv
-train_on five.tsv
-cat > parts.py <<'END'
-import json, struct
-data = open("five.tsv.model", "rb").read()
-n = struct.unpack("<Q", data[:8])[0]
-header = json.loads(data[8:8 + n])
-model = json.loads(header["__metadata__"]["chordseq"])
-for label, part in zip(model["labels"][2:], ("exon", "acceptor", "donor")):
-    label["part"] = part
-header["__metadata__"]["chordseq"] = json.dumps(model)
-text = json.dumps(header).encode()
-text += b" " * (-len(text) % 8)
-open("parts.model", "wb").write(struct.pack("<Q", len(text)) + text + data[8 + n:])
-END
-# Windows of 16 bases: the exon's ends, 95 and 1001, are near the variants at 100 and 1000 only.
-with python3 T 'exons of a model that knows their ends: another score inside, and at the ends' sh -c '
-    python3 parts.py && chordseq model show parts.model | grep -q "^label 3	A	part acceptor of S$" &&
-    printf "c1\t95\t1001\tx\t0\t+\n" > ends.bed
-    for m in five.tsv.model parts.model; do
-        chordseq variant -q --exons ends.bed -m $m -f train.fa --tsv $m.tsv -o /dev/null c1.vcf || exit; done
-    head -n 1 parts.model.tsv | grep -q "CS_S	CS_T$" && head -n 1 five.tsv.model.tsv | grep -q "CS_S	CS_T	CS_E	CS_A	CS_D$" &&
-    paste five.tsv.model.tsv parts.model.tsv | awk -F "\t" "NR > 1 { all += \$14 == \$2; bad += \$21 != \$9; p = \$2
-        if (p > 1010) out += \$20 == \$8; else if (p == 100 || p == 1000) end += \$20 != \$10; else inside += \$20 == \$10 }
-        END { print all, bad, out, end, inside; exit all != 60 || bad || out != 29 || end != 2 || inside != 29 }"'
-with python3 T 'and on a page' sh -c '
-    grep "^#\|	1000	\|	100	" c1.vcf > two.vcf && chordseq variant -q --exons ends.bed -m parts.model -f train.fa --html page.html -o /dev/null two.vcf &&
-    python3 contributions.py "-m parts.model --exons ends.bed"'
+# Windows of 16 bases: the exon, 95 to 1000, is near variants up to there.
+for c in 1 2 3 4; do printf "c$c\t95\t1000\tx\t0\t+\n"; done > some.bed
+cased="--tokenizer base --tokenizer.case --encoder.max-len 32 --encoder.track 4 --encoder.hidden 8 --window-length 16 --split split --epochs 3 --seed 1"
+T 'train on marked exons' sh -c '
+    chordseq train --head variant --reference train.fa $1 --exons some.bed -o cased.model -i train.tsv 2> told && grep -q "left out: NO_EXON" told &&
+    chordseq model show cased.model | grep -q "^tokenizer.case	1$"' - "$cased"
+T 'variants without an exon have no score, and the exon decides it' sh -c '
+    chordseq variant -q --exons some.bed -m cased.model -f train.fa --tsv cased.tsv -o /dev/null c1.vcf &&
+    awk -F "\t" "NR > 1 { near = \$2 < 1009; n[near]++; bad += near ? \$6 != \".\" || \$8 !~ /^[01]/ : \$6 != \"NO_EXON\" || \$8 ~ /^[01]/ }
+        END { print bad, n[0], n[1]; exit bad || !n[0] || !n[1] }" cased.tsv &&
+    sed "s/95/101/" some.bed > shorter.bed && chordseq variant -q --exons shorter.bed -m cased.model -f train.fa --tsv shorter.tsv -o /dev/null c1.vcf &&
+    paste cased.tsv shorter.tsv | awk -F "\t" "NR > 1 && \$2 < 1009 { same = \$8 == \$(8 + NF / 2); bad += same == (\$2 < 110) } END { exit bad }"'
+T 'no exon near any variant is no failure' sh -c 'printf "c4\t0\t20\tx\t0\t+\n" > far.bed &&
+    chordseq variant --exons far.bed -m cased.model -f train.fa -o far.vcf c1.vcf 2> told && grep -q "scored 0 of 60 .*, 60 NO_EXON" told &&
+    ! grep -v "^#" far.vcf | grep -v "CS_SKIP=NO_EXON"'
+T 'refused: no exons, or exons without the case' sh -c '! chordseq variant -m cased.model -f train.fa c1.vcf 2> told && grep -q "give them with --exons" told &&
+    ! chordseq train --head variant --reference train.fa $1 -o x.model -i train.tsv 2> told && grep -q "head variant needs --exons" told &&
+    ! chordseq train --head variant --reference train.fa --tokenizer base --exons some.bed -o x.model -i train.tsv 2> told &&
+    grep -q "exons is for --tokenizer base --tokenizer.case" told &&
+    ! chordseq train --exons some.bed --label-key class -o x.model variants.fa 2> told && grep -q "exons is for --head variant" told' - "$cased"
+T 'a page of marked exons' chordseq variant -q --exons some.bed -m cased.model -f train.fa --html page.html -o /dev/null c1.vcf
+with python3 T 'and its contributions' python3 contributions.py "-m cased.model --exons some.bed"
 # At 1000, and at 941 with the bases up to there.
 T 'exons choose the same strand in any notation of a variant' sh -c '
     awk "FNR == 2 { r = substr(\$0, 941, 60); l = substr(r, 1, 59); b = substr(r, 60); a = b == \"A\" ? \"C\" : \"A\"
@@ -468,9 +460,15 @@ T 'without a model, the bundled model and its prediction' sh -c '
     grep -q "default model for variants.*splicing" told && head -n 1 d.tsv | grep -q "	CS_SPLICE$" &&
     grep -q "	snv	.*	[.]	0	0[.][0-9]" d.tsv && grep -q "encoder:cdil head:variant window:256" d.vcf &&
     grep -q "ID=CS_SPLICE,.*Description=\"Probability that the allele reduces the inclusion" d.vcf'
+T 'with exons, the one that reads them' sh -c 'printf "one\t300\t400\tx\t0\t-\n" > one.bed
+    with/chordseq variant -f variants.fa --exons one.bed --tsv e.tsv -o e.vcf variants.vcf 2> told &&
+    grep -q "default model for variants.*splicing of the given exons" told && grep -q "	NO_EXON	" e.tsv && grep -q "	snv	.*	[.]	0	0[.][0-9]" e.tsv &&
+    grep -q "ID=CS_SPLICE,.*reduces the inclusion of the given human exon" e.vcf && grep -q "ID=CS_SKIP,.*NO_EXON" e.vcf'
 T 'the model states meaning, data and accuracy' sh -c 'chordseq model show "$1" > shown &&
     grep -q "^meaning	SPLICE: Probability that the allele reduces" shown && grep -q "^trained on	[0-9]* labelled alleles" shown &&
-    grep -q "^sources	.*MaPSy" shown && [ "$(grep -c "^quality	.*: AUROC 0[.][678].*five folds by chromosome$" shown)" -ge 2 ]' - "$srcdir/refdata/model/variant.safetensors"
+    grep -q "^sources	.*MaPSy" shown && [ "$(grep -c "^quality	.*: AUROC 0[.][678].*five folds by chromosome$" shown)" = 2 ]' - "$srcdir/refdata/model/variant.safetensors"
+T 'and the one that reads exons' sh -c 'chordseq model show "$1" > shown.exons && grep -q "^tokenizer.case	1$" shown.exons &&
+    grep -q "^meaning	SPLICE: .*the given human exon" shown.exons && [ "$(grep -c "^quality	.*with the exon: AUROC 0[.]" shown.exons)" = 2 ]' - "$srcdir/refdata/model/variant-exons.safetensors"
 T 'method is the name of what older files call judged' sh -c 'LC_ALL=C sed "s/method/judged/g" "$1" > judged.m &&
     ! cmp -s "$1" judged.m && chordseq model show judged.m | grep ^quality > old && grep ^quality shown | cmp - old' - "$srcdir/refdata/model/variant.safetensors"
 T 'distances are of the one for sequences' sh -c 'with/chordseq variant --score embedding -f variants.fa -w 200 --tsv d.tsv \

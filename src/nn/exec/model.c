@@ -6,9 +6,6 @@
 
 #include "nn/ops/layer.h"
 
-const char *const cs_label_part_names[CS_N_PART] = {
-    [CS_PART_EXON] = "exon", [CS_PART_ACCEPTOR] = "acceptor", [CS_PART_DONOR] = "donor"
-};
 const char *const cs_strands_names[] = { "forward", "both", "max", "weighted",
                                          NULL };
 
@@ -28,7 +25,7 @@ static void copy_labels(cs_model *m, const cs_label *label, int32_t n)
         const cs_label *l = &label[i];
         m->label[i] = (cs_label){ cs_xstrdup(l->name), l->taxid,
                                   l->rank ? cs_xstrdup(l->rank) : NULL,
-                                  l->description ? cs_xstrdup(l->description) : NULL, l->part };
+                                  l->description ? cs_xstrdup(l->description) : NULL };
     }
 }
 
@@ -214,21 +211,9 @@ out:
     return rc;
 }
 
-int32_t cs_model_part(const cs_model *m, cs_label_part part)
-{
-    for (int32_t i = 0; i < m->n_label; i++)
-        if (m->label[i].part == part)
-            return i;
-    return -1;
-}
-
 int32_t cs_model_n_score(const cs_model *m)
 {
-    int32_t n = 0;
-
-    while (n < m->n_label && m->label[n].part == CS_PART_NONE)
-        n++;
-    return n < m->n_label ? n : n - (m->strands == CS_STRANDS_WEIGHTED);
+    return m->n_label - (m->strands == CS_STRANDS_WEIGHTED);
 }
 
 bool cs_model_reads_case(const cs_model *m)

@@ -22,21 +22,8 @@ typedef enum cs_head_output {
     CS_HEAD_PREDICTION, CS_HEAD_POOLED, CS_HEAD_HIDDEN, CS_HEAD_TOKENS
 } cs_head_output;
 
-/* A label of a variant model may be a part of the first label's score near a known exon: the sum of
- * the logit EXON of the windows around the variant, and of ACCEPTOR and DONOR of those around the
- * exon's ends. */
-typedef enum cs_label_part {
-    CS_PART_NONE, CS_PART_EXON, CS_PART_ACCEPTOR, CS_PART_DONOR, CS_N_PART
-} cs_label_part;
-extern const char *const cs_label_part_names[CS_N_PART];     /* NULL, "exon", "acceptor", "donor" */
-
 /* One class (or regression target) of a model: taxid 0, rank and description NULL: none. */
-typedef struct cs_label {
-    char *name;
-    int64_t taxid;
-    char *rank, *description;
-    cs_label_part part;
-} cs_label;
+typedef struct cs_label { char *name; int64_t taxid; char *rank, *description; } cs_label;
 
 /* Components of a model. The cfg pointers hold each implementation's options struct; strings that
  * they point to must outlive the model. */
@@ -144,16 +131,8 @@ static inline int32_t cs_model_parts(const cs_model *m)
 {
     return m->head->n_part > 1 ? m->head->n_part : 1;
 }
-/** cs_model_n_score - labels of a variant model that have a score of their own, the first ones: not
- * the parts of one, nor the label that only weights strands */
+/** cs_model_n_score - labels of a variant model without the one that only weights strands */
 int32_t cs_model_n_score(const cs_model *m);
-/** cs_model_part - the label that is this part of the first one; -1: none */
-int32_t cs_model_part(const cs_model *m, cs_label_part part);
-/** cs_model_takes_exons - does it read windows around an exon's ends? */
-static inline bool cs_model_takes_exons(const cs_model *m)
-{
-    return cs_model_part(m, CS_PART_EXON) >= 0;
-}
 /** cs_model_reads_case - has the case of bases a meaning for its tokenizer? */
 bool cs_model_reads_case(const cs_model *m);
 /** cs_model_max_len - maximum tokens of a record; 0: any */

@@ -50,8 +50,6 @@ static json_t *labels_json(const cs_model *m)
             json_object_set_new(v, "rank", json_string(l->rank));
         if (l->description)
             json_object_set_new(v, "description", json_string(l->description));
-        if (l->part)
-            json_object_set_new(v, "part", json_string(cs_label_part_names[l->part]));
         json_array_append_new(a, v);
     }
     return a;
@@ -246,18 +244,6 @@ out:
     return rc;
 }
 
-static int read_label_part(const cs_model_settings *s, const json_t *label, cs_label_part *part)
-{
-    const json_t *j = json_object_get(label, "part");
-    const char *text = json_string_value(j);
-
-    *part = CS_PART_NONE;
-    for (int i = CS_PART_EXON; text && i < CS_N_PART; i++)
-        if (strcmp(text, cs_label_part_names[i]) == 0)
-            *part = (cs_label_part)i;
-    return j && !*part ? damaged(s, "a label's part is none of exon, acceptor and donor") : CS_OK;
-}
-
 static int read_labels(cs_model_settings *s)
 {
     const json_t *a = json_object_get(s->j, "labels");
@@ -279,11 +265,7 @@ static int read_labels(cs_model_settings *s)
         s->label[i] = (cs_label){ cs_arena_dup(s->text, name, strlen(name)),
                                   json_integer_value(json_object_get(v, "taxid")),
                                   rank ? cs_arena_dup(s->text, rank, strlen(rank)) : NULL,
-                                  about ? cs_arena_dup(s->text, about, strlen(about)) : NULL,
-                                  CS_PART_NONE };
-        const int rc = read_label_part(s, v, &s->label[i].part);
-        if (rc != CS_OK)
-            return rc;
+                                  about ? cs_arena_dup(s->text, about, strlen(about)) : NULL };
         if (!s->label[i].name || (rank && !s->label[i].rank)
             || (about && !s->label[i].description))
             return cs_fail(CS_EMEM, "out of memory for the labels of '%s'", s->what);
@@ -343,26 +325,6 @@ static int read_strand(const cs_model_settings *s, cs_strands *strands)
     return damaged(s, "its strand is none of forward, both, max and weighted");
 }
 
-/* A variant model may have one of each part, behind its scores and before the label that weights
- * strands. */
-static int check_label_parts(const cs_model_settings *s, const cs_model *m)
-{
-    const int32_t n_score = cs_model_n_score(m), n_part = CS_N_PART - 1;
-    int32_t n_known = 0, end = n_score;
-
-    for (int k = CS_PART_NONE + 1; k < CS_N_PART; k++)
-        n_known += cs_model_part(m, (cs_label_part)k) >= 0;
-    if (n_known == 0)
-        return CS_OK;
-    while (end < m->n_label && m->label[end].part)
-        end++;
-    if (m->head->n_part == 2 && n_score > 0 && n_known == n_part && end - n_score == n_part
-        && end + (m->strands == CS_STRANDS_WEIGHTED) == m->n_label)
-        return CS_OK;
-    return damaged(s, "its labels that are parts of a score are not exon, acceptor and donor of "
-                      "a variant model, one each, between its scores and a label of the strand");
-}
-
 static int read_precision(const cs_model_settings *s, cs_precision *p)
 {
     const json_t *j = json_object_get(s->j, "precision");
@@ -402,7 +364,6 @@ int cs_model_settings_apply(cs_model_settings *s, cs_model *m)
     const json_t *taxonomy = json_object_get(s->j, "taxonomy");
 
     CS_TRY(read_strand(s, &m->strands));
-    CS_TRY(check_label_parts(s, m));
     CS_TRY(read_precision(s, &m->checked));
     CS_TRY(read_window(s, &m->window));
     CS_TRY(read_demonstration(s, &m->demonstration));

@@ -2,19 +2,19 @@
 """evaluate_splice.py - scores of variants beside measured loss of splicing.
 
 Usage   evaluate_splice.py table SPLICE_DIR SCORES.tsv...
-        evaluate_splice.py calibrate SPLICE_DIR IN.safetensors OUT.safetensors both|exons SCORES.tsv...
+        evaluate_splice.py calibrate SPLICE_DIR IN.safetensors OUT.safetensors SCORES.tsv...
         evaluate_splice.py genome SLOPE INTERCEPT SLOPE_EXONS INTERCEPT_EXONS WORK_DIR
-        evaluate_splice.py describe MODEL.safetensors FOLDS.tsv
+        evaluate_splice.py describe both|exons MODEL.safetensors FOLDS.tsv
 
 SCORES.tsv are tables of `chordseq variant --tsv`, one per fold. `table` prints for each assay variants, AUROC with
 95 % interval (contigs drawn 2,000 times, seed 1), average precision, Spearman's correlation with the measured change
 and the expected calibration error in ten bins. `calibrate` fits a slope and an intercept to the scores' logits
 (Platt 1999), prints the calibration error where both are fitted on the other folds, and writes IN with its last
-layer for SPLICE (both) or the parts of SPLICE (exons) scaled and shifted. `genome` prints for the
-tables slicesK.both.scores and slicesK.exons.scores of WORK_DIR how the scores, scaled so, tell substitutions in the two
-intron bases of annotated splice sites from those far from any; and the same for sites of the exons of slices.bed only.
-`describe` states in a model file what its label means, what it was trained on, and the rows
-of FOLDS.tsv, which are those of `table` behind a column both or exons; `chordseq model show` prints them.
+layer for SPLICE scaled and shifted. `genome` prints for the tables slicesK.both.scores and slicesK.exons.scores of
+WORK_DIR how the scores, scaled so, tell substitutions in the two intron bases of annotated splice sites from those in
+the intron 30 to 100 bases away and, without exons, from those far from any. `describe` states in a model file what its
+label means, what it was trained on, and the rows of FOLDS.tsv, which are those of `table`; `chordseq model show` prints
+them.
 """
 import csv
 import gzip
@@ -25,14 +25,13 @@ import sys
 
 import numpy as np
 
-from prepare_splice import PARTS
-
 DRAWS, BINS = 2000, 10
 DESCRIPTIONS = {
-    "SPLICE": "Probability that the allele reduces the inclusion of a human exon in mRNA; meant for exons and up to 100 bases beside them",
+    "both": "Probability that the allele reduces the inclusion of a human exon in mRNA; meant for exons and up to 100 bases beside them",
+    "exons": "Probability that the allele reduces the inclusion of the given human exon in mRNA",
     "STRAND": "Probability that the strand read, of both the likelier one, is that of a spliced exon beside the allele",
 }
-SOURCES = ("minigene assays MaPSy and Vex-seq, alleles on both strands; before them splicing of random exons (ES7) and designed "
+SOURCES = ("minigene assays MaPSy and Vex-seq, alleles on %s; before them splicing of random exons (ES7) and designed "
            "constructs (Mikl 2019), annotated splice sites and motifs")
 METHOD = "five folds by chromosome"
 
@@ -115,18 +114,20 @@ def genome(scales, work):
             exons.setdefault(name, []).append((int(first), int(last)))
     for how, (slope, intercept) in zip(("both", "exons"), (scales[:2], scales[2:])):
         found = [r for k in range(5) for r in csv.DictReader(open(f"{work}/slices{k}.{how}.scores"), delimiter="\t")]
-        site = np.array([r["id"] == "site" for r in found])
+        found = [r for r in found if r["CS_SPLICE"] not in ("", ".")]
+        kind = np.array([r["id"] for r in found])
         at = [(exons.get(r["#chrom"], []), int(r["pos"]) - 1) for r in found]
         known = np.array([any(p in (a - 2, a - 1, b, b + 1) for a, b in here) for here, p in at])
-        near = np.array([how == "exons" and any(p - 128 < b and a < p + 128 for a, b in here) for here, p in at])
+        beside = np.array([any(p - 101 < b and a < p + 101 for a, b in here) for here, p in at])
         p = np.array([float(r["CS_SPLICE"]) for r in found])
-        x = np.log(p / (1 - p))
-        x = np.where(near, slope * x + intercept, scales[0] * x + scales[1])
-        p = 1 / (1 + np.exp(-x))
-        for what, m in ("all sites", site), ("sites of exons", site & known):
-            use = m | ~site
-            print(f"{how}, {m.sum()} {what}, {(~site).sum()} far: AUROC {auroc(x[use], m[use].astype(int)):.3f}",
-                  *(f"above {t}: {(p[m] > t).mean():.3f} and {(p[~site] > t).mean():.3f}" for t in (0.2, 0.5, 0.8)), sep="; ")
+        p = 1 / (1 + np.exp(-(slope * np.log(p / (1 - p)) + intercept)))
+        site, far, near = kind == "site", kind == "far", (kind == "near") & beside
+        for what, m, other, n in (("all sites", site, "far", far), ("sites of exons", site & known, "far", far),
+                                  ("sites of exons", site & known, "near", near)):
+            if n.any() and (how == "both" or other == "near"):
+                use = m | n
+                print(f"{how}, {m.sum()} {what}, {n.sum()} {other}: AUROC {auroc(p[use], m[use].astype(int)):.3f}",
+                      *(f"above {t}: {(p[m] > t).mean():.3f} and {(p[n] > t).mean():.3f}" for t in (0.2, 0.5, 0.8)), sep="; ")
 
 
 def open_model(path):
@@ -144,41 +145,33 @@ def save_model(path, header, model, body):
         f.write(struct.pack("<Q", len(text)) + text + bytes(body))
 
 
-def scale(path_in, path_out, how, slope, intercept):
+def scale(path_in, path_out, slope, intercept):
     header, model, body = open_model(path_in)
     names = [label["name"] for label in model["labels"]]
-    rows = [names.index(name) for name in (["SPLICE"] if how == "both" else PARTS)]
-    shifted = names.index("SPLICE" if how == "both" else "SPLICE_EXON")
     for name in "head.weight", "head.bias":
         a, b = header[name]["data_offsets"]
         value = np.frombuffer(body[a:b], "<f4").reshape(len(names), -1).copy()
-        value[rows] *= np.float32(slope)
-        value[shifted] += np.float32(intercept if name == "head.bias" else 0)
+        value[names.index("SPLICE")] *= np.float32(slope)
+        value[names.index("SPLICE")] += np.float32(intercept if name == "head.bias" else 0)
         body[a:b] = value.astype("<f4").tobytes()
     model["sha256"] = hashlib.sha256(body).hexdigest()
     save_model(path_out, header, model, body)
 
 
-def describe(path, folds):
+def describe(how, path, folds):
     header, model, body = open_model(path)
     for label in model["labels"]:
-        if label["name"] in DESCRIPTIONS:
-            label["description"] = DESCRIPTIONS[label["name"]]
-    model["training"]["sources"] = SOURCES
-    assays = []
-    for line in open(folds):
-        how, *v = line.split("\t")
-        if v[0] == "assay":
-            continue
-        assays.append({"name": {"mapsy": "MaPSy", "vexseq": "Vex-seq"}[v[0]],
-                       "read": {"both": "both strands"}.get(how, "strand of the exon"),
-                       "variants": int(v[1]), "positive": int(v[2]), "method": METHOD,
-                       **dict(zip(("auroc", "low", "high"), map(float, v[3:6])))})
-    model["training"]["assays"] = assays
+        label["description"] = DESCRIPTIONS[how if label["name"] == "SPLICE" else label["name"]]
+    model["training"]["sources"] = SOURCES % ("both strands" if how == "both" else "the exon's strand")
+    model["training"]["assays"] = [
+        {"name": {"mapsy": "MaPSy", "vexseq": "Vex-seq"}[v[0]], "read": "both strands" if how == "both" else "with the exon",
+         "variants": int(v[1]), "positive": int(v[2]), "method": METHOD,
+         **dict(zip(("auroc", "low", "high"), map(float, v[3:6])))}
+        for v in (line.split("\t") for line in open(folds)) if v[0] != "assay"]
     save_model(path, header, model, body)
 
 
-def calibrate(folder, path_in, path_out, how, paths):
+def calibrate(folder, path_in, path_out, paths):
     assay, loss, _, p, _, fold = read(folder, paths)
     x, held = np.log(p / (1 - p)), np.zeros(len(p))
     for k in range(len(paths)):
@@ -190,7 +183,7 @@ def calibrate(folder, path_in, path_out, how, paths):
               *(f"above {t}: {(held[m] > t).sum()}, {loss[m][held[m] > t].mean():.2f} of them lose" for t in (0.2, 0.5, 0.8)), sep="; ")
     slope, intercept = fit(x, loss)
     print(f"slope {slope:.4f}, intercept {intercept:.4f}")
-    scale(path_in, path_out, how, slope, intercept)
+    scale(path_in, path_out, slope, intercept)
 
 
 def main():
@@ -199,9 +192,9 @@ def main():
     elif sys.argv[1] == "genome":
         genome([float(v) for v in sys.argv[2:6]], sys.argv[6])
     elif sys.argv[1] == "describe":
-        describe(sys.argv[2], sys.argv[3])
+        describe(*sys.argv[2:5])
     else:
-        calibrate(*sys.argv[2:6], sys.argv[6:])
+        calibrate(*sys.argv[2:5], sys.argv[5:])
 
 
 if __name__ == "__main__":
