@@ -262,6 +262,7 @@ static void open_tokens(struct bench *b, int n_unknown)
     make_spans(&b->data);
     add_unknown(&b->data, n_unknown);
     b->m = toy_model(&t, b->be);
+    b->feed.rules.tok_state = b->m->tok_state;
     assert_int_equal(cs_sampler_new(&b->data, CS_PART_TRAIN, &all, &b->train), CS_OK);
     assert_int_equal(cs_sampler_new(&b->data, CS_PART_VALID, &all, &b->valid), CS_OK);
     b->feed.train = b->train;
