@@ -201,7 +201,7 @@ void cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *r
         some = cs_reference_length(ref, name[i]) >= 0
             || cs_reference_length(ref, cs_contig_other(name[i], other)) >= 0;
     if (!some)
-        cs_warn("no exon of '%s' is on a contig of '%s', so exons have no effect: contig names are "
-                "such as '%s' there and '%s' here", path, cs_reference_path(ref),
+        cs_warn("no exon of '%s' is on a contig of '%s', so no variant is near one: contig names "
+                "are such as '%s' there and '%s' here", path, cs_reference_path(ref),
                 name[0], cs_reference_name(ref, 0));
 }

@@ -341,7 +341,8 @@ out:
     return rc;
 }
 
-/* Both alphabets have N for an unknown symbol. */
+/* Nucleotides and diplotypes have N for an unknown symbol; with --tokenizer.case a lower-case n is
+ * not counted. */
 static void note_unknown(cs_labelled *l, const cs_record *r)
 {
     int64_t i = 0;
