@@ -12,7 +12,7 @@
 
 #include "cublas_v2.h"
 
-enum { WARP = 32, MOST = 1024, STACK_BYTES = 64 << 10 };
+enum { WARP = 32, MOST = 1024, STACK_BYTES = 64 << 10, SET_BYTES = 256 };
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 
@@ -92,8 +92,9 @@ struct thread {
     bool       begun;
     dim3       index;
     state      at;
-    double     value;            /* operand of a shuffle */
-    uint32_t   a[4], b[2];       /* and of a warp's matrix product */
+    int        slot;             /* of the two below, the one of the last exchange in the warp */
+    double     value[2];         /* operand of a shuffle */
+    uint32_t   a[2][4], b[2][2]; /* and of a warp's matrix product */
     uint64_t  *bar;              /* of a wait for a phase */
     int        parity;
     std::vector<copy> asked;
@@ -150,13 +151,19 @@ void __trap(void)
     wait_at(DONE);
 }
 
+/* Returns the slot for this thread's part in an exchange between the threads of a warp. Two slots
+ * suffice: no thread stores its part of the next exchange but one before all have read this one. */
+static int next_slot(void)
+{
+    return all[current].slot ^= 1;
+}
+
 static double brought(double v, int from)
 {
-    all[current].value = v;
+    const int slot = next_slot();
+    all[current].value[slot] = v;
     wait_at(AT_SHUFFLE);
-    double got = all[from].value;
-    wait_at(AT_SHUFFLE);         /* the next value is stored after all have read this one */
-    return got;
+    return all[from].value[slot];
 }
 
 double cs_host_shuffle(double v, int mask)
@@ -294,32 +301,33 @@ static float element(const uint32_t w[2], int k)
     return of_bf16(w[k / 8] >> k % 2 * 16 & 0xFFFF);
 }
 
-/* Publishes this thread's fragments to its warp; returns the number of the warp's first thread. */
+/* Publishes this thread's fragments to its warp; returns their slot. */
 static int show_fragments(const uint32_t a[4], uint32_t b0, uint32_t b1)
 {
+    const int slot = next_slot();
     thread *me = &all[current];
-    memcpy(me->a, a, sizeof me->a);
-    me->b[0] = b0;
-    me->b[1] = b1;
+    memcpy(me->a[slot], a, sizeof me->a[slot]);
+    me->b[slot][0] = b0;
+    me->b[slot][1] = b1;
     wait_at(AT_PRODUCT);
-    return current / WARP * WARP;
+    return slot;
 }
 
 void cs_host_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
 {
-    const int warp = show_fragments(a, b0, b1), g = current % WARP / 4, c = current % 4;
+    const int slot = show_fragments(a, b0, b1), lane = current % WARP, g = lane / 4, c = lane % 4;
+    const thread *warp = &all[current - lane];
     for (int i = 0; i < 4; i++) {
         const int col = 2 * c + i % 2;
         double sum = 0;
         for (int k = 0; k < 16; k++) {
-            const thread *row = &all[warp + 4 * g + k % 8 / 2];
-            const thread *of = &all[warp + 4 * col + k % 8 / 2];
-            const uint32_t pair[2] = { row->a[i / 2], row->a[2 + i / 2] };
-            sum += (double)element(pair, k) * (double)element(of->b, k);
+            const uint32_t *row = warp[4 * g + k % 8 / 2].a[slot];
+            const uint32_t *of = warp[4 * col + k % 8 / 2].b[slot];
+            const uint32_t pair[2] = { row[i / 2], row[2 + i / 2] };
+            sum += (double)element(pair, k) * (double)element(of, k);
         }
         d[i] += (float)sum;
     }
-    wait_at(AT_PRODUCT);         /* the next fragments are stored after all have read these */
 }
 
 uint32_t cs_host_tf32(float v)
@@ -330,25 +338,25 @@ uint32_t cs_host_tf32(float v)
 
 void cs_host_mma_tf32(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
 {
-    const int warp = show_fragments(a, b0, b1), g = current % WARP / 4, c = current % 4;
+    const int slot = show_fragments(a, b0, b1), lane = current % WARP, g = lane / 4, c = lane % 4;
+    const thread *warp = &all[current - lane];
     for (int i = 0; i < 4; i++) {
         const int col = 2 * c + i % 2;
         double sum = 0;
         for (int k = 0; k < 8; k++) {
-            const thread *row = &all[warp + 4 * g + k % 4], *of = &all[warp + 4 * col + k % 4];
-            sum += (double)__int_as_float((int)row->a[i / 2 + k / 4 * 2])
-                 * (double)__int_as_float((int)of->b[k / 4]);
+            const uint32_t *row = warp[4 * g + k % 4].a[slot], *of = warp[4 * col + k % 4].b[slot];
+            sum += (double)__int_as_float((int)row[i / 2 + k / 4 * 2])
+                 * (double)__int_as_float((int)of[k / 4]);
         }
         d[i] += (float)sum;
     }
-    wait_at(AT_PRODUCT);
 }
 
 static void run_thread(int i)
 {
     thread *t = &all[i];
-    if (!t->stack)
-        t->stack = malloc(STACK_BYTES);
+    if (!t->stack)               /* threads of a warp do not share cache sets */
+        t->stack = (char *)malloc(STACK_BYTES + WARP * SET_BYTES) + i % WARP * SET_BYTES;
     current = i;
     threadIdx = t->index;
     if (_setjmp(scheduler) != 0) {
@@ -393,6 +401,7 @@ static void start(int i)
     unsigned x = blockDim.x, xy = x * blockDim.y, k = (unsigned)i;
     all[i].index = dim3(k % x, k / x % blockDim.y, k / xy);
     all[i].at = READY;
+    all[i].slot = 0;
 }
 
 /* Runs each lane to its next stop, and releases stops that all have reached; did any run? */
