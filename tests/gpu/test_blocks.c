@@ -118,17 +118,6 @@ static mats make_bf16(const op_case *o, const env *e)
     return s;
 }
 
-static mats copy_of(const mats *s)
-{
-    mats c = { .n = s->n };
-    for (int k = 0; k < s->n; k++) {
-        const cs_mat m = s->m[k];
-        c.m[k] = new_mat(m.r, m.c, (int32_t)(m.ld - m.c), &c.page[k]);
-        memcpy(c.m[k].p, m.p, (size_t)span(m) * sizeof *m.p);
-    }
-    return c;
-}
-
 /* As chord_ops against the CPU's fast kernels, also for every row alone. */
 static void block_of_rows(cs_backend *fast, const env *e)
 {

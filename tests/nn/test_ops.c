@@ -39,11 +39,11 @@ static void assert_same_bits(const op_case *o, const mats *a, const mats *b, con
 
 /* In fp32 the reference gives the same bits with any number of threads, and the tested backend with
  * any instruction set. The reference knows no other precision. */
-static void same_bits(const op_case *o, const env *e, cs_backend ref, const mats *want,
-                      const mats *got)
+static void same_bits(const op_case *o, const env *e, cs_backend ref, const mats *before,
+                      const mats *want, const mats *got)
 {
     cs_backend lower = *tested;
-    mats threads = make(o->spec, e, key_of(o, e)), same = make(o->spec, e, key_of(o, e));
+    mats threads = copy_of(before), same = copy_of(before);
 
     cs_cpu_fill(&lower, CS_CPU_AVX512);
     run(o, e, ref, 3, &threads);
@@ -60,15 +60,14 @@ static void against_reference(const op_case *o, int n, const env *e)
     const bool exact = precision == CS_IN_FP32;
     cs_cpu_fill(&ref, ~0u);
     for (int i = 0; i < n; i++) {
-        uint64_t key = key_of(&o[i], e);
         if (is_left_out(&o[i]))
             continue;
-        mats before = make(o[i].spec, e, key), want = make(o[i].spec, e, key);
-        mats got = make(o[i].spec, e, key);
+        mats before = make(o[i].spec, e, key_of(&o[i], e));
+        mats want = copy_of(&before), got = copy_of(&before);
         run(&o[i], e, ref, 1, &want);
         run(&o[i], e, *tested, 2, &got);
         if (exact)
-            same_bits(&o[i], e, ref, &want, &got);
+            same_bits(&o[i], e, ref, &before, &want, &got);
         /* Of a few elements, all may be sums that cancel, with no others to be measured against. */
         compare_outputs(&o[i], e, &got, &want, &before, exact ? 1e-12 : 1e-4, exact ? 1e-11 : 1e-3);
         for (int k = 0; k < 3; k++)
@@ -79,17 +78,17 @@ static void against_reference(const op_case *o, int n, const env *e)
 static void any_threads(const op_case *o, int n, const env *e)
 {
     for (int i = 0; i < n; i++) {
-        uint64_t key = key_of(&o[i], e);
         if (is_left_out(&o[i]))
             continue;
-        mats one = make(o[i].spec, e, key);
+        mats before = make(o[i].spec, e, key_of(&o[i], e)), one = copy_of(&before);
         run(&o[i], e, *tested, 1, &one);
         for (int t = 2; t <= THREADS; t++) {
-            mats more = make(o[i].spec, e, key);
+            mats more = copy_of(&before);
             run(&o[i], e, *tested, t, &more);
             assert_same_bits(&o[i], &one, &more, "the number of threads");
             drop(&more);
         }
+        drop(&before);
         drop(&one);
     }
 }
@@ -130,7 +129,7 @@ static void alone_as_in_a_batch(const op_case *o, int n, const env *e)
         uint64_t key = key_of(&o[i], e);
         if (!o[i].alone || is_left_out(&o[i]))
             continue;
-        mats all = make(o[i].spec, e, key), alone = make(o[i].spec, e, key);
+        mats all = make(o[i].spec, e, key), alone = copy_of(&all);
         run(&o[i], e, *tested, 2, &all);
         for (int s = 0; s < e->seg.n; s++)
             check_alone(&o[i], e, &all, &alone, s);
