@@ -2,13 +2,16 @@
 """evaluate_splice.py - scores of variants beside measured loss of splicing.
 
 Usage   evaluate_splice.py table SPLICE_DIR SCORES.tsv...
+        evaluate_splice.py compare SPLICE_DIR SCORES.tsv... with SCORES.tsv...
         evaluate_splice.py calibrate SPLICE_DIR IN.safetensors OUT.safetensors SCORES.tsv...
         evaluate_splice.py genome SLOPE INTERCEPT SLOPE_EXONS INTERCEPT_EXONS WORK_DIR
         evaluate_splice.py describe both|exons MODEL.safetensors FOLDS.tsv
 
 SCORES.tsv are tables of `chordseq variant --tsv`, one per fold. `table` prints for each assay variants, AUROC with
 95 % interval (contigs drawn 2,000 times, seed 1), average precision, Spearman's correlation with the measured change
-and the expected calibration error in ten bins. `calibrate` fits a slope and an intercept to the scores' logits
+and the expected calibration error in ten bins. `compare` prints for the variants that both sets of tables score
+AUROC and average precision of the first, and how much more the second has, with the interval of the same draws of
+contigs for both. `calibrate` fits a slope and an intercept to the scores' logits
 (Platt 1999), prints the calibration error where both are fitted on the other folds, and writes IN with its last
 layer for SPLICE scaled and shifted. `genome` prints for the tables slicesK.both.scores and slicesK.exons.scores of
 WORK_DIR how the scores, scaled so, tell substitutions in the two intron bases of annotated splice sites from those in
@@ -36,23 +39,26 @@ SOURCES = ("minigene assays MaPSy and Vex-seq, alleles on %s; before them splici
 METHOD = "five folds by chromosome"
 
 
-def read(folder, paths):
-    """Assay, loss, score of the assay, prediction, contig and fold of every variant with a label."""
+def read_rows(folder, paths):
+    """Assay, loss, score of the assay, prediction, contig and fold of every variant with a label, by variant."""
     truth = {}
     with gzip.open(f"{folder}/splice_variants.tsv.gz", "rt") as f:
         for r in csv.DictReader(f, delimiter="\t"):
             if r["loss"]:
                 truth[r["contig"], r["pos"], r["ref"], r["alt"]] = (r["set"].split("_")[0], int(r["loss"]), float(r["score"]))
-    out = []
+    out = {}
     for fold, path in enumerate(paths):
         with open(path) as f:
             for r in csv.DictReader(f, delimiter="\t"):
                 key = r["#chrom"], r["pos"], r["ref"], r["alt"]
                 score = r.get("CS_SPLICE") or r["CS_SCORE"]
                 if key in truth and score != ".":
-                    out.append((*truth[key], float(score), key[0], fold))
-    assay, loss, change, p, contig, fold = map(np.array, zip(*out))
-    return assay, loss, change, p, contig, fold
+                    out[key] = (*truth[key], float(score), key[0], fold)
+    return out
+
+
+def read(folder, paths):
+    return map(np.array, zip(*read_rows(folder, paths).values()))
 
 
 def ranks(x):
@@ -75,7 +81,8 @@ def calibration_error(p, y):
     return sum(len(b) / len(p) * abs(p[b].mean() - y[b].mean()) for b in np.array_split(np.argsort(p), BINS))
 
 
-def interval(p, y, contig):
+def interval(figure, y, contig):
+    """95 % interval of figure(rows) over draws of contigs."""
     rng = np.random.default_rng(1)
     names, of = np.unique(contig, return_inverse=True)
     rows = [np.flatnonzero(of == i) for i in range(len(names))]
@@ -83,7 +90,7 @@ def interval(p, y, contig):
     for _ in range(DRAWS):
         pick = np.concatenate([rows[i] for i in rng.integers(len(rows), size=len(rows))])
         if 0 < y[pick].sum() < len(pick):
-            drawn.append(auroc(p[pick], y[pick]))
+            drawn.append(figure(pick))
     return np.percentile(drawn, [2.5, 97.5])
 
 
@@ -92,9 +99,23 @@ def table(folder, paths):
     print("assay", "variants", "lost", "auroc", "low", "high", "precision", "spearman", "ece", sep="\t")
     for name in sorted(set(assay)):
         m = assay == name
-        spearman = np.corrcoef(ranks(-p[m]), ranks(change[m]))[0, 1]
-        print(name, m.sum(), loss[m].sum(), *("%.4f" % v for v in (auroc(p[m], loss[m]), *interval(p[m], loss[m], contig[m]),
-              precision(p[m], loss[m]), spearman, calibration_error(p[m], loss[m]))), sep="\t")
+        x, y = p[m], loss[m]
+        spearman = np.corrcoef(ranks(-x), ranks(change[m]))[0, 1]
+        print(name, m.sum(), y.sum(), *("%.4f" % v for v in (auroc(x, y), *interval(lambda i: auroc(x[i], y[i]), y, contig[m]),
+              precision(x, y), spearman, calibration_error(x, y))), sep="\t")
+
+
+def compare(folder, first, second):
+    a, b = read_rows(folder, first), read_rows(folder, second)
+    assay, loss, _, p, contig, _ = map(np.array, zip(*(a[k] for k in a if k in b)))
+    q = np.array([b[k][3] for k in a if k in b])
+    print("assay", "variants", "lost", "figure", "first", "more", "low", "high", sep="\t")
+    for name in sorted(set(assay)):
+        m = assay == name
+        x, z, y = p[m], q[m], loss[m]
+        for what in auroc, precision:
+            low, high = interval(lambda i: what(z[i], y[i]) - what(x[i], y[i]), y, contig[m])
+            print(name, m.sum(), y.sum(), what.__name__, *("%.4f" % v for v in (what(x, y), what(z, y) - what(x, y), low, high)), sep="\t")
 
 
 def fit(x, y):
@@ -189,6 +210,9 @@ def calibrate(folder, path_in, path_out, paths):
 def main():
     if sys.argv[1] == "table":
         table(sys.argv[2], sys.argv[3:])
+    elif sys.argv[1] == "compare":
+        at = sys.argv.index("with")
+        compare(sys.argv[2], sys.argv[3:at], sys.argv[at + 1:])
     elif sys.argv[1] == "genome":
         genome([float(v) for v in sys.argv[2:6]], sys.argv[6])
     elif sys.argv[1] == "describe":
