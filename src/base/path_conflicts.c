@@ -5,6 +5,7 @@
  * Two lists, inputs and outputs: device and inode of every registered file, and its name as given.
  * A file is compared with those of the other kind only. Outputs are few, so this is cheap even with
  * many inputs. A file that does not exist yet is in no list: it cannot be an input, either.
+ * An index beside an input is an input, too.
  *
  * Open outputs are in a tree, for there may be one per class. They are files only when complete, so
  * they are identified by folder and name.
@@ -14,6 +15,7 @@
 #include <pthread.h>
 #include <search.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,6 +27,7 @@ struct path_use {
     dev_t dev;
     ino_t ino;
     char *name;
+    bool index;                  /* not the file itself, but an index beside it */
 };
 
 static struct path_uses { struct path_use *v; size_t n, cap; } inputs, outputs;
@@ -48,7 +51,7 @@ static bool find_file(const char *path, bool output, struct stat *st)
 }
 
 /* Against those of the other kind. */
-static int check(const char *name, const struct stat *st, bool output)
+static int check(const char *name, const struct stat *st, bool output, bool index)
 {
     const struct path_uses *other = output ? &inputs : &outputs;
 
@@ -56,43 +59,68 @@ static int check(const char *name, const struct stat *st, bool output)
         const struct path_use *c = &other->v[i];
         if (c->dev != st->st_dev || c->ino != st->st_ino)
             continue;
-        return cs_fail(CS_EUSAGE, "output '%s' is the same file as input '%s'; choose another "
-                       "output", output ? name : c->name, output ? c->name : name);
+        return cs_fail(CS_EUSAGE, "output '%s' is the same file as %sinput '%s'; choose another "
+                       "output", output ? name : c->name, index || c->index ? "the index of " : "",
+                       output ? c->name : name);
     }
     return CS_OK;
 }
 
-static int add_path(const char *path, bool output)
+/* `name` is the path in messages, or that of the file whose index this is. */
+static int add_path(const char *path, const char *name, bool output, bool index)
 {
     int rc = CS_OK;
     struct stat st;
     struct path_uses *own = output ? &outputs : &inputs;
-    const char *name = name_of(path, output);
 
     if (!find_file(path, output, &st))
         return CS_OK;
-    CS_TRY(check(name, &st, output));
+    CS_TRY(check(name, &st, output, index));
     CS_TRY(cs_grow((void **)&own->v, &own->cap, own->n + 1, sizeof *own->v));
-    own->v[own->n++] = (struct path_use){ st.st_dev, st.st_ino, cs_xstrdup(name) };
+    own->v[own->n++] = (struct path_use){ st.st_dev, st.st_ino, cs_xstrdup(name), index };
 out:
+    return rc;
+}
+
+/* x.bam has its index in x.bam.bai or x.bai. */
+static int add_indexes(const char *path)
+{
+    static const char *const suffix[] = { ".fai", ".gzi", ".tbi", ".csi", ".bai", ".crai", NULL };
+    int rc = CS_OK;
+    const size_t n = strlen(path), size = n + sizeof ".crai";
+    const char *dot = strrchr(path, '.');
+    const size_t n_stem = dot && (strcmp(dot, ".bam") == 0 || strcmp(dot, ".cram") == 0)
+                              ? (size_t)(dot - path) : 0;
+    char *index = cs_xmalloc(size);
+
+    for (int i = 0; rc == CS_OK && suffix[i]; i++) {
+        (void)snprintf(index, size, "%s%s", path, suffix[i]);
+        rc = add_path(index, path, false, true);
+        (void)snprintf(index, size, "%.*s%s", (int)n_stem, path, suffix[i]);
+        if (rc == CS_OK && n_stem > 0)
+            rc = add_path(index, path, false, true);
+    }
+    free(index);
     return rc;
 }
 
 int cs_paths_add_input(const char *path)
 {
-    return add_path(path, false);
+    const int rc = add_path(path, name_of(path, false), false, false);
+
+    return rc == CS_OK && !is_standard(path) ? add_indexes(path) : rc;
 }
 
 int cs_paths_add_output(const char *path)
 {
-    return add_path(path, true);
+    return add_path(path, name_of(path, true), true, false);
 }
 
 int cs_paths_check_output(const char *path)
 {
     struct stat st;
 
-    return find_file(path, true, &st) ? check(name_of(path, true), &st, true) : CS_OK;
+    return find_file(path, true, &st) ? check(name_of(path, true), &st, true, false) : CS_OK;
 }
 
 /* ---- open outputs ---------------------------------------------------------------------------- */

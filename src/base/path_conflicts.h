@@ -9,8 +9,8 @@
  * command: they are permanent, and made by the thread that starts the run. A file that a run
  * resumes from and rewrites (a checkpoint, a journal) is an output, not an input. */
 
-/** cs_paths_add_input - register an input. CS_OK; CS_EUSAGE naming a registered output that is the
- * same file; CS_EMEM */
+/** cs_paths_add_input - register an input, and indexes beside it. CS_OK; CS_EUSAGE naming a
+ * registered output that is the same file; CS_EMEM */
 int cs_paths_add_input(const char *path) CS_MUST_CHECK;
 /** cs_paths_add_output - register an output before it is opened. CS_OK; CS_EUSAGE naming an input
  * that is the same file; CS_EMEM */
