@@ -245,7 +245,7 @@ int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_inpu
 
     with_series.series = true;
     *l = (cs_labelled){ .args = a, .is_class = is_class, .is_labels = head->is_labels,
-                        .min_base = 1 };
+                        .cased = how->alphabet == CS_CASED, .min_base = 1 };
     CS_TRY(check_intervals(a, head->per_token));
     if (head->is_labels)
         CS_TRY(check_multilabel(a));

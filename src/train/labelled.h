@@ -31,6 +31,7 @@ typedef struct cs_labelled {
                                   * a model's classes */
     int         n_rank;
     bool        is_class;        /* else values, or */
+    bool        cased;           /* bases keep their case */
     bool        is_labels;       /* 0, 1 or NaN for each of `classes` */
     cs_multilabels *multi;       /* table of these from --labels, or NULL */
     cs_intervals *interval;      /* labelled intervals instead, or NULL */

@@ -341,13 +341,14 @@ out:
     return rc;
 }
 
-/* Nucleotides and diplotypes have N for an unknown symbol; with --tokenizer.case a lower-case n is
- * not counted. */
+/* Nucleotides and diplotypes have N for an unknown symbol; n is one with --tokenizer.case only. */
 static void note_unknown(cs_labelled *l, const cs_record *r)
 {
     int64_t i = 0;
+    const char other = l->cased ? 'n' : 'N';
+    const char *base = r->seg[0].base;
 
-    while (r->x == NULL && i < r->seg[0].n_base && r->seg[0].base[i] == 'N')
+    while (r->x == NULL && i < r->seg[0].n_base && (base[i] == 'N' || base[i] == other))
         i++;
     if (r->x == NULL && i == r->seg[0].n_base && l->n_unknown++ == 0)
         (void)snprintf(l->first_unknown, sizeof l->first_unknown, "%s", r->name);

@@ -76,6 +76,9 @@ T 'a label that names no class and a table with quotes are reported as that' sh 
 T 'records of N only are reported' sh -c '{ cat all.fa; printf ">n class=at\nNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN\n"; } > n.fa && "$@" 2> told &&
     grep -q "warning: 1 of 49 records has only unknown bases (N), .*first: .n." told && sed "\$s/N\$/C/" n.fa > c.fa && mv c.fa n.fa &&
     "$@" 2> told && ! grep "unknown bases" told' - chordseq train -o n.m --epochs 1 --tokenizer base --encoder.max-len 256 --label-key class n.fa
+T 'also in lower case where case counts' sh -c '{ cat all.fa; printf ">n class=at\nnnnnnnnnnnnnnnnnNNNNNNNNNNNNNNNNN\n"; } > n.fa &&
+    "$@" --tokenizer.case 2> told && grep -q "warning: 1 of 49 records has only unknown bases (N), .*first: .n." told && "$@" 2> told &&
+    grep -q "warning: 1 of 49 records has only unknown" told' - chordseq train -o n.m --epochs 1 --tokenizer base --encoder.max-len 256 --label-key class n.fa
 for to in '-o no/x.m' '-o x.m --metrics no/x.tsv' '-o x.m --checkpoint no/x.ckpt'; do
     T "refused before it starts: $to" sh -c '! "$@" 2> err && grep -q "cannot create .no/x" err' - \
         $train $to --label-key class all.fa
