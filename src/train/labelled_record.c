@@ -130,16 +130,25 @@ static int find_class(cs_labelled *l, const cs_record *r, float *target)
     return take_label(l, r, label, target);
 }
 
-static int parse_value(const cs_record *r, const char *text, float *v)
+/* With the line of the table that has the value. */
+static int refuse_value(const cs_labelled *l, const cs_record *r, const char *text,
+                        const char *why)
+{
+    const char *table = l->table ? l->args->labels : NULL;
+
+    (void)cs_fail(CS_EFORMAT, "record '%s' has the value '%s'%s", r->name, text, why);
+    return table ? cs_fail_also(CS_EFORMAT, " ('%s' line %lld)", table,
+                                (long long)cs_labels_line(l->table, r->name)) : CS_EFORMAT;
+}
+
+static int parse_value(const cs_labelled *l, const cs_record *r, const char *text, float *v)
 {
     double d;
 
     if (cs_parse_real(text, &d) != CS_OK)
-        return cs_fail(CS_EFORMAT, "record '%s' has the value '%s', which is not a number", r->name,
-                       text);
+        return refuse_value(l, r, text, ", which is not a number");
     if (fabs(d) > FLT_MAX)
-        return cs_fail(CS_EFORMAT, "record '%s' has the value '%s'; at most %g is supported",
-                       r->name, text, (double)FLT_MAX);
+        return refuse_value(l, r, text, "; at most 3.40282e+38 is supported");
     *v = (float)d;
     return CS_OK;
 }
@@ -157,9 +166,9 @@ static int find_values(cs_labelled *l, const cs_record *r, float *target)
     if (text == NULL)
         return unlabelled(l, r, NULL);
     if (l->table == NULL)
-        return parse_value(r, text, target);
+        return parse_value(l, r, text, target);
     for (int i = 0; i < cs_labels_columns(l->table); i++)
-        CS_TRY(parse_value(r, cs_labels_find(l->table, r->name, i), &target[i]));
+        CS_TRY(parse_value(l, r, cs_labels_find(l->table, r->name, i), &target[i]));
 out:
     return rc;
 }

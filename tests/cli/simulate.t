@@ -67,6 +67,9 @@ T 'evaluation reads it' sh -c 'chordseq eval -q -m m s.tsv > e.tsv && grep -q "^
 
 T 'a value that a float cannot hold is refused' sh -c 'for i in 1 2 3 4 5 6; do printf ">r$i y=$i\nACGTTGCATTGCAACGT\n"; done | sed "s/y=3/y=1e39/" > big.fa
     ! '"$train"' --label-key y -i big.fa -o x 2> told && grep -q "record .r3. has the value .1e39.; at most 3.4.*e+38 is supported" told'
+T 'a value of a table that is not a number names its line' sh -c 'printf ">r1\nACGT\n>r2\nACGT\n" > odd.fa
+    printf "# values\nr1\t1\nr2\t1x\n" > odd.tsv && ! '"$train"' --labels odd.tsv -i odd.fa -o x 2> told &&
+    grep -q "record .r2. has the value .1x., which is not a number (.odd.tsv. line 3)$" told'
 T 'the only value has the metrics of all' sh -c 'for m in records mse mae r2 pearson spearman within_tolerance; do
     [ "$(awk -F "\t" -v m=$m "\$2 == \"all\" && \$3 != \".\" && \$4 == m { print \$3, \$5 }" e.tsv)" = "value $(awk -F "\t" -v m=$m \
         "\$2 == \"all\" && \$3 == \".\" && \$4 == m { print \$5 }" e.tsv)" ] || exit; done'
