@@ -1,9 +1,9 @@
-/* bulk.cuh - copies of whole ranges from global to shared memory, which a barrier counts.
+/* bulk.cuh - bulk copies from global to shared memory, and the mbarriers that count their bytes.
  *
- * DESIGN. cp.async.bulk and mbarrier of PTX, sm_90 and later. A barrier is 8 bytes of shared memory
- * with phases: a phase ends when `count` arrivals were made and all bytes that these announced have
- * come. Phases alternate in parity, beginning with 0; a new barrier counts as after a phase of
- * parity 1. Who waits for a phase sees what was copied, or written before arrivals, in it.
+ * DESIGN. cp.async.bulk and mbarrier of PTX, sm_90 and later. An mbarrier is 8 bytes of shared
+ * memory. A phase ends after `count` arrivals and the bytes that they expected. Phases alternate in
+ * parity, from 0 on; before phase 0 a wait for parity 1 returns at once. After the wait for a phase
+ * a thread sees its copies, and writes that came before its arrivals.
  */
 #ifndef CS_KERNELS_CUDA_BULK_H
 #define CS_KERNELS_CUDA_BULK_H
@@ -11,19 +11,19 @@
 #include "kernels/cuda/device.cuh"
 
 #ifdef CS_HOST_BULK
-__device__ static inline void cs_phase_init(uint64_t *bar, int count)
+__device__ static inline void cs_mbarrier_init(uint64_t *bar, int count)
 {
-    cs_host_phase_init(bar, count);
+    cs_host_mbarrier_init(bar, count);
 }
-__device__ static inline void cs_phase_publish(void) {}
-__device__ static inline void cs_phase_arrive(uint64_t *bar) { cs_host_phase_arrive(bar, 0); }
-__device__ static inline void cs_phase_announce(uint64_t *bar, int32_t n_bytes)
+__device__ static inline void cs_fence_proxy_async(void) {}
+__device__ static inline void cs_mbarrier_arrive(uint64_t *bar) { cs_host_mbarrier_arrive(bar, 0); }
+__device__ static inline void cs_mbarrier_expect_tx(uint64_t *bar, int32_t n_bytes)
 {
-    cs_host_phase_arrive(bar, n_bytes);
+    cs_host_mbarrier_arrive(bar, n_bytes);
 }
-__device__ static inline void cs_phase_wait(uint64_t *bar, int parity)
+__device__ static inline void cs_mbarrier_wait(uint64_t *bar, int parity)
 {
-    cs_host_phase_wait(bar, parity);
+    cs_host_mbarrier_wait(bar, parity);
 }
 __device__ static inline void cs_bulk_copy(uint4 *shared, const uint4 *from, int32_t n_bytes,
                                            uint64_t *bar)
@@ -36,8 +36,8 @@ __device__ static inline uint32_t cs_shared_address(const void *p)
     return (uint32_t)__cvta_generic_to_shared(p);
 }
 
-/** cs_phase_init - make a barrier, by one thread */
-__device__ static inline void cs_phase_init(uint64_t *bar, int count)
+/** cs_mbarrier_init - by one thread; count: arrivals per phase */
+__device__ static inline void cs_mbarrier_init(uint64_t *bar, int count)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
@@ -49,10 +49,10 @@ __device__ static inline void cs_phase_init(uint64_t *bar, int count)
 #endif
 }
 
-/** cs_phase_publish - order this thread's reads and writes of shared memory, and barriers that it
- * made, before the copies and products that others start later; before __syncthreads(), or before
- * a slot that was read by ordinary loads is done (cs_slots_done()) */
-__device__ static inline void cs_phase_publish(void)
+/** cs_fence_proxy_async - order this thread's accesses to shared memory and inits of mbarriers
+ * before bulk copies and wgmma that other threads issue later; to be followed by __syncthreads(),
+ * or by cs_slots_release() of a slot that was read by ordinary loads */
+__device__ static inline void cs_fence_proxy_async(void)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -61,8 +61,8 @@ __device__ static inline void cs_phase_publish(void)
 #endif
 }
 
-/** cs_phase_arrive - one arrival */
-__device__ static inline void cs_phase_arrive(uint64_t *bar)
+/** cs_mbarrier_arrive - one arrival */
+__device__ static inline void cs_mbarrier_arrive(uint64_t *bar)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
@@ -73,8 +73,8 @@ __device__ static inline void cs_phase_arrive(uint64_t *bar)
 #endif
 }
 
-/** cs_phase_announce - one arrival, and n_bytes that copies will bring */
-__device__ static inline void cs_phase_announce(uint64_t *bar, int32_t n_bytes)
+/** cs_mbarrier_expect_tx - one arrival, and n_bytes of bulk copies to expect */
+__device__ static inline void cs_mbarrier_expect_tx(uint64_t *bar, int32_t n_bytes)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
@@ -85,8 +85,8 @@ __device__ static inline void cs_phase_announce(uint64_t *bar, int32_t n_bytes)
 #endif
 }
 
-/** cs_phase_wait - until the phase of this parity has ended */
-__device__ static inline void cs_phase_wait(uint64_t *bar, int parity)
+/** cs_mbarrier_wait - wait until the phase of this parity has ended */
+__device__ static inline void cs_mbarrier_wait(uint64_t *bar, int parity)
 {
 #if __CUDA_ARCH__ >= 900
     uint32_t done = 0;
@@ -101,7 +101,7 @@ __device__ static inline void cs_phase_wait(uint64_t *bar, int parity)
 #endif
 }
 
-/** cs_bulk_copy - start a copy of n_bytes, a multiple of 16, whose arrival `bar` counts */
+/** cs_bulk_copy - issue a copy of n_bytes, a multiple of 16, whose bytes `bar` counts */
 __device__ static inline void cs_bulk_copy(uint4 *shared, const uint4 *from, int32_t n_bytes,
                                            uint64_t *bar)
 {
@@ -117,29 +117,28 @@ __device__ static inline void cs_bulk_copy(uint4 *shared, const uint4 *from, int
 }
 #endif
 
-/* ---- slots that are filled and read in turn ---------------------------------------------- */
+/* ---- circular buffer of a producer and consumers ----------------------------------------- */
 
-/* Barriers of slots in shared memory: copies have come to one; its readers are done with it. */
+/* mbarriers of the slots of a circular buffer in shared memory, and one side's position in it. */
 struct cs_slots {
-    uint64_t *full, *read;       /* [n] each */
+    uint64_t *full, *empty;      /* [n] each: copies are complete; consumers have read the slot */
     int32_t   n, slot;
     int       parity;            /* of the slot's phase */
 };
 
-/** cs_slots_make - n slots, whose barriers are at `bars`, 2 n of them; the caller with `init` makes
- * these. Each slot is read by n_warp warps. To be followed by cs_phase_publish() and
- * __syncthreads() */
+/** cs_slots_make - n slots for consumers, read by n_warp warps each; bars: [2 n], initialised by
+ * the thread with `init`. To be followed by cs_fence_proxy_async() and __syncthreads() */
 __device__ static inline cs_slots cs_slots_make(uint64_t *bars, int32_t n, int n_warp, bool init)
 {
     for (int32_t s = 0; init && s < n; s++) {
-        cs_phase_init(&bars[s], 1);
-        cs_phase_init(&bars[n + s], n_warp);
+        cs_mbarrier_init(&bars[s], 1);
+        cs_mbarrier_init(&bars[n + s], n_warp);
     }
     return { bars, bars + n, n, 0, 0 };
 }
 
-/** cs_slots_to_fill - these slots for who fills them: all count as read */
-__device__ static inline void cs_slots_to_fill(cs_slots &f) { f.parity = 1; }
+/** cs_slots_producer - the slots for the producer: all are empty */
+__device__ static inline void cs_slots_producer(cs_slots &f) { f.parity = 1; }
 
 __device__ static inline void cs_slots_next(cs_slots &f)
 {
@@ -149,23 +148,23 @@ __device__ static inline void cs_slots_next(cs_slots &f)
     }
 }
 
-/** cs_slots_wait - for the copies to the slot */
-__device__ static inline void cs_slots_wait(const cs_slots &f)
+/** cs_slots_wait_full - consumer: wait for the copies to the slot */
+__device__ static inline void cs_slots_wait_full(const cs_slots &f)
 {
-    cs_phase_wait(&f.full[f.slot], f.parity);
+    cs_mbarrier_wait(&f.full[f.slot], f.parity);
 }
 
-/** cs_slots_wait_read - for the readers of the slot */
-__device__ static inline void cs_slots_wait_read(const cs_slots &f)
+/** cs_slots_wait_empty - producer: wait until consumers have released the slot */
+__device__ static inline void cs_slots_wait_empty(const cs_slots &f)
 {
-    cs_phase_wait(&f.read[f.slot], f.parity);
+    cs_mbarrier_wait(&f.empty[f.slot], f.parity);
 }
 
-/** cs_slots_done - the slot has been read by all lanes of a warp; go to the next one */
-__device__ static inline void cs_slots_done(cs_slots &f)
+/** cs_slots_release - consumer: release the slot after all lanes of the warp have read it */
+__device__ static inline void cs_slots_release(cs_slots &f)
 {
     if (threadIdx.x % CS_WARP == 0)
-        cs_phase_arrive(&f.read[f.slot]);
+        cs_mbarrier_arrive(&f.empty[f.slot]);
     cs_slots_next(f);
 }
 

@@ -57,7 +57,7 @@ __device__ static inline int32_t cs_tile_size(int32_t rows, int32_t r0)
 struct cs_ring : cs_slots { uint4 *stage; };
 
 /** cs_ring_make - a warpgroup's ring in shared memory, by all threads of the block. To be followed
- * by cs_phase_publish() and __syncthreads() */
+ * by cs_fence_proxy_async() and __syncthreads() */
 __device__ static inline cs_ring cs_ring_make(uint4 *stages, int32_t n_stage,
                                               const cs_group_place &p)
 {
@@ -79,7 +79,7 @@ __device__ static inline uint4 *cs_ring_at(const cs_ring &f)
 /** cs_ring_wait - the same, when they have come */
 __device__ static inline const uint4 *cs_ring_wait(const cs_ring &f)
 {
-    cs_slots_wait(f);
+    cs_slots_wait_full(f);
     return cs_ring_at(f);
 }
 
@@ -91,8 +91,8 @@ __device__ static inline void cs_ring_fill(cs_ring &f, int32_t d, int32_t n_row,
     const int32_t n_octet = d / CS_OCTET;
     for (int32_t o = 0; o < n_octet; o += CS_STEP_OCTETS) {
         const int32_t n = n_octet - o < CS_STEP_OCTETS ? n_octet - o : (int32_t)CS_STEP_OCTETS;
-        cs_slots_wait_read(f);
-        cs_phase_announce(&f.full[f.slot], n * n_row * (int32_t)sizeof(uint4));
+        cs_slots_wait_empty(f);
+        cs_mbarrier_expect_tx(&f.full[f.slot], n * n_row * (int32_t)sizeof(uint4));
         for (int32_t i = 0; i < n; i++)
             copy(cs_ring_at(f) + i * CS_GROUP_ROWS, o + i, &f.full[f.slot]);
         cs_slots_next(f);
@@ -124,7 +124,7 @@ __device__ static inline void cs_ring_step(cs_ring &f, const uint4 *w, float (&a
                      { w + 2 * i * 8 * NT, 8 * NT });
     cs_group_commit();
     cs_group_end(acc);
-    cs_slots_done(f);
+    cs_slots_release(f);
 }
 
 /** cs_ring_product - acc += x w', where x are the ring's next rows of d channels, a multiple of 16,

@@ -222,7 +222,7 @@ __device__ static inline ends ends_of(const cs_chord_job &q, int32_t r0)
 /* Keeps a warpgroup's ring full, by one thread. */
 __device__ static void copy_tiles(const cs_chord_job &q, cs_ring f, int32_t first)
 {
-    cs_slots_to_fill(f);
+    cs_slots_producer(f);
     for (int32_t r0 = first; r0 < q.rows; r0 = cs_next_tile(r0))
         cs_ring_rows(f, q, q.x, r0, cs_tile_size(q.rows, r0));
 }
@@ -258,7 +258,7 @@ chord_group_kernel(cs_chord_job q, int32_t n_stage)
     load_weights(q, shared);
     for (int32_t i = (int32_t)threadIdx.x; i < q.hp + q.dp; i += CS_GROUPS_THREADS)
         bias[i] = cs_bias1(q)[i];
-    cs_phase_publish();
+    cs_fence_proxy_async();
     __syncthreads();
     if (me.copies) {
         cs_group_registers<24, false>();

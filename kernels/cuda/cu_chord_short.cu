@@ -25,7 +25,7 @@
  * sequence on, so neighbours do not change a bit. Rows are bit-equal to those of cu_chord_block.cu.
  * Means are taken over the last block's rows, which cu_chord_block.cu never computes.
  */
-#include "kernels/cuda/ahead.cuh"
+#include "kernels/cuda/cp_async.cuh"
 #include "kernels/cuda/chord_tile.cuh"
 
 enum { TILE_STEPS = 2, TILE_ROWS = 16 * TILE_STEPS, MORE_ROWS = 16,
@@ -73,7 +73,7 @@ template <int NH> struct ring {
         uint4 *to = ring_memory + i % 2 * cs_step<NH>::WORD4;
         for (int32_t k = (int32_t)threadIdx.x; i < n_all && k < cs_step<NH>::WORD4;
              k += slice_size<NH>::THREADS)
-            cs_ask(to + k, from + k);
+            cs_cp_async_16(to + k, from + k);
     }
 
     /* The barrier completes all threads' copies; the other half of the ring is unused
@@ -81,7 +81,7 @@ template <int NH> struct ring {
     __device__ const uint4 *next()
     {
         const uint4 *now = ring_memory + i % 2 * cs_step<NH>::WORD4;
-        cs_wait_for_asked();
+        cs_cp_async_wait_all();
         __syncthreads();
         i++;
         ask();

@@ -44,7 +44,7 @@ void cs_cuda_chord_train_pack(cs_backend *be, const cs_chord &k, uint32_t *to)
 /* Keeps a warpgroup's ring full, by one thread. */
 __device__ static void copy_tiles(const cs_train_job &q, cs_ring f, int32_t first)
 {
-    cs_slots_to_fill(f);
+    cs_slots_producer(f);
     for (int32_t r0 = first; r0 < q.rows; r0 = cs_next_tile(r0)) {
         const int32_t n = cs_tile_size(q.rows, r0);
         const cs_segment_rows s = cs_segment_of_row(q, r0);
@@ -132,9 +132,9 @@ __device__ static inline void dx_step(const cs_train_job &q, cs_ring &f, const c
         for (int i = 0; i < 2; i++)
             dy[n][i] = ((const uint32_t *)(from + k * CS_GROUP_ROWS + row))[t.c + i * BEHIND];
         if (k == CS_STEP_OCTETS - 1) {
-            cs_phase_publish();              /* ordinary reads come before the next copy */
+            cs_fence_proxy_async();          /* ordinary reads come before the next copy */
             __syncwarp();
-            cs_slots_done(f);
+            cs_slots_release(f);
         }
     }
     CS_UNROLL
@@ -192,7 +192,7 @@ train_group_kernel(cs_train_job q, int32_t n_stage)
         const int32_t u = cs_unit_at(i);
         b1[i] = u < q.h ? q.b1.p[u] : 0;
     }
-    cs_phase_publish();
+    cs_fence_proxy_async();
     __syncthreads();
     if (me.copies) {
         cs_group_registers<24, false>();

@@ -20,7 +20,7 @@
  * dy, and a block has 128 columns. Per token, both left factors are 4 hp bytes, both right ones 4
  * d.
  */
-#include "kernels/cuda/ahead.cuh"
+#include "kernels/cuda/cp_async.cuh"
 #include "kernels/cuda/chord_tile.cuh"
 #include "kernels/cuda/chord_train.cuh"
 
@@ -50,7 +50,7 @@ __device__ static inline int32_t place_of(const turn &t, int32_t r, int half)
 __device__ static inline void ask_half(uint2 *to, const uint2 *from, bool in)
 {
     if (in)
-        cs_ask_half(to, from);
+        cs_cp_async_8(to, from);
     else
         *to = make_uint2(0, 0);
 }
@@ -65,7 +65,7 @@ __device__ static void ask_right(const cs_train_job &q, bool second, int32_t r, 
         return;
     }
     if (!second) {
-        cs_ask(to, &q.x[octet * q.pitch + r]);
+        cs_cp_async_16(to, &q.x[octet * q.pitch + r]);
         return;
     }
     const cs_octet_tracks of = cs_tracks_of(q, octet);
@@ -76,7 +76,7 @@ __device__ static void ask_right(const cs_train_job &q, bool second, int32_t r, 
                { shift[of.track[0]], of.j + 4 < q.d ? shift[of.track[1]] : 0 } };
     }
     if (!cs_halves<CS_ASK>(q)) {
-        cs_ask(to, dy + place_of(*t, r, 0));
+        cs_cp_async_16(to, dy + place_of(*t, r, 0));
         return;
     }
     ask_half((uint2 *)to, (const uint2 *)dy + 2 * place_of(*t, r, 0), true);
@@ -122,7 +122,7 @@ __device__ static void load_left(const uint4 *from, int32_t rows, int32_t r0, ui
         const int32_t k = (int32_t)threadIdx.x + CS_BLOCK * i, r = k / N;
         uint4 *const to = &left[cs_pairs_place(r) * LD + k % N];
         if (r0 + r < rows)
-            cs_ask(to, &from[(r0 + r) * N + k % N]);
+            cs_cp_async_16(to, &from[(r0 + r) * N + k % N]);
         else
             *to = make_uint4(0, 0, 0, 0);
     }
@@ -224,7 +224,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job
     for (int32_t i = i0; i < i1; i++) {
         const uint4 *const left = buffers + i % 2 * BUFFER;
         const uint4 *const right = left + tile_of<NH>::WORD4;
-        cs_wait_for_asked();
+        cs_cp_async_wait_all();
         __syncthreads();         /* all have read the other buffer, too */
         load(i + 1);
         if (second)

@@ -35,16 +35,16 @@ __device__ static void copy_tiles(const cs_train_job &q, bool second, cs_slots f
 {
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP, n_octet = q.d / CS_OCTET;
 
-    cs_slots_to_fill(f);
+    cs_slots_producer(f);
     for (int32_t i = i0; i < i1; i++, cs_slots_next(f)) {
         const int32_t r0 = q.first + i * ROWS, left = q.rows - r0;
         const int32_t n = left < ROWS ? left : (int32_t)ROWS, size = (int32_t)sizeof(uint4);
         uint4 *const to = tiles + f.slot * tile_places(q.d);
         uint64_t *const bar = &f.full[f.slot];
 
-        cs_slots_wait_read(f);
+        cs_slots_wait_empty(f);
         if (lane == 0)
-            cs_phase_announce(bar, (LEFT + n_octet * n) * size);
+            cs_mbarrier_expect_tx(bar, (LEFT + n_octet * n) * size);
         __syncwarp();
         const cs_segment_rows s = cs_segment_of_row(q, r0);
         for (int32_t o = lane; o < n_octet; o += CS_WARP) {
@@ -162,7 +162,7 @@ train_weights_group(cs_train_job q, cs_train_parts to, int32_t n_stage)
     make_ones(q.rows - q.first - (n_tile - 1) * ROWS, shared);
     for (int32_t i = (int32_t)threadIdx.x; i < n_stage * n_place; i += THREADS)
         tiles[i] = make_uint4(0, 0, 0, 0);
-    cs_phase_publish();
+    cs_fence_proxy_async();
     __syncthreads();
     if (group == READERS) {
         cs_group_registers<40, false>();
@@ -173,10 +173,10 @@ train_weights_group(cs_train_job q, cs_train_parts to, int32_t n_stage)
         sums<NC> s = {};
         for (int32_t i = i0; i < i1; i++) {
             const uint4 *const right = tiles + f.slot * n_place;
-            cs_slots_wait(f);
+            cs_slots_wait_full(f);
             add_tile(right, right + n_place - LEFT, shared + (i == n_tile - 1 ? ROWS : 0), second,
                      group, s);
-            cs_slots_done(f);
+            cs_slots_release(f);
         }
         write_sums(to, range, second, group, s);
     }

@@ -8,7 +8,7 @@
  *
  * Products are asynchronous. Between cs_group_begin() and cs_group_end() of all threads of the
  * warpgroup, registers of the sums and of a must not be touched, and what is read in shared memory
- * not be written; ordinary writes before need cs_phase_publish() (bulk.cuh) and a barrier.
+ * not be written; ordinary writes before need cs_fence_proxy_async() (bulk.cuh) and a barrier.
  */
 #ifndef CS_KERNELS_CUDA_WGMMA_H
 #define CS_KERNELS_CUDA_WGMMA_H

@@ -12,8 +12,8 @@
 enum { N_BATCH = 5, N_RECORD = 2 };
 
 extern size_t cs_host_memory;
-extern int cs_host_fault, cs_host_lag, cs_host_devices, cs_host_capability, cs_host_direct;
-extern long cs_host_fail, cs_host_deaf;
+extern int cs_host_fault, cs_host_lag, cs_host_devices, cs_host_capability, cs_host_pageable_access;
+extern long cs_host_fail, cs_host_skip_wait;
 size_t cs_host_used(void);
 
 /* CS_LAG_NEVER, _MOST, _FIRST, _OTHERS, and seeds of random orders */
@@ -44,7 +44,7 @@ static bool run_all(cs_session *s, int order, long deaf, float (*out)[8])
 
     cs_host_lag = order;
     for (int k = 0; k <= N_BATCH; k++) {
-        cs_host_deaf = k == 2 ? deaf : cs_host_deaf;
+        cs_host_skip_wait = k == 2 ? deaf : cs_host_skip_wait;
         cs_batch *b = k < N_BATCH ? a_batch(s->model, k) : NULL;
         if (b)
             assert_int_equal(cs_session_start(s, k % CS_STAGING_SLOTS, b, false), CS_OK);
@@ -53,7 +53,7 @@ static bool run_all(cs_session *s, int order, long deaf, float (*out)[8])
             good &= cs_session_finish(s, (k - 1) % CS_STAGING_SLOTS, out[k - 1]) == CS_OK;
     }
     cs_host_lag = 0;
-    cs_host_deaf = 0;
+    cs_host_skip_wait = 0;
     cs_error_clear();
     return good;
 }
@@ -108,15 +108,15 @@ static bool upload_all(int order, long deaf)
 
     for (int k = 0; k < N_UPLOAD; k++)
         there[k] = gpu->op.alloc(gpu, N * sizeof *host);
-    cs_host_direct = 1;
+    cs_host_pageable_access = 1;
     cs_host_lag = order;
-    cs_host_deaf = deaf;
+    cs_host_skip_wait = deaf;
     for (int k = 0; k < N_UPLOAD; k++) {
         for (int i = 0; i < N; i++)
             host[i] = (float)(i + k);
         gpu->op.upload(gpu, there[k], host, N * sizeof *host);
     }
-    cs_host_deaf = 0;
+    cs_host_skip_wait = 0;
     for (int k = 0; k < N_UPLOAD; k++) {
         gpu->op.download(gpu, host, there[k], N * sizeof *host);
         for (int i = 0; i < N; i++)
@@ -124,7 +124,7 @@ static bool upload_all(int order, long deaf)
         gpu->op.dealloc(gpu, there[k]);
     }
     cs_host_lag = 0;
-    cs_host_direct = 0;
+    cs_host_pageable_access = 0;
     free(host);
     return same;
 }

@@ -7,8 +7,8 @@
 #include "tests/nn/toy.h"
 
 extern size_t cs_host_memory;
-extern int cs_host_fault, cs_host_devices, cs_host_capability, cs_host_least;
-extern long cs_host_fail, cs_host_rows;
+extern int cs_host_fault, cs_host_devices, cs_host_capability, cs_host_min_capability;
+extern long cs_host_fail, cs_host_2d_calls;
 size_t cs_host_used(void);
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
@@ -36,7 +36,7 @@ static void test_no_code(void **state)
     cs_backend *be;
     cs_host_devices = 2;
     cs_host_capability = 75;
-    cs_host_least = 80;
+    cs_host_min_capability = 80;
     assert_null(open_gpu(CS_IN_FP32));
     assert_string_equal(cs_error_message(), "device 'cuda:0 (this processor)' of compute "
                         "capability 7.5 cannot run this build's kernels: no kernel image is "
@@ -52,7 +52,7 @@ static void test_no_code(void **state)
     cs_backend_close(be);
     assert_int_equal(cs_backend_open("cuda", 1, &be), CS_EDEVICE);
     cs_error_clear();
-    cs_host_least = 75;
+    cs_host_min_capability = 75;
     cs_host_capability = 90;
     cs_host_devices = 1;
 }
@@ -89,17 +89,17 @@ static void test_pieces(void **state)
     };
     for (int i = 0; i < COUNT(set); i++) {
         const cs_mat a = set[i].x, b = set[i].y;
-        long before = cs_host_rows;
+        long before = cs_host_2d_calls;
         gpu->op.upload(gpu, x, v, sizeof v);
         gpu->op.copy(gpu, a, b);
-        assert_int_equal(cs_host_rows, before + set[i].copy);
+        assert_int_equal(cs_host_2d_calls, before + set[i].copy);
         gpu->op.download(gpu, got, y, sizeof got);
         for (int64_t r = 0; r < b.r; r++)
             for (int32_t j = 0; j < b.c; j++)
                 assert_true(got[r * b.ld + j] == v[r * a.ld + j]);
-        before = cs_host_rows;
+        before = cs_host_2d_calls;
         gpu->op.zero(gpu, a);
-        assert_int_equal(cs_host_rows, before + set[i].zero);
+        assert_int_equal(cs_host_2d_calls, before + set[i].zero);
         gpu->op.download(gpu, got, x, sizeof got);
         for (int64_t k = 0; k < ROWS * LD; k++)
             assert_true(got[k] == (k / a.ld < a.r && k % a.ld < a.c ? 0 : v[k]));

@@ -12,10 +12,10 @@
 
 #ifdef CS_HOST_CUDA
 extern int cs_host_fault, cs_host_lag;
-extern long cs_host_fail, cs_host_kernels, cs_host_graphs;
-size_t cs_host_held(void);
+extern long cs_host_fail, cs_host_kernel_launches, cs_host_graph_launches;
+size_t cs_host_n_graphs(void);
 #else
-static long cs_host_graphs;
+static long cs_host_graph_launches;
 #endif
 
 static cs_backend *cpu, *gpu;
@@ -123,15 +123,16 @@ static void take(const struct pair *p, const struct step *s, uint64_t seed)
 {
     enum { MOST = 8 * 32 * 3 };
     float a[MOST] = { 0 }, b[MOST] = { 0 };
-    const long before = cs_host_graphs;
+    const long before = cs_host_graph_launches;
     const double want = train(p->without, s, seed, seed % 2 ? b : NULL);
 
-    assert_int_equal(cs_host_graphs, before);
+    assert_int_equal(cs_host_graph_launches, before);
     const double got = train(p->with, s, seed, seed % 2 ? a : NULL);
 #ifdef CS_HOST_CUDA
-    if (cs_host_graphs - before != s->n_graph)
+    if (cs_host_graph_launches - before != s->n_graph)
         fail_msg("%s, %s: %ld graphs launched in step %d, %d expected", p->with->model->enc->name,
-                 p->with->model->head->name, cs_host_graphs - before, (int)seed, s->n_graph);
+                 p->with->model->head->name, cs_host_graph_launches - before, (int)seed,
+                 s->n_graph);
 #endif
     assert_memory_equal(&got, &want, sizeof want);
     assert_memory_equal(a, b, sizeof a);
@@ -421,10 +422,11 @@ static void test_launches(void **state)
     struct pair p = simple_pair();
 
     for (uint64_t i = 0; i < 3; i++) {
-        const long before = cs_host_kernels, graphs = cs_host_graphs;
+        const long before = cs_host_kernel_launches, graphs = cs_host_graph_launches;
         (void)train(p.with, &same, i, NULL);
-        assert_true(i == 0 ? cs_host_kernels > before + 20 : cs_host_kernels == before);
-        assert_int_equal(cs_host_graphs, graphs + (i > 0));
+        assert_true(i == 0 ? cs_host_kernel_launches > before + 20
+                           : cs_host_kernel_launches == before);
+        assert_int_equal(cs_host_graph_launches, graphs + (i > 0));
     }
     free_pair(&p);
 }
@@ -434,7 +436,7 @@ static void test_the_last_ones_are_kept(void **state)
 {
     (void)state;
     enum { N_SHAPE = 16, N_LEN = 20 };     /* capacity of nn/exec/graph.c */
-    const size_t had = cs_host_held();
+    const size_t had = cs_host_n_graphs();
     struct pair p = simple_pair();
     struct step s = { 1, 1, 0.5, 0, false, false, 0 };
 
@@ -445,19 +447,19 @@ static void test_the_last_ones_are_kept(void **state)
     for (uint64_t round = 0; round < 3; round++)
         for (s.len = 1; s.len <= N_LEN; s.len++)
             take(&p, &s, 2 * round);             /* 20 in turn: each is evicted before it recurs */
-    assert_int_equal(cs_host_held(), had);
+    assert_int_equal(cs_host_n_graphs(), had);
     for (uint64_t round = 0; round < 3; round++)
         for (s.len = 1; s.len <= N_SHAPE; s.len++) {
             s.n_graph = round > 0;
             take(&p, &s, 2 * round);
         }
-    assert_int_equal(cs_host_held(), had + N_SHAPE);
+    assert_int_equal(cs_host_n_graphs(), had + N_SHAPE);
     s.len = N_LEN;
     for (s.n_graph = 0; s.n_graph < 2; s.n_graph++)
         take(&p, &s, 2);
-    assert_int_equal(cs_host_held(), had + N_SHAPE);
+    assert_int_equal(cs_host_n_graphs(), had + N_SHAPE);
     free_pair(&p);
-    assert_int_equal(cs_host_held(), had);
+    assert_int_equal(cs_host_n_graphs(), had);
 }
 
 /* If capture does not begin, memory for the graph is missing, or a launch fails during capture, the
@@ -466,7 +468,7 @@ static void test_no_graph_after_all(void **state)
 {
     (void)state;
     for (int way = 0; way < 3; way++) {
-        const size_t had = cs_host_held();
+        const size_t had = cs_host_n_graphs();
         struct pair p = simple_pair();
         take(&p, &same, 1);
         for (uint64_t i = 2; i < 5; i++) {
@@ -479,7 +481,7 @@ static void test_no_graph_after_all(void **state)
             assert_memory_equal(&got, &want, sizeof got);
             check_same(&p);
         }
-        assert_int_equal(cs_host_held(), had);
+        assert_int_equal(cs_host_n_graphs(), had);
         free_pair(&p);
     }
 }

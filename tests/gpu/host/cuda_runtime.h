@@ -8,7 +8,7 @@
  * order of blocks, warps and lanes can be chosen and is constrained by barriers and shuffles only:
  * a read that lacks a barrier comes too early in some order. Memory is host memory, NaN at first
  * and followed by a guard page; shared memory likewise. Streams may lag as far as events and waits
- * allow (runtime.cpp), which exposes a missing one.
+ * allow (runtime.cpp), so a missing wait changes results.
  */
 #ifndef CS_TESTS_GPU_HOST_CUDA_RUNTIME_H
 #define CS_TESTS_GPU_HOST_CUDA_RUNTIME_H
@@ -26,8 +26,9 @@
 #define __global__
 #define __device__
 #define __host__
-/* Blocks run one after the other. All these variables are in one section, so that they can be
- * overwritten between blocks (except templates' own in gcc) or told apart. */
+/* Static, because blocks run one after the other. All these variables are in one section, so that
+ * they can be overwritten between blocks (except those in templates, with gcc), or thread-local, so
+ * that race.cpp recognises them. */
 #ifdef CS_HOST_RACE
 #define __shared__ static thread_local
 #else
@@ -58,11 +59,11 @@ typedef struct cs_host_event *cudaEvent_t;
 typedef struct cs_host_graph *cudaGraph_t;
 typedef struct cs_host_exec *cudaGraphExec_t;
 
-/* A launch; n_bytes: dynamic shared memory. */
+/* Shape of a launch; n_bytes: dynamic shared memory. */
 struct cs_host_grid { dim3 grid, block; size_t n_bytes; };
 
-/** cs_host_launch - put a kernel on a stream; `what`: its key in cudaFuncSetAttribute() */
-void cs_host_launch(const cs_host_grid &g, cudaStream_t s, const void *what,
+/** cs_host_launch - enqueue a kernel; kernel_key: its address, as in cudaFuncSetAttribute() */
+void cs_host_launch(const cs_host_grid &g, cudaStream_t s, const void *kernel_key,
                     std::function<void()> kernel);
 /** cs_host_run - run a kernel now, for every thread of every block of a grid */
 void cs_host_run(const cs_host_grid &g, const std::function<void()> &kernel);
@@ -79,28 +80,29 @@ void cs_host_call(const cs_host_grid &g, cudaStream_t s, void (*kernel)(P...), A
 #define CS_KERNEL_CALL_SHARED(kernel, grid, block, n_bytes, stream, ...) \
     cs_host_call({ grid, block, n_bytes }, stream, kernel, __VA_ARGS__)
 
-/** cs_host_free_memory - address of n_bytes of shared memory that end at the guard page */
-void *cs_host_free_memory(size_t n_bytes);
+/** cs_host_guarded_shared - address of n_bytes of shared memory that end at the guard page */
+void *cs_host_guarded_shared(size_t n_bytes);
 /** cs_host_shared - the launch's dynamic shared memory */
 void *cs_host_shared(void);
 #define CS_SHARED_ARRAY(type, name) type *name = (type *)cs_host_shared()
 #define CS_UNROLL
 
-/* Source position of the stop: CS_HOST_WITHOUT=FILE:LINE omits that one. */
-void cs_host_barrier(const char *file, int line);
+/* At a source position: CS_HOST_WITHOUT=FILE:LINE omits that barrier. */
+void cs_host_syncthreads(const char *file, int line);
 static inline void __syncwarp(void) {}
-#define __syncthreads() cs_host_barrier(__FILE__, __LINE__)
+#define __syncthreads() cs_host_syncthreads(__FILE__, __LINE__)
 /** __trap - end this thread; the launch has failed, see cudaGetLastError() */
 void __trap(void);
-double cs_host_shuffle(double v, int mask);
+/** cs_host_shfl_xor, cs_host_shfl - value of lane (own lane ^ mask), or of a given lane */
+double cs_host_shfl_xor(double v, int mask);
+double cs_host_shfl(double v, int lane);
 static inline double __shfl_xor_sync(unsigned, double v, int mask)
 {
-    return cs_host_shuffle(v, mask);
+    return cs_host_shfl_xor(v, mask);
 }
-double cs_host_bring(double v, int lane);
 template <class T> static inline T __shfl_sync(unsigned, T v, int lane)
 {
-    return (T)cs_host_bring((double)v, lane);
+    return (T)cs_host_shfl((double)v, lane);
 }
 
 /** __stcs - *p = v, with a hint for the cache */
@@ -113,17 +115,17 @@ uint32_t cs_host_bf16(float v);
 void cs_host_mma_tf32(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1);
 uint32_t cs_host_tf32(float v);
 
-/* Asynchronous copies of kernels/cuda/ahead.cuh: made when their thread waits for them. */
+/* kernels/cuda/cp_async.cuh: a copy is made when its thread waits for it. */
 #define CS_HOST_ASYNC
-void cs_host_ask(uint4 *to, const uint4 *from);
-void cs_host_ask_half(uint2 *to, const uint2 *from);
-void cs_host_land(const char *file, int line);
-#define cs_host_wait_for_asked() cs_host_land(__FILE__, __LINE__)
-/* Barriers with phases, and the copies that they count (kernels/cuda/bulk.cuh). */
+void cs_host_cp_async_16(uint4 *to, const uint4 *from);
+void cs_host_cp_async_8(uint2 *to, const uint2 *from);
+void cs_host_cp_async_wait(const char *file, int line);
+#define cs_host_cp_async_wait_all() cs_host_cp_async_wait(__FILE__, __LINE__)
+/* kernels/cuda/bulk.cuh: mbarriers, and the bulk copies whose bytes they count. */
 #define CS_HOST_BULK
-void cs_host_phase_init(uint64_t *bar, int count);
-void cs_host_phase_arrive(uint64_t *bar, int32_t n_bytes);
-void cs_host_phase_wait(uint64_t *bar, int parity);
+void cs_host_mbarrier_init(uint64_t *bar, int count);
+void cs_host_mbarrier_arrive(uint64_t *bar, int32_t n_bytes);
+void cs_host_mbarrier_wait(uint64_t *bar, int parity);
 void cs_host_bulk_copy(uint4 *to, const uint4 *from, int32_t n_bytes, uint64_t *bar);
 
 /* Atomic, because no other coroutine runs in between; exempt in race.cpp. */
@@ -166,22 +168,22 @@ static inline float __int_as_float(int i)
 
 /* ---- for race.cpp ------------------------------------------------------------------------ */
 
-struct cs_host_place { const char *p; size_t n_bytes; };
+struct cs_host_range { const char *p; size_t n_bytes; };
 
-/* The running thread, -1: none; its block, from 1 on, and the barriers passed; dynamic shared
- * memory, and the thread's own stack. */
-struct cs_host_moment {
+/* The current thread, -1: none; its launch and block, from 1 on; barriers passed by the block; its
+ * dynamic shared memory and stack. */
+struct cs_host_position {
     uint64_t      grid;
     int64_t       block;
     uint32_t      epoch;
     int32_t       thread;
-    cs_host_place shared, stack;
+    cs_host_range shared, stack;
 };
-extern cs_host_moment cs_host_now;
-/** cs_host_touch - a memory access of the running thread; absent without race detection */
-void cs_host_touch(const void *p, size_t n_bytes, bool writes) __attribute__((weak));
-/** cs_host_landed - a copy of bulk.cuh has come; absent without race detection */
-void cs_host_landed(const void *p, size_t n_bytes) __attribute__((weak));
+extern cs_host_position cs_host_current;
+/** cs_host_access - a memory access of the current thread; null without race detection */
+void cs_host_access(const void *p, size_t n_bytes, bool writes) __attribute__((weak));
+/** cs_host_copy_done - a bulk copy is complete; null without race detection */
+void cs_host_copy_done(const void *p, size_t n_bytes) __attribute__((weak));
 
 /* ---- the runtime's calls ----------------------------------------------------------------- */
 
@@ -203,11 +205,11 @@ typedef struct cudaDeviceProp {
     size_t sharedMemPerBlockOptin;
 } cudaDeviceProp;
 typedef enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize } cudaFuncAttribute;
-cudaError_t cs_host_allow(const void *kernel, int n_bytes);
+cudaError_t cs_host_set_max_shared(const void *kernel, int n_bytes);
 template <class F>
 static inline cudaError_t cudaFuncSetAttribute(F kernel, cudaFuncAttribute, int n_bytes)
 {
-    return cs_host_allow((const void *)kernel, n_bytes);
+    return cs_host_set_max_shared((const void *)kernel, n_bytes);
 }
 typedef enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 } cudaStreamCaptureMode;
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
@@ -217,7 +219,7 @@ cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device);
 cudaError_t cudaGetLastError(void);
 const char *cudaGetErrorString(cudaError_t e);
-cudaError_t cudaMemGetInfo(size_t *n_free, size_t *n_all);
+cudaError_t cudaMemGetInfo(size_t *n_free, size_t *n_total);
 cudaError_t cudaMalloc(void **p, size_t n_bytes);
 cudaError_t cudaFree(void *p);
 cudaError_t cudaMallocHost(void **p, size_t n_bytes);
@@ -245,15 +247,15 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t s);
 cudaError_t cudaGraphDestroy(cudaGraph_t g);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t e);
 
-/** cs_host_draw - a random number below n */
-static inline uint64_t cs_host_draw(uint64_t *state, uint64_t n)
+/** cs_host_random - a random number below n */
+static inline uint64_t cs_host_random(uint64_t *state, uint64_t n)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (*state >> 33) % n;
 }
 
-/** cs_host_put - put work other than a kernel on a stream: cuBLAS's product */
-void cs_host_put(cudaStream_t s, std::function<void()> work);
+/** cs_host_enqueue - enqueue work other than a kernel: cuBLAS's product */
+void cs_host_enqueue(cudaStream_t s, std::function<void()> work);
 
 /* Settings of tests, from code or the environment (names in runtime.cpp). */
 extern "C" {
@@ -261,29 +263,29 @@ extern size_t cs_host_memory;    /* bytes per emulated device */
 extern int cs_host_fault;        /* error of the next launches; cudaSuccess: none */
 extern int cs_host_devices;      /* number of devices */
 extern int cs_host_capability;   /* per device: 90 is compute capability 9.0 */
-extern int cs_host_least;        /* the lowest capability with code */
-extern int cs_host_direct;       /* devices read pageable memory when the stream gets there */
-extern int cs_host_multiprocessors;      /* of each */
+extern int cs_host_min_capability;       /* the lowest capability with kernel code */
+extern int cs_host_pageable_access;      /* devices read pageable memory when a copy runs */
+extern int cs_host_multiprocessors;      /* of each device */
 extern int cs_host_l2;           /* bytes of a device's L2 cache */
 extern int cs_host_order;        /* of threads, blocks: CS_ORDER_..., or the seed of random ones */
 extern int cs_host_lag;          /* how streams lag: CS_LAG_..., or the seed of a random order */
 extern long cs_host_fail;        /* number of the cudaMalloc(), cudaStreamBeginCapture() or
                                   * cudaGraphInstantiate() from now that fails; 0: none */
-extern long cs_host_rows;        /* fills and copies of two dimensions so far */
-extern long cs_host_deaf;        /* number of the event wait from now that is omitted */
-extern long cs_host_kernels;     /* kernels and products launched outside of graphs */
-extern long cs_host_graphs;      /* graphs launched */
+extern long cs_host_2d_calls;    /* cudaMemset2DAsync() and cudaMemcpy2DAsync() so far */
+extern long cs_host_skip_wait;   /* number of the event wait from now that is omitted; 0: none */
+extern long cs_host_kernel_launches;     /* kernels and products launched outside of graphs */
+extern long cs_host_graph_launches;      /* graphs launched */
 size_t cs_host_used(void);       /* bytes allocated at present, on all devices */
-size_t cs_host_held(void);       /* graphs, executable or not, at present */
+size_t cs_host_n_graphs(void);       /* graphs, executable or not, at present */
 }
 
-enum { CS_ORDER_STEPS = 0,       /* by number: all warps to where they stop next, then again */
-       CS_ORDER_BACK = -1,       /* from the last one on, each warp as far as it gets */
-       CS_ORDER_AHEAD = -2 };    /* from the first one on, each warp as far as it gets */
+enum { CS_ORDER_STEPS = 0,       /* ascending: each warp to its next stop, then all warps again */
+       CS_ORDER_BACK = -1,       /* descending: each warp until it has to wait for another one */
+       CS_ORDER_AHEAD = -2 };    /* ascending, likewise */
 
 enum { CS_LAG_NEVER = 0,         /* everything runs as early as possible */
        CS_LAG_MAX = -1,          /* everything runs as late as possible */
-       CS_LAG_FIRST = -2,        /* nor do the first streams of devices, but others run at once */
-       CS_LAG_OTHERS = -3 };     /* the other way round */
+       CS_LAG_FIRST = -2,        /* the first stream of each device late, the others early */
+       CS_LAG_OTHERS = -3 };     /* the reverse */
 
 #endif

@@ -4,13 +4,12 @@
 
 #include <stddef.h>
 
-/* Bytes before the memory, for its size; aligned as with cudaMalloc(). */
-enum { CS_HOST_AHEAD = 256 };
+/* Bytes before an allocation, for its size and device; a multiple of cudaMalloc()'s alignment. */
+enum { CS_HOST_HEADER_BYTES = 256 };
 
-/** cs_host_guarded - memory with CS_HOST_AHEAD bytes before it, ending at a guard page; NULL:
- * none */
-char *cs_host_guarded(size_t n_bytes);
-/** cs_host_unguard - free it; aborts if bytes beyond its end were written */
-void cs_host_unguard(char *p, size_t n_bytes);
+/** cs_host_guarded_alloc - memory after CS_HOST_HEADER_BYTES, ending at a guard page; NULL: none */
+char *cs_host_guarded_alloc(size_t n_bytes);
+/** cs_host_guarded_free - free it; aborts if bytes beyond its end were written */
+void cs_host_guarded_free(char *p, size_t n_bytes);
 
 #endif

@@ -6,8 +6,8 @@
  * barriers of its block; shuffles and products of a warp order nothing, as on a GPU. Two accesses
  * race if one of them writes, and either their blocks differ, or their threads do without a barrier
  * between. Shared memory is private to a block, which must write it before reading; stacks are
- * private to a thread. Atomics are exempt. Copies that a barrier with phases counts (bulk.cuh) are
- * ordered after all before and before all after: host.cpp spoils their targets instead.
+ * private to a thread. Atomics are exempt. Bulk copies (bulk.cuh) are taken to be ordered
+ * with all other accesses; host.cpp overwrites their destinations with NaN instead.
  *
  * The first race ends the program, with addresses for `addr2line -ipe PROGRAM`.
  */
@@ -22,35 +22,36 @@
 #include <unordered_map>
 
 enum { CELL = 2, PAGE = 4096 };
-enum { NOBODY = -1, SEVERAL = -2 };
+enum { NO_THREAD = -1, SEVERAL = -2 };
 
-struct side { int64_t block; uint32_t epoch; int32_t thread; const void *at; };
+struct access { int64_t block; uint32_t epoch; int32_t thread; const void *pc; };
 
-struct cell { uint64_t grid; side write, read; };
+struct cell { uint64_t grid; access write, read; };
 
-static const side none = { 0, 0, NOBODY, NULL };
+static const access none = { 0, 0, NO_THREAD, NULL };
 
-static bool is_in(const cs_host_place &all, const char *p)
+static bool contains(const cs_host_range &range, const char *p)
 {
-    return p >= all.p && p < all.p + all.n_bytes;
+    return p >= range.p && p < range.p + range.n_bytes;
 }
 
-/* Thread-local variables of the program: those of kernels are shared memory (CS_HOST_RACE). */
-static int find_own(struct dl_phdr_info *of, size_t, void *found)
+/* Finds the program's thread-local variables, which are the kernels' shared memory. */
+static int find_tls(struct dl_phdr_info *module, size_t, void *found)
 {
-    for (int i = 0; i < of->dlpi_phnum; i++)
-        if (of->dlpi_phdr[i].p_type == PT_TLS && !*of->dlpi_name)
-            *(cs_host_place *)found = { (const char *)of->dlpi_tls_data, of->dlpi_phdr[i].p_memsz };
+    for (int i = 0; i < module->dlpi_phnum; i++)
+        if (module->dlpi_phdr[i].p_type == PT_TLS && !*module->dlpi_name)
+            *(cs_host_range *)found = { (const char *)module->dlpi_tls_data,
+                                        module->dlpi_phdr[i].p_memsz };
     return 0;
 }
 
 /* Is it memory private to each block? */
 static bool is_shared(const char *p)
 {
-    static thread_local cs_host_place own;
-    if (!own.p)
-        (void)dl_iterate_phdr(find_own, &own);
-    return is_in(own, p) || is_in(cs_host_now.shared, p);
+    static thread_local cs_host_range tls;
+    if (!tls.p)
+        (void)dl_iterate_phdr(find_tls, &tls);
+    return contains(tls, p) || contains(cs_host_current.shared, p);
 }
 
 static cell &cell_of(uintptr_t p)
@@ -69,31 +70,31 @@ static cell &cell_of(uintptr_t p)
 
 static long offset_of(const void *code)
 {
-    Dl_info about;
-    return dladdr(code, &about) ? (long)((const char *)code - (const char *)about.dli_fbase) : 0;
+    Dl_info module;
+    return dladdr(code, &module) ? (long)((const char *)code - (const char *)module.dli_fbase) : 0;
 }
 
-static void say(const char *what, const side &s)
+static void print_access(const char *what, const access &s)
 {
-    (void)fprintf(stderr, "  %s thread %d of block %ld behind %u barriers, at %#lx\n", what,
-                  (int)s.thread, (long)s.block, s.epoch, offset_of(s.at));
+    (void)fprintf(stderr, "  %s thread %d of block %ld after %u barriers, at %#lx\n", what,
+                  (int)s.thread, (long)s.block, s.epoch, offset_of(s.pc));
 }
 
-static void look(const side &before, const side &now, const char *what, bool writes)
+static void check_order(const access &before, const access &now, const char *what, bool writes)
 {
-    if (before.thread == NOBODY || (before.block == now.block
+    if (before.thread == NO_THREAD || (before.block == now.block
                                     && (before.epoch != now.epoch || before.thread == now.thread)))
         return;
     (void)fprintf(stderr, "race: nothing orders\n");
-    say(what, before);
-    say(writes ? "a write of" : "a read of", now);
+    print_access(what, before);
+    print_access(writes ? "a write of" : "a read of", now);
     abort();
 }
 
-/* One entry is for reads of several threads, or of several blocks, between two barriers. */
-static void add_read(side &r, const side &now)
+/* Adds a read to a cell's entry for all threads and blocks since the last write. */
+static void add_read(access &r, const access &now)
 {
-    if (r.thread == NOBODY || (r.block == now.block && r.epoch != now.epoch))
+    if (r.thread == NO_THREAD || (r.block == now.block && r.epoch != now.epoch))
         r = now;
     else if (r.block != now.block)
         r.block = SEVERAL;
@@ -101,25 +102,25 @@ static void add_read(side &r, const side &now)
         r.thread = SEVERAL;
 }
 
-static void touch(const void *p, size_t n_bytes, bool writes, const void *at)
+static void record(const void *p, size_t n_bytes, bool writes, const void *pc)
 {
-    const cs_host_moment &m = cs_host_now;
+    const cs_host_position &m = cs_host_current;
     const uintptr_t from = (uintptr_t)p;
-    if (m.thread == NOBODY || is_in(m.stack, (const char *)p))
+    if (m.thread == NO_THREAD || contains(m.stack, (const char *)p))
         return;
-    const side now = { m.block, m.epoch, m.thread, at };
-    const bool own = is_shared((const char *)p);
+    const access now = { m.block, m.epoch, m.thread, pc };
+    const bool shared = is_shared((const char *)p);
     for (uintptr_t i = from / CELL * CELL; i < from + n_bytes; i += CELL) {
         cell &c = cell_of(i);
-        if (c.grid != m.grid || (own && c.write.block != m.block))
+        if (c.grid != m.grid || (shared && c.write.block != m.block))
             c = { m.grid, none, none };
-        if (own && !writes && c.write.thread == NOBODY) {
-            say("uninitialised shared memory read by", now);
+        if (shared && !writes && c.write.thread == NO_THREAD) {
+            print_access("uninitialised shared memory read by", now);
             abort();
         }
-        look(c.write, now, "a write of", writes);
+        check_order(c.write, now, "a write of", writes);
         if (writes)
-            look(c.read, now, "a read of", true);
+            check_order(c.read, now, "a read of", true);
         if (writes)
             c.write = now, c.read = none;
         else
@@ -127,16 +128,16 @@ static void touch(const void *p, size_t n_bytes, bool writes, const void *at)
     }
 }
 
-void cs_host_touch(const void *p, size_t n_bytes, bool writes)
+void cs_host_access(const void *p, size_t n_bytes, bool writes)
 {
-    touch(p, n_bytes, writes, __builtin_return_address(0));
+    record(p, n_bytes, writes, __builtin_return_address(0));
 }
 
-/* As if written behind an earlier barrier: those that wait for the copy's phase read it. */
-void cs_host_landed(const void *p, size_t n_bytes)
+/* As if written before the last barrier, because readers have waited for the mbarrier. */
+void cs_host_copy_done(const void *p, size_t n_bytes)
 {
-    const cs_host_moment &m = cs_host_now;
-    const side copy = { m.block, m.epoch - 1, 0, __builtin_return_address(0) };
+    const cs_host_position &m = cs_host_current;
+    const access copy = { m.block, m.epoch - 1, 0, __builtin_return_address(0) };
     const uintptr_t from = (uintptr_t)p;
     for (uintptr_t i = from / CELL * CELL; i < from + n_bytes; i += CELL)
         cell_of(i) = { m.grid, copy, none };
@@ -144,19 +145,19 @@ void cs_host_landed(const void *p, size_t n_bytes)
 
 /* ---- called by compiled code ------------------------------------------------------------- */
 
-#define HERE __builtin_return_address(0)
+#define CALLER __builtin_return_address(0)
 #define ACCESS(n_bytes)                                                                        \
-    void __tsan_read##n_bytes(void *p) { touch(p, n_bytes, false, HERE); }                     \
-    void __tsan_write##n_bytes(void *p) { touch(p, n_bytes, true, HERE); }
+    void __tsan_read##n_bytes(void *p) { record(p, n_bytes, false, CALLER); }                   \
+    void __tsan_write##n_bytes(void *p) { record(p, n_bytes, true, CALLER); }
 #define UNALIGNED(n_bytes)                                                                     \
-    void __tsan_unaligned_read##n_bytes(void *p) { touch(p, n_bytes, false, HERE); }           \
-    void __tsan_unaligned_write##n_bytes(void *p) { touch(p, n_bytes, true, HERE); }
+    void __tsan_unaligned_read##n_bytes(void *p) { record(p, n_bytes, false, CALLER); }         \
+    void __tsan_unaligned_write##n_bytes(void *p) { record(p, n_bytes, true, CALLER); }
 
 extern "C" {
 ACCESS(1) ACCESS(2) ACCESS(4) ACCESS(8) ACCESS(16)
 UNALIGNED(2) UNALIGNED(4) UNALIGNED(8) UNALIGNED(16)
-void __tsan_read_range(void *p, size_t n_bytes) { touch(p, n_bytes, false, HERE); }
-void __tsan_write_range(void *p, size_t n_bytes) { touch(p, n_bytes, true, HERE); }
+void __tsan_read_range(void *p, size_t n_bytes) { record(p, n_bytes, false, CALLER); }
+void __tsan_write_range(void *p, size_t n_bytes) { record(p, n_bytes, true, CALLER); }
 void __tsan_init(void) {}
 void __tsan_func_entry(void *) {}
 void __tsan_func_exit(void) {}

@@ -4,20 +4,20 @@
  * time of a step open, except for the order in its stream, events and waits of the host. So does
  * the emulator: by cs_host_lag, streams run at once, as late as possible, a mix of both, or in
  * random order. A program whose results depend on it lacks a dependency. To test the tests,
- * cs_host_deaf omits a wait, which some order must expose.
+ * cs_host_skip_wait omits a wait, and results in some order must then differ.
  *
  * While a stream is captured its steps go into a graph, and calls that CUDA forbids then (waits,
  * events, copies of pageable memory; allocating or freeing memory in the capturing thread) break
  * the capture. Launching a graph puts copies of its steps on a stream.
  *
  * Host memory follows CUDA's rules: copies from pageable memory read it at once or, with
- * cs_host_direct, when the stream reaches them; copies to it wait; copies of pinned memory run when
- * the stream reaches them, and until then their destination is NaN. Any thread may call; one lock
- * protects everything. Errors stay until cudaGetLastError() reports them, as in CUDA.
+ * cs_host_pageable_access, when the stream reaches them; copies to it wait; copies of pinned memory
+ * run when the stream reaches them, and until then their destination is NaN. Any thread may call;
+ * one lock protects everything. Errors stay until cudaGetLastError() reports them, as in CUDA.
  *
- * Environment: CS_HOST_DEVICES, CS_HOST_MULTIPROCESSORS, CS_HOST_MEMORY (bytes),
- * CS_HOST_CAPABILITY, CS_HOST_ORDER, CS_HOST_LAG, CS_HOST_FAIL and CS_HOST_DEAF set the variables
- * of those names; CS_HOST_FAIL may be a range of failing calls, 3-5.
+ * Environment: CS_HOST_DEVICES, CS_HOST_MULTIPROCESSORS, CS_HOST_MEMORY (bytes), CS_HOST_L2,
+ * CS_HOST_CAPABILITY, CS_HOST_ORDER, CS_HOST_LAG, CS_HOST_FAIL and CS_HOST_SKIP_WAIT set the
+ * variables of those names; CS_HOST_FAIL may be a range of failing calls, 3-5.
  */
 /* long: the runtime's calls share its streams and its lock
  */
@@ -34,42 +34,44 @@
 #include <mutex>
 #include <vector>
 
-enum { MAX_DEVICES = 64, SHARED_UNASKED = 48 << 10 };
-static const size_t MEMORY = (size_t)16 << 30;
+enum { MAX_DEVICES = 64, DEFAULT_SHARED_BYTES = 48 << 10 };
+static const size_t DEFAULT_MEMORY = (size_t)16 << 30;
 
-static long number_of(const char *name, long otherwise)
+static long env_number(const char *name, long default_value)
 {
     const char *text = getenv(name);
-    return text ? strtol(text, NULL, 10) : otherwise;
+    return text ? strtol(text, NULL, 10) : default_value;
 }
 
-static long end_of_range(const char *name)
+static long env_range_end(const char *name)
 {
     const char *text = getenv(name), *dash = text ? strchr(text, '-') : NULL;
-    return dash ? strtol(dash + 1, NULL, 10) : number_of(name, 0);
+    return dash ? strtol(dash + 1, NULL, 10) : env_number(name, 0);
 }
 
-size_t cs_host_memory = (size_t)number_of("CS_HOST_MEMORY", (long)MEMORY);
-int cs_host_fault = cudaSuccess, cs_host_devices = (int)number_of("CS_HOST_DEVICES", 1);
-int cs_host_capability = (int)number_of("CS_HOST_CAPABILITY", 90), cs_host_least = 75;
-int cs_host_direct;
-int cs_host_multiprocessors = (int)number_of("CS_HOST_MULTIPROCESSORS", 2);
-int cs_host_l2 = (int)number_of("CS_HOST_L2", 1 << 16);
-int cs_host_order = (int)number_of("CS_HOST_ORDER", CS_ORDER_STEPS);
-int cs_host_lag = (int)number_of("CS_HOST_LAG", CS_LAG_NEVER);
-long cs_host_kernels, cs_host_graphs, cs_host_rows;
-long cs_host_fail = number_of("CS_HOST_FAIL", 0), cs_host_deaf = number_of("CS_HOST_DEAF", 0);
-static long fail_more = end_of_range("CS_HOST_FAIL") - number_of("CS_HOST_FAIL", 0);
+size_t cs_host_memory = (size_t)env_number("CS_HOST_MEMORY", (long)DEFAULT_MEMORY);
+int cs_host_fault = cudaSuccess, cs_host_devices = (int)env_number("CS_HOST_DEVICES", 1);
+int cs_host_capability = (int)env_number("CS_HOST_CAPABILITY", 90), cs_host_min_capability = 75;
+int cs_host_pageable_access;
+int cs_host_multiprocessors = (int)env_number("CS_HOST_MULTIPROCESSORS", 2);
+int cs_host_l2 = (int)env_number("CS_HOST_L2", 1 << 16);
+int cs_host_order = (int)env_number("CS_HOST_ORDER", CS_ORDER_STEPS);
+int cs_host_lag = (int)env_number("CS_HOST_LAG", CS_LAG_NEVER);
+long cs_host_kernel_launches, cs_host_graph_launches, cs_host_2d_calls;
+long cs_host_fail = env_number("CS_HOST_FAIL", 0);
+long cs_host_skip_wait = env_number("CS_HOST_SKIP_WAIT", 0);
+static long n_more_failures = env_range_end("CS_HOST_FAIL") - env_number("CS_HOST_FAIL", 0);
 
-static std::recursive_mutex world;
-#define LOCK std::lock_guard<std::recursive_mutex> lock(world)
+static std::recursive_mutex runtime_mutex;
+#define LOCK std::lock_guard<std::recursive_mutex> lock(runtime_mutex)
 
-static thread_local int current;
+static thread_local int current_device;
 static size_t used[MAX_DEVICES];
 
 static thread_local cudaError_t last_error;
 
-static cudaError_t told(cudaError_t e)
+/* Returns e; an error is kept for cudaGetLastError(). */
+static cudaError_t return_error(cudaError_t e)
 {
     if (e != cudaSuccess)
         last_error = e;
@@ -78,53 +80,53 @@ static cudaError_t told(cudaError_t e)
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
-/* A step of a stream, for waits. */
-struct place { std::shared_ptr<struct cs_host_steps> of; uint64_t n; };
+/* Position in a stream: after its first n steps. */
+struct position { std::shared_ptr<struct cs_host_queue> queue; uint64_t n; };
 
 struct step {
-    std::function<void()> run;   /* none: it waits */
-    place                 until;
+    std::function<void()> run;   /* empty: only waits */
+    position              wait_for;
 };
 
-struct cs_host_steps {
+struct cs_host_queue {
     int              device;
     bool             first;      /* of its device's streams */
     bool             running;
-    bool             looked;     /* checked since the last step was queued */
-    uint64_t         n_put, n_done;
-    std::deque<step> ahead;
+    bool             queried;    /* since the last step was enqueued */
+    uint64_t         n_queued, n_done;
+    std::deque<step> pending;
 };
 
-typedef std::vector<std::function<void()>> captured;
+typedef std::vector<std::function<void()>> step_list;
 
 struct cs_host_stream {
-    std::shared_ptr<cs_host_steps> steps;
-    std::unique_ptr<captured>      capture;  /* what it is put instead, or none */
-    bool                           broken;   /* the capture */
+    std::shared_ptr<cs_host_queue> queue;
+    std::unique_ptr<step_list>     capture;    /* steps of the graph being captured, or null */
+    bool                           broken;     /* the capture failed */
 };
-struct cs_host_event { place at; };
+struct cs_host_event { position at; };
 
-static std::vector<std::weak_ptr<cs_host_steps>> streams;
-static uint64_t lottery = 1;
+static std::vector<std::weak_ptr<cs_host_queue>> streams;
+static uint64_t random_state = 1;
 
-static bool has_come(const place &p)
+static bool is_reached(const position &p)
 {
-    return !p.of || p.of->n_done >= p.n;
+    return !p.queue || p.queue->n_done >= p.n;
 }
 
-static void run_to(const place &p);
+static void run_until(const position &p);
 
-/* The next step; a wait for another stream makes that run first, if `force`. */
-static bool run_one(const std::shared_ptr<cs_host_steps> &s, bool force)
+/* Runs the next step. If it waits for another stream, that one runs first with `force`. */
+static bool run_step(const std::shared_ptr<cs_host_queue> &s, bool force)
 {
-    if (s->ahead.empty() || s->running)
+    if (s->pending.empty() || s->running)
         return false;
-    if (!has_come(s->ahead.front().until) && !force)
+    if (!is_reached(s->pending.front().wait_for) && !force)
         return false;
     s->running = true;
-    step now = std::move(s->ahead.front());
-    s->ahead.pop_front();
-    run_to(now.until);
+    step now = std::move(s->pending.front());
+    s->pending.pop_front();
+    run_until(now.wait_for);
     if (now.run)
         now.run();
     s->n_done++;
@@ -132,70 +134,70 @@ static bool run_one(const std::shared_ptr<cs_host_steps> &s, bool force)
     return true;
 }
 
-static void run_to(const place &p)
+static void run_until(const position &p)
 {
-    while (!has_come(p))
-        if (!run_one(p.of, true))
-            abort();             /* a stream that waits for itself */
+    while (!is_reached(p))
+        if (!run_step(p.queue, true))
+            abort();             /* a stream waits for itself */
 }
 
-static bool keeps_up(const cs_host_steps &s)
+static bool runs_at_once(const cs_host_queue &s)
 {
     return cs_host_lag == CS_LAG_NEVER || (cs_host_lag == CS_LAG_FIRST && !s.first)
         || (cs_host_lag == CS_LAG_OTHERS && s.first);
 }
 
-/* Runs steps before anybody waits for them. */
-static void let_run(void)
+/* Runs steps before the host waits for them. */
+static void run_streams(void)
 {
     static int seed;
     if (cs_host_lag > 0 && seed != cs_host_lag)
-        lottery = (uint64_t)(seed = cs_host_lag);
-    for (bool moved = true; moved;) {
-        moved = false;
+        random_state = (uint64_t)(seed = cs_host_lag);
+    for (bool progressed = true; progressed;) {
+        progressed = false;
         for (size_t i = 0; i < streams.size(); i++) {
-            std::shared_ptr<cs_host_steps> s = streams[i].lock();
-            if (s && (cs_host_lag > 0 ? cs_host_draw(&lottery, 4) == 0 : keeps_up(*s)))
-                moved |= run_one(s, false);
+            std::shared_ptr<cs_host_queue> s = streams[i].lock();
+            if (s && (cs_host_lag > 0 ? cs_host_random(&random_state, 4) == 0 : runs_at_once(*s)))
+                progressed |= run_step(s, false);
         }
     }
 }
 
 static thread_local cudaStream_t capturing;
 
-/* For calls that a captured stream does not allow. */
-static cudaError_t refused(cudaStream_t s)
+/* An error if the stream is being captured, which the calling function does not allow. */
+static cudaError_t check_no_capture(cudaStream_t s)
 {
     if (!s || !s->capture)
         return cudaSuccess;
     s->broken = true;
-    return told(cudaErrorStreamCaptureUnsupported);
+    return return_error(cudaErrorStreamCaptureUnsupported);
 }
 
-static void put(cudaStream_t s, std::function<void()> run, place until)
+static void enqueue(cudaStream_t s, std::function<void()> run, position wait_for)
 {
     if (s->capture) {
         s->capture->push_back(std::move(run));
         return;
     }
-    s->steps->ahead.push_back({ std::move(run), std::move(until) });
-    s->steps->n_put++;
-    s->steps->looked = false;
-    let_run();
+    s->queue->pending.push_back({ std::move(run), std::move(wait_for) });
+    s->queue->n_queued++;
+    s->queue->queried = false;
+    run_streams();
 }
 
-void cs_host_put(cudaStream_t s, std::function<void()> work)
+void cs_host_enqueue(cudaStream_t s, std::function<void()> work)
 {
     LOCK;
-    cs_host_kernels += !s->capture;
-    put(s, std::move(work), {});
+    cs_host_kernel_launches += !s->capture;
+    enqueue(s, std::move(work), {});
 }
 
-/* cudaFuncSetAttribute()'s limit of a kernel on a device. */
-static std::map<std::pair<int, const void *>, size_t> allowed;
+/* Limit of dynamic shared memory, per device and kernel: cudaFuncSetAttribute(). */
+static std::map<std::pair<int, const void *>, size_t> shared_limit;
 
 /* CUDA C++ Programming Guide, technical specifications per compute capability. */
-static size_t most_shared(void)
+static size_t max_shared(void)
 {
     switch (cs_host_capability) {
     case 75: return 64 << 10;
@@ -205,35 +207,36 @@ static size_t most_shared(void)
     }
 }
 
-cudaError_t cs_host_allow(const void *kernel, int n_bytes)
+cudaError_t cs_host_set_max_shared(const void *kernel, int n_bytes)
 {
     LOCK;
-    if (n_bytes < 0 || (size_t)n_bytes > most_shared())
-        return told(cudaErrorInvalidValue);
-    allowed[{ current, kernel }] = (size_t)n_bytes;
+    if (n_bytes < 0 || (size_t)n_bytes > max_shared())
+        return return_error(cudaErrorInvalidValue);
+    shared_limit[{ current_device, kernel }] = (size_t)n_bytes;
     return cudaSuccess;
 }
 
-void cs_host_launch(const cs_host_grid &g, cudaStream_t s, const void *what,
+void cs_host_launch(const cs_host_grid &g, cudaStream_t s, const void *kernel_key,
                     std::function<void()> kernel)
 {
     LOCK;
     if (cs_host_fault != cudaSuccess)
         return;
-    if (cs_host_capability < cs_host_least) {
+    if (cs_host_capability < cs_host_min_capability) {
         cs_host_fault = cudaErrorNoKernelImageForDevice;
         return;
     }
-    if (s->steps->device != current) {
+    if (s->queue->device != current_device) {
         cs_host_fault = cudaErrorInvalidResourceHandle;
         return;
     }
-    if (g.n_bytes > SHARED_UNASKED && g.n_bytes > allowed[{ current, what }]) {
+    if (g.n_bytes > DEFAULT_SHARED_BYTES
+        && g.n_bytes > shared_limit[{ current_device, kernel_key }]) {
         cs_host_fault = cudaErrorInvalidValue;
         return;
     }
-    cs_host_kernels += !s->capture;
-    put(s, [g, kernel] { cs_host_run(g, kernel); }, {});
+    cs_host_kernel_launches += !s->capture;
+    enqueue(s, [g, kernel] { cs_host_run(g, kernel); }, {});
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
@@ -241,39 +244,39 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
     LOCK;
     bool first = true;
     for (size_t i = 0; i < streams.size();) {
-        std::shared_ptr<cs_host_steps> other = streams[i].lock();
-        first = first && !(other && other->device == current);
+        std::shared_ptr<cs_host_queue> other = streams[i].lock();
+        first = first && !(other && other->device == current_device);
         if (other)
             i++;
         else
             streams.erase(streams.begin() + (long)i);
     }
-    *s = new cs_host_stream{ std::make_shared<cs_host_steps>(), nullptr, false };
-    (*s)->steps->device = current;
-    (*s)->steps->first = first;
-    streams.push_back((*s)->steps);
+    *s = new cs_host_stream{ std::make_shared<cs_host_queue>(), nullptr, false };
+    (*s)->queue->device = current_device;
+    (*s)->queue->first = first;
+    streams.push_back((*s)->queue);
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
     LOCK;
-    if (cudaError_t e = refused(s))
+    if (cudaError_t e = check_no_capture(s))
         return e;
-    run_to({ s->steps, s->steps->n_put });
+    run_until({ s->queue, s->queue->n_queued });
     return cudaSuccess;
 }
 
-/* A query may run the next step; the first query never comes too late. */
+/* A query may run the next step. The first one after a step is enqueued is never ready. */
 cudaError_t cudaStreamQuery(cudaStream_t s)
 {
     LOCK;
-    if (cudaError_t e = refused(s))
+    if (cudaError_t e = check_no_capture(s))
         return e;
-    (void)run_one(s->steps, true);
-    const bool ready = s->steps->looked && s->steps->n_done == s->steps->n_put;
-    s->steps->looked = true;
-    return told(ready ? cudaSuccess : cudaErrorNotReady);
+    (void)run_step(s->queue, true);
+    const bool ready = s->queue->queried && s->queue->n_done == s->queue->n_queued;
+    s->queue->queried = true;
+    return return_error(ready ? cudaSuccess : cudaErrorNotReady);
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t s)
@@ -301,55 +304,55 @@ cudaError_t cudaEventDestroy(cudaEvent_t e)
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
     LOCK;
-    if (cudaError_t failed = refused(s))
+    if (cudaError_t failed = check_no_capture(s))
         return failed;
-    e->at = { s->steps, s->steps->n_put };
+    e->at = { s->queue, s->queue->n_queued };
     return cudaSuccess;
 }
 
-static bool is_deaf(void)
+static bool skip_this_wait(void)
 {
-    return cs_host_deaf > 0 && --cs_host_deaf == 0;
+    return cs_host_skip_wait > 0 && --cs_host_skip_wait == 0;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned)
 {
     LOCK;
-    if (cudaError_t failed = refused(s))
+    if (cudaError_t failed = check_no_capture(s))
         return failed;
-    if (!is_deaf())
-        put(s, nullptr, e->at);
+    if (!skip_this_wait())
+        enqueue(s, nullptr, e->at);
     return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
     LOCK;
-    if (!is_deaf())
-        run_to(e->at);
+    if (!skip_this_wait())
+        run_until(e->at);
     return cudaSuccess;
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
-struct cs_host_graph { captured step; };
-struct cs_host_exec { captured step; };
-static size_t n_held;
+struct cs_host_graph { step_list steps; };
+struct cs_host_exec { step_list steps; };
+static size_t n_graphs;
 
-static bool shall_fail(void);
+static bool inject_failure(void);
 
-size_t cs_host_held(void)
+size_t cs_host_n_graphs(void)
 {
     LOCK;
-    return n_held;
+    return n_graphs;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode)
 {
     LOCK;
-    if (s->capture || capturing || shall_fail())
-        return told(cudaErrorInvalidValue);
-    s->capture = std::make_unique<captured>();
+    if (s->capture || capturing || inject_failure())
+        return return_error(cudaErrorInvalidValue);
+    s->capture = std::make_unique<step_list>();
     s->broken = false;
     capturing = s;
     return cudaSuccess;
@@ -360,23 +363,23 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
     LOCK;
     *g = NULL;
     if (!s->capture || capturing != s)
-        return told(s->capture ? cudaErrorStreamCaptureWrongThread : cudaErrorInvalidValue);
-    const std::unique_ptr<captured> all = std::move(s->capture);
+        return return_error(s->capture ? cudaErrorStreamCaptureWrongThread : cudaErrorInvalidValue);
+    const std::unique_ptr<step_list> steps = std::move(s->capture);
     capturing = NULL;
     if (s->broken)
-        return told(cudaErrorStreamCaptureInvalidated);
-    *g = new cs_host_graph{ std::move(*all) };
-    n_held++;
+        return return_error(cudaErrorStreamCaptureInvalidated);
+    *g = new cs_host_graph{ std::move(*steps) };
+    n_graphs++;
     return cudaSuccess;
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, unsigned long long)
 {
     LOCK;
-    if (shall_fail())
-        return told(cudaErrorMemoryAllocation);
-    *e = new cs_host_exec{ g->step };
-    n_held++;
+    if (inject_failure())
+        return return_error(cudaErrorMemoryAllocation);
+    *e = new cs_host_exec{ g->steps };
+    n_graphs++;
     return cudaSuccess;
 }
 
@@ -384,10 +387,10 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t s)
 {
     LOCK;
     if (cs_host_fault != cudaSuccess)
-        return told(cudaGetLastError());
-    cs_host_graphs += !s->capture;
-    for (const std::function<void()> &run : e->step)
-        put(s, run, {});
+        return return_error(cudaGetLastError());
+    cs_host_graph_launches += !s->capture;
+    for (const std::function<void()> &run : e->steps)
+        enqueue(s, run, {});
     return cudaSuccess;
 }
 
@@ -395,7 +398,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t g)
 {
     LOCK;
     delete g;
-    n_held--;
+    n_graphs--;
     return cudaSuccess;
 }
 
@@ -403,7 +406,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t e)
 {
     LOCK;
     delete e;
-    n_held--;
+    n_graphs--;
     return cudaSuccess;
 }
 
@@ -429,36 +432,36 @@ size_t cs_host_used(void)
     return n;
 }
 
-static bool shall_fail(void)
+static bool inject_failure(void)
 {
     if (cs_host_fail > 0 && --cs_host_fail == 0) {
-        if (fail_more-- > 0)
+        if (n_more_failures-- > 0)
             cs_host_fail = 1;
         return true;
     }
     return false;
 }
 
-cudaError_t cudaMemGetInfo(size_t *n_free, size_t *n_all)
+cudaError_t cudaMemGetInfo(size_t *n_free, size_t *n_total)
 {
     LOCK;
-    *n_all = cs_host_memory;
-    *n_free = used[current] < cs_host_memory ? cs_host_memory - used[current] : 0;
+    *n_total = cs_host_memory;
+    *n_free = used[current_device] < cs_host_memory ? cs_host_memory - used[current_device] : 0;
     return cudaSuccess;
 }
 
 cudaError_t cudaMalloc(void **p, size_t n_bytes)
 {
     LOCK;
-    if (cudaError_t e = refused(capturing))
+    if (cudaError_t e = check_no_capture(capturing))
         return e;
-    const bool full = used[current] + n_bytes > cs_host_memory;
-    char *q = shall_fail() || full ? NULL : cs_host_guarded(n_bytes);
+    const bool full = used[current_device] + n_bytes > cs_host_memory;
+    char *q = inject_failure() || full ? NULL : cs_host_guarded_alloc(n_bytes);
     if (!q)
-        return told(cudaErrorMemoryAllocation);
-    const size_t about[2] = { n_bytes, (size_t)current };
-    memcpy(q - CS_HOST_AHEAD, about, sizeof about);
-    used[current] += n_bytes;
+        return return_error(cudaErrorMemoryAllocation);
+    const size_t header[2] = { n_bytes, (size_t)current_device };
+    memcpy(q - CS_HOST_HEADER_BYTES, header, sizeof header);
+    used[current_device] += n_bytes;
     *p = q;
     return cudaSuccess;
 }
@@ -467,30 +470,30 @@ cudaError_t cudaMalloc(void **p, size_t n_bytes)
 cudaError_t cudaFree(void *p)
 {
     LOCK;
-    size_t about[2];
-    if (cudaError_t e = refused(capturing))
+    size_t header[2];
+    if (cudaError_t e = check_no_capture(capturing))
         return e;
     if (!p)
         return cudaSuccess;
-    memcpy(about, (char *)p - CS_HOST_AHEAD, sizeof about);
+    memcpy(header, (char *)p - CS_HOST_HEADER_BYTES, sizeof header);
     for (size_t i = 0; i < streams.size(); i++) {
-        std::shared_ptr<cs_host_steps> s = streams[i].lock();
-        if (s && s->device == (int)about[1])
-            run_to({ s, s->n_put });
+        std::shared_ptr<cs_host_queue> s = streams[i].lock();
+        if (s && s->device == (int)header[1])
+            run_until({ s, s->n_queued });
     }
-    used[about[1]] -= about[0];
-    cs_host_unguard((char *)p, about[0]);
+    used[header[1]] -= header[0];
+    cs_host_guarded_free((char *)p, header[0]);
     return cudaSuccess;
 }
 
 cudaError_t cudaMallocHost(void **p, size_t n_bytes)
 {
     LOCK;
-    if (cudaError_t e = refused(capturing))
+    if (cudaError_t e = check_no_capture(capturing))
         return e;
-    char *q = cs_host_guarded(n_bytes);
+    char *q = cs_host_guarded_alloc(n_bytes);
     if (!q)
-        return told(cudaErrorMemoryAllocation);
+        return return_error(cudaErrorMemoryAllocation);
     *p = q;
     pinned[q] = n_bytes;
     return cudaSuccess;
@@ -499,16 +502,16 @@ cudaError_t cudaMallocHost(void **p, size_t n_bytes)
 cudaError_t cudaFreeHost(void *p)
 {
     LOCK;
-    if (cudaError_t e = refused(capturing))
+    if (cudaError_t e = check_no_capture(capturing))
         return e;
     if (!p)
         return cudaSuccess;
-    cs_host_unguard((char *)p, pinned.at((const char *)p));
+    cs_host_guarded_free((char *)p, pinned.at((const char *)p));
     pinned.erase((const char *)p);
     return cudaSuccess;
 }
 
-static cudaError_t copy_out(void *to, const void *from, size_t n_bytes, cudaStream_t s)
+static cudaError_t copy_to_host(void *to, const void *from, size_t n_bytes, cudaStream_t s)
 {
     if (!is_pinned(to, n_bytes)) {
         if (cudaError_t e = cudaStreamSynchronize(s))
@@ -517,7 +520,7 @@ static cudaError_t copy_out(void *to, const void *from, size_t n_bytes, cudaStre
         return cudaSuccess;
     }
     memset(to, 0xFF, n_bytes);
-    put(s, [to, from, n_bytes] { memcpy(to, from, n_bytes); }, {});
+    enqueue(s, [to, from, n_bytes] { memcpy(to, from, n_bytes); }, {});
     return cudaSuccess;
 }
 
@@ -526,21 +529,21 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, cudaMemc
 {
     LOCK;
     if (kind == cudaMemcpyDeviceToHost)
-        return copy_out(to, from, n_bytes, s);
-    if (kind == cudaMemcpyHostToDevice && !cs_host_direct && !is_pinned(from, n_bytes)) {
-        if (cudaError_t e = refused(s))
+        return copy_to_host(to, from, n_bytes, s);
+    if (kind == cudaMemcpyHostToDevice && !cs_host_pageable_access && !is_pinned(from, n_bytes)) {
+        if (cudaError_t e = check_no_capture(s))
             return e;
         const char *bytes = (const char *)from;
-        std::vector<char> taken(bytes, bytes + n_bytes);
-        put(s, [to, taken] { memcpy(to, taken.data(), taken.size()); }, {});
+        std::vector<char> snapshot(bytes, bytes + n_bytes);
+        enqueue(s, [to, snapshot] { memcpy(to, snapshot.data(), snapshot.size()); }, {});
     } else {
-        put(s, [to, from, n_bytes] { memcpy(to, from, n_bytes); }, {});
+        enqueue(s, [to, from, n_bytes] { memcpy(to, from, n_bytes); }, {});
     }
     return cudaSuccess;
 }
 
 /* Rows of `width` bytes, `pitch` apart. */
-static bool are_rows(size_t pitch, size_t width)
+static bool is_valid_pitch(size_t pitch, size_t width)
 {
     return width <= pitch && pitch <= INT32_MAX;
 }
@@ -548,7 +551,7 @@ static bool are_rows(size_t pitch, size_t width)
 cudaError_t cudaMemsetAsync(void *to, int v, size_t n_bytes, cudaStream_t s)
 {
     LOCK;
-    put(s, [=] { memset(to, v, n_bytes); }, {});
+    enqueue(s, [=] { memset(to, v, n_bytes); }, {});
     return cudaSuccess;
 }
 
@@ -556,10 +559,10 @@ cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int v, size_t width, size_
                               cudaStream_t s)
 {
     LOCK;
-    if (!are_rows(pitch, width))
-        return told(cudaErrorInvalidPitchValue);
-    cs_host_rows++;
-    put(s, [=] {
+    if (!is_valid_pitch(pitch, width))
+        return return_error(cudaErrorInvalidPitchValue);
+    cs_host_2d_calls++;
+    enqueue(s, [=] {
         for (size_t i = 0; i < height; i++)
             memset((char *)to + i * pitch, v, width);
     }, {});
@@ -570,10 +573,10 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
                               size_t width, size_t height, cudaMemcpyKind, cudaStream_t s)
 {
     LOCK;
-    if (!are_rows(to_pitch, width) || !are_rows(from_pitch, width))
-        return told(cudaErrorInvalidPitchValue);
-    cs_host_rows++;
-    put(s, [=] {
+    if (!is_valid_pitch(to_pitch, width) || !is_valid_pitch(from_pitch, width))
+        return return_error(cudaErrorInvalidPitchValue);
+    cs_host_2d_calls++;
+    enqueue(s, [=] {
         for (size_t i = 0; i < height; i++)
             memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, width);
     }, {});
@@ -585,14 +588,14 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
 cudaError_t cudaGetDeviceCount(int *n)
 {
     *n = cs_host_devices;
-    return told(cs_host_devices > 0 ? cudaSuccess : cudaErrorNoDevice);
+    return return_error(cs_host_devices > 0 ? cudaSuccess : cudaErrorNoDevice);
 }
 
 cudaError_t cudaSetDevice(int device)
 {
     if (device < 0 || device >= cs_host_devices)
-        return told(cudaErrorInvalidDevice);
-    current = device;
+        return return_error(cudaErrorInvalidDevice);
+    current_device = device;
     return cudaSuccess;
 }
 
@@ -602,7 +605,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
     p->major = cs_host_capability / 10;
     p->minor = cs_host_capability % 10;
     p->multiProcessorCount = cs_host_multiprocessors;
-    p->sharedMemPerBlockOptin = most_shared();
+    p->sharedMemPerBlockOptin = max_shared();
     p->l2CacheSize = cs_host_l2;
     return cudaSuccess;
 }

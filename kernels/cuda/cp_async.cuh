@@ -1,28 +1,28 @@
-/* ahead.cuh - asynchronous copies from global to shared memory.
+/* cp_async.cuh - asynchronous copies from global to shared memory.
  *
  * DESIGN. cp.async of PTX (sm_80 and later), 16 or 8 bytes at a time, the former bypassing L1. A
  * thread waits for its own copies; other threads see them after the next barrier.
  */
-#ifndef CS_KERNELS_CUDA_AHEAD_H
-#define CS_KERNELS_CUDA_AHEAD_H
+#ifndef CS_KERNELS_CUDA_CP_ASYNC_H
+#define CS_KERNELS_CUDA_CP_ASYNC_H
 
 #include "kernels/cuda/device.cuh"
 
 #ifdef CS_HOST_ASYNC
-__device__ static inline void cs_ask(uint4 *shared, const uint4 *from)
+__device__ static inline void cs_cp_async_16(uint4 *shared, const uint4 *from)
 {
-    cs_host_ask(shared, from);
+    cs_host_cp_async_16(shared, from);
 }
 
-__device__ static inline void cs_ask_half(uint2 *shared, const uint2 *from)
+__device__ static inline void cs_cp_async_8(uint2 *shared, const uint2 *from)
 {
-    cs_host_ask_half(shared, from);
+    cs_host_cp_async_8(shared, from);
 }
 
-__device__ static inline void cs_wait_for_asked(void) { cs_host_wait_for_asked(); }
+__device__ static inline void cs_cp_async_wait_all(void) { cs_host_cp_async_wait_all(); }
 #else
-/** cs_ask - start *shared = *from; complete after cs_wait_for_asked() */
-__device__ static inline void cs_ask(uint4 *shared, const uint4 *from)
+/** cs_cp_async_16 - issue the copy *shared = *from; complete after cs_cp_async_wait_all() */
+__device__ static inline void cs_cp_async_16(uint4 *shared, const uint4 *from)
 {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
@@ -33,8 +33,8 @@ __device__ static inline void cs_ask(uint4 *shared, const uint4 *from)
 #endif
 }
 
-/** cs_ask_half - the same with 8 bytes */
-__device__ static inline void cs_ask_half(uint2 *shared, const uint2 *from)
+/** cs_cp_async_8 - the same with 8 bytes */
+__device__ static inline void cs_cp_async_8(uint2 *shared, const uint2 *from)
 {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8;"
@@ -45,7 +45,7 @@ __device__ static inline void cs_ask_half(uint2 *shared, const uint2 *from)
 #endif
 }
 
-__device__ static inline void cs_wait_for_asked(void)
+__device__ static inline void cs_cp_async_wait_all(void)
 {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_all;" ::: "memory");
