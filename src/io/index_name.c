@@ -5,10 +5,15 @@
  */
 #include "io/index_name.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <htslib/hts.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 
 struct index_name {
@@ -48,4 +53,24 @@ int cs_index_missing(const char *path, const char *remedy)
 
     return given ? cs_fail(CS_EIO, "cannot read '%s' as the index of '%s'", given, path)
                  : cs_fail(CS_EIO, "'%s' has no index, which regions need; %s", path, remedy);
+}
+
+/* htslib looks for a CSI index first. Seconds, because copies may lack fractions. */
+void cs_index_warn_old(const char *path)
+{
+    static const char *const suffix[] = { ".csi", ".tbi", ".bai", ".crai" };
+    struct stat file, index;
+    const char *given = cs_index_given(path);
+    const size_t n = strlen(path) + sizeof ".crai";
+    char *beside = cs_xmalloc(n);
+    bool found = given && stat(given, &index) == 0;
+
+    for (size_t i = 0; !given && !found && i < sizeof suffix / sizeof *suffix; i++) {
+        (void)snprintf(beside, n, "%s%s", path, suffix[i]);
+        found = stat(beside, &index) == 0;
+    }
+    if (found && stat(path, &file) == 0 && index.st_mtime < file.st_mtime)
+        cs_warn("the index '%s' is older than '%s'; if the file has changed, regions lack records: "
+                "recreate the index", given ? given : beside, path);
+    free(beside);
 }

@@ -15,5 +15,7 @@ const char *cs_index_given(const char *path);
 /** cs_index_missing - report that a file's index cannot be read. remedy: if none was given.
  * CS_EIO */
 int cs_index_missing(const char *path, const char *remedy);
+/** cs_index_warn_old - warn if the index of a file, given or beside it, is older than the file */
+void cs_index_warn_old(const char *path);
 
 #endif

@@ -249,8 +249,11 @@ int cs_pileup_seek(cs_pileup *p, const char *contig, int64_t from, int64_t to)
         return cs_fail(CS_EUSAGE, "'%s' has no index, which regions need; give the file itself, or "
                        "omit regions", p->path);
     /* An index beside plain SAM belongs to another file. */
-    if (!p->index && (p->fp->is_bgzf || p->fp->format.format == cram))
+    if (!p->index && (p->fp->is_bgzf || p->fp->format.format == cram)) {
         p->index = sam_index_load2(p->fp, p->path, cs_index_given(p->path));
+        if (p->index)
+            cs_index_warn_old(p->path);
+    }
     if (!p->index)
         return cs_index_missing(p->path, "create one (samtools index), or omit regions");
     hts_itr_destroy(p->itr);

@@ -231,6 +231,7 @@ static int find_regions(struct alignments *a)
     a->index = sam_index_load3(a->fp, a->path, cs_index_given(a->path), HTS_IDX_SILENT_FAIL);
     if (!a->index)
         return cs_index_missing(a->path, "create one (samtools index)");
+    cs_index_warn_old(a->path);
     if (a->fp->format.format == bam)    /* several searches may end in one block */
         bgzf_set_cache_size(a->fp->fp.bgzf, CACHE_BYTES);
     a->interval = cs_alloc((size_t)o->n_region, sizeof *a->interval);

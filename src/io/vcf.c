@@ -240,6 +240,7 @@ static int load_index(cs_vcf *v)
     if (!v->tabix && !v->index)
         return cs_index_missing(v->path, "create one (bcftools index on a BGZF or BCF file), or "
                                 "omit regions");
+    cs_index_warn_old(v->path);
     bgzf_set_cache_size(v->fp->fp.bgzf, CACHE_BYTES);    /* several regions may be in one block */
     return CS_OK;
 }

@@ -184,6 +184,8 @@ if samtools --version > /dev/null 2>&1; then
         chordseq classify -q -m '$m' -r chr1:120-310 -o got.tsv --resume x.bam##idx##idx/x.bai && cmp got.tsv want.tsv"
     T 'a given index that is none is named' sh -c "for i in none.bai ../one.bed; do ! chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/\$i 2> told &&
         grep -q \"cannot read .idx/\$i. as the index of .x.bam.\" told || exit; done"
+    T 'an old index is reported' sh -c "touch -d '2 hours ago' idx/x.bai && chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/x.bai > got 2> told &&
+        grep -q 'the index .idx/x.bai. is older than .x.bam.' told && touch idx/x.bai"
     T 'no output overwrites it' sh -c "! chordseq classify -q -m '$m' -r chr1 -o idx/x.bai x.bam##idx##idx/x.bai 2> told &&
         grep -q 'is the same file as input .idx/x.bai' told"
     T 'a file is not its own mate by another index' sh -c "! chordseq classify -q -m '$m' -1 x.bam##idx##idx/x.bai -2 x.bam 2> told &&

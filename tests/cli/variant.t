@@ -198,6 +198,10 @@ bcf 'a given index' sh -c 'mkdir -p given && cp a.vcf.gz a.bcf given && bcftools
     score -r one:1-10 a.vcf.gz > want && grep -v "^##" want | tail -n +2 | grep . && for f in a.vcf.gz##idx##a.tbi a.bcf##idx##a.csi; do
     score -r one:1-10 given/$f > got && cmp want got || exit; done; ! score -r one:1-10 given/a.vcf.gz##idx##variants.vcf > got 2> told &&
     grep -q "cannot read .variants.vcf. as the index of .given/a.vcf.gz." told && rm -r given'
+bcf 'an index older than its file is reported' sh -c 'mkdir given && for f in a.vcf.gz a.bcf; do cp $f $f.csi given && touch -d "2 hours ago" given/$f.csi &&
+    score -r one:1-10 given/$f > got 2> told && grep -q "the index .given/$f.csi. is older than .given/$f.; if the file has changed" told &&
+    score -r one:1-10 $f > got 2> told && ! grep older told && mv given/$f.csi old && score -r one:1-10 given/$f##idx##old > got 2> told &&
+    grep -q "the index .old. is older than .given/$f." told || exit; done; rm -r given old'
 bcf 'random regions of many blocks, sorted or not' sh -c 'awk "BEGIN { OFS = \"\t\"
         print \"##fileformat=VCFv4.2\n##contig=<ID=one>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\"; for (i = 0; i < 9000; i++)
         print \"one\", 1 + int(i / 15), \"id\" i, \"N\", \"A\", \".\", \".\", \".\" }" > many.vcf
