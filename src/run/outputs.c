@@ -437,14 +437,14 @@ void cs_outputs_summary(const cs_outputs *s, uint64_t n_before, const cs_policy 
     }
 }
 
-void cs_outputs_warn_of_doubt(const cs_outputs *s)
+void cs_outputs_warn_of_doubt(const cs_outputs *s, const char *remedy)
 {
     const cs_output *o = s->o[0];
     const uint64_t n = o->n_reason[CS_REASON_LOW_PROB] + o->n_reason[CS_REASON_LOW_CONFIDENCE]
                      + o->n_reason[CS_REASON_UNLIKE];
 
     if (n > 0 && 2 * n >= o->n_record)
-        cs_warn("%llu of %llu %s %s no confident call; --min-prob 0 gives the best class of each",
+        cs_warn("%llu of %llu %s %s no confident call; %s gives the best class of each",
                 (unsigned long long)n, (unsigned long long)o->n_record,
-                CS_PLURAL(o->n_record, "record", "records"), CS_PLURAL(n, "has", "have"));
+                CS_PLURAL(o->n_record, "record", "records"), CS_PLURAL(n, "has", "have"), remedy);
 }

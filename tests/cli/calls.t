@@ -90,6 +90,10 @@ T 'the log warns if half of the records lack a confident call' sh -c '
     grep -q "<p>[0-9]* of [0-9]* records have no confident call; the median" page &&
     grep -q "\"warning\": \"[0-9]* of [0-9]* records have no confident call" sum &&
     chordseq classify -m stated --min-prob 0 -o half labelled.fa 2> log && ! grep -q confident log'
+T 'the options that it names call all records' sh -c 'for o in "" "--min-prob 0.9999" "--max-error 0.0001" "--max-error 0.0001 --min-prob 0"; do
+    chordseq classify -m stated $o -o half labelled.fa 2> log || exit; r=$(sed -n "s/.*no confident call; \(--.*\) gives the best class.*/\1/p" log)
+    case $o in --*) [ -n "$r" ] || exit;; esac; if [ -n "$r" ]; then chordseq classify -m stated $r labelled.fa > half 2> log &&
+    ! grep -q "confident\|error" log && ! grep -q unclassified half || exit; fi; done'
 T 'also about one record' sh -c 'awk "/^>/ && n++ { exit } 1" labelled.fa > one.fa &&
     chordseq classify -m stated --min-prob 0.999999 -o half --html page one.fa 2> log &&
     grep -q "warning: 1 of 1 record has no confident call; --min-prob 0" log && grep -q "<p>1 of 1 record has no " page'
