@@ -10,14 +10,17 @@
  * so compression needs no open file either. A resumable run locks the folder instead of the files,
  * and saves the text of the partial block, so blocks end at the same positions.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/out_filter.h"
 #include "io/content.h"
 #include "io/json_text.h"
@@ -269,6 +272,44 @@ out:
     return rc;
 }
 
+/* Is this FASTA or FASTQ, and none of ours? */
+static bool is_foreign(const struct split *w, const char *name)
+{
+    static const char *const suffix[] = { ".fasta", ".fastq", ".fasta.gz", ".fastq.gz" };
+    const size_t n = strlen(name);
+    bool reads = false;
+
+    for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++) {
+        const size_t k = strlen(suffix[i]);
+        reads = reads || (n > k && strcmp(name + n - k, suffix[i]) == 0);
+    }
+    for (int i = 0; reads && i < (w->n_class + 1) * N_KIND; i++) {
+        const char *path = w->part[i].path, *slash = path ? strrchr(path, '/') : NULL;
+        reads = !slash || strcmp(slash + 1, name) != 0;
+    }
+    return reads;
+}
+
+/* A later step that reads the whole folder would take those of an earlier run for ours. */
+static void warn_of_others(const cs_output *o)
+{
+    DIR *folder = opendir(o->path);
+    char first[NAME_MAX + 1] = "";
+    long long n = 0;
+
+    for (const struct dirent *e; folder && (e = readdir(folder)) != NULL;) {
+        if (!is_foreign(o->state, e->d_name))
+            continue;
+        if (n++ == 0 || strcmp(e->d_name, first) < 0)
+            (void)snprintf(first, sizeof first, "%s", e->d_name);
+    }
+    if (n > 0)
+        cs_warn("'%s' also holds %lld %s that this run did not write, such as '%s'; if an earlier "
+                "run did, use an empty folder", o->path, n, CS_PLURAL(n, "file", "files"), first);
+    if (folder)
+        (void)closedir(folder);
+}
+
 static int split_commit(cs_output *o)
 {
     int rc = CS_OK;
@@ -279,6 +320,8 @@ static int split_commit(cs_output *o)
         rc = cs_outfile_close(w->part[i].f);
         w->part[i].f = NULL;
     }
+    if (rc == CS_OK)
+        warn_of_others(o);
     return rc;
 }
 
@@ -381,7 +424,8 @@ static const cs_opt split_opt[] = {
              "CLASS_1 or CLASS_2). In class names, characters other than letters, digits, '.', "
              "'_', '+' and '-' become '_'; names are cut at 200 bytes. Every class has a file, "
              "even if empty, so that a workflow knows its files; for input without records, they "
-             "are FASTA. Bases are written in upper case, U as T." },
+             "are FASTA. Bases are written in upper case, U as T. Files of an earlier run that have "
+             "other names remain, with a warning." },
     { .type = CS_OPT_FLAG, .name = "split-gz", CFG(compress),
       .help = "compress these files (BGZF, .gz)" },
     { .type = CS_OPT_END }

@@ -174,6 +174,9 @@ T 'a class without records has a file, too, also of empty input' sh -c '
     printf "class%s.fasta\n" A B C > b && echo unclassified.fasta >> b && : > no.fa &&
     head -n 2 mixed.fa | chordseq classify -q -m m --split-dir few - && ls few | cmp - b &&
     chordseq classify -q -m m --split-dir none no.fa && ls none | cmp - b && ! cat none/* | grep .'
+T 'files of an earlier run are reported' sh -c 'chordseq classify -q -m m --split-dir few reads.fq 2> told && ls few | wc -l | grep -qx 8 &&
+    grep -q "warning: .few. also holds 4 files that this run did not write, such as .classA.fasta.; if an earlier run did, use an empty" told &&
+    rm few/*.fasta && : > few/notes.txt && chordseq classify -q -m m --split-dir few reads.fq 2> told && ! grep . told'
 T 'mates keep their own comments' sh -c '
     printf ">a/1 first\nACGTACGT\n" > p1.fa && printf ">a/2 second\nTTGCACGT\n" > p2.fa &&
     chordseq classify -q -m m --split-dir mates -o calls -1 p1.fa -2 p2.fa &&
