@@ -17,6 +17,7 @@
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
+#include "base/descriptor.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -256,6 +257,9 @@ int cs_reference_usable(const char *path)
     if (cs_file_size(path) < 0)
         return cs_fail(CS_EUSAGE, "cannot use the reference '%s': it is not a regular file, of "
                        "which parts can be read; write it to a file", path);
+    if (cs_descriptor_of(path) >= 0)
+        return cs_fail(CS_EUSAGE, "cannot use the reference '%s': its index would be beside the "
+                       "device; give the file by its own name", path);
     /* htslib indexes FASTQ, in lines of another form. */
     if (format_of(path).format == fastq_format)
         return cs_fail(CS_EFORMAT, "cannot use the reference '%s': it is FASTQ; convert it to "

@@ -91,6 +91,9 @@ T 'a reference is a regular file of FASTA' sh -c 'mkfifo pipe && printf "@one\nA
     for f in pipe /dev/null .; do ! timeout 20 chordseq explain -m bases -f "$f" -o x one:1-5 2> told &&
         grep -q "cannot use the reference .$f.: it is not a regular file" told || exit; done
     ! chordseq explain -m bases -f one.fq -o x one:1-5 2> told && grep -q "reference .one.fq.: it is FASTQ" told && [ ! -e one.fq.fai ]'
+T 'nor a device, for the index would be beside it' sh -c 'for f in /dev/stdin /dev/fd/0 /proc/self/fd/0; do
+    chordseq explain -m bases -f $f -o dev.x one:1-5 < "$1" 2> told; [ $? = 2 ] && [ ! -e $f.fai ] && [ ! -e dev.x ] &&
+    grep -q "cannot use the reference .$f.: its index would be beside the device" told || exit; done' - "$tiny/variants.fa"
 T 'a failed run leaves no file' sh -c '! ls x.tmp* 2> /dev/null'
 
 # Products with the embedding of T overflow.
