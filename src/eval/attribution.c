@@ -528,11 +528,11 @@ static int open_model(struct job *j)
     cs_model *m = j->model;
     j->session = cs_session_new(m, j->be);
     if (cs_model_parts(m) > 1)
-        rc = cs_fail(CS_EUSAGE, "model '%s' compares the two alleles of a variant; score "
+        rc = cs_fail(CS_EMODEL, "model '%s' compares the two alleles of a variant; score "
                      "substitutions with 'chordseq variant' instead", path);
     else if (!m->tok || m->head->per_token
         || cs_tokenizer_alphabet(m->tok, m->tok_state) != CS_NUCLEOTIDES)
-        rc = cs_fail(CS_EUSAGE, "model '%s' does not predict one result per nucleotide sequence "
+        rc = cs_fail(CS_EMODEL, "model '%s' does not predict one result per nucleotide sequence "
                      "of any case, so bases have no contributions", path);
 out:
     return rc;

@@ -344,7 +344,7 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
     CS_TRY(cs_model_check_cells(m));
     CS_TRY(cs_model_check_output(m, a->output));
     if ((cs_model_parts(m) > 1) != (a->pair == CS_PAIR_JOINT))
-        return cs_fail(CS_EUSAGE, "the model predicts for %s", cs_model_parts(m) > 1 ? "variants, "
+        return cs_fail(CS_EMODEL, "the model predicts for %s", cs_model_parts(m) > 1 ? "variants, "
                        "not for sequences; use 'chordseq variant'" : "sequences, not for "
                        "variants");
     p->canonical = p->both && a->pair != CS_PAIR_JOINT && cs_model_strandless(m);

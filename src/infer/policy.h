@@ -64,7 +64,8 @@ bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m);
  *
  * calls    NULL: every prediction is a call
  * m        must outlive the policy
- * Returns  CS_OK, or CS_EUSAGE with a message; CS_EMEM if no window fits into memory
+ * Returns  CS_OK; CS_EUSAGE; CS_EMODEL for a model of variants where sequences are given, or the
+ *          other way round; CS_EMEM if no window fits into memory
  */
 int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
                    cs_model *m) CS_MUST_CHECK;

@@ -120,6 +120,9 @@ N predict-none.err chordseq train --head token --tokenizer base -i in.fa -o x
 N predict-class.err chordseq train --label-key x --intervals in.bed -i in.fa -o x
 N predict-uncovered.err chordseq eval -m m.safetensors --intervals in.bed -i in.fa
 N predict-classify.err chordseq classify -m m.safetensors in.fa
+T 'a model for another command has exit status 1' sh -c 'for m in m.safetensors "$1"; do for c in "classify in.fa" "explain -f in.fa r1"; do
+    chordseq $c -m "$m" > /dev/null 2> told; [ $? = 1 ] && grep -q "error: ${c%% *}: .*model" told || exit; done; done' - \
+    "$srcdir/refdata/model/variant.safetensors"
 T 'a model of variants is for another command' sh -c '! chordseq predict -m "$1" in.fa > /dev/null 2> told && grep -q "chordseq variant" told' - \
     "$srcdir/refdata/model/variant.safetensors"
 N predict-graph.err chordseq predict -m m.safetensors --format bedgraph in.fa
