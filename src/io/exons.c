@@ -18,7 +18,7 @@ enum exons_format { UNKNOWN, BED, GTF };
 struct cs_exons {
     regidx_t *index;             /* payload: 1 or -1, an int */
     regitr_t *found;
-    int64_t   n;
+    int64_t   n, n_strandless;
     enum exons_format format;
 };
 
@@ -86,8 +86,13 @@ static int add_line(cs_exons *e, cs_lines *in)
     const char *strand = column[gtf ? GTF_STRAND : BED_STRAND];
     if (!is_strand(strand))
         return cs_lines_refuse(in, "the strand is not '+', '-', '.' or '?'");
-    return to > from && (*strand == '+' || *strand == '-')
-         ? push(e, column[0], from, to, *strand) : CS_OK;
+    if (to == from)
+        return CS_OK;
+    if (*strand != '+' && *strand != '-') {
+        e->n_strandless++;
+        return CS_OK;
+    }
+    return push(e, column[0], from, to, *strand);
 }
 
 /* GFF3 may end with sequences: after ##FASTA, or from a line with '>' on. */
@@ -116,6 +121,9 @@ int cs_exons_open(const char *path, cs_exons **out)
     if (rc == CS_OK && e->n == 0)
         rc = cs_fail(CS_EFORMAT, "'%s' has no exon with a strand", path);
     CS_TRY(rc);
+    if (e->n_strandless > 0)
+        cs_warn("%lld of %lld exons of '%s' left out: no strand",
+                (long long)e->n_strandless, (long long)(e->n + e->n_strandless), path);
     *out = e;
     e = NULL;
 out:

@@ -379,6 +379,11 @@ T 'a warning if no contig of the exons is in the reference' sh -c '
     for f in x far chr; do chordseq variant --exons $f.bed -m train.tsv.model -f train.fa -o /dev/null c1.vcf 2> told.$f || exit; done
     grep -q "^chordseq: warning: no exon of .x.bed. is on a contig of .train.fa., .* such as .chrX. there and .c[0-9]. here$" told.x &&
     ! grep "no exon" told.far told.chr'
+T 'a warning counts exons without a strand' sh -c 'sed "s/+/./;p;s/[.]$/?/" plus.bed | cat - plus.bed > some.strands.bed
+    chordseq variant --exons some.strands.bed -m train.tsv.model -f train.fa --tsv some.strands.all -o /dev/null c1.vcf 2> told &&
+    n=$(wc -l < plus.bed) && grep -q "warning: $((2 * n)) of $((3 * n)) exons of .some.strands.bed. left out: no strand$" told &&
+    chordseq variant --exons plus.bed -m train.tsv.model -f train.fa --tsv plus.all -o /dev/null c1.vcf 2> told && ! grep "left out: no strand" told &&
+    cmp plus.all some.strands.all'
 N variant-exons-strand.err sh -c 'sed "s/+/plus/" plus.bed > bad.bed; chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf'
 T 'a contig may begin like a track line, and features of BED have no bases' sh -c 'printf "track1\t1\t9\tx\t0\t+\n" > odd.bed
     printf "track name=x\nbrowser hide all\nbrowser\nc1\t5\t5\tx\t0\t-\n" | cat - plus.bed odd.bed > tracks.bed
