@@ -46,7 +46,9 @@ static void log_epoch(const cs_train_opt *o, const cs_head *head, const cs_metri
     table_append(line, sizeof line, "loss %.4g", f->loss);
     if (classes)
         table_append(line, sizeof line, ", balanced accuracy %.4f", f->balanced);
-    table_append(line, sizeof line, ", best %.4f", fmax(st->best_balanced, f->balanced));
+    /* With keep_last the latest model is the result, whatever the earlier ones reached. */
+    if (!o->keep_last)
+        table_append(line, sizeof line, ", best %.4f", fmax(st->best_balanced, f->balanced));
     table_append(line, sizeof line, "; bag %.4f", st->bag);
     table_append(line, sizeof line, "; regression on 5-mers %.4f", st->regression);
     table_append(line, sizeof line, "; %.3g Mbases/s",

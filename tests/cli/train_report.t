@@ -25,6 +25,7 @@ T 'folds, their mean and error, then all records' sh -c '"$@" --preset balanced 
     [ "$(grep -c "fold [1-4] of 4, 60 validation records: balanced .*; bag of words [01].*; regression" told)" = 4 ] &&
     [ "$(grep -c "error of 4 folds: balanced accuracy [01].[0-9]* +- 0.[0-9]*, .* +- .*; bag .* +- " told)" = 1 ] &&
     grep -q "calibrated on 240 validation samples" told' - $cross
+T 'the last weights of a fold are validated: no line has a best epoch' sh -c 'grep -q "epoch 2: loss .* balanced accuracy" told && ! grep "best [01]" told'
 chordseq model show cross.m > card
 T 'the mean over the folds is correct' sh -c 'sed -n "s/^training.folds.//p" card | tr -d "{}[]\"" | tr , : | awk -F : "
     { for (i = 1; i <= NF; i++) if (\$i == \"each\" && !n++) { m = (\$(i+1) + \$(i+2) + \$(i+3) + \$(i+4)) / 4; s = 0
