@@ -1,7 +1,7 @@
 # devices.t - emulated GPUs: several devices, memory, order of work, training.
 #
 # tests/gpu/host has the CUDA emulator; CS_HOST_... are read by it only. What streams may do in any
-# order is in tests/gpu/test_ahead.c.
+# order is in tests/gpu/test_prefetch.c.
 . "$(dirname "$0")/lib.sh"
 
 c=$builddir/tests/gpu/chordseq_host

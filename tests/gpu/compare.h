@@ -14,7 +14,7 @@
 #include "tests/gpu/device.h"
 
 static cs_backend *gpu, *cpu;
-static bool quick;               /* few sizes, for tools that make a GPU slow */
+static bool quick;               /* few sizes, for slow tools such as compute-sanitizer */
 
 static inline void *to_gpu(const void *p, size_t n_bytes)
 {
@@ -24,69 +24,71 @@ static inline void *to_gpu(const void *p, size_t n_bytes)
     return q;
 }
 
-/* The op on the device, with copies of everything that it reads. */
-static inline void run_on_gpu(const op_case *o, const env *e, mats *s)
+/* Runs the op on the device, with copies of its operands, and copies these back. */
+static inline void run_on_gpu(const op_case *o, const op_sizes *sz, operands *s)
 {
-    env there = *e;
-    mats m = *s;
-    there.seg.off = to_gpu(e->off, sizeof e->off);
-    there.n_valid = to_gpu(e->half, sizeof e->half);
-    there.id = to_gpu(e->id, (size_t)(e->r + 1) * sizeof *e->id);
+    op_sizes on_gpu = *sz;
+    operands m = *s;
+    on_gpu.seg.off = to_gpu(sz->off, sizeof sz->off);
+    on_gpu.n_valid = to_gpu(sz->half, sizeof sz->half);
+    on_gpu.id = to_gpu(sz->id, (size_t)(sz->r + 1) * sizeof *sz->id);
     for (int i = 0; i < m.n; i++)
-        m.m[i].p = to_gpu(s->m[i].p, (size_t)span(s->m[i]) * sizeof(cs_real));
-    o->run(gpu, &there, m.m);
+        m.m[i].p = to_gpu(s->m[i].p, (size_t)mat_span(s->m[i]) * sizeof(cs_real));
+    o->run(gpu, &on_gpu, m.m);
     for (int i = 0; i < m.n; i++) {
-        gpu->op.download(gpu, s->m[i].p, m.m[i].p, (size_t)span(s->m[i]) * sizeof(cs_real));
+        gpu->op.download(gpu, s->m[i].p, m.m[i].p, (size_t)mat_span(s->m[i]) * sizeof(cs_real));
         gpu->op.dealloc(gpu, m.m[i].p);
     }
-    gpu->op.dealloc(gpu, there.id);
-    gpu->op.dealloc(gpu, (void *)(uintptr_t)there.n_valid);
-    gpu->op.dealloc(gpu, (void *)(uintptr_t)there.seg.off);
+    gpu->op.dealloc(gpu, on_gpu.id);
+    gpu->op.dealloc(gpu, (void *)(uintptr_t)on_gpu.n_valid);
+    gpu->op.dealloc(gpu, (void *)(uintptr_t)on_gpu.seg.off);
     if (gpu->op.sync(gpu) != CS_OK)
         fail_msg("%s: %s", o->name, cs_error_message());
 }
 
 /* Two runs give the same bits, whatever the order of threads; again: the operands of `got`, which
  * are freed. With many rows the emulator makes one run, in some order. */
-static inline void same_again(const op_case *o, const env *e, const mats *got, mats again)
+static inline void check_repeatable(const op_case *o, const op_sizes *sz, const operands *got,
+                                    operands again)
 {
 #ifdef CS_HOST_CUDA
-    const bool is_run = e->r <= 64;
+    const bool is_run = sz->r <= 64;
 #else
     const bool is_run = true;
 #endif
-    take_other_order();
+    next_thread_order();
     if (is_run)
-        run_on_gpu(o, e, &again);
+        run_on_gpu(o, sz, &again);
     for (int k = 0; is_run && k < got->n; k++)
-        if (memcmp(got->m[k].p, again.m[k].p, (size_t)span(got->m[k]) * sizeof(cs_real)) != 0)
+        if (memcmp(got->m[k].p, again.m[k].p, (size_t)mat_span(got->m[k]) * sizeof(cs_real)) != 0)
             fail_msg("%s: a second run has other bits", o->name);
-    drop(&again);
+    free_operands(&again);
 }
 
 /* Bounds of the squared relative error by precision: in fp32 the norm of the difference is 1e-5 of
  * the result's. */
-static const double most_off_in[] = { 1e-10, 1e-6, 1e-4 };
-static double most_off = 1e-10;             /* in the present precision */
+static const double max_nmse_of[] = { 1e-10, 1e-6, 1e-4 };
+static double max_nmse = 1e-10;            /* in the current precision */
 
-static inline void against_reference(const op_case *o, int n, const env *e)
+static inline void compare_with_reference(const op_case *o, int n, const op_sizes *sz)
 {
     cs_backend ref = *cpu;
-    env here = *e;
+    op_sizes here = *sz;
     here.seg.off = here.off;
     cs_cpu_fill(&ref, ~0u);
     for (int i = 0; i < n; i++) {
-        uint64_t key = key_of(&o[i], e);
-        mats before = make(o[i].spec, e, key), want = make(o[i].spec, e, key);
-        mats got = make(o[i].spec, e, key);
+        uint64_t key = key_of(&o[i], sz);
+        operands before = make_operands(o[i].spec, sz, key);
+        operands want = make_operands(o[i].spec, sz, key);
+        operands got = make_operands(o[i].spec, sz, key);
         o[i].run(&ref, &here, want.m);
-        take_other_order();
-        run_on_gpu(&o[i], e, &got);
-        compare_outputs(&o[i], e, &got, &want, &before, most_off, most_off);
-        same_again(&o[i], e, &got, make(o[i].spec, e, key));
-        drop(&before);
-        drop(&want);
-        drop(&got);
+        next_thread_order();
+        run_on_gpu(&o[i], sz, &got);
+        compare_outputs(&o[i], sz, &got, &want, &before, max_nmse, max_nmse);
+        check_repeatable(&o[i], sz, &got, make_operands(o[i].spec, sz, key));
+        free_operands(&before);
+        free_operands(&want);
+        free_operands(&got);
     }
 }
 
@@ -95,18 +97,18 @@ static inline void compute_in(cs_precision p)
     if (cs_cuda_compute_in(gpu, p) != CS_OK)
         fail_msg("%s", cs_error_message());
     gpu->precision = p;
-    most_off = most_off_in[p];
+    max_nmse = max_nmse_of[p];
 }
 
 /* After every test, also one that failed in another precision. */
-static inline int back_to_fp32(void **state)
+static inline int reset_precision(void **state)
 {
     (void)state;
     compute_in(CS_IN_FP32);
     return 0;
 }
 
-#define TEST(f) cmocka_unit_test_teardown(f, back_to_fp32)
+#define TEST(f) cmocka_unit_test_teardown(f, reset_precision)
 
 /* Runs n tests on the first GPU; `quick` is the program's first argument. Returns its status. */
 static inline int run_all(const char *name, const struct CMUnitTest *test, size_t n, int argc,

@@ -6,17 +6,17 @@
 
 CASE(conv5)
 {
-    const cs_taps taps = { 5, e->track };
-    be->op.seg_conv(be, e->seg, taps, false, m[0], m[1], m[2], 0, m[3]);
+    const cs_taps taps = { 5, sz->track };
+    be->op.seg_conv(be, sz->seg, taps, false, m[0], m[1], m[2], 0, m[3]);
 }
 CASE(conv5_adjoint)
 {
-    const cs_taps taps = { 5, e->track };
-    be->op.seg_conv(be, e->seg, taps, true, m[0], m[1], (cs_mat){ 0 }, 1, m[2]);
+    const cs_taps taps = { 5, sz->track };
+    be->op.seg_conv(be, sz->seg, taps, true, m[0], m[1], (cs_mat){ 0 }, 1, m[2]);
 }
 CASE(conv5_dw)
 {
-    be->op.seg_conv_dw(be, e->seg, (cs_taps){ 5, e->track }, m[0], m[1], m[2]);
+    be->op.seg_conv_dw(be, sz->seg, (cs_taps){ 5, sz->track }, m[0], m[1], m[2]);
 }
 
 static inline bool tail_fits(cs_backend *be, int32_t k, int32_t c, bool norm)
@@ -42,11 +42,11 @@ static const conv_size conv_sizes[] = {
     { 36, 130, 1, 3, 40, true },  { 1300, 8, 0, 2, 5, false },
 };
 
-static inline env conv_env(const conv_size *s)
+static inline op_sizes sizes_of_conv(const conv_size *s)
 {
-    env e = new_env((int64_t[]){ 1, s->longest, 0, 3, 29, 1 }, 6, s->c, s->k, s->gap);
-    e.track = s->dilation;
-    return e;
+    op_sizes sz = new_sizes((int64_t[]){ 1, s->longest, 0, 3, 29, 1 }, 6, s->c, s->k, s->gap);
+    sz.track = s->dilation;
+    return sz;
 }
 
 #endif

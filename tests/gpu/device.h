@@ -28,7 +28,7 @@ static inline float bf16_of(float v)
 
 /* Switch to the next order of emulated threads: backwards, warp by warp, random. No effect on a
  * real GPU. */
-static inline void take_other_order(void)
+static inline void next_thread_order(void)
 {
 #ifdef CS_HOST_CUDA
     static int n;
@@ -60,7 +60,7 @@ static inline void close_gpu(cs_backend *be)
 
 #ifdef CS_HOST_CUDA
 /* Runs a test on an emulated device with 99 KiB of shared memory. */
-static inline void with_less_shared(cs_precision precision, cs_backend **gpu,
+static inline void with_99_kib_shared(cs_precision precision, cs_backend **gpu,
                                     void (*test)(void **), void **state)
 {
     cs_backend *const usual = *gpu;

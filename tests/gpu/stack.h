@@ -67,7 +67,7 @@ static inline stack new_stack(cs_backend *cpu, const int32_t size[3], const int6
     return t;
 }
 
-static inline void drop_stack(stack *t)
+static inline void free_stack(stack *t)
 {
     for (int l = 0; l < STACK_BLOCKS; l++) {
         free(t->block[l].w1.p);
@@ -111,7 +111,7 @@ static inline cs_mat stack_guarded(cs_backend *gpu, cs_mat m)
 }
 
 /* Downloads the rows, after checking that the guard rows are unchanged. */
-static inline void stack_take(cs_backend *gpu, cs_mat there, cs_mat out)
+static inline void stack_download(cs_backend *gpu, cs_mat there, cs_mat out)
 {
     const size_t row = (size_t)out.c * sizeof(cs_real), n = (size_t)out.r;
     unsigned char *with = cs_xmalloc((n + 2) * row);
@@ -162,7 +162,7 @@ static inline void stack_on_gpu(cs_backend *gpu, const stack *t, bool tokens, bo
     int64_t n_work = f->chord_stack_work(gpu, seg, &s, !x.p);
     cs_real *work = mine[n++] = gpu->op.alloc(gpu, (size_t)n_work * sizeof *work);
     f->chord_stack(gpu, seg, &s, x, y, work);
-    stack_take(gpu, mean ? y : x, out);
+    stack_download(gpu, mean ? y : x, out);
     assert_int_equal(gpu->op.sync(gpu), CS_OK);
     if (mean && x.p)
         gpu->op.dealloc(gpu, x.p - x.c);

@@ -10,11 +10,11 @@ static void one_stack(const int32_t size[3], const int64_t *len, int n)
     stack t = new_stack(cpu, size, len, n, off);
     t.seg.depth = STACK_LONG;
     check_stack(cpu, gpu, &t);
-    drop_stack(&t);
+    free_stack(&t);
 }
 
 /* A width whose weights fit in shared memory one at a time only, and what does not fit. */
-static void one_at_a_time(int32_t width, int32_t too_wide)
+static void check_wide(int32_t width, int32_t too_wide)
 {
     const int32_t size[] = { width, 128, 16 };
     static const int64_t some[] = { 5, 0, 70 }, more[] = { 490, 73 };
@@ -30,7 +30,7 @@ static void one_at_a_time(int32_t width, int32_t too_wide)
 static void test_wide_stack(void **state)
 {
     (void)state;
-    one_at_a_time(480, 912);
+    check_wide(480, 912);
 }
 
 /* Widths and hidden sizes of every kernel; tracks that fill 16 bytes, twice that, or half; segments
@@ -56,20 +56,21 @@ static void test_stack(void **state)
 }
 
 /* A first gradient is written: the same bits as if added to 0. */
-static void first_gradient(const env *e)
+static void first_gradient(const op_sizes *sz)
 {
     enum { ADD = 1, FIRST = 2, DX = 6 };
-    mats add = make(chord_ops[ADD].spec, e, 1), first = make(chord_ops[FIRST].spec, e, 1);
-    for (int64_t r = 0; r < e->r; r++)
-        memset(add.m[DX].p + r * add.m[DX].ld, 0, (size_t)e->c * sizeof(cs_real));
-    run_on_gpu(&chord_ops[ADD], e, &add);
-    run_on_gpu(&chord_ops[FIRST], e, &first);
+    operands add = make_operands(chord_ops[ADD].spec, sz, 1);
+    operands first = make_operands(chord_ops[FIRST].spec, sz, 1);
+    for (int64_t r = 0; r < sz->r; r++)
+        memset(add.m[DX].p + r * add.m[DX].ld, 0, (size_t)sz->c * sizeof(cs_real));
+    run_on_gpu(&chord_ops[ADD], sz, &add);
+    run_on_gpu(&chord_ops[FIRST], sz, &first);
     for (int i = DX; i < add.n; i++)
         for (int64_t r = 0; r < add.m[i].r; r++)
             assert_memory_equal(first.m[i].p + r * first.m[i].ld, add.m[i].p + r * add.m[i].ld,
                                 (size_t)add.m[i].c * sizeof(cs_real));
-    drop(&add);
-    drop(&first);
+    free_operands(&add);
+    free_operands(&first);
 }
 
 /* The block in training: gaps between rows, one track, incomplete steps; segments of one token,
@@ -89,15 +90,15 @@ static void test_block(void **state)
     };
     compute_in(CS_IN_BF16);
     for (int i = 0; i < COUNT(set); i++) {
-        env e = new_env(set[i].len, set[i].n, set[i].c, set[i].k, set[i].gap);
-        e.track = set[i].track;
+        op_sizes sz = new_sizes(set[i].len, set[i].n, set[i].c, set[i].k, set[i].gap);
+        sz.track = set[i].track;
         const bool fits = cs_cuda_shared_bytes(gpu) >= (size_t)set[i].kib << 10;
-        assert_int_equal(gpu->fused.chord_block_fits(e.c, e.k, e.track), fits);
+        assert_int_equal(gpu->fused.chord_block_fits(sz.c, sz.k, sz.track), fits);
         if (fits) {
-            against_reference(chord_ops, 2, &e);
-            first_gradient(&e);
+            compare_with_reference(chord_ops, 2, &sz);
+            first_gradient(&sz);
         }
-        free(e.id);
+        free(sz.id);
     }
     assert_false(gpu->fused.chord_block_fits(448, 128, 16));
     compute_in(CS_IN_FP32);
@@ -109,34 +110,35 @@ static int64_t slice_rows(void) { return 4 * full_rows(); }
 
 /* Operands as bf16 holds them. Rounded from others, an input of GELU that is near 0 would have
  * another slope, which in some of 40,000 rows is 5 % of dx. */
-static mats make_bf16(const op_case *o, const env *e)
+static operands make_bf16_operands(const op_case *o, const op_sizes *sz)
 {
-    mats s = make(o->spec, e, 1);
+    operands s = make_operands(o->spec, sz, 1);
     for (int k = 0; k < s.n; k++)
-        for (int64_t i = 0; i < span(s.m[k]); i++)
+        for (int64_t i = 0; i < mat_span(s.m[k]); i++)
             s.m[k].p[i] = bf16_of(s.m[k].p[i]);
     return s;
 }
 
 /* As chord_ops against the CPU's fast kernels, also for every row alone. */
-static void block_of_rows(cs_backend *fast, const env *e)
+static void block_of_rows(cs_backend *fast, const op_sizes *sz)
 {
-    env here = *e;
+    op_sizes here = *sz;
     here.seg.off = here.off;
     for (int i = 0; i < COUNT(chord_ops); i++) {
         const op_case *o = &chord_ops[i];
-        mats before = make_bf16(o, e), want = copy_of(&before), got = copy_of(&before);
+        operands before = make_bf16_operands(o, sz), want = copy_operands(&before);
+        operands got = copy_operands(&before);
         o->run(fast, &here, want.m);
-        run_on_gpu(o, e, &got);
-        compare_outputs(o, e, &got, &want, &before, 1e-4, 1e-4);
+        run_on_gpu(o, sz, &got);
+        compare_outputs(o, sz, &got, &want, &before, 1e-4, 1e-4);
         for (int k = 0; k < got.n; k++)
             if (is_output(role(o->spec, k)) && !(worst_row(got.m[k], want.m[k]) <= 1e-3))
-                fail_msg("%s, matrix %d, %ld x %d: a row is off by %g", o->name, k, (long)e->r,
-                         e->c, sqrt(worst_row(got.m[k], want.m[k])));
-        same_again(o, e, &got, copy_of(&before));
-        drop(&before);
-        drop(&want);
-        drop(&got);
+                fail_msg("%s, matrix %d, %ld x %d: a row is off by %g", o->name, k, (long)sz->r,
+                         sz->c, sqrt(worst_row(got.m[k], want.m[k])));
+        check_repeatable(o, sz, &got, copy_operands(&before));
+        free_operands(&before);
+        free_operands(&want);
+        free_operands(&got);
     }
 }
 
@@ -153,12 +155,12 @@ static void test_warpgroups(void **state)
     assert_int_equal(cs_backend_open("cpu", 0, &fast), CS_OK);
     compute_in(CS_IN_BF16);
     for (int i = 0; i < COUNT(size); i++) {
-        env e = new_env(len[i > 0], 7, size[i][0], size[i][1], 0);
-        e.track = size[i][2];
+        op_sizes sz = new_sizes(len[i > 0], 7, size[i][0], size[i][1], 0);
+        sz.track = size[i][2];
         one_stack(size[i], len[1], 7);
         if (!quick || i == 0)
-            block_of_rows(fast, &e);
-        free(e.id);
+            block_of_rows(fast, &sz);
+        free(sz.id);
     }
     cs_backend_close(fast);
     compute_in(CS_IN_FP32);
@@ -194,10 +196,10 @@ static void test_many_rows(void **state)
             one_stack(s, len, COUNT(len));
         if (!gpu->fused.chord_block_fits(s[0], s[1], s[2]))
             continue;
-        env e = new_env(len, COUNT(len), s[0], s[1], 0);
-        e.track = s[2];
-        block_of_rows(fast, &e);
-        free(e.id);
+        op_sizes sz = new_sizes(len, COUNT(len), s[0], s[1], 0);
+        sz.track = s[2];
+        block_of_rows(fast, &sz);
+        free(sz.id);
     }
     compute_in(CS_IN_FP32);
     cs_backend_close(fast);
@@ -209,7 +211,7 @@ static void blocks_of_99_kib(void **state)
 {
     assert_int_equal(cs_cuda_shared_bytes(gpu), 99 << 10);
     test_stack(state);
-    one_at_a_time(208, 400);
+    check_wide(208, 400);
     test_block(state);
     compute_in(CS_IN_BF16);
     assert_true(gpu->fused.chord_block_fits(160, 128, 16));
@@ -219,7 +221,7 @@ static void blocks_of_99_kib(void **state)
 
 static void test_less_shared(void **state)
 {
-    with_less_shared(CS_IN_FP32, &gpu, blocks_of_99_kib, state);
+    with_99_kib_shared(CS_IN_FP32, &gpu, blocks_of_99_kib, state);
 }
 #endif
 

@@ -9,34 +9,34 @@
 /* ---- ops ------------------------------------------------------------------------------------- */
 
 /* The emulator is slow: some sizes at the tiles' edges instead of all. */
-static void with_few_sizes(void (*check)(const op_case *, int, const env *))
+static void with_few_sizes(void (*check)(const op_case *, int, const op_sizes *))
 {
     static const int32_t size[] = { 0, 1, 5, 31, 33, 67 };
     for (int i = 0; i < COUNT(size); i++) {
         int32_t n = size[i];
-        env e = new_env((int64_t[]){ 1, n, 3 }, 3, n, 68 - n, n % 3);
-        check(element_ops, COUNT(element_ops), &e);
+        op_sizes sz = new_sizes((int64_t[]){ 1, n, 3 }, 3, n, 68 - n, n % 3);
+        check(element_ops, COUNT(element_ops), &sz);
         if (n > 0) {
-            check(row_ops, COUNT(row_ops), &e);
-            check(seg_ops, COUNT(seg_ops), &e);
-            check(conv_ops, COUNT(conv_ops), &e);
-            check(sparse_ops, COUNT(sparse_ops), &e);
+            check(row_ops, COUNT(row_ops), &sz);
+            check(seg_ops, COUNT(seg_ops), &sz);
+            check(conv_ops, COUNT(conv_ops), &sz);
+            check(sparse_ops, COUNT(sparse_ops), &sz);
         }
-        free(e.id);
+        free(sz.id);
     }
 }
 
 static void test_ops(void **state)
 {
     (void)state;
-    with_few_sizes(against_reference);
+    with_few_sizes(compare_with_reference);
     if (quick)
         return;
-    with_long_sizes(against_reference);
+    with_long_sizes(compare_with_reference);
 #ifndef CS_HOST_CUDA
-    with_element_sizes(against_reference);
-    with_row_sizes(against_reference);
-    with_chord_sizes(against_reference);
+    with_element_sizes(compare_with_reference);
+    with_row_sizes(compare_with_reference);
+    with_chord_sizes(compare_with_reference);
 #endif
 }
 
@@ -44,7 +44,7 @@ static void test_attention(void **state)
 {
     (void)state;
     if (!quick)
-        with_attn_sizes(against_reference);
+        with_attn_sizes(compare_with_reference);
 }
 
 /* Products have the requested precision, no more and no less. */
@@ -56,13 +56,13 @@ static void test_precision(void **state)
         { "gemm_nt", "iRK iCK oRC", gemm_nt, true },
         { "gemm_tn", "iKR iKC aRC", gemm_tn, false },
     };
-    env e = new_env((int64_t[]){ 1, 67, 3 }, 3, 72, 33, 1);
+    op_sizes sz = new_sizes((int64_t[]){ 1, 67, 3 }, 3, 72, 33, 1);
     for (int p = CS_IN_FP32; p <= CS_IN_BF16; p++) {
         compute_in((cs_precision)p);
-        against_reference(products, COUNT(products), &e);
+        compare_with_reference(products, COUNT(products), &sz);
     }
     compute_in(CS_IN_FP32);
-    free(e.id);
+    free(sz.id);
 }
 
 /* Convolutions on tensor cores, which are not used in single precision. */
@@ -70,14 +70,14 @@ static void test_convolutions(void **state)
 {
     (void)state;
     for (int i = 0; i < COUNT(conv_sizes); i++) {
-        env e = conv_env(&conv_sizes[i]);
+        op_sizes sz = sizes_of_conv(&conv_sizes[i]);
         for (int p = CS_IN_TF32; p <= CS_IN_BF16; p++) {
             compute_in((cs_precision)p);
-            against_reference(conv_ops, 4, &e);
-            against_reference(conv_tails, COUNT(conv_tails), &e);
-            against_reference(five_taps, conv_sizes[i].five ? COUNT(five_taps) : 0, &e);
+            compare_with_reference(conv_ops, 4, &sz);
+            compare_with_reference(conv_tails, COUNT(conv_tails), &sz);
+            compare_with_reference(five_taps, conv_sizes[i].five ? COUNT(five_taps) : 0, &sz);
         }
-        free(e.id);
+        free(sz.id);
     }
     assert_true(tail_fits(gpu, 64, 128, true) && tail_fits(gpu, 64, 130, false));
     assert_false(tail_fits(gpu, 64, 130, true) || tail_fits(gpu, 1300, 8, false));
@@ -126,9 +126,9 @@ static void test_long_sums(void **state)
         { "embed_bwd", "iRC aVC", embed_bwd, false },
         { "batchnorm_bwd", "iRC p2C i1C iRC aRC a1C a1C", batchnorm_bwd, false },
     };
-    env e = new_env((int64_t[]){ 3000, 1, 2100 }, 3, 6, 5, 1);
-    against_reference(sums, COUNT(sums), &e);
-    free(e.id);
+    op_sizes sz = new_sizes((int64_t[]){ 3000, 1, 2100 }, 3, 6, 5, 1);
+    compare_with_reference(sums, COUNT(sums), &sz);
+    free(sz.id);
 }
 
 /* ---- networks -------------------------------------------------------------------------------- */
@@ -177,7 +177,7 @@ static void one_model(const toy *t, const int64_t *len)
 static void each_length(const toy *t, void *arg)
 {
     (void)arg;
-    take_other_order();
+    next_thread_order();
     for (int i = 0; i < (quick ? 1 : COUNT(lengths)); i++)
         one_model(t, lengths[i]);
 }
@@ -235,7 +235,7 @@ static void test_networks_bf16(void **state)
 #ifdef CS_HOST_CUDA
 static void test_less_shared(void **state)
 {
-    with_less_shared(CS_IN_FP32, &gpu, test_convolutions, state);
+    with_99_kib_shared(CS_IN_FP32, &gpu, test_convolutions, state);
 }
 #endif
 

@@ -42,15 +42,15 @@ static void one_batch(const int32_t size[3], const int64_t *len, int n)
     cs_mat one = random_mat(t.seg.rows, t.d, 0), other = random_mat(t.seg.rows, t.d, 1);
 
     check_stack(cpu, gpu, &t);
-    take_other_order();
+    next_thread_order();
     stack_on_gpu(gpu, &t, true, true, false, one);
     t.seg.depth = STACK_LONG;
-    take_other_order();
+    next_thread_order();
     stack_on_gpu(gpu, &t, true, true, false, other);
     assert_memory_equal(one.p, other.p, (size_t)(one.r * one.c) * sizeof *one.p);
     free(one.p);
     free(other.p);
-    drop_stack(&t);
+    free_stack(&t);
 }
 
 /* Tracks of half an octet, one and two; every kernel; lengths at tile edges; more sequences and
@@ -106,13 +106,13 @@ static void without_neighbours(const int32_t size[3])
         one.off = own;
         one.id += off[i];
         one.seg = (cs_seg){ .off = own, .n = 1, .rows = len[i], .depth = cs_depth(len[i]) };
-        take_other_order();
+        next_thread_order();
         stack_on_gpu(gpu, &one, true, true, true, alone);
         assert_memory_equal(alone.p, all.p + (int64_t)i * t.d, (size_t)t.d * sizeof *alone.p);
     }
     free(all.p);
     free(alone.p);
-    drop_stack(&t);
+    free_stack(&t);
 }
 
 /* The kernel with second tiles has rows of the last three sequences in them. */
@@ -167,8 +167,8 @@ static void test_limits(void **state)
 /* Devices with 99 KiB of shared memory run the same, except for sequences that do not fit. */
 static void test_less_shared(void **state)
 {
-    with_less_shared(CS_IN_BF16, &gpu, test_batches, state);
-    with_less_shared(CS_IN_BF16, &gpu, test_longest, state);
+    with_99_kib_shared(CS_IN_BF16, &gpu, test_batches, state);
+    with_99_kib_shared(CS_IN_BF16, &gpu, test_longest, state);
 }
 
 /* A sequence longer than its batch's depth allows does not fit: the launch fails. */

@@ -1,7 +1,7 @@
 /* ops_attn_cases.h - the ops of attention, pooling and parts of a rotation; see ops_cases.h.
  *
- * Further sizes: H heads (env.group), D columns of one head, U three rows per segment, X C rows per
- * segment, M what linear attention keeps per head.
+ * Further sizes: H heads (op_sizes.group), D columns of one head, U three rows per segment, X C
+ * rows per segment, M state of linear attention per head.
  */
 #ifndef CS_TESTS_NN_OPS_ATTN_CASES_H
 #define CS_TESTS_NN_OPS_ATTN_CASES_H
@@ -10,41 +10,41 @@
 
 enum { N_KEY = 3 };
 
-static cs_attn attn_of(const env *e)
+static cs_attn attn_of(const op_sizes *sz)
 {
-    return (cs_attn){ .seg = e->seg, .key = e->seg, .n_head = e->group,
-                      .scale = (cs_real)sqrt((double)e->group / e->c) };
+    return (cs_attn){ .seg = sz->seg, .key = sz->seg, .n_head = sz->group,
+                      .scale = (cs_real)sqrt((double)sz->group / sz->c) };
 }
 
 /* Three keys for each segment, in any order of segments. */
-static cs_attn few_of(const env *e)
+static cs_attn few_keys_of(const op_sizes *sz)
 {
-    cs_attn a = attn_of(e);
-    a.key = (cs_seg){ .n = e->seg.n, .rows = (int64_t)N_KEY * e->seg.n };
+    cs_attn a = attn_of(sz);
+    a.key = (cs_seg){ .n = sz->seg.n, .rows = (int64_t)N_KEY * sz->seg.n };
     return a;
 }
 
-static cs_attn drop_of(const env *e)
+static cs_attn dropout_of(const op_sizes *sz)
 {
-    cs_attn a = attn_of(e);
+    cs_attn a = attn_of(sz);
     a.dropout = 0.3;
     a.drop_key = 77;
     return a;
 }
 
-static cs_attn few_drop_of(const env *e)
+static cs_attn few_keys_dropout_of(const op_sizes *sz)
 {
-    cs_attn a = few_of(e);
+    cs_attn a = few_keys_of(sz);
     a.dropout = 0.3;
     a.drop_key = 78;
     return a;
 }
 
-/* Padding: the second half of every segment. */
-static cs_seg padded_of(const env *e)
+/* The second half of every segment is padding. */
+static cs_seg padded_of(const op_sizes *sz)
 {
-    cs_seg seg = e->seg;
-    seg.n_valid = e->n_valid ? e->n_valid : e->half;
+    cs_seg seg = sz->seg;
+    seg.n_valid = sz->n_valid ? sz->n_valid : sz->half;
     return seg;
 }
 
@@ -56,84 +56,88 @@ static cs_qkv qkv_of(const cs_mat *m)
 #define ATTEND(name_, op_, attn_)                                      \
     CASE(name_)                                                        \
     {                                                                  \
-        cs_attn a = attn_(e);                                          \
+        cs_attn a = attn_(sz);                                          \
         cs_qkv x = qkv_of(m);                                          \
         be->op.op_(be, &a, &x);                                        \
     }                                                                  \
     CASE(name_##_bwd)                                                  \
     {                                                                  \
-        cs_attn a = attn_(e);                                          \
+        cs_attn a = attn_(sz);                                          \
         cs_qkv x = qkv_of(m), d = { m[6], m[7], m[8], m[5], m[9] };    \
         be->op.op_##_bwd(be, &a, &x, &d);                              \
     }
 ATTEND(attend, attend, attn_of)
-ATTEND(attend_few, attend, few_of)
-ATTEND(attend_drop, attend, drop_of)
-ATTEND(attend_few_drop, attend, few_drop_of)
+ATTEND(attend_few, attend, few_keys_of)
+ATTEND(attend_drop, attend, dropout_of)
+ATTEND(attend_few_drop, attend, few_keys_dropout_of)
 ATTEND(linear_attend, linear_attend, attn_of)
 
 CASE(attend_padded)
 {
-    cs_attn a = attn_of(e);
+    cs_attn a = attn_of(sz);
     cs_qkv x = qkv_of(m);
-    a.key = padded_of(e);
+    a.key = padded_of(sz);
     be->op.attend(be, &a, &x);
 }
 
-static void seg_product(cs_backend *be, const env *e, bool ta, const cs_mat *m, const cs_cut *cut)
+static void seg_product(cs_backend *be, const op_sizes *sz, bool ta, const cs_mat *m,
+                        const cs_cut *cut)
 {
     cs_operand a = { m[0], cut[0] }, b = { m[1], cut[1] }, c = { m[2], cut[2] };
-    be->op.seg_gemm(be, e->seg, ta, false, &a, &b, 0, &c);
+    be->op.seg_gemm(be, sz->seg, ta, false, &a, &b, 0, &c);
 }
 CASE(inner_add)
 {
     cs_operand a = { m[0], CS_CUT_ROWS }, b = { m[1], CS_CUT_BLOCK }, c = { m[2], CS_CUT_ROWS };
-    be->op.seg_gemm(be, e->seg, false, false, &a, &b, 1, &c);
+    be->op.seg_gemm(be, sz->seg, false, false, &a, &b, 1, &c);
 }
 CASE(table_add)
 {
     cs_operand a = { m[0], CS_CUT_ROWS }, b = { m[1], CS_CUT_BLOCK }, c = { m[2], CS_CUT_TABLE };
-    be->op.seg_gemm(be, e->seg, false, false, &a, &b, 1, &c);
+    be->op.seg_gemm(be, sz->seg, false, false, &a, &b, 1, &c);
 }
-CASE(outer) { seg_product(be, e, true, m, (cs_cut[]){ CS_CUT_ROWS, CS_CUT_ROWS, CS_CUT_BLOCK }); }
-CASE(inner) { seg_product(be, e, false, m, (cs_cut[]){ CS_CUT_ROWS, CS_CUT_BLOCK, CS_CUT_ROWS }); }
-CASE(shared) { seg_product(be, e, true, m, (cs_cut[]){ CS_CUT_TABLE, CS_CUT_ROWS, CS_CUT_BLOCK }); }
+CASE(outer) { seg_product(be, sz, true, m, (cs_cut[]){ CS_CUT_ROWS, CS_CUT_ROWS, CS_CUT_BLOCK }); }
+CASE(inner) { seg_product(be, sz, false, m, (cs_cut[]){ CS_CUT_ROWS, CS_CUT_BLOCK, CS_CUT_ROWS }); }
+CASE(shared)
+{
+    seg_product(be, sz, true, m, (cs_cut[]){ CS_CUT_TABLE, CS_CUT_ROWS, CS_CUT_BLOCK });
+}
 
-CASE(seg_softmax)     { be->op.seg_softmax(be, e->seg, m[0], m[1]); }
-CASE(seg_softmax_bwd) { be->op.seg_softmax_bwd(be, e->seg, m[0], m[1], m[2]); }
+CASE(seg_softmax)     { be->op.seg_softmax(be, sz->seg, m[0], m[1]); }
+CASE(seg_softmax_bwd) { be->op.seg_softmax_bwd(be, sz->seg, m[0], m[1], m[2]); }
 CASE(softmax_bwd)     { CALL(be->op.softmax_bwd(be, m[0], m[1], m[2])); }
 CASE(mask)
 {
-    be->op.seg_mask(be, padded_of(e), -7, m[0], 0, m[1]);
+    be->op.seg_mask(be, padded_of(sz), -7, m[0], 0, m[1]);
 }
 CASE(mask_add)
 {
-    be->op.seg_mask(be, padded_of(e), 0, m[0], 1, m[1]);
+    be->op.seg_mask(be, padded_of(sz), 0, m[0], 1, m[1]);
 }
-CASE(position)     { be->op.seg_position(be, e->seg, (cs_real)0.3, m[0], m[1], m[2]); }
-CASE(position_bwd) { be->op.seg_position_bwd(be, e->seg, (cs_real)0.3, m[0], m[1]); }
+CASE(position)     { be->op.seg_position(be, sz->seg, (cs_real)0.3, m[0], m[1], m[2]); }
+CASE(position_bwd) { be->op.seg_position_bwd(be, sz->seg, (cs_real)0.3, m[0], m[1]); }
 CASE(pen_off)    { CALL(be->op.penalty(be, CS_PEN_OFF, (cs_real)0.3, m[0], m[1], m[2])); }
 CASE(pen_square) { CALL(be->op.penalty(be, CS_PEN_OFF_SQUARE, (cs_real)0.3, m[0], m[1], m[2])); }
 CASE(pen_ortho)  { CALL(be->op.penalty(be, CS_PEN_ORTHO, (cs_real)0.3, m[0], m[1], m[2])); }
 
 /* The rows from the middle on, with sources and ends all over the segments. */
-static cs_mat lower(const env *e, cs_mat m)
+static cs_mat lower(const op_sizes *sz, cs_mat m)
 {
-    const int64_t first = e->r / 2;
-    return (cs_mat){ row(m, first), e->r - first, m.c, m.ld };
+    const int64_t first = sz->r / 2;
+    return (cs_mat){ row(m, first), sz->r - first, m.c, m.ld };
 }
-CASE(roll_put)  { be->op.seg_roll_put(be, e->seg, e->track, e->r / 2, lower(e, m[0]), m[1]); }
-CASE(roll_take) { be->op.seg_roll_take(be, e->seg, e->track, e->r / 2, m[0], lower(e, m[1])); }
+CASE(roll_put)  { be->op.seg_roll_put(be, sz->seg, sz->track, sz->r / 2, lower(sz, m[0]), m[1]); }
+CASE(roll_take) { be->op.seg_roll_take(be, sz->seg, sz->track, sz->r / 2, m[0], lower(sz, m[1])); }
 
-CASE(largest)   { be->op.seg_max(be, e->seg, false, m[0], m[1]); }
-CASE(smooth)    { be->op.seg_max(be, e->seg, true, m[0], m[1]); }
+CASE(largest)   { be->op.seg_max(be, sz->seg, false, m[0], m[1]); }
+CASE(smooth)    { be->op.seg_max(be, sz->seg, true, m[0], m[1]); }
 /* The largest values that the forward op gives, or any where it is smooth. */
 CASE(largest_bwd)
 {
-    be->op.seg_max(be, e->seg, false, m[0], m[1]);
-    be->op.seg_max_bwd(be, e->seg, false, m[0], m[1], m[2], m[3]);
+    be->op.seg_max(be, sz->seg, false, m[0], m[1]);
+    be->op.seg_max_bwd(be, sz->seg, false, m[0], m[1], m[2], m[3]);
 }
-CASE(smooth_bwd) { be->op.seg_max_bwd(be, e->seg, true, m[0], m[1], m[2], m[3]); }
+CASE(smooth_bwd) { be->op.seg_max_bwd(be, sz->seg, true, m[0], m[1], m[2], m[3]); }
 
 static const op_case attn_ops[] = {
     { "largest",     "iRC oSC", largest, true },
@@ -171,7 +175,7 @@ static const op_case attn_ops[] = {
 };
 
 /* Heads of one to many columns, segments below and above a tile of the kernels, empty ones. */
-static inline void with_attn_sizes(void (*check)(const op_case *, int, const env *))
+static inline void with_attn_sizes(void (*check)(const op_case *, int, const op_sizes *))
 {
     static const int32_t size[][4] = { { 2, 1, 1, 0 }, { 6, 3, 5, 2 }, { 8, 4, 17, 0 },
                                        { 24, 2, 9, 3 }, { 130, 1, 33, 0 } };
@@ -179,10 +183,10 @@ static inline void with_attn_sizes(void (*check)(const op_case *, int, const env
         { { 1, 4 }, 2 }, { { 0, 5, 0, 70, 1, 0 }, 6 }, { { 64, 65, 2 }, 3 }, { { 210, 195 }, 2 } };
     for (int i = 0; i < COUNT(size); i++)
         for (int k = 0; k < COUNT(set); k++) {
-            env e = new_env(set[k].len, set[k].n, size[i][0], size[i][2], size[i][3]);
-            e.group = size[i][1];
-            check(attn_ops, COUNT(attn_ops), &e);
-            free(e.id);
+            op_sizes sz = new_sizes(set[k].len, set[k].n, size[i][0], size[i][2], size[i][3]);
+            sz.group = size[i][1];
+            check(attn_ops, COUNT(attn_ops), &sz);
+            free(sz.id);
         }
 }
 

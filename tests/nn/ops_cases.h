@@ -1,17 +1,17 @@
-/* ops_cases.h - the ops under test, each with the matrices that it takes, and the sizes to try.
+/* ops_cases.h - the ops under test, each with its operands, and the sizes to test.
  *
- * An op is a row of a table: a text that names its matrices (see ops_env.h), and a function that
- * calls it.
+ * An op is a row of a table: the spec of its operands (ops_operands.h), and a function that calls
+ * it.
  */
 #ifndef CS_TESTS_NN_OPS_CASES_H
 #define CS_TESTS_NN_OPS_CASES_H
 
-#include "tests/nn/ops_env.h"
+#include "tests/nn/ops_operands.h"
 
 /* ---- the ops ----------------------------------------------------------------------------- */
 
-#define CASE(name_) static void name_(cs_backend *be, const env *e, const cs_mat *m)
-#define CALL(...) do { (void)e; __VA_ARGS__; } while (0)
+#define CASE(name_) static void name_(cs_backend *be, const op_sizes *sz, const cs_mat *m)
+#define CALL(...) do { (void)sz; __VA_ARGS__; } while (0)
 
 CASE(gemm_nn)  { CALL(be->op.gemm(be, false, false, m[0], m[1], 0, m[2])); }
 CASE(gemm_nn1) { CALL(be->op.gemm(be, false, false, m[0], m[1], 1, m[2])); }
@@ -58,7 +58,7 @@ CASE(layernorm_bwd)
     CALL(be->op.layernorm_bwd(be, m[0], m[1], m[2], m[3], m[4], m[5], m[6]));
 }
 CASE(batch_stat)  { CALL(be->op.batch_stat(be, m[0], m[1])); }
-CASE(batch_track) { CALL(be->op.batch_track(be, (cs_real)0.1, e->r, m[0], m[1])); }
+CASE(batch_track) { CALL(be->op.batch_track(be, (cs_real)0.1, sz->r, m[0], m[1])); }
 CASE(batchnorm)
 {
     CALL(be->op.batchnorm(be, (cs_real)1e-5, m[0], m[1], m[2], m[3], m[4]));
@@ -72,25 +72,25 @@ CASE(batchnorm_bwd_fixed)
     CALL(be->op.batchnorm_bwd(be, false, (cs_real)1e-5, m[0], m[1], m[2], m[3], m[4], m[5],
                               m[6]));
 }
-CASE(embed)     { be->op.embed(be, e->id, m[0], m[1]); }
-CASE(embed_bwd) { be->op.embed_bwd(be, e->id, 2, m[0], m[1]); }
-CASE(roll)      { be->op.seg_roll(be, e->seg, e->track, 1, m[0], 0, m[1]); }
-CASE(roll_back) { be->op.seg_roll(be, e->seg, e->track, -1, m[0], 0, m[1]); }
-CASE(roll_add)  { be->op.seg_roll(be, e->seg, e->track, 1, m[0], 1, m[1]); }
-CASE(roll_half) { be->op.seg_roll(be, e->seg, e->track, -1, m[0], (cs_real)0.5, m[1]); }
-CASE(mean)      { be->op.seg_mean(be, e->seg, m[0], m[1]); }
-CASE(mean_bwd)  { be->op.seg_mean_bwd(be, e->seg, m[0], m[1]); }
-CASE(embed_mean) { be->op.embed_mean(be, e->seg, e->id, m[0], m[1]); }
-CASE(window)    { be->op.seg_window(be, e->seg, true, 4, m[0], m[1]); }
-CASE(first)     { be->op.seg_window(be, e->seg, false, 1, m[0], m[1]); }
-CASE(window_bwd) { be->op.seg_window_bwd(be, e->seg, true, 4, m[0], m[1]); }
+CASE(embed)     { be->op.embed(be, sz->id, m[0], m[1]); }
+CASE(embed_bwd) { be->op.embed_bwd(be, sz->id, 2, m[0], m[1]); }
+CASE(roll)      { be->op.seg_roll(be, sz->seg, sz->track, 1, m[0], 0, m[1]); }
+CASE(roll_back) { be->op.seg_roll(be, sz->seg, sz->track, -1, m[0], 0, m[1]); }
+CASE(roll_add)  { be->op.seg_roll(be, sz->seg, sz->track, 1, m[0], 1, m[1]); }
+CASE(roll_half) { be->op.seg_roll(be, sz->seg, sz->track, -1, m[0], (cs_real)0.5, m[1]); }
+CASE(mean)      { be->op.seg_mean(be, sz->seg, m[0], m[1]); }
+CASE(mean_bwd)  { be->op.seg_mean_bwd(be, sz->seg, m[0], m[1]); }
+CASE(embed_mean) { be->op.embed_mean(be, sz->seg, sz->id, m[0], m[1]); }
+CASE(window)    { be->op.seg_window(be, sz->seg, true, 4, m[0], m[1]); }
+CASE(first)     { be->op.seg_window(be, sz->seg, false, 1, m[0], m[1]); }
+CASE(window_bwd) { be->op.seg_window_bwd(be, sz->seg, true, 4, m[0], m[1]); }
 CASE(groupnorm)
 {
-    be->op.seg_groupnorm(be, e->seg, e->group, (cs_real)1e-5, m[0], m[1], m[2], m[3], m[4]);
+    be->op.seg_groupnorm(be, sz->seg, sz->group, (cs_real)1e-5, m[0], m[1], m[2], m[3], m[4]);
 }
 CASE(groupnorm_bwd)
 {
-    be->op.seg_groupnorm_bwd(be, e->seg, e->group, m[0], m[1], m[2], m[3], m[4], m[5], m[6]);
+    be->op.seg_groupnorm_bwd(be, sz->seg, sz->group, m[0], m[1], m[2], m[3], m[4], m[5], m[6]);
 }
 CASE(xent) { CALL(be->op.xent(be, (cs_real)0.3, m[0], m[1], m[2], m[3], m[4])); }
 CASE(xent_plain)
@@ -100,8 +100,8 @@ CASE(xent_plain)
 /* Class numbers and weights of the rows beside each other. */
 CASE(xent_rows)
 {
-    cs_mat t = scratch(be, e->r, 2);
-    for (int64_t r = 0; r < e->r; r++) {
+    cs_mat t = scratch(be, sz->r, 2);
+    for (int64_t r = 0; r < sz->r; r++) {
         be->op.copy(be, (cs_mat){ row(m[1], r), 1, 1, 1 }, (cs_mat){ row(t, r), 1, 1, 1 });
         be->op.copy(be, (cs_mat){ row(m[2], r), 1, 1, 1 }, (cs_mat){ row(t, r) + 1, 1, 1, 1 });
     }
@@ -131,21 +131,21 @@ CASE(dropout) { CALL(be->op.dropout(be, 77, 0.3, m[0], 0, m[1])); }
 CASE(dropout_add) { CALL(be->op.dropout(be, 77, 0.3, m[0], 1, m[1])); }
 
 /* The track is the dilation: some segments are shorter. */
-static cs_taps taps_of(const env *e)
+static cs_taps taps_of(const op_sizes *sz)
 {
-    return (cs_taps){ N_TAP, e->track };
+    return (cs_taps){ N_TAP, sz->track };
 }
 
-CASE(conv) { be->op.seg_conv(be, e->seg, taps_of(e), false, m[0], m[1], m[2], 0, m[3]); }
+CASE(conv) { be->op.seg_conv(be, sz->seg, taps_of(sz), false, m[0], m[1], m[2], 0, m[3]); }
 CASE(conv_add)
 {
-    be->op.seg_conv(be, e->seg, taps_of(e), false, m[0], m[1], (cs_mat){ 0 }, 1, m[2]);
+    be->op.seg_conv(be, sz->seg, taps_of(sz), false, m[0], m[1], (cs_mat){ 0 }, 1, m[2]);
 }
 CASE(conv_adjoint)
 {
-    be->op.seg_conv(be, e->seg, taps_of(e), true, m[0], m[1], (cs_mat){ 0 }, 0, m[2]);
+    be->op.seg_conv(be, sz->seg, taps_of(sz), true, m[0], m[1], (cs_mat){ 0 }, 0, m[2]);
 }
-CASE(conv_dw)     { be->op.seg_conv_dw(be, e->seg, taps_of(e), m[0], m[1], m[2]); }
+CASE(conv_dw)     { be->op.seg_conv_dw(be, sz->seg, taps_of(sz), m[0], m[1], m[2]); }
 CASE(conv_weight) { CALL(be->op.conv_weight(be, N_TAP, m[0], m[1], m[2])); }
 CASE(conv_weight_plain) { CALL(be->op.conv_weight(be, N_TAP, m[0], (cs_mat){ 0 }, m[1])); }
 CASE(conv_weight_bwd) { CALL(be->op.conv_weight_bwd(be, N_TAP, m[0], m[1], m[2], m[3], m[4])); }
@@ -155,16 +155,17 @@ CASE(conv_weight_bwd_plain)
 }
 
 /* y = relu(norm(conv + bias)) + res, fused if the backend supports these sizes. */
-static void run_tail(cs_backend *be, const env *e, const cs_mat *m, const cs_conv_tail *t, cs_mat y)
+static void run_tail(cs_backend *be, const op_sizes *sz, const cs_mat *m, const cs_conv_tail *t,
+                     cs_mat y)
 {
     const cs_fused *f = &be->fused;
-    if (f->conv_tail && f->conv_fits(be, taps_of(e), m[0], y, t->gamma.r > 0)) {
-        f->conv_tail(be, e->seg, taps_of(e), m[0], m[1], t, y);
+    if (f->conv_tail && f->conv_fits(be, taps_of(sz), m[0], y, t->gamma.r > 0)) {
+        f->conv_tail(be, sz->seg, taps_of(sz), m[0], m[1], t, y);
         return;
     }
     cs_mat pre = t->pre.r ? t->pre : scratch(be, y.r, y.c);
     cs_mat stat = t->pre.r ? t->stat : scratch(be, y.r, 2);
-    be->op.seg_conv(be, e->seg, taps_of(e), false, m[0], m[1], t->bias, 0, pre);
+    be->op.seg_conv(be, sz->seg, taps_of(sz), false, m[0], m[1], t->bias, 0, pre);
     if (t->gamma.r)
         be->op.layernorm(be, t->eps, pre, t->gamma, t->beta, y, stat);
     be->op.act(be, CS_ACT_RELU, t->gamma.r ? y : pre, y);
@@ -182,7 +183,7 @@ CASE(conv_tail_bwd)
 {
     const cs_conv_tail t = { .pre = m[0], .gamma = m[1], .beta = m[2], .stat = m[3] };
     cs_mat h = scratch(be, m[0].r, m[0].c), d = scratch(be, m[0].r, m[0].c);
-    (void)e;
+    (void)sz;
     be->op.layernorm(be, (cs_real)1e-5, m[0], m[1], m[2], h, m[3]);
     if (be->fused.tail_bwd) {
         be->fused.tail_bwd(be, &t, m[4], m[5], m[6], m[7]);
@@ -200,28 +201,28 @@ CASE(conv_tail_bwd)
 CASE(conv_norm)
 {
     const cs_conv_tail t = { .gamma = m[2], .beta = m[3], .eps = (cs_real)1e-5 };
-    run_tail(be, e, m, &t, m[4]);
+    run_tail(be, sz, m, &t, m[4]);
 }
 CASE(conv_bias_norm_res)
 {
     const cs_conv_tail t = { .bias = m[2], .gamma = m[3], .beta = m[4], .res = m[5],
                              .eps = (cs_real)1e-5 };
-    run_tail(be, e, m, &t, m[6]);
+    run_tail(be, sz, m, &t, m[6]);
 }
 CASE(conv_relu_res)
 {
     const cs_conv_tail t = { .bias = m[2], .res = m[3] };
-    run_tail(be, e, m, &t, m[4]);
+    run_tail(be, sz, m, &t, m[4]);
 }
 CASE(conv_relu)
 {
-    run_tail(be, e, m, &(cs_conv_tail){ .bias = { 0 } }, m[2]);
+    run_tail(be, sz, m, &(cs_conv_tail){ .bias = { 0 } }, m[2]);
 }
 
-/* K links, of which some meet in short segments. */
-static cs_links links_of(const env *e)
+/* K links; in short segments some have the same target. */
+static cs_links links_of(const op_sizes *sz)
 {
-    cs_links l = { .n = e->k < CS_LINKS_MAX ? e->k : CS_LINKS_MAX };
+    cs_links l = { .n = sz->k < CS_LINKS_MAX ? sz->k : CS_LINKS_MAX };
     for (int32_t k = 0; k < l.n; k++)
         l.off[k] = k % 3 == 2 ? -(INT64_C(1) << k % 7) : k;
     return l;
@@ -229,15 +230,15 @@ static cs_links links_of(const env *e)
 
 CASE(sparse)
 {
-    cs_links l = links_of(e);
+    cs_links l = links_of(sz);
     cs_mat w = { m[0].p, m[0].r, l.n, m[0].ld };
-    be->op.seg_sparse(be, e->seg, &l, w, m[1], m[2], m[3]);
+    be->op.seg_sparse(be, sz->seg, &l, w, m[1], m[2], m[3]);
 }
 CASE(sparse_plain)
 {
-    cs_links l = links_of(e);
+    cs_links l = links_of(sz);
     cs_mat w = { m[0].p, m[0].r, l.n, m[0].ld };
-    be->op.seg_sparse(be, e->seg, &l, w, m[1], (cs_mat){ 0 }, m[2]);
+    be->op.seg_sparse(be, sz->seg, &l, w, m[1], (cs_mat){ 0 }, m[2]);
 }
 
 static const cs_adam adam_l2 = { .lr = 1e-2, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8,
@@ -256,42 +257,42 @@ static cs_chord chord_of(const cs_mat *m, int32_t track)
     return (cs_chord){ m[0], m[1], m[2], m[3], track };
 }
 
-/* Scratch of a fused block: NaN at first, with guard words behind it that must stay NaN. */
+/* Scratch of a fused block: NaN at first, followed by guard words that must stay NaN. */
 enum { WORK_GUARD = 16 };
-static cs_mat new_work(cs_backend *be, const env *e, bool backward)
+static cs_mat new_work(cs_backend *be, const op_sizes *sz, bool backward)
 {
-    const cs_chord k = { .w1 = { .r = e->k, .c = e->c }, .track = e->track };
-    int64_t n = be->fused.chord_work(be, e->seg, &k, backward) + WORK_GUARD;
+    const cs_chord k = { .w1 = { .r = sz->k, .c = sz->c }, .track = sz->track };
+    int64_t n = be->fused.chord_work(be, sz->seg, &k, backward) + WORK_GUARD;
     cs_mat work = scratch(be, n, 1);
-    cs_real *none = cs_xmalloc((size_t)n * sizeof *none);
-    memset(none, 0xFF, (size_t)n * sizeof *none);
-    be->op.upload(be, work.p, none, (size_t)n * sizeof *none);
-    free(none);
+    cs_real *nan = cs_xmalloc((size_t)n * sizeof *nan);
+    memset(nan, 0xFF, (size_t)n * sizeof *nan);
+    be->op.upload(be, work.p, nan, (size_t)n * sizeof *nan);
+    free(nan);
     return work;
 }
 
-static void drop_work(cs_backend *be, cs_mat work)
+static void free_work(cs_backend *be, cs_mat work)
 {
-    cs_real guard[WORK_GUARD], none[WORK_GUARD];
-    memset(none, 0xFF, sizeof none);
+    cs_real guard[WORK_GUARD], want[WORK_GUARD];
+    memset(want, 0xFF, sizeof want);
     be->op.download(be, guard, work.p + work.r - WORK_GUARD, sizeof guard);
-    assert_memory_equal(guard, none, sizeof none);
+    assert_memory_equal(guard, want, sizeof want);
     be->op.dealloc(be, work.p);
 }
 
-/* x as the block takes it, with a guard behind it. */
+/* x in the packed layout of the fused block, followed by a guard. */
 static cs_mat packed_rows(cs_backend *be, cs_mat x)
 {
     if (!be->fused.packed_shape)
         return x;
     cs_mat p = be->fused.packed_shape(x.r, x.c);
     const int64_t n = p.r * p.c + WORK_GUARD;
-    cs_real *none = cs_xmalloc((size_t)n * sizeof *none);
-    memset(none, 0xFF, (size_t)n * sizeof *none);
+    cs_real *nan = cs_xmalloc((size_t)n * sizeof *nan);
+    memset(nan, 0xFF, (size_t)n * sizeof *nan);
     p.p = scratch(be, n, 1).p;
-    be->op.upload(be, p.p, none, (size_t)n * sizeof *none);
+    be->op.upload(be, p.p, nan, (size_t)n * sizeof *nan);
     be->fused.pack_rows(be, x, 0, p);
-    free(none);
+    free(nan);
     return p;
 }
 
@@ -302,21 +303,21 @@ static void free_packed(cs_backend *be, cs_mat p, cs_mat x)
         return;
     if (x.p)
         be->fused.unpack_rows(be, p, 0, x);
-    drop_work(be, (cs_mat){ p.p, p.r * p.c + WORK_GUARD, 1, 1 });
+    free_work(be, (cs_mat){ p.p, p.r * p.c + WORK_GUARD, 1, 1 });
 }
 
-/* The fused block where the backend has one, and what it must equal. */
+/* The fused block where the backend has one, else the same by plain ops. */
 CASE(chord)
 {
-    cs_chord k = chord_of(m + 1, e->track);
-    cs_mat pre = scratch(be, e->r, e->k), out = scratch(be, e->r, e->c);
+    cs_chord k = chord_of(m + 1, sz->track);
+    cs_mat pre = scratch(be, sz->r, sz->k), out = scratch(be, sz->r, sz->c);
     if (be->fused.chord_block) {
         const cs_mat x = packed_rows(be, m[0]), y = packed_rows(be, m[5]);
-        cs_mat work = new_work(be, e, false);
-        be->fused.chord_block(be, e->seg, &k, x, y, work.p);
+        cs_mat work = new_work(be, sz, false);
+        be->fused.chord_block(be, sz->seg, &k, x, y, work.p);
         free_packed(be, x, (cs_mat){ 0 });
         free_packed(be, y, m[5]);
-        drop_work(be, work);
+        free_work(be, work);
     } else {
         be->op.gemm(be, false, true, m[0], k.w1, 0, pre);
         be->op.add_bias(be, k.b1, pre);
@@ -324,25 +325,25 @@ CASE(chord)
         be->op.gemm(be, false, true, pre, k.w2, 0, out);
         be->op.add_bias(be, k.b2, out);
         be->op.copy(be, m[0], m[5]);
-        be->op.seg_roll(be, e->seg, e->track, 1, out, 1, m[5]);
+        be->op.seg_roll(be, sz->seg, sz->track, 1, out, 1, m[5]);
     }
     be->op.dealloc(be, pre.p);
     be->op.dealloc(be, out.p);
 }
 
-static void chord_bwd_composed(cs_backend *be, const env *e, const cs_chord *k, const cs_mat *m,
-                               cs_real beta, const cs_chord *dk)
+static void chord_bwd_composed(cs_backend *be, const op_sizes *sz, const cs_chord *k,
+                               const cs_mat *m, cs_real beta, const cs_chord *dk)
 {
-    cs_mat pre = scratch(be, e->r, e->k), h = scratch(be, e->r, e->k);
-    cs_mat dh = scratch(be, e->r, e->k), dpre = scratch(be, e->r, e->k);
-    cs_mat out = scratch(be, e->r, e->c);
+    cs_mat pre = scratch(be, sz->r, sz->k), h = scratch(be, sz->r, sz->k);
+    cs_mat dh = scratch(be, sz->r, sz->k), dpre = scratch(be, sz->r, sz->k);
+    cs_mat out = scratch(be, sz->r, sz->c);
     be->op.gemm(be, false, true, m[0], k->w1, 0, pre);
     be->op.add_bias(be, k->b1, pre);
     be->op.act(be, CS_ACT_GELU, pre, h);
     if (beta == 0)
         be->op.zero(be, m[6]);
     be->op.axpby(be, 1, m[5], 1, m[6]);
-    be->op.seg_roll(be, e->seg, e->track, -1, m[5], 0, out);
+    be->op.seg_roll(be, sz->seg, sz->track, -1, m[5], 0, out);
     be->op.colsum(be, out, dk->b2);
     be->op.gemm(be, true, false, out, h, 1, dk->w2);
     be->op.gemm(be, false, false, out, k->w2, 0, dh);
@@ -357,27 +358,27 @@ static void chord_bwd_composed(cs_backend *be, const env *e, const cs_chord *k, 
     be->op.dealloc(be, out.p);
 }
 
-static void chord_bwd_of(cs_backend *be, const env *e, const cs_mat *m, cs_real beta)
+static void chord_bwd_of(cs_backend *be, const op_sizes *sz, const cs_mat *m, cs_real beta)
 {
-    cs_chord k = chord_of(m + 1, e->track);
-    cs_chord_grads g = { m[5], m[6], beta, chord_of(m + 7, e->track) };
+    cs_chord k = chord_of(m + 1, sz->track);
+    cs_chord_grads g = { m[5], m[6], beta, chord_of(m + 7, sz->track) };
     if (be->fused.chord_block_bwd) {
         const cs_mat x = packed_rows(be, m[0]);
-        cs_mat work = new_work(be, e, true);
+        cs_mat work = new_work(be, sz, true);
         g.dy = packed_rows(be, g.dy);
         g.dx = packed_rows(be, g.dx);
-        be->fused.chord_block_bwd(be, e->seg, &k, x, &g, work.p);
+        be->fused.chord_block_bwd(be, sz->seg, &k, x, &g, work.p);
         free_packed(be, x, (cs_mat){ 0 });
         free_packed(be, g.dy, (cs_mat){ 0 });
         free_packed(be, g.dx, m[6]);
-        drop_work(be, work);
+        free_work(be, work);
     } else {
-        chord_bwd_composed(be, e, &k, m, beta, &g.dk);
+        chord_bwd_composed(be, sz, &k, m, beta, &g.dk);
     }
 }
 
-CASE(chord_bwd) { chord_bwd_of(be, e, m, 1); }
-CASE(chord_bwd_first) { chord_bwd_of(be, e, m, 0); }
+CASE(chord_bwd) { chord_bwd_of(be, sz, m, 1); }
+CASE(chord_bwd_first) { chord_bwd_of(be, sz, m, 0); }
 
 static const op_case element_ops[] = {
     { "none",        "iRC oRC", none, true },
@@ -475,7 +476,7 @@ CASE(conv_train)
     const cs_conv_tail t = { .gamma = m[2], .beta = m[3], .res = m[4], .pre = m[6], .stat = m[7],
                              .eps = (cs_real)1e-5 };
     own.fused.conv_tail = be->fused.tail_bwd ? be->fused.conv_tail : NULL;
-    run_tail(&own, e, m, &t, m[5]);
+    run_tail(&own, sz, m, &t, m[5]);
 }
 
 static const op_case conv_tails[] = {
@@ -503,51 +504,51 @@ static const op_case chord_ops[] = {
 static const int64_t uneven[] = { 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128,
                                   129 };
 
-static inline void with_element_sizes(void (*check)(const op_case *, int, const env *))
+static inline void with_element_sizes(void (*check)(const op_case *, int, const op_sizes *))
 {
     for (int32_t n = 0; n <= 67; n++) {
-        env e = new_env((int64_t[]){ 1 }, 1, n, 1, 0);
-        check(element_ops, COUNT(element_ops), &e);
-        free(e.id);
+        op_sizes sz = new_sizes((int64_t[]){ 1 }, 1, n, 1, 0);
+        check(element_ops, COUNT(element_ops), &sz);
+        free(sz.id);
     }
     for (int32_t n = 128; n <= 16384; n *= 2)
         for (int32_t d = -1; d <= 1; d++) {
-            env e = new_env((int64_t[]){ 1, 2 }, 2, n + d, 1, 0);
-            check(element_ops, COUNT(element_ops), &e);
-            free(e.id);
+            op_sizes sz = new_sizes((int64_t[]){ 1, 2 }, 2, n + d, 1, 0);
+            check(element_ops, COUNT(element_ops), &sz);
+            free(sz.id);
         }
 }
 
-static inline void with_row_sizes(void (*check)(const op_case *, int, const env *))
+static inline void with_row_sizes(void (*check)(const op_case *, int, const op_sizes *))
 {
     for (int32_t n = 1; n <= 67; n++) {
-        env e = new_env((int64_t[]){ 1, n % 14, 3 }, 3, n, 68 - n, n % 3);
-        check(row_ops, COUNT(row_ops), &e);
-        check(seg_ops, COUNT(seg_ops), &e);
-        check(conv_ops, COUNT(conv_ops), &e);
-        check(conv_tails, COUNT(conv_tails), &e);
-        check(sparse_ops, COUNT(sparse_ops), &e);
-        check(element_ops, COUNT(element_ops), &e);
-        free(e.id);
+        op_sizes sz = new_sizes((int64_t[]){ 1, n % 14, 3 }, 3, n, 68 - n, n % 3);
+        check(row_ops, COUNT(row_ops), &sz);
+        check(seg_ops, COUNT(seg_ops), &sz);
+        check(conv_ops, COUNT(conv_ops), &sz);
+        check(conv_tails, COUNT(conv_tails), &sz);
+        check(sparse_ops, COUNT(sparse_ops), &sz);
+        check(element_ops, COUNT(element_ops), &sz);
+        free(sz.id);
     }
 }
 
-static inline void with_long_sizes(void (*check)(const op_case *, int, const env *))
+static inline void with_long_sizes(void (*check)(const op_case *, int, const op_sizes *))
 {
     static const int32_t width[][3] = { { 96, 40, 0 }, { 30, 385, 2 }, { 200, 17, 0 } };
     for (int i = 0; i < COUNT(width); i++) {
-        env e = new_env(uneven, COUNT(uneven), width[i][0], width[i][1], width[i][2]);
-        check(row_ops, COUNT(row_ops), &e);
-        check(seg_ops, COUNT(seg_ops), &e);
-        check(conv_ops, COUNT(conv_ops), &e);
-        check(conv_tails, COUNT(conv_tails), &e);
-        check(sparse_ops, COUNT(sparse_ops), &e);
-        check(element_ops, COUNT(element_ops), &e);
-        free(e.id);
+        op_sizes sz = new_sizes(uneven, COUNT(uneven), width[i][0], width[i][1], width[i][2]);
+        check(row_ops, COUNT(row_ops), &sz);
+        check(seg_ops, COUNT(seg_ops), &sz);
+        check(conv_ops, COUNT(conv_ops), &sz);
+        check(conv_tails, COUNT(conv_tails), &sz);
+        check(sparse_ops, COUNT(sparse_ops), &sz);
+        check(element_ops, COUNT(element_ops), &sz);
+        free(sz.id);
     }
 }
 
-static inline void with_chord_sizes(void (*check)(const op_case *, int, const env *))
+static inline void with_chord_sizes(void (*check)(const op_case *, int, const op_sizes *))
 {
     static const int32_t width[][4] = { { 96, 96, 4, 0 }, { 64, 128, 16, 0 }, { 72, 64, 4, 0 },
                                         { 20, 13, 4, 4 }, { 48, 9, 12, 0 }, { 36, 24, 36, 0 },
@@ -556,14 +557,14 @@ static inline void with_chord_sizes(void (*check)(const op_case *, int, const en
         { { 1 }, 1 }, { { 0, 5, 0, 95, 1, 0 }, 6 }, { { 191 }, 1 }, { { 1500, 70 }, 2 } };
     for (int i = 0; i < COUNT(width); i++)
         for (int k = 0; k <= COUNT(set); k++) {
-            env e = k < COUNT(set) ? new_env(set[k].len, set[k].n, width[i][0], width[i][1],
+            op_sizes sz = k < COUNT(set) ? new_sizes(set[k].len, set[k].n, width[i][0], width[i][1],
                                              width[i][3])
-                                   : new_env(uneven, COUNT(uneven), width[i][0], width[i][1],
+                                   : new_sizes(uneven, COUNT(uneven), width[i][0], width[i][1],
                                              width[i][3]);
-            e.track = width[i][2];
-            check(chord_ops, COUNT(chord_ops), &e);
-            check(seg_ops, 4, &e);
-            free(e.id);
+            sz.track = width[i][2];
+            check(chord_ops, COUNT(chord_ops), &sz);
+            check(seg_ops, 4, &sz);
+            free(sz.id);
         }
 }
 

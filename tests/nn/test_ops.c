@@ -13,108 +13,112 @@ static cs_backend *open_tested(void)
 }
 
 /* In bf16 only products and their adjoints are tested. */
-static bool is_left_out(const op_case *o)
+static bool is_skipped(const op_case *o)
 {
     static const char *const product[] = { "gemm", "affine", "conv", "chord", "seg_gemm" };
-    bool takes = precision == CS_IN_FP32;
-    for (int i = 0; i < COUNT(product) && !takes; i++)
-        takes = strncmp(o->name, product[i], strlen(product[i])) == 0;
-    return !takes;
+    bool is_tested = precision == CS_IN_FP32;
+    for (int i = 0; i < COUNT(product) && !is_tested; i++)
+        is_tested = strncmp(o->name, product[i], strlen(product[i])) == 0;
+    return !is_tested;
 }
 
-static void run(const op_case *o, const env *e, cs_backend be, int n_thread, mats *s)
+static void run(const op_case *o, const op_sizes *sz, cs_backend be, int n_thread, operands *s)
 {
-    env copy = *e;
+    op_sizes copy = *sz;
     copy.seg.off = copy.off;
     be.n_thread = n_thread;
     o->run(&be, &copy, s->m);
 }
 
-static void assert_same_bits(const op_case *o, const mats *a, const mats *b, const char *what)
+static void assert_same_bits(const op_case *o, const operands *a, const operands *b,
+                             const char *what)
 {
     for (int i = 0; i < a->n; i++)
-        if (memcmp(a->m[i].p, b->m[i].p, (size_t)span(a->m[i]) * sizeof(cs_real)) != 0)
+        if (memcmp(a->m[i].p, b->m[i].p, (size_t)mat_span(a->m[i]) * sizeof(cs_real)) != 0)
             fail_msg("%s: matrix %d depends on %s", o->name, i, what);
 }
 
 /* In fp32 the reference gives the same bits with any number of threads, and the tested backend with
  * any instruction set. The reference knows no other precision. */
-static void same_bits(const op_case *o, const env *e, cs_backend ref, const mats *before,
-                      const mats *want, const mats *got)
+static void same_bits(const op_case *o, const op_sizes *sz, cs_backend ref, const operands *before,
+                      const operands *want, const operands *got)
 {
     cs_backend lower = *tested;
-    mats threads = copy_of(before), same = copy_of(before);
+    operands threads = copy_operands(before), same = copy_operands(before);
 
     cs_cpu_fill(&lower, CS_CPU_AVX512);
-    run(o, e, ref, 3, &threads);
-    run(o, e, lower, 2, &same);
+    run(o, sz, ref, 3, &threads);
+    run(o, sz, lower, 2, &same);
     assert_same_bits(o, want, &threads, "the number of threads (reference)");
     assert_same_bits(o, got, &same, "the instruction set");
-    drop(&threads);
-    drop(&same);
+    free_operands(&threads);
+    free_operands(&same);
 }
 
-static void against_reference(const op_case *o, int n, const env *e)
+static void compare_with_reference(const op_case *o, int n, const op_sizes *sz)
 {
     cs_backend ref = *tested;
     const bool exact = precision == CS_IN_FP32;
     cs_cpu_fill(&ref, ~0u);
     for (int i = 0; i < n; i++) {
-        if (is_left_out(&o[i]))
+        if (is_skipped(&o[i]))
             continue;
-        mats before = make(o[i].spec, e, key_of(&o[i], e));
-        mats want = copy_of(&before), got = copy_of(&before);
-        run(&o[i], e, ref, 1, &want);
-        run(&o[i], e, *tested, 2, &got);
+        operands before = make_operands(o[i].spec, sz, key_of(&o[i], sz));
+        operands want = copy_operands(&before), got = copy_operands(&before);
+        run(&o[i], sz, ref, 1, &want);
+        run(&o[i], sz, *tested, 2, &got);
         if (exact)
-            same_bits(&o[i], e, ref, &before, &want, &got);
-        /* Of a few elements, all may be sums that cancel, with no others to be measured against. */
-        compare_outputs(&o[i], e, &got, &want, &before, exact ? 1e-12 : 1e-4, exact ? 1e-11 : 1e-3);
+            same_bits(&o[i], sz, ref, &before, &want, &got);
+        /* In a small matrix all elements may be sums that cancel: a larger relative error. */
+        compare_outputs(&o[i], sz, &got, &want, &before, exact ? 1e-12 : 1e-4,
+                        exact ? 1e-11 : 1e-3);
         for (int k = 0; k < 3; k++)
-            drop((mats *[]){ &before, &want, &got }[k]);
+            free_operands((operands *[]){ &before, &want, &got }[k]);
     }
 }
 
-static void any_threads(const op_case *o, int n, const env *e)
+static void compare_thread_counts(const op_case *o, int n, const op_sizes *sz)
 {
     for (int i = 0; i < n; i++) {
-        if (is_left_out(&o[i]))
+        if (is_skipped(&o[i]))
             continue;
-        mats before = make(o[i].spec, e, key_of(&o[i], e)), one = copy_of(&before);
-        run(&o[i], e, *tested, 1, &one);
+        operands before = make_operands(o[i].spec, sz, key_of(&o[i], sz));
+        operands one = copy_operands(&before);
+        run(&o[i], sz, *tested, 1, &one);
         for (int t = 2; t <= THREADS; t++) {
-            mats more = copy_of(&before);
-            run(&o[i], e, *tested, t, &more);
+            operands more = copy_operands(&before);
+            run(&o[i], sz, *tested, t, &more);
             assert_same_bits(&o[i], &one, &more, "the number of threads");
-            drop(&more);
+            free_operands(&more);
         }
-        drop(&before);
-        drop(&one);
+        free_operands(&before);
+        free_operands(&one);
     }
 }
 
 /* Segment s of a matrix: its own rows, or its row of a matrix that has one per segment. */
-static cs_mat part(cs_mat m, char kind, const env *e, int s)
+static cs_mat part(cs_mat m, char kind, const op_sizes *sz, int s)
 {
     if (kind == 'R')
-        return (cs_mat){ row(m, e->off[s]), e->off[s + 1] - e->off[s], m.c, m.ld };
-    int64_t n = kind == 'S' ? 1 : e->group;
+        return (cs_mat){ row(m, sz->off[s]), sz->off[s + 1] - sz->off[s], m.c, m.ld };
+    int64_t n = kind == 'S' ? 1 : sz->group;
     return kind == 'S' || kind == 'G' ? (cs_mat){ row(m, s * n), n, m.c, m.ld } : m;
 }
 
-static void check_alone(const op_case *o, const env *e, const mats *all, mats *alone, int s)
+static void check_alone(const op_case *o, const op_sizes *sz, const operands *all,
+                        operands *alone, int s)
 {
-    env one = new_env((int64_t[]){ e->off[s + 1] - e->off[s] }, 1, e->c, e->k, e->gap);
+    op_sizes one = new_sizes((int64_t[]){ sz->off[s + 1] - sz->off[s] }, 1, sz->c, sz->k, sz->gap);
     int32_t *own = one.id;
-    mats view = *alone;
-    one.track = e->track;
-    one.group = e->group;
-    one.id = e->id + e->off[s];
+    operands view = *alone;
+    one.track = sz->track;
+    one.group = sz->group;
+    one.id = sz->id + sz->off[s];
     for (int i = 0; i < view.n; i++)
-        view.m[i] = part(alone->m[i], o->spec[4 * i + 1], e, s);
+        view.m[i] = part(alone->m[i], o->spec[4 * i + 1], sz, s);
     run(o, &one, *tested, 1, &view);
     for (int i = 0; i < view.n; i++) {
-        cs_mat want = part(all->m[i], o->spec[4 * i + 1], e, s);
+        cs_mat want = part(all->m[i], o->spec[4 * i + 1], sz, s);
         for (int64_t r = 0; r < want.r; r++)
             if (memcmp(row(view.m[i], r), row(want, r), (size_t)want.c * sizeof *want.p) != 0)
                 fail_msg("%s: segment %d of %ld rows depends on its neighbours", o->name, s,
@@ -123,31 +127,31 @@ static void check_alone(const op_case *o, const env *e, const mats *all, mats *a
     free(own);
 }
 
-static void alone_as_in_a_batch(const op_case *o, int n, const env *e)
+static void compare_with_alone(const op_case *o, int n, const op_sizes *sz)
 {
     for (int i = 0; i < n; i++) {
-        uint64_t key = key_of(&o[i], e);
-        if (!o[i].alone || is_left_out(&o[i]))
+        uint64_t key = key_of(&o[i], sz);
+        if (!o[i].alone || is_skipped(&o[i]))
             continue;
-        mats all = make(o[i].spec, e, key), alone = copy_of(&all);
-        run(&o[i], e, *tested, 2, &all);
-        for (int s = 0; s < e->seg.n; s++)
-            check_alone(&o[i], e, &all, &alone, s);
-        drop(&all);
-        drop(&alone);
+        operands all = make_operands(o[i].spec, sz, key), alone = copy_operands(&all);
+        run(&o[i], sz, *tested, 2, &all);
+        for (int s = 0; s < sz->seg.n; s++)
+            check_alone(&o[i], sz, &all, &alone, s);
+        free_operands(&all);
+        free_operands(&alone);
     }
 }
 
 /* Weights of convolutions that exceed a thread's scratch. */
-static void with_wide_sizes(void (*check)(const op_case *, int, const env *))
+static void with_wide_sizes(void (*check)(const op_case *, int, const op_sizes *))
 {
-    env e = new_env((int64_t[]){ 5, 0, 200, 1 }, 4, 211, 130, 1);
-    check(conv_ops, COUNT(conv_ops), &e);
-    check(conv_tails, COUNT(conv_tails), &e);
-    free(e.id);
+    op_sizes sz = new_sizes((int64_t[]){ 5, 0, 200, 1 }, 4, 211, 130, 1);
+    check(conv_ops, COUNT(conv_ops), &sz);
+    check(conv_tails, COUNT(conv_tails), &sz);
+    free(sz.id);
 }
 
-static void each_size(void (*check)(const op_case *, int, const env *))
+static void each_size(void (*check)(const op_case *, int, const op_sizes *))
 {
     tested = open_tested();
     with_element_sizes(check);
@@ -159,20 +163,20 @@ static void each_size(void (*check)(const op_case *, int, const env *))
     cs_backend_close(tested);
 }
 
-static void test_reference(void **state) { (void)state; each_size(against_reference); }
+static void test_reference(void **state) { (void)state; each_size(compare_with_reference); }
 
 /* Smaller sizes never see a second thread. */
 static void test_threads(void **state)
 {
     (void)state;
     tested = open_tested();
-    with_long_sizes(any_threads);
-    with_chord_sizes(any_threads);
-    with_attn_sizes(any_threads);
+    with_long_sizes(compare_thread_counts);
+    with_chord_sizes(compare_thread_counts);
+    with_attn_sizes(compare_thread_counts);
     cs_backend_close(tested);
 }
 
-static void test_alone(void **state)     { (void)state; each_size(alone_as_in_a_batch); }
+static void test_alone(void **state)     { (void)state; each_size(compare_with_alone); }
 
 /* The fused block does the composed block's arithmetic, in its order: the same bits forward. */
 static void test_fused_bits(void **state)
@@ -181,14 +185,15 @@ static void test_fused_bits(void **state)
     tested = open_backend();
     cs_backend composed = *tested;
     composed.fused = (cs_fused){ 0 };
-    env e = new_env(uneven, COUNT(uneven), 96, 88, 0);
-    mats a = make(chord_ops[0].spec, &e, 3), b = make(chord_ops[0].spec, &e, 3);
-    run(&chord_ops[0], &e, *tested, 2, &a);
-    run(&chord_ops[0], &e, composed, 1, &b);
+    op_sizes sz = new_sizes(uneven, COUNT(uneven), 96, 88, 0);
+    operands a = make_operands(chord_ops[0].spec, &sz, 3);
+    operands b = make_operands(chord_ops[0].spec, &sz, 3);
+    run(&chord_ops[0], &sz, *tested, 2, &a);
+    run(&chord_ops[0], &sz, composed, 1, &b);
     assert_same_bits(&chord_ops[0], &a, &b, "fusing");
-    drop(&a);
-    drop(&b);
-    free(e.id);
+    free_operands(&a);
+    free_operands(&b);
+    free(sz.id);
     cs_backend_close(tested);
 }
 
@@ -201,14 +206,14 @@ static void test_tail_bits(void **state)
     composed.fused = (cs_fused){ 0 };
     for (int i = 0; i < 2 * COUNT(conv_tails); i++) {
         const op_case *o = &conv_tails[i / 2];
-        env e = new_env(uneven, COUNT(uneven), i % 2 ? 128 : 211, i % 2 ? 64 : 130, i % 2);
-        mats a = make(o->spec, &e, 3), b = make(o->spec, &e, 3);
-        run(o, &e, *tested, 2, &a);
-        run(o, &e, composed, 1, &b);
+        op_sizes sz = new_sizes(uneven, COUNT(uneven), i % 2 ? 128 : 211, i % 2 ? 64 : 130, i % 2);
+        operands a = make_operands(o->spec, &sz, 3), b = make_operands(o->spec, &sz, 3);
+        run(o, &sz, *tested, 2, &a);
+        run(o, &sz, composed, 1, &b);
         assert_same_bits(o, &a, &b, "fusing");
-        drop(&a);
-        drop(&b);
-        free(e.id);
+        free_operands(&a);
+        free_operands(&b);
+        free(sz.id);
     }
     cs_backend_close(tested);
 }
@@ -218,22 +223,22 @@ static void test_roll_definition(void **state)
 {
     (void)state;
     tested = open_backend();
-    env e = new_env((int64_t[]){ 5, 13 }, 2, 24, 1, 0);
+    op_sizes sz = new_sizes((int64_t[]){ 5, 13 }, 2, 24, 1, 0);
     for (int k = 0; k < 2; k++) {
         cs_backend be = *tested;
         cs_cpu_fill(&be, k ? ~0u : 0);
-        mats s = make("iRC oRC", &e, 11);
-        run(&(op_case){ "roll", "iRC oRC", roll, true }, &e, be, 1, &s);
+        operands s = make_operands("iRC oRC", &sz, 11);
+        run(&(op_case){ "roll", "iRC oRC", roll, true }, &sz, be, 1, &s);
         for (int q = 0; q < 2; q++)
-            for (int64_t t = 0, len = e.off[q + 1] - e.off[q]; t < len; t++)
-                for (int32_t j = 0; j < e.c; j++) {
+            for (int64_t t = 0, len = sz.off[q + 1] - sz.off[q]; t < len; t++)
+                for (int32_t j = 0; j < sz.c; j++) {
                     int64_t i = j / 4, shift = i ? INT64_C(1) << (i - 1) : 0;
-                    cs_real want = row(s.m[0], e.off[q] + (t + shift) % len)[j];
-                    assert_true(row(s.m[1], e.off[q] + t)[j] == want);
+                    cs_real want = row(s.m[0], sz.off[q] + (t + shift) % len)[j];
+                    assert_true(row(s.m[1], sz.off[q] + t)[j] == want);
                 }
-        drop(&s);
+        free_operands(&s);
     }
-    free(e.id);
+    free(sz.id);
     cs_backend_close(tested);
 }
 
@@ -242,27 +247,28 @@ static void test_conv_definition(void **state)
 {
     (void)state;
     tested = open_backend();
-    env e = new_env((int64_t[]){ 2, 13, 1 }, 3, 8, 5, 0);
+    op_sizes sz = new_sizes((int64_t[]){ 2, 13, 1 }, 3, 8, 5, 0);
     for (int way = 0; way < 2; way++) {
         cs_backend be = *tested;
         cs_cpu_fill(&be, way ? ~0u : 0);
-        mats s = make("iRK iTC i1C oRC", &e, 12);
-        run(&(op_case){ "conv", "iRK iTC i1C oRC", conv, true }, &e, be, 1, &s);
-        for (int64_t r = 0; r < e.r; r++) {
+        operands s = make_operands("iRK iTC i1C oRC", &sz, 12);
+        run(&(op_case){ "conv", "iRK iTC i1C oRC", conv, true }, &sz, be, 1, &s);
+        for (int64_t r = 0; r < sz.r; r++) {
             int q = r < 2 ? 0 : r < 15 ? 1 : 2;
-            int64_t len = e.off[q + 1] - e.off[q], t = r - e.off[q];
-            for (int32_t j = 0; j < e.c; j++) {
+            int64_t len = sz.off[q + 1] - sz.off[q], t = r - sz.off[q];
+            for (int32_t j = 0; j < sz.c; j++) {
                 double want = (double)s.m[2].p[j];
-                for (int32_t i = 0; i < N_TAP * e.k; i++) {
-                    int64_t at = (t + (i / e.k - 1) * e.track + 8 * len) % len;
-                    want += (double)row(s.m[0], e.off[q] + at)[i % e.k] * (double)row(s.m[1], i)[j];
+                for (int32_t i = 0; i < N_TAP * sz.k; i++) {
+                    int64_t at = (t + (i / sz.k - 1) * sz.track + 8 * len) % len;
+                    want += (double)row(s.m[0], sz.off[q] + at)[i % sz.k]
+                          * (double)row(s.m[1], i)[j];
                 }
                 check_below(fabs((double)row(s.m[3], r)[j] - want), 1e-4);
             }
         }
-        drop(&s);
+        free_operands(&s);
     }
-    free(e.id);
+    free(sz.id);
     cs_backend_close(tested);
 }
 

@@ -1,4 +1,4 @@
-/* test_ahead.c - pipelined batches on the emulated GPU: order, memory, faults.
+/* test_prefetch.c - pipelined batches on the emulated GPU: order, memory, faults.
  *
  * DESIGN. Streams run in many of the orders that CUDA allows (tests/gpu/host/runtime.cpp), and
  * predictions must have the same bits. To prove that the test detects a missing wait, each wait is
@@ -16,13 +16,13 @@ extern int cs_host_fault, cs_host_lag, cs_host_devices, cs_host_capability, cs_h
 extern long cs_host_fail, cs_host_skip_wait;
 size_t cs_host_used(void);
 
-/* CS_LAG_NEVER, _MOST, _FIRST, _OTHERS, and seeds of random orders */
+/* CS_LAG_NEVER, _MAX, _FIRST, _OTHERS, and seeds of random orders */
 static const int lag[] = { 0, -1, -2, -3, 1, 2, 3, 4 };
 enum { N_LAG = sizeof lag / sizeof *lag };
 
 static cs_backend *gpu;
 
-static cs_session *a_session(bool real)
+static cs_session *new_session(bool real)
 {
     const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
                     .real = real };
@@ -30,25 +30,25 @@ static cs_session *a_session(bool real)
 }
 
 /* All of one shape: stale contents of a slot are then valid but wrong. */
-static cs_batch *a_batch(const cs_model *m, int k)
+static cs_batch *new_batch(const cs_model *m, int k)
 {
     static const int64_t len[N_RECORD] = { 6, 8 };
     return toy_batch(m, len, N_RECORD, (uint64_t)k);
 }
 
 /* Runs the batches through both slots, each started before the previous one is fetched; false if a
- * prediction is rejected. From batch 2 on the deaf-th wait is omitted. */
-static bool run_all(cs_session *s, int order, long deaf, float (*out)[8])
+ * prediction is rejected. From batch 2 on, wait number skip_wait is omitted; 0: none. */
+static bool run_all(cs_session *s, int order, long skip_wait, float (*out)[8])
 {
     bool good = true;
 
     cs_host_lag = order;
     for (int k = 0; k <= N_BATCH; k++) {
-        cs_host_skip_wait = k == 2 ? deaf : cs_host_skip_wait;
-        cs_batch *b = k < N_BATCH ? a_batch(s->model, k) : NULL;
+        cs_host_skip_wait = k == 2 ? skip_wait : cs_host_skip_wait;
+        cs_batch *b = k < N_BATCH ? new_batch(s->model, k) : NULL;
         if (b)
             assert_int_equal(cs_session_start(s, k % CS_STAGING_SLOTS, b, false), CS_OK);
-        cs_batch_free(b);        /* it has been copied */
+        cs_batch_free(b);        /* staged */
         if (k > 0)
             good &= cs_session_finish(s, (k - 1) % CS_STAGING_SLOTS, out[k - 1]) == CS_OK;
     }
@@ -60,7 +60,7 @@ static bool run_all(cs_session *s, int order, long deaf, float (*out)[8])
 
 static void check_orders(bool real)
 {
-    cs_session *s = a_session(real);
+    cs_session *s = new_session(real);
     float want[N_BATCH][8] = { { 0 } }, got[N_BATCH][8] = { { 0 } };
 
     assert_true(run_all(s, 0, 0, want));
@@ -84,44 +84,44 @@ static void test_every_wait_is_needed(void **state)
 {
     (void)state;
     enum { N_WAIT = 2 * (N_BATCH - 2) };
-    cs_session *s = a_session(false);
+    cs_session *s = new_session(false);
     float want[N_BATCH][8] = { { 0 } }, got[N_BATCH][8] = { { 0 } };
 
     assert_true(run_all(s, 0, 0, want));
-    for (long deaf = 1; deaf <= N_WAIT; deaf++) {
+    for (long skip_wait = 1; skip_wait <= N_WAIT; skip_wait++) {
         bool found = false;
         for (int i = 0; i < N_LAG && !found; i++)
-            found = !run_all(s, lag[i], deaf, got) || memcmp(got, want, sizeof want) != 0;
+            found = !run_all(s, lag[i], skip_wait, got) || memcmp(got, want, sizeof want) != 0;
         if (!found)
-            fail_msg("wait number %ld may be left out", deaf);
+            fail_msg("wait number %ld may be left out", skip_wait);
     }
     toy_free(s);
 }
 
-/* Uploads from one buffer, overwritten after each, through more pinned parts than there are; with
- * devices that read host memory directly, and late. The deaf-th wait is omitted. */
-static bool upload_all(int order, long deaf)
+/* More uploads than the ring has pinned parts, from one buffer overwritten after each; devices read
+ * pageable memory late. Wait number skip_wait is omitted; 0: none. */
+static bool upload_all(int order, long skip_wait)
 {
     enum { N = (1 << 18) + 3, N_UPLOAD = 5 };      /* a part and three numbers */
-    float *host = cs_xmalloc(N * sizeof *host), *there[N_UPLOAD];
+    float *host = cs_xmalloc(N * sizeof *host), *dev[N_UPLOAD];
     bool same = true;
 
     for (int k = 0; k < N_UPLOAD; k++)
-        there[k] = gpu->op.alloc(gpu, N * sizeof *host);
+        dev[k] = gpu->op.alloc(gpu, N * sizeof *host);
     cs_host_pageable_access = 1;
     cs_host_lag = order;
-    cs_host_skip_wait = deaf;
+    cs_host_skip_wait = skip_wait;
     for (int k = 0; k < N_UPLOAD; k++) {
         for (int i = 0; i < N; i++)
             host[i] = (float)(i + k);
-        gpu->op.upload(gpu, there[k], host, N * sizeof *host);
+        gpu->op.upload(gpu, dev[k], host, N * sizeof *host);
     }
     cs_host_skip_wait = 0;
     for (int k = 0; k < N_UPLOAD; k++) {
-        gpu->op.download(gpu, host, there[k], N * sizeof *host);
+        gpu->op.download(gpu, host, dev[k], N * sizeof *host);
         for (int i = 0; i < N; i++)
             same &= host[i] == (float)(i + k);
-        gpu->op.dealloc(gpu, there[k]);
+        gpu->op.dealloc(gpu, dev[k]);
     }
     cs_host_lag = 0;
     cs_host_pageable_access = 0;
@@ -135,8 +135,8 @@ static void test_upload(void **state)
     for (int i = 0; i < N_LAG; i++)
         assert_true(upload_all(lag[i], 0));
     /* The first four wait for copies of the round before, which have ended; there are ten. */
-    for (long deaf = 5; deaf <= 10; deaf++)
-        assert_false(upload_all(-1, deaf));
+    for (long skip_wait = 5; skip_wait <= 10; skip_wait++)
+        assert_false(upload_all(-1, skip_wait));
 }
 
 /* ---- memory and faults ----------------------------------------------------------------------- */
@@ -145,13 +145,13 @@ static void test_upload(void **state)
 static void test_no_memory_anywhere(void **state)
 {
     (void)state;
-    const size_t had = cs_host_used();
+    const size_t before = cs_host_used();
     long n = 0;
 
     for (bool failed = true; failed; n++) {
         float out[8];
-        cs_session *s = a_session(false);
-        cs_batch *b = a_batch(s->model, 1);
+        cs_session *s = new_session(false);
+        cs_batch *b = new_batch(s->model, 1);
         cs_host_fail = n + 1;
         const int rc = cs_session_predict(s, b, out);
         failed = rc != CS_OK;
@@ -164,7 +164,7 @@ static void test_no_memory_anywhere(void **state)
         }
         cs_batch_free(b);
         toy_free(s);
-        assert_int_equal(cs_host_used(), had);
+        assert_int_equal(cs_host_used(), before);
     }
     assert_in_range(n, 4, 6);    /* activations, input and output, and prepared weights if any */
 }
@@ -173,12 +173,12 @@ static void test_no_memory_anywhere(void **state)
 static void test_device_error(void **state)
 {
     (void)state;
-    cs_backend *others = gpu;
+    cs_backend *usual = gpu;
     float out[8];
 
     assert_int_equal(cs_backend_open("cuda", 1, &gpu), CS_OK);   /* broken afterwards */
-    cs_session *s = a_session(false);
-    cs_batch *b = a_batch(s->model, 1);
+    cs_session *s = new_session(false);
+    cs_batch *b = new_batch(s->model, 1);
     cs_host_fault = 999;
     assert_int_equal(cs_session_predict(s, b, out), CS_EDEVICE);
     assert_non_null(strstr(cs_error_message(), "device cuda:0 (this processor): unknown error, in "
@@ -189,7 +189,7 @@ static void test_device_error(void **state)
     cs_batch_free(b);
     toy_free(s);
     cs_backend_close(gpu);
-    gpu = others;
+    gpu = usual;
 }
 
 /* Infinity in one weight of the head: the first affected value is reported, or output if allowed.
@@ -197,9 +197,9 @@ static void test_device_error(void **state)
 static void test_not_finite(void **state)
 {
     (void)state;
-    cs_session *s = a_session(false);
+    cs_session *s = new_session(false);
     const cs_model *m = s->model;
-    cs_batch *b = a_batch(m, 1);
+    cs_batch *b = new_batch(m, 1);
     const int k = cs_params_find(&m->ps, "head.out.bias") >= 0
                 ? cs_params_find(&m->ps, "head.out.bias") : cs_params_find(&m->ps, "head.bias");
     cs_real bias[3], bad = (cs_real)INFINITY;
@@ -226,8 +226,8 @@ static void test_not_finite(void **state)
 static void test_plan(void **state)
 {
     (void)state;
-    cs_session *s = a_session(false);
-    const size_t had = cs_host_memory, size[] = { 1 << 20, 8 << 20, 64 << 20 };
+    cs_session *s = new_session(false);
+    const size_t default_memory = cs_host_memory, size[] = { 1 << 20, 8 << 20, 64 << 20 };
     const size_t used = cs_host_used();        /* memory of the model may be reused */
     int64_t before = 0;
 
@@ -241,7 +241,7 @@ static void test_plan(void **state)
         assert_int_equal(cs_session_reserve(s, n, (int32_t)(n / 32), 5, false), CS_OK);
         before = n;
     }
-    cs_host_memory = had;
+    cs_host_memory = default_memory;
     assert_int_equal(cs_plan_longest(s), 32);      /* the model's maximum */
     toy_free(s);
 }
@@ -250,20 +250,20 @@ static void test_plan(void **state)
 static void test_copy(void **state)
 {
     (void)state;
-    cs_session *s = a_session(false);
+    cs_session *s = new_session(false);
     cs_model *m = s->model, *copy;
-    cs_batch *b = a_batch(m, 1);
+    cs_batch *b = new_batch(m, 1);
     cs_backend *cpu;
     float want[8] = { 0 }, got[8] = { 0 };
 
     assert_int_equal(cs_backend_open("cpu", 1, &cpu), CS_OK);
     assert_int_equal(cs_session_predict(s, b, want), CS_OK);
     assert_int_equal(cs_model_copy(m, cpu, &copy), CS_OK);
-    cs_session *there = cs_session_new(copy, cpu);
-    assert_int_equal(cs_session_predict(there, b, got), CS_OK);
+    cs_session *other = cs_session_new(copy, cpu);
+    assert_int_equal(cs_session_predict(other, b, got), CS_OK);
     for (int i = 0; i < 6; i++)
         check_near((double)got[i], (double)want[i], 1e-5);
-    cs_session_free(there);
+    cs_session_free(other);
     cs_model_free(copy);
     cs_backend_close(cpu);
     cs_batch_free(b);
@@ -303,7 +303,7 @@ int main(void)
 
     if (cs_cpu_init() != CS_OK || cs_backend_open("cuda", 1, &gpu) != CS_OK)
         return 2;
-    const int n_failed = cmocka_run_group_tests_name("ahead", test, NULL, NULL);
+    const int n_failed = cmocka_run_group_tests_name("prefetch", test, NULL, NULL);
     cs_backend_close(gpu);
     return n_failed;
 }

@@ -1,6 +1,6 @@
-/* ops_env.h - matrices for a test of ops: made from a text and a set of sizes, and compared.
+/* ops_operands.h - operands for a test of ops: made from a spec and a set of sizes, and compared.
  *
- * The text of an op (op_case.spec) has three letters per matrix: the role, then rows and columns.
+ * The spec of an op (op_case.spec) has three letters per matrix: the role, then rows and columns.
  *   role     i input, k input far from 0 and from each other in a column (kinks), p positive input,
  *            t class numbers (some NaN), b 0 and 1 (some NaN), n input with some NaN, o output
  *            (poisoned before), a added to, q added to and positive
@@ -9,8 +9,8 @@
  *            vocabulary, 1, 2 themselves; H D U X M: see ops_attn_cases.h
  * All matrices end where memory ends.
  */
-#ifndef CS_TESTS_NN_OPS_ENV_H
-#define CS_TESTS_NN_OPS_ENV_H
+#ifndef CS_TESTS_NN_OPS_OPERANDS_H
+#define CS_TESTS_NN_OPS_OPERANDS_H
 
 #include "tests/check.h"
 
@@ -24,55 +24,56 @@ enum { MAX_MAT = 12, N_VOCAB = 7, N_LARGE = 40, N_TAP = 3, MAX_SEG = 24, THREADS
 #define COUNT(a) ((int)(sizeof (a) / sizeof *(a)))
 
 /* One set of sizes. gap: columns between rows, which no op may touch. */
-typedef struct env {
+typedef struct op_sizes {
     int64_t  r;
     int32_t  c, k, track, group, gap;
     cs_seg   seg;
     int64_t  off[MAX_SEG + 1];
     int64_t  half[MAX_SEG];      /* valid rows where the second half of a segment is padding */
-    const int64_t *n_valid;      /* half, or a copy of it where the backend can read */
+    const int64_t *n_valid;      /* half, or a copy of it on the device */
     int32_t *id;
-} env;
+} op_sizes;
 
-typedef struct mats { cs_mat m[MAX_MAT]; check_page page[MAX_MAT]; int n; } mats;
+typedef struct operands { cs_mat m[MAX_MAT]; check_page page[MAX_MAT]; int n; } operands;
 
 typedef struct op_case {
     const char *name, *spec;
-    void (*run)(cs_backend *be, const env *e, const cs_mat *m);
+    void (*run)(cs_backend *be, const op_sizes *sz, const cs_mat *m);
     bool alone;                  /* a segment's rows do not depend on the other segments */
 } op_case;
 
-/* Of the op's name and the sizes, so that a new row of a table changes no other row's numbers. */
-static inline uint64_t key_of(const op_case *o, const env *e)
+/* RNG key from the op's name and the sizes, so that a new row of a table does not change the random
+ * numbers of other rows. */
+static inline uint64_t key_of(const op_case *o, const op_sizes *sz)
 {
-    uint64_t key = cs_rng_key((uint64_t)(e->r * 65536 + e->c), (uint64_t)e->k);
+    uint64_t key = cs_rng_key((uint64_t)(sz->r * 65536 + sz->c), (uint64_t)sz->k);
     for (const char *q = o->name; *q; q++)
         key = cs_rng_key(key, (uint64_t)*q);
     return key;
 }
 
-static inline int64_t size_of(char kind, const env *e)
+static inline int64_t size_of(char kind, const op_sizes *sz)
 {
     switch (kind) {
-    case 'R': return e->r;
-    case 'C': return e->c;
-    case 'K': return e->k;
-    case 'T': return N_TAP * (int64_t)e->k;
-    case 'F': return 5 * (int64_t)e->k;
-    case 'S': return e->seg.n;
-    case 'G': return (int64_t)e->seg.n * e->group;
+    case 'R': return sz->r;
+    case 'C': return sz->c;
+    case 'K': return sz->k;
+    case 'T': return N_TAP * (int64_t)sz->k;
+    case 'F': return 5 * (int64_t)sz->k;
+    case 'S': return sz->seg.n;
+    case 'G': return (int64_t)sz->seg.n * sz->group;
     case 'V': return N_VOCAB;
     case 'L': return N_LARGE;
-    case 'H': return e->group;
-    case 'D': return e->c / e->group;
-    case 'U': return 3 * (int64_t)e->seg.n;
-    case 'X': return (int64_t)e->c * e->seg.n;
-    case 'M': return (int64_t)(e->c / e->group) * (e->c / e->group + 1);
+    case 'H': return sz->group;
+    case 'D': return sz->c / sz->group;
+    case 'U': return 3 * (int64_t)sz->seg.n;
+    case 'X': return (int64_t)sz->c * sz->seg.n;
+    case 'M': return (int64_t)(sz->c / sz->group) * (sz->c / sz->group + 1);
     default:  return kind - '0';
     }
 }
 
-static inline cs_real value_of(char role, uint64_t key, uint64_t i, const env *e)
+static inline cs_real value_of(char role, uint64_t key, uint64_t i, const op_sizes *sz)
 {
     const bool masked = role == 't' || role == 'b' || role == 'n';
     if (role == 'o' || (masked && cs_rng_unit(key ^ 1, i) < 0.1))
@@ -81,7 +82,7 @@ static inline cs_real value_of(char role, uint64_t key, uint64_t i, const env *e
     switch (role) {
     case 'k': return (cs_real)(u < 0.5 ? 3.8 * u - 2 : 3.8 * u - 1.8);
     case 'p': case 'q': return (cs_real)(u + 0.1);
-    case 't': return (cs_real)floor(u * e->c);
+    case 't': return (cs_real)floor(u * sz->c);
     case 'b': return (cs_real)floor(u * 2);
     case 'n': return (cs_real)(u - 0.5);
     default:  return (cs_real)(4 * u - 2);
@@ -90,7 +91,8 @@ static inline cs_real value_of(char role, uint64_t key, uint64_t i, const env *e
 
 static inline cs_real *row(cs_mat m, int64_t r) { return m.p + r * m.ld; }
 
-static inline int64_t span(cs_mat m)
+/* Elements from the first to the last one, with the gaps between rows. */
+static inline int64_t mat_span(cs_mat m)
 {
     return m.r > 0 ? (m.r - 1) * m.ld + m.c : 0;
 }
@@ -98,36 +100,36 @@ static inline int64_t span(cs_mat m)
 static inline cs_mat new_mat(int64_t r, int32_t c, int32_t gap, check_page *page)
 {
     cs_mat m = { NULL, r, c, c + gap };
-    *page = check_page_new((size_t)span(m) * sizeof(cs_real));
+    *page = check_page_new((size_t)mat_span(m) * sizeof(cs_real));
     m.p = page->p;
     return m;
 }
 
-static inline mats make(const char *spec, const env *e, uint64_t key)
+static inline operands make_operands(const char *spec, const op_sizes *sz, uint64_t key)
 {
-    mats s = { .n = 0 };
+    operands s = { .n = 0 };
     for (const char *q = spec; *q; q += q[3] ? 4 : 3, s.n++) {
-        cs_mat m = new_mat(size_of(q[1], e), (int32_t)size_of(q[2], e), e->gap, &s.page[s.n]);
-        for (int64_t i = 0; i < span(m); i++)
-            m.p[i] = value_of(q[0], key + (uint64_t)s.n * 977, (uint64_t)i, e);
+        cs_mat m = new_mat(size_of(q[1], sz), (int32_t)size_of(q[2], sz), sz->gap, &s.page[s.n]);
+        for (int64_t i = 0; i < mat_span(m); i++)
+            m.p[i] = value_of(q[0], key + (uint64_t)s.n * 977, (uint64_t)i, sz);
         s.m[s.n] = m;
     }
     return s;
 }
 
-static inline mats copy_of(const mats *from)
+static inline operands copy_operands(const operands *from)
 {
-    mats s = { .n = from->n };
+    operands s = { .n = from->n };
     for (int i = 0; i < s.n; i++) {
         const cs_mat m = from->m[i];
         s.m[i] = new_mat(m.r, m.c, m.ld - m.c, &s.page[i]);
-        if (span(m) > 0)
-            memcpy(s.m[i].p, m.p, (size_t)span(m) * sizeof *m.p);
+        if (mat_span(m) > 0)
+            memcpy(s.m[i].p, m.p, (size_t)mat_span(m) * sizeof *m.p);
     }
     return s;
 }
 
-static inline void drop(mats *s)
+static inline void free_operands(operands *s)
 {
     for (int i = 0; i < s->n; i++)
         check_page_free(&s->page[i]);
@@ -138,17 +140,18 @@ static inline bool is_output(char role_) { return strchr("oaq", role_) != NULL; 
 
 /* NMSE of everything written, at most `limit`, or `few` for matrices of less than 16 elements. Gaps
  * between rows, and what is only read, keep their bits. */
-static inline void compare_outputs(const op_case *o, const env *e, const mats *got,
-                                   const mats *want, const mats *before, double limit, double few)
+static inline void compare_outputs(const op_case *o, const op_sizes *sz, const operands *got,
+                                   const operands *want, const operands *before, double limit,
+                                   double few)
 {
     for (int i = 0; i < got->n; i++) {
         double d2 = 0, w2 = 0;
         cs_mat g = got->m[i], w = want->m[i], b = before->m[i];
         if (!is_output(role(o->spec, i))) {
-            assert_memory_equal(g.p, b.p, (size_t)span(g) * sizeof *g.p);
+            assert_memory_equal(g.p, b.p, (size_t)mat_span(g) * sizeof *g.p);
             continue;
         }
-        for (int64_t j = 0; j < span(g); j++) {
+        for (int64_t j = 0; j < mat_span(g); j++) {
             if (j % g.ld >= g.c) {
                 assert_memory_equal(g.p + j, b.p + j, sizeof *g.p);
                 continue;
@@ -158,8 +161,8 @@ static inline void compare_outputs(const op_case *o, const env *e, const mats *g
             w2 += (double)w.p[j] * (double)w.p[j];
         }
         if (!(d2 <= (g.r * g.c < 16 ? few : limit) * w2))
-            fail_msg("%s, matrix %d, %ld x %d (k %d): nmse %g", o->name, i, (long)e->r, e->c, e->k,
-                     d2 / w2);
+            fail_msg("%s, matrix %d, %ld x %d (k %d): nmse %g", o->name, i, (long)sz->r, sz->c,
+                     sz->k, d2 / w2);
     }
 }
 
@@ -171,21 +174,21 @@ static inline cs_mat scratch(cs_backend *be, int64_t r, int32_t c)
     return m;
 }
 
-static inline env new_env(const int64_t *len, int n_seg, int32_t c, int32_t k, int32_t gap)
+static inline op_sizes new_sizes(const int64_t *len, int n_seg, int32_t c, int32_t k, int32_t gap)
 {
-    env e = { .c = c, .k = k, .gap = gap, .group = c % 2 ? 1 : 2 };
-    e.track = c % 32 == 0 ? 16 : c % 4 == 0 ? 4 : c % 3 == 0 ? 3 : 1;
+    op_sizes sz = { .c = c, .k = k, .gap = gap, .group = c % 2 ? 1 : 2 };
+    sz.track = c % 32 == 0 ? 16 : c % 4 == 0 ? 4 : c % 3 == 0 ? 3 : 1;
     for (int s = 0; s < n_seg; s++)
-        e.off[s + 1] = e.off[s] + len[s];
+        sz.off[s + 1] = sz.off[s] + len[s];
     for (int s = 0; s < n_seg; s++)
-        e.half[s] = (len[s] + 1) / 2;
-    e.r = e.off[n_seg];
-    e.seg = (cs_seg){ .off = NULL, .n = n_seg, .rows = e.r };
-    e.id = malloc((size_t)(e.r + 1) * sizeof *e.id);
-    assert_non_null(e.id);
-    for (int64_t i = 0; i < e.r; i++)
-        e.id[i] = (int32_t)(cs_rng_unit(5, (uint64_t)i) * (N_VOCAB + 1)) - 1;
-    return e;
+        sz.half[s] = (len[s] + 1) / 2;
+    sz.r = sz.off[n_seg];
+    sz.seg = (cs_seg){ .off = NULL, .n = n_seg, .rows = sz.r };
+    sz.id = malloc((size_t)(sz.r + 1) * sizeof *sz.id);
+    assert_non_null(sz.id);
+    for (int64_t i = 0; i < sz.r; i++)
+        sz.id[i] = (int32_t)(cs_rng_unit(5, (uint64_t)i) * (N_VOCAB + 1)) - 1;
+    return sz;
 }
 
 static inline cs_backend *open_backend(void)
