@@ -5,7 +5,7 @@
 #include "tests/nn/toy.h"
 
 enum { STACK_BLOCKS = 3, STACK_VOCAB = 7,
-       STACK_LONG = 30 };        /* a depth that exceeds any shared memory */
+       STACK_LONG = 30 };        /* a depth whose segments exceed any shared memory */
 
 /* A stack of blocks and a batch, in host memory. */
 typedef struct stack {
@@ -25,9 +25,9 @@ static inline cs_mat random_mat(int64_t r, int32_t c, uint64_t key)
     return m;
 }
 
-/* y = x + rotated(...) by ops, on the CPU; for rows of a table: not rotated, and without x */
-static inline void compose(cs_backend *cpu, const stack *t, const cs_chord *k, cs_mat x, bool table,
-                           cs_mat y)
+/* A block by plain ops on the CPU: y = x + rotated(mlp(x)); for rows of a table y = mlp(x) */
+static inline void reference_block(cs_backend *cpu, const stack *t, const cs_chord *k, cs_mat x,
+                                   bool table, cs_mat y)
 {
     cs_mat h = random_mat(x.r, t->h, 0), out = table ? y : random_mat(x.r, t->d, 0);
     cpu->op.gemm(cpu, false, true, x, k->w1, 0, h);
@@ -56,7 +56,7 @@ static inline stack new_stack(cs_backend *cpu, const int32_t size[3], const int6
     t.embed = random_mat(STACK_VOCAB + 1, t.d, 8);
     memset(t.embed.p + STACK_VOCAB * t.d, 0, (size_t)t.d * sizeof(cs_real));
     t.first = random_mat(STACK_VOCAB + 1, t.d, 9);
-    compose(cpu, &t, &t.block[0], t.embed, true, t.first);
+    reference_block(cpu, &t, &t.block[0], t.embed, true, t.first);
     t.x = random_mat(t.seg.rows, t.d, 10);
     t.id = cs_xmalloc((size_t)(t.seg.rows + 1) * sizeof *t.id);
     for (int64_t i = 0; i < t.seg.rows; i++) {
@@ -101,26 +101,26 @@ static inline cs_mat stack_mat_to_gpu(cs_backend *gpu, cs_mat m)
 static inline cs_mat stack_guarded(cs_backend *gpu, cs_mat m)
 {
     const size_t row = (size_t)m.c * sizeof(cs_real), n_bytes = (size_t)(m.r + 2) * row;
-    char *with = cs_xmalloc(n_bytes);
-    memset(with, 0xFF, n_bytes);
+    char *rows = cs_xmalloc(n_bytes);
+    memset(rows, 0xFF, n_bytes);
     if (m.p)
-        memcpy(with + row, m.p, (size_t)m.r * row);
-    m.p = (cs_real *)stack_to_gpu(gpu, with, n_bytes) + m.c;
-    free(with);
+        memcpy(rows + row, m.p, (size_t)m.r * row);
+    m.p = (cs_real *)stack_to_gpu(gpu, rows, n_bytes) + m.c;
+    free(rows);
     return m;
 }
 
 /* Downloads the rows, after checking that the guard rows are unchanged. */
-static inline void stack_download(cs_backend *gpu, cs_mat there, cs_mat out)
+static inline void stack_download(cs_backend *gpu, cs_mat guarded, cs_mat out)
 {
     const size_t row = (size_t)out.c * sizeof(cs_real), n = (size_t)out.r;
-    unsigned char *with = cs_xmalloc((n + 2) * row);
-    gpu->op.download(gpu, with, there.p - there.c, (n + 2) * row);
+    unsigned char *rows = cs_xmalloc((n + 2) * row);
+    gpu->op.download(gpu, rows, guarded.p - guarded.c, (n + 2) * row);
     for (size_t i = 0; i < row; i++)
-        assert_true(with[i] == 0xFF && with[(n + 1) * row + i] == 0xFF);
-    memcpy(out.p, with + row, n * row);
-    gpu->op.dealloc(gpu, there.p - there.c);
-    free(with);
+        assert_true(rows[i] == 0xFF && rows[(n + 1) * row + i] == 0xFF);
+    memcpy(out.p, rows + row, n * row);
+    gpu->op.dealloc(gpu, guarded.p - guarded.c);
+    free(rows);
 }
 
 /* The stack on the device, from tokens (with or without their table) or from rows, to rows or
@@ -129,30 +129,31 @@ static inline void stack_on_gpu(cs_backend *gpu, const stack *t, bool tokens, bo
                                 cs_mat out)
 {
     const cs_fused *f = &gpu->fused;
-    const int64_t one = f->chord_pack_size(t->d, t->h);
-    void *mine[7 + 4 * STACK_BLOCKS];
+    const int64_t pack_size = f->chord_pack_size(t->d, t->h);
+    void *allocated[7 + 4 * STACK_BLOCKS];
     int n = 0;
     cs_chord_stack s = { .n_block = STACK_BLOCKS, .width = t->d, .hidden = t->h,
                          .track = t->track };
     cs_seg seg = t->seg;
-    seg.off = mine[n++] = stack_to_gpu(gpu, t->off, (size_t)(t->seg.n + 1) * sizeof *t->off);
-    s.pack = mine[n++] = gpu->op.alloc(gpu, (size_t)(STACK_BLOCKS * one) * sizeof(cs_real));
+    seg.off = allocated[n++] = stack_to_gpu(gpu, t->off, (size_t)(t->seg.n + 1) * sizeof *t->off);
+    s.pack = gpu->op.alloc(gpu, (size_t)(STACK_BLOCKS * pack_size) * sizeof(cs_real));
+    allocated[n++] = s.pack;
     for (int l = 0; l < STACK_BLOCKS; l++) {
         const cs_chord *b = &t->block[l];
         cs_chord k = { stack_mat_to_gpu(gpu, b->w1), stack_mat_to_gpu(gpu, b->b1),
                        stack_mat_to_gpu(gpu, b->w2), stack_mat_to_gpu(gpu, b->b2), t->track };
-        f->chord_prepare(gpu, &k, s.pack + l * one);
-        mine[n++] = k.w1.p;
-        mine[n++] = k.b1.p;
-        mine[n++] = k.w2.p;
-        mine[n++] = k.b2.p;
+        f->chord_prepare(gpu, &k, s.pack + l * pack_size);
+        allocated[n++] = k.w1.p;
+        allocated[n++] = k.b1.p;
+        allocated[n++] = k.w2.p;
+        allocated[n++] = k.b2.p;
     }
     if (tokens) {
-        s.id = mine[n++] = stack_to_gpu(gpu, t->id, (size_t)t->seg.rows * sizeof *t->id);
+        s.id = allocated[n++] = stack_to_gpu(gpu, t->id, (size_t)t->seg.rows * sizeof *t->id);
         s.embed = stack_mat_to_gpu(gpu, t->embed);
         s.first = stack_mat_to_gpu(gpu, t->first);
-        mine[n++] = s.embed.p;
-        mine[n++] = s.first.p;
+        allocated[n++] = s.embed.p;
+        allocated[n++] = s.first.p;
     }
     if (!table)
         s.first = (cs_mat){ 0 };
@@ -160,35 +161,35 @@ static inline void stack_on_gpu(cs_backend *gpu, const stack *t, bool tokens, bo
     if (mean)
         y = stack_guarded(gpu, (cs_mat){ NULL, out.r, out.c, out.c });
     int64_t n_work = f->chord_stack_work(gpu, seg, &s, !x.p);
-    cs_real *work = mine[n++] = gpu->op.alloc(gpu, (size_t)n_work * sizeof *work);
+    cs_real *work = allocated[n++] = gpu->op.alloc(gpu, (size_t)n_work * sizeof *work);
     f->chord_stack(gpu, seg, &s, x, y, work);
     stack_download(gpu, mean ? y : x, out);
     assert_int_equal(gpu->op.sync(gpu), CS_OK);
     if (mean && x.p)
         gpu->op.dealloc(gpu, x.p - x.c);
     while (n > 0)
-        gpu->op.dealloc(gpu, mine[--n]);
+        gpu->op.dealloc(gpu, allocated[--n]);
 }
 
-/* Squared error of the worst row relative to a mean row's squares: one row in a hundred thousand
- * would not show in the sum over all. */
+/* Squared error of the worst row relative to the mean square of rows. The error of one row in a
+ * hundred thousand would be lost in the sum over all rows. */
 static inline double worst_row(cs_mat got, cs_mat want)
 {
-    double worst = 0, all = 0;
+    double worst = 0, total = 0;
     for (int64_t r = 0; r < want.r; r++) {
         double d2 = 0;
         for (int32_t j = 0; j < want.c; j++) {
             const double w = (double)want.p[r * want.ld + j];
             const double d = (double)got.p[r * got.ld + j] - w;
             d2 += d * d;
-            all += w * w;
+            total += w * w;
         }
         worst = isnan(worst) || d2 <= worst ? worst : d2;
     }
-    return all > 0 ? worst * (double)want.r / all : worst;
+    return total > 0 ? worst * (double)want.r / total : worst;
 }
 
-static inline void stack_near(const stack *t, const char *what, cs_mat got, cs_mat want)
+static inline void check_stack_near(const stack *t, const char *what, cs_mat got, cs_mat want)
 {
     const double nmse = toy_nmse(got.p, want.p, want.r * want.c), worst = worst_row(got, want);
     if (!(nmse <= 1e-4 && worst <= 1e-3))
@@ -205,15 +206,15 @@ static inline void check_stack(cs_backend *cpu, cs_backend *gpu, const stack *t)
 
     cpu->op.copy(cpu, t->x, x);
     for (int l = 0; l < STACK_BLOCKS; l++) {
-        compose(cpu, t, &t->block[l], x, false, y);
+        reference_block(cpu, t, &t->block[l], x, false, y);
         cpu->op.copy(cpu, y, x);
     }
     cpu->op.seg_mean(cpu, t->seg, x, mean);
     stack_on_gpu(gpu, t, false, false, false, y);
-    stack_near(t, "rows", y, x);
-    for (int way = 0; way < 3; way++) {
-        stack_on_gpu(gpu, t, way > 0, way > 1, true, got);
-        stack_near(t, "means", got, mean);
+    check_stack_near(t, "rows", y, x);
+    for (int path = 0; path < 3; path++) {
+        stack_on_gpu(gpu, t, path > 0, path > 1, true, got);
+        check_stack_near(t, "means", got, mean);
     }
     free(x.p);
     free(y.p);

@@ -1,7 +1,7 @@
 /* test_devices.c - devices of the CUDA backend: names, lists, those that cannot be used, failures.
  *
- * On the emulator alone (tests/gpu/host), which has as many devices as a test says, of any
- * capability, and fails where a test wants it to.
+ * For the emulator alone (tests/gpu/host), whose number of devices, capability and failures are set
+ * by the tests.
  */
 #include "tests/gpu/device.h"
 #include "tests/nn/toy.h"
@@ -29,7 +29,7 @@ static void test_old_device(void **state)
     cs_host_capability = 90;
 }
 
-/* A device without code in this build is refused by name; "auto" skips it. */
+/* A device without code in this build is rejected by name; "auto" skips it. */
 static void test_no_code(void **state)
 {
     (void)state;
@@ -58,7 +58,7 @@ static void test_no_code(void **state)
 }
 
 /* "auto" continues with other devices after a failure. */
-static void test_auto_without_one(void **state)
+static void test_auto_skips_failed(void **state)
 {
     (void)state;
     cs_backend *be;
@@ -71,8 +71,8 @@ static void test_auto_without_one(void **state)
     cs_host_devices = 1;
 }
 
-/* Adjacent rows are filled and copied in one piece. */
-static void test_pieces(void **state)
+/* Contiguous rows are filled and copied by one-dimensional calls. */
+static void test_contiguous_rows(void **state)
 {
     (void)state;
     enum { ROWS = 5, COLS = 3, LD = 4 };
@@ -152,7 +152,7 @@ static void check_names(const char *text, const char *want)
     assert_string_equal(got + 1, want);
 }
 
-static void check_refused(const char *text, int code, const char *why)
+static void check_rejected(const char *text, int code, const char *why)
 {
     cs_devices d;
     assert_int_equal(cs_devices_parse(text, &d), code);
@@ -172,11 +172,11 @@ static void test_device_names(void **state)
     cs_host_devices = 0;
     check_names("auto", "cpu");
     cs_host_devices = 1;
-    check_refused("cuda:1,1", CS_EUSAGE, "names device 'cuda:1' twice");
+    check_rejected("cuda:1,1", CS_EUSAGE, "names device 'cuda:1' twice");
     static const char *const bad[] = { "cuda:", "cuda:1,", "cuda:-1", "cuda:1;2", "cuda:10000",
                                        "cuda:99999999999999999999", "gpu", "cpu,cuda" };
     for (int i = 0; i < COUNT(bad); i++)
-        check_refused(bad[i], CS_EDEVICE,
+        check_rejected(bad[i], CS_EDEVICE,
                       "available are 'cpu', 'cuda', 'cuda:NUMBER,...' and 'auto'");
 }
 
@@ -185,7 +185,7 @@ static void test_device_list(void **state)
 {
     (void)state;
     cs_backend *be;
-    const size_t had = cs_host_used();
+    const size_t used_before = cs_host_used();
 
     cs_host_devices = 3;
     assert_int_equal(cs_backend_open_all("cuda:2,0", 1, &be), CS_OK);
@@ -203,7 +203,7 @@ static void test_device_list(void **state)
     assert_null(be->next);
     cs_backend_close(be);
     cs_host_devices = 1;
-    assert_int_equal(cs_host_used(), had);
+    assert_int_equal(cs_host_used(), used_before);
 }
 
 /* The out-of-memory message has the size and the caller; the device stays usable. */
@@ -215,13 +215,13 @@ static void test_out_of_memory(void **state)
     cs_session *s = toy_session(&t, gpu);
     cs_batch *b = toy_batch(s->model, len, 1, 3);
     float out[8];
-    size_t had = cs_host_memory;
+    const size_t default_memory = cs_host_memory;
 
     cs_host_memory = 64;
     assert_int_equal(cs_session_predict(s, b, out), CS_EMEM);
     assert_non_null(strstr(cs_error_message(), "out of memory"));
     cs_error_clear();
-    cs_host_memory = had;
+    cs_host_memory = default_memory;
     assert_int_equal(cs_session_predict(s, b, out), CS_OK);
     cs_batch_free(b);
     toy_free(s);
@@ -258,8 +258,8 @@ int main(void)
         cmocka_unit_test(test_full_device),
         cmocka_unit_test(test_old_device),
         cmocka_unit_test(test_no_code),
-        cmocka_unit_test(test_auto_without_one),
-        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_auto_skips_failed),
+        cmocka_unit_test(test_contiguous_rows),
         cmocka_unit_test(test_device_names),
         cmocka_unit_test(test_device_list),
         cmocka_unit_test(test_out_of_memory),

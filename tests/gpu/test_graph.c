@@ -1,8 +1,8 @@
 /* test_graph.c - training steps as graphs: the same bits as op by op, and when graphs are used.
  *
  * DESIGN. Two models with the same parameters train on the same batches, one with graphs and one
- * without. After every step losses, predictions, gradients, parameters and their marks must have
- * the same bits. On the emulated GPU, launches are counted too.
+ * without. After every step losses, predictions, gradients, parameters and their `touched` flags
+ * must have the same bits. On the emulated GPU, launches are counted too.
  */
 #include "tests/gpu/device.h"
 
@@ -33,7 +33,7 @@ struct step {
     int     n_graph;             /* graphs launched: 1 or 0 */
 };
 
-static struct pair pair_of(const toy *t)
+static struct pair new_pair(const toy *t)
 {
     const struct pair p = { toy_session(t, gpu), toy_session(t, gpu) };
 
@@ -53,16 +53,16 @@ static struct pair simple_pair(void)
 {
     const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
                     .training = true };
-    return pair_of(&t);
+    return new_pair(&t);
 }
 
 /* Records of about one length, so that sums differ between two batches of one shape. */
 static cs_batch *batch_of(const cs_model *m, const struct step *s, uint64_t seed)
 {
-    enum { MOST = 8 };
-    int64_t len[MOST];
+    enum { MAX_RECORDS = 8 };
+    int64_t len[MAX_RECORDS];
 
-    assert_in_range(s->n_rec, 1, MOST);
+    assert_in_range(s->n_rec, 1, MAX_RECORDS);
     for (int i = 0; i < s->n_rec; i++)
         len[i] = s->len;
     if (s->n_rec > 1 && seed % 2) {
@@ -72,17 +72,17 @@ static cs_batch *batch_of(const cs_model *m, const struct step *s, uint64_t seed
     return toy_batch(m, len, s->n_rec, seed);
 }
 
-static double train(cs_session *on, const struct step *s, uint64_t seed, float *out)
+static double train(cs_session *session, const struct step *s, uint64_t seed, float *out)
 {
     static const float weight[] = { 0.5F, 1, 2, 1.5F, 1, 0.25F };
     double loss = NAN;
-    cs_batch *b = batch_of(on->model, s, seed);
+    cs_batch *b = batch_of(session->model, s, seed);
     const cs_step_opt how = { .weight = s->weighted ? weight : NULL, .scale = s->scale, .key = seed,
                            .keep = s->keep };
 
-    on->freeze_encoder = s->frozen;
-    if (cs_session_forward_backward(on, b, &how, &loss, out) != CS_OK)
-        fail_msg("%s: %s", on->model->enc->name, cs_error_message());
+    session->freeze_encoder = s->frozen;
+    if (cs_session_forward_backward(session, b, &how, &loss, out) != CS_OK)
+        fail_msg("%s: %s", session->model->enc->name, cs_error_message());
     cs_batch_free(b);
     return loss;
 }
@@ -118,11 +118,11 @@ static void optimise(cs_model *m)
     cs_optim_zero_grad(&m->ps);
 }
 
-/* One step of both; every other one also predicts. */
-static void take(const struct pair *p, const struct step *s, uint64_t seed)
+/* Trains both by one step; every other step also predicts. */
+static void check_step(const struct pair *p, const struct step *s, uint64_t seed)
 {
-    enum { MOST = 8 * 32 * 3 };
-    float a[MOST] = { 0 }, b[MOST] = { 0 };
+    enum { MAX_OUTPUT = 8 * 32 * 3 };
+    float a[MAX_OUTPUT] = { 0 }, b[MAX_OUTPUT] = { 0 };
     const long before = cs_host_graph_launches;
     const double want = train(p->without, s, seed, seed % 2 ? b : NULL);
 
@@ -141,15 +141,15 @@ static void take(const struct pair *p, const struct step *s, uint64_t seed)
     optimise(p->without->model);
 }
 
-static void take_all(const struct pair *p, const struct step *s, int n)
+static void check_steps(const struct pair *p, const struct step *s, int n)
 {
     for (int i = 0; i < n; i++)
-        take(p, &s[i], (uint64_t)i + 1);
+        check_step(p, &s[i], (uint64_t)i + 1);
 }
 
 /* ---- networks -------------------------------------------------------------------------------- */
 
-static bool is(const char *a, const char *b)
+static bool equals(const char *a, const char *b)
 {
     return a && strcmp(a, b) == 0;
 }
@@ -159,7 +159,7 @@ static bool in_short(const toy *t)
 {
 #ifdef CS_HOST_CUDA
     return getenv("CS_LONG") || !t->name
-        || (!t->flag && (is(t->name, "dropout") || is(t->name, "norm")));
+        || (!t->flag && (equals(t->name, "dropout") || equals(t->name, "norm")));
 #else
     (void)t;
     return true;
@@ -170,8 +170,8 @@ static bool in_short(const toy *t)
  * depend on an encoder's options. */
 static void check_network(const toy *t, void *arg)
 {
-    const bool dropout = is(t->name, "dropout") || is(t->head_name, "dropout")
-                         || is(t->head_name, "composition");
+    const bool dropout = equals(t->name, "dropout") || equals(t->head_name, "dropout")
+                         || equals(t->head_name, "composition");
     const int n = dropout ? 0 : 1;
     const struct step s[] = {
         { 1, 5, 0.5, 0, true, false, 0 }, { 1, 5, 0.5, 0, true, false, n },
@@ -182,8 +182,8 @@ static void check_network(const toy *t, void *arg)
     (void)arg;
     if (!in_short(t))
         return;
-    struct pair p = pair_of(t);
-    take_all(&p, s, t->flag || t->name || t->head_name ? 3 : 6);
+    struct pair p = new_pair(t);
+    check_steps(&p, s, t->flag || t->name || t->head_name ? 3 : 6);
     free_pair(&p);
 }
 
@@ -203,7 +203,7 @@ static void test_bf16(void **state)
         { 1, 3, 0.5, 0, true, true, 1 }, { 1, 3, 0.5, 0, true, true, 1 }
     };
     static const char *const encoder[] = { "chordmixer", "cdil" };
-    cs_backend *others = gpu;
+    cs_backend *usual = gpu;
 
     gpu = open_gpu(CS_IN_BF16);
     assert_non_null(gpu);
@@ -211,12 +211,12 @@ static void test_bf16(void **state)
     for (size_t i = 0; i < sizeof encoder / sizeof *encoder; i++) {
         const toy t = { .enc = cs_encoder_find(encoder[i]), .head = cs_head_find("class"),
                         .training = true, .wide = true };
-        struct pair p = pair_of(&t);
-        take_all(&p, s, sizeof s / sizeof *s);
+        struct pair p = new_pair(&t);
+        check_steps(&p, s, sizeof s / sizeof *s);
         free_pair(&p);
     }
     close_gpu(gpu);
-    gpu = others;
+    gpu = usual;
 }
 
 /* The loss's tables of the tree are uploaded before capture. */
@@ -232,19 +232,19 @@ static void test_tree(void **state)
     };
     const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("tree"),
                     .training = true };
-    struct pair p = pair_of(&t);
+    struct pair p = new_pair(&t);
 
     assert_int_equal(p.with->model->head->set_taxonomy(p.with->model->head_net, &tree), CS_OK);
     assert_int_equal(p.without->model->head->set_taxonomy(p.without->model->head_net, &tree),
                      CS_OK);
-    take_all(&p, s, sizeof s / sizeof *s);
+    check_steps(&p, s, sizeof s / sizeof *s);
     free_pair(&p);
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* Any change of an op's arguments is another shape; captured graphs stay. */
-static void test_what_is_a_shape(void **state)
+/* A change of any op's arguments is another shape; captured graphs stay. */
+static void test_shape_key(void **state)
 {
     (void)state;
     static const struct step s[] = {
@@ -259,7 +259,7 @@ static void test_what_is_a_shape(void **state)
     };
     struct pair p = simple_pair();
 
-    take_all(&p, s, sizeof s / sizeof *s);
+    check_steps(&p, s, sizeof s / sizeof *s);
     free_pair(&p);
 }
 
@@ -274,7 +274,7 @@ static void test_arena_grows(void **state)
     };
     struct pair p = simple_pair();
 
-    take_all(&p, s, sizeof s / sizeof *s);
+    check_steps(&p, s, sizeof s / sizeof *s);
     free_pair(&p);
 }
 
@@ -291,7 +291,7 @@ static void test_average_swapped(void **state)
     cs_optim_average_start(&p.with->model->ps);
     cs_optim_average_start(&p.without->model->ps);
     for (uint64_t i = 0; i < 4; i++) {
-        take(&p, i ? &again : &first, i);
+        check_step(&p, i ? &again : &first, i);
         cs_optim_average_swap(&p.with->model->ps);
         cs_optim_average_swap(&p.without->model->ps);
         float *x = toy_outputs(p.with, b), *y = toy_outputs(p.without, b);
@@ -299,7 +299,7 @@ static void test_average_swapped(void **state)
         free(x);
         free(y);
         if (i == 2)              /* and a training pass is allowed there */
-            take(&p, &first, i);
+            check_step(&p, &first, i);
         cs_optim_average_swap(&p.with->model->ps);
         cs_optim_average_swap(&p.without->model->ps);
     }
@@ -324,24 +324,24 @@ static void test_watched(void **state)
     struct pair p = simple_pair();
     int n = 0;
 
-    take_all(&p, s, 2);
+    check_steps(&p, s, 2);
     p.with->cx.watch = count_watched;
     p.with->cx.watch_arg = &n;
-    take(&p, &s[0], 5);
+    check_step(&p, &s[0], 5);
     assert_in_range(n, 1, 100);
     p.with->cx.watch = NULL;
-    take(&p, &s[1], 6);
+    check_step(&p, &s[1], 6);
     free_pair(&p);
 }
 
 /* ---- ops ------------------------------------------------------------------------------------- */
 
-static void fill(cs_real *p, cs_real v)
+static void set_value(cs_real *p, cs_real v)
 {
     gpu->op.upload(gpu, p, &v, sizeof v);
 }
 
-static cs_real at(const cs_real *p)
+static cs_real get_value(const cs_real *p)
 {
     cs_real v;
     gpu->op.download(gpu, &v, p, sizeof v);
@@ -355,44 +355,44 @@ static void test_ops(void **state)
     cs_real *p = gpu->op.alloc(gpu, 2 * sizeof *p);
     const cs_mat a = { p, 1, 1, 1 }, b = { p + 1, 1, 1, 1 };
 
-    fill(p, 3);
-    fill(p + 1, 1);
+    set_value(p, 3);
+    set_value(p + 1, 1);
     assert_true(gpu->graphs.begin(gpu));
     gpu->op.axpby(gpu, 2, a, 1, b);
     cs_graph *g = gpu->graphs.end(gpu);
     assert_non_null(g);
-    assert_true(at(p + 1) == 1);
+    assert_true(get_value(p + 1) == 1);
     gpu->graphs.launch(gpu, g);
-    assert_true(at(p + 1) == 7);
-    fill(p, -3);
+    assert_true(get_value(p + 1) == 7);
+    set_value(p, -3);
     gpu->graphs.launch(gpu, g);
     gpu->graphs.launch(gpu, g);
-    assert_true(at(p + 1) == -5);
+    assert_true(get_value(p + 1) == -5);
     gpu->graphs.dealloc(gpu, g);
     gpu->op.dealloc(gpu, p);
 }
 
-enum { UPLOAD, DOWNLOAD, SYNC, N_WAY };
+enum { UPLOAD, DOWNLOAD, SYNC, N_CALL };
 
 /* An op that reads or waits for the host cannot be captured; the device works on afterwards. */
-static void test_what_cannot_be_repeated(void **state)
+static void test_capture_rejected(void **state)
 {
     (void)state;
     cs_real *p = gpu->op.alloc(gpu, sizeof *p), v;
 
-    for (int way = 0; way < N_WAY; way++) {
-        fill(p, 3);
+    for (int call = 0; call < N_CALL; call++) {
+        set_value(p, 3);
         v = 4;
         assert_true(gpu->graphs.begin(gpu));
-        if (way == UPLOAD)
+        if (call == UPLOAD)
             gpu->op.upload(gpu, p, &v, sizeof v);
-        else if (way == DOWNLOAD)
+        else if (call == DOWNLOAD)
             gpu->op.download(gpu, &v, p, sizeof v);
         else
             assert_int_equal(gpu->op.sync(gpu), CS_OK);
         assert_null(gpu->graphs.end(gpu));
-        assert_true(way == DOWNLOAD ? isnan(v) : v == 4);
-        assert_true(at(p) == 3);
+        assert_true(call == DOWNLOAD ? isnan(v) : v == 4);
+        assert_true(get_value(p) == 3);
         assert_int_equal(gpu->op.sync(gpu), CS_OK);
     }
     gpu->op.dealloc(gpu, p);
@@ -410,7 +410,7 @@ static void test_sync(void **state)
     close_gpu(be);
 }
 
-/* ---- on the GPU that the processor plays ----------------------------------------------------- */
+/* ---- on the emulated GPU --------------------------------------------------------------------- */
 
 #ifdef CS_HOST_CUDA
 static const struct step same = { 2, 6, 0.5, 0, false, false, 0 };
@@ -432,45 +432,45 @@ static void test_launches(void **state)
 }
 
 /* More shapes than graph.c stores, repeatedly: those that recur soon are launched. */
-static void test_the_last_ones_are_kept(void **state)
+static void test_eviction(void **state)
 {
     (void)state;
     enum { N_SHAPE = 16, N_LEN = 20 };     /* capacity of nn/exec/graph.c */
-    const size_t had = cs_host_n_graphs();
+    const size_t n_before = cs_host_n_graphs();
     struct pair p = simple_pair();
     struct step s = { 1, 1, 0.5, 0, false, false, 0 };
 
     s.n_rec = 8;                 /* the largest first: no arena grows later */
     s.len = N_LEN + 1;
-    take(&p, &s, 0);
+    check_step(&p, &s, 0);
     s.n_rec = 1;
     for (uint64_t round = 0; round < 3; round++)
         for (s.len = 1; s.len <= N_LEN; s.len++)
-            take(&p, &s, 2 * round);             /* 20 in turn: each is evicted before it recurs */
-    assert_int_equal(cs_host_n_graphs(), had);
+            check_step(&p, &s, 2 * round);       /* each is evicted before it recurs */
+    assert_int_equal(cs_host_n_graphs(), n_before);
     for (uint64_t round = 0; round < 3; round++)
         for (s.len = 1; s.len <= N_SHAPE; s.len++) {
             s.n_graph = round > 0;
-            take(&p, &s, 2 * round);
+            check_step(&p, &s, 2 * round);
         }
-    assert_int_equal(cs_host_n_graphs(), had + N_SHAPE);
+    assert_int_equal(cs_host_n_graphs(), n_before + N_SHAPE);
     s.len = N_LEN;
     for (s.n_graph = 0; s.n_graph < 2; s.n_graph++)
-        take(&p, &s, 2);
-    assert_int_equal(cs_host_n_graphs(), had + N_SHAPE);
+        check_step(&p, &s, 2);
+    assert_int_equal(cs_host_n_graphs(), n_before + N_SHAPE);
     free_pair(&p);
-    assert_int_equal(cs_host_n_graphs(), had);
+    assert_int_equal(cs_host_n_graphs(), n_before);
 }
 
 /* If capture does not begin, memory for the graph is missing, or a launch fails during capture, the
  * step is computed without a graph. */
-static void test_no_graph_after_all(void **state)
+static void test_capture_failure(void **state)
 {
     (void)state;
     for (int way = 0; way < 3; way++) {
-        const size_t had = cs_host_n_graphs();
+        const size_t n_before = cs_host_n_graphs();
         struct pair p = simple_pair();
-        take(&p, &same, 1);
+        check_step(&p, &same, 1);
         for (uint64_t i = 2; i < 5; i++) {
             const double want = train(p.without, &same, i, NULL);
             cs_host_fail = way < 2 && i == 2 ? way + 1 : 0;
@@ -481,7 +481,7 @@ static void test_no_graph_after_all(void **state)
             assert_memory_equal(&got, &want, sizeof got);
             check_same(&p);
         }
-        assert_int_equal(cs_host_n_graphs(), had);
+        assert_int_equal(cs_host_n_graphs(), n_before);
         free_pair(&p);
     }
 }
@@ -490,14 +490,14 @@ static void test_no_graph_after_all(void **state)
 static void test_device_error(void **state)
 {
     (void)state;
-    cs_backend *others = gpu;
+    cs_backend *usual = gpu;
     const cs_step_opt how = { .scale = 0.5, .key = 1 };
     double loss;
 
     gpu = open_gpu(CS_IN_FP32);  /* broken afterwards */
     assert_non_null(gpu);
     struct pair p = simple_pair();
-    take(&p, &same, 0);
+    check_step(&p, &same, 0);
     (void)train(p.with, &same, 2, NULL);
     cs_batch *b = batch_of(p.with->model, &same, 2);
     cs_host_fault = 999;
@@ -509,7 +509,7 @@ static void test_device_error(void **state)
     cs_batch_free(b);
     free_pair(&p);
     close_gpu(gpu);
-    gpu = others;
+    gpu = usual;
 }
 
 /* For any lag of the stream. */
@@ -530,13 +530,13 @@ int main(void)
 {
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_networks), cmocka_unit_test(test_bf16), cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_what_is_a_shape), cmocka_unit_test(test_arena_grows),
+        cmocka_unit_test(test_shape_key), cmocka_unit_test(test_arena_grows),
         cmocka_unit_test(test_average_swapped), cmocka_unit_test(test_watched),
-        cmocka_unit_test(test_ops), cmocka_unit_test(test_what_cannot_be_repeated),
+        cmocka_unit_test(test_ops), cmocka_unit_test(test_capture_rejected),
         cmocka_unit_test(test_sync),
 #ifdef CS_HOST_CUDA
-        cmocka_unit_test(test_launches), cmocka_unit_test(test_the_last_ones_are_kept),
-        cmocka_unit_test(test_no_graph_after_all), cmocka_unit_test(test_device_error),
+        cmocka_unit_test(test_launches), cmocka_unit_test(test_eviction),
+        cmocka_unit_test(test_capture_failure), cmocka_unit_test(test_device_error),
         cmocka_unit_test(test_orders),
 #endif
     };

@@ -12,17 +12,17 @@
 extern int cs_host_devices;
 #endif
 
-enum { N_BATCH = 4, MOST = 3 };
+enum { N_BATCH = 4, MAX_RANKS = 3 };
 
-/* Trains on batches from, from + by, ... of the step. */
-static int train(cs_session *s, int from, int by)
+/* Trains on batches first, first + stride, ... of the step. */
+static int train(cs_session *s, int first, int stride)
 {
     const cs_model *m = s->model;
     static const int64_t len[] = { 9, 16, 12, 10 };
     int rc = CS_OK;
 
     m->be->op.zero(m->be, cs_params_slab(&m->ps, m->ps.grad));
-    for (int b = from; b < N_BATCH && rc == CS_OK; b += by) {
+    for (int b = first; b < N_BATCH && rc == CS_OK; b += stride) {
         cs_batch *x = toy_batch(m, len, 1 + b, 7 + (uint64_t)b);
         const cs_step_opt how = { .scale = 0.1, .key = (uint64_t)b };
         double loss;
@@ -32,36 +32,36 @@ static int train(cs_session *s, int from, int by)
     return rc;
 }
 
-/* One rank: trains alone, with the others, and again; CS_EMODEL if these differ. */
+/* One rank: trains alone, then twice with all ranks; CS_EMODEL if gradients differ. */
 static int compare(cs_session *s, cs_parallel *p, int rank, int n)
 {
     const cs_model *m = s->model;
     int rc = CS_OK;
-    cs_real *one = NULL, *all = NULL, *again = NULL;
-    const size_t n_bytes = (size_t)m->ps.n_real * sizeof *one;
+    cs_real *alone = NULL, *all = NULL, *again = NULL;
+    const size_t n_bytes = (size_t)m->ps.n_real * sizeof *alone;
     cs_train_sums sum = { 0 };
     bool pause = false;
 
     CS_TRY(train(s, 0, 1));
-    one = toy_slab(m, m->ps.grad);
-    for (int turn = 0; turn < 2; turn++) {
+    alone = toy_slab(m, m->ps.grad);
+    for (int pass = 0; pass < 2; pass++) {
         CS_TRY(train(s, rank, n));
         CS_TRY(cs_parallel_step(p, &sum, &pause));
-        cs_real **to = turn == 0 ? &all : &again;
+        cs_real **to = pass == 0 ? &all : &again;
         *to = toy_slab(m, m->ps.grad);
     }
     if (memcmp(all, again, n_bytes) != 0)
         rc = cs_fail(CS_EMODEL, "two steps have other bits");
-    else if (!(sqrt(toy_nmse(all, one, m->ps.n_real)) < 1e-5))
-        rc = cs_fail(CS_EMODEL, "gradients are %g off", sqrt(toy_nmse(all, one, m->ps.n_real)));
+    else if (!(sqrt(toy_nmse(all, alone, m->ps.n_real)) < 1e-5))
+        rc = cs_fail(CS_EMODEL, "gradients are %g off", sqrt(toy_nmse(all, alone, m->ps.n_real)));
 out:
-    free(one);
+    free(alone);
     free(all);
     free(again);
     return rc;
 }
 
-static int run_rank(int rank, int n, int port, bool says)
+static int run_rank(int rank, int n, int port, bool verbose)
 {
     int rc = CS_OK;
     const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
@@ -82,7 +82,7 @@ static int run_rank(int rank, int n, int port, bool says)
     CS_TRY(compare(s, p, rank, n));
     rc = cs_group_barrier(g);
 out:
-    if (rc != CS_OK && says)
+    if (rc != CS_OK && verbose)
         print_message("rank %d: %s\n", rank, cs_error_message());
     if (rc == CS_EIO && strstr(cs_error_message(), "rank 1 is gone") == NULL)
         rc = CS_EFORMAT;
@@ -94,16 +94,16 @@ out:
 }
 
 /* status[r]: minus the exit code of rank r, or its signal. */
-static void run_all(int n, bool says, int *status)
+static void run_all(int n, bool verbose, int *status)
 {
     const int port = check_free_port();
-    pid_t pid[MOST];
+    pid_t pid[MAX_RANKS];
 
     for (int r = 0; r < n; r++) {
         pid[r] = fork();
         assert_true(pid[r] >= 0);
         if (pid[r] == 0)
-            _exit(-run_rank(r, n, port, says));
+            _exit(-run_rank(r, n, port, verbose));
     }
     for (int r = 0; r < n; r++) {
         int s;
@@ -114,12 +114,12 @@ static void run_all(int n, bool says, int *status)
 
 static int n_gpu;
 
-static void gradients_are_those_of_one(void **state)
+static void test_gradients(void **state)
 {
     (void)state;
-    int status[MOST];
+    int status[MAX_RANKS];
 
-    for (int n = 2; n <= MOST && n <= n_gpu; n++) {
+    for (int n = 2; n <= MAX_RANKS && n <= n_gpu; n++) {
         run_all(n, true, status);
         for (int r = 0; r < n; r++)
             assert_int_equal(status[r], CS_OK);
@@ -128,10 +128,10 @@ static void gradients_are_those_of_one(void **state)
 
 #ifdef CS_HOST_CUDA
 /* The rank dies during the sum, when no message can report it. */
-static void a_rank_that_dies_amid_a_sum(void **state)
+static void test_dead_rank(void **state)
 {
     (void)state;
-    int status[MOST];
+    int status[MAX_RANKS];
 
     assert_int_equal(setenv("MOCK_NCCL_KILL", "1", 1), 0);
     run_all(3, false, status);
@@ -159,15 +159,15 @@ static int count_gpus(void)
 int main(void)
 {
     static const struct CMUnitTest test[] = {
-        cmocka_unit_test(gradients_are_those_of_one),
+        cmocka_unit_test(test_gradients),
 #ifdef CS_HOST_CUDA
-        cmocka_unit_test(a_rank_that_dies_amid_a_sum),
+        cmocka_unit_test(test_dead_rank),
 #endif
     };
     char about[256];
 
 #ifdef CS_HOST_CUDA
-    cs_host_devices = MOST;
+    cs_host_devices = MAX_RANKS;
 #endif
     if (cs_cpu_init() != CS_OK)
         return 2;

@@ -17,29 +17,29 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MOST = 8, PIECE = 1024, OK = 0, SYSTEM_ERROR = 2, IN_PROGRESS = 7, ID_BYTES = 128 };
+enum { MAX_RANKS = 8, CHUNK = 1024, OK = 0, SYSTEM_ERROR = 2, IN_PROGRESS = 7, ID_BYTES = 128 };
 
 typedef struct { char byte[ID_BYTES]; } unique_id;
 
 struct shared {
-    atomic_int come, waiting, turn;
-    float part[MOST][PIECE];
+    atomic_int waiting, generation;
+    float part[MAX_RANKS][CHUNK];
 };
 
 struct comm {
-    struct shared *all;
+    struct shared *shared;
     int rank, n;
     unique_id id;
     pthread_t thread;
-    bool runs;
+    bool started;
     float *p;
     size_t n_real;
-    atomic_int state, given_up;
+    atomic_int state, aborted;
 };
 
 int ncclGetVersion(int *version);
 int ncclGetUniqueId(unique_id *id);
-int ncclCommInitRankConfig(struct comm **out, int n, unique_id id, int rank, void *how);
+int ncclCommInitRankConfig(struct comm **out, int n, unique_id id, int rank, void *config);
 int ncclAllReduce(const void *from, void *to, size_t n, int type, int op, struct comm *c, void *s);
 int ncclCommGetAsyncError(struct comm *c, int *e);
 int ncclCommAbort(struct comm *c);
@@ -67,22 +67,22 @@ int ncclGetUniqueId(unique_id *id)
 /* Barrier of all ranks; false: aborted. */
 static bool barrier(struct comm *c)
 {
-    const int turn = atomic_load(&c->all->turn);
+    const int generation = atomic_load(&c->shared->generation);
 
-    if (atomic_fetch_add(&c->all->waiting, 1) + 1 == c->n) {
-        atomic_store(&c->all->waiting, 0);
-        atomic_fetch_add(&c->all->turn, 1);
+    if (atomic_fetch_add(&c->shared->waiting, 1) + 1 == c->n) {
+        atomic_store(&c->shared->waiting, 0);
+        atomic_fetch_add(&c->shared->generation, 1);
         return true;
     }
-    while (atomic_load(&c->all->turn) == turn) {
-        if (atomic_load(&c->given_up))
+    while (atomic_load(&c->shared->generation) == generation) {
+        if (atomic_load(&c->aborted))
             return false;
         (void)sched_yield();
     }
     return true;
 }
 
-static void *come(void *arg)
+static void *init_rank(void *arg)
 {
     struct comm *c = arg;
 
@@ -94,19 +94,19 @@ static void *come(void *arg)
     return NULL;
 }
 
-static void *add_up(void *arg)
+static void *all_reduce(void *arg)
 {
     struct comm *c = arg;
 
     for (size_t at = 0, n; at < c->n_real; at += n) {
-        n = c->n_real - at < PIECE ? c->n_real - at : PIECE;
-        memcpy(c->all->part[c->rank], c->p + at, n * sizeof *c->p);
+        n = c->n_real - at < CHUNK ? c->n_real - at : CHUNK;
+        memcpy(c->shared->part[c->rank], c->p + at, n * sizeof *c->p);
         if (!barrier(c))
             return NULL;
         memset(c->p + at, 0, n * sizeof *c->p);
         for (int r = c->n - 1; r >= 0; r--)
             for (size_t i = 0; i < n; i++)
-                c->p[at + i] += c->all->part[r][i];
+                c->p[at + i] += c->shared->part[r][i];
         if (!barrier(c))
             return NULL;
     }
@@ -114,30 +114,30 @@ static void *add_up(void *arg)
     return NULL;
 }
 
-static int begin(struct comm *c, void *(*what)(void *))
+static int start(struct comm *c, void *(*run)(void *))
 {
-    if (c->runs)
+    if (c->started)
         (void)pthread_join(c->thread, NULL);
     atomic_store(&c->state, IN_PROGRESS);
-    c->runs = pthread_create(&c->thread, NULL, what, c) == 0;
-    return c->runs ? IN_PROGRESS : SYSTEM_ERROR;
+    c->started = pthread_create(&c->thread, NULL, run, c) == 0;
+    return c->started ? IN_PROGRESS : SYSTEM_ERROR;
 }
 
-int ncclCommInitRankConfig(struct comm **out, int n, unique_id id, int rank, void *how)
+int ncclCommInitRankConfig(struct comm **out, int n, unique_id id, int rank, void *config)
 {
     struct comm *c = calloc(1, sizeof *c);
     const int fd = open(id.byte, O_RDWR);
 
-    (void)how;
+    (void)config;
     *out = c;
-    if (c == NULL || fd < 0 || n > MOST)
+    if (c == NULL || fd < 0 || n > MAX_RANKS)
         return SYSTEM_ERROR;
     c->rank = rank;
     c->n = n;
     c->id = id;
-    c->all = mmap(NULL, sizeof *c->all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    c->shared = mmap(NULL, sizeof *c->shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     (void)close(fd);
-    return c->all != MAP_FAILED ? begin(c, come) : SYSTEM_ERROR;
+    return c->shared != MAP_FAILED ? start(c, init_rank) : SYSTEM_ERROR;
 }
 
 /* MOCK_NCCL_KILL=R: rank R dies during its first sum. */
@@ -152,7 +152,7 @@ int ncclAllReduce(const void *from, void *to, size_t n, int type, int op, struct
         (void)raise(SIGKILL);
     c->p = to;
     c->n_real = n;
-    return begin(c, add_up);
+    return start(c, all_reduce);
 }
 
 int ncclCommGetAsyncError(struct comm *c, int *e)
@@ -163,10 +163,10 @@ int ncclCommGetAsyncError(struct comm *c, int *e)
 
 int ncclCommAbort(struct comm *c)
 {
-    atomic_store(&c->given_up, 1);
-    if (c->runs)
+    atomic_store(&c->aborted, 1);
+    if (c->started)
         (void)pthread_join(c->thread, NULL);
-    (void)munmap(c->all, sizeof *c->all);
+    (void)munmap(c->shared, sizeof *c->shared);
     free(c);
     return OK;
 }
