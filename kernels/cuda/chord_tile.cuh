@@ -173,13 +173,13 @@ __device__ static inline int32_t cs_rotated(const Q &q, const cs_row_place &p, i
     return to < p.start ? to + p.len : to;
 }
 
-/* Are octets of a track whole (16 bytes of a row) or halves (8 bytes of each of two rows)? ASK: one
- * loop for both; separate loops would spill registers. */
-enum cs_octets { CS_WHOLE, CS_HALVES, CS_ASK };
+/* Are octets of a track whole (16 bytes of a row) or halves (8 bytes of each of two rows)?
+ * CS_EITHER: decided at run time, in one loop; separate loops would spill registers. */
+enum cs_octets { CS_WHOLE, CS_HALVES, CS_EITHER };
 
 template <cs_octets O, class Q> __device__ static inline bool cs_halves(const Q &q)
 {
-    return O == CS_ASK ? q.track % CS_OCTET != 0 : O == CS_HALVES;
+    return O == CS_EITHER ? q.track % CS_OCTET != 0 : O == CS_HALVES;
 }
 
 /* Rotated place of an octet of a row, relative to the octet's first row, in units of 16 bytes or,
@@ -344,8 +344,8 @@ __device__ static inline void cs_second_product(const Q &q, const uint4 *x, uint
                                                 const float *b, const uint32_t hidden[NM][NH][4])
 {
     if (!W::MANY_REGS)
-        cs_add_rotated<CS_ASK, NH, NM>(q, x, y, t, weights, b, hidden);
-    else if (cs_halves<CS_ASK>(q))
+        cs_add_rotated<CS_EITHER, NH, NM>(q, x, y, t, weights, b, hidden);
+    else if (cs_halves<CS_EITHER>(q))
         cs_add_rotated<CS_HALVES, NH, NM>(q, x, y, t, weights, b, hidden);
     else
         cs_add_rotated<CS_WHOLE, NH, NM>(q, x, y, t, weights, b, hidden);

@@ -2,7 +2,7 @@
  *
  * DESIGN. Each warp runs tiles of tokens through the block, in registers (chord_tile.cuh). Both
  * weights stay in shared memory; there is one block of threads per multiprocessor, and warps need
- * no barriers. Where only one of both fits (d = 336 on sm_86 and sm_89), w1 and w2 take turns, for
+ * no barriers. Where only one of both fits (d = 336 on sm_86 and sm_89), w1 and w2 alternate, for
  * one tile of all warps. x is read twice (the second time from the L2 cache unless the shift is
  * large), and y is written once.
  *
@@ -147,7 +147,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_kernel(cs_chord_job 
 /* The same with shared memory for one of both weights; all warps of a block of threads take part in
  * every turn. */
 template <int NH, int NM>
-static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_turns_kernel(cs_chord_job q)
+static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_alternate_kernel(cs_chord_job q)
 {
     CS_SHARED_ARRAY(uint4, weights);
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP, n_w = cs_n_word4(q);
@@ -194,35 +194,35 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_mean_kernel(cs_chord
 
 typedef void (*chord_block_kernel)(cs_chord_job);
 
-enum chord_way { CHORD_BOTH, CHORD_TURNS, CHORD_MEAN };
+enum chord_variant { CHORD_BOTH, CHORD_ALTERNATE, CHORD_MEAN };
 
-template <int NH, int NM> static chord_block_kernel kernel_of(chord_way way)
+template <int NH, int NM> static chord_block_kernel kernel_of(chord_variant variant)
 {
-    return way == CHORD_MEAN    ? chord_mean_kernel<NH, NM>
-           : way == CHORD_TURNS ? chord_turns_kernel<NH, NM>
-                                : chord_kernel<NH, NM>;
+    return variant == CHORD_MEAN        ? chord_mean_kernel<NH, NM>
+           : variant == CHORD_ALTERNATE ? chord_alternate_kernel<NH, NM>
+                                        : chord_kernel<NH, NM>;
 }
 
-template <int NH> static chord_block_kernel kernel_for(int32_t rows, chord_way way)
+template <int NH> static chord_block_kernel kernel_for(int32_t rows, chord_variant variant)
 {
-    return rows == 32 ? kernel_of<NH, 2>(way) : kernel_of<NH, 1>(way);
+    return rows == 32 ? kernel_of<NH, 2>(variant) : kernel_of<NH, 1>(variant);
 }
 
 void cs_cuda_chord_block(cs_backend *be, const cs_chord_job &job, int32_t rows, bool mean)
 {
     cs_cuda *cu = cs_cuda_of(be);
     const size_t both = (size_t)cs_weight_bytes(job.dp, job.hp);
-    const chord_way way = mean                       ? CHORD_MEAN
-                          : both <= cu->shared_bytes ? CHORD_BOTH
-                                                     : CHORD_TURNS;
-    const chord_block_kernel kernel = job.hp == 32 ? kernel_for<2>(rows, way)
-                                    : job.hp == 64 ? kernel_for<4>(rows, way)
-                                                   : kernel_for<8>(rows, way);
-    const size_t n_bytes = way == CHORD_BOTH ? both : both / 2;
+    const chord_variant variant = mean                       ? CHORD_MEAN
+                                : both <= cu->shared_bytes ? CHORD_BOTH
+                                                           : CHORD_ALTERNATE;
+    const chord_block_kernel kernel = job.hp == 32 ? kernel_for<2>(rows, variant)
+                                    : job.hp == 64 ? kernel_for<4>(rows, variant)
+                                                   : kernel_for<8>(rows, variant);
+    const size_t n_bytes = variant == CHORD_BOTH ? both : both / 2;
     const int64_t n_block = cs_div_up(job.rows, (int64_t)rows * CS_WARPS);
     cs_chord_job q = job;
     q.stream = 2 * (int64_t)sizeof *q.x * cs_div_up(q.d, CS_OCTET) * q.rows > cu->l2_bytes;
-    if (way == CHORD_BOTH && cs_cuda_chord_has_groups(be, q)) {
+    if (variant == CHORD_BOTH && cs_cuda_chord_has_groups(be, q)) {
         cs_cuda_chord_groups(be, q);
         return;
     }

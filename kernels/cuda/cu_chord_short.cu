@@ -28,14 +28,14 @@
 #include "kernels/cuda/cp_async.cuh"
 #include "kernels/cuda/chord_tile.cuh"
 
-enum { TILE_STEPS = 2, TILE_ROWS = 16 * TILE_STEPS, MORE_ROWS = 16,
-       SLICE_SEGMENTS = 16 };    /* most sequences per slice: very short ones leave rows unused */
+enum { TILE_STEPS = 2, TILE_ROWS = 16 * TILE_STEPS, EXTRA_ROWS = 16,
+       SLICE_SEGMENTS = 16 };    /* maximum per slice: very short sequences leave rows unused */
 
 /* Limited by registers: 64 Ki per multiprocessor, 128 or 255 per thread. Rows of the warps' tiles,
- * and of their second ones of MORE_ROWS. */
+ * and of their second ones of EXTRA_ROWS. */
 template <int NH> struct slice_size {
     enum { WARPS = NH <= 4 ? 16 : 8, THREADS = WARPS * CS_WARP, TILES = WARPS * TILE_ROWS,
-           ROWS = TILES + (NH <= 4 ? 0 : WARPS * MORE_ROWS) };
+           ROWS = TILES + (NH <= 4 ? 0 : WARPS * EXTRA_ROWS) };
 };
 
 /* A batch and its partition into slices. */
@@ -44,7 +44,7 @@ struct short_job {
     cs_mat          x, mean;     /* mean.p NULL: output is rows */
     const int64_t  *off;
     const uint4    *pack;        /* of the first block that is not a table */
-    int64_t         one;         /* 16-byte words per block */
+    int64_t         block_words; /* 16-byte words per block */
     int32_t         n_seg, n_block, d, track;
     uint32_t        per_track;   /* cs_reciprocal(track) */
     int32_t         rows, pitch; /* of a slice, at most */
@@ -61,31 +61,31 @@ template <int NH> struct ring {
     enum { MANY_REGS = NH != 4 };    /* 16 warps have 128 registers per thread */
     uint4       *ring_memory;    /* two steps */
     const uint4 *pack;
-    int64_t      one;
-    int32_t      n_step, n_all;  /* steps per block, in total */
-    int32_t      again;          /* steps of w1 that are streamed twice: all or none */
-    int32_t      i;              /* the requested step */
+    int64_t      block_words;
+    int32_t      n_step, n_total;    /* steps per block, in total */
+    int32_t      repeat;         /* steps of w1 that are streamed twice: all or none */
+    int32_t      i;              /* the step being copied */
 
-    __device__ void ask() const
+    __device__ void issue_copies() const
     {
-        const int32_t step = i % n_step, back = NH > 4 && step >= again ? again : 0;
-        const uint4 *from = pack + i / n_step * one + (step - back) * cs_step<NH>::WORD4;
+        const int32_t step = i % n_step, back = NH > 4 && step >= repeat ? repeat : 0;
+        const uint4 *from = pack + i / n_step * block_words + (step - back) * cs_step<NH>::WORD4;
         uint4 *to = ring_memory + i % 2 * cs_step<NH>::WORD4;
-        for (int32_t k = (int32_t)threadIdx.x; i < n_all && k < cs_step<NH>::WORD4;
+        for (int32_t k = (int32_t)threadIdx.x; i < n_total && k < cs_step<NH>::WORD4;
              k += slice_size<NH>::THREADS)
             cs_cp_async_16(to + k, from + k);
     }
 
-    /* The barrier completes all threads' copies; the other half of the ring is unused
-     * more. */
+    /* After the barrier all threads' copies are complete, and no thread reads the other half of
+     * the ring. */
     __device__ const uint4 *next()
     {
-        const uint4 *now = ring_memory + i % 2 * cs_step<NH>::WORD4;
+        const uint4 *step = ring_memory + i % 2 * cs_step<NH>::WORD4;
         cs_cp_async_wait_all();
         __syncthreads();
         i++;
-        ask();
-        return now;
+        issue_copies();
+        return step;
     }
 };
 
@@ -99,10 +99,10 @@ __host__ __device__ static inline int32_t octets_of(int32_t d)
     return (d + CS_OCTET - 1) / CS_OCTET;
 }
 
-__device__ static slice_memory memory_of(const short_job &q, uint4 *behind_ring)
+__device__ static slice_memory memory_of(const short_job &q, uint4 *after_ring)
 {
-    int16_t *table = (int16_t *)(behind_ring + octets_of(q.d) * q.pitch);
-    return { behind_ring, table, table + q.pitch, table + q.pitch + SLICE_SEGMENTS + 1 };
+    int16_t *table = (int16_t *)(after_ring + octets_of(q.d) * q.pitch);
+    return { after_ring, table, table + q.pitch, table + q.pitch + SLICE_SEGMENTS + 1 };
 }
 
 /* The first sequence of a block's share. */
@@ -120,20 +120,21 @@ __device__ static int32_t slice_end(const short_job &q, int32_t s, int32_t end)
 }
 
 /* Builds the slice's tables; valid for all threads after the next barrier. */
-__device__ static slice describe(const short_job &q, const slice_memory &m, int32_t s0, int32_t s1)
+__device__ static slice build_slice(const short_job &q, const slice_memory &m, int32_t s0,
+                                    int32_t s1)
 {
     const int64_t *off = q.off + s0, r0 = *off;
     const int32_t n = s1 - s0, n_track = q.d / q.track;
-    const int32_t me = (int32_t)threadIdx.x, step = (int32_t)blockDim.x;
+    const int32_t thread = (int32_t)threadIdx.x, step = (int32_t)blockDim.x;
 
-    for (int32_t i = me; i <= n; i += step)
+    for (int32_t i = thread; i <= n; i += step)
         m.off[i] = (int16_t)(off[i] - r0);
-    for (int32_t i = me; i < n * n_track; i += step) {
+    for (int32_t i = thread; i < n * n_track; i += step) {
         const int32_t s = i / n_track;
         m.shift[i] = (int16_t)cs_track_shift(i % n_track, off[s + 1] - off[s]);
     }
     for (int32_t s = 0; s < n; s++)
-        for (int64_t r = off[s] - r0 + me; r < off[s + 1] - r0; r += step)
+        for (int64_t r = off[s] - r0 + thread; r < off[s + 1] - r0; r += step)
             m.segment[r] = (int16_t)s;
     return { { (int32_t)(off[n] - r0), q.pitch, q.d, q.track, n_track, q.per_track, m.off,
                m.segment, m.shift }, n, s0, r0, m.x };
@@ -166,36 +167,37 @@ __device__ static void hidden_of(const slice &p, const cs_warp_tile<NM, int32_t>
 /* A warp's rows: two tiles, of which the second may have none. */
 template <int NH> struct two_tiles {
     cs_warp_tile<TILE_STEPS, int32_t> t;
-    cs_warp_tile<1, int32_t>          more;
-    uint32_t                     hidden[TILE_STEPS][NH][4], more_hidden[1][NH][4];
+    cs_warp_tile<1, int32_t>          extra;
+    uint32_t                          hidden[TILE_STEPS][NH][4], extra_hidden[1][NH][4];
 };
 
 /* As cs_second_product(), a step of weights for both tiles. One loop for tracks of any width: two
  * would spill registers. */
 template <int NH>
-__device__ static void add_both(const slice &p, const two_tiles<NH> &w, ring<NH> &weights,
-                                const float *b)
+__device__ static void second_products(const slice &p, const two_tiles<NH> &w, ring<NH> &weights,
+                                       const float *b)
 {
-    cs_row_place place[2 * TILE_STEPS], more[2];
+    cs_row_place place[2 * TILE_STEPS], extra_place[2];
 
     cs_places_of(p, w.t, place);
-    cs_places_of(p, w.more, more);
+    cs_places_of(p, w.extra, extra_place);
     for (int32_t k = 0, n_step = cs_steps_of(p.d); k < n_step; k++) {
         const uint4 *w2 = weights.next();
         if (w.t.r0 < p.rows)
-            cs_add_step<CS_ASK, NH, TILE_STEPS>(p, p.x, p.x, w.t, place, k, w2, b, w.hidden);
-        if (w.more.r0 < p.rows)
-            cs_add_step<CS_ASK, NH, 1>(p, p.x, p.x, w.more, more, k, w2, b, w.more_hidden);
+            cs_add_step<CS_EITHER, NH, TILE_STEPS>(p, p.x, p.x, w.t, place, k, w2, b, w.hidden);
+        if (w.extra.r0 < p.rows)
+            cs_add_step<CS_EITHER, NH, 1>(p, p.x, p.x, w.extra, extra_place, k, w2, b,
+                                          w.extra_hidden);
     }
 }
 
 /* x is overwritten after the barrier that delivers the first step of w2. */
 template <int NH>
-__device__ static void one_block(const slice &p, ring<NH> &weights, const float *b)
+__device__ static void run_block(const slice &p, ring<NH> &weights, const float *b)
 {
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP, warp = (int32_t)threadIdx.x / CS_WARP;
     two_tiles<NH> w = { { warp * TILE_ROWS, lane / 4, lane % 4 },
-                        { slice_size<NH>::TILES + warp * MORE_ROWS, lane / 4, lane % 4 },
+                        { slice_size<NH>::TILES + warp * EXTRA_ROWS, lane / 4, lane % 4 },
                         {}, {} };
 
     hidden_of<NH, TILE_STEPS>(p, w.t, weights, b, w.hidden);
@@ -203,16 +205,16 @@ __device__ static void one_block(const slice &p, ring<NH> &weights, const float 
         cs_second_product<NH>(p, p.x, p.x, w.t, weights, b + 16 * NH, w.hidden);
         return;
     }
-    if (weights.again > 0)
-        hidden_of<NH, 1>(p, w.more, weights, b, w.more_hidden);
-    add_both<NH>(p, w, weights, b + 16 * NH);
+    if (weights.repeat > 0)
+        hidden_of<NH, 1>(p, w.extra, weights, b, w.extra_hidden);
+    second_products<NH>(p, w, weights, b + 16 * NH);
 }
 
 template <int NH>
-__device__ static void all_blocks(const short_job &q, const slice &p, ring<NH> &weights)
+__device__ static void run_blocks(const short_job &q, const slice &p, ring<NH> &weights)
 {
     for (int32_t l = 0; l < q.n_block; l++) {
-        one_block<NH>(p, weights, (const float *)(q.pack + l * q.one
+        run_block<NH>(p, weights, (const float *)(q.pack + l * q.block_words
                                                   + 2 * cs_steps_of(q.d) * cs_step<NH>::WORD4));
         __syncthreads();         /* all have written x */
     }
@@ -232,9 +234,9 @@ __device__ static void mean_of_slice(const short_job &q, const slice &p)
         CS_UNROLL
         for (int e = 0; e < CS_OCTET; e++) {
             const int32_t j = octet * CS_OCTET + e;
-            const float all = cs_lane_rows_sum(sum[e]);
+            const float total = cs_lane_rows_sum(sum[e]);
             if (lane < 4 && j < q.d)
-                cs_el(q.mean, p.s0 + s, j) = len > 0 ? all / (float)len : 0;
+                cs_el(q.mean, p.s0 + s, j) = len > 0 ? total / (float)len : 0;
         }
     }
 }
@@ -256,15 +258,16 @@ static __global__ void __launch_bounds__(slice_size<NH>::THREADS, 1) chord_short
         const int32_t s1 = slice_end(q, s, end);
         if (q.off[s + 1] - q.off[s] > q.rows)
             __trap();            /* longer than the batch's depth allows: does not fit */
-        const int32_t again = q.off[s1] - q.off[s] > slice_size<NH>::TILES ? n_step : 0;
-        const int32_t per_block = 2 * n_step + again;
-        ring<NH> weights = { shared, q.pack, q.one, per_block, per_block * q.n_block, again, 0 };
-        weights.ask();
-        const slice p = describe(q, m, s, s1);
+        const int32_t repeat = q.off[s1] - q.off[s] > slice_size<NH>::TILES ? n_step : 0;
+        const int32_t per_block = 2 * n_step + repeat;
+        ring<NH> weights = { shared, q.pack, q.block_words, per_block, per_block * q.n_block,
+                             repeat, 0 };
+        weights.issue_copies();
+        const slice p = build_slice(q, m, s, s1);
         __syncthreads();
         fill_slice(q, p);
         __syncthreads();
-        all_blocks<NH>(q, p, weights);
+        run_blocks<NH>(q, p, weights);
         if (q.mean.p)
             mean_of_slice(q, p);
         else

@@ -175,8 +175,8 @@ __device__ static void hidden_and_dz(const cs_train_job &q, const cs_train_tile 
         const cs_octet_tracks tracks = cs_tracks_of(q, octet);
         CS_UNROLL
         for (int i = 0; i < 2; i++)
-            u[i] = cs_read_octet<CS_ASK>(q, q.dy + octet * q.pitch,
-                                         cs_octet_of<CS_ASK>(q, place[i], tracks));
+            u[i] = cs_read_octet<CS_EITHER>(q, q.dy + octet * q.pitch,
+                                         cs_octet_of<CS_EITHER>(q, place[i], tracks));
     }, v[0]);
     cs_dz_units<NH>(z, v, a);
     CS_UNROLL
@@ -231,7 +231,7 @@ static int64_t slice_rows(cs_backend *be, bool groups)
                    : (int64_t)TILES * CS_STEP * CS_WARPS) * cs_cuda_of(be)->n_sm;
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Offsets in the scratch memory of a call, in floats; the packed weights come first. The forward
  * pass needs the tables of rows only. */
@@ -242,7 +242,7 @@ static layout layout_of(cs_backend *be, cs_seg seg, const cs_chord *k, bool back
     enum { LINE = 16 };
     const int32_t width = k->w1.c, h = (int32_t)k->w1.r, hp = cs_padded_hidden(h);
     const bool groups = cs_cuda_chord_train_has_groups(be, seg, k);
-    const int64_t rows = backward ? least(seg.rows, slice_rows(be, groups)) : 0;
+    const int64_t rows = backward ? min_of(seg.rows, slice_rows(be, groups)) : 0;
     const int64_t kept = groups ? cs_train_pitch(rows) : rows;
     const int64_t parts = !backward ? 0 : groups ? cs_cuda_chord_group_parts(be, width, hp, rows)
                                                  : cs_cuda_chord_parts(be, width, hp, rows);
@@ -298,14 +298,14 @@ static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, 
                        cs_padded_hidden(h), k->b1, (const uint4 *)work, (const uint4 *)x.p,
                        (const uint4 *)g->dy.p, (uint4 *)g->dx.p, g->beta != 0,
                        (uint4 *)(work + at.hidden), (uint4 *)(work + at.dz),
-                       cs_train_pitch(least(seg.rows, n_slice)), work + at.part };
+                       cs_train_pitch(min_of(seg.rows, n_slice)), work + at.part };
     if (groups)
         cs_cuda_chord_train_pack(be, *k, (uint32_t *)work);
     else
         pack_weights(be, *k, q.dp, q.hp, (uint32_t *)work);
     for (int64_t first = 0; first < seg.rows; first += n_slice) {
         q.first = (int32_t)first;
-        q.rows = (int32_t)least(first + n_slice, seg.rows);
+        q.rows = (int32_t)min_of(first + n_slice, seg.rows);
         if (groups) {
             cs_cuda_chord_train_groups(be, q);
             cs_cuda_chord_weights_groups(be, q, &g->dk);

@@ -36,18 +36,18 @@ template <int NH> struct tile_of {
 
 /* ---- tiles ------------------------------------------------------------------------------- */
 
-/* A thread's segment and the rotations of the halves of its octet there. */
-struct turn { int32_t start, end, shift[2]; };
+/* A thread's segment, and the rotations in it of the halves of the thread's octet. */
+struct rotation { int32_t start, end, shift[2]; };
 
 /* Rotated place of half an octet of row r */
-__device__ static inline int32_t place_of(const turn &t, int32_t r, int half)
+__device__ static inline int32_t place_of(const rotation &t, int32_t r, int half)
 {
     const int32_t from = r - t.shift[half];
     return from < t.start ? from + t.end - t.start : from;
 }
 
-/* Starts copying half an octet, which is 8 bytes of a row. */
-__device__ static inline void ask_half(uint2 *to, const uint2 *from, bool in)
+/* Issues the copy of half an octet, which is 8 bytes of a row. */
+__device__ static inline void copy_half(uint2 *to, const uint2 *from, bool in)
 {
     if (in)
         cs_cp_async_8(to, from);
@@ -55,10 +55,10 @@ __device__ static inline void ask_half(uint2 *to, const uint2 *from, bool in)
         *to = make_uint2(0, 0);
 }
 
-/* Starts copying an octet of row r of the right factor: x, or dy before the rotation. Rows
+/* Issues the copy of an octet of row r of the right factor: x, or dy before the rotation. Rows
  * ascend. */
-__device__ static void ask_right(const cs_train_job &q, bool second, int32_t r, int32_t octet,
-                                 turn *t, uint4 *to)
+__device__ static void copy_right(const cs_train_job &q, bool second, int32_t r, int32_t octet,
+                                  rotation *t, uint4 *to)
 {
     if (r >= q.rows || octet * CS_OCTET >= q.d) {
         *to = make_uint4(0, 0, 0, 0);
@@ -75,12 +75,12 @@ __device__ static void ask_right(const cs_train_job &q, bool second, int32_t r, 
         *t = { q.off[s], q.off[s + 1],
                { shift[of.track[0]], of.j + 4 < q.d ? shift[of.track[1]] : 0 } };
     }
-    if (!cs_halves<CS_ASK>(q)) {
+    if (!cs_halves<CS_EITHER>(q)) {
         cs_cp_async_16(to, dy + place_of(*t, r, 0));
         return;
     }
-    ask_half((uint2 *)to, (const uint2 *)dy + 2 * place_of(*t, r, 0), true);
-    ask_half((uint2 *)to + 1, (const uint2 *)dy + 2 * place_of(*t, r, 1) + 1, of.j + 4 < q.d);
+    copy_half((uint2 *)to, (const uint2 *)dy + 2 * place_of(*t, r, 0), true);
+    copy_half((uint2 *)to + 1, (const uint2 *)dy + 2 * place_of(*t, r, 1) + 1, of.j + 4 < q.d);
 }
 
 /* sum[0] and sum[CS_BLOCK] += the channels of n octets */
@@ -101,20 +101,20 @@ __device__ static inline int32_t right_of(int32_t thread)
     return thread / CS_WARP * 2 + thread % 2;
 }
 
-/* Starts copying rows from r0 of the right factor. */
-__device__ static void load_right(const cs_train_job &q, bool second, int32_t r0, int32_t octet0,
-                                  turn *t, uint4 *right)
+/* Issues copies of rows from r0 of the right factor. */
+__device__ static void copy_right_tile(const cs_train_job &q, bool second, int32_t r0,
+                                       int32_t octet0, rotation *t, uint4 *right)
 {
     const int32_t octet = right_of((int32_t)threadIdx.x), row = (int32_t)threadIdx.x % CS_WARP / 2;
     CS_UNROLL
     for (int i = 0; i < RIGHT_EACH; i++)
-        ask_right(q, second, r0 + row + 16 * i, octet0 + octet, t,
+        copy_right(q, second, r0 + row + 16 * i, octet0 + octet, t,
                   &right[cs_pairs_place(row + 16 * i) * (RIGHT_LD / 4) + octet]);
 }
 
-/* The same rows of the left factor, n octets of units each, of which a thread loads one. */
+/* The same rows of the left factor, N octets of units each. */
 template <int N>
-__device__ static void load_left(const uint4 *from, int32_t rows, int32_t r0, uint4 *left)
+__device__ static void copy_left_tile(const uint4 *from, int32_t rows, int32_t r0, uint4 *left)
 {
     enum { LD = CS_PAIRS_LD(8 * N) / 4 };
     CS_UNROLL
@@ -153,7 +153,7 @@ template <int N> __device__ static void sum_left(const uint4 *left, float4 *sum)
 
 /* ---- sums -------------------------------------------------------------------------------- */
 
-/* Adds the sums of n threads, `first` and every `step`-th one behind it, in order; after a barrier,
+/* Adds the sums of n threads, `first` and every `step`-th one after it, in order; after a barrier,
  * by a thread per channel of their octet. */
 __device__ static void sum_threads(const float4 *by_thread, int32_t first, int32_t step, int32_t n,
                                    float *to)
@@ -206,15 +206,15 @@ static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job
     const bool second = blockIdx.y == 1;
     const int32_t n_row = q.rows - q.first, n_tile = (n_row + TOKENS - 1) / TOKENS;
     float acc[2][NC][2][4] = {};
-    turn t = { 0, 0, { 0, 0 } };
+    rotation t = { 0, 0, { 0, 0 } };
 
     const int32_t i0 = range * n_tile / to.n_range;
     const int32_t i1 = (range + 1) * n_tile / to.n_range;
     const auto load = [&](int32_t i) {
         uint4 *const left = buffers + i % 2 * BUFFER;
         if (i < i1) {
-            load_left<2 * NH>(second ? q.hidden : q.dz, n_row, i * TOKENS, left);
-            load_right(q, second, q.first + i * TOKENS, col * COLUMNS / CS_OCTET, &t,
+            copy_left_tile<2 * NH>(second ? q.hidden : q.dz, n_row, i * TOKENS, left);
+            copy_right_tile(q, second, q.first + i * TOKENS, col * COLUMNS / CS_OCTET, &t,
                        left + tile_of<NH>::WORD4);
         }
     };

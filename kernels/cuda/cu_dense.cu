@@ -176,8 +176,8 @@ __device__ static int fixed_point(float largest, int64_t n)
     return 61 - bits - (largest > 0 && isfinite(largest) ? ilogbf(largest) + 1 : 0);
 }
 
-/* Tables of at most FEW_IDS rows, as of bases: rows per turn of a block of threads. */
-enum { FEW_IDS = 16, ROWS_OF_TURN = 1024 };
+/* Tables of at most FEW_IDS rows, as of bases: rows per step of a block of threads. */
+enum { FEW_IDS = 16, SLICE_ROWS = 1024 };
 
 struct embed_sums {
     const int32_t *id;
@@ -202,9 +202,9 @@ static __global__ void embed_few_kernel(embed_sums e, cs_mat dy, int32_t n_id)
 
     for (int32_t v = 0; v < n_id; v++)
         own[v][me] = 0;
-    for (int64_t r0 = (int64_t)blockIdx.x * ROWS_OF_TURN; j < e.w && r0 < dy.r;
-         r0 += (int64_t)gridDim.x * ROWS_OF_TURN)
-        for (int64_t r = r0 + threadIdx.y; r < r0 + ROWS_OF_TURN && r < dy.r; r += CS_WARPS)
+    for (int64_t r0 = (int64_t)blockIdx.x * SLICE_ROWS; j < e.w && r0 < dy.r;
+         r0 += (int64_t)gridDim.x * SLICE_ROWS)
+        for (int64_t r = r0 + threadIdx.y; r < r0 + SLICE_ROWS && r < dy.r; r += CS_WARPS)
             if (e.id[r] >= 0 && e.id[r] != e.pad)
                 own[e.id[r]][me] += scaled(cs_el(dy, r, e.j0 + j), up);
     for (int32_t v = 0; v < n_id && j < e.w; v++)
@@ -214,7 +214,7 @@ static __global__ void embed_few_kernel(embed_sums e, cs_mat dy, int32_t n_id)
 
 static void embed_few(cs_backend *be, const embed_sums &e, cs_mat dy, int64_t n_id)
 {
-    const dim3 grid(cs_grid(cs_div_up(dy.r, ROWS_OF_TURN)), (unsigned)cs_div_up(e.w, CS_WARP));
+    const dim3 grid(cs_grid(cs_div_up(dy.r, SLICE_ROWS)), (unsigned)cs_div_up(e.w, CS_WARP));
     CS_LAUNCH(be, "embed_bwd", embed_few_kernel, grid, dim3(CS_WARP, CS_WARPS), e, dy,
               (int32_t)n_id);
 }

@@ -13,10 +13,10 @@
  */
 #include "kernels/cuda/device.cuh"
 
-bool cs_cuda_spoils(cs_backend *be)
+bool cs_cuda_abort_capture(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    cu->spoiled |= cu->capturing;
+    cu->capture_failed |= cu->capturing;
     return cu->capturing;
 }
 
@@ -29,7 +29,7 @@ static bool graphs_begin(cs_backend *be)
         return false;
     }
     cu->capturing = true;
-    cu->spoiled = false;
+    cu->capture_failed = false;
     return true;
 }
 
@@ -40,7 +40,7 @@ static cs_graph *graphs_end(cs_backend *be)
     cudaGraphExec_t exec = NULL;
     cs_cuda_here(be);
     cudaError_t e = cudaStreamEndCapture(cu->stream, &graph);
-    if (e == cudaSuccess && !cu->spoiled)
+    if (e == cudaSuccess && !cu->capture_failed)
         (void)cudaGraphInstantiate(&exec, graph, 0);
     if (graph)
         (void)cudaGraphDestroy(graph);

@@ -19,7 +19,7 @@ void cs_cuda_record_error(cs_backend *be, cudaError_t e, const char *where)
         return;
     (void)cudaGetLastError();    /* recorded here: otherwise the next launch would report it */
     if (cu->capturing)
-        cu->spoiled = true;      /* nothing has run: the same ops fail again one by one */
+        cu->capture_failed = true;   /* nothing has run: the same ops fail again one by one */
     if (cu->capturing || cu->error != cudaSuccess)
         return;
     cu->error = e;
@@ -85,7 +85,7 @@ static void upload_part(cs_backend *be, char *dst, const char *host, size_t n_by
 static void cuda_upload(cs_backend *be, void *dst, const void *host, size_t n_bytes)
 {
     cs_cuda_here(be);
-    if (!n_bytes || cs_cuda_spoils(be))
+    if (!n_bytes || cs_cuda_abort_capture(be))
         return;
     const size_t most = CS_RING_BYTES;
     for (size_t at = 0; at < n_bytes; at += most)
@@ -112,15 +112,15 @@ static void ring_close(cs_cuda_ring *ring)
 static void cuda_download(cs_backend *be, void *host, const void *src, size_t n_bytes)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    const bool spoils = cs_cuda_spoils(be);
+    const bool capturing = cs_cuda_abort_capture(be);
     cs_cuda_here(be);
-    if (n_bytes && !spoils)
+    if (n_bytes && !capturing)
         cs_cuda_record_error(be, cudaMemcpyAsync(host, src, n_bytes, cudaMemcpyDeviceToHost,
                                                  cu->stream),
                      "download");
-    if (!spoils)
+    if (!capturing)
         cs_cuda_record_error(be, cudaStreamSynchronize(cu->stream), "download");
-    if (spoils || cu->error != cudaSuccess)
+    if (capturing || cu->error != cudaSuccess)
         memset(host, 0xFF, n_bytes);     /* NaN: visible if the caller forgets sync() */
 }
 
@@ -164,7 +164,7 @@ static int cuda_sync(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
     cs_cuda_here(be);
-    if (!cs_cuda_spoils(be))
+    if (!cs_cuda_abort_capture(be))
         cs_cuda_record_error(be, cudaStreamSynchronize(cu->stream), "sync");
     return cs_cuda_error(be);
 }

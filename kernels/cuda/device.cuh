@@ -44,7 +44,7 @@ extern "C" {
 enum { CS_WARP = 32, CS_BLOCK = 256,      /* threads per block: 8 warps */
        CS_WARPS = CS_BLOCK / CS_WARP,
        CS_MAX_GRID = 1 << 20,             /* maximum blocks of a grid-stride loop */
-       CS_LEAST_GRID = 1 << 10 };         /* blocks that fill any GPU */
+       CS_MIN_GRID = 1 << 10 };           /* blocks that fill any GPU */
 
 /* Pinned memory that uploads pass through: a part is written again after its copy has ended. */
 enum { CS_RING_PARTS = 4, CS_RING_BYTES = 1 << 20 };
@@ -73,7 +73,7 @@ typedef struct cs_cuda {
     size_t         n_scratch;
     struct united *united;       /* membership in a group of ranks, or NULL: nccl.cu */
     bool           capturing;    /* ops are captured into a graph: cu_graph.cu */
-    bool           spoiled;      /* the capture has failed, or has an op that cannot be captured */
+    bool           capture_failed;           /* or has an op that cannot be captured */
     bool           wait;         /* CHORDSEQ_SYNC=1: wait after every op, to find a failing one */
     cudaError_t    error;        /* the first error, until sync() reports it */
     const char    *where;        /* the kernel or call of that error */
@@ -90,7 +90,7 @@ void cs_cuda_record_error(cs_backend *be, cudaError_t e, const char *where);
 void cs_cuda_after(cs_backend *be, const char *where);
 
 /** cs_launch_shared - launch a kernel with n_bytes of dynamic shared memory, also more than the 48
- * KiB that need no permission; what: the op, for errors */
+ * KiB that need no attribute; what: the op, for errors */
 template <class... P, class... A>
 static void cs_launch_shared(cs_backend *be, const char *what, void (*kernel)(P...), dim3 grid,
                              unsigned n_thread, size_t n_bytes, const A &...args)
@@ -103,9 +103,9 @@ static void cs_launch_shared(cs_backend *be, const char *what, void (*kernel)(P.
     cs_cuda_after(be, what);
 }
 
-/** cs_cuda_spoils - is a graph being captured? If so, the capture is void, because the caller reads
- * or waits for the host and must not continue */
-bool cs_cuda_spoils(cs_backend *be);
+/** cs_cuda_abort_capture - is a graph being captured? If so, the capture fails, because the caller
+ * reads or waits for the host, and it must not continue */
+bool cs_cuda_abort_capture(cs_backend *be);
 
 /** cs_cuda_error - CS_OK, or CS_EDEVICE with a message about the recorded error */
 int cs_cuda_error(cs_backend *be);
@@ -192,8 +192,8 @@ static inline int64_t cs_div_up(int64_t a, int64_t b) { return (a + b - 1) / b; 
 
 static inline unsigned cs_grid(int64_t n_block)
 {
-    int64_t most = CS_MAX_GRID;
-    return (unsigned)(n_block < most ? n_block : most);
+    const int64_t max = CS_MAX_GRID;
+    return (unsigned)(n_block < max ? n_block : max);
 }
 
 /** cs_block_copy - copy n words by all threads of a block of CS_BLOCK; ends with a barrier */
@@ -227,9 +227,9 @@ template <class F> static __global__ void cs_each_kernel(F f, int64_t rows, int3
 /* Grid for a matrix. Few rows do not fill a GPU: their columns are divided among blocks, too. */
 static inline dim3 cs_grid_of(int64_t rows, int32_t cols, dim3 block)
 {
-    const unsigned x = cs_grid(cs_div_up(rows, block.y)), least = CS_LEAST_GRID / x;
-    const unsigned most = (unsigned)cs_div_up(cols, block.x);
-    return dim3(x, least < 1 ? 1 : least < most ? least : most);
+    const unsigned x = cs_grid(cs_div_up(rows, block.y)), min_y = CS_MIN_GRID / x;
+    const unsigned max_y = (unsigned)cs_div_up(cols, block.x);
+    return dim3(x, min_y < 1 ? 1 : min_y < max_y ? min_y : max_y);
 }
 
 /** cs_each - call f(r, j) for every element, in any order */
