@@ -742,7 +742,7 @@ class Errors(unittest.TestCase):
                     {"a": "ACGT", "b": "AC!T"})),
                 (chordseq.FormatError, "sequence 'b': '!' at position 2", lambda: m.classify(
                     {"b": "AC!T"})),
-                (ValueError, "'\u00c4' at position 1", lambda: m.classify("A\u00c4")),
+                (chordseq.FormatError, "'\u00c4' at position 1", lambda: m.classify("A\u00c4")),
                 (TypeError, "sequence 1 is of type int", lambda: m.classify(["ACGT", 3])),
                 (TypeError, "of type NoneType", lambda: m.classify(None)),
                 (ValueError, "is a file; give pathlib.Path", lambda: m.classify(str(MODEL))),

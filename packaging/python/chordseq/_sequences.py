@@ -4,6 +4,8 @@ import numbers
 import os
 import re
 
+from .errors import FormatError
+
 #: A batch ends at so many bases or records, whichever comes first.
 BATCH_BASES, BATCH_RECORDS = 1 << 21, 1 << 14
 
@@ -26,7 +28,7 @@ def _raw(sequence):
             return sequence.encode("ascii")
         except UnicodeEncodeError as error:
             letter = sequence[error.start]
-            raise ValueError(f"'{letter}' at position {error.start} is not a nucleotide code") from None
+            raise FormatError(f"'{letter}' at position {error.start} is not a nucleotide code") from None
     if isinstance(sequence, bytes):
         return sequence
     if hasattr(sequence, "__bytes__"):                       # Bio.Seq.Seq
