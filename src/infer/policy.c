@@ -235,7 +235,7 @@ static void set_least(cs_policy *p, double max_error, bool counted, bool given)
 
     for (int i = 0; i < c->n; i++) {
         bool never = true;
-        for (int32_t k = 0; k < CS_CALIBRATION_CLASSES; k++) {
+        for (int32_t k = 0; k <= CS_CALIBRATION_CLASSES; k++) {
             /* Taxa without counts: use the calibrated probability as the rate of correct calls. */
             p->least[i][k] = counted ? cs_calibration_least(c, i, k, max_error) : 1 - max_error;
             never = never && (p->least[i][k] > 1 || (c->n_class > 0 && k >= c->n_class));
@@ -278,7 +278,8 @@ double cs_policy_least(const cs_policy *p, int64_t n_base, int32_t class_no)
 {
     const int i = cs_calibration_find(&p->model->calibration, n_base);
 
-    return i < 0 ? 0 : p->least[i][class_no < CS_CALIBRATION_CLASSES ? class_no : 0];
+    return i < 0 ? 0 : p->least[i][class_no < CS_CALIBRATION_CLASSES ? class_no
+                                                                : CS_CALIBRATION_CLASSES];
 }
 
 bool cs_policy_too_short(const cs_policy *p, const cs_record *r)

@@ -46,8 +46,8 @@ typedef struct cs_policy {
     double     max_unknown;      /* maximum share of letters other than A, C, G, T */
     double     min_prob;         /* of a call */
     bool       uncalibrated;     /* uncalibrated probabilities */
-    /* of a call, by the calibration's lengths and the class called */
-    double     least[CS_CALIBRATION_BINS][CS_CALIBRATION_CLASSES];
+    /* of a call, by the calibration's lengths and the class called; the last is of other classes */
+    double     least[CS_CALIBRATION_BINS][CS_CALIBRATION_CLASSES + 1];
     bool       stated;           /* apply the model's minimum length and its test for sequences
                                   * unlike training */
     bool       of_bases;         /* predictions per token are for A, C, G and T; the reverse

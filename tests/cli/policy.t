@@ -83,5 +83,29 @@ T 'the report has a reliability table and risk against coverage' sh -c "$e -m ag
     -o t.tsv && grep -q 'record	all	.	reliability_accuracy:0.' t.tsv && grep -q 'risk:0.5	' t.tsv &&
     grep -q '\"reliability\"' j.json && grep -q '\"coverage\"' j.json"
 head -n 40 labelled.fa > few.fa
+# Curves are kept for 16 classes at most; a file may state them for a model with more. Calls of its
+# first class are always right, those of any class always wrong.
+"$make" wide 15 labels=17 tokenizer=kmer tokenizer.k=4 encoder.max-len=1024 encoder.track=2 encoder.hidden=4
+with python3 T 'a class without a curve has that of all calls' python3 -c '
+import json, subprocess
+data = open("wide", "rb").read()
+n = 8 + int.from_bytes(data[:8], "little")
+head = json.loads(data[8:n])
+key = [k for k, v in head["__metadata__"].items() if "\"tokenizer\"" in v][0]
+config = json.loads(head["__metadata__"][key])
+step = [0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995]
+curve = lambda wrong: [[s, 900, wrong] for s in step]
+config["calibration"] = [{"from": 0, "temperature": 0.001, "records": 900, "kept": curve(900),
+                          "called": [curve(0)] * 16}]
+head["__metadata__"][key] = json.dumps(config)
+text = json.dumps(head).encode()
+text += b" " * (-len(text) % 8)
+open("curves", "wb").write(len(text).to_bytes(8, "little") + text + data[n:])
+run = lambda *o: [l.split("\t") for l in subprocess.run(["chordseq", "classify", "-q", "-m", "curves", *o, "x.fa"],
+    check=True, capture_output=True, text=True).stdout.splitlines()[1:]]
+was, now = run("--max-error", "1"), run("--max-error", "0.1")
+for a, b in zip(was, now):
+    assert b[2] == ("unclassified" if a[2] == "classQ" or float(a[3]) < 0.5 else a[2]), (a, b)
+assert any(a[2] == "classQ" for a in was)'
 N calibrate-few.err chordseq eval -q --label-key class -m trained --calibrate few few.fa
 T 'no output after a refusal' test ! -e few
