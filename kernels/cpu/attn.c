@@ -169,13 +169,13 @@ static void tile_gradients(const work *w, const tile *t, cs_score_tile p, cs_sco
     w->op->scores(t->dy, t->v, ds);
     for (int64_t i = 0; i < t->q.r; i++) {
         const cs_real *dy = cs_row(t->dy, i), *y = cs_row(t->y, i);
-        double whole = 0;
+        double dot = 0;
         for (int32_t c = 0; c < t->y.c; c++)
-            whole += (double)dy[c] * (double)y[c];
+            dot += (double)dy[c] * (double)y[c];
         (void)w->op->soften(p[i], n_key, scale, cs_row(w->m->stat, t->row.from + i)[t->h]);
         if (w->a->dropout > 0)
             drop(w, t, i, ds[i]);
-        w->op->slope(p[i], n_key, scale, (cs_real)whole, ds[i]);
+        w->op->slope(p[i], n_key, scale, (cs_real)dot, ds[i]);
         if (w->a->dropout > 0)
             drop(w, t, i, p[i]);
     }

@@ -105,8 +105,8 @@ int64_t cs_chord_seq_tile(int32_t width, int32_t hidden);
 int64_t cs_chord_seq_late(int32_t width, int32_t track, int64_t max_len, int n_thread);
 /** cs_chord_seq_tmp - the part of a thread's scratch behind the hidden layer */
 cs_chord_tmp cs_chord_seq_tmp(const cs_chord_pack *k, float *tile);
-/** cs_chord_seq_cut - cut the sequence into ranges for n_thread threads */
-void cs_chord_seq_cut(cs_chord_seq *q);
+/** cs_chord_seq_partition - divide the sequence into ranges for n_thread threads */
+void cs_chord_seq_partition(cs_chord_seq *q);
 /** cs_chord_seq_block - x = x + rotated(gelu(x w1' + b1) w2' + b2) */
 void cs_chord_seq_block(const cs_chord_seq *q, const cs_chord_pack *k);
 

@@ -92,10 +92,10 @@ static void linear_dq(const cs_real *q, cs_mat sum, const cs_real *y, const cs_r
                       cs_real *dq)
 {
     int32_t dv = sum.c - 1;
-    double den = share(q, sum), whole = dot_double(dy, y, dv);
+    double den = share(q, sum), dot = dot_double(dy, y, dv);
     for (int32_t c = 0; c < (int32_t)sum.r; c++) {
         const cs_real *row = cs_row(sum, c);
-        dq[c] += (cs_real)((dot_double(row, dy, dv) - (double)row[dv] * whole) / den);
+        dq[c] += (cs_real)((dot_double(row, dy, dv) - (double)row[dv] * dot) / den);
     }
 }
 
@@ -108,9 +108,9 @@ static void linear_dsum(cs_mat q, cs_mat sum, cs_mat y, cs_mat dy, int32_t c, cs
         for (int64_t r = 0; r < q.r; r++) {
             const cs_real *g = cs_row(dy, r);
             double w = (double)cs_row(q, r)[c] / share(cs_row(q, r), sum);
-            double whole = e0 + n > y.c ? dot_double(g, cs_row(y, r), y.c) : 0;
+            double dot = e0 + n > y.c ? dot_double(g, cs_row(y, r), y.c) : 0;
             for (int32_t e = 0; e < n; e++)
-                part[e] += w * (e0 + e < y.c ? (double)g[e0 + e] : -whole);
+                part[e] += w * (e0 + e < y.c ? (double)g[e0 + e] : -dot);
         }
         for (int32_t e = 0; e < n; e++)
             out[e0 + e] = (cs_real)part[e];

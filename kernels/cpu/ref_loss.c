@@ -67,21 +67,22 @@ static double tree_row(double scale, const cs_clades *k, const cs_real *z, doubl
     if (isnan(target))
         return 0;
     const int32_t t = (int32_t)target;
-    const double all = log_sum(z, NULL, 0, n), w_class = k->weight.p ? (double)k->weight.p[t] : 1;
+    const double log_total = log_sum(z, NULL, 0, n);
+    const double w_class = k->weight.p ? (double)k->weight.p[t] : 1;
     for (int64_t l = 0; l < k->group.r; l++) {
         const cs_real *group = cs_row(k->group, l), g = group[t];
         if (isnan(g))
             continue;
-        const double own = log_sum(z, group, g, n);
+        const double log_group = log_sum(z, group, g, n);
         const double w = scale * w_class * (double)cs_row(k->share, l)[t];
         for (int32_t j = 0; j < n; j++)
             if (group[j] >= g && group[j] <= g)
-                grad[j] -= (cs_real)(w * exp((double)z[j] - own));
+                grad[j] -= (cs_real)(w * exp((double)z[j] - log_group));
         sum += w;
-        loss += w * (all - own);
+        loss += w * (log_total - log_group);
     }
     for (int32_t j = 0; j < n; j++)
-        grad[j] += (cs_real)(sum * exp((double)z[j] - all));
+        grad[j] += (cs_real)(sum * exp((double)z[j] - log_total));
     return loss;
 }
 

@@ -18,12 +18,12 @@
 
 #include "kernels/cpu/gemm.h"
 
-enum { CS_STRIP_MAX = 12,        /* most rows of a strip at any level */
+enum { CS_STRIP_MAX = 12,        /* maximum rows of a strip at any level */
        CS_LANES = 3 * CS_VEC / 4 };      /* groups of four columns in the widest strip */
 
 /* Storage of the left operand, see cs_panel: rows, columns, runs, or tracks. Runs and tracks are
  * prefetched a strip ahead, because they are too short for the hardware prefetcher. */
-typedef enum cs_left { CS_LEFT_ROWS, CS_LEFT_TRANSPOSED, CS_LEFT_RUNS, CS_LEFT_AHEAD } cs_left;
+typedef enum cs_left { CS_LEFT_ROWS, CS_LEFT_TRANSPOSED, CS_LEFT_RUNS, CS_LEFT_TRACKS } cs_left;
 
 /* Destination of init + sum. */
 typedef enum cs_strip_end {
@@ -65,8 +65,8 @@ CS_INLINE void cs_strip(const int mr, const int nv, const cs_left left, const cs
     /* long: the accumulators are local variables, and macros loop over them */
     const bool transposed = left == CS_LEFT_TRANSPOSED;
     const int64_t row = transposed ? 1 : q->lda, next = transposed ? q->lda : 1;
-    const bool ahead = left == CS_LEFT_AHEAD;
-    int64_t run = ahead || left == CS_LEFT_RUNS ? q->track : q->n_k;
+    const bool tracks = left == CS_LEFT_TRACKS;
+    int64_t run = tracks || left == CS_LEFT_RUNS ? q->track : q->n_k;
     const int64_t *start = q->run;
     const float *a = q->a + r * row, *b = q->b;
 
@@ -101,7 +101,7 @@ CS_INLINE void cs_strip(const int mr, const int nv, const cs_left left, const cs
     }
 #endif
     for (int64_t rest = q->n_k; rest > 0; rest -= run) {
-        if (ahead) {
+        if (tracks) {
             run = rest < run ? rest : run;
             for (int64_t i = 0; i < mr * row; i += row < CS_LINE ? CS_LINE : row)
                 __builtin_prefetch(a + mr * row + i);
@@ -135,7 +135,7 @@ CS_INLINE void cs_strip(const int mr, const int nv, const cs_left left, const cs
             b += q->ldb;
         }
 #endif
-        a += ahead ? q->next - run : 0;
+        a += tracks ? q->next - run : 0;
     }
 #if CS_LEVEL_IS(bfmmla)
     (void)next;                  /* of transposed operands, which cells never are */
@@ -260,19 +260,19 @@ static inline int cs_strip_rows(int nv) { return nv > 2 ? CS_STRIP_EDGE : CS_STR
 /* Prefetches the next panel's weights into the L2 cache: each strip of this panel fetches a share.
  * Packed panels are contiguous. Small panels are skipped, because the weights of all blocks stay in
  * L2. */
-typedef struct cs_ahead { const float *b; int64_t share; } cs_ahead;
+typedef struct cs_prefetch { const float *b; int64_t share; } cs_prefetch;
 
-/** cs_ahead_of - prefetch state for the strips of q, of step rows each */
-static inline cs_ahead cs_ahead_of(const cs_panel *q, int step)
+/** cs_prefetch_of - prefetch state for the strips of q, of step rows each */
+static inline cs_prefetch cs_prefetch_of(const cs_panel *q, int step)
 {
     enum { SMALL = 1 << 11 };    /* floats; excludes panels of 16 columns and 128 rows */
     int64_t all = q->n_k * q->ldb, n_strip = (q->n_row + step - 1) / step;
     int64_t n_line = all < SMALL ? 0 : all / CS_LINE;
-    return (cs_ahead){ q->b + all, (n_line + n_strip - 1) / n_strip * CS_LINE };
+    return (cs_prefetch){ q->b + all, (n_line + n_strip - 1) / n_strip * CS_LINE };
 }
 
-/** cs_ahead_fetch - prefetch the next share */
-static inline void cs_ahead_fetch(cs_ahead *f)
+/** cs_prefetch_next - prefetch the next share */
+static inline void cs_prefetch_next(cs_prefetch *f)
 {
     enum { LEVEL = 2 };          /* locality of __builtin_prefetch: L2 */
     for (int64_t k = 0; k < f->share; k += CS_LINE)

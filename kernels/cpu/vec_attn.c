@@ -55,12 +55,12 @@ static void mix_back(const cs_score_tile w, int64_t n_row, cs_mat x, cs_mat y)
 static float largest(const float *w, int n, float scale, float max)
 {
     float part[CS_VEC];
-    cs_vec most = cs_vset(max);
+    cs_vec lane_max = cs_vset(max);
     for (int j = 0; j < n; j += CS_VEC) {
         cs_vec v = cs_vmul(cs_vset(scale), cs_get(w + j, n - j));
-        most = cs_vmax(cs_first_or(v, n - j, cs_vset(max)), most);
+        lane_max = cs_vmax(cs_first_or(v, n - j, cs_vset(max)), lane_max);
     }
-    cs_vstore(part, most);
+    cs_vstore(part, lane_max);
     for (int i = 0; i < CS_VEC; i++)
         max = part[i] > max ? part[i] : max;
     return max;

@@ -15,23 +15,24 @@ void cs_wide_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n
 }
 
 /* Rounds up to a cache line: each part starts at one. */
-static int64_t lines(int64_t n)
+static int64_t round_up_line(int64_t n)
 {
     return (n + CS_LINE - 1) / CS_LINE * CS_LINE;
 }
 
 cs_chord_pack cs_chord_pack_at(int32_t d, int32_t h, int32_t track, float *p)
 {
-    int64_t w1 = lines(cs_cell_count(d) * cs_wide_cols(h));
-    int64_t w2 = lines(cs_cell_count(h) * cs_wide_cols(d));
+    int64_t w1 = round_up_line(cs_cell_count(d) * cs_wide_cols(h));
+    int64_t w2 = round_up_line(cs_cell_count(h) * cs_wide_cols(d));
     float *b1 = p + w1 + w2;
-    return (cs_chord_pack){ d, h, track, p, p + w1, b1, b1 + lines(cs_wide_cols(h)) };
+    return (cs_chord_pack){ d, h, track, p, p + w1, b1, b1 + round_up_line(cs_wide_cols(h)) };
 }
 
 int64_t cs_chord_pack_size(int32_t d, int32_t h)
 {
-    return lines(cs_cell_count(d) * cs_wide_cols(h)) + lines(cs_cell_count(h) * cs_wide_cols(d))
-        + lines(cs_wide_cols(h)) + lines(cs_wide_cols(d));
+    return round_up_line(cs_cell_count(d) * cs_wide_cols(h))
+        + round_up_line(cs_cell_count(h) * cs_wide_cols(d))
+        + round_up_line(cs_wide_cols(h)) + round_up_line(cs_wide_cols(d));
 }
 
 void cs_wide_bias(cs_mat b, float *out)
@@ -72,16 +73,16 @@ CS_INLINE void gelu_rows(const int nv, float *h, int64_t ldh, int n_row)
     for (int i = 0; i < n; i += 4) {
         float *p[4];
         cs_vec v[4];
-#define PLACE(j) {                                              \
+#define LOAD(j) {                                              \
             int k = i + j < n ? i + j : n - 1;                  \
             p[j] = h + k / nv * ldh + k % nv * CS_VEC;          \
             v[j] = cs_vload(p[j]);                       \
         }
 #define STORE(j) cs_vstore(p[j], v[j]);
-        CS_FOUR(PLACE)
+        CS_FOUR(LOAD)
         cs_gelu_four(v);
         CS_FOUR(STORE)
-#undef PLACE
+#undef LOAD
 #undef STORE
     }
 }
@@ -105,14 +106,14 @@ __attribute__((noinline)) static void gelu_1(float *h, int64_t ldh, int n_row)
 CS_INLINE void hidden_panel(const int nv, const cs_panel *q)
 {
     const int step = cs_strip_rows(nv);
-    cs_ahead next = cs_ahead_of(q, step);
+    cs_prefetch weights = cs_prefetch_of(q, step);
     for (int64_t r = 0; r < q->n_row; r += step) {
         int mr = (int)cs_min64(step, q->n_row - r);
-        cs_ahead_fetch(&next);
+        cs_prefetch_next(&weights);
         if (mr == step)
-            cs_strip(step, nv, CS_LEFT_AHEAD, CS_STRIP_STORE, q, r, NULL);
+            cs_strip(step, nv, CS_LEFT_TRACKS, CS_STRIP_STORE, q, r, NULL);
         else
-            cs_strip_any(mr, nv, CS_LEFT_AHEAD, CS_STRIP_STORE, q, r, NULL);
+            cs_strip_any(mr, nv, CS_LEFT_TRACKS, CS_STRIP_STORE, q, r, NULL);
         (nv > 2 ? gelu_3 : nv > 1 ? gelu_2 : gelu_1)(q->c + r * q->ldc, q->ldc, mr);
     }
 }
@@ -175,16 +176,16 @@ static void gelu_cells(const float *from, const float *bias, int64_t n_row, int 
                        int64_t ld)
 {
     for (int j = 0; j < n; j += CELLS) {
-        const bool two = j + (int)CS_VEC < n;
-        const cs_vec lo = cs_vload(bias + j), hi = cs_vload(bias + j + (two ? CS_VEC : 0));
+        const bool is_pair = j + (int)CS_VEC < n;
+        const cs_vec lo = cs_vload(bias + j), hi = cs_vload(bias + j + (is_pair ? CS_VEC : 0));
         for (int64_t r = 0; r < n_row; r += 2) {
             const float *a = from + r * CS_BUF + j, *b = a + CS_BUF;
-            const int second = two ? CS_VEC : 0;
+            const int second = is_pair ? CS_VEC : 0;
             cs_vec v[4] = { cs_vadd(cs_vload(a), lo), cs_vadd(cs_vload(a + second), hi),
                             cs_vadd(cs_vload(b), lo), cs_vadd(cs_vload(b + second), hi) };
             cs_gelu_four(v);
-            cs_vstore(to + r * ld + j / 2, cs_vcells(v[0], two ? v[1] : cs_vset(0)));
-            cs_vstore(to + (r + 1) * ld + j / 2, cs_vcells(v[2], two ? v[3] : cs_vset(0)));
+            cs_vstore(to + r * ld + j / 2, cs_vcells(v[0], is_pair ? v[1] : cs_vset(0)));
+            cs_vstore(to + (r + 1) * ld + j / 2, cs_vcells(v[2], is_pair ? v[3] : cs_vset(0)));
         }
     }
 }

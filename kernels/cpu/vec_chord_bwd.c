@@ -32,8 +32,9 @@ static sums sums_at(const cs_chord_plan *f, int32_t group)
     return (sums){ w1, w2, b1, b1 + f->hp };
 }
 
-/* Undo the rotation: dy of the product's token t, track i is that of y's token t - shift. */
-static void gather(const cs_chord_plan *f, const cs_tile *t, cs_mat dy, float *out)
+/* Loads dy and undoes the rotation: dy of the product's token t, track i is that of y's token
+ * t - shift. */
+static void load_rotated(const cs_chord_plan *f, const cs_tile *t, cs_mat dy, float *out)
 {
     for (int32_t c = 0; c < f->d; c += f->track) {
         float *to = out + c;
@@ -259,7 +260,7 @@ static void backward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, const cs
     const bool in_place = CS_BY_TILES || f->d == f->dp;
     cs_tile t;
     cs_tile_init(&t, f->seg, no);
-    gather(f, &t, grad->dy, v->dy);
+    load_rotated(f, &t, grad->dy, v->dy);
     for (int64_t r = 0; !in_place && r < t.n; r++)
         memcpy(v->x + r * f->ldd, cs_row(x, t.r0 + r), (size_t)f->d * sizeof(float));
     const float *from = in_place ? cs_row(x, t.r0) : v->x;

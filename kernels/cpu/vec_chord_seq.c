@@ -17,7 +17,7 @@
 enum { RANGES = 2,               /* per thread: more ranges balance better but have more late
                                   * products */
        RANGE_MIN = 2 * CS_TILE,  /* tokens */
-       SETTLE = 512 };           /* tokens whose late products are added together */
+       LATE_BLOCK = 512 };       /* tokens whose late products are added together */
 
 /* A range, or part of one, in one block. */
 typedef struct range {
@@ -29,13 +29,13 @@ typedef struct range {
     cs_chord_tmp tmp;
 } range;
 
-/* Destination of a tile's rows in one track: the first `late` rows to the late buffer, the others
- * to x. */
-typedef struct place {
+/* Destination of a tile's rows in one track: the first `late` rows go to the late buffer, the
+ * others to x. */
+typedef struct target {
     int64_t late;
     int64_t at_late;             /* element of range.late for row 0 */
     int64_t at;                  /* element of x for row 0 */
-} place;
+} target;
 
 static int32_t range_count(int64_t len, int n_thread)
 {
@@ -60,15 +60,15 @@ cs_chord_tmp cs_chord_seq_tmp(const cs_chord_pack *k, float *tile)
 
 int64_t cs_chord_seq_late(int32_t width, int32_t track, int64_t max_len, int n_thread)
 {
-    int64_t n_range = range_count(max_len, n_thread), n = 0, most = max_len + n_range * CS_TILE;
+    int64_t n_range = range_count(max_len, n_thread), n = 0, max_rows = max_len + n_range * CS_TILE;
     for (int32_t i = 1; i < width / track; i++) {
-        bool far = i > 40 || n_range << (i - 1) > most;
-        n += (far ? most : n_range << (i - 1)) * track;
+        bool is_capped = i > 40 || n_range << (i - 1) > max_rows;
+        n += (is_capped ? max_rows : n_range << (i - 1)) * track;
     }
     return n;
 }
 
-void cs_chord_seq_cut(cs_chord_seq *q)
+void cs_chord_seq_partition(cs_chord_seq *q)
 {
     int64_t n_tile = (q->len + CS_TILE - 1) / CS_TILE;
     q->n_range = range_count(q->len, q->n_thread);
@@ -99,10 +99,10 @@ static int64_t late_before(const cs_chord_seq *q, int32_t track, int32_t n_track
 
 /* ---- storing a tile ------------------------------------------------------------------------ */
 
-static place place_of(const range *r, int32_t track, int64_t before, int64_t t0, int64_t n)
+static target target_of(const range *r, int32_t track, int64_t before, int64_t t0, int64_t n)
 {
     int64_t shift = cs_shift(track, r->q->len), late = r->a + shift - t0;
-    return (place){ late < 0 ? 0 : cs_min64(late, n), before + (t0 - r->a) * r->k->track,
+    return (target){ late < 0 ? 0 : cs_min64(late, n), before + (t0 - r->a) * r->k->track,
                     (t0 - shift) * r->q->x.row + track * r->q->x.track };
 }
 
@@ -110,10 +110,10 @@ CS_INLINE void add_strips(const int nv, const cs_strip_end end, const cs_panel *
                           int64_t next, cs_lanes *to)
 {
     const int step = cs_strip_rows(nv);
-    cs_ahead weights = cs_ahead_of(q, step);
+    cs_prefetch weights = cs_prefetch_of(q, step);
     for (int64_t r = 0; r < q->n_row; r += step) {
         int mr = (int)cs_min64(step, q->n_row - r);
-        cs_ahead_fetch(&weights);
+        cs_prefetch_next(&weights);
         if (end == CS_STRIP_ROWS)        /* prefetch: these lines are too far apart for the
                                           * hardware */
             for (int i = 0; i < step; i++)
@@ -144,14 +144,14 @@ ADD(joins_2, 2, CS_STRIP_JOINS)
 ADD(joins_3, 3, CS_STRIP_JOINS)
 
 /* A panel inside one track: late rows first, then contiguous rows of x. */
-static void add_rows(const range *r, cs_panel q, int32_t c, const place *p)
+static void add_rows(const range *r, cs_panel q, int32_t c, const target *p)
 {
     const cs_tracks *x = &r->q->x;
-    int64_t straight[CS_STRIP], n_row = q.n_row, w = r->k->track;
-    cs_lanes to = { .in = x->p, .out = x->p, .n = 1, .at = { straight },
+    int64_t row_offset[CS_STRIP], n_row = q.n_row, w = r->k->track;
+    cs_lanes to = { .in = x->p, .out = x->p, .n = 1, .at = { row_offset },
                     .base = { p->at + p->late * x->row + c % w } };
     for (int i = 0; i < CS_STRIP; i++)
-        straight[i] = i * x->row;
+        row_offset[i] = i * x->row;
     if (p->late > 0) {
         q.c = r->late + p->at_late + c % w;
         q.ldc = w;
@@ -167,7 +167,7 @@ static void add_rows(const range *r, cs_panel q, int32_t c, const place *p)
 
 /* A panel across tracks with late rows, or by tile registers (AMX): through a buffer. */
 static void add_pieces(const range *r, cs_panel q, int width, int32_t c, int32_t n,
-                       const place *lane)
+                       const target *lane)
 {
     const cs_tracks *x = &r->q->x;
     const int64_t n_row = q.n_row;
@@ -178,7 +178,7 @@ static void add_pieces(const range *r, cs_panel q, int width, int32_t c, int32_t
     cs_panel_of(false, width, &q);
     for (int32_t l = 0, w; l < 4 * n; l += w, buf += w) {
         int32_t j = (c + l) % r->k->track;
-        const place *p = &lane[l / 4];
+        const target *p = &lane[l / 4];
         w = r->k->track - j < 4 * n - l ? r->k->track - j : 4 * n - l;
         cs_piece at_late = { .buf = buf, .ldb = CS_BUF, .out = r->late + p->at_late + j,
                              .ldo = r->k->track };
@@ -194,22 +194,22 @@ static void add_pieces(const range *r, cs_panel q, int width, int32_t c, int32_t
 
 /* A panel across tracks: a separate address per vector or per four columns. */
 static void add_lanes(const range *r, const cs_panel *q, int width, int32_t c, int32_t n,
-                      const place *lane)
+                      const target *lane)
 {
     static void (*const run[3][3])(const cs_panel *, int64_t, cs_lanes *) = {
         { quads_1, quads_2, quads_3 }, { joins_1, joins_2, joins_3 }, { vecs_1, vecs_2, vecs_3 } };
     const bool vecs = r->k->track % CS_VEC == 0;
-    const int32_t each = vecs ? CS_VEC / 4 : 1;  /* quads per lane */
+    const int32_t lane_quads = vecs ? CS_VEC / 4 : 1;  /* quads per lane */
     const cs_tracks *x = &r->q->x;
-    int64_t straight[CS_STRIP];
-    cs_lanes to = { .in = x->p, .out = x->p, .n = n / each };
+    int64_t row_offset[CS_STRIP];
+    cs_lanes to = { .in = x->p, .out = x->p, .n = n / lane_quads };
     bool late = CS_BY_TILES;
     for (int i = 0; i < CS_STRIP; i++)
-        straight[i] = i * x->row;
+        row_offset[i] = i * x->row;
     for (int32_t l = 0; l < n; l++) {
         late = late || lane[l].late > 0;
-        to.base[l / each] = lane[l].at + (c + 4 * l) % r->k->track - l % each * 4;
-        to.at[l / each] = straight;
+        to.base[l / lane_quads] = lane[l].at + (c + 4 * l) % r->k->track - l % lane_quads * 4;
+        to.at[l / lane_quads] = row_offset;
     }
     if (late)
         add_pieces(r, *q, width, c, n, lane);
@@ -218,7 +218,7 @@ static void add_lanes(const range *r, const cs_panel *q, int width, int32_t c, i
 }
 
 /* Second product of tokens t0 .. t0+n-1, stored rotated. */
-static void spread_tile(const range *r, int64_t t0, int64_t n)
+static void store_tile(const range *r, int64_t t0, int64_t n)
 {
     const cs_chord_pack *k = r->k;
     const int32_t w = k->track;
@@ -230,11 +230,11 @@ static void spread_tile(const range *r, int64_t t0, int64_t n)
         int32_t n_col = k->d - c < width ? k->d - c : width;
         cs_panel q = { .a = r->h, .lda = r->ldh, .b = k->w2 + c * n_k, .ldb = width,
                        .init = k->b2 + c, .n_row = n, .n_k = n_k };
-        place lane[CS_LANES];
+        target lane[CS_LANES];
         for (int32_t j = c; j < c + n_col; j += 4) {
             for (; track < j / w; track++)
                 before += late_rows(r->q, track, r->b - r->a) * w;
-            lane[n_lane++] = place_of(r, track, before, t0, n);
+            lane[n_lane++] = target_of(r, track, before, t0, n);
         }
         if (!CS_BY_TILES && w % CS_PANEL == 0 && n_col == CS_PANEL)
             add_rows(r, q, c, lane);
@@ -255,7 +255,7 @@ static void run_range(const cs_chord_seq *q, const cs_chord_pack *k, int32_t no,
         cs_tracks from = q->x;
         from.p += t0 * from.row;
         cs_chord_hidden_cells(k, from, n, &r.tmp, r.h, r.ldh);
-        spread_tile(&r, t0, n);
+        store_tile(&r, t0, n);
     }
     cs_panel_done();
 }
@@ -263,7 +263,7 @@ static void run_range(const cs_chord_seq *q, const cs_chord_pack *k, int32_t no,
 /* ---- late products ------------------------------------------------------------------------- */
 
 /* Add late rows, from row `from` on, to tokens t0 .. t1-1 of a track, inside a .. b-1. */
-static void settle_run(const cs_chord_seq *q, int32_t i, int32_t w, int64_t t0, int64_t t1,
+static void add_late_run(const cs_chord_seq *q, int32_t i, int32_t w, int64_t t0, int64_t t1,
                        const float *from, int64_t a, int64_t b)
 {
     int64_t lo = a > t0 ? a : t0, hi = cs_min64(b, t1);
@@ -279,7 +279,7 @@ static void settle_run(const cs_chord_seq *q, int32_t i, int32_t w, int64_t t0, 
 }
 
 /* Add all late products for tokens a .. b-1. */
-static void settle(const cs_chord_seq *q, const cs_chord_pack *k, int64_t stride, int64_t a,
+static void add_late(const cs_chord_seq *q, const cs_chord_pack *k, int64_t stride, int64_t a,
                    int64_t b)
 {
     for (int32_t no = 0; no < q->n_range; no++) {
@@ -288,9 +288,9 @@ static void settle(const cs_chord_seq *q, const cs_chord_pack *k, int64_t stride
         for (int32_t i = 1; i < k->d / k->track; i++) {
             int64_t rows = late_rows(q, i, n), t0 = from - cs_shift(i, q->len);
             t0 += t0 < 0 ? q->len : 0;
-            settle_run(q, i, k->track, t0, cs_min64(t0 + rows, q->len), late, a, b);
+            add_late_run(q, i, k->track, t0, cs_min64(t0 + rows, q->len), late, a, b);
             if (t0 + rows > q->len)
-                settle_run(q, i, k->track, 0, t0 + rows - q->len,
+                add_late_run(q, i, k->track, 0, t0 + rows - q->len,
                            late + (q->len - t0) * k->track, a, b);
             late += rows * k->track;
         }
@@ -304,14 +304,14 @@ void cs_chord_seq_block(const cs_chord_seq *q, const cs_chord_pack *k)
     if (q->n_thread == 1) {
         for (int32_t i = 0; i < q->n_range; i++)
             run_range(q, k, i, stride, q->tile);
-        for (int64_t a = 0; a < q->len; a += SETTLE)
-            settle(q, k, stride, a, cs_min64(a + SETTLE, q->len));
+        for (int64_t a = 0; a < q->len; a += LATE_BLOCK)
+            add_late(q, k, stride, a, cs_min64(a + LATE_BLOCK, q->len));
         return;
     }
     #pragma omp parallel for num_threads(q->n_thread) schedule(dynamic)
     for (int32_t i = 0; i < q->n_range; i++)
         run_range(q, k, i, stride, q->tile + cs_thread_no() * tile);
     #pragma omp parallel for num_threads(q->n_thread)
-    for (int64_t a = 0; a < q->len; a += SETTLE)
-        settle(q, k, stride, a, cs_min64(a + SETTLE, q->len));
+    for (int64_t a = 0; a < q->len; a += LATE_BLOCK)
+        add_late(q, k, stride, a, cs_min64(a + LATE_BLOCK, q->len));
 }

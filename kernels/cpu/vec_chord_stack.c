@@ -259,7 +259,7 @@ static void segment(const run *r, int32_t no, float *work)
     }
     t.q.x = r->x.p ? (cs_tracks){ cs_row(r->x, from), r->x.ld, r->track }
                    : cs_chord_layout(work + r->own_x, n, r->d, r->track);
-    cs_chord_seq_cut(&t.q);
+    cs_chord_seq_partition(&t.q);
     if (s->id) {
         t.id = s->id + from;
         first_tiles(&t);

@@ -35,8 +35,7 @@ typedef struct conv {
     cs_taps taps;
     bool    adjoint, add;        /* add: accumulate into y */
     cs_mat  x, w, bias, y;
-    const cs_conv_tail *tail;    /* what follows in a task's rows, of which it has all columns;
-                                  * NULL: nothing */
+    const cs_conv_tail *tail;    /* epilogue of a task, which then has all columns; NULL: none */
     cs_mat  out;                 /* the epilogue's result */
     int64_t rows;                /* rows of a task's block */
     int32_t cols;
@@ -133,11 +132,11 @@ static void run_span(const conv *q, const part *p, cs_seg_span a)
 static void run_part(const conv *q, const part *p, int64_t r0, int64_t r1)
 {
     enum { SHORT = 32 };         /* tokens: fewer than a product takes together */
-    const int64_t most = CELLS / cs_cell_count(p->n_k) - (p->n_tap - 1) * q->taps.dilation;
+    const int64_t max_rows = CELLS / cs_cell_count(p->n_k) - (p->n_tap - 1) * q->taps.dilation;
     int32_t s = cs_seg_find(q->seg, r0);
     for (int64_t r = r0, n; r < r1; r += n) {
         cs_seg_span a = cs_seg_span_at(q->seg, &s, r, r1);
-        n = cs_min64(a.n, most);
+        n = cs_min64(a.n, max_rows);
         if (n >= SHORT && n > q->taps.dilation) {
             a.n = n;
             run_span(q, p, a);
@@ -216,7 +215,7 @@ static void relu_rows(cs_mat res, cs_mat y, int64_t r0, int64_t r1)
 }
 
 /* The epilogue of rows whose convolution is in pre, which may be y. */
-static void end_rows(const cs_conv_tail *t, cs_mat pre, cs_mat y, int64_t r0, int64_t r1)
+static void run_epilogue(const cs_conv_tail *t, cs_mat pre, cs_mat y, int64_t r0, int64_t r1)
 {
     if (t->gamma.r)
         cs_norm_rows(true, &(cs_norm_job){ .x = pre, .gamma = t->gamma, .beta = t->beta,
@@ -233,29 +232,29 @@ static void conv_task(const conv *q, int64_t r0, int32_t j0, int32_t n, float *p
     part p = { .j0 = j0, .n = n, .cells = pack + PACK };
     int64_t n_pack = 0;
 
-    for (part each = p; next_part(q, &each);)
-        n_pack += part_size(&each);
+    for (part group = p; next_part(q, &group);)
+        n_pack += part_size(&group);
     if (n_pack > PACK) {
         for (const int32_t end = j0 + n; p.j0 < end; p.j0 += COLS) {
             p.n = end - p.j0 < COLS ? end - p.j0 : COLS;
             run_taps(q, p, false, pack, r0, r1);
         }
         if (q->tail)
-            end_rows(q->tail, q->y, q->out, r0, r1);
+            run_epilogue(q->tail, q->y, q->out, r0, r1);
         return;
     }
     float *to = pack;
-    for (part each = p; next_part(q, &each); to += part_size(&each))
-        pack_part(q, &each, to);
+    for (part group = p; next_part(q, &group); to += part_size(&group))
+        pack_part(q, &group, to);
     for (int64_t r = r0; r < r1; r += ROWS) {
         run_taps(q, p, true, pack, r, cs_min64(r + ROWS, r1));
         if (q->tail)
-            end_rows(q->tail, q->y, q->out, r, cs_min64(r + ROWS, r1));
+            run_epilogue(q->tail, q->y, q->out, r, cs_min64(r + ROWS, r1));
     }
 }
 
 /* Block sizes: enough tasks for the threads, each as large as possible. */
-static void cut(int64_t n_row_block, int32_t n_col, int n_thread, int32_t *cols)
+static void choose_cols(int64_t n_row_block, int32_t n_col, int n_thread, int32_t *cols)
 {
     *cols = COLS;
     while (n_row_block * ((n_col + *cols - 1) / *cols) < n_thread && *cols > CS_PANEL)
@@ -274,7 +273,7 @@ static void run_conv(cs_backend *be, conv *q)
     q->rows = (q->seg.rows / (4 * n_thread) + CS_STRIP - 1) / CS_STRIP * CS_STRIP;
     q->rows = q->rows < ROWS_MIN ? ROWS_MIN : q->rows > ROWS_MAX ? ROWS_MAX : q->rows;
     int64_t n_i = (q->seg.rows + q->rows - 1) / q->rows;
-    cut(n_i, q->y.c, n_thread, &q->cols);
+    choose_cols(n_i, q->y.c, n_thread, &q->cols);
     if (q->tail)
         q->cols = q->y.c;
     int64_t n_j = (q->y.c + q->cols - 1) / q->cols;
@@ -300,15 +299,15 @@ static void vec_conv_tail(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs
                           const cs_conv_tail *tail, cs_mat y)
 {
     const int n_thread = cs_threads(be, x.r * w.r * w.c);
-    const bool few = seg.rows <= (n_thread - 1) * ROWS_MIN;
+    const bool by_columns = seg.rows <= (n_thread - 1) * ROWS_MIN;
     conv q = { .seg = seg, .taps = taps, .x = x, .w = w, .bias = tail->bias,
-               .y = tail->pre.r ? tail->pre : y, .tail = few ? NULL : tail, .out = y };
+               .y = tail->pre.r ? tail->pre : y, .tail = by_columns ? NULL : tail, .out = y };
     run_conv(be, &q);
-    if (!few)
+    if (!by_columns)
         return;
     #pragma omp parallel for num_threads(n_thread)
     for (int64_t r = 0; r < y.r; r += CS_NORM_ROWS)
-        end_rows(tail, q.y, y, r, cs_min64(r + CS_NORM_ROWS, y.r));
+        run_epilogue(tail, q.y, y, r, cs_min64(r + CS_NORM_ROWS, y.r));
 }
 
 /* conv_tail supports every size. */
@@ -364,14 +363,14 @@ static bool sums_fit(const dweight *q)
 static void pair_rows(const float *const *row, int64_t n, int64_t j, int width, int64_t valid,
                       float *out)
 {
-    const int64_t whole = valid < width ? 0 : n / 2;
+    const int64_t n_pair = valid < width ? 0 : n / 2;
     float *panel = out;
-    for (int64_t c = 0; c < whole; c++) {
+    for (int64_t c = 0; c < n_pair; c++) {
         const float *a = row[2 * c] + j, *b = row[2 * c + 1] + j;
         for (int i = 0; i < width; i += CS_VEC, out += CS_VEC)
             cs_vstore(out, cs_vpair(cs_vload(a + i), cs_vload(b + i)));
     }
-    for (int64_t c = whole; c < cs_cell_count(n); c++)
+    for (int64_t c = n_pair; c < cs_cell_count(n); c++)
         for (int i = 0; i < width; i += CS_VEC, out += CS_VEC) {
             const int64_t first = 2 * c < n ? valid - i : 0;
             const int64_t second = 2 * c + 1 < n ? valid - i : 0;
@@ -507,14 +506,15 @@ static void vec_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, 
 {
     dweight q = { .seg = seg, .taps = taps, .x = x, .dy = dy, .dw = dw };
     int n_thread = cs_threads(be, x.r * dw.r * dw.c);
-    cut(1, dy.c, n_thread, &q.cols);
+    choose_cols(1, dy.c, n_thread, &q.cols);
     int64_t n_j = (dy.c + q.cols - 1) / q.cols;
     /* one tap per task only if there are too few columns for the threads */
-    int32_t each = n_j < n_thread ? 1 : taps.n, n_i = taps.n / each;
+    int32_t task_taps = n_j < n_thread ? 1 : taps.n, n_i = taps.n / task_taps;
     #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
     for (int64_t t = 0; t < n_i * n_j; t++) {
-        int32_t k = (int32_t)(t / n_j) * each;
-        dw_task(&q, (const int32_t[2]){ k, k + each }, (int32_t)(t % n_j) * q.cols, scratch(be));
+        int32_t k = (int32_t)(t / n_j) * task_taps;
+        dw_task(&q, (const int32_t[2]){ k, k + task_taps }, (int32_t)(t % n_j) * q.cols,
+                scratch(be));
         cs_panel_done();
     }
 }

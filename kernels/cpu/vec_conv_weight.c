@@ -12,7 +12,7 @@
 #include "kernels/cpu/vec.h"
 
 /* Element (k, l) is at [k * CS_VEC + l]: input k, output l; zeros outside of the matrix. */
-typedef struct block { float at[CS_VEC * CS_VEC]; } block;
+typedef struct block { float v[CS_VEC * CS_VEC]; } block;
 
 /* The row of w for input i of v. */
 static float *row_of(cs_mat w, int32_t n_tap, int32_t i)
@@ -20,29 +20,29 @@ static float *row_of(cs_mat w, int32_t n_tap, int32_t i)
     return cs_row(w, w.r / n_tap * (i % n_tap) + i / n_tap);
 }
 
-/* The block of v from output o and input i on. */
-static void turn_in(cs_mat v, int64_t o, int32_t i, block *b)
+/* Loads the block of v from output o and input i on. */
+static void load_transposed(cs_mat v, int64_t o, int32_t i, block *b)
 {
     if (o + CS_VEC <= v.r && i + CS_VEC <= v.c) {
-        cs_vtranspose(cs_row(v, o) + i, v.ld, b->at, CS_VEC);
+        cs_vtranspose(cs_row(v, o) + i, v.ld, b->v, CS_VEC);
         return;
     }
     block edge = { { 0 } };
     for (int64_t l = 0; l < cs_min64(CS_VEC, v.r - o); l++)
-        cs_vstore(edge.at + l * CS_VEC, cs_get(cs_row(v, o + l) + i, v.c - i));
-    cs_vtranspose(edge.at, CS_VEC, b->at, CS_VEC);
+        cs_vstore(edge.v + l * CS_VEC, cs_get(cs_row(v, o + l) + i, v.c - i));
+    cs_vtranspose(edge.v, CS_VEC, b->v, CS_VEC);
 }
 
-/* Lengths of v's rows from o on; 1 without g. */
-static void lengths(cs_mat v, cs_mat g, int64_t o, double norm[CS_VEC])
+/* Norms of v's rows from o on; 1 without g. */
+static void row_norms(cs_mat v, cs_mat g, int64_t o, double norm[CS_VEC])
 {
     double sum[CS_VEC] = { 0 };
     for (int32_t i = 0; g.r && i < v.c; i += CS_VEC) {
         block b;
-        turn_in(v, o, i, &b);
+        load_transposed(v, o, i, &b);
         for (int32_t k = 0; k < CS_VEC; k++)     /* zeros beyond the last input change nothing */
             for (int l = 0; l < CS_VEC; l++)
-                sum[l] += (double)b.at[k * CS_VEC + l] * (double)b.at[k * CS_VEC + l];
+                sum[l] += (double)b.v[k * CS_VEC + l] * (double)b.v[k * CS_VEC + l];
     }
     for (int l = 0; l < CS_VEC; l++)
         norm[l] = g.r && o + l < v.r ? sqrt(sum[l]) : 1;
@@ -58,77 +58,77 @@ static void vec_conv_weight(cs_backend *be, int32_t n_tap, cs_mat v, cs_mat g, c
     #pragma omp parallel for num_threads(cs_threads(be, v.r * v.c))
     for (int64_t o = 0; o < v.r; o += CS_VEC) {
         double scale[CS_VEC];
-        lengths(v, g, o, scale);
+        row_norms(v, g, o, scale);
         for (int l = 0; l < CS_VEC; l++)
             scale[l] = gain_of(g, o + l) / scale[l];
         for (int32_t i = 0; i < v.c; i += CS_VEC) {
             block b;
-            turn_in(v, o, i, &b);
+            load_transposed(v, o, i, &b);
             for (int k = 0; g.r && k < CS_VEC; k++)
                 for (int l = 0; l < CS_VEC; l++)
-                    b.at[k * CS_VEC + l] = (float)((double)b.at[k * CS_VEC + l] * scale[l]);
+                    b.v[k * CS_VEC + l] = (float)((double)b.v[k * CS_VEC + l] * scale[l]);
             for (int32_t k = 0; k < CS_VEC && i + k < v.c; k++)
-                cs_put(row_of(w, n_tap, i + k) + o, v.r - o, cs_vload(b.at + k * CS_VEC));
+                cs_put(row_of(w, n_tap, i + k) + o, v.r - o, cs_vload(b.v + k * CS_VEC));
         }
     }
 }
 
 /* Arguments of conv_weight_bwd. */
-typedef struct slope { int32_t n_tap; cs_mat v, g, dw, dv, dg; } slope;
+typedef struct bwd_args { int32_t n_tap; cs_mat v, g, dw, dv, dg; } bwd_args;
 
-/* The block of dw from output o and input i on. */
-static void gather(const slope *q, int64_t o, int32_t i, block *b)
+/* Loads the block of dw from output o and input i on. */
+static void load_dw(const bwd_args *q, int64_t o, int32_t i, block *b)
 {
     for (int32_t k = 0; k < CS_VEC; k++)
-        cs_vstore(b->at + k * CS_VEC, i + k < q->v.c
+        cs_vstore(b->v + k * CS_VEC, i + k < q->v.c
                   ? cs_get(row_of(q->dw, q->n_tap, i + k) + o, q->dw.c - o) : cs_vset(0));
 }
 
 /* dot = <dw, v/|v|> per output */
-static void dots(const slope *q, int64_t o, const double norm[CS_VEC], double dot[CS_VEC])
+static void output_dots(const bwd_args *q, int64_t o, const double norm[CS_VEC], double dot[CS_VEC])
 {
     memset(dot, 0, CS_VEC * sizeof *dot);
     for (int32_t i = 0; q->g.r && i < q->v.c; i += CS_VEC) {
         block d, v;
-        gather(q, o, i, &d);
-        turn_in(q->v, o, i, &v);
+        load_dw(q, o, i, &d);
+        load_transposed(q->v, o, i, &v);
         for (int k = 0; k < CS_VEC * CS_VEC; k += CS_VEC)
             for (int l = 0; l < CS_VEC; l++)
-                dot[l] += (double)d.at[k + l] * (double)v.at[k + l] / norm[l];
+                dot[l] += (double)d.v[k + l] * (double)v.v[k + l] / norm[l];
     }
 }
 
 /* d = g/|v| (dw - v/|v| dot) */
-static void unscale(const slope *q, int64_t o, int32_t i, const double norm[CS_VEC],
+static void norm_bwd(const bwd_args *q, int64_t o, int32_t i, const double norm[CS_VEC],
                     const double dot[CS_VEC], block *d)
 {
     double gain[CS_VEC];
     block v;
-    turn_in(q->v, o, i, &v);
+    load_transposed(q->v, o, i, &v);
     for (int l = 0; l < CS_VEC; l++)
         gain[l] = gain_of(q->g, o + l) / norm[l];
     for (int k = 0; k < CS_VEC * CS_VEC; k += CS_VEC)
         for (int l = 0; l < CS_VEC; l++)
-            d->at[k + l] = (float)(gain[l] * ((double)d->at[k + l]
-                                              - (double)v.at[k + l] / norm[l] * dot[l]));
+            d->v[k + l] = (float)(gain[l] * ((double)d->v[k + l]
+                                              - (double)v.v[k + l] / norm[l] * dot[l]));
 }
 
 /* dv += and dg += for CS_VEC outputs from o on. */
-static void weight_bwd(const slope *q, int64_t o)
+static void weight_bwd(const bwd_args *q, int64_t o)
 {
     double norm[CS_VEC], dot[CS_VEC];
-    lengths(q->v, q->g, o, norm);
-    dots(q, o, norm, dot);
+    row_norms(q->v, q->g, o, norm);
+    output_dots(q, o, norm, dot);
     for (int32_t i = 0; i < q->v.c; i += CS_VEC) {
         block d, transposed;
-        gather(q, o, i, &d);
+        load_dw(q, o, i, &d);
         if (q->g.r)
-            unscale(q, o, i, norm, dot, &d);
-        cs_vtranspose(d.at, CS_VEC, transposed.at, CS_VEC);
+            norm_bwd(q, o, i, norm, dot, &d);
+        cs_vtranspose(d.v, CS_VEC, transposed.v, CS_VEC);
         for (int64_t l = 0; l < cs_min64(CS_VEC, q->v.r - o); l++) {
             float *to = cs_row(q->dv, o + l) + i;
             const int64_t n = q->v.c - i;
-            cs_put(to, n, cs_vadd(cs_get(to, n), cs_vload(transposed.at + l * CS_VEC)));
+            cs_put(to, n, cs_vadd(cs_get(to, n), cs_vload(transposed.v + l * CS_VEC)));
         }
     }
     for (int64_t l = 0; l < CS_VEC && o + l < q->g.r; l++)
@@ -138,7 +138,7 @@ static void weight_bwd(const slope *q, int64_t o)
 static void vec_conv_weight_bwd(cs_backend *be, int32_t n_tap, cs_mat v, cs_mat g, cs_mat dw,
                                 cs_mat dv, cs_mat dg)
 {
-    const slope q = { n_tap, v, g, dw, dv, dg };
+    const bwd_args q = { n_tap, v, g, dw, dv, dg };
     #pragma omp parallel for num_threads(cs_threads(be, v.r * v.c))
     for (int64_t o = 0; o < v.r; o += CS_VEC)
         weight_bwd(&q, o);

@@ -146,9 +146,9 @@ static void task(const gemm *g, int64_t i0, int32_t j0, float *pack)
 }
 
 /* Rows per block of k, of n_k in total. */
-static int64_t depth_of(int64_t n_k, int64_t most)
+static int64_t depth_of(int64_t n_k, int64_t max_depth)
 {
-    const int64_t n_block = (n_k + most - 1) / most;
+    const int64_t n_block = (n_k + max_depth - 1) / max_depth;
     return n_block ? (n_k + n_block - 1) / n_block : 1;
 }
 

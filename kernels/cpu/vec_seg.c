@@ -7,20 +7,20 @@
 #include "kernels/cpu/vec.h"
 
 enum { LINE = 16,                /* floats of a cache line */
-       AHEAD = 16 };             /* rows: the hardware does not prefetch lines that far apart */
+       PREFETCH_ROWS = 16 };     /* the hardware does not prefetch lines that are far apart */
 
 /* Copies of q's members: the compiler must assume that a vector store changes q. */
 CS_INLINE void move_rows(const cs_piece *q, int64_t n_row, const int32_t w, const bool add,
-                         const bool far)
+                         const bool prefetch)
 {
     const float *buf = q->buf, *in = add ? q->in : buf;
     float *out = q->out;
     const int64_t ldi = add ? q->ldi : 0, ldb = q->ldb, ldo = q->ldo;
     for (int64_t r = 0; r < n_row; r++, in += ldi, buf += ldb, out += ldo) {
         int32_t j = 0;
-        if (far) {
-            __builtin_prefetch(out + AHEAD * ldo, 1);
-            __builtin_prefetch(in + AHEAD * ldi);
+        if (prefetch) {
+            __builtin_prefetch(out + PREFETCH_ROWS * ldo, 1);
+            __builtin_prefetch(in + PREFETCH_ROWS * ldi);
         }
         for (; j + CS_VEC <= w; j += CS_VEC) {
             cs_vec v = cs_vload(buf + j);
@@ -49,19 +49,19 @@ CS_INLINE int64_t join_rows(const cs_piece *q, int64_t n_row, const bool add)
 
 /* Constant widths unroll to one or two vectors. */
 CS_INLINE void move_any(const cs_piece *q, int64_t n_row, int32_t w, const bool add,
-                        const bool far)
+                        const bool prefetch)
 {
     switch (w) {
-    case 4:  move_rows(q, n_row, 4, add, far); break;
-    case 8:  move_rows(q, n_row, 8, add, far); break;
-    case 16: move_rows(q, n_row, 16, add, far); break;
-    default: move_rows(q, n_row, w, add, far);
+    case 4:  move_rows(q, n_row, 4, add, prefetch); break;
+    case 8:  move_rows(q, n_row, 8, add, prefetch); break;
+    case 16: move_rows(q, n_row, 16, add, prefetch); break;
+    default: move_rows(q, n_row, w, add, prefetch);
     }
 }
 
 void cs_piece_move(const cs_piece *q, int64_t n_row, int32_t w)
 {
-    const bool add = q->in != NULL, far = q->ldo >= LINE;
+    const bool add = q->in != NULL, prefetch = q->ldo >= LINE;
     cs_piece rest = *q;
     if (w == 4 && q->ldo == 4 && (!add || q->ldi == 4)) {
         const int64_t n = add ? join_rows(q, n_row, true) : join_rows(q, n_row, false);
@@ -70,11 +70,11 @@ void cs_piece_move(const cs_piece *q, int64_t n_row, int32_t w)
         rest.out += 4 * n;
         n_row -= n;
     }
-    if (far && add)
+    if (prefetch && add)
         move_any(&rest, n_row, w, true, true);
     else if (add)
         move_any(&rest, n_row, w, true, false);
-    else if (far)
+    else if (prefetch)
         move_any(&rest, n_row, w, false, true);
     else
         move_any(&rest, n_row, w, false, false);

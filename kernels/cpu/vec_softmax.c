@@ -18,12 +18,12 @@ enum { FOUR = 4, STEP = FOUR * CS_VEC };
 static void softmax_row(const float *x, int32_t n, float *y)
 {
     const cs_vec low = cs_vset(-INFINITY), zero = cs_vset(0);
-    cs_vec most = low;
+    cs_vec lane_max = low;
     cs_total sum = cs_total_zero();
 
     for (int32_t j = 0; j < n; j += CS_VEC)
-        most = cs_vmax(most, cs_first_or(cs_get(x + j, n - j), n - j, low));
-    const cs_vec max = cs_vset(cs_vlargest(most));
+        lane_max = cs_vmax(lane_max, cs_first_or(cs_get(x + j, n - j), n - j, low));
+    const cs_vec max = cs_vset(cs_vlargest(lane_max));
     for (int32_t j = 0; j < n; j += STEP) {
         cs_vec v[FOUR];
         for (int i = 0; i < FOUR; i++)

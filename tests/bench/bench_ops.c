@@ -212,7 +212,7 @@ static void pass_blocks(const job *j, int n_thread, float *work)
     float *x = late + cs_chord_seq_late(d, track, j->len, n_thread);
     cs_chord_seq q = { .x = cs_chord_layout(x, j->len, d, track), .len = j->len,
                        .n_thread = n_thread, .late = late, .tile = work };
-    cs_chord_seq_cut(&q);
+    cs_chord_seq_partition(&q);
     for (int32_t l = 0; l < j->n_block; l++) {
         cs_chord_pack k = cs_chord_pack_at(d, h, track, j->pack + l * cs_chord_pack_size(d, h));
         cs_chord_seq_block(&q, &k);
