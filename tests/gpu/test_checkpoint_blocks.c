@@ -38,15 +38,15 @@ static void test_rounding(void **state)
     }
     memset(half, 0xFF, sizeof half);
     compute_in(CS_IN_BF16);
-    cs_mat there = { gpu->op.alloc(gpu, sizeof x), R, C, LD };
-    cs_mat kept = { gpu->op.alloc(gpu, sizeof half), R, HALF, HALF_LD };
-    gpu->op.upload(gpu, there.p, x, sizeof x);
-    gpu->op.upload(gpu, kept.p, half, sizeof half);
-    gpu->fused.to_bf16(gpu, there, kept);
-    gpu->op.upload(gpu, there.p, got, sizeof got);
-    gpu->fused.from_bf16(gpu, kept, there);
-    gpu->op.download(gpu, got, there.p, sizeof got);
-    gpu->op.download(gpu, half, kept.p, sizeof half);
+    cs_mat rows = { gpu->op.alloc(gpu, sizeof x), R, C, LD };
+    cs_mat packed = { gpu->op.alloc(gpu, sizeof half), R, HALF, HALF_LD };
+    gpu->op.upload(gpu, rows.p, x, sizeof x);
+    gpu->op.upload(gpu, packed.p, half, sizeof half);
+    gpu->fused.to_bf16(gpu, rows, packed);
+    gpu->op.upload(gpu, rows.p, got, sizeof got);
+    gpu->fused.from_bf16(gpu, packed, rows);
+    gpu->op.download(gpu, got, rows.p, sizeof got);
+    gpu->op.download(gpu, half, packed.p, sizeof half);
     assert_int_equal(gpu->op.sync(gpu), CS_OK);
     for (int i = 0; i < R * LD; i++) {
         const float want = i % LD < C ? bf16_of(x[i]) : -7;
@@ -54,8 +54,8 @@ static void test_rounding(void **state)
     }
     for (int i = 0; i < R; i++)
         assert_true(isnan(half[i * HALF_LD + HALF]));
-    gpu->op.dealloc(gpu, there.p);
-    gpu->op.dealloc(gpu, kept.p);
+    gpu->op.dealloc(gpu, rows.p);
+    gpu->op.dealloc(gpu, packed.p);
     compute_in(CS_IN_FP32);
     assert_null(gpu->fused.to_bf16);
 }
@@ -80,14 +80,14 @@ static toy subject(int i)
 }
 
 /* Gradients of a batch; free() them. */
-static cs_real *trained(cs_session *s, const cs_batch *b, int32_t keep, double *loss)
+static cs_real *train(cs_session *s, const cs_batch *b, int32_t keep, double *loss)
 {
     const cs_model *m = s->model;
     *loss = toy_train(s, b, keep);
     return toy_slab(m, m->ps.grad);
 }
 
-static double off_by(const cs_model *m, const cs_real *got, const cs_real *want)
+static double relative_error(const cs_model *m, const cs_real *got, const cs_real *want)
 {
     return sqrt(toy_nmse(got, want, m->ps.n_real));
 }
@@ -96,15 +96,16 @@ static double off_by(const cs_model *m, const cs_real *got, const cs_real *want)
  * largest difference seen is 1.97e-3 of the norm (8 blocks, one input). Computing in bf16 alone is
  * 3.4e-3 to 9.1e-3 off, and at most 1.05 times that with checkpoints; where cuBLAS takes tf32 for
  * products as small as these (an H100), 3.8e-4, and 8.9e-4 with checkpoints. */
-static void near(const cs_model *m, const cs_real *got, const cs_real *want, const cs_real *truth)
+static void check_near_bf16(const cs_model *m, const cs_real *got, const cs_real *want,
+                            const cs_real *truth)
 {
     const double in_bf16 = 3.4e-3;
-    check_below(off_by(m, got, want), 1.0 / 256);
-    check_below(off_by(m, got, truth), 1.1 * fmax(in_bf16, off_by(m, want, truth)));
+    check_below(relative_error(m, got, want), 1.0 / 256);
+    check_below(relative_error(m, got, truth), 1.1 * fmax(in_bf16, relative_error(m, want, truth)));
 }
 
 /* Gradients have the same bits in single precision, and with fused blocks, whose rows are bf16. */
-static void gradients(const toy *t, cs_precision p, bool fused)
+static void check_gradients(const toy *t, cs_precision p, bool fused)
 {
     static const int32_t keep[] = { 1, 2, 3, CS_CHECKPOINT_INPUTS };
     cs_session *s = toy_session(t, gpu), *exact = toy_session(t, cpu);
@@ -113,15 +114,15 @@ static void gradients(const toy *t, cs_precision p, bool fused)
     double loss, again;
 
     compute_in(p);
-    cs_real *truth = trained(exact, b, CS_KEEP_ALL, &loss);
-    cs_real *want = trained(s, b, CS_KEEP_ALL, &loss);
+    cs_real *truth = train(exact, b, CS_KEEP_ALL, &loss);
+    cs_real *want = train(s, b, CS_KEEP_ALL, &loss);
     for (int i = 0; i < 4; i++) {
-        cs_real *got = trained(s, b, keep[i], &again);
+        cs_real *got = train(s, b, keep[i], &again);
         assert_true(again == loss);
         if (p == CS_IN_FP32 || fused)
             assert_memory_equal(got, want, (size_t)m->ps.n_real * sizeof *got);
         else
-            near(m, got, want, truth);
+            check_near_bf16(m, got, want, truth);
         free(got);
     }
     compute_in(CS_IN_FP32);
@@ -137,8 +138,8 @@ static void test_gradients(void **state)
     (void)state;
     for (int i = 0; i < N_SUBJECT; i++) {
         const toy t = subject(i);
-        gradients(&t, CS_IN_FP32, i == 0);
-        gradients(&t, CS_IN_BF16, i == 0);
+        check_gradients(&t, CS_IN_FP32, i == 0);
+        check_gradients(&t, CS_IN_BF16, i == 0);
     }
 }
 
@@ -154,7 +155,7 @@ static int64_t free_bytes(cs_backend *be)
 
 /* Half of an input's size per checkpoint; a plan stores as many as fit in nine tenths of the free
  * memory. */
-static void memory_in(cs_precision p, int64_t input_bytes)
+static void check_memory(cs_precision p, int64_t input_bytes)
 {
     enum { N_TOKEN = 256, DEPTH = N_BLOCK };
     const toy t = subject(0);
@@ -183,9 +184,9 @@ static void test_memory(void **state)
 {
     (void)state;
     enum { WIDTH = 4 * (N_BLOCK + 1) };
-    memory_in(CS_IN_FP32, WIDTH * 4);
-    memory_in(CS_IN_TF32, WIDTH * 4);
-    memory_in(CS_IN_BF16, (WIDTH + 7) / 8 * 8 * 2);
+    check_memory(CS_IN_FP32, WIDTH * 4);
+    check_memory(CS_IN_TF32, WIDTH * 4);
+    check_memory(CS_IN_BF16, (WIDTH + 7) / 8 * 8 * 2);
 }
 
 int main(void)
@@ -197,7 +198,7 @@ int main(void)
     const int rc = open_both(CS_IN_FP32, &cpu, &gpu);
     if (rc != 0)
         return rc;
-    int n_failed = cmocka_run_group_tests_name("keep", test, NULL, NULL);
+    int n_failed = cmocka_run_group_tests_name("checkpoint_blocks", test, NULL, NULL);
     close_gpu(gpu);
     cs_backend_close(cpu);
     return n_failed;

@@ -19,9 +19,9 @@ static void *options(const cs_opt *opt, size_t size, const char *const *set)
     return cfg;
 }
 
-static int make(const char *tok, const char *const *tok_set, const char *enc,
-                const char *const *enc_set, const char *head, const char *const *head_set,
-                cs_model **m)
+static int new_model(const char *tok, const char *const *tok_set, const char *enc,
+                     const char *const *enc_set, const char *head, const char *const *head_set,
+                     cs_model **m)
 {
     static const cs_label label[N_LABEL] = { { .name = "a" }, { .name = "b" }, { .name = "c" } };
     cs_model_spec s = { .tok = cs_tokenizer_find(tok), .enc = cs_encoder_find(enc),
@@ -73,12 +73,13 @@ static void test_words(void **state)
 
     (void)state;
     random_bases(base, 1);
-    assert_int_equal(make("kmer", canonical, "cdil", cdil, "class", none, &bag), CS_OK);
+    assert_int_equal(new_model("kmer", canonical, "cdil", cdil, "class", none, &bag), CS_OK);
     cs_batch *want = batch_of(bag, base);
     for (size_t i = 0; i < sizeof from / sizeof from[0]; i++) {
         cs_word_map w;
         int32_t got[N_BASE];
-        assert_int_equal(make(from[i].tok, from[i].set, "cdil", cdil, "class", none, &m), CS_OK);
+        assert_int_equal(new_model(from[i].tok, from[i].set, "cdil", cdil, "class", none, &m),
+                         CS_OK);
         cs_batch *b = batch_of(m, base);
         const cs_seg seg = { .off = b->off, .n = 1, .rows = b->n_tok, .depth = b->depth };
         assert_int_equal(cs_words_make(m->tok, m->tok_state, 6, &w), CS_OK);
@@ -106,13 +107,13 @@ static void test_begins_as_bag(void **state)
     cs_model *bag, *m;
 
     (void)state;
-    assert_int_equal(make("kmer", canonical, "chordmixer", no_blocks, "class", layers, &bag),
+    assert_int_equal(new_model("kmer", canonical, "chordmixer", no_blocks, "class", layers, &bag),
                      CS_OK);
     char channels[16];
     (void)snprintf(channels, sizeof channels, "%d", (int)bag->width);
     const char *const fits[] = { "composition", "6", "composition-channels", channels,
                                  "composition-hidden", "10", NULL };
-    assert_int_equal(make("kmer", codons, "cdil", cdil, "class", fits, &m), CS_OK);
+    assert_int_equal(new_model("kmer", codons, "cdil", cdil, "class", fits, &m), CS_OK);
     assert_int_equal(cs_bag_adopt(m, bag), CS_OK);
     for (uint64_t seed = 1; seed < 4; seed++) {
         random_bases(base, seed);
@@ -130,7 +131,7 @@ static void test_begins_as_bag(void **state)
         cs_batch_free(b);
     }
     cs_model_free(m);
-    assert_int_equal(make("kmer", codons, "cdil", cdil, "class", path, &m), CS_OK);
+    assert_int_equal(new_model("kmer", codons, "cdil", cdil, "class", path, &m), CS_OK);
     assert_int_equal(cs_bag_adopt(m, bag), CS_EMODEL);
     assert_non_null(strstr(cs_error_message(), "the shape of tensor"));
     cs_error_clear();
@@ -154,11 +155,11 @@ static void test_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_int_equal(make("kmer", bad[i], "cdil", cdil, "class", path, &m), CS_EUSAGE);
+        assert_int_equal(new_model("kmer", bad[i], "cdil", cdil, "class", path, &m), CS_EUSAGE);
         assert_non_null(strstr(cs_error_message(), "cannot be joined to words of 6 bases"));
         cs_error_clear();
     }
-    assert_int_equal(make("kmer", codons, "cdil", cdil, "token", path, &m), CS_EUSAGE);
+    assert_int_equal(new_model("kmer", codons, "cdil", cdil, "token", path, &m), CS_EUSAGE);
     assert_non_null(strstr(cs_error_message(), "heads token and variant make several"));
     cs_error_clear();
 }
@@ -183,7 +184,7 @@ static void test_skip(void **state)
                                     "composition-hidden", "10", "composition-dropout", "0",
                                     "composition-skip", rates[i], NULL };
         cs_model *m;
-        assert_int_equal(make("kmer", codons, "cdil", cdil, "class", set, &m), CS_OK);
+        assert_int_equal(new_model("kmer", codons, "cdil", cdil, "class", set, &m), CS_OK);
         cs_batch *plain = batch_of(m, base), *b = cs_batch_new(0, 1);
         assert_int_equal(cs_batch_append(b, plain->tok, NULL, plain->n_tok, &target,
                                          (cs_slot){ 0 }), CS_OK);

@@ -184,13 +184,13 @@ static void compare_models(const toy *t, cs_backend *other, bool no_fused)
     toy_free(c);
 }
 
-static void against_composed(const toy *t, void *arg)
+static void compare_with_composed(const toy *t, void *arg)
 {
     (void)arg;
     compare_models(t, be, true);
 }
 
-static void against_reference(const toy *t, void *arg)
+static void compare_with_reference(const toy *t, void *arg)
 {
     compare_models(t, arg, false);
 }
@@ -198,7 +198,7 @@ static void against_reference(const toy *t, void *arg)
 static void test_fused_against_composed(void **state)
 {
     (void)state;
-    toy_each(against_composed, NULL);
+    toy_each(compare_with_composed, NULL);
 }
 
 static void test_fast_against_reference(void **state)
@@ -206,13 +206,13 @@ static void test_fast_against_reference(void **state)
     cs_backend ref = *be;
     (void)state;
     cs_cpu_fill(&ref, ~0U);
-    toy_each(against_reference, &ref);
+    toy_each(compare_with_reference, &ref);
 }
 #endif
 
 /* ---- equal to the bit --------------------------------------------------------------------- */
 
-static void alone(const toy *t, void *arg)
+static void check_alone(const toy *t, void *arg)
 {
     cs_session *s = toy_session(t, be);
     cs_model *m = s->model;
@@ -244,7 +244,7 @@ static void alone(const toy *t, void *arg)
 static void test_alone_as_in_batch(void **state)
 {
     (void)state;
-    toy_each(alone, NULL);
+    toy_each(check_alone, NULL);
 }
 
 static void assert_same_gradients(const toy *t, const cs_model *m, const cs_real *want,

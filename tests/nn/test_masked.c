@@ -6,7 +6,7 @@
 static const cs_label label[] = { { .name = "A" }, { .name = "C" }, { .name = "G" },
                                   { .name = "T" } };
 
-static cs_model *make(cs_backend *be, const char *enc, const char *head, bool has_mask)
+static cs_model *new_model(cs_backend *be, const char *enc, const char *head, bool has_mask)
 {
     const cs_encoder *e = cs_encoder_find(enc);
     const cs_head *h = cs_head_find(head);
@@ -27,7 +27,7 @@ static cs_model *make(cs_backend *be, const char *enc, const char *head, bool ha
     return m;
 }
 
-static void pretrained_ones_pass(void **state)
+static void test_pretrained(void **state)
 {
     static const char *const enc[] = { "chordmixer", "cdil", "transformer" };
     cs_backend *be;
@@ -35,7 +35,7 @@ static void pretrained_ones_pass(void **state)
     (void)state;
     assert_int_equal(cs_backend_open("cpu", 1, &be), CS_OK);
     for (int e = 0; e < 3; e++) {
-        cs_model *m = make(be, enc[e], "token", true);
+        cs_model *m = new_model(be, enc[e], "token", true);
         assert_int_equal(cs_model_check_masked(m, "x"), CS_OK);
         assert_int_equal(m->mask, 6);
         cs_model_free(m);
@@ -43,14 +43,14 @@ static void pretrained_ones_pass(void **state)
     cs_backend_close(be);
 }
 
-static void others_are_refused(void **state)
+static void test_rejected(void **state)
 {
     cs_backend *be;
 
     (void)state;
     assert_int_equal(cs_backend_open("cpu", 1, &be), CS_OK);
     for (int k = 0; k < 2; k++) {
-        cs_model *m = make(be, "cdil", k ? "token" : "class", !k);
+        cs_model *m = new_model(be, "cdil", k ? "token" : "class", !k);
         assert_int_equal(cs_model_check_masked(m, "my.model"), CS_EMODEL);
         assert_non_null(strstr(cs_error_message(), "my.model"));
         cs_error_clear();
@@ -62,8 +62,8 @@ static void others_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest test[] = {
-        cmocka_unit_test(pretrained_ones_pass),
-        cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(test_pretrained),
+        cmocka_unit_test(test_rejected),
     };
 
     return cmocka_run_group_tests(test, NULL, NULL);

@@ -1,6 +1,6 @@
-/* test_parallel.c - ranks that share the batches of a step have the gradients of one that has all.
+/* test_parallel.c - ranks that share the batches of a step get the gradients of a single rank.
  *
- * Ranks are threads here; a model of its own is on each, as it would be in processes.
+ * Ranks are threads here, each with its own model, as in processes.
  */
 #include "tests/nn/toy.h"
 
@@ -9,7 +9,7 @@
 #include "train/parallel.h"
 #include "train/running.h"
 
-enum { N_BATCH = 5, MOST = 4 };
+enum { N_BATCH = 5, MAX_RANKS = 4 };
 
 #ifdef CS_DOUBLE
 static const double tolerance = 1e-14;
@@ -85,8 +85,8 @@ out:
 
 static void run_all(const toy *t, int n, struct rank *r)
 {
-    pthread_t thread[MOST];
-    cs_group *g[MOST] = { NULL };
+    pthread_t thread[MAX_RANKS];
+    cs_group *g[MAX_RANKS] = { NULL };
 
     if (n > 1)
         assert_int_equal(cs_group_of_threads(n, 60, g), CS_OK);
@@ -110,7 +110,7 @@ static void release(struct rank *r, int n)
 
 static void compare(const toy *t, const struct rank *one, int n, int64_t n_real)
 {
-    struct rank r[MOST];
+    struct rank r[MAX_RANKS];
 
     run_all(t, n, r);
     for (int i = 0; i < n; i++) {
@@ -141,7 +141,7 @@ static void ranks_have_the_gradients_of_one(void **state)
         cs_model_free(m);
         run_all(&t, 1, &one);
         assert_true(one.n_touched > 0);
-        for (int n = 2; n <= MOST; n++)
+        for (int n = 2; n <= MAX_RANKS; n++)
             compare(&t, &one, n, n_real);
         release(&one, 1);
     }
@@ -155,7 +155,7 @@ static void running_statistics_are_those_of_one(void **state)
     (void)state;
     const toy t = { .enc = cs_encoder_find("cdil"), .head = cs_head_find("class"),
                     .training = true, .name = "norm", .value = "batch" };
-    struct rank one, r[MOST];
+    struct rank one, r[MAX_RANKS];
     cs_backend *be;
 
     assert_int_equal(cs_backend_open("cpu", 1, &be), CS_OK);
@@ -164,7 +164,7 @@ static void running_statistics_are_those_of_one(void **state)
     cs_real *before = toy_slab(m, m->ps.value);
     run_all(&t, 1, &one);
     assert_true(toy_nmse(one.value, before, n_real) > 1e-6);
-    for (int n = 2; n <= MOST; n++) {
+    for (int n = 2; n <= MAX_RANKS; n++) {
         run_all(&t, n, r);
         for (int i = 0; i < n; i++) {
             assert_true(sqrt(toy_nmse(r[i].value, one.value, n_real)) <= tolerance);

@@ -1,4 +1,4 @@
-/* test_reversible.c - reversible ChordMixer: the function, its memory, and what undoing costs. */
+/* test_reversible.c - reversible ChordMixer: function, memory, rounding errors of the inversion. */
 #include "tests/nn/toy.h"
 
 #include "nn/encoders/sublayer.h"
@@ -16,7 +16,7 @@ static cs_session *session_of(const char *max_len, bool reversible, bool wide)
     return toy_session(&t, be);
 }
 
-/* ---- against the same function with everything kept ----------------------------------------- */
+/* ---- against the same function with stored activations ------------------------------------- */
 
 static cs_mat tensor(const cs_model *m, int32_t block, char part, const char *name)
 {
@@ -26,7 +26,7 @@ static cs_mat tensor(const cs_model *m, int32_t block, char part, const char *na
 }
 
 /* y + rotated fc2(gelu(fc1 x)), a new matrix: ten blocks have eleven tracks. */
-static cs_mat coupled(cs_session *s, cs_seg seg, int32_t block, char part, cs_mat x, cs_mat y)
+static cs_mat coupling(cs_session *s, cs_seg seg, int32_t block, char part, cs_mat x, cs_mat y)
 {
     const cs_model *m = s->model;
     cs_ctx *cx = &s->cx;
@@ -41,7 +41,7 @@ static cs_mat coupled(cs_session *s, cs_seg seg, int32_t block, char part, cs_ma
     return sum;
 }
 
-static cs_mat keep_everything(cs_session *s, cs_seg seg, cs_mat x)
+static cs_mat forward_stored(cs_session *s, cs_seg seg, cs_mat x)
 {
     const cs_model *m = s->model;
     const cs_mat none = { 0 };
@@ -50,8 +50,8 @@ static cs_mat keep_everything(cs_session *s, cs_seg seg, cs_mat x)
     cs_mat y = cs_tmp(&s->cx, x.r, x.c);
 
     for (int32_t l = 0; l < seg.depth; l++) {
-        a = coupled(s, seg, l, 'f', b, a);
-        b = coupled(s, seg, l, 'g', a, b);
+        a = coupling(s, seg, l, 'f', b, a);
+        b = coupling(s, seg, l, 'g', a, b);
     }
     cs_scale_add(&s->cx, 1, a, none, cs_columns(y, 0, half));
     cs_scale_add(&s->cx, 1, b, none, cs_columns(y, half, half));
@@ -61,7 +61,7 @@ static cs_mat keep_everything(cs_session *s, cs_seg seg, cs_mat x)
 /* Output of a pass of the encoder alone, and x after the backward pass. */
 typedef struct outcome { cs_real *y, *grad, *x_before, *x_after; int64_t n; } outcome;
 
-static cs_real *copied(cs_mat m)
+static cs_real *copy_mat(cs_mat m)
 {
     cs_real *v = cs_xmalloc((size_t)(m.r * m.c) * sizeof *v);
     memcpy(v, m.p, (size_t)(m.r * m.c) * sizeof *v);
@@ -84,19 +84,19 @@ static outcome pass(cs_session *s, const cs_batch *b, bool reversible)
     cs_ctx_begin(cx, true, false, 1);
     cs_mat x = cs_tmp(cx, b->n_tok, m->width), g = cs_tmp(cx, b->n_tok, m->width);
     cs_embed(cx, b->tok, CS_TOK_PAD, cs_value(&m->ps, m->embed_w), x);
-    o.x_before = copied(x);
-    cs_mat y = reversible ? m->enc->forward(cx, m->enc_net, seg, x) : keep_everything(s, seg, x);
+    o.x_before = copy_mat(x);
+    cs_mat y = reversible ? m->enc->forward(cx, m->enc_net, seg, x) : forward_stored(s, seg, x);
     for (int64_t i = 0; i < o.n; i++)
         g.p[i] = (cs_real)(cs_rng_unit(31, (uint64_t)i) - 0.5);
     cs_grad_seed(cx, y, g);
-    o.y = copied(y);
+    o.y = copy_mat(y);
     cs_backward(cx);
     o.grad = toy_slab(m, m->ps.grad);
-    o.x_after = copied(x);
+    o.x_after = copy_mat(x);
     return o;
 }
 
-static void drop(outcome *o)
+static void free_outcome(outcome *o)
 {
     free(o->y);
     free(o->grad);
@@ -113,10 +113,10 @@ static double largest_error(const cs_real *a, const cs_real *b, int64_t n)
 }
 
 /* Through ten blocks: the same bits forward; the input comes back, and the gradients are those of
- * the network that keeps everything, up to the rounding of two steps per block. Measured, in float
+ * the network that stores everything, up to the rounding of two steps per block. Measured, in float
  * and double: 7e-5 and 2e-13 in an input of standard normal numbers, 6e-6 and 2e-14 of the norm of
  * the gradients. */
-static void undone(const int64_t *len, int n, bool wide)
+static void check_undone(const int64_t *len, int n, bool wide)
 {
     const bool is_double = sizeof(cs_real) == sizeof(double);
     cs_session *s = session_of("1024", true, wide);
@@ -129,8 +129,8 @@ static void undone(const int64_t *len, int n, bool wide)
     assert_memory_equal(got.y, want.y, (size_t)got.n * sizeof *got.y);
     check_below(toy_nmse(got.grad, want.grad, m->ps.n_real), is_double ? 1e-27 : 2e-10);
     check_below(largest_error(got.x_after, got.x_before, got.n), is_double ? 1e-12 : 3e-4);
-    drop(&got);
-    drop(&want);
+    free_outcome(&got);
+    free_outcome(&want);
     cs_batch_free(b);
     toy_free(s);
 }
@@ -142,10 +142,10 @@ static void test_undone(void **state)
     int64_t len[N] = { 1024, 700, 513 };
 
     (void)state;
-    undone(len, 3, true);
+    check_undone(len, 3, true);
     for (int i = 0; i < N; i++)
         len[i] = 9 + i % 8;
-    undone(len, N, false);
+    check_undone(len, N, false);
 }
 
 /* ---- memory and reach ----------------------------------------------------------------------- */
@@ -170,7 +170,7 @@ static void test_memory(void **state)
 }
 
 /* After ceil(log2 N) blocks every token has seen every other one, in either half. */
-static void reach(cs_session *s, int64_t n)
+static void check_reach(cs_session *s, int64_t n)
 {
     const cs_model *m = s->model;
     cs_batch *b = toy_batch(m, &n, 1, 5);
@@ -185,7 +185,7 @@ static void reach(cs_session *s, int64_t n)
             cs_ctx_begin(&s->cx, false, false, 0);
             cs_mat x = cs_tmp(&s->cx, n, m->width);
             cs_embed(&s->cx, b->tok, CS_TOK_PAD, cs_value(&m->ps, m->embed_w), x);
-            y[k] = copied(m->enc->forward(&s->cx, m->enc_net, seg, x));
+            y[k] = copy_mat(m->enc->forward(&s->cx, m->enc_net, seg, x));
         }
         for (int64_t i = 0; i < 2 * n; i++)
             if (memcmp(y[0] + i * half, y[1] + i * half, (size_t)half * sizeof **y) == 0)
@@ -203,11 +203,11 @@ static void test_reach(void **state)
 
     (void)state;
     for (int64_t n = 1; n <= 33; n++)
-        reach(s, n);
+        check_reach(s, n);
     toy_free(s);
 }
 
-static void refused(const char *track, const char *norm, const char *words)
+static void check_rejected(const char *track, const char *norm, const char *words)
 {
     const cs_encoder *enc = cs_encoder_find("chordmixer");
     void *cfg = cs_xcalloc(1, enc->cfg_size);
@@ -223,11 +223,11 @@ static void refused(const char *track, const char *norm, const char *words)
     free(cfg);
 }
 
-static void test_refused(void **state)
+static void test_rejected(void **state)
 {
     (void)state;
-    refused("15", "none", "cannot be halved");
-    refused("16", "layer", "needs --encoder.prenorm");
+    check_rejected("15", "none", "cannot be halved");
+    check_rejected("16", "layer", "needs --encoder.prenorm");
 }
 
 int main(void)
@@ -236,7 +236,7 @@ int main(void)
         cmocka_unit_test(test_undone),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_reach),
-        cmocka_unit_test(test_refused)
+        cmocka_unit_test(test_rejected)
     };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)
         return 2;

@@ -1,4 +1,4 @@
-/* test_stack.c - back through a stack with few inputs kept: the same bits, the fewest runs. */
+/* test_stack.c - recomputation of a stack from few stored inputs: same bits, fewest runs. */
 #include "tests/nn/toy.h"
 
 #include "nn/exec/plan.h"
@@ -6,15 +6,15 @@
 
 static cs_backend *be;
 
-/* ---- which inputs to keep ------------------------------------------------------------------- */
+/* ---- stored inputs -------------------------------------------------------------------------- */
 
-enum { DEEPEST = 64 };
+enum { MAX_DEPTH = 64 };
 
 /* runs[n][s]: layer runs besides the adjoints for n layers with s stored inputs, by
  * cs_stack_split(); best: the minimum. */
-static int64_t runs[DEEPEST + 1][DEEPEST + 1], best[DEEPEST + 1][DEEPEST + 1];
+static int64_t runs[MAX_DEPTH + 1][MAX_DEPTH + 1], best[MAX_DEPTH + 1][MAX_DEPTH + 1];
 
-static int64_t least(int32_t n, int32_t s)
+static int64_t fewest_runs(int32_t n, int32_t s)
 {
     int64_t min = INT64_MAX;
     for (int32_t k = 1; k < n; k++) {
@@ -27,8 +27,8 @@ static int64_t least(int32_t n, int32_t s)
 static void test_fewest_runs(void **state)
 {
     (void)state;
-    for (int32_t s = 1; s <= DEEPEST; s++)
-        for (int32_t n = 2; n <= DEEPEST; n++) {
+    for (int32_t s = 1; s <= MAX_DEPTH; s++)
+        for (int32_t n = 2; n <= MAX_DEPTH; n++) {
             const int32_t k = cs_stack_split(n, s - 1);
             if (s == 1) {
                 assert_int_equal(k, n);
@@ -37,7 +37,7 @@ static void test_fewest_runs(void **state)
             }
             assert_in_range(k, 1, n - 1);
             runs[n][s] = k + runs[n - k][s - 1] + runs[k][s];
-            best[n][s] = least(n, s);
+            best[n][s] = fewest_runs(n, s);
             if (runs[n][s] != best[n][s])
                 fail_msg("%d layers, %d kept: %ld runs instead of %ld", (int)n, (int)s,
                          (long)runs[n][s], (long)best[n][s]);
@@ -55,31 +55,31 @@ static void test_any_depth(void **state)
 
 /* ---- gradients ------------------------------------------------------------------------------ */
 
-typedef struct watched { int n; int64_t sum; } watched;
+typedef struct block_log { int n; int64_t sum; } block_log;
 
-static void watch(void *arg, int32_t block, cs_mat y)
+static void log_block(void *arg, int32_t block, cs_mat y)
 {
-    watched *w = arg;
+    block_log *w = arg;
     (void)y;
     w->n++;
     w->sum += block;
 }
 
-static void same_bits(const toy *t)
+static void check_same_bits(const toy *t)
 {
     static const int64_t len[] = { 600, 520 };
     cs_session *s = toy_session(t, be);
     cs_model *m = s->model;
     cs_batch *b = toy_batch(m, len, 2, 6);
-    watched w = { 0 };
+    block_log w = { 0 };
     const double loss = toy_train(s, b, CS_KEEP_ALL);
     cs_real *want = toy_slab(m, m->ps.grad);
-    int64_t least_bytes = 0;
+    int64_t first_bytes = 0;
 
-    s->cx.watch = watch;
+    s->cx.watch = log_block;
     s->cx.watch_arg = &w;
     for (int32_t keep = 1; keep <= 11; keep++) {
-        w = (watched){ 0 };
+        w = (block_log){ 0 };
         assert_true(toy_train(s, b, keep) == loss);
         cs_real *got = toy_slab(m, m->ps.grad);
         if (memcmp(got, want, (size_t)m->ps.n_real * sizeof *got) != 0)
@@ -89,10 +89,10 @@ static void same_bits(const toy *t)
         /* Each further copy takes one block input, up to one per block but the last. */
         const int64_t n_bytes = (s->cx.peak + s->cx.grad_peak) * (int64_t)sizeof(cs_real);
         if (keep > 1)
-            assert_int_equal(n_bytes - least_bytes, (keep < 9 ? keep - 1 : 8) * b->n_tok * m->width
+            assert_int_equal(n_bytes - first_bytes, (keep < 9 ? keep - 1 : 8) * b->n_tok * m->width
                                                     * (int64_t)sizeof(cs_real));
         else
-            least_bytes = n_bytes;
+            first_bytes = n_bytes;
         free(got);
     }
     free(want);
@@ -100,7 +100,7 @@ static void same_bits(const toy *t)
     toy_free(s);
 }
 
-/* Fused blocks, blocks of plain ops, and blocks whose last op reads what it gave. */
+/* Fused blocks, blocks of plain ops, and blocks whose last op reads its own output. */
 static void test_same_bits(void **state)
 {
     static const char *const option[][2] = {
@@ -111,13 +111,13 @@ static void test_same_bits(void **state)
         const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
                         .max_len = "1024", .name = option[i][0], .value = option[i][1],
                         .training = true };
-        same_bits(&t);
+        check_same_bits(&t);
     }
 }
 
 /* The gradients of a batch of more rows than are computed at once, some of whose segments lie
  * across: blocks of plain ops with all kept and with little, and fused ones. */
-static void by_rows(const toy *t)
+static void check_by_rows(const toy *t)
 {
     enum { N = 1400 };
     int64_t len[N];
@@ -149,13 +149,13 @@ static void test_by_rows(void **state)
     toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
               .max_len = "16", .training = true, .name = "dropout", .value = "0.3" };
     (void)state;
-    by_rows(&t);
+    check_by_rows(&t);
     t.name = "norm";
     t.value = "none";
-    by_rows(&t);
+    check_by_rows(&t);
 }
 
-/* ---- the choice ----------------------------------------------------------------------------- */
+/* ---- plan ----------------------------------------------------------------------------------- */
 
 static int64_t stub_free_bytes;
 
@@ -166,7 +166,7 @@ static int64_t free_bytes(cs_backend *b)
 }
 
 /* As much is stored as fits, for any request; three quarters of the memory may be used. */
-static void test_what_fits(void **state)
+static void test_plan_fits(void **state)
 {
     const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
                     .max_len = "65536", .training = true };
@@ -195,8 +195,8 @@ static void test_what_fits(void **state)
 
 /* ---- scratch memory ------------------------------------------------------------------------- */
 
-/* It has no gradient, also in a batch that needs less of the arenas than the one before. */
-static void test_aside(void **state)
+/* Scratch has no gradient, also in a batch that needs less of the arenas than the one before. */
+static void test_scratch(void **state)
 {
     enum { CAP = 1024 };
     cs_session *s = toy_session(&(toy){ .enc = cs_encoder_find("chordmixer"),
@@ -218,8 +218,8 @@ int main(void)
         cmocka_unit_test(test_any_depth),
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_by_rows),
-        cmocka_unit_test(test_what_fits),
-        cmocka_unit_test(test_aside)
+        cmocka_unit_test(test_plan_fits),
+        cmocka_unit_test(test_scratch)
     };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)
         return 2;
