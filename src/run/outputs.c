@@ -174,12 +174,12 @@ out:
 }
 
 /* A named pipe is opened once only: its reader takes our closing it for the end. */
-int cs_outputs_probe(const char *path)
+int cs_outputs_probe(const char *path, cs_out_kind kind)
 {
     struct stat st;
     cs_outfile *f = NULL;
     const bool wanted = path && !(stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
-    int rc = wanted ? cs_outfile_open(path, &f) : CS_OK;
+    int rc = wanted ? cs_outfile_open_as(path, NULL, kind, &f) : CS_OK;
 
     if (f)
         rc = probe_write(f);

@@ -315,7 +315,7 @@ int cs_shard_new(const cs_shard_args *a, cs_shard **out)
     if (!parse(a->shard, &no, &n))
         return cs_fail(CS_EUSAGE, "--shard '%s' is not of the form I/N, from 1/1 to %d/%d, such "
                        "as 2/8", a->shard, MAX_SHARD, MAX_SHARD);
-    const int rc = cs_outputs_probe(a->manifest);
+    const int rc = cs_outputs_probe(a->manifest, CS_OUT_TEXT);
     if (rc != CS_OK)
         return rc;
     cs_shard *s = *out = cs_xcalloc(1, sizeof *s);

@@ -312,7 +312,7 @@ int cs_evaluate_check_page(const char *html, const cs_run_args *own, const char 
                                      : "the head predicts something else");
     CS_TRY(cs_outputs_distinct((const char *const[]){ own->output, own->metrics, own->steps,
                                                       checkpoint, html }, 5));
-    rc = cs_outputs_probe(html);
+    rc = cs_outputs_probe(html, CS_OUT_TEXT);
 out:
     return rc;
 }

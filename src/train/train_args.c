@@ -336,10 +336,13 @@ int cs_train_outputs(cs_run_args *r, const cs_group *group, char **checkpoint)
         return CS_OK;
     CS_TRY(cs_outputs_distinct((const char *const[]){ r->output, r->metrics, *checkpoint,
                                                       r->steps }, 4));
-    CS_TRY(cs_outputs_probe(r->output));
-    CS_TRY(cs_outputs_probe(r->metrics));
-    CS_TRY(cs_outputs_probe(r->steps));
-    CS_TRY(cs_outputs_probe(*checkpoint));
+    if (r->steps != NULL && !cs_out_is_plain(r->steps))
+        return cs_fail(CS_EUSAGE, "--step-metrics '%s': this table grows with every step, and is "
+                       "neither compressed nor CSV; choose another name", r->steps);
+    CS_TRY(cs_outputs_probe(r->output, CS_OUT_BINARY));
+    CS_TRY(cs_outputs_probe(r->metrics, CS_OUT_TABLE));
+    CS_TRY(cs_outputs_probe(r->steps, CS_OUT_TABLE));
+    CS_TRY(cs_outputs_probe(*checkpoint, CS_OUT_BINARY));
 out:
     return rc;
 }

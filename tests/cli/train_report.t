@@ -94,6 +94,12 @@ T 'paused' $logged --step-metrics part.tsv --stop-after 5
 printf '6\t1\tof a step that is repeated' >> part.tsv
 T 'resumed' $logged --step-metrics part.tsv --resume
 T 'the same table' sh -c 'for f in whole part; do cut -f 1-7 $f.tsv > $f.cut; done; cmp whole.cut part.cut'
+T 'the table of epochs as CSV, compressed' sh -c '"$@" --metrics epochs.csv.gz && gzip -dc epochs.csv.gz | cut -d , -f 1-9 > csv.cut &&
+    cut -f 1-9 epochs.tsv | tr "\\t" , | cmp - csv.cut' - $logged
+for f in '--step-metrics steps.tsv.gz' '--step-metrics steps.csv' '-o x.m.gz' '-o x.m --checkpoint x.gz'; do
+    T "refused before the first step: $f" sh -c '! "$@" --metrics early.tsv 2> told && [ ! -e early.tsv ] && [ "$(wc -l < told)" = 1 ] &&
+        grep -q "compressed" told' - $logged $f
+done
 for f in '--html page --checkpoint page' '--html page --step-metrics page' '--html log.m.ckpt'; do
     T "refused: a page in the place of another output: $f" sh -c '! "$@" 2> told && grep -q "two outputs write to .\(page\|log.m.ckpt\)" told && [ ! -e page ]' - \
         $logged $f
