@@ -27,8 +27,8 @@ static inline int32_t cs_wide_count(int32_t n)
 }
 static inline int32_t cs_wide_width(int32_t n, int32_t p)
 {
-    int32_t left = n - p * CS_PANEL;
-    return left <= CS_VEC ? CS_VEC : left > CS_PANEL && left <= CS_EDGE ? CS_EDGE : CS_PANEL;
+    int32_t rest = n - p * CS_PANEL;
+    return rest <= CS_VEC ? CS_VEC : rest > CS_PANEL && rest <= CS_EDGE ? CS_EDGE : CS_PANEL;
 }
 static inline int32_t cs_wide_cols(int32_t n)
 {

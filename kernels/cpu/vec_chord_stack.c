@@ -16,7 +16,7 @@
 #include "kernels/cpu/tables.h"
 
 enum { CS_CHORD_SHORT = 1 << 14, /* tokens: 5 to 19 MB of L3 cache at usual widths */
-       SHARE = 4 };              /* short sequences per thread below which ranges are distributed */
+       MIN_SHARE = 4 };          /* short sequences per thread, else ranges are distributed */
 
 /* Arguments and layout of a call. */
 typedef struct run {
@@ -46,12 +46,12 @@ static int64_t longest(cs_seg seg)
     return seg.depth < 62 ? cs_min64(seg.rows, INT64_C(1) << seg.depth) : seg.rows;
 }
 
-static bool each_alone(const cs_backend *be, cs_seg seg)
+static bool by_sequence(const cs_backend *be, cs_seg seg)
 {
-    return longest(seg) <= CS_CHORD_SHORT && seg.n >= SHARE * be->n_thread;
+    return longest(seg) <= CS_CHORD_SHORT && seg.n >= MIN_SHARE * be->n_thread;
 }
 
-static int64_t lines(int64_t n)
+static int64_t line_count(int64_t n)
 {
     return (n + CS_LINE - 1) / CS_LINE;
 }
@@ -63,7 +63,7 @@ static int64_t lines(int64_t n)
 static int64_t track_stride(int64_t n, int32_t track)
 {
     enum { SETS = 64, APART = 27 };
-    int64_t n_line = lines(n * track);
+    int64_t n_line = line_count(n * track);
     if (track >= CS_LINE)
         return track;
     if (n_line < SETS)
@@ -86,22 +86,22 @@ static run run_of(const cs_backend *be, cs_seg seg, const cs_chord_stack *s, boo
     run r = { .s = s, .seg = seg, .d = s->width, .h = s->hidden, .track = s->track,
               .n_pack = cs_chord_pack_size(s->width, s->hidden), .max_len = longest(seg),
               .ldh = cs_tile_ld(cs_wide_cols(s->hidden)),
-              .n_thread = each_alone(be, seg) ? 1 : be->n_thread };
+              .n_thread = by_sequence(be, seg) ? 1 : be->n_thread };
     const int64_t sums = CS_CHUNKS * (int64_t)(sizeof(double) / sizeof(float));
-    r.late = r.n_thread * CS_LINE * lines(cs_chord_seq_tile(r.d, r.h));
-    r.sum = r.late + CS_LINE * lines(cs_chord_seq_late(r.d, r.track, r.max_len, r.n_thread));
-    r.row_h = r.sum + CS_LINE * lines(sums * cs_wide_cols(r.h));
-    r.row_d = r.row_h + CS_LINE * lines(cs_wide_cols(r.h));
-    r.own_x = r.row_d + CS_LINE * lines(cs_wide_cols(r.d));
+    r.late = r.n_thread * CS_LINE * line_count(cs_chord_seq_tile(r.d, r.h));
+    r.sum = r.late + CS_LINE * line_count(cs_chord_seq_late(r.d, r.track, r.max_len, r.n_thread));
+    r.row_h = r.sum + CS_LINE * line_count(sums * cs_wide_cols(r.h));
+    r.row_d = r.row_h + CS_LINE * line_count(cs_wide_cols(r.h));
+    r.own_x = r.row_d + CS_LINE * line_count(cs_wide_cols(r.d));
     r.stride = r.own_x;
     if (own_x)
-        r.stride += CS_LINE * lines(cs_chord_layout_size(r.max_len, r.d, r.track));
+        r.stride += CS_LINE * line_count(cs_chord_layout_size(r.max_len, r.d, r.track));
     return r;
 }
 
 static int64_t chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x)
 {
-    return run_of(be, seg, s, own_x).stride * (each_alone(be, seg) ? be->n_thread : 1);
+    return run_of(be, seg, s, own_x).stride * (by_sequence(be, seg) ? be->n_thread : 1);
 }
 
 /* ---- first block and mean ------------------------------------------------------------------- */
@@ -130,8 +130,8 @@ static void first_tile(const cursor *t, int64_t t0, int64_t n)
         float *to = x->p + t0 * x->row + c / w * x->track;
         int64_t from = (t0 + cs_shift(c / w, t->q.len)) % t->q.len;
         for (int64_t i = t0; i < t0 + n; i++, to += x->row) {
-            const float *more = s->first.p ? row_of(s->first, t->id[from]) + c : NULL;
-            add_track(row_of(s->embed, t->id[i]) + c, more, to, w);
+            const float *product = s->first.p ? row_of(s->first, t->id[from]) + c : NULL;
+            add_track(row_of(s->embed, t->id[i]) + c, product, to, w);
             from = from + 1 == t->q.len ? 0 : from + 1;
         }
     }
@@ -193,10 +193,10 @@ static void mean_hidden(const cursor *t, float *mean)
                       t->q.tile + cs_thread_no() * cs_chord_seq_tile(r->d, r->h));
     }
     for (int32_t j = 0; j < n_col; j++) {
-        double all = 0;
+        double total = 0;
         for (int64_t k = 0; k < n_chunk; k++)
-            all += sum[k * n_col + j];
-        mean[j] = (float)(all / (double)n);
+            total += sum[k * n_col + j];
+        mean[j] = (float)(total / (double)n);
     }
 }
 
@@ -285,7 +285,7 @@ static void chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_
     CS_BUG(!x.p && (!s->id || !mean.p));
     r.x = x;
     r.mean = mean;
-    if (!each_alone(be, seg)) {
+    if (!by_sequence(be, seg)) {
         if (cs_threads(be, seg.rows * s->width) == 1)
             r.n_thread = 1;
         for (int32_t i = 0; i < seg.n; i++)

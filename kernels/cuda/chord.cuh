@@ -141,22 +141,23 @@ __device__ static inline int32_t cs_table_row(const cs_chord_tokens &w, int32_t 
 }
 
 /** cs_token_octet - an octet of the embedding plus the first block's table at the rotated place.
- * p, own: place and row of the tables of the octet's row */
+ * p: place of the row; token_row: its row of the tables */
 template <class Q>
 __device__ static inline uint4 cs_token_octet(const Q &q, const cs_chord_tokens &w,
-                                              const cs_row_place &p, int32_t own, int32_t octet)
+                                              const cs_row_place &p, int32_t token_row,
+                                              int32_t octet)
 {
-    int32_t track = -1, there = 0;
+    int32_t track = -1, row = 0;
     return cs_octet_from(octet, q.d, [&](int32_t j) {
-        float4 v = cs_row_quad(w.embed, own, j);
+        float4 v = cs_row_quad(w.embed, token_row, j);
         if (!w.first.p)
             return v;
         if (cs_track_of(q, j) != track) {
             track = cs_track_of(q, j);
             const int32_t from = p.r + q.shift[p.shift + track];
-            there = cs_table_row(w, from - p.start < p.len ? from : from - p.len);
+            row = cs_table_row(w, from - p.start < p.len ? from : from - p.len);
         }
-        return cs_sum_quads(v, cs_row_quad(w.first, there, j));
+        return cs_sum_quads(v, cs_row_quad(w.first, row, j));
     });
 }
 
@@ -167,8 +168,8 @@ static inline cs_chord_fits_fn *cs_by_shared_memory(cs_backend *be, cs_chord_fit
                                                     cs_chord_fits_fn *in_163,
                                                     cs_chord_fits_fn *in_99)
 {
-    const size_t most = cs_cuda_of(be)->shared_bytes;
-    return most >= 227 << 10 ? in_227 : most >= 163 << 10 ? in_163 : in_99;
+    const size_t max = cs_cuda_of(be)->shared_bytes;
+    return max >= 227 << 10 ? in_227 : max >= 163 << 10 ? in_163 : in_99;
 }
 
 /* ---- the launches ------------------------------------------------------------------------ */

@@ -95,15 +95,15 @@ __device__ static inline void cs_copy_rotated(const cs_train_job &q, cs_segment_
     const int32_t track = cs_track_of(q, octet * CS_OCTET);
     x += octet * q.pitch;
     for (;;) {
-        const int32_t here = s.end - r < n ? s.end - r : n;
+        const int32_t n_here = s.end - r < n ? s.end - r : n;
         const int32_t first = r - q.shift[s.no * q.n_track + track];
         const int32_t from = first < s.start ? first + s.end - s.start : first;
-        const int32_t head = s.end - from < here ? s.end - from : here;
+        const int32_t head = s.end - from < n_here ? s.end - from : n_here;
         if (head > 0)
             cs_bulk_copy(to, x + from, head * (int32_t)sizeof *x, bar);
-        if (here > head)
-            cs_bulk_copy(to + head, x + s.start, (here - head) * (int32_t)sizeof *x, bar);
-        to += here, r += here, n -= here;
+        if (n_here > head)
+            cs_bulk_copy(to + head, x + s.start, (n_here - head) * (int32_t)sizeof *x, bar);
+        to += n_here, r += n_here, n -= n_here;
         if (n <= 0)
             return;
         s = { s.no + 1, s.end, q.off[s.no + 2] };

@@ -309,15 +309,15 @@ template <class IN> static bool cut_columns(const cs_cuda *cu, const cs_conv_job
 {
     const int64_t n_step = cs_div_up(q.x.c, CS_STEP) * q.taps.n;
     const int64_t pair_bytes = n_step * IN::B * 2 * CS_WARP * (int64_t)sizeof(uint32_t);
-    const int64_t most = (int64_t)cu->shared_bytes;
+    const int64_t max_bytes = (int64_t)cu->shared_bytes;
     const int64_t n_fit = (int64_t)(cu->n_scratch * sizeof *cu->scratch);
 
     c->np = q.y.c <= 32 ? 2 : q.y.c <= 64 || IN::B > 2 ? 4 : 8;
-    while (c->np > 2 && c->np * pair_bytes > most)
+    while (c->np > 2 && c->np * pair_bytes > max_bytes)
         c->np /= 2;
     c->n_bytes = c->np * pair_bytes;
     c->n_col = (int32_t)cs_div_up(q.y.c, 16 * c->np);
-    return n_step > 0 && c->n_bytes <= most && c->n_bytes * c->n_col <= n_fit
+    return n_step > 0 && c->n_bytes <= max_bytes && c->n_bytes * c->n_col <= n_fit
         && q.x.r <= INT32_MAX;
 }
 

@@ -240,15 +240,15 @@ static void cuda_embed_bwd(cs_backend *be, const int32_t *id, int32_t pad, cs_ma
     cs_each(be, 1, 1, [=] __device__(int64_t, int32_t) { *largest = 0; });
     /* Positive floats compare like their bit patterns, infinity and NaN above all. */
     cs_each_warp(be, cs_div_up(dy.r, CS_WARP), [=] __device__(int64_t i, int32_t lane) {
-        int most = 0;
+        int max = 0;
         for (int64_t r = i * CS_WARP; r < (i + 1) * CS_WARP && r < dy.r; r++)
             for (int32_t j = lane; id[r] >= 0 && id[r] != pad && j < dy.c; j += CS_WARP) {
                 int v = __float_as_int(fabsf(cs_el(dy, r, j)));
-                most = v > most ? v : most;
+                max = v > max ? v : max;
             }
-        most = (int)cs_warp_max(most);
+        max = (int)cs_warp_max(max);
         if (lane == 0)
-            atomicMax(largest, most);
+            atomicMax(largest, max);
     });
     for (int32_t j0 = 0; j0 < dy.c; j0 += (int32_t)n_col) {
         int32_t w = dy.c - j0 < n_col ? dy.c - j0 : (int32_t)n_col;
@@ -262,9 +262,9 @@ static void cuda_embed_bwd(cs_backend *be, const int32_t *id, int32_t pad, cs_ma
                     atomicAdd(&sum[(int64_t)id[r] * w + j], scaled(cs_el(dy, r, j0 + j), up));
             });
         cs_each(be, dtable.r, w, [=] __device__(int64_t r, int32_t j) {
-            float most = __int_as_float(*largest);
-            int up = fixed_point(most, n);
-            cs_el(dtable, r, j0 + j) += isfinite(most)
+            float max = __int_as_float(*largest);
+            int up = fixed_point(max, n);
+            cs_el(dtable, r, j0 + j) += isfinite(max)
                 ? (cs_real)ldexp((double)(long long)sum[r * w + j], -up) : (cs_real)NAN;
         });
     }

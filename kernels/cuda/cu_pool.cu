@@ -28,25 +28,25 @@ static __global__ void max_kernel(cs_seg seg, bool soft, cs_mat x, cs_mat y)
     __shared__ double part[CS_WARPS][CS_WARP];
     const cs_pool_place at = place_of(seg, x.c);
     const bool in = at.j < x.c;
-    double most = -INFINITY, sum = 0;
+    double max = -INFINITY, sum = 0;
 
     for (int64_t r = at.r0 + threadIdx.y; in && r < at.r1; r += CS_WARPS)
-        most = larger(most, (double)cs_el(x, r, at.j));
-    part[threadIdx.y][threadIdx.x] = most;
+        max = larger(max, (double)cs_el(x, r, at.j));
+    part[threadIdx.y][threadIdx.x] = max;
     __syncthreads();
     for (int w = 0; w < CS_WARPS; w++)
-        most = larger(most, part[w][threadIdx.x]);
+        max = larger(max, part[w][threadIdx.x]);
     __syncthreads();
     for (int64_t r = at.r0 + threadIdx.y; soft && in && r < at.r1; r += CS_WARPS)
-        sum += exp((double)cs_el(x, r, at.j) - most);
+        sum += exp((double)cs_el(x, r, at.j) - max);
     part[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
     if (threadIdx.y > 0 || !in)
         return;
     for (int w = 1; w < CS_WARPS; w++)
         sum += part[w][threadIdx.x];
-    most = soft ? most + log(sum / (double)(at.r1 - at.r0)) : most;
-    cs_el(y, at.s, at.j) = at.r0 < at.r1 ? (cs_real)most : 0;
+    max = soft ? max + log(sum / (double)(at.r1 - at.r0)) : max;
+    cs_el(y, at.s, at.j) = at.r0 < at.r1 ? (cs_real)max : 0;
 }
 
 /* The gradient goes to the first row that holds the maximum. */

@@ -102,8 +102,8 @@ static void cuda_seg_position(cs_backend *be, cs_seg seg, cs_real scale, cs_mat 
 static void cuda_seg_position_bwd(cs_backend *be, cs_seg seg, cs_real scale, cs_mat dy,
                                   cs_mat dtable)
 {
-    int64_t most = dtable.r < seg.rows ? dtable.r : seg.rows;
-    cs_each(be, most, dy.c, [=] __device__(int64_t t, int32_t j) {
+    int64_t max_rows = dtable.r < seg.rows ? dtable.r : seg.rows;
+    cs_each(be, max_rows, dy.c, [=] __device__(int64_t t, int32_t j) {
         for (int32_t s = 0; s < seg.n; s++)
             if (t < seg.off[s + 1] - seg.off[s])
                 cs_el(dtable, t, j) += scale * cs_el(dy, seg.off[s] + t, j);

@@ -87,10 +87,10 @@ static void cuda_upload(cs_backend *be, void *dst, const void *host, size_t n_by
     cs_cuda_here(be);
     if (!n_bytes || cs_cuda_abort_capture(be))
         return;
-    const size_t most = CS_RING_BYTES;
-    for (size_t at = 0; at < n_bytes; at += most)
+    const size_t step = CS_RING_BYTES;
+    for (size_t at = 0; at < n_bytes; at += step)
         upload_part(be, (char *)dst + at, (const char *)host + at,
-                    n_bytes - at < most ? n_bytes - at : most);
+                    n_bytes - at < step ? n_bytes - at : step);
 }
 
 static cudaError_t ring_open(cs_cuda_ring *ring)

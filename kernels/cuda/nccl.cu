@@ -13,7 +13,7 @@ extern "C" {
 #include "kernels/cuda/cuda.h"
 }
 
-enum { NAP_NS = 50 * 1000, NAPS_PER_LOOK = 200 };
+enum { POLL_NS = 50 * 1000, POLLS_PER_CHECK = 200 };
 
 /* A backend's membership in a group of ranks (cs_cuda.united). */
 struct united {
@@ -77,15 +77,15 @@ static int fail_nccl(cs_backend *be, cs_nccl_comm_ptr comm, const cs_nccl *nccl)
                    cs_cuda_of(be)->label, why && *why ? why : "no reason given");
 }
 
-static void nap(void)
+static void sleep_poll(void)
 {
-    const struct timespec t = { 0, NAP_NS };
+    const struct timespec t = { 0, POLL_NS };
     (void)nanosleep(&t, NULL);
 }
 
 /* Has the device finished? "Not ready" is recorded as an error until it is read; unread, it would
  * be reported by the next launch. */
-static cudaError_t look_at(cudaStream_t s)
+static cudaError_t query_stream(cudaStream_t s)
 {
     const cudaError_t e = cudaStreamQuery(s);
     if (e == cudaErrorNotReady)
@@ -105,15 +105,15 @@ static int wait_for(cs_backend *be, const struct united *u, bool on_device)
         if (state != CS_NCCL_OK && state != CS_NCCL_IN_PROGRESS)
             return fail_nccl(be, u->comm, u->nccl);
         const cudaError_t e = state == CS_NCCL_OK && on_device
-                            ? look_at(cs_cuda_of(be)->stream) : cudaErrorNotReady;
+                            ? query_stream(cs_cuda_of(be)->stream) : cudaErrorNotReady;
         if (e != cudaErrorNotReady)
             cs_cuda_record_error(be, e, "sum over ranks");
         if (state == CS_NCCL_OK && (!on_device || e != cudaErrorNotReady))
             return CS_OK;
-        int rc = i % NAPS_PER_LOOK == 0 ? u->watch.look(u->watch.arg) : CS_OK;
+        int rc = i % POLLS_PER_CHECK == 0 ? u->watch.look(u->watch.arg) : CS_OK;
         if (rc != CS_OK)
             return rc;
-        nap();
+        sleep_poll();
     }
 }
 
@@ -123,12 +123,12 @@ static int reduce_id(cs_backend *be, unsigned char *id)
 {
     const char *why = "";
     const cs_nccl *nccl = cs_nccl_load(&why);
-    cs_nccl_id made;
+    cs_nccl_id new_id;
 
-    if (!nccl || nccl->GetUniqueId(&made) != CS_NCCL_OK)
+    if (!nccl || nccl->GetUniqueId(&new_id) != CS_NCCL_OK)
         return cs_fail(CS_EDEVICE, "device %s: NCCL does not start: %s", cs_cuda_of(be)->label,
                        nccl ? nccl->GetLastError(NULL) : why);
-    memcpy(id, made.byte, sizeof made.byte);
+    memcpy(id, new_id.byte, sizeof new_id.byte);
     return CS_OK;
 }
 
@@ -152,16 +152,16 @@ static int reduce_join(cs_backend *be, const unsigned char *id, int rank, int n,
     const char *why = "";
     const cs_nccl *nccl = cs_nccl_load(&why);
     cs_nccl_config how = { sizeof how, 0xcafebeef, CS_NCCL_MIN, 0 };
-    cs_nccl_id made;
+    cs_nccl_id new_id;
 
     if (!nccl)
         return cs_fail(CS_EDEVICE, "device %s: no NCCL: %s", cu->label, why);
     cs_cuda_here(be);
-    memcpy(made.byte, id, sizeof made.byte);
+    memcpy(new_id.byte, id, sizeof new_id.byte);
     cu->united = (struct united *)cs_xcalloc(1, sizeof *cu->united);
     cu->united->nccl = nccl;
     cu->united->watch = watch;
-    int e = nccl->CommInitRankConfig(&cu->united->comm, n, made, rank, &how);
+    int e = nccl->CommInitRankConfig(&cu->united->comm, n, new_id, rank, &how);
     int rc = e == CS_NCCL_OK || e == CS_NCCL_IN_PROGRESS ? wait_for(be, cu->united, false)
                                                          : fail_nccl(be, NULL, nccl);
     if (rc != CS_OK)

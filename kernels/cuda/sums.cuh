@@ -154,8 +154,8 @@ template <class F, class G>
 static void cs_sum_all(cs_backend *be, int64_t rows, int32_t cols, F f, G g, CS_CALLER)
 {
     double *part = cs_cuda_of(be)->scratch;
-    int64_t n_block = cs_div_up(rows * cols, CS_BLOCK), most = CS_SUM_BLOCKS;
-    unsigned n = (unsigned)(n_block < 1 ? 1 : n_block < most ? n_block : most);
+    int64_t n_block = cs_div_up(rows * cols, CS_BLOCK), max = CS_SUM_BLOCKS;
+    unsigned n = (unsigned)(n_block < 1 ? 1 : n_block < max ? n_block : max);
     CS_LAUNCH(be, what, cs_sum_all_kernel<F>, n, CS_BLOCK, f, rows, cols, part);
     CS_LAUNCH(be, what, cs_sum_parts_kernel<G>, 1, CS_BLOCK, g, part, n);
 }
