@@ -36,8 +36,8 @@ bool cs_outputs_same(const char *a, const char *b);
 /** cs_outputs_distinct - check that n paths differ. NULL: not requested. CS_OK, or CS_EUSAGE */
 int cs_outputs_distinct(const char *const *path, int n) CS_MUST_CHECK;
 
-/** cs_outputs_probe - can it be created and written, and may its kind have the suffix? Checked before
- * hours of work. path NULL: not requested. CS_OK, CS_EIO, CS_EUSAGE */
+/** cs_outputs_probe - can it be created and written, and may its kind have the suffix? Checked
+ * before hours of work. path NULL: not requested. CS_OK, CS_EIO, CS_EUSAGE */
 int cs_outputs_probe(const char *path, cs_out_kind kind) CS_MUST_CHECK;
 
 /** cs_outputs_commit - complete n files (or NULL), then rename them together. Renamed ones become
