@@ -6,6 +6,10 @@
 #include "infer/policy.h"
 #include "train/labelled.h"
 
+/* Defaults of options, which are refused where they have no effect. */
+#define CS_EVALUATE_TOLERANCE 0.04
+#define CS_EVALUATE_THRESHOLD 0.5
+
 typedef struct cs_evaluate_args {
     const char *fragments, *bins, *output, *json, *html, *calibrate, *scores;
     int64_t     per_record, batch_tokens, seed;

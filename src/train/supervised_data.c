@@ -32,6 +32,15 @@ static int check_variants(const cs_supervised_args *a)
     return CS_OK;
 }
 
+/* And the other way round. */
+static int check_sequences(const cs_variant_args *a)
+{
+    const char *option = a->exons ? "exons" : a->ends != CS_ENDS_SKIP ? "ends"
+                       : a->window != CS_VARIANT_WINDOW ? "window-length" : NULL;
+
+    return option ? cs_fail(CS_EUSAGE, "--%s is for --head variant", option) : CS_OK;
+}
+
 /* Copy the labels to the labelled input's classes, which the rest of the command uses. */
 static int read_variants(cs_supervised *j, bool cased, int n_inflate)
 {
@@ -113,10 +122,7 @@ int cs_supervised_read(cs_supervised *j, int n_inflate)
         rc = read_variants(j, how.alphabet == CS_CASED, n_inflate);
         goto out;
     }
-    if (a->variants.exons) {
-        rc = cs_fail(CS_EUSAGE, "--exons is for --head variant");
-        goto out;
-    }
+    CS_TRY(check_sequences(&a->variants));
     j->nucleotides = how.alphabet != CS_DIPLOTYPES;
     a->label.lineages = a->taxa.lineage != NULL;
     a->label.ranks = a->taxa.lineage;

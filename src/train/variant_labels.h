@@ -7,6 +7,9 @@
 #include "io/window.h"
 #include "train/dataset.h"
 
+/* The default of --window-length. */
+#define CS_VARIANT_WINDOW 1000
+
 typedef struct cs_variant_args { int64_t window; int ends; const char *exons; } cs_variant_args;
 extern const cs_opt cs_variant_table[];    /* --window-length, --ends, --exons */
 

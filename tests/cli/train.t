@@ -165,6 +165,8 @@ T 'the class - omits the records of a file' sh -c 'sed "s/^>/>odd/" at.fa > odd.
 T 'eval maps the classes of files' sh -c 'chordseq eval -q -m mapped.m --label-map map.tsv --class gc=gc.fa --class at=at.fa > mapped.e &&
     chordseq eval -q -m mapped.m --class high=gc.fa --class low=at.fa | cmp - mapped.e &&
     ! chordseq eval -q -m mapped.m --class gc=gc.fa 2> told && grep -q "label .gc. is not a class of the model.*label-map" told'
+T 'options of variants without effect are refused' sh -c 'for o in "--ends fill" "--window-length 500"; do
+    "$@" --label-key class -o none.m $o all.fa 2> told; [ $? = 2 ] && grep -q -e "train: ${o% *} is for --head variant" told && [ ! -e none.m ] || exit; done' - $train
 T 'a map without effect is refused' sh -c '! "$@" --head regress --label-map map.tsv --label-key class -o x.m all.fa 2> told &&
     grep -q "label-map is for classes, but the head predicts values" told' - $train
 T 'some records without labels' $train --skip-unlabelled -o some.m --labels some.tsv all.fa
