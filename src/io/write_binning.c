@@ -47,6 +47,7 @@ const cs_writer cs_write_binning = {
     .begin = binning_begin,
     .record = binning_record,
     .per_record = true,
+    .names_sample = true,
     .joins = true,
     .for_classes = true,
     .resumes = true,

@@ -80,7 +80,7 @@ struct profile_cfg { const char *path, *sample; };
 static const cs_opt profile_opt[] = {
     { .type = CS_OPT_OUT, .name = "cami-profile", CFG(path), .arg = "FILE",
       .help = "CAMI profiling format, abundance by bases" },
-    { .type = CS_OPT_STR, .name = "sample", CFG(sample), .arg = "NAME", .def = "sample",
+    { .type = CS_OPT_STR, .name = "sample", CFG(sample), .arg = "NAME", .def = CS_USUAL_SAMPLE,
       .help = "sample name in CAMI formats and the summary" },
     { .type = CS_OPT_END }
 };
@@ -98,6 +98,7 @@ const cs_writer cs_write_profile = {
     .cfg_size = sizeof(struct profile_cfg),
     .check = profile_check,
     .end = profile_end,
+    .names_sample = true,
     .for_classes = true,
     CS_CLASS_COUNTS_WRITER,
 };

@@ -35,6 +35,9 @@ typedef struct cs_output cs_output;
 
 enum { CS_WRITER_CFG = 64 };
 
+/* The default of --sample. */
+#define CS_USUAL_SAMPLE "sample"
+
 typedef struct cs_writer {
     const char   *name;
     /* Options of classify: the first names the output's place; its field begins a struct of
@@ -49,6 +52,7 @@ typedef struct cs_writer {
     int (*end)(cs_output *o);               /* NULL, or: flush; report errors */
     bool is_default;             /* standard output gets it if no other output per record does */
     bool per_record;             /* something for every record, unlike a report */
+    bool names_sample;           /* the output states info->sample, or all options */
     bool joins;                  /* what shards write, joined, is what one run writes */
     bool for_classes;            /* for class predictions only */
     bool for_leaves;             /* and taxa above the classes cannot */

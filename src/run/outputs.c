@@ -21,6 +21,9 @@ static const cs_opt group_table[] = {
     { .type = CS_OPT_END }
 };
 
+#define EVERY 10                 /* seconds */
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
 #define ARG(field) .off = offsetof(cs_output_args, field)
 
 static const cs_opt resume_table[] = {
@@ -28,8 +31,8 @@ static const cs_opt resume_table[] = {
       .help = "checkpoint outputs; resume an interrupted run",
       .man = "See \"Interrupted runs\" above.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_REAL, .name = "resume-every", ARG(resume_every), .arg = "SECONDS",
-      .def = "10", .help = "with --resume, interval between checkpoints", .min = 0, .max = 1e6,
-      .same = CS_OPT_SAME_NOTHING },
+      .def = TEXT(EVERY), .help = "with --resume, interval between checkpoints", .min = 0,
+      .max = 1e6, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
 
@@ -269,6 +272,22 @@ static int check_path(const cs_output_args *a, int i, const cs_writer *w, const 
     return CS_OK;
 }
 
+/* Options without effect in this run. */
+static int check_effects(const cs_output_args *a)
+{
+    const cs_writer *w;
+    const char *sample = sample_of(a);
+    bool named = !sample || strcmp(sample, CS_USUAL_SAMPLE) == 0;
+
+    EACH_WRITER(i, w)
+        named = named || (w->names_sample && resolved(a, i));
+    if (!named)
+        cs_warn("--sample has no effect without --cami-binning, --cami-profile or --summary");
+    if (!a->resume && a->resume_every != EVERY)
+        return cs_fail(CS_EUSAGE, "--resume-every needs --resume");
+    return CS_OK;
+}
+
 int cs_outputs_check(const cs_output_args *a, const cs_model *m, bool taxa)
 {
     int rc = CS_OK;
@@ -286,6 +305,7 @@ int cs_outputs_check(const cs_output_args *a, const cs_model *m, bool taxa)
         if (w->check)
             CS_TRY(w->check(a->cfg[i], &info));
     }
+    rc = check_effects(a);
 out:
     return rc;
 }
