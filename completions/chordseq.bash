@@ -18,7 +18,7 @@ _chordseq()
     predict:--input-fmt) words='auto fasta fastq sam bam cram' ;;
     predict:--strand) words='model forward both max weighted' ;;
     predict:--long-sequence) words='whole window error cpu fit' ;;
-    predict:--format) words='bed tsv bedgraph' ;;
+    predict:--format) words='bed tsv bedgraph auto' ;;
     predict:--precision) words='auto fp32 tf32 bf16' ;;
     predict:--check-finite) words='off on' ;;
     embed:--input-fmt) words='auto fasta fastq sam bam cram' ;;

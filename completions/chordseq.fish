@@ -75,7 +75,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'max-memory' -x
 complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'min-length' -x -d 'minimum sequence length in bases; 0: one token'
 complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'max-unknown' -x -d 'maximum share of letters other than A, C, G and T'
 complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'output' -s o -r -F -d 'output file; '\''-'\'' is standard output'
-complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'format' -x -a 'bed tsv bedgraph' -d 'output format: bed, tsv or bedgraph'
+complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'format' -x -a 'bed tsv bedgraph auto' -d 'output format: bed, tsv, bedgraph or auto (by the name)'
 complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'class' -x -d 'with bedgraph, class whose probability is written'
 complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'switch-penalty' -x -d 'cost of a change of class, in nats; auto: 3'
 complete -c chordseq -n '__fish_seen_subcommand_from predict' -l 'threads' -s @ -x -d 'total number of threads (default: one per processor)'

@@ -114,7 +114,7 @@ _chordseq()
         '*--max-unknown[maximum share of letters other than A, C, G and T]:SHARE:' \
         '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
-        '*--format[output format\: bed, tsv or bedgraph]:FORMAT:(bed tsv bedgraph)' \
+        '*--format[output format\: bed, tsv, bedgraph or auto (by the name)]:FORMAT:(bed tsv bedgraph auto)' \
         '*--class[with bedgraph, class whose probability is written]:NAME:' \
         '*--switch-penalty[cost of a change of class, in nats; auto\: 3]:NUM:' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \

@@ -5,7 +5,8 @@
 #include "run/records.h"
 #include "run/token_output.h"
 
-static const char *const formats[] = { "bed", "tsv", "bedgraph", NULL };   /* cs_token_format */
+/* cs_token_format, and CS_TOKENS_AUTO, which is replaced before anything else sees it. */
+static const char *const formats[] = { "bed", "tsv", "bedgraph", "auto", NULL };
 
 /* Chosen on prophages, organelle insertions and sequences without any, of families outside of
  * training: tests/bench/results/README.md. */
@@ -30,9 +31,12 @@ static const cs_opt predict_table[] = {
       .off = offsetof(struct predict_args, output), .arg = "FILE", .def = "-",
       .help = "output file; '-' is standard output" },
     { .type = CS_OPT_ENUM, .name = "format", .off = offsetof(struct predict_args, format),
-      .arg = "FORMAT", .def = "bed", .help = "output format: bed, tsv or bedgraph",
-      .man = "bed: a line for every run of bases of one class. tsv: a line for every base, with "
-             "all probabilities. bedgraph: the probability of one class along the sequence.",
+      .arg = "FORMAT", .def = "auto",
+      .help = "output format: bed, tsv, bedgraph or auto (by the name)",
+      .man = "auto uses the suffix: tsv for .tsv and .csv, bedgraph for .bedgraph, .bdg and .bg, "
+             "also before .gz, otherwise bed. bed: a line for every run of bases of one class. "
+             "tsv: a line for every base, with all probabilities. bedgraph: the probability of "
+             "one class along the sequence.",
       .choice = formats },
     { .type = CS_OPT_STR, .name = "class", .off = offsetof(struct predict_args, class_name),
       .arg = "NAME", .help = "with bedgraph, class whose probability is written" },
@@ -81,9 +85,10 @@ out:
 
 static int find_shown(struct job *j)
 {
+    own.format = (int)cs_token_format_of((cs_token_format)own.format, own.output);
     if (own.class_name == NULL)
         return own.format == CS_TOKENS_BEDGRAPH
-                   ? cs_fail(CS_EUSAGE, "--format bedgraph is for one class; give it with --class")
+                   ? cs_fail(CS_EUSAGE, "format bedgraph is for one class; give it with --class")
                    : CS_OK;
     if (own.format != CS_TOKENS_BEDGRAPH)
         return cs_fail(CS_EUSAGE, "--class needs --format bedgraph");

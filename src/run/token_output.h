@@ -7,7 +7,13 @@
 #include "io/record.h"
 #include "nn/exec/model.h"
 
-typedef enum cs_token_format { CS_TOKENS_BED, CS_TOKENS_TSV, CS_TOKENS_BEDGRAPH } cs_token_format;
+typedef enum cs_token_format {
+    CS_TOKENS_BED, CS_TOKENS_TSV, CS_TOKENS_BEDGRAPH, CS_TOKENS_AUTO
+} cs_token_format;
+
+/** cs_token_format_of - the format, or that of the path's suffix instead of CS_TOKENS_AUTO; BED for
+ * other suffixes */
+cs_token_format cs_token_format_of(cs_token_format given, const char *path);
 
 /* The caller sets the first four members before open. */
 typedef struct cs_token_output {

@@ -33,6 +33,13 @@ T 'runs cover every record without gaps' sh -c 'awk -F "\t" "NR == FNR { if (/^>
       class[\$1] = \$4; end[\$1] = \$3 }
     END { for (r in len) if (len[r] != end[r]) exit 1 }" in.fa runs.bed'
 T 'rows per base' chordseq predict -q -m m.safetensors --format tsv in.fa -o rows.tsv
+T 'the format is that of the name' sh -c 'for f in x.tsv:tsv x.csv:tsv x.tsv.gz:tsv x.bed:bed x.txt:bed x.bdg:bedgraph x.bedgraph.gz:bedgraph; do
+    o=${f%:*} c=; case $f in *graph) c="--class island";; esac
+    chordseq predict -q -m m.safetensors $c -o $o in.fa && mkdir -p given && chordseq predict -q -m m.safetensors $c --format ${f#*:} -o given/$o in.fa &&
+    cmp $o given/$o || exit; done; cmp x.bed runs.bed && cmp x.tsv rows.tsv && chordseq predict -q -m m.safetensors in.fa | cmp - runs.bed &&
+    ! cmp -s x.txt x.tsv && rm -r x.* given'
+T 'also of shards' sh -c 'for i in 1 2; do chordseq predict -q -m m.safetensors --shard $i/2 --manifest p.$i.json -o p.$i.tsv in.fa || exit; done
+    chordseq merge -q -o whole.tsv p.1.json p.2.json && cmp whole.tsv rows.tsv'
 T 'rows agree with runs' awk -F '\t' 'NR == FNR { for (i = $2; i < $3; i++) class[$1, i] = $4; n += $3 - $2; next }
     FNR == 1 { if ($0 != "record\tposition\tclass\tsea\tisland") exit 1; next }
     { if (class[$1, $2] != $3 || $4 + $5 < 0.99999 || $4 + $5 > 1.00001) exit 1; rows++ }
