@@ -25,11 +25,11 @@ static bool is_short(cs_backend *be, const int32_t size[3], int32_t depth)
 
 static stack short_stack(const int32_t size[3], const int64_t *len, int n, int64_t *off)
 {
-    int64_t most = 0;
+    int64_t max_len = 0;
     stack t = new_stack(cpu, size, len, n, off);
     for (int i = 0; i < n; i++)
-        most = len[i] > most ? len[i] : most;
-    t.seg.depth = cs_depth(most);
+        max_len = len[i] > max_len ? len[i] : max_len;
+    t.seg.depth = cs_depth(max_len);
     assert_true(is_short(gpu, size, t.seg.depth));
     return t;
 }

@@ -51,23 +51,23 @@ const cs_tensor *golden_find(const golden *g, const char *fmt, ...)
 
 double golden_largest(const cs_tensor *t)
 {
-    double most = 0;
+    double max_abs = 0;
     for (int64_t i = 0; i < t->n; i++)
-        most = fmax(most, fabs(cs_tensor_get(t, i)));
-    return most;
+        max_abs = fmax(max_abs, fabs(cs_tensor_get(t, i)));
+    return max_abs;
 }
 
 double golden_largest_gradient(const golden *g)
 {
     const cs_tensor *t, *stats = golden_find(g, "grad_stats");
-    double most = 0;
+    double max_abs = 0;
 
     for (size_t i = 0; (t = cs_safetensors_at(g->file, i)) != NULL; i++)
         if (strncmp(t->name, "grad.", 5) == 0)
-            most = fmax(most, golden_largest(t));
+            max_abs = fmax(max_abs, golden_largest(t));
     for (int64_t i = 2; stats && i < stats->n; i += 3)
-        most = fmax(most, cs_tensor_get(stats, i));
-    return most;
+        max_abs = fmax(max_abs, cs_tensor_get(stats, i));
+    return max_abs;
 }
 
 void golden_check(golden *g, const char *what, double error, double limit)
@@ -109,7 +109,7 @@ static void compare_rounded(golden *g, const cs_tensor *want, const double *got)
 
 void golden_compare(golden *g, const cs_tensor *want, const double *got, double tol, double floor)
 {
-    double most = 0, scale = fmax(golden_largest(want), floor);
+    double max_abs = 0, scale = fmax(golden_largest(want), floor);
 
     if (g->be->precision == CS_IN_BF16) {
         compare_rounded(g, want, got);
@@ -117,12 +117,12 @@ void golden_compare(golden *g, const cs_tensor *want, const double *got, double 
     }
     for (int64_t i = 0; i < want->n; i++) {
         double d = fabs(got[i] - cs_tensor_get(want, i));
-        most = d > most || isnan(d) ? d : most;
-        if (isnan(most))
+        max_abs = d > max_abs || isnan(d) ? d : max_abs;
+        if (isnan(max_abs))
             break;
     }
     g->seen[want - cs_safetensors_at(g->file, 0)] = true;
-    golden_check(g, want->name, most == 0 ? 0 : most / scale, tol);
+    golden_check(g, want->name, max_abs == 0 ? 0 : max_abs / scale, tol);
 }
 
 const void *golden_show(golden *g, const void *p, size_t n_bytes)

@@ -158,7 +158,7 @@ static void compare_gradients(subject *s)
 {
     golden *g = s->g;
     const cs_tensor *t;
-    double most = golden_largest_gradient(g);
+    double max_abs = golden_largest_gradient(g);
 
     for (size_t i = 0; (t = cs_safetensors_at(g->file, i)) != NULL; i++) {
         int k = strncmp(t->name, "grad.", 5) == 0 ? find_param(s, t->name + 5) : -1;
@@ -167,7 +167,7 @@ static void compare_gradients(subject *s)
         double *v = golden_fetch(g, cs_grad(&s->ps, k));
         /* An analytically zero gradient is noise of both sides: small is all that it must be. */
         bool zero = golden_has(g->config, "zero_grad_params", t->name + 5);
-        golden_compare(g, t, v, zero ? TOL_ZERO : TOL_GRAD, zero ? most : 1e-4 * most);
+        golden_compare(g, t, v, zero ? TOL_ZERO : TOL_GRAD, zero ? max_abs : 1e-4 * max_abs);
         free(v);
     }
 }

@@ -162,14 +162,14 @@ typedef struct outputs { const double *y; double *grad; int64_t r; int32_t c; } 
 static double ce_row(const outputs *a, int64_t r, int64_t target, double scale)
 {
     const double *y = a->y + r * a->c;
-    double most = y[0], sum = 0;
+    double max = y[0], sum = 0;
     for (int32_t j = 1; j < a->c; j++)
-        most = fmax(most, y[j]);
+        max = fmax(max, y[j]);
     for (int32_t j = 0; j < a->c; j++)
-        sum += exp(y[j] - most);
+        sum += exp(y[j] - max);
     for (int32_t j = 0; j < a->c; j++)
-        a->grad[r * a->c + j] = scale * (exp(y[j] - most) / sum - (j == target));
-    return scale * (log(sum) + most - y[target]);
+        a->grad[r * a->c + j] = scale * (exp(y[j] - max) / sum - (j == target));
+    return scale * (log(sum) + max - y[target]);
 }
 
 /* A mask, or one that belongs to the last rows only. */

@@ -35,12 +35,12 @@ static cs_mat pool(cs_ctx *cx, cs_seg seg, cs_mat x)
     (void)cx->be->op.sync(cx->be);
     for (int32_t k = 0; !cx->dry && k < seg.n; k++)
         for (int32_t j = 0; j < x.c; j++) {
-            double sum = 0, most = -INFINITY;
+            double sum = 0, max = -INFINITY;
             for (int64_t r = seg.off[k]; r < seg.off[k] + valid_rows(seg, k); r++) {
                 sum += (double)x.p[r * x.c + j];
-                most = fmax(most, (double)x.p[r * x.c + j]);
+                max = fmax(max, (double)x.p[r * x.c + j]);
             }
-            y.p[k * 2 * x.c + j] = (cs_real)most;
+            y.p[k * 2 * x.c + j] = (cs_real)max;
             y.p[(k * 2 + 1) * x.c + j] = (cs_real)(sum / (double)valid_rows(seg, k));
         }
     return y;

@@ -102,8 +102,8 @@ static void compare_params(const struct run *run, const char *prefix)
             continue;
         double *v = golden_fetch(g, cs_value(ps, k)), tol = TOL_PARAM;
 #ifndef CS_DOUBLE
-        double most = golden_largest(t), limit = strstr(prefix, "buffer") ? walk : TOL_PARAM;
-        tol = most > 0 ? limit / most : limit;
+        double max_abs = golden_largest(t), limit = strstr(prefix, "buffer") ? walk : TOL_PARAM;
+        tol = max_abs > 0 ? limit / max_abs : limit;
 #endif
         if (golden_has(g->config, "zero_grad_params", t->name + n))
             tol = INFINITY;      /* moved by noise alone */
