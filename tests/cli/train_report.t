@@ -100,6 +100,9 @@ for f in '--step-metrics steps.tsv.gz' '--step-metrics steps.csv' '-o x.m.gz' '-
     T "refused before the first step: $f" sh -c '! "$@" --metrics early.tsv 2> told && [ ! -e early.tsv ] && [ "$(wc -l < told)" = 1 ] &&
         grep -q "compressed" told' - $logged $f
 done
+for f in model.csv model.bam model.xz; do
+    T "refused: a model named $f" sh -c '! "$@" 2> told && grep -q "error: train: .$0.: this output is a model, not" told && [ ! -e "$0" ]' $f $logged -o $f
+done
 for f in '--html page --checkpoint page' '--html page --step-metrics page' '--html log.m.ckpt'; do
     T "refused: a page in the place of another output: $f" sh -c '! "$@" 2> told && grep -q "two outputs write to .\(page\|log.m.ckpt\)" told && [ ! -e page ]' - \
         $logged $f
