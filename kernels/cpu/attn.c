@@ -94,10 +94,10 @@ static void attend_tile(const work *w, const tile *t, state *st)
 
     w->op->scores(t->q, t->k, p);
     for (int64_t i = 0; i < t->q.r; i++) {
-        cs_real max = w->op->largest(p[i], n_key, w->a->scale, st->max[i]);
+        cs_real max = w->op->row_max(p[i], n_key, w->a->scale, st->max[i]);
         double decay = exp((double)st->max[i] - (double)max);
         cs_real *y = cs_row(t->y, i);
-        st->sum[i] = st->sum[i] * decay + w->op->soften(p[i], n_key, w->a->scale, max);
+        st->sum[i] = st->sum[i] * decay + w->op->exp_sum(p[i], n_key, w->a->scale, max);
         for (int32_t c = 0; st->max[i] < max && c < t->y.c; c++)
             y[c] *= (cs_real)decay;
         st->max[i] = max;
@@ -172,10 +172,10 @@ static void tile_gradients(const work *w, const tile *t, cs_score_tile p, cs_sco
         double dot = 0;
         for (int32_t c = 0; c < t->y.c; c++)
             dot += (double)dy[c] * (double)y[c];
-        (void)w->op->soften(p[i], n_key, scale, cs_row(w->m->stat, t->row.from + i)[t->h]);
+        (void)w->op->exp_sum(p[i], n_key, scale, cs_row(w->m->stat, t->row.from + i)[t->h]);
         if (w->a->dropout > 0)
             drop(w, t, i, ds[i]);
-        w->op->slope(p[i], n_key, scale, (cs_real)dot, ds[i]);
+        w->op->softmax_bwd(p[i], n_key, scale, (cs_real)dot, ds[i]);
         if (w->a->dropout > 0)
             drop(w, t, i, p[i]);
     }
@@ -205,10 +205,10 @@ static void key_tile(const work *w, int32_t h, int32_t s, cs_range r, cs_range j
 
     set_keys(w, &t, j.from, n);
     tile_gradients(w, &t, p, ds);
-    w->op->mix_back((const cs_real (*)[CS_TILE_KEYS])p, t.q.r, t.dy,
-                    cs_head_view(w->d->v, g, w->n_group, j.from, n));
-    w->op->mix_back((const cs_real (*)[CS_TILE_KEYS])ds, t.q.r, t.q,
-                    cs_head_view(w->d->k, g, w->n_group, j.from, n));
+    w->op->mix_transposed((const cs_real (*)[CS_TILE_KEYS])p, t.q.r, t.dy,
+                          cs_head_view(w->d->v, g, w->n_group, j.from, n));
+    w->op->mix_transposed((const cs_real (*)[CS_TILE_KEYS])ds, t.q.r, t.q,
+                          cs_head_view(w->d->k, g, w->n_group, j.from, n));
 }
 
 /* Gradients of keys j (segment s, key head g): sums over all queries of the segment, in order. */

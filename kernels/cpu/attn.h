@@ -16,12 +16,12 @@ typedef struct cs_tile_ops {
     void (*scores)(cs_mat a, cs_mat b, cs_score_tile c);         /* c = a b' */
     void (*mix)(const cs_score_tile w, int64_t n_key, cs_mat x, cs_mat y);
                                                      /* y += w x; x has n_key rows */
-    void (*mix_back)(const cs_score_tile w, int64_t n_row, cs_mat x, cs_mat y);
+    void (*mix_transposed)(const cs_score_tile w, int64_t n_row, cs_mat x, cs_mat y);
                                                      /* y += w' x; x has n_row rows */
-    cs_real (*largest)(const cs_real *w, int n, cs_real scale, cs_real max);  /* of scale w, max */
-    double (*soften)(cs_real *w, int n, cs_real scale, cs_real less);
+    cs_real (*row_max)(const cs_real *w, int n, cs_real scale, cs_real max);  /* of scale w, max */
+    double (*exp_sum)(cs_real *w, int n, cs_real scale, cs_real less);
                                                      /* w = exp(scale w - less); returns the sum */
-    void (*slope)(const cs_real *p, int n, cs_real scale, cs_real less, cs_real *ds);
+    void (*softmax_bwd)(const cs_real *p, int n, cs_real scale, cs_real less, cs_real *ds);
                                                                /* ds = scale p (ds - less) */
 } cs_tile_ops;
 

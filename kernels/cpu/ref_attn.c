@@ -36,20 +36,20 @@ static void mix(const cs_score_tile w, int64_t n_key, cs_mat x, cs_mat y)
         mix_row(w[i], 1, n_key, x, cs_row(y, i));
 }
 
-static void mix_back(const cs_score_tile w, int64_t n_row, cs_mat x, cs_mat y)
+static void mix_transposed(const cs_score_tile w, int64_t n_row, cs_mat x, cs_mat y)
 {
     for (int64_t j = 0; j < y.r; j++)
         mix_row(&w[0][j], CS_TILE_KEYS, n_row, x, cs_row(y, j));
 }
 
-static cs_real largest(const cs_real *w, int n, cs_real scale, cs_real max)
+static cs_real row_max(const cs_real *w, int n, cs_real scale, cs_real max)
 {
     for (int j = 0; j < n; j++)
         max = scale * w[j] > max ? scale * w[j] : max;
     return max;
 }
 
-static double soften(cs_real *w, int n, cs_real scale, cs_real less)
+static double exp_sum(cs_real *w, int n, cs_real scale, cs_real less)
 {
     double sum = 0;
     for (int j = 0; j < n; j++) {
@@ -59,13 +59,13 @@ static double soften(cs_real *w, int n, cs_real scale, cs_real less)
     return sum;
 }
 
-static void slope(const cs_real *p, int n, cs_real scale, cs_real less, cs_real *ds)
+static void softmax_bwd(const cs_real *p, int n, cs_real scale, cs_real less, cs_real *ds)
 {
     for (int j = 0; j < n; j++)
         ds[j] = scale * p[j] * (ds[j] - less);
 }
 
-static const cs_tile_ops plain = { scores, mix, mix_back, largest, soften, slope };
+static const cs_tile_ops plain = { scores, mix, mix_transposed, row_max, exp_sum, softmax_bwd };
 
 static void ref_attend(cs_backend *be, const cs_attn *a, const cs_qkv *m)
 {

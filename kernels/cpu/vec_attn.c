@@ -47,12 +47,12 @@ static void mix(const cs_score_tile w, int64_t n_key, cs_mat x, cs_mat y)
     product(false, w, n_key, x, y);
 }
 
-static void mix_back(const cs_score_tile w, int64_t n_row, cs_mat x, cs_mat y)
+static void mix_transposed(const cs_score_tile w, int64_t n_row, cs_mat x, cs_mat y)
 {
     product(true, w, n_row, x, y);
 }
 
-static float largest(const float *w, int n, float scale, float max)
+static float row_max(const float *w, int n, float scale, float max)
 {
     float part[CS_VEC];
     cs_vec lane_max = cs_vset(max);
@@ -67,7 +67,7 @@ static float largest(const float *w, int n, float scale, float max)
 }
 
 /* Weights below 2^-125 become 2^-125, negligible beside a maximum of about 1. */
-static double soften(float *w, int n, float scale, float less)
+static double exp_sum(float *w, int n, float scale, float less)
 {
     const float log2e = 1.44269504f;
     const cs_vec s = cs_vset(scale * log2e), l = cs_vset(less * log2e);
@@ -93,7 +93,7 @@ static double soften(float *w, int n, float scale, float less)
     return all;
 }
 
-static void slope(const float *p, int n, float scale, float less, float *ds)
+static void softmax_bwd(const float *p, int n, float scale, float less, float *ds)
 {
     for (int j = 0; j < n; j += CS_VEC) {
         cs_vec d = cs_vsub(cs_get(ds + j, n - j), cs_vset(less));
@@ -102,7 +102,7 @@ static void slope(const float *p, int n, float scale, float less, float *ds)
     }
 }
 
-static const cs_tile_ops fast = { scores, mix, mix_back, largest, soften, slope };
+static const cs_tile_ops fast = { scores, mix, mix_transposed, row_max, exp_sum, softmax_bwd };
 
 static void vec_attend(cs_backend *be, const cs_attn *a, const cs_qkv *m)
 {

@@ -138,7 +138,7 @@ __device__ static inline void second_step(const cs_chord_job &q, const places<SA
     cs_group_begin(out);
     CS_UNROLL
     for (int h = 0; h < NH; h++)
-        cs_group_mma(out, hidden[h], cs_two_octets{ w2 + 2 * h * N * CS_WIDE, N * CS_WIDE });
+        cs_group_mma(out, hidden[h], cs_k_major{ w2 + 2 * h * N * CS_WIDE, N * CS_WIDE });
     cs_group_commit();
     if (N == 2)
         read_rotated(q, p, octet + N * CS_STEP_OCTETS, next);

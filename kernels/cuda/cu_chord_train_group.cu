@@ -121,7 +121,7 @@ __device__ static inline void dx_step(const cs_train_job &q, cs_ring &f, const c
     cs_group_begin(out);
     CS_UNROLL
     for (int h = 0; h < NH; h++)
-        cs_group_mma(out, dz[h], cs_octets_across{ w1 + 16 * h, HIDDEN });
+        cs_group_mma(out, dz[h], cs_mn_major{ w1 + 16 * h, HIDDEN });
     cs_group_commit();
     /* Reads during the products. */
     CS_UNROLL

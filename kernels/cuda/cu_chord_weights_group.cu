@@ -95,15 +95,15 @@ __device__ static inline void add_tile(const uint4 *right, const uint4 *left, co
     for (int r = 0; r < ROWS; r += 16) {
         CS_UNROLL
         for (int c = 0; c < NC; c++)
-            cs_group_mma(s.weight[c], cs_octets_across{ left + r, ROWS },
-                         cs_octets_across{ right + c * COLUMN_OCTETS * ROWS + r, ROWS });
+            cs_group_mma(s.weight[c], cs_mn_major{ left + r, ROWS },
+                         cs_mn_major{ right + c * COLUMN_OCTETS * ROWS + r, ROWS });
         CS_UNROLL
         for (int c = 0; c < (NC + 1) / 2; c++) {
             /* With an odd number of chunks the second warpgroup has one fewer. */
             const int32_t chunk = 2 * c + group < NC ? 2 * c + group : 0;
             const uint4 *of = second ? right + chunk * COLUMN_OCTETS * ROWS : left;
-            cs_group_mma(s.bias[c], cs_octets_across{ of + r, ROWS },
-                         cs_two_octets{ ones + r, CS_OCTET });
+            cs_group_mma(s.bias[c], cs_mn_major{ of + r, ROWS },
+                         cs_k_major{ ones + r, CS_OCTET });
         }
     }
     cs_group_commit();

@@ -26,14 +26,14 @@ static void cuda_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_r
         return;
     }
     cs_cuda *cu = cs_cuda_of(be);
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     cublasStatus_t e = cu->blas->gemm(cu->handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N,
                                       ta ? CUBLAS_OP_T : CUBLAS_OP_N, c.c, c.r, n_k, &one, b.p,
                                       CUDA_R_32F, b.ld, a.p, CUDA_R_32F, a.ld, &beta, c.p,
                                       CUDA_R_32F, c.ld, arithmetic(be), CUBLAS_GEMM_DEFAULT);
     if (e != CUBLAS_STATUS_SUCCESS)
         cs_cuda_record_error(be, cudaErrorUnknown, cu->blas->status_name(e));
-    cs_cuda_after(be, "gemm");
+    cs_cuda_check_launch(be, "gemm");
 }
 
 /* ---- elementwise ops --------------------------------------------------------------------- */

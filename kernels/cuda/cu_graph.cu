@@ -23,7 +23,7 @@ bool cs_cuda_abort_capture(cs_backend *be)
 static bool graphs_begin(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     if (cudaStreamBeginCapture(cu->stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess) {
         (void)cudaGetLastError();    /* reported by false */
         return false;
@@ -38,7 +38,7 @@ static cs_graph *graphs_end(cs_backend *be)
     cs_cuda *cu = cs_cuda_of(be);
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     cudaError_t e = cudaStreamEndCapture(cu->stream, &graph);
     if (e == cudaSuccess && !cu->capture_failed)
         (void)cudaGraphInstantiate(&exec, graph, 0);
@@ -51,13 +51,13 @@ static cs_graph *graphs_end(cs_backend *be)
 
 static void graphs_launch(cs_backend *be, cs_graph *g)
 {
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     cs_cuda_record_error(be, cudaGraphLaunch((cudaGraphExec_t)g, cs_cuda_of(be)->stream), "graph");
 }
 
 static void graphs_dealloc(cs_backend *be, cs_graph *g)
 {
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     cs_cuda_record_error(be, cudaStreamSynchronize(cs_cuda_of(be)->stream), "graph");
     cs_cuda_record_error(be, cudaGraphExecDestroy((cudaGraphExec_t)g), "graph");
 }

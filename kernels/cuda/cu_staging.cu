@@ -13,7 +13,7 @@
 static void *staging_alloc(cs_backend *be, size_t n_bytes)
 {
     void *p = NULL;
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     if (cudaMallocHost(&p, n_bytes ? n_bytes : 1) == cudaSuccess)
         return p;
     (void)cudaGetLastError();    /* reported by NULL */
@@ -22,14 +22,14 @@ static void *staging_alloc(cs_backend *be, size_t n_bytes)
 
 static void staging_dealloc(cs_backend *be, void *p)
 {
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     cs_cuda_record_error(be, cudaFreeHost(p), "dealloc");
 }
 
 static void staging_send(cs_backend *be, int slot, void *dst, const void *pinned, size_t n_bytes)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     cs_cuda_record_error(be, cudaMemcpyAsync(dst, pinned, n_bytes, cudaMemcpyHostToDevice,
                                              cu->copies),
                  "send");
@@ -42,7 +42,7 @@ static void staging_end(cs_backend *be, int slot, cs_mat y, void *out)
     cs_cuda *cu = cs_cuda_of(be);
     unsigned long long *first = (unsigned long long *)out;
     cs_real *v = (cs_real *)((char *)out + CS_STAGING_HEAD);
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     cs_cuda_record_error(be, cudaMemsetAsync(out, 0xFF, CS_STAGING_HEAD, cu->stream),
                          "predictions");
     cs_each(be, y.r, y.c, [=] __device__(int64_t r, int32_t j) {
@@ -58,7 +58,7 @@ static void staging_end(cs_backend *be, int slot, cs_mat y, void *out)
 static int staging_fetch(cs_backend *be, int slot, void *pinned, const void *src, size_t n_bytes)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     cs_cuda_record_error(be, cudaStreamWaitEvent(cu->copies, cu->done[slot], 0), "fetch");
     cs_cuda_record_error(be, cudaMemcpyAsync(pinned, src, n_bytes, cudaMemcpyDeviceToHost,
                                              cu->copies),

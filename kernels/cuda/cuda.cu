@@ -27,7 +27,7 @@ void cs_cuda_record_error(cs_backend *be, cudaError_t e, const char *where)
 }
 
 /* A backend is opened on one thread and used on another; every thread starts at device 0. */
-void cs_cuda_here(cs_backend *be)
+void cs_cuda_set_device(cs_backend *be)
 {
     static thread_local int current = -1;
     cs_cuda *cu = cs_cuda_of(be);
@@ -38,7 +38,7 @@ void cs_cuda_here(cs_backend *be)
     cs_cuda_record_error(be, e, "device");
 }
 
-void cs_cuda_after(cs_backend *be, const char *where)
+void cs_cuda_check_launch(cs_backend *be, const char *where)
 {
     cs_cuda_record_error(be, cudaGetLastError(), where);
     if (cs_cuda_of(be)->wait)
@@ -50,7 +50,7 @@ void cs_cuda_after(cs_backend *be, const char *where)
 static void *cuda_alloc(cs_backend *be, size_t n_bytes)
 {
     void *p = NULL;
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     if (cudaMalloc(&p, n_bytes ? n_bytes : 1) == cudaSuccess)
         return p;
     (void)cudaGetLastError();    /* reported by NULL: the caller may retry with less */
@@ -59,7 +59,7 @@ static void *cuda_alloc(cs_backend *be, size_t n_bytes)
 
 static void cuda_dealloc(cs_backend *be, void *p)
 {
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     cs_cuda_record_error(be, cudaStreamSynchronize(cs_cuda_of(be)->stream), "dealloc");
     cs_cuda_record_error(be, cudaFree(p), "dealloc");
 }
@@ -84,7 +84,7 @@ static void upload_part(cs_backend *be, char *dst, const char *host, size_t n_by
  * on the stream. */
 static void cuda_upload(cs_backend *be, void *dst, const void *host, size_t n_bytes)
 {
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     if (!n_bytes || cs_cuda_abort_capture(be))
         return;
     const size_t step = CS_RING_BYTES;
@@ -113,7 +113,7 @@ static void cuda_download(cs_backend *be, void *host, const void *src, size_t n_
 {
     cs_cuda *cu = cs_cuda_of(be);
     const bool capturing = cs_cuda_abort_capture(be);
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     if (n_bytes && !capturing)
         cs_cuda_record_error(be, cudaMemcpyAsync(host, src, n_bytes, cudaMemcpyDeviceToHost,
                                                  cu->stream),
@@ -130,7 +130,7 @@ static bool is_dense(cs_mat x) { return x.ld == x.c || x.r == 1; }
 
 static void cuda_zero(cs_backend *be, cs_mat x)
 {
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     cudaStream_t s = cs_cuda_of(be)->stream;
     const size_t row = (size_t)x.c * sizeof *x.p, n = (size_t)x.r;
     if (x.r > 0 && x.c > 0)
@@ -141,7 +141,7 @@ static void cuda_zero(cs_backend *be, cs_mat x)
 
 static void cuda_copy(cs_backend *be, cs_mat x, cs_mat y)
 {
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     cudaStream_t s = cs_cuda_of(be)->stream;
     const size_t row = (size_t)x.c * sizeof *x.p, n = (size_t)x.r;
     if (x.r <= 0 || x.c <= 0)
@@ -155,7 +155,7 @@ static void cuda_copy(cs_backend *be, cs_mat x, cs_mat y)
 static int64_t cuda_free_memory(cs_backend *be)
 {
     size_t n_free = 0, n_all;
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     cs_cuda_record_error(be, cudaMemGetInfo(&n_free, &n_all), "free memory");
     return (int64_t)n_free;
 }
@@ -163,7 +163,7 @@ static int64_t cuda_free_memory(cs_backend *be)
 static int cuda_sync(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     if (!cs_cuda_abort_capture(be))
         cs_cuda_record_error(be, cudaStreamSynchronize(cu->stream), "sync");
     return cs_cuda_error(be);
@@ -252,7 +252,7 @@ static int open_parts(cs_backend *be, int device)
     const char *why = "";
     cudaDeviceProp about;
     cu->device = device;
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     cudaError_t e = cu->error;
     if (e == cudaSuccess)
         e = cudaGetDeviceProperties(&about, device);
@@ -358,7 +358,7 @@ int cs_cuda_compute_in(cs_backend *be, cs_precision p)
 void cs_cuda_close(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     cs_cuda_reduce.finalize(be);
     if (cu->handle)
         (void)cu->blas->destroy(cu->handle);

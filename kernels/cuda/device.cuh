@@ -33,9 +33,9 @@ extern "C" {
 /* Launch a kernel on the backend's stream; an error is recorded with the op's name. */
 #define CS_LAUNCH(be, what, kernel, grid, block, ...)                                \
     do {                                                                             \
-        cs_cuda_here(be);                                                            \
+        cs_cuda_set_device(be);                                                      \
         CS_KERNEL_CALL(kernel, grid, block, cs_cuda_of(be)->stream, __VA_ARGS__);    \
-        cs_cuda_after(be, what);                                                     \
+        cs_cuda_check_launch(be, what);                                              \
     } while (0)
 
 /* A default argument with the caller's name, i.e. the op: for messages. */
@@ -71,7 +71,7 @@ typedef struct cs_cuda {
     cublasHandle_t handle;
     double        *scratch;      /* [n_scratch] partial sums of one op */
     size_t         n_scratch;
-    struct united *united;       /* membership in a group of ranks, or NULL: nccl.cu */
+    struct nccl_rank *nccl_rank; /* membership in a group of ranks, or NULL: nccl.cu */
     bool           capturing;    /* ops are captured into a graph: cu_graph.cu */
     bool           capture_failed;           /* or has an op that cannot be captured */
     bool           wait;         /* CHORDSEQ_SYNC=1: wait after every op, to find a failing one */
@@ -81,13 +81,13 @@ typedef struct cs_cuda {
 
 static inline cs_cuda *cs_cuda_of(cs_backend *be) { return (cs_cuda *)be->impl; }
 
-/** cs_cuda_here - select the backend's device in the calling thread, before every call */
-void cs_cuda_here(cs_backend *be);
+/** cs_cuda_set_device - select the backend's device in the calling thread, before every call */
+void cs_cuda_set_device(cs_backend *be);
 /** cs_cuda_record_error - keep the first error with the name of its call; clears CUDA's last
  * error */
 void cs_cuda_record_error(cs_backend *be, cudaError_t e, const char *where);
-/** cs_cuda_after - after a launch: record its error; waits with CHORDSEQ_SYNC=1 */
-void cs_cuda_after(cs_backend *be, const char *where);
+/** cs_cuda_check_launch - after a launch: record its error; waits with CHORDSEQ_SYNC=1 */
+void cs_cuda_check_launch(cs_backend *be, const char *where);
 
 /** cs_launch_shared - launch a kernel with n_bytes of dynamic shared memory, also more than the 48
  * KiB that need no attribute; what: the op, for errors */
@@ -95,12 +95,12 @@ template <class... P, class... A>
 static void cs_launch_shared(cs_backend *be, const char *what, void (*kernel)(P...), dim3 grid,
                              unsigned n_thread, size_t n_bytes, const A &...args)
 {
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,
                                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                   (int)n_bytes), what);
     CS_KERNEL_CALL_SHARED(kernel, grid, n_thread, n_bytes, cs_cuda_of(be)->stream, args...);
-    cs_cuda_after(be, what);
+    cs_cuda_check_launch(be, what);
 }
 
 /** cs_cuda_abort_capture - is a graph being captured? If so, the capture fails, because the caller

@@ -15,8 +15,8 @@ extern "C" {
 
 enum { POLL_NS = 50 * 1000, POLLS_PER_CHECK = 200 };
 
-/* A backend's membership in a group of ranks (cs_cuda.united). */
-struct united {
+/* A backend's membership in a group of ranks (cs_cuda.nccl_rank). */
+struct nccl_rank {
     const cs_nccl   *nccl;
     cs_nccl_comm_ptr comm;
     cs_reduce_watch  watch;
@@ -95,7 +95,7 @@ static cudaError_t query_stream(cudaStream_t s)
 
 /* Waits for the last call and, with `on_device`, for its work on the device. Checks the other ranks
  * meanwhile: a call never completes if a rank has died. */
-static int wait_for(cs_backend *be, const struct united *u, bool on_device)
+static int wait_for(cs_backend *be, const struct nccl_rank *u, bool on_device)
 {
     int state = CS_NCCL_OK;
 
@@ -135,14 +135,14 @@ static int reduce_id(cs_backend *be, unsigned char *id)
 static void reduce_finalize(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    if (!cu->united)
+    if (!cu->nccl_rank)
         return;
     /* CommAbort: CommDestroy waits for the other ranks, which may have failed. All work is done
      * here. */
-    if (cu->united->comm)
-        (void)cu->united->nccl->CommAbort(cu->united->comm);
-    free(cu->united);
-    cu->united = NULL;
+    if (cu->nccl_rank->comm)
+        (void)cu->nccl_rank->nccl->CommAbort(cu->nccl_rank->comm);
+    free(cu->nccl_rank);
+    cu->nccl_rank = NULL;
 }
 
 static int reduce_join(cs_backend *be, const unsigned char *id, int rank, int n,
@@ -156,13 +156,13 @@ static int reduce_join(cs_backend *be, const unsigned char *id, int rank, int n,
 
     if (!nccl)
         return cs_fail(CS_EDEVICE, "device %s: no NCCL: %s", cu->label, why);
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     memcpy(new_id.byte, id, sizeof new_id.byte);
-    cu->united = (struct united *)cs_xcalloc(1, sizeof *cu->united);
-    cu->united->nccl = nccl;
-    cu->united->watch = watch;
-    int e = nccl->CommInitRankConfig(&cu->united->comm, n, new_id, rank, &how);
-    int rc = e == CS_NCCL_OK || e == CS_NCCL_IN_PROGRESS ? wait_for(be, cu->united, false)
+    cu->nccl_rank = (struct nccl_rank *)cs_xcalloc(1, sizeof *cu->nccl_rank);
+    cu->nccl_rank->nccl = nccl;
+    cu->nccl_rank->watch = watch;
+    int e = nccl->CommInitRankConfig(&cu->nccl_rank->comm, n, new_id, rank, &how);
+    int rc = e == CS_NCCL_OK || e == CS_NCCL_IN_PROGRESS ? wait_for(be, cu->nccl_rank, false)
                                                          : fail_nccl(be, NULL, nccl);
     if (rc != CS_OK)
         reduce_finalize(be);
@@ -172,9 +172,9 @@ static int reduce_join(cs_backend *be, const unsigned char *id, int rank, int n,
 static int reduce_sum(cs_backend *be, cs_real *p, int64_t n)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    const struct united *u = cu->united;
+    const struct nccl_rank *u = cu->nccl_rank;
 
-    cs_cuda_here(be);
+    cs_cuda_set_device(be);
     int e = u->nccl->AllReduce(p, p, (size_t)n, CS_NCCL_FLOAT, CS_NCCL_SUM, u->comm, cu->stream);
     int rc = e == CS_NCCL_OK || e == CS_NCCL_IN_PROGRESS ? wait_for(be, u, true)
                                                          : fail_nccl(be, u->comm, u->nccl);

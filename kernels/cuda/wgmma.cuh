@@ -17,11 +17,13 @@
 
 enum { CS_GROUP = 128, CS_GROUP_ROWS = 64 };     /* threads of a warpgroup; rows of its products */
 
-/* Two octets of terms: the second one is `next` places of 16 bytes after the first. */
-struct cs_two_octets { const uint4 *at; int32_t next; };
+/* A K-major operand, two octets of terms: the second one is `next` places of 16 bytes after the
+ * first. */
+struct cs_k_major { const uint4 *at; int32_t next; };
 
-/* Octets of rows or columns: each is `next` places after the one before. */
-struct cs_octets_across { const uint4 *at; int32_t next; };
+/* An operand major in rows or columns, in octets of these: each is `next` places after the one
+ * before. */
+struct cs_mn_major { const uint4 *at; int32_t next; };
 
 #ifdef CS_HOST_MMA
 template <int N> __device__ static inline void cs_group_begin(float (&)[N][4]) {}
@@ -29,13 +31,13 @@ __device__ static inline void cs_group_commit(void) {}
 template <int N, bool MORE> __device__ static inline void cs_group_registers(void) {}
 template <int N> __device__ static inline void cs_group_end(float (&)[N][4]) {}
 
-__device__ static inline uint32_t cs_octet_word(cs_two_octets m, int32_t octet, int32_t i)
+__device__ static inline uint32_t cs_octet_word(cs_k_major m, int32_t octet, int32_t i)
 {
     return ((const uint32_t *)(m.at + octet * m.next + i))[threadIdx.x % 4];
 }
 
 template <int N>
-__device__ static inline void cs_group_mma(float (&d)[N][4], const uint32_t a[4], cs_two_octets b)
+__device__ static inline void cs_group_mma(float (&d)[N][4], const uint32_t a[4], cs_k_major b)
 {
     const int32_t g = (int32_t)threadIdx.x % CS_WARP / 4;
     for (int32_t n = 0; n < N; n++)
@@ -43,7 +45,7 @@ __device__ static inline void cs_group_mma(float (&d)[N][4], const uint32_t a[4]
 }
 
 template <int N>
-__device__ static inline void cs_group_mma(float (&d)[N][4], cs_two_octets a, cs_two_octets b)
+__device__ static inline void cs_group_mma(float (&d)[N][4], cs_k_major a, cs_k_major b)
 {
     const int32_t r = (int32_t)threadIdx.x % CS_GROUP / CS_WARP * 16
                       + (int32_t)threadIdx.x % CS_WARP / 4;
@@ -53,7 +55,7 @@ __device__ static inline void cs_group_mma(float (&d)[N][4], cs_two_octets a, cs
 }
 
 /* Terms i and i + 1 of row or column j */
-__device__ static inline uint32_t cs_pair_across(cs_octets_across m, int32_t i, int32_t j)
+__device__ static inline uint32_t cs_mn_pair(cs_mn_major m, int32_t i, int32_t j)
 {
     const uint16_t *v = (const uint16_t *)(m.at + j / 8 * m.next + i) + j % 8;
     return v[0] | (uint32_t)v[8] << 16;
@@ -61,23 +63,23 @@ __device__ static inline uint32_t cs_pair_across(cs_octets_across m, int32_t i, 
 
 template <int N>
 __device__ static inline void cs_group_mma(float (&d)[N][4], const uint32_t a[4],
-                                           cs_octets_across b)
+                                           cs_mn_major b)
 {
     const int32_t g = (int32_t)threadIdx.x % CS_WARP / 4, c = (int32_t)threadIdx.x % 4;
     for (int32_t n = 0; n < N; n++)
-        cs_mma(d[n], a, cs_pair_across(b, 2 * c, 8 * n + g),
-               cs_pair_across(b, 2 * c + 8, 8 * n + g));
+        cs_mma(d[n], a, cs_mn_pair(b, 2 * c, 8 * n + g),
+               cs_mn_pair(b, 2 * c + 8, 8 * n + g));
 }
 
 template <int N, class B>
-__device__ static inline void cs_group_mma(float (&d)[N][4], cs_octets_across a, B b)
+__device__ static inline void cs_group_mma(float (&d)[N][4], cs_mn_major a, B b)
 {
     const int32_t r = (int32_t)threadIdx.x % CS_GROUP / CS_WARP * 16
                       + (int32_t)threadIdx.x % CS_WARP / 4;
     const int32_t c = (int32_t)threadIdx.x % 4;
-    const uint32_t own[4] = { cs_pair_across(a, 2 * c, r), cs_pair_across(a, 2 * c, r + 8),
-                              cs_pair_across(a, 2 * c + 8, r),
-                              cs_pair_across(a, 2 * c + 8, r + 8) };
+    const uint32_t own[4] = { cs_mn_pair(a, 2 * c, r), cs_mn_pair(a, 2 * c, r + 8),
+                              cs_mn_pair(a, 2 * c + 8, r),
+                              cs_mn_pair(a, 2 * c + 8, r + 8) };
     cs_group_mma(d, own, b);
 }
 #else
@@ -135,12 +137,12 @@ __device__ static inline uint64_t cs_group_matrix(const uint4 *at, int32_t leadi
         | (uint64_t)stride << 32;
 }
 
-__device__ static inline uint64_t cs_group_matrix(cs_two_octets m)
+__device__ static inline uint64_t cs_group_matrix(cs_k_major m)
 {
     return cs_group_matrix(m.at, m.next, 8);
 }
 
-__device__ static inline uint64_t cs_group_matrix(cs_octets_across m)
+__device__ static inline uint64_t cs_group_matrix(cs_mn_major m)
 {
     return cs_group_matrix(m.at, 8, m.next);
 }
@@ -148,7 +150,7 @@ __device__ static inline uint64_t cs_group_matrix(cs_octets_across m)
 #define CS_GROUP_SUMS(n) "+f"(d[n][0]), "+f"(d[n][1]), "+f"(d[n][2]), "+f"(d[n][3])
 
 /** cs_group_mma - d += a b, of 16 terms */
-__device__ static inline void cs_group_mma(float (&d)[16][4], cs_two_octets a, cs_two_octets b)
+__device__ static inline void cs_group_mma(float (&d)[16][4], cs_k_major a, cs_k_major b)
 {
     (void)d, (void)a, (void)b;
     CS_GROUP_ASM("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"
@@ -196,20 +198,20 @@ __device__ static inline void cs_group_mma_regs(float (&d)[8][4], const uint32_t
 
 /** cs_group_mma - the same with a in registers, by 32 or 64 columns */
 template <int N>
-__device__ static inline void cs_group_mma(float (&d)[N][4], const uint32_t a[4], cs_two_octets b)
+__device__ static inline void cs_group_mma(float (&d)[N][4], const uint32_t a[4], cs_k_major b)
 {
     cs_group_mma_regs<0>(d, a, cs_group_matrix(b));
 }
 
 template <int N>
 __device__ static inline void cs_group_mma(float (&d)[N][4], const uint32_t a[4],
-                                           cs_octets_across b)
+                                           cs_mn_major b)
 {
     cs_group_mma_regs<1>(d, a, cs_group_matrix(b));
 }
 
 /** cs_group_mma - the same with a across, by 64 columns across */
-__device__ static inline void cs_group_mma(float (&d)[8][4], cs_octets_across a, cs_octets_across b)
+__device__ static inline void cs_group_mma(float (&d)[8][4], cs_mn_major a, cs_mn_major b)
 {
     (void)d, (void)a, (void)b;
     CS_GROUP_ASM("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"
@@ -223,7 +225,7 @@ __device__ static inline void cs_group_mma(float (&d)[8][4], cs_octets_across a,
 }
 
 /** cs_group_mma - the same with a across, by 8 columns */
-__device__ static inline void cs_group_mma(float (&d)[1][4], cs_octets_across a, cs_two_octets b)
+__device__ static inline void cs_group_mma(float (&d)[1][4], cs_mn_major a, cs_k_major b)
 {
     (void)d, (void)a, (void)b;
     CS_GROUP_ASM("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"
