@@ -27,6 +27,10 @@ typedef enum cs_opt_type {
     CS_OPT_INS        /* the same, names of input files */
 } cs_opt_type;
 
+/* The value of a macro as the text of a default: .def = CS_OPT_TEXT(CS_EVALUATE_TOLERANCE). */
+#define CS_OPT_TEXT(x)  CS_OPT_TEXT_(x)
+#define CS_OPT_TEXT_(x) #x
+
 typedef struct cs_strlist { const char **v; int n; } cs_strlist;
 
 /** cs_strlist_add - the one way to add a string (the pointer is kept); free(v) releases the list.

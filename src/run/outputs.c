@@ -22,8 +22,6 @@ static const cs_opt group_table[] = {
 };
 
 #define EVERY 10                 /* seconds */
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
 #define ARG(field) .off = offsetof(cs_output_args, field)
 
 static const cs_opt resume_table[] = {
@@ -31,7 +29,7 @@ static const cs_opt resume_table[] = {
       .help = "checkpoint outputs; resume an interrupted run",
       .man = "See \"Interrupted runs\" above.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_REAL, .name = "resume-every", ARG(resume_every), .arg = "SECONDS",
-      .def = TEXT(EVERY), .help = "with --resume, interval between checkpoints", .min = 0,
+      .def = CS_OPT_TEXT(EVERY), .help = "with --resume, interval between checkpoints", .min = 0,
       .max = 1e6, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };

@@ -13,13 +13,10 @@
 
 enum { MAX_COLUMN = 256, MAX_LABEL = 4096, NAME_BYTES = 192 };
 
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
-
 const cs_opt cs_variant_table[] = {
     { .type = CS_OPT_GROUP, .name = "Variants" },
     { .type = CS_OPT_SIZE, .name = "window-length", .off = offsetof(cs_variant_args, window),
-      .arg = "NUM", .def = TEXT(CS_VARIANT_WINDOW),
+      .arg = "NUM", .def = CS_OPT_TEXT(CS_VARIANT_WINDOW),
       .help = "with head variant, window length around a variant, in bases",
       .man = "The input is then labelled variants on --reference. Either VCF or BCF, with "
              "--label-key naming INFO fields of values 0 and 1 (a label each, comma-separated); or "
