@@ -219,19 +219,30 @@ out:
 static const int64_t edge[] = { 500, 1000, 3000, 10000, 50000 };
 enum { N_EDGE = sizeof edge / sizeof *edge };
 
+static void note_too_few(int64_t n)
+{
+    cs_note("not calibrated: %lld validation %s, at least %d are needed", (long long)n,
+            CS_PLURAL(n, "sample", "samples"), MIN_SAMPLES);
+}
+
 static int calibrate(const cs_evaluate_job *j, cs_model *m)
 {
     int rc = CS_OK;
     cs_scores scores = { 0 };
     const cs_scores *s = j->scores != NULL ? j->scores : &scores;
+    const int64_t n_valid = j->valid != NULL ? cs_sampler_count(j->valid) : s->n;
 
-    if (j->valid != NULL && cs_sampler_count(j->valid) < MIN_SAMPLES)
+    if (n_valid < MIN_SAMPLES) {
+        note_too_few(n_valid);
         return CS_OK;
+    }
     cs_scores_for(&scores, m);
     if (j->valid != NULL)
         CS_TRY(evaluate_valid(m, j->valid, j->batch_tokens, true, &scores));
-    if (s->n < MIN_SAMPLES)
+    if (s->n < MIN_SAMPLES) {
+        note_too_few(s->n);
         goto out;
+    }
     CS_TRY(cs_evaluate_fit(m, j->path, s, edge, N_EDGE));
     CS_TRY(cs_model_save(m, j->path, false));
     cs_note("calibrated on %lld validation samples", (long long)s->n);

@@ -10,7 +10,8 @@ typedef struct cs_step_log cs_step_log;
 /**
  * cs_step_log_open - open what o->steps_path and o->events_path ask for
  *
- * A table that is continued (o->resume) loses the rows after `step`, which are repeated.
+ * A run that continues (o->resume) says so. Its table loses the rows after `step`, which are
+ * repeated.
  *
  * out      receives NULL if neither is wanted, which the other calls accept
  * Returns  CS_OK; CS_EIO

@@ -73,6 +73,8 @@ T 'a label that names no class and a table with quotes are reported as that' sh 
     grep -q "the label .. of record .*names no class; --skip-unlabelled" err && sed "s/^\([^\t]*\)/\"\1\"/" labels.tsv > quoted.tsv &&
     ! "$@" --labels quoted.tsv 2> err && grep -q "quoted.tsv. has the name of record .* in quotes; remove the quotes" err &&
     ! ls x.m* 2> /dev/null' - $train -o x.m all.fa
+T 'too few samples for a calibration are reported' sh -c '"$@" 2> told && grep -q "not calibrated: [0-9]* validation samples, at least 100 are needed" told' - \
+    chordseq train -o few.m --epochs 1 --tokenizer base --encoder.max-len 256 --label-key class all.fa
 T 'records of N only are reported' sh -c '{ cat all.fa; printf ">n class=at\nNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN\n"; } > n.fa && "$@" 2> told &&
     grep -q "warning: 1 of 49 records has only unknown bases (N), .*first: .n." told && sed "\$s/N\$/C/" n.fa > c.fa && mv c.fa n.fa &&
     "$@" 2> told && ! grep "unknown bases" told' - chordseq train -o n.m --epochs 1 --tokenizer base --encoder.max-len 256 --label-key class n.fa
@@ -302,7 +304,7 @@ done
 T 'a budget of time is kept' sh -c 'a=$(date +%s); "$@" --budget 4s -o timed.m --metrics timed.tsv 2> told &&
     [ $(($(date +%s) - a)) -le 12 ] && ! grep -q paused told && tail -n 1 timed.tsv | awk "{ exit !(\$3 < 1e-3) }"' - $spend
 T 'also by two runs in total' sh -c 'rm -f timed.m*; "$@" --budget 4s --max-time 1 -o timed.m 2> told && grep -q paused told &&
-    "$@" --budget 4s --resume -o timed.m --metrics timed.tsv 2> told && ! grep -q paused told &&
+    "$@" --budget 4s --resume -o timed.m --metrics timed.tsv 2> told && ! grep -q paused told && grep -q "resuming after step [0-9]" told &&
     tail -n 1 timed.tsv | awk "{ exit !(\$10 > 2 && \$10 < 8) }"' - $spend
 T 'without validation, too' $spend -q --budget 20k --valid-frac 0 -o none.m
 # Batches wait in a queue: the budget ends some epochs just as the last batch enters it.
