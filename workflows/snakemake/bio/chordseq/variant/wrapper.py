@@ -14,6 +14,8 @@ extra = snakemake.params.get("extra", "")
 words = ["--reference", quote(snakemake.input.ref), "-i", quote(snakemake.input.calls)]
 if snakemake.input.get("model"):
     words += ["--model", quote(snakemake.input.model)]
+if snakemake.input.get("exons"):
+    words += ["--exons", quote(snakemake.input.exons)]
 words += ["--output", quote(snakemake.output.calls)]
 if snakemake.output.get("tsv"):
     words += ["--tsv", quote(snakemake.output.tsv)]

@@ -12,6 +12,7 @@ process CHORDSEQ_VARIANT {
     tuple val(meta), path(vcf)
     tuple val(meta2), path(fasta), path(fai)
     path model
+    path exons
 
     output:
     tuple val(meta), path("*.vcf.gz")    , emit: vcf
@@ -27,6 +28,7 @@ process CHORDSEQ_VARIANT {
     def prefix = task.ext.prefix ?: "${meta.id}"
     def device = task.accelerator ? 'cuda' : 'cpu'
     def model_arg = model ? "--model ${model}" : ''
+    def exons_arg = exons ? "--exons ${exons}" : ''
     if ("${vcf}" == "${prefix}.vcf.gz") {
         error("CHORDSEQ_VARIANT: input and output have one name; set task.ext.prefix")
     }
@@ -35,6 +37,7 @@ process CHORDSEQ_VARIANT {
         -@ ${task.cpus} \\
         --device ${device} \\
         ${model_arg} \\
+        ${exons_arg} \\
         --reference ${fasta} \\
         --output ${prefix}.vcf.gz \\
         --write-index=tbi \\
