@@ -519,16 +519,22 @@ static inline void with_element_sizes(void (*check)(const op_case *, int, const 
         }
 }
 
+static inline void check_row_tables(void (*check)(const op_case *, int, const op_sizes *),
+                                    const op_sizes *sz)
+{
+    check(row_ops, COUNT(row_ops), sz);
+    check(seg_ops, COUNT(seg_ops), sz);
+    check(conv_ops, COUNT(conv_ops), sz);
+    check(conv_tails, COUNT(conv_tails), sz);
+    check(sparse_ops, COUNT(sparse_ops), sz);
+    check(element_ops, COUNT(element_ops), sz);
+}
+
 static inline void with_row_sizes(void (*check)(const op_case *, int, const op_sizes *))
 {
     for (int32_t n = 1; n <= 67; n++) {
         op_sizes sz = new_sizes((int64_t[]){ 1, n % 14, 3 }, 3, n, 68 - n, n % 3);
-        check(row_ops, COUNT(row_ops), &sz);
-        check(seg_ops, COUNT(seg_ops), &sz);
-        check(conv_ops, COUNT(conv_ops), &sz);
-        check(conv_tails, COUNT(conv_tails), &sz);
-        check(sparse_ops, COUNT(sparse_ops), &sz);
-        check(element_ops, COUNT(element_ops), &sz);
+        check_row_tables(check, &sz);
         free(sz.id);
     }
 }
@@ -538,12 +544,7 @@ static inline void with_long_sizes(void (*check)(const op_case *, int, const op_
     static const int32_t width[][3] = { { 96, 40, 0 }, { 30, 385, 2 }, { 200, 17, 0 } };
     for (int i = 0; i < COUNT(width); i++) {
         op_sizes sz = new_sizes(uneven, COUNT(uneven), width[i][0], width[i][1], width[i][2]);
-        check(row_ops, COUNT(row_ops), &sz);
-        check(seg_ops, COUNT(seg_ops), &sz);
-        check(conv_ops, COUNT(conv_ops), &sz);
-        check(conv_tails, COUNT(conv_tails), &sz);
-        check(sparse_ops, COUNT(sparse_ops), &sz);
-        check(element_ops, COUNT(element_ops), &sz);
+        check_row_tables(check, &sz);
         free(sz.id);
     }
 }
