@@ -9,11 +9,12 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/names.h"
 
 struct joining {
     sam_hdr_t   *to, *from;
     const char  *path;
-    kstring_t    line, there;    /* a line of `from`, and that of its ID in `to` */
+    kstring_t    line, there;    /* lines of `from`, and that of an ID in `to` */
     cs_programs *programs;       /* changed so far */
 };
 
@@ -212,19 +213,49 @@ out:
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int join_comment(struct joining *j, int i)
+/* A copy of the text of a header; NULL: no memory. */
+static char *copy_text(sam_hdr_t *h)
+{
+    const char *text = sam_hdr_str(h);
+    const size_t n = text ? strlen(text) + 1 : 0;
+    char *copy = text ? cs_alloc(n, 1) : NULL;
+
+    return copy ? memcpy(copy, text, n) : NULL;
+}
+
+/* The next comment of a text, which ends with a NUL then; NULL: none is left. */
+static char *next_comment(char **text)
+{
+    char *line;
+
+    do
+        line = strsep(text, "\n");
+    while (line && strncmp(line, "@CO", 3) != 0);
+    return line;
+}
+
+/* From the texts: htslib finds a comment by its number in linear time. */
+static int join_comments(struct joining *j)
 {
     int rc = CS_OK;
+    char *to = copy_text(j->to), *from = copy_text(j->from), *rest = to, *line;
+    cs_names there = { NULL, 0, 0 };
+    bool bad = !to || !from;
 
-    CS_TRY(read_line(j, "CO", i));
-    for (int k = sam_hdr_count_lines(j->to, "CO") - 1; k >= 0; k--) {
-        j->there.l = 0;
-        if (sam_hdr_find_line_pos(j->to, "CO", k, &j->there) == 0
-            && strcmp(j->line.s, j->there.s) == 0)
-            return CS_OK;
+    while (!bad && (line = next_comment(&rest)) != NULL)
+        bad = cs_names_add(&there, line, 0) != CS_OK;
+    j->line.l = 0;
+    for (rest = from; !bad && (line = next_comment(&rest)) != NULL;) {
+        if (cs_names_find(&there, line) < 0)
+            bad = cs_names_add(&there, line, 0) != CS_OK || kputs(line, &j->line) < 0
+                || kputc('\n', &j->line) < 0;
     }
-    rc = add_line(j);
-out:
+    if (bad)
+        rc = cs_fail(CS_EMEM, "out of memory for the header of '%s'", j->path);
+    else if (j->line.l > 0)
+        rc = add_line(j);
+    cs_names_release(&there);
+    CS_FREE(to, from);
     return rc;
 }
 
@@ -242,8 +273,7 @@ int cs_sam_header_join(sam_hdr_t *to, sam_hdr_t *from, const char *path, cs_prog
     for (int i = 0; i < sam_hdr_count_lines(from, "RG"); i++)
         CS_TRY(join_group(&j, i));
     CS_TRY(join_programs(&j));
-    for (int i = 0; i < sam_hdr_count_lines(from, "CO"); i++)
-        CS_TRY(join_comment(&j, i));
+    CS_TRY(join_comments(&j));
     programs->joined = true;
 out:
     joining_release(&j);

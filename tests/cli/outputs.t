@@ -145,6 +145,11 @@ T 'a program that stands before its parent keeps it' sh -c 'awk "/ID:bwa/ { held
     chordseq classify -q -m m --no-PG --bam turned.sam x.sam turn.sam && [ "$(grep -c "^@PG" turned.sam)" = 4 ] &&
     id=$(sed -n "s/^@PG	ID:\([^	]*\).*CL:bwa y$/\1/p" turned.sam) && [ "$id" != bwa ] && grep -q "^@PG	ID:sort[.].*	PP:$id$" turned.sam'
 T 'of one input, unchanged' sh -c 'chordseq classify -q -m m --no-PG --bam one.sam x.sam && sed "/^[^@]/d" one.sam > a && sed "/^[^@]/d" x.sam | cmp - a'
+T 'of many comments, in little time' sh -c 'for f in u v; do
+        awk -v f=$f "BEGIN { print \"@SQ\tSN:c\tLN:99\"; for (i = 0; i < 5000; i++) print \"@CO\t\" i % 4990, i % 2 ? f : \"\" }" > $f.sam || exit
+    done
+    timeout 30 chordseq classify -q -m m --no-PG --bam uv.sam u.sam v.sam && grep "^@CO" uv.sam > all &&
+    { sed 1d u.sam; sed 1d v.sam | grep "v$" | awk "!n[\$0]++"; } | cmp - all'
 T 'of sequences before alignments, and of mates' sh -c 'printf ">f\nACGTTGCA\n" > f.fa && chordseq classify -q -m m --bam fy.sam f.fa y.sam &&
     grep -q "^@RG	ID:y" fy.sam && grep -q "^@HD.*unsorted" fy.sam && sed "s/^y	/x	/" y.sam > mate.sam &&
     chordseq classify -q -m m --bam mates.sam -1 x.sam -2 mate.sam && grep -q "^@RG	ID:y" mates.sam && [ "$(grep -c "^x	" mates.sam)" = 2 ]'
