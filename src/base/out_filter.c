@@ -57,6 +57,11 @@ static size_t unpacked_length(const char *path)
     return ends(path, n, ".gz") ? n - 3 : ends(path, n, ".bgz") ? n - 4 : n;
 }
 
+bool cs_out_ends(const char *path, const char *suffix)
+{
+    return ends(path, unpacked_length(path), suffix);
+}
+
 bool cs_out_is_plain(const char *path)
 {
     const size_t n = strlen(path);

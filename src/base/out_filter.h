@@ -27,6 +27,8 @@ enum { CS_OUT_BLOCK = 0xff00, CS_OUT_PACKED_BLOCK = 0x10000 };   /* BGZF's */
  * from shards */
 bool cs_out_is_plain(const char *path);
 
+/** cs_out_ends - does the path, without .gz and .bgz, end with a suffix such as ".tsv"? */
+bool cs_out_ends(const char *path, const char *suffix);
 /** cs_out_check - CS_OK; CS_EUSAGE for a suffix of a format that the output does not have */
 int cs_out_check(const char *path, cs_out_kind kind) CS_MUST_CHECK;
 /** cs_out_named - the format that a suffix promises, such as "BAM" or "a table"; NULL: none, or one

@@ -45,12 +45,9 @@ static bool is_format(const char *s)
 /* What the name says, if no option does. */
 static int check_suffix(const char *path)
 {
-    static const char *const table[] = { ".csv", ".tsv", ".csv.gz", ".tsv.gz" };
-
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (ends_with(path, table[i]))
-            return cs_fail(CS_EUSAGE, "'%s': this output is VCF or BCF; write a table with --tsv",
-                           path);
+    if (cs_out_ends(path, ".csv") || cs_out_ends(path, ".tsv"))
+        return cs_fail(CS_EUSAGE, "'%s': this output is VCF or BCF; write a table with --tsv",
+                       path);
     return ends_with(path, ".bcf") ? CS_OK : cs_out_check(path, CS_OUT_TEXT);
 }
 

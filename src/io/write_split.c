@@ -275,14 +275,8 @@ out:
 /* Is this FASTA or FASTQ, and none of ours? */
 static bool is_foreign(const struct split *w, const char *name)
 {
-    static const char *const suffix[] = { ".fasta", ".fastq", ".fasta.gz", ".fastq.gz" };
-    const size_t n = strlen(name);
-    bool reads = false;
+    bool reads = cs_out_ends(name, ".fasta") || cs_out_ends(name, ".fastq");
 
-    for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++) {
-        const size_t k = strlen(suffix[i]);
-        reads = reads || (n > k && strcmp(name + n - k, suffix[i]) == 0);
-    }
     for (int i = 0; reads && i < (w->n_class + 1) * N_KIND; i++) {
         const char *path = w->part[i].path, *slash = path ? strrchr(path, '/') : NULL;
         reads = !slash || strcmp(slash + 1, name) != 0;

@@ -98,18 +98,12 @@ cs_token_format cs_token_format_of(cs_token_format given, const char *path)
         { ".tsv", CS_TOKENS_TSV }, { ".csv", CS_TOKENS_TSV }, { ".bedgraph", CS_TOKENS_BEDGRAPH },
         { ".bdg", CS_TOKENS_BEDGRAPH }, { ".bg", CS_TOKENS_BEDGRAPH },
     };
-    static const char *const packed[] = { "", ".gz", ".bgz" };
-    char end[16];
 
     if (given != CS_TOKENS_AUTO)
         return given;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        for (size_t k = 0; k < sizeof packed / sizeof *packed; k++) {
-            const int n = snprintf(end, sizeof end, "%s%s", known[i].suffix, packed[k]);
-            const size_t n_path = strlen(path);
-            if (n_path > (size_t)n && strcmp(path + n_path - (size_t)n, end) == 0)
-                return known[i].format;
-        }
+        if (cs_out_ends(path, known[i].suffix))
+            return known[i].format;
     return CS_TOKENS_BED;
 }
 

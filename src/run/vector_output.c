@@ -15,11 +15,9 @@ static int choose_format(cs_vector_output *o)
 {
     static const struct { const char *suffix; int format; } known[] = {
         { ".npy", CS_VECTORS_NPY }, { ".npz", CS_VECTORS_NPZ }, { ".tsv", CS_VECTORS_TSV },
-        { ".csv", CS_VECTORS_TSV }, { ".tsv.gz", CS_VECTORS_TSV }, { ".csv.gz", CS_VECTORS_TSV },
-        { ".tsv.bgz", CS_VECTORS_TSV }, { ".csv.bgz", CS_VECTORS_TSV },
+        { ".csv", CS_VECTORS_TSV },
     };
     const char *slash = strrchr(o->path, '/'), *name = slash ? slash + 1 : o->path;
-    const size_t n = strlen(name);
 
     if (o->format != CS_VECTORS_AUTO)
         return CS_OK;
@@ -28,10 +26,9 @@ static int choose_format(cs_vector_output *o)
     if (!strchr(name, '.') || to_stdout || strncmp(o->path, "/dev/", 5) == 0)
         return CS_OK;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const size_t k = strlen(known[i].suffix);
         o->format = known[i].format;
-        if (n > k && strcmp(name + n - k, known[i].suffix) == 0)
-            return CS_OK;
+        if (cs_out_ends(name, known[i].suffix))
+            return o->format == CS_VECTORS_TSV ? CS_OK : cs_out_check(name, CS_OUT_BINARY);
     }
     return cs_fail(CS_EUSAGE, "unknown format of '%s'; name the output *.npy, *.npz, *.tsv, *.csv, "
                    "*.tsv.gz or *.csv.gz, or give --format", name);
