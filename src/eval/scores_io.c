@@ -43,6 +43,7 @@ struct table {
     int32_t         n_label;
     int32_t        *column;      /* [n_label] the class of a column */
     float          *value;       /* [n_label] */
+    char            separator;   /* of fields: a comma in CSV */
 };
 
 static int32_t find_label_no(const struct table *t, const char *name)
@@ -54,14 +55,29 @@ static int32_t find_label_no(const struct table *t, const char *name)
     return k;
 }
 
-/* The fields of the line, one by one; "" after the last one. */
-static const char *next_field(char **rest)
+/* Remove the quotes around a field of CSV, and halve those in it. The end of the field. */
+static char *unquote(char *field)
 {
-    char *at = *rest, *tab = at ? strchr(at, '\t') : NULL;
+    char *to = field, *from = field + 1;
 
-    if (tab)
-        *tab = '\0';
-    *rest = tab ? tab + 1 : NULL;
+    for (; *from && (*from != '"' || from[1] == '"'); from++) {
+        from += *from == '"';
+        *to++ = *from;
+    }
+    char *end = from + (*from == '"');
+    *to = '\0';
+    return end;
+}
+
+/* The fields of the line, one by one; "" after the last one. */
+static const char *next_field(const struct table *t, char **rest)
+{
+    char *at = *rest, *end = at && t->separator == ',' && *at == '"' ? unquote(at) : at;
+
+    end = end ? strchr(end, t->separator) : NULL;
+    if (end)
+        *end = '\0';
+    *rest = end ? end + 1 : NULL;
     return at ? at : "";
 }
 
@@ -69,10 +85,11 @@ static int read_head(struct table *t)
 {
     char *rest = t->line.text;
 
-    if (strcmp(next_field(&rest), "length") != 0 || strcmp(next_field(&rest), "truth") != 0)
+    t->separator = strchr(rest, '\t') ? '\t' : ',';
+    if (strcmp(next_field(t, &rest), "length") != 0 || strcmp(next_field(t, &rest), "truth") != 0)
         return cs_lines_refuse(&t->line, "not a table of 'chordseq eval --scores'");
     for (int32_t k = 0; k < t->n_label; k++) {
-        t->column[k] = find_label_no(t, next_field(&rest));
+        t->column[k] = find_label_no(t, next_field(t, &rest));
         for (int32_t i = 0; i < k; i++)
             if (t->column[i] == t->column[k])
                 t->column[k] = t->n_label;
@@ -88,13 +105,13 @@ static int read_row(struct table *t, cs_scores *s)
     int64_t length;
     double p;
 
-    if (cs_parse_int(next_field(&rest), &length) != CS_OK || length < 0)
+    if (cs_parse_int(next_field(t, &rest), &length) != CS_OK || length < 0)
         return cs_lines_refuse(&t->line, "the first column is not a length");
-    const int32_t truth = find_label_no(t, next_field(&rest));
+    const int32_t truth = find_label_no(t, next_field(t, &rest));
     if (truth == t->n_label)
         return cs_lines_refuse(&t->line, "the second column is not a class of the model");
     for (int32_t k = 0; k < t->n_label; k++) {
-        if (cs_parse_real(next_field(&rest), &p) != CS_OK || !(p >= 0 && p <= 1))
+        if (cs_parse_real(next_field(t, &rest), &p) != CS_OK || !(p >= 0 && p <= 1))
             return cs_lines_refuse(&t->line, "a probability is missing or not between 0 and 1");
         t->value[t->column[k]] = (float)p;
     }

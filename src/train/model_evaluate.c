@@ -232,9 +232,9 @@ static int open_outputs(struct job *j)
 
     CS_TRY(cs_outputs_distinct(path, N_OUT));
     if (j->a->calibrate != NULL)
-        CS_TRY(cs_outfile_open(j->a->calibrate, &j->calibrated));
+        CS_TRY(cs_outfile_open_as(j->a->calibrate, NULL, CS_OUT_BINARY, &j->calibrated));
     if (j->a->scores != NULL)
-        CS_TRY(cs_outfile_open(j->a->scores, &j->rows));
+        CS_TRY(cs_outfile_open_as(j->a->scores, NULL, CS_OUT_TABLE, &j->rows));
     CS_TRY(cs_outfile_open_as(j->a->output, NULL, CS_OUT_TABLE, &j->tsv));
     if (j->a->json != NULL)
         CS_TRY(cs_outfile_open(j->a->json, &j->json));

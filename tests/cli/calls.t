@@ -32,6 +32,12 @@ T 'a table of predictions does not change metrics, and is uncalibrated' sh -c "
     $e -m stated --fragments 100,300 -o alone.tsv && $e -m stated --fragments 100,300 --scores again.tsv -o beside.tsv &&
     cmp alone.tsv beside.tsv && grep -q coverage alone.tsv && [ \$(wc -l < again.tsv) = \$(wc -l < s.tsv) ] &&
     paste again.tsv s.tsv | awk -F '\t' 'NR > 1 { for (i = 3; i < 6; i++) { d = \$i - \$(i + 5); if (d * d > 1e-11) exit 1 } }'"
+T 'predictions as CSV calibrate the same model' sh -c "sed 's/>1_/>odd_/; s/class=1/class=a,\"b/' labelled.fa > odd.fa &&
+    chordseq train -q --label-key class --preset none --tokenizer kmer --encoder cdil --epochs 1 --valid-frac 0.5 -o odd odd.fa &&
+    for f in tsv csv csv.gz; do chordseq eval -q -m odd --label-key class --scores odd.\$f -o x.tsv odd.fa &&
+        chordseq model calibrate -q --scores odd.\$f --max-error 0.5 odd odd.\$f.m && cmp odd.tsv.m odd.\$f.m || exit; done &&
+    grep -q '^length,truth,.*\"a,\"\"b\"' odd.csv && ! grep '	' odd.csv"
+T 'a calibrated model is not compressed' sh -c "! $e -m trained --calibrate x.m.gz -o x.tsv 2> told && grep -q 'not compressed' told && [ ! -e x.m.gz ]"
 T 'the weights stay' sh -c '[ "$(chordseq model show trained | grep ^sha256)" = \
     "$(chordseq model show stated | grep ^sha256)" ]'
 T 'show begins with purpose and accuracy' sh -c 'chordseq model show stated > show &&
