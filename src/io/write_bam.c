@@ -233,6 +233,14 @@ static int add_program(const cs_output *o, sam_hdr_t *h)
         CS_OK;
 }
 
+/* The text of a BAM header may be padded by NULs, which SAM cannot have. htslib drops them only
+ * when the header changes. */
+static void cut_padding(sam_hdr_t *h)
+{
+    if (h->text)
+        h->l_text = strnlen(h->text, h->l_text);
+}
+
 /* Open the output, without the header. */
 static int open_alignments(cs_output *o)
 {
@@ -247,6 +255,7 @@ static int open_alignments(cs_output *o)
     if (!o->info.header
         && sam_hdr_add_line(w->header, "HD", "VN", "1.6", "SO", "unknown", NULL) < 0)
         return cs_fail(CS_EMEM, "out of memory for the header of '%s'", o->path);
+    cut_padding(w->header);
     if (!cfg->no_pg)
         CS_TRY(add_program(o, w->header));
     CS_TRY(cs_outfile_flush(o->file));

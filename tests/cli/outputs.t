@@ -60,6 +60,8 @@ with samtools T 'with the tags of its records' sh -c '
     chordseq classify -q -m m in.bam | sed "s|/[12]	|	|" | awk "NR > 1 { print \$1, \$3 }" > a &&
     samtools view out.bam | sed -E "s/\t.*cl:Z:/ /; s/\t.*//" | cmp - a &&
     [ "$(samtools view out.bam | grep -c "	ct:i:")" = "$(wc -l < a)" ]'
+with bgzip T 'padding of a BAM header stays out of SAM' sh -c 'printf "BAM\001\020\000\000\000@HD\tVN:1.6\n\000\000\000\000\000\000\000\000\000" | bgzip > padded.bam &&
+    chordseq classify -qq -m m --no-PG --bam padded.sam -o padded.tsv padded.bam && printf "@HD\tVN:1.6\n" | cmp - padded.sam'
 with samtools T 'with a chained @PG line' sh -c 'samtools view -H --no-PG out.bam | grep -q "ID:chordseq.*PP:samtools" &&
     chordseq classify -q -m m --bam no.bam --no-PG in.bam &&
     ! samtools view -H --no-PG no.bam | grep -q "ID:chordseq"'
