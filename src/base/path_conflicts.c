@@ -5,7 +5,8 @@
  * Two lists, inputs and outputs: device and inode of every registered file, and its name as given.
  * A file is compared with those of the other kind only. Outputs are few, so this is cheap even with
  * many inputs. A file that does not exist yet is in no list: it cannot be an input, either.
- * An index beside an input is an input, too.
+ * An index beside an input is an input, too. One that does not exist yet may be created by the run,
+ * so its name is refused.
  *
  * Open outputs are in a tree, for there may be one per class. They are files only when complete, so
  * they are identified by folder and name.
@@ -82,10 +83,11 @@ out:
     return rc;
 }
 
+static const char *const suffix[] = { ".fai", ".gzi", ".tbi", ".csi", ".bai", ".crai", NULL };
+
 /* x.bam has its index in x.bam.bai or x.bai. */
 static int add_indexes(const char *path)
 {
-    static const char *const suffix[] = { ".fai", ".gzi", ".tbi", ".csi", ".bai", ".crai", NULL };
     int rc = CS_OK;
     const size_t n = strlen(path), size = n + sizeof ".crai";
     const char *dot = strrchr(path, '.');
@@ -116,11 +118,44 @@ int cs_paths_add_output(const char *path)
     return add_path(path, name_of(path, true), true, false);
 }
 
+/* The path's first n bytes and an end: is it an input? */
+static int check_stem(const char *path, size_t n, const char *end)
+{
+    struct stat st;
+    const size_t size = n + strlen(end) + 1;
+    char *stem = cs_xmalloc(size);
+
+    (void)snprintf(stem, size, "%.*s%s", (int)n, path, end);
+    const bool found = find_file(stem, false, &st);
+    free(stem);
+    for (size_t i = 0; found && i < inputs.n; i++)
+        if (inputs.v[i].dev == st.st_dev && inputs.v[i].ino == st.st_ino && !inputs.v[i].index)
+            return cs_fail(CS_EUSAGE, "output '%s' has the name of an index of input '%s'; choose "
+                           "another output", path, inputs.v[i].name);
+    return CS_OK;
+}
+
+/* Would it become the index of an input? */
+static int check_index_name(const char *path)
+{
+    static const char *const stem_end[] = { "", ".bam", ".cram" };
+    const char *dot = strrchr(path, '.');
+    int rc = CS_OK, k = 0;
+
+    while (dot && suffix[k] && strcmp(dot, suffix[k]) != 0)
+        k++;
+    for (size_t i = 0; rc == CS_OK && dot && suffix[k] && i < 3; i++)
+        rc = check_stem(path, (size_t)(dot - path), stem_end[i]);
+    return rc;
+}
+
 int cs_paths_check_output(const char *path)
 {
     struct stat st;
+    const int rc = find_file(path, true, &st) ? check(name_of(path, true), &st, true, false)
+                                              : CS_OK;
 
-    return find_file(path, true, &st) ? check(name_of(path, true), &st, true, false) : CS_OK;
+    return rc == CS_OK ? check_index_name(path) : rc;
 }
 
 /* ---- open outputs ---------------------------------------------------------------------------- */

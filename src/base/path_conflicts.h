@@ -15,8 +15,9 @@ int cs_paths_add_input(const char *path) CS_MUST_CHECK;
 /** cs_paths_add_output - register an output before it is opened. CS_OK; CS_EUSAGE naming an input
  * that is the same file; CS_EMEM */
 int cs_paths_add_output(const char *path) CS_MUST_CHECK;
-/** cs_paths_check_output - is this output different from all inputs? Called when an output is
- * opened. CS_OK, CS_EUSAGE. Thread: any, after the inputs are registered */
+/** cs_paths_check_output - is this output different from all inputs and their indexes, also from
+ * those that the run may create? Called when an output is opened. CS_OK, CS_EUSAGE. Thread: any,
+ * after the inputs are registered */
 int cs_paths_check_output(const char *path) CS_MUST_CHECK;
 
 typedef struct cs_path_claim cs_path_claim;

@@ -203,8 +203,11 @@ for i in x.fa.fai x.fa.gzi x.fa.tbi x.fa.csi y.bam.bai y.bai y.bam.csi z.cram.cr
         [ -e "$f" ] || cp x.fa "$f"; echo index > "$1" && ln -f "$1" way && for o in "$1" way; do
         chordseq classify -m "$m" -o "$o" "$f" 2> told; [ $? = 2 ] && [ "$(cat "$1")" = index ] || exit
         grep -q "output .$o. is the same file as the index of input .$f.; choose another output" told || exit; done
-        rm "$1" way && chordseq classify -q -m "$m" -o "$1" "$f" && rm "$1"' - "$i"
+        rm "$1" way; chordseq classify -m "$m" -o "$1" "$f" 2> told; [ $? = 2 ] && [ ! -e "$1" ] &&
+        grep -q "output .$1. has the name of an index of input .$f." told' - "$i"
 done
+T 'nor that of an index that the run creates' sh -c '! chordseq explain -f x.fa -r a -o ./x.fa.fai 2> told &&
+    grep -q "output ...x.fa.fai. has the name of an index of input .x.fa." told && rm x.fa.fai'
 T 'nor that of the index of a reference' sh -c 'echo x > x.fa.fai; for o in "explain -f x.fa -r a -o" "predict x.fa -o" \
     "variant -i none.vcf -f x.fa --tsv" "diplotype x.fa -o" "tokenize x.fa -o"; do chordseq $o x.fa.fai 2> told
     [ $? = 2 ] && grep -q "the index of input .x.fa." told && [ "$(cat x.fa.fai)" = x ] || exit; done; rm x.fa.fai'
