@@ -263,6 +263,7 @@ int cs_args_file(const char **path)
     CS_TRY(cs_paths_add_input(*path));     /* some arguments were not option values */
     if (cs_index_given(*path))
         CS_TRY(cs_paths_add_input(cs_index_given(*path)));
+    CS_TRY(cs_index_check(*path));
     rc = cs_input_check(*path);
 out:
     return rc;

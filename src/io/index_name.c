@@ -47,6 +47,18 @@ const char *cs_index_given(const char *path)
     return name ? name->index : NULL;
 }
 
+/* htslib would wait for the writer of a pipe, deaf to signals. */
+int cs_index_check(const char *path)
+{
+    const char *given = cs_index_given(path);
+    struct stat st;
+
+    if (!given || stat(given, &st) != 0 || S_ISREG(st.st_mode))
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "cannot use '%s' as the index of '%s': it is not a regular file",
+                   given, path);
+}
+
 int cs_index_missing(const char *path, const char *remedy)
 {
     const char *given = cs_index_given(path);

@@ -10,6 +10,9 @@
 /** cs_index_split - the name of the file alone; its index, if any, is registered for it. Not to be
  * freed */
 const char *cs_index_split(const char *path);
+/** cs_index_check - CS_OK if no index is given for a file, or a missing one; CS_EUSAGE for one that
+ * is no regular file */
+int cs_index_check(const char *path) CS_MUST_CHECK;
 /** cs_index_given - the index that was registered for a file, or NULL: the one beside it */
 const char *cs_index_given(const char *path);
 /** cs_index_missing - report that a file's index cannot be read. remedy: if none was given.

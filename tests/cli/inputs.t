@@ -184,6 +184,8 @@ if samtools --version > /dev/null 2>&1; then
         chordseq classify -q -m '$m' -r chr1:120-310 -o got.tsv --resume x.bam##idx##idx/x.bai && cmp got.tsv want.tsv"
     T 'a given index that is none is named' sh -c "for i in none.bai ../one.bed; do ! chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/\$i 2> told &&
         grep -q \"cannot read .idx/\$i. as the index of .x.bam.\" told || exit; done"
+    T 'nor is a pipe an index' sh -c "mkfifo idx/pipe; timeout -s KILL 20 chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/pipe 2> told;
+        [ \$? = 2 ] && rm idx/pipe && grep -q 'cannot use .idx/pipe. as the index of .x.bam.: it is not a regular file' told"
     T 'an old index is reported' sh -c "touch -d '2 hours ago' idx/x.bai && chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/x.bai > got 2> told &&
         grep -q 'the index .idx/x.bai. is older than .x.bam.' told && touch idx/x.bai"
     T 'no output overwrites it' sh -c "! chordseq classify -q -m '$m' -r chr1 -o idx/x.bai x.bam##idx##idx/x.bai 2> told &&
