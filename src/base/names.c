@@ -25,20 +25,37 @@ static struct cs_name *slot_of(const cs_names *t, const char *name)
     return &t->slot[i];
 }
 
-static int enlarge(cs_names *t)
+/* Slots of the next size, all free, in place of the present ones. */
+static void move_names(cs_names *t, struct cs_name *slot, size_t n_slot)
 {
-    cs_names more = { NULL, t->n_slot ? 2 * t->n_slot : 64, t->n };
+    cs_names more = { slot, n_slot, t->n };
 
-    more.slot = cs_alloc(more.n_slot, sizeof *more.slot);
-    if (!more.slot)
-        return cs_fail(CS_EMEM, "out of memory for %zu names", t->n);
-    memset(more.slot, 0, more.n_slot * sizeof *more.slot);
+    memset(slot, 0, n_slot * sizeof *slot);
     for (size_t i = 0; i < t->n_slot; i++)
         if (t->slot[i].name)
             *slot_of(&more, t->slot[i].name) = t->slot[i];
     free(t->slot);
     *t = more;
-    return CS_OK;
+}
+
+static bool is_full(const cs_names *t)
+{
+    return 2 * (t->n + 1) > t->n_slot;
+}
+
+static size_t next_size(const cs_names *t)
+{
+    return t->n_slot ? 2 * t->n_slot : 64;
+}
+
+static void put(cs_names *t, const char *name, int64_t no)
+{
+    struct cs_name *s = slot_of(t, name);
+
+    if (!s->name) {
+        *s = (struct cs_name){ name, no };
+        t->n++;
+    }
 }
 
 int64_t cs_names_find(const cs_names *t, const char *name)
@@ -50,14 +67,24 @@ int64_t cs_names_find(const cs_names *t, const char *name)
 
 int cs_names_add(cs_names *t, const char *name, int64_t no)
 {
-    if (2 * (t->n + 1) > t->n_slot && enlarge(t) != CS_OK)
-        return CS_EMEM;
-    struct cs_name *s = slot_of(t, name);
-    if (!s->name) {
-        *s = (struct cs_name){ name, no };
-        t->n++;
-    }
+    const size_t n = next_size(t);
+    struct cs_name *slot = is_full(t) ? cs_alloc(n, sizeof *slot) : NULL;
+
+    if (is_full(t) && !slot)
+        return cs_fail(CS_EMEM, "out of memory for %zu names", t->n);
+    if (slot)
+        move_names(t, slot, n);
+    put(t, name, no);
     return CS_OK;
+}
+
+void cs_names_xadd(cs_names *t, const char *name, int64_t no)
+{
+    const size_t n = next_size(t);
+
+    if (is_full(t))
+        move_names(t, cs_xmalloc(n * sizeof *t->slot), n);
+    put(t, name, no);
 }
 
 void cs_names_release(cs_names *t)

@@ -18,6 +18,8 @@ typedef struct cs_names {
 int64_t cs_names_find(const cs_names *t, const char *name);
 /** cs_names_add - assign a number (at least 0) to a name without one; CS_OK or CS_EMEM */
 int cs_names_add(cs_names *t, const char *name, int64_t no) CS_MUST_CHECK;
+/** cs_names_xadd - the same for few names; out of memory exits */
+void cs_names_xadd(cs_names *t, const char *name, int64_t no);
 void cs_names_release(cs_names *t);
 
 /** cs_name_is_plain - is the name free of tabs, newlines and other control characters, so that it

@@ -77,6 +77,8 @@ N model-empty.err      chordseq classify -m "" "$tiny/mixed.fa"
 N model-missing.err    chordseq classify -m no-such-model "$tiny/mixed.fa"
 N model-mistyped.err   chordseq classify -m defalt "$tiny/mixed.fa"
 N model-environment.err env CHORDSEQ_MODEL=no/model chordseq classify "$tiny/mixed.fa"
+T '100,000 tensors take little time' sh -c 'timeout 40 "$1" deep 1 encoder=paramixer encoder.layers=512 encoder.factors=48 encoder.channels=1 encoder.hidden=1 &&
+    timeout 40 chordseq model show deep > /dev/null && rm deep' - "$make"
 N model-garbage.err    chordseq classify -m "$tiny/mixed.fa" "$tiny/mixed.fa"
 N model-directory.err  chordseq classify -m "$tmp" "$tiny/mixed.fa"
 : > zero

@@ -27,7 +27,8 @@ enum { HEADER_MAX = 100 * 1000 * 1000, LENGTH_BYTES = 8 };   /* the limit of the
 
 struct cs_safetensors {
     json_t              *header; /* owns the names and texts */
-    cs_tensor           *t;
+    cs_tensor           *t;       /* [n] in the order of the data */
+    const cs_tensor    **by_name; /* [n] */
     size_t               n;
     const unsigned char *data;
     size_t               n_data; /* bytes */
@@ -139,6 +140,24 @@ static int check_cover(cs_safetensors *s)
     return CS_OK;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    const cs_tensor *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static int sort_names(cs_safetensors *s)
+{
+    s->by_name = cs_alloc(s->n, sizeof *s->by_name);
+    if (!s->by_name)
+        return cs_fail(CS_EMEM, "out of memory for the tensors of '%s'", s->what);
+    for (size_t i = 0; i < s->n; i++)
+        s->by_name[i] = &s->t[i];
+    if (s->n > 0)
+        qsort(s->by_name, s->n, sizeof *s->by_name, compare_names);
+    return CS_OK;
+}
+
 static int parse_tensors(cs_safetensors *s)
 {
     int rc = CS_OK;
@@ -159,7 +178,8 @@ static int parse_tensors(cs_safetensors *s)
         CS_TRY(parse_shape(s, json_object_get(v, "shape"), t));
         CS_TRY(parse_offsets(s, json_object_get(v, "data_offsets"), t));
     }
-    rc = check_cover(s);
+    CS_TRY(check_cover(s));
+    rc = sort_names(s);
 out:
     return rc;
 }
@@ -250,6 +270,7 @@ void cs_safetensors_close(cs_safetensors *s)
         return;
     json_decref(s->header);
     free(s->t);
+    free(s->by_name);
     if (s->map)
         munmap(s->map, s->n_map);
     free(s);
@@ -262,10 +283,11 @@ const cs_tensor *cs_safetensors_at(const cs_safetensors *s, size_t i)
 
 const cs_tensor *cs_safetensors_find(const cs_safetensors *s, const char *name)
 {
-    for (size_t i = 0; i < s->n; i++)
-        if (strcmp(s->t[i].name, name) == 0)
-            return &s->t[i];
-    return NULL;
+    const cs_tensor wanted = { .name = name }, *key = &wanted;
+    const cs_tensor **found = s->n == 0 ? NULL
+        : bsearch(&key, s->by_name, s->n, sizeof *s->by_name, compare_names);
+
+    return found ? *found : NULL;
 }
 
 const char *cs_safetensors_meta(const cs_safetensors *s, const char *key)

@@ -28,6 +28,7 @@ static void free_slabs(cs_params *ps)
 void cs_params_release(cs_params *ps)
 {
     free_slabs(ps);
+    cs_names_release(&ps->by_name);
     for (int32_t i = 0; i < ps->n; i++)
         free(ps->p[i].name);
     free(ps->p);
@@ -52,6 +53,7 @@ static int declare(cs_params *ps, cs_param row, const char *fmt, va_list ap)
     row.off = ps->n_real;
     ps->n_real += (row.n + ALIGN_REALS - 1) / ALIGN_REALS * ALIGN_REALS;
     ps->p[ps->n] = row;
+    cs_names_xadd(&ps->by_name, row.name, ps->n);
     return ps->n++;
 }
 
@@ -84,10 +86,7 @@ void cs_params_rate(cs_params *ps, const char *prefix, double rate)
 
 int cs_params_find(const cs_params *ps, const char *name)
 {
-    for (int32_t i = 0; i < ps->n; i++)
-        if (strcmp(ps->p[i].name, name) == 0)
-            return i;
-    return -1;
+    return (int)cs_names_find(&ps->by_name, name);
 }
 
 static int slab_new(cs_params *ps, cs_real **slab)

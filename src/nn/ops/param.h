@@ -2,6 +2,7 @@
 #ifndef CS_NN_PARAM_H
 #define CS_NN_PARAM_H
 
+#include "base/names.h"
 #include "kernels/backend.h"
 
 typedef enum cs_init {
@@ -45,6 +46,7 @@ typedef struct cs_params {
     cs_param   *p;
     int32_t     n;
     size_t      cap;
+    cs_names    by_name;         /* indexes */
     int64_t     n_real;          /* size of a slab; offsets are multiples of 16 reals */
     cs_ranks    ranks;           /* while layers are being declared */
     cs_backend *be;
