@@ -35,6 +35,11 @@ int32_t cs_taxonomy_ncbi(const cs_taxonomy *t, int32_t i)
     return i;
 }
 
+static int no_taxonomy_memory(int64_t n_node)
+{
+    return cs_fail(CS_EMEM, "out of memory for a taxonomy of %lld taxa", (long long)n_node);
+}
+
 /* A tree of at most n_node nodes, with the root in it. */
 static int new_tree(size_t n_node, int32_t n_class, cs_taxonomy **out)
 {
@@ -44,7 +49,7 @@ static int new_tree(size_t n_node, int32_t n_class, cs_taxonomy **out)
     t->node = cs_alloc(n_node + 1, sizeof *t->node);
     t->of_class = cs_alloc((size_t)n_class + 1, sizeof *t->of_class);
     if (!t->node || !t->of_class)
-        return cs_fail(CS_EMEM, "out of memory for a taxonomy of %zu taxa", n_node);
+        return no_taxonomy_memory((int64_t)n_node);
     t->n_class = n_class;
     for (int32_t i = 0; i < n_class; i++)
         t->of_class[i] = -1;
@@ -74,12 +79,49 @@ static void set_class(cs_taxonomy *t, int32_t node, int32_t class_no)
     t->node[node].class_no = class_no;
 }
 
-static int32_t find_taxid(const cs_taxonomy *t, int64_t taxid)
+struct numbered { int64_t taxid; int32_t node; };
+
+static int by_taxid(const void *pa, const void *pb)
 {
-    for (int32_t i = 0; i < t->n; i++)
-        if (t->node[i].taxid == taxid)
-            return i;
-    return -1;
+    const struct numbered *a = pa, *b = pb;
+
+    return a->taxid != b->taxid ? (a->taxid > b->taxid) - (a->taxid < b->taxid)
+                                : a->node - b->node;
+}
+
+/* The nodes in the order of their taxids: a model's file may have a million. NULL: no memory. */
+static struct numbered *sort_taxids(const cs_taxonomy *t)
+{
+    struct numbered *v = cs_alloc((size_t)t->n + 1, sizeof *v);
+
+    for (int32_t i = 0; v && i < t->n; i++)
+        v[i] = (struct numbered){ t->node[i].taxid, i };
+    if (v)
+        qsort(v, (size_t)t->n, sizeof *v, by_taxid);
+    return v;
+}
+
+/* The first of two nodes of one taxid, which the second follows; NULL: there are none. */
+static const struct numbered *find_twice(const struct numbered *v, int32_t n)
+{
+    for (int32_t i = 1; i < n; i++)
+        if (v[i - 1].taxid == v[i].taxid)
+            return &v[i - 1];
+    return NULL;
+}
+
+static int32_t find_taxid(const struct numbered *v, int32_t n, int64_t taxid)
+{
+    int32_t lo = 0, hi = n;
+
+    while (lo < hi) {
+        const int32_t mid = lo + (hi - lo) / 2;
+        if (v[mid].taxid < taxid)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < n && v[lo].taxid == taxid ? v[lo].node : -1;
 }
 
 /* ---- without a table ------------------------------------------------------------ */
@@ -88,6 +130,7 @@ int cs_taxonomy_plain(const cs_class_taxon *c, int32_t n, cs_taxonomy **out)
 {
     int rc = CS_OK;
     cs_taxonomy *t = NULL;
+    struct numbered *by_no = NULL;
     int64_t next = CS_TAXID_PRIVATE;
 
     *out = NULL;
@@ -95,17 +138,19 @@ int cs_taxonomy_plain(const cs_class_taxon *c, int32_t n, cs_taxonomy **out)
     add_node(t, CS_TAXID_ROOT, -1, "root", NULL);
     for (int32_t i = 0; i < n; i++) {
         const int64_t taxid = c[i].taxid > 0 ? c[i].taxid : next++;
-        const int32_t old = find_taxid(t, taxid);
-        if (old >= 0) {
-            rc = cs_fail(CS_EMODEL, "the model's classes '%s' and '%s' have the same taxid %lld",
-                         t->node[old].name, c[i].name, (long long)taxid);
-            goto out;
-        }
         set_class(t, add_node(t, taxid, 0, c[i].name, c[i].rank), i);
     }
+    if ((by_no = sort_taxids(t)) == NULL)
+        CS_TRY(no_taxonomy_memory(t->n));
+    const struct numbered *twice = find_twice(by_no, t->n);
+    if (twice)
+        CS_TRY(cs_fail(CS_EMODEL, "the model's classes '%s' and '%s' have the same taxid %lld",
+                       t->node[twice->node].name, t->node[twice[1].node].name,
+                       (long long)twice->taxid));
     *out = t;
     t = NULL;
 out:
+    free(by_no);
     cs_taxonomy_free(t);
     return rc;
 }
@@ -220,7 +265,7 @@ static int sort_preorder(cs_taxonomy *t)
     if (!link || !node) {
         free(link);
         free(node);
-        return cs_fail(CS_EMEM, "out of memory for a taxonomy of %zu taxa", n);
+        return no_taxonomy_memory(t->n);
     }
     for (size_t i = 0; i < n; i++)
         child[i] = next[i] = -1;
@@ -350,20 +395,30 @@ static int parse_node(cs_taxonomy *t, const json_t *v, const char *what)
     const char *name = json_string_value(json_object_get(v, "name"));
     const char *rank = json_string_value(json_object_get(v, "rank"));
     const json_int_t taxid = json_integer_value(json_object_get(v, "taxid"));
-    const json_int_t up = json_integer_value(json_object_get(v, "parent"));
-    const int32_t parent = find_taxid(t, up);
 
     if (!name || !*name || !rank || taxid < 1 || taxid > INT32_MAX)
         return unsound(what, "a taxon lacks its name, rank or number");
     if (!cs_name_is_plain(name) || !cs_name_is_plain(rank))
         return unsound(what, "a name or rank has a control character");
-    if (parent >= 0 && depth_of(t, parent) >= CS_TAXONOMY_DEPTH)
-        return unsound(what, "it is too deep");
-    if (t->n == 0 ? taxid != CS_TAXID_ROOT || up != 0 : parent < 0)
+    add_node(t, taxid, -1, name, rank);
+    return CS_OK;
+}
+
+/* Of node i; those before it have theirs. */
+static int parse_parent(cs_taxonomy *t, int32_t i, const struct numbered *by_no, const json_t *v,
+                        const char *what)
+{
+    const json_int_t up = json_integer_value(json_object_get(v, "parent"));
+    const int32_t parent = find_taxid(by_no, t->n, up);
+
+    if (i == 0)
+        return t->node[0].taxid == CS_TAXID_ROOT && up == 0
+             ? CS_OK : unsound(what, "a taxon comes before its parent");
+    if (parent < 0 || parent >= i)
         return unsound(what, "a taxon comes before its parent");
-    if (find_taxid(t, taxid) >= 0)
-        return unsound(what, "a number occurs twice");
-    add_node(t, taxid, t->n == 0 ? -1 : parent, name, rank);
+    if (depth_of(t, parent) >= CS_TAXONOMY_DEPTH)
+        return unsound(what, "it is too deep");
+    t->node[i].parent = parent;
     return CS_OK;
 }
 
@@ -372,6 +427,7 @@ int cs_taxonomy_parse(const char *text, const char *what, const cs_class_taxon *
 {
     int rc = CS_OK;
     cs_taxonomy *t = NULL;
+    struct numbered *by_no = NULL;
     json_t *all = json_loads(text, 0, NULL);
     const size_t n_node = json_array_size(all);
 
@@ -379,17 +435,22 @@ int cs_taxonomy_parse(const char *text, const char *what, const cs_class_taxon *
     CS_TRY(new_tree(n_node, n, &t));
     for (size_t i = 0; i < n_node; i++)
         CS_TRY(parse_node(t, json_array_get(all, i), what));
+    if ((by_no = sort_taxids(t)) == NULL)
+        CS_TRY(no_taxonomy_memory(t->n));
+    if (find_twice(by_no, t->n))
+        CS_TRY(unsound(what, "a number occurs twice"));
+    for (int32_t i = 0; i < t->n; i++)
+        CS_TRY(parse_parent(t, i, by_no, json_array_get(all, (size_t)i), what));
     for (int32_t i = 0; i < n; i++) {
-        const int32_t at = find_taxid(t, c[i].taxid);
-        if (at <= 0 || t->node[at].class_no >= 0) {
-            rc = unsound(what, "a class is missing, or two are one");
-            goto out;
-        }
+        const int32_t at = find_taxid(by_no, t->n, c[i].taxid);
+        if (at <= 0 || t->node[at].class_no >= 0)
+            CS_TRY(unsound(what, "a class is missing, or two are one"));
         set_class(t, at, i);
     }
     *out = t;
     t = NULL;
 out:
+    free(by_no);
     json_decref(all);
     cs_taxonomy_free(t);
     return rc;

@@ -2,6 +2,8 @@
  */
 #include "inputs.h"
 
+#include <time.h>
+
 #include "io/taxonomy.h"
 
 static const char *const label[] = { "bacteria", "mito", "virus" };
@@ -301,6 +303,31 @@ static void test_cut(void **state)
     assert_string_equal(s, "a;b");
 }
 
+/* In a time that is not quadratic: seconds of processor time, where that would take minutes. */
+static void test_many(void **state)
+{
+    enum { N = 400000, SECONDS = 20 };
+    bytes b = { 0 };
+    char row[100];
+    const cs_class_taxon c[] = { { "x", N, NULL } };
+    cs_taxonomy *t = NULL;
+    const clock_t start = clock();
+
+    (void)state;
+    for (int i = 1; i <= N; i++) {
+        snprintf(row, sizeof row, "%s{\"taxid\": %d, \"parent\": %d, \"rank\": \"r\", "
+                 "\"name\": \"x\"}", i == 1 ? "[" : ", ", i, i > 1);
+        add_text(&b, row);
+    }
+    add_text(&b, "]");
+    assert_int_equal(cs_taxonomy_parse((char *)b.p, "m", c, 1, &t), CS_OK);
+    assert_int_equal(t->n, N);
+    assert_int_equal(t->of_class[0], N - 1);
+    assert_true(clock() - start < SECONDS * CLOCKS_PER_SEC);
+    cs_taxonomy_free(t);
+    free(b.p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,7 +338,7 @@ int main(void)
         cmocka_unit_test(test_table_refused),
         cmocka_unit_test(test_dump),
         cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_unsound),
+        cmocka_unit_test(test_unsound), cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, inputs_setup, inputs_teardown);
 }
