@@ -388,10 +388,7 @@ static int unknown_option(const cs_optset *set, const char *shown)
 }
 
 /* The remaining words. */
-struct words {
-    char **v;
-    int n, i;
-};
+struct words { char **v; int n, i; };
 
 static int need_value(const cs_opt *o, const char *shown, struct words *w, const char **value)
 {
@@ -421,6 +418,7 @@ static int parse_long(const cs_optset *set, struct words *w)
     (void)snprintf(shown, sizeof shown, "--%.*s", n < NAME_BYTES ? (int)n : NAME_BYTES, name);
     if (f.o == NULL)
         return unknown_option(set, shown);
+    CS_TRY(cs_opt_mark_given(field_of(f.o, f.base)));
     if (f.o->type == CS_OPT_FLAG) {
         if (value != NULL)
             return cs_fail(CS_EUSAGE, "option '%s' takes no value, got '%s'", shown, value);
@@ -447,6 +445,7 @@ static int parse_letters(const cs_optset *set, struct words *w)
         const char *value = p + 1;
         if (f.o == NULL)
             return cs_fail(CS_EUSAGE, "unknown option '%s'; --help lists them", shown);
+        CS_TRY(cs_opt_mark_given(field_of(f.o, f.base)));
         if (f.o->type == CS_OPT_FLAG) {
             count_flag(f);
             continue;

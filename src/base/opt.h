@@ -95,6 +95,12 @@ void cs_opt_defaults(const cs_optset *set);
 int cs_opt_parse(const cs_optset *set, int argc, char **argv, const char **rest, int *n_rest)
     CS_MUST_CHECK;
 
+/** cs_opt_mark_given - cs_opt_parse() notes the field of each option in argv. CS_OK, CS_EMEM */
+int cs_opt_mark_given(const void *field) CS_MUST_CHECK;
+/** cs_opt_given - did cs_opt_parse() find the option with this field, even with its default value?
+ * The struct must be that of the parsed set, not a copy. One thread */
+bool cs_opt_given(const void *field);
+
 /** cs_opt_asks - is an option of this long name, or letter (0: none), outside of all tables, among
  * the words? Values of options and words after "--" do not count, nor does --name=VALUE. For
  * --help, which works despite errors in other words */

@@ -281,7 +281,7 @@ static int check_effects(const cs_output_args *a)
         named = named || (w->names_sample && resolved(a, i));
     if (!named)
         cs_warn("--sample has no effect without --cami-binning, --cami-profile or --summary");
-    if (!a->resume && a->resume_every != EVERY)
+    if (!a->resume && cs_opt_given(&a->resume_every))
         return cs_fail(CS_EUSAGE, "--resume-every needs --resume");
     return CS_OK;
 }

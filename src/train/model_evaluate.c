@@ -259,12 +259,14 @@ static int check_suits_model(const struct job *j)
                        a->calibrate != NULL ? "calibrate" : a->html != NULL ? "html" : "scores",
                        m->head->per_token ? "those of tokens"
                        : m->head->is_labels ? "labels that do not exclude each other" : "values");
-    if (j->n_piece == 0 && a->per_record > 1)
+    if (j->n_piece == 0 && cs_opt_given(&a->per_record))
         return cs_fail(CS_EUSAGE, "--fragments-per-record needs --fragments");
-    if (a->tolerance != CS_EVALUATE_TOLERANCE && (m->head->is_class || m->head->is_labels))
+    if (j->n_piece == 0 && cs_opt_given(&a->seed))
+        cs_warn("--seed has no effect without --fragments");
+    if (cs_opt_given(&a->tolerance) && (m->head->is_class || m->head->is_labels))
         return cs_fail(CS_EUSAGE, "--tolerance is for values, but the model predicts %s",
                        m->head->is_class ? "classes" : "labels");
-    if (a->threshold != CS_EVALUATE_THRESHOLD && !m->head->is_labels)
+    if (cs_opt_given(&a->threshold) && !m->head->is_labels)
         return cs_fail(CS_EUSAGE, "--threshold is for labels that do not exclude each other, but "
                        "the model predicts %s", m->head->is_class ? "classes" : "values");
     if (m->tok == NULL && j->n_piece > 0)

@@ -93,22 +93,42 @@ static int check_crops(const cs_supervised *j)
 
     if (s->crop_max == 0 || s->crop_min <= s->crop_max)
         return CS_OK;
-    return cs_fail(CS_EUSAGE, "--crop-min %lld is longer than --crop-max %lld",
-                   (long long)s->crop_min, (long long)s->crop_max);
+    return cs_fail(CS_EUSAGE, "--crop-min %lld%s is longer than --crop-max %lld%s",
+                   (long long)s->crop_min, cs_opt_given(&s->crop_min) ? "" : ", the default,",
+                   (long long)s->crop_max,
+                   cs_opt_given(&s->crop_min) ? "" : "; give a smaller one");
 }
 
-/* Without drawn samples every record is one, once per epoch. */
-static void warn_idle(const cs_supervised_args *a, int argc, char **argv)
+/* Options without effect. Without drawn samples every record is one, once per epoch. */
+static void warn_idle(const cs_supervised_args *a)
 {
-    static const char *const name[] = { "class-balance", "group-balance", "length-power" };
+    const cs_sample_args *s = &a->sample;
+    const cs_train_args *t = &a->training;
+    const cs_head *head = a->components.head;
+    const bool whole = s->n_sample == 0 && s->n_valid == 0;
+    const struct { const void *field; bool idle; const char *text; } row[] = {
+        { &a->init.encoder_lr, a->init.init == NULL, "encoder-lr has no effect without --init" },
+        { &a->init.freeze_epochs, a->init.freeze == CS_FREEZE_ENCODER,
+          "freeze-epochs has no effect with --freeze encoder" },
+        { &s->crop_min, s->crop_max == 0, "crop-min has no effect without --crop-max" },
+        { &s->crop_power, s->crop_max == 0, "crop-power has no effect without --crop-max" },
+        { &s->balance, whole, "class-balance has no effect without --samples-per-epoch" },
+        { &s->group_balance, whole, "group-balance has no effect without --samples-per-epoch" },
+        { &s->length_power, whole, "length-power has no effect without --samples-per-epoch" },
+        { &s->valid_frac, a->label.split != NULL, "valid-frac has no effect with --split" },
+        { &s->valid_frac, s->n_fold > 0, "valid-frac has no effect with --folds" },
+        { &t->patience, s->n_fold > 0, "patience has no effect with --folds" },
+        { &t->cycles, t->schedule != CS_DECAY_COSINE, "cycles is for --schedule cosine" },
+        { &t->power, t->schedule != CS_DECAY_POLYNOMIAL, "power is for --schedule polynomial" },
+        { &t->lr_end, t->schedule != CS_DECAY_POLYNOMIAL,
+          "lr-end is for --schedule polynomial" },
+        { &a->aim.tolerance, head->is_class || head->is_labels,
+          "tolerance has no effect: it is for values" },
+    };
 
-    if (a->init.init == NULL && cs_preset_given(argc, argv, "encoder-lr", 0))
-        cs_warn("--encoder-lr has no effect without --init");
-    if (a->sample.n_sample > 0 || a->sample.n_valid > 0)
-        return;
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
-        if (cs_preset_given(argc, argv, name[i], 0))
-            cs_warn("--%s has no effect without --samples-per-epoch", name[i]);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        if (row[i].idle && cs_opt_given(row[i].field))
+            cs_warn("--%s", row[i].text);
 }
 
 static void name_labels(cs_supervised *j)
@@ -269,7 +289,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     CS_TRY(cs_supervised_read(j, split.inflate));
     CS_TRY(apply_preset(j, set, argc, argv));
     CS_TRY(check_crops(j));
-    warn_idle(j->a, argc, argv);
+    warn_idle(j->a);
     CS_TRY(cs_train_check(&a->training, j->group));
     CS_TRY(cs_supervised_folds(j));
     name_labels(j);

@@ -35,8 +35,8 @@ static int check_variants(const cs_supervised_args *a)
 /* And the other way round. */
 static int check_sequences(const cs_variant_args *a)
 {
-    const char *option = a->exons ? "exons" : a->ends != CS_ENDS_SKIP ? "ends"
-                       : a->window != CS_VARIANT_WINDOW ? "window-length" : NULL;
+    const char *option = a->exons ? "exons" : cs_opt_given(&a->ends) ? "ends"
+                       : cs_opt_given(&a->window) ? "window-length" : NULL;
 
     return option ? cs_fail(CS_EUSAGE, "--%s is for --head variant", option) : CS_OK;
 }

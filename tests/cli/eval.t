@@ -47,9 +47,10 @@ T 'one piece of 50' [ "$(pieces 50)" = 6 ]
 # ---- a page to look at ---------------------------------------------------------------------------------
 
 awk -v a="$1" -v b="$2" 'NR > 1 && $5 == "." { print $1 "\t" (NR % 3 ? a : b) }' calls.tsv > two.tsv
-T 'options without effect are refused' sh -c 'for o in "--fragments-per-record 2:needs --fragments" "--tolerance 1:is for values" \
-    "--threshold 0.9:is for labels"; do chordseq eval -q -m "$1" --class "$2=f.fa" ${o%%:*} -o none.tsv 2> told; [ $? = 2 ] && [ ! -e none.tsv ] &&
+T 'options without effect are refused' sh -c 'for o in "--fragments-per-record 1:needs --fragments" "--tolerance 0.04:is for values" \
+    "--threshold 0.5:is for labels"; do chordseq eval -q -m "$1" --class "$2=f.fa" ${o%%:*} -o none.tsv 2> told; [ $? = 2 ] && [ ! -e none.tsv ] &&
     grep -q -e "^chordseq: error: eval: ${o%% *} ${o#*:}" told || exit; done' - "$m" "$1"
+T 'or reported' sh -c 'chordseq eval -m "$1" --class "$2=f.fa" --seed 1 -o seed.tsv 2> told && grep -q "warning: --seed has no effect without --fragments" told' - "$m" "$1"
 evaluate="chordseq eval -q -m $m --skip-unlabelled --labels two.tsv --bins 10,40 --fragments 30"
 T 'a page' sh -c '$1 -o h.tsv --json h.json --html h.html "$2"' - "$evaluate" "$tiny/mixed.fa"
 T 'fetches and runs nothing' sh -c '! grep -iE "(src|href)=|url\(|@import|<script|https?:| on[a-z]+=" h.html'

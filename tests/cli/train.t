@@ -357,6 +357,9 @@ if (ulimit -v 1500000 && chordseq --version) > version 2>&1; then
     T 'memory does not grow with the validation samples of the regression' sh -c 'for n in 20k 50k; do
         "$@" --valid-samples $n 2>&1 | sed -n "s/.*peak of the process \([0-9]*\)[.].*/\1/p"; done > peaks && cat peaks &&
         awk "{ p[NR] = \$1 } END { exit !(NR == 2 && p[2] - p[1] < 30) }" peaks' - \
+T 'options without effect are reported even with their default values' sh -c '"$@" --class-balance 1 --crop-min 500 --cycles 0.5 --schedule linear --tolerance 0.04 > none.cfg 2> told &&
+    [ "$(grep -c "warning: --class-balance has no\|warning: --crop-min has no\|warning: --cycles is for\|warning: --tolerance has no" told)" = 4 ]' - \
+    chordseq train --print-config --tokenizer.k 2 --label-key class all.fa
         chordseq train -v -@ 1 --preset fast --budget 5k --label-key class -o rows.m all.fa
 else
     S 'memory of the regression' 'the program does not start under ulimit -v (a sanitizer?)'
