@@ -2,9 +2,12 @@
 #include "train/model_calibrate.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "eval/calibrate.h"
 #include "eval/scores_io.h"
 #include "train/evaluate.h"
@@ -31,6 +34,28 @@ const cs_opt cs_calibrate_table[] = {
              "called." },
     { .type = CS_OPT_END }
 };
+
+/* A table that is read twice would count twice. Only regular files can be compared. */
+static int check_repeats(const cs_strlist *scores)
+{
+    int rc = CS_OK;
+    char (*sum)[65] = cs_xcalloc((size_t)scores->n, sizeof *sum);
+
+    for (int i = 0; i < scores->n; i++) {
+        if (cs_file_size(scores->v[i]) < 0)
+            continue;
+        CS_TRY(cs_sha256_file(scores->v[i], sum[i]));
+        for (int k = 0; k < i; k++)
+            if (strcmp(sum[k], sum[i]) == 0) {
+                rc = cs_fail(CS_EUSAGE, "--scores '%s' has the content of '%s': give each table "
+                             "once", scores->v[i], scores->v[k]);
+                goto out;
+            }
+    }
+out:
+    free(sum);
+    return rc;
+}
 
 /* The earlier test for unlike sequences stays, until one is fitted to sequences. */
 static int fit_scores(cs_model *m, const char *path, const cs_calibrate_args *a)
@@ -68,6 +93,7 @@ int cs_model_calibrate(cs_model *m, const char *path, const cs_calibrate_args *a
     if (a->scores.n == 0)
         return cs_fail(CS_EUSAGE, "'calibrate' needs predictions with their classes; give tables "
                        "of 'chordseq eval --scores' with --scores");
+    CS_TRY(check_repeats(&a->scores));
     CS_TRY(cs_labelled_optional(label, input, &given));
     const bool many = m->n_label > CS_CALIBRATION_CLASSES;
     if (!m->head->is_class || m->head->per_token ||

@@ -51,6 +51,8 @@ T 'a new calibration keeps the stated rate and the test for unlike sequences' sh
     $e -m stated --fragments 100,300 --bins 700 --calibrate joined -o x.tsv 2> told &&
     chordseq model show joined | grep -q '^calls	estimated error at most 0.2	from 100 bases' &&
     chordseq eval --label-key class -m stated --calibrate told.m --bins 200,700 -o x.tsv labelled.fa 2> told && grep -q 'maximum error rate of calls 0.2, as before' told"
+T 'a table given twice is refused' sh -c 'cp s.tsv same.tsv; for f in s.tsv ./s.tsv same.tsv; do
+    ! chordseq model calibrate -q --scores s.tsv --scores $f trained x 2> err && grep -q "has the content of .s.tsv.: give each table once" err || exit; done'
 T 'also by a table of predictions alone' sh -c "chordseq model calibrate -q --scores s.tsv --bins 200,700 --max-error 0.2 stated alone &&
     chordseq model show stated | grep '^calls' > was && chordseq model show alone | grep '^calls' | cmp - was"
 T 'and none for a model that states none' sh -c "$e -m trained --bins 200,700 --calibrate plain -o x.tsv && ! chordseq model show plain | grep ^calls"
