@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include "base/file.h"
@@ -230,6 +231,23 @@ static bool has_option(const char *recipe, const char *line)
     return false;
 }
 
+/* Are the values of two lines names of one file, such as x and ./x? No other values are files. */
+static bool same_file(const char *line, const char *other)
+{
+    const size_t at = strcspn(line, "=\n") + 1, n = strcspn(line, "\n"), k = strcspn(other, "\n");
+    struct stat of[2];
+    bool same = false;
+
+    if (at > n || at > k)
+        return false;
+    char *path[] = { strndup(line + at, n - at), strndup(other + at, k - at) };
+    if (path[0] != NULL && path[1] != NULL && stat(path[0], &of[0]) == 0 &&
+        stat(path[1], &of[1]) == 0)
+        same = of[0].st_dev == of[1].st_dev && of[0].st_ino == of[1].st_ino;
+    CS_FREE(path[0], path[1]);
+    return same;
+}
+
 /* Do two lines state the same? Files may have moved: what they contain is in other lines, or after
  * the file's name. */
 static bool same_line(const char *was, const char *line, const char *is, const char *other)
@@ -245,6 +263,8 @@ static bool same_line(const char *was, const char *line, const char *is, const c
     if (strcspn(line, "=") != strcspn(other, "=") ||
         strncmp(line, other, strcspn(line, "=")) != 0)
         return false;
+    if (same_file(line, other))
+        return true;
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
         if (strncmp(line, named[i][0], strlen(named[i][0])) == 0)
             return has_option(was, named[i][1]) && has_option(is, named[i][1]);

@@ -249,6 +249,10 @@ done
 run="$train --split-by organism --label-key class --accumulate 2 --encoder.dropout 0.1 all.fa"
 T 'an uninterrupted run' $run -o whole.m --metrics whole.tsv
 for n in 1 3 5; do
+again="chordseq train -q -B 512 $short --label-key class all.fa -o moved.m"
+T 'a resumed run may name the file of --init in another way' sh -c '"$@" --init good.m --stop-after 1 &&
+    cp moved.m.ckpt first.ckpt && "$@" --init "$tmp/./good.m" --resume && mv first.ckpt moved.m.ckpt && cp good.m other.m &&
+    ! "$@" --init other.m --resume 2> err && grep -q "belongs to another run: it has .init=" err' - $again
     T "paused after $n steps" $run -o part.m --metrics part.tsv --stop-after $n --checkpoint-blocks $n
     T 'resumed with one thread and other memory' $run -o part.m --metrics part.tsv --resume --threads 1 --recompute
     T 'the same tensors' [ "$(sum whole.m)" = "$(sum part.m)" ]
