@@ -746,7 +746,7 @@ class Errors(unittest.TestCase):
                 (TypeError, "sequence 1 is of type int", lambda: m.classify(["ACGT", 3])),
                 (TypeError, "of type NoneType", lambda: m.classify(None)),
                 (ValueError, "is a file; give pathlib.Path", lambda: m.classify(str(MODEL))),
-                (chordseq.ProgramError, "cannot open 'nowhere'", lambda: m.classify(
+                (chordseq.MissingFileError, "cannot open 'nowhere'", lambda: m.classify(
                     pathlib.Path("nowhere"))),
                 (ValueError, "'reads.fq.gz' is no sequence, and there is no such file",
                  lambda: m.classify("reads.fq.gz")),
@@ -776,6 +776,11 @@ class Errors(unittest.TestCase):
                 (AttributeError, "not fitted", lambda: chordseq.ChordseqClassifier().predict(["A"])),
                 (AttributeError, "not fitted", lambda: chordseq.ChordseqEmbedder().transform(["A"])),
                 (chordseq.FileError, "nowhere", lambda: chordseq.load("nowhere")),
+                (FileNotFoundError, "nowhere", lambda: chordseq.load("nowhere")),
+                (FileNotFoundError, "cannot open 'no.fa'", lambda: list(chordseq.train(
+                    "no.fa", os.devnull, label_key="class", force=True))),
+                (chordseq.FileError, "Not a directory", lambda: list(chordseq.train(
+                    TINY / "mixed.fa" / "x", os.devnull, label_key="class", force=True))),
                 (chordseq.UsageError, "the model's name is empty", lambda: chordseq.load("")),
                 (chordseq.FormatError, "", lambda: chordseq.load(TINY / "mixed.fa")),
                 (chordseq.UsageError, "there is no option 'mood'", lambda: chordseq.load(
@@ -790,6 +795,8 @@ class Errors(unittest.TestCase):
             with self.assertRaises(kind) as caught:
                 call()
             self.assertIn(text, str(caught.exception))
+            if issubclass(kind, OSError):
+                self.assertIn(caught.exception.errno, (errno.ENOENT, errno.ENOTDIR))
         self.assertEqual(len(m.classify(BASES)), len(BASES))
 
     def test_names(self):

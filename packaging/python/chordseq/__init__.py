@@ -14,8 +14,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-__all__ = ["ChordseqClassifier", "ChordseqEmbedder", "DeviceError", "Error", "FileError", "FormatError", "Model",
-           "ModelError", "OutOfMemoryError", "ProgramError", "Table", "UsageError", "__version__", "load",
+__all__ = ["ChordseqClassifier", "ChordseqEmbedder", "DeviceError", "Error", "FileError", "FormatError", "MissingFileError",
+           "Model", "ModelError", "OutOfMemoryError", "ProgramError", "Table", "UsageError", "__version__", "load",
            "score_variants", "train", "version"]
 
 _FROM = {"load": "model", "Model": "model", "score_variants": "model", "train": "training",
@@ -29,8 +29,8 @@ def version() -> str:
 
 
 if TYPE_CHECKING:
-    from .errors import (DeviceError, Error, FileError, FormatError, ModelError, OutOfMemoryError,
-                         ProgramError, UsageError)
+    from .errors import (DeviceError, Error, FileError, FormatError, MissingFileError, ModelError,
+                         OutOfMemoryError, ProgramError, UsageError)
     from .estimators import ChordseqClassifier, ChordseqEmbedder
     from .model import Model, load, score_variants
     from .tables import Table

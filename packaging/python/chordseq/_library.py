@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ._program import beside
-from .errors import BY_CODE, Error
+from .errors import BY_CODE, Error, FileError, system_error
 
 OWN = Path(__file__).resolve().parent / "lib/libchordseq.so.0"
 
@@ -73,7 +73,9 @@ def check(code):
     """Raise the exception of an error code of the library, with its message and the names of keywords."""
     if code != 0:
         text = lib.chordseq_last_error().decode(errors="replace")
-        raise BY_CODE.get(code, Error)(_OPTION.sub(lambda found: found[0].replace("-", "_"), text))
+        text = _OPTION.sub(lambda found: found[0].replace("-", "_"), text)
+        kind = BY_CODE.get(code, Error)
+        raise (system_error(text) if kind is FileError else None) or kind(text)
 
 
 def reasons():

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .errors import ProgramError, UsageError
+from .errors import ProgramError, UsageError, system_error
 
 OWN = Path(__file__).resolve().parent / "bin/chordseq"
 
@@ -53,7 +53,7 @@ def fail(status, said):
     """Raise an exception with the program's error message."""
     lines = [s.split("error: ", 1)[-1] for s in said.splitlines() if s.strip()]
     text = "; ".join(lines) or f"chordseq ended with status {status}"
-    raise (UsageError if status == 2 else ProgramError)(text)
+    raise UsageError(text) if status == 2 else system_error(text) or ProgramError(text)
 
 
 class Run:
@@ -93,6 +93,6 @@ class Run:
 
 
 def run(command, *words):
-    """Run the program to its end; raises ProgramError or UsageError with its message."""
+    """Run the program to its end; raises UsageError, FileError or ProgramError with its message."""
     with Run(command, "-qq", *words, stdout=subprocess.DEVNULL):
         pass

@@ -1,4 +1,7 @@
 """What goes wrong, with the sentences of the program and the library."""
+import errno
+import os
+import re
 
 
 class Error(Exception):
@@ -11,6 +14,10 @@ class UsageError(Error, ValueError):
 
 class FileError(Error, OSError):
     """The operating system refused to read or write."""
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """A file or folder does not exist."""
 
 
 class FormatError(Error, ValueError):
@@ -36,3 +43,16 @@ class ProgramError(Error, RuntimeError):
 #: What the codes of chordseq(3) become.
 BY_CODE = {-1: UsageError, -2: FileError, -3: FormatError, -4: OutOfMemoryError, -5: DeviceError,
            -6: ModelError}
+
+_NUMBERS = {os.strerror(number): number for number in errno.errorcode}
+
+
+def system_error(text):
+    """The FileError of a message that ends with the operating system's reason, or None."""
+    for reason in re.findall(r"': ([^;']+)(?=;|$)", text):
+        if reason in _NUMBERS:
+            number = _NUMBERS[reason]
+            error = (MissingFileError if number == errno.ENOENT else FileError)(text)
+            error.errno = number
+            return error
+    return None
