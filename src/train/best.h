@@ -5,6 +5,27 @@
 #include "nn/exec/model.h"
 #include "train/train_opt.h"
 
+/**
+ * cs_best_update - take a validation into st: is its model the best so far?
+ *
+ * Of equal balanced accuracies the lower loss is better, but not an improvement for o->patience,
+ * and not better than the model that the run starts from.
+ *
+ * f        f->n 0: there was no validation
+ * done     the present position in the schedule
+ * Returns  the model is to be written: it is the best, or the latest without validation or with
+ *          o->keep_last
+ */
+bool cs_best_update(const cs_train_opt *o, const cs_head *head, const cs_metrics *f, double done,
+                    cs_train_state *st);
+
+/** cs_best_by_balanced - is the best model that of the highest balanced accuracy, or else that of
+ * the lowest loss? */
+bool cs_best_by_balanced(const cs_train_opt *o, const cs_head *head);
+
+/** cs_best_suffices - has the best model reached o->stop_at? */
+bool cs_best_suffices(const cs_train_opt *o, const cs_head *head, const cs_train_state *st);
+
 /** cs_best_check - CS_EUSAGE if a resumed run's best model is not at o->model_path */
 int cs_best_check(const cs_train_opt *o, const cs_train_state *st) CS_MUST_CHECK;
 

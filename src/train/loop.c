@@ -286,38 +286,13 @@ out:
     return rc;
 }
 
-static bool monitors_balanced(const struct trainer *l)
-{
-    return l->o->monitor == CS_MONITOR_BALANCED ||
-           (l->o->monitor == CS_MONITOR_AUTO && l->m->head->is_class);
-}
-
 /* Saves the model if it is the best so far, or without validation. */
 static int keep_best(struct trainer *l, const cs_metrics *f)
 {
     cs_train_state *st = l->st;
-    const double v = monitors_balanced(l) ? f->balanced : -f->loss;
-    const bool lower = f->n > 0 && isfinite(f->loss) && !(f->loss >= st->lowest_loss);
-    const bool higher = f->n > 0 && isfinite(v) && !(v <= st->own_best);
 
-    if (lower) {
-        st->lowest_loss = f->loss;
-        st->lowest_step = st->step;
-    }
-    if (higher)
-        st->own_best = v;
-    if (f->n > 0 && !l->o->keep_last && !(isnan(st->best) ? isfinite(v) : v > st->best)) {
-        /* A network below the bag that it starts from may still come to it. */
-        st->n_bad = st->best_epoch == 0 && (lower || higher) ? 0 : st->n_bad + 1;
+    if (!cs_best_update(l->o, l->m->head, f, l->done, st))
         return CS_OK;
-    }
-    st->best = v;
-    st->best_loss = f->loss;
-    st->best_accuracy = l->m->head->is_class || l->m->head->is_labels ? f->accuracy : f->within;
-    st->best_balanced = f->balanced;
-    st->best_epoch = st->epoch + 1;
-    st->best_done = l->done;
-    st->n_bad = 0;
     free(l->m->training);
     l->m->training = l->o->describe != NULL ? l->o->describe(l->o->arg, st) : NULL;
     use_average(l, true);
@@ -330,14 +305,6 @@ static void begin_epoch(cs_train_state *st, double done)
     st->sum = (cs_train_sums){ 0 };
     st->epoch_seconds = st->epoch_flop = 0;
     st->epoch_step = 0;
-}
-
-/* A loss is stored as -loss, so larger is better; without validation the best is NaN. */
-static bool good_enough(const struct trainer *l)
-{
-    const double aim = monitors_balanced(l) ? l->o->stop_at : -l->o->stop_at;
-
-    return l->o->stop_at > 0 && l->st->best >= aim;
 }
 
 static int take_metrics(struct trainer *l, cs_metrics *f)
@@ -387,7 +354,7 @@ static int evaluate_epoch(struct trainer *l)
     begin_epoch(st, l->done);
     st->done = st->epoch >= o->n_epoch || l->done >= 1 ||
                (o->max_steps > 0 && st->step >= o->max_steps) ||
-               gives_up(l) || good_enough(l);
+               gives_up(l) || cs_best_suffices(o, l->m->head, st);
 out:
     cs_metrics_release(&f);
     return rc;

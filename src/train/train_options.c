@@ -99,7 +99,8 @@ const cs_opt cs_aim_table[] = {
     { .type = CS_OPT_ENUM, .name = "monitor", AIM(monitor), .arg = "NAME", .def = "auto",
       .help = "validation metric that selects the best model: balanced-accuracy, loss or auto",
       .man = "auto: balanced accuracy for classes, otherwise loss. Values have no balanced "
-             "accuracy.",
+             "accuracy. Of epochs with equal balanced accuracy, the one with the lowest loss is "
+             "best; --patience counts only a higher accuracy as an improvement.",
       .choice = monitor_names },
     { .type = CS_OPT_REAL, .name = "tolerance", AIM(tolerance), .arg = "NUM", .def = "0.04",
       .help = "error below which a value is correct", .min = 0, .max = 1e9 },

@@ -185,6 +185,9 @@ T 'a longer run' chordseq train -q $small --epochs 12 --samples-per-epoch 64 --c
     --split-by organism --label-key class -o good.m --metrics good.tsv all.fa
 T 'balanced accuracy above 0.9' sh -c 'tail -n 1 good.tsv | awk "{ exit !(\$8 > 0.9) }"'
 T 'one row per epoch under the header' sh -c '[ "$(wc -l < good.tsv)" = 13 ]'
+T 'of epochs of the same balanced accuracy the one of the lowest loss is the model' sh -c '
+    best=$(awk -F "\t" "NR > 1 && (\$8 > b || (\$8 == b && \$6 < l)) { n += \$8 == b; b = \$8; l = \$6; e = \$1 } END { if (n) print e }" good.tsv)
+    chordseq model show good.m | grep -qx "training.epoch	$best"'
 
 T 'a run without validation' $train -o all.m --valid-frac 0 --metrics all.tsv --label-key class all.fa
 T 'has NA for it, and numbers elsewhere' awk -F '\t' 'NF != 11 || $6 != "NA" || $9 != "NA" { if (NR > 1) exit 1 }
