@@ -43,6 +43,15 @@ static bool is_quoted(const cs_labelled *l, const char *name)
     return is;
 }
 
+/* A table without names of columns: its first line, taken for them, is of a record. */
+static bool is_in_head(const cs_labelled *l, const char *name)
+{
+    const cs_labels *table = cs_labelled_table(l);
+
+    return l->is_labels && table != NULL && cs_labels_line(table, NULL) > 0 &&
+           strcmp(cs_labels_name(table, -1), name) == 0;
+}
+
 /* label: one that names no class, or NULL: there is none. */
 static int unlabelled(cs_labelled *l, const cs_record *r, const char *label)
 {
@@ -61,6 +70,9 @@ static int unlabelled(cs_labelled *l, const cs_record *r, const char *label)
     if (is_quoted(l, r->name))
         return cs_fail(CS_EFORMAT, "'%s' has the name of record '%s' in quotes; remove the quotes",
                        l->args->labels, r->name);
+    if (l->args->labels != NULL && is_in_head(l, r->name))
+        return cs_fail(CS_EFORMAT, "record '%s' is in the first line of '%s', which must name the "
+                       "labels: insert such a line", r->name, l->args->labels);
     if (l->args->labels != NULL)
         return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'; --skip-unlabelled omits such "
                        "records", r->name, l->args->labels);

@@ -33,6 +33,8 @@ T 'names of labels are in the model' sh -c 'chordseq model show centre.m | grep 
     printf "label 0 g\nlabel 1 t\n" | cmp - got'
 T 'a label that is unknown everywhere is reported' sh -c 'awk "{ print \$0 \"\t\" (NR == 1 ? \"never\" : \"NA\") }" labels.tsv > never.tsv
     "$@" --epochs 1 --labels never.tsv -o never.m all.fa 2> told && grep -q "warning: 1 of 3 labels has no value in a training record; first: .never." told' - $command
+T 'labels of a table without names of columns' sh -c 'printf "r0\tg;t\nr1\tg\n" > bare.tsv && ! "$@" --labels bare.tsv -o x.m all.fa 2> err &&
+    grep -q "record .r0. is in the first line of .bare.tsv., which must name the labels" err' - $train
 P multilabel-eval.tsv    sh -c 'chordseq eval -q -m centre.m --labels labels.tsv --bins "" --json e.json -o e.tsv all.fa && cut -f 1-4 e.tsv'
 T 'the area under the curve is above 0.95 for both' sh -c 'awk -F "\t" "\$4 == \"auc\" && \$5 <= 0.95 { exit 1 }" e.tsv'
 T 'counts of known and positive targets' sh -c 'awk -F "\t" "NR > 1 { for (k = 2; k < 4; k++) if (\$k ~ /[01]/) { n[k]++; one[k] += \$k } }
