@@ -57,6 +57,7 @@ struct trainer {
     cs_parallel        *parallel;    /* NULL: this is the only rank */
     double              peak;        /* floating-point operations per second at best */
     cs_step_log        *log;         /* NULL: none, or this is another rank */
+    cs_epoch_log        epoch_log;
     cs_running         *running;     /* NULL: no batch normalisation */
     int                 rank;
     int32_t             logged;      /* number of checkpointed blocks logged last */
@@ -324,11 +325,13 @@ static bool gives_up(struct trainer *l)
     const cs_train_state *st = l->st;
     if (l->o->patience <= 0 || st->n_bad < l->o->patience || st->anneal_rate > 0)
         return false;
-    if (st->best_epoch > 0)
-        return !cs_pace_anneal(&l->pace, l->st, l->done);
+    cs_epoch_log_flush(&l->epoch_log);
+    if (st->best_epoch > 0 && cs_pace_anneal(&l->pace, l->st, l->done))
+        return false;
     if (l->o->watch != NULL)
-        cs_note("%s: worse than its initial model, without progress for %lld epochs; stopping",
-                l->o->watch, (long long)st->n_bad);
+        cs_note("%s: %sno improvement for %lld epochs; stopping", l->o->watch,
+                st->best_epoch > 0 ? "" : "worse than its initial model, and ",
+                (long long)st->n_bad);
     return true;
 }
 
@@ -344,7 +347,8 @@ static int evaluate_epoch(struct trainer *l)
     l->valid_seconds = 0;
     st->peak_share = st->epoch_flop / fmax(st->epoch_seconds, 1e-9) / l->peak;
     CS_TRY(take_metrics(l, &f));
-    CS_TRY(cs_table_add(o, l->m->head, learning_rate(l, st->step - 1), &f, st));
+    CS_TRY(cs_table_add(o, l->m->head, learning_rate(l, st->step - 1), &f, st,
+                        &l->epoch_log));
     CS_TRY(keep_best(l, &f));
     CS_TRY(cs_step_log_epoch(l->log, st, &f));
     if (o->validated != NULL && f.n > 0 && !l->m->head->per_token)
@@ -437,7 +441,7 @@ static int train_run(void *self, cs_queue *in, cs_queue *out)
     void *item = NULL;
 
     (void)out;
-    l->start = l->mark = cs_now_s();
+    l->start = l->mark = l->epoch_log.last = cs_now_s();
     if (cs_pace_validates(&l->pace, l->st, l->done))   /* it paused before the validation */
         atomic_store(&l->feed->cut, l->st->epoch + 1);
     while (!l->stopped && (rc = cs_queue_pop(in, &item)) == CS_OK) {
@@ -552,6 +556,7 @@ int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_sta
         rc = CS_OK;              /* cancelled by the training stage */
 out:
     cs_progress_free(l.progress);
+    cs_epoch_log_flush(&l.epoch_log);
     cs_parallel_free(l.parallel);
     cs_running_free(l.running);
     cs_step_log_close(l.log);

@@ -336,6 +336,7 @@ static int pretrain(struct job *j)
     o.checkpoint_path = j->checkpoint;
     o.recipe = j->recipe;
     o.group = j->group;
+    o.watch = j->group == NULL || cs_group_rank(j->group) == 0 ? "model" : NULL;
     o.describe = pretrain_describe;
     o.arg = j;
     cs_train_state_init(&st);

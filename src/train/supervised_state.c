@@ -140,8 +140,9 @@ cs_train_opt cs_supervised_options(cs_supervised *j)
         o.n_epoch = INT64_MAX;
         o.spent = cs_now_s() - j->began;
     }
-    if (j->preset && (j->group == NULL || cs_group_rank(j->group) == 0))
-        o.watch = a->aim.preset == CS_PRESET_FAST ? "bag of words" : "network";
+    if (j->group == NULL || cs_group_rank(j->group) == 0)
+        o.watch = !j->preset ? "model" : a->aim.preset == CS_PRESET_FAST ? "bag of words"
+                : "network";
     o.weight = j->weight;
     o.tolerance = a->aim.tolerance;
     o.monitor = (cs_monitor)a->aim.monitor;

@@ -5,9 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "train/best.h"
+
+/* Seconds between two lines: many small epochs would fill a screen. */
+static const double LINE_S = 5;
 
 static void cell(char *buf, size_t n, const char *fmt, double v)
 {
@@ -35,20 +40,30 @@ static void table_append(char *line, size_t n, const char *fmt, double v)
         (void)snprintf(line + at, n - at, fmt, v);
 }
 
-/* Logs one line per epoch. */
+void cs_epoch_log_flush(cs_epoch_log *log)
+{
+    if (log->line[0] != '\0')
+        cs_note("%s", log->line);
+    log->line[0] = '\0';
+}
+
 static void log_epoch(const cs_train_opt *o, const cs_head *head, const cs_metrics *f,
-                      const cs_train_state *st)
+                      const cs_train_state *st, cs_epoch_log *log)
 {
     char line[256] = "";
     const bool classes = head->is_class || head->is_labels;
     const double left = o->budget.seconds - st->seconds;
 
     table_append(line, sizeof line, "loss %.4g", f->loss);
+    if (o->perplexity)
+        table_append(line, sizeof line, ", perplexity %.4g", exp(f->loss));
     if (classes)
         table_append(line, sizeof line, ", balanced accuracy %.4f", f->balanced);
     /* With keep_last the latest model is the result, whatever the earlier ones reached. */
-    if (!o->keep_last)
+    if (!o->keep_last && cs_best_by_balanced(o, head))
         table_append(line, sizeof line, ", best %.4f", fmax(st->best_balanced, f->balanced));
+    else if (!o->keep_last)
+        table_append(line, sizeof line, ", lowest loss %.4g", fmin(st->best_loss, f->loss));
     table_append(line, sizeof line, "; bag %.4f", st->bag);
     table_append(line, sizeof line, "; regression on 5-mers %.4f", st->regression);
     table_append(line, sizeof line, "; %.3g Mbases/s",
@@ -60,12 +75,16 @@ static void log_epoch(const cs_train_opt *o, const cs_head *head, const cs_metri
         table_append(line, sizeof line, ", %.0f %% done",
                      fmin(100, 100 * (double)st->n_base / (double)o->budget.n_base));
     /* Without validation the text begins at the separator. */
-    cs_note("%s, epoch %lld: %s", o->watch, (long long)st->epoch + 1,
-            line + (strncmp(line, "; ", 2) == 0 ? 2 : 0));
+    (void)snprintf(log->line, sizeof log->line, "%s, epoch %lld: %s", o->watch,
+                   (long long)st->epoch + 1, line + (strncmp(line, "; ", 2) == 0 ? 2 : 0));
+    if (cs_log_get_level() < CS_LOG_INFO && cs_now_s() - log->last < LINE_S)
+        return;
+    cs_epoch_log_flush(log);
+    log->last = cs_now_s();
 }
 
 int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs_metrics *f,
-                 cs_train_state *st)
+                 cs_train_state *st, cs_epoch_log *log)
 {
     int rc = CS_OK;
     const bool classes = head->is_class || head->is_labels;
@@ -87,7 +106,7 @@ int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs
                    (double)st->sum.n_token / fmax(st->epoch_seconds, 1e-9),
                    more != NULL ? "\t" : "", more != NULL ? c[6] : "");
     if (o->watch != NULL)
-        log_epoch(o, head, f, st);
+        log_epoch(o, head, f, st, log);
     cs_info("epoch %lld: train loss %s, accuracy %s; validation loss %s, accuracy %s, %s %s",
             (long long)st->epoch + 1, c[0], c[1], c[2], c[3],
             more != NULL ? more + strlen("valid_") : "balanced", more != NULL ? c[6] : c[4]);

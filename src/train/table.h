@@ -6,17 +6,26 @@
 #include "nn/heads/head.h"
 #include "train/train_opt.h"
 
+/* The log's lines about epochs: one in several seconds, unless --verbose, and the last. */
+typedef struct cs_epoch_log {
+    double last;                 /* seconds: time of the last line, at first of the start */
+    char   line[320];            /* not printed yet; empty: none */
+} cs_epoch_log;
+
+/** cs_epoch_log_flush - print the line of the last epoch, if it was not */
+void cs_epoch_log_flush(cs_epoch_log *log);
+
 /**
  * cs_table_add - the row of the epoch that st is at the end of
  *
  * The table is kept in the state and written whole, so that a run that continues from a checkpoint
- * also removes the rows of repeated steps. The row is a line of the log, too.
+ * also removes the rows of repeated steps. The row may be a line of the log, too.
  *
  * lr       of the epoch's last step
  * f        of the validation; f->n 0: there was none
  * Returns  CS_OK; the errors of cs_outfile_open() and cs_outfile_close()
  */
 int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs_metrics *f,
-                 cs_train_state *st) CS_MUST_CHECK;
+                 cs_train_state *st, cs_epoch_log *log) CS_MUST_CHECK;
 
 #endif

@@ -37,7 +37,7 @@ typedef struct cs_train_opt {
     int64_t     checkpoint_steps;/* besides one per epoch; 0: none */
     uint64_t    seed;            /* of the dropout masks */
     const char *model_path, *checkpoint_path;
-    const char *watch;           /* label of the line per epoch; NULL: only with --verbose */
+    const char *watch;           /* label of lines about epochs; NULL: none */
     const char *metrics_path;    /* NULL: none */
     const char *steps_path, *events_path;      /* see cs_step_log_open(); NULL: none */
     const char *shorter;         /* "shorten sequences with --crop-max", for a message */
