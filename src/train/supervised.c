@@ -28,14 +28,16 @@ static int check_budget(cs_supervised *j, int argc, char **argv)
     return cs_train_budget_parse(a->aim.budget, &j->budget);
 }
 
-/* Is there a preset for the data? Real values have one only on request. */
+/* Is there a preset for the data? Real values have one only on request, labels and numbers to
+ * predict only a bag of words. */
 static bool has_preset(const cs_supervised *j, bool requested)
 {
     const cs_supervised_args *a = j->a;
     const cs_head *head = a->components.head;
 
-    return a->aim.preset != CS_PRESET_NONE && a->init.init == NULL && head->is_class &&
-           !head->per_token && j->nucleotides && (j->data.n_channel == 0 || requested);
+    return a->aim.preset != CS_PRESET_NONE && a->init.init == NULL && !head->per_token &&
+           head->n_part <= 1 && j->nucleotides && (j->data.n_channel == 0 || requested) &&
+           (head->is_class || a->aim.preset == CS_PRESET_FAST);
 }
 
 /* The facts of the data; some tokenizers have more tokens than bases. */
@@ -64,12 +66,17 @@ static int apply_preset(cs_supervised *j, const cs_optset *set, int argc, char *
     cs_optset own_set[CS_MAX_OPTSET] = { { 0 } }, other[2] = { { 0 } };
 
     a->aim.preset = (int)cs_preset_choose((cs_preset)a->aim.preset, cs_train_table, argc, argv);
+    if (!requested && a->aim.preset == CS_PRESET_BALANCED && !a->components.head->is_class)
+        a->aim.preset = CS_PRESET_FAST;
     j->preset = has_preset(j, requested);
     if (!j->preset && requested && a->aim.preset != CS_PRESET_NONE)
-        cs_warn("--preset %s has no effect: it is for classes of sequences, without --init",
-                cs_preset_names[a->aim.preset]);
+        cs_warn("--preset %s has no effect: it is for classes of sequences%s, without --init",
+                cs_preset_names[a->aim.preset],
+                a->aim.preset == CS_PRESET_FAST ? ", labels and numbers" : "");
     if (!j->preset)
         goto out;
+    if (!requested && a->aim.preset == CS_PRESET_FAST)
+        cs_note("training a bag of words (--preset fast); --preset none trains a network");
     for (; set->opt != NULL; set++)
         if ((set->opt != c->enc->opt || strcmp(c->enc->name, "chordmixer") == 0) &&
             (set->opt != c->tok->opt || strcmp(c->tok->name, "kmer") == 0))

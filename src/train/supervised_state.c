@@ -200,7 +200,7 @@ int cs_supervised_bag(cs_supervised *j, const cs_feed *feed,
         .trained = trained, .arg = j,
     };
 
-    if (j->facts.values)
+    if (j->facts.values || !a->components.head->is_class)
         return CS_OK;
     if (j->valid != NULL)
         CS_TRY(cs_bag_regression(&spec, st));
