@@ -506,6 +506,9 @@ class Training(unittest.TestCase):
             rows = list(chordseq.train(fasta, out, label_key="class", epochs=3, **SMALL))
             self.assertEqual([r["epoch"] for r in rows], [1, 2, 3])
             self.assertEqual(sorted(chordseq.load(out).labels), ["at", "gc"])
+            with self.assertWarnsRegex(UserWarning, "^--encoder-lr has no effect without --init$") as found:
+                list(chordseq.train(fasta, out, label_key="class", epochs=1, encoder_lr=0.5, **SMALL))
+            self.assertEqual(found.filename, __file__)
             with self.assertRaisesRegex(chordseq.Error, "has no .kind=."):
                 list(chordseq.train(fasta, out, label_key="kind", epochs=1, **SMALL))
 
@@ -773,6 +776,8 @@ class Errors(unittest.TestCase):
                     [], [])),
                 (ValueError, "2 sequences have labels of shape (3,)",
                  lambda: chordseq.ChordseqClassifier().fit(["A", "C"], ["a", "b", "c"])),
+                *((ValueError, "a label is None or NaN", lambda y=y: chordseq.ChordseqClassifier().fit(["A", "C"], y))
+                  for y in ([1, float("nan")], ["a", None])),
                 (AttributeError, "not fitted", lambda: chordseq.ChordseqClassifier().predict(["A"])),
                 (AttributeError, "not fitted", lambda: chordseq.ChordseqEmbedder().transform(["A"])),
                 (chordseq.FileError, "nowhere", lambda: chordseq.load("nowhere")),

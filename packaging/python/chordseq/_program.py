@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 from .errors import ProgramError, UsageError, system_error
@@ -51,9 +52,20 @@ def arguments(options):
 
 def fail(status, said):
     """Raise an exception with the program's error message."""
-    lines = [s.split("error: ", 1)[-1] for s in said.splitlines() if s.strip()]
+    said = said.splitlines()
+    lines = [s.split("error: ", 1)[1] for s in said if "error: " in s] or [s for s in said if s.strip()]
     text = "; ".join(lines) or f"chordseq ended with status {status}"
     raise UsageError(text) if status == 2 else system_error(text) or ProgramError(text)
+
+
+def warn(said):
+    """Python warnings of the program's warnings, at the line that called the package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and Path(frame.f_code.co_filename).parent == Path(__file__).parent:
+        frame, level = frame.f_back, level + 1
+    for line in said.splitlines():
+        if "warning: " in line:
+            warnings.warn(line.split("warning: ", 1)[1], stacklevel=level)
 
 
 class Run:
@@ -88,11 +100,11 @@ class Run:
         status = self.process.wait()
         with self.said as said:
             said.seek(0)
-            if kind is None and status != 0:
-                fail(status, said.read())
+            if kind is None:
+                fail(status, said.read()) if status != 0 else warn(said.read())
 
 
 def run(command, *words):
-    """Run the program to its end; raises UsageError, FileError or ProgramError with its message."""
-    with Run(command, "-qq", *words, stdout=subprocess.DEVNULL):
+    """Run the program to its end; raises UsageError, FileError or ProgramError with its message, and warns."""
+    with Run(command, "-q", *words, stdout=subprocess.DEVNULL):
         pass

@@ -145,6 +145,8 @@ class ChordseqClassifier(ClassifierMixin, _Estimator):
             raise ValueError(f"{len(X)} sequences have labels of shape {labels.shape}; give one for each")
         if len(X) == 0:
             raise ValueError("there is no sequence to train on")
+        if any(label is None or label != label for label in labels.tolist()):
+            raise ValueError("a label is None or NaN; leave such sequences out")
         classes, which = np.unique(labels, return_inverse=True)
         texts = _label_texts(classes)
         with tempfile.TemporaryDirectory(prefix="chordseq.") as folder:

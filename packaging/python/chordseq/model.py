@@ -187,7 +187,7 @@ class Model:
             + ["--threads", str(self.threads), *_program.arguments(options)]
 
     def _classify_file(self, path):
-        words = ["-qq", "--all", *self._words(), "--", os.fspath(path)]
+        words = ["-q", "--all", *self._words(), "--", os.fspath(path)]
         with _program.Run("classify", *words) as process:
             head = process.stdout.readline().rstrip("\n").split("\t")
             rows = []

@@ -69,7 +69,7 @@ def train(inputs: Any, output: PathLike, *, metrics: Optional[PathLike] = None, 
         old, n_done = stamp(table), 0
         if options.get("resume"):
             n_done = _finished(options.get("checkpoint") or os.fspath(output) + ".ckpt")
-        words = ["-qq", *_program.arguments(options), "--output", os.fspath(output), "--metrics",
+        words = ["-q", *_program.arguments(options), "--output", os.fspath(output), "--metrics",
                  table, "--", *map(os.fspath, paths)]
         with _program.Run("train", *words, stdout=subprocess.DEVNULL) as process:
             while True:
