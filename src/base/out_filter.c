@@ -26,12 +26,19 @@ static const struct { const char *suffix, *what; } foreign[] = {
     { ".npz", "NPZ" }, { ".xlsx", "Excel" }, { ".h5", "HDF5" }, { ".hdf5", "HDF5" },
     { ".rds", "RDS" }, { ".bz2", "bzip2" }, { ".xz", "xz" }, { ".zst", "Zstandard" },
     { ".lz4", "LZ4" }, { ".zip", "ZIP" }, { ".png", "PNG" }, { ".jpg", "JPEG" },
-    { ".jpeg", "JPEG" }, { ".pdf", "PDF" },
+    { ".jpeg", "JPEG" }, { ".pdf", "PDF" }, { ".gff", "GFF" }, { ".gff3", "GFF" },
+    { ".gtf", "GTF" }, { ".wig", "Wiggle" }, { ".bw", "bigWig" }, { ".bigwig", "bigWig" },
+    { ".bigWig", "bigWig" }, { ".bb", "bigBed" },
 };
 
 /* Suffixes of binary formats that other outputs have, and no text. */
 static const struct { const char *suffix, *what; } binary[] = {
     { ".bam", "BAM" }, { ".cram", "CRAM" }, { ".bcf", "BCF" }, { ".npy", "NPY" },
+};
+
+/* Suffixes of text that other outputs have, and no table. */
+static const struct { const char *suffix, *what; } no_table[] = {
+    { ".json", "JSON" }, { ".jsonl", "JSON" }, { ".html", "HTML" }, { ".svg", "SVG" },
 };
 
 static int (*packer)(void *to, size_t *n_to, const void *from, size_t n);
@@ -102,6 +109,10 @@ int cs_out_check(const char *path, cs_out_kind kind)
     for (size_t i = 0; i < sizeof binary / sizeof *binary; i++)
         if (ends(path, n, binary[i].suffix))
             return cs_fail(CS_EUSAGE, "'%s': this output is not %s; %s", path, binary[i].what,
+                           list);
+    for (size_t i = 0; table && i < sizeof no_table / sizeof *no_table; i++)
+        if (ends(path, n, no_table[i].suffix))
+            return cs_fail(CS_EUSAGE, "'%s': this output is not %s; %s", path, no_table[i].what,
                            list);
     if (!table && ends(path, n, ".csv"))
         return cs_fail(CS_EUSAGE, "'%s': CSV is for tables; %s", path, list);

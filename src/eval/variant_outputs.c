@@ -45,9 +45,15 @@ static bool is_format(const char *s)
 /* What the name says, if no option does. */
 static int check_suffix(const char *path)
 {
-    if (cs_out_ends(path, ".csv") || cs_out_ends(path, ".tsv"))
-        return cs_fail(CS_EUSAGE, "'%s': this output is VCF or BCF; write a table with --tsv",
-                       path);
+    static const struct { const char *suffix, *option; } other[] = {
+        { ".csv", "a table with --tsv" }, { ".tsv", "a table with --tsv" },
+        { ".html", "a report with --html" }, { ".json", "a summary with --summary" },
+    };
+
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (cs_out_ends(path, other[i].suffix))
+            return cs_fail(CS_EUSAGE, "'%s': this output is VCF or BCF; write %s", path,
+                           other[i].option);
     return ends_with(path, ".bcf") ? CS_OK : cs_out_check(path, CS_OUT_TEXT);
 }
 

@@ -124,7 +124,7 @@ bytes() { same "$@" && grep -q '"by":"bytes"' p.1.json; }
 T 'FASTA' bytes 7 '-o OUT.tsv' $c long.fa
 T 'DOS' sh -c 'sed "s/$/\r/" long.fa > dos.fa && same 3 "-o OUT.tsv" $1 dos.fa' - "$c"
 T 'old Macintosh' sh -c 'tr "\n" "\r" < long.fa > mac.fa && same 3 "-o OUT.tsv" $1 mac.fa' - "$c"
-T 'FASTQ' bytes 5 '-o OUT.jsonl --format tsv' $e plenty.fq
+T 'FASTQ' bytes 5 '-o OUT.txt --format tsv' $e plenty.fq
 T 'FASTQ of several lines with few comments' bytes 7 '-o OUT.tsv' $c some.fq
 T 'FASTQ without comments' bytes 3 '-o OUT.tsv' $c none.fq
 T 'several files' bytes 7 '-o OUT.tsv' $c odd.fa some.fq none.fa long.fa "$fq"
@@ -249,7 +249,7 @@ N shard_bad.txt sh -c 'for s in 0/2 3/2 2 2/ /2 1/0 a/2 1/2x -1/2 1/100001; do
     chordseq $1 -q --shard $s odd.fa && exit; done; exit 2' - "$c"
 N shard_alone.txt chordseq $c -q --manifest x.json -o x.tsv odd.fa
 N shard_stdout.txt chordseq $c -q --shard 1/2 --manifest x.json odd.fa
-N shard_same.txt chordseq $c -q --shard 1/2 --manifest x.json -o x.json odd.fa
+N shard_same.txt chordseq $c -q --shard 1/2 --manifest x.tsv -o x.tsv odd.fa
 N shard_same_report.txt chordseq $c -q --shard 1/2 --manifest x.json -o x.tsv --report x.json odd.fa
 N shard_resume.txt chordseq $c -q --shard 1/2 --resume -o x.tsv odd.fa
 N shard_folder.txt chordseq $c -q --shard 1/2 --manifest none/x.json -o x.tsv odd.fa
