@@ -11,7 +11,7 @@
 #include "io/lines.h"
 #include "io/reference.h"
 
-enum { MAX_COLUMN = 12, BED_START = 1, BED_STRAND = 5 };
+enum { MAX_COLUMN = 12, BED_START = 1, BED_STRAND = 5, BED_BLOCKS = 9 };
 enum { GTF_COLUMNS = 9, GTF_START = 3, GTF_STRAND = 6 };
 enum exons_format { UNKNOWN, BED, GTF };
 
@@ -42,6 +42,55 @@ static int push(cs_exons *e, char *contig, int64_t from, int64_t to, char sign)
     e->n++;
     return CS_OK;
 }
+
+/* ---- blocks of BED -------------------------------------------------------------------------- */
+
+/* A number of a list such as "10,20,", which moves on; false: there is none. */
+static bool next_number(char **list, int64_t *v)
+{
+    char *comma = strchr(*list, ',');
+    char *next = comma ? comma + 1 : *list + strlen(*list);
+
+    if (comma)
+        *comma = '\0';
+    const bool ok = **list && cs_parse_int(*list, v) == CS_OK;
+    *list = next;
+    return ok;
+}
+
+/* With twelve columns a line is a transcript, and its blocks are exons; other programs add columns
+ * of their own, which are no lists of numbers. */
+static bool has_blocks(char *const *column, int n)
+{
+    static const char list[] = "0123456789,";
+
+    for (int i = BED_BLOCKS; i < BED_BLOCKS + 3 && i < n; i++)
+        if (!*column[i] || column[i][strspn(column[i], list)])
+            return false;
+    return n >= BED_BLOCKS + 3;
+}
+
+/* Columns ten to twelve: number, sizes, and starts from the transcript's. */
+static int push_blocks(cs_exons *e, const cs_lines *in, char **column, int64_t from, int64_t to)
+{
+    int rc = CS_OK;
+    char *size = column[BED_BLOCKS + 1], *start = column[BED_BLOCKS + 2];
+    int64_t n, n_base, at;
+    bool ok = cs_parse_int(column[BED_BLOCKS], &n) == CS_OK && n > 0;
+
+    for (; ok && n > 0; n--) {
+        ok = next_number(&size, &n_base) && next_number(&start, &at) && n_base <= to - from
+            && at <= to - from - n_base;
+        if (ok && n_base > 0)
+            CS_TRY(push(e, column[0], from + at, from + at + n_base, *column[BED_STRAND]));
+    }
+    if (!ok || *size || *start)
+        rc = cs_lines_refuse(in, "columns ten to twelve are not the blocks of the feature");
+out:
+    return rc;
+}
+
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 static bool is_strand(const char *text)
 {
@@ -92,7 +141,8 @@ static int add_line(cs_exons *e, cs_lines *in)
         e->n_strandless++;
         return CS_OK;
     }
-    return push(e, column[0], from, to, *strand);
+    return !gtf && has_blocks(column, n) ? push_blocks(e, in, column, from, to)
+                                         : push(e, column[0], from, to, *strand);
 }
 
 /* GFF3 may end with sequences: after ##FASTA, or from a line with '>' on. */
@@ -119,11 +169,11 @@ int cs_exons_open(const char *path, cs_exons **out)
             CS_TRY(add_line(e, &in));
     rc = rc == CS_EOF ? CS_OK : rc;
     if (rc == CS_OK && e->n == 0)
-        rc = cs_fail(CS_EFORMAT, "'%s' has no exon with a strand", path);
+        rc = cs_fail(CS_EFORMAT, "'%s' has no exon with a strand", in.path);
     CS_TRY(rc);
     if (e->n_strandless > 0)
         cs_warn("%lld of %lld exons of '%s' left out: no strand",
-                (long long)e->n_strandless, (long long)(e->n + e->n_strandless), path);
+                (long long)e->n_strandless, (long long)(e->n + e->n_strandless), in.path);
     *out = e;
     e = NULL;
 out:

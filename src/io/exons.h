@@ -21,9 +21,10 @@ typedef struct cs_exon {
 /**
  * cs_exons_open - read the exons of an annotation
  *
- * path     plain, gzip or BGZF. BED with the strand in column six, or GTF or GFF3 of nine columns,
- *          of which features `exon` count; the first line decides, and sequences that end GFF3 are
- *          not read. Strands are '+' and '-'; a warning counts lines with '.' or '?'
+ * path     plain, gzip or BGZF. BED with the strand in column six, of which blocks in columns ten
+ *          to twelve count, or GTF or GFF3 of nine columns, of which features `exon` count; the
+ *          first line decides, and sequences that end GFF3 are not read. Strands are '+' and
+ *          '-'; a warning counts lines with '.' or '?'
  * out      receives the exons, to be closed by the caller
  * Returns  CS_OK; CS_EIO; CS_EMEM; CS_EFORMAT with file and line, also for a file without exons
  */

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "io/input_pump.h"
 
 int cs_lines_open(cs_lines *l, struct hFILE *fp, bool is_gzip, int threads)
 {
@@ -13,7 +14,10 @@ int cs_lines_open(cs_lines *l, struct hFILE *fp, bool is_gzip, int threads)
 
 int cs_lines_open_file(cs_lines *l)
 {
-    return cs_source_open_file(l->path, &l->src);
+    const int rc = cs_source_open_file(l->path, &l->src);
+
+    l->path = cs_input_shown(l->path);
+    return rc;
 }
 
 int cs_lines_columns(cs_lines *l, char **column, int most)

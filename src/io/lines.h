@@ -24,8 +24,8 @@ typedef struct cs_lines {
  */
 int cs_lines_open(cs_lines *l, struct hFILE *fp, bool is_gzip, int threads) CS_MUST_CHECK;
 
-/** cs_lines_open_file - the same with the file at l->path, plain, gzip or BGZF. CS_OK; CS_EIO;
- * CS_EFORMAT for other compression */
+/** cs_lines_open_file - the same with the file at l->path, plain, gzip or BGZF; "-" is standard
+ * input, by which messages name it. CS_OK; CS_EIO; CS_EFORMAT for other compression */
 int cs_lines_open_file(cs_lines *l) CS_MUST_CHECK;
 
 /**

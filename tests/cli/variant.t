@@ -374,6 +374,13 @@ T 'exons choose the same strand in any notation of a variant' sh -c '
     printf "c1\t995\t1005\te\t0\t-\n" > near.bed
     for f in near plus minus; do chordseq variant -q --exons $f.bed --strand forward -m train.tsv.model -f train.fa --tsv $f.long -o /dev/null long.vcf &&
         [ "$(sed 1d $f.long | cut -f 8- | sort -u | wc -l)" = 1 ] || exit; done; cmp near.long minus.long && ! cmp -s near.long plus.long'
+T 'blocks of BED are exons' sh -c 'printf "c1\t100\t900\tt\t0\t+\t100\t900\t0\t2\t50,60,\t0,740,\nc1\t300\t400\tu\t0\t-\t300\t300\t0\t1\t100\t0\n" > blocks.bed
+    printf "c1\t100\t150\tt\t0\t+\nc1\t840\t900\tt\t0\t+\nc1\t300\t400\tu\t0\t-\n" > plain.bed
+    paste plain.bed plain.bed > pasted.bed
+    for f in blocks plain pasted; do chordseq variant -q --exons $f.bed -m cased.model -f train.fa --tsv $f.tsv -o /dev/null c1.vcf || exit; done
+    cmp blocks.tsv plain.tsv && cmp pasted.tsv plain.tsv && grep -q NO_EXON plain.tsv && for b in "2	50,60	0,741" "3	50,60	0,740" "1	50,60	0,740" "2	50	0,740" "0	1	0"; do
+        printf "c1\t100\t900\tt\t0\t+\t100\t900\t0\t$b\n" > bad.bed
+        ! chordseq variant -q --exons bad.bed -m cased.model -f train.fa c1.vcf 2> told && grep -q "line 1: columns ten to twelve are not the blocks" told || exit; done'
 T 'a warning if no contig of the exons is in the reference' sh -c '
     sed "s/^c1/chrX/" plus.bed > x.bed; sed "s/^c1/chrc1/" plus.bed > chr.bed
     for f in x far chr; do chordseq variant --exons $f.bed -m train.tsv.model -f train.fa -o /dev/null c1.vcf 2> told.$f || exit; done
@@ -397,6 +404,7 @@ with bzip2 T 'tables that cannot be read say why' sh -c 'mkdir folder && bzip2 -
     ! chordseq variant --exons bad.bed.bz2 -m train.tsv.model -f train.fa c1.vcf 2> told && grep -q "is compressed, but not by gzip" told'
 N variant-exons-mixed.err sh -c 'cat plus.bed minus.gtf > bad.bed; chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf'
 N variant-exons.err chordseq variant --exons train.tsv -m train.tsv.model -f train.fa c1.vcf
+T 'and standard input by its name' sh -c 'for b in "# none" "c1 2"; do ! echo "$b" | chordseq variant --exons - -m train.tsv.model -f train.fa c1.vcf 2> told && grep -q ".standard input. " told || exit; done'
 N variant-exons-none.err sh -c 'echo "# none" > none.bed; chordseq variant --exons none.bed -m train.tsv.model -f train.fa c1.vcf'
 # Training on reverse complements of contigs with minus-strand rows gives the same model.
 awk 'function turn(s,   i, r) { for (i = length(s); i > 0; i--) r = r substr("TGCA", index("ACGT", substr(s, i, 1)), 1); return r }
