@@ -12,6 +12,7 @@
 #include "base/signals.h"
 #include "base/std_streams.h"
 #include "base/suggest.h"
+#include "base/system.h"
 #include "io/inflate.h"
 #include "io/io_init.h"
 #include "io/prediction.h"
@@ -216,7 +217,7 @@ int main(int argc, char **argv)
     cs_std_streams_init();
     /* Callers of jansson need not check for memory: the program ends without. */
     json_set_alloc_funcs(cs_xmalloc, free);
-    int status = dispatch(argc, argv);
+    int status = cs_system_call(dispatch, argc, argv);
     const int rc = cs_stdout_close();
     if (rc != CS_OK && rc != CS_ECANCEL && status == 0) {
         cs_error("%s", cs_error_message());

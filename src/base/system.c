@@ -1,14 +1,21 @@
 /* system.c - what Linux and macOS offer under different names. */
-#define _GNU_SOURCE              /* pipe2 */
+#define _GNU_SOURCE              /* pipe2, pthread_setattr_default_np */
 #include "base/system.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
 #endif
+
+#include "base/err.h"
+
+enum { STACK_BYTES = 2 << 20 };
 
 int cs_close_on_exec(int fd)
 {
@@ -41,4 +48,54 @@ ssize_t cs_system_program(char *buf, size_t n_buf)
 
     return n > 0 && (size_t)n < n_buf ? n : -1;
 #endif
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+struct call { int (*run)(int argc, char **argv); int argc; char **argv; int result; };
+
+static void *make_call(void *arg)
+{
+    struct call *c = arg;
+
+    c->result = c->run(c->argc, c->argv);
+    return NULL;
+}
+
+/* Of threads without attributes, also those of OpenMP and htslib. */
+static void widen_threads(void)
+{
+#ifdef __linux__
+    pthread_attr_t attr;
+    size_t n = 0;
+
+    if (pthread_getattr_default_np(&attr) != 0)
+        return;
+    if (pthread_attr_getstacksize(&attr, &n) == 0 && n < STACK_BYTES
+        && pthread_attr_setstacksize(&attr, STACK_BYTES) == 0)
+        (void)pthread_setattr_default_np(&attr);
+    (void)pthread_attr_destroy(&attr);
+#endif
+}
+
+int cs_system_call(int (*run)(int argc, char **argv), int argc, char **argv)
+{
+    struct call c = { run, argc, argv, 0 };
+    struct rlimit most;
+    pthread_attr_t attr;
+    pthread_t thread;
+    bool started = false;
+
+    widen_threads();
+    if (getrlimit(RLIMIT_STACK, &most) == 0 && most.rlim_cur < STACK_BYTES
+        && pthread_attr_init(&attr) == 0) {
+        started = pthread_attr_setstacksize(&attr, STACK_BYTES) == 0
+            && pthread_create(&thread, &attr, make_call, &c) == 0;
+        (void)pthread_attr_destroy(&attr);
+    }
+    if (started)
+        CS_BUG(pthread_join(thread, NULL) != 0);
+    else
+        (void)make_call(&c);
+    return c.result;
 }

@@ -71,6 +71,13 @@ in_build_folder()
 }
 T 'a build folder has the models of its source tree' in_build_folder
 
+if (ulimit -s 32 && chordseq --version) > /dev/null 2>&1; then
+    T 'a stack of 32 kB' sh -c '"$2" small 1 encoder=transformer && chordseq classify -q -m small "$1" > want &&
+        (ulimit -s 32; chordseq classify -q -m small "$1") > got && cmp want got' - "$tiny/mixed.fa" "$builddir/tests/cli/make_model"
+else
+    S 'a stack of 32 kB' 'the program does not start with it (a sanitizer?)'
+fi
+
 # A moved installation finds the models beside it, not those of the original prefix.
 moved()
 {
