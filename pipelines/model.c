@@ -200,6 +200,53 @@ static int check_words(const cs_strlist *word)
                    "FILE");
 }
 
+/* Does a comma-separated list have a word? */
+static bool has_word(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (; list != NULL; list = strchr(list, ','), list = list != NULL ? list + 2 : NULL)
+        if (strncmp(list, word, n) == 0 && (list[n] == ',' || list[n] == '\0'))
+            return true;
+    return false;
+}
+
+/* The actions of the n rows from o on. */
+static int check_rows(const cs_opt *o, size_t n, const void *base, const char *actions)
+{
+    for (; n > 0 && o->type != CS_OPT_END; n--, o++)
+        if (o->type != CS_OPT_GROUP && cs_opt_given((const char *)base + o->off) &&
+            !has_word(actions, words.v[0]))
+            return cs_fail(CS_EUSAGE, "--%s is for %s, not for '%s'", o->name, actions,
+                           words.v[0]);
+    return CS_OK;
+}
+
+static int check_options(void)
+{
+    static const char sequences[] = "factorize, lookup, proteins, calibrate";
+    const struct { const cs_opt *opt; const void *base; const char *actions; } table[] = {
+        { cs_taxa_table, &taxa, "label" }, { cs_low_rank_table, &low_rank, "factorize" },
+        { cs_input_table, &input, sequences }, { cs_label_table, &labels, sequences },
+        { cs_lookup_table, &lookup, "lookup, proteins" },
+        { cs_mutation_table, &lookup.mutation, "lookup, proteins" },
+        { cs_protein_table, &proteins, "proteins" },
+        { cs_calibrate_table, &calibration, "calibrate" },
+    };
+    static const struct { const char *name, *action; } single[] = {
+        { "license", "export" }, { "demonstration", "label" }, { "precision", "checked" },
+        { "alphabet", "import" },
+    };
+    int rc = CS_OK;
+
+    for (size_t i = 0; i < sizeof single / sizeof *single; i++)
+        CS_TRY(check_rows(cs_opt_find(model_table, single[i].name), 1, &own, single[i].action));
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        CS_TRY(check_rows(table[i].opt, SIZE_MAX, table[i].base, table[i].actions));
+out:
+    return rc;
+}
+
 /* Read-only actions may use the default model; models that come with the program have names. */
 static int name_model(cs_strlist *word, char *path, size_t n_path)
 {
@@ -232,6 +279,7 @@ static int model_run(const cs_call *call)
 
     (void)call;
     CS_TRY(check_words(&words));
+    CS_TRY(check_options());
     CS_TRY(name_model(&words, path, sizeof path));
     CS_TRY(add_paths(&words));
     if (strcmp(words.v[0], "show") == 0 && cs_checkpoint_begins(path)) {
