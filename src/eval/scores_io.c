@@ -134,7 +134,7 @@ int cs_scores_read(const char *path, const cs_label *label, int32_t n_label, cs_
     CS_TRY(cs_lines_open_file(&t.line));
     rc = cs_lines_next(&t.line);
     if (rc == CS_EOF)
-        rc = cs_lines_refuse(&t.line, "not a table of 'chordseq eval --scores'");
+        rc = cs_fail(CS_EFORMAT, "'%s' is empty, not a table of 'chordseq eval --scores'", path);
     CS_TRY(rc);
     CS_TRY(read_head(&t));
     while ((rc = cs_lines_next(&t.line)) == CS_OK)
