@@ -343,7 +343,7 @@ static int pretrain(struct job *j)
     rc = cs_train_run(j->model, &j->feed.feed, &o, &st);
     if (rc == CS_OK || rc == CS_ECANCEL) {
         report_windows(&j->feed.count);
-        cs_train_summary(&st, j->checkpoint, rc);
+        cs_train_summary(&st, j->checkpoint, false, rc);
     }
     cs_train_state_release(&st);
     return rc;

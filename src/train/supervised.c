@@ -267,7 +267,8 @@ static int train(cs_supervised *j)
     const cs_train_opt o = cs_supervised_options(j);
     rc = cs_train_run(j->model, &feed, &o, &st);
     if (rc == CS_OK || rc == CS_ECANCEL)
-        cs_train_summary(&st, j->checkpoint, rc);
+        cs_train_summary(&st, j->checkpoint, !a->components.head->is_class &&
+                         !a->components.head->is_labels, rc);
     if (rc == CS_OK && st.done && j->final)
         cs_folds_headline(&j->folds, &st);
     if (rc == CS_OK && st.done)

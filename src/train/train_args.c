@@ -350,13 +350,14 @@ out:
     return rc;
 }
 
-void cs_train_summary(const cs_train_state *st, const char *checkpoint, int rc)
+void cs_train_summary(const cs_train_state *st, const char *checkpoint, bool values, int rc)
 {
-    char best[96] = "no model written yet";
+    char best[128] = "no model written yet";
 
     if (st->best_epoch > 0 && isfinite(st->best_loss))
-        (void)snprintf(best, sizeof best, "best at epoch %lld: validation loss %.4g, accuracy %.4f",
-                       (long long)st->best_epoch, st->best_loss, st->best_accuracy);
+        (void)snprintf(best, sizeof best, "best at epoch %lld: validation loss %.4g, %s%.4f%s",
+                       (long long)st->best_epoch, st->best_loss, values ? "" : "accuracy ",
+                       st->best_accuracy, values ? " of the values within --tolerance" : "");
     else if (st->best_epoch > 0)
         (void)snprintf(best, sizeof best, "model of epoch %lld written",
                        (long long)st->best_epoch);

@@ -91,7 +91,8 @@ int cs_train_device(const cs_device_args *a, const cs_group *group, int n_thread
 int cs_train_outputs(cs_run_args *r, const cs_group *group, char **checkpoint)
     CS_MUST_CHECK;
 
-/** cs_train_summary - log the end of a run; rc is from cs_train_run() */
-void cs_train_summary(const cs_train_state *st, const char *checkpoint, int rc);
+/** cs_train_summary - log the end of a run; rc is from cs_train_run(); values: the model predicts
+ * real values */
+void cs_train_summary(const cs_train_state *st, const char *checkpoint, bool values, int rc);
 
 #endif
