@@ -516,6 +516,9 @@ static int start(struct trainer *l, cs_feed *feed)
         st->done_first = st->done_before = l->done;
     CS_TRY(cs_running_new(&l->m->ps, o->group, &l->running));
     l->peak = o->group == NULL && o->watch != NULL ? cs_peak_flops(l->m->be) : NAN;
+    if (l->rank == 0 && o->resume)
+        cs_note(st->done ? "the run ended at step %lld; there is nothing left to train"
+                         : "resuming after step %lld", (long long)st->step);
     if (l->rank == 0)
         CS_TRY(cs_step_log_open(o, st->step, &l->log));
     feed->epoch = st->epoch;

@@ -54,8 +54,6 @@ int cs_step_log_open(const cs_train_opt *o, int64_t step, cs_step_log **out)
     cs_step_log *l = cs_xcalloc(1, sizeof *l);
 
     *out = NULL;
-    if (o->resume)
-        cs_note("resuming after step %lld", (long long)step);
     l->path = o->steps_path;
     if (o->steps_path != NULL)
         CS_TRY(open_table(l, o->resume, step));

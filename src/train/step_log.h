@@ -10,7 +10,7 @@ typedef struct cs_step_log cs_step_log;
 /**
  * cs_step_log_open - open what o->steps_path and o->events_path ask for
  *
- * A run that continues (o->resume) says so. Its table loses the rows after `step`, which are
+ * The table of a run that continues (o->resume) loses the rows after `step`, which are
  * repeated.
  *
  * out      receives NULL if neither is wanted, which the other calls accept

@@ -184,6 +184,9 @@ T 'the path of the input does not matter' [ "$(sum key.m)" = "$(sum in.m)" ]
 T 'a longer run' chordseq train -q $small --epochs 12 --samples-per-epoch 64 --crop-max 80 --crop-min 60 \
     --split-by organism --label-key class -o good.m --metrics good.tsv all.fa
 T 'balanced accuracy above 0.9' sh -c 'tail -n 1 good.tsv | awk "{ exit !(\$8 > 0.9) }"'
+T 'a run that has ended is not resumed' sh -c '"$@" -o short.m -q && "$@" -o short.m --resume 2> told &&
+    grep -q "the run ended at step 1; there is nothing left to train" told && ! grep -q "resuming" told' - \
+    chordseq train $small --max-steps 1 --label-key class all.fa
 T 'one row per epoch under the header' sh -c '[ "$(wc -l < good.tsv)" = 13 ]'
 T 'of epochs of the same balanced accuracy the one of the lowest loss is the model' sh -c '
     best=$(awk -F "\t" "NR > 1 && (\$8 > b || (\$8 == b && \$6 < l)) { n += \$8 == b; b = \$8; l = \$6; e = \$1 } END { if (n) print e }" good.tsv)
