@@ -110,7 +110,6 @@ static int check_crops(const cs_supervised *j)
 static void warn_idle(const cs_supervised_args *a)
 {
     const cs_sample_args *s = &a->sample;
-    const cs_train_args *t = &a->training;
     const cs_head *head = a->components.head;
     const bool whole = s->n_sample == 0 && s->n_valid == 0;
     const struct { const void *field; bool idle; const char *text; } row[] = {
@@ -124,11 +123,7 @@ static void warn_idle(const cs_supervised_args *a)
         { &s->length_power, whole, "length-power has no effect without --samples-per-epoch" },
         { &s->valid_frac, a->label.split != NULL, "valid-frac has no effect with --split" },
         { &s->valid_frac, s->n_fold > 0, "valid-frac has no effect with --folds" },
-        { &t->patience, s->n_fold > 0, "patience has no effect with --folds" },
-        { &t->cycles, t->schedule != CS_DECAY_COSINE, "cycles is for --schedule cosine" },
-        { &t->power, t->schedule != CS_DECAY_POLYNOMIAL, "power is for --schedule polynomial" },
-        { &t->lr_end, t->schedule != CS_DECAY_POLYNOMIAL,
-          "lr-end is for --schedule polynomial" },
+        { &a->training.patience, s->n_fold > 0, "patience has no effect with --folds" },
         { &a->aim.tolerance, head->is_class || head->is_labels,
           "tolerance has no effect: it is for values" },
     };
@@ -136,6 +131,7 @@ static void warn_idle(const cs_supervised_args *a)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         if (row[i].idle && cs_opt_given(row[i].field))
             cs_warn("--%s", row[i].text);
+    cs_train_warn_idle(&a->training);
 }
 
 static void name_labels(cs_supervised *j)

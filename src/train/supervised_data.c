@@ -172,6 +172,8 @@ int cs_supervised_samplers(cs_supervised *j)
         return CS_OK;
     if (n == 0) {
         cs_warn("no validation records: writing the latest model, not the best");
+        if (cs_opt_given(&a->training.patience) || cs_opt_given(&a->aim.stop_at))
+            cs_warn("--patience and --stop-at have no effect without validation records");
         return CS_OK;
     }
     draw.n_sample = a->sample.n_valid;

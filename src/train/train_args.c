@@ -234,6 +234,18 @@ static int check_rates(const cs_train_args *a)
                    a->lr_end, a->lr);
 }
 
+void cs_train_warn_idle(const cs_train_args *a)
+{
+    const struct { const void *field; int schedule; const char *name; } row[] = {
+        { &a->cycles, CS_DECAY_COSINE, "cycles" }, { &a->power, CS_DECAY_POLYNOMIAL, "power" },
+        { &a->lr_end, CS_DECAY_POLYNOMIAL, "lr-end" },
+    };
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        if (a->schedule != row[i].schedule && cs_opt_given(row[i].field))
+            cs_warn("--%s is for --schedule %s", row[i].name, cs_decay_names[row[i].schedule]);
+}
+
 int cs_train_check(const cs_train_args *a, const cs_group *group)
 {
     const int rc = check_rates(a);

@@ -53,6 +53,9 @@ int cs_train_join(const cs_train_args *a, const cs_run_args *r, const cs_device_
                   const char *once, bool preset, cs_compute_args *compute, cs_group **group)
     CS_MUST_CHECK;
 
+/** cs_train_warn_idle - warn about options of another --schedule than the chosen one */
+void cs_train_warn_idle(const cs_train_args *a);
+
 /** cs_train_check - CS_OK, or CS_EUSAGE if a step has fewer batches than ranks, or --lr-end exceeds
  * --lr. group: of this rank, or NULL */
 int cs_train_check(const cs_train_args *a, const cs_group *group) CS_MUST_CHECK;

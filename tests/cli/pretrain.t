@@ -41,6 +41,8 @@ N pretrain-min.err      $pre -o x.m --window-min 200 g.fa
 N pretrain-token.err    $pre -o x.m --tokenizer kmer --window 5 g.fa
 N pretrain-max.err      chordseq pretrain -q -o x.m --tokenizer base --encoder linformer --encoder.max-len 50 --window 51 g.fa
 N pretrain-share.err    $pre -o x.m --mask-hide 0.9 --mask-swap 0.2 g.fa
+T 'options of another schedule are reported' sh -c '"$@" --schedule linear --cycles 0.5 2>&1 | grep -q "warning: --cycles is for --schedule cosine"' - \
+    $pre --max-steps 1 -o idle.m g.fa
 T 'a failed run leaves no file' sh -c '[ -z "$(ls | grep "^x\|tmp")" ]'
 
 # ---- odd genomes ---------------------------------------------------------------------------------

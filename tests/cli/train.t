@@ -187,6 +187,8 @@ T 'balanced accuracy above 0.9' sh -c 'tail -n 1 good.tsv | awk "{ exit !(\$8 > 
 T 'a run that has ended is not resumed' sh -c '"$@" -o short.m -q && "$@" -o short.m --resume 2> told &&
     grep -q "the run ended at step 1; there is nothing left to train" told && ! grep -q "resuming" told' - \
     chordseq train $small --max-steps 1 --label-key class all.fa
+T 'early stopping needs validation' sh -c '"$@" --patience 2 2> told && grep -q "warning: --patience and --stop-at have no effect without validation" told' - \
+    chordseq train $small --max-steps 1 --valid-frac 0 --label-key class -o short.m all.fa
 T 'one row per epoch under the header' sh -c '[ "$(wc -l < good.tsv)" = 13 ]'
 T 'of epochs of the same balanced accuracy the one of the lowest loss is the model' sh -c '
     best=$(awk -F "\t" "NR > 1 && (\$8 > b || (\$8 == b && \$6 < l)) { n += \$8 == b; b = \$8; l = \$6; e = \$1 } END { if (n) print e }" good.tsv)
@@ -218,12 +220,12 @@ T 'a new head is reported, also if only the order differs' sh -c '
     ! grep -q anew told.gc' '-B 512'
 T 'or of another type' sh -c 'awk "{ print \$1 \"\t\" NR % 2 }" labels.tsv > values.tsv &&
     chordseq train $0 --epochs 1 --init good.m --head regress --labels values.tsv -o type.m all.fa 2> told &&
+        grep -q "validation loss .*, [01][.][0-9]* of the values within --tolerance$" told &&
     grep -q "the head is initialised anew: that of .good.m. is class, not regress" told' '-B 512'
 N train-init.err         $train -o x.m --init good.m --encoder.hidden 9 --label-key class all.fa
 N train-init-part.err    chordseq train -q -o x.m --init good.m --encoder cdil --label-key class all.fa
 # The head's settings are the model's, too, other than those given.
 T 'a model with a head of its own' $still -o pool.m --head.pool max+mean --head.hidden 4 --head.dropout 0.1 --label-key class all.fa
-        grep -q "validation loss .*, [01][.][0-9]* of the values within --tolerance$" told &&
 T 'the head keeps its settings' sh -c 'chordseq train -q "$@" --label-key class -o kept.m --init pool.m all.fa &&
     for m in pool kept; do chordseq model show $m.m | grep "^head" > $m.set; done && cmp pool.set kept.set && grep -q "pool.max+mean" kept.set' - \
     -B 512 --epochs 1 --samples-per-epoch 24
@@ -361,8 +363,8 @@ T 'what has no effect is said' sh -c '"$@" --class-balance 0.5 > none.cfg 2> tol
     chordseq train --preset none --print-config --label-key class all.fa
 T 'a thousand flat lineages: a tree is advised' sh -c 'chordseq train --print-config --label-key tax flat.fa 2> told > flat.cfg &&
     grep -q "the 1000 classes are lineages; --head tree" told'
-T 'options without effect are reported even with their default values' sh -c '"$@" --class-balance 1 --crop-min 500 --cycles 0.5 --schedule linear --tolerance 0.04 > none.cfg 2> told &&
-    [ "$(grep -c "warning: --class-balance has no\|warning: --crop-min has no\|warning: --cycles is for\|warning: --tolerance has no" told)" = 4 ]' - \
+T 'options without effect are reported even with their default values' sh -c '"$@" --class-balance 1 --crop-min 500 --cycles 0.5 --schedule linear --tolerance 0.04 --lr-end 1e-8 > none.cfg 2> told &&
+    [ "$(grep -c "warning: --class-balance has no\|warning: --crop-min has no\|warning: --cycles is for\|warning: --lr-end is for\|warning: --tolerance has no" told)" = 5 ]' - \
     chordseq train --print-config --tokenizer.k 2 --label-key class all.fa
 T 'print-config writes nothing' sh -c '[ -z "$(ls | grep "^x")" ]'
 easy="chordseq train -@ 1 --label-key class --split-by organism all.fa"
