@@ -50,7 +50,7 @@ void cs_epoch_log_flush(cs_epoch_log *log)
 static void log_epoch(const cs_train_opt *o, const cs_head *head, const cs_metrics *f,
                       const cs_train_state *st, cs_epoch_log *log)
 {
-    char line[256] = "";
+    char line[256] = "", speed[CS_SCALED_BYTES];
     const bool classes = head->is_class || head->is_labels;
     const double left = o->budget.seconds - st->seconds;
 
@@ -66,8 +66,9 @@ static void log_epoch(const cs_train_opt *o, const cs_head *head, const cs_metri
         table_append(line, sizeof line, ", lowest loss %.4g", fmin(st->best_loss, f->loss));
     table_append(line, sizeof line, "; bag %.4f", st->bag);
     table_append(line, sizeof line, "; regression on 5-mers %.4f", st->regression);
-    table_append(line, sizeof line, "; %.3g Mbases/s",
-                 (double)st->sum.n_base / fmax(st->epoch_seconds, 1e-9) / 1e6);
+    (void)snprintf(line + strlen(line), sizeof line - strlen(line), "; %s",
+                   cs_scaled_text((double)st->sum.n_base / fmax(st->epoch_seconds, 1e-9),
+                                  "bases/s", speed, sizeof speed));
     table_append(line, sizeof line, ", %.0f %% of peak", 100 * st->peak_share);
     if (o->budget.seconds > 0)
         table_append(line, sizeof line, ", %.0f s left", fmax(left, 0));

@@ -14,7 +14,7 @@ for rc in no-rc rc; do $fast --$rc --print-config sense.fa 2> err > $rc.cfg; don
 T 'records of one strand: words are not canonical' sh -c 'grep -qx tokenizer.canonical=0 no-rc.cfg && grep -qx tokenizer.canonical=1 rc.cfg'
 T 'records of one strand: --no-rc is advised' sh -c '"$@" sense.fa -o sense.m 2> told &&
     [ "$(grep -c "one strand: 5-mers separate [0-9.]* % .*; use --no-rc if" told)" = 1 ]' - $fast
-T 'the line of an epoch has its speed' grep -q 'epoch [1-9][0-9]*: loss .* Mbases/s, [0-9]* % of peak, [0-9]* % done$' told
+T 'the line of an epoch has its speed' grep -q 'epoch [1-9][0-9]*: loss .* [kM]*bases/s, [0-9]* % of peak, [0-9]* % done$' told
 T 'no advice for both strands or with --rc given' sh -c '"$@" mixed.fa -o mixed.m 2> told && "$@" --no-rc sense.fa -o sense.m 2>> told &&
     ! grep "one strand" told' - $fast
 
