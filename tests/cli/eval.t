@@ -50,6 +50,9 @@ awk -v a="$1" -v b="$2" 'NR > 1 && $5 == "." { print $1 "\t" (NR % 3 ? a : b) }'
 T 'options without effect are refused' sh -c 'for o in "--fragments-per-record 1:needs --fragments" "--tolerance 0.04:is for values" \
     "--threshold 0.5:is for labels"; do chordseq eval -q -m "$1" --class "$2=f.fa" ${o%%:*} -o none.tsv 2> told; [ $? = 2 ] && [ ! -e none.tsv ] &&
     grep -q -e "^chordseq: error: eval: ${o%% *} ${o#*:}" told || exit; done' - "$m" "$1"
+T 'an input given twice is reported, one of two classes is refused' sh -c 'chordseq eval -m "$1" --class "$2=f.fa" --class "$2=./f.fa" -o twice.tsv 2> told &&
+    grep -q "warning: the input .[.]/f.fa. is given twice; its records count twice" told &&
+    ! chordseq train --class "a=f.fa" --class "b=./f.fa" -o twice.m 2> err && grep -q "error: train: --class gives .[.]/f.fa. two classes" err' - "$m" "$1"
 T 'or reported' sh -c 'chordseq eval -m "$1" --class "$2=f.fa" --seed 1 -o seed.tsv 2> told && grep -q "warning: --seed has no effect without --fragments" told' - "$m" "$1"
 evaluate="chordseq eval -q -m $m --skip-unlabelled --labels two.tsv --bins 10,40 --fragments 30"
 T 'a page' sh -c '$1 -o h.tsv --json h.json --html h.html "$2"' - "$evaluate" "$tiny/mixed.fa"
