@@ -134,6 +134,18 @@ static void warn_idle(const cs_supervised_args *a)
     cs_train_warn_idle(&a->training);
 }
 
+/* Names of classes that outputs or other programs read as something else. */
+static void warn_names(const cs_supervised *j)
+{
+    for (int32_t i = 0; i < j->n_label; i++)
+        if (strcmp(j->label[i].name, "unclassified") == 0)
+            cs_warn("outputs cannot tell the class 'unclassified' from sequences without a call; "
+                    "rename it with --label-map");
+        else if (strcmp(j->label[i].name, "NA") == 0)
+            cs_warn("'NA' is a class, not a missing label; --label-map can map it to '-', which "
+                    "leaves its records out");
+}
+
 static void name_labels(cs_supervised *j)
 {
     const cs_supervised_args *a = j->a;
@@ -297,6 +309,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     CS_TRY(cs_train_check(&a->training, j->group));
     CS_TRY(cs_supervised_folds(j));
     name_labels(j);
+    warn_names(j);
     CS_TRY(cs_train_device(&a->device, j->group, split.work, &j->be));
     CS_TRY(cs_supervised_set_up(j));
     CS_TRY(cs_evaluate_check_page(a->stated.html, &a->run, j->checkpoint, a->components.head,

@@ -18,6 +18,10 @@ T 'the line of an epoch has its speed' grep -q 'epoch [1-9][0-9]*: loss .* [kM]*
 T 'no advice for both strands or with --rc given' sh -c '"$@" mixed.fa -o mixed.m 2> told && "$@" --no-rc sense.fa -o sense.m 2>> told &&
     ! grep "one strand" told' - $fast
 
+T 'names of classes that outputs or other programs read as something else' sh -c 'sed "s/class=$1/class=NA/; s/class=$2/class=unclassified/" mixed.fa > named.fa && shift 2 &&
+    "$@" --print-config named.fa 2> told > named.cfg && grep -q "warning: .NA. is a class, not a missing label" told && grep -q "warning: outputs cannot tell the class .unclassified. from" told' - \
+    $(sed -n "s/.*class=\([^ ]*\).*/\1/p" mixed.fa | sort -u | head -n 2) $fast
+
 # ---- cross-validation ----------------------------------------------------------------------------
 
 cross="chordseq train -@ 1 --label-key class --split-by organism --budget 40k -o cross.m"
