@@ -787,6 +787,8 @@ class Errors(unittest.TestCase):
                 (chordseq.FileError, "Not a directory", lambda: list(chordseq.train(
                     TINY / "mixed.fa" / "x", os.devnull, label_key="class", force=True))),
                 (chordseq.UsageError, "the model's name is empty", lambda: chordseq.load("")),
+                (TypeError, "fit() takes sequences, not a path", lambda: chordseq.ChordseqClassifier().fit(
+                    TINY / "mixed.fa", ["a", "b"])),
                 (chordseq.FormatError, "", lambda: chordseq.load(TINY / "mixed.fa")),
                 (chordseq.UsageError, "there is no option 'mood'", lambda: chordseq.load(
                     MODEL, mood="good")),

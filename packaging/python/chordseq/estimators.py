@@ -140,6 +140,8 @@ class ChordseqClassifier(ClassifierMixin, _Estimator):
         self.output, self.threads, self.options = output, threads, options
 
     def fit(self, X: Any, y: Any) -> ChordseqClassifier:
+        if isinstance(X, os.PathLike):
+            raise TypeError("fit() takes sequences, not a path; train() takes files")
         X, labels = list(items(X)), np.asarray(y)
         if labels.ndim != 1 or len(labels) != len(X):
             raise ValueError(f"{len(X)} sequences have labels of shape {labels.shape}; give one for each")
