@@ -536,6 +536,17 @@ class Training(unittest.TestCase):
             self.assertEqual(epochs(metrics=os.devnull), [1, 2, 3, 4])
             self.assertTrue(pathlib.Path(os.devnull).is_char_device())
 
+    def test_metrics(self):
+        """The file of metrics may be compressed or have commas."""
+        x, y = two_kinds(48)
+        with tempfile.TemporaryDirectory() as folder:
+            fasta, out = pathlib.Path(folder) / "x.fa", pathlib.Path(folder) / "x.safetensors"
+            fasta.write_text("".join(f">{i} class={k}\n{s}\n" for i, (s, k) in enumerate(zip(x, y))))
+            for name in "m.tsv", "m.tsv.gz", "m.csv", "m.csv.gz":
+                rows = chordseq.train(fasta, out, label_key="class", epochs=2, metrics=f"{folder}/{name}", **SMALL)
+                self.assertEqual([list(r)[:2] + [r["epoch"]] for r in rows],
+                                 [["epoch", "step", 1], ["epoch", "step", 2]], name)
+
     def test_interrupt(self):
         """Ctrl-C reaches Python and the program in a terminal, and the run pauses with a checkpoint."""
         x, y = two_kinds(48)
@@ -776,6 +787,8 @@ class Errors(unittest.TestCase):
                     [], [])),
                 (ValueError, "2 sequences have labels of shape (3,)",
                  lambda: chordseq.ChordseqClassifier().fit(["A", "C"], ["a", "b", "c"])),
+                (TypeError, "fit() takes sequences, not a path", lambda: chordseq.ChordseqClassifier().fit(
+                    TINY / "mixed.fa", ["a", "b"])),
                 *((ValueError, "a label is None or NaN", lambda y=y: chordseq.ChordseqClassifier().fit(["A", "C"], y))
                   for y in ([1, float("nan")], ["a", None])),
                 (AttributeError, "not fitted", lambda: chordseq.ChordseqClassifier().predict(["A"])),
@@ -787,8 +800,6 @@ class Errors(unittest.TestCase):
                 (chordseq.FileError, "Not a directory", lambda: list(chordseq.train(
                     TINY / "mixed.fa" / "x", os.devnull, label_key="class", force=True))),
                 (chordseq.UsageError, "the model's name is empty", lambda: chordseq.load("")),
-                (TypeError, "fit() takes sequences, not a path", lambda: chordseq.ChordseqClassifier().fit(
-                    TINY / "mixed.fa", ["a", "b"])),
                 (chordseq.FormatError, "", lambda: chordseq.load(TINY / "mixed.fa")),
                 (chordseq.UsageError, "there is no option 'mood'", lambda: chordseq.load(
                     MODEL, mood="good")),

@@ -1,6 +1,7 @@
 """Training, by the program."""
 from __future__ import annotations
 
+import gzip
 import os
 import subprocess
 import tempfile
@@ -37,9 +38,13 @@ def _finished(checkpoint):
 
 
 def _rows(path):
+    """Rows of a table of metrics, which its suffix may have compressed or separated by commas."""
+    plain, packed = os.path.splitext(path)
+    is_packed = packed in (".gz", ".bgz")
+    comma = (plain if is_packed else path).endswith(".csv")
     try:
-        with open(path, encoding="utf-8") as f:
-            head, *rows = [line.rstrip("\n").split("\t") for line in f]
+        with (gzip.open if is_packed else open)(path, "rt", encoding="utf-8") as f:
+            head, *rows = [line.rstrip("\r\n").split("," if comma else "\t") for line in f]
     except (FileNotFoundError, ValueError):
         return []
     return [dict(zip(head, map(number, row))) for row in rows]
