@@ -152,6 +152,7 @@ int cs_labelled_mapped(cs_labelled *l, const char *label, int *no)
     char tidy[CS_LABEL_BYTES];
     const char *mapped = l->map != NULL ? cs_labels_find(l->map, label, 0) : NULL;
 
+    cs_labels_mark(l->map, label);
     *no = CS_LABEL_OMITTED;
     if (mapped != NULL && strcmp(mapped, "-") == 0)
         return CS_OK;
@@ -373,15 +374,14 @@ out:
 enum { MANY_CLASSES = 1000 };
 
 /* A note only: the table may cover more than this training. */
-static void warn_unmet(const cs_labels *table, const char *path)
+static void warn_unmet(const cs_labels *table, const char *what, const char *path)
 {
     const char *first;
     const int64_t n = cs_labels_unmet(table, &first);
 
     if (n > 0)
-        cs_note("%lld of the %lld records of '%s' %s not in the input; first: '%s'",
-                (long long)n, (long long)cs_labels_count(table), path, CS_PLURAL(n, "is", "are"),
-                first);
+        cs_note("%lld of the %lld %s of '%s' %s not in the input; first: '%s'", (long long)n,
+                (long long)cs_labels_count(table), what, path, CS_PLURAL(n, "is", "are"), first);
 }
 
 static void warn_left_out(const cs_labelled *l, int64_t n, const char *has)
@@ -397,8 +397,9 @@ void cs_labelled_report(const cs_labelled *l)
         l->interval != NULL ? cs_intervals_records(l->interval) - l->n_named : 0;
 
     cs_inputs_report(l->in);
-    warn_unmet(cs_labelled_table(l), l->args->labels);
-    warn_unmet(l->split, l->args->split);
+    warn_unmet(cs_labelled_table(l), "records", l->args->labels);
+    warn_unmet(l->split, "records", l->args->split);
+    warn_unmet(l->map, "labels", l->args->map);
     if (l->n_unlabelled > 0)
         warn_left_out(l, l->n_unlabelled, "no label");
     if (l->n_masked > 0)

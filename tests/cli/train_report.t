@@ -22,6 +22,9 @@ T 'names of classes that outputs or other programs read as something else' sh -c
     "$@" --print-config named.fa 2> told > named.cfg && grep -q "warning: .NA. is a class, not a missing label" told && grep -q "warning: outputs cannot tell the class .unclassified. from" told' - \
     $(sed -n "s/.*class=\([^ ]*\).*/\1/p" mixed.fa | sort -u | head -n 2) $fast
 
+T 'labels of a map that no record has' sh -c 'printf "nosuch\\tx\n" > typo.tsv && "$@" --print-config --label-map typo.tsv mixed.fa 2> told > map.cfg &&
+    grep -q "^chordseq: 1 of the 1 labels of .typo.tsv. is not in the input; first: .nosuch.$" told' - $fast
+
 # ---- cross-validation ----------------------------------------------------------------------------
 
 cross="chordseq train -@ 1 --label-key class --split-by organism --budget 40k -o cross.m"
