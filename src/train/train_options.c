@@ -69,13 +69,13 @@ const cs_opt cs_aim_table[] = {
              "open reading frames, and a network, sized by the longest record, with the first bag "
              "as its composition path; the best of the three is written. All use --rc, --mutate "
              "0.02, crops of mixed lengths if records are long, class-balanced sampling, averaged "
-             "weights and early stopping. For numbers, only balanced and best apply, and only if "
-             "given: they set network, optimisation and length. Explicit options override the "
-             "preset. For another encoder, it sets the maximum length, and for psf five factors "
-             "more than the minimum. none: the defaults of all options. auto: none if a tokenizer, "
-             "an encoder, one of their settings or the head's, or an option under Optimisation "
-             "except --seed is given, otherwise balanced, or fast for heads multilabel and "
-             "regress." },
+             "weights and early stopping. For series as input, only balanced and best apply, and "
+             "only if given: they set network, optimisation and length. Explicit options override "
+             "the preset. For another encoder, it sets the maximum length, and for psf five "
+             "factors more than the minimum. none: the defaults of all options. auto: none if a "
+             "tokenizer, an encoder, one of their settings or the head's, or an option under "
+             "Optimisation except --seed is given, otherwise balanced, or fast for heads "
+             "multilabel and regress." },
     { .type = CS_OPT_FLAG, .name = "print-config", AIM(print_config),
       .help = "print all settings of the run, one per line, and exit" },
     { .type = CS_OPT_STR, .name = "budget", AIM(budget), .arg = "TIME|BASES",
