@@ -1,0 +1,301 @@
+/*
+ * protein_db.c - a database of proteins in a model, and the index of its seeds.
+ *
+ * DESIGN
+ * The index sorts every position of the database by its bucket, the first bits of the hash of its
+ * seed. To count and store positions at random in memory took 60 % of the time to load the default
+ * model, so they are sorted in two steps: into parts of some thousand buckets, and each part, which
+ * fits the cache, by buckets. Both steps keep the order of positions. Seeds are hashed twice, for
+ * the sizes of the parts and for their entries: to keep the hashes would take more memory. Seeds
+ * with fewer than four different groups of letters are skipped: low complexity matches everywhere.
+ */
+#include "nn/exec/protein_db.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "tok/translate.h"
+
+enum {
+    SPAN = CS_PROTEIN_SPAN,
+    MIN_GROUPS = 4,              /* different groups of a seed's letters */
+    MAX_BUCKET_BITS = 26, BUCKET_SEEDS = 8,
+    PART_BITS = 8, MAX_PARTS = 1024,
+    LOW_BITS = 16,               /* most of a bucket's bits in its part */
+    MAX_FINGERPRINT_BITS = 7,
+    TRIPLES = 4096
+};
+
+/* n letters with CS_PROTEIN_MARGIN stops on both sides; NULL: no memory. */
+static uint8_t *new_letters(int64_t n)
+{
+    uint8_t *room = cs_huge_alloc((size_t)n + 2 * CS_PROTEIN_MARGIN, 1);
+
+    if (!room)
+        return NULL;
+    memset(room, CS_ACID_STOP, (size_t)n + 2 * CS_PROTEIN_MARGIN);
+    return room + CS_PROTEIN_MARGIN;
+}
+
+int cs_proteins_new(int32_t n_class, int64_t n, int64_t n_letter, cs_proteins **out)
+{
+    *out = NULL;
+    if (n_class < 2 || n_class > CS_PROTEIN_MAX_CLASSES || n < 1 || n_letter < 2 * n + 1 ||
+        n_letter >= CS_PROTEIN_MAX_LETTERS)
+        return cs_fail(CS_EUSAGE, "a protein database takes 2 to %d classes and less than %d "
+                       "letters, not %d and %lld", (int)CS_PROTEIN_MAX_CLASSES,
+                       (int)CS_PROTEIN_MAX_LETTERS, (int)n_class, (long long)n_letter);
+    cs_proteins *p = cs_xcalloc(1, sizeof *p);
+    p->n_class = n_class;
+    p->n = n;
+    p->n_letter = n_letter;
+    p->seed = CS_PROTEIN_SEED;
+    p->min_equal = CS_PROTEIN_MIN_EQUAL;
+    p->min_score = CS_PROTEIN_MIN_SCORE;
+    p->shadow = CS_PROTEIN_SHADOW;
+    p->letter = new_letters(n_letter);
+    p->start = cs_alloc((size_t)n, sizeof *p->start);
+    p->class_no = cs_alloc((size_t)n, 1);
+    p->weight = cs_xcalloc((size_t)(n_class * CS_PROTEIN_WEIGHTS), sizeof *p->weight);
+    if (!p->letter || !p->start || !p->class_no) {
+        cs_proteins_free(p);
+        return cs_fail(CS_EMEM, "out of memory for %lld proteins", (long long)n);
+    }
+    *out = p;
+    return CS_OK;
+}
+
+void cs_proteins_free(cs_proteins *p)
+{
+    if (!p)
+        return;
+    if (p->letter)
+        free(p->letter - CS_PROTEIN_MARGIN);
+    CS_FREE(p->start, p->class_no, p->weight, p->first, p->entry, p->mark, p->seen);
+    free(p);
+}
+
+/* ---- seeds ----------------------------------------------------------------------------------- */
+
+/* The letters of a window as groups, four bits each, the first one on top. */
+static const uint64_t window_bits = 0xfffffffffffffu;
+
+/* The groups of three letters, as bits, by the letters' twelve bits. */
+static void fill_seen(uint16_t *seen)
+{
+    for (unsigned i = 0; i < TRIPLES; i++)
+        seen[i] = (uint16_t)(1u << (i & 15) | 1u << (i >> 4 & 15) | 1u << (i >> 8));
+}
+
+/* Whether the letters of a seed in a window are of MIN_GROUPS different groups or more. */
+static bool is_complex(const cs_proteins *p, uint64_t window)
+{
+    const uint64_t w = window | (~p->seed);       /* others are of group 15 */
+    const uint16_t *seen = p->seen;
+    unsigned all = (unsigned)seen[w & (TRIPLES - 1)] | seen[w >> 12 & (TRIPLES - 1)]
+                         | seen[w >> 24 & (TRIPLES - 1)] | seen[w >> 36 & (TRIPLES - 1)]
+                         | seen[w >> 48 & (TRIPLES - 1)];
+
+    all &= (1u << CS_ACID_STOP_GROUP) - 1;
+    for (int k = 1; k < MIN_GROUPS; k++)        /* without a popcount instruction the fastest */
+        all &= all - 1;
+    return all != 0;
+}
+
+void cs_protein_seeds(const cs_proteins *p, const uint8_t *letter, int n, uint64_t *hash)
+{
+    uint64_t window = 0;
+    int n_letter = 0;                              /* since the last stop */
+
+    for (int i = 0; i < n + SPAN - 1; i++) {
+        const unsigned group = cs_acid_group[letter[i]];
+        n_letter = group == CS_ACID_STOP_GROUP ? 0 : n_letter + 1;
+        window = (window << 4 | group) & window_bits;
+        if (i < SPAN - 1)
+            continue;
+        const uint64_t h = (window & p->seed) * 0x9e3779b97f4a7c15u;
+        const bool ok = n_letter >= SPAN && is_complex(p, window);
+        hash[i - (SPAN - 1)] = ok ? (h ^ h >> 32) * 0xbf58476d1ce4e5b9u | 1 : 0;
+    }
+}
+
+/* ---- index ----------------------------------------------------------------------------------- */
+
+static int no_index_memory(const cs_proteins *p)
+{
+    return cs_fail(CS_EMEM, "out of memory for the index of %lld proteins", (long long)p->n);
+}
+
+static size_t n_marks(const cs_proteins *p)
+{
+    return (size_t)(p->n_letter / CS_PROTEIN_MARK) + 1;
+}
+
+/* Allocates an index of 2^bucket_bits buckets but its entries, whose number is unknown. */
+static int new_index(cs_proteins *p)
+{
+    CS_FREE(p->first, p->entry, p->mark, p->seen);
+    p->entry = NULL;
+    p->seen = cs_xcalloc(TRIPLES, sizeof *p->seen);
+    fill_seen(p->seen);
+    p->mark = cs_alloc(n_marks(p), sizeof *p->mark);
+    p->first = cs_huge_alloc(((size_t)1 << p->bucket_bits) + 1, sizeof *p->first);
+    return p->first && p->mark ? CS_OK : no_index_memory(p);
+}
+
+static int new_entries(cs_proteins *p, size_t n)
+{
+    p->entry = cs_huge_alloc(n + 1, sizeof *p->entry);
+    return p->entry ? CS_OK : no_index_memory(p);
+}
+
+/* The index while it is built: entries lie by parts of the buckets, and then by buckets. */
+struct building {
+    cs_proteins *p;
+    int32_t   low_bits;          /* of a bucket's number, in its part */
+    uint32_t  at[MAX_PARTS + 1]; /* a part's first entry; while they are stored, its next */
+    uint16_t *low;               /* [entries] those bits */
+    uint32_t *next;              /* [2^low_bits] a bucket's next entry */
+    uint32_t *entry;             /* [the largest part] its entries in the order of positions */
+};
+
+/* Counts the seeds of each part at at[part + 1], or stores them at at[part]++. */
+static void scan_seeds(struct building *b, bool store)
+{
+    cs_proteins *p = b->p;
+    uint64_t hash[CS_PROTEIN_BLOCK];
+
+    for (int64_t from = 0; from + SPAN <= p->n_letter; from += CS_PROTEIN_BLOCK) {
+        const int64_t left = p->n_letter - SPAN + 1 - from;
+        const int n = left < CS_PROTEIN_BLOCK ? (int)left : CS_PROTEIN_BLOCK;
+        cs_protein_seeds(p, p->letter + from, n, hash);
+        for (int i = 0; i < n; i++) {
+            if (hash[i] == 0)
+                continue;
+            const uint32_t bucket = cs_protein_bucket(p, hash[i]), part = bucket >> b->low_bits;
+            if (!store) {
+                b->at[part + 1]++;
+                continue;
+            }
+            const uint32_t k = b->at[part]++;
+            b->low[k] = (uint16_t)(bucket & ((1u << b->low_bits) - 1));
+            p->entry[k] = (uint32_t)(from + i) << p->fingerprint_bits
+                | cs_protein_fingerprint(p, hash[i]);
+        }
+    }
+}
+
+/* Sort entries [from, to), those of a part, by buckets. */
+static void sort_part(struct building *b, uint32_t part, uint32_t from, uint32_t to)
+{
+    const uint32_t n_bucket = 1u << b->low_bits;
+    uint32_t *first = b->p->first + ((size_t)part << b->low_bits), at = from;
+
+    memset(b->next, 0, n_bucket * sizeof *b->next);
+    for (uint32_t k = from; k < to; k++)
+        b->next[b->low[k]]++;
+    for (uint32_t i = 0; i < n_bucket; i++) {
+        const uint32_t n = b->next[i];
+        first[i] = b->next[i] = at;
+        at += n;
+    }
+    memcpy(b->entry, b->p->entry + from, (to - from) * sizeof *b->entry);
+    for (uint32_t k = from; k < to; k++)
+        b->p->entry[b->next[b->low[k]]++] = b->entry[k - from];
+}
+
+static int index_seeds(struct building *b)
+{
+    int rc = CS_OK;
+    cs_proteins *p = b->p;
+    const int32_t least = p->bucket_bits - LOW_BITS > PART_BITS ? p->bucket_bits - LOW_BITS
+                                                               : PART_BITS;
+    const int32_t part_bits = p->bucket_bits < least ? p->bucket_bits : least;
+    const uint32_t n_part = 1u << part_bits;
+    uint32_t largest = 0, from = 0;
+
+    b->low_bits = p->bucket_bits - part_bits;
+    scan_seeds(b, false);
+    for (uint32_t i = 0; i < n_part; i++) {
+        largest = b->at[i + 1] > largest ? b->at[i + 1] : largest;
+        b->at[i + 1] += b->at[i];
+    }
+    const uint32_t n_entry = b->at[n_part];
+    CS_TRY(new_entries(p, n_entry));
+    b->low = cs_alloc((size_t)n_entry + 1, sizeof *b->low);
+    b->next = cs_alloc((size_t)1 << b->low_bits, sizeof *b->next);
+    b->entry = cs_alloc((size_t)largest + 1, sizeof *b->entry);
+    if (!b->low || !b->next || !b->entry)
+        return no_index_memory(p);
+    scan_seeds(b, true);                  /* now at[i] is the end of part i */
+    for (uint32_t i = 0; i < n_part; from = b->at[i++])
+        sort_part(b, i, from, b->at[i]);
+    p->first[(size_t)1 << p->bucket_bits] = n_entry;
+out:
+    return rc;
+}
+
+int cs_proteins_index(cs_proteins *p)
+{
+    int rc = CS_OK;
+    struct building b = { .p = p };
+
+    p->bucket_bits = 0;
+    while (p->bucket_bits < MAX_BUCKET_BITS && p->n_letter >> p->bucket_bits > BUCKET_SEEDS)
+        p->bucket_bits++;
+    p->fingerprint_bits = MAX_FINGERPRINT_BITS;
+    while (p->n_letter >> (32 - p->fingerprint_bits) > 0) /* positions take the others */
+        p->fingerprint_bits--;
+    CS_TRY(new_index(p));
+    for (int64_t k = 0, i = 0; i <= p->n_letter / CS_PROTEIN_MARK; i++) {
+        while (k + 1 < p->n && p->start[k + 1] <= i * CS_PROTEIN_MARK)
+            k++;
+        p->mark[i] = (uint32_t)k;
+    }
+    rc = index_seeds(&b);
+out:
+    CS_FREE(b.low, b.next, b.entry);
+    return rc;
+}
+
+/* The index of another database with the same letters. */
+static int copy_index(cs_proteins *p, const cs_proteins *from)
+{
+    int rc = CS_OK;
+    const size_t n_bucket = (size_t)1 << from->bucket_bits, n_entry = from->first[n_bucket];
+
+    p->bucket_bits = from->bucket_bits;
+    p->fingerprint_bits = from->fingerprint_bits;
+    CS_TRY(new_index(p));
+    memcpy(p->mark, from->mark, n_marks(p) * sizeof *p->mark);
+    memcpy(p->first, from->first, (n_bucket + 1) * sizeof *p->first);
+    CS_TRY(new_entries(p, n_entry));
+    memcpy(p->entry, from->entry, n_entry * sizeof *p->entry);
+out:
+    return rc;
+}
+
+int cs_proteins_copy(const cs_proteins *p, cs_proteins **out)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_proteins_new(p->n_class, p->n, p->n_letter, out));
+    (*out)->seed = p->seed;
+    (*out)->min_equal = p->min_equal;
+    (*out)->min_score = p->min_score;
+    (*out)->shadow = p->shadow;
+    memcpy((*out)->letter, p->letter, (size_t)p->n_letter);
+    memcpy((*out)->start, p->start, (size_t)p->n * sizeof *p->start);
+    memcpy((*out)->class_no, p->class_no, (size_t)p->n);
+    memcpy((*out)->weight, p->weight,
+           (size_t)(p->n_class * CS_PROTEIN_WEIGHTS) * sizeof *p->weight);
+    CS_TRY(copy_index(*out, p));
+out:
+    if (rc != CS_OK) {
+        cs_proteins_free(*out);
+        *out = NULL;
+    }
+    return rc;
+}
