@@ -132,6 +132,8 @@ static void set_limits(const struct scored *s, int64_t n, int bin, double *v, cs
     }
     for (int64_t i = 0; i < n; i++)
         n_refused += s[i].bin == bin && s[i].shuffled < b->likeness[s[i].class_no];
+    if (n_all == 0)
+        return;
     cs_note("from %lld bases: the test rejects %lld of %lld shuffled sequences, and %g %% of the "
             "real ones", (long long)b->from, (long long)n_refused, (long long)n_all, 100 * lost);
 }

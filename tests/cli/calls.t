@@ -23,6 +23,8 @@ T 'predictions as a table' sh -c "$e -m trained --fragments 100,300 --scores s.t
     head -n 1 s.tsv | grep -qx 'length	truth	1	2	3' && [ \$(wc -l < s.tsv) -gt 1000 ]"
 T 'calibrate' chordseq model calibrate --scores s.tsv --bins 200,700 --max-error 0.2 \
     -i labelled.fa --label-key class trained stated
+T 'a range of lengths without sequences is not in the log' sh -c '"$@" 2> told && grep -q "the test rejects [0-9]* of [1-9]" told && ! grep -q "of 0 shuffled" told' - \
+    chordseq model calibrate --scores s.tsv --bins 200,700,500000 -i labelled.fa --label-key class trained far
 T 'sequences by --class count, too, except those that --split skips' sh -c 'awk -v RS=">" "NR > 1 { print \">\" \$0 > (substr(\$1, 1, 1) \".fa\") }" labelled.fa &&
     tr "ACG" "TTT" < 1.fa | sed "s/^>1_/>odd/; s/ class.*//" > odd.fa &&
     awk "/^>/ { print substr(\$1, 2) \"\t\" (/odd/ ? \"skip\" : \"train\") }" ?.fa odd.fa > parts.tsv &&
