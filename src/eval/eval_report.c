@@ -405,6 +405,20 @@ static void note_calls(const struct part *p)
             number_of("%.1f", 100 * share_of(c->n_wrong, c->n_called)).text);
 }
 
+/* Records of a taxon without a class of its own. */
+static void note_ranks(const struct part *p, int n_rank)
+{
+    int64_t most = 0;
+
+    for (int k = 0; k < n_rank; k++)
+        most = p->n_rank[k] > most ? p->n_rank[k] : most;
+    if (most > p->f->n)
+        cs_note("%s %s: %lld more %s a class that the model does not have, and %s only at the "
+                "ranks of known taxa", p->set, p->length, (long long)(most - p->f->n),
+                CS_PLURAL(most - p->f->n, "record has", "records have"),
+                CS_PLURAL(most - p->f->n, "counts", "count"));
+}
+
 static void note(const struct part *p)
 {
     const cs_metrics *f = p->f;
@@ -437,8 +451,10 @@ static int put_metrics(struct sink *s, struct part *p, cs_metrics *f, bool noted
     p->f = f;
     const int rc = rows(s, p);
     add_json(s, p);
-    if (noted)
+    if (noted) {
         note(p);
+        note_ranks(p, s->r->ranks->n);
+    }
     cs_metrics_release(f);
     return rc;
 }

@@ -41,6 +41,8 @@ T 'empty parts of a lineage: a model that can be read, without taxa for them' sh
     chordseq eval -q -m gaps.m --label-key tax novel.fa | grep -q "^record	all	[.]	records:order	40$" &&
     chordseq model label --lineage order,family,genus gaps.m copy.m && chordseq model show copy.m | grep ^taxon > b &&
     grep ^taxon shown | cmp - b'
+T 'the log counts records of classes that the model does not have' sh -c 'chordseq eval -m gaps.m --label-key tax -o x.tsv novel.fa 2> told &&
+    grep -q "^chordseq: record all: 40 more records have a class that the model does not have, and count only at the ranks" told'
 sed 's/ tax=F[12];;*/ tax=/; s/ tax=$/ tax=g1/' all.fa > genus.fa
 printf 'F1\t10\tfamily\nF2\t20\tfamily\ng1\t11\tgenus\tF1\ng2\t12\tgenus\tF1\ng3\t23\tgenus\tF2\ng4\t24\tgenus\tF2\n' > taxa.tsv
 T 'a table of taxa is a tree, too' sh -c "$train"' -o table.m --head tree --taxonomy taxa.tsv genus.fa &&
