@@ -25,7 +25,7 @@ enum {
     PART_BITS = 8, MAX_PARTS = 1024,
     LOW_BITS = 16,               /* most of a bucket's bits in its part */
     MAX_FINGERPRINT_BITS = 7,
-    TRIPLES = 4096
+    BLOCK = CS_PROTEIN_BLOCK, STEP = 16
 };
 
 /* n letters with CS_PROTEIN_MARGIN stops on both sides; NULL: no memory. */
@@ -73,7 +73,7 @@ void cs_proteins_free(cs_proteins *p)
         return;
     if (p->letter)
         free(p->letter - CS_PROTEIN_MARGIN);
-    CS_FREE(p->start, p->class_no, p->weight, p->first, p->entry, p->mark, p->seen);
+    CS_FREE(p->start, p->class_no, p->weight, p->first, p->entry, p->mark);
     free(p);
 }
 
@@ -82,42 +82,54 @@ void cs_proteins_free(cs_proteins *p)
 /* The letters of a window as groups, four bits each, the first one on top. */
 static const uint64_t window_bits = 0xfffffffffffffu;
 
-/* The groups of three letters, as bits, by the letters' twelve bits. */
-static void fill_seen(uint16_t *seen)
+/* Places of the seed's letters in its window. */
+static void find_places(cs_proteins *p)
 {
-    for (unsigned i = 0; i < TRIPLES; i++)
-        seen[i] = (uint16_t)(1u << (i & 15) | 1u << (i >> 4 & 15) | 1u << (i >> 8));
+    p->n_place = 0;
+    for (uint8_t i = 0; i < SPAN; i++)
+        if (p->seed >> 4 * (SPAN - 1 - i) & 15)
+            p->place[p->n_place++] = i;
 }
 
-/* Whether the letters of a seed in a window are of MIN_GROUPS different groups or more. */
-static bool is_complex(const cs_proteins *p, uint64_t window)
+/* Whether the seeds that begin at n letters have MIN_GROUPS different groups or more, of the groups
+ * as bits; STEP at a time, which compilers vectorise. Both arrays are padded by STEP. */
+static void find_complex(const cs_proteins *p, const uint16_t *group, int n, uint16_t *complex)
 {
-    const uint64_t w = window | (~p->seed);       /* others are of group 15 */
-    const uint16_t *seen = p->seen;
-    unsigned all = (unsigned)seen[w & (TRIPLES - 1)] | seen[w >> 12 & (TRIPLES - 1)]
-                         | seen[w >> 24 & (TRIPLES - 1)] | seen[w >> 36 & (TRIPLES - 1)]
-                         | seen[w >> 48 & (TRIPLES - 1)];
-
-    all &= (1u << CS_ACID_STOP_GROUP) - 1;
-    for (int k = 1; k < MIN_GROUPS; k++)        /* without a popcount instruction the fastest */
-        all &= all - 1;
-    return all != 0;
+    for (int i = 0; i < n; i += STEP) {
+        uint16_t all[STEP] = { 0 };
+        for (int k = 0; k < p->n_place; k++) {
+            const uint16_t *from = group + i + p->place[k];
+            for (int j = 0; j < STEP; j++)
+                all[j] |= from[j];
+        }
+        for (int j = 0; j < STEP; j++) {
+            uint16_t left = all[j] & ((1u << CS_ACID_STOP_GROUP) - 1);
+            for (int k = 1; k < MIN_GROUPS; k++)
+                left = (uint16_t)(left & (left - 1));
+            complex[i + j] = left;
+        }
+    }
 }
 
 void cs_protein_seeds(const cs_proteins *p, const uint8_t *letter, int n, uint64_t *hash)
 {
+    uint16_t group[BLOCK + SPAN - 1 + STEP], complex[BLOCK + STEP];
     uint64_t window = 0;
     int n_letter = 0;                              /* since the last stop */
 
+    for (int i = 0; i < n + SPAN - 1; i++)
+        group[i] = (uint16_t)(1u << cs_acid_group[letter[i]]);
+    memset(group + n + SPAN - 1, 0, STEP * sizeof *group);
+    find_complex(p, group, n, complex);
     for (int i = 0; i < n + SPAN - 1; i++) {
-        const unsigned group = cs_acid_group[letter[i]];
-        n_letter = group == CS_ACID_STOP_GROUP ? 0 : n_letter + 1;
-        window = (window << 4 | group) & window_bits;
+        const unsigned of = cs_acid_group[letter[i]];
+        n_letter = of == CS_ACID_STOP_GROUP ? 0 : n_letter + 1;
+        window = (window << 4 | of) & window_bits;
         if (i < SPAN - 1)
             continue;
         const uint64_t h = (window & p->seed) * 0x9e3779b97f4a7c15u;
-        const bool ok = n_letter >= SPAN && is_complex(p, window);
-        hash[i - (SPAN - 1)] = ok ? (h ^ h >> 32) * 0xbf58476d1ce4e5b9u | 1 : 0;
+        const bool ok = (n_letter >= SPAN) & (complex[i - (SPAN - 1)] != 0);
+        hash[i - (SPAN - 1)] = ((h ^ h >> 32) * 0xbf58476d1ce4e5b9u | 1) & -(uint64_t)ok;
     }
 }
 
@@ -136,10 +148,9 @@ static size_t n_marks(const cs_proteins *p)
 /* Allocates an index of 2^bucket_bits buckets but its entries, whose number is unknown. */
 static int new_index(cs_proteins *p)
 {
-    CS_FREE(p->first, p->entry, p->mark, p->seen);
+    CS_FREE(p->first, p->entry, p->mark);
     p->entry = NULL;
-    p->seen = cs_xcalloc(TRIPLES, sizeof *p->seen);
-    fill_seen(p->seen);
+    find_places(p);
     p->mark = cs_alloc(n_marks(p), sizeof *p->mark);
     p->first = cs_huge_alloc(((size_t)1 << p->bucket_bits) + 1, sizeof *p->first);
     return p->first && p->mark ? CS_OK : no_index_memory(p);
@@ -165,11 +176,11 @@ struct building {
 static void scan_seeds(struct building *b, bool store)
 {
     cs_proteins *p = b->p;
-    uint64_t hash[CS_PROTEIN_BLOCK];
+    uint64_t hash[BLOCK];
 
-    for (int64_t from = 0; from + SPAN <= p->n_letter; from += CS_PROTEIN_BLOCK) {
+    for (int64_t from = 0; from + SPAN <= p->n_letter; from += BLOCK) {
         const int64_t left = p->n_letter - SPAN + 1 - from;
-        const int n = left < CS_PROTEIN_BLOCK ? (int)left : CS_PROTEIN_BLOCK;
+        const int n = left < BLOCK ? (int)left : BLOCK;
         cs_protein_seeds(p, p->letter + from, n, hash);
         for (int i = 0; i < n; i++) {
             if (hash[i] == 0)

@@ -47,7 +47,8 @@ typedef struct cs_proteins {
     uint32_t *first;             /* [2^bucket_bits + 1] a bucket's first entry */
     uint32_t *entry;             /* a seed's position above those bits, by buckets */
     uint32_t *mark;              /* protein at every CS_PROTEIN_MARK letters */
-    uint16_t *seen;              /* [4096] groups of three letters, as bits */
+    uint8_t   place[CS_PROTEIN_SPAN];    /* [n_place] of the seed's letters, the first is 0 */
+    int32_t   n_place;
 } cs_proteins;
 
 /**
