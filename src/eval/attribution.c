@@ -582,7 +582,7 @@ int cs_explain(const cs_explain_args *a)
     CS_TRY(cs_reference_open(a->reference, &j.ref));
     CS_TRY(cs_regions_open(a->region.v, a->region.n, a->bed, &j.regions));
     CS_TRY(explain_open_outputs(&j));
-    rc = explain(&j);
+    rc = cs_outputs_explain(explain(&j), 1 + (a->tsv != NULL) + (a->svg != NULL), NULL);
 out:
     drop_region(&j);
     for (size_t i = 0; i < j.n_contig; i++)

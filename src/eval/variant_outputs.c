@@ -112,6 +112,12 @@ static int open_vcf(cs_variant_outputs *o, const cs_variant_source *src, int n_t
     return rc;
 }
 
+static int explain_outputs(const cs_variant_outputs *o, int rc)
+{
+    return cs_outputs_explain(rc, 1 + (o->a->tsv != NULL) + (o->a->html != NULL)
+                                  + (o->a->summary != NULL), NULL);
+}
+
 int cs_variant_outputs_open(cs_variant_outputs *o, const cs_variant_source *src, int n_thread,
                             const cs_about *about)
 {
@@ -129,7 +135,7 @@ int cs_variant_outputs_open(cs_variant_outputs *o, const cs_variant_source *src,
         rc = cs_variant_values_head(o->values, o->tsv);
     }
 out:
-    return rc;
+    return explain_outputs(o, rc);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -168,8 +174,7 @@ int cs_variant_outputs_record(void *outputs, const cs_record *rec, const cs_pred
     CS_TRY(cs_vcfout_record(o->vcf, r, o->values->value));
     rc = cs_shard_written(o->shard);
 out:
-    return cs_outputs_explain(rc, 1 + (o->tsv != NULL) + (o->html != NULL)
-                                  + (o->summary != NULL), NULL);
+    return explain_outputs(o, rc);
 }
 
 static int write_reports(cs_variant_outputs *o, const cs_stream *s, const cs_about *about)
@@ -209,7 +214,7 @@ int cs_variant_outputs_close(cs_variant_outputs *o, const cs_stream *s, const cs
         *file[i] = NULL;
     }
 out:
-    return rc;
+    return explain_outputs(o, rc);
 }
 
 void cs_variant_outputs_release(cs_variant_outputs *o)

@@ -7,6 +7,9 @@ make=$builddir/tests/cli/make_model
 "$make" bases 3 tokenizer=base encoder.max-len=512 encoder.track=4 encoder.hidden=6
 
 P explain.bedgraph sh -c 'chordseq explain -q -m bases -f variants.fa one:300-309 | sed -E "s/(\.[0-9]{3})[0-9]+/\1/g"'
+T 'an output whose reader closed it leaves no others, with a message' sh -c '
+    { chordseq explain -m bases -f variants.fa --tsv gone one:300-309 2> told; echo $? > status; } | { exec < /dev/null; sleep 1; }
+    [ "$(cat status)" = 1 ] && [ ! -e gone ] && grep -q "closed it; the other outputs are not written" told'
 T 'mutagenesis equals classify on mutants' sh -c '
     chordseq explain -q -m "$1" --value probability --label classB -f variants.fa --tsv e.tsv -o e.bedgraph one:301-340 &&
     awk "NR == 2 { s = \$0 } NR > 2 && !/>/ { s = s \$0 } /^>ring/ { exit } NR == 1 { next } 1 { all = s } END { print all }" \

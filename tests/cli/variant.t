@@ -57,6 +57,10 @@ N variant-model.err chordseq variant -m "$m" -f variants.fa --score model varian
 N variant-long.err  chordseq variant -m "$m" -f variants.fa -w 2k variants.vcf
 T 'the index of another output is refused' sh -c '! score -W -o t.vcf.gz --tsv t.vcf.gz.csi variants.vcf 2> told &&
     grep -q "two outputs write to .t.vcf.gz.csi" told && [ ! -e t.vcf.gz ]'
+# The reader of standard output is gone before the last bytes of it are written.
+T 'an output whose reader closed it leaves no others, with a message' sh -c 'for o in "--tsv gone" "--summary gone"; do
+    { score $o variants.vcf 2> told; echo $? > status; } | { exec < /dev/null; sleep 1; }
+    [ "$(cat status)" = 1 ] && [ ! -e gone ] && grep -q "closed it; the other outputs are not written" told || exit; done'
 T 'VCF is not written under the name of a table' sh -c 'for f in x.html x.json x.csv x.tsv.gz x.npz x.bam; do
     score -o $f variants.vcf 2> told; [ $? = 2 ] && grep -q "variant: .$f.: " told && [ ! -e $f ] || exit; done
     grep -q "not BAM" told && score -O v -o x.csv variants.vcf && head -n 1 x.csv | grep -q "^##fileformat=VCF"'
