@@ -341,9 +341,11 @@ static int write_all(const struct cohort *c, const char *output)
         { c->a->liabilities, NULL, write_liabilities },
         { c->a->effects, NULL, write_effects },
     };
-    int rc = CS_OK;
+    int rc = CS_OK, n = 0;
     cs_outfile *f[N_OUTPUT] = { NULL };
 
+    for (int i = 0; i < N_OUTPUT; i++)
+        n += to[i].path != NULL;
     for (int i = 0; i < N_OUTPUT; i++)
         if (to[i].path != NULL)
             CS_TRY(cs_outfile_open_as(to[i].path, to[i].holds, CS_OUT_TEXT, &f[i]));
@@ -354,7 +356,7 @@ static int write_all(const struct cohort *c, const char *output)
 out:
     for (int i = 0; i < N_OUTPUT; i++)
         cs_outfile_discard(f[i]);
-    return rc;
+    return cs_outputs_explain(rc, n, NULL);
 }
 
 static void cohort_report(const struct cohort *c)

@@ -12,6 +12,7 @@
 #include "infer/taxa.h"
 #include "run/outputs.h"
 #include "train/feed.h"
+#include "train/table.h"
 
 enum { WINDOW = 128, MIN_SAMPLES = 100, BLOCK_BASES = 64 << 20 };
 
@@ -267,7 +268,7 @@ static int write_page(const cs_evaluate_job *j, cs_model *m, const cs_scores *sc
     CS_TRY(cs_outfile_open(j->html, &out));
     CS_TRY(cs_eval_html(&r, out, seconds, j->command));
 out:
-    rc = cs_outfile_end(out, rc);
+    rc = cs_run_file_end(out, j->html, rc);
     cs_eval_ranks_release(&ranks);
     return rc;
 }

@@ -330,5 +330,5 @@ out:
     cs_outfile_discard(to);
     cs_model_free(low_rank);
     cs_low_rank_release(&list);
-    return rc;
+    return cs_outputs_explain(rc, 1 + (a->output != NULL), NULL);
 }

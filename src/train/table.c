@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/signals.h"
 #include "train/best.h"
 
 /* Seconds between two lines: many small epochs would fill a screen. */
@@ -84,6 +85,14 @@ static void log_epoch(const cs_train_opt *o, const cs_head *head, const cs_metri
     log->last = cs_now_s();
 }
 
+int cs_run_file_end(cs_outfile *f, const char *path, int rc)
+{
+    rc = cs_outfile_end(f, rc);
+    if (rc != CS_ECANCEL || cs_signal_caught() != 0)
+        return rc;
+    return cs_fail(CS_EIO, "cannot write '%s': its reader closed it", path);
+}
+
 int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs_metrics *f,
                  cs_train_state *st, cs_epoch_log *log)
 {
@@ -120,5 +129,5 @@ int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs
     CS_TRY(cs_outfile_printf(out, "%s%s%s\n%s", metrics_head, more != NULL ? "\t" : "",
                              more != NULL ? more : "", st->log));
 out:
-    return cs_outfile_end(out, rc);
+    return cs_run_file_end(out, o->metrics_path, rc);
 }

@@ -5,6 +5,9 @@ m=$tiny/model.safetensors
 OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
+T 'a model is not lost to a closed pipe without a message' sh -c '
+    { chordseq model factorize --rank 2 -o gone.m "$1" 2> told; echo $? > status; } | { exec < /dev/null; sleep 1; }
+    [ "$(cat status)" = 1 ] && [ ! -e gone.m ] && grep -q "closed it; the other outputs are not written" told' - "$m"
 N low-rank-rule.err   chordseq model factorize "$m"
 N low-rank-both.err   chordseq model factorize --rank 4 --energy 0.5 "$m"
 N low-rank-text.err   chordseq model factorize --rank half "$m"

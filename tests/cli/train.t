@@ -444,6 +444,10 @@ else
     S 'a full disk' 'there is no /dev/full'
 fi
 
+# The reader of standard output is gone before it is written.
+T 'a table or page whose reader closed it is an error' sh -c 'for o in metrics html; do
+    { "$@" --split-by organism --label-key class -o closed.m --$o /dev/stdout all.fa 2> told; echo $? > status; } | { exec < /dev/null; sleep 3; }
+    [ "$(cat status)" = 1 ] && grep -q "cannot write ./dev/stdout.: its reader closed it" told || exit; done' - $train
 # ---- Linformer -----------------------------------------------------------------------------------
 
 chordseq simulate temporal-order --length 128 -n 2000 --seed 3 -o order.tsv
