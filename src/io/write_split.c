@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/names.h"
 #include "base/out_filter.h"
 #include "io/content.h"
 #include "io/json_text.h"
@@ -43,13 +44,15 @@ struct part {
 struct split {
     char       **name;           /* [n_class + 1] safe as a file name; the last: unclassified */
     struct part *part;           /* [(n_class + 1) * N_KIND] */
+    cs_names     by_name;        /* those names */
+    int32_t     *suffix;         /* [n_class + 1] the next one to tell names like this apart */
     int          n_class, made;  /* made: we created the folder and may remove it */
     int          kinds;          /* bits of those that occur */
     int          lock;           /* the folder, or -1 */
 };
 
 /* Letters, digits, and . _ + - but not at the beginning: no folder, no option, no hidden file. */
-static char *safe_name(const struct split *w, int n_done, const char *label)
+static char *safe_name(struct split *w, const char *label)
 {
     const size_t size = strlen(label) + 16;
     char *s = cs_xmalloc(size);
@@ -63,13 +66,17 @@ static char *safe_name(const struct split *w, int n_done, const char *label)
     }
     const size_t n = strlen(s) < NAME_BYTES ? strlen(s) : NAME_BYTES;
     s[n] = '\0';
-    for (int k = 2, i = 0; i < n_done; i++) {
-        if (strcmp(w->name[i], s) != 0)
-            continue;
-        (void)snprintf(s + n, size - n, ".%d", k++);
-        i = -1;                  /* the name may be in use already */
-    }
+    const int64_t like = cs_names_find(&w->by_name, s);
+    while (cs_names_find(&w->by_name, s) >= 0)
+        (void)snprintf(s + n, size - n, ".%d", (int)w->suffix[like]++);
     return s;
+}
+
+static int name_class(struct split *w, int no, const char *label)
+{
+    w->name[no] = safe_name(w, label);
+    w->suffix[no] = 2;
+    return cs_names_add(&w->by_name, w->name[no], no);
 }
 
 static int make_folder(cs_output *o, struct split *w)
@@ -94,6 +101,7 @@ static int make_folder(cs_output *o, struct split *w)
 
 static int split_open(cs_output *o)
 {
+    int rc = CS_OK;
     const int n = o->info.n_label;
     struct split *w = cs_xcalloc(1, sizeof *w);
 
@@ -102,10 +110,12 @@ static int split_open(cs_output *o)
     w->n_class = n;
     w->name = cs_xcalloc((size_t)n + 1, sizeof *w->name);
     w->part = cs_xcalloc(((size_t)n + 1) * N_KIND, sizeof *w->part);
-    w->name[0] = safe_name(w, 0, "unclassified");
-    for (int i = 1; i <= n; i++)
-        w->name[i] = safe_name(w, i, o->info.label[i - 1]);
-    return make_folder(o, w);
+    w->suffix = cs_xcalloc((size_t)n + 1, sizeof *w->suffix);
+    for (int i = 0; i <= n; i++)
+        CS_TRY(name_class(w, i, i > 0 ? o->info.label[i - 1] : "unclassified"));
+    rc = make_folder(o, w);
+out:
+    return rc;
 }
 
 static int write_part(void *to, const void *p, size_t n_bytes)
@@ -120,15 +130,17 @@ static const char *const mates[] = { "", "_1", "_2" };
 /* Is this the name of another class, or are files of its mates called like one? */
 static bool is_taken(const struct split *w, int no, const char *name)
 {
-    const size_t n = strlen(name);
+    bool taken = false;
+    const size_t size = strlen(name) + 4;
+    char *other = cs_xmalloc(size);
 
-    for (int i = 0; i <= w->n_class; i++) {
-        const bool begins = i != no && strncmp(w->name[i], name, n) == 0;
-        for (int k = 0; begins && k < N_KIND / 2; k++)
-            if (strcmp(w->name[i] + n, mates[k]) == 0)
-                return true;
+    for (int k = 0; !taken && k < N_KIND / 2; k++) {
+        (void)snprintf(other, size, "%s%s", name, mates[k]);
+        const int64_t i = cs_names_find(&w->by_name, other);
+        taken = i >= 0 && i != no;
     }
-    return false;
+    free(other);
+    return taken;
 }
 
 /* The name of class no in files of one kind. */
@@ -272,16 +284,30 @@ out:
     return rc;
 }
 
-/* Is this FASTA or FASTQ, and none of ours? */
-static bool is_foreign(const struct split *w, const char *name)
+static bool is_sequences(const char *name)
 {
-    bool reads = cs_out_ends(name, ".fasta") || cs_out_ends(name, ".fastq");
+    static const char *const suffix[] = { ".fasta", ".fastq", ".fasta.gz", ".fastq.gz" };
+    const size_t n = strlen(name);
+    bool is = false;
 
-    for (int i = 0; reads && i < (w->n_class + 1) * N_KIND; i++) {
-        const char *path = w->part[i].path, *slash = path ? strrchr(path, '/') : NULL;
-        reads = !slash || strcmp(slash + 1, name) != 0;
+    for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++) {
+        const size_t k = strlen(suffix[i]);
+        is = is || (n > k && strcmp(name + n - k, suffix[i]) == 0);
     }
-    return reads;
+    return is;
+}
+
+/* Our files, without the folder. */
+static cs_names our_files(const struct split *w)
+{
+    cs_names ours = { NULL, 0, 0 };
+
+    for (int i = 0; i < (w->n_class + 1) * N_KIND; i++) {
+        const char *path = w->part[i].path, *slash = path ? strrchr(path, '/') : NULL;
+        if (slash)
+            cs_names_xadd(&ours, slash + 1, i);
+    }
+    return ours;
 }
 
 /* A later step that reads the whole folder would take those of an earlier run for ours. */
@@ -290,9 +316,10 @@ static void warn_of_others(const cs_output *o)
     DIR *folder = opendir(o->path);
     char first[NAME_MAX + 1] = "";
     long long n = 0;
+    cs_names ours = our_files(o->state);
 
     for (const struct dirent *e; folder && (e = readdir(folder)) != NULL;) {
-        if (!is_foreign(o->state, e->d_name))
+        if (!is_sequences(e->d_name) || cs_names_find(&ours, e->d_name) >= 0)
             continue;
         if (n++ == 0 || strcmp(e->d_name, first) < 0)
             (void)snprintf(first, sizeof first, "%s", e->d_name);
@@ -302,6 +329,7 @@ static void warn_of_others(const cs_output *o)
                 "run did, use an empty folder", o->path, n, CS_PLURAL(n, "file", "files"), first);
     if (folder)
         (void)closedir(folder);
+    cs_names_release(&ours);
 }
 
 static int split_commit(cs_output *o)
@@ -336,7 +364,8 @@ static void split_release(cs_output *o)
         (void)rmdir(o->path);
     if (w->lock >= 0)
         (void)close(w->lock);
-    CS_FREE(w->name, w->part, w);
+    cs_names_release(&w->by_name);
+    CS_FREE(w->name, w->suffix, w->part, w);
     o->state = NULL;
 }
 
