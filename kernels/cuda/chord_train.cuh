@@ -4,14 +4,14 @@
 
 #include "kernels/cuda/bulk.cuh"
 #include "kernels/cuda/chord_tile.cuh"
-#include "kernels/cuda/pairs.cuh"
+#include "kernels/cuda/smem_matrix.cuh"
 
 /* Backward through rows first .. rows - 1 of the batch. dp, hp: width and hidden size, padded as in
  * the weights; h: hidden size. x, dy and dx are in octets, with one pitch. */
 struct cs_train_job : cs_chord_rows<int32_t, int32_t, int64_t> {
     int32_t      first, dp, h, hp;
     cs_mat       b1;
-    const uint4 *pack;           /* w1 and w2', (hp, dp) each, as pairs; by warpgroups: as octets */
+    const uint4 *pack;           /* w1 and w2', (hp, dp) each, of bf16; by warpgroups: as octets */
     const uint4 *x, *dy;
     uint4       *dx;
     bool         add;            /* to dx, otherwise it is written */

@@ -6,11 +6,11 @@
  * layers, in registers, and recomputes z:
  *
  *   z = x w1' + b1          lane (g, c) of cs_mma reads 16 bytes of rows g and g + 8: of octet
- *                           4 k + c, two steps of 16 channels; w1 is read along rows (pairs.cuh)
+ *                           4 k + c, two steps of 16 channels; w1 is read as it is (smem_matrix.cuh)
  *   hidden = gelu(z)        two tiles of results, of 8 hidden units each, form an operand a
  *   dout = dy[rotated]      read from where the forward pass wrote
- *   dz = dout w2 gelu'(z)   w2' read along its rows, as w1 is
- *   dx = dy + dz w1         w1 read across its rows; += if dx has a gradient. The lane gets the
+ *   dz = dout w2 gelu'(z)   w2' is read as it is, too
+ *   dx = dy + dz w1         w1 is read transposed; += if dx has a gradient. The lane gets the
  *                           channels that it reads of x
  *
  * Both weights stay in shared memory as (hidden, channel) matrices of bf16, whose channels are
@@ -36,7 +36,7 @@
  */
 #include "kernels/cuda/chord_group.cuh"
 #include "kernels/cuda/chord_train.cuh"
-#include "kernels/cuda/pairs.cuh"
+#include "kernels/cuda/smem_matrix.cuh"
 
 /* ---- weights ----------------------------------------------------------------------------- */
 
@@ -50,9 +50,9 @@ __device__ static inline int32_t channel_at(int32_t p)
 static void pack_weights(cs_backend *be, const cs_chord &k, int32_t dp, int32_t hp, uint32_t *to)
 {
     const cs_mat w1 = k.w1, w2 = k.w2;
-    const int32_t ld = CS_PAIRS_LD(dp);
+    const int32_t ld = CS_SMEM_LD(dp);
     cs_each(be, 2 * hp, ld, [=] __device__(int64_t r, int32_t w) {
-        const int32_t u = cs_unit_at(cs_pairs_place((int32_t)r % hp)), j = channel_at(2 * w);
+        const int32_t u = cs_unit_at(cs_smem_row((int32_t)r % hp)), j = channel_at(2 * w);
         to[r * ld + w] = cs_weight_pair(w1, w2, r >= hp, u, j);
     }, "chord_block_bwd");
 }
@@ -77,7 +77,7 @@ template <int NH, class F>
 __device__ static void product_along(const cs_train_job &q, int32_t lane, const uint32_t *w, F read,
                                      float acc[2 * NH][4])
 {
-    const int32_t ld = CS_PAIRS_LD(q.dp);
+    const int32_t ld = CS_SMEM_LD(q.dp);
     uint4 v[2];
 
     read(0, v);
@@ -89,7 +89,7 @@ __device__ static void product_along(const cs_train_job &q, int32_t lane, const 
         for (int n = 0; n < 2 * NH; n++)
             CS_UNROLL
             for (int s = 0; s < 2; s++) {
-                const uint2 b = cs_along(w, ld, 8 * n, 2 * k + s, lane);
+                const uint2 b = cs_load_b(w, ld, 8 * n, 2 * k + s, lane);
                 cs_mma(acc[n], a[0] + 4 * s, b.x, b.y);
             }
     }
@@ -97,12 +97,12 @@ __device__ static void product_along(const cs_train_job &q, int32_t lane, const 
 
 /* out += a w for columns 16 k .. 16 k + 15. */
 template <int NH>
-__device__ static void product_across(const cs_train_job &q, int32_t lane, const uint32_t *w,
+__device__ static void product_trans(const cs_train_job &q, int32_t lane, const uint32_t *w,
                                       const uint32_t a[NH][4], int32_t k, float out[2][4])
 {
     CS_UNROLL
     for (int h = 0; h < NH; h++) {
-        const cs_even_odd b = cs_across(w, CS_PAIRS_LD(q.dp), CS_STEP * h, k, lane);
+        const cs_b_even_odd b = cs_load_b_trans(w, CS_SMEM_LD(q.dp), CS_STEP * h, k, lane);
         cs_mma(out[0], a[h], b.even[0], b.even[1]);
         cs_mma(out[1], a[h], b.odd[0], b.odd[1]);
     }
@@ -130,13 +130,13 @@ __device__ static void write_dx(const cs_train_job &q, const cs_train_tile &t, i
         float out[2][2][4] = {};
         uint4 dx[2] = {}, dy[2];
         cs_load_step(q, cs_lane_octets(q, q.dy, t, k), t, k, dy);    /* during the products */
-        product_across<NH>(q, lane, w1, dz, 2 * k, out[0]);
-        product_across<NH>(q, lane, w1, dz, 2 * k + 1, out[1]);
+        product_trans<NH>(q, lane, w1, dz, 2 * k, out[0]);
+        product_trans<NH>(q, lane, w1, dz, 2 * k + 1, out[1]);
         if (q.add)
             cs_load_step(q, cs_lane_octets(q, q.dx, t, k), t, k, dx);
         CS_UNROLL
         for (int i = 0; i < 2; i++) {
-            const float4 a = cs_lane_quad(out[0], i), b = cs_lane_quad(out[1], i);
+            const float4 a = cs_lane_columns(out[0], i), b = cs_lane_columns(out[1], i);
             if (cs_row_of(t, i) < q.rows && octet * CS_OCTET < q.d)
                 q.dx[octet * q.pitch + cs_row_of(t, i)] =
                     make_uint4(cs_sum_pair(dx[i].x, dy[i].x, a.x, a.y),
@@ -189,11 +189,11 @@ template <int NH>
 static __global__ void __launch_bounds__(CS_BLOCK, 1) train_backward(cs_train_job q)
 {
     CS_SHARED_ARRAY(uint4, weights);
-    const uint32_t *w1 = (const uint32_t *)weights, *w2 = w1 + q.hp * CS_PAIRS_LD(q.dp);
+    const uint32_t *w1 = (const uint32_t *)weights, *w2 = w1 + q.hp * CS_SMEM_LD(q.dp);
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP, warp = (int32_t)threadIdx.x / CS_WARP;
     int32_t r0 = q.first + ((int32_t)blockIdx.x * CS_WARPS + warp) * CS_STEP;
 
-    cs_block_copy(q.pack, weights, 2 * q.hp * CS_PAIRS_LD(q.dp) / 4);
+    cs_block_copy(q.pack, weights, 2 * q.hp * CS_SMEM_LD(q.dp) / 4);
     for (; r0 < q.rows; r0 += (int32_t)gridDim.x * CS_WARPS * CS_STEP) {
         const cs_train_tile t = { r0, lane / 4, lane % 4 };
         uint32_t a[1][NH][4];
@@ -206,7 +206,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) train_backward(cs_train_jo
 
 static int64_t weight_bytes(int32_t width, int32_t hidden)
 {
-    return 2 * (int64_t)cs_padded_hidden(hidden) * CS_PAIRS_LD(cs_padded_width(width))
+    return 2 * (int64_t)cs_padded_hidden(hidden) * CS_SMEM_LD(cs_padded_width(width))
         * (int64_t)sizeof(uint32_t);
 }
 

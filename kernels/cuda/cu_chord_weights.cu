@@ -2,13 +2,13 @@
  *
  * DESIGN. Both are sums over tokens of a left factor (rows, hp), stored as bf16 by the kernel of
  * dx, and a right factor of d channels in octets. A block of threads takes 128 columns of the right
- * factor and a range of tokens, 64 at a time, and copies both to shared memory as pairs (36 KiB, in
- * two buffers: the next 64 during the products of these), which it reads across, because the sum is
+ * factor and a range of tokens, 64 at a time, and copies both to shared memory (36 KiB, in two
+ * buffers: the next 64 during the products of these), to be read transposed, because the sum is
  * over rows. A warp has 32 hidden units by 64 columns (by 32 or 16 if there are 64 or 32 units in
  * total), with the sums in registers, 64 floats per lane or fewer:
  *
  *   left    word g of a row is units 2g, 2g + 1 of 16: even is operand a's row g, odd its row g + 8
- *   right   see pairs.cuh
+ *   right   see smem_matrix.cuh
  *   sums    so a lane has columns 4c .. 4c + 3 of 16 of units 2g and 2g + 1 of 16
  *
  * Blocks that read the rotated dy also sum its columns, in fp32, for db2, and those of the first
@@ -24,13 +24,13 @@
 #include "kernels/cuda/chord_tile.cuh"
 #include "kernels/cuda/chord_train.cuh"
 
-enum { TOKENS = 64, COLUMNS = 128, RIGHT_LD = CS_PAIRS_LD(COLUMNS),
+enum { TOKENS = 64, COLUMNS = 128, RIGHT_LD = CS_SMEM_LD(COLUMNS),
        RIGHT_WORD4 = TOKENS * RIGHT_LD / 4,      /* 16-byte words of a tile of the right factor */
        RIGHT_EACH = TOKENS * COLUMNS / CS_OCTET / CS_BLOCK };    /* octets of a thread */
 
 /* Of the left factor; and bytes of both in two buffers. */
 template <int NH> struct tile_of {
-    enum { LD = CS_PAIRS_LD(16 * NH), WORD4 = TOKENS * LD / 4,
+    enum { LD = CS_SMEM_LD(16 * NH), WORD4 = TOKENS * LD / 4,
            BYTES = 2 * (WORD4 + RIGHT_WORD4) * (int)sizeof(uint4) };
 };
 
@@ -109,18 +109,18 @@ __device__ static void copy_right_tile(const cs_train_job &q, bool second, int32
     CS_UNROLL
     for (int i = 0; i < RIGHT_EACH; i++)
         copy_right(q, second, r0 + row + 16 * i, octet0 + octet, t,
-                  &right[cs_pairs_place(row + 16 * i) * (RIGHT_LD / 4) + octet]);
+                  &right[cs_smem_row(row + 16 * i) * (RIGHT_LD / 4) + octet]);
 }
 
 /* The same rows of the left factor, N octets of units each. */
 template <int N>
 __device__ static void copy_left_tile(const uint4 *from, int32_t rows, int32_t r0, uint4 *left)
 {
-    enum { LD = CS_PAIRS_LD(8 * N) / 4 };
+    enum { LD = CS_SMEM_LD(8 * N) / 4 };
     CS_UNROLL
     for (int i = 0; i < TOKENS * N / CS_BLOCK; i++) {
         const int32_t k = (int32_t)threadIdx.x + CS_BLOCK * i, r = k / N;
-        uint4 *const to = &left[cs_pairs_place(r) * LD + k % N];
+        uint4 *const to = &left[cs_smem_row(r) * LD + k % N];
         if (r0 + r < rows)
             cs_cp_async_16(to, &from[(r0 + r) * N + k % N]);
         else
@@ -135,18 +135,18 @@ __device__ static void sum_right(const uint4 *right, float4 *sum)
     uint4 v[RIGHT_EACH];
     CS_UNROLL
     for (int i = 0; i < RIGHT_EACH; i++)
-        v[i] = right[cs_pairs_place(row + 16 * i) * (RIGHT_LD / 4) + octet];
+        v[i] = right[cs_smem_row(row + 16 * i) * (RIGHT_LD / 4) + octet];
     add_octets<RIGHT_EACH>(v, sum);
 }
 
 template <int N> __device__ static void sum_left(const uint4 *left, float4 *sum)
 {
-    enum { LD = CS_PAIRS_LD(8 * N) / 4, EACH = TOKENS * N / CS_BLOCK };
+    enum { LD = CS_SMEM_LD(8 * N) / 4, EACH = TOKENS * N / CS_BLOCK };
     uint4 v[EACH];
     CS_UNROLL
     for (int i = 0; i < EACH; i++) {
         const int32_t k = (int32_t)threadIdx.x + CS_BLOCK * i;
-        v[i] = left[cs_pairs_place(k / N) * LD + k % N];
+        v[i] = left[cs_smem_row(k / N) * LD + k % N];
     }
     add_octets<EACH>(v, sum);
 }
@@ -176,12 +176,12 @@ __device__ static inline void add_products(const uint32_t *left, int32_t ld, int
         uint32_t a[2][4];
         CS_UNROLL
         for (int m = 0; m < 2; m++) {
-            const cs_even_odd u = cs_across(left, ld, r, unit16 + m, lane);
+            const cs_b_even_odd u = cs_load_b_trans(left, ld, r, unit16 + m, lane);
             a[m][0] = u.even[0], a[m][1] = u.odd[0], a[m][2] = u.even[1], a[m][3] = u.odd[1];
         }
         CS_UNROLL
         for (int n = 0; n < NC; n++) {
-            const cs_even_odd b = cs_across(right, RIGHT_LD, r, col16 + n, lane);
+            const cs_b_even_odd b = cs_load_b_trans(right, RIGHT_LD, r, col16 + n, lane);
             CS_UNROLL
             for (int m = 0; m < 2; m++) {
                 cs_mma(acc[m][n][0], a[m], b.even[0], b.even[1]);
@@ -239,7 +239,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job
         const int32_t m = i % 2, half = i / 2 % 2, n = i / 4;
         const int32_t unit = (unit16 + m) * 16 + lane / 4 * 2 + half;
         const int32_t j = col * COLUMNS + (col16 + n) * 16 + lane % 4 * 4;
-        *(float4 *)(to.weights(range, second, unit) + j) = cs_lane_quad(acc[m][n], half);
+        *(float4 *)(to.weights(range, second, unit) + j) = cs_lane_columns(acc[m][n], half);
     }
     const int32_t octet = (int32_t)threadIdx.x / CS_OCTET;
     __syncthreads();             /* the sums of all threads */

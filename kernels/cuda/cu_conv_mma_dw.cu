@@ -65,8 +65,8 @@ __device__ static void read_step(const dw_work &o, int32_t from, int64_t r0, int
     }
 }
 
-/* Channel `e` of four tokens' quads (a transposition). */
-__device__ static inline uint4 across(const uint4 v[4], int e)
+/* Channel `e` of four tokens' quads: a column of their 4 x 4 matrix. */
+__device__ static inline uint4 column(const uint4 v[4], int e)
 {
     return e == 0 ? make_uint4(v[0].x, v[1].x, v[2].x, v[3].x)
          : e == 1 ? make_uint4(v[0].y, v[1].y, v[2].y, v[3].y)
@@ -81,11 +81,11 @@ template <class IN> __device__ static void multiply(const quads &v, float acc[2]
     uint32_t a[2][IN::A];
     CS_UNROLL
     for (int m = 0; m < 2; m++)
-        IN::left(across(v.x, 2 * m), across(v.x, 2 * m + 1), a[m]);
+        IN::left(column(v.x, 2 * m), column(v.x, 2 * m + 1), a[m]);
     CS_UNROLL
     for (int n = 0; n < 8; n++) {
         uint32_t b[IN::B];
-        IN::right(across(v.dy[n / 4], n % 4), b);
+        IN::right(column(v.dy[n / 4], n % 4), b);
         IN::mul(acc[0][n], a[0], b);
         IN::mul(acc[1][n], a[1], b);
     }
