@@ -1,10 +1,10 @@
-/* chord_group.cuh - warpgroups that take tiles of a ChordMixer block's rows, for sm_90a.
+/* chord_group.cuh - warp-specialised kernels of a ChordMixer block: producer and consumers, sm_90a.
  *
- * DESIGN. Three warpgroups take tiles of 64 rows, without waiting for each other: while one
- * computes GELU or waits for memory, others use the tensor cores (wgmma.cuh). What they read row by
- * row comes through a ring of stages in shared memory, of 32 channels each, that a warp of a fourth
- * warpgroup fills (bulk.cuh), also for the next tiles, as soon as the stages before have been read.
- * The fourth warpgroup leaves most of its registers to the others.
+ * DESIGN. Three consumer warpgroups take tiles of 64 rows, without waiting for each other: while
+ * one computes GELU or waits for memory, others use the tensor cores (wgmma.cuh). Each reads its
+ * rows from a ring of stages of 32 channels in shared memory. A fourth warpgroup is the producer:
+ * one of its warps per ring fills free stages (bulk.cuh), also with the next tiles. It leaves most
+ * of its registers to the consumers.
  */
 #ifndef CS_KERNELS_CUDA_CHORD_GROUP_H
 #define CS_KERNELS_CUDA_CHORD_GROUP_H
@@ -13,60 +13,62 @@
 #include "kernels/cuda/chord_tile.cuh"
 #include "kernels/cuda/wgmma.cuh"
 
-enum { CS_GROUPS = 3, CS_GROUPS_THREADS = (CS_GROUPS + 1) * CS_GROUP,
+enum { CS_CONSUMERS = 3, CS_GROUP_THREADS = (CS_CONSUMERS + 1) * CS_WARPGROUP,
        CS_STEP_OCTETS = CS_WIDE / CS_OCTET,
-       CS_STAGE = CS_STEP_OCTETS * CS_GROUP_ROWS,    /* places of 16 bytes */
-       CS_STAGE_BYTES = CS_GROUPS * (CS_STAGE * 16 + 2 * 8),   /* of all rings, with barriers */
+       CS_STAGE = CS_STEP_OCTETS * CS_WGMMA_ROWS,    /* places of 16 bytes */
+       CS_STAGE_BYTES = CS_CONSUMERS * (CS_STAGE * 16 + 2 * 8), /* of all rings, with barriers */
        CS_MAX_STAGES = 8 };
 
-/* The place of a thread: in its warpgroup; the warpgroup whose tiles it takes or copies (or none:
- * CS_GROUPS), and whether it copies. */
-struct cs_group_place { int32_t thread, group; bool copies; };
+/* The role of a thread. thread: number in its warpgroup; group: the consumer that it is part of or
+ * copies for (CS_CONSUMERS: none). */
+struct cs_group_role { int32_t thread, group; bool producer; };
 
-/** cs_group_place_of - the calling thread's */
-__device__ static inline cs_group_place cs_group_place_of(void)
+/** cs_group_role_of - the calling thread's */
+__device__ static inline cs_group_role cs_group_role_of(void)
 {
-    enum { WARPS = CS_GROUP / CS_WARP };
-    /* The same for all lanes, which the compiler must know: products are not for some. */
+    enum { WARPS = CS_WARPGROUP / CS_WARP };
+    /* __shfl_sync tells the compiler that all lanes have the same value, as wgmma requires. */
     const int32_t warp = __shfl_sync(0xFFFFFFFFu, (int32_t)threadIdx.x / CS_WARP, 0);
-    const bool copies = warp >= CS_GROUPS * WARPS;
-    return { (int32_t)threadIdx.x % CS_GROUP, copies ? warp % WARPS : warp / WARPS, copies };
+    const bool producer = warp >= CS_CONSUMERS * WARPS;
+    return { (int32_t)threadIdx.x % CS_WARPGROUP, producer ? warp % WARPS : warp / WARPS,
+             producer };
 }
 
 /** cs_first_tile - first row of a warpgroup's first tile, in rows from `first` on */
 __device__ static inline int32_t cs_first_tile(int32_t first, int32_t group)
 {
-    return first + ((int32_t)blockIdx.x + group * (int32_t)gridDim.x) * CS_GROUP_ROWS;
+    return first + ((int32_t)blockIdx.x + group * (int32_t)gridDim.x) * CS_WGMMA_ROWS;
 }
 
 /** cs_next_tile - of its tile after that at r0 */
 __device__ static inline int32_t cs_next_tile(int32_t r0)
 {
-    return r0 + (int32_t)gridDim.x * CS_GROUPS * CS_GROUP_ROWS;
+    return r0 + (int32_t)gridDim.x * CS_CONSUMERS * CS_WGMMA_ROWS;
 }
 
 /** cs_tile_size - rows of the tile at r0 */
 __device__ static inline int32_t cs_tile_size(int32_t rows, int32_t r0)
 {
-    return rows - r0 < CS_GROUP_ROWS ? rows - r0 : (int32_t)CS_GROUP_ROWS;
+    return rows - r0 < CS_WGMMA_ROWS ? rows - r0 : (int32_t)CS_WGMMA_ROWS;
 }
 
 /* ---- the ring of stages ------------------------------------------------------------------ */
 
-/* A warpgroup's: [n][CS_STEP_OCTETS][CS_GROUP_ROWS]. */
+/* A warpgroup's: [n][CS_STEP_OCTETS][CS_WGMMA_ROWS]. */
 struct cs_ring : cs_slots { uint4 *stage; };
 
 /** cs_ring_make - a warpgroup's ring in shared memory, by all threads of the block. To be followed
  * by cs_fence_proxy_async() and __syncthreads() */
 __device__ static inline cs_ring cs_ring_make(uint4 *stages, int32_t n_stage,
-                                              const cs_group_place &p)
+                                              const cs_group_role &p)
 {
-    uint64_t *bars = (uint64_t *)(stages + CS_GROUPS * n_stage * CS_STAGE) + p.group * 2 * n_stage;
+    uint64_t *bars = (uint64_t *)(stages + CS_CONSUMERS * n_stage * CS_STAGE)
+                     + p.group * 2 * n_stage;
     /* Rows of a slot beyond those of the last tile are read, too. */
-    for (int32_t i = (int32_t)threadIdx.x; i < CS_GROUPS * n_stage * CS_STAGE;
-         i += CS_GROUPS_THREADS)
+    for (int32_t i = (int32_t)threadIdx.x; i < CS_CONSUMERS * n_stage * CS_STAGE;
+         i += CS_GROUP_THREADS)
         stages[i] = make_uint4(0, 0, 0, 0);
-    return { cs_slots_make(bars, n_stage, CS_GROUP / CS_WARP, !p.copies && p.thread == 0),
+    return { cs_slots_make(bars, n_stage, CS_WARPGROUP / CS_WARP, !p.producer && p.thread == 0),
              stages + p.group * n_stage * CS_STAGE };
 }
 
@@ -94,7 +96,7 @@ __device__ static inline void cs_ring_fill(cs_ring &f, int32_t d, int32_t n_row,
         cs_slots_wait_empty(f);
         cs_mbarrier_expect_tx(&f.full[f.slot], n * n_row * (int32_t)sizeof(uint4));
         for (int32_t i = 0; i < n; i++)
-            copy(cs_ring_at(f) + i * CS_GROUP_ROWS, o + i, &f.full[f.slot]);
+            copy(cs_ring_at(f) + i * CS_WGMMA_ROWS, o + i, &f.full[f.slot]);
         cs_slots_next(f);
     }
 }
@@ -117,13 +119,13 @@ __device__ static inline void cs_ring_step(cs_ring &f, const uint4 *w, float (&a
 {
     const uint4 *x = cs_ring_wait(f);
 
-    cs_group_begin(acc);
+    cs_wgmma_begin(acc);
     CS_UNROLL
     for (int i = 0; i < N; i++)
-        cs_group_mma(acc, { x + 2 * i * CS_GROUP_ROWS, CS_GROUP_ROWS },
-                     { w + 2 * i * 8 * NT, 8 * NT });
-    cs_group_commit();
-    cs_group_end(acc);
+        cs_wgmma(acc, { x + 2 * i * CS_WGMMA_ROWS, CS_WGMMA_ROWS },
+                 { w + 2 * i * 8 * NT, 8 * NT });
+    cs_wgmma_commit();
+    cs_wgmma_wait(acc);
     cs_slots_release(f);
 }
 
@@ -159,7 +161,7 @@ static inline bool cs_group_takes(cs_backend *be, int64_t rows, int32_t d, int32
     const cs_cuda *cu = cs_cuda_of(be);
     return cu->has_wgmma && hp == CS_MAX_HIDDEN && d % (2 * CS_OCTET) == 0 && track % CS_OCTET == 0
         && cs_group_stages(cu, n_bytes) >= MIN_STAGES
-        && rows >= (int64_t)MIN_TILES * CS_GROUP_ROWS * CS_GROUPS * cu->n_sm;
+        && rows >= (int64_t)MIN_TILES * CS_WGMMA_ROWS * CS_CONSUMERS * cu->n_sm;
 }
 
 #endif

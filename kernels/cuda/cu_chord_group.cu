@@ -28,7 +28,7 @@ __device__ static void load_weights(const cs_chord_job &q, uint4 *to)
     const int32_t n_w = cs_n_word4(q), n_wide = q.dp / SECOND;
     uint32_t *w2 = (uint32_t *)(to + n_w);
 
-    for (int32_t i = (int32_t)threadIdx.x; i < n_w; i += CS_GROUPS_THREADS) {
+    for (int32_t i = (int32_t)threadIdx.x; i < n_w; i += CS_GROUP_THREADS) {
         const int32_t lane = i % CS_WARP, at = i / CS_WARP, g = lane / 4, c = lane % 4;
         const int32_t octet = at / (HIDDEN / 8) * CS_STEP_OCTETS + c;
         to[octet * HIDDEN + at % (HIDDEN / 8) * 8 + g] = q.pack[i];
@@ -135,14 +135,14 @@ __device__ static inline void second_step(const cs_chord_job &q, const places<SA
         out[2 * n + 1][0] = out[2 * n + 1][2] = v.z;
         out[2 * n + 1][1] = out[2 * n + 1][3] = v.w;
     }
-    cs_group_begin(out);
+    cs_wgmma_begin(out);
     CS_UNROLL
     for (int h = 0; h < NH; h++)
-        cs_group_mma(out, hidden[h], cs_k_major{ w2 + 2 * h * N * CS_WIDE, N * CS_WIDE });
-    cs_group_commit();
+        cs_wgmma(out, hidden[h], cs_k_major{ w2 + 2 * h * N * CS_WIDE, N * CS_WIDE });
+    cs_wgmma_commit();
     if (N == 2)
         read_rotated(q, p, octet + N * CS_STEP_OCTETS, next);
-    cs_group_end(out);
+    cs_wgmma_wait(out);
     CS_UNROLL
     for (int n = 0; n < N; n++)
         CS_UNROLL
@@ -215,7 +215,7 @@ struct ends { int32_t first, last; };
 
 __device__ static inline ends ends_of(const cs_chord_job &q, int32_t r0)
 {
-    const int32_t last = r0 + CS_GROUP_ROWS - 1;
+    const int32_t last = r0 + CS_WGMMA_ROWS - 1;
     return { r0 < q.rows ? q.segment[r0] : -1, last < q.rows ? q.segment[last] : -1 };
 }
 
@@ -245,27 +245,27 @@ __device__ static void compute_tiles(const cs_chord_job &q, cs_ring &f, const ke
 
 /* The last warpgroup copies x for the others: a warp for each of them. */
 template <bool STREAM>
-static __global__ void __launch_bounds__(CS_GROUPS_THREADS, 1)
+static __global__ void __launch_bounds__(CS_GROUP_THREADS, 1)
 chord_group_kernel(cs_chord_job q, int32_t n_stage)
 {
     CS_SHARED_ARRAY(uint4, shared);
-    const cs_group_place me = cs_group_place_of();
+    const cs_group_role me = cs_group_role_of();
     const int32_t n_w = cs_n_word4(q);
     float *bias = (float *)(shared + 2 * n_w);
     cs_ring f = cs_ring_make(shared + 2 * n_w + (q.hp + q.dp) / 4, n_stage, me);
     const kept w = { shared, shared + n_w, bias, bias + q.hp };
 
     load_weights(q, shared);
-    for (int32_t i = (int32_t)threadIdx.x; i < q.hp + q.dp; i += CS_GROUPS_THREADS)
+    for (int32_t i = (int32_t)threadIdx.x; i < q.hp + q.dp; i += CS_GROUP_THREADS)
         bias[i] = cs_bias1(q)[i];
     cs_fence_proxy_async();
     __syncthreads();
-    if (me.copies) {
-        cs_group_registers<24, false>();
-        if (me.group < CS_GROUPS && me.thread % CS_WARP == 0)
+    if (me.producer) {
+        cs_setmaxnreg<24, false>();
+        if (me.group < CS_CONSUMERS && me.thread % CS_WARP == 0)
             copy_tiles(q, f, cs_first_tile(0, me.group));
     } else {
-        cs_group_registers<160, true>();
+        cs_setmaxnreg<160, true>();
         compute_tiles<STREAM>(q, f, w, cs_first_tile(0, me.group), me.thread);
     }
 }
@@ -291,6 +291,6 @@ void cs_cuda_chord_groups(cs_backend *be, const cs_chord_job &q)
     const size_t n_bytes = (size_t)(kept_bytes(q) + n_stage * CS_STAGE_BYTES);
     const auto kernel = q.stream ? chord_group_kernel<true> : chord_group_kernel<false>;
 
-    cs_launch_shared(be, "chord_stack", kernel, (unsigned)cu->n_sm, CS_GROUPS_THREADS, n_bytes, q,
+    cs_launch_shared(be, "chord_stack", kernel, (unsigned)cu->n_sm, CS_GROUP_THREADS, n_bytes, q,
                      n_stage);
 }

@@ -6,7 +6,8 @@
  * layers, in registers, and recomputes z:
  *
  *   z = x w1' + b1          lane (g, c) of cs_mma reads 16 bytes of rows g and g + 8: of octet
- *                           4 k + c, two steps of 16 channels; w1 is read as it is (smem_matrix.cuh)
+ *                           4 k + c, two steps of 16 channels; w1 is read as it is
+ *                           (smem_matrix.cuh)
  *   hidden = gelu(z)        two tiles of results, of 8 hidden units each, form an operand a
  *   dout = dy[rotated]      read from where the forward pass wrote
  *   dz = dout w2 gelu'(z)   w2' is read as it is, too
@@ -74,8 +75,8 @@ __device__ static void begin_with_bias(const cs_train_job &q, int32_t c, float a
 
 /* acc += a w', where read(k, v) loads the lane's octets of step k of rows of a. */
 template <int NH, class F>
-__device__ static void product_along(const cs_train_job &q, int32_t lane, const uint32_t *w, F read,
-                                     float acc[2 * NH][4])
+__device__ static void product_rows(const cs_train_job &q, int32_t lane, const uint32_t *w, F read,
+                                    float acc[2 * NH][4])
 {
     const int32_t ld = CS_SMEM_LD(q.dp);
     uint4 v[2];
@@ -98,7 +99,7 @@ __device__ static void product_along(const cs_train_job &q, int32_t lane, const 
 /* out += a w for columns 16 k .. 16 k + 15. */
 template <int NH>
 __device__ static void product_trans(const cs_train_job &q, int32_t lane, const uint32_t *w,
-                                      const uint32_t a[NH][4], int32_t k, float out[2][4])
+                                     const uint32_t a[NH][4], int32_t k, float out[2][4])
 {
     CS_UNROLL
     for (int h = 0; h < NH; h++) {
@@ -157,7 +158,7 @@ __device__ static void hidden_and_dz(const cs_train_job &q, const cs_train_tile 
     cs_row_place place[2];
 
     begin_with_bias<NH>(q, t.c, z);
-    product_along<NH>(q, lane, w1, [&](int32_t k, uint4 u[2]) {
+    product_rows<NH>(q, lane, w1, [&](int32_t k, uint4 u[2]) {
         cs_load_step(q, cs_lane_octets(q, q.x, t, k), t, k, u);
     }, z);
     CS_UNROLL
@@ -170,7 +171,7 @@ __device__ static void hidden_and_dz(const cs_train_job &q, const cs_train_tile 
     CS_UNROLL
     for (int i = 0; i < 8 * NH; i++)
         v[0][i / 4][i % 4] = 0;
-    product_along<NH>(q, lane, w2, [&](int32_t k, uint4 u[2]) {
+    product_rows<NH>(q, lane, w2, [&](int32_t k, uint4 u[2]) {
         const int32_t octet = k * (CS_WIDE / CS_OCTET) + t.c;
         const cs_octet_tracks tracks = cs_tracks_of(q, octet);
         CS_UNROLL
@@ -227,7 +228,7 @@ static void launch(cs_backend *be, void (*kernel)(cs_train_job), const cs_train_
 static int64_t slice_rows(cs_backend *be, bool groups)
 {
     enum { TILES = 8, GROUP_TILES = 6 };
-    return (groups ? (int64_t)GROUP_TILES * CS_GROUP_ROWS * CS_GROUPS
+    return (groups ? (int64_t)GROUP_TILES * CS_WGMMA_ROWS * CS_CONSUMERS
                    : (int64_t)TILES * CS_STEP * CS_WARPS) * cs_cuda_of(be)->n_sm;
 }
 

@@ -111,18 +111,18 @@ __device__ static inline void dx_step(const cs_train_job &q, cs_ring &f, const c
 {
     enum { OCTETS = N * CS_STEP_OCTETS, WORDS = CS_OCTET / 2,        /* of a row of an octet */
            BEHIND = 8 * WORDS };             /* the lane's other row */
-    const int32_t row = (int32_t)threadIdx.x % CS_GROUP / CS_WARP * 16 + t.g;
+    const int32_t row = (int32_t)threadIdx.x % CS_WARPGROUP / CS_WARP * 16 + t.g;
     const int32_t n_octet = q.d / CS_OCTET - octet;
     const bool in[2] = { cs_row_of(t, 0) < q.rows, cs_row_of(t, 1) < q.rows };
     uint32_t *at = (uint32_t *)(q.dx + octet * q.pitch + cs_row_of(t, 0)) + t.c;
     float out[OCTETS][4] = {};
     uint32_t dy[OCTETS][2], dx[OCTETS][2];
 
-    cs_group_begin(out);
+    cs_wgmma_begin(out);
     CS_UNROLL
     for (int h = 0; h < NH; h++)
-        cs_group_mma(out, dz[h], cs_mn_major{ w1 + 16 * h, HIDDEN });
-    cs_group_commit();
+        cs_wgmma(out, dz[h], cs_mn_major{ w1 + 16 * h, HIDDEN });
+    cs_wgmma_commit();
     /* Reads during the products. */
     CS_UNROLL
     for (int n = 0; n < OCTETS; n++) {
@@ -130,7 +130,7 @@ __device__ static inline void dx_step(const cs_train_job &q, cs_ring &f, const c
         const uint4 *from = k == 0 ? cs_ring_wait(f) : cs_ring_at(f);
         CS_UNROLL
         for (int i = 0; i < 2; i++)
-            dy[n][i] = ((const uint32_t *)(from + k * CS_GROUP_ROWS + row))[t.c + i * BEHIND];
+            dy[n][i] = ((const uint32_t *)(from + k * CS_WGMMA_ROWS + row))[t.c + i * BEHIND];
         if (k == CS_STEP_OCTETS - 1) {
             cs_fence_proxy_async();          /* ordinary reads come before the next copy */
             __syncwarp();
@@ -144,7 +144,7 @@ __device__ static inline void dx_step(const cs_train_job &q, cs_ring &f, const c
             dx[n][i] = ADD && in[i] && (WHOLE || n < n_octet)
                            ? at[n * q.pitch * WORDS + i * BEHIND]
                            : 0;
-    cs_group_end(out);
+    cs_wgmma_wait(out);
     CS_UNROLL
     for (int n = 0; n < OCTETS; n++, at += q.pitch * WORDS)
         CS_UNROLL
@@ -176,30 +176,30 @@ __device__ static inline void one_tile(const cs_train_job &q, cs_ring &f, const 
 /* ---- the kernel -------------------------------------------------------------------------- */
 
 template <bool ADD>
-static __global__ void __launch_bounds__(CS_GROUPS_THREADS, 1)
+static __global__ void __launch_bounds__(CS_GROUP_THREADS, 1)
 train_group_kernel(cs_train_job q, int32_t n_stage)
 {
     CS_SHARED_ARRAY(uint4, shared);
-    const cs_group_place me = cs_group_place_of();
+    const cs_group_role me = cs_group_role_of();
     const int32_t n_w = n_word4(q.dp), first = cs_first_tile(q.first, me.group);
     float *b1 = (float *)(shared + 2 * n_w);
     cs_ring f = cs_ring_make(shared + 2 * n_w + HIDDEN / 4, n_stage, me);
     const kept w = { shared, shared + n_w, b1 };
 
-    for (int32_t i = (int32_t)threadIdx.x; i < 2 * n_w; i += CS_GROUPS_THREADS)
+    for (int32_t i = (int32_t)threadIdx.x; i < 2 * n_w; i += CS_GROUP_THREADS)
         shared[i] = q.pack[i];
-    for (int32_t i = (int32_t)threadIdx.x; i < HIDDEN; i += CS_GROUPS_THREADS) {
+    for (int32_t i = (int32_t)threadIdx.x; i < HIDDEN; i += CS_GROUP_THREADS) {
         const int32_t u = cs_unit_at(i);
         b1[i] = u < q.h ? q.b1.p[u] : 0;
     }
     cs_fence_proxy_async();
     __syncthreads();
-    if (me.copies) {
-        cs_group_registers<24, false>();
-        if (me.group < CS_GROUPS && me.thread % CS_WARP == 0)
+    if (me.producer) {
+        cs_setmaxnreg<24, false>();
+        if (me.group < CS_CONSUMERS && me.thread % CS_WARP == 0)
             copy_tiles(q, f, first);
     } else {
-        cs_group_registers<160, true>();
+        cs_setmaxnreg<160, true>();
         const int32_t warp = me.thread / CS_WARP, lane = me.thread % CS_WARP;
         for (int32_t r0 = first; r0 < q.rows; r0 = cs_next_tile(r0))
             one_tile<ADD>(q, f, w, { r0 + 16 * warp, lane / 4, lane % 4 });
@@ -219,7 +219,7 @@ bool cs_cuda_chord_train_has_groups(cs_backend *be, cs_seg seg, const cs_chord *
     return cs_cuda_of(be)->wgmma_backward
         && cs_group_takes(be, seg.rows, k->w1.c, k->track, cs_padded_hidden((int32_t)k->w1.r),
                           kept_bytes(cs_padded_width(k->w1.c)))
-        && seg.rows >= (int64_t)CS_GROUP_ROWS * seg.n;
+        && seg.rows >= (int64_t)CS_WGMMA_ROWS * seg.n;
 }
 
 void cs_cuda_chord_train_groups(cs_backend *be, const cs_train_job &q)
@@ -230,6 +230,6 @@ void cs_cuda_chord_train_groups(cs_backend *be, const cs_train_job &q)
 
     const auto kernel = q.add ? train_group_kernel<true> : train_group_kernel<false>;
 
-    cs_launch_shared(be, "chord_block_bwd", kernel, (unsigned)cu->n_sm, CS_GROUPS_THREADS, n_bytes,
+    cs_launch_shared(be, "chord_block_bwd", kernel, (unsigned)cu->n_sm, CS_GROUP_THREADS, n_bytes,
                      q, n_stage);
 }

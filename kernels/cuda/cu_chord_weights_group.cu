@@ -4,7 +4,7 @@
  * of a left factor, dz or hidden, and a right one, x or the rotated dy. A block of threads takes a
  * range of tokens for all columns of one of the two, so that every factor is read once. A warpgroup
  * holds the sums of 64 hidden units in registers; a warp of a third one copies 64 tokens of both
- * factors at a time to shared memory (bulk.cuh), as octets across (wgmma.cuh), some tiles ahead.
+ * factors at a time to shared memory (bulk.cuh), MN-major (wgmma.cuh), some tiles ahead.
  *
  * Bias gradients are products with ones: dz' 1, and (rotated dy)' 1 by 64 columns, which the two
  * warpgroups share. In the first product the others of these sums are computed again and not used.
@@ -15,8 +15,8 @@
 #include "kernels/cuda/chord_train.cuh"
 #include "kernels/cuda/wgmma.cuh"
 
-enum { READERS = 2, THREADS = (READERS + 1) * CS_GROUP, UNITS = CS_MAX_HIDDEN,
-       UNIT_OCTETS = UNITS / CS_OCTET, ROWS = CS_GROUP_ROWS, LEFT = UNIT_OCTETS * ROWS,
+enum { READERS = 2, THREADS = (READERS + 1) * CS_WARPGROUP, UNITS = CS_MAX_HIDDEN,
+       UNIT_OCTETS = UNITS / CS_OCTET, ROWS = CS_WGMMA_ROWS, LEFT = UNIT_OCTETS * ROWS,
        COLUMNS = 64, COLUMN_OCTETS = COLUMNS / CS_OCTET, MAX_CHUNKS = 6,     /* of 64 columns */
        MAX_STAGES = 4 };         /* tiles at a time */
 
@@ -86,33 +86,33 @@ __device__ static inline void add_tile(const uint4 *right, const uint4 *left, co
 {
     CS_UNROLL
     for (int c = 0; c < NC; c++)
-        cs_group_begin(s.weight[c]);
+        cs_wgmma_begin(s.weight[c]);
     CS_UNROLL
     for (int c = 0; c < (NC + 1) / 2; c++)
-        cs_group_begin(s.bias[c]);
+        cs_wgmma_begin(s.bias[c]);
     left += group * COLUMN_OCTETS * ROWS;
     CS_UNROLL
     for (int r = 0; r < ROWS; r += 16) {
         CS_UNROLL
         for (int c = 0; c < NC; c++)
-            cs_group_mma(s.weight[c], cs_mn_major{ left + r, ROWS },
-                         cs_mn_major{ right + c * COLUMN_OCTETS * ROWS + r, ROWS });
+            cs_wgmma(s.weight[c], cs_mn_major{ left + r, ROWS },
+                     cs_mn_major{ right + c * COLUMN_OCTETS * ROWS + r, ROWS });
         CS_UNROLL
         for (int c = 0; c < (NC + 1) / 2; c++) {
             /* With an odd number of chunks the second warpgroup has one fewer. */
             const int32_t chunk = 2 * c + group < NC ? 2 * c + group : 0;
             const uint4 *of = second ? right + chunk * COLUMN_OCTETS * ROWS : left;
-            cs_group_mma(s.bias[c], cs_mn_major{ of + r, ROWS },
-                         cs_k_major{ ones + r, CS_OCTET });
+            cs_wgmma(s.bias[c], cs_mn_major{ of + r, ROWS },
+                     cs_k_major{ ones + r, CS_OCTET });
         }
     }
-    cs_group_commit();
+    cs_wgmma_commit();
     CS_UNROLL
     for (int c = 0; c < NC; c++)
-        cs_group_end(s.weight[c]);
+        cs_wgmma_wait(s.weight[c]);
     CS_UNROLL
     for (int c = 0; c < (NC + 1) / 2; c++)
-        cs_group_end(s.bias[c]);
+        cs_wgmma_wait(s.bias[c]);
 }
 
 /* Stores the sums of a range. */
@@ -120,7 +120,7 @@ template <int NC>
 __device__ static inline void write_sums(const cs_train_parts &to, int32_t range, bool second,
                                          int32_t group, const sums<NC> &s)
 {
-    const int32_t thread = (int32_t)threadIdx.x % CS_GROUP, c = thread % 4;
+    const int32_t thread = (int32_t)threadIdx.x % CS_WARPGROUP, c = thread % 4;
     const int32_t row = thread / CS_WARP * 16 + thread % CS_WARP / 4;        /* of 64 */
 
     CS_UNROLL
@@ -150,14 +150,14 @@ train_weights_group(cs_train_job q, cs_train_parts to, int32_t n_stage)
     CS_SHARED_ARRAY(uint4, shared);
     /* The same for all lanes, which the compiler must know: products are not for some. */
     const int32_t warp = __shfl_sync(0xFFFFFFFFu, (int32_t)threadIdx.x / CS_WARP, 0);
-    const int32_t group = warp / (CS_GROUP / CS_WARP), range = (int32_t)blockIdx.x;
+    const int32_t group = warp / (CS_WARPGROUP / CS_WARP), range = (int32_t)blockIdx.x;
     const int32_t n_tile = (q.rows - q.first + ROWS - 1) / ROWS, n_place = tile_places(q.d);
     const int32_t i0 = (int32_t)((int64_t)range * n_tile / to.n_range);
     const int32_t i1 = (int32_t)((int64_t)(range + 1) * n_tile / to.n_range);
     const bool second = blockIdx.y == 1;
     uint4 *const tiles = shared + 2 * ROWS;
     cs_slots f = cs_slots_make((uint64_t *)(tiles + n_stage * n_place), n_stage,
-                               READERS * CS_GROUP / CS_WARP, threadIdx.x == 0);
+                               READERS * CS_WARPGROUP / CS_WARP, threadIdx.x == 0);
 
     make_ones(q.rows - q.first - (n_tile - 1) * ROWS, shared);
     for (int32_t i = (int32_t)threadIdx.x; i < n_stage * n_place; i += THREADS)
@@ -165,11 +165,11 @@ train_weights_group(cs_train_job q, cs_train_parts to, int32_t n_stage)
     cs_fence_proxy_async();
     __syncthreads();
     if (group == READERS) {
-        cs_group_registers<40, false>();
-        if (warp % (CS_GROUP / CS_WARP) == 0)
+        cs_setmaxnreg<40, false>();
+        if (warp % (CS_WARPGROUP / CS_WARP) == 0)
             copy_tiles(q, second, f, tiles, i0, i1);
     } else {
-        cs_group_registers<232, true>();
+        cs_setmaxnreg<232, true>();
         sums<NC> s = {};
         for (int32_t i = i0; i < i1; i++) {
             const uint4 *const right = tiles + f.slot * n_place;
