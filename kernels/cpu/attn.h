@@ -19,10 +19,10 @@ typedef struct cs_tile_ops {
     void (*mix_transposed)(const cs_score_tile w, int64_t n_row, cs_mat x, cs_mat y);
                                                      /* y += w' x; x has n_row rows */
     cs_real (*row_max)(const cs_real *w, int n, cs_real scale, cs_real max);  /* of scale w, max */
-    double (*exp_sum)(cs_real *w, int n, cs_real scale, cs_real less);
-                                                     /* w = exp(scale w - less); returns the sum */
-    void (*softmax_bwd)(const cs_real *p, int n, cs_real scale, cs_real less, cs_real *ds);
-                                                               /* ds = scale p (ds - less) */
+    double (*exp_sum)(cs_real *w, int n, cs_real scale, cs_real shift);
+                                                     /* w = exp(scale w - shift); returns the sum */
+    void (*softmax_bwd)(const cs_real *p, int n, cs_real scale, cs_real delta, cs_real *ds);
+                                                               /* ds = scale p (ds - delta) */
 } cs_tile_ops;
 
 /** cs_attend_tiles, cs_attend_tiles_bwd - attend and attend_bwd of the backend's table */

@@ -123,9 +123,9 @@ static inline void cs_cells_rest(float *x, int64_t n, float *out)
 static inline void cs_cells_zip(float *panel, int64_t n_cell, int width)
 {
 #if CS_LEVEL_IS(bfmmla)
-    enum { MOST = 3 };           /* vectors of the widest panel */
+    enum { MAX_VECS = 3 };       /* of the widest panel */
     for (int64_t c = 0; c < n_cell; c += 2, panel += 2 * width) {
-        cs_vec v[2 * MOST];
+        cs_vec v[2 * MAX_VECS];
         for (int i = 0; i < 2 * width; i += CS_VEC)
             v[i / CS_VEC] = cs_vload(panel + i);
         for (int i = 0, n = width / CS_VEC; i < n; i++) {

@@ -49,20 +49,20 @@ static cs_real row_max(const cs_real *w, int n, cs_real scale, cs_real max)
     return max;
 }
 
-static double exp_sum(cs_real *w, int n, cs_real scale, cs_real less)
+static double exp_sum(cs_real *w, int n, cs_real scale, cs_real shift)
 {
     double sum = 0;
     for (int j = 0; j < n; j++) {
-        w[j] = (cs_real)exp((double)scale * (double)w[j] - (double)less);
+        w[j] = (cs_real)exp((double)scale * (double)w[j] - (double)shift);
         sum += (double)w[j];
     }
     return sum;
 }
 
-static void softmax_bwd(const cs_real *p, int n, cs_real scale, cs_real less, cs_real *ds)
+static void softmax_bwd(const cs_real *p, int n, cs_real scale, cs_real delta, cs_real *ds)
 {
     for (int j = 0; j < n; j++)
-        ds[j] = scale * p[j] * (ds[j] - less);
+        ds[j] = scale * p[j] * (ds[j] - delta);
 }
 
 static const cs_tile_ops plain = { scores, mix, mix_transposed, row_max, exp_sum, softmax_bwd };

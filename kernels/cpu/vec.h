@@ -87,9 +87,9 @@ CS_INLINE void cs_exp2_four(cs_vec p[4], const cs_vec q[4], float scale)
 /* v = exp(v - max); below e^-86 the smallest value of cs_exp2_four(). A NaN stays a NaN. */
 CS_INLINE void cs_exp_four(cs_vec v[4], cs_vec max)
 {
-    const cs_vec log2e = cs_vset(1.44269504f), least = cs_vset(-125), one = cs_vset(1);
+    const cs_vec log2e = cs_vset(1.44269504f), min_exp = cs_vset(-125), one = cs_vset(1);
     const cs_vec q[4] = { one, one, one, one };
-#define CS_POWER(i) v[i] = cs_vmax(least, cs_vmul(cs_vsub(v[i], max), log2e));
+#define CS_POWER(i) v[i] = cs_vmax(min_exp, cs_vmul(cs_vsub(v[i], max), log2e));
     CS_FOUR(CS_POWER)
     cs_exp2_four(v, q, 1);
 #undef CS_POWER

@@ -67,11 +67,11 @@ static float row_max(const float *w, int n, float scale, float max)
 }
 
 /* Weights below 2^-125 become 2^-125, negligible beside a maximum of about 1. */
-static double exp_sum(float *w, int n, float scale, float less)
+static double exp_sum(float *w, int n, float scale, float shift)
 {
     const float log2e = 1.44269504f;
-    const cs_vec s = cs_vset(scale * log2e), l = cs_vset(less * log2e);
-    const cs_vec least = cs_vset(-125.0f);
+    const cs_vec s = cs_vset(scale * log2e), l = cs_vset(shift * log2e);
+    const cs_vec min_exp = cs_vset(-125.0f);
     const cs_vec one[4] = { cs_vset(1), cs_vset(1), cs_vset(1), cs_vset(1) };
     cs_total sum = cs_total_zero();
     float part[8];
@@ -79,7 +79,7 @@ static double exp_sum(float *w, int n, float scale, float less)
     for (int j = 0; j < n; j += 4 * CS_VEC) {
         cs_vec v[4];
         for (int i = 0; i < 4; i++)
-            v[i] = cs_vmax(least, cs_vfms(s, cs_get(w + j + CS_VEC * i, n - j - CS_VEC * i), l));
+            v[i] = cs_vmax(min_exp, cs_vfms(s, cs_get(w + j + CS_VEC * i, n - j - CS_VEC * i), l));
         cs_exp2_four(v, one, 1.0f);
         for (int i = 0; i < 4; i++) {
             cs_put(w + j + CS_VEC * i, n - j - CS_VEC * i, v[i]);
@@ -93,10 +93,10 @@ static double exp_sum(float *w, int n, float scale, float less)
     return all;
 }
 
-static void softmax_bwd(const float *p, int n, float scale, float less, float *ds)
+static void softmax_bwd(const float *p, int n, float scale, float delta, float *ds)
 {
     for (int j = 0; j < n; j += CS_VEC) {
-        cs_vec d = cs_vsub(cs_get(ds + j, n - j), cs_vset(less));
+        cs_vec d = cs_vsub(cs_get(ds + j, n - j), cs_vset(delta));
         cs_vec q = cs_vmul(cs_vset(scale), cs_get(p + j, n - j));
         cs_put(ds + j, n - j, cs_vmul(q, d));
     }

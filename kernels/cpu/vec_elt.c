@@ -219,7 +219,7 @@ static void vec_mul(cs_backend *be, cs_mat x, cs_mat z, cs_real beta, cs_mat y)
     each(be, mul_block, (cs_mat[]){ x, z, y }, 3, &beta);
 }
 
-typedef struct dropout_arg { uint64_t key, least; float gain, beta; } dropout_arg;
+typedef struct dropout_arg { uint64_t key, threshold; float gain, beta; } dropout_arg;
 
 /* Draws as cs_rng_unit() does, but compares its 24 bits as integers. Masks are drawn for many
  * elements at once, which compilers turn into products of vectors. */
@@ -227,13 +227,13 @@ static void dropout_block(const block *b)
 {
     enum { DRAWN = 64 };
     const dropout_arg *h = b->arg;
-    const uint64_t key = h->key, least = h->least;
+    const uint64_t key = h->key, threshold = h->threshold;
     float keep[DRAWN];
     for (int64_t i = 0; i < b->n; i += DRAWN) {
         const uint64_t first = (uint64_t)(b->first + i);
         #pragma omp simd
         for (int j = 0; j < DRAWN; j++)
-            keep[j] = cs_rng_u64(key, first + (uint64_t)j) >> 40 >= least ? 1.0f : 0.0f;
+            keep[j] = cs_rng_u64(key, first + (uint64_t)j) >> 40 >= threshold ? 1.0f : 0.0f;
         for (int64_t k = i; k < cs_min64(i + DRAWN, b->n); k += CS_VEC) {
             const int64_t n = b->n - k;
             cs_vec v = cs_vpositive(cs_get(keep + (k - i), CS_VEC),
@@ -247,7 +247,7 @@ static void dropout_block(const block *b)
 
 static void vec_dropout(cs_backend *be, uint64_t key, double p, cs_mat x, cs_real beta, cs_mat y)
 {
-    const dropout_arg h = { .key = key, .least = (uint64_t)ceil(p * 16777216.0),
+    const dropout_arg h = { .key = key, .threshold = (uint64_t)ceil(p * 16777216.0),
                             .gain = (float)(1 / (1 - p)), .beta = beta };
     each(be, dropout_block, (cs_mat[]){ x, y }, 2, &h);
 }

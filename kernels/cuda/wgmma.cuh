@@ -2,9 +2,9 @@
  *
  * DESIGN. wgmma.mma_async of PTX, sm_90a alone, by 128 threads: 4 warps, each with 16 of the rows.
  * Each tile of 8 columns of the sums is distributed over lanes as in cs_mma (mma.cuh), and so is
- * operand a in registers. Operands in shared memory are K-major, [octet of terms][row or column][8],
- * or MN-major, [octet of rows or columns][term][8], without swizzle: 8 consecutive octets, of 16
- * bytes each, are a core matrix of PTX.
+ * operand a in registers. Operands in shared memory are K-major, [octet of terms][row or
+ * column][8], or MN-major, [octet of rows or columns][term][8], without swizzle: 8 consecutive
+ * octets, of 16 bytes each, are a core matrix of PTX.
  *
  * Products are asynchronous. Between cs_wgmma_begin() and cs_wgmma_wait() of all threads of the
  * warpgroup, do not access registers of the sums and of a, and do not write to operands in shared
