@@ -41,10 +41,10 @@ typedef struct cs_seg {
     const int64_t *n_valid;
 } cs_seg;
 
-/* The rows of a segment in one matrix of a per-segment product: its own; the first ones of a table
- * shared by all segments; its block of r / n_seg rows. */
-typedef enum cs_cut { CS_CUT_ROWS, CS_CUT_TABLE, CS_CUT_BLOCK } cs_cut;
-typedef struct cs_operand { cs_mat m; cs_cut cut; } cs_operand;
+/* Where a matrix of a per-segment product has the rows of a segment: in the segment's own rows; in
+ * the first rows, shared by all segments; in the segment's block of r / n_seg rows. */
+typedef enum cs_seg_layout { CS_SEG_ROWS, CS_SEG_SHARED, CS_SEG_BLOCK } cs_seg_layout;
+typedef struct cs_operand { cs_mat m; cs_seg_layout layout; } cs_operand;
 
 /* Queries are the rows of segment s of `seg`, keys the valid rows of segment s of `key`. key.off
  * NULL: key.rows / key.n rows each. Dropout: of the L x M weights of a segment and head h, that of
@@ -63,7 +63,9 @@ typedef struct cs_attn {
 typedef struct cs_qkv { cs_mat q, k, v, y, stat; } cs_qkv;
 
 /* Regularisers: sum of the off-diagonal elements, of their squares, of (x - identity)^2 */
-typedef enum cs_pen { CS_PEN_OFF, CS_PEN_OFF_SQUARE, CS_PEN_ORTHO } cs_pen;
+typedef enum cs_penalty_kind {
+    CS_PEN_OFFDIAG, CS_PEN_OFFDIAG_SQUARE, CS_PEN_ORTHO
+} cs_penalty_kind;
 
 /* A convolution's taps: n (odd) of them, `dilation` tokens apart. */
 typedef struct cs_taps { int32_t n; int64_t dilation; } cs_taps;
@@ -231,7 +233,7 @@ typedef struct cs_ops {
      * The adjoint uses d->stat, which must be zero before */
     void (*linear_attend)(cs_backend *be, const cs_attn *a, const cs_qkv *m);
     void (*linear_attend_bwd)(cs_backend *be, const cs_attn *a, const cs_qkv *m, const cs_qkv *d);
-    /* per segment c = op(a) op(b) + beta c, op and beta as in gemm; a table as c is summed over
+    /* per segment c = op(a) op(b) + beta c, op and beta as in gemm; a shared c is summed over
      * segments in their order, with beta 1 */
     void (*seg_gemm)(cs_backend *be, cs_seg seg, bool ta, bool tb, const cs_operand *a,
                      const cs_operand *b, cs_real beta, const cs_operand *c);
@@ -246,7 +248,8 @@ typedef struct cs_ops {
     void (*seg_position_bwd)(cs_backend *be, cs_seg seg, cs_real scale, cs_mat dy, cs_mat dtable);
     /* loss (1,1; may be absent) += scale * penalty of each (c, c) block of x; grad (r,c) is its
      * gradient */
-    void (*penalty)(cs_backend *be, cs_pen kind, cs_real scale, cs_mat x, cs_mat loss, cs_mat grad);
+    void (*penalty)(cs_backend *be, cs_penalty_kind kind, cs_real scale, cs_mat x, cs_mat loss,
+                    cs_mat grad);
 
     /* ---- loss and step ------------------------------------------------------------------ */
     /* loss (1,1) += scale * sum_r w_t u_r nll_r; grad = scale * w_t u_r (softmax - onehot). target
@@ -392,7 +395,7 @@ enum { CS_DEVICES_MAX = 64, CS_DEVICE_NAME = 16 };
 typedef struct cs_devices { int n; char name[CS_DEVICES_MAX][CS_DEVICE_NAME]; } cs_devices;
 
 /* Checks whether the other ranks are still alive: CS_OK, or an error. */
-typedef struct cs_reduce_watch { int (*look)(void *arg); void *arg; } cs_reduce_watch;
+typedef struct cs_reduce_watch { int (*check)(void *arg); void *arg; } cs_reduce_watch;
 
 /* Sums over devices of several ranks, without copies to the CPU. The order of a sum follows from
  * the number of ranks and the connections of their devices. */

@@ -7,9 +7,9 @@
 static cs_mat part_of(const cs_operand *p, cs_seg seg, int32_t s)
 {
     int64_t r = seg.off[s], n = seg.off[s + 1] - r, each = p->m.r / seg.n;
-    switch (p->cut) {
-    case CS_CUT_TABLE: return (cs_mat){ p->m.p, n, p->m.c, p->m.ld };
-    case CS_CUT_BLOCK: return (cs_mat){ cs_row(p->m, s * each), each, p->m.c, p->m.ld };
+    switch (p->layout) {
+    case CS_SEG_SHARED: return (cs_mat){ p->m.p, n, p->m.c, p->m.ld };
+    case CS_SEG_BLOCK: return (cs_mat){ cs_row(p->m, s * each), each, p->m.c, p->m.ld };
     default:           return (cs_mat){ cs_row(p->m, r), n, p->m.c, p->m.ld };
     }
 }

@@ -185,16 +185,16 @@ static void ref_adam(cs_backend *be, const cs_adam *h, cs_mat p, cs_mat g, cs_ma
 }
 
 /* Penalty of an element and its slope. */
-static double penalty_of(cs_pen kind, double x, bool diagonal, double *slope)
+static double penalty_of(cs_penalty_kind kind, double x, bool diagonal, double *slope)
 {
     double d = kind == CS_PEN_ORTHO && diagonal ? x - 1 : x;
     bool counts = kind == CS_PEN_ORTHO || !diagonal;
-    *slope = !counts ? 0 : kind == CS_PEN_OFF ? 1 : 2 * d;
-    return !counts ? 0 : kind == CS_PEN_OFF ? d : d * d;
+    *slope = !counts ? 0 : kind == CS_PEN_OFFDIAG ? 1 : 2 * d;
+    return !counts ? 0 : kind == CS_PEN_OFFDIAG ? d : d * d;
 }
 
 /* A matrix is a few (c, c) blocks, small compared with the rest of a network: one thread. */
-static void ref_penalty(cs_backend *be, cs_pen kind, cs_real scale, cs_mat x, cs_mat loss,
+static void ref_penalty(cs_backend *be, cs_penalty_kind kind, cs_real scale, cs_mat x, cs_mat loss,
                         cs_mat grad)
 {
     double sum = 0, slope;

@@ -37,7 +37,7 @@ struct place { int64_t q0, q1, k0, k1; whole s; };
 
 __device__ static whole whole_of(const attention &w, int32_t s)
 {
-    cs_span_of key = cs_key_span(w.a.key, s);
+    cs_key_range key = cs_key_span(w.a.key, s);
     return { w.a.seg.off[s], w.a.seg.off[s + 1] - w.a.seg.off[s], key.from, key.to - key.from };
 }
 
@@ -125,7 +125,7 @@ __device__ static void attend_tile(const attention &w, int32_t h, const place &p
 __device__ static void attend_rows(const attention &w, int32_t h, int64_t q0, int64_t q1,
                                    int32_t s)
 {
-    cs_span_of key = cs_key_span(w.a.key, s);
+    cs_key_range key = cs_key_span(w.a.key, s);
     cs_mat y = cs_head_cols(w.m.y, h, w.a.n_head);
     running st;
     for (int i = 0; i < CS_ROWS; i++) {
@@ -207,7 +207,7 @@ __device__ static void tile_gradients(const attention &w, int32_t h, const place
 __device__ static void query_gradient(const attention &w, int32_t h, int64_t q0, int64_t q1,
                                       int32_t s)
 {
-    cs_span_of key = cs_key_span(w.a.key, s);
+    cs_key_range key = cs_key_span(w.a.key, s);
     __shared__ cs_shared_tile t;
     cs_mat k = cs_head_cols(w.m.k, group_of(w, h), w.n_group);
     cs_mat dq = cs_head_cols(w.d.q, h, w.a.n_head);

@@ -14,9 +14,9 @@ struct product {
 __device__ static cs_mat part_of(const cs_operand &p, const cs_seg &seg, int32_t s)
 {
     int64_t from = seg.off[s], n = seg.off[s + 1] - from, each = p.m.r / seg.n;
-    if (p.cut == CS_CUT_TABLE)
+    if (p.layout == CS_SEG_SHARED)
         return { p.m.p, n, p.m.c, p.m.ld };
-    if (p.cut == CS_CUT_BLOCK)
+    if (p.layout == CS_SEG_BLOCK)
         return { p.m.p + s * each * p.m.ld, each, p.m.c, p.m.ld };
     return { p.m.p + from * p.m.ld, n, p.m.c, p.m.ld };
 }
@@ -59,10 +59,11 @@ static __global__ void product_kernel(product q, int64_t n_row_tile)
 {
     int64_t tile = blockIdx.x % n_row_tile, j0 = (int64_t)blockIdx.y * CS_TILE;
     int32_t s = (int32_t)(blockIdx.x / n_row_tile), end = s + 1;
-    if (q.c.cut == CS_CUT_TABLE)
+    if (q.c.layout == CS_SEG_SHARED)
         end = q.seg.n;
     for (; s < end; s++) {
-        int64_t n = q.c.cut == CS_CUT_BLOCK ? q.c.m.r / q.seg.n : q.seg.off[s + 1] - q.seg.off[s];
+        int64_t n = q.c.layout == CS_SEG_BLOCK ? q.c.m.r / q.seg.n
+                                               : q.seg.off[s + 1] - q.seg.off[s];
         if (tile * CS_TILE < n)
             product_tile(q, s, tile * CS_TILE, CS_TILE, j0);
     }
@@ -90,14 +91,14 @@ static void cuda_seg_gemm(cs_backend *be, cs_seg seg, bool ta, bool tb, const cs
     dim3 block(CS_WARP, CS_WARPS);
     if (seg.n <= 0 || n_col == 0)
         return;
-    if (c->cut == CS_CUT_ROWS) {
+    if (c->layout == CS_SEG_ROWS) {
         if (seg.rows > 0)
             CS_LAUNCH(be, "seg_gemm", product_rows_kernel,
                       dim3((unsigned)cs_div_up(seg.rows, CS_TILE), n_col), block, q);
         return;
     }
-    int64_t rows = c->cut == CS_CUT_BLOCK ? c->m.r / seg.n : c->m.r;
-    int64_t n_tile = cs_div_up(rows, CS_TILE), n_part = c->cut == CS_CUT_BLOCK ? seg.n : 1;
+    int64_t rows = c->layout == CS_SEG_BLOCK ? c->m.r / seg.n : c->m.r;
+    int64_t n_tile = cs_div_up(rows, CS_TILE), n_part = c->layout == CS_SEG_BLOCK ? seg.n : 1;
     if (n_tile > 0)
         CS_LAUNCH(be, "seg_gemm", product_kernel, dim3((unsigned)(n_tile * n_part), n_col), block,
                   q, n_tile);

@@ -81,7 +81,7 @@ static unsigned n_tile(const linear &w)
 static __global__ void sums_kernel(linear w)
 {
     tile_of t = tile_at(w);
-    cs_span_of key = cs_key_span(w.a.key, t.s);
+    cs_key_range key = cs_key_span(w.a.key, t.s);
     cs_mat k = cs_head_cols(w.m.k, t.h, w.a.n_head), v = cs_head_cols(w.m.v, t.h, w.a.n_head);
     sum_tile(sums(w, w.m.stat, t.s, t.h), key.from, key.to, t.c0, t.e0,
              [&](int64_t r, int c) { return cs_el(k, r, c); },

@@ -125,15 +125,15 @@ static void cuda_mse(cs_backend *be, cs_real scale, cs_mat y, cs_mat t, cs_mat l
 }
 
 /* Penalty of an element and its slope. */
-__device__ static double penalty_of(cs_pen kind, double x, bool diagonal, double *slope)
+__device__ static double penalty_of(cs_penalty_kind kind, double x, bool diagonal, double *slope)
 {
     double d = kind == CS_PEN_ORTHO && diagonal ? x - 1 : x;
     bool counts = kind == CS_PEN_ORTHO || !diagonal;
-    *slope = !counts ? 0 : kind == CS_PEN_OFF ? 1 : 2 * d;
-    return !counts ? 0 : kind == CS_PEN_OFF ? d : d * d;
+    *slope = !counts ? 0 : kind == CS_PEN_OFFDIAG ? 1 : 2 * d;
+    return !counts ? 0 : kind == CS_PEN_OFFDIAG ? d : d * d;
 }
 
-static void cuda_penalty(cs_backend *be, cs_pen kind, cs_real scale, cs_mat x, cs_mat loss,
+static void cuda_penalty(cs_backend *be, cs_penalty_kind kind, cs_real scale, cs_mat x, cs_mat loss,
                          cs_mat grad)
 {
     cs_sum_all(be, x.r, x.c,

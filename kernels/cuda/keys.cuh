@@ -4,10 +4,10 @@
 
 #include "kernels/cuda/device.cuh"
 
-struct cs_span_of { int64_t from, to; };
+struct cs_key_range { int64_t from, to; };
 
 /** cs_key_span - the unmasked rows of segment s */
-__device__ static inline cs_span_of cs_key_span(const cs_seg &key, int32_t s)
+__device__ static inline cs_key_range cs_key_span(const cs_seg &key, int32_t s)
 {
     if (!key.off) {
         int64_t each = key.rows / key.n;

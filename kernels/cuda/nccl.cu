@@ -110,7 +110,7 @@ static int wait_for(cs_backend *be, const struct nccl_rank *u, bool on_device)
             cs_cuda_record_error(be, e, "sum over ranks");
         if (state == CS_NCCL_OK && (!on_device || e != cudaErrorNotReady))
             return CS_OK;
-        int rc = i % POLLS_PER_CHECK == 0 ? u->watch.look(u->watch.arg) : CS_OK;
+        int rc = i % POLLS_PER_CHECK == 0 ? u->watch.check(u->watch.arg) : CS_OK;
         if (rc != CS_OK)
             return rc;
         sleep_poll();

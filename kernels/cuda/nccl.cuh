@@ -29,7 +29,7 @@ typedef struct cs_nccl {
     int (*GetVersion)(int *version);
     int (*GetUniqueId)(cs_nccl_id *id);
     int (*CommInitRankConfig)(cs_nccl_comm_ptr *c, int n, cs_nccl_id id, int rank,
-                              cs_nccl_config *how);
+                              cs_nccl_config *config);
     int (*AllReduce)(const void *from, void *to, size_t n, int type, int op, cs_nccl_comm_ptr c,
                      cudaStream_t s);
     int (*CommGetAsyncError)(cs_nccl_comm_ptr c, int *e);

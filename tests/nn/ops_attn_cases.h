@@ -81,26 +81,32 @@ CASE(attend_padded)
 }
 
 static void seg_product(cs_backend *be, const op_sizes *sz, bool ta, const cs_mat *m,
-                        const cs_cut *cut)
+                        const cs_seg_layout *layout)
 {
-    cs_operand a = { m[0], cut[0] }, b = { m[1], cut[1] }, c = { m[2], cut[2] };
+    cs_operand a = { m[0], layout[0] }, b = { m[1], layout[1] }, c = { m[2], layout[2] };
     be->op.seg_gemm(be, sz->seg, ta, false, &a, &b, 0, &c);
 }
 CASE(inner_add)
 {
-    cs_operand a = { m[0], CS_CUT_ROWS }, b = { m[1], CS_CUT_BLOCK }, c = { m[2], CS_CUT_ROWS };
+    cs_operand a = { m[0], CS_SEG_ROWS }, b = { m[1], CS_SEG_BLOCK }, c = { m[2], CS_SEG_ROWS };
     be->op.seg_gemm(be, sz->seg, false, false, &a, &b, 1, &c);
 }
 CASE(table_add)
 {
-    cs_operand a = { m[0], CS_CUT_ROWS }, b = { m[1], CS_CUT_BLOCK }, c = { m[2], CS_CUT_TABLE };
+    cs_operand a = { m[0], CS_SEG_ROWS }, b = { m[1], CS_SEG_BLOCK }, c = { m[2], CS_SEG_SHARED };
     be->op.seg_gemm(be, sz->seg, false, false, &a, &b, 1, &c);
 }
-CASE(outer) { seg_product(be, sz, true, m, (cs_cut[]){ CS_CUT_ROWS, CS_CUT_ROWS, CS_CUT_BLOCK }); }
-CASE(inner) { seg_product(be, sz, false, m, (cs_cut[]){ CS_CUT_ROWS, CS_CUT_BLOCK, CS_CUT_ROWS }); }
+CASE(outer)
+{
+    seg_product(be, sz, true, m, (cs_seg_layout[]){ CS_SEG_ROWS, CS_SEG_ROWS, CS_SEG_BLOCK });
+}
+CASE(inner)
+{
+    seg_product(be, sz, false, m, (cs_seg_layout[]){ CS_SEG_ROWS, CS_SEG_BLOCK, CS_SEG_ROWS });
+}
 CASE(shared)
 {
-    seg_product(be, sz, true, m, (cs_cut[]){ CS_CUT_TABLE, CS_CUT_ROWS, CS_CUT_BLOCK });
+    seg_product(be, sz, true, m, (cs_seg_layout[]){ CS_SEG_SHARED, CS_SEG_ROWS, CS_SEG_BLOCK });
 }
 
 CASE(seg_softmax)     { be->op.seg_softmax(be, sz->seg, m[0], m[1]); }
@@ -116,8 +122,11 @@ CASE(mask_add)
 }
 CASE(position)     { be->op.seg_position(be, sz->seg, (cs_real)0.3, m[0], m[1], m[2]); }
 CASE(position_bwd) { be->op.seg_position_bwd(be, sz->seg, (cs_real)0.3, m[0], m[1]); }
-CASE(pen_off)    { CALL(be->op.penalty(be, CS_PEN_OFF, (cs_real)0.3, m[0], m[1], m[2])); }
-CASE(pen_square) { CALL(be->op.penalty(be, CS_PEN_OFF_SQUARE, (cs_real)0.3, m[0], m[1], m[2])); }
+CASE(pen_off)    { CALL(be->op.penalty(be, CS_PEN_OFFDIAG, (cs_real)0.3, m[0], m[1], m[2])); }
+CASE(pen_square)
+{
+    CALL(be->op.penalty(be, CS_PEN_OFFDIAG_SQUARE, (cs_real)0.3, m[0], m[1], m[2]));
+}
 CASE(pen_ortho)  { CALL(be->op.penalty(be, CS_PEN_ORTHO, (cs_real)0.3, m[0], m[1], m[2])); }
 
 /* The rows from the middle on, with sources and ends all over the segments. */

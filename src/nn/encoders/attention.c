@@ -63,8 +63,8 @@ cs_linformer cs_linformer_declare(cs_params *ps, const cs_linformer_cfg *c, int3
 static cs_mat summed(cs_ctx *cx, int weights, int32_t n_key, cs_seg seg, cs_mat x)
 {
     cs_mat y = cs_tmp(cx, (int64_t)seg.n * n_key, x.c);
-    cs_seg_gemm(cx, seg, true, false, (cs_operand){ cs_value(cx->ps, weights), CS_CUT_TABLE },
-                (cs_operand){ x, CS_CUT_ROWS }, (cs_operand){ y, CS_CUT_BLOCK });
+    cs_seg_gemm(cx, seg, true, false, (cs_operand){ cs_value(cx->ps, weights), CS_SEG_SHARED },
+                (cs_operand){ x, CS_SEG_ROWS }, (cs_operand){ y, CS_SEG_BLOCK });
     return y;
 }
 

@@ -148,8 +148,8 @@ static int64_t singularformer_max_len(const void *net)
 
 /* ---- one layer ------------------------------------------------------------------------------- */
 
-static cs_operand rows(cs_mat m) { return (cs_operand){ m, CS_CUT_ROWS }; }
-static cs_operand block(cs_mat m) { return (cs_operand){ m, CS_CUT_BLOCK }; }
+static cs_operand rows(cs_mat m) { return (cs_operand){ m, CS_SEG_ROWS }; }
+static cs_operand block(cs_mat m) { return (cs_operand){ m, CS_SEG_BLOCK }; }
 
 /* Scores of a layer's attention, and those of the layer before (absent at first). */
 struct attn {
@@ -189,7 +189,7 @@ static void penalise_columns(cs_ctx *cx, const struct layer *k, cs_seg seg, cons
     cs_mat gram = cs_tmp(cx, (int64_t)seg.n * a.c, a.c);
     cs_seg_gemm(cx, seg, true, false, rows(a), rows(a), block(gram));
     cs_observe(cx, name, k->no, gram);
-    cs_penalty(cx, CS_PEN_OFF_SQUARE, scale, gram);
+    cs_penalty(cx, CS_PEN_OFFDIAG_SQUARE, scale, gram);
 }
 
 static void penalise(cs_ctx *cx, const struct layer *k, cs_seg seg, cs_mat av, cs_mat prob,
@@ -198,7 +198,7 @@ static void penalise(cs_ctx *cx, const struct layer *k, cs_seg seg, cs_mat av, c
     const struct config *c = &k->net->cfg;
     int32_t r = (int32_t)c->rank;
     double scale = singularformer_share(c, k->no) / ((double)r * r);
-    cs_pen kind = c->penalty == PENALTY_CODE ? CS_PEN_OFF : CS_PEN_OFF_SQUARE;
+    cs_penalty_kind kind = c->penalty == PENALTY_CODE ? CS_PEN_OFFDIAG : CS_PEN_OFFDIAG_SQUARE;
 
     if (!cx->training || c->gamma == 0)
         return;

@@ -62,8 +62,8 @@ static void attend(cs_ctx *cx, const cs_pooling *p, cs_seg seg, cs_mat h, cs_mat
 
     cs_affine(cx, h, cs_value(cx->ps, p->score), none, score);
     cs_seg_softmax(cx, seg, score, a);
-    cs_seg_gemm(cx, seg, true, false, (cs_operand){ a, CS_CUT_ROWS },
-                (cs_operand){ h, CS_CUT_ROWS }, (cs_operand){ y, CS_CUT_BLOCK });
+    cs_seg_gemm(cx, seg, true, false, (cs_operand){ a, CS_SEG_ROWS },
+                (cs_operand){ h, CS_SEG_ROWS }, (cs_operand){ y, CS_SEG_BLOCK });
 }
 
 static void pool(cs_ctx *cx, const cs_pooling *p, cs_pool kind, cs_seg seg, cs_mat h, cs_mat y)

@@ -43,11 +43,11 @@ void cs_gram(cs_ctx *cx, cs_mat x, cs_mat y)
         cx->be->op.gemm(cx->be, true, false, x, x, 0, y);
 }
 
-enum { TA = 1, TB = 2, CUT = 3, SHIFT_A = 2, SHIFT_B = 4, SHIFT_C = 6 };
+enum { TA = 1, TB = 2, LAYOUT = 3, SHIFT_A = 2, SHIFT_B = 4, SHIFT_C = 6 };
 
 static cs_operand part(cs_mat m, int32_t flags, int shift)
 {
-    return (cs_operand){ m, (cs_cut)((flags >> shift) & CUT) };
+    return (cs_operand){ m, (cs_seg_layout)((flags >> shift) & LAYOUT) };
 }
 
 /* c = op(a) op(b): da = dc op(b)' where op is the identity, op(b) dc' where it transposes. */
@@ -70,17 +70,19 @@ static void seg_gemm_adjoint(cs_ctx *cx, const cs_node *n)
         op->seg_gemm(cx->be, n->seg, !ta, false, &a, &dc, 1, &db);
 }
 
-static bool is_cut(cs_seg seg, cs_operand p)
+static bool fits_layout(cs_seg seg, cs_operand p)
 {
-    return p.cut == CS_CUT_TABLE || (p.cut == CS_CUT_ROWS ? p.m.r == seg.rows
-                                                          : p.m.r % (seg.n ? seg.n : 1) == 0);
+    if (p.layout == CS_SEG_ROWS)
+        return p.m.r == seg.rows;
+    return p.layout == CS_SEG_SHARED || p.m.r % (seg.n ? seg.n : 1) == 0;
 }
 
 void cs_seg_gemm(cs_ctx *cx, cs_seg seg, bool ta, bool tb, cs_operand a, cs_operand b, cs_operand c)
 {
-    int32_t flags = (ta ? TA : 0) | (tb ? TB : 0) | (int32_t)a.cut << SHIFT_A
-                    | (int32_t)b.cut << SHIFT_B | (int32_t)c.cut << SHIFT_C;
-    CS_BUG(!is_cut(seg, a) || !is_cut(seg, b) || !is_cut(seg, c) || c.cut == CS_CUT_TABLE);
+    int32_t flags = (ta ? TA : 0) | (tb ? TB : 0) | (int32_t)a.layout << SHIFT_A
+                    | (int32_t)b.layout << SHIFT_B | (int32_t)c.layout << SHIFT_C;
+    CS_BUG(!fits_layout(seg, a) || !fits_layout(seg, b) || !fits_layout(seg, c)
+           || c.layout == CS_SEG_SHARED);
     cs_tape_push(cx, &(cs_node){ .adjoint = seg_gemm_adjoint, .m = { a.m, b.m, c.m }, .seg = seg,
                                  .i = flags });
     if (!cx->dry)
@@ -245,7 +247,7 @@ static void penalty_adjoint(cs_ctx *cx, const cs_node *n)
     cx->be->op.axpby(cx->be, 1, n->m[1], 1, cs_grad_to(cx, n->m[0]));
 }
 
-void cs_penalty(cs_ctx *cx, cs_pen kind, double scale, cs_mat x)
+void cs_penalty(cs_ctx *cx, cs_penalty_kind kind, double scale, cs_mat x)
 {
     if (!cx->training || cx->aux_scale == 0 || scale == 0)
         return;

@@ -66,6 +66,6 @@ void cs_seg_position(cs_ctx *cx, cs_seg seg, bool fixed, cs_real scale, cs_mat t
  * scale    factor, along with the context's aux_scale; no penalty if that is 0
  * x        (m * c, c): square blocks, penalised together
  */
-void cs_penalty(cs_ctx *cx, cs_pen kind, double scale, cs_mat x);
+void cs_penalty(cs_ctx *cx, cs_penalty_kind kind, double scale, cs_mat x);
 
 #endif
