@@ -20,7 +20,7 @@
  *                             belongs to sum (j + l) % 8. cs_total_add(t, v, j), cs_total_fma(t, a,
  *                             b, j) += a b; cs_total_sum; cs_total_store to float[8]
  *   cs_squares ...            running sums of squares, in double: cs_squares_add, cs_squares_sum
- *   cs_wide ...               CS_VEC doubles: cs_widen, cs_narrow, and cs_wide_{set, load, store,
+ *   cs_dvec ...               CS_VEC doubles: cs_to_dvec, cs_to_vec, and cs_dvec_{set, load, store,
  *                             add, sub, mul, fma}
  *   cs_quad ...               four floats: cs_qload, cs_qstore, cs_qadd; cs_vquad(v, i) is quad i
  *                             of a vector, cs_vquads(p, ld) a vector of quads, ld apart

@@ -17,7 +17,7 @@ enum { CS_VEC = 4, CS_STRIP = 6, CS_STRIP_EDGE = 4 };
 typedef struct cs_vec { float v[4]; } cs_vec;
 typedef int cs_vmask;            /* number of lanes */
 typedef cs_vec cs_quad;
-typedef struct cs_wide { double v[4]; } cs_wide;
+typedef struct cs_dvec { double v[4]; } cs_dvec;
 typedef struct cs_total { float v[8]; } cs_total;
 typedef struct cs_squares { double v[8]; } cs_squares;
 
@@ -144,30 +144,30 @@ CS_INLINE float cs_total_sum(cs_total t)
 
 /* ---- doubles -------------------------------------------------------------------------------- */
 
-CS_INLINE cs_wide cs_wide_set(double v)                  { CS_EACH_LANE(cs_wide, v) }
-CS_INLINE cs_wide cs_wide_load(const double *p)          { CS_EACH_LANE(cs_wide, p[i]) }
-CS_INLINE void    cs_wide_store(double *p, cs_wide w)    { memcpy(p, w.v, sizeof w.v); }
-CS_INLINE cs_wide cs_widen(cs_vec v)                     { CS_EACH_LANE(cs_wide, (double)v.v[i]) }
-CS_INLINE cs_vec  cs_narrow(cs_wide w)                   { CS_EACH_LANE(cs_vec, (float)w.v[i]) }
+CS_INLINE cs_dvec cs_dvec_set(double v)                  { CS_EACH_LANE(cs_dvec, v) }
+CS_INLINE cs_dvec cs_dvec_load(const double *p)          { CS_EACH_LANE(cs_dvec, p[i]) }
+CS_INLINE void    cs_dvec_store(double *p, cs_dvec w)    { memcpy(p, w.v, sizeof w.v); }
+CS_INLINE cs_dvec cs_to_dvec(cs_vec v)                     { CS_EACH_LANE(cs_dvec, (double)v.v[i]) }
+CS_INLINE cs_vec  cs_to_vec(cs_dvec w)                   { CS_EACH_LANE(cs_vec, (float)w.v[i]) }
 
-CS_INLINE cs_wide cs_wide_add(cs_wide a, cs_wide b)
+CS_INLINE cs_dvec cs_dvec_add(cs_dvec a, cs_dvec b)
 {
-    CS_EACH_LANE(cs_wide, a.v[i] + b.v[i])
+    CS_EACH_LANE(cs_dvec, a.v[i] + b.v[i])
 }
 
-CS_INLINE cs_wide cs_wide_sub(cs_wide a, cs_wide b)
+CS_INLINE cs_dvec cs_dvec_sub(cs_dvec a, cs_dvec b)
 {
-    CS_EACH_LANE(cs_wide, a.v[i] - b.v[i])
+    CS_EACH_LANE(cs_dvec, a.v[i] - b.v[i])
 }
 
-CS_INLINE cs_wide cs_wide_mul(cs_wide a, cs_wide b)
+CS_INLINE cs_dvec cs_dvec_mul(cs_dvec a, cs_dvec b)
 {
-    CS_EACH_LANE(cs_wide, a.v[i] * b.v[i])
+    CS_EACH_LANE(cs_dvec, a.v[i] * b.v[i])
 }
 
-CS_INLINE cs_wide cs_wide_fma(cs_wide a, cs_wide b, cs_wide c)
+CS_INLINE cs_dvec cs_dvec_fma(cs_dvec a, cs_dvec b, cs_dvec c)
 {
-    CS_EACH_LANE(cs_wide, fma(a.v[i], b.v[i], c.v[i]))
+    CS_EACH_LANE(cs_dvec, fma(a.v[i], b.v[i], c.v[i]))
 }
 
 CS_INLINE cs_squares cs_squares_zero(void)               { return (cs_squares){ { 0 } }; }

@@ -14,8 +14,8 @@ typedef __m256  cs_vec;
 typedef __m256i cs_vmask;
 typedef __m128  cs_quad;
 typedef __m256  cs_total;
-typedef struct cs_wide { __m256d lo, hi; } cs_wide;
-typedef cs_wide cs_squares;
+typedef struct cs_dvec { __m256d lo, hi; } cs_dvec;
+typedef cs_dvec cs_squares;
 
 CS_INLINE cs_vec cs_vset(float v)                         { return _mm256_set1_ps(v); }
 CS_INLINE cs_vec cs_vload(const float *p)                 { return _mm256_loadu_ps(p); }
@@ -112,60 +112,60 @@ CS_INLINE float cs_vlargest(cs_vec v)
 
 /* ---- doubles -------------------------------------------------------------------------------- */
 
-CS_INLINE cs_wide cs_wide_set(double v)
+CS_INLINE cs_dvec cs_dvec_set(double v)
 {
-    return (cs_wide){ _mm256_set1_pd(v), _mm256_set1_pd(v) };
+    return (cs_dvec){ _mm256_set1_pd(v), _mm256_set1_pd(v) };
 }
 
-CS_INLINE cs_wide cs_wide_load(const double *p)
+CS_INLINE cs_dvec cs_dvec_load(const double *p)
 {
-    return (cs_wide){ _mm256_loadu_pd(p), _mm256_loadu_pd(p + 4) };
+    return (cs_dvec){ _mm256_loadu_pd(p), _mm256_loadu_pd(p + 4) };
 }
 
-CS_INLINE void cs_wide_store(double *p, cs_wide w)
+CS_INLINE void cs_dvec_store(double *p, cs_dvec w)
 {
     _mm256_storeu_pd(p, w.lo);
     _mm256_storeu_pd(p + 4, w.hi);
 }
 
-CS_INLINE cs_wide cs_widen(cs_vec v)
+CS_INLINE cs_dvec cs_to_dvec(cs_vec v)
 {
-    return (cs_wide){ _mm256_cvtps_pd(_mm256_castps256_ps128(v)),
+    return (cs_dvec){ _mm256_cvtps_pd(_mm256_castps256_ps128(v)),
                       _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)) };
 }
 
-CS_INLINE cs_vec cs_narrow(cs_wide w)
+CS_INLINE cs_vec cs_to_vec(cs_dvec w)
 {
     return _mm256_set_m128(_mm256_cvtpd_ps(w.hi), _mm256_cvtpd_ps(w.lo));
 }
 
-CS_INLINE cs_wide cs_wide_add(cs_wide a, cs_wide b)
+CS_INLINE cs_dvec cs_dvec_add(cs_dvec a, cs_dvec b)
 {
-    return (cs_wide){ _mm256_add_pd(a.lo, b.lo), _mm256_add_pd(a.hi, b.hi) };
+    return (cs_dvec){ _mm256_add_pd(a.lo, b.lo), _mm256_add_pd(a.hi, b.hi) };
 }
 
-CS_INLINE cs_wide cs_wide_sub(cs_wide a, cs_wide b)
+CS_INLINE cs_dvec cs_dvec_sub(cs_dvec a, cs_dvec b)
 {
-    return (cs_wide){ _mm256_sub_pd(a.lo, b.lo), _mm256_sub_pd(a.hi, b.hi) };
+    return (cs_dvec){ _mm256_sub_pd(a.lo, b.lo), _mm256_sub_pd(a.hi, b.hi) };
 }
 
-CS_INLINE cs_wide cs_wide_mul(cs_wide a, cs_wide b)
+CS_INLINE cs_dvec cs_dvec_mul(cs_dvec a, cs_dvec b)
 {
-    return (cs_wide){ _mm256_mul_pd(a.lo, b.lo), _mm256_mul_pd(a.hi, b.hi) };
+    return (cs_dvec){ _mm256_mul_pd(a.lo, b.lo), _mm256_mul_pd(a.hi, b.hi) };
 }
 
-CS_INLINE cs_wide cs_wide_fma(cs_wide a, cs_wide b, cs_wide c)
+CS_INLINE cs_dvec cs_dvec_fma(cs_dvec a, cs_dvec b, cs_dvec c)
 {
-    return (cs_wide){ _mm256_fmadd_pd(a.lo, b.lo, c.lo), _mm256_fmadd_pd(a.hi, b.hi, c.hi) };
+    return (cs_dvec){ _mm256_fmadd_pd(a.lo, b.lo, c.lo), _mm256_fmadd_pd(a.hi, b.hi, c.hi) };
 }
 
-CS_INLINE cs_squares cs_squares_zero(void)                { return cs_wide_set(0); }
+CS_INLINE cs_squares cs_squares_zero(void)                { return cs_dvec_set(0); }
 
 CS_INLINE cs_squares cs_squares_add(cs_squares q, cs_vec v, int64_t j)
 {
-    const cs_wide w = cs_widen(v);
+    const cs_dvec w = cs_to_dvec(v);
     (void)j;
-    return cs_wide_fma(w, w, q);
+    return cs_dvec_fma(w, w, q);
 }
 
 CS_INLINE double cs_squares_sum(cs_squares q)

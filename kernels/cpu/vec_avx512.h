@@ -14,7 +14,7 @@ typedef __m512    cs_vec;
 typedef __mmask16 cs_vmask;
 typedef __m128    cs_quad;
 typedef __m256    cs_total;
-typedef struct cs_wide { __m512d lo, hi; } cs_wide;
+typedef struct cs_dvec { __m512d lo, hi; } cs_dvec;
 typedef struct cs_squares { __m256d lo, hi; } cs_squares;
 
 CS_INLINE cs_vec cs_vset(float v)                         { return _mm512_set1_ps(v); }
@@ -114,52 +114,52 @@ CS_INLINE float cs_total_sum(cs_total t)
 
 /* ---- doubles -------------------------------------------------------------------------------- */
 
-CS_INLINE cs_wide cs_wide_set(double v)
+CS_INLINE cs_dvec cs_dvec_set(double v)
 {
-    return (cs_wide){ _mm512_set1_pd(v), _mm512_set1_pd(v) };
+    return (cs_dvec){ _mm512_set1_pd(v), _mm512_set1_pd(v) };
 }
 
-CS_INLINE cs_wide cs_wide_load(const double *p)
+CS_INLINE cs_dvec cs_dvec_load(const double *p)
 {
-    return (cs_wide){ _mm512_loadu_pd(p), _mm512_loadu_pd(p + 8) };
+    return (cs_dvec){ _mm512_loadu_pd(p), _mm512_loadu_pd(p + 8) };
 }
 
-CS_INLINE void cs_wide_store(double *p, cs_wide w)
+CS_INLINE void cs_dvec_store(double *p, cs_dvec w)
 {
     _mm512_storeu_pd(p, w.lo);
     _mm512_storeu_pd(p + 8, w.hi);
 }
 
-CS_INLINE cs_wide cs_widen(cs_vec v)
+CS_INLINE cs_dvec cs_to_dvec(cs_vec v)
 {
-    return (cs_wide){ _mm512_cvtps_pd(_mm512_castps512_ps256(v)),
+    return (cs_dvec){ _mm512_cvtps_pd(_mm512_castps512_ps256(v)),
                       _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1)) };
 }
 
-CS_INLINE cs_vec cs_narrow(cs_wide w)
+CS_INLINE cs_vec cs_to_vec(cs_dvec w)
 {
     return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(w.lo)),
                               _mm512_cvtpd_ps(w.hi), 1);
 }
 
-CS_INLINE cs_wide cs_wide_add(cs_wide a, cs_wide b)
+CS_INLINE cs_dvec cs_dvec_add(cs_dvec a, cs_dvec b)
 {
-    return (cs_wide){ _mm512_add_pd(a.lo, b.lo), _mm512_add_pd(a.hi, b.hi) };
+    return (cs_dvec){ _mm512_add_pd(a.lo, b.lo), _mm512_add_pd(a.hi, b.hi) };
 }
 
-CS_INLINE cs_wide cs_wide_sub(cs_wide a, cs_wide b)
+CS_INLINE cs_dvec cs_dvec_sub(cs_dvec a, cs_dvec b)
 {
-    return (cs_wide){ _mm512_sub_pd(a.lo, b.lo), _mm512_sub_pd(a.hi, b.hi) };
+    return (cs_dvec){ _mm512_sub_pd(a.lo, b.lo), _mm512_sub_pd(a.hi, b.hi) };
 }
 
-CS_INLINE cs_wide cs_wide_mul(cs_wide a, cs_wide b)
+CS_INLINE cs_dvec cs_dvec_mul(cs_dvec a, cs_dvec b)
 {
-    return (cs_wide){ _mm512_mul_pd(a.lo, b.lo), _mm512_mul_pd(a.hi, b.hi) };
+    return (cs_dvec){ _mm512_mul_pd(a.lo, b.lo), _mm512_mul_pd(a.hi, b.hi) };
 }
 
-CS_INLINE cs_wide cs_wide_fma(cs_wide a, cs_wide b, cs_wide c)
+CS_INLINE cs_dvec cs_dvec_fma(cs_dvec a, cs_dvec b, cs_dvec c)
 {
-    return (cs_wide){ _mm512_fmadd_pd(a.lo, b.lo, c.lo), _mm512_fmadd_pd(a.hi, b.hi, c.hi) };
+    return (cs_dvec){ _mm512_fmadd_pd(a.lo, b.lo, c.lo), _mm512_fmadd_pd(a.hi, b.hi, c.hi) };
 }
 
 CS_INLINE cs_squares cs_squares_zero(void)
@@ -169,7 +169,7 @@ CS_INLINE cs_squares cs_squares_zero(void)
 
 CS_INLINE cs_squares cs_squares_add(cs_squares q, cs_vec v, int64_t j)
 {
-    const cs_wide w = cs_widen(v);
+    const cs_dvec w = cs_to_dvec(v);
     const __m256d a = _mm512_castpd512_pd256(w.lo), b = _mm512_extractf64x4_pd(w.lo, 1);
     const __m256d c = _mm512_castpd512_pd256(w.hi), d = _mm512_extractf64x4_pd(w.hi, 1);
     (void)j;

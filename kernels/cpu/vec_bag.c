@@ -28,7 +28,7 @@ typedef struct bag {
 
 static void add_double(double *sum, cs_vec v)
 {
-    cs_wide_store(sum, cs_wide_add(cs_wide_load(sum), cs_widen(v)));
+    cs_dvec_store(sum, cs_dvec_add(cs_dvec_load(sum), cs_to_dvec(v)));
 }
 
 /* Several sums in registers, as independent chains: with four, the CPU would wait for each

@@ -153,10 +153,10 @@ static void first_tiles(const cursor *t)
 static void add_rows(const float *h, int64_t ldh, int64_t n, int32_t n_col, double *sum)
 {
     for (int32_t j = 0; j < n_col; j += CS_VEC) {
-        cs_wide a = cs_wide_load(sum + j);
+        cs_dvec a = cs_dvec_load(sum + j);
         for (int64_t r = 0; r < n; r++)
-            a = cs_wide_add(a, cs_widen(cs_vload(h + r * ldh + j)));
-        cs_wide_store(sum + j, a);
+            a = cs_dvec_add(a, cs_to_dvec(cs_vload(h + r * ldh + j)));
+        cs_dvec_store(sum + j, a);
     }
 }
 

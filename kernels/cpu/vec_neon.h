@@ -15,9 +15,9 @@ enum { CS_VEC = 4, CS_STRIP = CS_LEVEL_IS(bfmmla) ? 8 : 12,
 typedef float32x4_t cs_vec;
 typedef int cs_vmask;            /* number of lanes */
 typedef float32x4_t cs_quad;
-typedef struct cs_wide { float64x2_t lo, hi; } cs_wide;
+typedef struct cs_dvec { float64x2_t lo, hi; } cs_dvec;
 typedef struct cs_total { float32x4_t v[2]; } cs_total;
-typedef struct cs_squares { cs_wide v[2]; } cs_squares;
+typedef struct cs_squares { cs_dvec v[2]; } cs_squares;
 
 CS_INLINE cs_vec cs_vset(float v)                         { return vdupq_n_f32(v); }
 CS_INLINE cs_vec cs_vload(const float *p)                 { return vld1q_f32(p); }
@@ -133,68 +133,68 @@ CS_INLINE float cs_total_sum(cs_total t)
 
 /* ---- doubles -------------------------------------------------------------------------------- */
 
-CS_INLINE cs_wide cs_wide_set(double v)
+CS_INLINE cs_dvec cs_dvec_set(double v)
 {
-    return (cs_wide){ vdupq_n_f64(v), vdupq_n_f64(v) };
+    return (cs_dvec){ vdupq_n_f64(v), vdupq_n_f64(v) };
 }
 
-CS_INLINE cs_wide cs_wide_load(const double *p)
+CS_INLINE cs_dvec cs_dvec_load(const double *p)
 {
-    return (cs_wide){ vld1q_f64(p), vld1q_f64(p + 2) };
+    return (cs_dvec){ vld1q_f64(p), vld1q_f64(p + 2) };
 }
 
-CS_INLINE void cs_wide_store(double *p, cs_wide w)
+CS_INLINE void cs_dvec_store(double *p, cs_dvec w)
 {
     vst1q_f64(p, w.lo);
     vst1q_f64(p + 2, w.hi);
 }
 
-CS_INLINE cs_wide cs_widen(cs_vec v)
+CS_INLINE cs_dvec cs_to_dvec(cs_vec v)
 {
-    return (cs_wide){ vcvt_f64_f32(vget_low_f32(v)), vcvt_high_f64_f32(v) };
+    return (cs_dvec){ vcvt_f64_f32(vget_low_f32(v)), vcvt_high_f64_f32(v) };
 }
 
-CS_INLINE cs_vec cs_narrow(cs_wide w)
+CS_INLINE cs_vec cs_to_vec(cs_dvec w)
 {
     return vcvt_high_f32_f64(vcvt_f32_f64(w.lo), w.hi);
 }
 
-CS_INLINE cs_wide cs_wide_add(cs_wide a, cs_wide b)
+CS_INLINE cs_dvec cs_dvec_add(cs_dvec a, cs_dvec b)
 {
-    return (cs_wide){ vaddq_f64(a.lo, b.lo), vaddq_f64(a.hi, b.hi) };
+    return (cs_dvec){ vaddq_f64(a.lo, b.lo), vaddq_f64(a.hi, b.hi) };
 }
 
-CS_INLINE cs_wide cs_wide_sub(cs_wide a, cs_wide b)
+CS_INLINE cs_dvec cs_dvec_sub(cs_dvec a, cs_dvec b)
 {
-    return (cs_wide){ vsubq_f64(a.lo, b.lo), vsubq_f64(a.hi, b.hi) };
+    return (cs_dvec){ vsubq_f64(a.lo, b.lo), vsubq_f64(a.hi, b.hi) };
 }
 
-CS_INLINE cs_wide cs_wide_mul(cs_wide a, cs_wide b)
+CS_INLINE cs_dvec cs_dvec_mul(cs_dvec a, cs_dvec b)
 {
-    return (cs_wide){ vmulq_f64(a.lo, b.lo), vmulq_f64(a.hi, b.hi) };
+    return (cs_dvec){ vmulq_f64(a.lo, b.lo), vmulq_f64(a.hi, b.hi) };
 }
 
-CS_INLINE cs_wide cs_wide_fma(cs_wide a, cs_wide b, cs_wide c)
+CS_INLINE cs_dvec cs_dvec_fma(cs_dvec a, cs_dvec b, cs_dvec c)
 {
-    return (cs_wide){ vfmaq_f64(c.lo, a.lo, b.lo), vfmaq_f64(c.hi, a.hi, b.hi) };
+    return (cs_dvec){ vfmaq_f64(c.lo, a.lo, b.lo), vfmaq_f64(c.hi, a.hi, b.hi) };
 }
 
 CS_INLINE cs_squares cs_squares_zero(void)
 {
-    return (cs_squares){ { cs_wide_set(0), cs_wide_set(0) } };
+    return (cs_squares){ { cs_dvec_set(0), cs_dvec_set(0) } };
 }
 
 CS_INLINE cs_squares cs_squares_add(cs_squares q, cs_vec v, int64_t j)
 {
-    const cs_wide w = cs_widen(v);
-    q.v[j / 4 % 2] = cs_wide_fma(w, w, q.v[j / 4 % 2]);
+    const cs_dvec w = cs_to_dvec(v);
+    q.v[j / 4 % 2] = cs_dvec_fma(w, w, q.v[j / 4 % 2]);
     return q;
 }
 
 CS_INLINE double cs_squares_sum(cs_squares q)
 {
     double s[4];
-    cs_wide_store(s, cs_wide_add(q.v[0], q.v[1]));
+    cs_dvec_store(s, cs_dvec_add(q.v[0], q.v[1]));
     return s[0] + s[1] + s[2] + s[3];
 }
 

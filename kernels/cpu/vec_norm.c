@@ -97,14 +97,14 @@ typedef struct dparam { double gamma[CS_CHUNK_COLS], beta[CS_CHUNK_COLS]; } dpar
 CS_INLINE void dparam_rows(const bool relu, const layer_slope *q, int64_t r0, int64_t r1,
                            int32_t j, double *gamma, double *beta)
 {
-    cs_wide g = cs_wide_load(gamma), b = cs_wide_load(beta);
+    cs_dvec g = cs_dvec_load(gamma), b = cs_dvec_load(beta);
     for (int64_t r = r0; r < r1; r++) {
         cs_vec norm, d = slope_at(relu, q, r, j, q->x.c - j, &norm);
-        g = cs_wide_add(g, cs_widen(cs_vmul(d, norm)));
-        b = cs_wide_add(b, cs_widen(d));
+        g = cs_dvec_add(g, cs_to_dvec(cs_vmul(d, norm)));
+        b = cs_dvec_add(b, cs_to_dvec(d));
     }
-    cs_wide_store(gamma, g);
-    cs_wide_store(beta, b);
+    cs_dvec_store(gamma, g);
+    cs_dvec_store(beta, b);
 }
 
 /* The gradient of x, once, and the sums of n columns from j0 on, while a few rows are in cache. */
@@ -178,21 +178,21 @@ static void tail_bwd(cs_backend *be, const cs_conv_tail *t, cs_mat dy, cs_mat dp
  * CS_VEC columns at a time, sums in double and in order of rows, so that they do not depend on the
  * number of threads, which take columns. */
 
-CS_INLINE cs_vec times_of(cs_wide v, double times)
+CS_INLINE cs_vec times_of(cs_dvec v, double times)
 {
-    return cs_narrow(cs_wide_mul(v, cs_wide_set(times)));
+    return cs_to_vec(cs_dvec_mul(v, cs_dvec_set(times)));
 }
 
 static void stat_columns(cs_mat x, int32_t j, cs_mat stat)
 {
     const double part = x.r > 0 ? 1 / (double)x.r : 1;
-    cs_wide sum = cs_wide_set(0), square = sum;
+    cs_dvec sum = cs_dvec_set(0), square = sum;
     for (int64_t r = 0; r < x.r; r++)
-        sum = cs_wide_add(sum, cs_widen(cs_get(cs_row(x, r) + j, x.c - j)));
-    const cs_wide mean = cs_wide_mul(sum, cs_wide_set(part));
+        sum = cs_dvec_add(sum, cs_to_dvec(cs_get(cs_row(x, r) + j, x.c - j)));
+    const cs_dvec mean = cs_dvec_mul(sum, cs_dvec_set(part));
     for (int64_t r = 0; r < x.r; r++) {
-        cs_wide v = cs_wide_sub(cs_widen(cs_get(cs_row(x, r) + j, x.c - j)), mean);
-        square = cs_wide_fma(v, v, square);
+        cs_dvec v = cs_dvec_sub(cs_to_dvec(cs_get(cs_row(x, r) + j, x.c - j)), mean);
+        square = cs_dvec_fma(v, v, square);
     }
     cs_put(cs_row(stat, 0) + j, x.c - j, times_of(sum, part));
     cs_put(cs_row(stat, 1) + j, x.c - j, times_of(square, part));
@@ -254,12 +254,12 @@ static void slope_columns(const batch_slope *q, int32_t j)
     const int64_t n = x.c - j;
     const cs_vec mean = cs_get(q->stat.p + j, n), rstd = batch_rstd(q->stat, j, q->eps);
     const cs_vec times = cs_vmul(rstd, cs_get(q->gamma.p + j, n));
-    cs_wide sum = cs_wide_set(0), dot = sum;
+    cs_dvec sum = cs_dvec_set(0), dot = sum;
     for (int64_t r = 0; r < x.r; r++) {
         cs_vec v = cs_vsub(cs_get(cs_row(x, r) + j, n), mean);
-        cs_wide d = cs_widen(cs_get(cs_row(q->dy, r) + j, n));
-        sum = cs_wide_add(sum, d);
-        dot = cs_wide_fma(d, cs_widen(cs_vmul(v, rstd)), dot);
+        cs_dvec d = cs_to_dvec(cs_get(cs_row(q->dy, r) + j, n));
+        sum = cs_dvec_add(sum, d);
+        dot = cs_dvec_fma(d, cs_to_dvec(cs_vmul(v, rstd)), dot);
     }
     const double part = q->from_batch ? 1 / (double)x.r : 0;
     const cs_vec a = times_of(sum, part), b = times_of(dot, part);

@@ -199,10 +199,10 @@ static void add_rows(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, do
             add_four(x, r0, r1, j0 + j, sum + j);
             return;
         }
-        cs_wide a = cs_wide_load(sum + j);
+        cs_dvec a = cs_dvec_load(sum + j);
         for (int64_t r = r0; r < r1; r++)
-            a = cs_wide_add(a, cs_widen(cs_get(cs_row(x, r) + j0 + j, n - j)));
-        cs_wide_store(sum + j, a);
+            a = cs_dvec_add(a, cs_to_dvec(cs_get(cs_row(x, r) + j0 + j, n - j)));
+        cs_dvec_store(sum + j, a);
     }
 }
 

@@ -75,7 +75,7 @@ static void softmax_columns(cs_mat x, int64_t r0, int64_t r1, int32_t j, cs_mat 
     const int64_t n = x.c - j;
     const cs_vec one = cs_vset(1);
     cs_vec max = cs_vset(-INFINITY);
-    cs_wide sum = cs_wide_set(0);
+    cs_dvec sum = cs_dvec_set(0);
 
     for (int64_t r = r0; r < r1; r++)
         max = cs_vmax(max, cs_get(cs_row(x, r) + j, n));
@@ -86,11 +86,11 @@ static void softmax_columns(cs_mat x, int64_t r0, int64_t r1, int32_t j, cs_mat 
             v[i] = cs_get(cs_row(x, r + i) + j, n);
         cs_exp_four(v, max);
         for (int i = 0; i < k; i++) {
-            sum = cs_wide_add(sum, cs_widen(v[i]));
+            sum = cs_dvec_add(sum, cs_to_dvec(v[i]));
             cs_put(cs_row(y, r + i) + j, n, v[i]);
         }
     }
-    const cs_vec scale = cs_vdiv(one, cs_narrow(sum));
+    const cs_vec scale = cs_vdiv(one, cs_to_vec(sum));
     for (int64_t r = r0; r < r1; r++)
         cs_put(cs_row(y, r) + j, n, cs_vmul(cs_get(cs_row(y, r) + j, n), scale));
 }
@@ -113,12 +113,12 @@ static void softmax_columns_bwd(cs_mat y, int64_t r0, int64_t r1, int32_t j, cs_
                                 cs_mat dx)
 {
     const int64_t n = y.c - j;
-    cs_wide dot = cs_wide_set(0);
+    cs_dvec dot = cs_dvec_set(0);
 
     for (int64_t r = r0; r < r1; r++)
-        dot = cs_wide_add(dot, cs_widen(cs_vmul(cs_get(cs_row(y, r) + j, n),
-                                                cs_get(cs_row(dy, r) + j, n))));
-    const cs_vec mean = cs_narrow(dot);
+        dot = cs_dvec_add(dot, cs_to_dvec(cs_vmul(cs_get(cs_row(y, r) + j, n),
+                                                  cs_get(cs_row(dy, r) + j, n))));
+    const cs_vec mean = cs_to_vec(dot);
     for (int64_t r = r0; r < r1; r++) {
         const cs_vec d = cs_vsub(cs_get(cs_row(dy, r) + j, n), mean);
         float *out = cs_row(dx, r) + j;
