@@ -95,14 +95,14 @@ typedef struct cs_chord_seq {
     int       n_thread;
     int32_t   n_range;           /* number of ranges of up to `range` tokens */
     int64_t   range;
-    float    *late;              /* per range */
+    float    *deferred;          /* products, by range */
     float    *tile;              /* n_thread * cs_chord_seq_tile() floats */
 } cs_chord_seq;
 
-/** cs_chord_seq_tile, cs_chord_seq_late - floats of scratch per thread, and per sequence of up to
- * max_len tokens */
+/** cs_chord_seq_tile, cs_chord_seq_deferred - floats of scratch per thread, and per sequence of up
+ * to max_len tokens */
 int64_t cs_chord_seq_tile(int32_t width, int32_t hidden);
-int64_t cs_chord_seq_late(int32_t width, int32_t track, int64_t max_len, int n_thread);
+int64_t cs_chord_seq_deferred(int32_t width, int32_t track, int64_t max_len, int n_thread);
 /** cs_chord_seq_tmp - the part of a thread's scratch behind the hidden layer */
 cs_chord_tmp cs_chord_seq_tmp(const cs_chord_pack *k, float *tile);
 /** cs_chord_seq_partition - divide the sequence into ranges for n_thread threads */

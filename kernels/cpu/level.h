@@ -80,7 +80,7 @@
 #define cs_chord_hidden_cells CS_AT_LEVEL(cs_chord_hidden_cells)
 #define cs_chord_seq_tile     CS_AT_LEVEL(cs_chord_seq_tile)
 #define cs_chord_seq_tmp      CS_AT_LEVEL(cs_chord_seq_tmp)
-#define cs_chord_seq_late     CS_AT_LEVEL(cs_chord_seq_late)
+#define cs_chord_seq_deferred     CS_AT_LEVEL(cs_chord_seq_deferred)
 #define cs_chord_seq_partition CS_AT_LEVEL(cs_chord_seq_partition)
 #define cs_chord_seq_block    CS_AT_LEVEL(cs_chord_seq_block)
 #define cs_chord_plan_make    CS_AT_LEVEL(cs_chord_plan_make)

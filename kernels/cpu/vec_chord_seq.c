@@ -3,10 +3,10 @@
  * DESIGN. Rotation moves the product of token t to token t - shift. Tiles are processed forwards:
  * tokens before a tile have passed their first product, so they can be written at once, and the
  * hidden layer is stored for one tile only. The products of the first `shift` tokens wrap around to
- * the end of the sequence. These are "late": they are buffered, and added when all tokens have been
- * read. Each thread takes ranges and processes a range from its first tile to its last; products
- * that go to tokens before the range are late as well. Each element of x gets one addition per
- * block, so results do not depend on the ranges.
+ * the end of the sequence. They are deferred: stored in a buffer, and added when all tokens have
+ * been read. Each thread takes ranges and processes a range from its first tile to its last;
+ * products that go to tokens before the range are deferred as well. Each element of x gets one
+ * addition per block, so results do not depend on the ranges.
  *
  * Late products are stored track by track, range after range: of range r and track i, those of the
  * first min(shift, tokens of the range) tokens.
@@ -14,26 +14,26 @@
 #include "kernels/cpu/chord.h"
 #include "kernels/cpu/strip.h"
 
-enum { RANGES = 2,               /* per thread: more ranges balance better but have more late
+enum { RANGES = 2,               /* per thread: more ranges balance better but have more deferred
                                   * products */
        RANGE_MIN = 2 * CS_TILE,  /* tokens */
-       LATE_BLOCK = 512 };       /* tokens whose late products are added together */
+       DEFERRED_BLOCK = 512 };   /* tokens whose deferred products are added together */
 
 /* A range, or part of one, in one block. */
 typedef struct range {
     const cs_chord_seq  *q;
     const cs_chord_pack *k;
     int64_t a, b;                /* its tokens */
-    float  *late, *h;
+    float  *deferred, *h;
     int64_t ldh;
     cs_chord_tmp tmp;
 } range;
 
-/* Destination of a tile's rows in one track: the first `late` rows go to the late buffer, the
- * others to x. */
+/* Destination of a tile's rows in one track: the first `deferred` rows go to the buffer, the others
+ * to x. */
 typedef struct target {
-    int64_t late;
-    int64_t at_late;             /* element of range.late for row 0 */
+    int64_t deferred;
+    int64_t deferred_at;         /* element of range.deferred for row 0 */
     int64_t at;                  /* element of x for row 0 */
 } target;
 
@@ -58,7 +58,7 @@ cs_chord_tmp cs_chord_seq_tmp(const cs_chord_pack *k, float *tile)
     return (cs_chord_tmp){ .cells = buf + CS_TILE * CS_BUF, .buf = buf };
 }
 
-int64_t cs_chord_seq_late(int32_t width, int32_t track, int64_t max_len, int n_thread)
+int64_t cs_chord_seq_deferred(int32_t width, int32_t track, int64_t max_len, int n_thread)
 {
     int64_t n_range = range_count(max_len, n_thread), n = 0, max_rows = max_len + n_range * CS_TILE;
     for (int32_t i = 1; i < width / track; i++) {
@@ -82,18 +82,18 @@ static int64_t range_start(const cs_chord_seq *q, int32_t no)
     return cs_min64(n_tile * no / q->n_range * CS_TILE, q->len);
 }
 
-/* Number of late tokens of a track in a range of n tokens. */
-static int64_t late_rows(const cs_chord_seq *q, int32_t track, int64_t n)
+/* Number of deferred tokens of a track in a range of n tokens. */
+static int64_t deferred_rows(const cs_chord_seq *q, int32_t track, int64_t n)
 {
     return cs_min64(cs_shift(track, q->len), n);
 }
 
-/* Offset of track n_track in the late products of a range of n tokens, in floats. */
-static int64_t late_before(const cs_chord_seq *q, int32_t track, int32_t n_track, int64_t n)
+/* Offset of track n_track in the deferred products of a range of n tokens, in floats. */
+static int64_t deferred_before(const cs_chord_seq *q, int32_t track, int32_t n_track, int64_t n)
 {
     int64_t sum = 0;
     for (int32_t i = 0; i < n_track; i++)
-        sum += late_rows(q, i, n) * track;
+        sum += deferred_rows(q, i, n) * track;
     return sum;
 }
 
@@ -101,8 +101,8 @@ static int64_t late_before(const cs_chord_seq *q, int32_t track, int32_t n_track
 
 static target target_of(const range *r, int32_t track, int64_t before, int64_t t0, int64_t n)
 {
-    int64_t shift = cs_shift(track, r->q->len), late = r->a + shift - t0;
-    return (target){ late < 0 ? 0 : cs_min64(late, n), before + (t0 - r->a) * r->k->track,
+    int64_t shift = cs_shift(track, r->q->len), deferred = r->a + shift - t0;
+    return (target){ deferred < 0 ? 0 : cs_min64(deferred, n), before + (t0 - r->a) * r->k->track,
                     (t0 - shift) * r->q->x.row + track * r->q->x.track };
 }
 
@@ -143,29 +143,29 @@ ADD(joins_1, 1, CS_STRIP_JOINS)
 ADD(joins_2, 2, CS_STRIP_JOINS)
 ADD(joins_3, 3, CS_STRIP_JOINS)
 
-/* A panel inside one track: late rows first, then contiguous rows of x. */
+/* A panel inside one track: deferred rows first, then contiguous rows of x. */
 static void add_rows(const range *r, cs_panel q, int32_t c, const target *p)
 {
     const cs_tracks *x = &r->q->x;
     int64_t row_offset[CS_STRIP], n_row = q.n_row, w = r->k->track;
     cs_lanes to = { .in = x->p, .out = x->p, .n = 1, .at = { row_offset },
-                    .base = { p->at + p->late * x->row + c % w } };
+                    .base = { p->at + p->deferred * x->row + c % w } };
     for (int i = 0; i < CS_STRIP; i++)
         row_offset[i] = i * x->row;
-    if (p->late > 0) {
-        q.c = r->late + p->at_late + c % w;
+    if (p->deferred > 0) {
+        q.c = r->deferred + p->deferred_at + c % w;
         q.ldc = w;
-        q.n_row = p->late;
+        q.n_row = p->deferred;
         cs_panel_of(false, CS_PANEL, &q);
     }
-    if (p->late < n_row) {
-        q.a += p->late * q.lda;
-        q.n_row = n_row - p->late;
+    if (p->deferred < n_row) {
+        q.a += p->deferred * q.lda;
+        q.n_row = n_row - p->deferred;
         rows_2(&q, x->row, &to);
     }
 }
 
-/* A panel across tracks with late rows, or by tile registers (AMX): through a buffer. */
+/* A panel across tracks with deferred rows, or by tile registers (AMX): through a buffer. */
 static void add_pieces(const range *r, cs_panel q, int width, int32_t c, int32_t n,
                        const target *lane)
 {
@@ -180,14 +180,14 @@ static void add_pieces(const range *r, cs_panel q, int width, int32_t c, int32_t
         int32_t j = (c + l) % r->k->track;
         const target *p = &lane[l / 4];
         w = r->k->track - j < 4 * n - l ? r->k->track - j : 4 * n - l;
-        cs_piece at_late = { .buf = buf, .ldb = CS_BUF, .out = r->late + p->at_late + j,
+        cs_piece deferred_at = { .buf = buf, .ldb = CS_BUF, .out = r->deferred + p->deferred_at + j,
                              .ldo = r->k->track };
-        cs_piece_move(&at_late, p->late, w);
-        if (p->late < n_row) {
-            float *to = x->p + p->at + p->late * x->row + j;
+        cs_piece_move(&deferred_at, p->deferred, w);
+        if (p->deferred < n_row) {
+            float *to = x->p + p->at + p->deferred * x->row + j;
             cs_piece add = { .in = to, .ldi = x->row, .out = to, .ldo = x->row,
-                             .buf = buf + p->late * CS_BUF, .ldb = CS_BUF };
-            cs_piece_move(&add, n_row - p->late, w);
+                             .buf = buf + p->deferred * CS_BUF, .ldb = CS_BUF };
+            cs_piece_move(&add, n_row - p->deferred, w);
         }
     }
 }
@@ -203,15 +203,15 @@ static void add_lanes(const range *r, const cs_panel *q, int width, int32_t c, i
     const cs_tracks *x = &r->q->x;
     int64_t row_offset[CS_STRIP];
     cs_lanes to = { .in = x->p, .out = x->p, .n = n / lane_quads };
-    bool late = CS_BY_TILES;
+    bool deferred = CS_BY_TILES;
     for (int i = 0; i < CS_STRIP; i++)
         row_offset[i] = i * x->row;
     for (int32_t l = 0; l < n; l++) {
-        late = late || lane[l].late > 0;
+        deferred = deferred || lane[l].deferred > 0;
         to.base[l / lane_quads] = lane[l].at + (c + 4 * l) % r->k->track - l % lane_quads * 4;
         to.at[l / lane_quads] = row_offset;
     }
-    if (late)
+    if (deferred)
         add_pieces(r, *q, width, c, n, lane);
     else
         run[vecs ? 2 : CS_VEC_JOINS > 1 && x->row == 4][width / CS_VEC - 1](q, x->row, &to);
@@ -223,7 +223,7 @@ static void store_tile(const range *r, int64_t t0, int64_t n)
     const cs_chord_pack *k = r->k;
     const int32_t w = k->track;
     const int64_t n_k = cs_cell_count(k->h);
-    int64_t before = 0;          /* floats of late products of the tracks so far */
+    int64_t before = 0;          /* floats of deferred products of the tracks so far */
     int32_t track = 0;
     for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
         int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p), n_lane = 0;
@@ -233,7 +233,7 @@ static void store_tile(const range *r, int64_t t0, int64_t n)
         target lane[CS_LANES];
         for (int32_t j = c; j < c + n_col; j += 4) {
             for (; track < j / w; track++)
-                before += late_rows(r->q, track, r->b - r->a) * w;
+                before += deferred_rows(r->q, track, r->b - r->a) * w;
             lane[n_lane++] = target_of(r, track, before, t0, n);
         }
         if (!CS_BY_TILES && w % CS_PANEL == 0 && n_col == CS_PANEL)
@@ -247,7 +247,7 @@ static void run_range(const cs_chord_seq *q, const cs_chord_pack *k, int32_t no,
                       float *tile)
 {
     range r = { .q = q, .k = k, .a = range_start(q, no), .b = range_start(q, no + 1),
-                .late = q->late + no * stride, .h = tile,
+                .deferred = q->deferred + no * stride, .h = tile,
                 .ldh = CS_BY_TILES ? cs_cells_ld(k->h) : cs_tile_ld(cs_wide_cols(k->h)),
                 .tmp = cs_chord_seq_tmp(k, tile) };
     for (int64_t t0 = r.a; t0 < r.b; t0 += CS_TILE) {
@@ -260,10 +260,10 @@ static void run_range(const cs_chord_seq *q, const cs_chord_pack *k, int32_t no,
     cs_panel_done();
 }
 
-/* ---- late products ------------------------------------------------------------------------- */
+/* ---- deferred products --------------------------------------------------------------------- */
 
-/* Add late rows, from row `from` on, to tokens t0 .. t1-1 of a track, inside a .. b-1. */
-static void add_late_run(const cs_chord_seq *q, int32_t i, int32_t w, int64_t t0, int64_t t1,
+/* Add deferred rows, from row `from` on, to tokens t0 .. t1-1 of a track, inside a .. b-1. */
+static void add_deferred_run(const cs_chord_seq *q, int32_t i, int32_t w, int64_t t0, int64_t t1,
                        const float *from, int64_t a, int64_t b)
 {
     int64_t lo = a > t0 ? a : t0, hi = cs_min64(b, t1);
@@ -278,40 +278,40 @@ static void add_late_run(const cs_chord_seq *q, int32_t i, int32_t w, int64_t t0
         cs_piece_move(&m, hi - lo, w);
 }
 
-/* Add all late products for tokens a .. b-1. */
-static void add_late(const cs_chord_seq *q, const cs_chord_pack *k, int64_t stride, int64_t a,
+/* Add all deferred products for tokens a .. b-1. */
+static void add_deferred(const cs_chord_seq *q, const cs_chord_pack *k, int64_t stride, int64_t a,
                    int64_t b)
 {
     for (int32_t no = 0; no < q->n_range; no++) {
         int64_t from = range_start(q, no), n = range_start(q, no + 1) - from;
-        const float *late = q->late + no * stride;
+        const float *deferred = q->deferred + no * stride;
         for (int32_t i = 1; i < k->d / k->track; i++) {
-            int64_t rows = late_rows(q, i, n), t0 = from - cs_shift(i, q->len);
+            int64_t rows = deferred_rows(q, i, n), t0 = from - cs_shift(i, q->len);
             t0 += t0 < 0 ? q->len : 0;
-            add_late_run(q, i, k->track, t0, cs_min64(t0 + rows, q->len), late, a, b);
+            add_deferred_run(q, i, k->track, t0, cs_min64(t0 + rows, q->len), deferred, a, b);
             if (t0 + rows > q->len)
-                add_late_run(q, i, k->track, 0, t0 + rows - q->len,
-                           late + (q->len - t0) * k->track, a, b);
-            late += rows * k->track;
+                add_deferred_run(q, i, k->track, 0, t0 + rows - q->len,
+                           deferred + (q->len - t0) * k->track, a, b);
+            deferred += rows * k->track;
         }
     }
 }
 
 void cs_chord_seq_block(const cs_chord_seq *q, const cs_chord_pack *k)
 {
-    int64_t stride = late_before(q, k->track, k->d / k->track, q->range);
+    int64_t stride = deferred_before(q, k->track, k->d / k->track, q->range);
     int64_t tile = cs_chord_seq_tile(k->d, k->h);
     if (q->n_thread == 1) {
         for (int32_t i = 0; i < q->n_range; i++)
             run_range(q, k, i, stride, q->tile);
-        for (int64_t a = 0; a < q->len; a += LATE_BLOCK)
-            add_late(q, k, stride, a, cs_min64(a + LATE_BLOCK, q->len));
+        for (int64_t a = 0; a < q->len; a += DEFERRED_BLOCK)
+            add_deferred(q, k, stride, a, cs_min64(a + DEFERRED_BLOCK, q->len));
         return;
     }
     #pragma omp parallel for num_threads(q->n_thread) schedule(dynamic)
     for (int32_t i = 0; i < q->n_range; i++)
         run_range(q, k, i, stride, q->tile + cs_thread_no() * tile);
     #pragma omp parallel for num_threads(q->n_thread)
-    for (int64_t a = 0; a < q->len; a += LATE_BLOCK)
-        add_late(q, k, stride, a, cs_min64(a + LATE_BLOCK, q->len));
+    for (int64_t a = 0; a < q->len; a += DEFERRED_BLOCK)
+        add_deferred(q, k, stride, a, cs_min64(a + DEFERRED_BLOCK, q->len));
 }

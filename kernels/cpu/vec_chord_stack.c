@@ -27,9 +27,9 @@ typedef struct run {
     cs_mat   x, mean;            /* as passed; may be absent */
     int64_t  max_len, ldh;
     int      n_thread;           /* threads per sequence */
-    /* offsets in one worker's scratch, after its tiles: late products, sums of the hidden layer,
-     * two rows, and the tokens if x is absent */
-    int64_t  late, sum, row_h, row_d, own_x, stride;
+    /* offsets in one worker's scratch, after its tiles: deferred products, sums of the hidden
+     * layer, two rows, and the tokens if x is absent */
+    int64_t  deferred, sum, row_h, row_d, own_x, stride;
 } run;
 
 /* Where a worker is: its sequence, and the weights of its block. */
@@ -88,8 +88,9 @@ static run run_of(const cs_backend *be, cs_seg seg, const cs_chord_stack *s, boo
               .ldh = cs_tile_ld(cs_wide_cols(s->hidden)),
               .n_thread = by_sequence(be, seg) ? 1 : be->n_thread };
     const int64_t sums = CS_CHUNKS * (int64_t)(sizeof(double) / sizeof(float));
-    r.late = r.n_thread * CS_LINE * line_count(cs_chord_seq_tile(r.d, r.h));
-    r.sum = r.late + CS_LINE * line_count(cs_chord_seq_late(r.d, r.track, r.max_len, r.n_thread));
+    r.deferred = r.n_thread * CS_LINE * line_count(cs_chord_seq_tile(r.d, r.h));
+    r.sum = r.deferred
+            + CS_LINE * line_count(cs_chord_seq_deferred(r.d, r.track, r.max_len, r.n_thread));
     r.row_h = r.sum + CS_LINE * line_count(sums * cs_wide_cols(r.h));
     r.row_d = r.row_h + CS_LINE * line_count(cs_wide_cols(r.h));
     r.own_x = r.row_d + CS_LINE * line_count(cs_wide_cols(r.d));
@@ -248,7 +249,8 @@ static void segment(const run *r, int32_t no, float *work)
     const cs_chord_stack *s = r->s;
     int64_t from = r->seg.off[no], n = r->seg.off[no + 1] - from;
     cursor t = { .r = r, .work = work,
-               .q = { .len = n, .n_thread = r->n_thread, .tile = work, .late = work + r->late } };
+               .q = { .len = n, .n_thread = r->n_thread, .tile = work,
+                       .deferred = work + r->deferred } };
     int32_t l = 0;
 
     CS_BUG(n > r->max_len);

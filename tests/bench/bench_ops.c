@@ -208,10 +208,10 @@ static cs_chord_stack stack_of(const job *j)
 static void pass_blocks(const job *j, int n_thread, float *work)
 {
     const int32_t d = j->k.w1.c, h = (int32_t)j->k.w1.r, track = j->k.track;
-    float *late = work + n_thread * cs_chord_seq_tile(d, h);
-    float *x = late + cs_chord_seq_late(d, track, j->len, n_thread);
+    float *deferred = work + n_thread * cs_chord_seq_tile(d, h);
+    float *x = deferred + cs_chord_seq_deferred(d, track, j->len, n_thread);
     cs_chord_seq q = { .x = cs_chord_layout(x, j->len, d, track), .len = j->len,
-                       .n_thread = n_thread, .late = late, .tile = work };
+                       .n_thread = n_thread, .deferred = deferred, .tile = work };
     cs_chord_seq_partition(&q);
     for (int32_t l = 0; l < j->n_block; l++) {
         cs_chord_pack k = cs_chord_pack_at(d, h, track, j->pack + l * cs_chord_pack_size(d, h));
@@ -222,8 +222,8 @@ static void pass_blocks(const job *j, int n_thread, float *work)
 static int64_t worker_floats(const job *j, int n_thread)
 {
     const int32_t d = j->k.w1.c, h = (int32_t)j->k.w1.r, track = j->k.track;
-    int64_t n = n_thread * cs_chord_seq_tile(d, h) + cs_chord_seq_late(d, track, j->len, n_thread)
-        + cs_chord_layout_size(j->len, d, track);
+    int64_t n = n_thread * cs_chord_seq_tile(d, h)
+        + cs_chord_seq_deferred(d, track, j->len, n_thread) + cs_chord_layout_size(j->len, d, track);
     return (n + CS_PANEL - 1) / CS_PANEL * CS_PANEL;
 }
 
