@@ -296,7 +296,7 @@ typedef struct cs_chord_stack {
  * beta (1,h) of a normalisation over each row, with eps, as in layernorm; res (N,h). Each may be
  * absent; beta is present if gamma is. For training, only with gamma: pre (N,h) and stat (N,2)
  * receive what the adjoint reads; else both are absent. */
-typedef struct cs_conv_tail { cs_mat bias, gamma, beta, res, pre, stat; cs_real eps; } cs_conv_tail;
+typedef struct cs_epilogue { cs_mat bias, gamma, beta, res, pre, stat; cs_real eps; } cs_epilogue;
 
 /* Optional kernels; NULL: composed from cs_ops (nn/ops/fused.c). */
 typedef struct cs_fused {
@@ -342,14 +342,14 @@ typedef struct cs_fused {
     int64_t (*affine_pack_size)(cs_mat w);
 
     /* y = seg_conv of x and w, with its epilogue; y must overlap neither x nor res */
-    void (*conv_tail)(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
-                      const cs_conv_tail *tail, cs_mat y);
-    /* does conv_tail support these sizes? x.p and y.p are not used; norm: the epilogue has gamma */
+    void (*conv_epilogue)(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
+                          const cs_epilogue *epi, cs_mat y);
+    /* does conv_epilogue support these sizes? x.p and y.p are not used; norm: it has gamma */
     bool (*conv_fits)(cs_backend *be, cs_taps taps, cs_mat x, cs_mat y, bool norm);
     /* adjoint of an epilogue: dpre is written; dgamma, dbeta +=. The gradient of res is dy. NULL:
-     * conv_tail does not support pre and stat */
-    void (*tail_bwd)(cs_backend *be, const cs_conv_tail *tail, cs_mat dy, cs_mat dpre,
-                     cs_mat dgamma, cs_mat dbeta);
+     * conv_epilogue does not support pre and stat */
+    void (*epilogue_bwd)(cs_backend *be, const cs_epilogue *epi, cs_mat dy, cs_mat dpre,
+                         cs_mat dgamma, cs_mat dbeta);
 
     /* dtable[id[r],:] += dy[s,:] / rows of segment s, except for negative ids: seg_mean_bwd and
      * embed_bwd in one */

@@ -35,7 +35,7 @@ typedef struct conv {
     cs_taps taps;
     bool    adjoint, add;        /* add: accumulate into y */
     cs_mat  x, w, bias, y;
-    const cs_conv_tail *tail;    /* epilogue of a task, which then has all columns; NULL: none */
+    const cs_epilogue *epi;      /* epilogue of a task, which then has all columns; NULL: none */
     cs_mat  out;                 /* the epilogue's result */
     int64_t rows;                /* rows of a task's block */
     int32_t cols;
@@ -215,7 +215,7 @@ static void relu_rows(cs_mat res, cs_mat y, int64_t r0, int64_t r1)
 }
 
 /* The epilogue of rows whose convolution is in pre, which may be y. */
-static void run_epilogue(const cs_conv_tail *t, cs_mat pre, cs_mat y, int64_t r0, int64_t r1)
+static void run_epilogue(const cs_epilogue *t, cs_mat pre, cs_mat y, int64_t r0, int64_t r1)
 {
     if (t->gamma.r)
         cs_norm_rows(true, &(cs_norm_job){ .x = pre, .gamma = t->gamma, .beta = t->beta,
@@ -239,8 +239,8 @@ static void conv_task(const conv *q, int64_t r0, int32_t j0, int32_t n, float *p
             p.n = end - p.j0 < COLS ? end - p.j0 : COLS;
             run_taps(q, p, false, pack, r0, r1);
         }
-        if (q->tail)
-            run_epilogue(q->tail, q->y, q->out, r0, r1);
+        if (q->epi)
+            run_epilogue(q->epi, q->y, q->out, r0, r1);
         return;
     }
     float *to = pack;
@@ -248,8 +248,8 @@ static void conv_task(const conv *q, int64_t r0, int32_t j0, int32_t n, float *p
         pack_part(q, &group, to);
     for (int64_t r = r0; r < r1; r += ROWS) {
         run_taps(q, p, true, pack, r, cs_min64(r + ROWS, r1));
-        if (q->tail)
-            run_epilogue(q->tail, q->y, q->out, r, cs_min64(r + ROWS, r1));
+        if (q->epi)
+            run_epilogue(q->epi, q->y, q->out, r, cs_min64(r + ROWS, r1));
     }
 }
 
@@ -274,7 +274,7 @@ static void run_conv(cs_backend *be, conv *q)
     q->rows = q->rows < ROWS_MIN ? ROWS_MIN : q->rows > ROWS_MAX ? ROWS_MAX : q->rows;
     int64_t n_i = (q->seg.rows + q->rows - 1) / q->rows;
     choose_cols(n_i, q->y.c, n_thread, &q->cols);
-    if (q->tail)
+    if (q->epi)
         q->cols = q->y.c;
     int64_t n_j = (q->y.c + q->cols - 1) / q->cols;
     #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
@@ -295,22 +295,22 @@ static void vec_seg_conv(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint,
 }
 
 /* Few rows are cut by columns, to occupy all threads, and the epilogue is a second pass. */
-static void vec_conv_tail(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
-                          const cs_conv_tail *tail, cs_mat y)
+static void vec_conv_epilogue(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
+                              const cs_epilogue *epi, cs_mat y)
 {
     const int n_thread = cs_threads(be, x.r * w.r * w.c);
     const bool by_columns = seg.rows <= (n_thread - 1) * ROWS_MIN;
-    conv q = { .seg = seg, .taps = taps, .x = x, .w = w, .bias = tail->bias,
-               .y = tail->pre.r ? tail->pre : y, .tail = by_columns ? NULL : tail, .out = y };
+    conv q = { .seg = seg, .taps = taps, .x = x, .w = w, .bias = epi->bias,
+               .y = epi->pre.r ? epi->pre : y, .epi = by_columns ? NULL : epi, .out = y };
     run_conv(be, &q);
     if (!by_columns)
         return;
     #pragma omp parallel for num_threads(n_thread)
     for (int64_t r = 0; r < y.r; r += CS_NORM_ROWS)
-        run_epilogue(tail, q.y, y, r, cs_min64(r + CS_NORM_ROWS, y.r));
+        run_epilogue(epi, q.y, y, r, cs_min64(r + CS_NORM_ROWS, y.r));
 }
 
-/* conv_tail supports every size. */
+/* conv_epilogue supports every size. */
 static bool conv_fits(cs_backend *be, cs_taps taps, cs_mat x, cs_mat y, bool norm)
 {
     (void)be, (void)taps, (void)x, (void)y, (void)norm;
@@ -525,8 +525,8 @@ void cs_vec_conv(cs_ops *op)
     op->seg_conv_dw = vec_seg_conv_dw;
 }
 
-void cs_vec_conv_tail(cs_fused *fused)
+void cs_vec_conv_epilogue(cs_fused *fused)
 {
-    fused->conv_tail = vec_conv_tail;
+    fused->conv_epilogue = vec_conv_epilogue;
     fused->conv_fits = conv_fits;
 }

@@ -16,8 +16,8 @@ void cs_level_fill(cs_backend *be, bool fused)
     cs_vec_conv_weight(op);
     cs_vec_sparse(op);
     if (fused) {
-        cs_vec_conv_tail(&be->fused);
-        cs_vec_tail_bwd(&be->fused);
+        cs_vec_conv_epilogue(&be->fused);
+        cs_vec_epilogue_bwd(&be->fused);
         cs_vec_chord(&be->fused);
         cs_vec_chord_block(&be->fused);
         cs_vec_affine(&be->fused);
@@ -32,7 +32,7 @@ void cs_level_fill(cs_backend *be, bool fused)
     be->fused.chord_block = NULL;
     be->fused.chord_block_bwd = NULL;
     if (fused) {
-        cs_vec_conv_tail(&be->fused);
+        cs_vec_conv_epilogue(&be->fused);
         cs_vec_chord(&be->fused);
         cs_vec_affine(&be->fused);
     }
@@ -43,7 +43,7 @@ void cs_level_fill(cs_backend *be, bool fused)
     cs_vec_gemm(&be->op);
     cs_vec_conv(&be->op);
     if (fused) {
-        cs_vec_conv_tail(&be->fused);
+        cs_vec_conv_epilogue(&be->fused);
         cs_vec_chord(&be->fused);
         cs_vec_chord_block(&be->fused);
         cs_vec_affine(&be->fused);

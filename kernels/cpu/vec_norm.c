@@ -15,8 +15,8 @@ static void vec_layernorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat gamma, c
         cs_norm_rows(false, &q, r, cs_min64(r + ROWS, x.r));
 }
 
-/* Arguments of layernorm_bwd and tail_bwd. In the functions below relu and add are constants: relu:
- * dy counts where n gamma + beta > 0 only (beta is not used without it); add: dx is added to. */
+/* Arguments of layernorm_bwd and epilogue_bwd. Constants of the functions below: relu: dy counts
+ * where n gamma + beta > 0 only (beta is not used without it); add: dx is added to. */
 typedef struct layer_slope { cs_mat x, gamma, beta, stat, dy, dx; } layer_slope;
 
 /* n = (x - mean) rstd and the gradient of n gamma + beta, in n_col columns from j on of a row */
@@ -128,14 +128,14 @@ static void plain_chunk(const layer_slope *q, int64_t r0, int64_t r1, int32_t j0
     layernorm_chunk(false, true, q, r0, r1, j0, n, sum);
 }
 
-static void tail_chunk(const layer_slope *q, int64_t r0, int64_t r1, int32_t j0, int32_t n,
-                       dparam *sum)
+static void epilogue_chunk(const layer_slope *q, int64_t r0, int64_t r1, int32_t j0, int32_t n,
+                           dparam *sum)
 {
     layernorm_chunk(true, false, q, r0, r1, j0, n, sum);
 }
 
 /* Sums are taken in chunks that depend on the number of rows only. */
-static void each_chunk(cs_backend *be, const layer_slope *q, bool tail, cs_mat dgamma,
+static void each_chunk(cs_backend *be, const layer_slope *q, bool epi, cs_mat dgamma,
                        cs_mat dbeta)
 {
     const cs_mat x = q->x;
@@ -145,8 +145,8 @@ static void each_chunk(cs_backend *be, const layer_slope *q, bool tail, cs_mat d
         const int32_t n = x.c - j0 < CS_CHUNK_COLS ? x.c - j0 : CS_CHUNK_COLS;
         #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
         for (int64_t k = 0; k < n_chunk; k++)
-            (tail ? tail_chunk : plain_chunk)(q, k * step, cs_min64((k + 1) * step, x.r), j0, n,
-                                              &sum[k]);
+            (epi ? epilogue_chunk : plain_chunk)(q, k * step, cs_min64((k + 1) * step, x.r), j0, n,
+                                                 &sum[k]);
         for (int32_t j = 0; j < n; j++) {
             double g = 0, b = 0;
             for (int64_t k = 0; k < n_chunk; k++) {
@@ -166,8 +166,8 @@ static void vec_layernorm_bwd(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat sta
     each_chunk(be, &q, false, dgamma, dbeta);
 }
 
-static void tail_bwd(cs_backend *be, const cs_conv_tail *t, cs_mat dy, cs_mat dpre, cs_mat dgamma,
-                     cs_mat dbeta)
+static void epilogue_bwd(cs_backend *be, const cs_epilogue *t, cs_mat dy, cs_mat dpre,
+                         cs_mat dgamma, cs_mat dbeta)
 {
     const layer_slope q = { t->pre, t->gamma, t->beta, t->stat, dy, dpre };
     each_chunk(be, &q, true, dgamma, dbeta);
@@ -320,7 +320,7 @@ void cs_vec_norm(cs_ops *op)
     op->sumsq = vec_sumsq;
 }
 
-void cs_vec_tail_bwd(cs_fused *fused)
+void cs_vec_epilogue_bwd(cs_fused *fused)
 {
-    fused->tail_bwd = tail_bwd;
+    fused->epilogue_bwd = epilogue_bwd;
 }

@@ -26,7 +26,7 @@ struct conv_work {
     int32_t     tap_steps, n_step;       /* per tap, in total */
     int32_t     n_word4;                 /* 16-byte words of a block's weights */
     uint4      *pack;                    /* [block of columns][step][pair of tiles][...] */
-    cs_mat      bias, gamma, beta, add;  /* as in cs_conv_tail; add may be y */
+    cs_mat      bias, gamma, beta, add;  /* as in cs_epilogue; add may be y */
     float       eps;
     bool        relu;
 };
@@ -321,7 +321,7 @@ template <class IN> static bool cut_columns(const cs_cuda *cu, const cs_conv_job
         && q.x.r <= INT32_MAX;
 }
 
-template <class IN> static bool run(cs_backend *be, const cs_conv_job &q, const cs_conv_tail *t)
+template <class IN> static bool run(cs_backend *be, const cs_conv_job &q, const cs_epilogue *t)
 {
     cs_cuda *cu = cs_cuda_of(be);
     conv_work o;
@@ -371,18 +371,18 @@ static bool cuda_conv_fits(cs_backend *be, cs_taps taps, cs_mat x, cs_mat y, boo
     return fits && (!norm || c.n_col == 1);      /* a normalised row must belong to one block */
 }
 
-static void cuda_conv_tail(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
-                           const cs_conv_tail *tail, cs_mat y)
+static void cuda_conv_epilogue(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
+                               const cs_epilogue *epi, cs_mat y)
 {
     const cs_conv_job q = { seg, taps, false, x, w, cs_mat(), y, 0 };
     if (seg.rows <= 0 || y.c <= 0)
         return;
-    (void)(be->precision == CS_IN_BF16 ? run<cs_in_bf16>(be, q, tail)
-                                       : run<cs_in_tf32>(be, q, tail));
+    (void)(be->precision == CS_IN_BF16 ? run<cs_in_bf16>(be, q, epi)
+                                       : run<cs_in_tf32>(be, q, epi));
 }
 
-void cs_cuda_conv_tail(cs_backend *be)
+void cs_cuda_conv_epilogue(cs_backend *be)
 {
-    be->fused.conv_tail = cuda_conv_tail;
+    be->fused.conv_epilogue = cuda_conv_epilogue;
     be->fused.conv_fits = cuda_conv_fits;
 }

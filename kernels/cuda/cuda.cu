@@ -346,7 +346,7 @@ int cs_cuda_compute_in(cs_backend *be, cs_precision p)
                        CS_OPTION("precision %s", cs_precision_names[p]));
     memset(&be->fused, 0, sizeof be->fused);
     if (p != CS_IN_FP32)
-        cs_cuda_conv_tail(be);
+        cs_cuda_conv_epilogue(be);
     if (p == CS_IN_BF16) {
         cs_cuda_chord(be);
         cs_cuda_chord_train(be);

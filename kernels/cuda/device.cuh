@@ -128,8 +128,8 @@ void cs_cuda_linear_attn(cs_ops *op);
 void cs_cuda_conv(cs_ops *op);
 void cs_cuda_sparse(cs_ops *op);
 void cs_cuda_loss(cs_ops *op);
-/** cs_cuda_conv_tail - convolutions with fused epilogue, in CS_IN_BF16 or CS_IN_TF32 */
-void cs_cuda_conv_tail(cs_backend *be);
+/** cs_cuda_conv_epilogue - convolutions with fused epilogue, in CS_IN_BF16 or CS_IN_TF32 */
+void cs_cuda_conv_epilogue(cs_backend *be);
 /** cs_cuda_chord - fused ChordMixer blocks, in CS_IN_BF16 */
 void cs_cuda_chord(cs_backend *be);
 void cs_cuda_chord_train(cs_backend *be);

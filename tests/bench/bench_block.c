@@ -134,13 +134,13 @@ static int segments(struct job *j, int64_t n, int64_t len)
 static cs_mat convolutions(struct job *j, int n)
 {
     cs_ctx *cx = &j->cx;
-    const cs_conv_tail tail = { .bias = j->bias };
+    const cs_epilogue epi = { .bias = j->bias };
 
     for (int l = 0; l < n; l++) {
         const cs_taps taps = { j->track, INT64_C(1) << l };
         const cs_mat x = j->x[l % 2], y = j->x[1 - l % 2];
         if (cs_conv_can_infer(cx, taps, x, y, false)) {
-            cs_conv_infer(cx, j->seg, taps, x, j->w, &tail, y);
+            cs_conv_infer(cx, j->seg, taps, x, j->w, &epi, y);
             continue;
         }
         cs_conv(cx, j->seg, taps, x, j->w, j->bias, y);

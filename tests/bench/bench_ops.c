@@ -222,8 +222,8 @@ static void pass_blocks(const job *j, int n_thread, float *work)
 static int64_t worker_floats(const job *j, int n_thread)
 {
     const int32_t d = j->k.w1.c, h = (int32_t)j->k.w1.r, track = j->k.track;
-    int64_t n = n_thread * cs_chord_seq_tile(d, h)
-        + cs_chord_seq_deferred(d, track, j->len, n_thread) + cs_chord_layout_size(j->len, d, track);
+    int64_t n = n_thread * cs_chord_seq_tile(d, h) + cs_chord_layout_size(j->len, d, track)
+        + cs_chord_seq_deferred(d, track, j->len, n_thread);
     return (n + CS_PANEL - 1) / CS_PANEL * CS_PANEL;
 }
 

@@ -19,7 +19,7 @@ CASE(conv5_dw)
     be->op.seg_conv_dw(be, sz->seg, (cs_taps){ 5, sz->track }, m[0], m[1], m[2]);
 }
 
-static inline bool tail_fits(cs_backend *be, int32_t k, int32_t c, bool norm)
+static inline bool epilogue_fits(cs_backend *be, int32_t k, int32_t c, bool norm)
 {
     const cs_mat x = { NULL, 100, k, k }, y = { NULL, 100, c, c };
     return be->fused.conv_fits(be, (cs_taps){ N_TAP, 4 }, x, y, norm);

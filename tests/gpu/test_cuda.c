@@ -74,15 +74,15 @@ static void test_convolutions(void **state)
         for (int p = CS_IN_TF32; p <= CS_IN_BF16; p++) {
             compute_in((cs_precision)p);
             compare_with_reference(conv_ops, 4, &sz);
-            compare_with_reference(conv_tails, COUNT(conv_tails), &sz);
+            compare_with_reference(conv_epilogues, COUNT(conv_epilogues), &sz);
             compare_with_reference(five_taps, conv_sizes[i].five ? COUNT(five_taps) : 0, &sz);
         }
         free(sz.id);
     }
-    assert_true(tail_fits(gpu, 64, 128, true) && tail_fits(gpu, 64, 130, false));
-    assert_false(tail_fits(gpu, 64, 130, true) || tail_fits(gpu, 1300, 8, false));
+    assert_true(epilogue_fits(gpu, 64, 128, true) && epilogue_fits(gpu, 64, 130, false));
+    assert_false(epilogue_fits(gpu, 64, 130, true) || epilogue_fits(gpu, 1300, 8, false));
     compute_in(CS_IN_FP32);
-    assert_null(gpu->fused.conv_tail);
+    assert_null(gpu->fused.conv_epilogue);
 }
 
 /* Dropout masks follow from key and position on every device: bits are equal. */

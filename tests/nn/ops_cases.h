@@ -155,12 +155,12 @@ CASE(conv_weight_bwd_plain)
 }
 
 /* y = relu(norm(conv + bias)) + res, fused if the backend supports these sizes. */
-static void run_tail(cs_backend *be, const op_sizes *sz, const cs_mat *m, const cs_conv_tail *t,
-                     cs_mat y)
+static void run_epilogue(cs_backend *be, const op_sizes *sz, const cs_mat *m, const cs_epilogue *t,
+                         cs_mat y)
 {
     const cs_fused *f = &be->fused;
-    if (f->conv_tail && f->conv_fits(be, taps_of(sz), m[0], y, t->gamma.r > 0)) {
-        f->conv_tail(be, sz->seg, taps_of(sz), m[0], m[1], t, y);
+    if (f->conv_epilogue && f->conv_fits(be, taps_of(sz), m[0], y, t->gamma.r > 0)) {
+        f->conv_epilogue(be, sz->seg, taps_of(sz), m[0], m[1], t, y);
         return;
     }
     cs_mat pre = t->pre.r ? t->pre : scratch(be, y.r, y.c);
@@ -179,14 +179,14 @@ static void run_tail(cs_backend *be, const op_sizes *sz, const cs_mat *m, const 
 
 /* Its adjoint: m is pre, gamma, beta, stat (output), dy, dpre, dgamma, dbeta. dy is added to dpre:
  * rows of one or two columns have a gradient of rounding errors only. */
-CASE(conv_tail_bwd)
+CASE(epilogue_bwd)
 {
-    const cs_conv_tail t = { .pre = m[0], .gamma = m[1], .beta = m[2], .stat = m[3] };
+    const cs_epilogue t = { .pre = m[0], .gamma = m[1], .beta = m[2], .stat = m[3] };
     cs_mat h = scratch(be, m[0].r, m[0].c), d = scratch(be, m[0].r, m[0].c);
     (void)sz;
     be->op.layernorm(be, (cs_real)1e-5, m[0], m[1], m[2], h, m[3]);
-    if (be->fused.tail_bwd) {
-        be->fused.tail_bwd(be, &t, m[4], m[5], m[6], m[7]);
+    if (be->fused.epilogue_bwd) {
+        be->fused.epilogue_bwd(be, &t, m[4], m[5], m[6], m[7]);
     } else {
         be->op.copy(be, m[4], d);
         be->op.act_bwd(be, CS_ACT_RELU, h, d, d);
@@ -200,23 +200,23 @@ CASE(conv_tail_bwd)
 
 CASE(conv_norm)
 {
-    const cs_conv_tail t = { .gamma = m[2], .beta = m[3], .eps = (cs_real)1e-5 };
-    run_tail(be, sz, m, &t, m[4]);
+    const cs_epilogue t = { .gamma = m[2], .beta = m[3], .eps = (cs_real)1e-5 };
+    run_epilogue(be, sz, m, &t, m[4]);
 }
 CASE(conv_bias_norm_res)
 {
-    const cs_conv_tail t = { .bias = m[2], .gamma = m[3], .beta = m[4], .res = m[5],
-                             .eps = (cs_real)1e-5 };
-    run_tail(be, sz, m, &t, m[6]);
+    const cs_epilogue t = { .bias = m[2], .gamma = m[3], .beta = m[4], .res = m[5],
+                            .eps = (cs_real)1e-5 };
+    run_epilogue(be, sz, m, &t, m[6]);
 }
 CASE(conv_relu_res)
 {
-    const cs_conv_tail t = { .bias = m[2], .res = m[3] };
-    run_tail(be, sz, m, &t, m[4]);
+    const cs_epilogue t = { .bias = m[2], .res = m[3] };
+    run_epilogue(be, sz, m, &t, m[4]);
 }
 CASE(conv_relu)
 {
-    run_tail(be, sz, m, &(cs_conv_tail){ .bias = { 0 } }, m[2]);
+    run_epilogue(be, sz, m, &(cs_epilogue){ .bias = { 0 } }, m[2]);
 }
 
 /* K links; in short segments some have the same target. */
@@ -473,19 +473,19 @@ static const op_case conv_ops[] = {
 CASE(conv_train)
 {
     cs_backend own = *be;
-    const cs_conv_tail t = { .gamma = m[2], .beta = m[3], .res = m[4], .pre = m[6], .stat = m[7],
-                             .eps = (cs_real)1e-5 };
-    own.fused.conv_tail = be->fused.tail_bwd ? be->fused.conv_tail : NULL;
-    run_tail(&own, sz, m, &t, m[5]);
+    const cs_epilogue t = { .gamma = m[2], .beta = m[3], .res = m[4], .pre = m[6], .stat = m[7],
+                            .eps = (cs_real)1e-5 };
+    own.fused.conv_epilogue = be->fused.epilogue_bwd ? be->fused.conv_epilogue : NULL;
+    run_epilogue(&own, sz, m, &t, m[5]);
 }
 
-static const op_case conv_tails[] = {
+static const op_case conv_epilogues[] = {
     { "conv_norm",          "iRK iTC i1C i1C oRC", conv_norm, true },
     { "conv_bias_norm_res", "iRK iTC i1C i1C i1C iRC oRC", conv_bias_norm_res, true },
     { "conv_relu_res",      "iRK iTC i1C iRC oRC", conv_relu_res, true },
     { "conv_relu",          "iRK iTC oRC", conv_relu, true },
     { "conv_train",         "iRK iTC i1C i1C iRC oRC oRC oR2", conv_train, true },
-    { "conv_tail_bwd",      "iRC i1C i1C oR2 iRC oRC a1C a1C", conv_tail_bwd, false },
+    { "epilogue_bwd",       "iRC i1C i1C oR2 iRC oRC a1C a1C", epilogue_bwd, false },
 };
 
 static const op_case sparse_ops[] = {
@@ -525,7 +525,7 @@ static inline void check_row_tables(void (*check)(const op_case *, int, const op
     check(row_ops, COUNT(row_ops), sz);
     check(seg_ops, COUNT(seg_ops), sz);
     check(conv_ops, COUNT(conv_ops), sz);
-    check(conv_tails, COUNT(conv_tails), sz);
+    check(conv_epilogues, COUNT(conv_epilogues), sz);
     check(sparse_ops, COUNT(sparse_ops), sz);
     check(element_ops, COUNT(element_ops), sz);
 }

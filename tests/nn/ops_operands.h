@@ -39,7 +39,7 @@ typedef struct operands { cs_mat m[MAX_MAT]; check_page page[MAX_MAT]; int n; } 
 typedef struct op_case {
     const char *name, *spec;
     void (*run)(cs_backend *be, const op_sizes *sz, const cs_mat *m);
-    bool alone;                  /* a segment's rows do not depend on the other segments */
+    bool independent;            /* a segment's rows do not depend on the other segments */
 } op_case;
 
 /* RNG key from the op's name and the sizes, so that a new row of a table does not change the random

@@ -131,7 +131,7 @@ static void compare_with_alone(const op_case *o, int n, const op_sizes *sz)
 {
     for (int i = 0; i < n; i++) {
         uint64_t key = key_of(&o[i], sz);
-        if (!o[i].alone || is_skipped(&o[i]))
+        if (!o[i].independent || is_skipped(&o[i]))
             continue;
         operands all = make_operands(o[i].spec, sz, key), alone = copy_operands(&all);
         run(&o[i], sz, *tested, 2, &all);
@@ -147,7 +147,7 @@ static void with_wide_sizes(void (*check)(const op_case *, int, const op_sizes *
 {
     op_sizes sz = new_sizes((int64_t[]){ 5, 0, 200, 1 }, 4, 211, 130, 1);
     check(conv_ops, COUNT(conv_ops), &sz);
-    check(conv_tails, COUNT(conv_tails), &sz);
+    check(conv_epilogues, COUNT(conv_epilogues), &sz);
     free(sz.id);
 }
 
@@ -198,14 +198,14 @@ static void test_fused_bits(void **state)
 }
 
 /* The same for a convolution with its epilogue. */
-static void test_tail_bits(void **state)
+static void test_epilogue_bits(void **state)
 {
     (void)state;
     tested = open_tested();
     cs_backend composed = *tested;
     composed.fused = (cs_fused){ 0 };
-    for (int i = 0; i < 2 * COUNT(conv_tails); i++) {
-        const op_case *o = &conv_tails[i / 2];
+    for (int i = 0; i < 2 * COUNT(conv_epilogues); i++) {
+        const op_case *o = &conv_epilogues[i / 2];
         op_sizes sz = new_sizes(uneven, COUNT(uneven), i % 2 ? 128 : 211, i % 2 ? 64 : 130, i % 2);
         operands a = make_operands(o->spec, &sz, 3), b = make_operands(o->spec, &sz, 3);
         run(o, &sz, *tested, 2, &a);
@@ -381,14 +381,14 @@ int main(void)
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_open), cmocka_unit_test(test_reference),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_fused_bits), cmocka_unit_test(test_tail_bits),
+        cmocka_unit_test(test_fused_bits), cmocka_unit_test(test_epilogue_bits),
         cmocka_unit_test(test_roll_definition),
         cmocka_unit_test(test_conv_definition),
         cmocka_unit_test(test_gelu_accuracy), cmocka_unit_test(test_attention_dropout),
     };
     static const struct CMUnitTest bf16[] = {
         cmocka_unit_test(test_reference), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_alone), cmocka_unit_test(test_tail_bits),
+        cmocka_unit_test(test_alone), cmocka_unit_test(test_epilogue_bits),
     };
     if (cs_cpu_init() != CS_OK)
         return 2;

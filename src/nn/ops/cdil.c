@@ -131,12 +131,12 @@ static void apply_unit(cs_ctx *cx, const struct layer *k, const struct unit *u, 
         has_norm = false;
     }
     if (is_whole(cx, k, x, y)) {
-        cs_conv_tail tail = { .bias = bias, .res = res };
+        cs_epilogue epi = { .bias = bias, .res = res };
         if (has_norm) {
-            tail.gamma = cs_value(cx->ps, u->norm.gamma);
-            tail.beta = cs_value(cx->ps, u->norm.beta);
+            epi.gamma = cs_value(cx->ps, u->norm.gamma);
+            epi.beta = cs_value(cx->ps, u->norm.beta);
         }
-        (cx->training ? cs_conv_train : cs_conv_infer)(cx, seg, taps_of(k), x, w, &tail, y);
+        (cx->training ? cs_conv_train : cs_conv_infer)(cx, seg, taps_of(k), x, w, &epi, y);
         return;
     }
     const bool in_place = cs_act_in_place(cx, CS_ACT_RELU);

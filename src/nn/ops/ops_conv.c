@@ -52,36 +52,36 @@ void cs_conv(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, cs_mat bi
 bool cs_conv_can_infer(const cs_ctx *cx, cs_taps taps, cs_mat x, cs_mat y, bool norm)
 {
     const cs_fused *f = &cx->be->fused;
-    return !cx->training && !cx->recording && !cx->no_fused && f->conv_tail
+    return !cx->training && !cx->recording && !cx->no_fused && f->conv_epilogue
         && f->conv_fits(cx->be, taps, x, y, norm);
 }
 
-static void check_tail(cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, const cs_conv_tail *tail,
-                       cs_mat y)
+static void check_epilogue(cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, const cs_epilogue *epi,
+                           cs_mat y)
 {
-    const cs_mat res = tail->res, gamma = tail->gamma;
+    const cs_mat res = epi->res, gamma = epi->gamma;
     CS_BUG(seg.rows != x.r || y.r != x.r || w.r != (int64_t)taps.n * x.c || w.c != y.c);
     CS_BUG(res.r > 0 && (res.r != y.r || res.c != y.c));
-    CS_BUG(gamma.r > 0 && (gamma.c != y.c || tail->beta.c != y.c));
+    CS_BUG(gamma.r > 0 && (gamma.c != y.c || epi->beta.c != y.c));
 }
 
 void cs_conv_infer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
-                   const cs_conv_tail *tail, cs_mat y)
+                   const cs_epilogue *epi, cs_mat y)
 {
-    cs_conv_tail t = *tail;
+    cs_epilogue t = *epi;
     CS_BUG(!cs_conv_can_infer(cx, taps, x, y, t.gamma.r > 0));
-    check_tail(seg, taps, x, w, tail, y);
+    check_epilogue(seg, taps, x, w, epi, y);
     t.eps = (cs_real)norm_eps;
     if (!cx->dry)
-        cx->be->fused.conv_tail(cx->be, seg, taps, x, w, &t, y);
+        cx->be->fused.conv_epilogue(cx->be, seg, taps, x, w, &t, y);
 }
 
 /* ---- with its norm, in training ------------------------------------------------------------ */
 
-static void tail_adjoint(cs_ctx *cx, const cs_node *n)
+static void epilogue_adjoint(cs_ctx *cx, const cs_node *n)
 {
     const cs_mat res = n->m[3], dy = cs_grad_of(cx, n->m[4]);
-    const cs_conv_tail t = { .pre = n->m[0], .gamma = n->m[1], .beta = n->m[2], .stat = n->m[5],
+    const cs_epilogue t = { .pre = n->m[0], .gamma = n->m[1], .beta = n->m[2], .stat = n->m[5],
                              .eps = (cs_real)norm_eps };
     bool add;
     if (res.r) {
@@ -90,32 +90,33 @@ static void tail_adjoint(cs_ctx *cx, const cs_node *n)
     }
     cs_mat dpre = cs_grad_into(cx, t.pre, &add);
     CS_BUG(add && dpre.r > 0);   /* nothing else reads pre */
-    cx->be->fused.tail_bwd(cx->be, &t, dy, dpre, cs_grad_to(cx, t.gamma), cs_grad_to(cx, t.beta));
+    cx->be->fused.epilogue_bwd(cx->be, &t, dy, dpre, cs_grad_to(cx, t.gamma),
+                               cs_grad_to(cx, t.beta));
 }
 
 bool cs_conv_can_train(const cs_ctx *cx, cs_taps taps, cs_mat x, cs_mat y)
 {
     const cs_fused *f = &cx->be->fused;
-    return cx->training && !cx->rescale && !cx->no_fused && f->conv_tail && f->tail_bwd
+    return cx->training && !cx->rescale && !cx->no_fused && f->conv_epilogue && f->epilogue_bwd
         && f->conv_fits(cx->be, taps, x, y, true);
 }
 
 void cs_conv_train(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
-                   const cs_conv_tail *tail, cs_mat y)
+                   const cs_epilogue *epi, cs_mat y)
 {
-    cs_conv_tail t = *tail;
+    cs_epilogue t = *epi;
     CS_BUG(!cs_conv_can_train(cx, taps, x, y) || t.gamma.r == 0);
-    check_tail(seg, taps, x, w, tail, y);
+    check_epilogue(seg, taps, x, w, epi, y);
     t.eps = (cs_real)norm_eps;
     t.pre = cs_tmp(cx, y.r, y.c);
     t.stat = cs_tmp(cx, y.r, 2);
     cs_tape_push(cx, &(cs_node){ .adjoint = conv_adjoint, .m = { x, w, t.bias, t.pre },
                                  .seg = seg, .i = taps.n, .key = (uint64_t)taps.dilation });
-    cs_tape_push(cx, &(cs_node){ .adjoint = tail_adjoint,
+    cs_tape_push(cx, &(cs_node){ .adjoint = epilogue_adjoint,
                                  .m = { t.pre, t.gamma, t.beta, t.res, y, t.stat } });
     cs_count_flop(cx, 2.0 * (double)x.r * taps.n * x.c * y.c);
     if (!cx->dry)
-        cx->be->fused.conv_tail(cx->be, seg, taps, x, w, &t, y);
+        cx->be->fused.conv_epilogue(cx->be, seg, taps, x, w, &t, y);
 }
 
 /* Batch normalisation is affine in each channel: without mean and shift it is the scale, and of a

@@ -29,21 +29,21 @@ void cs_conv(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, cs_mat bi
 /**
  * cs_conv_infer - y = relu(norm(conv(x) + bias)) + res in one step, for predictions
  *
- * tail     bias, norm over a row's channels, and res; each may be absent. eps is set here
+ * epi      bias, norm over a row's channels, and res; each may be absent. eps is set here
  * Shapes   as cs_conv(); gamma, beta (1, h), res (N, h)
  * Aliasing y overlaps nothing
  * Not on the tape; only if cs_conv_can_infer()
  */
 void cs_conv_infer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
-                   const cs_conv_tail *tail, cs_mat y);
+                   const cs_epilogue *epi, cs_mat y);
 
 /** cs_conv_can_infer - does the backend have such a step for matrices of these sizes (p is not
  * used), and is this pass a prediction? */
 bool cs_conv_can_infer(const cs_ctx *cx, cs_taps taps, cs_mat x, cs_mat y, bool norm);
 
-/** cs_conv_train - the same on the tape, for a tail with gamma; only if cs_conv_can_train() */
+/** cs_conv_train - the same on the tape, for an epilogue with gamma; only if cs_conv_can_train() */
 void cs_conv_train(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
-                   const cs_conv_tail *tail, cs_mat y);
+                   const cs_epilogue *epi, cs_mat y);
 
 /** cs_conv_can_train - does the backend have such a step and its adjoint for these sizes, and is
  * this pass a training pass? Not in passes by the rescale rule */
