@@ -430,7 +430,7 @@ static void close_job(cs_backend *be, job *j)
 }
 
 /* Number of blocks that fit in one repeat. */
-static int32_t some_blocks(const job *j, double flop)
+static int32_t n_blocks_for(const job *j, double flop)
 {
     double can = flop_budget / (flop * (double)j->seg.rows);
     return can < 1 ? 2 : can < j->seg.depth ? (int32_t)can + 1 : j->seg.depth;
@@ -444,7 +444,7 @@ static void measure(cs_backend *be, shape s, load w, int what)
     int32_t depth = j.seg.depth;
     if ((what & PREDICT) && flop * (double)j.seg.rows * depth < flop_all)
         report(be, "predict", output, &j, flop, j.n_block, 0);
-    j.n_block = some_blocks(&j, flop);
+    j.n_block = n_blocks_for(&j, flop);
     if (what & FORWARD)
         report(be, "forward", forward, &j, flop, j.n_block - 0.5,
                j.n_block < depth ? bare_forward(be, &j) * (depth - j.n_block) / (depth - 0.5) : 0);
@@ -467,7 +467,7 @@ static void measure_speedup(cs_backend *const be[2], shape s, load w)
     double t[2][TIMES], ratio[TIMES];
     int n = 0;
     (void)open_job(be[1], &j, s, w, BLOCKS);
-    j.n_block = some_blocks(&j, 4.0 * s.d * s.h);
+    j.n_block = n_blocks_for(&j, 4.0 * s.d * s.h);
     for (int i = 0; i < 2; i++)
         blocks(be[i], &j);
     for (double start = now(); n < TIMES && (n < 3 || now() - start < 6 * seconds); n++) {
@@ -576,9 +576,9 @@ int main(int argc, char **argv)
     if (cs_cpu_init() != CS_OK
         || (argc != 1 && !limits && !threads && (argc < 6 || a[3] < 1 || a[3] > MAX_SEG)))
         return 2;
-    const int most_threads = cs_cpu_count();
+    const int max_threads = cs_cpu_count();
     if (threads) {
-        cs_backend *be[2] = { open_backend(1), open_backend(most_threads) };
+        cs_backend *be[2] = { open_backend(1), open_backend(max_threads) };
         measure_speedups(be);
         cs_backend_close(be[0]);
         cs_backend_close(be[1]);
@@ -588,7 +588,7 @@ int main(int argc, char **argv)
          : "what\tthreads\twidth\thidden\tsegments\tlength\tblocks\tgflops_median\tgflops_best\t"
            "spread_percent\tpercent_of_peak\tpercent_best\tktokens_per_s\t"
            "ns_per_token_and_block\tpeak_median\tpeak_best");
-    for (int n = 1; n <= most_threads; n += most_threads > 1 ? most_threads - 1 : 1) {
+    for (int n = 1; n <= max_threads; n += max_threads > 1 ? max_threads - 1 : 1) {
         if (a[5] && n != a[5])
             continue;
         if (limits)

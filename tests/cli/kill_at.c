@@ -1,10 +1,10 @@
 /*
- * kill_at.c - ends a run at a place of its own, not at a moment of the clock.
+ * kill_at.c - send a signal to the program after a number of file operations.
  *
- * It is preloaded (LD_PRELOAD). KILL_AT="SIGNAL JOURNALS SYNCS" has the process get the signal
- * after so many journals of --resume have taken their place, and then so many files have been
- * synced: with SYNCS of 0 outputs and journal agree, else some outputs are ahead of the others.
- * With JOURNALS of 0 files are counted from the beginning.
+ * It is preloaded (LD_PRELOAD). KILL_AT="SIGNAL JOURNALS SYNCS" sends the signal after so many
+ * journals of --resume have been renamed into place, and then so many files have been synced. With
+ * SYNCS of 0 outputs and journal agree, else some outputs are ahead. With JOURNALS of 0 files are
+ * counted from the start.
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ __attribute__((constructor)) static void begin(void)
         abort();
 }
 
-/* Told, so that a test knows a run that came to its end before. */
+/* Reported, so that a test detects a run that ended before. */
 static void raise_it(void)
 {
     static const char told[] = "kill_at: now\n";

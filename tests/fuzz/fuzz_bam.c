@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
         check_record(&bases->rec[i]);
     for (int i = 0; i < whole->n; i++)
         check_record(&whole->rec[i]);
-    /* For sequences alone, htslib decodes less of a CRAM file, and may pass damage by. */
+    /* Without alignments htslib decodes less of a CRAM file, and may miss damage. */
     if (rc == CS_EOF && rc_whole == CS_EOF)
         check_same(bases, whole);
     cs_chunk_free(bases);

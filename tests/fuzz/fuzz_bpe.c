@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
 enum { N = 200 };
 
-/* Some of every symbol, in an order that the data decide. */
+/* A sequence of all symbols, in an order derived from the input. */
 static void spell(const uint8_t *data, size_t n_bytes, char *s)
 {
     const size_t n_code = strlen(cs_diplotype_codes);

@@ -20,7 +20,7 @@ static void add(struct text *t, const char *s, size_t n)
     t->s[t->n] = '\0';
 }
 
-/* What has lines of one length can be fetched: all of a record, and a part of it. */
+/* Text with lines of equal length can be fetched by position: whole records and parts. */
 static void fetch_all(const char *url, const cs_chunk *c)
 {
     cs_sites *s = NULL;

@@ -21,7 +21,7 @@ static void put(struct out *o, const void *p, size_t n)
     o->n += n;
 }
 
-/* The records as far as they came; CS_EOF when that was all. */
+/* The records before the first error; CS_EOF without one. */
 static int read_all(const void *bytes, size_t n, int threads, cs_chunk **out)
 {
     cs_input *in = NULL;

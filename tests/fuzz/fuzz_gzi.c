@@ -91,7 +91,7 @@ static void put_index(const uint8_t *data, size_t n_bytes)
     CS_BUG(fclose(f) != 0);
 }
 
-/* One part's records go on counting where the part before stopped. */
+/* Record numbers of a part continue those of the part before. */
 static int read_part(int part, int n_before)
 {
     const cs_input_opt opt = { .threads = 0 };

@@ -1,5 +1,5 @@
-/* fuzz_mask.c - hidden tokens and windows from arbitrary bytes: what is not chosen stays, what is
- * chosen can be put back, and no base of a stretch is in two windows of a pass. */
+/* fuzz_mask.c - masked tokens and windows from arbitrary bytes: other tokens are unchanged, masked
+ * ones can be restored from their labels, and no base is in two windows of a pass. */
 #include <stdint.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static void try_mask(uint64_t key, const uint8_t *how, const uint8_t *data, int6
     free(label);
 }
 
-/* Stretches as long as the bytes say, one contig each. */
+/* Intervals with lengths from the input, one contig each. */
 static void try_corpus(uint64_t key, const uint8_t *how, const uint8_t *data, int64_t n)
 {
     cs_corpus c = { .window = 1 + how[0], .shortest = how[1] % (how[0] + 1),

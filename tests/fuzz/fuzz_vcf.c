@@ -1,5 +1,5 @@
-/* fuzz_vcf.c - VCF and BCF from arbitrary bytes: nothing crashes, a refusal keeps a message, what
- * a record says of itself holds: its columns are those of its line. */
+/* fuzz_vcf.c - VCF and BCF from arbitrary bytes: nothing crashes, a refusal keeps a message, and a
+ * record's columns are those of its line. */
 #include <stdint.h>
 #include <string.h>
 

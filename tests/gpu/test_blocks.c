@@ -13,7 +13,7 @@ static void one_stack(const int32_t size[3], const int64_t *len, int n)
     free_stack(&t);
 }
 
-/* A width whose weights fit in shared memory one at a time only, and what does not fit. */
+/* A width whose weights fit in shared memory one at a time only, and sizes that do not fit. */
 static void check_wide(int32_t width, int32_t too_wide)
 {
     const int32_t size[] = { width, 128, 16 };
@@ -174,14 +174,14 @@ static void test_many_rows(void **state)
 #ifdef CS_HOST_CUDA
     static const int32_t size[][3] = { { 12, 40, 4 }, { 8, 66, 8 } };
     const int64_t rows[] = { full_rows() + 5, slice_rows() + full_rows() / 8 };
-    const int64_t most_of_stack = rows[0];   /* one tile more than warps is enough here */
-    const int64_t most_wide = rows[1];
+    const int64_t max_stack_rows = rows[0];  /* one tile more than warps is enough here */
+    const int64_t max_wide_rows = rows[1];
 #else
     static const int32_t size[][3] = { { 288, 128, 16 }, { 336, 128, 16 }, { 72, 64, 4 } };
     const int64_t more = slice_rows() + 4803;
     const int64_t rows[] = { full_rows() + 5 > 40000 ? full_rows() + 5 : 40000,
                              more > 140000 ? more : 140000 };
-    const int64_t most_of_stack = rows[1], most_wide = rows[0];
+    const int64_t max_stack_rows = rows[1], max_wide_rows = rows[0];
 #endif
     cs_backend *fast;
     assert_int_equal(cs_backend_open("cpu", 0, &fast), CS_OK);
@@ -190,9 +190,9 @@ static void test_many_rows(void **state)
         const int32_t *s = size[i / COUNT(rows)];
         const int64_t n = rows[i % COUNT(rows)], len[] = { 70, n - 73, 3 };
         const bool small = s[0] == size[COUNT(size) - 1][0];
-        if ((quick && !(small && n == rows[0])) || (!small && n > most_wide))
+        if ((quick && !(small && n == rows[0])) || (!small && n > max_wide_rows))
             continue;
-        if (gpu->fused.chord_fits(s[0], s[1], s[2]) && n <= most_of_stack)
+        if (gpu->fused.chord_fits(s[0], s[1], s[2]) && n <= max_stack_rows)
             one_stack(s, len, COUNT(len));
         if (!gpu->fused.chord_block_fits(s[0], s[1], s[2]))
             continue;
@@ -206,7 +206,7 @@ static void test_many_rows(void **state)
 }
 
 #ifdef CS_HOST_CUDA
-/* Fewer shapes fit, and run as on others. */
+/* Fewer shapes fit; they give the same results. */
 static void blocks_of_99_kib(void **state)
 {
     assert_int_equal(cs_cuda_shared_bytes(gpu), 99 << 10);

@@ -1,8 +1,8 @@
 /*
  * golden_attn.c - one pass of an encoder with attention, or of one of its sublayers.
  *
- * The networks are run as the file holds them, rows of padding included, because the files' losses
- * contain those rows; then once more forward, ragged, with the valid rows only.
+ * Networks run on padded sequences as in the file, because its losses contain the padding; then
+ * forward once more, on packed sequences without padding.
  */
 #include <math.h>
 #include <string.h>
@@ -165,7 +165,8 @@ static void compare_gradients(subject *s)
         if (k < 0 || s->ps.p[k].n != t->n)
             continue;
         double *v = golden_fetch(g, cs_grad(&s->ps, k));
-        /* An analytically zero gradient is noise of both sides: small is all that it must be. */
+        /* A gradient that is analytically zero is rounding noise in both: only its size is
+         * checked. */
         bool zero = golden_has(g->config, "zero_grad_params", t->name + 5);
         golden_compare(g, t, v, zero ? TOL_ZERO : TOL_GRAD, zero ? max_abs : 1e-4 * max_abs);
         free(v);

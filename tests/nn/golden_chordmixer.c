@@ -47,7 +47,8 @@ static void compare_params(golden *g, const cs_model *m, const char *prefix, boo
         if (k < 0 || m->ps.p[k].n != t->n)
             continue;
         double *v = golden_fetch(g, grad ? cs_grad(&m->ps, k) : cs_value(&m->ps, k));
-        /* An analytically zero gradient is noise of both sides: small is all that it must be. */
+        /* A gradient that is analytically zero is rounding noise in both: only its size is
+         * checked. */
         if (golden_has(g->config, "zero_grad_params", t->name + n))
             golden_compare(g, t, v, grad ? TOL_ZERO : INFINITY,
                            grad ? golden_largest_gradient(g) : 1);
@@ -91,7 +92,7 @@ static void compare_corner(golden *g, const cs_model *m, size_t t, double floor)
     free(v);
 }
 
-/* What the file does not hold a gradient for must have none. */
+/* A parameter without a gradient in the file must have none. */
 static void check_unused(golden *g, const cs_model *m, bool encoder_only)
 {
     for (int32_t i = 0; i < m->ps.n; i++) {
@@ -150,8 +151,8 @@ static void compare_pooled(golden *g, const cs_session *s, const cs_batch *b, do
     *pooled = mean;
 }
 
-/* Training: everything, gradients included. All is kept, since going backward otherwise runs over
- * the encoder's output. */
+/* Training: outputs and gradients. All activations are stored, because recomputation would
+ * overwrite the encoder's output. */
 static int full_train(golden *g, cs_session *s, const cs_batch *b)
 {
     const cs_model *m = s->model;
@@ -195,7 +196,7 @@ static void compare_outputs(golden *g, const cs_model *m, const cs_batch *b, con
         golden_compare(g, want, &loss, 1e-4, 0);
 }
 
-/* Logits again from the pooled rows: a prediction turns its own into probabilities in place. */
+/* Logits from the pooled rows once more: a prediction replaces them by probabilities. */
 static void compare_logits(golden *g, const cs_model *m, const cs_batch *b, const double *pooled)
 {
     const cs_tensor *want = golden_find(g, "output.logits");
@@ -226,7 +227,7 @@ static int full_predict(golden *g, cs_session *s, const cs_batch *b)
 
     CS_TRY(cs_session_predict(s, b, output));
     compare_outputs(g, m, b, output);
-    /* once more, with all that the short way to a prediction leaves out */
+    /* once more, without shortcuts for predictions */
     s->cx.no_mean = true;
     CS_TRY(cs_session_predict(s, b, output));
     compare_rows(g, "output.encoder", s->trace.encoded, TOL_OUTPUT, 0);

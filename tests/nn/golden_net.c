@@ -267,7 +267,7 @@ void golden_net_loss(golden_net *n, cs_mat y, bool first)
 
 /* ---- passes ------------------------------------------------------------------------------ */
 
-/* Where the values come from: a file of tensors alone, beside this one, or this one. */
+/* Source of the values: a separate file of tensors, or this one. */
 static int open_values(const golden_net *n, cs_safetensors **other)
 {
     const char *named = golden_text(n->g->config, "params"), *base = strrchr(named, '/');

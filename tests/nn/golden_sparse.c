@@ -72,7 +72,7 @@ static int build_encoder(struct sparse *s)
     const char *at = s->is_paramixer ? "param.attention.0." : "param.";
     char name[64], text[32];
     void *cfg = cs_xcalloc(1, s->enc->cfg_size);
-    /* As many as the length asks for: the path that takes them from it. */
+    /* By the length, to test that code path. */
     bool by_length = s->n_factor == cs_depth(s->len) && s->len > 1;
     struct { const char *name; int64_t value; } set[] = {
         { "max-len", s->len > 2 ? s->len : 2 }, { "factors", by_length ? 0 : s->n_factor },

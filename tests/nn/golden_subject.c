@@ -1,4 +1,4 @@
-/* golden_subject.c - the networks with attention that files describe, and what they tell. */
+/* golden_subject.c - attention networks described by golden files, and their observed values. */
 #include <math.h>
 #include <string.h>
 
@@ -390,7 +390,7 @@ void compare_heads(subject *s, const char *name, cs_mat m, bool masked)
     free(y);
 }
 
-/* Attention's weights of one query and head, from what q and k were, as [B, H, Lq, Lk]. */
+/* Attention weights of one query and head, from observed q and k [B, H, Lq, Lk]. */
 static void weights(const double *q, const double *k, int64_t ld, int32_t d, double scale,
                     int64_t n_valid, double *p)
 {

@@ -89,8 +89,8 @@ static void compare_params(const struct run *run, const char *prefix)
     const cs_tensor *t;
     size_t n = strlen(prefix);
 #ifndef CS_DOUBLE
-    /* A parameter with nothing but noise for a gradient walks by up to lr a step, and the running
-     * means behind it go along. */
+    /* A parameter whose gradient is rounding noise moves by up to lr per step, and running means
+     * that depend on it move as well. */
     bool walks = json_array_size(json_object_get(g->config, "zero_grad_params")) > 0;
     double walk = walks ? golden_number(g->config, "steps", 0) * run->adam.lr : TOL_PARAM;
 #endif

@@ -29,7 +29,7 @@ static const char *const setting[][2] = {
     { "rank", "5" }, { "units", "3" }, { "ortho", "0.1" }, { "gamma", "0.3" },
 };
 
-/* What will be written, and whose memory is never given back: this program ends soon. */
+/* Everything to write. Memory is not freed, because the program ends soon. */
 static cs_tensor all[MAX_TENSORS];
 static size_t n_all;
 static int32_t token[N_TOKEN];

@@ -140,7 +140,7 @@ CASE(roll_take) { be->op.seg_roll_take(be, sz->seg, sz->track, sz->r / 2, m[0], 
 
 CASE(largest)   { be->op.seg_max(be, sz->seg, false, m[0], m[1]); }
 CASE(smooth)    { be->op.seg_max(be, sz->seg, true, m[0], m[1]); }
-/* The largest values that the forward op gives, or any where it is smooth. */
+/* With the maxima of the forward op; any values for the smooth maximum. */
 CASE(largest_bwd)
 {
     be->op.seg_max(be, sz->seg, false, m[0], m[1]);

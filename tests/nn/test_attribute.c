@@ -1,5 +1,4 @@
-/* test_attribute.c - contributions of tokens: gradients against differences, and what they add up
- * to. */
+/* test_attribute.c - contributions of tokens: gradients against differences, and their sums. */
 #include "tests/nn/toy.h"
 
 #include "nn/exec/attribute.h"
@@ -29,8 +28,8 @@ static double value_of(cs_session *s, const int32_t *id, int32_t label)
     return ends[0];
 }
 
-/* Along a token's way to the baseline the derivative is what gradient times input says: the token's
- * row of the table is moved, and the token is nowhere else in the sequence. */
+/* Gradient times input is the derivative along the line from a token to the baseline. The token's
+ * row of the table is moved along it; the token occurs once in the sequence. */
 static void check_gradient(cs_session *s, const int32_t *id, const double *contribution)
 {
     const cs_model *m = s->model;
@@ -96,7 +95,7 @@ static int next_baseline(void *arg, int64_t k)
     return CS_OK;
 }
 
-/* Of several baselines the mean, with one pass for gradients: the sequence's is the same. */
+/* Several baselines give the mean; the gradient at the sequence is computed once. */
 static void test_baselines(void **state)
 {
     static const int32_t id[LEN] = { 2, 3, 4, 5, 5, 4, 3, 1, 4, 3, 5, 4, 3 };
@@ -167,7 +166,7 @@ static void test_refused(void **state)
     toy_free(s);
 }
 
-/* What has a rescale rule: by encoder, and what its options may not be. */
+/* Encoders with a rescale rule, and options without one. */
 static bool has_rule(const cs_model *m, const toy *t)
 {
     const char *const with[] = { "chordmixer", "cdil", "paramixer", "psf" };
@@ -188,8 +187,8 @@ static bool has_rule(const cs_model *m, const toy *t)
 
 struct counts { int n_exact, n_refused; };
 
-/* Contributions by the rescale rule add up to the difference of the predictions, whatever they are
- * compared with; every setting of every encoder either does that or is refused. */
+/* Contributions by the rescale rule sum to the difference of the predictions, for any baseline;
+ * every setting of every encoder does that or is refused. */
 static void check_rescale(const toy *t, void *arg)
 {
     static const int32_t id[LEN] = { 2, 3, 4, 5, 5, 4, 3, 1, 4, 3, 5, 4, 3 };

@@ -1,4 +1,4 @@
-/* test_cdil.c - encoder cdil: which values dilation and groups read. */
+/* test_cdil.c - encoder cdil: inputs read by dilated and grouped layers. */
 #include "tests/nn/toy.h"
 
 static cs_backend *be;
@@ -60,8 +60,8 @@ static void copy_group(cs_params *ps, cs_real by)
     }
 }
 
-/* A group is a network of its own: with the other's tensors it computes the same, and what the
- * other has changes nothing. */
+/* Groups are independent: with equal tensors both compute the same, and the input of one does not
+ * affect the other. */
 static void test_groups(void **state)
 {
     static const int64_t len[] = { 17, 31, 32, 18 };

@@ -5,7 +5,7 @@ enum { MAX_SEG = 40, THREADS = 8, N_VOCAB = 9, N_BLOCK = 4 };
 
 static cs_backend *be;
 
-/* One set of blocks and one batch; matrices end where memory ends. */
+/* One set of blocks and one batch; matrices end at guard pages. */
 typedef struct bench {
     int32_t    d, h, track, n_seg;
     int64_t    off[MAX_SEG + 1];

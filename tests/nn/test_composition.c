@@ -1,4 +1,5 @@
-/* test_composition.c - words of bases out of other tokens, and a trained bag beside an encoder. */
+/* test_composition.c - words of bases formed from other tokens, and initialisation from a trained
+ * bag. */
 #include "tests/nn/toy.h"
 
 #include "nn/exec/composition_init.h"
@@ -60,7 +61,7 @@ static cs_batch *batch_of(const cs_model *m, const char *base)
     return b;
 }
 
-/* Words out of codons, and of single bases, are the tokens of the tokenizer of words. */
+/* Words formed from codons and from single bases equal the tokens of tokenizer kmer. */
 static void test_words(void **state)
 {
     static const char *const none[] = { NULL }, *const six[] = { "k", "6", "stride", "1", NULL };
@@ -95,8 +96,8 @@ static void test_words(void **state)
     cs_model_free(bag);
 }
 
-/* With a bag's weights as its path a new model predicts as the bag does. The means differ by the
- * five places at the end that have no word, the norm takes them for the same. */
+/* Initialised from a bag, a new model predicts as the bag does. The means differ by a factor,
+ * because the last five positions have no word; the norm removes it. */
 static void test_begins_as_bag(void **state)
 {
     static const char *const canonical[] = { "k", "6", "stride", "1", "canonical", "1", NULL };

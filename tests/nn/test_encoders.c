@@ -1,5 +1,5 @@
 /*
- * test_encoders.c - what must hold for every registered encoder, with every choice of its options.
+ * test_encoders.c - properties of every registered encoder, with every choice of its options.
  *
  * DESIGN
  * No list of encoders: toy_each() walks the registry. The double build checks gradients against
@@ -35,8 +35,8 @@ static int count(const int64_t *len)
 /* ---- gradients (double) ------------------------------------------------------------------ */
 
 #ifdef CS_DOUBLE
-/* A wrong gradient is wrong at every step. The smaller ones are for networks with ReLU, where one
- * of many units may have its kink within a larger step. */
+/* A wrong gradient is wrong for any step size. The smaller steps are for networks with ReLU, where
+ * a unit may have its kink within a larger one. */
 static const double steps[] = { 1e-5, 1e-6, 1e-7 };
 enum { N_STEP = 3 };
 
@@ -295,7 +295,7 @@ static void test_recompute(void **state)
     toy_each(recompute, NULL);
 }
 
-/* Running blocks again takes less memory than keeping what they compute, with every encoder. */
+/* Recomputing blocks takes less memory than storing their activations, with every encoder. */
 static void test_recompute_saves(void **state)
 {
     const cs_encoder *enc;
@@ -305,7 +305,7 @@ static void test_recompute_saves(void **state)
         const toy t = { .enc = enc, .head = cs_head_find("class"), .training = true,
                         .max_len = "65536" };
         cs_session *s = toy_session(&t, be);
-        s->cx.no_fused = true;           /* a fused block keeps nothing in any case */
+        s->cx.no_fused = true;           /* a fused block stores nothing anyway */
         int64_t kept = cs_plan_memory(s, 65536, 1, 16, true);
         s->cx.keep = CS_CHECKPOINT_INPUTS;
         int64_t again = cs_plan_memory(s, 65536, 1, 16, true);
@@ -411,7 +411,7 @@ static void test_predictions_take_little_memory(void **state)
     toy_free(s);
 }
 
-/* Twice the tokens take about twice the memory: no encoder keeps anything of the size N^2. */
+/* Twice the tokens take about twice the memory: no encoder needs memory of N^2. */
 static void linear_memory(const toy *t, void *arg)
 {
     toy longer = *t;

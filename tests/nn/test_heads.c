@@ -98,7 +98,7 @@ static cs_session *session_in_tree(void)
 }
 
 /* -log of the sum of the probabilities of some of the classes */
-static double surprise(const double *z, int a, int b, int c, int d)
+static double tree_nll(const double *z, int a, int b, int c, int d)
 {
     const double in[] = { a, b, c, d };
     double all = 0, some = 0;
@@ -124,11 +124,11 @@ static void test_tree_loss(void **state)
         b->target[r] = (float)r;
     double got = train(s, b, weight, 0.5, NULL);
     double *z = raw(s);
-    want += 0.25 * (surprise(z, 1, 0, 0, 0) + surprise(z, 1, 1, 0, 1)) / 2;
-    want += (surprise(z + 4, 0, 1, 0, 1) + surprise(z + 4, 1, 1, 0, 1)) / 2;
-    want += 3 * surprise(z + 8, 0, 0, 1, 0);      /* its other taxon says the same */
-    want += 0.5 * (surprise(z + 12, 0, 0, 0, 1) / 2
-                   + (surprise(z + 12, 0, 1, 0, 1) + surprise(z + 12, 1, 1, 0, 1)) / 4);
+    want += 0.25 * (tree_nll(z, 1, 0, 0, 0) + tree_nll(z, 1, 1, 0, 1)) / 2;
+    want += (tree_nll(z + 4, 0, 1, 0, 1) + tree_nll(z + 4, 1, 1, 0, 1)) / 2;
+    want += 3 * tree_nll(z + 8, 0, 0, 1, 0);      /* its other taxon says the same */
+    want += 0.5 * (tree_nll(z + 12, 0, 0, 0, 1) / 2
+                   + (tree_nll(z + 12, 0, 1, 0, 1) + tree_nll(z + 12, 1, 1, 0, 1)) / 4);
     want *= 0.5;
     assert_true(fabs(got - want) <= TOL * fabs(want));
     free(z);
@@ -379,7 +379,7 @@ static void test_every_head(void **state)
     }
 }
 
-/* Damaged weights are an error with a sentence, not a prediction. */
+/* Damaged weights give an error with a message, not a prediction. */
 static void test_not_finite(void **state)
 {
     static const int64_t len[] = { 5 };
@@ -420,7 +420,7 @@ static void test_too_long(void **state)
     toy_free(s);
 }
 
-/* Settings of a head that do not fit are refused with a sentence. */
+/* Incompatible settings of a head are refused with a message. */
 static void test_refused(void **state)
 {
     cs_pooled_cfg cfg = { 0 };

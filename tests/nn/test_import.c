@@ -43,7 +43,7 @@ static cs_batch *read_batch(const cs_safetensors *f)
     return b;
 }
 
-/* What the model gives for the batch. */
+/* The model's output for the batch. */
 static void compare(cs_model *m, const cs_batch *b, const cs_tensor *want)
 {
     cs_session *s = cs_session_new(m, be);

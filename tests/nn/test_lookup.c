@@ -1,4 +1,5 @@
-/* test_lookup.c - look-up tables: what goes in is found, on either strand and after a file. */
+/* test_lookup.c - look-up tables: their words are found, on both strands and after reading a
+ * file. */
 #include "tests/nn/genes.h"
 #include "tests/nn/toy.h"
 

@@ -1,5 +1,5 @@
-/* test_low_rank.c - linear layers as truncated SVDs, for every registered encoder: what has a low
- * rank predicts as before, is saved and loaded, and trains. */
+/* test_low_rank.c - linear layers as truncated SVDs, for every registered encoder: weights of low
+ * rank give the same predictions, are saved and loaded, and train. */
 #include <unistd.h>
 
 #include "nn/exec/low_rank.h"
@@ -119,7 +119,7 @@ static void test_encoders(void **state)
     }
 }
 
-/* A larger rank is nearer, shares and energies choose what they say. */
+/* A larger rank is more accurate; shares and energies give the stated ranks. */
 static void test_rules(void **state)
 {
     (void)state;

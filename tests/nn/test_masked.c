@@ -1,4 +1,4 @@
-/* test_masked.c - models that predict hidden tokens. */
+/* test_masked.c - models that predict masked tokens. */
 #include "toy.h"
 
 #include "nn/exec/model.h"

@@ -14,7 +14,7 @@ static cs_model *small_model(void)
     return toy_model(&t, be);
 }
 
-/* A sound model's bytes; the caller frees them. */
+/* The bytes of a valid model file; the caller frees them. */
 static unsigned char *saved(size_t *n)
 {
     cs_model *m = small_model();
@@ -212,7 +212,7 @@ static void test_damage(void **state)
     free(p);
 }
 
-/* Every cut of a sound file is refused, and nothing is read behind the cut. */
+/* Every truncation of a valid file is refused, and nothing is read behind its end. */
 static void test_every_cut(void **state)
 {
     size_t n;
@@ -294,7 +294,7 @@ static void test_dtypes(void **state)
     }
 }
 
-/* Every allocation of a load fails once; each time it says so, and nothing leaks. */
+/* Every allocation of a load fails once; each failure is reported, and nothing leaks. */
 static void test_out_of_memory(void **state)
 {
     cs_model *m = NULL;

@@ -126,7 +126,7 @@ static void compare(const toy *t, const struct rank *one, int n, int64_t n_real)
     release(r, n);
 }
 
-static void ranks_have_the_gradients_of_one(void **state)
+static void gradients_equal_single_rank(void **state)
 {
     (void)state;
     cs_backend *be;
@@ -148,9 +148,9 @@ static void ranks_have_the_gradients_of_one(void **state)
     cs_backend_close(be);
 }
 
-/* Running statistics follow the order of batches, whichever rank trains on them: 0 3, 1 4, 2 say.
- * No step is taken here, so of all values only they have moved. */
-static void running_statistics_are_those_of_one(void **state)
+/* Running statistics follow the order of batches, whichever rank trains on them (such as 0 3, 1 4,
+ * 2). Without an optimiser step, only they have changed. */
+static void running_statistics_equal_single_rank(void **state)
 {
     (void)state;
     const toy t = { .enc = cs_encoder_find("cdil"), .head = cs_head_find("class"),
@@ -181,7 +181,7 @@ static void running_statistics_are_those_of_one(void **state)
 /* If `drifts`, the last bit of one parameter of rank 1 is changed. */
 struct drifter { cs_group *group; bool drifts; int rc; char why[256]; };
 
-static void *drift(void *arg)
+static void *run_diverging(void *arg)
 {
     int rc = CS_OK;
     struct drifter *d = arg;
@@ -209,7 +209,7 @@ out:
     return NULL;
 }
 
-static void ranks_that_drift_apart_are_told(void **state)
+static void divergence_is_reported(void **state)
 {
     (void)state;
 
@@ -220,7 +220,7 @@ static void ranks_that_drift_apart_are_told(void **state)
         assert_int_equal(cs_group_of_threads(3, 60, g), CS_OK);
         for (int i = 0; i < 3; i++) {
             d[i] = (struct drifter){ .group = g[i], .drifts = drifts != 0 };
-            assert_int_equal(pthread_create(&thread[i], NULL, drift, &d[i]), 0);
+            assert_int_equal(pthread_create(&thread[i], NULL, run_diverging, &d[i]), 0);
         }
         for (int i = 0; i < 3; i++)
             assert_int_equal(pthread_join(thread[i], NULL), 0);
@@ -236,9 +236,9 @@ static void ranks_that_drift_apart_are_told(void **state)
 int main(void)
 {
     static const struct CMUnitTest test[] = {
-        cmocka_unit_test(ranks_have_the_gradients_of_one),
-        cmocka_unit_test(running_statistics_are_those_of_one),
-        cmocka_unit_test(ranks_that_drift_apart_are_told),
+        cmocka_unit_test(gradients_equal_single_rank),
+        cmocka_unit_test(running_statistics_equal_single_rank),
+        cmocka_unit_test(divergence_is_reported),
     };
 
     if (cs_cpu_init() != CS_OK)

@@ -1,4 +1,4 @@
-/* test_param.c - initial values of parameters: that orthogonal ones are. */
+/* test_param.c - initial values of parameters: orthogonality. */
 #include "check.h"
 
 #include "base/cpu.h"

@@ -70,8 +70,8 @@ static void test_pool_values(void **state)
     toy_free(s);
 }
 
-/* Of a head of two parts the largest values are each part's own: with a part's tokens turned round
- * they are the same, if the encoder is a bag of tokens. */
+/* Of a head of two parts the largest values are each part's own: they do not change if a part's
+ * tokens are reversed and the encoder is a bag of tokens. */
 static void test_parts_pooled_apart(void **state)
 {
     static const int64_t len[] = { 5 };
@@ -129,8 +129,7 @@ static void test_context_of_the_reference(void **state)
     }
 }
 
-/* Convolutions before the pooling let tokens see their neighbours: a bag of tokens alone cannot
- * tell an order, with a predictor it can. */
+/* A bag of tokens does not depend on their order; with convolutions before the pooling it does. */
 static void test_predictor(void **state)
 {
     static const int64_t len[] = { 6, 6 };

@@ -46,7 +46,7 @@ static void probe(const toy *given, void *arg)
     toy_free(s);
 }
 
-static void heads_train_alone(void **state)
+static void only_head_is_trained(void **state)
 {
     cs_backend *be;
 
@@ -87,7 +87,7 @@ static void frozen_averages(const toy *given, void *arg)
     toy_free(s);
 }
 
-static void averages_stay(void **state)
+static void averages_are_unchanged(void **state)
 {
     cs_backend *be;
 
@@ -123,7 +123,7 @@ static cs_real *moved(cs_backend *be, double rate)
     return is;
 }
 
-static void parts_have_rates(void **state)
+static void rates_by_prefix(void **state)
 {
     const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class") };
     cs_backend *be;
@@ -150,9 +150,9 @@ static void parts_have_rates(void **state)
 int main(void)
 {
     const struct CMUnitTest test[] = {
-        cmocka_unit_test(heads_train_alone),
-        cmocka_unit_test(averages_stay),
-        cmocka_unit_test(parts_have_rates),
+        cmocka_unit_test(only_head_is_trained),
+        cmocka_unit_test(averages_are_unchanged),
+        cmocka_unit_test(rates_by_prefix),
     };
 
     return cmocka_run_group_tests(test, NULL, NULL);

@@ -1,4 +1,5 @@
-/* test_proteins.c - protein databases: relatives are found, on either strand and after a file. */
+/* test_proteins.c - protein databases: relatives are found, on both strands and after reading a
+ * file. */
 #include "tests/nn/genes.h"
 #include "tests/nn/toy.h"
 
@@ -145,7 +146,8 @@ static void make_pool(cs_protein_pool *p)
     *p = (cs_protein_pool){ N_POOL, 2, letter, start, length, class_no, group };
 }
 
-/* What tells the classes of other groups is chosen first, in equal shares, then the rest. */
+/* Proteins that predict the classes of other groups are chosen first, in equal shares, then the
+ * rest. */
 static void test_choice(void **state)
 {
     (void)state;
@@ -468,8 +470,8 @@ static void draw_cases(double t, cs_protein_cases *c)
     }
 }
 
-/* Known weights are found again, up to what the cases leave open. Where t would be above 1 or below
- * 0 it is 1: weights of the features are what remains to be fitted, and help. */
+/* Known weights are recovered, within the accuracy of the cases. Where t would be above 1 or below
+ * 0 it is 1: fitting the weights of the features still lowers the loss. */
 static void test_weights(void **state)
 {
     (void)state;

@@ -76,7 +76,7 @@ static outcome pass(cs_session *s, const cs_batch *b, bool reversible)
     outcome o = { .n = b->n_tok * m->width };
 
     be->op.zero(be, cs_params_slab(&m->ps, m->ps.grad));
-    /* What is kept per token: x, y, and per part the hidden layer twice and two halves. */
+    /* Stored per token: x, y, and per part the hidden layer twice and two halves. */
     const int64_t hidden = tensor(m, 0, 'f', "fc1.weight").r;
     const int64_t row = 4 * m->width + b->depth * (2 * m->width + 4 * hidden);
     const int64_t n = b->n_tok * row + 4096;
@@ -116,7 +116,7 @@ static double largest_error(const cs_real *a, const cs_real *b, int64_t n)
  * the network that stores everything, up to the rounding of two steps per block. Measured, in float
  * and double: 7e-5 and 2e-13 in an input of standard normal numbers, 6e-6 and 2e-14 of the norm of
  * the gradients. */
-static void check_undone(const int64_t *len, int n, bool wide)
+static void check_inverse(const int64_t *len, int n, bool wide)
 {
     const bool is_double = sizeof(cs_real) == sizeof(double);
     cs_session *s = session_of("1024", true, wide);
@@ -136,16 +136,16 @@ static void check_undone(const int64_t *len, int n, bool wide)
 }
 
 /* Also where rows are computed in parts, with a segment across. */
-static void test_undone(void **state)
+static void test_inverse(void **state)
 {
     enum { N = 1400 };
     int64_t len[N] = { 1024, 700, 513 };
 
     (void)state;
-    check_undone(len, 3, true);
+    check_inverse(len, 3, true);
     for (int i = 0; i < N; i++)
         len[i] = 9 + i % 8;
-    check_undone(len, N, false);
+    check_inverse(len, N, false);
 }
 
 /* ---- memory and reach ----------------------------------------------------------------------- */
@@ -169,8 +169,8 @@ static void test_memory(void **state)
     assert_true(memory_ratio(false) > 2);
 }
 
-/* After ceil(log2 N) blocks every token has seen every other one, in either half. */
-static void check_reach(cs_session *s, int64_t n)
+/* After ceil(log2 N) blocks every token depends on every other one, in both halves. */
+static void check_dependencies(cs_session *s, int64_t n)
 {
     const cs_model *m = s->model;
     cs_batch *b = toy_batch(m, &n, 1, 5);
@@ -189,7 +189,7 @@ static void check_reach(cs_session *s, int64_t n)
         }
         for (int64_t i = 0; i < 2 * n; i++)
             if (memcmp(y[0] + i * half, y[1] + i * half, (size_t)half * sizeof **y) == 0)
-                fail_msg("of %d tokens, half %d of number %d does not see number %d", (int)n,
+                fail_msg("of %d tokens, half %d of number %d does not depend on number %d", (int)n,
                          (int)(i % 2), (int)(i / 2), (int)j);
         free(y[0]);
         free(y[1]);
@@ -197,13 +197,13 @@ static void check_reach(cs_session *s, int64_t n)
     cs_batch_free(b);
 }
 
-static void test_reach(void **state)
+static void test_dependencies(void **state)
 {
     cs_session *s = session_of("64", true, true);
 
     (void)state;
     for (int64_t n = 1; n <= 33; n++)
-        check_reach(s, n);
+        check_dependencies(s, n);
     toy_free(s);
 }
 
@@ -233,9 +233,9 @@ static void test_rejected(void **state)
 int main(void)
 {
     static const struct CMUnitTest test[] = {
-        cmocka_unit_test(test_undone),
+        cmocka_unit_test(test_inverse),
         cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_reach),
+        cmocka_unit_test(test_dependencies),
         cmocka_unit_test(test_rejected)
     };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)

@@ -68,14 +68,14 @@ static cs_proteins *of_parts(const char *strand[2], const struct part *part, int
 static void test_shadow(void **state)
 {
     (void)state;
-    char base[N_RANDOM], turned[N_RANDOM];
-    const char *strand[] = { base, turned };
+    char base[N_RANDOM], revcomp[N_RANDOM];
+    const char *strand[] = { base, revcomp };
     struct part part[N_RANDOM];
     cs_protein_hits h;
     int n_shadow = 0;
 
     make_open(base);
-    cs_base_revcomp(base, N_RANDOM, turned);
+    cs_base_revcomp(base, N_RANDOM, revcomp);
     const int n_part = list_parts(base, part);
     for (int i = 0; i < n_part; i++) {
         const struct part q = part[i];
@@ -102,18 +102,18 @@ static void test_shadow(void **state)
 static void test_strands(void **state)
 {
     (void)state;
-    char base[N_RANDOM], turned[N_RANDOM];
-    const char *strand[] = { base, turned };
+    char base[N_RANDOM], revcomp[N_RANDOM];
+    const char *strand[] = { base, revcomp };
     struct part part[N_RANDOM];
     cs_protein_hits h, same;
 
     make_open(base);
-    cs_base_revcomp(base, N_RANDOM, turned);
+    cs_base_revcomp(base, N_RANDOM, revcomp);
     cs_proteins *p = of_parts(strand, part, list_parts(base, part));
     for (int n = OPEN_FROM; n <= N_RANDOM; n++) {
-        cs_base_revcomp(base, n, turned);
+        cs_base_revcomp(base, n, revcomp);
         assert_int_equal(cs_proteins_search(p, base, n, &h), CS_OK);
-        assert_int_equal(cs_proteins_search(p, turned, n, &same), CS_OK);
+        assert_int_equal(cs_proteins_search(p, revcomp, n, &same), CS_OK);
         assert_memory_equal(&h, &same, sizeof h);
     }
     cs_proteins_free(p);

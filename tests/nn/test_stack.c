@@ -14,7 +14,7 @@ enum { MAX_DEPTH = 64 };
  * cs_stack_split(); best: the minimum. */
 static int64_t runs[MAX_DEPTH + 1][MAX_DEPTH + 1], best[MAX_DEPTH + 1][MAX_DEPTH + 1];
 
-static int64_t fewest_runs(int32_t n, int32_t s)
+static int64_t min_runs(int32_t n, int32_t s)
 {
     int64_t min = INT64_MAX;
     for (int32_t k = 1; k < n; k++) {
@@ -24,7 +24,7 @@ static int64_t fewest_runs(int32_t n, int32_t s)
     return min;
 }
 
-static void test_fewest_runs(void **state)
+static void test_min_runs(void **state)
 {
     (void)state;
     for (int32_t s = 1; s <= MAX_DEPTH; s++)
@@ -37,14 +37,14 @@ static void test_fewest_runs(void **state)
             }
             assert_in_range(k, 1, n - 1);
             runs[n][s] = k + runs[n - k][s - 1] + runs[k][s];
-            best[n][s] = fewest_runs(n, s);
+            best[n][s] = min_runs(n, s);
             if (runs[n][s] != best[n][s])
                 fail_msg("%d layers, %d kept: %ld runs instead of %ld", (int)n, (int)s,
                          (long)runs[n][s], (long)best[n][s]);
         }
 }
 
-/* Any number up to the option's and the encoders' largest gives a place among the layers. */
+/* For any number of layers up to the largest, the result is one of them. */
 static void test_any_depth(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void test_scratch(void **state)
 int main(void)
 {
     static const struct CMUnitTest test[] = {
-        cmocka_unit_test(test_fewest_runs),
+        cmocka_unit_test(test_min_runs),
         cmocka_unit_test(test_any_depth),
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_by_rows),

@@ -190,7 +190,7 @@ static void close_bench(struct bench *b)
     cs_error_clear();
 }
 
-/* One run of the bench as it is set up; the parameters afterwards. */
+/* Train as the bench is set up; returns the parameters. */
 static cs_real *run(struct bench *b)
 {
     assert_int_equal(cs_train_run(b->m, &b->feed, &b->o, &b->st), CS_OK);
@@ -236,7 +236,7 @@ static void make_spans(cs_dataset *d)
     }
 }
 
-/* Records of which nothing is known, in the training part. */
+/* Records without labels, in the training part. */
 static void add_unknown(cs_dataset *d, int n)
 {
     static const cs_span span[] = { { 0, 4, -1 }, { 4, LEN, -1 } };
@@ -307,7 +307,7 @@ static void test_unknown_records(void **state)
     free(grad[1]);
 }
 
-/* A step of one of them has no loss that could be divided by its weight. */
+/* A step of such a record only has weight 0, by which no loss is divided. */
 static void test_empty_step(void **state)
 {
     struct bench b;
@@ -340,7 +340,7 @@ static char *rows_without_times(void)
     return out;
 }
 
-/* Stopped at any step and gone on with: the same parameters and table, bit for bit. */
+/* Interrupted at any step and resumed: the same parameters and table, bit for bit. */
 static void test_resume(void **state)
 {
     struct bench b;

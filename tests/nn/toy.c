@@ -42,7 +42,7 @@ static void *head_config(const toy *t)
 
 /* By a little: with more, networks of products saturate and have no gradient to check. The padding
  * row stays zero, variances stay positive. */
-static void disturb(cs_model *m)
+static void perturb(cs_model *m)
 {
     cs_real *v = toy_slab(m, m->ps.value);
     for (int32_t i = 0; i < m->ps.n; i++) {
@@ -72,7 +72,7 @@ cs_model *toy_model(const toy *t, cs_backend *be)
     if (tok)
         cs_opt_defaults((const cs_optset[]){ { tok->opt, tok_cfg, NULL }, { 0 } });
     assert_int_equal(cs_model_new(&s, be, &m), CS_OK);
-    disturb(m);
+    perturb(m);
     free(cfg);
     free(head_cfg);
     free(tok_cfg);
@@ -140,8 +140,8 @@ static bool fits(const toy *t)
     return good;
 }
 
-/* Calls f with every value of an option that is worth one: all choices but the default, a dropout
- * rate, a dilation, two groups, ways of pooling and words of two bases. */
+/* Calls f with every relevant value of an option: all choices but the default, a dropout rate, a
+ * dilation, two groups, ways of pooling and words of two bases. */
 static void each_value(toy *t, const cs_opt *o, const char **value,
                        void (*f)(const toy *, void *), void *arg)
 {

@@ -10,7 +10,7 @@
 #include "nn/exec/session.h"
 #include "registry.h"
 
-/* A small model: options that an encoder does not have are passed over. */
+/* A small model; options that an encoder does not have are ignored. */
 typedef struct toy {
     const cs_encoder *enc;
     const cs_head    *head;
@@ -36,8 +36,8 @@ cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed)
 
 /** toy_each - call f with every encoder and head, with every choice of their ENUM options, and with
  * dropout, a dilation of 3, two groups, poolings and words if they have any, all that for an
- * encoder's every flag once more; settings that do not go together are passed over; `arg` is passed
- * on. The environment's CS_ENCODER: this one only */
+ * encoder's every flag once more; incompatible settings are skipped; `arg` is passed on. The
+ * environment's CS_ENCODER: this one only */
 void toy_each(void (*f)(const toy *t, void *arg), void *arg);
 
 /** toy_train - zero the gradients and train on one batch; the loss. Fails when that takes other

@@ -45,7 +45,7 @@ static int fail_with;
 static long fail_at;
 static atomic_bool armed;
 static pid_t owner;
-static _Thread_local int n_spared;
+static _Thread_local int n_exempt;
 
 /* The next definition of a function. ISO C does not convert an object pointer to a function
  * pointer, hence memcpy. */
@@ -64,7 +64,7 @@ static void find(const char *name, void *function)
         find(#name, &real)
 
 /* Reported, so that a test detects a run without that call. */
-static void tell_fault(void)
+static void print_fault(void)
 {
     static const char told[] = "faults: now\n";
 
@@ -75,12 +75,12 @@ static void tell_fault(void)
 /* Counts a call; true when it is to fail, with errno set. */
 static bool fails(enum kind kind)
 {
-    if (!atomic_load_explicit(&armed, memory_order_relaxed) || n_spared > 0)
+    if (!atomic_load_explicit(&armed, memory_order_relaxed) || n_exempt > 0)
         return false;
     const long n = atomic_fetch_add(&n_call[kind], 1) + 1;
     if (kind != target || n != fail_at || getpid() != owner)
         return false;
-    tell_fault();
+    print_fault();
     if (fail_with > 0)
         errno = fail_with;
     return true;
@@ -295,9 +295,9 @@ int pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*run)(void 
     type name params \
     { \
         NEXT(name); \
-        n_spared++; \
+        n_exempt++; \
         type rc = real args; \
-        n_spared--; \
+        n_exempt--; \
         return rc; \
     }
 
@@ -319,7 +319,7 @@ EXEMPT(int, cram_write_eof_block, (void *fd), (fd))
 
 static int (*real_main)(int, char **, char **);
 
-static void tell_counts(void)
+static void print_counts(void)
 {
     const char *path = getenv("FAULTS_COUNT");
 
@@ -342,7 +342,7 @@ static int begin(int argc, char **argv, char **env)
         if (strcmp(name, kind_name[i]) == 0)
             target = (enum kind)i;
     owner = getpid();
-    if (atexit(tell_counts) != 0)
+    if (atexit(print_counts) != 0)
         abort();
     atomic_store(&armed, true);
     return real_main(argc, argv, env);

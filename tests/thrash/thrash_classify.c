@@ -38,7 +38,7 @@ static int64_t draw(struct draw *d, int64_t below)
     return (int64_t)(cs_rng_u64(d->key, d->n++) % (uint64_t)below);
 }
 
-/* Stands for the reader: chunks of random sizes from the pool. */
+/* In place of the reader: chunks of random sizes from the pool. */
 struct source {
     struct draw d;
     int         n_chunk;
@@ -78,7 +78,7 @@ static int generate(void *self, cs_queue *in, cs_queue *out)
     return rc;
 }
 
-/* Stands for the outputs: compares, and fails at record `stop`. */
+/* In place of the outputs: compares, and fails at record `stop`. */
 struct check {
     struct draw d;               /* repeats the draws of the source */
     int64_t     left;            /* remaining records of the present chunk */

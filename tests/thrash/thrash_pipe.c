@@ -49,7 +49,7 @@ struct batch {
 };
 
 /* Injected failure: stage `who` fails (or cancels the pipe) at its item number `when`. */
-struct trouble {
+struct fault {
     int who;                     /* -1: none */
     uint64_t when;
     bool cancels;
@@ -60,7 +60,7 @@ struct run {
     cs_queue *flight;
     uint64_t key, n_chunk, n_written, n_batch;
     uint64_t lag;
-    struct trouble trouble;
+    struct fault fault;
     atomic_uint_fast64_t n_infer_item;
     struct batch *open[N_CLASS];
     bool wrong;
@@ -118,28 +118,28 @@ static int class_of(uint64_t record)
 }
 
 /* Yield at random, so that stages interleave differently. */
-static void stumble(const struct run *r, int stage, uint64_t item)
+static void yield_at_random(const struct run *r, int stage, uint64_t item)
 {
-    uint64_t dice = cs_rng_below(cs_rng_key(r->key, 50 + (uint64_t)stage), item, 64);
+    uint64_t draw = cs_rng_below(cs_rng_key(r->key, 50 + (uint64_t)stage), item, 64);
 
-    if (dice == 0) {
+    if (draw == 0) {
         const struct timespec t = { 0, 20000 };
         (void)nanosleep(&t, NULL);
-    } else if (dice < 4) {
+    } else if (draw < 4) {
         (void)sched_yield();
     }
 }
 
-static int make_trouble(struct run *r, int stage, uint64_t item)
+static int inject_fault(struct run *r, int stage, uint64_t item)
 {
-    stumble(r, stage, item);
-    if (r->trouble.who != stage || r->trouble.when != item)
+    yield_at_random(r, stage, item);
+    if (r->fault.who != stage || r->fault.when != item)
         return CS_OK;
-    if (r->trouble.cancels) {
+    if (r->fault.cancels) {
         cs_pipe_cancel(r->pipe);
         return CS_OK;
     }
-    return cs_fail(CS_EFORMAT, "trouble in stage %d", stage);
+    return cs_fail(CS_EFORMAT, "fault in stage %d", stage);
 }
 
 static int give_chunk(cs_queue *out, struct chunk *c)
@@ -158,7 +158,7 @@ static int run_read(void *self, cs_queue *in, cs_queue *out)
 
     (void)in;
     for (uint64_t k = 0; k < r->n_chunk; k++) {
-        CS_TRY(make_trouble(r, READ, k));
+        CS_TRY(inject_fault(r, READ, k));
         struct chunk *c = live(cs_xcalloc(1, sizeof *c));
         c->number = k;
         c->n = (int)cs_rng_below(r->key, k, MAX_RECORD + 1);    /* empty ones, too */
@@ -179,7 +179,7 @@ static int run_tokenise(void *self, cs_queue *in, cs_queue *out)
 
     for (uint64_t k = 0;; k++) {
         CS_TRY(cs_queue_pop(in, &c));
-        if ((rc = make_trouble(r, TOKENISE, k)) != CS_OK) {
+        if ((rc = inject_fault(r, TOKENISE, k)) != CS_OK) {
             chunk_drop(c);
             goto out;
         }
@@ -249,7 +249,7 @@ static int run_bucket(void *self, cs_queue *in, cs_queue *out)
     for (uint64_t k = 0; (rc = cs_queue_pop(in, &p)) == CS_OK; k++) {
         struct chunk *c = p;
         int n = c->n;            /* an empty chunk may be freed once it is pushed */
-        if ((rc = make_trouble(r, BUCKET, k)) != CS_OK) {
+        if ((rc = inject_fault(r, BUCKET, k)) != CS_OK) {
             chunk_drop(c);
             goto out;
         }
@@ -276,7 +276,7 @@ static int run_infer(void *self, cs_queue *in, cs_queue *out)
     (void)out;
     while ((rc = cs_queue_pop(in, &p)) == CS_OK) {
         struct batch *b = p;
-        rc = make_trouble(r, INFER, atomic_fetch_add(&r->n_infer_item, 1));
+        rc = inject_fault(r, INFER, atomic_fetch_add(&r->n_infer_item, 1));
         for (int i = 0; i < b->n && rc == CS_OK; i++) {
             struct chunk *c = b->slot[i].chunk;
             c->output[b->slot[i].i] = output_of(c->record[b->slot[i].i]);
@@ -299,7 +299,7 @@ static int run_write(void *self, cs_queue *in, cs_queue *out)
     for (uint64_t k = 0;; k++) {
         CS_TRY(cs_queue_pop(in, &p));
         struct chunk *c = p;
-        if ((rc = make_trouble(r, WRITE, k)) != CS_OK
+        if ((rc = inject_fault(r, WRITE, k)) != CS_OK
             || (rc = cs_pipe_wait_zero(r->pipe, &c->pending)) != CS_OK) {
             cs_pipe_keep(r->pipe, c, chunk_drop);       /* infer may still write to it */
             goto out;
@@ -318,10 +318,10 @@ out:
 }
 
 /* One run; the number of batches that were closed. */
-static uint64_t run_once(uint64_t key, int n_infer, struct trouble trouble, int *rc)
+static uint64_t run_once(uint64_t key, int n_infer, struct fault fault, int *rc)
 {
     int window = 2 + (int)cs_rng_below(key, 1001, 7);
-    struct run r = { .key = key, .n_chunk = cs_rng_below(key, 1000, 120), .trouble = trouble };
+    struct run r = { .key = key, .n_chunk = cs_rng_below(key, 1000, 120), .fault = fault };
     cs_stage stage[N_STAGE + MAX_INFER];
     int n = 0;
 
@@ -347,7 +347,7 @@ static uint64_t run_once(uint64_t key, int n_infer, struct trouble trouble, int 
         batch_drop(r.open[class]);
     cs_pipe_free(r.pipe);
     if (atomic_load(&n_live) != 0)
-        fail_run(&r, "something was left allocated");
+        fail_run(&r, "chunks or batches were leaked");
     if (r.wrong)
         fail_run(&r, "a prediction is wrong or out of order");
     if (*rc == CS_OK && r.n_written != r.n_chunk)
@@ -355,9 +355,9 @@ static uint64_t run_once(uint64_t key, int n_infer, struct trouble trouble, int 
     return r.n_batch;
 }
 
-static void check_quiet(uint64_t key)
+static void check_clean_run(uint64_t key)
 {
-    const struct trouble none = { .who = -1 };
+    const struct fault none = { .who = -1 };
     const struct run name = { .key = key };
     uint64_t first = 0;
     int rc;
@@ -365,27 +365,27 @@ static void check_quiet(uint64_t key)
     for (int n_infer = 1; n_infer <= MAX_INFER; n_infer++) {
         uint64_t n = run_once(key, n_infer, none, &rc);
         if (rc != CS_OK)
-            fail_run(&name, "an undisturbed run failed");
+            fail_run(&name, "a run without faults failed");
         if (n_infer > 1 && n != first)
             fail_run(&name, "the batches depend on the number of threads");
         first = n;
     }
 }
 
-static void check_troubled(uint64_t key)
+static void check_failed_run(uint64_t key)
 {
     const struct run name = { .key = key };
-    struct trouble t = { (int)cs_rng_below(key, 2000, N_STAGE), cs_rng_below(key, 2001, 100),
+    struct fault t = { (int)cs_rng_below(key, 2000, N_STAGE), cs_rng_below(key, 2001, 100),
                          cs_rng_below(key, 2002, 2) == 0 };
     char want[40];
     int rc;
 
-    (void)snprintf(want, sizeof want, "trouble in stage %d", t.who);
+    (void)snprintf(want, sizeof want, "fault in stage %d", t.who);
     cs_error_clear();
     (void)run_once(key, 1 + (int)cs_rng_below(key, 2003, MAX_INFER), t, &rc);
     /* The run may have ended before the failure, or no stage may have seen it. */
     if (rc != CS_OK && rc != (t.cancels ? CS_ECANCEL : CS_EFORMAT))
-        fail_run(&name, "the outcome does not match the disturbance");
+        fail_run(&name, "the result does not match the fault");
     if (strcmp(cs_error_message(), rc == CS_EFORMAT ? want : "") != 0)
         fail_run(&name, "the message is not the failing stage's");
 }
@@ -399,9 +399,9 @@ int main(int argc, char **argv)
         return 2;
     (void)alarm((unsigned)seconds + 60);         /* a hang is a failure */
     for (time_t end = time(NULL) + seconds; time(NULL) < end; n++) {
-        check_quiet(2 * n);
+        check_clean_run(2 * n);
         for (uint64_t i = 0; i < 4; i++)
-            check_troubled(cs_rng_key(n, i));
+            check_failed_run(cs_rng_key(n, i));
     }
     (void)printf("thrash_pipe: %" PRIu64 " runs\n", 7 * n);
     return n > 0 ? 0 : 1;

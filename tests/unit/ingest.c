@@ -1,4 +1,4 @@
-/* ingest.c - read files as the program does and say in one line each what became of them.
+/* ingest.c - read files as the program does, and print the result of each in one line.
  *
  * Usage: ingest [-r REFERENCE] [-t THREADS] FILE...       sequences
  *        ingest -f variants|genotypes|regions FILE...     what variant, diplotype and -R read

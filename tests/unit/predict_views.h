@@ -7,7 +7,7 @@
 #include "infer/views.h"
 #include "nn/exec/session.h"
 
-/** predict_views - every view of a record in a batch of its own, and what they give together
+/** predict_views - predict every view of a record in its own batch, and combine them
  *
  * be       that of the policy's model, which predicts per sequence
  * a        n and space for n values are set; receives the prediction

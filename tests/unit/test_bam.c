@@ -139,7 +139,7 @@ static size_t get_file(const char *path, char **p)
     return n;
 }
 
-/* A file that ends early is never taken for a whole one, wherever the cut is. */
+/* A truncated file is always detected, wherever it is cut. */
 static void check_cuts(const char *path, const char *reference)
 {
     char *p;

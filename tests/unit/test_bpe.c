@@ -152,7 +152,7 @@ static void test_train(void **state)
 /* ---- encoding
  * ---------------------------------------------------------------------------------- */
 
-/* All of the line again for every merge: the leftmost of the lowest rank. */
+/* Scans the whole line for every merge: the leftmost pair of the lowest rank. */
 static int64_t plain_encode(const cs_bpe *b, const char *s, int64_t n, int32_t *id)
 {
     int64_t k = 0;

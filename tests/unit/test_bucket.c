@@ -7,7 +7,7 @@
 
 enum { CHUNKS = 60, PER_CHUNK = 37, RECORDS = CHUNKS * PER_CHUNK, MAX_TOK = 300 };
 
-/* What came out, in order: one entry per record, with the batch that it was in. */
+/* Emitted records in order, each with its batch. */
 struct seen {
     int64_t      budget;
     int          n_batch, n_rec, fail_at;
@@ -51,7 +51,7 @@ static cs_chunk *random_chunk(uint64_t seed, uint64_t no)
     c->views->view = cs_arena_alloc(c->mem, PER_CHUNK, sizeof *c->views->view);
     for (uint64_t i = 0; i < PER_CHUNK; i++) {
         const uint64_t id = no * PER_CHUNK + i;
-        /* Lengths spread evenly over depths, so that every class is met. */
+        /* Lengths spread evenly over depths, so that every depth occurs. */
         const int64_t top = INT64_C(1) << cs_rng_below(seed, 2 * id, 9);
         const int64_t n = 1 + (int64_t)cs_rng_below(seed, 2 * id + 1, (uint64_t)top);
         int32_t *row = cs_arena_alloc(c->mem, (size_t)n, sizeof *row);
@@ -69,7 +69,7 @@ static int run(cs_chunk **all, int64_t budget, uint64_t lag, struct seen *s, cs_
     cs_bucketer *k = cs_bucketer_new(budget, lag, 0, 0, take, s);
     for (uint64_t no = 0; no < CHUNKS; no++) {
         CS_TRY(cs_bucketer_chunk(k, no));
-        /* The rule that keeps the pipeline from waiting for itself: chunk no - lag is out. */
+        /* The lag rule, which prevents deadlock: chunk no - lag has been emitted. */
         for (uint64_t id = 0; no >= lag && id < (no - lag + 1) * PER_CHUNK; id++)
             assert_true(s->gone[id]);
         for (int i = 0; i < PER_CHUNK; i++)
@@ -190,7 +190,7 @@ static void test_out_of_memory(void **state)
     assert_int_equal(cs_bucketer_add(k, chunk[0], 0), CS_EMEM);
     cs_mem_fail_at(-1);
     cs_error_clear();
-    /* The empty batch that stays open must not come out. */
+    /* The empty batch that stays open must not be emitted. */
     assert_int_equal(cs_bucketer_chunk(k, 100), CS_OK);
     assert_int_equal(cs_bucketer_end(k), CS_OK);
     assert_int_equal(s->n_batch, 0);

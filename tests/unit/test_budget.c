@@ -25,7 +25,7 @@ static void work(struct shared *s)
     atomic_fetch_sub(&s->n_inside, 1);
 }
 
-static void *come_and_go(void *arg)
+static void *enter_and_leave(void *arg)
 {
     struct shared *s = arg;
 
@@ -49,7 +49,7 @@ static void test_limit(void **state)
         struct shared s = { .budget = cs_budget_new(limit), .limit = limit };
         pthread_t t[THREADS];
         for (int i = 0; i < THREADS; i++)
-            assert_int_equal(pthread_create(&t[i], NULL, come_and_go, &s), 0);
+            assert_int_equal(pthread_create(&t[i], NULL, enter_and_leave, &s), 0);
         for (int i = 0; i < THREADS; i++)
             assert_int_equal(pthread_join(t[i], NULL), 0);
         assert_int_equal(atomic_load(&s.n_done), THREADS);
@@ -67,7 +67,7 @@ static void test_outside(void **state)
     cs_budget_free(NULL);
 }
 
-static void *stay(void *arg)
+static void *hold_until_stop(void *arg)
 {
     struct shared *s = arg;
 
@@ -79,7 +79,7 @@ static void *stay(void *arg)
     return NULL;
 }
 
-static int share_after(cs_budget *b, int n_call)
+static int share_after_calls(cs_budget *b, int n_call)
 {
     int n = 0;
 
@@ -90,7 +90,7 @@ static int share_after(cs_budget *b, int n_call)
     return n;
 }
 
-/* All of it when alone, one less while another one works, all again afterwards; never none. */
+/* The whole budget when alone, one less while another thread works; at least 1. */
 static void test_share(void **state)
 {
     enum { CALLS = 60 };
@@ -100,20 +100,20 @@ static void test_share(void **state)
         struct shared s = { .budget = cs_budget_new(limit) };
         pthread_t t;
         cs_budget_enter(s.budget);
-        assert_int_equal(share_after(s.budget, 3), limit);
-        assert_int_equal(pthread_create(&t, NULL, stay, &s), 0);
+        assert_int_equal(share_after_calls(s.budget, 3), limit);
+        assert_int_equal(pthread_create(&t, NULL, hold_until_stop, &s), 0);
         while (!atomic_load(&s.n_inside))
             (void)usleep(100);
-        assert_int_equal(share_after(s.budget, CALLS), limit - 1);
+        assert_int_equal(share_after_calls(s.budget, CALLS), limit - 1);
         atomic_store(&s.stop, 1);
         assert_int_equal(pthread_join(t, NULL), 0);
-        assert_int_equal(share_after(s.budget, CALLS), limit);
+        assert_int_equal(share_after_calls(s.budget, CALLS), limit);
         (void)cs_budget_leave();
         cs_budget_free(s.budget);
     }
     struct shared one = { .budget = cs_budget_new(1) };
     cs_budget_enter(one.budget);
-    assert_int_equal(share_after(one.budget, 3), 1);
+    assert_int_equal(share_after_calls(one.budget, 3), 1);
     (void)cs_budget_leave();
     cs_budget_free(one.budget);
 }

@@ -14,7 +14,7 @@ static double uniform(uint64_t key, uint64_t i)
     return ((double)cs_rng_below(key, i, 1u << 30) + 0.5) / (double)(1u << 30);
 }
 
-/* Truths drawn from softmax(z), predictions softmax(slope z): too sure when slope > 1. */
+/* Truths drawn from softmax(z), predictions softmax(slope z): overconfident when slope > 1. */
 static void draw(cs_scores *s, uint64_t key, double slope, int64_t length, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -34,7 +34,7 @@ static void draw(cs_scores *s, uint64_t key, double slope, int64_t length, int n
     }
 }
 
-static void test_temperature_is_found_again(void **state)
+static void test_temperature_is_recovered(void **state)
 {
     static const int64_t edge[] = { 500, 1000, 5000 };
     cs_scores s;
@@ -44,7 +44,7 @@ static void test_temperature_is_found_again(void **state)
     cs_scores_init(&s, true, N_OUT, 1);
     draw(&s, 1, 2.5, 300, N);
     draw(&s, 3, 0.5, 700, N);
-    draw(&s, 5, 1, 1000, 99);                  /* too few: what all together give */
+    draw(&s, 5, 1, 1000, 99);                  /* too few: the fit of all records */
     assert_int_equal(cs_calibrate(&s, NULL, edge, 3, &c), CS_OK);
     assert_int_equal(c.n, 4);
     assert_true(fabs(c.bin[0].temperature - 2.5) < 0.15);
@@ -83,7 +83,7 @@ static void test_no_wrong_calls(void **state)
     }
 }
 
-/* In a tree, a class above others is known to be one of its clade, and no more. */
+/* In a tree, a class above others stands for any class of its clade. */
 static void test_undetermined_truths(void **state)
 {
     static const int32_t parent[] = { -1, 0, 1, 1, 0 }, class_no[] = { -1, 0, 1, 2, 3 },
@@ -172,7 +172,7 @@ static void test_each_class_keeps_its_rate(void **state)
     cs_scores_release(&s);
 }
 
-static void test_stated(void **state)
+static void test_conditions(void **state)
 {
     cs_calibration a = { .n = 1, .max_error = 0.1, .shortest = 100, .has_likeness = true }, b = a;
 
@@ -289,12 +289,12 @@ static void test_model_file(void **state)
 int main(void)
 {
     const struct CMUnitTest test[] = {
-        cmocka_unit_test(test_temperature_is_found_again),
+        cmocka_unit_test(test_temperature_is_recovered),
         cmocka_unit_test(test_no_wrong_calls),
         cmocka_unit_test(test_undetermined_truths),
         cmocka_unit_test(test_rates_are_kept),
         cmocka_unit_test(test_each_class_keeps_its_rate),
-        cmocka_unit_test(test_stated),
+        cmocka_unit_test(test_conditions),
         cmocka_unit_test(test_too_few),
         cmocka_unit_test(test_certainty),
         cmocka_unit_test(test_model_file),

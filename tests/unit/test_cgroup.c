@@ -114,7 +114,7 @@ static void memory_of_version_1(void **state)
     assert_true(memory("m1") == INT64_MAX);
 }
 
-static void nonsense_is_no_limit(void **state)
+static void invalid_values_are_ignored(void **state)
 {
     (void)state;
     assert_int_equal(cs_cgroup_cpus("/nonexistent", "/nonexistent"), 0);
@@ -138,7 +138,7 @@ int main(void)
         cmocka_unit_test(version_1),
         cmocka_unit_test(memory_of_version_2),
         cmocka_unit_test(memory_of_version_1),
-        cmocka_unit_test(nonsense_is_no_limit),
+        cmocka_unit_test(invalid_values_are_ignored),
     };
 
     return cmocka_run_group_tests(test, set_up, tear_down);

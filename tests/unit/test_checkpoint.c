@@ -1,4 +1,4 @@
-/* test_checkpoint.c - a checkpoint comes back as it was, or is refused with the reason. */
+/* test_checkpoint.c - a checkpoint is restored exactly, or refused with the reason. */
 #include "check.h"
 
 #include <zlib.h>
@@ -40,7 +40,7 @@ static void close_fixture(struct fixture *f)
     cs_error_clear();
 }
 
-/* Every slab and field holds something of its own. */
+/* Every slab and field has a distinct value. */
 static void fill(struct fixture *f)
 {
     cs_real *slab[] = { f->ps.value, f->ps.m, f->ps.v, f->ps.ema };
@@ -213,7 +213,7 @@ static void test_older(void **state)
     close_fixture(&f);
 }
 
-/* Any byte that changes, and any cut, is noticed. */
+/* Any changed byte and any truncation are detected. */
 static void test_damage(void **state)
 {
     char *bytes;

@@ -1,4 +1,5 @@
-/* test_corpus.c - windows of a pass: every base once, in an order and places of the pass's own. */
+/* test_corpus.c - windows of a pass: every base once, in an order and at offsets that depend on the
+ * pass. */
 #include "check.h"
 
 #include "train/corpus.h"
@@ -65,7 +66,7 @@ static void every_base_once(void **state)
     cs_corpus_release(&c);
 }
 
-static void short_ones_are_left(void **state)
+static void short_remainders_are_dropped(void **state)
 {
     static int seen[N_CONTIG * MOST];
     static int64_t order[MOST];
@@ -81,7 +82,7 @@ static void short_ones_are_left(void **state)
     cs_corpus_release(&c);
 }
 
-static void lengths_are_drawn(void **state)
+static void lengths_are_random(void **state)
 {
     cs_corpus c = make(100, 40, 1);
     int64_t n[101] = { 0 }, n_reverse = 0;
@@ -102,7 +103,7 @@ static void lengths_are_drawn(void **state)
     cs_corpus_release(&c);
 }
 
-static void split_leaves_nothing_in_both(void **state)
+static void split_is_disjoint(void **state)
 {
     enum { BASES = 1000003, BLOCK = 1000 };
     static char side[BASES];
@@ -131,9 +132,9 @@ int main(void)
 {
     const struct CMUnitTest test[] = {
         cmocka_unit_test(every_base_once),
-        cmocka_unit_test(short_ones_are_left),
-        cmocka_unit_test(lengths_are_drawn),
-        cmocka_unit_test(split_leaves_nothing_in_both),
+        cmocka_unit_test(short_remainders_are_dropped),
+        cmocka_unit_test(lengths_are_random),
+        cmocka_unit_test(split_is_disjoint),
     };
 
     return cmocka_run_group_tests(test, NULL, NULL);

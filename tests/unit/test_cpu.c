@@ -1,4 +1,4 @@
-/* test_cpu.c - CHORDSEQ_DISABLE word by word, and how many processors there are. */
+/* test_cpu.c - CHORDSEQ_DISABLE word by word, and the number of processors. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE              /* sched_setaffinity */
 #endif
@@ -127,7 +127,7 @@ static void count_respects_affinity(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
-static float half_of_least(void)
+static float half_of_min_normal(void)
 {
     volatile float least = FLT_MIN;
 
@@ -136,7 +136,7 @@ static float half_of_least(void)
 
 static void *in_new_thread(void *arg)
 {
-    *(float *)arg = half_of_least();
+    *(float *)arg = half_of_min_normal();
     return NULL;
 }
 
@@ -147,7 +147,7 @@ static void *flush_subnormals(void *arg)
     pthread_t t;
 
     cs_cpu_flush_subnormals();
-    out[0] = half_of_least();
+    out[0] = half_of_min_normal();
     if (pthread_create(&t, NULL, in_new_thread, &out[1]) == 0)
         pthread_join(t, NULL);
     return NULL;
@@ -165,7 +165,7 @@ static void subnormals_become_zero(void **state)
     assert_int_equal(pthread_create(&t, NULL, flush_subnormals, out), 0);
     assert_int_equal(pthread_join(t, NULL), 0);
     assert_true(out[0] == 0 && out[1] == 0);
-    assert_true(half_of_least() > 0);
+    assert_true(half_of_min_normal() > 0);
 }
 
 int main(void)

@@ -212,7 +212,7 @@ static void test_mass(void **state)
     cs_dataset_release(&d);
 }
 
-/* Every group of a class as often as the others, however much there is of it. */
+/* All groups of a class are equally frequent, whatever their size. */
 static void test_group_balance(void **state)
 {
     enum { DRAWS = 40000, N_GROUP = 4 };
@@ -368,8 +368,8 @@ static int append(cs_feed_work *w, const cs_dataset *d, const cs_batch_rules *ru
     return cs_batch_append(b, w->id, NULL, n, d->ex[s->example].target, none);
 }
 
-/* A sample that is changed and turned round gives the tokens of the reverse complement of what
- * cs_mutate() makes of its bases. */
+/* A mutated, reverse-complemented sample has the tokens of the reverse complement of the result of
+ * cs_mutate(). */
 static void test_mutated(const cs_dataset *d, const cs_batch_rules *rules, const cs_sample *plain)
 {
     cs_sample s = *plain;
@@ -390,7 +390,7 @@ static void test_mutated(const cs_dataset *d, const cs_batch_rules *rules, const
     cs_feed_work_release(&w);
 }
 
-/* A sample that is turned round gives the tokens of the reverse complement. */
+/* A reverse-complemented sample has the tokens of the reverse complement. */
 static void test_tokens(void **state)
 {
     const cs_tokenizer *t = cs_tokenizer_find("base");
@@ -423,8 +423,8 @@ static void test_tokens(void **state)
     cs_dataset_release(&d);
 }
 
-/* Classes of tokens are those of the bases that they stand for, also in a crop that is turned
- * round, and of words of three bases. */
+/* Classes of tokens are those of the bases that they stand for, also in a reverse-complemented
+ * crop, and for words of three bases. */
 static void test_labels(void **state)
 {
     static const cs_span span[] = { { 2, 5, 1 }, { 5, 6, 0 }, { 9, 12, 2 } };

@@ -1,4 +1,4 @@
-/* test_diplotype.c - codes of diplotypes, votes of reads, and what VCF alleles make of a
+/* test_diplotype.c - codes of diplotypes, calls from reads, and VCF alleles applied to a
  * reference. */
 #include "check.h"
 
@@ -42,7 +42,7 @@ static void test_codes(void **state)
     }
     for (int c = 0; c < 256; c++)
         assert_int_equal(cs_diplotype_of((char)c) >= 0, seen[c]);
-    /* Two bases as IUPAC has them, and its letters for three mean nothing here. */
+    /* IUPAC letters of two bases are codes; those of three bases are not. */
     for (const char *p = "AAACCCGGGTTTNNNACMAGRATWCGSCTYGTK"; *p; p += 3)
         assert_int_equal(p[2], cs_diplotype_code(p[0] == 'N' ? CS_HAP_N : cs_hap_of_base(p[0]),
                                                  p[1] == 'N' ? CS_HAP_N : cs_hap_of_base(p[1])));
@@ -85,7 +85,7 @@ static void decide(int a, int c, int del, int ref, cs_site_call want, char code)
     assert_int_equal(cs_diplotype_code(x, y), code);
 }
 
-static void test_votes(void **state)
+static void test_site_calls(void **state)
 {
     (void)state;
     decide(0, 0, 0, CS_HAP_A, CS_SITE_NO_READ, 'N');
@@ -163,7 +163,7 @@ static void test_alleles(void **state)
     assert_int_equal(cs_haplotypes_apply(&a.h, 1, &long_one, 1), CS_APPLIED_SYMBOLIC);
     expect(&a, "ACgYtgCA");
     one(102, "G", "*", CS_APPLIED, "AC3TTGCA");
-    /* Over the borders of the region. */
+    /* Alleles across the ends of the region. */
     one(98, "TTACG", "T", CS_APPLIED, "123TTGCA");
     one(106, "CATT", "C", CS_APPLIED, "ACGTTGC1");
     one(98, "T", "TG", CS_APPLIED, "ACGTTGCA");
@@ -189,7 +189,7 @@ static void test_together(void **state)
     assert_int_equal(put(&a, 0, 0, "A", "CA"), CS_APPLIED_NO_ANCHOR);
 }
 
-/* Sites that no record speaks of are unknown; a block of the reference makes them known. */
+/* Sites without a record are unknown; a reference block makes them known. */
 static void test_unknown(void **state)
 {
     (void)state;
@@ -250,7 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_genotypes),
         cmocka_unit_test(test_codes), cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_votes), cmocka_unit_test(test_alleles),
+        cmocka_unit_test(test_site_calls), cmocka_unit_test(test_alleles),
         cmocka_unit_test(test_together), cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_regions),
     };

@@ -1,4 +1,4 @@
-/* test_err.c - the kept message: first wins, one per thread, errno untouched. */
+/* test_err.c - the stored message: first wins, one per thread, errno unchanged. */
 #include "tests/check.h"
 
 #include <errno.h>

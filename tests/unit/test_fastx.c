@@ -1,4 +1,4 @@
-/* test_fastx.c - FASTA and FASTQ as people write them, and every way to be broken. */
+/* test_fastx.c - FASTA and FASTQ: variants in use, and damaged files. */
 #include "inputs.h"
 
 #include "io/source.h"
@@ -240,7 +240,8 @@ static void test_members(void **state)
     }
 }
 
-/* Cut anywhere but between members: refused. Any bit turned: refused, or nothing has changed. */
+/* Truncated anywhere but between members: refused. Any bit flipped: refused, or the text is the
+ * same. */
 static void check_damage(const bytes *b, const size_t *end, int n_end)
 {
     for (size_t n = 1; n < b->n; n++) {
@@ -406,7 +407,7 @@ static void test_out_of_memory(void **state)
     free(b.p);
 }
 
-static void test_inputs_run_on(void **state)
+static void test_several_inputs(void **state)
 {
     (void)state;
     static const char *const path[] = { "a.fa", "empty", "b.fq" };
@@ -457,7 +458,7 @@ static int next_descriptor(void)
     return fd;
 }
 
-static void test_an_error_that_does_not_matter_is_forgotten(void **state)
+static void test_ignored_error_is_cleared(void **state)
 {
     (void)state;
     const cs_input_opt opt = { .keep_native = true };
@@ -482,13 +483,13 @@ static void test_an_error_that_does_not_matter_is_forgotten(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_error_that_does_not_matter_is_forgotten),
+        cmocka_unit_test(test_ignored_error_is_cleared),
         cmocka_unit_test(test_fasta), cmocka_unit_test(test_fastq),
         cmocka_unit_test(test_any_piece_boundary), cmocka_unit_test(test_broken_text),
         cmocka_unit_test(test_other_formats), cmocka_unit_test(test_counts),
         cmocka_unit_test(test_members), cmocka_unit_test(test_damaged_gzip),
         cmocka_unit_test(test_threads_do_not_matter), cmocka_unit_test(test_long_record),
-        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_inputs_run_on),
+        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_several_inputs),
     };
     return cmocka_run_group_tests(tests, inputs_setup, inputs_teardown);
 }

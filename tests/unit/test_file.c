@@ -62,7 +62,7 @@ static int put(const char *path, const char *text)
     return cs_outfile_close(f);
 }
 
-static void appears_when_complete(void **state)
+static void renamed_when_complete(void **state)
 {
     cs_outfile *f;
     char temp[100];
@@ -79,7 +79,7 @@ static void appears_when_complete(void **state)
     assert_int_equal(n_temps(), 0);
 }
 
-static void discard_leaves_the_old(void **state)
+static void discard_keeps_old_file(void **state)
 {
     cs_outfile *f;
 
@@ -134,7 +134,7 @@ static void modes(void **state)
     assert_holds("fresh", "y");
 }
 
-static void links_stay_links(void **state)
+static void symlinks_are_kept(void **state)
 {
     struct stat st;
 
@@ -158,7 +158,7 @@ static void links_stay_links(void **state)
     assert_non_null(strstr(cs_error_message(), "'loop-a'"));
 }
 
-static void refusals_name_the_file(void **state)
+static void errors_name_the_file(void **state)
 {
     static const struct { const char *path, *says; } row[] = {
         { "no/such/folder/x", "No such file or directory" }, { ".", "Is a directory" },
@@ -199,8 +199,8 @@ static void full_device(void **state)
     assert_int_equal(put("/dev/null", "x"), CS_OK);
 }
 
-/* A disk that fills up, made of a limit on the size of files. */
-static void overfill(void *arg)
+/* A full disk, simulated by a limit on the size of files. */
+static void write_beyond_limit(void *arg)
 {
     const struct rlimit limit = { 1000, 1000 };
     char block[4096] = { 0 };
@@ -214,18 +214,18 @@ static void overfill(void *arg)
     _exit(cs_outfile_close(f) == CS_EIO && strstr(cs_error_message(), "'precious'") ? 7 : 2);
 }
 
-static void short_write_keeps_the_old(void **state)
+static void short_write_keeps_old_file(void **state)
 {
     (void)state;
     assert_int_equal(put("precious", "old"), CS_OK);
-    int status = check_status(overfill, NULL);
+    int status = check_status(write_beyond_limit, NULL);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 7);
     assert_holds("precious", "old");
     assert_int_equal(n_temps(), 0);
 }
 
-static void reader_gone_is_quiet(void **state)
+static void closed_pipe_is_silent(void **state)
 {
     char path[40];
     int fd[2];
@@ -276,7 +276,7 @@ static void fifo_is_written_directly(void **state)
 }
 
 /* A terminal whose other side reads late, and whose owner made it non-blocking. */
-static void full_terminal_is_awaited(void **state)
+static void full_terminal_blocks(void **state)
 {
     enum { N_LINES = 2000, LINE_BYTES = 100 };
     char path[40], buf[4096];
@@ -400,7 +400,7 @@ static void signals_remove_temporaries(void **state)
     assert_int_equal(cs_file_size("unfinished"), -1);
 }
 
-/* What cs_stdout_close() says when stdout is `arg`: its code, negated, as exit status. */
+/* The result of cs_stdout_close() when stdout is `arg`: its code, negated, as exit status. */
 static void close_stdout_on(void *arg)
 {
     const char *path = arg;
@@ -463,7 +463,7 @@ static void stdout_keeps_order(void **state)
 }
 
 /* Ties included: odd multiples of 1/128 end with a seventh decimal, which is a 5. */
-static void numbers_as_printf_has_them(void **state)
+static void millionths_match_printf(void **state)
 {
     (void)state;
     const float odd[] = { 0, -0.0f, 1, 0.9999999f, 0.99999994f, 1e-7f, 5e-7f, 1e-40f, -0.25f, 8.5f,
@@ -521,19 +521,19 @@ static void exit_stops_other_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest test[] = {
-        cmocka_unit_test_setup(appears_when_complete, reset),
-        cmocka_unit_test_setup(discard_leaves_the_old, reset),
+        cmocka_unit_test_setup(renamed_when_complete, reset),
+        cmocka_unit_test_setup(discard_keeps_old_file, reset),
         cmocka_unit_test_setup(buffer_boundaries, reset),
-        cmocka_unit_test_setup(numbers_as_printf_has_them, reset),
+        cmocka_unit_test_setup(millionths_match_printf, reset),
         cmocka_unit_test_setup(modes, reset),
-        cmocka_unit_test_setup(links_stay_links, reset),
-        cmocka_unit_test_setup(refusals_name_the_file, reset),
+        cmocka_unit_test_setup(symlinks_are_kept, reset),
+        cmocka_unit_test_setup(errors_name_the_file, reset),
         cmocka_unit_test_setup(full_device, reset),
-        cmocka_unit_test_setup(short_write_keeps_the_old, reset),
-        cmocka_unit_test_setup(reader_gone_is_quiet, reset),
+        cmocka_unit_test_setup(short_write_keeps_old_file, reset),
+        cmocka_unit_test_setup(closed_pipe_is_silent, reset),
         cmocka_unit_test_setup(descriptor_keeps_its_offset, reset),
         cmocka_unit_test_setup(fifo_is_written_directly, reset),
-        cmocka_unit_test_setup(full_terminal_is_awaited, reset),
+        cmocka_unit_test_setup(full_terminal_blocks, reset),
         cmocka_unit_test_setup(read_only_is_respected, reset),
         cmocka_unit_test_setup(reads_whole_files, reset),
         cmocka_unit_test_setup(failing_allocations, reset),

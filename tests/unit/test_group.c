@@ -1,4 +1,4 @@
-/* test_group.c - ranks: who they are, what they tell each other, what ends them. */
+/* test_group.c - ranks: numbering, communication, failures. */
 #define _GNU_SOURCE              /* clearenv */
 #include "tests/check.h"
 
@@ -14,7 +14,7 @@
 #include "base/group_internal.h"
 #include "base/signals.h"
 
-enum { MOST = 4 };
+enum { MAX_RANKS = 4 };
 
 /* ---- the environment ------------------------------------------------------------------------- */
 
@@ -34,7 +34,7 @@ static int from_env(const char *line, cs_group_spec *s)
     return cs_group_env(s);
 }
 
-static void launchers_are_told_apart(void **state)
+static void launchers_are_detected(void **state)
 {
     (void)state;
     static const struct {
@@ -75,7 +75,7 @@ static void launchers_are_told_apart(void **state)
     }
 }
 
-static void nonsense_is_refused(void **state)
+static void invalid_environment_is_refused(void **state)
 {
     (void)state;
     static const struct { const char *env, *why; } row[] = {
@@ -101,7 +101,7 @@ static void nonsense_is_refused(void **state)
 
 struct end { cs_group *g; int rc; char why[256]; };
 
-static void keep_why(struct end *e)
+static void save_message(struct end *e)
 {
     (void)snprintf(e->why, sizeof e->why, "%s", cs_error_message());
     cs_group_finalize(e->g, e->rc);
@@ -110,8 +110,8 @@ static void keep_why(struct end *e)
 
 static void run_all(int n, void *(*body)(void *), struct end *e)
 {
-    pthread_t thread[MOST];
-    cs_group *g[MOST];
+    pthread_t thread[MAX_RANKS];
+    cs_group *g[MAX_RANKS];
 
     assert_int_equal(cs_group_of_threads(n, 20, g), CS_OK);
     for (int r = 0; r < n; r++) {
@@ -124,7 +124,7 @@ static void run_all(int n, void *(*body)(void *), struct end *e)
 
 enum { MANY = 300000 };          /* more than a connection holds */
 
-static int talk(cs_group *g)
+static int exchange(cs_group *g)
 {
     int rc = CS_OK;
     const int rank = cs_group_rank(g), n = cs_group_size(g);
@@ -150,44 +150,44 @@ out:
     return rc;
 }
 
-static void *talker(void *arg)
+static void *run_exchange(void *arg)
 {
     struct end *e = arg;
 
-    e->rc = talk(e->g);
-    keep_why(e);
+    e->rc = exchange(e->g);
+    save_message(e);
     return NULL;
 }
 
-static void ranks_hear_each_other(void **state)
+static void ranks_exchange_data(void **state)
 {
     (void)state;
-    struct end e[MOST];
+    struct end e[MAX_RANKS];
 
-    for (int n = 1; n <= MOST; n++) {
-        run_all(n, talker, e);
+    for (int n = 1; n <= MAX_RANKS; n++) {
+        run_all(n, run_exchange, e);
         for (int r = 0; r < n; r++)
             assert_int_equal(e[r].rc, CS_OK);
     }
 }
 
-/* Rank 2 fails where the others wait for it. */
-static void *failing(void *arg)
+/* Rank 2 fails while the others wait for it. */
+static void *run_failing(void *arg)
 {
     struct end *e = arg;
 
     e->rc = cs_group_rank(e->g) == 2 ? cs_fail(CS_EMEM, "out of memory for a list")
                                      : cs_group_barrier(e->g);
-    keep_why(e);
+    save_message(e);
     return NULL;
 }
 
-static void failure_is_told_to_all(void **state)
+static void failure_is_reported_to_all(void **state)
 {
     (void)state;
-    struct end e[MOST];
+    struct end e[MAX_RANKS];
 
-    run_all(3, failing, e);
+    run_all(3, run_failing, e);
     assert_int_equal(e[2].rc, CS_EMEM);
     for (int r = 0; r < 2; r++) {
         assert_int_equal(e[r].rc, CS_EIO);
@@ -195,8 +195,8 @@ static void failure_is_told_to_all(void **state)
     }
 }
 
-/* Rank 1 is somewhere else in the run. */
-static void *straying(void *arg)
+/* Rank 1 makes another call than the others. */
+static void *run_mismatched(void *arg)
 {
     struct end *e = arg;
     char b[9] = "";
@@ -204,22 +204,22 @@ static void *straying(void *arg)
     e->rc = cs_group_gather(e->g, b, cs_group_rank(e->g) == 1 ? 9 : 3, (char[27]){ 0 });
     if (e->rc == CS_OK)
         e->rc = cs_group_broadcast(e->g, b, 3);
-    keep_why(e);
+    save_message(e);
     return NULL;
 }
 
-static void another_point_is_noticed(void **state)
+static void mismatched_calls_are_detected(void **state)
 {
     (void)state;
-    struct end e[MOST];
+    struct end e[MAX_RANKS];
 
-    run_all(3, straying, e);
+    run_all(3, run_mismatched, e);
     for (int r = 0; r < 3; r++)
         assert_string_equal(e[r].why, "rank 1 is at a different point of the run than rank 0");
 }
 
-/* Rank 1 hangs up without a word, which rank 0 sees where it waits for something else. */
-static void who_hangs_up_is_gone(void **state)
+/* Rank 1 disconnects without a message; rank 0 detects it during an external wait. */
+static void disconnected_rank_is_detected(void **state)
 {
     (void)state;
     cs_group *g[2];
@@ -234,8 +234,8 @@ static void who_hangs_up_is_gone(void **state)
     cs_error_clear();
 }
 
-/* All are there, but what they wait for elsewhere does not come. */
-static void a_wait_elsewhere_has_an_end(void **state)
+/* All ranks are connected, but an external wait does not end. */
+static void external_wait_times_out(void **state)
 {
     (void)state;
     const struct timespec nap = { 0, 1000 * 1000 };
@@ -263,7 +263,7 @@ static cs_group_spec spec(int rank, int n, int port, double timeout)
                             .timeout = timeout };
 }
 
-/* Joins as `s` says, then meets the others; the message goes to `why`. */
+/* Joins the group and waits for the other ranks; `why` receives the error message. */
 static int join(cs_group_spec s, char *why)
 {
     cs_group *g = NULL;
@@ -300,7 +300,7 @@ static int status_of(pid_t pid)
 
 enum { LONG = 4 << 20 };         /* bytes, more than a connection holds */
 
-static void send_until_told(cs_group *g)
+static void send_until_error(cs_group *g)
 {
     char *text = calloc(LONG, 1);
 
@@ -313,8 +313,8 @@ static void send_until_told(cs_group *g)
     free(text);
 }
 
-/* A signal during a message: rank 0 receives all of it before the reason of rank 1's end. */
-static void half_a_message_is_never_sent(void **state)
+/* A signal during a message: rank 0 receives the whole message before rank 1's error. */
+static void messages_are_atomic(void **state)
 {
     (void)state;
     const struct timespec nap = { 0, 1000 * 1000 };
@@ -326,7 +326,7 @@ static void half_a_message_is_never_sent(void **state)
     const pid_t pid = fork();
     if (pid == 0) {
         cs_group_finalize(g[0], CS_OK);
-        send_until_told(g[1]);
+        send_until_error(g[1]);
         _exit(0);
     }
     cs_group_finalize(g[1], CS_OK);
@@ -346,7 +346,7 @@ static void half_a_message_is_never_sent(void **state)
     free(text);
 }
 
-static void processes_meet(void **state)
+static void processes_connect(void **state)
 {
     (void)state;
     const int port = check_free_port();
@@ -358,7 +358,7 @@ static void processes_meet(void **state)
     assert_int_equal(status_of(two), CS_OK);
 }
 
-static void who_does_not_come_is_named(void **state)
+static void missing_rank_is_named(void **state)
 {
     (void)state;
     const int port = check_free_port();
@@ -373,7 +373,7 @@ static void who_does_not_come_is_named(void **state)
     assert_non_null(strstr(why, "rank 1 could not connect to rank 0"));
 }
 
-static void disagreement_is_told_to_both(void **state)
+static void mismatch_is_reported_to_both(void **state)
 {
     (void)state;
     const int port = check_free_port();
@@ -386,7 +386,7 @@ static void disagreement_is_told_to_both(void **state)
     assert_int_equal(status_of(three), CS_EIO);
 }
 
-static void a_port_that_is_taken(void **state)
+static void port_in_use(void **state)
 {
     (void)state;
     struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -420,7 +420,7 @@ static int connect_to(int port)
 
 /* Strangers connect first: some are silent, one sends an invalid greeting, and one only the
  * beginning of a valid one. */
-static void strangers_are_refused(void **state)
+static void unknown_clients_are_refused(void **state)
 {
     (void)state;
     const int port = check_free_port();
@@ -441,19 +441,19 @@ static void strangers_are_refused(void **state)
 int main(void)
 {
     static const struct CMUnitTest test[] = {
-        cmocka_unit_test(launchers_are_told_apart),
-        cmocka_unit_test(nonsense_is_refused),
-        cmocka_unit_test(ranks_hear_each_other),
-        cmocka_unit_test(failure_is_told_to_all),
-        cmocka_unit_test(another_point_is_noticed),
-        cmocka_unit_test(who_hangs_up_is_gone),
-        cmocka_unit_test(a_wait_elsewhere_has_an_end),
-        cmocka_unit_test(half_a_message_is_never_sent),
-        cmocka_unit_test(processes_meet),
-        cmocka_unit_test(who_does_not_come_is_named),
-        cmocka_unit_test(disagreement_is_told_to_both),
-        cmocka_unit_test(a_port_that_is_taken),
-        cmocka_unit_test(strangers_are_refused),
+        cmocka_unit_test(launchers_are_detected),
+        cmocka_unit_test(invalid_environment_is_refused),
+        cmocka_unit_test(ranks_exchange_data),
+        cmocka_unit_test(failure_is_reported_to_all),
+        cmocka_unit_test(mismatched_calls_are_detected),
+        cmocka_unit_test(disconnected_rank_is_detected),
+        cmocka_unit_test(external_wait_times_out),
+        cmocka_unit_test(messages_are_atomic),
+        cmocka_unit_test(processes_connect),
+        cmocka_unit_test(missing_rank_is_named),
+        cmocka_unit_test(mismatch_is_reported_to_both),
+        cmocka_unit_test(port_in_use),
+        cmocka_unit_test(unknown_clients_are_refused),
     };
 
     return cmocka_run_group_tests_name("group", test, NULL, NULL);

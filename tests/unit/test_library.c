@@ -1,4 +1,4 @@
-/* test_library.c - the public C interface: what it gives, refuses, says, and does not do. */
+/* test_library.c - the public C interface: results, errors, messages, side effects. */
 #include "check.h"
 
 #include <chordseq.h>
@@ -107,16 +107,16 @@ static void test_many(void **state)
 static void test_letters(void **state)
 {
     const int32_t n = chordseq_n_output(model);
-    const char *const spelt[] = { "ACGTNNACGTTGCAGG", "acgtxnacguugcagg",
+    const char *const variants[] = { "ACGTNNACGTTGCAGG", "acgtxnacguugcagg",
                                   "ACG TN-\tACGT\r\nTGCAGG" };
     float first[MAX_OUTPUT], v[MAX_OUTPUT];
     chordseq_call call;
 
     (void)state;
-    assert_int_equal(chordseq_classify(model, spelt[0], 16, first, &call), 0);
+    assert_int_equal(chordseq_classify(model, variants[0], 16, first, &call), 0);
     assert_int_equal(call.reason, 0);
     for (int i = 1; i < 3; i++) {
-        assert_int_equal(chordseq_classify(model, spelt[i], strlen(spelt[i]), v, NULL), 0);
+        assert_int_equal(chordseq_classify(model, variants[i], strlen(variants[i]), v, NULL), 0);
         assert_memory_equal(v, first, (size_t)n * sizeof *v);
     }
     assert_int_equal(chordseq_classify(model, "ACGTJACGT", 9, v, NULL), CHORDSEQ_EFORMAT);
@@ -566,7 +566,7 @@ static const struct {
     chordseq_windows, chordseq_cpu_count,
 };
 
-/* Numbers and places that programs have compiled in. */
+/* Constants and member offsets that are compiled into programs. */
 static void test_interface(void **state)
 {
     (void)state;

@@ -70,7 +70,7 @@ static void errno_is_preserved(void **state)
     assert_int_equal(after, ENOENT);
 }
 
-static void a_sentence_is_told_once(void **state)
+static void warn_once_prints_once(void **state)
 {
     check_stderr c = check_stderr_begin();
 
@@ -225,7 +225,7 @@ static void terminal_end(struct terminal *t, char *buf, size_t size)
 
 static void colour_on_a_terminal(void **state)
 {
-    static const struct { const char *no_color, *term; bool tinted; } row[] = {
+    static const struct { const char *no_color, *term; bool coloured; } row[] = {
         { NULL, "xterm", true }, { "", "xterm", true }, { "1", "xterm", false },
         { NULL, "dumb", false },
     };
@@ -245,7 +245,7 @@ static void colour_on_a_terminal(void **state)
         cs_note("y");
         terminal_end(&t, buf, sizeof buf);
         /* The terminal turns \n into \r\n. */
-        assert_string_equal(buf, row[i].tinted
+        assert_string_equal(buf, row[i].coloured
                             ? "chordseq: \033[1;31merror:\033[0m x\r\nchordseq: y\r\n"
                             : "chordseq: error: x\r\nchordseq: y\r\n");
     }
@@ -291,7 +291,7 @@ static void progress_without_total(void **state)
     (void)state;
     if (!terminal_begin(&t))
         skip();
-    /* What was done before takes no time now: 5 % have taken the 0.2 s, and 75 % are left. */
+    /* An earlier run's part takes no time now: 5 % have taken the 0.2 s, and 75 % are left. */
     cs_progress *p = cs_progress_new("records", 1000);
     cs_progress_skipped(p, 200);
     pause_ms(210);
@@ -312,7 +312,7 @@ static void progress_without_total(void **state)
     assert_null(strstr(buf, "%"));
 }
 
-/* A clock that can be put forward takes libc's place in this program. */
+/* Replaces libc's clock by one that a test can advance. */
 static long forward_s;
 
 int clock_gettime(clockid_t id, struct timespec *t)
@@ -353,7 +353,7 @@ int main(void)
     const struct CMUnitTest test[] = {
         cmocka_unit_test_setup(levels_filter, reset),
         cmocka_unit_test_setup(errno_is_preserved, reset),
-        cmocka_unit_test_setup(a_sentence_is_told_once, reset),
+        cmocka_unit_test_setup(warn_once_prints_once, reset),
         cmocka_unit_test_setup(control_characters_are_shown, reset),
         cmocka_unit_test_setup(long_line_is_cut_and_ends, reset),
         cmocka_unit_test_setup(lines_do_not_mix, reset),

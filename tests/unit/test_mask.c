@@ -1,4 +1,4 @@
-/* test_mask.c - hidden tokens: number, places, and no trace in visible ones. */
+/* test_mask.c - masked tokens: number, positions, and no base in common with visible ones. */
 #include "check.h"
 
 #include "base/rng.h"
@@ -28,7 +28,7 @@ static struct seq *masked(const cs_mask *m, uint64_t key, int64_t *n_chosen)
     return s;
 }
 
-static void shares_are_kept(void **state)
+static void ratios_match(void **state)
 {
     static const double ratio[] = { 0.15, 0.3 };
     static const int32_t run[] = { 1, 3, 6, 8 };
@@ -58,8 +58,8 @@ static void shares_are_kept(void **state)
     }
 }
 
-/* Words of k bases every `stride`: does a chosen one have a base that no visible one has? */
-static bool is_secret(const int32_t *label, int64_t n, int64_t i, int64_t k, int64_t stride)
+/* Words of k bases every `stride`: does word i have a base that no visible word contains? */
+static bool has_hidden_base(const int32_t *label, int64_t n, int64_t i, int64_t k, int64_t stride)
 {
     for (int64_t b = i * stride; b < i * stride + k; b++) {
         bool seen = false;
@@ -71,7 +71,7 @@ static bool is_secret(const int32_t *label, int64_t n, int64_t i, int64_t k, int
     return false;
 }
 
-static void neighbours_do_not_tell(void **state)
+static void visible_tokens_share_no_masked_base(void **state)
 {
     enum { LEN = 400 };
     int32_t id[LEN], label[LEN];
@@ -85,14 +85,14 @@ static void neighbours_do_not_tell(void **state)
                 random_tokens(key, id, LEN);
                 assert_true(cs_mask_tokens(&m, key, id, LEN, label) > 0);
                 for (int64_t i = 0; i < LEN; i++)
-                    assert_true(label[i] < 0 || is_secret(label, LEN, i, k, stride));
+                    assert_true(label[i] < 0 || has_hidden_base(label, LEN, i, k, stride));
             }
         }
     }
 }
 
-/* The tokens of a run have one fate, also where runs touch: then there are several. */
-static void runs_have_one_fate(void **state)
+/* All tokens of a run are replaced in the same way; adjacent runs are separate. */
+static void run_has_one_replacement(void **state)
 {
     cs_mask m = usual;
     int64_t n;
@@ -111,7 +111,7 @@ static void runs_have_one_fate(void **state)
     free(s);
 }
 
-static void unknown_tokens_are_left(void **state)
+static void unknown_tokens_are_not_masked(void **state)
 {
     int32_t id[50], label[50];
 
@@ -135,7 +135,7 @@ static void unknown_tokens_are_left(void **state)
     assert_int_equal(cs_mask_tokens(&usual, 1, id, 0, label), 0);
 }
 
-static void key_decides(void **state)
+static void key_determines_result(void **state)
 {
     int64_t n, n_again, n_other;
 
@@ -153,11 +153,11 @@ static void key_decides(void **state)
 int main(void)
 {
     const struct CMUnitTest test[] = {
-        cmocka_unit_test(shares_are_kept),
-        cmocka_unit_test(neighbours_do_not_tell),
-        cmocka_unit_test(runs_have_one_fate),
-        cmocka_unit_test(unknown_tokens_are_left),
-        cmocka_unit_test(key_decides),
+        cmocka_unit_test(ratios_match),
+        cmocka_unit_test(visible_tokens_share_no_masked_base),
+        cmocka_unit_test(run_has_one_replacement),
+        cmocka_unit_test(unknown_tokens_are_not_masked),
+        cmocka_unit_test(key_determines_result),
     };
 
     return cmocka_run_group_tests(test, NULL, NULL);

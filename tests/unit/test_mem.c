@@ -33,7 +33,7 @@ static void overflow_is_refused(void **state)
     cs_arena_free(a);
 }
 
-static void nothing_is_not_failure(void **state)
+static void empty_allocation_succeeds(void **state)
 {
     void *p = cs_alloc(0, 8), *q = cs_xmalloc(0), *r = cs_xcalloc(0, 0);
     cs_arena *a = cs_arena_new();
@@ -50,7 +50,7 @@ static void nothing_is_not_failure(void **state)
 }
 
 /* Every size can be written to the end; a freed block is reused by the next one of that size. */
-static void blocks_are_kept(void **state)
+static void blocks_are_cached(void **state)
 {
     (void)state;
     assert_null(cs_block_alloc(SIZE_MAX / 2, 3));
@@ -189,7 +189,7 @@ static void grow_failure_changes_nothing(void **state)
     free(v);
 }
 
-static void arena_keeps_apart(void **state)
+static void arena_blocks_are_separate(void **state)
 {
     enum { N = 3000 };
     cs_arena *a = cs_arena_new();
@@ -281,16 +281,16 @@ static void arena_has_red_zones(void **state)
 int main(void)
 {
     const struct CMUnitTest test[] = {
-        cmocka_unit_test_setup(blocks_are_kept, reset),
+        cmocka_unit_test_setup(blocks_are_cached, reset),
         cmocka_unit_test_setup(overflow_is_refused, reset),
-        cmocka_unit_test_setup(nothing_is_not_failure, reset),
+        cmocka_unit_test_setup(empty_allocation_succeeds, reset),
         cmocka_unit_test_setup(x_functions, reset),
         cmocka_unit_test_setup(x_functions_exit, reset),
         cmocka_unit_test_setup(fails_at_n, reset),
         cmocka_unit_test_setup(realloc_failure_keeps_block, reset),
         cmocka_unit_test_setup(grow_doubles, reset),
         cmocka_unit_test_setup(grow_failure_changes_nothing, reset),
-        cmocka_unit_test_setup(arena_keeps_apart, reset),
+        cmocka_unit_test_setup(arena_blocks_are_separate, reset),
         cmocka_unit_test_setup(arena_wastes_little, reset),
         cmocka_unit_test_setup(arena_dup_copies, reset),
         cmocka_unit_test_setup(arena_fails_at_n, reset),

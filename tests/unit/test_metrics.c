@@ -5,7 +5,7 @@
 
 enum { N = 12, K = 3 };
 
-/* With ties between scores, and three predictions whose best class is not theirs. */
+/* With ties between scores, and three wrong predictions. */
 static const float prob[N][K] = {
     { .7f, .2f, .1f }, { .5f, .3f, .2f }, { .2f, .5f, .3f }, { .1f, .8f, .1f },
     { .3f, .4f, .3f }, { .6f, .3f, .1f }, { .2f, .2f, .6f }, { .1f, .3f, .6f },
@@ -99,7 +99,7 @@ static void test_values(void **state)
     cs_scores_init(&s, false, 2, 2);
     for (int i = 0; i < 4; i++)
         assert_int_equal(cs_scores_add(&s, output[i], want[i], 10), CS_OK);
-    /* Of the fourth nothing is known, of the others the errors 0.5, 0, 0 and 2. */
+    /* The fourth is unknown; the errors of the others are 0.5, 0, 0 and 2. */
     assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0.1, false, &f), CS_OK);
     assert_int_equal(f.n, 3);
     check_near(f.loss, 4.25 / 4, 1e-12);
@@ -271,7 +271,7 @@ static void test_many_classes(void **state)
     free(p);
 }
 
-/* Counted tokens give the metrics of kept predictions; those without a class count nothing. */
+/* Counted tokens give the metrics of stored predictions; those without a class are not counted. */
 static void test_counts(void **state)
 {
     int32_t label[N + 1];

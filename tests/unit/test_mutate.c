@@ -1,4 +1,4 @@
-/* test_mutate.c - changed sequences: how much, where, and that the protein stays. */
+/* test_mutate.c - mutated sequences: rates, positions, and the unchanged protein. */
 #include "tests/check.h"
 
 #include "base/rng.h"

@@ -178,11 +178,11 @@ static void operands_and_lists(void **state)
     assert_string_equal(m.input.v[0], "x");
     assert_string_equal(m.input.v[1], "y");
     assert_string_equal(m.input.v[2], "z");
-    assert_string_equal(m.out, "--quiet");      /* a value is taken as it comes */
+    assert_string_equal(m.out, "--quiet");      /* a value is stored as given */
     assert_int_equal(m.quiet, 0);
 }
 
-static void refusals_say_why(void **state)
+static void errors_give_reasons(void **state)
 {
     static const struct { const char *line, *says; } row[] = {
         { "-t 0", "bad value '0' for option '-t': it takes a whole number from 1 to 64" },
@@ -270,7 +270,7 @@ static void number_parsers(void **state)
     assert_string_equal(cs_error_message(), "");
 }
 
-static void text_reads_back(void **state)
+static void text_round_trip(void **state)
 {
     static const struct { const char *name, *value, *text; } row[] = {
         { "threads", "64", "64" }, { "batch-tokens", "1048576", "1048576" },
@@ -305,7 +305,7 @@ static void text_reads_back(void **state)
     assert_null(cs_opt_find(main_table, "Output"));
 }
 
-/* Is the table of this one row (and perhaps another) refused with these words? */
+/* Is a table of this row (and another, if any) refused with this message? */
 static void assert_refused(cs_opt first, cs_opt second, const char *says)
 {
     int64_t field[8] = { 0 };
@@ -401,7 +401,7 @@ static void help_text(void **state)
 }
 
 /* Choices are listed unless the text has each of them as a word of its own. */
-static void choices_once(void **state)
+static void choices_are_listed_once(void **state)
 {
     static const char *const kind[] = { "own", "one", "none", NULL };
     static const struct { const char *help; bool listed; } text[] = {
@@ -479,14 +479,14 @@ int main(void)
         cmocka_unit_test_setup(optional_values, reset),
         cmocka_unit_test_setup(threads_by_t, reset),
         cmocka_unit_test_setup(operands_and_lists, reset),
-        cmocka_unit_test_setup(refusals_say_why, reset),
+        cmocka_unit_test_setup(errors_give_reasons, reset),
         cmocka_unit_test_setup(list_without_memory, reset),
         cmocka_unit_test_setup(number_parsers, reset),
-        cmocka_unit_test_setup(text_reads_back, reset),
+        cmocka_unit_test_setup(text_round_trip, reset),
         cmocka_unit_test_setup(check_finds_faults, reset),
         cmocka_unit_test_setup(bad_default_is_a_bug, reset),
         cmocka_unit_test_setup(help_text, reset),
-        cmocka_unit_test_setup(choices_once, reset),
+        cmocka_unit_test_setup(choices_are_listed_once, reset),
         cmocka_unit_test_setup(manual_text, reset),
         cmocka_unit_test(names_as_typed),
     };

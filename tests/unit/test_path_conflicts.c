@@ -1,4 +1,4 @@
-/* test_path_conflicts.c - a name has one output at a time, of this run or another. */
+/* test_path_conflicts.c - one output per name at a time, of this run and others. */
 #include "tests/check.h"
 
 #include <sys/stat.h>
@@ -6,8 +6,8 @@
 #include "base/file.h"
 #include "base/path_conflicts.h"
 
-/* A file that another process with our number has left is not in the way. */
-static void left_by_another(void **state)
+/* A temporary file of an earlier process with the same pid is ignored. */
+static void stale_temporary_is_ignored(void **state)
 {
     cs_outfile *f;
     char left[100];
@@ -21,64 +21,64 @@ static void left_by_another(void **state)
     assert_int_equal(unlink("same"), 0);
 }
 
-/* Another run: for every byte from `go`, it tells whether it can write "o". */
-static void try_part(int go, int told)
+/* Another run: answers every byte from `request` with the result of opening output "o". */
+static void try_part(int request, int result)
 {
     char byte;
 
-    while (read(go, &byte, 1) == 1) {
+    while (read(request, &byte, 1) == 1) {
         cs_outfile *f = NULL;
         cs_error_clear();
         const int rc = cs_outfile_continue("o", NULL, (cs_part_mark){ 0, 0 }, &f);
         cs_outfile_discard(f);
-        if (write(told, &rc, sizeof rc) != (ssize_t)sizeof rc)
+        if (write(result, &rc, sizeof rc) != (ssize_t)sizeof rc)
             break;
     }
     _exit(0);
 }
 
-static int ask(int go, int told)
+static int try_in_child(int request, int result)
 {
     int rc = CS_OK;
 
-    assert_int_equal(write(go, "", 1), 1);
-    assert_int_equal(read(told, &rc, sizeof rc), sizeof rc);
+    assert_int_equal(write(request, "", 1), 1);
+    assert_int_equal(read(result, &rc, sizeof rc), sizeof rc);
     return rc;
 }
 
-/* From its beginning to its name, an output of a run that may be resumed has one writer. */
+/* A resumable output has one writer from its creation to its renaming. */
 static void parts_are_locked(void **state)
 {
     cs_outfile *first = NULL, *second = NULL;
-    int go[2], told[2];
+    int request[2], result[2];
 
     (void)state;
-    assert_true(pipe(go) == 0 && pipe(told) == 0);
+    assert_true(pipe(request) == 0 && pipe(result) == 0);
     const pid_t other = fork();
     assert_true(other >= 0);
     if (other == 0) {
-        (void)close(go[1]);
-        try_part(go[0], told[1]);
+        (void)close(request[1]);
+        try_part(request[0], result[1]);
     }
     assert_int_equal(cs_outfile_continue("o", NULL, (cs_part_mark){ 0, 0 }, &first), CS_OK);
     assert_int_equal(cs_outfile_write(first, "whole", 5), CS_OK);
-    assert_int_equal(ask(go[1], told[0]), CS_EIO);
+    assert_int_equal(try_in_child(request[1], result[0]), CS_EIO);
     assert_int_equal(cs_outfile_finish(first), CS_OK);
-    assert_int_equal(ask(go[1], told[0]), CS_EIO);
+    assert_int_equal(try_in_child(request[1], result[0]), CS_EIO);
     assert_int_equal(cs_outfile_continue("o", NULL, (cs_part_mark){ 0, 0 }, &second), CS_EUSAGE);
     assert_null(second);
     assert_int_equal(cs_outfile_close(first), CS_OK);
     assert_int_equal(cs_file_size("o"), 5);
-    assert_int_equal(ask(go[1], told[0]), CS_OK);
+    assert_int_equal(try_in_child(request[1], result[0]), CS_OK);
     for (int i = 0; i < 2; i++)
-        assert_true(close(go[i]) == 0 && close(told[i]) == 0);
+        assert_true(close(request[i]) == 0 && close(result[i]) == 0);
     assert_int_equal(waitpid(other, NULL, 0), other);
     assert_int_equal(cs_file_size("o"), 5);
     assert_int_equal(unlink("o.part"), 0);
 }
 
-/* Whether a run may be resumed or not, and by any path: no other output has the name of one, nor
- * that of its unfinished file. */
+/* Resumable or not, and by any path: no two outputs share a name, nor the name of an unfinished
+ * file. */
 static void one_output_per_name(void **state)
 {
     static const char *const taken[] = { "o", "./o", "o.part" };
@@ -118,7 +118,7 @@ static void folders_are_compared(void **state)
 int main(void)
 {
     const struct CMUnitTest test[] = {
-        cmocka_unit_test(left_by_another),
+        cmocka_unit_test(stale_temporary_is_ignored),
         cmocka_unit_test(parts_are_locked),
         cmocka_unit_test(one_output_per_name),
         cmocka_unit_test(folders_are_compared),

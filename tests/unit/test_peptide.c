@@ -125,7 +125,7 @@ static void test_definition(void **state)
 
     (void)state;
     random_bases(1, "ACGT", base, 3000);
-    memcpy(base + 3000, base, 400);              /* words that come twice, in another frame */
+    memcpy(base + 3000, base, 400);              /* words that occur twice, in another frame */
     random_bases(2, "AACCGGTTN", base + 3400, 600);
     for (int k = CS_PEPTIDE_MIN_K; k <= CS_PEPTIDE_MAX_K; k++)
         check_definition(ten, k, base, 4000);

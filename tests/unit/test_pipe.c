@@ -113,7 +113,7 @@ static int run_three(struct source *src, struct sink *snk)
     return rc;
 }
 
-static void everything_arrives(void **state)
+static void all_items_arrive(void **state)
 {
     struct source src = { .n = 1000, .fail_at = -1 };
     struct sink snk = { 0 };
@@ -157,7 +157,8 @@ static void error_without_message(void **state)
     assert_string_equal(cs_error_message(), "out of memory in stage 'source'");
     cs_error_clear();
     assert_int_equal(run_three(&gone, &snk), CS_ECANCEL);
-    assert_string_equal(cs_error_message(), "");    /* the reader of a pipe has gone: quiet */
+    assert_string_equal(cs_error_message(), "");    /* the reader of a pipe has closed it: no
+                                                     * message */
 }
 
 static void two_sources_close_once(void **state)
@@ -289,7 +290,7 @@ static void counting_down_wakes(void **state)
     }
 }
 
-static void cancel_wakes_and_keeps(void **state)
+static void cancel_wakes_stages(void **state)
 {
     struct waiting w = { .pending = 1 };
 
@@ -299,7 +300,7 @@ static void cancel_wakes_and_keeps(void **state)
     assert_string_equal(cs_error_message(), "");
 }
 
-static void count_too_far(void *arg)
+static void count_below_zero(void *arg)
 {
     struct waiting w = { .pending = 1 };
 
@@ -310,7 +311,7 @@ static void count_too_far(void *arg)
 static void misuse_is_a_bug(void **state)
 {
     (void)state;
-    assert_true(check_aborts(count_too_far, NULL));
+    assert_true(check_aborts(count_below_zero, NULL));
 }
 
 static void interrupted(void *arg)
@@ -336,7 +337,7 @@ static void signal_cancels(void **state)
     assert_int_equal(WEXITSTATUS(status), 7);
 }
 
-static void report_tells_times(void **state)
+static void report_prints_times(void **state)
 {
     struct source src = { .n = 10, .fail_at = -1 };
     struct sink snk = { 0 };
@@ -365,17 +366,17 @@ static void report_tells_times(void **state)
 int main(void)
 {
     const struct CMUnitTest test[] = {
-        cmocka_unit_test_setup(everything_arrives, reset),
+        cmocka_unit_test_setup(all_items_arrive, reset),
         cmocka_unit_test_setup(message_moves_to_the_caller, reset),
         cmocka_unit_test_setup(last_stage_stops_the_first, reset),
         cmocka_unit_test_setup(error_without_message, reset),
         cmocka_unit_test_setup(two_sources_close_once, reset),
         cmocka_unit_test_setup(second_output_is_closed, reset),
         cmocka_unit_test_setup(counting_down_wakes, reset),
-        cmocka_unit_test_setup(cancel_wakes_and_keeps, reset),
+        cmocka_unit_test_setup(cancel_wakes_stages, reset),
         cmocka_unit_test_setup(misuse_is_a_bug, reset),
         cmocka_unit_test_setup(signal_cancels, reset),
-        cmocka_unit_test_setup(report_tells_times, reset),
+        cmocka_unit_test_setup(report_prints_times, reset),
     };
 
     (void)alarm(120);            /* a hang is a failure */

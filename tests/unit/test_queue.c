@@ -78,7 +78,7 @@ static void close_drains(void **state)
     assert_int_equal(atomic_load(&n_dropped), 0);
 }
 
-static void cancel_beats_everything(void **state)
+static void cancel_has_priority(void **state)
 {
     cs_queue *q = cs_queue_new(4, 0, NULL, drop);
     int a = 1;
@@ -145,7 +145,7 @@ static void byte_bound(void **state)
     void *got;
 
     (void)state;
-    assert_int_equal(cs_queue_push(q, &huge), CS_OK);       /* let in: the queue was empty */
+    assert_int_equal(cs_queue_push(q, &huge), CS_OK);       /* accepted: the queue was empty */
     assert_int_equal(cs_queue_pop(q, &got), CS_OK);
     assert_int_equal(cs_queue_push(q, &small), CS_OK);
     assert_int_equal(cs_queue_push(q, &other), CS_OK);      /* exactly full */
@@ -286,7 +286,7 @@ int main(void)
     const struct CMUnitTest test[] = {
         cmocka_unit_test_setup(order_is_kept, reset),
         cmocka_unit_test_setup(close_drains, reset),
-        cmocka_unit_test_setup(cancel_beats_everything, reset),
+        cmocka_unit_test_setup(cancel_has_priority, reset),
         cmocka_unit_test_setup(misuse_is_a_bug, reset),
         cmocka_unit_test_setup(byte_bound, reset),
         cmocka_unit_test_setup(huge_item_waits_for_empty, reset),

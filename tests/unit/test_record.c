@@ -1,4 +1,4 @@
-/* test_record.c - chunks grow, own their records, and free what came with them. */
+/* test_record.c - chunks grow, own their records, and free attached data. */
 #include "check.h"
 
 #include <ctype.h>
@@ -131,7 +131,8 @@ static void test_alphabet(void **state)
     }
 }
 
-/* Many letters at once are letters one by one, on both ways through, at either end of memory. */
+/* Blocks of letters give the results of single letters, in both implementations, at both ends of
+ * memory. */
 static void check_many(const char *src, int64_t n)
 {
     check_page from = check_page_new((size_t)n), to = check_page_new((size_t)n);

@@ -45,7 +45,7 @@ static void test_names(void **state)
     assert_null(cs_decay_names[CS_DECAY_POLYNOMIAL + 1]);
 }
 
-/* What --budget takes, and the rate and the ends of epochs that come of it. */
+/* Values of --budget, and the resulting learning rate and ends of epochs. */
 static void test_pace(void **state)
 {
     static const struct { const char *text; double seconds; int64_t n_base; } good[] = {
@@ -79,7 +79,7 @@ static void test_pace(void **state)
     assert_true(cs_pace_validates(&p, &st, 0.5) && !cs_pace_validates(&p, &st, 0.05));
     st.done_before = 0.45;
     assert_true(!cs_pace_validates(&p, &st, 0.5) && cs_pace_validates(&p, &st, 1));
-    /* Of a time, two validations are left for the end, and others do not take more than a sixth. */
+    /* A time budget reserves two validations for the end; others take at most a sixth of it. */
     p.budget = (cs_train_budget){ .seconds = 100 };
     st.valid_seconds = 10;
     assert_true(fabs(cs_pace_done(&p, &st, 40) - 0.5) < 1e-6);
@@ -93,7 +93,7 @@ static void test_pace(void **state)
     assert_false(cs_pace_validates(&p, &st, 0.5));
 }
 
-/* Without progress since an eighth of the budget, the schedule's rest takes as long. */
+/* Without progress since an eighth of the budget, the rest of the schedule takes another eighth. */
 static void test_anneal(void **state)
 {
     cs_train_state st = { .done_first = 0.125, .best_done = 0.25 };

@@ -1,5 +1,5 @@
-/* test_shuffle.c - shuffled sequences keep their dinucleotides, ends and length; all that do may
- * come. */
+/* test_shuffle.c - shuffled sequences keep dinucleotides, ends and length, and are equally
+ * likely. */
 #include "check.h"
 
 #include "base/rng.h"
@@ -12,7 +12,7 @@ static void count(const char *s, int64_t n, int32_t pair[256][256])
         pair[(unsigned char)s[i]][(unsigned char)s[i + 1]]++;
 }
 
-static void test_pairs_stay(void **state)
+static void test_pair_counts(void **state)
 {
     static const char *const letters[] = { "ACGT", "AC", "A", "ACGTN" };
     static int32_t before[256][256], after[256][256];
@@ -33,9 +33,9 @@ static void test_pairs_stay(void **state)
     }
 }
 
-/* ABACABA's walks: from A two roads to B and one to C, in an order that ends at A: of three orders
- * each is as likely. */
-static void test_all_alike(void **state)
+/* A walk that ends where it starts: ABACABA leaves A twice for B and once for C, in one of three
+ * orders, which are equally likely. */
+static void test_closed_walk(void **state)
 {
     int n[3] = { 0 };
 
@@ -51,8 +51,8 @@ static void test_all_alike(void **state)
         assert_in_range(n[i], 9600, 10400);
 }
 
-/* Where the walk ends elsewhere than it begins, a last exit is fixed and the others are not. */
-static void test_last_exits(void **state)
+/* A walk with different ends: the last exit of A is fixed, the order of the others is random. */
+static void test_open_walk(void **state)
 {
     int n[2] = { 0 };
 
@@ -70,8 +70,8 @@ static void test_last_exits(void **state)
 int main(void)
 {
     const struct CMUnitTest test[] = {
-        cmocka_unit_test(test_pairs_stay), cmocka_unit_test(test_all_alike),
-        cmocka_unit_test(test_last_exits),
+        cmocka_unit_test(test_pair_counts), cmocka_unit_test(test_closed_walk),
+        cmocka_unit_test(test_open_walk),
     };
 
     return cmocka_run_group_tests_name("shuffle", test, NULL, NULL);

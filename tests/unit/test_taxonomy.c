@@ -78,7 +78,7 @@ static void test_table(void **state)
                "2000000008<1 no rank:mito 1\n2000000009<1 no rank:virus 2\n");
 }
 
-/* A lineage without what names nothing, and no deeper than n_rank. */
+/* A lineage without parts that have no name, and of at most n_rank parts. */
 static void check_tidy(const char *s, int n_rank, const char *want)
 {
     char buf[200];
@@ -274,7 +274,7 @@ static void test_unsound(void **state)
     check_unsound(text, "a class is missing, or two are one");
 }
 
-/* What of a lineage relatives have in common. */
+/* The parts of a lineage that relatives share. */
 static void test_cut(void **state)
 {
     static const struct { const char *ranks, *rank, *s, *want; } t[] = {

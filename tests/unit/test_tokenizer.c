@@ -55,7 +55,7 @@ static void test_case(void **state)
     const char *bases = "ACGTNacgtn", *symbols = "ACGTacgt";
     const int32_t want[10] = { 2, 3, 4, 5, CS_TOK_UNK, 6, 7, 8, 9, CS_TOK_UNK };
     int32_t id[10];
-    char symbol[8], turned[11] = "";
+    char symbol[8], revcomp[11] = "";
     void *st = NULL;
     const cs_segment s = { bases, NULL, 10 };
     assert_int_equal(cs_tok_base.cfg_size, sizeof cfg);
@@ -69,8 +69,8 @@ static void test_case(void **state)
         assert_int_equal(symbol[0], symbols[i]);
     }
     cs_tok_base.close(st);
-    cs_base_revcomp(bases, 10, turned);
-    assert_string_equal(turned, "nacgtNACGT");
+    cs_base_revcomp(bases, 10, revcomp);
+    assert_string_equal(revcomp, "nacgtNACGT");
 }
 
 /* The codon at each place by its letters, and of the other strand those of the reverse complement
@@ -78,7 +78,7 @@ static void test_case(void **state)
 static void test_codons(void **state)
 {
     enum { N = 1100 };
-    char base[N], turned[N], symbol[8], want[8];
+    char base[N], revcomp[N], symbol[8], want[8];
     int32_t id[2 * N + 2], other[2 * N + 2];
     void *st = NULL;
     (void)state;
@@ -86,9 +86,9 @@ static void test_codons(void **state)
     assert_int_equal(cs_tok_codon.n_vocab(st), 66);
     for (int i = 0; i < N; i++)
         base[i] = i % 97 == 13 || i == 513 ? 'N' : "ACGT"[(i * 7 + i / 5 + i / 31) % 4];
-    cs_base_revcomp(base, N, turned);
+    cs_base_revcomp(base, N, revcomp);
     for (int n = 0; n < N; n += n < 8 ? 1 : 271) {
-        const cs_segment s = { base, NULL, n }, r = { turned + N - n, NULL, n };
+        const cs_segment s = { base, NULL, n }, r = { revcomp + N - n, NULL, n };
         const int64_t half = n < 3 ? 0 : n - 2 + 3;
         assert_int_equal(cs_tok_codon.bound(st, n), 2 * half);
         assert_int_equal(cs_tok_codon.encode(st, &s, NULL, id), 2 * half);
@@ -214,8 +214,8 @@ static void check_count(const cs_tokenizer *tok, const void *st, const cs_segmen
 }
 
 /* The symbols of the reading frames of `base` that the forward strand holds, after the definition;
- * turned: the reverse complement. Without pairs ("gap" 0), <unk> stands between runs. */
-static void expect_frames(const char *base, const char *turned, int64_t n, int most_gap, char *text,
+ * revcomp: the reverse complement. Without pairs ("gap" 0), <unk> stands between runs. */
+static void expect_frames(const char *base, const char *revcomp, int64_t n, int max_gap, char *text,
                           size_t size)
 {
     size_t at = 0;
@@ -226,7 +226,7 @@ static void expect_frames(const char *base, const char *turned, int64_t n, int m
         const int64_t own = codons_at(base, n, p);
         int n_most = 0;
         for (int64_t q = p - 1; q <= p + 1; q++) {
-            const int64_t both[2] = { codons_at(base, n, q), codons_at(turned, n, n - 3 - q) };
+            const int64_t both[2] = { codons_at(base, n, q), codons_at(revcomp, n, n - 3 - q) };
             for (int i = 0; i < 2; i++)
                 n_most += both[i] > own ? 2 : both[i] == own;
         }
@@ -235,11 +235,11 @@ static void expect_frames(const char *base, const char *turned, int64_t n, int m
         char codon[4], other[4];
         const char acid = acid_at(base, n, p, codon);
         const int least = own >= 80 ? 80 : own >= 50 ? 50 : own >= 30 ? 30 : ORF_MIN;
-        if (most_gap == 0 && run >= 0 && run != run_at(base, n, p))
+        if (max_gap == 0 && run >= 0 && run != run_at(base, n, p))
             at += (size_t)snprintf(text + at, size - at, "<unk> ");
         run = run_at(base, n, p);
         at += (size_t)snprintf(text + at, size - at, "%s/%d ", codon, least);
-        for (int gap = 1; gap <= most_gap; gap++) {
+        for (int gap = 1; gap <= max_gap; gap++) {
             if (acid_at(base, n, p + 3 * gap, other) == '*')
                 break;
             at += (size_t)snprintf(text + at, size - at, "%c%d%c ", acid, gap,
@@ -248,13 +248,13 @@ static void expect_frames(const char *base, const char *turned, int64_t n, int m
     }
 }
 
-static void check_orf(void *st, const char *base, const char *turned, int64_t n)
+static void check_orf(void *st, const char *base, const char *revcomp, int64_t n)
 {
     static char text[100000], want[100000];
     char symbol[16];
     size_t at = 0;
     const int64_t bound = cs_tok_orf.bound(st, n), n_kmer = n < ORF_K ? 0 : n - ORF_K + 1;
-    const cs_segment s = { base, NULL, n }, r = { turned, NULL, n };
+    const cs_segment s = { base, NULL, n }, r = { revcomp, NULL, n };
     check_page page = check_page_new((size_t)bound * sizeof(int32_t)),
                mirror = check_page_new((size_t)bound * sizeof(int32_t)),
                work = check_page_new(cs_tokenizer_work(&cs_tok_orf, st, n));
@@ -275,13 +275,13 @@ static void check_orf(void *st, const char *base, const char *turned, int64_t n)
             break;
         at += (size_t)snprintf(text + at, sizeof text - at, "%s ", symbol);
     }
-    expect_frames(base, turned, n, ORF_GAP, want, sizeof want);
+    expect_frames(base, revcomp, n, ORF_GAP, want, sizeof want);
     assert_string_equal(text, want);
     for (int64_t k = 0; k < n_kmer; k++) {
         cs_tok_orf.symbol(st, id[i + k], symbol, sizeof symbol);
         const bool first = !strncmp(symbol, base + k, ORF_K);
         assert_true(id[i + k] == CS_TOK_UNK || first
-                    || !strncmp(symbol, turned + n - ORF_K - k, ORF_K));
+                    || !strncmp(symbol, revcomp + n - ORF_K - k, ORF_K));
     }
     check_page_free(&page);
     check_page_free(&mirror);
@@ -289,19 +289,19 @@ static void check_orf(void *st, const char *base, const char *turned, int64_t n)
 }
 
 /* Both strands' codons after the definition, the reverse complement's with the halves exchanged. */
-static void check_halves(void *st, const char *base, const char *turned, int64_t n)
+static void check_halves(void *st, const char *base, const char *revcomp, int64_t n)
 {
     static char text[100000], want[100000];
     char symbol[16];
     size_t at = 0;
     const size_t size = (size_t)cs_tok_frames.bound(st, n) * sizeof(int32_t);
-    const cs_segment s = { base, NULL, n }, r = { turned, NULL, n };
+    const cs_segment s = { base, NULL, n }, r = { revcomp, NULL, n };
     check_page page = check_page_new(size), mirror = check_page_new(size),
                work = check_page_new(cs_tokenizer_work(&cs_tok_frames, st, n));
     int32_t *id = page.p, *back = mirror.p;
     const int64_t n_id = cs_tok_frames.encode(st, &s, work.p, id);
 
-    expect_frames(base, turned, n, 0, want, sizeof want);
+    expect_frames(base, revcomp, n, 0, want, sizeof want);
     assert_int_equal(cs_tok_frames.encode(st, &r, work.p, back), n_id);
     assert_int_equal(n_id == 0, n < 3);
     int64_t half = 0;
@@ -323,7 +323,7 @@ static void check_halves(void *st, const char *base, const char *turned, int64_t
 static void test_reading_frames(void **state)
 {
     enum { N = 900 };
-    static char base[N], turned[N];
+    static char base[N], revcomp[N];
     void *st = open_orf(), *frames = open_frames();
 
     (void)state;
@@ -336,10 +336,10 @@ static void test_reading_frames(void **state)
                     : (part % 3 == 0 ? "ACGT" : part % 3 == 1 ? "CCGA" : "CCGT")
                       [cs_rng_below(50 + seed, i, 4)];
         }
-        cs_base_revcomp(base, N, turned);
+        cs_base_revcomp(base, N, revcomp);
         for (int64_t n = 0; n <= N; n += n < 40 ? 1 : 287) {
-            check_orf(st, base, turned + N - n, n);
-            check_halves(frames, base, turned + N - n, n);
+            check_orf(st, base, revcomp + N - n, n);
+            check_halves(frames, base, revcomp + N - n, n);
         }
     }
     cs_tok_frames.close(frames);
@@ -382,8 +382,8 @@ static void test_vocabularies(void **state)
     }
 }
 
-/* Every stride, a sequence with unknown bases in awkward places, against one word at a time. */
-static void check_walk(int k, int stride)
+/* Every stride, a sequence with unknown bases at word borders, against one word at a time. */
+static void check_words_in_order(int k, int stride)
 {
     const char *bases = "NACGTACGATTTNACGGGTACCATRGACCAGTACCCATGNNACGTTTGACATTACAGGATC";
     void *st = open_kmer(k_text[k - 1], k_text[stride - 1], 0);
@@ -452,7 +452,7 @@ static void test_strides(void **state)
     (void)state;
     for (int k = 1; k <= 8; k++) {
         for (int stride = 1; stride <= k; stride++)
-            check_walk(k, stride);
+            check_words_in_order(k, stride);
     }
 }
 

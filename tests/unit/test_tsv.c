@@ -1,4 +1,4 @@
-/* test_tsv.c - the TSV writer: exact bytes, reasons, and files that are whole or absent. */
+/* test_tsv.c - the TSV writer: exact bytes, reasons, and files that are complete or absent. */
 #include "inputs.h"
 
 #include "io/writer.h"
@@ -39,7 +39,7 @@ static void write_classes(const cs_output_info *info)
     assert_int_equal(o->n_record, 5);
     assert_int_equal(o->n_reason[CS_REASON_EMPTY], 1);
     assert_int_equal(o->n_reason[CS_REASON_LOW_PROB], 1);
-    assert_int_equal(access("out.tsv", F_OK), -1);       /* not there until it is whole */
+    assert_int_equal(access("out.tsv", F_OK), -1);       /* absent until it is complete */
     assert_int_equal(cs_output_close(o), CS_OK);
 }
 

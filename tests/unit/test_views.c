@@ -1,4 +1,5 @@
-/* test_views.c - what becomes of a record, and that turning it round changes no bit. */
+/* test_views.c - views of a record, their combination, and equal bits for its reverse
+ * complement. */
 #include "check.h"
 
 #include "base/cpu.h"
@@ -157,7 +158,7 @@ static void test_reverse_complement_gets_another_class(void **state)
 }
 
 /* The canonical strand alone is both strands' mean, but for rounding. */
-static void test_one_strand_does_for_a_bag(void **state)
+static void test_bag_uses_one_strand(void **state)
 {
     char base[700];
     float one[N_LABEL], two[N_LABEL];
@@ -381,8 +382,7 @@ static void test_reasons(void **state)
     assert_int_equal(reason_of(&p, long_one), CS_REASON_NONE);
 }
 
-/* One prediction of both, whichever comes first; of the one that has one, where the other has
- * none. */
+/* The prediction of a pair, in either order; of one mate if the other has none. */
 static void test_pairs(void **state)
 {
     char one[98], two[300];
@@ -423,7 +423,7 @@ static void refused(cs_model *m, cs_policy_args a, const char *message)
     cs_error_clear();
 }
 
-static void test_options_that_do_not_fit(void **state)
+static void test_incompatible_options(void **state)
 {
     cs_policy_args a = usual;
 
@@ -448,7 +448,7 @@ int main(void)
 {
     const struct CMUnitTest test[] = {
         cmocka_unit_test(test_reverse_complement_gets_another_class),
-        cmocka_unit_test(test_one_strand_does_for_a_bag),
+        cmocka_unit_test(test_bag_uses_one_strand),
         cmocka_unit_test(test_counts_of_long_sequences),
         cmocka_unit_test(test_both_averages_logits),
         cmocka_unit_test(test_weighted_strands),
@@ -456,7 +456,7 @@ int main(void)
         cmocka_unit_test(test_window_defaults_to_the_models_length),
         cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_options_that_do_not_fit),
+        cmocka_unit_test(test_incompatible_options),
     };
 
     return cmocka_run_group_tests(test, setup, teardown);
