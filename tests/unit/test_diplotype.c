@@ -171,7 +171,7 @@ static void test_alleles(void **state)
     one(107, "A", "AGG", CS_APPLIED, "ACGTTGCb");
 }
 
-static void test_together(void **state)
+static void test_conflicts(void **state)
 {
     (void)state;
     struct alleles a;
@@ -251,7 +251,7 @@ int main(void)
         cmocka_unit_test(test_genotypes),
         cmocka_unit_test(test_codes), cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_site_calls), cmocka_unit_test(test_alleles),
-        cmocka_unit_test(test_together), cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_conflicts), cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_regions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /*
- * thrash_pipe.c - many runs of a pipe with bounded queues, cancelled or failing at random points.
+ * stress_pipe.c - many runs of a pipe with bounded queues, cancelled or failing at random points.
  *
  * DESIGN
  * read -> tokenise -> bucket -> infer (1 to 3 of them), and bucket -> write, with the window and
@@ -9,7 +9,7 @@
  * which is the same for any number of infer threads. After every run: the result matches the
  * injected failure, and all memory is freed. For ThreadSanitizer; alarm() ends a run that hangs.
  *
- *   thrash_pipe [SECONDS]     default 3
+ *   stress_pipe [SECONDS]     default 3
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -70,7 +70,7 @@ static atomic_long n_live;
 
 static void fail_run(const struct run *r, const char *what)
 {
-    cs_error("thrash_pipe: key %" PRIu64 ": %s", r->key, what);
+    cs_error("stress_pipe: key %" PRIu64 ": %s", r->key, what);
     exit(EXIT_FAILURE);
 }
 
@@ -403,6 +403,6 @@ int main(int argc, char **argv)
         for (uint64_t i = 0; i < 4; i++)
             check_failed_run(cs_rng_key(n, i));
     }
-    (void)printf("thrash_pipe: %" PRIu64 " runs\n", 7 * n);
+    (void)printf("stress_pipe: %" PRIu64 " runs\n", 7 * n);
     return n > 0 ? 0 : 1;
 }

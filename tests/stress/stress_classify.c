@@ -1,4 +1,4 @@
-/* thrash_classify.c - the five stages with small queues, mixed records and random ends.
+/* stress_classify.c - the five stages with small queues, mixed records and random ends.
  *
  * Every run draws policy, window, bytes, budget, threads and chunk sizes; in a third of the runs
  * the sink fails. Requirements: records leave in input order, with the bits of a run of that record

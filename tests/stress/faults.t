@@ -4,12 +4,12 @@
 
 python=${PYTHON:-python3}
 command -v "$python" > /dev/null || { S 'calls that fail' "no $python"; exit; }
-[ -e "$builddir/tests/thrash/faults.so" ] || { S 'calls that fail' 'no shared objects here'; exit; }
+[ -e "$builddir/tests/stress/faults.so" ] || { S 'calls that fail' 'no shared objects here'; exit; }
 sample='--sample 24'
 if nm -D "$builddir/chordseq" | grep -q ' __asan_init'; then
     sample='--sample 8'
 fi
 sample="$sample --moments 3"
 [ -z "${CS_LONG:-}" ] || sample='--moments 100'
-T 'calls that fail' "$python" "$srcdir/tests/thrash/faults.py" $sample --seed 1 --table table
+T 'calls that fail' "$python" "$srcdir/tests/stress/faults.py" $sample --seed 1 --table table
 [ -z "${CS_LONG:-}" ] || sed 's/^/# /' table

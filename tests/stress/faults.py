@@ -87,7 +87,7 @@ def run(argv, cwd, fault=None, stdin=None, count=None):
     env.pop("CHORDSEQ_MODEL", None)
     if fault or count:
         env["FAULTS"] = fault or "none 0 0"
-        env["LD_PRELOAD"] = f"{build}/tests/thrash/faults.so"
+        env["LD_PRELOAD"] = f"{build}/tests/stress/faults.so"
         env["ASAN_OPTIONS"] = ":".join(filter(None, [env.get("ASAN_OPTIONS"), "verify_asan_link_order=0"]))
     if "o.cram" in argv:    # htslib 1.16: cram_close() leaves all its memory when its last write fails
         env["ASAN_OPTIONS"] = ":".join(filter(None, [env.get("ASAN_OPTIONS"), "detect_leaks=0"]))

@@ -305,7 +305,7 @@ int pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*run)(void 
 EXEMPT(void *, fai_load, (const char *path), (path))
 /* Passes on the NULL of kh_init(). */
 EXEMPT(int, hts_idx_push, (void *idx, int tid, int64_t from, int64_t to, uint64_t off, int mapped),
-      (idx, tid, from, to, off, mapped))
+       (idx, tid, from, to, off, mapped))
 /* sam_hdr_write() ignores its error and writes a complete file, but without the reference. */
 EXEMPT(int, cram_load_reference, (void *fd, char *path), (fd, path))
 /* The same for the reference of checksums in the header and of encoding. */
