@@ -314,7 +314,7 @@ static void count_watched(void *n, int32_t block, cs_mat y)
     ++*(int *)n;
 }
 
-/* Observers see every pass, also of a shape with a graph. */
+/* Hooks are called in every pass, also of a shape with a graph. */
 static void test_watched(void **state)
 {
     (void)state;
@@ -325,11 +325,11 @@ static void test_watched(void **state)
     int n = 0;
 
     check_steps(&p, s, 2);
-    p.with->cx.watch = count_watched;
-    p.with->cx.watch_arg = &n;
+    p.with->cx.block_hook = count_watched;
+    p.with->cx.block_hook_arg = &n;
     check_step(&p, &s[0], 5);
     assert_in_range(n, 1, 100);
-    p.with->cx.watch = NULL;
+    p.with->cx.block_hook = NULL;
     check_step(&p, &s[1], 6);
     free_pair(&p);
 }

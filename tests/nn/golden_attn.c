@@ -297,10 +297,10 @@ int golden_attn(golden *g)
     pass(&s, true);
     CS_TRY(cs_ctx_reserve(&s.cx, s.cx.peak, s.cx.grad_peak));
     s.cx.frozen = strcmp(golden_text(g->config, "mode"), "eval") == 0;
-    s.cx.watch = watch;
-    s.cx.watch_arg = g;
-    s.cx.note = subject_note;
-    s.cx.note_arg = &s;
+    s.cx.block_hook = watch;
+    s.cx.block_hook_arg = g;
+    s.cx.value_hook = subject_note;
+    s.cx.value_hook_arg = &s;
     pass(&s, false);
     compare_loss(&s);
     compare_mat(g, "output.encoder", s.encoded);
@@ -314,8 +314,8 @@ int golden_attn(golden *g)
     compare_gradients(&s);
     compare_input_gradient(&s, "grad.embedding_out", s.x);
     compare_input_gradient(&s, "grad.embedding_out_kv", s.z);
-    s.cx.watch = NULL;
-    s.cx.note = NULL;
+    s.cx.block_hook = NULL;
+    s.cx.value_hook = NULL;
     if (s.n_valid && !s.has_residual && s.table < 0)
         CS_TRY(compare_ragged(&s));
 out:

@@ -44,7 +44,7 @@ typedef struct subject {
 int subject_open(subject *s, golden *g) CS_MUST_CHECK;
 void subject_close(subject *s);
 
-/** subject_note - compares what encoders tell (a cs_notice); `arg` is the subject */
+/** subject_note - compares named values of encoders (a cs_value_hook); `arg` is the subject */
 void subject_note(void *arg, const char *what, int32_t layer, cs_mat m);
 /** compare_heads - output NAME, [B, H, L, d] in the file, against (B * L, H * d); masked: the file
  * has zeros in rows of padding */

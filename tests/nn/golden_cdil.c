@@ -330,8 +330,8 @@ int golden_cdil(golden *g)
     golden_net_init(&c.n, g);
     c.n.rename = golden_cdil_name;
     c.n.self = &c;
-    c.n.cx.watch = watch;
-    c.n.cx.watch_arg = &c;
+    c.n.cx.block_hook = watch;
+    c.n.cx.block_hook_arg = &c;
     if (strcmp(kind, "CONV") == 0) {
         c.n.pass = pass_cnn;
         CS_TRY(build_cnn(&c));

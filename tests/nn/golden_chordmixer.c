@@ -335,8 +335,8 @@ int golden_chordmixer(golden *g)
     s = golden_session(g, m);
     CS_TRY(golden_load(g, m));
     CS_TRY(golden_batch(g, m, "", &b));
-    s->cx.watch = watch;
-    s->cx.watch_arg = g;
+    s->cx.block_hook = watch;
+    s->cx.block_hook_arg = g;
     if (strcmp(kind, "full") == 0)
         rc = train ? full_train(g, s, b) : full_predict(g, s, b);
     else

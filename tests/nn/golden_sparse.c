@@ -218,9 +218,9 @@ int golden_sparse(golden *g)
     s.n.rename = rename_tensor;
     s.n.pass = pass;
     s.n.self = &s;
-    s.n.cx.watch = watch;
-    s.n.cx.note = note;
-    s.n.cx.watch_arg = s.n.cx.note_arg = &s;
+    s.n.cx.block_hook = watch;
+    s.n.cx.value_hook = note;
+    s.n.cx.block_hook_arg = s.n.cx.value_hook_arg = &s;
     in = in ? in : golden_find(g, "input.x");
     if (!in || in->shape.n_dim < 2) {
         rc = cs_fail(CS_EFORMAT, "no input");

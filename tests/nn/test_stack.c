@@ -76,8 +76,8 @@ static void check_same_bits(const toy *t)
     cs_real *want = toy_slab(m, m->ps.grad);
     int64_t first_bytes = 0;
 
-    s->cx.watch = log_block;
-    s->cx.watch_arg = &w;
+    s->cx.block_hook = log_block;
+    s->cx.block_hook_arg = &w;
     for (int32_t keep = 1; keep <= 11; keep++) {
         w = (block_log){ 0 };
         assert_true(toy_train(s, b, keep) == loss);

@@ -22,8 +22,8 @@ cs_mat cs_mha_cross(cs_ctx *cx, const cs_mha *m, cs_seg seg, cs_mat x, cs_seg ke
     cs_mat v = cs_proj_apply(cx, &m->v, z), y = cs_tmp(cx, x.r, m->n_value);
     const cs_attn a = { .seg = seg, .key = key, .n_head = m->n_head, .scale = (cs_real)m->scale,
                         .dropout = m->dropout };
-    cs_observe(cx, "q", m->layer, q);
-    cs_observe(cx, "k", m->layer, k);
+    cs_call_value_hook(cx, "q", m->layer, q);
+    cs_call_value_hook(cx, "k", m->layer, k);
     cs_attend(cx, &a, q, k, v, y);
     return cs_proj_apply(cx, &m->o, y);
 }
@@ -184,9 +184,9 @@ cs_mat cs_fkernel_apply(cs_ctx *cx, const void *fkernel, cs_seg seg, cs_mat x)
     cs_mat v = cs_proj_apply(cx, &m->v, x), y = cs_tmp(cx, x.r, x.c);
 
     cs_linear_attend(cx, &a, q, k, v, y);
-    cs_observe(cx, "phi_q", m->layer, q);
-    cs_observe(cx, "phi_k", m->layer, k);
-    cs_observe(cx, "heads", m->layer, y);
+    cs_call_value_hook(cx, "phi_q", m->layer, q);
+    cs_call_value_hook(cx, "phi_k", m->layer, k);
+    cs_call_value_hook(cx, "heads", m->layer, y);
     penalise(cx, m, seg.n);
     return cs_proj_apply(cx, &m->o, y);
 }

@@ -1,12 +1,12 @@
 /* attention.h - the attentions of the encoders, between projections of their own. All may serve as
- * a cs_sub_fn; `layer` is passed to observers (cs_observe). */
+ * a cs_sub_fn; `layer` is passed to cs_call_value_hook(). */
 #ifndef CS_NN_ATTENTION_H
 #define CS_NN_ATTENTION_H
 
 #include "nn/encoders/sublayer.h"
 
-/* Softmax attention. n_value: columns of all heads' values together; dropout: of weights.
- * Observers get q and k. */
+/* Softmax attention. n_value: columns of all heads' values together; dropout: of weights. Hooks get
+ * q and k. */
 typedef struct cs_mha {
     cs_proj q, k, v, o;
     int32_t n_head, n_value, layer;
@@ -56,7 +56,7 @@ typedef struct cs_fkernel_cfg {
 /** cs_fkernel_declare - "NAME.wq.weight" ..., "NAME.kernel.Wf.0" (heads or 1, head, head), ... */
 cs_fkernel cs_fkernel_declare(cs_params *ps, const cs_fkernel_cfg *c, int32_t layer,
                               const char *name);
-/** cs_fkernel_apply - a new matrix. Observers get phi_q, phi_k and heads */
+/** cs_fkernel_apply - a new matrix. Hooks get phi_q, phi_k and heads */
 cs_mat cs_fkernel_apply(cs_ctx *cx, const void *fkernel, cs_seg seg, cs_mat x);
 
 #endif

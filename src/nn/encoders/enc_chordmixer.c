@@ -261,7 +261,7 @@ static void packed_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_m
 /* Do rows stay packed through all blocks? Observers and the rescale rule see matrices. */
 static bool stays_packed(const cs_ctx *cx, const struct chord *e, int32_t depth)
 {
-    if (depth == 0 || !cx->training || cx->watch || cx->rescale || e->cfg.reversible)
+    if (depth == 0 || !cx->training || cx->block_hook || cx->rescale || e->cfg.reversible)
         return false;
     const cs_chord k = weights(cx->ps, &e->block[0]);
     return is_plain(cx, e) && cs_chord_is_packed(cx, &k);
@@ -321,8 +321,8 @@ static void reversible_blocks(cs_ctx *cx, const struct chord *e, cs_seg seg, int
         const cs_mix f = mix_of(&e->block[2 * l]), g = mix_of(&e->block[2 * l + 1]);
         cs_reversible(cx, &f, seg, b, a);
         cs_reversible(cx, &g, seg, a, b);
-        if (cx->watch && !cx->dry)
-            cx->watch(cx->watch_arg, l, x);
+        if (cx->block_hook && !cx->dry)
+            cx->block_hook(cx->block_hook_arg, l, x);
     }
 }
 

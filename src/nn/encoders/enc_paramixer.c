@@ -114,7 +114,7 @@ static cs_mat paramixer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat 
     int32_t n = e->cfg.factors || seg.depth > e->n_factor ? e->n_factor : seg.depth;
 
     x = cs_position_apply(cx, e->position, seg, 1, x);
-    cs_observe(cx, "X", 0, x);
+    cs_call_value_hook(cx, "X", 0, x);
     cs_mat v = cs_dropout(cx, e->cfg.dropout, x), scratch = { 0 };
     x = cs_dropout(cx, e->cfg.dropout, x);
     for (int32_t l = 0; l < (int32_t)e->cfg.layers; l++) {
@@ -123,8 +123,8 @@ static cs_mat paramixer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat 
         cs_factors_apply(cx, e->layer[l], seg, n, x, v, y);
         scratch = v;
         v = y;
-        if (cx->watch && !cx->dry)
-            cx->watch(cx->watch_arg, l, v);
+        if (cx->block_hook && !cx->dry)
+            cx->block_hook(cx->block_hook_arg, l, v);
     }
     return v;
 }

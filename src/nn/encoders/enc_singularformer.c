@@ -188,7 +188,7 @@ static void penalise_columns(cs_ctx *cx, const struct layer *k, cs_seg seg, cons
 {
     cs_mat gram = cs_tmp(cx, (int64_t)seg.n * a.c, a.c);
     cs_seg_gemm(cx, seg, true, false, rows(a), rows(a), block(gram));
-    cs_observe(cx, name, k->no, gram);
+    cs_call_value_hook(cx, name, k->no, gram);
     cs_penalty(cx, CS_PEN_OFFDIAG_SQUARE, scale, gram);
 }
 
@@ -203,7 +203,7 @@ static void penalise(cs_ctx *cx, const struct layer *k, cs_seg seg, cs_mat av, c
     if (!cx->training || c->gamma == 0)
         return;
     penalise_columns(cx, k, seg, "gram_v", scale, av);
-    cs_observe(cx, "prob", k->no, prob);
+    cs_call_value_hook(cx, "prob", k->no, prob);
     for (int32_t h = 0; h < (int32_t)c->heads; h++)
         cs_penalty(cx, kind, scale / (double)c->heads, cs_columns(prob, h * r, r));
     penalise_columns(cx, k, seg, "gram_u", scale, au);
@@ -224,7 +224,7 @@ static cs_mat between_sums(cs_ctx *cx, const struct attn *a, cs_seg seg, cs_mat 
         cs_seg_gemm(cx, seg, false, true, block(cs_columns(q, h * n, n)),
                     block(cs_columns(key, h * n, n)), block(cs_columns(dot, h * r, r)));
     cs_scale_add(cx, scale, dot, a->before, a->scores);
-    cs_observe(cx, "scores", k->no, a->scores);
+    cs_call_value_hook(cx, "scores", k->no, a->scores);
     for (int32_t h = 0; h < (int32_t)c->heads; h++)
         cs_row_softmax(cx, cs_columns(a->scores, h * r, r), cs_columns(prob, h * r, r));
     cs_mat used = cs_dropout(cx, c->dropout, prob);
@@ -286,8 +286,8 @@ static cs_mat singularformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs
         x = y;
         used = before;
         before = scores;
-        if (cx->watch && !cx->dry)
-            cx->watch(cx->watch_arg, l, x);
+        if (cx->block_hook && !cx->dry)
+            cx->block_hook(cx->block_hook_arg, l, x);
     }
     return x;
 }

@@ -105,8 +105,8 @@ static void apply_factor(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *
     compute(cx, &k->f, seg, m[IN_X], w);
     cs_sparse(cx, seg, &k->links, w, m[IN_LAST], added, m[OUT]);
     if (k == &k->net->factor[0]) {
-        cs_observe(cx, "W1", s->layer, w);
-        cs_observe(cx, "V1", s->layer, m[OUT]);
+        cs_call_value_hook(cx, "W1", s->layer, w);
+        cs_call_value_hook(cx, "V1", s->layer, m[OUT]);
     }
 }
 
@@ -121,7 +121,7 @@ void cs_factors_apply(cs_ctx *cx, const cs_factors *e, cs_seg seg, int32_t n, cs
     m[IN_FIRST] = s->res == CS_FACTOR_FIRST && n > 0 ? cs_tmp(cx, y.r, y.c)
                                                      : target(cx, n, -1, y, &scratch);
     cs_block(cx, compute, &e->g, seg, v, m[IN_FIRST]);
-    cs_observe(cx, "V0", s->layer, m[IN_FIRST]);
+    cs_call_value_hook(cx, "V0", s->layer, m[IN_FIRST]);
     m[IN_LAST] = m[IN_FIRST];
     for (int32_t k = 0; k < n; k++) {
         m[OUT] = target(cx, n, k, y, &scratch);

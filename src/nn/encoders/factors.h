@@ -13,7 +13,7 @@ typedef enum cs_factor_res { CS_FACTOR_PLAIN, CS_FACTOR_FIRST, CS_FACTOR_LAST } 
 typedef struct cs_factors_spec {
     int32_t       n_x, n_in, n_out;    /* channels of X, of V, of the result */
     int32_t       hidden, g_hidden;    /* units of the factors' networks, and of g's */
-    int32_t       n_factor, layer;     /* layer: number for observers, from 0 */
+    int32_t       n_factor, layer;     /* layer: number for hooks, from 0 */
     cs_protocol   protocol;
     cs_factor_res res;
 } cs_factors_spec;
@@ -35,8 +35,7 @@ void        cs_factors_free(cs_factors *e);
  * Shapes   x (N, n_x), v (N, n_in), y (N, n_out), which overlaps neither
  * Memory   with recomputation in the backward pass, every factor's result is stored, not its
  *          entries
- * Notes    cs_observe(): "V0" (g of v), "W1" (entries of the first factor) and "V1" (after it),
- *          layer
+ * Hooks    values "V0" (g of v), "W1" (entries of the first factor) and "V1" (after it), layer
  */
 void cs_factors_apply(cs_ctx *cx, const cs_factors *e, cs_seg seg, int32_t n, cs_mat x, cs_mat v,
                       cs_mat y);

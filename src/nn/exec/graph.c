@@ -15,7 +15,7 @@
  * ops, updates of running statistics (on the device; the loop combines them after the step). A
  * training step recomputes everything outside of the arena (cs_cached()), except values that the
  * shape's first step cached permanently. The final state of the host, struct after, is stored with
- * the graph. Passes with observers are never replayed.
+ * the graph. Passes with hooks are never replayed.
  *
  * The first step of a shape runs op by op, because kernels are loaded at their first launch. If
  * capture fails, also for lack of memory, the step runs without a graph, and capture is not tried
@@ -101,7 +101,7 @@ static bool worth_it(const cs_session *s, const cs_uploaded *up)
     const cs_model *m = s->model;
     const int32_t width = m->width > m->in_width ? m->width : m->in_width;
 
-    return s->be->graphs.begin && !s->cx.no_graph && !s->cx.watch && !s->cx.note
+    return s->be->graphs.begin && !s->cx.no_graph && !s->cx.block_hook && !s->cx.value_hook
         && up->seg.rows * width <= most_reals;
 }
 

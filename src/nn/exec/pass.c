@@ -26,7 +26,7 @@ static cs_mat embedded(cs_session *s, const cs_uploaded *up)
 /* Segments of one row per record: the rows to average. */
 static cs_seg one_row_each(cs_ctx *cx, const cs_uploaded *up, int32_t n)
 {
-    return (cs_seg){ .off = up->each ? up->each : cs_upload_each(cx, n), .n = n, .rows = n };
+    return (cs_seg){ .off = up->arange ? up->arange : cs_upload_arange(cx, n), .n = n, .rows = n };
 }
 
 /* Does a training pass use means of embedded tokens instead of rows? An order-free encoder needs no

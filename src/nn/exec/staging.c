@@ -115,7 +115,7 @@ cs_pass_input cs_staging_send(cs_session *s, int slot, const cs_pass_input *in)
     s->be->staging.send(s->be, slot, l->in.device, l->in.pinned,
                         input_bytes(m, l->n_tok, l->n_seg));
     there.off = (const int64_t *)(const void *)device;
-    there.each = (const int64_t *)(const void *)(device + n_off);
+    there.arange = (const int64_t *)(const void *)(device + n_off);
     there.tok = m->tok ? (const int32_t *)(const void *)(device + 2 * n_off) : NULL;
     there.x = m->tok ? NULL : (const float *)(const void *)(device + 2 * n_off);
     there.on_device = true;

@@ -170,7 +170,7 @@ static cs_mat weights(cs_session *s, const cs_step_opt *o)
     return (cs_mat){ 0 };
 }
 
-const int64_t *cs_upload_each(cs_ctx *cx, int32_t n)
+const int64_t *cs_upload_arange(cs_ctx *cx, int32_t n)
 {
     const int64_t per_real = (int64_t)(sizeof(int64_t) / sizeof(cs_real));
     const cs_mat m = cs_scratch(cx, n + 1, (int32_t)per_real);
@@ -193,7 +193,7 @@ cs_uploaded cs_upload(cs_session *s, const cs_pass_input *in)
     cs_uploaded up = { 0 };
 
     if (in->on_device)
-        up.each = cx->dry ? &some_number : in->each;
+        up.arange = cx->dry ? &some_number : in->arange;
     up.seg = (cs_seg){ bytes(cx, in, in->off, (size_t)(in->n_seg + 1) * sizeof *in->off),
                        in->n_seg, in->n_tok, in->depth, NULL };
     up.count = in->count;
@@ -205,7 +205,7 @@ cs_uploaded cs_upload(cs_session *s, const cs_pass_input *in)
         return up;
     /* A frozen encoder may return means. */
     if (s->freeze_encoder)
-        up.each = cs_upload_each(cx, in->n_seg);
+        up.arange = cs_upload_arange(cx, in->n_seg);
     up.target = targets(s, in);
     up.weight = weights(s, in->train);
     up.scale = in->train->scale;

@@ -10,7 +10,7 @@ typedef struct cs_pass_input {
     const float   *x, *target;   /* target, label: host memory always */
     const int32_t *label;
     const int64_t *off;
-    const int64_t *each;         /* 0, 1 ... n_seg; where on_device */
+    const int64_t *arange;       /* 0, 1 ... n_seg; where on_device */
     const int64_t *count;        /* of each token, instead of tok; host memory always */
     int64_t        n_tok;
     int32_t        n_seg, depth;
@@ -23,7 +23,7 @@ typedef struct cs_uploaded {
     cs_seg         seg;          /* of one part's tokens, as of any other's */
     const int32_t *tok;          /* [n_part * seg.rows], or NULL: x */
     cs_mat         x;            /* (n_part * seg.rows, n_channel) */
-    const int64_t *each;         /* 0, 1 ... n_seg, or NULL: not yet */
+    const int64_t *arange;       /* 0, 1 ... n_seg, or NULL: not yet */
     const int64_t *count;        /* of each token, instead of tok; host memory */
     cs_mat         target, weight;           /* as a head's loss takes them; when training */
     double         scale;
@@ -42,7 +42,7 @@ void cs_parts_release(cs_session *s);
 /** cs_upload - copy arrays that are not on the backend yet, in an order that depends on the shape
  * alone */
 cs_uploaded cs_upload(cs_session *s, const cs_pass_input *in);
-/** cs_upload_each - the numbers from 0 to n, readable by the backend */
-const int64_t *cs_upload_each(cs_ctx *cx, int32_t n);
+/** cs_upload_arange - the numbers from 0 to n, readable by the backend */
+const int64_t *cs_upload_arange(cs_ctx *cx, int32_t n);
 
 #endif

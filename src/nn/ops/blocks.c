@@ -132,8 +132,8 @@ static void advance(cs_ctx *cx, struct stack *s, int32_t from, int32_t to, int32
         blocks_run(cx, s, l);
         cs_release_to(cx, mark);
         s->held[(l + 1) % 2] = l + 1;
-        if (cx->watch && !cx->dry && !cx->replaying)
-            cx->watch(cx->watch_arg, l, s->place[(l + 1) % 2]);
+        if (cx->block_hook && !cx->dry && !cx->replaying)
+            cx->block_hook(cx->block_hook_arg, l, s->place[(l + 1) % 2]);
         if (l + 1 == next && next < end - 1) {
             checkpoint(cx, s, next);
             next = next_checkpoint(s, next, end);
@@ -239,8 +239,8 @@ static cs_mat run_stack(cs_ctx *cx, struct stack *s)
         cs_block(cx, s->f, s->layer + (size_t)l * s->of.size, s->seg, x, y);
         scratch = x;
         x = y;
-        if (cx->watch && !cx->dry)
-            cx->watch(cx->watch_arg, l, x);
+        if (cx->block_hook && !cx->dry)
+            cx->block_hook(cx->block_hook_arg, l, x);
     }
     return x;
 }
@@ -258,6 +258,6 @@ cs_mat cs_stack_packed(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size
 {
     struct stack s = { .f = f, .layer = layer, .seg = seg, .place = { x },
                        .of = { .n = n, .size = size, .packed = true } };
-    CS_BUG(cx->watch);
+    CS_BUG(cx->block_hook);
     return run_stack(cx, &s);
 }

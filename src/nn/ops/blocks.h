@@ -18,13 +18,13 @@
  *          number of dropout masks
  * x        (N, c), like every layer's result. Overwritten unless everything is stored; the backward
  *          pass restores it, rounded as stored
- * Returns  the last layer's result, in x's memory or another. The watcher sees each
+ * Returns  the last layer's result, in x's memory or another. The block hook gets each
  */
 cs_mat cs_stack(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32_t n, cs_seg seg,
                 cs_mat x);
 
 /** cs_stack_packed - the same of packed rows (cs_pack_rows()): checkpoints and gradients are exact.
- * There must be no watcher */
+ * There must be no block hook */
 cs_mat cs_stack_packed(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32_t n,
                        cs_seg seg, cs_mat x);
 

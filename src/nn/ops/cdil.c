@@ -193,8 +193,8 @@ cs_mat cs_cdil_apply(cs_ctx *cx, const cs_cdil *e, cs_seg seg, int32_t n_layer, 
         cs_block(cx, apply_layer, k, seg, x, y);
         scratch = x;
         x = y;
-        if (cx->watch && block >= 0 && !cx->dry)
-            cx->watch(cx->watch_arg, block + l, x);
+        if (cx->block_hook && block >= 0 && !cx->dry)
+            cx->block_hook(cx->block_hook_arg, block + l, x);
     }
     return x;
 }

@@ -39,7 +39,7 @@ void     cs_cdil_free(cs_cdil *e);
  * cs_cdil_apply - y = unit_2(unit_1(x)) + res(x) for each layer, unit = relu(norm(conv))
  *
  * n_layer  the first so many layers
- * block    number of the first layer for cx->watch; -1: none is reported
+ * block    number of the first layer for cx->block_hook; -1: none is reported
  * out      where the last layer writes, such as columns of a wider matrix; NULL: a new one
  * Returns  (N, width of the last layer); x may be overwritten when not training
  */

@@ -31,12 +31,12 @@ typedef struct cs_cache_entry {
 /* A matrix of the arena, reals from .. end-1. fresh: its gradient is zero, but not yet stored. */
 typedef struct cs_arena_range { int64_t from, end; bool fresh; } cs_arena_range;
 
-/* Observer of the output of block number `block` (from 0) of an encoder; for tests and
+/* Hook for the output of block number `block` (from 0) of an encoder; for tests and
  * explanations. */
-typedef void (*cs_watch)(void *arg, int32_t block, cs_mat y);
+typedef void (*cs_block_hook)(void *arg, int32_t block, cs_mat y);
 
-/* Observer of named values inside layer number `layer` (from 0). */
-typedef void (*cs_notice)(void *arg, const char *what, int32_t layer, cs_mat m);
+/* Hook for named values inside layer number `layer` (from 0). */
+typedef void (*cs_value_hook)(void *arg, const char *what, int32_t layer, cs_mat m);
 
 typedef struct cs_ctx {
     cs_backend *be;
@@ -69,10 +69,10 @@ typedef struct cs_ctx {
     uint64_t    n_random;        /* dropout layers met so far in this pass */
     cs_mat      loss;            /* (1,1) running sum */
     struct cs_tape *tape;
-    cs_watch    watch;           /* called after every block, except in dry runs; or NULL */
-    void       *watch_arg;
-    cs_notice   note;            /* the same for named values, for tests; or NULL */
-    void       *note_arg;
+    cs_block_hook block_hook;    /* called after every block, except in dry runs; or NULL */
+    void       *block_hook_arg;
+    cs_value_hook value_hook;    /* the same for named values, for tests; or NULL */
+    void       *value_hook_arg;
     struct { const int32_t *id; cs_seg seg; } text;  /* the tokens of a pass through a model, in
                                   * backend memory, or NULL; for heads that count words */
     cs_mat      first;           /* the first sequence's part of a difference; for its head */
@@ -99,11 +99,11 @@ static inline void cs_count_flop(cs_ctx *cx, double n)
 
 /** cs_is_training - is the network in training mode, not only computing gradients? */
 static inline bool cs_is_training(const cs_ctx *cx) { return cx->training && !cx->frozen; }
-/** cs_observe - pass a matrix to the observer */
-static inline void cs_observe(const cs_ctx *cx, const char *what, int32_t layer, cs_mat m)
+/** cs_call_value_hook - pass a matrix to the hook, if any */
+static inline void cs_call_value_hook(const cs_ctx *cx, const char *what, int32_t layer, cs_mat m)
 {
-    if (cx->note && !cx->dry)
-        cx->note(cx->note_arg, what, layer, m);
+    if (cx->value_hook && !cx->dry)
+        cx->value_hook(cx->value_hook_arg, what, layer, m);
 }
 /** cs_tmp - an uninitialised (r, c) matrix from the arena; never fails (the dry run came before) */
 cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c);

@@ -127,8 +127,8 @@ bool cs_chord_can_infer(const cs_ctx *cx, const cs_chord_run *q)
     const cs_fused *f = &cx->be->fused;
     const cs_chord *k = q->block;
     bool small = !q->id || (q->mean && (q->x.r + 1) * q->x.c <= TABLE_MAX);
-    return q->depth > 0 && small && !cx->training && !cx->watch && !cx->no_fused && f->chord_stack
-        && f->chord_fits(k->w1.c, (int32_t)k->w1.r, k->track);
+    return q->depth > 0 && small && !cx->training && !cx->block_hook && !cx->no_fused
+        && f->chord_stack && f->chord_fits(k->w1.c, (int32_t)k->w1.r, k->track);
 }
 
 /* The embedding plus a row of zeros, and the first block's results for these rows. */

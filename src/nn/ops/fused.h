@@ -48,8 +48,8 @@ typedef struct cs_chord_run {
  */
 cs_mat cs_chord_infer(cs_ctx *cx, cs_seg seg, const cs_chord_run *q);
 
-/** cs_chord_can_infer - is this path available? Not for gradients, observers of blocks, tokens with
- * too large a vocabulary, or tokens without mean */
+/** cs_chord_can_infer - is this path available? Not for gradients, block hooks, tokens with too
+ * large a vocabulary, or tokens without mean */
 bool cs_chord_can_infer(const cs_ctx *cx, const cs_chord_run *q);
 
 /** cs_chord_is_fused - is that one kernel that stores only x and y? */
