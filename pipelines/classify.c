@@ -87,7 +87,7 @@ static int classify(struct job *j, const cs_about *about)
     cs_outputs_summary(j->out, j->journal ? cs_journal_records(j->journal) : 0, &j->run.policy,
                        counts, sizeof counts);
     CS_TRY(cs_shard_end(j->run.shard));
-    cs_outputs_warn_of_doubt(j->out, calls.max_error >= 0 ? "--max-error 1 --min-prob 0"
+    cs_outputs_warn_few_calls(j->out, calls.max_error >= 0 ? "--max-error 1 --min-prob 0"
                                                           : "--min-prob 0");
     rc = cs_outputs_close(j->out);
     j->out = NULL;

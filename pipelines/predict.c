@@ -114,7 +114,7 @@ static int set_regions(struct job *j)
         return cs_fail(CS_EUSAGE, "with a model that predicts per sequence, --long-sequence "
                        "can only be window");
     p->on_long = CS_LONG_WINDOW;
-    p->usual = WINDOW;
+    p->default_window = WINDOW;
     j->mosaic.policy = &j->run.policy;
     j->mosaic.penalty = own.penalty < 0 ? PENALTY : own.penalty;
     j->out.parts = true;

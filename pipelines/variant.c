@@ -178,16 +178,16 @@ static int prepare_model(struct job *j, int n_thread)
     const cs_policy_args usual = {
         .strand = own.strand,
         .max_unknown = own.max_unknown,
-        .pair = j->values.score == CS_SCORE_MODEL ? CS_PAIR_JOINT : CS_PAIR_APART,
+        .pair = j->values.score == CS_SCORE_MODEL ? CS_PAIR_JOINT : CS_PAIR_CONCAT,
         .output = j->values.score == CS_SCORE_EMBEDDING ? CS_HEAD_POOLED : CS_HEAD_PREDICTION,
     };
-    j->source.guess = j->values.score == CS_SCORE_LLR;
+    j->source.mask_alleles = j->values.score == CS_SCORE_LLR;
     j->source.mark = cs_model_reads_case(j->model);
     if (j->source.mark && !own.exons)
         return cs_fail(CS_EUSAGE, "model '%s' reads exons in upper case and other bases in lower "
                        "case; give them with --exons", j->model_path);
     CS_TRY(cs_policy_init(&j->policy, &usual, NULL, j->model));
-    j->policy.of_bases = j->source.guess;
+    j->policy.per_base = j->source.mask_alleles;
     CS_TRY(cs_variants_choose_window(j->model, own.window, &j->source.n_base));
     CS_TRY(cs_variant_values_init(&j->values, j->model, own.prefix));
     CS_TRY(cs_variant_values_choose(&j->values, own.fields));

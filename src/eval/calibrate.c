@@ -205,7 +205,7 @@ out:
 
 /* ---- conditions for calls -------------------------------------------------------------------- */
 
-void cs_calibrate_state(cs_calibration *c, const cs_scores *s, double max_error)
+void cs_calibrate_set_conditions(cs_calibration *c, const cs_scores *s, double max_error)
 {
     int64_t shortest = INT64_MAX;
     int bin = c->n;
@@ -214,7 +214,7 @@ void cs_calibrate_state(cs_calibration *c, const cs_scores *s, double max_error)
         shortest = s->length[i] < shortest ? s->length[i] : shortest;
     for (int i = c->n - 1; i >= 0; i--)
         for (int32_t k = 0; k == 0 || k < c->n_class; k++)
-            if (cs_calibration_least(c, i, k, max_error) <= 1)
+            if (cs_calibration_min_prob(c, i, k, max_error) <= 1)
                 bin = i;
     c->max_error = max_error;
     c->shortest = bin < c->n && c->bin[bin].from > shortest ? c->bin[bin].from : shortest;
@@ -234,11 +234,12 @@ static void keep_bounds(cs_calibration_bin *b, int64_t end, const cs_calibration
     }
 }
 
-void cs_calibrate_keep(cs_calibration *c, const cs_scores *s, const cs_calibration *earlier)
+void cs_calibrate_keep_conditions(cs_calibration *c, const cs_scores *s,
+                                  const cs_calibration *earlier)
 {
     if (earlier->n == 0 || !(earlier->max_error > 0))
         return;
-    cs_calibrate_state(c, s, earlier->max_error);
+    cs_calibrate_set_conditions(c, s, earlier->max_error);
     if (!earlier->has_likeness || c->n_class != earlier->n_class)
         return;
     c->has_likeness = true;
@@ -325,8 +326,8 @@ static int32_t call_at(const cs_scores *s, int64_t i, const cs_calibration *c, d
     (void)powered(s, i, 1, &best);
     if (s->reason[i] == CS_REASON_TOO_SHORT || s->reason[i] == CS_REASON_UNLIKE)
         return -1;
-    return (double)s->output[i * s->n_out + best] >= cs_calibration_least(c, bin, best, max_error)
-         ? best : -1;
+    const double prob = (double)s->output[i * s->n_out + best];
+    return prob >= cs_calibration_min_prob(c, bin, best, max_error) ? best : -1;
 }
 
 void cs_scores_calls(const cs_scores *s, const cs_calibration *c, int64_t lo, int64_t hi,

@@ -24,13 +24,15 @@
 int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, int n_edge,
                  cs_calibration *c) CS_MUST_CHECK;
 
-/** cs_calibrate_state - state conditions for calls: a maximum error rate, and as minimum length the
- * first with a call, but not below the lengths of the predictions that c was fitted to */
-void cs_calibrate_state(cs_calibration *c, const cs_scores *s, double max_error);
-/** cs_calibrate_keep - let a new fit state what an earlier calibration did, if anything: its rate,
- * and how to tell sequences unlike the training. Where a range of lengths joins several, the most
- * lenient bounds count */
-void cs_calibrate_keep(cs_calibration *c, const cs_scores *s, const cs_calibration *earlier);
+/** cs_calibrate_set_conditions - set conditions for calls: a maximum error rate, and as minimum
+ * length the first with a call, but not below the lengths of the predictions that c was fitted
+ * to */
+void cs_calibrate_set_conditions(cs_calibration *c, const cs_scores *s, double max_error);
+/** cs_calibrate_keep_conditions - copy the conditions of an earlier calibration to a new fit, if
+ * there are any: its rate, and the bounds that reject sequences unlike the training. Where a range
+ * of lengths joins several, the most lenient bounds count */
+void cs_calibrate_keep_conditions(cs_calibration *c, const cs_scores *s,
+                                  const cs_calibration *earlier);
 
 /* Counts of a class: its records and how many are called; calls of the class and how many are
  * wrong. */

@@ -328,7 +328,7 @@ out:
     return rc;
 }
 
-int cs_args_reading(cs_input_args *a, int n_inflate, cs_input_opt *how)
+int cs_args_input_opt(cs_input_args *a, int n_inflate, cs_input_opt *how)
 {
     int rc = CS_OK;
 

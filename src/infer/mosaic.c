@@ -104,7 +104,7 @@ static int mosaic_reserve(cs_mosaic *g, const struct window *w, int32_t n_class)
     const size_t n = (size_t)(g->n + 1) * (size_t)n_class;
 
     if (cs_grow((void **)&g->evidence, &g->n_evidence, n, sizeof *g->evidence) != CS_OK ||
-        cs_grow((void **)&g->before, &g->n_before, n, sizeof *g->before) != CS_OK ||
+        cs_grow((void **)&g->forward, &g->n_before, n, sizeof *g->forward) != CS_OK ||
         cs_grow((void **)&g->v, &g->n_v, n, sizeof *g->v) != CS_OK ||
         cs_grow((void **)&g->cell, &g->n_cell, (size_t)w->n + 1, sizeof *g->cell) != CS_OK)
         return CS_EMEM;
@@ -152,18 +152,18 @@ static void step(double *p, const double *evidence, int32_t n_class, double chan
 static void decode(cs_mosaic *g, int32_t n_class)
 {
     const double change = exp(-g->penalty);
-    const size_t bytes = (size_t)n_class * sizeof *g->before;
-    double *after = g->before + g->n * n_class;       /* mosaic_reserve() made space for one more */
+    const size_t bytes = (size_t)n_class * sizeof *g->forward;
+    double *after = g->forward + g->n * n_class;      /* mosaic_reserve() made space for one more */
 
     for (int32_t c = 0; c < n_class; c++)
-        g->before[c] = after[c] = 1.0 / n_class;
+        g->forward[c] = after[c] = 1.0 / n_class;
     for (int64_t i = 0; i + 1 < g->n; i++) {
-        double *p = g->before + (i + 1) * n_class;
-        memcpy(p, g->before + i * n_class, bytes);
+        double *p = g->forward + (i + 1) * n_class;
+        memcpy(p, g->forward + i * n_class, bytes);
         step(p, g->evidence + i * n_class, n_class, change);
     }
     for (int64_t i = g->n - 1; i >= 0; i--) {
-        const double *b = g->before + i * n_class, *e = g->evidence + i * n_class;
+        const double *b = g->forward + i * n_class, *e = g->evidence + i * n_class;
         double sum = 0;
         for (int32_t c = 0; c < n_class; c++)
             sum += b[c] * after[c] * e[c];
@@ -184,11 +184,11 @@ int cs_mosaic_add(cs_mosaic *g, const cs_record *window, const cs_prediction *a,
     if (w->no == 0) {
         g->n = 0;
         g->reason = a->reason;
-        g->live = false;
+        g->has_prediction = false;
     }
     CS_TRY(mosaic_reserve(g, w, n_class));
     set_evidence(g, window, a, n_class);
-    g->live = g->live || !a->reason;
+    g->has_prediction = g->has_prediction || !a->reason;
     g->n++;
     if (g->n < w->n)
         return CS_OK;
@@ -197,7 +197,7 @@ int cs_mosaic_add(cs_mosaic *g, const cs_record *window, const cs_prediction *a,
     g->n_record++;
     g->n_base += (uint64_t)w->n_base;
     *whole = (cs_prediction){ .v = g->v, .n = g->n * n_class, .n_window = { (int32_t)g->n },
-                              .reason = g->live ? CS_REASON_NONE : g->reason };
+                              .reason = g->has_prediction ? CS_REASON_NONE : g->reason };
 out:
     return rc;
 }
@@ -205,5 +205,5 @@ out:
 void cs_mosaic_release(cs_mosaic *g)
 {
     cs_chunk_free(g->whole);
-    CS_FREE(g->evidence, g->before, g->v, g->cell);
+    CS_FREE(g->evidence, g->forward, g->v, g->cell);
 }

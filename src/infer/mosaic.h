@@ -18,8 +18,8 @@ typedef struct cs_mosaic {
     /* writing: of the record whose windows arrive */
     int64_t     n;               /* windows so far */
     cs_reason   reason;          /* why the first one without a prediction has none */
-    bool        live;            /* any has a prediction */
-    double     *evidence, *before;   /* [n][classes] */
+    bool        has_prediction;  /* of any window */
+    double     *evidence, *forward;      /* [n][classes] emissions; forward messages */
     float      *v;               /* [n][classes] */
     int64_t    *cell;            /* [n + 1] first base of each part, then the record's length */
     size_t      n_evidence, n_before, n_v, n_cell;

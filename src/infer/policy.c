@@ -157,7 +157,8 @@ static int set_windows(cs_policy *p, const cs_policy_args *a)
     if (a->on_long != CS_LONG_WINDOW)
         return CS_OK;
     p->window = a->window > 0 ? a->window
-              : a->usual > 0 && (most == 0 || a->usual < most) ? a->usual : most;
+              : a->default_window > 0 && (most == 0 || a->default_window < most)
+                    ? a->default_window : most;
     p->overlap = a->overlap;
     if (p->window == 0)
         return cs_fail(CS_EUSAGE, "this model takes sequences of any length; set %s",
@@ -191,9 +192,9 @@ static int first_range(const cs_policy *p, int32_t k)
     const int n = p->model->calibration.n;
     int i = 0, j;
 
-    while (i < n && p->least[i][k] > 1)
+    while (i < n && p->class_min_prob[i][k] > 1)
         i++;
-    for (j = i; j < n && p->least[j][k] <= 1; j++)
+    for (j = i; j < n && p->class_min_prob[j][k] <= 1; j++)
         ;
     return j == n ? i : SOME_LENGTHS;
 }
@@ -237,8 +238,9 @@ static void set_least(cs_policy *p, double max_error, bool counted, bool given)
         bool never = true;
         for (int32_t k = 0; k <= CS_CALIBRATION_CLASSES; k++) {
             /* Taxa without counts: use the calibrated probability as the rate of correct calls. */
-            p->least[i][k] = counted ? cs_calibration_least(c, i, k, max_error) : 1 - max_error;
-            never = never && (p->least[i][k] > 1 || (c->n_class > 0 && k >= c->n_class));
+            p->class_min_prob[i][k] = counted ? cs_calibration_min_prob(c, i, k, max_error)
+                                              : 1 - max_error;
+            never = never && (p->class_min_prob[i][k] > 1 || (c->n_class > 0 && k >= c->n_class));
         }
         n_never += never;
     }
@@ -253,9 +255,9 @@ static void set_least(cs_policy *p, double max_error, bool counted, bool given)
 static int set_rate(cs_policy *p, const cs_call_args *calls)
 {
     const cs_calibration *c = &p->model->calibration;
-    const cs_call_args usual = { .call = CALL_AUTO };
+    const cs_call_args defaults = { .call = CALL_AUTO };
     const bool given = calls->max_error >= 0, auto_prob = calls->min_prob < 0;
-    const bool counted = cs_policy_taxa(calls, p->model) == cs_policy_taxa(&usual, p->model);
+    const bool counted = cs_policy_taxa(calls, p->model) == cs_policy_taxa(&defaults, p->model);
     const double max_error = given ? calls->max_error
                            : auto_prob && c->max_error > 0 ? c->max_error : 1;
 
@@ -269,27 +271,27 @@ static int set_rate(cs_policy *p, const cs_call_args *calls)
     if (c->n == 0)
         return cs_fail(CS_EUSAGE, "%s needs a calibrated model; calibrate it with "
                        "'chordseq eval --calibrate'", CS_OPTION("max-error"));
-    p->stated = c->max_error > 0;
+    p->use_conditions = c->max_error > 0;
     set_least(p, max_error, counted, given);
     return CS_OK;
 }
 
-double cs_policy_least(const cs_policy *p, int64_t n_base, int32_t class_no)
+double cs_policy_min_prob(const cs_policy *p, int64_t n_base, int32_t class_no)
 {
     const int i = cs_calibration_find(&p->model->calibration, n_base);
 
-    return i < 0 ? 0 : p->least[i][class_no < CS_CALIBRATION_CLASSES ? class_no
+    return i < 0 ? 0 : p->class_min_prob[i][class_no < CS_CALIBRATION_CLASSES ? class_no
                                                                 : CS_CALIBRATION_CLASSES];
 }
 
 bool cs_policy_too_short(const cs_policy *p, const cs_record *r)
 {
-    return p->stated && cs_record_bases(r) < p->model->calibration.shortest;
+    return p->use_conditions && cs_record_bases(r) < p->model->calibration.shortest;
 }
 
-cs_reason cs_policy_doubt(const cs_policy *p, const cs_record *r, int32_t class_no)
+cs_reason cs_policy_reject(const cs_policy *p, const cs_record *r, int32_t class_no)
 {
-    if (!p->stated)
+    if (!p->use_conditions)
         return CS_REASON_NONE;
     if (cs_policy_too_short(p, r))
         return CS_REASON_TOO_SHORT;

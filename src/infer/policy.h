@@ -11,13 +11,13 @@ typedef enum cs_on_long {
 
 /* Prediction of a record with two segments: the mean over both (mates); both predictions,
  * concatenated; or one prediction for both together (a head of two parts). */
-typedef enum cs_pair_rule { CS_PAIR_MEAN, CS_PAIR_APART, CS_PAIR_JOINT } cs_pair_rule;
+typedef enum cs_pair_rule { CS_PAIR_MEAN, CS_PAIR_CONCAT, CS_PAIR_JOINT } cs_pair_rule;
 
 typedef struct cs_policy_args {
     int     strand, on_long;
     cs_pair_rule pair;           /* no option: set by the command */
     cs_head_output output;       /* set by the command, too */
-    int64_t usual;               /* and this: window if none is given, at most the model's maximum;
+    int64_t default_window;      /* and this: window if none is given, at most the model's maximum;
                                   * 0: that */
     int64_t window, overlap, min_length, max_memory;
     double  max_unknown;
@@ -47,10 +47,10 @@ typedef struct cs_policy {
     double     min_prob;         /* of a call */
     bool       uncalibrated;     /* uncalibrated probabilities */
     /* of a call, by the calibration's lengths and the class called; the last is of other classes */
-    double     least[CS_CALIBRATION_BINS][CS_CALIBRATION_CLASSES + 1];
-    bool       stated;           /* apply the model's minimum length and its test for sequences
+    double     class_min_prob[CS_CALIBRATION_BINS][CS_CALIBRATION_CLASSES + 1];
+    bool       use_conditions;   /* apply the model's minimum length and its test for sequences
                                   * unlike training */
-    bool       of_bases;         /* predictions per token are for A, C, G and T; the reverse
+    bool       per_base;         /* predictions per token are for A, C, G and T; the reverse
                                   * complement swaps them. Set by the owner */
     const cs_tree *tree;         /* tree of the taxa called; NULL: classes. Set by the owner if
                                   * cs_policy_taxa() */
@@ -81,15 +81,15 @@ bool cs_policy_reads_strands(const cs_model *m);
  * be weighted */
 int cs_policy_check_strands(const cs_model *m, cs_strands strands) CS_MUST_CHECK;
 
-/** cs_policy_least - minimum probability of a call of this class (0: of a taxon) for a sequence of
- * this many bases, in addition to --min-prob */
-double cs_policy_least(const cs_policy *p, int64_t n_base, int32_t class_no);
+/** cs_policy_min_prob - minimum probability of a call of this class (0: of a taxon) for a sequence
+ * of this many bases, in addition to --min-prob */
+double cs_policy_min_prob(const cs_policy *p, int64_t n_base, int32_t class_no);
 
 /** cs_policy_too_short - is the record below the shortest length that the model makes calls of? */
 bool cs_policy_too_short(const cs_policy *p, const cs_record *r);
-/** cs_policy_doubt - reason why the model's conditions exclude a confident call of this class, or
+/** cs_policy_reject - reason why the model's conditions exclude a confident call of this class, or
  * CS_REASON_NONE */
-cs_reason cs_policy_doubt(const cs_policy *p, const cs_record *r, int32_t class_no);
+cs_reason cs_policy_reject(const cs_policy *p, const cs_record *r, int32_t class_no);
 
 /** cs_policy_longest - maximum bases of a sequence that is certain to fit the model's token limit;
  * 0: any, for instance if sequences are split */

@@ -178,7 +178,7 @@ int cs_tokenize(const char *path, cs_input_args *input, const cs_split *split, b
     cs_input_opt how;
 
     CS_TRY(open_encoder(path, &t.e));
-    CS_TRY(cs_args_reading(input, split->inflate, &how));
+    CS_TRY(cs_args_input_opt(input, split->inflate, &how));
     how.alphabet = alphabet_of(&t.e);
     CS_TRY(cs_inputs_open(input->file.v, input->file.n, &how, &in));
     CS_TRY(cs_outfile_open(output, &t.f));

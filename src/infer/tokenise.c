@@ -116,7 +116,7 @@ static bool is_alone(const cs_chunk *c, const cs_view *v)
 /* Number of predictions that a record's concatenates. */
 static int outputs_of(const cs_policy *p, const cs_chunk *c, int i)
 {
-    return p->pair == CS_PAIR_APART ? c->rec[i].n_seg : 1;
+    return p->pair == CS_PAIR_CONCAT ? c->rec[i].n_seg : 1;
 }
 
 /* Space for the raw values of views; a record with one view uses its prediction's memory. */

@@ -64,9 +64,9 @@ static int variants_append(cs_variant_source *s, cs_chunk *c, const cs_vcf_recor
     a->ref = base + a->pair.at;
     a->alt = base + s->n_base + a->pair.at;
     a->n_hide = a->pair.n_ref > a->pair.n_alt ? a->pair.n_ref : a->pair.n_alt;
-    r->n_seg = s->guess && a->pair.n_ref == a->pair.n_alt ? 1 : 2;
+    r->n_seg = s->mask_alleles && a->pair.n_ref == a->pair.n_alt ? 1 : 2;
     r->hide = a->pair.at;
-    r->n_hide = s->guess ? a->n_hide : 0;
+    r->n_hide = s->mask_alleles ? a->n_hide : 0;
     for (int i = 0; i < r->n_seg; i++)
         r->seg[i] = (cs_segment){ base + i * s->n_base, NULL, s->n_base };
     c->n_base += r->n_seg * s->n_base;

@@ -27,7 +27,7 @@ typedef struct cs_variant_source {
     cs_exons   *exons;           /* read variants near them on their strand; or NULL */
     bool        mark;            /* mark the nearest exon by upper case; without one no score */
     int64_t     n_base;          /* of a window */
-    bool        guess;           /* mask the alleles; one window if both have the same length, as
+    bool        mask_alleles;    /* mask the alleles; one window if both have the same length, as
                                   * their context is then equal */
 } cs_variant_source;
 

@@ -269,7 +269,7 @@ struct part {
     bool           larger;       /* of the strands' values, not their mean */
     int32_t        sense;        /* value by whose softmax strands are weighted; -1: none */
     int32_t        per_token;    /* values per token; 0: not per token */
-    bool           of_bases;     /* and are reversed with the sequence */
+    bool           per_base;     /* and are reversed with the sequence */
 };
 
 /* Value k of the sequence as it was read: the last token of its reverse complement is its first. */
@@ -279,7 +279,7 @@ static double value_of(const struct part *q, const cs_view *v, int64_t k)
 
     if (c == 0 || !v->reverse)
         return (double)v->v[k];
-    return (double)v->v[(v->tok.n - 1 - k / c) * c + (q->of_bases ? c - 1 - k % c : k % c)];
+    return (double)v->v[(v->tok.n - 1 - k / c) * c + (q->per_base ? c - 1 - k % c : k % c)];
 }
 
 /* Mean of value k of two strands, weighted by the softmax of their values `sense`. */
@@ -343,7 +343,7 @@ static int split_parts(const cs_policy *p, const cs_chunk *c, int i, struct part
                                    p->strands == CS_STRANDS_MAX,
                                    p->strands == CS_STRANDS_WEIGHTED ? p->model->n_label - 1 : -1,
                                    cs_policy_per_token(p) ? p->model->n_label : 0,
-                                   p->of_bases };
+                                   p->per_base };
     }
     return n;
 }
@@ -382,7 +382,7 @@ static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, 
     if (!m->head->is_class)
         return -1;
     if (p->tree) {
-        best = cs_tree_call(p->tree, v, fmax(cs_policy_least(p, n_base, 0), p->min_prob), &sure);
+        best = cs_tree_call(p->tree, v, fmax(cs_policy_min_prob(p, n_base, 0), p->min_prob), &sure);
         *prob = (float)sure;
         if (best <= 0)
             *why = sure < p->min_prob ? CS_REASON_LOW_PROB : CS_REASON_LOW_CONFIDENCE;
@@ -391,7 +391,7 @@ static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, 
     best = cs_argmax(v, n);
     if ((double)v[best] < p->min_prob)
         *why = CS_REASON_LOW_PROB;
-    else if ((double)v[best] < cs_policy_least(p, n_base, best))
+    else if ((double)v[best] < cs_policy_min_prob(p, n_base, best))
         *why = CS_REASON_LOW_CONFIDENCE;
     return *why ? -1 : best;
 }
@@ -448,7 +448,7 @@ static void both_apart(const cs_policy *p, const cs_chunk *c, int i)
     a->n *= n_part;
 }
 
-void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
+void cs_views_combine(const cs_policy *p, const cs_chunk *c, int i)
 {
     cs_prediction *a = &c->views->prediction[i];
     struct part part[CS_MAX_SEG];
@@ -462,7 +462,7 @@ void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
     a->reason = reason_of(p, c, i);
     if (a->reason)
         return;
-    if (p->pair == CS_PAIR_APART && c->rec[i].n_seg > 1) {
+    if (p->pair == CS_PAIR_CONCAT && c->rec[i].n_seg > 1) {
         both_apart(p, c, i);
         return;
     }
@@ -477,6 +477,6 @@ void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
         a->reason = CS_REASON_TOO_SHORT;
     if (call < 0)
         return;
-    a->reason = cs_policy_doubt(p, &c->rec[i], cs_argmax(a->v, a->n));
+    a->reason = cs_policy_reject(p, &c->rec[i], cs_argmax(a->v, a->n));
     a->taxon = p->tree && !a->reason ? call : 0;
 }

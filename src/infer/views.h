@@ -42,7 +42,7 @@ int64_t cs_view_scratch(const cs_policy *p, const cs_view *v);
 void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *scratch);
 
 /**
- * cs_views_decide - combine the predictions of the views of record i of a chunk
+ * cs_views_combine - combine the predictions of the views of record i of a chunk
  *
  * The mean of raw values over the strands of a window, over windows, over segments, with the same
  * bits for the reverse complement and for swapped mates; then the head's activation. A view with a
@@ -50,6 +50,6 @@ void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *sc
  * always is the record's reason. Segments that are apart or joint (policy.h) are both required;
  * apart, the prediction is the raw values of the first segment, then of the second.
  */
-void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i);
+void cs_views_combine(const cs_policy *p, const cs_chunk *c, int i);
 
 #endif

@@ -32,7 +32,7 @@ static int write_chunk(cs_write_stage *s, const cs_chunk *c)
     int rc = CS_OK;
 
     for (int i = 0; i < c->n; i++) {
-        cs_views_decide(s->policy, c, i);
+        cs_views_combine(s->policy, c, i);
         CS_TRY(cs_prediction_accept(s->policy, &c->rec[i], c->views->prediction[i].reason));
         count_reason(s, &c->rec[i], c->views->prediction[i].reason);
         count_detours(s, c, i);

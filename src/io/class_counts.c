@@ -80,7 +80,7 @@ static double median_prob(const cs_class_counts *t)
     return (double)i / CS_PROB_BINS;
 }
 
-bool cs_class_counts_doubt(const cs_class_counts *t, char *buf, size_t n_buf)
+bool cs_class_counts_few_calls(const cs_class_counts *t, char *buf, size_t n_buf)
 {
     const uint64_t n = t->reason[CS_REASON_LOW_PROB].n_record
                      + t->reason[CS_REASON_LOW_CONFIDENCE].n_record

@@ -26,9 +26,9 @@ int  cs_class_counts_new(const cs_output_info *info, cs_class_counts **out) CS_M
 /** cs_class_counts_add - add one record; with values, a record with a prediction has no class */
 void cs_class_counts_add(cs_class_counts *t, const cs_output_info *info, const cs_record *r,
                          const cs_prediction *a);
-/** cs_class_counts_doubt - a message if half of the records or more have probabilities but no call;
- * false: fewer */
-bool cs_class_counts_doubt(const cs_class_counts *t, char *buf, size_t n_buf);
+/** cs_class_counts_few_calls - a message if half of the records or more have probabilities but no
+ * call; false: fewer */
+bool cs_class_counts_few_calls(const cs_class_counts *t, char *buf, size_t n_buf);
 
 /** cs_class_counts_sum - fill clade, after the last record */
 void cs_class_counts_sum(cs_class_counts *t, const cs_taxonomy *tree);

@@ -87,7 +87,7 @@ static int summary(cs_output *o)
                (unsigned long long)t->reason[CS_REASON_NONE].n_record,
                (unsigned long long)t->unclassified.n_record, s,
                s > 0 ? 1e-6 * (double)t->all.n_base / s : 0));
-    if (cs_class_counts_doubt(t, doubt, sizeof doubt))
+    if (cs_class_counts_few_calls(t, doubt, sizeof doubt))
         CS_TRY(cs_outfile_printf(o->file, "<p>%s.</p>\n", doubt));
     rc = cs_html_origin(o->file, o->info.command_line ? o->info.command_line : "",
                         o->info.model_sum);

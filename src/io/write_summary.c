@@ -134,7 +134,7 @@ static int summary_end(cs_output *o)
     CS_TRY(cs_outfile_printf(o->file, " },\n  \"unclassified\": { "));
     CS_TRY(summary_count(o->file, t->unclassified));
     CS_TRY(cs_outfile_printf(o->file, " },\n"));
-    if (cs_class_counts_doubt(t, doubt, sizeof doubt))
+    if (cs_class_counts_few_calls(t, doubt, sizeof doubt))
         CS_TRY(cs_outfile_printf(o->file, "  \"warning\": \"%s\",\n", doubt));
     CS_TRY(reasons(o));
     CS_TRY(probabilities(o));

@@ -339,7 +339,7 @@ static int predict_chunk(struct predictor *p, cs_chunk *c)
     CS_TRY(cs_bucketer_chunk(k, c->no));
     CS_TRY(add_views(k, c));
     for (int i = 0; i < c->n; i++) {
-        cs_views_decide(&p->policy, c, i);
+        cs_views_combine(&p->policy, c, i);
         CS_TRY(cs_prediction_accept(&p->policy, &c->rec[i], c->views->prediction[i].reason));
     }
 out:

@@ -88,7 +88,7 @@ static int show_calls(cs_outfile *f, const cs_model *m)
     for (int i = 0; i < c->n; i++) {
         CS_TRY(cs_outfile_printf(f, "calls\tfrom %lld bases", (long long)c->bin[i].from));
         for (int32_t k = 0; k < c->n_class; k++) {
-            const double least = cs_calibration_least(c, i, k, c->max_error);
+            const double least = cs_calibration_min_prob(c, i, k, c->max_error);
             CS_TRY(least > 1 ? cs_outfile_printf(f, "\t%s never", m->label[k].name)
                              : cs_outfile_printf(f, "\t%s %g", m->label[k].name, least));
         }
@@ -190,7 +190,7 @@ static int show_quality(cs_outfile *f, const cs_calibration *c)
         const cs_calibration_bin *b = &c->bin[i];
         int64_t n = 0, n_wrong = 0;
         for (int32_t k = 0; k < c->n_class; k++) {
-            const double least = cs_calibration_least(c, i, k, c->max_error);
+            const double least = cs_calibration_min_prob(c, i, k, c->max_error);
             int step = 0;
             while (step < CS_CALIBRATION_STEPS && cs_calibration_step[step] < least)
                 step++;

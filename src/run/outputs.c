@@ -455,7 +455,7 @@ void cs_outputs_summary(const cs_outputs *s, uint64_t n_before, const cs_policy 
     }
 }
 
-void cs_outputs_warn_of_doubt(const cs_outputs *s, const char *remedy)
+void cs_outputs_warn_few_calls(const cs_outputs *s, const char *remedy)
 {
     const cs_output *o = s->o[0];
     const uint64_t n = o->n_reason[CS_REASON_LOW_PROB] + o->n_reason[CS_REASON_LOW_CONFIDENCE]

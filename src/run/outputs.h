@@ -88,9 +88,9 @@ void cs_outputs_discard(cs_outputs *o);
  * of them come from an interrupted run */
 void cs_outputs_summary(const cs_outputs *o, uint64_t n_before, const cs_policy *p, char *buf,
                         size_t n_buf);
-/** cs_outputs_warn_of_doubt - warn if half of the records or more have no confident call. remedy:
+/** cs_outputs_warn_few_calls - warn if half of the records or more have no confident call. remedy:
  * options that call all */
-void cs_outputs_warn_of_doubt(const cs_outputs *o, const char *remedy);
+void cs_outputs_warn_few_calls(const cs_outputs *o, const char *remedy);
 
 /* Description of a run, for the summary and headers. */
 typedef struct cs_about {

@@ -7,7 +7,7 @@ int cs_records_load(cs_records *r, cs_record_args *a)
 
     r->split = cs_args_split(&a->compute);
     CS_TRY(cs_shard_new(&a->shard, &r->shard));
-    CS_TRY(cs_args_reading(&a->input, r->split.inflate, &r->how));
+    CS_TRY(cs_args_input_opt(&a->input, r->split.inflate, &r->how));
     CS_TRY(cs_sources_find(&a->input, &a->pairs));     /* before the model, which takes its time */
     CS_TRY(cs_model_open(a->model.model, &a->device, r->split.work, &r->be, &r->model));
     rc = cs_model_find_default(a->model.model, r->model_path, sizeof r->model_path);

@@ -43,7 +43,7 @@ typedef struct cs_records {
  *
  * r        zeroed; release with cs_records_close(), also after an error
  * a        receives the names of all inputs
- * Returns  CS_OK; the errors of cs_shard_new(), cs_args_reading(), cs_sources_find() and
+ * Returns  CS_OK; the errors of cs_shard_new(), cs_args_input_opt(), cs_sources_find() and
  *          cs_model_open()
  */
 int cs_records_load(cs_records *r, cs_record_args *a) CS_MUST_CHECK;

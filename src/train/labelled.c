@@ -354,7 +354,7 @@ int cs_labelled_read_all(const cs_label_args *a, cs_input_args *input, const cs_
     cs_labelled l = { 0 };
     cs_input_opt how;
 
-    CS_TRY(cs_args_reading(input, 0, &how));
+    CS_TRY(cs_args_input_opt(input, 0, &how));
     CS_TRY(cs_labelled_open(a, input, &how, m, m->head, &l));
     rc = cs_labelled_read(&l, d, INT64_MAX);
     if (rc == CS_EOF)

@@ -72,8 +72,8 @@ static int fit_scores(cs_model *m, const char *path, const cs_calibrate_args *a)
     for (int i = 0; i < a->scores.n; i++)
         CS_TRY(cs_scores_read(a->scores.v[i], m->label, m->n_label, &s));
     CS_TRY(cs_evaluate_fit(m, path, &s, edge, n_edge));
-    cs_calibrate_keep(&m->calibration, &s, earlier);
-    cs_calibrate_state(&m->calibration, &s, a->max_error);
+    cs_calibrate_keep_conditions(&m->calibration, &s, earlier);
+    cs_calibrate_set_conditions(&m->calibration, &s, a->max_error);
     cs_note("fitted temperatures and error rates to %lld predictions; maximum error rate of calls "
             "%g; shortest sequence with a call: %lld bases", (long long)s.n, a->max_error,
             (long long)m->calibration.shortest);

@@ -143,7 +143,7 @@ static int calibrate(struct job *j)
     cs_scores_init(&all, true, j->scores[0].n_out, j->scores[0].n_target);
     CS_TRY(merge_scores(j, &all));
     CS_TRY(cs_evaluate_fit(m, j->a->calibrate, &all, j->bin, j->n_bin));
-    cs_calibrate_keep(&m->calibration, &all, earlier);
+    cs_calibrate_keep_conditions(&m->calibration, &all, earlier);
     m->strands = j->policy.strands;
     CS_TRY(cs_model_write(m, false, j->calibrated));
     for (int b = 0; b < m->calibration.n; b++)
@@ -284,7 +284,7 @@ static int prepare(struct job *j)
     CS_TRY(cs_evaluate_lengths("fragments", j->a->fragments, MAX_LIST, j->piece, &j->n_piece));
     CS_TRY(open_model(j, &split));
     const cs_model *m = j->model;
-    CS_TRY(cs_args_reading(&j->a->input, split.inflate, &how));
+    CS_TRY(cs_args_input_opt(&j->a->input, split.inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
     CS_TRY(cs_labelled_open(&j->a->label, &j->a->input, &how, m, m->head, &j->labelled));
     if (m->tok != NULL)

@@ -153,7 +153,7 @@ static int open_input(struct sides *s, cs_input_args *input, const cs_label_args
     cs_input_opt how;
 
     CS_TRY(cs_evaluate_per_record(m));
-    CS_TRY(cs_args_reading(input, 0, &how));
+    CS_TRY(cs_args_input_opt(input, 0, &how));
     how.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
     cs_opt_defaults(defaults);
     for (int k = 0; k < 2; k++)

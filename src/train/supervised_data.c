@@ -104,7 +104,7 @@ int cs_supervised_read(cs_supervised *j, int n_inflate)
     cs_input_opt how;
 
     CS_TRY(cs_components_tokenizer(&a->components, &tok));
-    CS_TRY(cs_args_reading(&a->input, n_inflate, &how));
+    CS_TRY(cs_args_input_opt(&a->input, n_inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(a->components.tok, tok);
     if (how.alphabet == CS_DIPLOTYPES && (a->sample.rc || a->stated.strand > CS_STRAND_FORWARD)) {
         rc = cs_fail(CS_EUSAGE, "%s is for nucleotides; diplotypes have no reverse complement",

@@ -54,7 +54,7 @@ int cs_vocabulary_train(cs_input_args *input, int n_inflate, const cs_bpe_settin
     cs_inputs *in = NULL;
     cs_input_opt how;
 
-    CS_TRY(cs_args_reading(input, n_inflate, &how));
+    CS_TRY(cs_args_input_opt(input, n_inflate, &how));
     how.alphabet = set->alphabet;
     CS_TRY(cs_bpe_corpus_new(set, &corpus));
     CS_TRY(cs_inputs_open(input->file.v, input->file.n, &how, &in));

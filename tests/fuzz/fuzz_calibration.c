@@ -22,7 +22,7 @@ static void check_bins(const cs_calibration *c)
             for (int32_t class_no = -1; class_no < c->n_class; class_no++) {
                 const double least = class_no < 0
                                    ? cs_calibration_threshold(&c->bin[i].all, rate[k])
-                                   : cs_calibration_least(c, i, class_no, rate[k]);
+                                   : cs_calibration_min_prob(c, i, class_no, rate[k]);
                 CS_BUG(!(least >= 0 && least <= 2));
             }
         }

@@ -234,7 +234,7 @@ static void predict_alone(struct sequence *s, int k)
     cs_chunk c = { .rec = &r, .views = &(cs_views){ .view = view, .first = first,
                                                     .prediction = &output } };
     cs_session_free(session);
-    cs_views_decide(p, &c, 0);
+    cs_views_combine(p, &c, 0);
     s->reason[k] = output.reason;
     free(scratch);
 }

@@ -42,7 +42,7 @@ static inline int predict_views(const cs_policy *p, const cs_record *r, cs_backe
     cs_session_free(s);
     cs_record copy = *r;
     cs_views views = { .view = view, .first = first, .prediction = a };
-    cs_views_decide(p, &(cs_chunk){ .rec = &copy, .views = &views }, 0);
+    cs_views_combine(p, &(cs_chunk){ .rec = &copy, .views = &views }, 0);
     CS_FREE(view, raw);
     return first[1];
 }

@@ -154,12 +154,12 @@ static void test_each_class_keeps_its_rate(void **state)
     }
     assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, &c), CS_OK);
     assert_true(cs_calibration_threshold(&c.bin[0].all, 0.2) <= 1);
-    assert_true(cs_calibration_least(&c, 0, 0, 0.2) <= 1);
-    assert_true(cs_calibration_least(&c, 0, 1, 0.2) > 1);
+    assert_true(cs_calibration_min_prob(&c, 0, 0, 0.2) <= 1);
+    assert_true(cs_calibration_min_prob(&c, 0, 1, 0.2) > 1);
     /* Never below one half, unless the rate allows more errors than that. */
     assert_true(cs_calibration_threshold(&c.bin[0].called[0], 0.2) < 0.5);
-    assert_true(cs_calibration_least(&c, 0, 0, 0.2) >= 0.5);
-    assert_true(cs_calibration_least(&c, 0, 0, 0.9) < 0.2);
+    assert_true(cs_calibration_min_prob(&c, 0, 0, 0.2) >= 0.5);
+    assert_true(cs_calibration_min_prob(&c, 0, 0, 0.9) < 0.2);
     cs_scores_calls(&s, &c, 0, INT64_MAX, 0.2, &calls);
     assert_int_equal(calls.n, 1000);
     assert_int_equal(calls.of_class[1].n_as, 0);
@@ -179,15 +179,15 @@ static void test_conditions(void **state)
     (void)state;
     a.weight[3] = -32768;
     a.weight[2079] = 7;
-    json_t *j = cs_calibration_stated_json(&a);
+    json_t *j = cs_calibration_conditions_json(&a);
     b.max_error = 0;
-    assert_int_equal(cs_calibration_stated_read(&b, j), CS_OK);
+    assert_int_equal(cs_calibration_conditions_read(&b, j), CS_OK);
     assert_true(b.max_error > 0.09 && b.max_error < 0.11 && b.shortest == 100 && b.has_likeness);
     assert_memory_equal(a.weight, b.weight, sizeof a.weight);
     json_array_remove(json_object_get(j, "likeness"), 5);
-    assert_int_equal(cs_calibration_stated_read(&b, j), CS_EFORMAT);
+    assert_int_equal(cs_calibration_conditions_read(&b, j), CS_EFORMAT);
     json_decref(j);
-    assert_int_equal(cs_calibration_stated_read(&b, NULL), CS_OK);
+    assert_int_equal(cs_calibration_conditions_read(&b, NULL), CS_OK);
 }
 
 static void test_too_few(void **state)

@@ -31,7 +31,7 @@ double cs_calibration_threshold(const cs_call_curve *c, double max_error)
     return 2;
 }
 
-double cs_calibration_least(const cs_calibration *c, int bin, int32_t class_no, double max_error)
+double cs_calibration_min_prob(const cs_calibration *c, int bin, int32_t class_no, double max_error)
 {
     const cs_calibration_bin *b = &c->bin[bin];
     const double least = cs_calibration_threshold(
@@ -160,7 +160,7 @@ out:
     return rc;
 }
 
-json_t *cs_calibration_stated_json(const cs_calibration *c)
+json_t *cs_calibration_conditions_json(const cs_calibration *c)
 {
     json_t *weight = json_array();
 
@@ -170,7 +170,7 @@ json_t *cs_calibration_stated_json(const cs_calibration *c)
                      (json_int_t)c->shortest, "likeness", weight);
 }
 
-int cs_calibration_stated_read(cs_calibration *c, const json_t *j)
+int cs_calibration_conditions_read(cs_calibration *c, const json_t *j)
 {
     const json_t *weight = json_object_get(j, "likeness");
     const size_t n = json_array_size(weight);

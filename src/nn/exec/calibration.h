@@ -55,12 +55,14 @@ int cs_calibration_find(const cs_calibration *c, int64_t n_base);
 double cs_calibration_threshold(const cs_call_curve *c, double max_error);
 
 /**
- * cs_calibration_least - the same for a class (called in that bin), by its own curve if it has one
+ * cs_calibration_min_prob - the same for a class (called in that bin), by its own curve if it has
+ * one
  *
  * At least one half, or 1 - max_error if that is less: where surer calls leave room for errors, a
  * call that is more likely wrong than right still is none.
  */
-double cs_calibration_least(const cs_calibration *c, int bin, int32_t class_no, double max_error);
+double cs_calibration_min_prob(const cs_calibration *c, int bin, int32_t class_no,
+                               double max_error);
 
 /** cs_calibration_unlike - is the record unlike the training sequences of this class? */
 bool cs_calibration_unlike(const cs_calibration *c, const cs_record *r, int32_t class_no);
@@ -71,9 +73,10 @@ struct json_t *cs_calibration_json(const cs_calibration *c);
 /** cs_calibration_read - from the model file; an absent one (NULL) is none. CS_OK or CS_EFORMAT
  * without a message */
 int cs_calibration_read(cs_calibration *c, const struct json_t *j) CS_MUST_CHECK;
-/** cs_calibration_stated_json - the conditions for calls; NULL when out of memory */
-struct json_t *cs_calibration_stated_json(const cs_calibration *c);
-/** cs_calibration_stated_read - the same from the file, after cs_calibration_read(); NULL: none */
-int cs_calibration_stated_read(cs_calibration *c, const struct json_t *j) CS_MUST_CHECK;
+/** cs_calibration_conditions_json - the conditions for calls; NULL when out of memory */
+struct json_t *cs_calibration_conditions_json(const cs_calibration *c);
+/** cs_calibration_conditions_read - the same from the file, after cs_calibration_read(); NULL:
+ * none */
+int cs_calibration_conditions_read(cs_calibration *c, const struct json_t *j) CS_MUST_CHECK;
 
 #endif

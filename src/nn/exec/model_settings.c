@@ -98,7 +98,7 @@ char *cs_model_settings_text(const cs_model *m)
     failed |= json_object_set_new(j, "strand", json_string(cs_strands_names[m->strands]));
     failed |= json_object_set_new(j, "calibration", cs_calibration_json(&m->calibration));
     if (m->calibration.max_error > 0)
-        failed |= json_object_set_new(j, "calls", cs_calibration_stated_json(&m->calibration));
+        failed |= json_object_set_new(j, "calls", cs_calibration_conditions_json(&m->calibration));
     if (m->lookup)
         failed |= json_object_set_new(j, "lookup", cs_lookup_json(m->lookup));
     if (m->proteins)
@@ -369,7 +369,7 @@ int cs_model_settings_apply(cs_model_settings *s, cs_model *m)
     CS_TRY(read_demonstration(s, &m->demonstration));
     if (cs_calibration_read(&m->calibration, json_object_get(s->j, "calibration")) != CS_OK ||
         m->calibration.n_class > m->n_label ||
-        cs_calibration_stated_read(&m->calibration, json_object_get(s->j, "calls")) != CS_OK) {
+        cs_calibration_conditions_read(&m->calibration, json_object_get(s->j, "calls")) != CS_OK) {
         rc = damaged(s, "its calibration is impossible");
         goto out;
     }

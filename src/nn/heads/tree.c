@@ -61,7 +61,7 @@ static int32_t best_child(const cs_tree *t, const float *v, int32_t node, double
     return best;
 }
 
-int32_t cs_tree_call(const cs_tree *t, const float *v, double least, double *p)
+int32_t cs_tree_call(const cs_tree *t, const float *v, double min_prob, double *p)
 {
     int32_t at = cs_tree_top(t), call = 0;
     double best;
@@ -71,7 +71,7 @@ int32_t cs_tree_call(const cs_tree *t, const float *v, double least, double *p)
         const int32_t child = best_child(t, v, at, &best), own = t->class_no[at];
         if (child != 0 && call == 0)
             *p = best;
-        if (child == 0 || best < least || (own >= 0 && (double)v[own] > best))
+        if (child == 0 || best < min_prob || (own >= 0 && (double)v[own] > best))
             return call;
         at = call = child;
         *p = best;

@@ -26,12 +26,12 @@ int32_t cs_tree_top(const cs_tree *t);
  * cs_tree_call - the deepest node with sufficient probability
  *
  * Descends from cs_tree_top() to the most probable child (the first of equals) while the child's
- * probability is at least `least` and that of the node's own class, if any.
+ * probability is at least `min_prob` and that of the node's own class, if any.
  *
  * v        [n_class] probabilities
  * p        receives the probability of the node returned, or of the best child where none passed
  * Returns  a node below the top, or 0: no child of it is sufficient
  */
-int32_t cs_tree_call(const cs_tree *t, const float *v, double least, double *p);
+int32_t cs_tree_call(const cs_tree *t, const float *v, double min_prob, double *p);
 
 #endif
