@@ -126,15 +126,15 @@ static int run_command(const cs_command *cmd, int argc, char **argv)
 {
     cs_optset set[CS_MAX_OPTSET] = { { 0 } };
     cs_command_tables(cmd, set);
-    if (cs_opt_asks(set, argc, argv, "help", 'h')) {
+    if (cs_opt_is_requested(set, argc, argv, "help", 'h')) {
         print_help(cmd, set, argc, argv);
         return 0;
     }
-    if (cs_opt_asks(set, argc, argv, "version", '\0')) {
+    if (cs_opt_is_requested(set, argc, argv, "version", '\0')) {
         print_version();
         return 0;
     }
-    if (cs_opt_asks(set, argc, argv, "man-options", '\0')) {
+    if (cs_opt_is_requested(set, argc, argv, "man-options", '\0')) {
         cs_opt_man(set, stdout);
         return 0;
     }

@@ -371,7 +371,7 @@ int cs_outfile_park(cs_outfile *f)
     return park(f);
 }
 
-const char *cs_outfile_place(const cs_outfile *f)
+const char *cs_outfile_temp_path(const cs_outfile *f)
 {
     return f->temp;
 }

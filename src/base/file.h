@@ -75,9 +75,9 @@ const char *cs_outfile_name(const cs_outfile *f);
 /** cs_outfile_fd - the descriptor, for a library that writes by itself: flush before, and write
  * nothing afterwards */
 int cs_outfile_fd(const cs_outfile *f);
-/** cs_outfile_place - the path of the temporary file, for a library that opens files by name:
+/** cs_outfile_temp_path - the path of the temporary file, for a library that opens files by name:
  * finish before; NULL for outputs written directly */
-const char *cs_outfile_place(const cs_outfile *f);
+const char *cs_outfile_temp_path(const cs_outfile *f);
 /** cs_outfile_park - keep no descriptor between writes, for one of many files; regular files only.
  * CS_OK or CS_EIO */
 int cs_outfile_park(cs_outfile *f) CS_MUST_CHECK;

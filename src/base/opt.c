@@ -500,7 +500,7 @@ static bool letters_ask(const cs_optset *set, const char *word, char letter, boo
     return false;
 }
 
-bool cs_opt_asks(const cs_optset *set, int argc, char **argv, const char *name, char letter)
+bool cs_opt_is_requested(const cs_optset *set, int argc, char **argv, const char *name, char letter)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         const char *word = argv[i];

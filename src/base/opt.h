@@ -101,10 +101,11 @@ int cs_opt_mark_given(const void *field) CS_MUST_CHECK;
  * The struct must be that of the parsed set, not a copy. One thread */
 bool cs_opt_given(const void *field);
 
-/** cs_opt_asks - is an option of this long name, or letter (0: none), outside of all tables, among
- * the words? Values of options and words after "--" do not count, nor does --name=VALUE. For
- * --help, which works despite errors in other words */
-bool cs_opt_asks(const cs_optset *set, int argc, char **argv, const char *name, char letter);
+/** cs_opt_is_requested - is an option of this long name, or letter (0: none), outside of all
+ * tables, among the words? Values of options and words after "--" do not count, nor does
+ * --name=VALUE. For --help, which works despite errors in other words */
+bool cs_opt_is_requested(const cs_optset *set, int argc, char **argv, const char *name,
+                         char letter);
 
 /** cs_opt_set - set one option by long name (no prefix) and text, from a model file or a preset.
  * STR, LIST and files keep the pointer `value`. A FLAG takes its count as a number. CS_OK,

@@ -43,7 +43,7 @@ static const struct { const char *suffix, *what; } no_table[] = {
 
 static int (*packer)(void *to, size_t *n_to, const void *from, size_t n);
 
-void cs_out_filter_packer(int (*pack)(void *to, size_t *n_to, const void *from, size_t n))
+void cs_out_filter_set_compressor(int (*pack)(void *to, size_t *n_to, const void *from, size_t n))
 {
     packer = pack;
 }
@@ -76,7 +76,7 @@ bool cs_out_is_plain(const char *path)
     return unpacked_length(path) == n && !ends(path, n, ".csv") && !ends(path, n, ".npz");
 }
 
-const char *cs_out_named(const char *path)
+const char *cs_out_format_name(const char *path)
 {
     const size_t n = unpacked_length(path);
 

@@ -18,9 +18,10 @@ typedef enum cs_out_kind {
 typedef struct cs_out_filter cs_out_filter;
 typedef int (*cs_out_sink)(void *to, const void *p, size_t n_bytes);
 
-/** cs_out_filter_packer - how a block of at most CS_OUT_BLOCK bytes is compressed; one of 0 bytes
- * ends the file. Negative: out of memory. Without it nothing is compressed. Call before threads */
-void cs_out_filter_packer(int (*pack)(void *to, size_t *n_to, const void *from, size_t n));
+/** cs_out_filter_set_compressor - set the function that compresses a block of at most CS_OUT_BLOCK
+ * bytes; one of 0 bytes ends the file. Negative: out of memory. Without it nothing is compressed.
+ * Call before threads */
+void cs_out_filter_set_compressor(int (*pack)(void *to, size_t *n_to, const void *from, size_t n));
 enum { CS_OUT_BLOCK = 0xff00, CS_OUT_PACKED_BLOCK = 0x10000 };   /* BGZF's */
 
 /** cs_out_is_plain - is the output written unchanged? Only such outputs can be resumed or joined
@@ -31,9 +32,9 @@ bool cs_out_is_plain(const char *path);
 bool cs_out_ends(const char *path, const char *suffix);
 /** cs_out_check - CS_OK; CS_EUSAGE for a suffix of a format that the output does not have */
 int cs_out_check(const char *path, cs_out_kind kind) CS_MUST_CHECK;
-/** cs_out_named - the format that a suffix promises, such as "BAM" or "a table"; NULL: none, or one
- * of plain text */
-const char *cs_out_named(const char *path);
+/** cs_out_format_name - the format that a suffix names, such as "BAM" or "a table"; NULL: none, or
+ * one of plain text */
+const char *cs_out_format_name(const char *path);
 
 /**
  * cs_out_filter_new - for an output of this name

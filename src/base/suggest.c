@@ -34,16 +34,16 @@ static size_t distance(const char *a, const char *b)
 
 cs_suggest cs_suggest_begin(const char *typed)
 {
-    return (cs_suggest){ .typed = typed, .least = CS_SUGGEST_BYTES };
+    return (cs_suggest){ .typed = typed, .min_distance = CS_SUGGEST_BYTES };
 }
 
 void cs_suggest_try(cs_suggest *n, const char *word)
 {
     const size_t d = distance(n->typed, word);
 
-    if (d >= n->least)
+    if (d >= n->min_distance)
         return;
-    n->least = d;
+    n->min_distance = d;
     (void)snprintf(n->best, sizeof n->best, "%s", word);
 }
 
@@ -60,7 +60,7 @@ static size_t own_letters(const char *typed, const char *word)
 const char *cs_suggest_hint(cs_suggest *n)
 {
     n->hint[0] = '\0';
-    if (n->least <= MAX_SLIPS && n->least <= 1 + own_letters(n->typed, n->best) / 3)
+    if (n->min_distance <= MAX_SLIPS && n->min_distance <= 1 + own_letters(n->typed, n->best) / 3)
         (void)snprintf(n->hint, sizeof n->hint, "did you mean '%s'? ", n->best);
     return n->hint;
 }

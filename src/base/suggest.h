@@ -8,7 +8,7 @@ enum { CS_SUGGEST_BYTES = 40 };     /* longer words are near to none */
 
 typedef struct cs_suggest {
     const char *typed;
-    size_t      least;           /* changes of a letter from `typed` to `best` */
+    size_t      min_distance;    /* changes of a letter from `typed` to `best` */
     char        best[CS_SUGGEST_BYTES], hint[CS_SUGGEST_BYTES + 24];
 } cs_suggest;
 

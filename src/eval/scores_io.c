@@ -87,16 +87,16 @@ static int read_head(struct table *t)
 
     t->separator = strchr(rest, '\t') ? '\t' : ',';
     if (strcmp(next_field(t, &rest), "length") != 0 || strcmp(next_field(t, &rest), "truth") != 0)
-        return cs_lines_refuse(&t->line, "not a table of 'chordseq eval --scores'");
+        return cs_lines_error(&t->line, "not a table of 'chordseq eval --scores'");
     for (int32_t k = 0; k < t->n_label; k++) {
         t->column[k] = find_label_no(t, next_field(t, &rest));
         for (int32_t i = 0; i < k; i++)
             if (t->column[i] == t->column[k])
                 t->column[k] = t->n_label;
         if (t->column[k] == t->n_label)
-            return cs_lines_refuse(&t->line, "the classes differ from the model's");
+            return cs_lines_error(&t->line, "the classes differ from the model's");
     }
-    return rest ? cs_lines_refuse(&t->line, "the classes differ from the model's") : CS_OK;
+    return rest ? cs_lines_error(&t->line, "the classes differ from the model's") : CS_OK;
 }
 
 static int read_row(struct table *t, cs_scores *s)
@@ -106,17 +106,17 @@ static int read_row(struct table *t, cs_scores *s)
     double p;
 
     if (cs_parse_int(next_field(t, &rest), &length) != CS_OK || length < 0)
-        return cs_lines_refuse(&t->line, "the first column is not a length");
+        return cs_lines_error(&t->line, "the first column is not a length");
     const int32_t truth = find_label_no(t, next_field(t, &rest));
     if (truth == t->n_label)
-        return cs_lines_refuse(&t->line, "the second column is not a class of the model");
+        return cs_lines_error(&t->line, "the second column is not a class of the model");
     for (int32_t k = 0; k < t->n_label; k++) {
         if (cs_parse_real(next_field(t, &rest), &p) != CS_OK || !(p >= 0 && p <= 1))
-            return cs_lines_refuse(&t->line, "a probability is missing or not between 0 and 1");
+            return cs_lines_error(&t->line, "a probability is missing or not between 0 and 1");
         t->value[t->column[k]] = (float)p;
     }
     if (rest)
-        return cs_lines_refuse(&t->line, "more columns than classes");
+        return cs_lines_error(&t->line, "more columns than classes");
     return cs_scores_add(s, t->value, &(float){ (float)truth }, length);
 }
 

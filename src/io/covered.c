@@ -66,7 +66,7 @@ out:
     return rc;
 }
 
-bool cs_covered_meets(const cs_covered *c, const char *contig, int64_t from, int64_t to)
+bool cs_covered_overlaps(const cs_covered *c, const char *contig, int64_t from, int64_t to)
 {
     const int64_t no = cs_names_find(&c->names, cs_contig_bare(contig));
 

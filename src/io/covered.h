@@ -25,8 +25,8 @@ typedef struct cs_covered {
  * Takes logarithmic time in the number of separate intervals, if they arrive in their order.
  */
 int cs_covered_add(cs_covered *c, const char *contig, int64_t from, int64_t to) CS_MUST_CHECK;
-/** cs_covered_meets - is any base of [from, to) covered? In logarithmic time */
-bool cs_covered_meets(const cs_covered *c, const char *contig, int64_t from, int64_t to);
+/** cs_covered_overlaps - is any base of [from, to) covered? In logarithmic time */
+bool cs_covered_overlaps(const cs_covered *c, const char *contig, int64_t from, int64_t to);
 void cs_covered_release(cs_covered *c);
 
 #endif

@@ -85,7 +85,7 @@ static int push_blocks(cs_exons *e, const cs_lines *in, char **column, int64_t f
             CS_TRY(push(e, column[0], from + at, from + at + n_base, *column[BED_STRAND]));
     }
     if (!ok || *size || *start)
-        rc = cs_lines_refuse(in, "columns ten to twelve are not the blocks of the feature");
+        rc = cs_lines_error(in, "columns ten to twelve are not the blocks of the feature");
 out:
     return rc;
 }
@@ -121,20 +121,20 @@ static int add_line(cs_exons *e, cs_lines *in)
     if (e->format == UNKNOWN)
         e->format = format_of(column, n);
     if (e->format == UNKNOWN)
-        return cs_lines_refuse(in, "neither BED with a strand in column six nor GTF or GFF3");
+        return cs_lines_error(in, "neither BED with a strand in column six nor GTF or GFF3");
     const bool gtf = e->format == GTF;
     if (gtf ? n < GTF_COLUMNS || !parse_span(column, GTF_START, 1, &from, &to)
             : n <= BED_STRAND || !parse_span(column, BED_START, 0, &from, &to))
-        return cs_lines_refuse(in, gtf ? "not GTF or GFF3, as the lines before it"
+        return cs_lines_error(in, gtf ? "not GTF or GFF3, as the lines before it"
                                        : "not BED with a strand in column six, as the lines "
                                          "before it");
     if (gtf && strcmp(column[2], "exon") != 0)
         return CS_OK;
     if (!*column[0])
-        return cs_lines_refuse(in, "no contig in the first column");
+        return cs_lines_error(in, "no contig in the first column");
     const char *strand = column[gtf ? GTF_STRAND : BED_STRAND];
     if (!is_strand(strand))
-        return cs_lines_refuse(in, "the strand is not '+', '-', '.' or '?'");
+        return cs_lines_error(in, "the strand is not '+', '-', '.' or '?'");
     if (to == from)
         return CS_OK;
     if (*strand != '+' && *strand != '-') {
@@ -165,7 +165,7 @@ int cs_exons_open(const char *path, cs_exons **out)
     CS_TRY(rc);
     CS_TRY(cs_lines_open_file(&in));
     while ((rc = cs_lines_next(&in)) == CS_OK && !is_end(e, in.text))
-        if (!cs_lines_is_remark(in.text))
+        if (!cs_lines_is_comment(in.text))
             CS_TRY(add_line(e, &in));
     rc = rc == CS_EOF ? CS_OK : rc;
     if (rc == CS_OK && e->n == 0)

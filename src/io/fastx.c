@@ -150,7 +150,7 @@ static int take_bases(cs_fastx *f, const char *p, size_t n, bool *held)
         const unsigned char c = (unsigned char)p[good];
         if (c == 'X' || c == 'x') {
             t->s[t->n++] = 'N';
-            f->odd = true;
+            f->has_x = true;
         } else if (c == '\r' && f->nl == '\n') {
             *held = true;
         } else if (!isspace(c) || c == '\r' || c == '\n') {
@@ -293,8 +293,8 @@ static int read_header(cs_fastx *f)
         CS_TRY(cs_fastx_begin(f));
     CS_TRY(cs_fastx_skip_blank(f));
     f->drop = cs_source_zone(f->src) == CS_ZONE_BEFORE;
-    f->behind = cs_source_zone(f->src) == CS_ZONE_BEHIND;
-    if (f->behind)
+    f->past_part = cs_source_zone(f->src) == CS_ZONE_BEHIND;
+    if (f->past_part)
         return CS_EOF;
     if (f->kind ? *f->p != f->kind : *f->p != '>' && *f->p != '@')
         return refuse_start(f);
@@ -303,7 +303,7 @@ static int read_header(cs_fastx *f)
                        f->path, (long long)f->line, format_name(*f->p), format_name(f->wanted));
     f->kind = *f->p++;
     f->head.n = f->base.n = f->qual.n = 0;
-    f->odd = false;
+    f->has_x = false;
     rc = cs_fastx_line(f, &f->head);
     if (rc == CS_EOF)            /* no name after '>' or '@' */
         rc = CS_OK;
@@ -413,7 +413,7 @@ static const char *copy(cs_chunk *c, const cs_fastx_text *t)
     return t->n ? cs_arena_dup(c->mem, t->s, t->n) : "";
 }
 
-int cs_fastx_give(cs_fastx *f, cs_chunk *c)
+int cs_fastx_append(cs_fastx *f, cs_chunk *c)
 {
     const char *name = copy(c, &f->name), *comment = copy(c, &f->comment);
     const char *base = copy(c, &f->base);
@@ -432,7 +432,7 @@ int cs_fastx_give(cs_fastx *f, cs_chunk *c)
     r->name = name;
     r->comment = comment;
     r->seg[0] = (cs_segment){ base, qual, (int64_t)f->base.n };
-    if (f->odd && f->count)
+    if (f->has_x && f->count)
         cs_count_warning(&f->count->outside_iupac, name);
     return CS_OK;
 }
@@ -448,7 +448,7 @@ static void shrink(cs_fastx_text *t)
 int cs_fastx_record(cs_fastx *f)
 {
     int rc = read_header(f);
-    if (rc == CS_EOF && !f->behind && f->count && cs_source_lacks_end(f->src))
+    if (rc == CS_EOF && !f->past_part && f->count && cs_source_lacks_end(f->src))
         cs_count_warning(&f->count->no_end_marker, f->path);
     CS_TRY(rc);
     rc = f->kind == '>' ? read_fasta(f) : cs_fastx_rest(f);

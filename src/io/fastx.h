@@ -20,13 +20,13 @@ typedef struct cs_fastx {
     cs_fastx_text   name, comment, head, base, qual;
     cs_fastx_text   last;        /* name of the last complete record */
     uint64_t        n_record;
-    bool            odd;         /* this record has an X */
+    bool            has_x;       /* this record has an X */
     /* of a part of the file */
     int64_t         from, to;
-    bool            to_go;       /* not started, and only a part is wanted */
+    bool            seek_pending;    /* not started, and only a part is wanted */
     bool            drop;        /* the record starts before the part */
-    bool            behind;      /* the next one starts after it */
-    char           *place;       /* what path points to, or NULL */
+    bool            past_part;   /* the next one starts after it */
+    char           *part_path;   /* the path with the start offset, or NULL */
 } cs_fastx;
 
 /** cs_fastx_more - CS_OK if at least one byte is available; CS_EOF; the source's error */
@@ -45,16 +45,16 @@ int cs_fastx_split(cs_fastx *f) CS_MUST_CHECK;
 int cs_fastx_rest(cs_fastx *f) CS_MUST_CHECK;
 /** cs_fastx_record - read the next record, not yet into a chunk. CS_OK; CS_EOF; CS_EFORMAT */
 int cs_fastx_record(cs_fastx *f) CS_MUST_CHECK;
-/** cs_fastx_give - append the present record to a chunk. CS_OK; CS_EMEM */
-int cs_fastx_give(cs_fastx *f, cs_chunk *c) CS_MUST_CHECK;
+/** cs_fastx_append - append the present record to a chunk. CS_OK; CS_EMEM */
+int cs_fastx_append(cs_fastx *f, cs_chunk *c) CS_MUST_CHECK;
 /** cs_fastx_finish - release the present record */
 void cs_fastx_finish(cs_fastx *f);
 
 /**
- * cs_fastx_go_to_part - before the first record, seek to a position before every record of the part
+ * cs_fastx_seek_part - before the first record, seek to a position before every record of the part
  *
  * Returns  CS_OK; the errors of reading
  */
-int cs_fastx_go_to_part(cs_fastx *f) CS_MUST_CHECK;
+int cs_fastx_seek_part(cs_fastx *f) CS_MUST_CHECK;
 
 #endif

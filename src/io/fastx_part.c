@@ -66,10 +66,10 @@ static int start_at(cs_fastx *f, int64_t at)
 {
     const size_t n = strlen(f->file) + 48;
 
-    free(f->place);
-    f->place = cs_xmalloc(n);
-    (void)snprintf(f->place, n, "%s from byte %lld", f->file, (long long)at);
-    f->path = at > 0 ? f->place : f->file;
+    free(f->part_path);
+    f->part_path = cs_xmalloc(n);
+    (void)snprintf(f->part_path, n, "%s from byte %lld", f->file, (long long)at);
+    f->path = at > 0 ? f->part_path : f->file;
     f->p = f->end = NULL;
     f->line = 1;
     f->n_record = 0;
@@ -95,7 +95,7 @@ out:
 }
 
 /* The file's kind and line ends are found at its start. */
-int cs_fastx_go_to_part(cs_fastx *f)
+int cs_fastx_seek_part(cs_fastx *f)
 {
     int rc = cs_fastx_begin(f);
 

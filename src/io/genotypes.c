@@ -61,7 +61,7 @@ int cs_genotypes_next(cs_genotypes *g, cs_variant *v)
         CS_TRY(cs_vcf_read(g->in, BCF_UN_ALL));
     while (rec->pos == -1);
     if (rec->pos < 0)
-        return cs_vcf_broken(g->in, "is before its contig; the file is damaged");
+        return cs_vcf_error(g->in, "is before its contig; the file is damaged");
     const int n_sample = bcf_hdr_nsamples(g->header);
     const int n = n_sample > 0 ? bcf_get_genotypes(g->header, rec, &g->gt, &g->n_gt) : 0;
     if (n == -4)

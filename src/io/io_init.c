@@ -28,7 +28,7 @@ void cs_io_init(void)
     if (!ref || !*ref)
         setenv("REF_PATH", "/dev/null", 1);
     cs_outfile_protect(cs_content_of);
-    cs_out_filter_packer(pack);
+    cs_out_filter_set_compressor(pack);
 }
 
 const char *cs_io_library(void)

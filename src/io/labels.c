@@ -266,7 +266,7 @@ void cs_labels_mark(cs_labels *l, const char *name)
         l->row[row].met = true;
 }
 
-int64_t cs_labels_unmet(const cs_labels *l, const char **first)
+int64_t cs_labels_unused(const cs_labels *l, const char **first)
 {
     int64_t n = 0;
 

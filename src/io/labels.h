@@ -44,11 +44,12 @@ int64_t cs_labels_line(const cs_labels *l, const char *name);
 const char *cs_labels_find(const cs_labels *l, const char *name, int i);
 /** cs_labels_next - the next column of the same row, which must exist */
 static inline const char *cs_labels_next(const char *column) { return column + strlen(column) + 1; }
-/** cs_labels_mark - note that the input has a record of this name; accepts NULL for the table */
+/** cs_labels_mark - mark the row of this name as used: the input has its record; accepts NULL for
+ * the table */
 void cs_labels_mark(cs_labels *l, const char *name);
-/** cs_labels_unmet - number of rows whose records were never noted, and the first one's name if
+/** cs_labels_unused - number of rows whose records did not occur, and the first one's name if
  * any */
-int64_t cs_labels_unmet(const cs_labels *l, const char **first);
+int64_t cs_labels_unused(const cs_labels *l, const char **first);
 /** cs_labels_columns - label columns in the table */
 int cs_labels_columns(const cs_labels *l);
 /** cs_labels_count - rows of the table, without its header */

@@ -20,11 +20,11 @@ int cs_lines_open_file(cs_lines *l)
     return rc;
 }
 
-int cs_lines_columns(cs_lines *l, char **column, int most)
+int cs_lines_columns(cs_lines *l, char **column, int max)
 {
     int n = 0;
 
-    for (char *at = l->text, *tab; n < most && at; at = tab) {
+    for (char *at = l->text, *tab; n < max && at; at = tab) {
         tab = strchr(at, '\t');
         if (tab)
             *tab++ = '\0';
@@ -52,7 +52,7 @@ void cs_lines_blanks_to_tabs(cs_lines *l)
     l->n = (size_t)(to - l->text);
 }
 
-bool cs_lines_is_remark(const char *line)
+bool cs_lines_is_comment(const char *line)
 {
     static const char *const word[] = { "track", "browser" };
     bool is = line[strspn(line, " \t")] == '\0' || *line == '#';
@@ -64,7 +64,7 @@ bool cs_lines_is_remark(const char *line)
     return is;
 }
 
-int cs_lines_refuse(const cs_lines *l, const char *what)
+int cs_lines_error(const cs_lines *l, const char *what)
 {
     return cs_fail(CS_EFORMAT, "'%s' line %lld: %s", l->path, (long long)l->no, what);
 }
@@ -94,9 +94,9 @@ int cs_lines_next(cs_lines *l)
     while (!whole && (rc = more(l)) == CS_OK) {
         const char *eol = memchr(l->p, '\n', (size_t)(l->end - l->p));
         const size_t n = (size_t)((eol ? eol : l->end) - l->p);
-        if (l->most > 0 && l->n + n > l->most) {
+        if (l->max_bytes > 0 && l->n + n > l->max_bytes) {
             l->no++;
-            return cs_lines_refuse(l, "the line is too long; is it another kind of file?");
+            return cs_lines_error(l, "the line is too long; is it another kind of file?");
         }
         if (cs_grow((void **)&l->text, &l->cap, l->n + n + 1, 1) != CS_OK)
             return CS_EMEM;
@@ -115,7 +115,7 @@ int cs_lines_next(cs_lines *l)
     if (l->n > 0 && l->text[l->n - 1] == '\r')
         l->n--;
     l->text[l->n] = '\0';
-    return memchr(l->text, '\0', l->n) ? cs_lines_refuse(l, "a NUL byte; not a text file")
+    return memchr(l->text, '\0', l->n) ? cs_lines_error(l, "a NUL byte; not a text file")
                                        : CS_OK;
 }
 

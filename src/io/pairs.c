@@ -75,8 +75,8 @@ static int hold(cs_pairs *p, cs_chunk *c)
 {
     const cs_record *r = &c->rec[c->n - 1];
 
-    p->held = cs_chunk_new(0);
-    const int rc = p->held ? copy_record(r, p->held)
+    p->lookahead = cs_chunk_new(0);
+    const int rc = p->lookahead ? copy_record(r, p->lookahead)
                  : cs_fail(CS_EMEM, "out of memory for record '%s'", r->name);
     c->n_base -= r->seg[0].n_base;
     c->n--;
@@ -85,11 +85,11 @@ static int hold(cs_pairs *p, cs_chunk *c)
 
 static int next_held(cs_pairs *p, cs_chunk *c)
 {
-    if (!p->held)
+    if (!p->lookahead)
         return cs_inputs_next(p->first, c);
-    const int rc = copy_record(&p->held->rec[0], c);
-    cs_chunk_free(p->held);
-    p->held = NULL;
+    const int rc = copy_record(&p->lookahead->rec[0], c);
+    cs_chunk_free(p->lookahead);
+    p->lookahead = NULL;
     return rc;
 }
 
@@ -162,7 +162,7 @@ static int next_of_one(cs_pairs *p, cs_chunk *c)
         a->swapped = true;
         return join(c);
     }
-    cs_count_warning(&p->alone, a->name);
+    cs_count_warning(&p->unpaired, a->name);
     rc = rc == CS_OK ? hold(p, c) : CS_OK;
 out:
     return rc;
@@ -180,11 +180,11 @@ int cs_pairs_next(void *pairs, cs_chunk *c)
 
 void cs_pairs_report(const cs_pairs *p)
 {
-    cs_report_counted(&p->alone, p->n, "has", "have", "no mate; predicted alone");
+    cs_report_counted(&p->unpaired, p->n, "has", "have", "no mate; predicted alone");
 }
 
 void cs_pairs_release(cs_pairs *p)
 {
-    cs_chunk_free(p->held);
-    p->held = NULL;
+    cs_chunk_free(p->lookahead);
+    p->lookahead = NULL;
 }

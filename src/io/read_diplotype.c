@@ -93,10 +93,10 @@ static int read_head(struct diplotypes *d)
     }
     d->held = false;
     if (d->in.text[0] != '>')
-        return cs_lines_refuse(&d->in, "a record must begin with '>'");
+        return cs_lines_error(&d->in, "a record must begin with '>'");
     for (size_t i = 0; i < d->in.n; i++)
         if ((unsigned char)d->in.text[i] < ' ' && d->in.text[i] != '\t')
-            return cs_lines_refuse(&d->in, "a control character in the header of a record");
+            return cs_lines_error(&d->in, "a control character in the header of a record");
     CS_TRY(cs_grow((void **)&d->head, &d->cap_head, d->in.n, 1));
     memcpy(d->head, d->in.text + 1, d->in.n);
 out:

@@ -11,16 +11,16 @@ static int fastx_next(void *state, cs_chunk *c)
 {
     cs_fastx *f = state;
     int rc = CS_OK;
-    if (f->to_go)
-        CS_TRY(cs_fastx_go_to_part(f));
-    f->to_go = false;
+    if (f->seek_pending)
+        CS_TRY(cs_fastx_seek_part(f));
+    f->seek_pending = false;
     rc = cs_fastx_record(f);
     while (rc == CS_OK && f->drop) {
         cs_fastx_finish(f);
         rc = cs_fastx_record(f);
     }
     CS_TRY(rc);
-    CS_TRY(cs_fastx_give(f, c));
+    CS_TRY(cs_fastx_append(f, c));
     cs_fastx_finish(f);
 out:
     return rc;
@@ -39,7 +39,7 @@ static int fastx_sniff(const htsFormat *m, const char *head, size_t n_head)
         return readable ? CS_SNIFF_YES : CS_SNIFF_NO;
     case text_format:            /* may begin with blank lines; if not, the first line is named */
     case unknown_format:
-        return readable ? CS_SNIFF_ELSE_MINE : CS_SNIFF_NO;
+        return readable ? CS_SNIFF_FALLBACK : CS_SNIFF_NO;
     default:
         return CS_SNIFF_NO;
     }
@@ -62,7 +62,7 @@ static int fastx_open(const char *path, hFILE *fp, const htsFormat *m, const cs_
     f->cased = opt->alphabet == CS_CASED;
     f->from = opt->from;
     f->to = opt->to;
-    f->to_go = opt->to > 0 && (opt->from > 0 || opt->to < INT64_MAX);
+    f->seek_pending = opt->to > 0 && (opt->from > 0 || opt->to < INT64_MAX);
     *state = f;
     return CS_OK;
 }
@@ -80,7 +80,7 @@ static int fastx_close(void *state)
     cs_fastx_text *const all[] = { &f->name, &f->comment, &f->head, &f->base, &f->qual, &f->last };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]->s);
-    free(f->place);
+    free(f->part_path);
     free(f);
     return rc;
 }

@@ -44,10 +44,10 @@ static int read_header(struct series *s)
     CS_TRY(cs_lines_next(&s->in));
     if (sscanf(s->in.text, "#chordseq-series\t1\tchannels=%4d\ttargets=%4d%n", &channels, &targets,
                &used) != 2 || (size_t)used != s->in.n)
-        return cs_lines_refuse(&s->in, "the header must be #chordseq-series, 1, channels=C, "
-                               "targets=T, separated by tabs");
+        return cs_lines_error(&s->in, "the header must be #chordseq-series, 1, channels=C, "
+                              "targets=T, separated by tabs");
     if (channels < 1 || channels > MAX_WIDTH || targets < 1 || targets > MAX_WIDTH)
-        return cs_lines_refuse(&s->in, "channels and targets must be 1 .. 64");
+        return cs_lines_error(&s->in, "channels and targets must be 1 .. 64");
     s->n_channel = channels;
     s->n_target = targets;
 out:
@@ -102,8 +102,8 @@ static int parse_targets(const struct series *s, char *text, float *target)
 {
     for (int32_t i = 0; i < s->n_target; i++) {
         if (!series_number(&text, &target[i]) || *text != (i + 1 < s->n_target ? ',' : '\0'))
-            return cs_lines_refuse(&s->in, "the second column must hold as many numbers as the "
-                                   "header says, separated by ','");
+            return cs_lines_error(&s->in, "the second column must hold as many numbers as the "
+                                  "header says, separated by ','");
         text += *text != '\0';
     }
     return CS_OK;
@@ -170,7 +170,7 @@ static int series_next(void *state, cs_chunk *c)
     char *t = memchr(s->in.text, '\t', s->in.n);
     char *v = t ? strchr(t + 1, '\t') : NULL;
     if (v == NULL || t == s->in.text)
-        return cs_lines_refuse(&s->in, "a record has three columns: name, targets, values");
+        return cs_lines_error(&s->in, "a record has three columns: name, targets, values");
     *t++ = *v++ = '\0';
     CS_TRY(parse_targets(s, t, target));
     CS_TRY(parse_values(s, v, &n_pos));

@@ -88,7 +88,7 @@ static const cs_reader *find_reader(hFILE *fp, const htsFormat *m)
         const int sure = r->sniff(m, head, n);
         if (sure == CS_SNIFF_YES)
             return r;
-        if (sure == CS_SNIFF_ELSE_MINE)
+        if (sure == CS_SNIFF_FALLBACK)
             fallback = r;
     }
     return fallback;

@@ -43,12 +43,12 @@ typedef struct cs_input_opt {
 } cs_input_opt;
 
 /* A reader's confidence that an input has its format. */
-enum { CS_SNIFF_NO, CS_SNIFF_ELSE_MINE, CS_SNIFF_YES };
+enum { CS_SNIFF_NO, CS_SNIFF_FALLBACK, CS_SNIFF_YES };
 
 /* One format family. Formats are distinguished by content (htslib), never by file name. */
 typedef struct cs_reader {
     const char *name;
-    /* Does the reader accept this detected format? CS_SNIFF_YES; CS_SNIFF_ELSE_MINE: if no other
+    /* Does the reader accept this detected format? CS_SNIFF_YES; CS_SNIFF_FALLBACK: if no other
      * reader does (to refuse it with a reason). `head` is the start of the text, decompressed. */
     int     (*sniff)(const struct htsFormat *f, const char *head, size_t n_head);
     /* `path` (for messages) must outlive the state; `fp` is at the first byte and is taken

@@ -101,8 +101,8 @@ static int read_length(cs_reference *r, const cs_lines *in)
     if (at.n < 0 || at.from < 0 || at.from > INT64_MAX / 4
         || (at.n > 0 && (at.n_base < 1 || at.n_byte < at.n_base || at.n_byte > INT_MAX
                          || (at.n - 1) / at.n_base > INT64_MAX / 4 / at.n_byte)))
-        return cs_lines_refuse(in, "invalid contig or line length; recreate the index (samtools "
-                               "faidx)");
+        return cs_lines_error(in, "invalid contig or line length; recreate the index (samtools "
+                              "faidx)");
     if (tab)
         *tab = '\0';
     note_name(r, in->text);

@@ -29,7 +29,7 @@ int cs_regions_open(const char *const *text, int n, const char *bed, cs_regions 
     r->text = text;
     r->n = n;
     r->bed.path = bed;
-    r->bed.most = MAX_LINE;
+    r->bed.max_bytes = MAX_LINE;
     if (bed)
         CS_TRY(cs_lines_open_file(&r->bed));
     *out = r;
@@ -117,7 +117,7 @@ static int parse_bed(cs_regions *r, const cs_reference *ref, cs_region *out)
     for (int i = 1; i < 3; i++) {
         field[i] = strchr(field[i - 1], '\t');
         if (!field[i])
-            return cs_lines_refuse(&r->bed, "fewer than three columns");
+            return cs_lines_error(&r->bed, "fewer than three columns");
         *field[i]++ = '\0';
     }
     const size_t n_to = strcspn(field[2], "\t");
@@ -125,9 +125,9 @@ static int parse_bed(cs_regions *r, const cs_reference *ref, cs_region *out)
     *out = (cs_region){ r->bed.text, regions_number(field[1], strlen(field[1])),
                         regions_number(field[2], n_to) };
     if (out->from < 0 || out->to < 0 || strchr(field[1], ',') || memchr(field[2], ',', n_to))
-        return cs_lines_refuse(&r->bed, "start and end must be numbers");
+        return cs_lines_error(&r->bed, "start and end must be numbers");
     if (out->from >= out->to)
-        return cs_lines_refuse(&r->bed, "the start is not below the end");
+        return cs_lines_error(&r->bed, "the start is not below the end");
     const int64_t n = ref ? cs_reference_length(ref, r->bed.text) : INT64_MAX;
     if (n < 0)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: the reference '%s' has no contig '%s'",
@@ -148,7 +148,7 @@ int cs_regions_next(cs_regions *r, const cs_reference *ref, cs_region *out)
         return CS_EOF;
     do
         CS_TRY(cs_lines_next(&r->bed));
-    while (cs_lines_is_remark(r->bed.text));
+    while (cs_lines_is_comment(r->bed.text));
     cs_lines_blanks_to_tabs(&r->bed);
     rc = parse_bed(r, ref, out);
     r->any = true;

@@ -43,7 +43,7 @@ struct scan {
     bool      is_code[256];
 };
 
-bool cs_sites_are(const char *path)
+bool cs_sites_detect(const char *path)
 {
     char head[sizeof magic - 1];
     BGZF *fp = bgzf_open(path, "r");

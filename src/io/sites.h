@@ -9,8 +9,8 @@
 
 typedef struct cs_sites cs_sites;
 
-/** cs_sites_are - does a file begin like diplotype text? False also for unreadable files */
-bool cs_sites_are(const char *path);
+/** cs_sites_detect - does a file begin like diplotype text? False also for unreadable files */
+bool cs_sites_detect(const char *path);
 
 /**
  * cs_sites_open - read a file once and store its records' offsets

@@ -195,7 +195,7 @@ void *cs_vcf_header(const cs_vcf *v)
     return v->header;
 }
 
-const char *cs_vcf_head(const cs_vcf *v)
+const char *cs_vcf_header_text(const cs_vcf *v)
 {
     return v->head.s;
 }
@@ -296,7 +296,7 @@ out:
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-int cs_vcf_broken(const cs_vcf *v, const char *what)
+int cs_vcf_error(const cs_vcf *v, const char *what)
 {
     return cs_fail(CS_EFORMAT, "'%s': record %llu %s", v->path, (unsigned long long)v->n_record,
                    what);
@@ -316,7 +316,7 @@ static int check_native(const cs_vcf *v)
 
     for (size_t i = 0; i < sizeof error / sizeof *error; i++)
         if (v->rec->errcode & error[i].bit)
-            return cs_vcf_broken(v, error[i].what);
+            return cs_vcf_error(v, error[i].what);
     return CS_OK;
 }
 
@@ -383,7 +383,7 @@ static int broken_text(cs_vcf *v, const char *what)
 {
     if (v->itr || cs_vcf_n_column(v->line.s, v->line.l) >= v->n_column
         || hts_getline(v->fp, KS_SEP_LINE, &v->line) != -1)
-        return cs_vcf_broken(v, what);
+        return cs_vcf_error(v, what);
     return cs_fail(CS_EFORMAT, "'%s': record %llu %s; it is the last one: is the file truncated?",
                    v->path, (unsigned long long)v->n_record, what);
 }
@@ -444,13 +444,13 @@ static int next_text(cs_vcf *v)
         return check_end(v);
     v->n_record++;
     if (blank)
-        return cs_vcf_broken(v, "follows an empty line");
+        return cs_vcf_error(v, "follows an empty line");
     if (r < -1)
-        return cs_vcf_broken(v, v->itr ? "cannot be read; the file is truncated or damaged" :
-                             "cannot be decompressed; the file is truncated or damaged");
+        return cs_vcf_error(v, v->itr ? "cannot be read; the file is truncated or damaged" :
+                            "cannot be decompressed; the file is truncated or damaged");
     if (memchr(v->line.s, '\0', v->line.l))
-        return cs_vcf_broken(v, "has a NUL byte");
-    if (!cs_vcf_line_sound(v->line.s, v->line.l, v->n_column, why, sizeof why))
+        return cs_vcf_error(v, "has a NUL byte");
+    if (!cs_vcf_line_is_valid(v->line.s, v->line.l, v->n_column, why, sizeof why))
         return broken_text(v, why);
     v->parsed.l = 0;
     if (!v->as_native && kputsn(v->line.s, v->line.l, &v->parsed) < 0)
@@ -459,7 +459,7 @@ static int next_text(cs_vcf *v)
         return CS_EMEM;
     if (vcf_parse(text, v->header, v->rec) < 0) {
         const int rc = check_native(v);
-        return rc == CS_OK ? cs_vcf_broken(v, "cannot be parsed") : rc;
+        return rc == CS_OK ? cs_vcf_error(v, "cannot be parsed") : rc;
     }
     return reserve_texts(v->rec) == CS_OK ? CS_OK : no_memory(v);
 }
@@ -473,12 +473,12 @@ static int next_native(cs_vcf *v)
         return check_end(v);
     v->n_record++;
     if (r < -1)
-        return cs_vcf_broken(v, "cannot be read; the file is truncated or damaged");
+        return cs_vcf_error(v, "cannot be read; the file is truncated or damaged");
     if (reserve_texts(v->rec) != CS_OK)
         return no_memory(v);
     v->line.l = 0;
     if (!v->as_native && vcf_format(v->header, v->rec, &v->line) < 0)
-        return cs_vcf_broken(v, "cannot be printed; the file is damaged");
+        return cs_vcf_error(v, "cannot be printed; the file is damaged");
     while (v->line.l > 0 && v->line.s[v->line.l - 1] == '\n')
         v->line.l--;
     return CS_OK;
@@ -494,9 +494,9 @@ int cs_vcf_read(cs_vcf *v, int what)
     CS_TRY(cs_input_mark_check(&v->mark, v->path, rc));
     CS_TRY(check_native(v));
     if (bcf_unpack(v->rec, what) < 0 || v->rec->n_allele < 1)
-        return cs_vcf_broken(v, "cannot be unpacked; the file is damaged");
+        return cs_vcf_error(v, "cannot be unpacked; the file is damaged");
     if (!bcf_seqname(v->header, v->rec))
-        return cs_vcf_broken(v, "is on a contig that the header does not have");
+        return cs_vcf_error(v, "is on a contig that the header does not have");
 out:
     return rc;
 }
@@ -506,8 +506,8 @@ static bool was_read(const cs_vcf *v)
 {
     const bcf1_t *b = v->rec;
 
-    return v->at > 0 && cs_covered_meets(&v->read, bcf_seqname(v->header, b), b->pos,
-                                         b->pos + b->rlen);
+    return v->at > 0 && cs_covered_overlaps(&v->read, bcf_seqname(v->header, b), b->pos,
+                                            b->pos + b->rlen);
 }
 
 /* The next record of all regions, or of the whole file. */

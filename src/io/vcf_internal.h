@@ -9,9 +9,9 @@ struct htsFile;
 /** cs_vcf_take - cs_vcf_open() for an open file; fp is taken over, also on failure */
 int cs_vcf_take(const char *path, struct htsFile *fp, int threads, bool as_native, cs_vcf **out)
     CS_MUST_CHECK;
-/** cs_vcf_header, cs_vcf_head - an input's bcf_hdr_t, and its text: of VCF as it was */
+/** cs_vcf_header, cs_vcf_header_text - an input's bcf_hdr_t, and its text: of VCF as it was */
 void *cs_vcf_header(const cs_vcf *v);
-const char *cs_vcf_head(const cs_vcf *v);
+const char *cs_vcf_header_text(const cs_vcf *v);
 /** cs_vcf_seek - only records that overlap [from, to) of a contig from here on; needs an index. A
  * contig without records gives none. CS_OK; CS_EIO */
 int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to) CS_MUST_CHECK;
@@ -20,7 +20,7 @@ int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to) CS_MUST
 int cs_vcf_read(cs_vcf *v, int what) CS_MUST_CHECK;
 /** cs_vcf_native - the bcf1_t that was read last */
 void *cs_vcf_native(const cs_vcf *v);
-/** cs_vcf_broken - report a problem of that record, worded to follow "record N". CS_EFORMAT */
-int cs_vcf_broken(const cs_vcf *v, const char *what);
+/** cs_vcf_error - report a problem of that record, worded to follow "record N". CS_EFORMAT */
+int cs_vcf_error(const cs_vcf *v, const char *what);
 
 #endif

@@ -179,7 +179,7 @@ static int open_index(cs_vcfout *w, const cs_vcf *in)
         return cs_fail(CS_EUSAGE, "--write-index=tbi is for compressed VCF (-O z); '%s' is BCF, "
                        "whose index is CSI", w->path);
     if ((w->o.format != 'z' && w->o.format != 'b') || strcmp(w->path, "-") == 0
-        || !cs_outfile_place(w->file))
+        || !cs_outfile_temp_path(w->file))
         return cs_fail(CS_EUSAGE, "--write-index needs output format z or b (-O), which '%s' is "
                        "not", w->path);
     const bool tbi = w->o.index == CS_VCF_INDEX_TBI;
@@ -206,7 +206,7 @@ static int open_all(cs_vcfout *w, const cs_vcf *in)
         CS_TRY(add_lines(w));
         rc = write_native_header(w, in);
     } else {
-        CS_TRY(make_header(w, cs_vcf_head(in)));
+        CS_TRY(make_header(w, cs_vcf_header_text(in)));
         rc = put_text(w);
     }
 out:
@@ -448,7 +448,7 @@ int cs_vcfout_finish(cs_vcfout *w)
     if (!w->index)
         return CS_OK;
     /* Built from the temporary file by htslib, which gives no reason for a failure. */
-    if (bcf_index_build3(cs_outfile_place(w->file), cs_outfile_place(w->index), w->shift,
+    if (bcf_index_build3(cs_outfile_temp_path(w->file), cs_outfile_temp_path(w->index), w->shift,
                          w->o.threads) != 0)
         return cs_fail(CS_EIO, "cannot index '%s'; it must be sorted, with its contigs in the "
                        "header (bcftools sort)", w->path);

@@ -118,7 +118,7 @@ int cs_vcf_n_column(const char *line, size_t n)
     return columns;
 }
 
-bool cs_vcf_line_sound(const char *line, size_t n, int n_column, char *why, size_t n_why)
+bool cs_vcf_line_is_valid(const char *line, size_t n, int n_column, char *why, size_t n_why)
 {
     static const char *const name[] = { "CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER",
                                         "INFO" };

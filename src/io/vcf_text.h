@@ -9,12 +9,12 @@
 int cs_vcf_n_column(const char *line, size_t n);
 
 /**
- * cs_vcf_line_sound - checks that htslib omits: the number of columns, and the content of the first
- * seven
+ * cs_vcf_line_is_valid - checks that htslib omits: the number of columns, and the first seven
+ * columns
  *
  * why      receives the problem, worded to follow "record N"
  */
-bool cs_vcf_line_sound(const char *line, size_t n, int n_column, char *why, size_t n_why);
+bool cs_vcf_line_is_valid(const char *line, size_t n, int n_column, char *why, size_t n_why);
 
 /** cs_vcf_info_find - the value of a key in a line's INFO column, [*n]; NULL: it has none */
 const char *cs_vcf_info_find(const char *line, size_t n_line, const char *key, size_t *n);

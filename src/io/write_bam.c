@@ -154,7 +154,7 @@ static int bam_open_index(cs_output *o, struct alignments *w)
     if (o->info.header && o->info.several)
         return cs_fail(CS_EUSAGE, "--write-index needs alignments sorted by position, but those of "
                        "several inputs follow each other; join the inputs first (samtools merge)");
-    if (!cs_outfile_place(o->file))
+    if (!cs_outfile_temp_path(o->file))
         return cs_fail(CS_EUSAGE, "--write-index needs a regular file, which '%s' is not", o->path);
     const size_t n = strlen(o->path) + sizeof ".crai";
     char *path = cs_xmalloc(n);
@@ -175,7 +175,7 @@ static int bam_index(cs_output *o, struct alignments *w)
     if (!w->index)
         return CS_OK;
     CS_TRY(cs_outfile_finish(o->file));
-    if (sam_index_build3(cs_outfile_place(o->file), cs_outfile_place(w->index), shift,
+    if (sam_index_build3(cs_outfile_temp_path(o->file), cs_outfile_temp_path(w->index), shift,
                          o->info.threads) < 0)
         return cs_fail(CS_EFORMAT, "cannot index '%s'; its alignments must be sorted by position",
                        o->path);
@@ -464,7 +464,7 @@ static const cs_opt bam_opt[] = {
 /* What the name says, if no option does. */
 static int check_suffix(const struct bam_cfg *c)
 {
-    const char *named = cs_out_named(c->path);
+    const char *named = cs_out_format_name(c->path);
 
     if (stated_format(c->format) != formats[0] || !named || strcmp(named, "BAM") == 0
         || strcmp(named, "CRAM") == 0)

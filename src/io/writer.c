@@ -131,7 +131,7 @@ const char *cs_prediction_label(const cs_output_info *info, const cs_prediction 
     return a->taxon > 0 ? cs_taxon_label(info, a->taxon, buf) : info->label[cs_prediction_best(a)];
 }
 
-const char *cs_output_place(const cs_writer *w, const void *cfg)
+const char *cs_output_path(const cs_writer *w, const void *cfg)
 {
     const char *path;
 

@@ -94,8 +94,8 @@ struct cs_output {
  * cs_output_close() */
 int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *info,
                    cs_output **out) CS_MUST_CHECK;
-/** cs_output_place - where the writer's options put its output; NULL: it is not wanted */
-const char *cs_output_place(const cs_writer *w, const void *cfg);
+/** cs_output_path - where the writer's options put its output; NULL: it is not wanted */
+const char *cs_output_path(const cs_writer *w, const void *cfg);
 /** cs_output_check_sample - is info->sample a name for CAMI's formats? CS_OK, CS_EUSAGE */
 int cs_output_check_sample(const cs_output_info *info) CS_MUST_CHECK;
 /** cs_output_begin - write the header now, instead of with cs_output_record() or

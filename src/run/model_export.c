@@ -360,9 +360,9 @@ static int write_sum(int i, cs_outfile *of, cs_outfile *f)
     char hex[65];
 
     CS_TRY(cs_outfile_finish(of));
-    if (!cs_outfile_place(of))
+    if (!cs_outfile_temp_path(of))
         return cs_fail(CS_EIO, "'%s' is not a regular file", cs_outfile_name(of));
-    CS_TRY(cs_sha256_file(cs_outfile_place(of), hex));
+    CS_TRY(cs_sha256_file(cs_outfile_temp_path(of), hex));
     rc = cs_outfile_printf(f, "%s  %s\n", hex, files[i].name);
 out:
     return rc;

@@ -71,12 +71,12 @@ int cs_outputs_options(cs_output_args *a, cs_optset *set)
 static const char *resolved(const cs_output_args *a, int i)
 {
     const cs_writer *w = cs_writer_at(i), *other;
-    const char *path = cs_output_place(w, a->cfg[i]);
+    const char *path = cs_output_path(w, a->cfg[i]);
 
     if (path || !w->is_default)
         return path;
     EACH_WRITER(k, other) {
-        path = cs_output_place(other, a->cfg[k]);
+        path = cs_output_path(other, a->cfg[k]);
         if (path && (other->per_record || is_stdout(path)))
             return NULL;
     }
@@ -164,7 +164,7 @@ static int probe_write(cs_outfile *f)
     static const char block[4096];
     int rc = CS_OK;
 
-    if (cs_outfile_place(f)) {
+    if (cs_outfile_temp_path(f)) {
         CS_TRY(cs_outfile_write(f, block, sizeof block));
         rc = cs_outfile_flush(f);
     } else if (write(cs_outfile_fd(f), block, 0) < 0) {
@@ -313,7 +313,7 @@ bool cs_outputs_want_native(const cs_output_args *a)
     const cs_writer *w;
 
     EACH_WRITER(i, w)
-        if (w->wants_native && cs_output_place(w, a->cfg[i]))
+        if (w->wants_native && cs_output_path(w, a->cfg[i]))
             return true;
     return false;
 }

@@ -46,7 +46,7 @@ static int genome_open_file(cs_genome *g, const char *path, cs_alphabet alphabet
     cs_sites *s = NULL;
 
     CS_TRY(check_file(path));
-    if (!cs_sites_are(path)) {
+    if (!cs_sites_detect(path)) {
         CS_TRY(cs_reference_open(path, &r));
         if (alphabet == CS_CASED)
             cs_reference_keep_case(r);

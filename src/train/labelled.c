@@ -377,7 +377,7 @@ enum { MANY_CLASSES = 1000 };
 static void warn_unmet(const cs_labels *table, const char *what, const char *path)
 {
     const char *first;
-    const int64_t n = cs_labels_unmet(table, &first);
+    const int64_t n = cs_labels_unused(table, &first);
 
     if (n > 0)
         cs_note("%lld of the %lld %s of '%s' %s not in the input; first: '%s'", (long long)n,

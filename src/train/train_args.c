@@ -352,9 +352,9 @@ int cs_train_outputs(cs_run_args *r, const cs_group *group, char **checkpoint)
         return cs_fail(CS_EUSAGE, "--step-metrics '%s': this table grows with every step, and is "
                        "neither compressed nor CSV; choose another name", r->steps);
     CS_TRY(cs_outputs_probe(r->output, CS_OUT_BINARY));
-    if (cs_out_named(r->output) != NULL)
+    if (cs_out_format_name(r->output) != NULL)
         return cs_fail(CS_EUSAGE, "'%s': this output is a model, not %s; choose another name",
-                       r->output, cs_out_named(r->output));
+                       r->output, cs_out_format_name(r->output));
     CS_TRY(cs_outputs_probe(r->metrics, CS_OUT_TABLE));
     CS_TRY(cs_outputs_probe(r->steps, CS_OUT_TABLE));
     CS_TRY(cs_outputs_probe(*checkpoint, CS_OUT_BINARY));

@@ -17,7 +17,7 @@ static void check_all(const cs_covered *c, const char *contig, const char *base)
 {
     for (int64_t from = 0; from < N_BASE; from++)
         for (int64_t to = from + 1; to <= N_BASE; to++)
-            if (cs_covered_meets(c, contig, from, to) != any(base, from, to))
+            if (cs_covered_overlaps(c, contig, from, to) != any(base, from, to))
                 fail_msg("%s: [%lld, %lld)", contig, (long long)from, (long long)to);
 }
 
@@ -29,7 +29,7 @@ static void test_intervals_in_any_order(void **state)
     for (int run = 0; run < 20; run++) {
         cs_covered c = { .n = 0 };
         char base[2][N_BASE] = { { 0 } };
-        assert_false(cs_covered_meets(&c, "a", 0, N_BASE));
+        assert_false(cs_covered_overlaps(&c, "a", 0, N_BASE));
         for (int i = 0; i < N_ADD; i++) {
             const int k = (int)cs_rng_below(1, drawn++, 2);
             const int64_t from = (int64_t)cs_rng_below(1, drawn++, N_BASE - 12);
@@ -42,7 +42,7 @@ static void test_intervals_in_any_order(void **state)
         }
         for (int k = 0; k < 2; k++)
             check_all(&c, other[k], base[k]);
-        assert_false(cs_covered_meets(&c, "c", 0, N_BASE));
+        assert_false(cs_covered_overlaps(&c, "c", 0, N_BASE));
         cs_covered_release(&c);
         cs_covered_release(&c);
     }

@@ -46,9 +46,9 @@ static void test_table(void **state)
         cs_labels_mark(l, "r1");
     cs_labels_mark(l, "r9");
     cs_labels_mark(NULL, "r1");
-    assert_int_equal(cs_labels_unmet(l, &first), 2);
+    assert_int_equal(cs_labels_unused(l, &first), 2);
     assert_string_equal(first, "  r 2 ");
-    assert_int_equal(cs_labels_unmet(NULL, &first), 0);
+    assert_int_equal(cs_labels_unused(NULL, &first), 0);
     cs_labels_close(l);
     cs_labels_close(NULL);
 
