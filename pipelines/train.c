@@ -15,7 +15,7 @@ static const cs_optset common_tables[] = {
     { cs_sample_table, &args.sample, NULL }, { cs_mutation_table, &args.mutation, NULL },
     { cs_train_table, &args.training, NULL }, { cs_aim_table, &args.aim, NULL },
     { cs_init_table, &args.init, NULL }, { cs_run_table, &args.run, NULL },
-    { cs_stated_table, &args.stated, NULL }, { cs_memory_table, &args.memory, NULL },
+    { cs_result_table, &args.result, NULL }, { cs_memory_table, &args.memory, NULL },
     { cs_taxa_table, &args.taxa, NULL }, { cs_variant_table, &args.variants, NULL },
     { cs_compute_table, &args.compute, NULL }, { cs_device_table, &args.device, NULL },
     { cs_log_table, &cs_command_logs, NULL }, { 0 }

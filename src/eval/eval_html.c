@@ -390,10 +390,10 @@ out:
     return rc;
 }
 
-/* ---- the course of a training ---------------------------------------------------------------- */
+/* ---- history of a training ------------------------------------------------------------------- */
 
 /* The balanced accuracies in the table of epochs; how many. */
-static int read_course(const char *row, double *balanced)
+static int read_history(const char *row, double *balanced)
 {
     int n = 0;
 
@@ -402,11 +402,11 @@ static int read_course(const char *row, double *balanced)
     return n;
 }
 
-static int course(struct page *p)
+static int history(struct page *p)
 {
     static const char *const name[] = { "model", "bag", "regression on 5-mers" };
     int rc = CS_OK, n_line = 0;
-    const size_t cap = p->r->course != NULL ? strlen(p->r->course) / 2 + 1 : 0;
+    const size_t cap = p->r->history != NULL ? strlen(p->r->history) / 2 + 1 : 0;
     const double base[] = { 0, p->r->bag, p->r->regression };
     double flat[3][2], ends[] = { 0, 1 };
     cs_html_line line[3];
@@ -414,7 +414,7 @@ static int course(struct page *p)
     if (cap == 0)
         return CS_OK;
     double *x = cs_xcalloc(2 * cap, sizeof *x), *y = x + cap;
-    const int n = read_course(p->r->course, y);
+    const int n = read_history(p->r->history, y);
     if (n == 0)                  /* trained without validation */
         goto out;
     for (int i = 0; i < n; i++)
@@ -525,10 +525,10 @@ int cs_eval_html(const cs_eval_report *r, cs_outfile *out, double seconds, const
     struct page p = { .r = r, .s = &r->scores[0], .out = out };
 
     CS_TRY(eval_html_prepare(&p));
-    CS_TRY(cs_html_begin_live(p.out, r->course != NULL ? "chordseq train" : "chordseq eval",
+    CS_TRY(cs_html_begin_live(p.out, r->history != NULL ? "chordseq train" : "chordseq eval",
                               r->live ? RELOAD : 0));
     CS_TRY(summary(&p, seconds, command));
-    CS_TRY(course(&p));
+    CS_TRY(history(&p));
     CS_TRY(folds(&p));
     CS_TRY(sets(&p));
     CS_TRY(ranks(&p));

@@ -20,9 +20,9 @@ typedef struct cs_eval_report {
     bool             raw;        /* predictions are uncalibrated */
     bool             live;       /* of a training that runs: the page reloads itself */
     const cs_eval_ranks *ranks;
-    const char      *course;     /* of a page at the end of training: the rows of the run's table
+    const char      *history;    /* of a page at the end of training: the rows of the run's table
                                   * (train/table.h); NULL: there was none */
-    double           regression, bag;          /* baselines of the course; NaN: none */
+    double           regression, bag;          /* balanced accuracy of baselines; NaN: none */
     const cs_fold   *fold;       /* [n_fold] of a cross-validation, or NULL; scores are theirs */
     int              n_fold;
 } cs_eval_report;

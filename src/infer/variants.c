@@ -63,10 +63,10 @@ static int variants_append(cs_variant_source *s, cs_chunk *c, const cs_vcf_recor
         return CS_OK;
     a->ref = base + a->pair.at;
     a->alt = base + s->n_base + a->pair.at;
-    a->n_hide = a->pair.n_ref > a->pair.n_alt ? a->pair.n_ref : a->pair.n_alt;
+    a->n_mask = a->pair.n_ref > a->pair.n_alt ? a->pair.n_ref : a->pair.n_alt;
     r->n_seg = s->mask_alleles && a->pair.n_ref == a->pair.n_alt ? 1 : 2;
-    r->hide = a->pair.at;
-    r->n_hide = s->mask_alleles ? a->n_hide : 0;
+    r->mask_from = a->pair.at;
+    r->n_mask = s->mask_alleles ? a->n_mask : 0;
     for (int i = 0; i < r->n_seg; i++)
         r->seg[i] = (cs_segment){ base + i * s->n_base, NULL, s->n_base };
     c->n_base += r->n_seg * s->n_base;
@@ -188,7 +188,7 @@ double cs_variants_ratio(const cs_variant_alt *v, const cs_prediction *a)
     const float *ref = a->v + 4 * v->pair.at, *alt = ref + (two ? a->n / 2 : 0);
     double sum = 0;
 
-    for (int64_t i = 0; i < v->n_hide; i++)
+    for (int64_t i = 0; i < v->n_mask; i++)
         sum += log_of(alt + 4 * i, v->alt[i], two) - log_of(ref + 4 * i, v->ref[i], two);
     return sum;
 }

@@ -18,7 +18,7 @@ typedef struct cs_variant_alt {
     cs_window_pair       pair;
     const char          *ref, *alt;   /* position of the trimmed alleles in their windows, and the
                                        * bases after them */
-    int64_t              n_hide;      /* number of masked bases from the alleles' start */
+    int64_t              n_mask;      /* number of masked bases from the alleles' start */
 } cs_variant_alt;
 
 typedef struct cs_variant_source {
@@ -80,7 +80,7 @@ void cs_variants_distance(const float *ref, const float *alt, int32_t n, double 
 /**
  * cs_variants_ratio - log-likelihood ratio of the alternate to the reference allele
  *
- * In both windows n_hide bases from the allele on are masked, and their log-probabilities summed:
+ * In both windows n_mask bases from the allele on are masked, and their log-probabilities summed:
  * these are the alleles if both have the same length; a shorter one is extended by the bases after
  * it, so both sums have the same number of terms.
  *

@@ -216,9 +216,9 @@ static void count_tokens(const cs_policy *p, const char *base, cs_view *v, char 
 /* Mask a record's bases if a token is a base; there is one window. */
 static void hide_tokens(const cs_policy *p, const cs_record *r, cs_view *v)
 {
-    const int64_t from = v->reverse ? v->tok.n - r->hide - r->n_hide : r->hide;
+    const int64_t from = v->reverse ? v->tok.n - r->mask_from - r->n_mask : r->mask_from;
 
-    for (int64_t i = from; i < from + r->n_hide; i++)
+    for (int64_t i = from; i < from + r->n_mask; i++)
         v->tok.id[i] = p->model->mask;
 }
 

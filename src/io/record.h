@@ -34,7 +34,7 @@ typedef struct cs_record {
     const float *target;         /* [n_target] class number, values, or 0/1 each; NaN: unknown */
     bool         swapped;        /* a pair whose segment 1 came first in the input */
     int8_t       strand;         /* 1 or -1: the only strand to read; 0: by the policy */
-    int64_t      hide, n_hide;   /* number of masked bases, from `hide` on */
+    int64_t      mask_from, n_mask;     /* number of masked bases, from mask_from on */
     int64_t      n_whole;        /* bases of the sequence of which it is a window; 0: of none */
     const void  *native[CS_MAX_SEG];    /* bam1_t of each segment, in the chunk's arena, or NULL */
 } cs_record;

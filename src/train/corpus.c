@@ -81,14 +81,14 @@ cs_window cs_corpus_window(const cs_corpus *c, uint64_t pass, int64_t j)
 
     lay(c, s, w - s->first, shift, &from, &to);
     int64_t n = to - from;
-    if (c->shortest > 0 && n > c->shortest) {
-        const uint64_t most = (uint64_t)n - (uint64_t)c->shortest + 1;
-        const int64_t len = c->shortest + (int64_t)cs_rng_below(v.key, DRAW_LENGTH, most);
+    if (c->min_window > 0 && n > c->min_window) {
+        const uint64_t most = (uint64_t)n - (uint64_t)c->min_window + 1;
+        const int64_t len = c->min_window + (int64_t)cs_rng_below(v.key, DRAW_LENGTH, most);
         from += (int64_t)cs_rng_below(v.key, DRAW_START, (uint64_t)(n - len) + 1);
         n = len;
     }
     v.from = from;
-    v.n_base = n >= c->least ? n : 0;
+    v.n_base = n >= c->min_base ? n : 0;
     v.reverse = c->reverse && cs_rng_u64(v.key, DRAW_STRAND) >> 63;
     return v;
 }

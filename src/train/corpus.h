@@ -20,9 +20,9 @@ typedef struct cs_stretch { int32_t contig; int64_t from, to, first; } cs_stretc
 
 typedef struct cs_corpus {
     int64_t     window;          /* bases between two lines of the grid */
-    int64_t     shortest;        /* 0: windows reach from line to line; else their length is drawn
+    int64_t     min_window;      /* 0: windows reach from line to line; else their length is drawn
                                   * from this to `window` */
-    int64_t     least;           /* minimum bases of a window; shorter remainders are dropped */
+    int64_t     min_base;        /* minimum bases of a window; shorter remainders are dropped */
     bool        reverse;         /* reverse-complement half of them */
     uint64_t    seed;
     cs_stretch *stretch;         /* [n] owned */

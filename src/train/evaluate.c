@@ -261,7 +261,7 @@ static int write_page(const cs_evaluate_job *j, cs_model *m, const cs_scores *sc
     const cs_eval_report r = {
         .model = m, .scores = scores, .raw = raw, .live = live, .bin = edge,
         .n_bin = N_EDGE, .ranks = &ranks, .fold = j->fold, .n_fold = j->n_fold,
-        .course = j->course, .regression = j->regression, .bag = j->bag,
+        .history = j->history, .regression = j->regression, .bag = j->bag,
     };
 
     CS_TRY(cs_eval_ranks_init(&ranks, m, j->path, j->classes));

@@ -65,7 +65,7 @@ typedef struct cs_evaluate_job {
     int               n_fold;
     int64_t           batch_tokens;
     const char       *html;      /* a page about both, or NULL; then: */
-    const char       *command, *course;        /* see cs_eval_report */
+    const char       *command, *history;       /* see cs_eval_report */
     double            regression, bag;
     const cs_classes *classes;
 } cs_evaluate_job;

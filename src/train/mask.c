@@ -30,9 +30,9 @@ static int64_t take_run(const cs_mask *m, uint64_t key, int32_t *id, int64_t fro
             continue;
         label[i] = id[i] - CS_TOK_FIRST;
         n++;
-        if (fate < m->hide)
+        if (fate < m->p_mask)
             id[i] = m->id;
-        else if (fate < m->hide + m->swap)
+        else if (fate < m->p_mask + m->p_random)
             id[i] = CS_TOK_FIRST + (int32_t)cs_rng_below(other, (uint64_t)i,
                                                          (uint64_t)(m->n_vocab - CS_TOK_FIRST));
     }

@@ -7,7 +7,7 @@
 /* Runs of tokens are chosen; the replacement is drawn once per run. */
 typedef struct cs_mask {
     double  ratio;               /* share of the tokens that are chosen, 0 < ratio < 1 */
-    double  hide, swap;          /* shares of the runs: masked, replaced by random tokens; the rest
+    double  p_mask, p_random;    /* shares of the runs: masked, replaced by random tokens; the rest
                                   * is unchanged, but still predicted */
     int32_t run;                 /* tokens per run: see cs_mask_run() */
     int32_t id;                  /* the [MASK] token */

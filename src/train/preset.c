@@ -58,7 +58,7 @@ static int by_length(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-int cs_preset_look(const cs_dataset *d, cs_preset_facts *f)
+int cs_preset_measure(const cs_dataset *d, cs_preset_facts *f)
 {
     int64_t *n = cs_alloc((size_t)d->n + 1, sizeof *n);
 
@@ -195,8 +195,8 @@ static int64_t longest_power(const cs_preset_facts *f)
 
 /* PSF-Attn has one product. ceil(log2 N) factors only reach all tokens; more also relate tokens
  * near each other before (tests/bench/results/README.md). Paramixer has layers for that. */
-int cs_preset_other(const cs_preset_facts *f, const char *encoder, const cs_optset *set, int argc,
-                    char **argv)
+int cs_preset_size_encoder(const cs_preset_facts *f, const char *encoder, const cs_optset *set,
+                           int argc, char **argv)
 {
     int rc = CS_OK;
     const int64_t most = longest_power(f);
@@ -236,7 +236,7 @@ out:
     return rc;
 }
 
-double cs_preset_propose(const cs_preset_facts *f, double n_pass, double speed)
+double cs_preset_propose_budget(const cs_preset_facts *f, double n_pass, double speed)
 {
     static const double minutes[] = { 1, 2, 5, 10, 20, 30, 60 };
     const double wanted = n_pass * (double)f->n_base / fmax(speed, 1);

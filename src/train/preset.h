@@ -18,8 +18,8 @@ typedef struct cs_preset_facts {
     bool    values;
 } cs_preset_facts;
 
-/** cs_preset_look - the facts of a dataset with a token per base; CS_EMEM */
-int cs_preset_look(const cs_dataset *d, cs_preset_facts *f) CS_MUST_CHECK;
+/** cs_preset_measure - the facts of a dataset with a token per base; CS_EMEM */
+int cs_preset_measure(const cs_dataset *d, cs_preset_facts *f) CS_MUST_CHECK;
 
 /**
  * cs_preset_apply - set options that argv does not give
@@ -32,10 +32,10 @@ int cs_preset_look(const cs_dataset *d, cs_preset_facts *f) CS_MUST_CHECK;
 int cs_preset_apply(cs_preset p, const cs_preset_facts *f, const cs_optset *set, int argc,
                     char **argv) CS_MUST_CHECK;
 
-/** cs_preset_other - size an encoder that is not the presets' own, whose options are `set`, by the
- * longest record: --encoder.max-len where it has it, the factors of psf. CS_OK; CS_EUSAGE */
-int cs_preset_other(const cs_preset_facts *f, const char *encoder, const cs_optset *set, int argc,
-                    char **argv) CS_MUST_CHECK;
+/** cs_preset_size_encoder - size an encoder that is not the presets' own, whose options are `set`,
+ * by the longest record: --encoder.max-len where it has it, the factors of psf. CS_OK; CS_EUSAGE */
+int cs_preset_size_encoder(const cs_preset_facts *f, const char *encoder, const cs_optset *set,
+                           int argc, char **argv) CS_MUST_CHECK;
 
 /** cs_preset_choose - the meaning of auto: none if argv sets a tokenizer, an encoder, their or the
  * head's settings, or an option of the table `training`; else balanced */
@@ -44,8 +44,8 @@ cs_preset cs_preset_choose(cs_preset p, const cs_opt *training, int argc, char *
 /** cs_preset_given - does argv give an option, by name or letter (0: it has none)? */
 bool cs_preset_given(int argc, char **argv, const char *name, char letter);
 
-/** cs_preset_propose - a budget in seconds for a number of passes at a speed of bases per second: a
- * round number from a minute to an hour */
-double cs_preset_propose(const cs_preset_facts *f, double n_pass, double speed);
+/** cs_preset_propose_budget - a budget in seconds for a number of passes at a speed in bases per
+ * second: a round number from a minute to an hour */
+double cs_preset_propose_budget(const cs_preset_facts *f, double n_pass, double speed);
 
 #endif

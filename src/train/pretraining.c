@@ -66,12 +66,12 @@ const cs_opt cs_mask_table[] = {
       .help = "length of a run of masked tokens",
       .man = "With overlapping k-mers, all k-mers over these bases are masked, because the others "
              "would reveal them.", .min = 1, .max = 10000 },
-    { .type = CS_OPT_REAL, .name = "mask-hide", MASK(hide), .arg = "NUM", .def = "0.8",
+    { .type = CS_OPT_REAL, .name = "mask-hide", MASK(p_mask), .arg = "NUM", .def = "0.8",
       .help = "share of selected tokens that are masked",
       .man = "Validation masks all selected tokens, so that its perplexity is that of unseen "
              "bases.",
       .min = 0, .max = 1 },
-    { .type = CS_OPT_REAL, .name = "mask-swap", MASK(swap), .arg = "NUM", .def = "0.1",
+    { .type = CS_OPT_REAL, .name = "mask-swap", MASK(p_random), .arg = "NUM", .def = "0.1",
       .help = "share of selected tokens replaced by random ones; the rest stay unchanged", .min = 0,
       .max = 1 },
     { .type = CS_OPT_ENUM, .name = "decoder", MASK(decoder), .arg = "NAME", .def = "light",
@@ -103,7 +103,7 @@ static int pretrain_check_options(const cs_pretrain_args *a)
     if (a->corpus.window_min > a->corpus.window)
         return cs_fail(CS_EUSAGE, "--window-min %lld is longer than --window %lld",
                        (long long)a->corpus.window_min, (long long)a->corpus.window);
-    if (a->mask.hide + a->mask.swap > 1)
+    if (a->mask.p_mask + a->mask.p_random > 1)
         return cs_fail(CS_EUSAGE, "--mask-hide and --mask-swap sum to more than 1");
     if (a->corpus.valid_bed != NULL && a->corpus.valid != NULL)
         return cs_fail(CS_EUSAGE, "give one of --val-contigs and --val-regions, not both");
@@ -140,15 +140,15 @@ static int split_genome(struct job *j)
                                   a->corpus.valid_frac };
 
     j->train = (cs_corpus){
-        .window = a->corpus.window, .shortest = a->corpus.window_min, .reverse = a->corpus.rc,
-        .least = min_base > usual ? min_base : usual, .seed = (uint64_t)a->training.seed,
+        .window = a->corpus.window, .min_window = a->corpus.window_min, .reverse = a->corpus.rc,
+        .min_base = min_base > usual ? min_base : usual, .seed = (uint64_t)a->training.seed,
     };
     j->valid = j->train;
     j->valid.reverse = false;
-    CS_TRY(cs_train_turn(j->group, false));
+    CS_TRY(cs_train_rank0_first(j->group, false));
     CS_TRY(cs_genome_open(&a->corpus.file, cs_tokenizer_alphabet(a->components.tok, j->tok),
                           &j->genome));
-    CS_TRY(cs_train_turn(j->group, true));
+    CS_TRY(cs_train_rank0_first(j->group, true));
     CS_TRY(cs_genome_share(&j->genome, &how, &j->train, &j->valid));
     if (j->train.n_window == 0)
         return cs_fail(CS_EUSAGE, "no training sequence is left");
@@ -254,7 +254,7 @@ static void make_feed(struct job *j)
                         .step_records = a->training.step_records,
                         .accumulate = a->training.accumulate },
         .train = &j->train, .valid = &j->valid, .max_unknown = a->corpus.max_unknown,
-        .mask = { .ratio = a->mask.ratio, .hide = a->mask.hide, .swap = a->mask.swap,
+        .mask = { .ratio = a->mask.ratio, .p_mask = a->mask.p_mask, .p_random = a->mask.p_random,
                   .run = cs_mask_run(cs_tokenizer_overlap(m->tok, m->tok_state),
                                      (int32_t)a->mask.span),
                   .id = m->mask, .n_vocab = m->tok->n_vocab(m->tok_state) },

@@ -14,7 +14,7 @@ typedef struct cs_genome_args {
     int     rc;
 } cs_genome_args;
 typedef struct cs_mask_args {
-    double  ratio, hide, swap;
+    double  ratio, p_mask, p_random;
     int64_t span, decoder_layers;
     int     decoder;
 } cs_mask_args;

@@ -47,7 +47,7 @@ static int look_at_data(cs_supervised *j)
     int rc = CS_OK;
     void *tok = NULL;
 
-    CS_TRY(cs_preset_look(&j->data, &j->facts));
+    CS_TRY(cs_preset_measure(&j->data, &j->facts));
     CS_TRY(cs_components_tokenizer(c, &tok));
     const int64_t n = c->tok->bound(tok, j->facts.longest);
     j->facts.most_tokens = n > j->facts.longest ? n : j->facts.longest;
@@ -85,7 +85,7 @@ static int apply_preset(cs_supervised *j, const cs_optset *set, int argc, char *
             other[0] = *set;
     CS_TRY(look_at_data(j));
     CS_TRY(cs_preset_apply((cs_preset)a->aim.preset, &j->facts, own_set, argc, argv));
-    CS_TRY(cs_preset_other(&j->facts, c->enc->name, other, argc, argv));
+    CS_TRY(cs_preset_size_encoder(&j->facts, c->enc->name, other, argc, argv));
     j->origin.preset = cs_preset_names[a->aim.preset];
 out:
     if (a->sample.no_rc)
@@ -203,7 +203,7 @@ static int propose(cs_supervised *j, int argc, char **argv)
     if (a->run.resume)
         return cs_fail(CS_EUSAGE, "--resume needs the --budget of the interrupted run");
     CS_TRY(train_measure(j, &speed));
-    j->budget.seconds = cs_preset_propose(&j->facts, PASSES, speed);
+    j->budget.seconds = cs_preset_propose_budget(&j->facts, PASSES, speed);
     (void)snprintf(text, sizeof text, "%.0fm", j->budget.seconds / 60);
     a->aim.budget = text;
     cs_note("using --budget %s: %d passes over %.3g Mbases at %.3g Mbases/s would take %.0f s; "
@@ -223,9 +223,9 @@ static int look_back(cs_supervised *j, const cs_train_state *st)
         .scores = folds ? &j->scores[j->folds.best] : NULL,
         .fold = j->folds.fold, .n_fold = j->folds.n,
         .path = a->run.output, .be = j->be, .valid = j->valid,
-        .batch_tokens = a->training.batch_tokens, .html = a->stated.html,
+        .batch_tokens = a->training.batch_tokens, .html = a->result.html,
         .command = j->origin.command, .classes = &j->labelled.classes,
-        .course = st->log, .regression = st->regression, .bag = st->bag,
+        .history = st->log, .regression = st->regression, .bag = st->bag,
     };
 
     if ((j->valid == NULL && !folds) || !a->components.head->is_class ||
@@ -312,15 +312,15 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     warn_names(j);
     CS_TRY(cs_train_device(&a->device, j->group, split.work, &j->be));
     CS_TRY(cs_supervised_set_up(j));
-    CS_TRY(cs_evaluate_check_page(a->stated.html, &a->run, j->checkpoint, a->components.head,
+    CS_TRY(cs_evaluate_check_page(a->result.html, &a->run, j->checkpoint, a->components.head,
                                   j->valid));
     CS_TRY(propose(j, argc, argv));
     CS_TRY(cs_train_budget_check(&j->budget, cs_now_s() - j->began));
-    if (a->stated.strand > CS_STRAND_FORWARD)
+    if (a->result.strand > CS_STRAND_FORWARD)
         CS_TRY(cs_policy_check_strands(j->model, j->model->strands));
     /* The hash of the data stands for its options. Taxa count for the head that trains on them. */
     const cs_opt *const skip[] = {
-        cs_input_table, cs_label_table, cs_stated_table,
+        cs_input_table, cs_label_table, cs_result_table,
         a->components.head->set_taxonomy ? NULL : cs_taxa_table, NULL
     };
     CS_TRY(cs_provenance_recipe(set, skip, j->model, cs_dataset_hash(&j->data), &j->recipe));

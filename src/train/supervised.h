@@ -20,7 +20,7 @@ typedef struct cs_supervised_args {
     cs_init_args    init;
     cs_run_args     run;
     cs_memory_args  memory;
-    cs_stated_args  stated;
+    cs_result_args  result;
     cs_taxa_args    taxa;
     cs_variant_args variants;
     cs_compute_args compute;

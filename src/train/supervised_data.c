@@ -106,7 +106,7 @@ int cs_supervised_read(cs_supervised *j, int n_inflate)
     CS_TRY(cs_components_tokenizer(&a->components, &tok));
     CS_TRY(cs_args_input_opt(&a->input, n_inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(a->components.tok, tok);
-    if (how.alphabet == CS_DIPLOTYPES && (a->sample.rc || a->stated.strand > CS_STRAND_FORWARD)) {
+    if (how.alphabet == CS_DIPLOTYPES && (a->sample.rc || a->result.strand > CS_STRAND_FORWARD)) {
         rc = cs_fail(CS_EUSAGE, "%s is for nucleotides; diplotypes have no reverse complement",
                      a->sample.rc ? "--rc" : "--strand both or max");
         goto out;

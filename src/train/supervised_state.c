@@ -30,7 +30,7 @@ static cs_model_spec spec_of(const cs_supervised *j)
 static cs_strands strands_of(const cs_supervised *j)
 {
     const cs_supervised_args *a = j->a;
-    return a->stated.strand != CS_STRAND_AUTO ? (cs_strands)(a->stated.strand - 1)
+    return a->result.strand != CS_STRAND_AUTO ? (cs_strands)(a->result.strand - 1)
          : a->sample.rc && cs_policy_reads_strands(j->model) ? CS_STRANDS_BOTH : CS_STRANDS_FORWARD;
 }
 
@@ -118,8 +118,8 @@ static int show_page(void *arg, cs_model *m, const cs_train_state *st, const cs_
     const cs_supervised_args *a = j->a;
     const double began = cs_now_s();
     const cs_evaluate_job it = {
-        .path = a->run.output, .html = a->stated.html, .command = j->origin.command,
-        .classes = &j->labelled.classes, .course = st->log, .regression = st->regression,
+        .path = a->run.output, .html = a->result.html, .command = j->origin.command,
+        .classes = &j->labelled.classes, .history = st->log, .regression = st->regression,
         .bag = st->bag,
     };
 
@@ -154,7 +154,7 @@ cs_train_opt cs_supervised_options(cs_supervised *j)
     o.freeze_epochs = a->init.freeze == CS_FREEZE_ENCODER ? INT64_MAX : a->init.freeze_epochs;
     o.describe = train_describe;
     o.arg = j;
-    if (a->stated.html != NULL) {
+    if (a->result.html != NULL) {
         o.validated = show_page;
         o.validated_arg = j;
     }

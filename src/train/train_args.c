@@ -284,7 +284,7 @@ out:
     return rc;
 }
 
-int cs_train_turn(cs_group *group, bool after)
+int cs_train_rank0_first(cs_group *group, bool after)
 {
     return group == NULL || (cs_group_rank(group) == 0) != after ? CS_OK : cs_group_barrier(group);
 }
@@ -296,9 +296,9 @@ int cs_train_index(cs_group *group, const char *path)
 
     if (group == NULL || path == NULL)
         return CS_OK;
-    CS_TRY(cs_train_turn(group, false));
+    CS_TRY(cs_train_rank0_first(group, false));
     CS_TRY(cs_reference_open(path, &r));
-    rc = cs_train_turn(group, true);
+    rc = cs_train_rank0_first(group, true);
 out:
     cs_reference_free(r);
     return rc;

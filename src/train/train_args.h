@@ -61,15 +61,15 @@ void cs_train_warn_idle(const cs_train_args *a);
 int cs_train_check(const cs_train_args *a, const cs_group *group) CS_MUST_CHECK;
 
 /**
- * cs_train_turn - let rank 0 go first, because it may write an index beside an input
+ * cs_train_rank0_first - let rank 0 go first, because it may write an index beside an input
  *
  * Called by all ranks before and after opening it.
  * group    from cs_train_join()
  * Returns  CS_OK; the errors of cs_group_barrier()
  */
-int cs_train_turn(cs_group *group, bool after) CS_MUST_CHECK;
-/** cs_train_index - cs_train_turn() around opening a FASTA file for random access; path may be
- * NULL. Also the errors of cs_reference_open() */
+int cs_train_rank0_first(cs_group *group, bool after) CS_MUST_CHECK;
+/** cs_train_index - cs_train_rank0_first() around opening a FASTA file for random access; path may
+ * be NULL. Also the errors of cs_reference_open() */
 int cs_train_index(cs_group *group, const char *path) CS_MUST_CHECK;
 
 /**

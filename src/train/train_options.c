@@ -1,4 +1,4 @@
-/* train_options.c - options of `chordseq train`: samples, aim, initial model. */
+/* train_options.c - options of `chordseq train`: samples, aim, initial model, result. */
 #include "train/train_options.h"
 
 static const char *const freeze_names[] = { "none", "encoder", NULL };
@@ -7,7 +7,7 @@ static const char *const monitor_names[] = { "auto", "balanced-accuracy", "loss"
 
 #define SAMPLE(field) .off = offsetof(cs_sample_args, field)
 #define AIM(field) .off = offsetof(cs_aim_args, field)
-#define STATED(field) .off = offsetof(cs_stated_args, field)
+#define RESULT(field) .off = offsetof(cs_result_args, field)
 #define INIT(field) .off = offsetof(cs_init_args, field)
 
 const cs_opt cs_sample_table[] = {
@@ -141,14 +141,14 @@ const cs_opt cs_init_table[] = {
 };
 
 /* Rows of the group "Output", which the table before it begins. */
-const cs_opt cs_stated_table[] = {
-    { .type = CS_OPT_ENUM, .name = "strand", STATED(strand), .arg = "NAME", .def = "auto",
+const cs_opt cs_result_table[] = {
+    { .type = CS_OPT_ENUM, .name = "strand", RESULT(strand), .arg = "NAME", .def = "auto",
       .help = "default --strand stored in the model: forward, both, max, weighted or auto",
       .man = "auto: both for models trained with --rc, but forward for head token if tokens have "
              "different positions on the two strands. After training, sequence classifiers are "
              "calibrated with this strand on the validation samples, if there are at least "
              "100.", .choice = strand_names },
-    { .type = CS_OPT_OUT, .name = "html", STATED(html), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "html", RESULT(html), .arg = "FILE",
       .help = "HTML report of the validation, also while training",
       .man = "Balanced accuracy by epoch with the baselines, classes, confusion matrix, ROC "
              "curves, lengths, confidence. Written after each validation, and then reloaded by the "

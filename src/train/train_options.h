@@ -1,4 +1,4 @@
-/* train_options.h - options of `chordseq train`: samples, aim, initial model. */
+/* train_options.h - options of `chordseq train`: samples, aim, initial model, result. */
 #ifndef CS_TRAIN_TRAIN_OPTIONS_H
 #define CS_TRAIN_TRAIN_OPTIONS_H
 
@@ -22,13 +22,13 @@ typedef struct cs_init_args {
     int         freeze, new_head;
 } cs_init_args;
 
-typedef struct cs_stated_args { int strand; const char *html; } cs_stated_args;
+typedef struct cs_result_args { int strand; const char *html; } cs_result_args;
 
 /* Values of --freeze and --strand. */
 enum { CS_FREEZE_NONE, CS_FREEZE_ENCODER };
 enum { CS_STRAND_AUTO, CS_STRAND_FORWARD };     /* then those of cs_strands_names[1..] */
 
 extern const cs_opt cs_sample_table[], cs_aim_table[], cs_init_table[],
-                    cs_stated_table[];
+                    cs_result_table[];
 
 #endif

@@ -215,7 +215,7 @@ static int feed_epoch(struct hand *h, int64_t e, int64_t *n_left)
     *n_left -= to - from;
     CS_TRY(feed_steps(h, &train, from, to, (cs_feed_item){ .part = CS_PART_TRAIN, .epoch = e,
                       .epoch_end = !validates }, &f->count));
-    valid.mask.hide = 1;
+    valid.mask.p_mask = 1;
     if (validates)
         rc = feed_steps(h, &valid, 0, n_steps(f->valid_window, f->step_window),
                         (cs_feed_item){ .part = CS_PART_VALID, .epoch = e, .epoch_end = true },

@@ -14,8 +14,9 @@ enum { WORDS = 8, HEAD_BYTES = 12, MOST = 4096 };
 
 static void try_mask(uint64_t key, const uint8_t *how, const uint8_t *data, int64_t n)
 {
-    const cs_mask m = { .ratio = (how[0] + 1) / 258.0, .hide = how[1] / 255.0,
-                        .swap = (255 - how[1]) / 255.0 * (how[2] / 255.0), .run = 1 + how[3] % 40,
+    const cs_mask m = { .ratio = (how[0] + 1) / 258.0, .p_mask = how[1] / 255.0,
+                        .p_random = (255 - how[1]) / 255.0 * (how[2] / 255.0),
+                        .run = 1 + how[3] % 40,
                         .id = CS_TOK_FIRST + WORDS, .n_vocab = CS_TOK_FIRST + WORDS };
     int32_t *id = cs_xcalloc((size_t)n + 1, sizeof *id), *was = cs_xcalloc((size_t)n + 1,
             sizeof *was), *label = cs_xcalloc((size_t)n + 1, sizeof *label);
@@ -40,8 +41,8 @@ static void try_mask(uint64_t key, const uint8_t *how, const uint8_t *data, int6
 /* Intervals with lengths from the input, one contig each. */
 static void try_corpus(uint64_t key, const uint8_t *how, const uint8_t *data, int64_t n)
 {
-    cs_corpus c = { .window = 1 + how[0], .shortest = how[1] % (how[0] + 1),
-                    .least = 1 + how[2] % 9, .reverse = how[3] & 1, .seed = key };
+    cs_corpus c = { .window = 1 + how[0], .min_window = how[1] % (how[0] + 1),
+                    .min_base = 1 + how[2] % 9, .reverse = how[3] & 1, .seed = key };
     uint8_t *seen = cs_xcalloc((size_t)n + 1, 4 * 256);
 
     for (int64_t i = 0; i < n; i++)
@@ -49,7 +50,7 @@ static void try_corpus(uint64_t key, const uint8_t *how, const uint8_t *data, in
     for (int64_t j = 0; j < c.n_window; j++) {
         const cs_window w = cs_corpus_window(&c, key, j);
         CS_BUG(w.contig < 0 || w.contig >= n || w.n_base > c.window);
-        CS_BUG(w.n_base > 0 && (w.n_base < c.least || w.from < 0));
+        CS_BUG(w.n_base > 0 && (w.n_base < c.min_base || w.from < 0));
         CS_BUG(w.from + w.n_base > 1 + 3 * data[w.contig]);
         for (int64_t b = w.from; b < w.from + w.n_base; b++)
             CS_BUG(seen[w.contig * 1024 + b]++);

@@ -10,7 +10,7 @@ static const int64_t length[N_CONTIG] = { 1, 99, 100, 1234, MOST };
 
 static cs_corpus make(int64_t window, int64_t shortest, int64_t least)
 {
-    cs_corpus c = { .window = window, .shortest = shortest, .least = least, .seed = 3 };
+    cs_corpus c = { .window = window, .min_window = shortest, .min_base = least, .seed = 3 };
 
     for (int32_t i = 0; i < N_CONTIG; i++)
         assert_int_equal(cs_corpus_add(&c, i, 0, length[i]), CS_OK);
@@ -107,7 +107,7 @@ static void split_is_disjoint(void **state)
 {
     enum { BASES = 1000003, BLOCK = 1000 };
     static char side[BASES];
-    cs_corpus c = { .window = 100, .least = 1, .seed = 8 }, v = c;
+    cs_corpus c = { .window = 100, .min_base = 1, .seed = 8 }, v = c;
 
     (void)state;
     const cs_stretch whole = { .contig = 2, .from = 0, .to = BASES };

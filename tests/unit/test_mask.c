@@ -7,7 +7,7 @@
 
 enum { N = 200000, WORDS = 64 };
 
-static const cs_mask usual = { .ratio = 0.15, .hide = 0.8, .swap = 0.1, .run = 1,
+static const cs_mask usual = { .ratio = 0.15, .p_mask = 0.8, .p_random = 0.1, .run = 1,
                                .id = CS_TOK_FIRST + WORDS, .n_vocab = CS_TOK_FIRST + WORDS };
 
 static void random_tokens(uint64_t key, int32_t *id, int64_t n)
