@@ -294,8 +294,8 @@ typedef struct cs_chord_stack {
 
 /* Epilogue of a convolution: y = relu(norm(pre)) + res, pre = conv + bias. bias (1,h); gamma and
  * beta (1,h) of a normalisation over each row, with eps, as in layernorm; res (N,h). Each may be
- * absent; beta is present if gamma is. For training, only with gamma: pre (N,h) and stat (N,2)
- * receive what the adjoint reads; else both are absent. */
+ * absent; beta is present if gamma is. For training, only with gamma: pre (N,h) and stat (N,2) are
+ * stored for the adjoint; else both are absent. */
 typedef struct cs_epilogue { cs_mat bias, gamma, beta, res, pre, stat; cs_real eps; } cs_epilogue;
 
 /* Optional kernels; NULL: composed from cs_ops (nn/ops/fused.c). */

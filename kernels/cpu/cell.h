@@ -89,7 +89,7 @@ static inline void cs_cells(const float *x, int64_t n, float *out)
     }
 }
 
-/** cs_cells_rest - out = the cells of n elements, and x = what rounding has left of them */
+/** cs_cells_rest - out = the cells of n elements, and x = the remainder of their rounding */
 static inline void cs_cells_rest(float *x, int64_t n, float *out)
 {
     cs_cells(x, n, out);

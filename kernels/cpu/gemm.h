@@ -46,7 +46,7 @@ void cs_panel_of(bool trans, int width, const cs_panel *q);
  * init */
 void cs_panel_run(bool trans, int width, int valid, const cs_panel *q);
 
-/** cs_panel_done - release what panels keep configured in a thread, at the end of a task */
+/** cs_panel_done - release the tile configuration of a thread, at the end of a task */
 #if CS_LEVEL_IS(amx)
 void cs_panel_done(void);
 #else

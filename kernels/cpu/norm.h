@@ -13,8 +13,8 @@
 
 enum { CS_NORM_ROWS = 4 };
 
-/* y = (x - mean) rstd gamma + beta over the columns of each row, and what follows: relu, then a sum
- * with res. y may be x. */
+/* y = (x - mean) rstd gamma + beta over the columns of each row, followed by relu and the addition
+ * of res. y may be x. */
 typedef struct cs_norm_job {
     cs_mat x, gamma, beta, res, y;
     cs_mat stat;                 /* receives mean and rstd of each row; may be absent */

@@ -21,7 +21,7 @@
 enum { TILE = 16, PAIR = 2 * TILE };
 _Static_assert(TILE == (int)CS_VEC && TILE == (int)CS_CELL_STEP, "tiles are made of vectors");
 
-/* Loads of tiles do not tell the compiler what they read. */
+/* The compiler does not see which memory loads of tiles read. */
 #define WRITTEN() __asm__ volatile("" : : : "memory")
 
 /* Operand of LDTILECFG. */

@@ -1,4 +1,4 @@
-/* chord_train.cuh - a ChordMixer block in training: what its kernels share. */
+/* chord_train.cuh - a ChordMixer block in training: declarations shared by its kernels. */
 #ifndef CS_KERNELS_CUDA_CHORD_TRAIN_H
 #define CS_KERNELS_CUDA_CHORD_TRAIN_H
 

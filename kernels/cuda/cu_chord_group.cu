@@ -1,7 +1,7 @@
 /* cu_chord_group.cu - a ChordMixer block for inference by warpgroups, for sm_90a.
  *
- * DESIGN. It computes what chord_kernel of cu_chord_block.cu does, by the warpgroups of
- * chord_group.cuh. Both weights stay in shared memory, as octets.
+ * DESIGN. The same as chord_kernel of cu_chord_block.cu, by the warpgroups of chord_group.cuh. Both
+ * weights stay in shared memory, as octets.
  *
  *   hidden = gelu(x w1' + b1)   in steps of 32 channels of x, from the ring of stages
  *   y[rotated] = x[rotated] + hidden w2' + b2   in steps of 64 channels; hidden is factor a, in

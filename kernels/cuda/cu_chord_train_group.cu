@@ -1,8 +1,7 @@
 /* cu_chord_train_group.cu - backward through a ChordMixer block by warpgroups, for sm_90a.
  *
- * DESIGN. It computes what train_backward of cu_chord_train.cu does, by the warpgroups of
- * chord_group.cuh. Of each tile the ring brings the rows of x, the rotated rows of dy and those of
- * dy in place.
+ * DESIGN. The same as train_backward of cu_chord_train.cu, by the warpgroups of chord_group.cuh. Of
+ * each tile the ring brings the rows of x, the rotated rows of dy and those of dy in place.
  *
  *   z = x w1' + b1, dz = dy[rotated] w2 gelu'(z)   both factors in shared memory
  *   dx = dy + dz w1                                dz in registers, by 64 channels
@@ -12,8 +11,8 @@
  * has octets of hidden and of dz. Of dx a lane has two channels of each octet: a warp writes
  * 128 contiguous bytes at a time.
  *
- * No GPU has run this kernel and cu_chord_weights_group.cu, so CHORDSEQ_WGMMA_BACKWARD=1 has to ask
- * for them.
+ * No GPU has run this kernel and cu_chord_weights_group.cu, so they are used only with
+ * CHORDSEQ_WGMMA_BACKWARD=1.
  *
  * Source: Khalitov et al., ChordMixer; mma.cuh for the layouts.
  */
@@ -103,8 +102,8 @@ __device__ static inline void hidden_and_dz(const cs_train_job &q, cs_ring &f, c
         write_units(q, t, a[0] + 2 * m, m, q.dz);
 }
 
-/* dx of N steps of the ring, added to what is there if ADD; w1: from this octet on. WHOLE: all of
- * these octets are x's. */
+/* dx of N steps of the ring, added to dx if ADD; w1: from this octet on. WHOLE: all of these octets
+ * are x's. */
 template <bool ADD, int N, bool WHOLE>
 __device__ static inline void dx_step(const cs_train_job &q, cs_ring &f, const cs_train_tile &t,
                                       int32_t octet, const uint4 *w1, const uint32_t dz[NH][4])

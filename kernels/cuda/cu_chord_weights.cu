@@ -128,7 +128,7 @@ __device__ static void copy_left_tile(const uint4 *from, int32_t rows, int32_t r
     }
 }
 
-/* sum += what the thread loaded of the right factor, and of the left one */
+/* sum += the thread's values of the right factor, and of the left one */
 __device__ static void sum_right(const uint4 *right, float4 *sum)
 {
     const int32_t octet = right_of((int32_t)threadIdx.x), row = (int32_t)threadIdx.x % CS_WARP / 2;

@@ -1,10 +1,10 @@
 /* cu_chord_weights_group.cu - gradients of a ChordMixer block's weights by warpgroups, for sm_90a.
  *
- * DESIGN. It computes what train_weights of cu_chord_weights.cu does: sums over tokens of products
- * of a left factor, dz or hidden, and a right one, x or the rotated dy. A block of threads takes a
- * range of tokens for all columns of one of the two, so that every factor is read once. A warpgroup
- * holds the sums of 64 hidden units in registers; a warp of a third one copies 64 tokens of both
- * factors at a time to shared memory (bulk.cuh), MN-major (wgmma.cuh), some tiles ahead.
+ * DESIGN. The same as train_weights of cu_chord_weights.cu: sums over tokens of products of a left
+ * factor, dz or hidden, and a right one, x or the rotated dy. A block of threads takes a range of
+ * tokens for all columns of one of the two, so that every factor is read once. A warpgroup holds
+ * the sums of 64 hidden units in registers; a warp of a third one copies 64 tokens of both factors
+ * at a time to shared memory (bulk.cuh), MN-major (wgmma.cuh), some tiles ahead.
  *
  * Bias gradients are products with ones: dz' 1, and (rotated dy)' 1 by 64 columns, which the two
  * warpgroups share. In the first product the others of these sums are computed again and not used.

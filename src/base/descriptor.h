@@ -4,9 +4,8 @@
 
 #include <stdint.h>
 
-/** cs_descriptor_of - the number in /dev/fd/N and its other names; -1 for others. Opening those
- * again would start at offset 0, lose what is there or read it twice, and a socket cannot be
- * opened: so duplicate the descriptor itself */
+/** cs_descriptor_of - the number in /dev/fd/N and its other names; -1 for others. Duplicate the
+ * descriptor instead of opening the path, which starts at offset 0 and fails for sockets */
 int64_t cs_descriptor_of(const char *path);
 
 #endif

@@ -21,7 +21,7 @@ typedef struct cs_outfile cs_outfile;
  * content, and for a suffix of another format. Suffixes .gz and .bgz compress it */
 int cs_outfile_open(const char *path, cs_outfile **out) CS_MUST_CHECK;
 /** cs_outfile_open_as - the same for an output of another kind (base/out_filter.h), or of protected
- * content: `holds` is what it is, or NULL, and a file that holds the same may be replaced */
+ * content: `holds` is the kind of content, or NULL, and a file of the same kind may be replaced */
 int cs_outfile_open_as(const char *path, const char *holds, cs_out_kind kind, cs_outfile **out)
     CS_MUST_CHECK;
 /** cs_outfile_protect - `look` returns the kind of content of a regular file that an output would
@@ -32,10 +32,10 @@ void cs_outfile_protect(const char *(*look)(const char *path));
  * or not; free() it. CS_OK; CS_EIO for a loop of links; CS_EMEM */
 int cs_path_resolve(const char *path, char **out) CS_MUST_CHECK;
 
-/** cs_outfile_may_replace - may an output that holds this (or NULL) replace what is at the path, if
- * anything? CS_OK; CS_EUSAGE for protected content */
+/** cs_outfile_may_replace - may an output of this kind of content (or NULL) replace a file at the
+ * path, if any? CS_OK; CS_EUSAGE for protected content */
 int cs_outfile_may_replace(const char *path, const char *holds) CS_MUST_CHECK;
-/* What NAME.part holds at a checkpoint. */
+/* State of NAME.part at a checkpoint. */
 typedef struct cs_part_mark { int64_t n_bytes, sum; } cs_part_mark;
 
 /**

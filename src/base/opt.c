@@ -362,7 +362,7 @@ static struct found own_letter(const cs_optset *set, char letter)
     return (struct found){ NULL, NULL };
 }
 
-/* -t asks for threads, too, as in minimap2. */
+/* -t sets the threads, too, as in minimap2. */
 static struct found find_letter(const cs_optset *set, char letter)
 {
     const struct found f = own_letter(set, letter);

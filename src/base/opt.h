@@ -37,13 +37,13 @@ typedef struct cs_strlist { const char **v; int n; } cs_strlist;
  * CS_OK, CS_EMEM */
 int cs_strlist_add(cs_strlist *l, const char *text) CS_MUST_CHECK;
 
-/* What of an option must be the same in a run that is resumed, and in shards that are merged. */
+/* Property of an option that must be equal to resume a run and to merge shards. */
 typedef enum cs_opt_same {
     CS_OPT_SAME_VALUE = 0,       /* its value; of an input file the name without folders, and the
                                   * size */
     CS_OPT_SAME_CONTENT,         /* IN: also the content */
-    CS_OPT_SAME_NOTHING          /* nothing: it does not change results, or what it names is
-                                  * compared itself (inputs, model, precision and kernels used) */
+    CS_OPT_SAME_NOTHING          /* nothing: it does not change results, or its object is compared
+                                  * (inputs, model, precision and kernels used) */
 } cs_opt_same;
 
 typedef struct cs_opt {

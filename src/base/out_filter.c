@@ -1,5 +1,5 @@
 /*
- * out_filter.c - what an output's suffix asks for: compression, commas, or a refusal.
+ * out_filter.c - filters of an output by its suffix: compression, commas, or an error.
  *
  * DESIGN: the one place that reads suffixes of outputs. Tables have no tab or line end within a
  * field, so that commas can replace tabs in the tables of every writer.

@@ -1,4 +1,4 @@
-/* out_filter.h - what an output's suffix asks for: compression, commas, or a refusal. */
+/* out_filter.h - filters of an output by its suffix: compression, commas, or an error. */
 #ifndef CS_BASE_OUT_FILTER_H
 #define CS_BASE_OUT_FILTER_H
 

@@ -30,7 +30,8 @@ cs_queue *cs_pipe_queue(cs_pipe *p, const char *name, int cap, size_t cap_bytes,
 /** cs_pipe_limit - at most n stages work at once, the others wait (see base/budget.h); before
  * cs_pipe_run(), once, or without limit */
 void cs_pipe_limit(cs_pipe *p, int n);
-/** cs_pipe_share - threads that the loops of the one stage that asks may have: cs_budget_share() */
+/** cs_pipe_share - number of threads for the loops of the one stage that calls it:
+ * cs_budget_share() */
 int cs_pipe_share(cs_pipe *p);
 
 /**

@@ -45,14 +45,14 @@ uint64_t cs_rng_below(uint64_t key, uint64_t counter, uint64_t n);
 double cs_rng_normal(uint64_t key, uint64_t counter);
 
 /** cs_rng_shuffle - permute index[0 .. n-1] in place (Fisher-Yates); the permutation is a function
- * of key and n alone. Does not fill `index`: the caller chooses what is shuffled. */
+ * of key and n alone. Does not fill `index`: any values can be shuffled. */
 void cs_rng_shuffle(uint64_t key, int64_t *index, int64_t n);
 
 /**
- * cs_rng_permute - where i goes in a permutation of 0 .. n - 1 that the key decides
+ * cs_rng_permute - the image of i in the permutation of 0 .. n - 1 given by the key
  *
- * Needs no memory: a Feistel network over the next power of four, walked until the result is below
- * n, which takes four turns at most on average.
+ * Needs no memory: a Feistel network over the next power of four, iterated until the result is
+ * below n, at most four times on average.
  * Source   Black, Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002
  */
 uint64_t cs_rng_permute(uint64_t key, uint64_t i, uint64_t n);

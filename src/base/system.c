@@ -1,4 +1,4 @@
-/* system.c - what Linux and macOS offer under different names. */
+/* system.c - functions with different names on Linux and macOS. */
 #define _GNU_SOURCE              /* pipe2, pthread_setattr_default_np */
 #include "base/system.h"
 

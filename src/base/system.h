@@ -1,4 +1,4 @@
-/* system.h - what Linux and macOS offer under different names. */
+/* system.h - functions with different names on Linux and macOS. */
 #ifndef CS_BASE_SYSTEM_H
 #define CS_BASE_SYSTEM_H
 

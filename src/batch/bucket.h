@@ -32,7 +32,7 @@ void cs_bucketer_free(cs_bucketer *k);
 /** cs_bucketer_limit - change the budget; open batches keep their records */
 void cs_bucketer_limit(cs_bucketer *k, int64_t budget);
 
-/** cs_bucketer_chunk - first close what chunk `no` makes too old; call before its records */
+/** cs_bucketer_chunk - close the batches that chunk `no` makes too old; call before its records */
 int cs_bucketer_chunk(cs_bucketer *k, uint64_t no) CS_MUST_CHECK;
 /** cs_bucketer_add - put view i of a chunk, which has at least one token or row of values, into the
  * batch of its depth */

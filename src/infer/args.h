@@ -63,7 +63,7 @@ int cs_args_input(cs_input_args *a) CS_MUST_CHECK;
  * Elements of `file` may be NULL */
 const char *cs_args_once(const char *const *file, int n);
 
-/* Where records come from: `in` alone, or pairs; `source` is then what cs_pairs_next() takes. */
+/* Source of records: `in` alone, or pairs, by cs_pairs_next(). */
 typedef struct cs_sources { cs_inputs *in, *second; cs_pairs pairs; bool paired; } cs_sources;
 
 /**

@@ -5,7 +5,7 @@
 #include "base/err.h"
 
 /** cs_bam_guard - do text and references of a BAM file's header fit a file of its size? CS_OK, also
- * for what is no regular file: there htslib reserves address space, but touches only what arrives;
+ * for other than regular files, for which htslib touches only memory of bytes that arrive;
  * CS_EFORMAT */
 int cs_bam_guard(const char *path) CS_MUST_CHECK;
 

@@ -10,7 +10,7 @@
 #include "io/reference.h"
 #include "io/regions.h"
 
-/* What names a record. */
+/* Name of a record: its sample, its region, or both. */
 typedef enum cs_diplotext_name { CS_NAME_SAMPLE, CS_NAME_REGION, CS_NAME_BOTH } cs_diplotext_name;
 
 /* The output and its counts. */
@@ -24,7 +24,7 @@ typedef struct cs_diplotext {
     uint64_t    n_unknown;       /* N on either haplotype */
 } cs_diplotext;
 
-/** cs_diplotext_record - begin a record of a sample and a region, with the name that t asks for */
+/** cs_diplotext_record - begin a record of a sample and a region, named by t->name */
 int cs_diplotext_record(cs_diplotext *t, const char *sample, const cs_region *at) CS_MUST_CHECK;
 /** cs_diplotext_site - one more site of it; ref is the reference's symbol */
 int cs_diplotext_site(cs_diplotext *t, int hap1, int hap2, int ref) CS_MUST_CHECK;

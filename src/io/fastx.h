@@ -14,9 +14,9 @@ typedef struct cs_fastx {
     const char     *p, *end;     /* unread text */
     int64_t         line;        /* the line that p is in, from 1 */
     int             kind;        /* '>' or '@'; 0 before the first record */
-    int             wanted;      /* what kind must be; 0: either */
+    int             wanted;      /* required kind; 0: either */
     bool            cased;       /* keep the case of bases */
-    char            nl;          /* what ends a line: '\n', or '\r' in old Macintosh files */
+    char            nl;          /* end of a line: '\n', or '\r' in old Macintosh files */
     cs_fastx_text   name, comment, head, base, qual;
     cs_fastx_text   last;        /* name of the last complete record */
     uint64_t        n_record;

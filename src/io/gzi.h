@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /**
- * cs_gzi_before - where a block starts, by PATH.gzi
+ * cs_gzi_before - the start of a block, from PATH.gzi
  *
  * at       bytes of the file
  * Returns  the last start in the index up to `at`; 0 if the index is missing, damaged, or older

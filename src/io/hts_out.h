@@ -37,8 +37,7 @@ int cs_htsout_open(cs_htsout *o, cs_outfile *file, const char *path, const char 
  */
 int cs_htsout_failed(const cs_htsout *o, const char *what) CS_MUST_CHECK;
 
-/** cs_htsout_close - write what htslib holds; all is then written to the file. As
- * cs_htsout_failed() */
+/** cs_htsout_close - flush htslib's buffers to the file. As cs_htsout_failed() */
 int cs_htsout_close(cs_htsout *o) CS_MUST_CHECK;
 
 /** cs_htsout_discard - close after an error, without messages and without the format's end marker,

@@ -17,7 +17,7 @@ typedef struct cs_input_count {
     uint64_t   n_record, n_secondary, n_supplementary, n_filtered;
 } cs_input_count;
 
-/* What an input must be. */
+/* Required format of an input. */
 typedef enum cs_input_format {
     CS_INPUT_ANY, CS_INPUT_FASTA, CS_INPUT_FASTQ, CS_INPUT_SAM, CS_INPUT_BAM, CS_INPUT_CRAM
 } cs_input_format;

@@ -23,7 +23,7 @@ int  cs_programs_change(const cs_programs *p, struct bam1_t *b) CS_MUST_CHECK;
 void cs_programs_release(cs_programs *p);
 
 /**
- * cs_sam_header_join - add the @RG, @PG and @CO lines that `from`, of a later input, has besides
+ * cs_sam_header_join - add the @RG, @PG and @CO lines that only `from`, of a later input, has
  *
  * A program whose ID is another one's gets a new ID, as in samtools merge. Lines that differ in the
  * order of their tags are equal.

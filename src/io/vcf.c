@@ -399,9 +399,9 @@ static int grow_text(char **text, int *cap, size_t need)
     return CS_OK;
 }
 
-/* Space for what bcf_unpack() copies as text, which takes texts for missing or whole that it has no
- * memory for. Each character of them is a byte of the record, and each text ends by a NUL. Before
- * it does so: alleles point into their text. */
+/* Space for the text that bcf_unpack() copies; without memory it treats texts as missing or
+ * complete. Each character of them is a byte of the record, and each text ends by a NUL. Before it
+ * does so: alleles point into their text. */
 static int reserve_texts(bcf1_t *b)
 {
     const size_t need = b->shared.l + b->n_allele + 2;

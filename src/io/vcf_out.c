@@ -1,7 +1,7 @@
 /* vcf_out.c - write records of a VCF or BCF file with added INFO fields.
  *
- * DESIGN: hts_out.c opens what htslib writes. Text is formatted here and written to the file below
- * htslib's.
+ * DESIGN: hts_out.c opens files that htslib writes. Text is formatted here and written to the file
+ * below htslib's.
  */
 #include <errno.h>
 #include <math.h>

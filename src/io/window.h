@@ -65,8 +65,8 @@ int cs_windows_make(cs_windows *w, const char *contig, int64_t pos, const char *
 /**
  * cs_windows_mark - write bases outside of [from, to) of the contig in lower case
  *
- * An allele that the contig lacks has the positions of the bases it replaces; all that it has more
- * have that of the last one, and an insertion that of the base behind it.
+ * Bases of an allele that the contig lacks have the positions of the bases they replace; excess
+ * bases have that of the last one, and those of an insertion that of the base after it.
  *
  * v        the result of the last cs_windows_make(), and its windows of n_base bases
  */

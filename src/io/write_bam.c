@@ -1,7 +1,7 @@
 /* write_bam.c - write SAM, BAM or CRAM with predictions in tags.
  *
- * DESIGN: hts_out.c opens what htslib writes. Tags: cl:Z the class or "unclassified", cp:f its
- * probability, ct:i its taxid, cr:Z the reason without a call. Lower case is for local use (SAM
+ * DESIGN: hts_out.c opens files that htslib writes. Tags: cl:Z the class or "unclassified", cp:f
+ * its probability, ct:i its taxid, cr:Z the reason without a call. Lower case is for local use (SAM
  * specification 1.5, footnote); we know of no other tool that uses them.
  *
  * A run continues with BAM where it was interrupted: sync() has complete blocks written, and save()

@@ -47,13 +47,13 @@ typedef struct cs_writer {
     /* Do the options fit each other and the run? Also asked when the output is not wanted. May be
      * NULL */
     int (*check)(const void *cfg, const cs_output_info *info);
-    int (*begin)(cs_output *o);                             /* NULL: nothing comes first */
+    int (*begin)(cs_output *o);                             /* NULL: no header */
     int (*record)(cs_output *o, const cs_record *r, const cs_prediction *a);
     int (*end)(cs_output *o);               /* NULL, or: flush; report errors */
     bool is_default;             /* standard output gets it if no other output per record does */
     bool per_record;             /* something for every record, unlike a report */
     bool names_sample;           /* the output states info->sample, or all options */
-    bool joins;                  /* what shards write, joined, is what one run writes */
+    bool joins;                  /* outputs of shards, joined, equal that of one run */
     bool for_classes;            /* for class predictions only */
     bool for_leaves;             /* and taxa above the classes cannot */
     bool for_nucleotides;        /* diplotypes cannot be written so */

@@ -154,7 +154,7 @@ static int manifest_check_model(const cs_manifest *a, const cs_manifest *b)
                    sum_a, sum_b);
 }
 
-/* set: of the first manifest's command; it says what of an option must be the same. */
+/* set: of the first manifest's command; it states which properties of an option must be equal. */
 static int manifest_check_options(const cs_manifest *a, const cs_manifest *b, const cs_optset *set)
 {
     cs_same_diff d;
@@ -168,7 +168,7 @@ static int manifest_check_options(const cs_manifest *a, const cs_manifest *b, co
                    d.b);
 }
 
-/* Options come before what they decide. */
+/* Options are compared before their effects. */
 static int check_pair(const cs_manifest *a, const cs_manifest *b, const cs_optset *set)
 {
     static const struct part of_run[] = {

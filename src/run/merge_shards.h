@@ -14,7 +14,7 @@ typedef struct cs_merge_output {
     cs_output       *counted;
 } cs_merge_output;
 
-/** cs_merge_run - what all shards record about the run: command, options */
+/** cs_merge_run - the run as recorded by all shards: command, options */
 const json_t *cs_merge_run(const cs_manifests *all);
 /** cs_merge_is_npy - do shards hold the output as NPY? Its rows' names are in a table beside it */
 bool cs_merge_is_npy(const cs_manifests *all, const char *option);

@@ -9,7 +9,7 @@
 
 enum { CS_SAME_BYTES = 160 };
 
-/* An option that differs, and what two runs have, shortened: JSON or "nothing". */
+/* An option that differs, and its values in two runs, shortened: JSON or "nothing". */
 typedef struct cs_same_diff {
     const char *option;          /* long name, of the objects compared */
     char        a[CS_SAME_BYTES], b[CS_SAME_BYTES];
@@ -17,7 +17,8 @@ typedef struct cs_same_diff {
 
 /**
  * cs_same_describe - add what "options" of cs_about_json() lacks: "lists", values of options with
- * several, and "files", what of input files must be the same (see cs_opt_same in base/opt.h)
+ * several, and "files", the properties of input files that must be equal (cs_opt_same in
+ * base/opt.h)
  *
  * Returns  CS_OK; CS_EIO if a file whose content counts cannot be read
  */

@@ -78,7 +78,7 @@ static bool takes_bag(const cs_bag_spec *s)
     return m != NULL && m->head->word != NULL && m->head->word(m->head_net) != 0;
 }
 
-/* rc: what taking the bag gave. */
+/* rc: result of taking the bag. */
 static int check_start(struct start *start, int rc)
 {
     start->adopted |= rc == CS_OK;

@@ -248,8 +248,8 @@ static bool same_file(const char *line, const char *other)
     return same;
 }
 
-/* Do two lines state the same? Files may have moved: what they contain is in other lines, or after
- * the file's name. */
+/* Do two lines state the same? Files may have moved: their contents are in other lines, or
+ * after the file's name. */
 static bool same_line(const char *was, const char *line, const char *is, const char *other)
 {
     static const char *const named[][2] = {

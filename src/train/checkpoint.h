@@ -62,7 +62,7 @@ typedef struct cs_train_state {
 void cs_train_state_init(cs_train_state *st);
 void cs_train_state_release(cs_train_state *st);
 
-/* The recipe's lines of what files contain and how labels are named, its last ones. Checkpoints of
+/* The recipe's lines about contents of files and names of labels, its last ones. Checkpoints of
  * versions up to 0.2.0 lack them and are accepted without. */
 #define CS_RECIPE_VOCABULARY "vocabulary="
 #define CS_RECIPE_TAXONOMY "taxonomy.content="

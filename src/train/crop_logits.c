@@ -1,5 +1,5 @@
-/* crop_logits.c - predictions of a model for crops of validation records, to fit what is added to
- * them. */
+/* crop_logits.c - predictions of a model for crops of validation records, to fit evidence that is
+ * added to them. */
 #include "train/crop_logits.h"
 
 #include <math.h>

@@ -130,7 +130,7 @@ bool cs_sampler_crops(const cs_sampler *s);
 cs_sample cs_sampler_get(const cs_sampler *s, uint64_t epoch, int64_t j);
 /** cs_sampler_key - the key of an epoch's other choices, such as the order of its batches */
 uint64_t cs_sampler_key(const cs_sampler *s, uint64_t epoch);
-/** cs_sampler_dataset - what it samples from */
+/** cs_sampler_dataset - its dataset */
 const cs_dataset *cs_sampler_dataset(const cs_sampler *s);
 
 /** cs_dataset_cut - k random crops of `len` bases of an example that do not overlap, in order

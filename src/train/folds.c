@@ -1,4 +1,4 @@
-/* folds.c - cross-validation: folds of whole groups, and what their validations gave. */
+/* folds.c - cross-validation: folds of whole groups, and results of their validations. */
 #include "train/folds.h"
 
 #include <jansson.h>
@@ -121,9 +121,9 @@ static void deal_group(struct deal *t, const struct place *place, int64_t n, int
 
 /* ---- repair ---------------------------------------------------------------------------------- */
 
-/* A class can miss a fold though it has a group for each: the dealing looks at shares only. Groups
- * then change their folds, one by one or in pairs, as long as each change adds more of the missing
- * classes to folds than it removes. Of several, the one that moves least bases. */
+/* A class can miss a fold though it has a group for each, because groups are dealt by shares only.
+ * Groups then change their folds, one by one or in pairs, as long as each change adds more of the
+ * missing classes to folds than it removes. Of several, the one that moves least bases. */
 
 /* A group of examples: those of place[from, to), of the classes cls[first, first + n_cls). */
 struct unit { int64_t from, to; size_t first, n_cls; int fold; };
@@ -236,7 +236,7 @@ static bool swap_into(struct repair *r, int32_t c, int fold)
     return true;
 }
 
-/* The first class that misses a fold after what can be repaired, or -1. */
+/* The first class that misses a fold after the repair, or -1. */
 static int32_t fill_folds(struct repair *r)
 {
     int32_t first;

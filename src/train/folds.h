@@ -1,4 +1,4 @@
-/* folds.h - cross-validation: folds of whole groups, and what their validations gave. */
+/* folds.h - cross-validation: folds of whole groups, and results of their validations. */
 #ifndef CS_TRAIN_FOLDS_H
 #define CS_TRAIN_FOLDS_H
 

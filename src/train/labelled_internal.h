@@ -1,4 +1,4 @@
-/* labelled_internal.h - what labelled.c and labelled_record.c share. */
+/* labelled_internal.h - declarations shared by labelled.c and labelled_record.c. */
 #ifndef CS_TRAIN_LABELLED_INTERNAL_H
 #define CS_TRAIN_LABELLED_INTERNAL_H
 

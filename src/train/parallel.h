@@ -50,8 +50,8 @@ int cs_parallel_verify(cs_parallel *p, const cs_train_state *st) CS_MUST_CHECK;
  */
 int cs_parallel_step(cs_parallel *p, cs_train_sums *sum, bool *pause) CS_MUST_CHECK;
 
-/** cs_parallel_clock - replace a time, or a speed, that this rank measured by rank 0's: what ranks
- * derive from a clock must be the same. g: NULL, for a single rank */
+/** cs_parallel_clock - replace a time, or a speed, that this rank measured by rank 0's: decisions
+ * by a clock must be the same on all ranks. g: NULL, for a single rank */
 int cs_parallel_clock(cs_group *g, double *seconds) CS_MUST_CHECK;
 
 /** cs_parallel_state - send rank 0's state to all, except the table */

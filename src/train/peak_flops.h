@@ -1,4 +1,4 @@
-/* peak_flops.h - how many floating-point operations a backend does per second at best. */
+/* peak_flops.h - peak floating-point operations per second of a backend. */
 #ifndef CS_TRAIN_PEAK_FLOPS_H
 #define CS_TRAIN_PEAK_FLOPS_H
 

@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 
-/* Weights of the fit: t; one per feature for all classes; per class, what its own weights and its
- * constant add to these, unless there are many classes. */
+/* Weights of the fit: t; one per feature for all classes; per class, its own weights and constant,
+ * which are added to these, unless there are many classes. */
 enum { FEATURES = CS_PROTEIN_FEATURES, WEIGHTS = CS_PROTEIN_WEIGHTS,
        MAX_CLASSES = CS_PROTEIN_MAX_CLASSES, SHARED = 1, OWN = SHARED + FEATURES,
        MAX_COLUMNS = OWN + WEIGHTS, N_STEP = 50, N_HALVING = 20 };

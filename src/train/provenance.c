@@ -272,7 +272,7 @@ static bool listed(const cs_opt *table, const cs_opt *const *skip)
     return false;
 }
 
-/* A line of what a file contains: another one may have the name that the options state. */
+/* A line about the content of a file, because another file may have the same name. */
 static void append_content(struct text *t, const char *name, const char *file, const char *content)
 {
     cs_sha256 h;

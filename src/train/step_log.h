@@ -8,7 +8,7 @@
 typedef struct cs_step_log cs_step_log;
 
 /**
- * cs_step_log_open - open what o->steps_path and o->events_path ask for
+ * cs_step_log_open - open the logs at o->steps_path and o->events_path
  *
  * The table of a run that continues (o->resume) loses the rows after `step`, which are
  * repeated.

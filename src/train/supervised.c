@@ -93,7 +93,7 @@ out:
     return rc;
 }
 
-/* Checked when a preset, if any, has set what is not given. */
+/* Checked after a preset, if any, has set options that are not given. */
 static int check_crops(const cs_supervised *j)
 {
     const cs_sample_args *s = &j->a->sample;
@@ -318,7 +318,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     CS_TRY(cs_train_budget_check(&j->budget, cs_now_s() - j->began));
     if (a->result.strand > CS_STRAND_FORWARD)
         CS_TRY(cs_policy_check_strands(j->model, j->model->strands));
-    /* The hash of the data stands for its options. Taxa count for the head that trains on them. */
+    /* The hash of the data replaces its options. Taxa count for the head that trains on them. */
     const cs_opt *const skip[] = {
         cs_input_table, cs_label_table, cs_result_table,
         a->components.head->set_taxonomy ? NULL : cs_taxa_table, NULL

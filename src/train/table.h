@@ -17,7 +17,7 @@ typedef struct cs_epoch_log {
 void cs_epoch_log_flush(cs_epoch_log *log);
 
 /**
- * cs_table_add - the row of the epoch that st is at the end of
+ * cs_table_add - the row of the epoch that has just ended in st
  *
  * The table is kept in the state and written whole, so that a run that continues from a checkpoint
  * also removes the rows of repeated steps. The row may be a line of the log, too.

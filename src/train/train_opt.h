@@ -17,7 +17,7 @@ typedef struct cs_train_opt {
     bool        zero_grad_keeps; /* see cs_optim_step() */
     double      clip;            /* largest gradient norm; 0: any */
     double      ema;             /* decay of the averaged weights; 0: none */
-    int32_t     keep;            /* see cs_step_opt; lowered, with a note, to what fits */
+    int32_t     keep;            /* see cs_step_opt; lowered, with a note, until it fits */
     const float *weight;         /* [n_label] class weights, or NULL */
     double      tolerance;       /* regression: an error below it is a hit */
     bool        perplexity;      /* tokens are predicted: say it beside the loss */

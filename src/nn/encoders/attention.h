@@ -14,7 +14,7 @@ typedef struct cs_mha {
 } cs_mha;
 /** cs_mha_apply - a new matrix */
 cs_mat cs_mha_apply(cs_ctx *cx, const void *mha, cs_seg seg, cs_mat x);
-/** cs_mha_cross - the rows x of seg look at the rows z of key */
+/** cs_mha_cross - the rows x of seg attend to the rows z of key */
 cs_mat cs_mha_cross(cs_ctx *cx, const cs_mha *m, cs_seg seg, cs_mat x, cs_seg key, cs_mat z);
 
 /* Linformer's: keys and values are summed over the tokens with `n_key` trained weights each. */
@@ -46,8 +46,8 @@ typedef struct cs_fkernel {
     bool    gated, shared;
     double  ortho;
 } cs_fkernel;
-/* rank 0: gates of full rank; shared: all heads have the same features; ortho: what multiplies
- * the sum of |f'f - 1|^2 in the loss */
+/* rank 0: gates of full rank; shared: all heads have the same features; ortho: factor on the sum of
+ * |f'f - 1|^2 in the loss */
 typedef struct cs_fkernel_cfg {
     int64_t dim, heads, units, rank;
     bool    gated, shared;

@@ -8,10 +8,10 @@
  *   x = norm1(x + aU (o Wo' + bo)),  x = norm2(x + w2(gelu(w1 x)))
  *
  * In training the loss holds gamma times a regulariser: per layer the means, over all r x r
- * elements and heads, of the off-diagonal part of aV'aV (squared), of A, and of aU'aU
- * (squared). The released code doubles what it has summed with every layer but the first, because
- * it adds a tensor to itself in place, and does not square the second term; the paper sums plainly
- * and squares (eq. 16). Both are options, as is 1/sqrt(head), which the paper's eq. 9 lacks.
+ * elements and heads, of the off-diagonal part of aV'aV (squared), of A, and of aU'aU (squared).
+ * The released code doubles its sum with every layer but the first, because it adds a tensor to
+ * itself in place, and does not square the second term; the paper sums plainly and squares (eq.
+ * 16). Both are options, as is 1/sqrt(head), which the paper's eq. 9 lacks.
  */
 #include <math.h>
 #include <stddef.h>

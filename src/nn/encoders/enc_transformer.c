@@ -6,9 +6,9 @@
  *   pre    x = x + attention(norm1(x)),  x = x + linear2(act(linear1(norm2(x))))
  *
  * As torch.nn.TransformerEncoderLayer, names of parameters included; there is no norm at the end.
- * Time is quadratic in the length of a sequence, memory linear (cs_attend). Dropout acts on what
- * the sublayers return, on hidden units and on the attention's weights, as torch's layer has it.
- * Positions are added before the first layer; torch's encoder leaves that to the user.
+ * Time is quadratic in the length of a sequence, memory linear (cs_attend). Dropout acts on the
+ * results of sublayers, on hidden units and on attention weights, as in torch's layer. Positions
+ * are added before the first layer; torch's encoder leaves that to the user.
  */
 #include <math.h>
 #include <stddef.h>

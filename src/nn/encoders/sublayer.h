@@ -64,7 +64,7 @@ typedef struct cs_sublayer { cs_norm norm; bool pre; double dropout; } cs_sublay
 /** cs_sublayers_declare - the two of layer l: "encoder.layers.L.norm1" and "norm2" */
 void cs_sublayers_declare(cs_params *ps, int32_t l, int32_t width, bool pre, double dropout,
                           cs_sublayer sublayer[2]);
-/** cs_sublayer_apply - y = norm(x + f(x)), or x + f(norm(x)) when pre; dropout of what f returns */
+/** cs_sublayer_apply - y = norm(x + f(x)), or x + f(norm(x)) when pre; dropout of f's result */
 void cs_sublayer_apply(cs_ctx *cx, const cs_sublayer *a, cs_sub_fn f, const void *net, cs_seg seg,
                        cs_mat x, cs_mat y);
 

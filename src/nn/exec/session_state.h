@@ -8,7 +8,7 @@
  * explanations. A prediction overwrites x. After a training pass, cs_grad_of(&s->cx, x) is the
  * gradient of the embedded input; a reversible encoder leaves x there up to rounding, and encoded
  * is x again. A prediction with a head that pools may compute the means alone: then x is absent and
- * encoded holds a row per record, unless cx.no_mean asks for all rows. */
+ * encoded holds a row per record, unless cx.no_mean is set. */
 typedef struct cs_trace {
     cs_mat x, encoded, y;        /* y: the head's raw output */
     cs_mat alt;                  /* of a head of two parts: the second one's embedded input */

@@ -20,7 +20,8 @@ void cs_chord_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat 
  * Shapes   x, y: of cs_pack_rows() for (N, d)
  */
 void cs_chord_packed_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y);
-/** cs_pack_rows - x (N, d) packed, in a new matrix; rounded to what the backend's products take */
+/** cs_pack_rows - x (N, d) packed, in a new matrix; rounded to the precision of the backend's
+ * products */
 cs_mat cs_pack_rows(cs_ctx *cx, cs_mat x);
 /** cs_unpack_rows - the blocks' result back into x, that of cs_pack_rows(). Its gradient is in x's
  * memory, too; the backward pass restores x, rounded */

@@ -41,7 +41,7 @@ struct cs_node {
     cs_adjoint  adjoint;
     cs_adjoint  rescale;         /* or NULL */
     cs_mat      m[6];
-    cs_seg      seg, keys;       /* keys: the rows that seg's rows look at */
+    cs_seg      seg, keys;       /* keys: the rows that seg's rows attend to */
     const void *ptr;             /* token ids; the net of a block */
     cs_block_fn block;
     cs_block_multi_fn block_multi;

@@ -1,5 +1,5 @@
-/* cuda_runtime.h - the CUDA emulator: what kernels/cuda uses of CUDA, on the CPU, for tests without
- * a GPU.
+/* cuda_runtime.h - the CUDA emulator: the part of CUDA used by kernels/cuda, on the CPU, for tests
+ * without a GPU.
  *
  * DESIGN. Found before the real header, it makes the .cu files ordinary C++. A launch runs block
  * after block; the threads of a block are coroutines on one real thread, which stop at barriers and

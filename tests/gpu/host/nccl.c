@@ -1,9 +1,9 @@
 /* nccl.c - a libnccl.so.2 for tests without a GPU: sums over threads and processes of one machine.
  *
- * DESIGN. Implements what kernels/cuda/nccl.cu uses. A group is a file mapped by all ranks. A call
- * runs on its own thread, so that it takes a while, as on a GPU, and can be aborted while it waits
- * for a dead rank. Sums go from the last rank to the first, another order than that of sums in host
- * memory.
+ * DESIGN. Implements the functions used by kernels/cuda/nccl.cu. A group is a file mapped by all
+ * ranks. A call runs on its own thread, so that it takes a while, as on a GPU, and can be aborted
+ * while it waits for a dead rank. Sums go from the last rank to the first, another order than that
+ * of sums in host memory.
  */
 #include <fcntl.h>
 #include <pthread.h>
