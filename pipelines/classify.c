@@ -145,7 +145,7 @@ static int classify_prepare(struct job *j, cs_about *about)
         return cs_fail(CS_EUSAGE, "--resume is incompatible with --shard; rerun an interrupted "
                        "shard");
     CS_TRY(cs_records_load(&j->run, &from));
-    j->run.how.keep_native = cs_outputs_want_native(&outputs);
+    j->run.input_opt.keep_native = cs_outputs_want_native(&outputs);
     CS_TRY(cs_evaluate_per_record(j->run.model));
     CS_TRY(cs_outputs_check(&outputs, j->run.model, cs_policy_taxa(&calls, j->run.model)));
     CS_TRY(cs_records_open(&j->run, &from, &calls));

@@ -328,19 +328,19 @@ out:
     return rc;
 }
 
-int cs_args_input_opt(cs_input_args *a, int n_inflate, cs_input_opt *how)
+int cs_args_input_opt(cs_input_args *a, int n_inflate, cs_input_opt *input_opt)
 {
     int rc = CS_OK;
 
     if (a->regions && !a->has_regions)
         CS_TRY(read_regions(a));
     a->has_regions = true;
-    *how = (cs_input_opt){ .reference = a->reference, .threads = n_inflate, .filter = true,
-                           .region = a->region.v, .n_region = a->region.n,
-                           .implied = a->implied, .expr = a->filter,
-                           .format = (cs_input_format)a->format };
-    CS_TRY(cs_alignment_flags(a->require, &how->require));
-    rc = cs_alignment_flags(a->exclude, &how->exclude);
+    *input_opt = (cs_input_opt){ .reference = a->reference, .threads = n_inflate, .filter = true,
+                                 .region = a->region.v, .n_region = a->region.n,
+                                 .implied = a->implied, .expr = a->filter,
+                                 .format = (cs_input_format)a->format };
+    CS_TRY(cs_alignment_flags(a->require, &input_opt->require));
+    rc = cs_alignment_flags(a->exclude, &input_opt->exclude);
 out:
     return rc;
 }
@@ -404,12 +404,12 @@ out:
     return rc;
 }
 
-int cs_sources_open(const cs_input_args *a, const cs_pair_args *pair, const cs_input_opt *how,
+int cs_sources_open(const cs_input_args *a, const cs_pair_args *pair, const cs_input_opt *input_opt,
                     cs_sources *s)
 {
     int rc = CS_OK;
     const int n = pair->first.n > 0 ? pair->first.n : a->file.n;
-    cs_input_opt all = *how;
+    cs_input_opt all = *input_opt;
 
     *s = (cs_sources){ .paired = pair->first.n > 0 || pair->interleaved };
     all.implied = a->implied;

@@ -78,13 +78,13 @@ int  cs_sources_find(cs_input_args *a, const cs_pair_args *pair) CS_MUST_CHECK;
 
 /** cs_sources_open - open the inputs that cs_sources_find() has found. CS_OK; the errors of
  * cs_inputs_open() */
-int  cs_sources_open(const cs_input_args *a, const cs_pair_args *pair, const cs_input_opt *how,
-                     cs_sources *s) CS_MUST_CHECK;
+int  cs_sources_open(const cs_input_args *a, const cs_pair_args *pair,
+                     const cs_input_opt *input_opt, cs_sources *s) CS_MUST_CHECK;
 void cs_sources_close(cs_sources *s);
 
 /** cs_args_input_opt - reader settings from the options, with the regions of -R; points into `a`.
  * CS_OK; CS_EUSAGE; CS_EIO and CS_EFORMAT of the BED file; CS_EMEM */
-int cs_args_input_opt(cs_input_args *a, int n_inflate, cs_input_opt *how) CS_MUST_CHECK;
+int cs_args_input_opt(cs_input_args *a, int n_inflate, cs_input_opt *input_opt) CS_MUST_CHECK;
 
 /** cs_args_release - free what cs_args_input() has read */
 void cs_args_release(cs_input_args *a);

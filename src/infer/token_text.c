@@ -175,12 +175,12 @@ int cs_tokenize(const char *path, cs_input_args *input, const cs_split *split, b
     int rc = CS_OK;
     struct tokens t = { .n_thread = split->work, .ids = ids };
     cs_inputs *in = NULL;
-    cs_input_opt how;
+    cs_input_opt input_opt;
 
     CS_TRY(open_encoder(path, &t.e));
-    CS_TRY(cs_args_input_opt(input, split->inflate, &how));
-    how.alphabet = alphabet_of(&t.e);
-    CS_TRY(cs_inputs_open(input->file.v, input->file.n, &how, &in));
+    CS_TRY(cs_args_input_opt(input, split->inflate, &input_opt));
+    input_opt.alphabet = alphabet_of(&t.e);
+    CS_TRY(cs_inputs_open(input->file.v, input->file.n, &input_opt, &in));
     CS_TRY(cs_outfile_open(output, &t.f));
     CS_TRY(cs_inputs_each_chunk(in, tokenize_chunk, &t));
     rc = cs_outfile_close(t.f);

@@ -29,7 +29,7 @@ struct shard_file {
 struct joint {
     const cs_manifests *all;
     const char   *option, *path; /* the output's name, for messages */
-    cs_join_how   how;
+    cs_join_kind   kind;
     cs_outfile   *out;
     struct shard_file *in;       /* [all->n] */
     char         *head;          /* [n_head] of the first of these */
@@ -103,7 +103,7 @@ static int copy(struct joint *j, int i, int64_t n)
             return CS_ECANCEL;
         part = n < BUF_BYTES ? n : BUF_BYTES;
         CS_TRY(join_take(j, i, j->buf, (size_t)part));
-        CS_TRY(j->how == CS_JOIN_ROWS ? put_rows(j, (size_t)part)
+        CS_TRY(j->kind == CS_JOIN_ROWS ? put_rows(j, (size_t)part)
                                       : cs_outfile_write(j->out, j->buf, (size_t)part));
     }
     if (j->all->n > MAX_OPEN)
@@ -153,7 +153,7 @@ static int take_head(struct joint *j, int i)
         j->n_head = n;
         return cs_outfile_write(j->out, head, (size_t)n);
     }
-    if (j->how == CS_JOIN_NPY ? n != j->n_head : !same_heads(j->head, head))
+    if (j->kind == CS_JOIN_NPY ? n != j->n_head : !same_heads(j->head, head))
         rc = cs_fail(CS_EFORMAT, "'%s' and '%s' have different headers", j->in[0].path,
                      j->in[i].path);
     if (j->all->n > MAX_OPEN)
@@ -224,7 +224,7 @@ static int join(struct joint *j)
     }
     CS_TRY(join_pieces(j));
     CS_TRY(check_files(j));
-    if (j->how == CS_JOIN_NPY) {
+    if (j->kind == CS_JOIN_NPY) {
         const json_t *columns = json_object_get(j->all->m[0].all, "columns");
         rc = cs_npy_end(j->out, CS_NPY_F4, cs_npy_shape2(n_row, json_integer_value(columns)));
     }
@@ -232,12 +232,12 @@ out:
     return rc;
 }
 
-int cs_join(const cs_manifests *all, const char *option, cs_join_how how, const char *path,
+int cs_join(const cs_manifests *all, const char *option, cs_join_kind kind, const char *path,
             cs_outfile *out)
 {
     struct joint *j = cs_xcalloc(1, sizeof *j);
 
-    *j = (struct joint){ .all = all, .option = option, .path = path, .how = how, .out = out,
+    *j = (struct joint){ .all = all, .option = option, .path = path, .kind = kind, .out = out,
                          .line_start = true };
     j->in = cs_xcalloc((size_t)all->n, sizeof *j->in);
     const int rc = join(j);

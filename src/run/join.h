@@ -7,7 +7,7 @@
 
 /* Copied; with the first column, a row's number, renumbered; NPY, whose header has the number of
  * rows. */
-typedef enum cs_join_how { CS_JOIN_BYTES, CS_JOIN_ROWS, CS_JOIN_NPY } cs_join_how;
+typedef enum cs_join_kind { CS_JOIN_BYTES, CS_JOIN_ROWS, CS_JOIN_NPY } cs_join_kind;
 
 /**
  * cs_join - join an output of all shards into one
@@ -17,7 +17,7 @@ typedef enum cs_join_how { CS_JOIN_BYTES, CS_JOIN_ROWS, CS_JOIN_NPY } cs_join_ho
  * Returns  CS_OK; CS_EUSAGE if a shard has no such output, or it is `path`; CS_EFORMAT if one does
  *          not match its manifest, or headers differ; CS_EIO; errors of cs_outfile_write()
  */
-int cs_join(const cs_manifests *all, const char *option, cs_join_how how, const char *path,
+int cs_join(const cs_manifests *all, const char *option, cs_join_kind kind, const char *path,
             cs_outfile *out) CS_MUST_CHECK;
 
 #endif

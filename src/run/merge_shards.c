@@ -113,10 +113,10 @@ out:
 
 static int join_files(const struct job *j, const cs_merge_output *o)
 {
-    const cs_join_how how = cs_merge_is_npy(j->all, o->option) ? CS_JOIN_NPY
+    const cs_join_kind kind = cs_merge_is_npy(j->all, o->option) ? CS_JOIN_NPY
                           : strcmp(o->option, "names") == 0 ? CS_JOIN_ROWS : CS_JOIN_BYTES;
 
-    return cs_join(j->all, o->option, how, o->path, o->joined);
+    return cs_join(j->all, o->option, kind, o->path, o->joined);
 }
 
 /* Complete all, then rename all. */

@@ -7,7 +7,7 @@ int cs_records_load(cs_records *r, cs_record_args *a)
 
     r->split = cs_args_split(&a->compute);
     CS_TRY(cs_shard_new(&a->shard, &r->shard));
-    CS_TRY(cs_args_input_opt(&a->input, r->split.inflate, &r->how));
+    CS_TRY(cs_args_input_opt(&a->input, r->split.inflate, &r->input_opt));
     CS_TRY(cs_sources_find(&a->input, &a->pairs));     /* before the model, which takes its time */
     CS_TRY(cs_model_open(a->model.model, &a->device, r->split.work, &r->be, &r->model));
     rc = cs_model_find_default(a->model.model, r->model_path, sizeof r->model_path);
@@ -20,8 +20,8 @@ int cs_records_open(cs_records *r, cs_record_args *a, const cs_call_args *calls)
     int rc = CS_OK;
 
     CS_TRY(cs_policy_init(&r->policy, &a->policy, calls, r->model));
-    r->how.alphabet = cs_tokenizer_alphabet(r->model->tok, r->model->tok_state);
-    rc = cs_sources_open(&a->input, &a->pairs, &r->how, &r->src);
+    r->input_opt.alphabet = cs_tokenizer_alphabet(r->model->tok, r->model->tok_state);
+    rc = cs_sources_open(&a->input, &a->pairs, &r->input_opt, &r->src);
 out:
     return rc;
 }

@@ -32,7 +32,7 @@ typedef struct cs_records {
     cs_backend  *be;
     cs_model    *model;
     char         model_path[CS_PATH_BYTES];
-    cs_input_opt how;            /* of readers; the caller may change it before cs_records_open() */
+    cs_input_opt input_opt;      /* of readers; the caller may change it before cs_records_open() */
     cs_policy    policy;
     cs_sources   src;
     cs_shard    *shard;          /* of --shard, or NULL */

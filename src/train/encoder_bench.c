@@ -200,15 +200,15 @@ static int one_pass(struct job *j, cs_session *s, int pass)
 {
     int rc = CS_OK;
     double loss;
-    const cs_step_opt how = { .scale = 1, .key = 1,
-                              .keep = cs_memory_checkpoint_blocks(&j->a->memory) };
+    const cs_step_opt step_opt = { .scale = 1, .key = 1,
+                                   .keep = cs_memory_checkpoint_blocks(&j->a->memory) };
     /* Learning rate zero: the full work, but every pass starts with the same weights. */
     const cs_adam h = { .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .grad_scale = 1 };
 
     if (pass == FORWARD)
         return cs_session_predict(s, j->batch, j->output);
     cs_optim_zero_grad(&s->model->ps);
-    CS_TRY(cs_session_forward_backward(s, j->batch, &how, &loss, NULL));
+    CS_TRY(cs_session_forward_backward(s, j->batch, &step_opt, &loss, NULL));
     cs_optim_step(&s->model->ps, h, false);
 out:
     return rc;

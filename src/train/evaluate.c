@@ -179,17 +179,17 @@ out:
     return rc;
 }
 
-int cs_evaluate_lengths(const char *option, const char *text, int n_most, int64_t *v, int *n)
+int cs_evaluate_lengths(const char *option, const char *text, int max_n, int64_t *v, int *n)
 {
     char *list = cs_xstrdup(text != NULL ? text : ""), *save = NULL;
     int rc = CS_OK;
 
     *n = 0;
     for (char *w = strtok_r(list, ",", &save); w != NULL; w = strtok_r(NULL, ",", &save)) {
-        if (*n == n_most || cs_parse_size(w, &v[*n]) != CS_OK || v[*n] < 1 ||
+        if (*n == max_n || cs_parse_size(w, &v[*n]) != CS_OK || v[*n] < 1 ||
             (*n > 0 && v[*n] <= v[*n - 1])) {
             rc = cs_fail(CS_EUSAGE, "--%s takes at most %d increasing comma-separated lengths, "
-                         "not '%s'", option, n_most, text);
+                         "not '%s'", option, max_n, text);
             break;
         }
         ++*n;

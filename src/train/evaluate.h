@@ -45,9 +45,9 @@ bool cs_evaluate_wants(const cs_labelled *l, const cs_example *e);
 int cs_evaluate_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*block)(void *arg),
                        void *arg, const int64_t *n_without) CS_MUST_CHECK;
 
-/** cs_evaluate_lengths - "500,1000": at most n_most increasing lengths, a suffix allowed; NULL:
+/** cs_evaluate_lengths - "500,1000": at most max_n increasing lengths, a suffix allowed; NULL:
  * none. CS_OK, or CS_EUSAGE naming the option */
-int cs_evaluate_lengths(const char *option, const char *text, int n_most, int64_t *v, int *n)
+int cs_evaluate_lengths(const char *option, const char *text, int max_n, int64_t *v, int *n)
     CS_MUST_CHECK;
 
 /** cs_evaluate_fit - cs_calibrate() for a model, with taxa as calls if its head has their tree;

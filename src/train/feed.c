@@ -121,41 +121,41 @@ int cs_feed_tokenise(cs_feed_work *w, const cs_dataset *d, const cs_batch_rules 
 }
 
 static int too_long(const cs_dataset *d, const char *name, int64_t n_long, int64_t longest,
-                    int64_t most)
+                    int64_t max_tokens)
 {
     if (d->n_part > 1)
         return cs_fail(CS_EUSAGE, "windows have %lld tokens, but the model takes %lld",
-                       (long long)longest, (long long)most);
+                       (long long)longest, (long long)max_tokens);
     return cs_fail(CS_EUSAGE, "%lld of %lld records %s the model's maximum of %lld tokens; "
                    "'%s' has %lld", (long long)n_long, (long long)d->n,
-                   CS_PLURAL(n_long, "exceeds", "exceed"), (long long)most,
+                   CS_PLURAL(n_long, "exceeds", "exceed"), (long long)max_tokens,
                    name, (long long)longest);
 }
 
 int cs_feed_check_lengths(const cs_dataset *d, const cs_batch_rules *rules, int64_t crop_max,
-                          int64_t most)
+                          int64_t max_tokens)
 {
     int rc = CS_OK;
     cs_feed_work w = { 0 };
     int64_t n, longest = 0, n_long = 0;
     const char *name = NULL;
 
-    for (int64_t i = 0; i < d->n && most > 0; i++) {
+    for (int64_t i = 0; i < d->n && max_tokens > 0; i++) {
         const cs_example *e = &d->ex[i];
         const int64_t n_base = crop_max > 0 && crop_max < e->n_base ? crop_max : e->n_base;
         /* Most are known by length, without tokenising. */
         n = e->x != NULL ? n_base : rules->tok->bound(rules->tok_state, n_base);
-        if (e->part == CS_PART_SKIP || n <= most)
+        if (e->part == CS_PART_SKIP || n <= max_tokens)
             continue;
         CS_TRY(cs_feed_tokenise(&w, d, rules, &(cs_sample){ .example = i, .n_base = n_base }, &n));
-        n_long += n > most;
-        if (n > most && n > longest) {
+        n_long += n > max_tokens;
+        if (n > max_tokens && n > longest) {
             longest = n;
             name = e->name;
         }
     }
     if (n_long > 0)
-        rc = too_long(d, name, n_long, longest, most);
+        rc = too_long(d, name, n_long, longest, max_tokens);
 out:
     cs_feed_work_release(&w);
     return rc;

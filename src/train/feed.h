@@ -82,12 +82,12 @@ int cs_feed_tokenise(cs_feed_work *w, const cs_dataset *d, const cs_batch_rules 
  * cs_feed_check_lengths - do all samples fit a model?
  *
  * crop_max bases of the longest crop; 0: whole records
- * most     maximum tokens, or positions, of the model; 0: any
+ * max_tokens  maximum tokens, or positions, of the model; 0: any
  * Returns  CS_OK; CS_EUSAGE naming the longest record; CS_EMEM. If the number of tokens depends on
  *          the bases, only a record's first piece is checked
  */
 int cs_feed_check_lengths(const cs_dataset *d, const cs_batch_rules *rules, int64_t crop_max,
-                          int64_t most) CS_MUST_CHECK;
+                          int64_t max_tokens) CS_MUST_CHECK;
 
 /** cs_feed_label - tokenise a sample of a dataset with CS_TARGET_TOKENS: the classes of its n
  * tokens go to w->label; CS_OK or CS_EMEM */

@@ -236,31 +236,31 @@ static int64_t block_bases(const cs_genome *g, int64_t window)
     return n > window ? n : window;
 }
 
-int cs_genome_share(const cs_genome *g, const cs_genome_split *how, cs_corpus *train,
+int cs_genome_share(const cs_genome *g, const cs_genome_split *split, cs_corpus *train,
                     cs_corpus *valid)
 {
     int rc = CS_OK;
     struct regions r = { 0 };
     size_t next = 0;
-    const bool named = how->valid != NULL || how->valid_bed != NULL;
+    const bool named = split->valid != NULL || split->valid_bed != NULL;
     const int64_t block = block_bases(g, train->window);
 
-    CS_TRY(check_list(g, how->valid, "--val-contigs"));
-    CS_TRY(check_list(g, how->skip, "--skip-contigs"));
-    CS_TRY(read_regions(g, how->valid_bed, &r));
+    CS_TRY(check_list(g, split->valid, "--val-contigs"));
+    CS_TRY(check_list(g, split->skip, "--skip-contigs"));
+    CS_TRY(read_regions(g, split->valid_bed, &r));
     for (int32_t i = 0; i < g->n; i++) {
         const cs_contig *c = &g->contig[i];
         while (next < r.n && r.v[next].contig < i)
             next++;
-        if (c->n_base == 0 || listed(how->skip, c->name))
+        if (c->n_base == 0 || listed(split->skip, c->name))
             continue;
-        if (listed(how->valid, c->name))
+        if (listed(split->valid, c->name))
             rc = cs_corpus_add(valid, i, 0, c->n_base);
         else if (named)
             rc = share_by_regions(&r, &next, i, c->n_base, train, valid);
         else
             rc = cs_corpus_split(train, valid, c->name, (cs_stretch){ i, 0, c->n_base, 0 }, block,
-                                 how->valid_frac);
+                                 split->valid_frac);
         if (rc != CS_OK)
             goto out;
     }

@@ -53,7 +53,7 @@ typedef struct cs_genome_split {
  *
  * Returns  CS_OK; CS_EUSAGE for a name that no contig has; the errors of reading the regions
  */
-int cs_genome_share(const cs_genome *g, const cs_genome_split *how, cs_corpus *train,
+int cs_genome_share(const cs_genome *g, const cs_genome_split *split, cs_corpus *train,
                     cs_corpus *valid) CS_MUST_CHECK;
 
 #endif

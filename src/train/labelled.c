@@ -272,16 +272,16 @@ out:
     return rc;
 }
 
-int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_input_opt *how,
+int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_input_opt *input_opt,
                      const cs_model *model, const cs_head *head, cs_labelled *l)
 {
     int rc = CS_OK, no;
     const bool is_class = head->is_class;
-    cs_input_opt with_series = *how;
+    cs_input_opt with_series = *input_opt;
 
     with_series.series = true;
     *l = (cs_labelled){ .args = a, .is_class = is_class, .is_labels = head->is_labels,
-                        .cased = how->alphabet == CS_CASED, .min_base = 1 };
+                        .cased = input_opt->alphabet == CS_CASED, .min_base = 1 };
     CS_TRY(check_intervals(a, head->per_token));
     if (head->is_labels)
         CS_TRY(check_multilabel(a));
@@ -352,10 +352,10 @@ int cs_labelled_read_all(const cs_label_args *a, cs_input_args *input, const cs_
 {
     int rc = CS_OK;
     cs_labelled l = { 0 };
-    cs_input_opt how;
+    cs_input_opt input_opt;
 
-    CS_TRY(cs_args_input_opt(input, 0, &how));
-    CS_TRY(cs_labelled_open(a, input, &how, m, m->head, &l));
+    CS_TRY(cs_args_input_opt(input, 0, &input_opt));
+    CS_TRY(cs_labelled_open(a, input, &input_opt, m, m->head, &l));
     rc = cs_labelled_read(&l, d, INT64_MAX);
     if (rc == CS_EOF)
         rc = CS_OK;

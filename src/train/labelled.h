@@ -64,7 +64,7 @@ int cs_labelled_optional(const cs_label_args *a, const cs_input_args *input, boo
  * head     determines whether labels are classes or values, of records or intervals
  * Returns  CS_OK; CS_EUSAGE without exactly one source of labels; errors of opening
  */
-int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_input_opt *how,
+int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_input_opt *input_opt,
                      const cs_model *model, const cs_head *head, cs_labelled *l) CS_MUST_CHECK;
 
 /**

@@ -223,15 +223,15 @@ static int train_batch(struct trainer *l, const cs_feed_item *it)
         l->sum = (cs_train_sums){ 0 };
     }
     const uint64_t key = cs_rng_key(cs_rng_key(l->o->seed, STREAM_DROPOUT), (uint64_t)l->st->step);
-    const cs_step_opt how = { .weight = l->o->weight, .scale = it->scale, .keep = l->o->keep,
-                           .key = cs_rng_key(key, it->no) };
+    const cs_step_opt step_opt = { .weight = l->o->weight, .scale = it->scale, .keep = l->o->keep,
+                                   .key = cs_rng_key(key, it->no) };
     l->s->freeze_encoder = l->st->epoch < l->o->freeze_epochs;
     /* A step without samples has one empty batch. */
     if (b->n_rec == 0)
         return it->step_end ? finish_step(l) : CS_OK;
     CS_TRY(grow_buffers(l, b));
     const double flop = l->s->cx.flop;
-    rc = cs_session_forward_backward(l->s, b, &how, &loss, l->output);
+    rc = cs_session_forward_backward(l->s, b, &step_opt, &loss, l->output);
     l->st->epoch_flop += (l->s->freeze_encoder ? 1 : BACKWARD) * (l->s->cx.flop - flop);
     CS_TRY(rc == CS_EMEM ? loop_no_memory(l, b) : rc);
     log_checkpoints(l, b);

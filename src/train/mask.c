@@ -21,7 +21,7 @@ static bool is_known(int32_t id)
 static int64_t take_run(const cs_mask *m, uint64_t key, int32_t *id, int64_t from, int64_t to,
                         int32_t *label)
 {
-    const double fate = cs_rng_unit(cs_rng_key(key, STREAM_FATE), (uint64_t)from);
+    const double u = cs_rng_unit(cs_rng_key(key, STREAM_FATE), (uint64_t)from);
     const uint64_t other = cs_rng_key(key, STREAM_TOKEN);
     int64_t n = 0;
 
@@ -30,9 +30,9 @@ static int64_t take_run(const cs_mask *m, uint64_t key, int32_t *id, int64_t fro
             continue;
         label[i] = id[i] - CS_TOK_FIRST;
         n++;
-        if (fate < m->p_mask)
+        if (u < m->p_mask)
             id[i] = m->id;
-        else if (fate < m->p_mask + m->p_random)
+        else if (u < m->p_mask + m->p_random)
             id[i] = CS_TOK_FIRST + (int32_t)cs_rng_below(other, (uint64_t)i,
                                                          (uint64_t)(m->n_vocab - CS_TOK_FIRST));
     }

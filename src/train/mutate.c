@@ -33,15 +33,15 @@ const cs_opt cs_mutation_table[] = {
     { .type = CS_OPT_END }
 };
 
-cs_mutation cs_mutation_draw(const cs_mutation *most, uint64_t key)
+cs_mutation cs_mutation_draw(const cs_mutation *max, uint64_t key)
 {
     const uint64_t own = cs_rng_key(key, STREAM_RATE);
 
-    if (cs_rng_unit(own, 3) >= most->share)
+    if (cs_rng_unit(own, 3) >= max->share)
         return (cs_mutation){ .key = own };
-    return (cs_mutation){ .substitution = most->substitution * cs_rng_unit(own, 0),
-                          .indel = most->indel * cs_rng_unit(own, 1),
-                          .silent = most->silent * cs_rng_unit(own, 2), .key = own };
+    return (cs_mutation){ .substitution = max->substitution * cs_rng_unit(own, 0),
+                          .indel = max->indel * cs_rng_unit(own, 1),
+                          .silent = max->silent * cs_rng_unit(own, 2), .key = own };
 }
 
 /* ---- codons ------------------------------------------------------------------------------- */

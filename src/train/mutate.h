@@ -13,9 +13,9 @@ typedef struct cs_mutation { double substitution, indel, silent, share; uint64_t
 /* Options of the group "Samples": maximum rates, into a cs_mutation. */
 extern const cs_opt cs_mutation_table[];
 
-/** cs_mutation_draw - draw rates uniformly between 0 and those of `most` for the sample of this
+/** cs_mutation_draw - draw rates uniformly between 0 and those of `max` for the sample of this
  * key, or none with probability 1 - share, and the key of its changes */
-cs_mutation cs_mutation_draw(const cs_mutation *most, uint64_t key);
+cs_mutation cs_mutation_draw(const cs_mutation *max, uint64_t key);
 /** cs_mutation_is_none - are all rates 0? */
 static inline int cs_mutation_is_none(const cs_mutation *m)
 {

@@ -136,8 +136,8 @@ static int split_genome(struct job *j)
     int rc = CS_OK;
     const int64_t min_base = a->components.tok->min_base(j->tok),
                   usual = a->corpus.window < MIN_BASES ? a->corpus.window : MIN_BASES;
-    const cs_genome_split how = { a->corpus.valid, a->corpus.skip, a->corpus.valid_bed,
-                                  a->corpus.valid_frac };
+    const cs_genome_split split = { a->corpus.valid, a->corpus.skip, a->corpus.valid_bed,
+                                    a->corpus.valid_frac };
 
     j->train = (cs_corpus){
         .window = a->corpus.window, .min_window = a->corpus.window_min, .reverse = a->corpus.rc,
@@ -149,7 +149,7 @@ static int split_genome(struct job *j)
     CS_TRY(cs_genome_open(&a->corpus.file, cs_tokenizer_alphabet(a->components.tok, j->tok),
                           &j->genome));
     CS_TRY(cs_train_rank0_first(j->group, true));
-    CS_TRY(cs_genome_share(&j->genome, &how, &j->train, &j->valid));
+    CS_TRY(cs_genome_share(&j->genome, &split, &j->train, &j->valid));
     if (j->train.n_window == 0)
         return cs_fail(CS_EUSAGE, "no training sequence is left");
     if (j->valid.n_window == 0)

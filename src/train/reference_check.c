@@ -258,14 +258,14 @@ static int classify(struct job *j, cs_model *m, struct table *t)
     char path[PATH_BYTES + 32];
     const char *const paths[] = { path };
     const cs_policy_args usual = { .max_unknown = 1 };
-    const cs_input_opt how = { .alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state) };
+    const cs_input_opt input_opt = { .alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state) };
     cs_policy policy;
     cs_inputs *in = NULL;
     cs_stream_stat stat;
 
     (void)snprintf(path, sizeof path, "%s/sequences.fa", j->folder);
     CS_TRY(cs_policy_init(&policy, &usual, NULL, m));
-    CS_TRY(cs_inputs_open(paths, 1, &how, &in));
+    CS_TRY(cs_inputs_open(paths, 1, &input_opt, &in));
     const cs_stream s = { .in = in, .model = m, .policy = &policy, .batch_tokens = 1 << 14,
                           .window = 8, .n_thread = j->n_thread, .sink = compare_record, .arg = t };
     CS_TRY(cs_stream_run(&s, &stat));

@@ -101,33 +101,35 @@ int cs_supervised_read(cs_supervised *j, int n_inflate)
     cs_supervised_args *a = j->a;
     int rc = CS_OK;
     void *tok = NULL;
-    cs_input_opt how;
+    cs_input_opt input_opt;
 
     CS_TRY(cs_components_tokenizer(&a->components, &tok));
-    CS_TRY(cs_args_input_opt(&a->input, n_inflate, &how));
-    how.alphabet = cs_tokenizer_alphabet(a->components.tok, tok);
-    if (how.alphabet == CS_DIPLOTYPES && (a->sample.rc || a->result.strand > CS_STRAND_FORWARD)) {
+    CS_TRY(cs_args_input_opt(&a->input, n_inflate, &input_opt));
+    input_opt.alphabet = cs_tokenizer_alphabet(a->components.tok, tok);
+    if (input_opt.alphabet == CS_DIPLOTYPES
+        && (a->sample.rc || a->result.strand > CS_STRAND_FORWARD)) {
         rc = cs_fail(CS_EUSAGE, "%s is for nucleotides; diplotypes have no reverse complement",
                      a->sample.rc ? "--rc" : "--strand both or max");
         goto out;
     }
     if (!cs_mutation_is_none(&a->mutation) &&
-        (how.alphabet != CS_NUCLEOTIDES || cs_supervised_on_variants(j)
+        (input_opt.alphabet != CS_NUCLEOTIDES || cs_supervised_on_variants(j)
          || a->components.head->per_token)) {
         rc = cs_fail(CS_EUSAGE, "--mutate, --mutate-indels and --mutate-silent are for "
                      "nucleotides without --tokenizer.case and one prediction per sequence");
         goto out;
     }
     if (cs_supervised_on_variants(j)) {
-        rc = read_variants(j, how.alphabet == CS_CASED, n_inflate);
+        rc = read_variants(j, input_opt.alphabet == CS_CASED, n_inflate);
         goto out;
     }
     CS_TRY(check_sequences(&a->variants));
-    j->nucleotides = how.alphabet != CS_DIPLOTYPES;
+    j->nucleotides = input_opt.alphabet != CS_DIPLOTYPES;
     a->label.lineages = a->taxa.lineage != NULL;
     a->label.ranks = a->taxa.lineage;
     a->label.n_rank = a->taxa.lineage != NULL ? cs_lineage_ranks(a->taxa.lineage) : 0;
-    CS_TRY(cs_labelled_open(&a->label, &a->input, &how, NULL, a->components.head, &j->labelled));
+    CS_TRY(cs_labelled_open(&a->label, &a->input, &input_opt, NULL, a->components.head,
+                            &j->labelled));
     j->labelled.min_base = a->components.tok->min_base(tok);
     rc = cs_labelled_read(&j->labelled, &j->data, INT64_MAX);
     if (rc != CS_EOF)

@@ -37,14 +37,14 @@ int cs_vectors_train(cs_session *s, const cs_batch *b, cs_projection *grad)
     int rc = CS_OK;
     cs_model *m = s->model;
     double loss;
-    const cs_step_opt how = { .scale = 1.0 / b->n_rec, .key = 1 };
+    const cs_step_opt step_opt = { .scale = 1.0 / b->n_rec, .key = 1 };
     const size_t n_bytes = (size_t)m->ps.n_real * sizeof(cs_real);
     cs_real *g = cs_alloc(n_bytes, 1);
 
     if (!g)
         return cs_fail(CS_EMEM, "out of memory for %lld gradients", (long long)m->ps.n_real);
     cs_optim_zero_grad(&m->ps);
-    CS_TRY(cs_session_forward_backward(s, b, &how, &loss, NULL));
+    CS_TRY(cs_session_forward_backward(s, b, &step_opt, &loss, NULL));
     m->be->op.download(m->be, g, m->ps.grad, n_bytes);
     CS_TRY(m->be->op.sync(m->be));
     for (int32_t i = 0; i < m->ps.n; i++)

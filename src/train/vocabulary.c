@@ -52,12 +52,12 @@ int cs_vocabulary_train(cs_input_args *input, int n_inflate, const cs_bpe_settin
     cs_bpe_corpus *corpus = NULL;
     cs_bpe *b = NULL;
     cs_inputs *in = NULL;
-    cs_input_opt how;
+    cs_input_opt input_opt;
 
-    CS_TRY(cs_args_input_opt(input, n_inflate, &how));
-    how.alphabet = set->alphabet;
+    CS_TRY(cs_args_input_opt(input, n_inflate, &input_opt));
+    input_opt.alphabet = set->alphabet;
     CS_TRY(cs_bpe_corpus_new(set, &corpus));
-    CS_TRY(cs_inputs_open(input->file.v, input->file.n, &how, &in));
+    CS_TRY(cs_inputs_open(input->file.v, input->file.n, &input_opt, &in));
     CS_TRY(cs_inputs_each_chunk(in, take_corpus, corpus));
     cs_inputs_report(in);
     const int64_t n = cs_bpe_corpus_size(corpus);

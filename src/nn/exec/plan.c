@@ -71,9 +71,9 @@ static int64_t bytes_of(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t dep
 
 static int32_t deepest(const cs_model *m, int64_t n_tok)
 {
-    const int64_t most = cs_model_max_len(m);
+    const int64_t max_len = cs_model_max_len(m);
 
-    return cs_depth(most > 0 && most < n_tok ? most : n_tok);
+    return cs_depth(max_len > 0 && max_len < n_tok ? max_len : n_tok);
 }
 
 static bool batch_fits(cs_session *s, int64_t n_tok, int64_t n_free)
@@ -112,17 +112,17 @@ static bool keeping_fits(cs_session *s, const cs_batch *shape, int32_t keep, int
 }
 
 int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth,
-                                  int32_t most)
+                                  int32_t max_blocks)
 {
     const cs_batch shape = { .n_tok = n_tok, .n_seg = n_seg, .depth = depth };
-    int32_t lo = 1, hi = most == CS_KEEP_ALL ? CS_CHECKPOINT_INPUTS : most;
+    int32_t lo = 1, hi = max_blocks == CS_KEEP_ALL ? CS_CHECKPOINT_INPUTS : max_blocks;
 
     /* Querying free memory takes longer than a small batch. */
-    if (keeping_fits(s, &shape, most, held_bytes(s)))
-        return most;
+    if (keeping_fits(s, &shape, max_blocks, held_bytes(s)))
+        return max_blocks;
     const int64_t n_free = free_memory(s, 3);
-    if (keeping_fits(s, &shape, most, n_free))
-        return most;
+    if (keeping_fits(s, &shape, max_blocks, n_free))
+        return max_blocks;
     while (lo < hi) {
         const int32_t mid = lo + (hi - lo + 1) / 2;
         if (keeping_fits(s, &shape, mid, n_free))
@@ -135,8 +135,8 @@ int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, i
 
 int64_t cs_plan_longest(cs_session *s)
 {
-    const int64_t n_free = cs_plan_free_memory(s), most = cs_model_max_len(s->model);
-    int64_t lo = 0, hi = most > 0 ? most : LONGEST;
+    const int64_t n_free = cs_plan_free_memory(s), max_len = cs_model_max_len(s->model);
+    int64_t lo = 0, hi = max_len > 0 ? max_len : LONGEST;
 
     while (lo < hi) {
         const int64_t mid = lo + (hi - lo + 1) / 2;

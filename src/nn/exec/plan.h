@@ -28,13 +28,13 @@ int64_t cs_plan_batch(cs_session *s);
  * cs_plan_checkpoint_blocks - checkpoints of a batch of this shape: the most that fit into a
  * device's free memory, or three quarters of the CPU's
  *
- * most     as cs_step_opt.keep
- * Returns  `most`, or the inputs of fewer blocks, at least of one of every stack; results do not
- *          depend on it, nor do gradients, except in bf16 (nn/ops/blocks.h). The caller sets
+ * max_blocks  as cs_step_opt.keep
+ * Returns  `max_blocks`, or the inputs of fewer blocks, at least of one of every stack; results do
+ *          not depend on it, nor do gradients, except in bf16 (nn/ops/blocks.h). The caller sets
  *          s->cx.keep to it: here it is overwritten
  */
 int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth,
-                                  int32_t most);
+                                  int32_t max_blocks);
 
 /** cs_plan_longest - maximum tokens of one sequence that fits; 0: none */
 int64_t cs_plan_longest(cs_session *s);
