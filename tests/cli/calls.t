@@ -23,7 +23,7 @@ T 'predictions as a table' sh -c "$e -m trained --fragments 100,300 --scores s.t
     head -n 1 s.tsv | grep -qx 'length	truth	1	2	3' && [ \$(wc -l < s.tsv) -gt 1000 ]"
 T 'calibrate' chordseq model calibrate --scores s.tsv --bins 200,700 --max-error 0.2 \
     -i labelled.fa --label-key class trained stated
-T 'a range of lengths without sequences is not in the log' sh -c '"$@" 2> told && grep -q "the test rejects [0-9]* of [1-9]" told && ! grep -q "of 0 shuffled" told' - \
+T 'a range of lengths without sequences is not in the log' sh -c '"$@" 2> msgs && grep -q "the test rejects [0-9]* of [1-9]" msgs && ! grep -q "of 0 shuffled" msgs' - \
     chordseq model calibrate --scores s.tsv --bins 200,700,500000 -i labelled.fa --label-key class trained far
 T 'sequences by --class count, too, except those that --split skips' sh -c 'awk -v RS=">" "NR > 1 { print \">\" \$0 > (substr(\$1, 1, 1) \".fa\") }" labelled.fa &&
     tr "ACG" "TTT" < 1.fa | sed "s/^>1_/>odd/; s/ class.*//" > odd.fa &&
@@ -39,7 +39,7 @@ T 'predictions as CSV calibrate the same model' sh -c "sed 's/>1_/>odd_/; s/clas
     for f in tsv csv csv.gz; do chordseq eval -q -m odd --label-key class --scores odd.\$f -o x.tsv odd.fa &&
         chordseq model calibrate -q --scores odd.\$f --max-error 0.5 odd odd.\$f.m && cmp odd.tsv.m odd.\$f.m || exit; done &&
     grep -q '^length,truth,.*\"a,\"\"b\"' odd.csv && ! grep '	' odd.csv"
-T 'a calibrated model is not compressed' sh -c "! $e -m trained --calibrate x.m.gz -o x.tsv 2> told && grep -q 'not compressed' told && [ ! -e x.m.gz ]"
+T 'a calibrated model is not compressed' sh -c "! $e -m trained --calibrate x.m.gz -o x.tsv 2> msgs && grep -q 'not compressed' msgs && [ ! -e x.m.gz ]"
 T 'the weights stay' sh -c '[ "$(chordseq model show trained | grep ^sha256)" = \
     "$(chordseq model show stated | grep ^sha256)" ]'
 T 'show begins with purpose and accuracy' sh -c 'chordseq model show stated > show &&
@@ -50,9 +50,9 @@ T 'show begins with purpose and accuracy' sh -c 'chordseq model show stated > sh
 # At its default error rate 'stated' says what it said before; longer ranges join.
 T 'a new calibration keeps the stated rate and the test for unlike sequences' sh -c "$e -m stated --fragments 100,300 --bins 200,700 --calibrate again -o x.tsv 2> /dev/null &&
     chordseq model show again > shown && grep '^calls' show | head -n 1 > was && grep '^calls' shown | head -n 1 | cmp - was && grep -q ^calls was &&
-    $e -m stated --fragments 100,300 --bins 700 --calibrate joined -o x.tsv 2> told &&
+    $e -m stated --fragments 100,300 --bins 700 --calibrate joined -o x.tsv 2> msgs &&
     chordseq model show joined | grep -q '^calls	estimated error at most 0.2	from 100 bases' &&
-    chordseq eval --label-key class -m stated --calibrate told.m --bins 200,700 -o x.tsv labelled.fa 2> told && grep -q 'maximum error rate of calls 0.2, as before' told"
+    chordseq eval --label-key class -m stated --calibrate msgs.m --bins 200,700 -o x.tsv labelled.fa 2> msgs && grep -q 'maximum error rate of calls 0.2, as before' msgs"
 T 'a table given twice is refused' sh -c 'cp s.tsv same.tsv; for f in s.tsv ./s.tsv same.tsv; do
     ! chordseq model calibrate -q --scores s.tsv --scores $f trained x 2> err && grep -q "has the content of .s.tsv.: give each table once" err || exit; done'
 T 'also by a table of predictions alone' sh -c "chordseq model calibrate -q --scores s.tsv --bins 200,700 --max-error 0.2 stated alone &&

@@ -46,8 +46,8 @@ T 'stdin, gz and stdout rules' sh -c "gzip -c x.fa > no-suffix && $c no-suffix |
 v="-@ 1 --vectors '$srcdir/refdata/selftest' -m '$srcdir/refdata/model/default.safetensors'"
 if [ -x "$builddir/tests/cli/broken_kernel" ]; then
     T 'wrong numbers on a new processor go unnoticed' sh -c "
-        ! '$builddir/tests/cli/broken_kernel' selftest $v > broken 2> told &&
-        grep -q FAILED broken && grep -q 'comparisons failed' told"
+        ! '$builddir/tests/cli/broken_kernel' selftest $v > broken 2> msgs &&
+        grep -q FAILED broken && grep -q 'comparisons failed' msgs"
 else
     T 'wrong numbers on a new processor go unnoticed' sh -c "chordseq selftest $v"
 fi

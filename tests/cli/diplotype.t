@@ -68,7 +68,7 @@ T 'a symbolic allele is N up to its end' sh -c "sed 's/<DEL>	.	.	./<DEL>	.	.	END
     2i ##INFO=<ID=END,Number=1,Type=Integer,Description=\"x\">' g.vcf > end.vcf &&
     $d -q -s kim end.vcf | grep -qx 'ACGTWCGTAjGTAC34ACGtacgtaCGTAC'"
 T 'a record behind its contig ends the run, but not at its telomere' sh -c "sed 's/^c2	6	.	GC	TA/c2	14	.	G	T/' g.vcf > far.vcf
-    ! $d far.vcf -o gone 2> told && grep -q 'the record at c2:14 has a REF that the reference does not have' told &&
+    ! $d far.vcf -o gone 2> msgs && grep -q 'the record at c2:14 has a REF that the reference does not have' msgs &&
     sed 's/^c2	14/c2	13/' far.vcf > end.vcf && $d -q end.vcf | grep -cx GGGGGGCCCCCC | grep -qx 3"
 T 'reads beyond the end of a contig add no sites' sh -c "{ cat r.sam; sed -n 's/^t1	0	c1	1	/t3	0	c1	20	/p' r.sam; } > far.sam &&
     $d -q far.sam | sed 1,2d | tr -d '\n' | wc -c | grep -qx 30"
@@ -112,10 +112,10 @@ N diplotype-behind.err  $d -r c1:31-40 r.bam
 N diplotype-index.err   $d -r c1:1-5 r.sam
 T 'a given index' sh -c "mkdir given && cp r.bam g.vcf.gz given && cp r.bam.bai given/r.index && cp g.vcf.gz.[ct][sb]i given/g.index &&
     for f in r.bam g.vcf.gz; do $d -q -R r.bed \$f > want && $d -q -R r.bed given/\$f##idx##given/\${f%%.*}.index > got && cmp want got || exit; done"
-T 'an index beside plain SAM is not its own' sh -c "cp r.bam.bai r.sam.bai && ! $d -q -r c1:1-5 r.sam 2> told && rm r.sam.bai &&
-    grep -q 'r.sam. has no index' told"
-T 'contigs must not come back' sh -c "{ cat g.vcf; grep '^c1	5' g.vcf; } > back.vcf && ! $d -q back.vcf -o gone 2> told && [ ! -e gone ] &&
-    grep -q 'record at c1:5 comes after those of other contigs' told"
+T 'an index beside plain SAM is not its own' sh -c "cp r.bam.bai r.sam.bai && ! $d -q -r c1:1-5 r.sam 2> msgs && rm r.sam.bai &&
+    grep -q 'r.sam. has no index' msgs"
+T 'contigs must not come back' sh -c "{ cat g.vcf; grep '^c1	5' g.vcf; } > back.vcf && ! $d -q back.vcf -o gone 2> msgs && [ ! -e gone ] &&
+    grep -q 'record at c1:5 comes after those of other contigs' msgs"
 printf 'c1\t4\n' > odd.bed
 N diplotype-bed.err     $d -R odd.bed r.bam
 echo '# no region' > no.bed

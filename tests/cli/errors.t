@@ -103,7 +103,7 @@ T '.csv tables have commas' sh -c "printf '>a,\"b\nACGTACGTACGT\n' > quote.fa &&
     [ \"\$(head -n 1 q.csv)\" = name,length,label,probability,reason ] && tail -n 1 q.csv | grep -q '^\"a,\"\"b\",12,'"
 N suffix-parquet.err   $c -o x.parquet "$tiny/mixed.fa"
 for f in json jsonl.gz html gff3 bw; do
-    T "a table is no .$f" sh -c "! $c -o x.$f '$tiny/mixed.fa' 2> told && [ ! -e x.$f ] && grep -q \"'x.$f': .* a table is written as .tsv or .csv\" told"
+    T "a table is no .$f" sh -c "! $c -o x.$f '$tiny/mixed.fa' 2> msgs && [ ! -e x.$f ] && grep -q \"'x.$f': .* a table is written as .tsv or .csv\" msgs"
 done
 N suffix-zst.err       $c --jsonl x.jsonl.zst "$tiny/mixed.fa"
 N suffix-csv.err       $c --jsonl x.csv "$tiny/mixed.fa"
@@ -206,16 +206,16 @@ EOF
 for i in x.fa.fai x.fa.gzi x.fa.tbi x.fa.csi y.bam.bai y.bai y.bam.csi z.cram.crai z.crai; do
     T "nor that of an index: $i" sh -c 'case $1 in x*) f=x.fa;; y*) f=y.bam;; *) f=z.cram;; esac
         [ -e "$f" ] || cp x.fa "$f"; echo index > "$1" && ln -f "$1" way && for o in "$1" way; do
-        chordseq classify -m "$m" -o "$o" "$f" 2> told; [ $? = 2 ] && [ "$(cat "$1")" = index ] || exit
-        grep -q "output .$o. is the same file as the index of input .$f.; choose another output" told || exit; done
-        rm "$1" way; chordseq classify -m "$m" -o "$1" "$f" 2> told; [ $? = 2 ] && [ ! -e "$1" ] &&
-        grep -q "output .$1. has the name of an index of input .$f." told' - "$i"
+        chordseq classify -m "$m" -o "$o" "$f" 2> msgs; [ $? = 2 ] && [ "$(cat "$1")" = index ] || exit
+        grep -q "output .$o. is the same file as the index of input .$f.; choose another output" msgs || exit; done
+        rm "$1" way; chordseq classify -m "$m" -o "$1" "$f" 2> msgs; [ $? = 2 ] && [ ! -e "$1" ] &&
+        grep -q "output .$1. has the name of an index of input .$f." msgs' - "$i"
 done
-T 'nor that of an index that the run creates' sh -c '! chordseq explain -f x.fa -r a -o ./x.fa.fai 2> told &&
-    grep -q "output ...x.fa.fai. has the name of an index of input .x.fa." told && rm x.fa.fai'
+T 'nor that of an index that the run creates' sh -c '! chordseq explain -f x.fa -r a -o ./x.fa.fai 2> msgs &&
+    grep -q "output ...x.fa.fai. has the name of an index of input .x.fa." msgs && rm x.fa.fai'
 T 'nor that of the index of a reference' sh -c 'echo x > x.fa.fai; for o in "explain -f x.fa -r a -o" "predict x.fa -o" \
-    "variant -i none.vcf -f x.fa --tsv" "diplotype x.fa -o" "tokenize x.fa -o"; do chordseq $o x.fa.fai 2> told
-    [ $? = 2 ] && grep -q "the index of input .x.fa." told && [ "$(cat x.fa.fai)" = x ] || exit; done; rm x.fa.fai'
+    "variant -i none.vcf -f x.fa --tsv" "diplotype x.fa -o" "tokenize x.fa -o"; do chordseq $o x.fa.fai 2> msgs
+    [ $? = 2 ] && grep -q "the index of input .x.fa." msgs && [ "$(cat x.fa.fai)" = x ] || exit; done; rm x.fa.fai'
 unset CHORDSEQ_MODEL
 T 'a device may be input and output' $c -q -o /dev/null /dev/null
 
@@ -225,19 +225,19 @@ T 'a device may be input and output' $c -q -o /dev/null /dev/null
 # builds are slow and use a fifth, with 10 Mbp in the messages.
 n_long=10485760
 ! grep -q __asan_init "$builddir/chordseq" || n_long=2097152
-told() { "$@" > .told 2> .told.err; s=$?; sed "s/\<$n_long\>/10485760/" .told; sed "s/\<$n_long\>/10485760/" .told.err >&2; return $s; }
+full_size() { "$@" > .full 2> .full.err; s=$?; sed "s/\<$n_long\>/10485760/" .full; sed "s/\<$n_long\>/10485760/" .full.err >&2; return $s; }
 "$builddir/tests/bench/gen_fasta" $n_long 7 104857600 104857600 > long.fa
 { printf '>before\nACGTACGTACGT\n'; cat long.fa; printf '>after\nACGTACGTACGT\n'; } > around.fa
-P long-refused.tsv     told $c around.fa
+P long-refused.tsv     full_size $c around.fa
 T 'the message names record and limit' sh -c "$c around.fa 2>&1 > /dev/null | grep -qx \"chordseq: \
 warning: 1 of 3 records exceeds the model's maximum of 512 tokens; --long-sequence window splits them; first: 'r0'\""
-N long-error.err       told $c --long-sequence error around.fa
-P long-windows.tsv     told sh -c "$c --long-sequence window --window-overlap 100 around.fa | cut -f 1,2,5"
+N long-error.err       full_size $c --long-sequence error around.fa
+P long-windows.tsv     full_size sh -c "$c --long-sequence window --window-overlap 100 around.fa | cut -f 1,2,5"
 N window-option.err    $c --window-length 100 around.fa
 # Within the limit, the whole sequence is predicted.
 "$make" long-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2097152 \
     encoder.track=1 encoder.hidden=4
-P long-predicted.tsv    told sh -c 'chordseq classify -m long-model around.fa > long.tsv && cut -f 1-3,5 long.tsv'
+P long-predicted.tsv    full_size sh -c 'chordseq classify -m long-model around.fa > long.tsv && cut -f 1-3,5 long.tsv'
 T 'the same with batches of one token' sh -c 'chordseq classify -q -m long-model -B 1 \
     -@ 2 around.fa | cmp - long.tsv'
 # Without enough memory, the record has a reason, or the run ends with its name: 1.3 M tokens of 352
@@ -248,7 +248,7 @@ w="chordseq classify -@ 1 -m wide-model"
 T 'records above --max-memory have a reason' sh -c "$w --max-memory 1Mi around.fa 2> mem.err |
     cut -f 1,5 > mem.tsv && printf 'name\treason\nbefore\t.\nr0\tno_memory\nafter\t.\n' |
     cmp - mem.tsv && grep -q 'warning: 1 of 3 records needs more memory .*--long-sequence window' mem.err"
-N max-memory.err       told $w --max-memory 1Mi --long-sequence error around.fa
+N max-memory.err       full_size $w --max-memory 1Mi --long-sequence error around.fa
 T 'windows keep to --max-memory' sh -c "$w --max-memory 1Mi --long-sequence window \
     --window-length 500 around.fa | awk -F '\t' 'NR > 1 && \$5 != \".\" { exit 1 }'"
 if (ulimit -v 1500000 && chordseq --version) > version 2>&1; then

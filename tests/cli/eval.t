@@ -13,17 +13,17 @@ right=$(awk -F '\t' -v c="$1" 'NR > 1 && $5 == "." && $3 == c' calls.tsv | wc -l
 figure() { awk -F '\t' -v l="$1" -v c="$2" -v m="$3" '$1 == "record" && $2 == l && $3 == c && $4 == m { print $5 }' e.tsv; }
 
 T 'evaluation of labelled records' chordseq eval -q -m "$m" --skip-unlabelled --labels first.tsv --bins 10,40 -o e.tsv --json e.json "$tiny/mixed.fa"
-T 'records that are left out have their reason' sh -c 'chordseq eval -m "$1" --skip-unlabelled --min-length 30 --labels first.tsv -o x.tsv "$tiny/mixed.fa" 2> told &&
+T 'records that are left out have their reason' sh -c 'chordseq eval -m "$1" --skip-unlabelled --min-length 30 --labels first.tsv -o x.tsv "$tiny/mixed.fa" 2> msgs &&
     n=$(awk -F "\t" "NR == FNR { own[\$1]; next } (\$1 in own) && \$2 < 30" first.tsv calls.tsv | wc -l) && [ "$n" -gt 0 ] &&
-    grep -q "warning: $n records or pieces have no prediction and were left out: too_short (.*--min-length" told && ! grep -q too_long told' - "$m"
+    grep -q "warning: $n records or pieces have no prediction and were left out: too_short (.*--min-length" msgs && ! grep -q too_long msgs' - "$m"
 T 'the number of called records' [ "$(figure all . records)" = "$n" ]
 T 'the number of correct calls of classify' [ "$(figure all "$1" "called:$1")" = "$right" ]
 T 'accuracy is the share of correct calls' awk -v a="$(figure all . accuracy)" -v r="$right" -v n="$n" \
     'BEGIN { d = a - r / n; exit !(n > 5 && d < 1e-5 && d > -1e-5) }'
 T 'recall of the only class is the accuracy' [ "$(figure all "$1" recall)" = "$(figure all . accuracy)" ]
 T 'undefined values are NA' [ "$(figure all "$2" recall)" = NA ]
-T 'in the log, too' sh -c 'chordseq eval -m "$1" --skip-unlabelled --labels first.tsv --fragments 1M -o x.tsv "$tiny/mixed.fa" 2> told &&
-    grep -q "fragment 1000000: 0 records, accuracy NA, balanced accuracy NA, mcc NA, ece NA" told && ! grep -qw nan told' - "$m"
+T 'in the log, too' sh -c 'chordseq eval -m "$1" --skip-unlabelled --labels first.tsv --fragments 1M -o x.tsv "$tiny/mixed.fa" 2> msgs &&
+    grep -q "fragment 1000000: 0 records, accuracy NA, balanced accuracy NA, mcc NA, ece NA" msgs && ! grep -qw nan msgs' - "$m"
 T 'bins sum to the total' [ "$(( $(figure 0-9 . records) + $(figure 10-39 . records) + $(figure 40- . records) ))" = "$n" ]
 with python3 T 'JSON has the same values' sh -c 'python3 - "$1" <<END
 import json, sys
@@ -48,12 +48,12 @@ T 'one piece of 50' [ "$(pieces 50)" = 6 ]
 
 awk -v a="$1" -v b="$2" 'NR > 1 && $5 == "." { print $1 "\t" (NR % 3 ? a : b) }' calls.tsv > two.tsv
 T 'options without effect are refused' sh -c 'for o in "--fragments-per-record 1:needs --fragments" "--tolerance 0.04:is for values" \
-    "--threshold 0.5:is for labels"; do chordseq eval -q -m "$1" --class "$2=f.fa" ${o%%:*} -o none.tsv 2> told; [ $? = 2 ] && [ ! -e none.tsv ] &&
-    grep -q -e "^chordseq: error: eval: ${o%% *} ${o#*:}" told || exit; done' - "$m" "$1"
-T 'an input given twice is reported, one of two classes is refused' sh -c 'chordseq eval -m "$1" --class "$2=f.fa" --class "$2=./f.fa" -o twice.tsv 2> told &&
-    grep -q "warning: the input .[.]/f.fa. is given twice; its records count twice" told &&
+    "--threshold 0.5:is for labels"; do chordseq eval -q -m "$1" --class "$2=f.fa" ${o%%:*} -o none.tsv 2> msgs; [ $? = 2 ] && [ ! -e none.tsv ] &&
+    grep -q -e "^chordseq: error: eval: ${o%% *} ${o#*:}" msgs || exit; done' - "$m" "$1"
+T 'an input given twice is reported, one of two classes is refused' sh -c 'chordseq eval -m "$1" --class "$2=f.fa" --class "$2=./f.fa" -o twice.tsv 2> msgs &&
+    grep -q "warning: the input .[.]/f.fa. is given twice; its records count twice" msgs &&
     ! chordseq train --class "a=f.fa" --class "b=./f.fa" -o twice.m 2> err && grep -q "error: train: --class gives .[.]/f.fa. two classes" err' - "$m" "$1"
-T 'or reported' sh -c 'chordseq eval -m "$1" --class "$2=f.fa" --seed 1 -o seed.tsv 2> told && grep -q "warning: --seed has no effect without --fragments" told' - "$m" "$1"
+T 'or reported' sh -c 'chordseq eval -m "$1" --class "$2=f.fa" --seed 1 -o seed.tsv 2> msgs && grep -q "warning: --seed has no effect without --fragments" msgs' - "$m" "$1"
 evaluate="chordseq eval -q -m $m --skip-unlabelled --labels two.tsv --bins 10,40 --fragments 30"
 T 'a page' sh -c '$1 -o h.tsv --json h.json --html h.html "$2"' - "$evaluate" "$tiny/mixed.fa"
 T 'fetches and runs nothing' sh -c '! grep -iE "(src|href)=|url\(|@import|<script|https?:| on[a-z]+=" h.html'
@@ -115,13 +115,13 @@ N eval-empty.err    chordseq eval -m "$m" --skip-unlabelled --labels first.tsv f
 # Outputs that cannot be written are reported before records are read; here these have no label.
 : > nobody.tsv
 for o in -o --json --html --calibrate; do
-    T "a bad place is told at once: $o" sh -c '! chordseq eval -m "$1" --labels nobody.tsv "$2" no/such/file f.fa \
-        > out 2> told && grep -q "no/such/file" told && [ ! -s out ]' - "$m" $o
+    T "an unwritable output is reported at once: $o" sh -c '! chordseq eval -m "$1" --labels nobody.tsv "$2" no/such/file f.fa \
+        > out 2> msgs && grep -q "no/such/file" msgs && [ ! -s out ]' - "$m" $o
 done
-T 'the table goes to standard output by default' sh -c '! chordseq eval -q -m "$1" --class "$2=f.fa" --json - 2> told > out &&
-    [ ! -s out ] && grep -q "two outputs write to standard output, .* by default; name a file" told' - "$m" "$1"
+T 'the table goes to standard output by default' sh -c '! chordseq eval -q -m "$1" --class "$2=f.fa" --json - 2> msgs > out &&
+    [ ! -s out ] && grep -q "two outputs write to standard output, .* by default; name a file" msgs' - "$m" "$1"
 N eval-same.err     chordseq eval -m "$m" --class "$1=f.fa" -o x --json ./x
-T 'all outputs appear or none' sh -c '! $1 -o n.tsv --json n.json --html n.html --labels nobody.tsv f.fa 2> told &&
+T 'all outputs appear or none' sh -c '! $1 -o n.tsv --json n.json --html n.html --labels nobody.tsv f.fa 2> msgs &&
     ! ls n.* *.tmp.* 2> /dev/null' - "chordseq eval -q -m $m"
 if [ -w /dev/full ]; then
     T 'also when a disk is full' sh -c '! chordseq eval -q -m "$1" --class "$2=f.fa" -o n.tsv --json /dev/full --html n.html &&

@@ -8,8 +8,8 @@ make=$builddir/tests/cli/make_model
 
 P explain.bedgraph sh -c 'chordseq explain -q -m bases -f variants.fa one:300-309 | sed -E "s/(\.[0-9]{3})[0-9]+/\1/g"'
 T 'an output whose reader closed it leaves no others, with a message' sh -c '
-    { chordseq explain -m bases -f variants.fa --tsv gone one:300-309 2> told; echo $? > status; } | { exec < /dev/null; sleep 1; }
-    [ "$(cat status)" = 1 ] && [ ! -e gone ] && grep -q "closed it; the other outputs are not written" told'
+    { chordseq explain -m bases -f variants.fa --tsv gone one:300-309 2> msgs; echo $? > status; } | { exec < /dev/null; sleep 1; }
+    [ "$(cat status)" = 1 ] && [ ! -e gone ] && grep -q "closed it; the other outputs are not written" msgs'
 T 'mutagenesis equals classify on mutants' sh -c '
     chordseq explain -q -m "$1" --value probability --label classB -f variants.fa --tsv e.tsv -o e.bedgraph one:301-340 &&
     awk "NR == 2 { s = \$0 } NR > 2 && !/>/ { s = s \$0 } /^>ring/ { exit } NR == 1 { next } 1 { all = s } END { print all }" \
@@ -84,19 +84,19 @@ echo '# no region' > no.bed
 N explain-bed.err    chordseq explain -q -m bases -f variants.fa -R no.bed -o x
 N explain-same.err   chordseq explain -q -m bases -f variants.fa -o x --tsv x one:300-340
 T 'an unwritable plot is reported before computing' sh -c '! chordseq explain -m bases -f variants.fa -o x --svg no/x.svg \
-    one:300-340 2> told && grep -q "no/x.svg" told'
+    one:300-340 2> msgs && grep -q "no/x.svg" msgs'
 T 'an error in a later region leaves no plot' sh -c '! chordseq explain -q -m bases -f variants.fa -o x --svg x.svg \
-    one:300-310 one:305-320 2> told && [ ! -e x.svg ]'
+    one:300-310 one:305-320 2> msgs && [ ! -e x.svg ]'
 T 'batches of any size fit' sh -c 'for b in 1 900M; do
     chordseq explain -q -m bases -B $b -f variants.fa -o b.$b one:300-301 || exit; done; cmp b.1 b.900M'
 # htslib would wait for the writer of a pipe, and index FASTQ.
 T 'a reference is a regular file of FASTA' sh -c 'mkfifo pipe && printf "@one\nACGTACGT\n+\nIIIIIIII\n" > one.fq &&
-    for f in pipe /dev/null .; do ! timeout 20 chordseq explain -m bases -f "$f" -o x one:1-5 2> told &&
-        grep -q "cannot use the reference .$f.: it is not a regular file" told || exit; done
-    ! chordseq explain -m bases -f one.fq -o x one:1-5 2> told && grep -q "reference .one.fq.: it is FASTQ" told && [ ! -e one.fq.fai ]'
+    for f in pipe /dev/null .; do ! timeout 20 chordseq explain -m bases -f "$f" -o x one:1-5 2> msgs &&
+        grep -q "cannot use the reference .$f.: it is not a regular file" msgs || exit; done
+    ! chordseq explain -m bases -f one.fq -o x one:1-5 2> msgs && grep -q "reference .one.fq.: it is FASTQ" msgs && [ ! -e one.fq.fai ]'
 T 'nor a device, for the index would be beside it' sh -c 'for f in /dev/stdin /dev/fd/0 /proc/self/fd/0; do
-    chordseq explain -m bases -f $f -o dev.x one:1-5 < "$1" 2> told; [ $? = 2 ] && [ ! -e $f.fai ] && [ ! -e dev.x ] &&
-    grep -q "cannot use the reference .$f.: its index would be beside the device" told || exit; done' - "$tiny/variants.fa"
+    chordseq explain -m bases -f $f -o dev.x one:1-5 < "$1" 2> msgs; [ $? = 2 ] && [ ! -e $f.fai ] && [ ! -e dev.x ] &&
+    grep -q "cannot use the reference .$f.: its index would be beside the device" msgs || exit; done' - "$tiny/variants.fa"
 T 'a failed run leaves no file' sh -c '! ls x.tmp* 2> /dev/null'
 
 # Products with the embedding of T overflow.
@@ -110,6 +110,6 @@ done
 # Mutagenesis of a long region says how long it will take, and ends on a signal.
 awk 'BEGIN { srand(5); printf ">long\n"; for (i = 0; i < 80000; i++) printf "%s", substr("ACGT", 1 + int(4 * rand()), 1); print "" }' > far.fa
 T 'a long mutagenesis is announced, and can be interrupted' sh -c '
-    chordseq explain -f far.fa -o far.bg long 2> told & run=$!
-    for i in $(seq 60); do sleep 1; grep -q "240000 mutants of 80000 bases will take about" told && break; done
-    kill -TERM $run; wait $run; [ $? -eq 143 ] && grep -q "240000 mutants of 80000 bases will take about" told && [ ! -e far.bg ]'
+    chordseq explain -f far.fa -o far.bg long 2> msgs & run=$!
+    for i in $(seq 60); do sleep 1; grep -q "240000 mutants of 80000 bases will take about" msgs && break; done
+    kill -TERM $run; wait $run; [ $? -eq 143 ] && grep -q "240000 mutants of 80000 bases will take about" msgs && [ ! -e far.bg ]'

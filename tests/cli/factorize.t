@@ -98,7 +98,7 @@ N factorize-nan.err      chordseq factorize -i nan.npy
 N factorize-lr.err       chordseq factorize -i small.npy --steps 100 --factors 20 --lr 10
 # An output that cannot be written is reported before the work, which would take an hour here.
 T 'an unwritable path is reported at once' sh -c '! timeout 20 chordseq factorize -i sparse.npy --steps 100000 \
-    -o no/such/folder/a 2> told && grep -q "no/such/folder/a.1.npy" told &&
-    ! timeout 20 chordseq factorize -i sparse.npy --steps 100000 --plot no/such/a.svg 2> told &&
-    grep -q "no/such/a.svg" told && ! ls | grep -q "tmp\."'
+    -o no/such/folder/a 2> msgs && grep -q "no/such/folder/a.1.npy" msgs &&
+    ! timeout 20 chordseq factorize -i sparse.npy --steps 100000 --plot no/such/a.svg 2> msgs &&
+    grep -q "no/such/a.svg" msgs && ! ls | grep -q "tmp\."'
 N factorize-dir.err      chordseq factorize -q -i small.npy --steps 2 -o no/such/folder/a

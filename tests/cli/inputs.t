@@ -40,8 +40,8 @@ N pairs-names.err   chordseq classify -m "$m" -1 a.fa -2 other.fa
 # Orphans before, between and after pairs; one pair with its second mate first.
 awk '/^>/ { n++ } n != 2 && n != 7 { print }' ab.fa > orphans.fa
 T 'records without a mate are predicted alone, counted and named' sh -c "
-    chordseq classify -m '$m' --interleaved --split-dir both.d -o got.tsv orphans.fa 2> told &&
-    grep -q 'warning: 2 of [0-9]* records have no mate.*first: .r0/1.' told &&
+    chordseq classify -m '$m' --interleaved --split-dir both.d -o got.tsv orphans.fa 2> msgs &&
+    grep -q 'warning: 2 of [0-9]* records have no mate.*first: .r0/1.' msgs &&
     { sed '2d;5d' pairs.tsv; chordseq classify -q -m '$m' orphans.fa | grep '^r0/1\|^r3/2'; } | sort > want &&
     sort got.tsv | cmp - want && [ \$(cat both.d/* | grep -c '>') = \$(grep -c '>' orphans.fa) ]"
 T 'the second mate may come first' sh -c "awk '/^>/ { n++ } { r[n] = r[n] \$0 \"\n\" }
@@ -150,7 +150,7 @@ if samtools --version > /dev/null 2>&1; then
     N expr.err              chordseq classify -m "$m" -e 'pos <' x.bam
     N expr-fasta.err        chordseq classify -m "$m" -e 'pos < 400' a.fa
     for o in '-f 1' '-F DUP' '--exclude-flags=4'; do
-        T "$o is not for FASTA" sh -c "! chordseq classify -m '$m' $o a.fa 2> told && grep -q 'a.fa. cannot be filtered with --.*-flags, which is for SAM' told"
+        T "$o is not for FASTA" sh -c "! chordseq classify -m '$m' $o a.fa 2> msgs && grep -q 'a.fa. cannot be filtered with --.*-flags, which is for SAM' msgs"
     done
     T '-F 0 is, as it excludes none' chordseq classify -q -m "$m" -F 0 a.fa
     N region-none.err       chordseq classify -m "$m" -R none.bed x.bam
@@ -159,7 +159,7 @@ if samtools --version > /dev/null 2>&1; then
     N fmt-bam.err           chordseq classify -m "$m" --input-fmt bam x.sam
     is 'pairs of a BAM sorted by name'   'p '                    --interleaved -f PAIRED x.bam
     with samtools T 'orphans of samtools collate, and their alignments' sh -c "samtools collate -Ou x.bam |
-        chordseq classify -m '$m' --interleaved --bam tagged.bam -o got.tsv - 2> told && grep -q 'have no mate' told &&
+        chordseq classify -m '$m' --interleaved --bam tagged.bam -o got.tsv - 2> msgs && grep -q 'have no mate' msgs &&
         [ \"\$(tail -n +2 got.tsv | cut -f 1 | sort | tr '\n' ' ')\" = 'dup p single ' ] && [ \$(samtools view -c tagged.bam) = 4 ]"
     # Mate 2 before mate 1: alignments stay sorted.
     T 'alignments of pairs, in the order of the input' sh -c "sed 's/^p	99/p	163/; s/^p	147/p	83/' x.sam | samtools view -b -o turned.bam - &&
@@ -182,18 +182,18 @@ if samtools --version > /dev/null 2>&1; then
     is 'is not needed without regions'   'p/1 p/2 single dup '   x.bam##idx##idx/none.bai
     T 'in a run that can be resumed'     sh -c "chordseq classify -q -m '$m' -r chr1:120-310 -o want.tsv x.bam##idx##idx/x.bai &&
         chordseq classify -q -m '$m' -r chr1:120-310 -o got.tsv --resume x.bam##idx##idx/x.bai && cmp got.tsv want.tsv"
-    T 'a given index that is none is named' sh -c "for i in none.bai ../one.bed; do ! chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/\$i 2> told &&
-        grep -q \"cannot read .idx/\$i. as the index of .x.bam.\" told || exit; done"
-    T 'nor is a pipe an index' sh -c "mkfifo idx/pipe; timeout -s KILL 20 chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/pipe 2> told;
-        [ \$? = 2 ] && rm idx/pipe && grep -q 'cannot use .idx/pipe. as the index of .x.bam.: it is not a regular file' told"
-    T 'an old index is reported' sh -c "touch -d '2 hours ago' idx/x.bai && chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/x.bai > got 2> told &&
-        grep -q 'the index .idx/x.bai. is older than .x.bam.' told && touch idx/x.bai"
-    T 'no output overwrites it' sh -c "! chordseq classify -q -m '$m' -r chr1 -o idx/x.bai x.bam##idx##idx/x.bai 2> told &&
-        grep -q 'is the same file as input .idx/x.bai' told"
-    T 'a file is not its own mate by another index' sh -c "! chordseq classify -q -m '$m' -1 x.bam##idx##idx/x.bai -2 x.bam 2> told &&
-        grep -q 'x.bam. is given for -1 and for -2' told"
-    T 'a missing file with one is named' sh -c "! chordseq classify -q -m '$m' -r chr1 no.bam##idx##idx/x.bai 2> told &&
-        grep -q 'cannot open .no.bam.' told"
+    T 'a given index that is none is named' sh -c "for i in none.bai ../one.bed; do ! chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/\$i 2> msgs &&
+        grep -q \"cannot read .idx/\$i. as the index of .x.bam.\" msgs || exit; done"
+    T 'nor is a pipe an index' sh -c "mkfifo idx/pipe; timeout -s KILL 20 chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/pipe 2> msgs;
+        [ \$? = 2 ] && rm idx/pipe && grep -q 'cannot use .idx/pipe. as the index of .x.bam.: it is not a regular file' msgs"
+    T 'an old index is reported' sh -c "touch -d '2 hours ago' idx/x.bai && chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/x.bai > got 2> msgs &&
+        grep -q 'the index .idx/x.bai. is older than .x.bam.' msgs && touch idx/x.bai"
+    T 'no output overwrites it' sh -c "! chordseq classify -q -m '$m' -r chr1 -o idx/x.bai x.bam##idx##idx/x.bai 2> msgs &&
+        grep -q 'is the same file as input .idx/x.bai' msgs"
+    T 'a file is not its own mate by another index' sh -c "! chordseq classify -q -m '$m' -1 x.bam##idx##idx/x.bai -2 x.bam 2> msgs &&
+        grep -q 'x.bam. is given for -1 and for -2' msgs"
+    T 'a missing file with one is named' sh -c "! chordseq classify -q -m '$m' -r chr1 no.bam##idx##idx/x.bai 2> msgs &&
+        grep -q 'cannot open .no.bam.' msgs"
     cp idx/x.bai x.bam.bai
 
     # References of CRAM: from --reference, REF_CACHE and REF_PATH; never from a network.
@@ -218,7 +218,7 @@ if samtools --version > /dev/null 2>&1; then
     is 'REF_CACHE'      'p/1 p/2 single dup '   gone.cram
     unset REF_CACHE
     T 'a reference is no pipe' sh -c 'mkfifo wait && for o in gone.cram "--bam t.cram x.sam"; do
-        ! timeout 20 chordseq classify -m "$1" -o t.tsv -T wait $o 2> told && grep -q "reference .wait.: it is not a regular file" told || exit; done' - "$m"
+        ! timeout 20 chordseq classify -m "$1" -o t.tsv -T wait $o 2> msgs && grep -q "reference .wait.: it is not a regular file" msgs || exit; done' - "$m"
     # As from a file: containers of a stream are checked before htslib reads them.
     for n in 1 2 3 4 5 6 7 8 9; do cat x.sam; done | awk '!/^@/ || !seen[$0]++' | samtools sort -O sam -o many.sam - 2> /dev/null
     for v in 2.1 3.0 3.1; do
@@ -251,28 +251,28 @@ else
 fi
 
 T 'a missing file or a folder is reported before the first input is read' sh -c 'for f in gone .; do
-    ! chordseq classify -m "$1" -o x.tsv bad.fa "$f" 2> told && grep -q "cannot [a-z]* .$f.:" told || exit
-    ! chordseq classify -m "$1" -1 bad.fa -2 "$f" 2> told && grep -q "cannot [a-z]* .$f.:" told || exit; done' - "$m"
+    ! chordseq classify -m "$1" -o x.tsv bad.fa "$f" 2> msgs && grep -q "cannot [a-z]* .$f.:" msgs || exit
+    ! chordseq classify -m "$1" -1 bad.fa -2 "$f" 2> msgs && grep -q "cannot [a-z]* .$f.:" msgs || exit; done' - "$m"
 
-T '... and before the model' sh -c '! chordseq classify -m no-model -o x.tsv gone 2> told && grep -q "open .gone.:" told'
+T '... and before the model' sh -c '! chordseq classify -m no-model -o x.tsv gone 2> msgs && grep -q "open .gone.:" msgs'
 
 # ---- files that change while they are read -------------------------------------------------------
 
 # while_reading CHANGE FILE: run until its reader stops; change the file; continue
 cat > while_reading <<'END'
 #!/bin/sh
-{ chordseq classify -@ 1 --chunks-in-flight 1 -m "$m" "$2" 2> told; echo $? > status; } | { read -r line; read -r line; sh -c "$1"; cat > /dev/null; }
+{ chordseq classify -@ 1 --chunks-in-flight 1 -m "$m" "$2" 2> msgs; echo $? > status; } | { read -r line; read -r line; sh -c "$1"; cat > /dev/null; }
 END
 chmod +x while_reading; export m
 records 1500000 9 100 100 > steady.fa
 cp steady.fa change.fa
 T 'a file that shrinks is an error' sh -c './while_reading ": > change.fa" change.fa && [ "$(cat status)" = 1 ] &&
-    grep -q "change.fa. shrank from [0-9]* to 0 bytes while it was read" told'
+    grep -q "change.fa. shrank from [0-9]* to 0 bytes while it was read" msgs'
 cp steady.fa change.fa
 T 'a file that grows is a warning' sh -c './while_reading "printf \">x\\nACGT\\n\" >> change.fa" change.fa && [ "$(cat status)" = 0 ] &&
-    grep -q "warning: .*change.fa. grew from [0-9]* to [0-9]* bytes while it was read" told'
+    grep -q "warning: .*change.fa. grew from [0-9]* to [0-9]* bytes while it was read" msgs'
 T 'a replaced file is read as opened' sh -c './while_reading "cp steady.fa new.fa; mv new.fa change.fa" change.fa &&
-    [ "$(cat status)" = 0 ] && ! grep -q "while it was read" told'
+    [ "$(cat status)" = 0 ] && ! grep -q "while it was read" msgs'
 
 # ---- files that declare gigabytes ----------------------------------------------------------------
 
@@ -314,20 +314,20 @@ N guard-region.err   chordseq classify -m "$m" -r c:1-9 apart.cram
 N guard-stdin.err    sh -c 'cat zipped.cram | chordseq classify -m "$1" -' - "$m"
 N guard-reads.err    chordseq diplotype -f c.fa apart.cram
 T 'from a descriptor at an offset; reads from a pipe' sh -c '
-    ! { dd bs=1 count=9 > /dev/null 2>&1; chordseq classify -m "$1" - 2> told; } < after.cram && grep -q "declares 1900000000 bases" told &&
-    ! cat zipped.cram | chordseq diplotype -f c.fa - 2> told && grep -q "declares 1900000000 bases" told' - "$m"
-T 'plausible sizes are passed to htslib' sh -c "! chordseq classify -m '$m' small.cram 2> told && ! grep declares told"
+    ! { dd bs=1 count=9 > /dev/null 2>&1; chordseq classify -m "$1" - 2> msgs; } < after.cram && grep -q "declares 1900000000 bases" msgs &&
+    ! cat zipped.cram | chordseq diplotype -f c.fa - 2> msgs && grep -q "declares 1900000000 bases" msgs' - "$m"
+T 'plausible sizes are passed to htslib' sh -c "! chordseq classify -m '$m' small.cram 2> msgs && ! grep declares msgs"
 printf 'BAM\1\377\377\377\177' | gzip -c > text.bam
 printf 'BAM\1\0\0\0\0\377\377\377\177' | gzip -c > references.bam
 T 'the header of a BAM file is checked' sh -c "for f in text references; do
-    ! chordseq classify -m '$m' \$f.bam 2> told &&
-    grep -q \"the header declares 2147483647.* \$f, more than a file\" told || exit; done"
+    ! chordseq classify -m '$m' \$f.bam 2> msgs &&
+    grep -q \"the header declares 2147483647.* \$f, more than a file\" msgs || exit; done"
 
 # Files of variants and alignments that are not: of other compression, of no known format, cut, or standard input.
 cp "$tiny/variants.fa" "$tiny/variants.vcf" .
 # not_read COMMAND WORDS FILE: status STATUS, with WORDS in the message
-not_read() { T "${1%% *}: $2" sh -c 'chordseq $1 $4 -f variants.fa -o gone.out -i "$3" < "$5" 2> told; [ $? = "$6" ] &&
-    grep -q "$2" told && [ "$(grep -c . told)" = 1 ] && [ ! -e gone.out ]' - "$1" "$2" "$3" "${4:-}" "${5:-/dev/null}" "${6:-1}"; }
+not_read() { T "${1%% *}: $2" sh -c 'chordseq $1 $4 -f variants.fa -o gone.out -i "$3" < "$5" 2> msgs; [ $? = "$6" ] &&
+    grep -q "$2" msgs && [ "$(grep -c . msgs)" = 1 ] && [ ! -e gone.out ]' - "$1" "$2" "$3" "${4:-}" "${5:-/dev/null}" "${6:-1}"; }
 printf 'one\t1\t5\n' > some.bed
 gzip -c variants.vcf | head -c 30 > cut.vcf.gz
 for f in vcf sam; do
@@ -341,5 +341,5 @@ for c in "variant -m $m -w 128" diplotype; do
         [ ! -e "$f" ] || not_read "$c" "'$f' is compressed with xz, which is not supported; decompress it first" "$f"
     done
 done
-T 'a reference is a file' sh -c '! chordseq variant -m "$m" -f - -i variants.vcf -o gone.out < variants.fa 2> told &&
-    grep -q "the reference cannot be standard input" told'
+T 'a reference is a file' sh -c '! chordseq variant -m "$m" -f - -i variants.vcf -o gone.out < variants.fa 2> msgs &&
+    grep -q "the reference cannot be standard input" msgs'

@@ -26,9 +26,9 @@ __attribute__((constructor)) static void begin(void)
 /* Reported, so that a test detects a run that ended before. */
 static void raise_it(void)
 {
-    static const char told[] = "kill_at: now\n";
+    static const char message[] = "kill_at: now\n";
 
-    if (write(STDERR_FILENO, told, sizeof told - 1) < 0)
+    if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
         abort();
     (void)kill(getpid(), sig);
 }

@@ -50,7 +50,7 @@ else
     S 'a full disk' 'no /dev/full here'
 fi
 T 'a reader of stdout that has left is none, also where SIGPIPE is ignored' sh -c 'mkfifo left && trap "" PIPE &&
-    exec 3<> left 4> left 3<&- && chordseq --help >&4 2> told && [ ! -s told ]'
+    exec 3<> left 4> left 3<&- && chordseq --help >&4 2> msgs && [ ! -s msgs ]'
 T 'a closed stdout is an error' status 1 sh -c 'chordseq --help >&-'
 
 # The version is one line; build options and the machine are printed on request.

@@ -32,8 +32,8 @@ assert len(t["vocab"]) == c["vocab_size"] and sorted(t["vocab"].values()) == lis
 T 'the card begins with its front matter' sh -c '[ "$(head -n 2 folder/README.md)" = "$(printf -- "---\nlicense: mit")" ]'
 T 'and says how it is used' grep -q '^chordseq classify -m FOLDER sequences.fa' folder/README.md
 T 'again into the same folder' chordseq model export "$m" folder
-T 'not beside a part of another model' sh -c 'cp -r folder mixed && echo other > mixed/calibration.json && cp mixed/README.md kept && rm -f told &&
-    ! chordseq model export --license gpl "$1" mixed 2> told && grep -q "mixed/calibration.json. is of another model, this one has none; remove it" told &&
+T 'not beside a part of another model' sh -c 'cp -r folder mixed && echo other > mixed/calibration.json && cp mixed/README.md kept && rm -f msgs &&
+    ! chordseq model export --license gpl "$1" mixed 2> msgs && grep -q "mixed/calibration.json. is of another model, this one has none; remove it" msgs &&
     cmp mixed/README.md kept && ! ls mixed | grep tmp' - "$m"
 
 # ---- import --------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
 T 'a model is not lost to a closed pipe without a message' sh -c '
-    { chordseq model factorize --rank 2 -o gone.m "$1" 2> told; echo $? > status; } | { exec < /dev/null; sleep 1; }
-    [ "$(cat status)" = 1 ] && [ ! -e gone.m ] && grep -q "closed it; the other outputs are not written" told' - "$m"
+    { chordseq model factorize --rank 2 -o gone.m "$1" 2> msgs; echo $? > status; } | { exec < /dev/null; sleep 1; }
+    [ "$(cat status)" = 1 ] && [ ! -e gone.m ] && grep -q "closed it; the other outputs are not written" msgs' - "$m"
 N low-rank-rule.err   chordseq model factorize "$m"
 N low-rank-both.err   chordseq model factorize --rank 4 --energy 0.5 "$m"
 N low-rank-text.err   chordseq model factorize --rank half "$m"
@@ -46,7 +46,7 @@ for e in $(chordseq train --man-options | sed -n 's/^\.SS Encoder \([a-z]*\)$/\1
         "$e" "$tiny/mixed.fa"
 done
 
-# ---- training goes on, and accuracy is told ------------------------------------------------------
+# ---- training continues, and accuracy is reported ------------------------------------------------
 
 chordseq train -q --label-key class --encoder.track 4 --encoder.hidden 32 --encoder.max-len 128 \
     --epochs 6 --step-records 6 --lr 0.02 -o two.m two.fa

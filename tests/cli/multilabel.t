@@ -32,11 +32,11 @@ T 'the table has the area under the curve' sh -c 'awk -F "\t" "NF != 12 { exit 1
 T 'names of labels are in the model' sh -c 'chordseq model show centre.m | grep "^label" | tr "\t" " " > got
     printf "label 0 g\nlabel 1 t\n" | cmp - got'
 T 'a label that is unknown everywhere is reported' sh -c 'awk "{ print \$0 \"\t\" (NR == 1 ? \"never\" : \"NA\") }" labels.tsv > never.tsv
-    "$@" --epochs 1 --labels never.tsv -o never.m all.fa 2> told && grep -q "warning: 1 of 3 labels has no value in a training record; first: .never." told' - $command
+    "$@" --epochs 1 --labels never.tsv -o never.m all.fa 2> msgs && grep -q "warning: 1 of 3 labels has no value in a training record; first: .never." msgs' - $command
 T 'without options for the network a bag of words is trained' sh -c 'for o in "" "--preset fast" "--preset balanced"; do
-        chordseq train -@ 1 --head multilabel --labels labels.tsv --print-config $o all.fa 2> "told$o" | grep -E "^(encoder.depth|tokenizer.k|head.hidden)=" > "cfg$o"; done
+        chordseq train -@ 1 --head multilabel --labels labels.tsv --print-config $o all.fa 2> "msgs$o" | grep -E "^(encoder.depth|tokenizer.k|head.hidden)=" > "cfg$o"; done
     grep -qx encoder.depth=none cfg && cmp cfg "cfg--preset fast" && ! cmp -s cfg "cfg--preset balanced" &&
-    grep -q "training a bag of words (--preset fast); --preset none" told && ! grep -q "a bag" "told--preset fast" && grep -q "no effect: it is for classes" "told--preset balanced" &&
+    grep -q "training a bag of words (--preset fast); --preset none" msgs && ! grep -q "a bag" "msgs--preset fast" && grep -q "no effect: it is for classes" "msgs--preset balanced" &&
     chordseq train -q -@ 1 --head multilabel --labels labels.tsv --budget 50k -o bag.m all.fa && chordseq eval -q -m bag.m --labels labels.tsv all.fa > bag.tsv'
 T 'labels of a table without names of columns' sh -c 'printf "r0\tg;t\nr1\tg\n" > bare.tsv && ! "$@" --labels bare.tsv -o x.m all.fa 2> err &&
     grep -q "record .r0. is in the first line of .bare.tsv., which must name the labels" err' - $train

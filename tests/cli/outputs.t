@@ -94,7 +94,7 @@ with samtools T 'reads come out as unaligned records' sh -c '
     sed "s/ .*//" reads.fq | cmp - a'
 T 'names that are not those of SAM are refused' sh -c 'printf ">ok\nACGTACGT\n>@x\nACGTACGT\n" > at.fa
     for o in "x.sam -O sam" x.bam; do
-        ! chordseq classify -q -m m --bam $o at.fa 2> told && grep -q "record .@x. does not fit the format" told && [ ! -e "${o%% *}" ] || exit; done'
+        ! chordseq classify -q -m m --bam $o at.fa 2> msgs && grep -q "record .@x. does not fit the format" msgs && [ ! -e "${o%% *}" ] || exit; done'
 # Options of samtools for writing: the first block of level 0 holds the text as it is.
 with samtools T 'an index beside it' sh -c 'samtools sort -o sorted.bam in.bam && rm -f i.*
     chordseq classify -q -m m --bam i.bam -W sorted.bam && chordseq classify -q -m m --bam j.bam --write-index=bai sorted.bam &&
@@ -114,10 +114,10 @@ N bam-option.err    chordseq classify -m m --bam x.bam -O bam,colour=1 reads.fq
 N bam-format.err    chordseq classify -m m --bam x.bam -O vcf reads.fq
 T 'its name is not that of another output' sh -c 'for o in i.bam.csi ./i.bam.csi; do rm -f i.bam*
     printf "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c\tLN:99\n" > sorted.sam
-    for r in "" --resume; do chordseq classify -q $r -m m --bam i.bam -W -o $o sorted.sam 2> told
-    [ $? = 2 ] && [ ! -e i.bam ] && [ ! -e i.bam.csi ] && grep -q "two outputs write to .i.bam.csi" told || exit; done; done'
+    for r in "" --resume; do chordseq classify -q $r -m m --bam i.bam -W -o $o sorted.sam 2> msgs
+    [ $? = 2 ] && [ ! -e i.bam ] && [ ! -e i.bam.csi ] && grep -q "two outputs write to .i.bam.csi" msgs || exit; done; done'
 T 'BAM is not written under the name of another format' sh -c 'for f in x.csv x.tsv.gz x.bcf x.npz x.sam.gz x.bam.gz; do
-    chordseq classify -q -m m --bam $f reads.fq 2> told; [ $? = 2 ] && grep -q "bam .$f.: SAM, BAM or CRAM is written" told && [ ! -e $f ] || exit
+    chordseq classify -q -m m --bam $f reads.fq 2> msgs; [ $? = 2 ] && grep -q "bam .$f.: SAM, BAM or CRAM is written" msgs && [ ! -e $f ] || exit
     done; chordseq classify -q -m m -O sam --bam x.csv reads.fq && head -n 1 x.csv | grep -q "^@HD" &&
     chordseq classify -q -m m --bam plain reads.fq && od -An -tx1 plain | head -n 1 | grep -q "^ 1f 8b"'
 N bam-index.err     chordseq classify -m m --bam x.sam -W reads.fq
@@ -159,15 +159,15 @@ N bam-groups.err    chordseq classify -m m --bam xz.bam x.sam z.sam
 N bam-several.err   chordseq classify -m m --bam xy.bam -W x.sam y.sam
 # A pipe is read after the header is written.
 T 'a pipe later on with a read group of its own: a warning, and no PG tags of another program' sh -c '
-    chordseq classify -m m --no-PG --bam xy.sam x.sam - < y.sam 2> told && [ "$(grep -c "not in the header" told)" = 1 ] &&
-    grep -q "warning: the read group .y. of .standard input. is not in the header.*or as a file" told &&
+    chordseq classify -m m --no-PG --bam xy.sam x.sam - < y.sam 2> msgs && [ "$(grep -c "not in the header" msgs)" = 1 ] &&
+    grep -q "warning: the read group .y. of .standard input. is not in the header.*or as a file" msgs &&
     grep -q "^y	.*RG:Z:y	NM" xy.sam && grep -q "^x	.*PG:Z:bwa	" xy.sam && [ "$(grep -c "^@PG" xy.sam)" = 2 ]'
 T 'with a program of its own' sh -c 'sed "/^@RG	ID:y/d; s/	RG:Z:y//" y.sam | sed "s/:bwa/:bwb/" |
-    chordseq classify -m m --bam xy.sam x.sam - 2> told && grep -q "^y	.*PG:Z:bwb" xy.sam && grep -q "warning: the program .bwb. of .standard input. is not in the header" told'
+    chordseq classify -m m --bam xy.sam x.sam - 2> msgs && grep -q "^y	.*PG:Z:bwb" xy.sam && grep -q "warning: the program .bwb. of .standard input. is not in the header" msgs'
 N bam-later.err     sh -c 'chordseq classify -q -m m --bam xy.bam x.sam - < z.sam'
 T 'lines whose tags are in another order are equal' sh -c 'sed "s/^\(@[RP]G\)	\(ID:[^	]*\)	\(.*\)/\1	\3	\2/" x.sam > order.x.sam &&
     grep -q "^@RG	SM:x	ID:x$" order.x.sam && chordseq classify -q -m m --no-PG --bam xx.sam x.sam order.x.sam && cat order.x.sam |
-    chordseq classify -m m --no-PG --bam xx.2.sam x.sam - 2> told && ! grep "not in the header" told && cmp xx.sam xx.2.sam &&
+    chordseq classify -m m --no-PG --bam xx.2.sam x.sam - 2> msgs && ! grep "not in the header" msgs && cmp xx.sam xx.2.sam &&
     [ "$(grep -c "^@[RP]G" xx.sam)" = 4 ]'
 T 'or before' sh -c 'chordseq classify -q -m m --bam xy.sam - x.sam < y.sam && grep -q "^@RG	ID:x" xy.sam'
 
@@ -181,9 +181,9 @@ T 'a class without records has a file, too, also of empty input' sh -c '
     printf "class%s.fasta\n" A B C > b && echo unclassified.fasta >> b && : > no.fa &&
     head -n 2 mixed.fa | chordseq classify -q -m m --split-dir few - && ls few | cmp - b &&
     chordseq classify -q -m m --split-dir none no.fa && ls none | cmp - b && ! cat none/* | grep .'
-T 'files of an earlier run are reported' sh -c 'chordseq classify -q -m m --split-dir few reads.fq 2> told && ls few | wc -l | grep -qx 8 &&
-    grep -q "warning: .few. also holds 4 files that this run did not write, such as .classA.fasta.; if an earlier run did, use an empty" told &&
-    rm few/*.fasta && : > few/notes.txt && chordseq classify -q -m m --split-dir few reads.fq 2> told && ! grep . told'
+T 'files of an earlier run are reported' sh -c 'chordseq classify -q -m m --split-dir few reads.fq 2> msgs && ls few | wc -l | grep -qx 8 &&
+    grep -q "warning: .few. also holds 4 files that this run did not write, such as .classA.fasta.; if an earlier run did, use an empty" msgs &&
+    rm few/*.fasta && : > few/notes.txt && chordseq classify -q -m m --split-dir few reads.fq 2> msgs && ! grep . msgs'
 T 'mates keep their own comments' sh -c '
     printf ">a/1 first\nACGTACGT\n" > p1.fa && printf ">a/2 second\nTTGCACGT\n" > p2.fa &&
     chordseq classify -q -m m --split-dir mates -o calls -1 p1.fa -2 p2.fa &&
@@ -202,7 +202,7 @@ unclassified.fastq" ]'
 T 'files of mates are not those of a class that ends in _1' sh -c '"$builddir/tests/cli/make_model" one 1 labels=2 \
     encoder.max-len=64 encoder.track=4 encoder.hidden=4 label=unclassified_1 label=unclassified_2 &&
     printf ">a/1\nNNNN\n>a/2\nNNNN\n>b\nACGTTACG\n" > one.fa &&
-    chordseq classify -q -m one --split-dir one.d --interleaved -o calls one.fa 2> told && ls one.d > a &&
+    chordseq classify -q -m one --split-dir one.d --interleaved -o calls one.fa 2> msgs && ls one.d > a &&
     [ "$(cat one.d/* | grep -c "^>")" = 3 ] && [ "$(grep -c "^unclassified[.]2_[12][.]fasta$" a)" = 2 ] &&
     [ "$(cat one.d/unclassified_[12].fasta | grep -c "^>")" = 1 ]'
 # File systems allow 255 bytes.
@@ -259,15 +259,15 @@ N out-reader.err   sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do cat many.fq; done > 
     { chordseq classify -q -m m --kraken - --report gone.report most.fq; echo $? > status; } | head -n 1 > /dev/null
     [ ! -e gone.report ] && exit "$(cat status)"'
 T 'the output whose reader closed it is named' sh -c 'mkfifo pipe && { head -n 1 < pipe > /dev/null & } &&
-    ! chordseq classify -q -m m --jsonl pipe -o gone.tsv most.fq 2> told && [ ! -e gone.tsv ] && grep -q "the reader of .pipe. closed it; the other" told'
+    ! chordseq classify -q -m m --jsonl pipe -o gone.tsv most.fq 2> msgs && [ ! -e gone.tsv ] && grep -q "the reader of .pipe. closed it; the other" msgs'
 N out-twice.err    chordseq classify -m m --kraken - --report - mixed.fa
 N out-twice2.err   chordseq classify -m m -o x --report x mixed.fa
-T 'and the file that standard output goes to' sh -c '! chordseq classify -q -m m --summary x mixed.fa > x 2> told && [ ! -s x ] && rm x &&
-    grep -q "classify: --output and --summary both write to .x.; rename one" told &&
-    ! chordseq variant -q -m m -f "$1.fa" --tsv x "$1.vcf" > x 2> told && [ ! -s x ] && rm x && grep -q "two outputs write to .x." told' - "$tiny/variants"
+T 'and the file that standard output goes to' sh -c '! chordseq classify -q -m m --summary x mixed.fa > x 2> msgs && [ ! -s x ] && rm x &&
+    grep -q "classify: --output and --summary both write to .x.; rename one" msgs &&
+    ! chordseq variant -q -m m -f "$1.fa" --tsv x "$1.vcf" > x 2> msgs && [ ! -s x ] && rm x && grep -q "two outputs write to .x." msgs' - "$tiny/variants"
 T 'also through a symbolic link to a file that does not exist yet' sh -c 'ln -s x1.tsv x2.tsv && ln -s ./x2.tsv x3.tsv &&
     for o in "x1.tsv --report x2.tsv" "x3.tsv --report x2.tsv"; do
-        ! chordseq classify -q -m m -o $o reads.fq 2> told && grep -q "both write to .x[123].tsv" told && [ ! -e x1.tsv ] || exit; done'
+        ! chordseq classify -q -m m -o $o reads.fq 2> msgs && grep -q "both write to .x[123].tsv" msgs && [ ! -e x1.tsv ] || exit; done'
 N out-folder.err   chordseq classify -m m --split-dir taxa.tsv mixed.fa
 N out-stdout.err   chordseq classify -m m --split-dir - mixed.fa
 N out-goes.err     chordseq classify -m m --split-gz mixed.fa
@@ -275,8 +275,8 @@ N out-goes2.err    chordseq classify -m m --no-PG mixed.fa
 N out-sample.err   sh -c 'chordseq classify -m m --sample "$(printf "a\tb")" --cami-profile p mixed.fa'
 T 'a sample that no output names is reported' sh -c 'chordseq classify -q -m m --sample s1 mixed.fa 2>&1 > x.tsv | grep -q "warning: --sample has no effect" &&
     for o in summary cami-binning; do chordseq classify -q -m m --sample s1 --$o x.$o mixed.fa 2>&1 > x.tsv | grep "no effect" && exit 1; done; rm x.*'
-T 'an interval without checkpoints is refused' sh -c 'chordseq classify -q -m m --resume-every 5 -o x.tsv mixed.fa 2> told; [ $? = 2 ] &&
-    grep -q "classify: --resume-every needs --resume" told && [ ! -e x.tsv ]'
+T 'an interval without checkpoints is refused' sh -c 'chordseq classify -q -m m --resume-every 5 -o x.tsv mixed.fa 2> msgs; [ $? = 2 ] &&
+    grep -q "classify: --resume-every needs --resume" msgs && [ ! -e x.tsv ]'
 N out-all.err      chordseq classify -m m --all --kraken k mixed.fa
 N out-missing.err  chordseq classify -m m --report no/r.txt mixed.fa
 "$builddir/tests/cli/make_model" values 3 head=regress labels=2 encoder.max-len=64 encoder.track=4 encoder.hidden=4
@@ -324,12 +324,12 @@ for share, below, taxid in seen:
 awk '{ a = a $0 "\n" } END { for (i = 0; i < 300; i++) printf "%s", a }' mixed.fa > many.fa
 for o in 'jsonl in' 'bam in -O sam'; do
     T "a failed run does not wait for the reader of --$o" sh -c 'mkfifo in && { (exec 3< in; exec sleep 20) & stalled=$!
-        { cat many.fa; sleep 0.5; printf "@x\nACGT\n"; } | timeout 10 chordseq classify -q --chunks-in-flight 100 -m m --$1 - 2> told
-        status=$?; kill $stalled; rm in; [ "$status" = 1 ] && grep -q "is not a nucleotide code" told; }' - "$o"
+        { cat many.fa; sleep 0.5; printf "@x\nACGT\n"; } | timeout 10 chordseq classify -q --chunks-in-flight 100 -m m --$1 - 2> msgs
+        status=$?; kill $stalled; rm in; [ "$status" = 1 ] && grep -q "is not a nucleotide code" msgs; }' - "$o"
 done
 T 'nor for an input that stalls' sh -c 'mkfifo in && { (cat many.fa; exec sleep 20) > in & stalled=$!
-    timeout 10 chordseq classify -q -m m -o /dev/full in 2> told
-    status=$?; kill $stalled; rm in; [ "$status" = 1 ] && grep -q "cannot write ./dev/full" told; }'
+    timeout 10 chordseq classify -q -m m -o /dev/full in 2> msgs
+    status=$?; kill $stalled; rm in; [ "$status" = 1 ] && grep -q "cannot write ./dev/full" msgs; }'
 rm many.fa
 
 # kreport2krona.py and kreport2mpa.py of KrakenTools use the rank code: besides unclassified, other

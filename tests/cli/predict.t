@@ -116,7 +116,7 @@ T 'unknown tokens are not in the loss' awk -F '\t' 'FNR == 2 { loss[n++] = $4 }
 printf 'r1\t0\t10\ta\nr2\t0\t5\tb\nr1\t5\t20\tb\n' > overlap.bed
 N predict-overlap.err chordseq train $common --intervals overlap.bed -i in.fa -o x
 T 'a class with a control character names its line' sh -c '{ head -n 1 in.bed; printf "r2\t1\t9\tis\001land\n"; } > odd.bed
-    ! chordseq train "$@" --intervals odd.bed -i in.fa -o gone 2> told && grep -q "control character (.odd.bed. line 2)" told' - $common
+    ! chordseq train "$@" --intervals odd.bed -i in.fa -o gone 2> msgs && grep -q "control character (.odd.bed. line 2)" msgs' - $common
 printf 'r1\t0\t10\n' > three.bed
 N predict-three.err chordseq train $common --intervals three.bed -i in.fa -o x
 printf 'r1\t0\t10\tisland\nr1\t5\t10000\tisland\n' > long.bed
@@ -128,9 +128,9 @@ N predict-class.err chordseq train --label-key x --intervals in.bed -i in.fa -o 
 N predict-uncovered.err chordseq eval -m m.safetensors --intervals in.bed -i in.fa
 N predict-classify.err chordseq classify -m m.safetensors in.fa
 T 'a model for another command has exit status 1' sh -c 'for m in m.safetensors "$1"; do for c in "classify in.fa" "explain -f in.fa r1"; do
-    chordseq $c -m "$m" > /dev/null 2> told; [ $? = 1 ] && grep -q "error: ${c%% *}: .*model" told || exit; done; done' - \
+    chordseq $c -m "$m" > /dev/null 2> msgs; [ $? = 1 ] && grep -q "error: ${c%% *}: .*model" msgs || exit; done; done' - \
     "$srcdir/refdata/model/variant.safetensors"
-T 'a model of variants is for another command' sh -c '! chordseq predict -m "$1" in.fa > /dev/null 2> told && grep -q "chordseq variant" told' - \
+T 'a model of variants is for another command' sh -c '! chordseq predict -m "$1" in.fa > /dev/null 2> msgs && grep -q "chordseq variant" msgs' - \
     "$srcdir/refdata/model/variant.safetensors"
 N predict-graph.err chordseq predict -m m.safetensors --format bedgraph in.fa
 N predict-window.err chordseq predict -m m.safetensors --long-sequence window --window-length 100 in.fa

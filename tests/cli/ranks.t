@@ -161,7 +161,7 @@ T 'the settings are printed once' sh -c '"$@" > alone.cfg && "$@" --ranks 2 > tw
 
 # Ranks measure different times: what follows from a clock is rank 0's.
 balanced="chordseq train -@ 1 --label-key class all.fa"
-T 'a budget of time' sh -c '"$@" --preset balanced --budget 3s --ranks 2 -o timed.m 2> told && grep -q "trained [0-9]* steps*" told' - $balanced
+T 'a budget of time' sh -c '"$@" --preset balanced --budget 3s --ranks 2 -o timed.m 2> msgs && grep -q "trained [0-9]* steps*" msgs' - $balanced
 MASTER_PORT=$((MASTER_PORT + 1))
 for r in 0 1; do rank $r 2 $balanced -v --preset fast -o timed.m; done
 T 'a proposed budget' until_says 'bag of words, epoch 1:' 0.err

@@ -49,13 +49,13 @@ same()
 T 'an uninterrupted run' run ref 1
 T 'it equals a run without --resume' sh -c "chordseq classify -q -m '$m' -o plain.tsv --all \
     --kraken plain.kraken x.fa y.fa.gz z.fa && cmp plain.tsv ref/o.tsv && cmp plain.kraken ref/o.kraken"
-T 'a first run says that it starts at the first record' sh -c "chordseq classify -m '$m' --resume -o first.tsv x.fa 2> told &&
-    grep -q 'resume: no record is finished yet; starting at the first one' told && head -n \$(wc -l < first.tsv) ref/o.tsv | cut -f 1-5 | cmp - first.tsv"
-T 'the message after a signal names the way to resume' sh -c 'grep -q "interrupted after [0-9]* records; run the same command to resume" told' - \
-    "$(talk='' interrupt talk 1 INT 10; cp killed.err told)"
+T 'a first run says that it starts at the first record' sh -c "chordseq classify -m '$m' --resume -o first.tsv x.fa 2> msgs &&
+    grep -q 'resume: no record is finished yet; starting at the first one' msgs && head -n \$(wc -l < first.tsv) ref/o.tsv | cut -f 1-5 | cmp - first.tsv"
+T 'the message after a signal names the way to resume' sh -c 'grep -q "interrupted after [0-9]* records; run the same command to resume" msgs' - \
+    "$(talk='' interrupt talk 1 INT 10; cp killed.err msgs)"
 T 'the summary separates earlier records' sh -c 'cd talk && chordseq classify -m "$1" -@ 1 --resume --resume-every 0 \
-    '"$(echo $outputs)"' ../x.fa ../y.fa.gz ../z.fa 2> ../told && n=$(sed -n "s/.*resuming after \([0-9]*\) records/\1/p" ../told)
-    now=$(sed -n "s/.*classified \([0-9]*\) records (with the $n before: .*/\1/p" ../told)
+    '"$(echo $outputs)"' ../x.fa ../y.fa.gz ../z.fa 2> ../msgs && n=$(sed -n "s/.*resuming after \([0-9]*\) records/\1/p" ../msgs)
+    now=$(sed -n "s/.*classified \([0-9]*\) records (with the $n before: .*/\1/p" ../msgs)
     [ "$n" -ge 10 ] && [ "$((n + now))" = "$(($(wc -l < o.tsv) - 1))" ]' - "$m"
 # killed THREADS SIGNAL RECORDS [SYNCS]
 killed()
@@ -156,8 +156,8 @@ other()
     rm -rf o2 && cp -r base o2
     name=$1; shift
     N - "$@"
-    mv .err told
-    T "refused: $name" grep -q "$name" told
+    mv .err msgs
+    T "refused: $name" grep -q "$name" msgs
 }
 # Inputs are beside the folder, so that one run can have a changed input.
 again="cd o2 && exec chordseq classify -q -m '$m' -@ 1 --resume --resume-every 0 $(echo $outputs)"
@@ -172,34 +172,34 @@ T 'an index for regions' chordseq classify -q -m "$m" --bam map.bam -W map.sam
 regions="cd regions && chordseq classify -q -m '$m' -@ 1 --resume --resume-every 0 -o o.tsv -R ../r.bed ../map.bam"
 T 'a run with regions is killed' sh -c '! (export LD_PRELOAD="$1/tests/cli/kill_at.so" KILL_AT="9 20 0" ASAN_OPTIONS=verify_asan_link_order=0
     mkdir regions && eval "$2") 2> /dev/null && [ -f regions/o.tsv.resume ]' - "$builddir" "$regions"
-T 'refused: other regions in the BED file' sh -c "cp -p r.bed kept; echo 'c	850	860' >> r.bed; ! ($regions) 2> told && grep -q 'other options: --regions-file was \"8 bytes, sha256:.*, and is \"18 bytes, sha256:' told"
-T 'refused: another region' sh -c "mv kept r.bed && ! (${regions%../map.bam} -r c:1-9 ../map.bam) 2> told && grep -q 'other options: --region was .*, and is ..c:1-9' told"
+T 'refused: other regions in the BED file' sh -c "cp -p r.bed kept; echo 'c	850	860' >> r.bed; ! ($regions) 2> msgs && grep -q 'other options: --regions-file was \"8 bytes, sha256:.*, and is \"18 bytes, sha256:' msgs"
+T 'refused: another region' sh -c "mv kept r.bed && ! (${regions%../map.bam} -r c:1-9 ../map.bam) 2> msgs && grep -q 'other options: --region was .*, and is ..c:1-9' msgs"
 T 'resumed with the same' sh -c " ($regions) && chordseq classify -q -m '$m' -R r.bed map.bam | cmp - regions/o.tsv"
 # As of thousands of classes with --split-gz, of each of which it holds 64 kB.
 T 'resumed from a journal of more than 256 MiB' sh -c 'rm -rf o2 && cp -r base o2 &&
     head -c 268435456 /dev/zero | tr "\\0" " " >> o2/o.tsv.resume && eval "($1 ../x.fa ../y.fa.gz ../z.fa)"' - "$again"
 rm -rf o2 && cp -r base o2 && echo '{"run":{}' > o2/o.tsv.resume
 N - sh -c "$again ../x.fa ../y.fa.gz ../z.fa"
-mv .err told
-T 'refused: a damaged journal' grep -q 'is damaged; remove it' told
+mv .err msgs
+T 'refused: a damaged journal' grep -q 'is damaged; remove it' msgs
 rm -rf o2 && cp -r base o2 && : > o2/o.jsonl.part
 N - sh -c "$again ../x.fa ../y.fa.gz ../z.fa"
-mv .err told
-T 'refused: an output that was cut' grep -q 'fewer than' told
+mv .err msgs
+T 'refused: an output that was cut' grep -q 'fewer than' msgs
 all=$outputs; outputs='-o o.tsv --kraken k'
 interrupt shared 1 KILL 20
 outputs='--kraken k --min-prob 0'
 interrupt shared 1 KILL 90
 N - sh -c "cd shared && exec chordseq classify -q -m '$m' --resume -o o.tsv --kraken k ../x.fa ../y.fa.gz ../z.fa"
-mv .err told
-T 'refused: an output that another run has replaced' grep -q 'k.part. was changed after the interruption; remove the journal' told
+mv .err msgs
+T 'refused: an output that another run has replaced' grep -q 'k.part. was changed after the interruption; remove the journal' msgs
 outputs=$all
 all=$outputs; outputs='-o o.tsv --split-dir parts'
 interrupt splits 1 KILL 40
 outputs=$all
 T 'refused: a part that was cut, or whose name is a folder, with the reason and its status' sh -c 'cd splits && part=$(ls -S parts/*.part | head -n 1) &&
-    cp $part kept && : > $part && ! $1 2> ../told && grep -q "fewer than" ../told && mv kept $part && mkdir ${part%.part} || exit
-    $1 2> ../told; [ $? = 2 ] && grep -q "is not a regular file, which --resume needs" ../told && rmdir ${part%.part} && $1' - \
+    cp $part kept && : > $part && ! $1 2> ../msgs && grep -q "fewer than" ../msgs && mv kept $part && mkdir ${part%.part} || exit
+    $1 2> ../msgs; [ $? = 2 ] && grep -q "is not a regular file, which --resume needs" ../msgs && rmdir ${part%.part} && $1' - \
     "chordseq classify -q -m $m -@ 1 --resume --resume-every 0 -o o.tsv --split-dir parts ../x.fa ../y.fa.gz ../z.fa"
 T 'the interrupted run can still resume' run base 1
 T 'it ends with status 0' same base ref

@@ -29,8 +29,8 @@ T 'the numbers are the same with threads' sh -c "$self -@ 3 | cmp - all.tsv"
 broken=$builddir/tests/cli/broken_kernel
 if [ -x "$broken" ] && [ "$want" != 'reference ' ]; then
     N - sh -c "'$broken' selftest -@ 1 --vectors '$v' -m '$d' > broken.tsv"
-    mv .err told
-    T 'the failure is reported' grep -q '^chordseq: error: selftest: [0-9]* of [0-9]* comparisons failed' told
+    mv .err msgs
+    T 'the failure is reported' grep -q '^chordseq: error: selftest: [0-9]* of [0-9]* comparisons failed' msgs
     T 'the level is named' sh -c "grep FAILED broken.tsv | cut -f 3 | sort -u > levels &&
         printf 'avx2\navx2+fused\n' | cmp - levels"
 else
@@ -48,22 +48,22 @@ else
     S 'a GPU' 'no CUDA emulator'
 fi
 
-# Corrupted files, detected by all kernels. Output of a failing command: told and seen.
-fails() { N - env CHORDSEQ_DISABLE=avx2,neon,fused "$@"; mv .out seen; mv .err told; }
+# Corrupted files, detected by all kernels. Output of a failing command: msgs and seen.
+fails() { N - env CHORDSEQ_DISABLE=avx2,neon,fused "$@"; mv .out seen; mv .err msgs; }
 cp -r "$v" damaged && chmod -R u+w damaged
 flip() { printf '\125' | dd of="$1" bs=1 seek="$2" conv=notrunc 2> /dev/null; }
 flip damaged/cdil.safetensors 30000
 sed '3s/0\.[0-9]*/0.5/g' "$v/sequences.tsv" > damaged/sequences.tsv
 fails chordseq selftest -@ 1 --vectors damaged -m "$d"
-T 'the broken kernel is named' sh -c "grep -q 'cdil on cpu.*checksum' told && grep -q '^cdil.*FAILED' seen &&
+T 'the broken kernel is named' sh -c "grep -q 'cdil on cpu.*checksum' msgs && grep -q '^cdil.*FAILED' seen &&
     ! grep -vE '^(cdil|default-model)' seen | grep FAILED"
 T 'a wrong probability is detected' grep -q '^default-model.*FAILED' seen
 cp "$v/cdil.safetensors" damaged
 head -n 4 "$v/sequences.tsv" > damaged/sequences.tsv
 fails chordseq selftest -@ 1 --vectors damaged -m "$d"
-T 'a truncated table' grep -q "missing in the table" told
+T 'a truncated table' grep -q "missing in the table" msgs
 fails chordseq selftest -@ 1 --vectors "$v" -m "$tiny/model.safetensors"
-T 'another model is detected' grep -q 'is not the model' told
+T 'another model is detected' grep -q 'is not the model' msgs
 : > damaged/predictions.safetensors
 fails chordseq selftest -@ 1 --vectors damaged -m "$d"
 fails chordseq selftest -@ 1 --vectors no-such-folder -m "$d"

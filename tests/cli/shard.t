@@ -147,8 +147,8 @@ N shard_line.txt chordseq $c -q --shard 3/3 -o x.tsv bad.fq
 T 'other parts are unaffected' chordseq $c -q --shard 2/3 -o y.tsv bad.fq
 T 'a damaged block is reported' sh -c '! command -v bgzip > path || {
     bgzip -c plenty.fq > dam.fq.gz && printf X | dd of=dam.fq.gz bs=1 seek=100000 conv=notrunc 2> /dev/null
-    for i in 1 2 3 4; do chordseq $1 -q --shard $i/4 -o y.tsv dam.fq.gz 2> err || cp err told; done
-    [ -f told ] && grep -q "wrong checksum\|damaged" told; }' - "$c"
+    for i in 1 2 3 4; do chordseq $1 -q --shard $i/4 -o y.tsv dam.fq.gz 2> err || cp err msgs; done
+    [ -f msgs ] && grep -q "wrong checksum\|damaged" msgs; }' - "$c"
 
 # ---- other commands ------------------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ v="variant -m $m -f variants.fa -w 128 --circular ring"
 T 'variants' same '1 2 3 7' '-o OUT.vcf --tsv OUT.tsv --no-version' $v variants.vcf
 T 'variants of a pipe' env in=variants.vcf same 2 '-o OUT.vcf --no-version' $v -
 T 'variants are no table' sh -c 'for f in x.csv x.bcf; do
-    ! chordseq merge -q -o $f p.*.json 2> told && [ ! -e $f ] && grep -q "CSV is for tables; this output is text\|this output is not BCF; this output is text" told || exit; done'
+    ! chordseq merge -q -o $f p.*.json 2> msgs && [ ! -e $f ] && grep -q "CSV is for tables; this output is text\|this output is not BCF; this output is text" msgs || exit; done'
 T 'the header names the command of the first part' sh -c 'shards 2 v $1 -o OUT.vcf variants.vcf &&
     chordseq merge -q -o all.vcf v.2.json v.1.json && chordseq $1 -q --no-version -o one.vcf variants.vcf &&
     grep -v "^##chordseq" all.vcf | cmp - one.vcf &&
@@ -197,11 +197,11 @@ T 'regions of a file in another folder, on a device with another name' sh -c 'mk
     for i in 1 2 3; do chordseq $2 -q --shard $((i > 1 ? 2 : 1))/2 --manifest b$i.json -o b$i/b.tsv -R b$i/r.bed \
         --device $([ $i = 1 ] && echo auto || echo cpu) b.bam || exit; done
     chordseq $2 -q -R b1/r.bed -o b.tsv b.bam && $1 -o b.both.tsv b1.json b2.json && cmp b.tsv b.both.tsv' - "$g" "$c"
-T 'other regions are refused' sh -c '! $1 -o b.both.tsv b1.json b3.json 2> told &&
-    grep -q "different options: --regions-file is .7 bytes, sha256:.* and .7 bytes, sha256:" told' - "$g"
+T 'other regions are refused' sh -c '! $1 -o b.both.tsv b1.json b3.json 2> msgs &&
+    grep -q "different options: --regions-file is .7 bytes, sha256:.* and .7 bytes, sha256:" msgs' - "$g"
 T 'and other exons' sh -c 'for i in 1 2 3; do mkdir e$i && printf "c1\t$((i > 2 ? 8 : 7))\t9\tx\t0\t+\n" > e$i/e.bed || exit
     chordseq $2 -q --shard $((i > 1 ? 2 : 1))/2 --manifest e$i.json -o e$i/e.vcf --exons e$i/e.bed variants.vcf || exit; done
-    $1 -o e.vcf e1.json e2.json && ! $1 -o e.vcf e1.json e3.json 2> told && grep -q "different options: --exons is .1[0-9] bytes, sha256:" told' - "$g" "$v"
+    $1 -o e.vcf e1.json e2.json && ! $1 -o e.vcf e1.json e3.json 2> msgs && grep -q "different options: --exons is .1[0-9] bytes, sha256:" msgs' - "$g" "$v"
 
 # ---- refusals ------------------------------------------------------------------------------------
 
@@ -253,8 +253,8 @@ N shard_same.txt chordseq $c -q --shard 1/2 --manifest x.tsv -o x.tsv odd.fa
 N shard_same_report.txt chordseq $c -q --shard 1/2 --manifest x.json -o x.tsv --report x.json odd.fa
 N shard_resume.txt chordseq $c -q --shard 1/2 --resume -o x.tsv odd.fa
 N shard_folder.txt chordseq $c -q --shard 1/2 --manifest none/x.json -o x.tsv odd.fa
-T 'NPZ has no manifest' sh -c '! chordseq $1 -q --shard 1/2 --manifest x.json --format npz -o x.vec odd.fa 2> told &&
-    grep -q "manifest needs NPY or a plain table, not NPZ: .x.vec.$" told' - "$e"
+T 'NPZ has no manifest' sh -c '! chordseq $1 -q --shard 1/2 --manifest x.json --format npz -o x.vec odd.fa 2> msgs &&
+    grep -q "manifest needs NPY or a plain table, not NPZ: .x.vec.$" msgs' - "$e"
 N shard_bgzf_vcf.txt chordseq $v -q --shard 1/2 --manifest x.json -o x.vcf.gz variants.vcf
 T 'a part without a manifest' sh -c 'chordseq $1 -q --shard 1/2 many.fa | head -n 40 > p1 && head -n 40 p.1.tsv | cmp - p1' - "$c"
 T 'no file remains of these either' sh -c '! ls | grep "^x\."'

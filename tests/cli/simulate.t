@@ -66,10 +66,10 @@ T 'with the same result' sh -c '[ "$(chordseq model show m | grep ^sha256)" = "$
 T 'evaluation reads it' sh -c 'chordseq eval -q -m m s.tsv > e.tsv && grep -q "^record.all...within_tolerance" e.tsv'
 
 T 'a value that a float cannot hold is refused' sh -c 'for i in 1 2 3 4 5 6; do printf ">r$i y=$i\nACGTTGCATTGCAACGT\n"; done | sed "s/y=3/y=1e39/" > big.fa
-    ! '"$train"' --label-key y -i big.fa -o x 2> told && grep -q "record .r3. has the value .1e39.; at most 3.4.*e+38 is supported" told'
+    ! '"$train"' --label-key y -i big.fa -o x 2> msgs && grep -q "record .r3. has the value .1e39.; at most 3.4.*e+38 is supported" msgs'
 T 'a value of a table that is not a number names its line' sh -c 'printf ">r1\nACGT\n>r2\nACGT\n" > odd.fa
-    printf "# values\nr1\t1\nr2\t1x\n" > odd.tsv && ! '"$train"' --labels odd.tsv -i odd.fa -o x 2> told &&
-    grep -q "record .r2. has the value .1x., which is not a number (.odd.tsv. line 3)$" told'
+    printf "# values\nr1\t1\nr2\t1x\n" > odd.tsv && ! '"$train"' --labels odd.tsv -i odd.fa -o x 2> msgs &&
+    grep -q "record .r2. has the value .1x., which is not a number (.odd.tsv. line 3)$" msgs'
 T 'the only value has the metrics of all' sh -c 'for m in records mse mae r2 pearson spearman within_tolerance; do
     [ "$(awk -F "\t" -v m=$m "\$2 == \"all\" && \$3 != \".\" && \$4 == m { print \$3, \$5 }" e.tsv)" = "value $(awk -F "\t" -v m=$m \
         "\$2 == \"all\" && \$3 == \".\" && \$4 == m { print \$5 }" e.tsv)" ] || exit; done'
@@ -123,8 +123,8 @@ T 'a network for sequences refuses values' sh -c '! chordseq classify -q -m "$1"
 } > sites.vcf
 co="chordseq simulate cohort -i sites.vcf -r c:1-2000"
 T 'a cohort' sh -c "$co -n 2000 --causal 6 --heritability 0.4 --labels c.lab --liabilities c.lia --effects c.eff -o c.vcf 2> err"
-T 'labels are not lost to a closed pipe without a message' sh -c '{ "$@" -n 200 --causal 6 --labels gone 2> told; echo $? > status; } | { exec < /dev/null; sleep 1; }
-    [ "$(cat status)" = 1 ] && [ ! -e gone ] && grep -q "closed it; the other outputs are not written" told' - $co
+T 'labels are not lost to a closed pipe without a message' sh -c '{ "$@" -n 200 --causal 6 --labels gone 2> msgs; echo $? > status; } | { exec < /dev/null; sleep 1; }
+    [ "$(cat status)" = 1 ] && [ ! -e gone ] && grep -q "closed it; the other outputs are not written" msgs' - $co
 T 'omitted records are reported' grep -qx 'chordseq: sites left out: 1 filtered, 1 symbolic, 1 overlap, 1 rare' err
 # Unsorted records would be neither separate sites nor overlaps.
 printf 'd\t7\t.\tC\tT\t.\t.\tAF=0.5\nc\t9000\t.\tC\tT\t.\t.\tAF=0.5\n' | cat sites.vcf - > apart.vcf

@@ -104,12 +104,12 @@ ours, theirs = pty.openpty()
 run = subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, text=True)
 assert os.read(ours, 1)
 os.close(ours)
-told = run.communicate()[1]
-assert run.returncode == 1 and told == f"chordseq: error: {command[1]}: cannot write 'standard output': Input/output error\n", told
+msgs = run.communicate()[1]
+assert run.returncode == 1 and msgs == f"chordseq: error: {command[1]}: cannot write 'standard output': Input/output error\n", msgs
 END
 while read -r format command; do
-    T "$format: a closed pipe is not an error" sh -c "$ignore_leaks; chordseq $command > whole.$format 2> told && [ ! -s told ] &&
-        { chordseq $command 2> told; echo \$? > status; } | head -c 1000 > part && [ \"\$(cat status)\" = 0 ] && [ ! -s told ] &&
+    T "$format: a closed pipe is not an error" sh -c "$ignore_leaks; chordseq $command > whole.$format 2> msgs && [ ! -s msgs ] &&
+        { chordseq $command 2> msgs; echo \$? > status; } | head -c 1000 > part && [ \"\$(cat status)\" = 0 ] && [ ! -s msgs ] &&
         head -c 1000 whole.$format | cmp - part"
     with python3 T "$format: late readers" sh -c "$ignore_leaks; python3 late.py whole.$format chordseq $command"
 done <<END

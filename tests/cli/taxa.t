@@ -41,14 +41,14 @@ T 'empty parts of a lineage: a model that can be read, without taxa for them' sh
     chordseq eval -q -m gaps.m --label-key tax novel.fa | grep -q "^record	all	[.]	records:order	40$" &&
     chordseq model label --lineage order,family,genus gaps.m copy.m && chordseq model show copy.m | grep ^taxon > b &&
     grep ^taxon shown | cmp - b'
-T 'the log counts records of classes that the model does not have' sh -c 'chordseq eval -m gaps.m --label-key tax -o x.tsv novel.fa 2> told &&
-    grep -q "^chordseq: record all: 40 more records have a class that the model does not have, and count only at the ranks" told'
+T 'the log counts records of classes that the model does not have' sh -c 'chordseq eval -m gaps.m --label-key tax -o x.tsv novel.fa 2> msgs &&
+    grep -q "^chordseq: record all: 40 more records have a class that the model does not have, and count only at the ranks" msgs'
 sed 's/ tax=F[12];;*/ tax=/; s/ tax=$/ tax=g1/' all.fa > genus.fa
 printf 'F1\t10\tfamily\nF2\t20\tfamily\ng1\t11\tgenus\tF1\ng2\t12\tgenus\tF1\ng3\t23\tgenus\tF2\ng4\t24\tgenus\tF2\n' > taxa.tsv
 T 'a table of taxa is a tree, too' sh -c "$train"' -o table.m --head tree --taxonomy taxa.tsv genus.fa &&
     chordseq classify -q -m table.m --min-prob 0.999 genus.fa | cut -f 3,6,7 | sort -u | grep -qx "F1	10	family"'
-T "a tree's loss is for the head tree" sh -c '! '"$train"' -o x.m --head.ancestors 0.5 all.fa 2> told &&
-    grep -q "head.ancestors is for --head tree" told'
+T "a tree's loss is for the head tree" sh -c '! '"$train"' -o x.m --head.ancestors 0.5 all.fa 2> msgs &&
+    grep -q "head.ancestors is for --head tree" msgs'
 T 'resuming needs the same tree' sh -c '
     '"$train"' --epochs 1 -o go.m --head tree --lineage family,genus all.fa &&
     ! '"$train"' --epochs 1 --resume -o go.m --head tree --lineage rank,genus all.fa 2> err && [ -s err ]'
@@ -143,8 +143,8 @@ T 'evaluation of a reduced model' sh -c 'for f in all other; do
     chordseq model factorize -q --rank 2 --label-key tax -i $f.fa tree.m | awk -F "\t" "\$1 == \"accuracy\" { print \$2 }" > got
     [ -s got ] && paste want got | awk "{ exit \$1 - \$2 > 1e-6 || \$2 - \$1 > 1e-6 }" || exit; done'
 sed 's/tax=F/tax=G/' all.fa > unknown.fa
-T 'evaluation needs a known class' sh -c '! chordseq model factorize -q --rank 2 --label-key tax -i unknown.fa tree.m 2> told &&
-    grep -q "no input record .* class of the model" told'
+T 'evaluation needs a known class' sh -c '! chordseq model factorize -q --rank 2 --label-key tax -i unknown.fa tree.m 2> msgs &&
+    grep -q "no input record .* class of the model" msgs'
 T 'a rate of taxa' sh -c '
     chordseq eval -q -m tree.m --label-key tax -o x.tsv --calibrate cal.m all.fa 2> /dev/null &&
     chordseq classify -q -m cal.m --max-error 0.2 all.fa | awk "NR > 1" > r && [ -s r ]'

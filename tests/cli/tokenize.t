@@ -31,9 +31,9 @@ fi
 
 train_bpe="chordseq tokenize -q --train bpe --vocab-size 64"
 T 'a vocabulary is trained' $train_bpe -i "$tiny/mixed.fa" -o a.json
-T 'and the lengths of its pieces' sh -c 'chordseq tokenize --train bpe --vocab-size 64 -o b.json "$1" 2> told
+T 'and the lengths of its pieces' sh -c 'chordseq tokenize --train bpe --vocab-size 64 -o b.json "$1" 2> msgs
     tr -d " \t\n" < b.json | sed "s/.*\"vocab\":{//; s/}.*//" | tr , "\n" | tr -d \" | awk -F : "!/\[/ {
-        n++; s += length(\$1) } END { printf \"mean length %.3f symbols, from\", s / n }" | grep -qFf - told' - "$tiny/mixed.fa"
+        n++; s += length(\$1) } END { printf \"mean length %.3f symbols, from\", s / n }" | grep -qFf - msgs' - "$tiny/mixed.fa"
 T 'the same from compressed input' sh -c "gzip -c '$tiny/mixed.fa' | $train_bpe - | cmp - a.json"
 T 'pieces of a sequence join to it' sh -c 'chordseq tokenize -q -m a.json "$tiny/reads.fq" |
     cut -f 2 | tr -d " " > got && awk "NR % 4 == 2" "$tiny/reads.fq" | cmp - got'
@@ -42,11 +42,11 @@ N tokenize-idle2.err $train_bpe --format ids "$tiny/mixed.fa"
 T 'samples depend on the seed' sh -c "$train_bpe --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' > s1 &&
     $train_bpe --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' | cmp - s1 &&
     ! $train_bpe --sentences 20 --sentence-min 10 --sentence-max 30 --seed 4 '$tiny/reads.fq' | cmp -s - s1"
-T 'a share of the input that is too short for sentences is told' sh -c "
+T 'a share of the input that is too short for sentences is reported' sh -c "
     awk 'BEGIN { for (i = 0; i < 3; i++) { s = \"\"; for (j = 0; j < 20 + 20 * (i == 0); j++) s = s substr(\"ACGT\", 1 + (i + j * j) % 4, 1); print \">\" i \"\\n\" s } }' > short.fa
-    bpe() { chordseq tokenize --train bpe --vocab-size 16 --sentences 20 --sentence-min \$1 --sentence-max 40 short.fa 2> told > s; }
-    bpe 30 && grep -q 'warning: 50 % of the input is in stretches shorter than a sentence of 30 symbols' told &&
-    bpe 20 && ! grep -q shorter told"
+    bpe() { chordseq tokenize --train bpe --vocab-size 16 --sentences 20 --sentence-min \$1 --sentence-max 40 short.fa 2> msgs > s; }
+    bpe 30 && grep -q 'warning: 50 % of the input is in stretches shorter than a sentence of 30 symbols' msgs &&
+    bpe 20 && ! grep -q shorter msgs"
 T 'too few pairs are reported' sh -c "chordseq tokenize --train bpe --vocab-size 9999 '$tiny/strands.fa' 2> err > out &&
     grep -q 'warning: the vocabulary has .* pieces, not 9999' err"
 
@@ -97,5 +97,5 @@ T 'pretraining keeps the case, also of the other strand' sh -c 'sed "/^>/!s/.*/\
     for x in case upper; do chordseq pretrain -q --tokenizer base --tokenizer.case --encoder.max-len 128 --encoder.track 4 --encoder.hidden 8 --window 100 \
         --rc --windows-per-epoch 64 --valid-windows 16 --epochs 1 --seed 1 --metrics $x.metrics -o $x.lm $x.fa || exit; done
     ! cmp -s case.metrics upper.metrics && chordseq model show case.lm | grep -q "^label 7	t$"'
-T 'refused: mutations and explanations' sh -c '! chordseq train $1 --mutate 0.1 -o x.m 2> told && grep -q "without --tokenizer.case" told &&
-    ! chordseq explain -m case.m -f case.fa r0 2> told && grep -q "of any case" told' - "$case"
+T 'refused: mutations and explanations' sh -c '! chordseq train $1 --mutate 0.1 -o x.m 2> msgs && grep -q "without --tokenizer.case" msgs &&
+    ! chordseq explain -m case.m -f case.fa r0 2> msgs && grep -q "of any case" msgs' - "$case"

@@ -73,14 +73,14 @@ T 'a label that names no class and a table with quotes are reported as that' sh 
     grep -q "the label .. of record .*names no class; --skip-unlabelled" err && sed "s/^\([^\t]*\)/\"\1\"/" labels.tsv > quoted.tsv &&
     ! "$@" --labels quoted.tsv 2> err && grep -q "quoted.tsv. has the name of record .* in quotes; remove the quotes" err &&
     ! ls x.m* 2> /dev/null' - $train -o x.m all.fa
-T 'too few samples for a calibration are reported' sh -c '"$@" 2> told && grep -q "not calibrated: [0-9]* validation samples, at least 100 are needed" told' - \
+T 'too few samples for a calibration are reported' sh -c '"$@" 2> msgs && grep -q "not calibrated: [0-9]* validation samples, at least 100 are needed" msgs' - \
     chordseq train -o few.m --epochs 1 --tokenizer base --encoder.max-len 256 --label-key class all.fa
-T 'records of N only are reported' sh -c '{ cat all.fa; printf ">n class=at\nNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN\n"; } > n.fa && "$@" 2> told &&
-    grep -q "warning: 1 of 49 records has only unknown bases (N), .*first: .n." told && sed "\$s/N\$/C/" n.fa > c.fa && mv c.fa n.fa &&
-    "$@" 2> told && ! grep "unknown bases" told' - chordseq train -o n.m --epochs 1 --tokenizer base --encoder.max-len 256 --label-key class n.fa
+T 'records of N only are reported' sh -c '{ cat all.fa; printf ">n class=at\nNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN\n"; } > n.fa && "$@" 2> msgs &&
+    grep -q "warning: 1 of 49 records has only unknown bases (N), .*first: .n." msgs && sed "\$s/N\$/C/" n.fa > c.fa && mv c.fa n.fa &&
+    "$@" 2> msgs && ! grep "unknown bases" msgs' - chordseq train -o n.m --epochs 1 --tokenizer base --encoder.max-len 256 --label-key class n.fa
 T 'also in lower case where case counts' sh -c '{ cat all.fa; printf ">n class=at\nnnnnnnnnnnnnnnnnNNNNNNNNNNNNNNNNN\n"; } > n.fa &&
-    "$@" --tokenizer.case 2> told && grep -q "warning: 1 of 49 records has only unknown bases (N), .*first: .n." told && "$@" 2> told &&
-    grep -q "warning: 1 of 49 records has only unknown" told' - chordseq train -o n.m --epochs 1 --tokenizer base --encoder.max-len 256 --label-key class n.fa
+    "$@" --tokenizer.case 2> msgs && grep -q "warning: 1 of 49 records has only unknown bases (N), .*first: .n." msgs && "$@" 2> msgs &&
+    grep -q "warning: 1 of 49 records has only unknown" msgs' - chordseq train -o n.m --epochs 1 --tokenizer base --encoder.max-len 256 --label-key class n.fa
 for to in '-o no/x.m' '-o x.m --metrics no/x.tsv' '-o x.m --checkpoint no/x.ckpt'; do
     T "refused before it starts: $to" sh -c '! "$@" 2> err && grep -q "cannot create .no/x" err' - \
         $train $to --label-key class all.fa
@@ -99,7 +99,7 @@ printf 'at\t7\t-\tnowhere\n' > taxa.tsv
 N train-taxonomy.err     $train -o x.m --taxonomy taxa.tsv --label-key class all.fa
 printf 'at\t7\tgenus\nup\t5\tfamily\ngc\t-\t-\tup\tGC rich\n' > taxa.tsv
 
-# ---- told ----------------------------------------------------------------------------------------
+# ---- messages ------------------------------------------------------------------------------------
 
 T 'weights by name equal weights in order' sh -c '
     "$@" --class-weights 0.5,3 -o list.m all.fa && "$@" --class-weights at=3,gc=0.5 -o named.m all.fa &&
@@ -110,36 +110,36 @@ T 'and the rest weighs 1' sh -c '[ "$(chordseq model show list.m | grep ^sha256)
 T 'also of names with commas and backslashes' sh -c 'sed "s/ class=at/ class=a,t/; s/ class=gc/ class=g\\\\,c/" all.fa > comma.fa &&
     grep -qF "class=g\\,c" comma.fa && "$@" --class-weights "a\\,t=3,g\\\\\\,c=0.5" -o comma.m comma.fa &&
     [ "$(chordseq model show comma.m | grep ^sha256)" = "$(chordseq model show named.m | grep ^sha256)" ] &&
-    ! "$@" --class-weights a,t=3 -o x.m comma.fa 2> told && grep -q "expected CLASS=NUM, not .a.$" told' - $train --label-key class
-# told WORDS OPTION...: a run with these options prints WORDS
-told() { words=$1; shift; T "told: $words" sh -c 'w=$1; shift; "$@" 2> told && grep -q "chordseq: $w" told' - \
-    "$words" chordseq train $small --epochs 1 -o told.m "$@" all.fa; }
+    ! "$@" --class-weights a,t=3 -o x.m comma.fa 2> msgs && grep -q "expected CLASS=NUM, not .a.$" msgs' - $train --label-key class
+# prints WORDS OPTION...: a run with these options prints WORDS
+prints() { words=$1; shift; T "prints: $words" sh -c 'w=$1; shift; "$@" 2> msgs && grep -q "chordseq: $w" msgs' - \
+    "$words" chordseq train $small --epochs 1 -o msgs.m "$@" all.fa; }
 { printf 'name\tclass\n'; cat labels.tsv; printf 'ghost\tgc\n'; } > more.tsv
-told "2 of the 50 records of 'more.tsv' are not in the input; first: 'name'" --labels more.tsv
+prints "2 of the 50 records of 'more.tsv' are not in the input; first: 'name'" --labels more.tsv
 awk '/^>/ { print substr($1, 2) "\t" ($3 ~ /gc/ ? "train" : "valid") }' all.fa > apart.tsv
-told "warning: 1 of 2 classes has no training record; first: 'at'" --label-key class --split apart.tsv
-told "warning: 1 of 2 classes has no validation record; first: 'gc'" --label-key class --split apart.tsv
+prints "warning: 1 of 2 classes has no training record; first: 'at'" --label-key class --split apart.tsv
+prints "warning: 1 of 2 classes has no validation record; first: 'gc'" --label-key class --split apart.tsv
 { cat apart.tsv; printf 'r9\tvalid\nghost\ttrain\n'; } > ghost.tsv
-told "1 of the 49 records of 'ghost.tsv' is not in the input; first: 'ghost'" --label-key class --split ghost.tsv
+prints "1 of the 49 records of 'ghost.tsv' is not in the input; first: 'ghost'" --label-key class --split ghost.tsv
 awk '/^>/ { printf ">%s again %s\n", substr($1, 2) "b", $3; next } 1' all.fa > twice.fa
 awk '/^>/ { n = substr($1, 2); print n "\t" (++k % 4 ? "train" : "valid"); print n "b\ttrain" }' all.fa > leak.tsv
-told 'warning: the warm-up of 100 steps is not shorter than the run of [0-9]* steps: the learning rate never' --label-key class \
+prints 'warning: the warm-up of 100 steps is not shorter than the run of [0-9]* steps: the learning rate never' --label-key class \
     --warmup 100
-told 'warning: 12 of 12 validation records have the same sequence as a training record' --label-key class \
+prints 'warning: 12 of 12 validation records have the same sequence as a training record' --label-key class \
     --split leak.tsv twice.fa
 # Reason and remedy for classes without validation records.
-told "warning: 2 of 2 classes have no validation record; first: 'gc', whose 24 records are one group by class; give" \
+prints "warning: 2 of 2 classes have no validation record; first: 'gc', whose 24 records are one group by class; give" \
     --label-key class --split-by class
 sed '/^>/ s/class=/class=x/' all.fa | awk '/^>/ { keep = !n++ } keep' | cat - all.fa > three.fa
-T 'reports a class with one record' sh -c '"$@" 2> told && grep -q "warning: 1 of 3 .*: .xgc., which has one record; give" told' - \
-    chordseq train $small --epochs 1 -o told.m --label-key class three.fa
+T 'reports a class with one record' sh -c '"$@" 2> msgs && grep -q "warning: 1 of 3 .*: .xgc., which has one record; give" msgs' - \
+    chordseq train $small --epochs 1 -o msgs.m --label-key class three.fa
 sed '1s/organism=[^ ]*//' all.fa > lacks.fa
-T 'reports a record without the key' sh -c '"$@" 2> told && grep -q "1 of 48 records has no .organism. for --split-by" told' - \
-    chordseq train $small --epochs 1 -o told.m --label-key class --split-by organism lacks.fa
-T 'the model records the split' sh -c 'chordseq model show told.m > card &&
+T 'reports a record without the key' sh -c '"$@" 2> msgs && grep -q "1 of 48 records has no .organism. for --split-by" msgs' - \
+    chordseq train $small --epochs 1 -o msgs.m --label-key class --split-by organism lacks.fa
+T 'the model records the split' sh -c 'chordseq model show msgs.m > card &&
     grep -q "split_by.organism$" card && grep -q "groups.17$" card'
 T 'a row per epoch, compressed; a model is not' sh -c '"$@" --epochs 2 --metrics t.tsv.gz -o o.m all.fa &&
-    [ "$(gzip -dc t.tsv.gz | wc -l)" = 3 ] && ! "$@" --epochs 1 -o o.gz all.fa 2> told && grep -q "not compressed; omit .[.]gz" told' \
+    [ "$(gzip -dc t.tsv.gz | wc -l)" = 3 ] && ! "$@" --epochs 1 -o o.gz all.fa 2> msgs && grep -q "not compressed; omit .[.]gz" msgs' \
     - chordseq train $small --label-key class
 T 'help and manual name all heads, encoders and tokenizers' sh -c 'chordseq train --help > help
     for n in class tree multilabel regress token variant chordmixer psf base kmer bpe diplotype; do
@@ -166,11 +166,11 @@ T 'the class - omits the records of a file' sh -c 'sed "s/^>/>odd/" at.fa > odd.
     [ "$(chordseq model show omit.m | grep -c ^label)" = 2 ] && chordseq model show omit.m | grep -q "^label 1.at$"' - $train
 T 'eval maps the classes of files' sh -c 'chordseq eval -q -m mapped.m --label-map map.tsv --class gc=gc.fa --class at=at.fa > mapped.e &&
     chordseq eval -q -m mapped.m --class high=gc.fa --class low=at.fa | cmp - mapped.e &&
-    ! chordseq eval -q -m mapped.m --class gc=gc.fa 2> told && grep -q "label .gc. is not a class of the model.*label-map" told'
+    ! chordseq eval -q -m mapped.m --class gc=gc.fa 2> msgs && grep -q "label .gc. is not a class of the model.*label-map" msgs'
 T 'options of variants without effect are refused' sh -c 'for o in "--ends fill" "--window-length 500"; do
-    "$@" --label-key class -o none.m $o all.fa 2> told; [ $? = 2 ] && grep -q -e "train: ${o% *} is for --head variant" told && [ ! -e none.m ] || exit; done' - $train
-T 'a map without effect is refused' sh -c '! "$@" --head regress --label-map map.tsv --label-key class -o x.m all.fa 2> told &&
-    grep -q "label-map is for classes, but the head predicts values" told' - $train
+    "$@" --label-key class -o none.m $o all.fa 2> msgs; [ $? = 2 ] && grep -q -e "train: ${o% *} is for --head variant" msgs && [ ! -e none.m ] || exit; done' - $train
+T 'a map without effect is refused' sh -c '! "$@" --head regress --label-map map.tsv --label-key class -o x.m all.fa 2> msgs &&
+    grep -q "label-map is for classes, but the head predicts values" msgs' - $train
 T 'some records without labels' $train --skip-unlabelled -o some.m --labels some.tsv all.fa
 gzip -c all.fa > all.fa.gz
 T 'standard input, compressed' sh -c "$train -o in.m --split-by organism --label-key class - < all.fa.gz"
@@ -184,17 +184,17 @@ T 'the path of the input does not matter' [ "$(sum key.m)" = "$(sum in.m)" ]
 T 'a longer run' chordseq train -q $small --epochs 12 --samples-per-epoch 64 --crop-max 80 --crop-min 60 \
     --split-by organism --label-key class -o good.m --metrics good.tsv all.fa
 T 'balanced accuracy above 0.9' sh -c 'tail -n 1 good.tsv | awk "{ exit !(\$8 > 0.9) }"'
-T 'a run that has ended is not resumed' sh -c '"$@" -o short.m -q && "$@" -o short.m --resume 2> told &&
-    grep -q "the run ended at step 1; there is nothing left to train" told && ! grep -q "resuming" told' - \
+T 'a run that has ended is not resumed' sh -c '"$@" -o short.m -q && "$@" -o short.m --resume 2> msgs &&
+    grep -q "the run ended at step 1; there is nothing left to train" msgs && ! grep -q "resuming" msgs' - \
     chordseq train $small --max-steps 1 --label-key class all.fa
-T 'early stopping needs validation' sh -c '"$@" --patience 2 2> told && grep -q "warning: --patience and --stop-at have no effect without validation" told' - \
+T 'early stopping needs validation' sh -c '"$@" --patience 2 2> msgs && grep -q "warning: --patience and --stop-at have no effect without validation" msgs' - \
     chordseq train $small --max-steps 1 --valid-frac 0 --label-key class -o short.m all.fa
 T 'one row per epoch under the header' sh -c '[ "$(wc -l < good.tsv)" = 13 ]'
 T 'of epochs of the same balanced accuracy the one of the lowest loss is the model' sh -c '
     best=$(awk -F "\t" "NR > 1 && (\$8 > b || (\$8 == b && \$6 < l)) { n += \$8 == b; b = \$8; l = \$6; e = \$1 } END { if (n) print e }" good.tsv)
     chordseq model show good.m | grep -qx "training.epoch	$best"'
-T 'the log has one line for many short epochs, --verbose a line for each' sh -c '"$@" 2> told && [ "$(grep -c "epoch [0-9]*: loss" told)" -lt 3 ] &&
-    grep -q "^chordseq: model, epoch 30: loss .*, balanced accuracy .* of peak$" told && "$@" -v 2> told && [ "$(grep -c "^chordseq: model, epoch [0-9]*: loss" told)" = 30 ]' - \
+T 'the log has one line for many short epochs, --verbose a line for each' sh -c '"$@" 2> msgs && [ "$(grep -c "epoch [0-9]*: loss" msgs)" -lt 3 ] &&
+    grep -q "^chordseq: model, epoch 30: loss .*, balanced accuracy .* of peak$" msgs && "$@" -v 2> msgs && [ "$(grep -c "^chordseq: model, epoch [0-9]*: loss" msgs)" = 30 ]' - \
     chordseq train $small --epochs 30 --max-steps 30 --samples-per-epoch 1 --crop-max 80 --crop-min 60 --label-key class -o log.m gc.fa at.fa
 
 T 'a run without validation' $train -o all.m --valid-frac 0 --metrics all.tsv --label-key class all.fa
@@ -216,12 +216,12 @@ T 'a model with other classes starts from it' $still --label-map map.tsv --label
 T 'class names are kept' sh -c 'chordseq model show other.m | grep -q "^label 0.high$"'
 T 'a new head is reported, also if only the order differs' sh -c '
     for f in "gc at" "at gc"; do set -- $f; chordseq train $0 --epochs 1 --init good.m --class $1=$1.fa --class $2=$2.fa \
-    -o order.m 2> told.$1 || exit; done; grep -q "the head is initialised anew: the labels of .good.m. or" told.at &&
-    ! grep -q anew told.gc' '-B 512'
+    -o order.m 2> msgs.$1 || exit; done; grep -q "the head is initialised anew: the labels of .good.m. or" msgs.at &&
+    ! grep -q anew msgs.gc' '-B 512'
 T 'or of another type' sh -c 'awk "{ print \$1 \"\t\" NR % 2 }" labels.tsv > values.tsv &&
-    chordseq train $0 --epochs 1 --init good.m --head regress --labels values.tsv -o type.m all.fa 2> told &&
-        grep -q "validation loss .*, [01][.][0-9]* of the values within --tolerance$" told &&
-    grep -q "the head is initialised anew: that of .good.m. is class, not regress" told' '-B 512'
+    chordseq train $0 --epochs 1 --init good.m --head regress --labels values.tsv -o type.m all.fa 2> msgs &&
+        grep -q "validation loss .*, [01][.][0-9]* of the values within --tolerance$" msgs &&
+    grep -q "the head is initialised anew: that of .good.m. is class, not regress" msgs' '-B 512'
 N train-init.err         $train -o x.m --init good.m --encoder.hidden 9 --label-key class all.fa
 N train-init-part.err    chordseq train -q -o x.m --init good.m --encoder cdil --label-key class all.fa
 # The head's settings are the model's, too, other than those given.
@@ -294,7 +294,7 @@ mv moved.m part.m
 printf x | dd of=part.m.ckpt bs=1 seek=200 conv=notrunc 2> /dev/null
 N train-damaged.err $run -o part.m --resume
 T 'a checkpoint is no model' sh -c 'for c in "classify -m" "train -o x.m --label-key class --init"; do
-    ! chordseq $c seen.m.ckpt all.fa 2> told && grep -q "seen.m.ckpt. is the checkpoint of a training, not a model" told || exit; done'
+    ! chordseq $c seen.m.ckpt all.fa 2> msgs && grep -q "seen.m.ckpt. is the checkpoint of a training, not a model" msgs || exit; done'
 T 'model show refuses it, too' sh -c '! chordseq model show part.m.ckpt 2> err && grep -q "is not a valid checkpoint: its checksum is wrong" err'
 
 T 'a difference at the end of a long value is found' sh -c 'one=1.$(printf %0600d 0) && "$@" --class-weights "$one,1" --stop-after 1 -o wide.m &&
@@ -317,10 +317,10 @@ for n in 1 60; do
     cut -f 1-9 bases.tsv > a; cut -f 1-9 spent.tsv > b
     T 'the same table' cmp a b
 done
-T 'a budget of time is kept' sh -c 'a=$(date +%s); "$@" --budget 4s -o timed.m --metrics timed.tsv 2> told &&
-    [ $(($(date +%s) - a)) -le 12 ] && ! grep -q paused told && tail -n 1 timed.tsv | awk "{ exit !(\$3 < 1e-3) }"' - $spend
-T 'also by two runs in total' sh -c 'rm -f timed.m*; "$@" --budget 4s --max-time 1 -o timed.m 2> told && grep -q paused told &&
-    "$@" --budget 4s --resume -o timed.m --metrics timed.tsv 2> told && ! grep -q paused told && grep -q "resuming after step [0-9]" told &&
+T 'a budget of time is kept' sh -c 'a=$(date +%s); "$@" --budget 4s -o timed.m --metrics timed.tsv 2> msgs &&
+    [ $(($(date +%s) - a)) -le 12 ] && ! grep -q paused msgs && tail -n 1 timed.tsv | awk "{ exit !(\$3 < 1e-3) }"' - $spend
+T 'also by two runs in total' sh -c 'rm -f timed.m*; "$@" --budget 4s --max-time 1 -o timed.m 2> msgs && grep -q paused msgs &&
+    "$@" --budget 4s --resume -o timed.m --metrics timed.tsv 2> msgs && ! grep -q paused msgs && grep -q "resuming after step [0-9]" msgs &&
     tail -n 1 timed.tsv | awk "{ exit !(\$10 > 2 && \$10 < 8) }"' - $spend
 T 'without validation, too' $spend -q --budget 20k --valid-frac 0 -o none.m
 # Batches wait in a queue: the budget ends some epochs just as the last batch enters it.
@@ -352,24 +352,24 @@ T 'a network has a composition path if tokens form words' sh -c 'grep -qx head.c
 config --preset none --encoder.track 2 > none.cfg
 config --encoder.track 2 > own.cfg
 T 'none if the model is given' sh -c 'cmp own.cfg none.cfg && grep -qx rc=0 own.cfg'
-config --encoder-lr 0.5 2> told > rate.cfg
-T '--encoder-lr is not a setting of the encoder' sh -c 'grep -qx preset=balanced rate.cfg && grep -q "warning: --encoder-lr has no effect without --init$" told'
+config --encoder-lr 0.5 2> msgs > rate.cfg
+T '--encoder-lr is not a setting of the encoder' sh -c 'grep -qx preset=balanced rate.cfg && grep -q "warning: --encoder-lr has no effect without --init$" msgs'
 awk '/^>/ { h = $0; next } { c = h; sub(/.*class=/, "", c); s[c] = s[c] $0 } END { for (c in s) print ">" c " class=" c "\n" s[c] }' all.fa > joined.fa
 T 'crops are compared with those of the preset' sh -c '"$@" --crop-max 300 > crop.cfg && grep -qx crop-min=250 crop.cfg && ! "$@" --crop-min 20k 2> err &&
     grep -q "error: train: --crop-min 20000 is longer than --crop-max [0-9]*$" err' - chordseq train -q --print-config --label-key class joined.fa
 awk 'BEGIN { for (i = 0; i < 1000; i++) printf ">r%d tax=a;b%d\nACGTACGTAC\n", i, i }' > flat.fa
-T 'what has no effect is said' sh -c '"$@" --class-balance 0.5 > none.cfg 2> told && grep -q "warning: --class-balance has no effect without --samples-per-epoch$" told &&
-    "$@" --class-balance 0.5 --samples-per-epoch 10 > none.cfg 2> told && ! grep -q "no effect" told' - \
+T 'what has no effect is said' sh -c '"$@" --class-balance 0.5 > none.cfg 2> msgs && grep -q "warning: --class-balance has no effect without --samples-per-epoch$" msgs &&
+    "$@" --class-balance 0.5 --samples-per-epoch 10 > none.cfg 2> msgs && ! grep -q "no effect" msgs' - \
     chordseq train --preset none --print-config --label-key class all.fa
-T 'a thousand flat lineages: a tree is advised' sh -c 'chordseq train --print-config --label-key tax flat.fa 2> told > flat.cfg &&
-    grep -q "the 1000 classes are lineages; --head tree" told'
-T 'options without effect are reported even with their default values' sh -c '"$@" --class-balance 1 --crop-min 500 --cycles 0.5 --schedule linear --tolerance 0.04 --lr-end 1e-8 > none.cfg 2> told &&
-    [ "$(grep -c "warning: --class-balance has no\|warning: --crop-min has no\|warning: --cycles is for\|warning: --lr-end is for\|warning: --tolerance has no" told)" = 5 ]' - \
+T 'a thousand flat lineages: a tree is advised' sh -c 'chordseq train --print-config --label-key tax flat.fa 2> msgs > flat.cfg &&
+    grep -q "the 1000 classes are lineages; --head tree" msgs'
+T 'options without effect are reported even with their default values' sh -c '"$@" --class-balance 1 --crop-min 500 --cycles 0.5 --schedule linear --tolerance 0.04 --lr-end 1e-8 > none.cfg 2> msgs &&
+    [ "$(grep -c "warning: --class-balance has no\|warning: --crop-min has no\|warning: --cycles is for\|warning: --lr-end is for\|warning: --tolerance has no" msgs)" = 5 ]' - \
     chordseq train --print-config --tokenizer.k 2 --label-key class all.fa
 T 'print-config writes nothing' sh -c '[ -z "$(ls | grep "^x")" ]'
 easy="chordseq train -@ 1 --label-key class --split-by organism all.fa"
-T 'preset fast and the regression baseline' sh -c '"$@" --preset fast --budget 200k -o fast.m --metrics fast.tsv 2> told &&
-    grep -q "regression on 5-mers: balanced accuracy [01]" told && grep -q "bag of words, epoch [1-9][0-9]*: loss .*best" told' - $easy
+T 'preset fast and the regression baseline' sh -c '"$@" --preset fast --budget 200k -o fast.m --metrics fast.tsv 2> msgs &&
+    grep -q "regression on 5-mers: balanced accuracy [01]" msgs && grep -q "bag of words, epoch [1-9][0-9]*: loss .*best" msgs' - $easy
 T 'training' sh -c 'tail -n 1 fast.tsv | awk "{ exit !(\$8 > 0.9) }"'
 if (ulimit -v 1500000 && chordseq --version) > version 2>&1; then
     # A row of word frequencies has two kilobytes: 59 MiB for 30,000 samples.
@@ -381,8 +381,8 @@ else
     S 'memory of the regression' 'the program does not start under ulimit -v (a sanitizer?)'
 fi
 less="$easy --preset fast --patience 2 --budget 200k"
-T 'without improvement, the rate anneals' sh -c '"$@" -o annealed.m --metrics annealed.tsv 2> told &&
-    [ "$(grep -c "^chordseq: bag of words: no improvement since epoch [0-9]*; annealing$" told)" = 1 ]' - $less
+T 'without improvement, the rate anneals' sh -c '"$@" -o annealed.m --metrics annealed.tsv 2> msgs &&
+    [ "$(grep -c "^chordseq: bag of words: no improvement since epoch [0-9]*; annealing$" msgs)" = 1 ]' - $less
 T 'and training ends early with a rate near 0' sh -c 'tail -n 1 annealed.tsv | awk "{ exit !(\$3 < 1e-4) }" &&
     [ $((2 * $(tail -n 1 annealed.tsv | cut -f 2))) -lt "$(tail -n 1 fast.tsv | cut -f 2)" ]'
 T 'paused while it anneals' $less -q -o later.m --stop-after $(($(tail -n 1 annealed.tsv | cut -f 2) - 1))
@@ -390,27 +390,27 @@ T 'resumed' $less -q -o later.m --resume
 T 'the same tensors' [ "$(sum annealed.m)" = "$(sum later.m)" ]
 T 'the model keeps preset and baseline' sh -c 'chordseq model show fast.m > card && grep -q "training.preset.fast$" card &&
     grep -q "training.baseline_regression_balanced" card && grep -q "^strand.both" card'
-T 'a budget only' sh -c '"$@" --budget 300k -o easy.m 2> told && grep -q "^chordseq: bag of words, ep" told &&
-    grep -q "^chordseq: network, epoch [1-9].*: .*bag [01]" told && grep -q " trained " told' - $easy
+T 'a budget only' sh -c '"$@" --budget 300k -o easy.m 2> msgs && grep -q "^chordseq: bag of words, ep" msgs &&
+    grep -q "^chordseq: network, epoch [1-9].*: .*bag [01]" msgs && grep -q " trained " msgs' - $easy
 awk '/^>/ { h = $0; next } { c = h; sub(/.*class=/, "", c); s[c] = s[c] $0
     if (length(s[c]) >= 200) { print h "\n" s[c]; s[c] = "" } }' all.fa > long.fa
-T 'records of 150 bases have a bag of reading frames, too' sh -c '"$@" --budget 100k -o long.m 2> told &&
-    grep -q "^chordseq: bag of words, epoch [1-9]" told && grep -q "^chordseq: bag of reading frames, epoch [1-9].*: .*bag [01]" told &&
-    grep -q "^chordseq: network, epoch [1-9]" told' - chordseq train -@ 1 --label-key class long.fa
+T 'records of 150 bases have a bag of reading frames, too' sh -c '"$@" --budget 100k -o long.m 2> msgs &&
+    grep -q "^chordseq: bag of words, epoch [1-9]" msgs && grep -q "^chordseq: bag of reading frames, epoch [1-9].*: .*bag [01]" msgs &&
+    grep -q "^chordseq: network, epoch [1-9]" msgs' - chordseq train -@ 1 --label-key class long.fa
 T 'at least the accuracy of the bag' sh -c 'chordseq eval -q -m easy.m --label-key class all.fa > easy.eval &&
     awk -F "\t" "\$1 == \"record\" && \$2 == \"all\" && \$4 == \"balanced_accuracy\" { ok = \$5 > 0.9 } END { exit !ok }" easy.eval'
-T 'a page of the validation' sh -c '"$@" --preset fast --budget 40k -o page.m --html page.html 2> told && [ "$(grep -c "<h2>The course of the training</h2>" page.html)" = 1 ] &&
+T 'a page of the validation' sh -c '"$@" --preset fast --budget 40k -o page.m --html page.html 2> msgs && [ "$(grep -c "<h2>The course of the training</h2>" page.html)" = 1 ] &&
     grep -q "Confusion" page.html && grep -q "regression on 5-mers" page.html' - $easy
 N train-html-none.err $easy -q --valid-frac 0 --html x.html -o x.m
 N train-html-same.err $easy -q --html x.m -o x.m
-T 'eval reports the baselines' sh -c 'chordseq eval -m easy.m --label-key class all.fa 2> told > /dev/null &&
-    grep -q "its validation gave a balanced accuracy of [01].*; regression on 5-mers [01]" told'
-T 'the network starts from the logits of the bag at its lowest loss' sh -c '"$@" --preset balanced --lr 1e-9 --budget 300k -v -o begun.m 2> told &&
+T 'eval reports the baselines' sh -c 'chordseq eval -m easy.m --label-key class all.fa 2> msgs > /dev/null &&
+    grep -q "its validation gave a balanced accuracy of [01].*; regression on 5-mers [01]" msgs'
+T 'the network starts from the logits of the bag at its lowest loss' sh -c '"$@" --preset balanced --lr 1e-9 --budget 300k -v -o begun.m 2> msgs &&
     awk "{ gsub(/[;,]/, \"\") } / epoch / { l = 0; for (i = 1; i < NF; i++) if (\$i == \"loss\") l = \$(i + 1) }
         /bag of words epoch/ && (!want || l < want) { want = l } /starts from the bag of words at step/ { said = \$NF }
-        /network epoch 1:/ { d = l - want; exit !(d < 0.002 && d > -0.002 && said == want) }" told' - $easy
-T 'or the log gives the reason' sh -c '"$@" --preset balanced --head.composition-hidden 8 --budget 100k -v -o begun.m 2> told &&
-    [ "$(grep -c "the network starts without the bag: .*the shape of tensor" told)" = 1 ] && ! grep -q "starts from the bag" told' - $easy
+        /network epoch 1:/ { d = l - want; exit !(d < 0.002 && d > -0.002 && said == want) }" msgs' - $easy
+T 'or the log gives the reason' sh -c '"$@" --preset balanced --head.composition-hidden 8 --budget 100k -v -o begun.m 2> msgs &&
+    [ "$(grep -c "the network starts without the bag: .*the shape of tensor" msgs)" = 1 ] && ! grep -q "starts from the bag" msgs' - $easy
 T 'a proposed budget keeps what --init-composition gives' sh -c 'for b in "" "--budget 1m"; do
     "$@" $b -o given.m --stop-after 1 --step-metrics given.tsv 2> /dev/null && tail -n 1 given.tsv | cut -f 4 || exit; done > losses &&
     [ "$(wc -l < losses) $(uniq losses | wc -l)" = "2 1" ]' - $easy --preset balanced --valid-frac 0 --init-composition fast.m
@@ -446,11 +446,11 @@ fi
 
 # The reader of standard output is gone before it is written.
 T 'a table or page whose reader closed it is an error' sh -c 'for o in metrics html; do
-    { "$@" --split-by organism --label-key class -o closed.m --$o /dev/stdout all.fa 2> told; echo $? > status; } | { exec < /dev/null; sleep 3; }
-    [ "$(cat status)" = 1 ] && grep -q "cannot write ./dev/stdout.: its reader closed it" told || exit; done' - $train
+    { "$@" --split-by organism --label-key class -o closed.m --$o /dev/stdout all.fa 2> msgs; echo $? > status; } | { exec < /dev/null; sleep 3; }
+    [ "$(cat status)" = 1 ] && grep -q "cannot write ./dev/stdout.: its reader closed it" msgs || exit; done' - $train
 # ---- Linformer -----------------------------------------------------------------------------------
 
 chordseq simulate temporal-order --length 128 -n 2000 --seed 3 -o order.tsv
 T 'linformer learns from rare tokens' sh -c 'chordseq train -@ 1 --preset none --encoder linformer --encoder.k 8 --encoder.dim 16 \
     --encoder.layers 1 --encoder.hidden 32 --encoder.max-len 128 --head.pool cls --epochs 8 --lr 0.005 --warmup 20 --step-records 32 \
-    --weight-decay 0 -o order.m order.tsv 2> told && grep trained told | awk "{ exit !(\$NF > 0.6) }"'
+    --weight-decay 0 -o order.m order.tsv 2> msgs && grep trained msgs | awk "{ exit !(\$NF > 0.6) }"'

@@ -12,27 +12,27 @@ fast="chordseq train -@ 1 --label-key class --preset fast --budget 20k"
 
 for rc in no-rc rc; do $fast --$rc --print-config sense.fa 2> err > $rc.cfg; done
 T 'records of one strand: words are not canonical' sh -c 'grep -qx tokenizer.canonical=0 no-rc.cfg && grep -qx tokenizer.canonical=1 rc.cfg'
-T 'records of one strand: --no-rc is advised' sh -c '"$@" sense.fa -o sense.m 2> told &&
-    [ "$(grep -c "one strand: 5-mers separate [0-9.]* % .*; use --no-rc if" told)" = 1 ]' - $fast
-T 'the line of an epoch has its speed' grep -q 'epoch [1-9][0-9]*: loss .* [kM]*bases/s, [0-9]* % of peak, [0-9]* % done$' told
-T 'no advice for both strands or with --rc given' sh -c '"$@" mixed.fa -o mixed.m 2> told && "$@" --no-rc sense.fa -o sense.m 2>> told &&
-    ! grep "one strand" told' - $fast
+T 'records of one strand: --no-rc is advised' sh -c '"$@" sense.fa -o sense.m 2> msgs &&
+    [ "$(grep -c "one strand: 5-mers separate [0-9.]* % .*; use --no-rc if" msgs)" = 1 ]' - $fast
+T 'the line of an epoch has its speed' grep -q 'epoch [1-9][0-9]*: loss .* [kM]*bases/s, [0-9]* % of peak, [0-9]* % done$' msgs
+T 'no advice for both strands or with --rc given' sh -c '"$@" mixed.fa -o mixed.m 2> msgs && "$@" --no-rc sense.fa -o sense.m 2>> msgs &&
+    ! grep "one strand" msgs' - $fast
 
 T 'names of classes that outputs or other programs read as something else' sh -c 'sed "s/class=$1/class=NA/; s/class=$2/class=unclassified/" mixed.fa > named.fa && shift 2 &&
-    "$@" --print-config named.fa 2> told > named.cfg && grep -q "warning: .NA. is a class, not a missing label" told && grep -q "warning: outputs cannot tell the class .unclassified. from" told' - \
+    "$@" --print-config named.fa 2> msgs > named.cfg && grep -q "warning: .NA. is a class, not a missing label" msgs && grep -q "warning: outputs cannot tell the class .unclassified. from" msgs' - \
     $(sed -n "s/.*class=\([^ ]*\).*/\1/p" mixed.fa | sort -u | head -n 2) $fast
 
-T 'labels of a map that no record has' sh -c 'printf "nosuch\\tx\n" > typo.tsv && "$@" --print-config --label-map typo.tsv mixed.fa 2> told > map.cfg &&
-    grep -q "^chordseq: 1 of the 1 labels of .typo.tsv. is not in the input; first: .nosuch.$" told' - $fast
+T 'labels of a map that no record has' sh -c 'printf "nosuch\\tx\n" > typo.tsv && "$@" --print-config --label-map typo.tsv mixed.fa 2> msgs > map.cfg &&
+    grep -q "^chordseq: 1 of the 1 labels of .typo.tsv. is not in the input; first: .nosuch.$" msgs' - $fast
 
 # ---- cross-validation ----------------------------------------------------------------------------
 
 cross="chordseq train -@ 1 --label-key class --split-by organism --budget 40k -o cross.m"
-T 'folds, their mean and error, then all records' sh -c '"$@" --preset balanced --folds 4 --html cross.html mixed.fa 2> told &&
-    [ "$(grep -c "fold [1-4] of 4, 60 validation records: balanced .*; bag of words [01].*; regression" told)" = 4 ] &&
-    [ "$(grep -c "error of 4 folds: balanced accuracy [01].[0-9]* +- 0.[0-9]*, .* +- .*; bag .* +- " told)" = 1 ] &&
-    grep -q "calibrated on 240 validation samples" told' - $cross
-T 'the last weights of a fold are validated: no line has a best epoch' sh -c 'grep -q "epoch [1-9][0-9]*: loss .* balanced accuracy" told && ! grep "best [01]" told'
+T 'folds, their mean and error, then all records' sh -c '"$@" --preset balanced --folds 4 --html cross.html mixed.fa 2> msgs &&
+    [ "$(grep -c "fold [1-4] of 4, 60 validation records: balanced .*; bag of words [01].*; regression" msgs)" = 4 ] &&
+    [ "$(grep -c "error of 4 folds: balanced accuracy [01].[0-9]* +- 0.[0-9]*, .* +- .*; bag .* +- " msgs)" = 1 ] &&
+    grep -q "calibrated on 240 validation samples" msgs' - $cross
+T 'the last weights of a fold are validated: no line has a best epoch' sh -c 'grep -q "epoch [1-9][0-9]*: loss .* balanced accuracy" msgs && ! grep "best [01]" msgs'
 chordseq model show cross.m > card
 T 'the mean over the folds is correct' sh -c 'sed -n "s/^training.folds.//p" card | tr -d "{}[]\"" | tr , : | awk -F : "
     { for (i = 1; i <= NF; i++) if (\$i == \"each\" && !n++) { m = (\$(i+1) + \$(i+2) + \$(i+3) + \$(i+4)) / 4; s = 0
@@ -47,12 +47,12 @@ awk 'BEGIN { srand(3); split("TTATTGCTTCTCCTACTG TCTTCCTCATCGAGTAGC CGTCGCCGACGG
     for (i = 0; i < 60; i++) { s = "ATG"; p = int(8 * rand()); for (j = 0; j < 60; j++) {
         p = rand() < 0.5 ? int(8 * rand()) : (p + (i % 2 ? 1 : 7)) % 8; c = codon[p + 1]; s = s substr(c, 1 + 3 * int(rand() * length(c) / 3), 3) }
         print ">r" i " organism=o" int(i / 4) " class=" (i % 2 ? "a" : "g") "\n" s } }' > genes.fa
-T 'the final bag of the network has as many steps as the folds at their lowest losses' sh -c '"$@" -v --preset balanced --folds 3 --head.dropout 0 mixed.fa 2> told &&
+T 'the final bag of the network has as many steps as the folds at their lowest losses' sh -c '"$@" -v --preset balanced --folds 3 --head.dropout 0 mixed.fa 2> msgs &&
     awk "/starts from the bag of words at step/ { n++; sum += \$(NF - 4) } / bag of words: [0-9]* steps, the mean/ { d = \$6 - sum / 3 }
-        END { exit !(n == 3 && sum > 0 && d <= 0.5 && d >= -0.5) }" told && grep -q "training the network on all" told' - $cross
-T 'records of 150 bases: folds of both bags, the best is the model' sh -c '"$@" --preset balanced --budget 24k --folds 2 --html genes.html -o genes.m genes.fa 2> told &&
-    [ "$(grep -c "fold [12] of 2, .*; bag of words [01].*; bag of reading frames [01].*; regression" told)" = 2 ] &&
-    sed -n "/training the bag of reading frames on all records/,\$p" told > last && grep -q "^chordseq: bag of reading frames, epoch [1-9]" last &&
+        END { exit !(n == 3 && sum > 0 && d <= 0.5 && d >= -0.5) }" msgs && grep -q "training the network on all" msgs' - $cross
+T 'records of 150 bases: folds of both bags, the best is the model' sh -c '"$@" --preset balanced --budget 24k --folds 2 --html genes.html -o genes.m genes.fa 2> msgs &&
+    [ "$(grep -c "fold [12] of 2, .*; bag of words [01].*; bag of reading frames [01].*; regression" msgs)" = 2 ] &&
+    sed -n "/training the bag of reading frames on all records/,\$p" msgs > last && grep -q "^chordseq: bag of reading frames, epoch [1-9]" last &&
     ! grep -q "bag of words\|network, epoch" last &&
     [ "$(sed -n "/Cross-validation/,/<.table>/p" genes.html | grep -c "bag of reading frames, balanced")" = 1 ]' - $cross
 chordseq model show genes.m > card
@@ -82,7 +82,7 @@ T 'a refused run leaves no file' sh -c '[ -z "$(ls | grep "^cross\|fold\|tmp")" 
 
 # ---- the page during training --------------------------------------------------------------------
 
-T 'a page during training' sh -c '"$@" 2> told && grep -q paused told && grep -q "not calibrated" live.html &&
+T 'a page during training' sh -c '"$@" 2> msgs && grep -q paused msgs && grep -q "not calibrated" live.html &&
     grep -q "<h2>The course of the training</h2>" live.html && grep -q "<h2>How long</h2>" live.html' - \
     chordseq train -@ 1 --label-key class --preset none --tokenizer.k 2 --encoder.max-len 128 --encoder.track 2 --encoder.hidden 8 \
     -B 2k --epochs 20 --stop-after 20 --html live.html -o live.m mixed.fa
@@ -104,21 +104,21 @@ T 'the same table' sh -c 'for f in whole part; do cut -f 1-7 $f.tsv > $f.cut; do
 T 'the table of epochs as CSV, compressed' sh -c '"$@" --metrics epochs.csv.gz && gzip -dc epochs.csv.gz | cut -d , -f 1-9 > csv.cut &&
     cut -f 1-9 epochs.tsv | tr "\\t" , | cmp - csv.cut' - $logged
 for f in '--step-metrics steps.tsv.gz' '--step-metrics steps.csv' '-o x.m.gz' '-o x.m --checkpoint x.gz'; do
-    T "refused before the first step: $f" sh -c '! "$@" --metrics early.tsv 2> told && [ ! -e early.tsv ] && [ "$(wc -l < told)" = 1 ] &&
-        grep -q "compressed" told' - $logged $f
+    T "refused before the first step: $f" sh -c '! "$@" --metrics early.tsv 2> msgs && [ ! -e early.tsv ] && [ "$(wc -l < msgs)" = 1 ] &&
+        grep -q "compressed" msgs' - $logged $f
 done
 for f in model.csv model.bam model.xz; do
-    T "refused: a model named $f" sh -c '! "$@" 2> told && grep -q "error: train: .$0.: this output is a model, not" told && [ ! -e "$0" ]' $f $logged -o $f
+    T "refused: a model named $f" sh -c '! "$@" 2> msgs && grep -q "error: train: .$0.: this output is a model, not" msgs && [ ! -e "$0" ]' $f $logged -o $f
 done
 for f in '--html page --checkpoint page' '--html page --step-metrics page' '--html log.m.ckpt'; do
-    T "refused: a page in the place of another output: $f" sh -c '! "$@" 2> told && grep -q "two outputs write to .\(page\|log.m.ckpt\)" told && [ ! -e page ]' - \
+    T "refused: a page in the place of another output: $f" sh -c '! "$@" 2> msgs && grep -q "two outputs write to .\(page\|log.m.ckpt\)" msgs && [ ! -e page ]' - \
         $logged $f
 done
 # Killed while it writes its third checkpoint: after step 6, of ten in an epoch.
 if [ -e "$builddir/tests/cli/kill_at.so" ]; then
     T 'killed between epochs, and resumed: one row per step' sh -c 'rm -f log.m*
-        ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" KILL_AT="9 0 3" LD_PRELOAD=$builddir/tests/cli/kill_at.so "$@" 2> told
-        grep -q "kill_at: now" told && [ "$(tail -n 1 kill.tsv | cut -f 1)" = 6 ] && "$@" --resume && cut -f 1-7 kill.tsv | cmp - whole.cut && rm -f .*tmp* *tmp*' - \
+        ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" KILL_AT="9 0 3" LD_PRELOAD=$builddir/tests/cli/kill_at.so "$@" 2> msgs
+        grep -q "kill_at: now" msgs && [ "$(tail -n 1 kill.tsv | cut -f 1)" = 6 ] && "$@" --resume && cut -f 1-7 kill.tsv | cmp - whole.cut && rm -f .*tmp* *tmp*' - \
         $logged --step-metrics kill.tsv --checkpoint-steps 2
 else
     S 'killed between epochs' 'no shared objects here'
@@ -126,9 +126,9 @@ fi
 awk '/^>/ { h = substr($1, 2); next } { printf "%s\t%.3f\n", h, gsub(/A/, "") / 80 }' sense.fa > share.tsv
 T 'values of another size are reported' sh -c 'small="--epochs 1 --tokenizer base --encoder cdil --encoder.layers 1 --encoder.hidden 4"
     awk "{ print \$1 \"\t\" \$2 \"\t\" 1e4 * \$2 \"\t\" \$2 / 1e4 }" share.tsv > sizes.tsv &&
-    chordseq train -q --head regress --labels sizes.tsv $small -o x.m sense.fa 2> told &&
-    grep -q "warning: 2 of 3 values to predict should be scaled.* first: value 2 has a mean of [0-9.e+]* and a standard" told &&
-    chordseq train -q --head regress --labels share.tsv $small -o x.m sense.fa 2> told && ! grep scaled told'
+    chordseq train -q --head regress --labels sizes.tsv $small -o x.m sense.fa 2> msgs &&
+    grep -q "warning: 2 of 3 values to predict should be scaled.* first: value 2 has a mean of [0-9.e+]* and a standard" msgs &&
+    chordseq train -q --head regress --labels share.tsv $small -o x.m sense.fa 2> msgs && ! grep scaled msgs'
 if command -v python3 > /dev/null; then
     python3 "$srcdir/tests/cli/events.py" events/events.out.tfevents.* > events.txt 2>&1
     T 'events with right checksums' sh -c 'head -n 1 events.txt | grep -qx "version brain.Event:2"'
@@ -156,14 +156,14 @@ refused "record .r0. is not in .ghosts.tsv.; --skip-unlabelled" --budget 20k --l
 refused "all 240 records have one class, .g.; training needs" --budget 20k --label-key class --label-map same.tsv sense.fa
 refused 'a budget of 0.0001 s ends before the first step; increase it' --label-key class --budget 0.0001s sense.fa
 T 'it leaves no file' sh -c '[ -z "$(ls | grep "^cross\|tmp")" ]'
-T 'a bag is the model: the log gives the reason' sh -c '"$@" --budget 0.5s --label-key class sense.fa 2> told &&
-    if grep -q "trained 0 steps" told; then grep -q "the budget ended before the network.s first step; wrote the bag as the model$" told
-    else ! grep -q "budget ended" told; fi' - $cross
+T 'a bag is the model: the log gives the reason' sh -c '"$@" --budget 0.5s --label-key class sense.fa 2> msgs &&
+    if grep -q "trained 0 steps" msgs; then grep -q "the budget ended before the network.s first step; wrote the bag as the model$" msgs
+    else ! grep -q "budget ended" msgs; fi' - $cross
 T 'a class with one record is reported, the others are trained' sh -c 'awk "/^>/ { n++ } n > 1 { sub(/class=g/, \"class=a\") } 1" sense.fa > lone.fa
-    "$@" --preset fast --budget 20k --label-key class lone.fa 2> told && [ "$(grep -c "1 of 2 classes has no validation record; first: .g., which has one record; give it more" told)" = 1 ]' - $cross
+    "$@" --preset fast --budget 20k --label-key class lone.fa 2> msgs && [ "$(grep -c "1 of 2 classes has no validation record; first: .g., which has one record; give it more" msgs)" = 1 ]' - $cross
 T 'a label cut at a blank is reported once' sh -c 'sed "s/class=g/class=Homo sapiens/" sense.fa > blank.fa
-    "$@" --preset fast --budget 20k --label-key class blank.fa 2> told &&
-    [ "$(grep -c "warning: labels end at a blank: .r[0-9]*. has .Homo., without .sapiens. (120 of 240 records); write ._. for blanks, or give --labels$" told)" = 1 ]' - $cross
+    "$@" --preset fast --budget 20k --label-key class blank.fa 2> msgs &&
+    [ "$(grep -c "warning: labels end at a blank: .r[0-9]*. has .Homo., without .sapiens. (120 of 240 records); write ._. for blanks, or give --labels$" msgs)" = 1 ]' - $cross
 
 # ---- presets with other input --------------------------------------------------------------------
 
@@ -171,12 +171,12 @@ chordseq simulate temporal-order --length 20 -n 40 --seed 3 -o order.tsv
 T 'a preset for values: network and optimisation' sh -c '"$@" --preset balanced --print-config order.tsv > cfg &&
     for s in encoder.max-len=64 encoder.track=4 lr=0.003 step-records=16 rc=0 mutate=0 crop-max=0 head.composition=0
     do grep -qx "$s" cfg || { echo "# no $s"; exit 1; }; done' - $cross
-T 'it trains' sh -c '"$@" --preset balanced --budget 20k order.tsv 2> told && grep -q "^chordseq: trained" told &&
-    ! grep -q "bag\|regression" told' - $cross
+T 'it trains' sh -c '"$@" --preset balanced --budget 20k order.tsv 2> msgs && grep -q "^chordseq: trained" msgs &&
+    ! grep -q "bag\|regression" msgs' - $cross
 refused '--preset fast is a bag of words of nucleotides, and the input has values; use balanced or best' \
     --preset fast --budget 20k order.tsv
-T 'a preset without effect is reported' sh -c '"$@" --preset balanced --head regress --epochs 1 order.tsv 2> told &&
-    grep -q "warning: --preset balanced has no effect: it is for classes of sequences, without --init$" told' - $cross
+T 'a preset without effect is reported' sh -c '"$@" --preset balanced --head regress --epochs 1 order.tsv 2> msgs &&
+    grep -q "warning: --preset balanced has no effect: it is for classes of sequences, without --init$" msgs' - $cross
 T 'a preset sets the maximum length of any encoder' sh -c 'for e in psf paramixer linformer chordmixer; do
     "$@" --preset balanced --encoder $e --print-config --label-key class sense.fa | grep -qx "encoder.max-len=128" ||
     { echo "# $e"; exit 1; }; done' - $cross

@@ -55,15 +55,15 @@ N variant-ref.err   chordseq variant -m "$m" variants.vcf
 N variant-no-ref.err chordseq variant -m "$m" -f no.fa variants.vcf
 N variant-model.err chordseq variant -m "$m" -f variants.fa --score model variants.vcf
 N variant-long.err  chordseq variant -m "$m" -f variants.fa -w 2k variants.vcf
-T 'the index of another output is refused' sh -c '! score -W -o t.vcf.gz --tsv t.vcf.gz.csi variants.vcf 2> told &&
-    grep -q "two outputs write to .t.vcf.gz.csi" told && [ ! -e t.vcf.gz ]'
+T 'the index of another output is refused' sh -c '! score -W -o t.vcf.gz --tsv t.vcf.gz.csi variants.vcf 2> msgs &&
+    grep -q "two outputs write to .t.vcf.gz.csi" msgs && [ ! -e t.vcf.gz ]'
 # The reader of standard output is gone before the last bytes of it are written.
 T 'an output whose reader closed it leaves no others, with a message' sh -c 'for o in "--tsv gone" "--summary gone"; do
-    { score $o variants.vcf 2> told; echo $? > status; } | { exec < /dev/null; sleep 1; }
-    [ "$(cat status)" = 1 ] && [ ! -e gone ] && grep -q "closed it; the other outputs are not written" told || exit; done'
+    { score $o variants.vcf 2> msgs; echo $? > status; } | { exec < /dev/null; sleep 1; }
+    [ "$(cat status)" = 1 ] && [ ! -e gone ] && grep -q "closed it; the other outputs are not written" msgs || exit; done'
 T 'VCF is not written under the name of a table' sh -c 'for f in x.html x.json x.csv x.tsv.gz x.npz x.bam; do
-    score -o $f variants.vcf 2> told; [ $? = 2 ] && grep -q "variant: .$f.: " told && [ ! -e $f ] || exit; done
-    grep -q "not BAM" told && score -O v -o x.csv variants.vcf && head -n 1 x.csv | grep -q "^##fileformat=VCF"'
+    score -o $f variants.vcf 2> msgs; [ $? = 2 ] && grep -q "variant: .$f.: " msgs && [ ! -e $f ] || exit; done
+    grep -q "not BAM" msgs && score -O v -o x.csv variants.vcf && head -n 1 x.csv | grep -q "^##fileformat=VCF"'
 N variant-index.err score -W -o o.vcf variants.vcf
 N variant-prefix.err score --prefix 1x variants.vcf
 N variant-fasta.err score variants.fa
@@ -72,37 +72,37 @@ cp variants.fa odd.fa
 for n in '1000\t5\t0\t1' '1000\t5\t-5\t61' '1000\t5\t1099511627776\t1099511627777' '9000000000000000000\t5\t1\t2' \
     '1000\t9223372036854775000\t60\t61' '1000\t-5\t60\t61'; do
     printf "one\t$n\n" > odd.fa.fai
-    T "refused: an index with lines of $n" sh -c '! score -f odd.fa -o gone.vcf variants.vcf 2> told &&
-        grep -q "odd.fa.fai.* line 1.*samtools faidx" told'
+    T "refused: an index with lines of $n" sh -c '! score -f odd.fa -o gone.vcf variants.vcf 2> msgs &&
+        grep -q "odd.fa.fai.* line 1.*samtools faidx" msgs'
 done
-T 'a file that is no index is named' sh -c 'cp variants.vcf odd.fa.fai; ! score -f odd.fa -o gone.vcf variants.vcf 2> told &&
-    grep -q "cannot use the reference .odd.fa. with its index .odd.fa.fai.; recreate the index" told'
+T 'a file that is no index is named' sh -c 'cp variants.vcf odd.fa.fai; ! score -f odd.fa -o gone.vcf variants.vcf 2> msgs &&
+    grep -q "cannot use the reference .odd.fa. with its index .odd.fa.fai.; recreate the index" msgs'
 # An index of the file as it was before a base was added, a contig renamed, or a line lost.
 stale() {
     T "a stale index is named as that: $1" sh -c 'cp variants.fa old.fa && rm -f old.fa.fai && score -f old.fa -o gone.vcf variants.vcf &&
-        rm gone.vcf && sed "$1" variants.fa > old.fa && ! score -f old.fa -o gone.vcf variants.vcf 2> told &&
-        grep -q "old.fa.fai. is stale: .* is not where it says; recreate it .samtools faidx." told &&
+        rm gone.vcf && sed "$1" variants.fa > old.fa && ! score -f old.fa -o gone.vcf variants.vcf 2> msgs &&
+        grep -q "old.fa.fai. is stale: .* is not where it says; recreate it .samtools faidx." msgs &&
         rm old.fa.fai && score -f old.fa -o gone.vcf variants.vcf && rm gone.vcf' - "$1"
 }
 stale '$s/$/A/'
 stale '1s/one/two/'
 stale '$d'
 with samtools T 'an index that lacks contigs at the end: a warning' sh -c 'cp variants.fa old.fa && rm -f old.fa.fai && samtools faidx old.fa &&
-    chordseq variant -m "$m" -w 128 -f old.fa -o /dev/null variants.vcf 2> told && ! grep "lacks the contigs" told &&
-    printf ">more\nACGT\n" >> old.fa && chordseq variant -m "$m" -w 128 -f old.fa -o /dev/null variants.vcf 2> told &&
-    grep -q "warning: the index .old.fa.fai. lacks the contigs at the end" told'
+    chordseq variant -m "$m" -w 128 -f old.fa -o /dev/null variants.vcf 2> msgs && ! grep "lacks the contigs" msgs &&
+    printf ">more\nACGT\n" >> old.fa && chordseq variant -m "$m" -w 128 -f old.fa -o /dev/null variants.vcf 2> msgs &&
+    grep -q "warning: the index .old.fa.fai. lacks the contigs at the end" msgs'
 # htslib's index has the first of them only.
 T 'two contigs of one name, at the end or not: a warning' sh -c 'long=$(head -c 1200 /dev/zero | tr "\0" A)
     for more in "$(head -n 1 "$1")" ">more\n$long\n>more x\n$long\n>end"; do
         rm -f two.fa.fai && { cat "$1" && printf "%b\nACGT\n" "$more"; } > two.fa &&
-        chordseq variant -m "$m" -w 128 -f two.fa -o /dev/null variants.vcf 2> told &&
-        n=$(grep ">" two.fa | cut -d " " -f 1 | sort | uniq -d | tr -d ">") && [ $(grep -c "index" told) = 1 ] &&
-        grep -q "warning: .two.fa. has two contigs named .$n., of which only the first is read; rename one and recreate" told || exit; done
-    sed p two.fa.fai > two && mv two two.fa.fai && chordseq variant -m "$m" -w 128 -f two.fa -o /dev/null variants.vcf 2> told &&
-    grep -q "two contigs named" told' - variants.fa
+        chordseq variant -m "$m" -w 128 -f two.fa -o /dev/null variants.vcf 2> msgs &&
+        n=$(grep ">" two.fa | cut -d " " -f 1 | sort | uniq -d | tr -d ">") && [ $(grep -c "index" msgs) = 1 ] &&
+        grep -q "warning: .two.fa. has two contigs named .$n., of which only the first is read; rename one and recreate" msgs || exit; done
+    sed p two.fa.fai > two && mv two two.fa.fai && chordseq variant -m "$m" -w 128 -f two.fa -o /dev/null variants.vcf 2> msgs &&
+    grep -q "two contigs named" msgs' - variants.fa
 with bgzip T 'also of a compressed file' sh -c 'rm -f old.fa*; bgzip -c variants.fa > old.fa.gz && score -f old.fa.gz -o gone.vcf variants.vcf &&
-    rm gone.vcf && sed 2s/^/ACGT/ variants.fa | bgzip -i -I old.fa.gz.gzi -c > old.fa.gz && ! score -f old.fa.gz -o gone.vcf variants.vcf 2> told &&
-    grep -q "old.fa.gz.fai. is stale" told'
+    rm gone.vcf && sed 2s/^/ACGT/ variants.fa | bgzip -i -I old.fa.gz.gzi -c > old.fa.gz && ! score -f old.fa.gz -o gone.vcf variants.vcf 2> msgs &&
+    grep -q "old.fa.gz.fai. is stale" msgs'
 # A reference in lower case and with ambiguous letters: R matches A and G, N no base.
 { sed '1!y/ACGTN/acgtn/' variants.fa | head -n 4; echo '>odd'; for i in 1 2 3 4; do
     echo ACGTTGCATGACGTTGCATGACGTTGCATGACGTTGCATG; done; echo ACGRTGCANGACGTTGCATGACGTTGCATGACGTTGCATG
@@ -113,7 +113,7 @@ T 'REF matches in any case and by ambiguity codes' sh -c 'o() { printf "odd\t%s\
     chordseq variant -q -m "$1" -f iupac.fa -w 128 --tsv t.tsv -o /dev/null iupac.vcf &&
     [ "$(sed 1d t.tsv | cut -f 3,6 | tr "\t\n" "= ")" = "a=. g=. c=REF_MISMATCH:R y=AMBIGUOUS n=AMBIGUOUS n=REF_MISMATCH:N lower=. del=. ins=. " ]' - "$m"
 T 'a window of unknown bases has a reason that the header and the manual state' sh -c '
-    ! chordseq variant -m "$m" -w 128 --max-unknown 0 -f iupac.fa --tsv t.tsv -o o.vcf iupac.vcf 2> told && grep -q "	MOSTLY_UNKNOWN	" t.tsv &&
+    ! chordseq variant -m "$m" -w 128 --max-unknown 0 -f iupac.fa --tsv t.tsv -o o.vcf iupac.vcf 2> msgs && grep -q "	MOSTLY_UNKNOWN	" t.tsv &&
     grep -q "ID=CS_SKIP,.*MOSTLY_UNKNOWN" o.vcf && grep -q MOSTLY_UNKNOWN "$srcdir/man/chordseq-variant.1"'
 # Both windows reach 64 bases to either side of the longer allele: inside the contig by one base, and outside.
 T 'insertions and deletions at the ends of the contig' sh -c 'o() { printf "odd\t%s\t%s\t%s\t%s\t.\t.\t.\n" "$@"; }
@@ -135,14 +135,14 @@ broken '16s/0\/1/0\/1:3/' variant-sample.err
 broken '/^#CHROM/s,	both,,' variant-header.err
 broken '/^#CHROM/d' variant-chrom.err
 # refused FILE WORDS: fails with WORDS in the message
-refused() { T "refused: $1" sh -c '! score -o gone.vcf "$1" 2> told && grep -q "$1.*$2" told' - "$@"; }
+refused() { T "refused: $1" sh -c '! score -o gone.vcf "$1" 2> msgs && grep -q "$1.*$2" msgs' - "$@"; }
 { sed 1q variants.vcf; printf '##a=b\0c\n'; sed 1d variants.vcf; } > nul.vcf
 refused nul.vcf 'line 2 has a NUL byte'
 { grep '^#' variants.vcf | sed 's/	FORMAT.*//'; printf 'one\t300\t.\tT\tA\t.\t.\tDP=1\0;DB=2\n'; } > info.vcf
 refused info.vcf 'record 1 has a NUL byte'
 T 'empty lines may end a file, but not come before a record' sh -c '{ cat variants.vcf; printf "\n\r\n"; } > blank.vcf &&
     score --no-version variants.vcf > a && score --no-version blank.vcf | cmp a - && sed "14s/^/\n/" variants.vcf > blank.vcf &&
-    ! score -o gone.vcf blank.vcf 2> told && grep -q "blank.vcf.: record [0-9]* follows an empty line" told'
+    ! score -o gone.vcf blank.vcf 2> msgs && grep -q "blank.vcf.: record [0-9]* follows an empty line" msgs'
 for o in z b; do
     score -O $o -o whole variants.vcf && head -c $(($(wc -c < whole) - 28)) whole > cut.$o
     refused cut.$o 'end marker is missing after record 18; .* truncated'
@@ -150,7 +150,7 @@ done
 head -c $(($(wc -c < variants.vcf) - 60)) variants.vcf > cut.vcf
 refused cut.vcf 'record 17 .*it is the last one: is the file truncated?'
 { cat cut.vcf; grep -v '^#' variants.vcf; } > bent.vcf
-T 'another record may be bent' sh -c '! score -o gone.vcf bent.vcf 2> told && ! grep -q truncated told'
+T 'another record may be bent' sh -c '! score -o gone.vcf bent.vcf 2> msgs && ! grep -q truncated msgs'
 { grep '^#' variants.vcf | sed 's/	FORMAT.*//'; printf 'one\t3000000000\t.\tA\tC\t.\t.\t.\n'; } > far.vcf
 # A contig of 5 G bases as a sparse file with data at its end only.
 printf '>giant\n' > giant.fa
@@ -167,7 +167,7 @@ else
 fi
 rm -f giant.fa
 T 'positions of more than 32 bits are for text only' sh -c '! score -o o.vcf far.vcf && grep -q "	3000000000	" o.vcf &&
-    ! score -o gone.bcf far.vcf 2> told && grep -q "far.vcf.*record 1.*32 bits.*-O v" told'
+    ! score -o gone.bcf far.vcf 2> msgs && grep -q "far.vcf.*record 1.*32 bits.*-O v" msgs'
 T 'no output remains' sh -c '! ls gone.* 2> /dev/null'
 
 bcf() { with bcftools T "$@"; }
@@ -182,7 +182,7 @@ bcf 'split before or after: the same scores' sh -c 'for f in a variants; do
 bcf 'an index: CSI, as in bcftools, or TBI on request' sh -c 'score -W -o a.vcf.gz variants.vcf &&
     score -W -o a.bcf variants.vcf && score --write-index=tbi -o c.vcf.gz variants.vcf && [ -f a.vcf.gz.csi ] &&
     [ -f a.bcf.csi ] && [ -f c.vcf.gz.tbi ] && [ ! -e a.vcf.gz.tbi ] && [ ! -e c.vcf.gz.csi ] &&
-    ! score -W=tbi -o gone.bcf variants.vcf 2> told && grep -q "write-index=tbi is for compressed VCF" told &&
+    ! score -W=tbi -o gone.bcf variants.vcf 2> msgs && grep -q "write-index=tbi is for compressed VCF" msgs &&
     for f in a.vcf.gz a.bcf c.vcf.gz; do [ "$(bcftools view -H $f one:300-330 | wc -l)" = 4 ] || exit; done'
 bcf 'regions: each record once, as bcftools has them' sh -c '
     for f in a.vcf.gz a.bcf; do score --no-version -r one:300-330 -r ring -r one:320-400 $f | grep -v "^#" | sort > got
@@ -200,12 +200,12 @@ N variant-region.err score -r nine:1-10 a.vcf.gz
 N variant-region-index.err score -r one:1-10 variants.vcf
 bcf 'a given index' sh -c 'mkdir -p given && cp a.vcf.gz a.bcf given && bcftools index -t -o a.tbi a.vcf.gz && bcftools index -o a.csi a.bcf &&
     score -r one:1-10 a.vcf.gz > want && grep -v "^##" want | tail -n +2 | grep . && for f in a.vcf.gz##idx##a.tbi a.bcf##idx##a.csi; do
-    score -r one:1-10 given/$f > got && cmp want got || exit; done; ! score -r one:1-10 given/a.vcf.gz##idx##variants.vcf > got 2> told &&
-    grep -q "cannot read .variants.vcf. as the index of .given/a.vcf.gz." told && rm -r given'
+    score -r one:1-10 given/$f > got && cmp want got || exit; done; ! score -r one:1-10 given/a.vcf.gz##idx##variants.vcf > got 2> msgs &&
+    grep -q "cannot read .variants.vcf. as the index of .given/a.vcf.gz." msgs && rm -r given'
 bcf 'an index older than its file is reported' sh -c 'mkdir given && for f in a.vcf.gz a.bcf; do cp $f $f.csi given && touch -d "2 hours ago" given/$f.csi &&
-    score -r one:1-10 given/$f > got 2> told && grep -q "the index .given/$f.csi. is older than .given/$f.; if the file has changed" told &&
-    score -r one:1-10 $f > got 2> told && ! grep older told && mv given/$f.csi old && score -r one:1-10 given/$f##idx##old > got 2> told &&
-    grep -q "the index .old. is older than .given/$f." told || exit; done; rm -r given old'
+    score -r one:1-10 given/$f > got 2> msgs && grep -q "the index .given/$f.csi. is older than .given/$f.; if the file has changed" msgs &&
+    score -r one:1-10 $f > got 2> msgs && ! grep older msgs && mv given/$f.csi old && score -r one:1-10 given/$f##idx##old > got 2> msgs &&
+    grep -q "the index .old. is older than .given/$f." msgs || exit; done; rm -r given old'
 bcf 'random regions of many blocks, sorted or not' sh -c 'awk "BEGIN { OFS = \"\t\"
         print \"##fileformat=VCFv4.2\n##contig=<ID=one>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\"; for (i = 0; i < 9000; i++)
         print \"one\", 1 + int(i / 15), \"id\" i, \"N\", \"A\", \".\", \".\", \".\" }" > many.vcf
@@ -216,17 +216,17 @@ bcf 'random regions of many blocks, sorted or not' sh -c 'awk "BEGIN { OFS = \"\
     score -R $b.bed $f | grep -v "^#" | cut -f 3 | sort | cmp - want || exit; done; done'
 bcf 'an index beside a file without blocks is not its own' sh -c 'bcftools index -t -o a.tbi a.vcf.gz
     cp a.tbi plain.vcf.tbi && cp a.tbi zip.vcf.gz.tbi && cp variants.vcf plain.vcf && gzip -c variants.vcf > zip.vcf.gz
-    for f in plain.vcf zip.vcf.gz; do score -r one:1-10 $f > out 2> told
-        [ $? = 1 ] && grep -q "$f. has no index" told || exit; done'
+    for f in plain.vcf zip.vcf.gz; do score -r one:1-10 $f > out 2> msgs
+        [ $? = 1 ] && grep -q "$f. has no index" msgs || exit; done'
 bcf 'TBI is refused for a contig longer than it reaches' sh -c 'sed "s/ID=one,length=[0-9]*/ID=one,length=600000000/" variants.vcf > huge.vcf
     grep -q 600000000 huge.vcf && score -W -o huge.vcf.gz huge.vcf && [ -f huge.vcf.gz.csi ] &&
-    ! score -W=tbi -o gone.vcf.gz huge.vcf 2> told && grep -q "write-index=csi" told && [ ! -e gone.vcf.gz ]'
+    ! score -W=tbi -o gone.vcf.gz huge.vcf 2> msgs && grep -q "write-index=csi" msgs && [ ! -e gone.vcf.gz ]'
 T 'an output that cannot be indexed is not written, and is refused at the first record out of order' sh -c '
     { grep "^#" variants.vcf; grep -v "^#" variants.vcf | sort -k 2,2nr; } > back.vcf
-    for o in vcf.gz bcf; do ! score -W --tsv back.tsv -o back.$o back.vcf 2> told &&
-    grep -q "back.vcf.: record [0-9]* (.*:[0-9]*) is out of order" told && [ "$(echo back.*)" = back.vcf ] || exit; done
+    for o in vcf.gz bcf; do ! score -W --tsv back.tsv -o back.$o back.vcf 2> msgs &&
+    grep -q "back.vcf.: record [0-9]* (.*:[0-9]*) is out of order" msgs && [ "$(echo back.*)" = back.vcf ] || exit; done
     { grep "^#" variants.vcf; for c in one two one; do grep "^one" variants.vcf | head -n 1 | sed "s/^one/$c/"; done; } > apart.vcf
-    ! score -W -o apart.vcf.gz apart.vcf 2> told && grep -q "cannot index .apart.vcf.gz" told && [ ! -e apart.vcf.gz ]'
+    ! score -W -o apart.vcf.gz apart.vcf 2> msgs && grep -q "cannot index .apart.vcf.gz" msgs && [ ! -e apart.vcf.gz ]'
 
 # A model trained on variants: the label says whether the base becomes a G.
 awk 'BEGIN {
@@ -287,11 +287,11 @@ T 'fields: only these, also where an earlier run has left more' sh -c 'chordseq 
     grep -v "^#" few.vcf | grep -c CS_ | grep -qx 1; sed -i \$d c1.vcf'
 N variant-fields.err chordseq variant --fields CS_T,X -m train.tsv.model -f train.fa c1.vcf
 T 'summary: counts as the table has them' sh -c '{ cat c1.vcf; printf "c1\t1\t.\tA\tC\t.\t.\t.\n"; } > more.vcf
-    chordseq variant -m train.tsv.model -f train.fa --tsv m.tsv --summary m.json -o /dev/null more.vcf 2> told &&
+    chordseq variant -m train.tsv.model -f train.fa --tsv m.tsv --summary m.json -o /dev/null more.vcf 2> msgs &&
     awk -F "\t" "NR == 1 { for (i = 8; i <= NF; i++) k[i] = \$i; n = NF; next } { all++; most = -1 }
         \$6 == \".\" { ok++; for (i = 8; i <= n; i++) { v = \$i + 0; if (v > most) most = v; h[k[i]] += v > 0.5; e[k[i]] += v > 0.8 } a += most > 0.5; b += most > 0.8 }
         END { print all, ok; for (x in h) print x, h[x], e[x]; print a, b }" m.tsv | sort > want &&
-    { sed -n "s/.*scored \([0-9]*\) of \([0-9]*\) .*; \([0-9]*\) above 0.5, \([0-9]*\) above 0.8.*/\2 \1\n\3 \4/p" told; for x in CS_S CS_T; do
+    { sed -n "s/.*scored \([0-9]*\) of \([0-9]*\) .*; \([0-9]*\) above 0.5, \([0-9]*\) above 0.8.*/\2 \1\n\3 \4/p" msgs; for x in CS_S CS_T; do
     sed -n "/\"$x\"/,/}/s/.*above_0.[58]\": \([0-9]*\).*/\1/p" m.json | tr "\n" " " | sed "s/^/$x /; s/ $/\n/"; done; } | sort | cmp - want &&
     grep -q "\"REF_MISMATCH\": 1" m.json && grep -q "\"command\": \"variant\"" m.json &&
     [ "$(sed -n "/\"CS_T\"/,/]/p" m.json | sed -n "/histogram/,/]/s/[^0-9]//gp" | grep -c .)" = 20 ]'
@@ -352,7 +352,7 @@ N variant-weighted.err chordseq variant --strand weighted -m "$m" --score embedd
 for c in 1 2 3 4; do printf "c$c\t95\t1000\tx\t0\t+\n"; done > some.bed
 cased="--tokenizer base --tokenizer.case --encoder.max-len 32 --encoder.track 4 --encoder.hidden 8 --window-length 16 --split split --epochs 3 --seed 1"
 T 'train on marked exons' sh -c '
-    chordseq train --head variant --reference train.fa $1 --exons some.bed -o cased.model -i train.tsv 2> told && grep -q "left out: NO_EXON" told &&
+    chordseq train --head variant --reference train.fa $1 --exons some.bed -o cased.model -i train.tsv 2> msgs && grep -q "left out: NO_EXON" msgs &&
     chordseq model show cased.model | grep -q "^tokenizer.case	1$"' - "$cased"
 T 'variants without an exon have no score, and the exon decides it' sh -c '
     chordseq variant -q --exons some.bed -m cased.model -f train.fa --tsv cased.tsv -o /dev/null c1.vcf &&
@@ -361,13 +361,13 @@ T 'variants without an exon have no score, and the exon decides it' sh -c '
     sed "s/95/101/" some.bed > shorter.bed && chordseq variant -q --exons shorter.bed -m cased.model -f train.fa --tsv shorter.tsv -o /dev/null c1.vcf &&
     paste cased.tsv shorter.tsv | awk -F "\t" "NR > 1 && \$2 < 1009 { same = \$8 == \$(8 + NF / 2); bad += same == (\$2 < 110) } END { exit bad }"'
 T 'no exon near any variant is no failure' sh -c 'printf "c4\t0\t20\tx\t0\t+\n" > far.bed &&
-    chordseq variant --exons far.bed -m cased.model -f train.fa -o far.vcf c1.vcf 2> told && grep -q "scored 0 of 60 .*, 60 NO_EXON" told &&
+    chordseq variant --exons far.bed -m cased.model -f train.fa -o far.vcf c1.vcf 2> msgs && grep -q "scored 0 of 60 .*, 60 NO_EXON" msgs &&
     ! grep -v "^#" far.vcf | grep -v "CS_SKIP=NO_EXON"'
-T 'refused: no exons, or exons without the case' sh -c '! chordseq variant -m cased.model -f train.fa c1.vcf 2> told && grep -q "give them with --exons" told &&
-    ! chordseq train --head variant --reference train.fa $1 -o x.model -i train.tsv 2> told && grep -q "head variant needs --exons" told &&
-    ! chordseq train --head variant --reference train.fa --tokenizer base --exons some.bed -o x.model -i train.tsv 2> told &&
-    grep -q "exons is for --tokenizer base --tokenizer.case" told &&
-    ! chordseq train --exons some.bed --label-key class -o x.model variants.fa 2> told && grep -q "exons is for --head variant" told' - "$cased"
+T 'refused: no exons, or exons without the case' sh -c '! chordseq variant -m cased.model -f train.fa c1.vcf 2> msgs && grep -q "give them with --exons" msgs &&
+    ! chordseq train --head variant --reference train.fa $1 -o x.model -i train.tsv 2> msgs && grep -q "head variant needs --exons" msgs &&
+    ! chordseq train --head variant --reference train.fa --tokenizer base --exons some.bed -o x.model -i train.tsv 2> msgs &&
+    grep -q "exons is for --tokenizer base --tokenizer.case" msgs &&
+    ! chordseq train --exons some.bed --label-key class -o x.model variants.fa 2> msgs && grep -q "exons is for --head variant" msgs' - "$cased"
 T 'a page of marked exons' chordseq variant -q --exons some.bed -m cased.model -f train.fa --html page.html -o /dev/null c1.vcf
 with python3 T 'and its contributions' python3 contributions.py "-m cased.model --exons some.bed"
 # At 1000, and at 941 with the bases up to there.
@@ -384,31 +384,31 @@ T 'blocks of BED are exons' sh -c 'printf "c1\t100\t900\tt\t0\t+\t100\t900\t0\t2
     for f in blocks plain pasted; do chordseq variant -q --exons $f.bed -m cased.model -f train.fa --tsv $f.tsv -o /dev/null c1.vcf || exit; done
     cmp blocks.tsv plain.tsv && cmp pasted.tsv plain.tsv && grep -q NO_EXON plain.tsv && for b in "2	50,60	0,741" "3	50,60	0,740" "1	50,60	0,740" "2	50	0,740" "0	1	0"; do
         printf "c1\t100\t900\tt\t0\t+\t100\t900\t0\t$b\n" > bad.bed
-        ! chordseq variant -q --exons bad.bed -m cased.model -f train.fa c1.vcf 2> told && grep -q "line 1: columns ten to twelve are not the blocks" told || exit; done'
+        ! chordseq variant -q --exons bad.bed -m cased.model -f train.fa c1.vcf 2> msgs && grep -q "line 1: columns ten to twelve are not the blocks" msgs || exit; done'
 T 'a warning if no contig of the exons is in the reference' sh -c '
     sed "s/^c1/chrX/" plus.bed > x.bed; sed "s/^c1/chrc1/" plus.bed > chr.bed
-    for f in x far chr; do chordseq variant --exons $f.bed -m train.tsv.model -f train.fa -o /dev/null c1.vcf 2> told.$f || exit; done
-    grep -q "^chordseq: warning: no exon of .x.bed. is on a contig of .train.fa., .* such as .chrX. there and .c[0-9]. here$" told.x &&
-    ! grep "no exon" told.far told.chr'
+    for f in x far chr; do chordseq variant --exons $f.bed -m train.tsv.model -f train.fa -o /dev/null c1.vcf 2> msgs.$f || exit; done
+    grep -q "^chordseq: warning: no exon of .x.bed. is on a contig of .train.fa., .* such as .chrX. there and .c[0-9]. here$" msgs.x &&
+    ! grep "no exon" msgs.far msgs.chr'
 T 'a warning counts exons without a strand' sh -c 'sed "s/+/./;p;s/[.]$/?/" plus.bed | cat - plus.bed > some.strands.bed
-    chordseq variant --exons some.strands.bed -m train.tsv.model -f train.fa --tsv some.strands.all -o /dev/null c1.vcf 2> told &&
-    n=$(wc -l < plus.bed) && grep -q "warning: $((2 * n)) of $((3 * n)) exons of .some.strands.bed. left out: no strand$" told &&
-    chordseq variant --exons plus.bed -m train.tsv.model -f train.fa --tsv plus.all -o /dev/null c1.vcf 2> told && ! grep "left out: no strand" told &&
+    chordseq variant --exons some.strands.bed -m train.tsv.model -f train.fa --tsv some.strands.all -o /dev/null c1.vcf 2> msgs &&
+    n=$(wc -l < plus.bed) && grep -q "warning: $((2 * n)) of $((3 * n)) exons of .some.strands.bed. left out: no strand$" msgs &&
+    chordseq variant --exons plus.bed -m train.tsv.model -f train.fa --tsv plus.all -o /dev/null c1.vcf 2> msgs && ! grep "left out: no strand" msgs &&
     cmp plus.all some.strands.all'
 N variant-exons-strand.err sh -c 'sed "s/+/plus/" plus.bed > bad.bed; chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf'
 T 'a contig may begin like a track line, and features of BED have no bases' sh -c 'printf "track1\t1\t9\tx\t0\t+\n" > odd.bed
     printf "track name=x\nbrowser hide all\nbrowser\nc1\t5\t5\tx\t0\t-\n" | cat - plus.bed odd.bed > tracks.bed
-    chordseq variant --exons odd.bed -m train.tsv.model -f train.fa -o /dev/null c1.vcf 2> told && grep -q "such as .track1. there" told &&
+    chordseq variant --exons odd.bed -m train.tsv.model -f train.fa -o /dev/null c1.vcf 2> msgs && grep -q "such as .track1. there" msgs &&
     for f in plus tracks; do chordseq variant -q --exons $f.bed -m train.tsv.model -f train.fa --tsv $f.all -o /dev/null c1.vcf || exit; done
     cmp plus.all tracks.all'
 T 'an exon without a contig' sh -c 'printf "\t1\t9\tx\t0\t+\n" > bad.bed
-    ! chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf 2> told && grep -q "bad.bed. line 1: no contig" told'
+    ! chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf 2> msgs && grep -q "bad.bed. line 1: no contig" msgs'
 with bzip2 T 'tables that cannot be read say why' sh -c 'mkdir folder && bzip2 -c plus.bed > bad.bed.bz2
-    ! chordseq variant --exons folder -m train.tsv.model -f train.fa c1.vcf 2> told && grep -q "cannot read .folder.: Is a directory" told &&
-    ! chordseq variant --exons bad.bed.bz2 -m train.tsv.model -f train.fa c1.vcf 2> told && grep -q "is compressed, but not by gzip" told'
+    ! chordseq variant --exons folder -m train.tsv.model -f train.fa c1.vcf 2> msgs && grep -q "cannot read .folder.: Is a directory" msgs &&
+    ! chordseq variant --exons bad.bed.bz2 -m train.tsv.model -f train.fa c1.vcf 2> msgs && grep -q "is compressed, but not by gzip" msgs'
 N variant-exons-mixed.err sh -c 'cat plus.bed minus.gtf > bad.bed; chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf'
 N variant-exons.err chordseq variant --exons train.tsv -m train.tsv.model -f train.fa c1.vcf
-T 'and standard input by its name' sh -c 'for b in "# none" "c1 2"; do ! echo "$b" | chordseq variant --exons - -m train.tsv.model -f train.fa c1.vcf 2> told && grep -q ".standard input. " told || exit; done'
+T 'and standard input by its name' sh -c 'for b in "# none" "c1 2"; do ! echo "$b" | chordseq variant --exons - -m train.tsv.model -f train.fa c1.vcf 2> msgs && grep -q ".standard input. " msgs || exit; done'
 N variant-exons-none.err sh -c 'echo "# none" > none.bed; chordseq variant --exons none.bed -m train.tsv.model -f train.fa c1.vcf'
 # Training on reverse complements of contigs with minus-strand rows gives the same model.
 awk 'function turn(s,   i, r) { for (i = length(s); i > 0; i--) r = r substr("TGCA", index("ACGT", substr(s, i, 1)), 1); return r }
@@ -434,8 +434,8 @@ N variant-strand.err sh -c 'sed "4s/+$/x/" plus.tsv > bad.tsv
     chordseq train -q --head variant --reference train.fa -i bad.tsv -o x.model'
 T 'training fills the ends of contigs with N' sh -c '
     for e in skip fill; do chordseq train --preset none --head variant --ends $e --reference train.fa --tokenizer base --encoder.max-len 512 \
-        --encoder.track 4 --encoder.hidden 8 --window-length 256 --epochs 1 --step-records 64 -o x.model -i train.tsv 2> told.$e || exit; done
-    grep -q "variants were left out: NEAR_END" told.skip && ! grep -q NEAR_END told.fill && grep -q "240 labelled variants" told.fill'
+        --encoder.track 4 --encoder.hidden 8 --window-length 256 --epochs 1 --step-records 64 -o x.model -i train.tsv 2> msgs.$e || exit; done
+    grep -q "variants were left out: NEAR_END" msgs.skip && ! grep -q NEAR_END msgs.fill && grep -q "240 labelled variants" msgs.fill'
 T 'differences of hidden layers begin with those of a model of sequences' sh -c '
     awk "{ if (/^>/) print; else for (i = 0; i < 20; i++) print (i ? \">\" n++ \"\n\" : \"\") substr(\$0, 1 + 90 * i, 80) }" train.fa > pieces.fa
     awk "BEGIN { print \"record\tg\tc\" } /^>/ { n = substr(\$1, 2); next } { print n \"\t\" (\$0 ~ /GG/) \"\t\" (\$0 ~ /CCC/) }" pieces.fa > pieces.tsv
@@ -445,31 +445,31 @@ T 'differences of hidden layers begin with those of a model of sequences' sh -c 
         --window-length 64 --reference train.fa --split split --epochs 1 --step-records 64 -o hidden.model -i train.tsv &&
     chordseq variant -q -m hidden.model -f train.fa --tsv h.tsv -o /dev/null c1.vcf && grep -q "	0[.][0-9]" h.tsv &&
     ! chordseq train -q --preset none --head variant --init multi.model --tokenizer base --encoder cdil --head.compare hidden \
-        --reference train.fa -o x.model -i train.tsv 2> told && grep -q "needs a hidden layer" told'
+        --reference train.fa -o x.model -i train.tsv 2> msgs && grep -q "needs a hidden layer" msgs'
 N variant-explain.err chordseq explain -m train.tsv.model -f train.fa c1:1-50
 N variant-classify.err chordseq classify -m train.tsv.model train.fa
 N variant-embedding.err chordseq variant -m train.tsv.model -f train.fa --score embedding c1.vcf
 T 'files of --input-list are read' sh -c 'sed -n "1p; /^c[12]/p" train.tsv > some.tsv; sed -n "1p; /^c[34]/p" train.tsv > more.tsv; echo more.tsv > list
     chordseq train --head variant --reference train.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 --encoder.hidden 8 \
-        --window-length 16 --epochs 1 -o x.model --input-list list -i some.tsv 2> told && grep -q "240 labelled variants" told &&
+        --window-length 16 --epochs 1 -o x.model --input-list list -i some.tsv 2> msgs && grep -q "240 labelled variants" msgs &&
     chordseq model show x.model | grep -q "more.tsv"'
 # useless OPTION WORDS: has no effect on variants
-useless() { T "refused: ${1%% *}, which has no effect" sh -c '! chordseq train -q --head variant --reference train.fa -o gone.model $1 -i train.tsv 2> told &&
-    grep -q "$2" told' - "$@"; }
+useless() { T "refused: ${1%% *}, which has no effect" sh -c '! chordseq train -q --head variant --reference train.fa -o gone.model $1 -i train.tsv 2> msgs &&
+    grep -q "$2" msgs' - "$@"; }
 useless '--label-map split' 'label-map is for classes of sequences'
 useless '--split-by x' 'split-by is for sequences; variants are split by contig'
 useless --skip-unlabelled 'skip-unlabelled is for sequences'
 N variant-train.err chordseq train -q --head variant -i train.tsv -o x.model
 N variant-key.err   chordseq train -q --head variant --reference train.fa -i train.vcf -o x.model
 T 'refused: a label that no header declares and no record has' sh -c '! chordseq train -q --head variant --reference train.fa \
-    --label-key S,TYPO -o x.model -i train.vcf 2> told && grep -q "no header of the input declares the INFO field .TYPO. of --label-key" told'
+    --label-key S,TYPO -o x.model -i train.vcf 2> msgs && grep -q "no header of the input declares the INFO field .TYPO. of --label-key" msgs'
 T 'a label without a value is reported' sh -c 'sed "s/^##INFO=<ID=S,/##INFO=<ID=NIL,Number=A,Type=Integer,Description=\"label\">\n&/" train.vcf > nil.vcf
     for keys in S,NIL S,T; do chordseq train --head variant --reference train.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 \
-        --encoder.hidden 8 --window-length 16 --split split --epochs 1 --label-key $keys -o x.model -i nil.vcf 2> told.$keys || exit; done
-    grep -q "warning: 1 of 2 labels has no value in a training record; first: .NIL." told.S,NIL && ! grep -q "no value" told.S,T'
+        --encoder.hidden 8 --window-length 16 --split split --epochs 1 --label-key $keys -o x.model -i nil.vcf 2> msgs.$keys || exit; done
+    grep -q "warning: 1 of 2 labels has no value in a training record; first: .NIL." msgs.S,NIL && ! grep -q "no value" msgs.S,T'
 T 'a table after a byte order mark' sh -c '{ printf "\357\273\277"; cat train.tsv; } > mark.tsv && chordseq train --head variant --reference train.fa \
-    --tokenizer base --encoder.max-len 32 --encoder.track 4 --encoder.hidden 8 --window-length 16 --epochs 1 -o x.model -i mark.tsv 2> told &&
-    grep -q "240 labelled variants" told'
+    --tokenizer base --encoder.max-len 32 --encoder.track 4 --encoder.hidden 8 --window-length 16 --epochs 1 -o x.model -i mark.tsv 2> msgs &&
+    grep -q "240 labelled variants" msgs'
 N variant-column.err sh -c 'tr "\t" , < train.tsv > train.csv
     chordseq train -q --head variant --reference train.fa -i train.csv -o x.model'
 N variant-label.err sh -c 'sed "5s/.$/2/" train.tsv > bad.tsv
@@ -477,13 +477,13 @@ N variant-label.err sh -c 'sed "5s/.$/2/" train.tsv > bad.tsv
 
 mkdir with && cp "$builddir/chordseq" with/ && ln -s "$srcdir/refdata" with/refdata
 T 'without a model, the bundled model and its prediction' sh -c '
-    with/chordseq variant -f variants.fa --circular ring --tsv d.tsv -o d.vcf variants.vcf 2> told &&
-    grep -q "default model for variants.*splicing" told && head -n 1 d.tsv | grep -q "	CS_SPLICE$" &&
+    with/chordseq variant -f variants.fa --circular ring --tsv d.tsv -o d.vcf variants.vcf 2> msgs &&
+    grep -q "default model for variants.*splicing" msgs && head -n 1 d.tsv | grep -q "	CS_SPLICE$" &&
     grep -q "	snv	.*	[.]	0	0[.][0-9]" d.tsv && grep -q "encoder:cdil head:variant window:256" d.vcf &&
     grep -q "ID=CS_SPLICE,.*Description=\"Probability that the allele reduces the inclusion" d.vcf'
 T 'with exons, the one that reads them' sh -c 'printf "one\t300\t400\tx\t0\t-\n" > one.bed
-    with/chordseq variant -f variants.fa --exons one.bed --tsv e.tsv -o e.vcf variants.vcf 2> told &&
-    grep -q "default model for variants.*splicing of the given exons" told && grep -q "	NO_EXON	" e.tsv && grep -q "	snv	.*	[.]	0	0[.][0-9]" e.tsv &&
+    with/chordseq variant -f variants.fa --exons one.bed --tsv e.tsv -o e.vcf variants.vcf 2> msgs &&
+    grep -q "default model for variants.*splicing of the given exons" msgs && grep -q "	NO_EXON	" e.tsv && grep -q "	snv	.*	[.]	0	0[.][0-9]" e.tsv &&
     grep -q "ID=CS_SPLICE,.*reduces the inclusion of the given human exon" e.vcf && grep -q "ID=CS_SKIP,.*NO_EXON" e.vcf'
 T 'the model states meaning, data and accuracy' sh -c 'chordseq model show "$1" > shown &&
     grep -q "^meaning	SPLICE: Probability that the allele reduces" shown && grep -q "^trained on	[0-9]* labelled alleles" shown &&
@@ -493,7 +493,7 @@ T 'and the one that reads exons' sh -c 'chordseq model show "$1" > shown.exons &
 T 'method is the name of what older files call judged' sh -c 'LC_ALL=C sed "s/method/judged/g" "$1" > judged.m &&
     ! cmp -s "$1" judged.m && chordseq model show judged.m | grep ^quality > old && grep ^quality shown | cmp - old' - "$srcdir/refdata/model/variant.safetensors"
 T 'distances are of the one for sequences' sh -c 'with/chordseq variant --score embedding -f variants.fa -w 200 --tsv d.tsv \
-    -o /dev/null variants.vcf 2> told && ! grep -q splicing told && head -n 1 d.tsv | grep -q CS_L2'
+    -o /dev/null variants.vcf 2> msgs && ! grep -q splicing msgs && head -n 1 d.tsv | grep -q CS_L2'
 
 T 'a demonstration model is marked in show, copies and INFO lines' sh -c '
     chordseq model label --demonstration train.tsv.model demo.model && chordseq model show demo.model > shown &&
@@ -538,7 +538,7 @@ T 'with REF and ALT swapped the same, but for the sign' sh -c '
 N variant-llr.err   chordseq variant -m train.tsv.model -f variants.fa --score llr variants.vcf
 T 'without --model: human-lm, which a line says, both strands' sh -c '
     for s in model both; do chordseq variant -f variants.fa -w 512 --ends fill --score llr --strand $s \
-        --tsv own.$s -o /dev/null variants.vcf 2> told || exit; done; grep -q "^chordseq: no --model: using human-lm" told &&
+        --tsv own.$s -o /dev/null variants.vcf 2> msgs || exit; done; grep -q "^chordseq: no --model: using human-lm" msgs &&
     chordseq variant -q -m human-lm -f variants.fa -w 512 --ends fill --tsv named -o /dev/null variants.vcf &&
     cmp own.model own.both && cmp own.model named && grep -q "CS_LLR$" named && [ "$(grep -c "	snv	.*	[.]	0	-*[0-9]" named)" -gt 0 ]'
 T 'human-lm is better than chance: an Alu element that it expects' sh -c '
@@ -549,12 +549,12 @@ T 'human-lm is better than chance: an Alu element that it expects' sh -c '
     chordseq variant -q -m human-lm -f alu.fa -w 512 --max-unknown 1 --ends fill --tsv alu.tsv -o /dev/null alu.vcf
     awk -F "\t" "NR > 1 { n++; less += \$8 < 0 } END { exit !(n == 183 && less > 0.8 * n) }" alu.tsv'
 T 'contigs missing from the reference: reasons and status 1' sh -c 'grep "^#\|^one" variants.vcf | sed "s/^one/two/" > two.vcf
-    chordseq variant -f variants.fa -m guess.model -w 64 --tsv n.tsv -o /dev/null two.vcf 2> told; [ $? = 1 ] &&
-    grep -q "warning: most records lie on contigs missing in .variants.fa." told && grep -q "NO_CONTIG" n.tsv &&
-    grep -q "error: variant: no score for any of [0-9]* alternative alleles: [0-9]* NO_CONTIG" told'
+    chordseq variant -f variants.fa -m guess.model -w 64 --tsv n.tsv -o /dev/null two.vcf 2> msgs; [ $? = 1 ] &&
+    grep -q "warning: most records lie on contigs missing in .variants.fa." msgs && grep -q "NO_CONTIG" n.tsv &&
+    grep -q "error: variant: no score for any of [0-9]* alternative alleles: [0-9]* NO_CONTIG" msgs'
 T 'chr22 and 22 are one contig, with a line of warning' sh -c 'sed "s/^one/chrone/" variants.vcf > chr.vcf
     score --no-version --tsv b.tsv -o b.vcf chr.vcf && chordseq variant -m "$m" -f variants.fa -w 128 --circular ring \
-    --tsv b.tsv -o b.vcf --no-version chr.vcf 2> told && [ "$(grep -c warning:.*names.differ told)" = 1 ] &&
+    --tsv b.tsv -o b.vcf --no-version chr.vcf 2> msgs && [ "$(grep -c warning:.*names.differ msgs)" = 1 ] &&
     score --no-version variants.vcf | sed "s/^one/chrone/" | cmp b.vcf -'
 N variant-strict.err score --strict-contigs chr.vcf
 

@@ -33,13 +33,13 @@ cd "$tmp" || exit
 while read -r f; do
     in=$1/$f name=${f#./}
     if ! bcftools view --no-version -o in.vcf "$in" 2> view.err; then
-        sh score -o gone.vcf "$in" 2> told && exit 1
-        [ ! -e gone.vcf ] && grep -qF "${f##*/}" told || exit
+        sh score -o gone.vcf "$in" 2> msgs && exit 1
+        [ ! -e gone.vcf ] && grep -qF "${f##*/}" msgs || exit
         printf '%s\t.\t.\t.\t.\tnone\n' "$name"
         continue
     fi
     bcftools query -f '%CHROM\t%POS\t%REF\n' in.vcf | "$python" "$srcdir/tests/cli/sparse_reference.py" ref.fa
-    sh score --tsv out.tsv -o out.vcf "$in" 2> told || grep -q 'no score for any' told || exit
+    sh score --tsv out.tsv -o out.vcf "$in" 2> msgs || grep -q 'no score for any' msgs || exit
     bcftools view out.vcf > /dev/null 2> view.err || { cat view.err; exit 1; }
     case $f in
     *.bcf) cat in.vcf ;;
@@ -50,14 +50,14 @@ while read -r f; do
     # noroundtrip.vcf names GT twice in FORMAT, which norm cannot write.
     if [ "${f##*/}" != noroundtrip.vcf ] && norm -any was.vcf split.vcf; then
         norm -any out.vcf out.split.vcf || exit
-        sh score -o split.out.vcf split.vcf 2> told || grep -q 'no score for any' told || exit
+        sh score -o split.out.vcf split.vcf 2> msgs || grep -q 'no score for any' msgs || exit
         scores out.split.vcf > a
         scores split.out.vcf > b
         cmp -s a b && said=$said,split
         # Joined and split again: REF may be longer, duplicate alleles are merged, and bcftools does not
         # join fields that one of the records lacks.
         norm +any split.vcf joined.vcf || exit
-        sh score -o joined.out.vcf joined.vcf 2> told || grep -q 'no score for any' told || exit
+        sh score -o joined.out.vcf joined.vcf 2> msgs || grep -q 'no score for any' msgs || exit
         norm -any joined.out.vcf again.vcf || exit
         scores again.vcf | cut -d ' ' -f 1,5- | sort -u > a
         cut -d ' ' -f 1,5- b | sort -u | cmp -s a - && said=$said,joined

@@ -28,6 +28,6 @@ T 'after installing them, nothing is missing' in_root bare /clone/quickstart --n
 cp /etc/hosts bare/etc/hosts
 [ -z "${PIP_CERT:-}" ] || install -D "$PIP_CERT" "bare$PIP_CERT" || exit
 timed 'the tutorial' in_root bare env srcdir=/clone builddir=/clone sh /clone/tests/long/tutorial.t
-mv .out told && sed 's/^#* */# /' told
-T 'the package is otherwise complete' sh -c '[ "$(grep -c "^ok" told)" = 12 ] && [ "$(grep -c "# SKIP" told)" = 1 ] &&
-    grep -q "slurm # SKIP" told'
+mv .out msgs && sed 's/^#* */# /' msgs
+T 'the package is otherwise complete' sh -c '[ "$(grep -c "^ok" msgs)" = 12 ] && [ "$(grep -c "# SKIP" msgs)" = 1 ] &&
+    grep -q "slurm # SKIP" msgs'

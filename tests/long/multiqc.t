@@ -14,8 +14,8 @@ chordseq train -q --class a=s1.fa --class b="$tiny/mixed.fa" --epochs 1 --encode
     chordseq eval -q -m own.safetensors --class a=s1.fa --class b=s2.fa --fragments 200,1000 \
         --json own.eval.json -o own.tsv || exit 1
 
-T 'a page with every run and evaluation' sh -c 'multiqc --no-ansi --strict -o page . 2> told &&
-    grep -q "Found 3 summaries and 1 evaluations" told'
+T 'a page with every run and evaluation' sh -c 'multiqc --no-ansi --strict -o page . 2> msgs &&
+    grep -q "Found 3 summaries and 1 evaluations" msgs'
 T "the page's metrics are those of the tables" sh -c '
     for i in 1 2 3; do
         awk -F "\t" -v OFS="\t" "NR > 1 { n[\$3]++; all++ }
@@ -46,12 +46,12 @@ T 'a run without --sample has the name of its file or folder' sh -c 'mkdir -p na
     multiqc -q -o names/page names && cut -f 1 names/page/multiqc_data/multiqc_chordseq.txt | sort | tr "\n" " " > got &&
     [ "$(cat got)" = "Sample north south west " ]' - "$model" "$tiny/reads.fq"
 T 'a damaged summary is reported and skipped' sh -c 'mkdir cut && head -c 1200 s1.chordseq_summary.json > cut/a.json &&
-    cp s2.chordseq_summary.json cut/ && multiqc --no-ansi -o cut/page cut 2> told && grep -q "Left out .*cut/a.json" told &&
+    cp s2.chordseq_summary.json cut/ && multiqc --no-ansi -o cut/page cut 2> msgs && grep -q "Left out .*cut/a.json" msgs &&
     [ "$(wc -l < cut/page/multiqc_data/multiqc_chordseq.txt)" = 2 ]'
 T 'files of other programs are ignored' sh -c 'mkdir others && echo "{\"chordseq_like\": 1}" > others/a.json &&
-    echo "[1, 2]" > others/b.json && multiqc --no-ansi -o others/page others 2> told; ! grep -q "Found\|Left out" told'
+    echo "[1, 2]" > others/b.json && multiqc --no-ansi -o others/page others 2> msgs; ! grep -q "Found\|Left out" msgs'
 # Kraken 2's report is read by MultiQC's own module.
 T "a report is one of MultiQC's kraken module" sh -c 'mkdir kraken && chordseq classify -q -m "$1" \
-    --report kraken/s1.report.txt -o x s1.fa && multiqc -q -m kraken -o kraken/page kraken > told 2>&1 &&
+    --report kraken/s1.report.txt -o x s1.fa && multiqc -q -m kraken -o kraken/page kraken > msgs 2>&1 &&
     want=$(awk -F "\t" "\$4 == \"U\" { print \$2 }" kraken/s1.report.txt) &&
     grep -q "^s1	.*unclassified.: $want}.*Eukaryota" kraken/page/multiqc_data/multiqc_kraken.txt' - "$model"

@@ -40,7 +40,7 @@ document.body.innerHTML = "TOLD texts " + n + ", least contrast " + least.toFixe
 </script>
 END
 browser() { timeout 120 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1000,3000 "$@" 2> /dev/null; }
-# look PAGE HOW: what a browser told. Paper is shown on the screen.
+# look PAGE HOW: the report of a browser. Paper is shown on the screen.
 look()
 {
     dark=1
@@ -54,17 +54,17 @@ look()
     # The page lets no script run; its copy does.
     sed -i '/Content-Security-Policy/d' "$1.$2.html" && cat look.html >> "$1.$2.html"
     browser --blink-settings=preferredColorScheme=$dark --dump-dom "file://$PWD/$1.$2.html" |
-        sed -n 's/.*TOLD \(.*\);.*/\1/p' > "$1.$2.told"
-    cat "$1.$2.told"
-    grep -q '^texts [0-9][0-9][0-9]*, .*, too wide false, faint $' "$1.$2.told"
+        sed -n 's/.*TOLD \(.*\);.*/\1/p' > "$1.$2.msgs"
+    cat "$1.$2.msgs"
+    grep -q '^texts [0-9][0-9][0-9]*, .*, too wide false, faint $' "$1.$2.msgs"
 }
 for page in classify eval; do
     for how in light dark print; do
         T "$page, $how" look $page $how
-        echo "# $(cat $page.$how.told)"
+        echo "# $(cat $page.$how.msgs)"
     done
 done
-T 'the dark page is dark, the others are not' sh -c 'grep -q "page 2[0-9],2[0-9],2[0-9]," classify.dark.told &&
-    grep -q "page 255,255,255," classify.light.told && grep -q "page 255,255,255," eval.print.told'
+T 'the dark page is dark, the others are not' sh -c 'grep -q "page 2[0-9],2[0-9],2[0-9]," classify.dark.msgs &&
+    grep -q "page 255,255,255," classify.light.msgs && grep -q "page 255,255,255," eval.print.msgs'
 T 'it prints' sh -c 'timeout 120 chromium --headless --no-sandbox --disable-gpu --print-to-pdf="$PWD/e.pdf" \
     "file://$PWD/eval.html" && head -c 5 e.pdf | grep -q "%PDF-"'

@@ -5,7 +5,7 @@
 #
 # munge, slurmctld and slurmd of Debian's packages munge and slurm-wlm run as whoever runs the test,
 # with key, sockets, ports, state and configuration of their own, so that a real SLURM beside them is
-# not touched. No accounting; jobs are told from others by slurmctld's memory (MinJobAge).
+# not touched. No accounting; jobs are known from slurmctld's memory (MinJobAge).
 
 slurm_cpus=2 slurm_mb=4000
 

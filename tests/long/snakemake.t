@@ -51,8 +51,8 @@ T 'the model has the classes' sh -c 'cd run && chordseq model show out/model.saf
     grep -q "label.*a" shown && [ "$(wc -l < out/metrics.tsv)" -ge 3 ]'
 T 'a wrong output is reported before any job runs' sh -c '
     sed "s/tsv=\"out\/reads.tsv\"/table=\"out\/t\"/" "$w/bio/chordseq/classify/test/Snakefile" > Snakefile.bad
-    cd run && ! snakemake -s ../Snakefile.bad --cores 1 --wrapper-prefix "file://$tmp/prefix/" out/t > ../told 2>&1 &&
-    grep -q "outputs must be named, by one of tsv" ../told'
+    cd run && ! snakemake -s ../Snakefile.bad --cores 1 --wrapper-prefix "file://$tmp/prefix/" out/t > ../msgs 2>&1 &&
+    grep -q "outputs must be named, by one of tsv" ../msgs'
 
 # ---- eight samples ------------------------------------------------------------------------------------------
 
@@ -136,8 +136,8 @@ start=$(date +%s)
 T 'the configuration is checked' sh -c '
     for wrong in "parts: 0" "outputs: [tsv]" "thread: 2"; do
         ! (cd here && { grep -v "^${wrong%%:*}:" ../config.yaml; echo "$wrong"; } > wrong.yaml &&
-            snakemake -s "$w/workflow/Snakefile" --configfile wrong.yaml -n) > told 2>&1 &&
-        grep -q "rror validating config" told || { echo "$wrong"; exit 1; }
+            snakemake -s "$w/workflow/Snakefile" --configfile wrong.yaml -n) > msgs 2>&1 &&
+        grep -q "rror validating config" msgs || { echo "$wrong"; exit 1; }
     done'
 PATH=$tmp/slow:$PATH setsid snakemake -s "$w/workflow/Snakefile" -d here --configfile config.yaml --cores 2 > first.log 2>&1 &
 killed=$!
@@ -155,7 +155,7 @@ T 'it ends with status 0' snake here --configfile ../config.yaml --cores 2 --rer
 T 'finished jobs are not repeated' [ "$(jobs_of merge)" -le "$((8 - $(wc -l < done.list)))" ]
 T 'results equal unsharded runs' equal here
 T 'a second run has nothing to do' sh -c 'cd here && snakemake -s "$w/workflow/Snakefile" --configfile ../config.yaml -n \
-    > ../told 2>&1 && grep -q "Nothing to be done" ../told'
+    > ../msgs 2>&1 && grep -q "Nothing to be done" ../msgs'
 echo "# on this machine: $(($(date +%s) - start)) s"
 
 # ---- the same through SLURM ---------------------------------------------------------------------------------

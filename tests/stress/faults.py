@@ -208,7 +208,7 @@ class Case:
             if out != self.ref[1]:
                 wrong.append("status 0 with other standard output")
         if status == 1:
-            wrong += told(err)
+            wrong += message_flaws(err)
         if status != 0:
             wrong += self.parts(found)
             if not self.ref[1].startswith(out):
@@ -219,7 +219,7 @@ class Case:
         return reached, status, wrong, err.strip()
 
 
-def told(err):
+def message_flaws(err):
     """What is wrong with the messages of a run that failed."""
     lines = [l for l in err.splitlines() if "error:" in l or l.startswith("libgomp:")]
     if len(lines) != 1:
@@ -300,7 +300,7 @@ def small_disks(case):
         try:
             status, _, err = run(case.words, folder)
             found = files(folder)
-            bad = [] if status == 0 and found == case.ref[0] else told(err) + case.parts(found)
+            bad = [] if status == 0 and found == case.ref[0] else message_flaws(err) + case.parts(found)
             if status not in (0, 1):
                 bad.append(f"status {status}")
             wrong += [f"{option}: {b}" for b in bad]
@@ -350,7 +350,7 @@ def failing_disk(case, n, rng):
             err = p.communicate(timeout=LIMIT)[1].decode()
             found = {k: d for k, d in files(at).items() if ".tmp." not in k}   # it cannot remove them
             bad = [f"status {p.returncode}"] if p.returncode not in (0, 1) else []
-            bad += told(err) + case.parts(found) if p.returncode == 1 else []
+            bad += message_flaws(err) + case.parts(found) if p.returncode == 1 else []
             bad += ["status 0 with other files"] if p.returncode == 0 and found != case.ref[0] else []
             if case.resumes:
                 subprocess.run(["umount", folder], check=True)
@@ -387,7 +387,7 @@ def changing_input(work, rng):
                 f.write(">new\nACGTACGTACGT\n" if grows else "")
             out, err = p.communicate(timeout=LIMIT)
             lines = out.splitlines()[:-1]
-            if p.returncode not in (0, 1) or (p.returncode == 1 and told(err.decode())):
+            if p.returncode not in (0, 1) or (p.returncode == 1 and message_flaws(err.decode())):
                 wrong.append(f"status {p.returncode}: {err.decode()}")
             elif lines != ref.splitlines()[:len(lines)]:
                 wrong.append("other lines")
