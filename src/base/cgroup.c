@@ -98,7 +98,7 @@ static int64_t memory_of(const char *root, const char *group, bool v2)
 }
 
 /* The minimum from a group up to the root. */
-static int64_t least_up(const char *root, char *group, bool v2, limit_of *limit)
+static int64_t min_to_root(const char *root, char *group, bool v2, limit_of *limit)
 {
     int64_t least = INT64_MAX;
 
@@ -123,8 +123,8 @@ static bool names(const char *list, const char *controller)
     return false;
 }
 
-static int64_t least_of_all(const char *membership, const char *root, const char *controller,
-                            limit_of *limit)
+static int64_t min_of_groups(const char *membership, const char *root, const char *controller,
+                             limit_of *limit)
 {
     char *text = read_small(membership), *end;
     int64_t least = INT64_MAX;
@@ -140,7 +140,7 @@ static int64_t least_of_all(const char *membership, const char *root, const char
             continue;
         *group++ = '\0';
         const bool v2 = list[1] == '\0';
-        const int64_t n = v2 || names(list + 1, controller) ? least_up(root, group, v2, limit)
+        const int64_t n = v2 || names(list + 1, controller) ? min_to_root(root, group, v2, limit)
                                                             : INT64_MAX;
         least = n < least ? n : least;
     }
@@ -150,12 +150,12 @@ static int64_t least_of_all(const char *membership, const char *root, const char
 
 int64_t cs_cgroup_cpus(const char *membership, const char *root)
 {
-    const int64_t n = least_of_all(membership, root, "cpu", cpus_of);
+    const int64_t n = min_of_groups(membership, root, "cpu", cpus_of);
 
     return n < INT64_MAX ? n : 0;
 }
 
 int64_t cs_cgroup_memory(const char *membership, const char *root)
 {
-    return least_of_all(membership, root, "memory", memory_of);
+    return min_of_groups(membership, root, "memory", memory_of);
 }

@@ -157,7 +157,7 @@ int cs_group_gone(cs_group *g, int rank)
 }
 
 /* The other side's last message before disconnecting. */
-static int take_bye(cs_group *g, int from, size_t n)
+static int read_disconnect(cs_group *g, int from, size_t n)
 {
     char why[CS_GROUP_WHY_BYTES];
 
@@ -179,7 +179,7 @@ int cs_group_recv(cs_group *g, int from, void *p, size_t n)
     int rc = get_bytes(g->fd[from], &h, sizeof h, g->timeout);
 
     if (rc == CS_OK && h.kind == BYE)
-        return take_bye(g, from, (size_t)h.n_bytes);
+        return read_disconnect(g, from, (size_t)h.n_bytes);
     if (rc == CS_OK && (h.kind != DATA || h.n_bytes != n))
         return fail_lost(g, "rank %d is at a different point of the run than rank %d", from,
                          g->rank);
@@ -198,7 +198,7 @@ static int fail_send(cs_group *g, int to)
 
     while (get_bytes(g->fd[to], &h, sizeof h, LAST_S) == CS_OK) {
         if (h.kind == BYE)
-            return take_bye(g, to, (size_t)h.n_bytes);
+            return read_disconnect(g, to, (size_t)h.n_bytes);
         for (uint64_t n = h.n_bytes, k; n > 0; n -= k) {
             k = n < sizeof skipped ? n : sizeof skipped;
             if (get_bytes(g->fd[to], skipped, (size_t)k, LAST_S) != CS_OK)

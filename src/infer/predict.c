@@ -28,7 +28,7 @@ static bool above_limit(const cs_infer_stage *s, cs_session *by, const cs_batch 
 }
 
 /* The record whose prediction is not finite, or the only one; NULL: unknown. */
-static const cs_record *culprit(const cs_session *by, const cs_batch *b, int rc)
+static const cs_record *failed_record(const cs_session *by, const cs_batch *b, int rc)
 {
     int64_t left = rc == CS_EMODEL ? by->nonfinite : -1;
 
@@ -44,7 +44,7 @@ static const cs_record *culprit(const cs_session *by, const cs_batch *b, int rc)
 static int annotate_error(const cs_infer_stage *s, cs_session *by, const cs_batch *b, int rc)
 {
     char why[1024], remedy[CS_REMEDY_TEXT];
-    const cs_record *r = culprit(by, b, rc);
+    const cs_record *r = failed_record(by, b, rc);
 
     if (!r)
         return rc == CS_EMEM ? cs_fail_also(rc, "; %s", s->limit ? "lower --batch-tokens"

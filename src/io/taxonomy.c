@@ -222,8 +222,8 @@ out:
     return rc;
 }
 
-static int not_alone(const struct building *b, const cs_taxa_row *row, const char *name,
-                     int32_t at)
+static int fail_ambiguous(const struct building *b, const cs_taxa_row *row, const char *name,
+                          int32_t at)
 {
     char line[32] = "";          /* rows of NCBI's dump have none */
 
@@ -247,7 +247,7 @@ static int place_class(struct building *b, const char *name, int32_t class_no)
     else
         at = add_node(b->t, b->next++, 0, name, NULL);
     if (at == 0 || b->t->node[at].class_no >= 0)
-        rc = not_alone(b, row, name, at);
+        rc = fail_ambiguous(b, row, name, at);
     else
         set_class(b->t, at, class_no);
 out:

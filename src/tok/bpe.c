@@ -199,7 +199,7 @@ static int32_t block_min(const struct merging *m, int64_t block)
     return least;
 }
 
-static void plant(struct merging *m)
+static void build_tree(struct merging *m)
 {
     const int64_t n_block = blocks_of(m->n);
     for (int64_t p = 0; p < n_block * BLOCK; p++)
@@ -271,7 +271,7 @@ int64_t cs_bpe_encode(const cs_bpe *b, const char *s, int64_t n, void *work, int
         return 0;
     m.n_leaf = leaves_of(m.n);
     m.tree = m.rank + blocks_of(m.n) * BLOCK;
-    plant(&m);
+    build_tree(&m);
     while (m.tree[1] != NONE) {
         const int32_t rank = m.tree[1];
         merge_at(&m, leftmost(&m, rank), b->merge[rank].id);

@@ -273,7 +273,7 @@ static void free_pair_at(struct training *l, int32_t i)
 
 /* ---- heap: largest count first, then smaller ids --------------------------------------------- */
 
-static bool goes_first(const struct training *l, struct entry x, struct entry y)
+static bool precedes(const struct training *l, struct entry x, struct entry y)
 {
     const struct pair *p = &l->pair[x.pair], *q = &l->pair[y.pair];
     if (x.count != y.count)
@@ -288,7 +288,7 @@ static int heap_push(struct training *l, int32_t pair)
     if (cs_grow((void **)&l->heap, &l->cap_heap, l->n_heap + 1, sizeof *l->heap) != CS_OK)
         return CS_EMEM;
     size_t i = l->n_heap++;
-    for (; i > 0 && goes_first(l, e, l->heap[(i - 1) / 2]); i = (i - 1) / 2)
+    for (; i > 0 && precedes(l, e, l->heap[(i - 1) / 2]); i = (i - 1) / 2)
         l->heap[i] = l->heap[(i - 1) / 2];
     l->heap[i] = e;
     l->pair[pair].n_heap++;
@@ -301,9 +301,9 @@ static struct entry heap_pop(struct training *l)
     size_t i = 0;
 
     for (size_t k; (k = 2 * i + 1) < l->n_heap; i = k) {
-        if (k + 1 < l->n_heap && goes_first(l, l->heap[k + 1], l->heap[k]))
+        if (k + 1 < l->n_heap && precedes(l, l->heap[k + 1], l->heap[k]))
             k++;
-        if (!goes_first(l, l->heap[k], e))
+        if (!precedes(l, l->heap[k], e))
             break;
         l->heap[i] = l->heap[k];
     }
@@ -359,7 +359,7 @@ static void drop_place(struct training *l, int32_t at, int32_t left, int32_t rig
         free_pair_at(l, i);
 }
 
-static int offer_fresh(struct training *l)
+static int push_new_pairs(struct training *l)
 {
     int rc = CS_OK;
 
@@ -464,7 +464,7 @@ static int bpe_train_begin(struct training *l)
         if (c->cell[i] != BOUND && c->cell[i + 1] != BOUND)
             CS_TRY(add_place(l, (int32_t)i, c->cell[i], c->cell[i + 1]));
     }
-    CS_TRY(offer_fresh(l));
+    CS_TRY(push_new_pairs(l));
 out:
     return rc;
 }
@@ -507,7 +507,7 @@ static int merge_pair(struct training *l, struct entry e)
     CS_TRY(take_places(l, &l->pair[e.pair], &n));
     for (size_t i = 0; i < n; i++)
         CS_TRY(merge_place(l, l->place[i], m));
-    CS_TRY(offer_fresh(l));
+    CS_TRY(push_new_pairs(l));
     if (l->b->n_merge % 1000 == 0)
         cs_info("%d merges; the last, '%s', joined %d pairs; %zu pairs are left",
                 (int)l->b->n_merge, l->b->piece[m.id], (int)e.count, l->n_live);

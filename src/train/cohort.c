@@ -135,7 +135,7 @@ static void set_liability(const struct cohort *c, uint64_t key, struct person *p
 
 /* Sites with one ALT are drawn; effects are such that rare alleles have larger ones, and each site
  * has the same share of the variance on average. */
-static int plant(struct cohort *c)
+static int draw_causal_sites(struct cohort *c)
 {
     int64_t n = 0;
     int64_t *index = cs_alloc(c->sites.n + 1, sizeof *index);
@@ -390,7 +390,7 @@ int cs_cohort_simulate(const cs_cohort_args *a, int64_t n, uint64_t seed, const 
                      (long long)c.sites.n_rare);
         goto out;
     }
-    CS_TRY(plant(&c));
+    CS_TRY(draw_causal_sites(&c));
     CS_TRY(cohort_measure(&c));
     CS_TRY(draw_persons(&c));
     CS_TRY(write_all(&c, output));

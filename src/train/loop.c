@@ -124,7 +124,7 @@ static double learning_rate(const struct trainer *l, int64_t step)
 }
 
 /* After a step. The budget may end the epoch here, before the feed does. */
-static int keep_pace(struct trainer *l)
+static int update_pace(struct trainer *l)
 {
     cs_train_state *st = l->st;
 
@@ -185,7 +185,7 @@ static int finish_step(struct trainer *l)
         const double t = (double)st->step;
         cs_optim_average(ps, fmin(o->ema, (1 + t) / (10 + t)));
     }
-    rc = keep_pace(l);
+    rc = update_pace(l);
 out:
     return rc;
 }
@@ -320,7 +320,7 @@ static int take_metrics(struct trainer *l, cs_metrics *f)
 
 /* Without progress a run with a budget anneals from its best weights. Others end, as does one that
  * never reached the model that it starts from. */
-static bool gives_up(struct trainer *l)
+static bool patience_ended(struct trainer *l)
 {
     const cs_train_state *st = l->st;
     if (l->o->patience <= 0 || st->n_bad < l->o->patience || st->anneal_rate > 0)
@@ -358,7 +358,7 @@ static int evaluate_epoch(struct trainer *l)
     begin_epoch(st, l->done);
     st->done = st->epoch >= o->n_epoch || l->done >= 1 ||
                (o->max_steps > 0 && st->step >= o->max_steps) ||
-               gives_up(l) || cs_best_suffices(o, l->m->head, st);
+               patience_ended(l) || cs_best_suffices(o, l->m->head, st);
 out:
     cs_metrics_release(&f);
     return rc;

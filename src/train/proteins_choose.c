@@ -317,7 +317,7 @@ static bool is_less(struct entry a, struct entry b)
 }
 
 /* Moves entry i of a heap down. */
-static void sift(struct entry *heap, size_t n, size_t i)
+static void heap_down(struct entry *heap, size_t n, size_t i)
 {
     for (size_t child; (child = 2 * i + 1) < n; i = child) {
         if (child + 1 < n && is_less(heap[child], heap[child + 1]))
@@ -341,7 +341,7 @@ static void take_shares(struct choice *c, bool *is_open, struct entry *heap)
             heap[n++] = (struct entry){ gain(c, (uint32_t)k), (uint32_t)k };
     memset(is_open, 0, CS_PROTEIN_MAX_CLASSES * sizeof *is_open);
     for (size_t i = n / 2; i-- > 0;)
-        sift(heap, n, i);
+        heap_down(heap, n, i);
     while (n > 0) {
         const uint32_t k = heap[0].k;
         const int32_t own = c->pool->class_no[k];
@@ -357,7 +357,7 @@ static void take_shares(struct choice *c, bool *is_open, struct entry *heap)
                 take(c, k);
             heap[0] = heap[--n];
         }
-        sift(heap, n, 0);
+        heap_down(heap, n, 0);
     }
 }
 
@@ -389,7 +389,7 @@ static int take_by_gain(struct choice *c)
 }
 
 /* The class that has the fewest bytes and a protein left, at next[]; -1: none has. */
-static int32_t poorest(const struct choice *c, size_t *next)
+static int32_t smallest_class(const struct choice *c, size_t *next)
 {
     const cs_protein_pool *pool = c->pool;
     int32_t best = -1;
@@ -407,7 +407,7 @@ static void fill_rest(struct choice *c)
 {
     size_t next[CS_PROTEIN_MAX_CLASSES] = { 0 };
 
-    for (int32_t j; (j = poorest(c, next)) >= 0 && fits(c, (uint32_t)next[j]);)
+    for (int32_t j; (j = smallest_class(c, next)) >= 0 && fits(c, (uint32_t)next[j]);)
         take(c, (uint32_t)next[j]);
 }
 

@@ -41,7 +41,7 @@ static bool has_preset(const cs_supervised *j, bool requested)
 }
 
 /* The facts of the data; some tokenizers have more tokens than bases. */
-static int look_at_data(cs_supervised *j)
+static int measure_data(cs_supervised *j)
 {
     const cs_components *c = &j->a->components;
     int rc = CS_OK;
@@ -83,7 +83,7 @@ static int apply_preset(cs_supervised *j, const cs_optset *set, int argc, char *
             own_set[n++] = *set;
         else if (set->opt == c->enc->opt)
             other[0] = *set;
-    CS_TRY(look_at_data(j));
+    CS_TRY(measure_data(j));
     CS_TRY(cs_preset_apply((cs_preset)a->aim.preset, &j->facts, own_set, argc, argv));
     CS_TRY(cs_preset_size_encoder(&j->facts, c->enc->name, other, argc, argv));
     j->origin.preset = cs_preset_names[a->aim.preset];
@@ -215,7 +215,7 @@ out:
 }
 
 /* Finish the written model with validation data: calibration, HTML report. */
-static int look_back(cs_supervised *j, const cs_train_state *st)
+static int finish_model(cs_supervised *j, const cs_train_state *st)
 {
     const cs_supervised_args *a = j->a;
     const bool folds = j->folds.n > 0;
@@ -269,7 +269,7 @@ static int train(cs_supervised *j)
     if (j->folds.best != CS_FIT_NETWORK) {
         cs_folds_headline(&j->folds, &st);
         cs_bag_log(&st, true);
-        rc = look_back(j, &st);
+        rc = finish_model(j, &st);
         goto out;
     }
     const cs_train_opt o = cs_supervised_options(j);
@@ -282,7 +282,7 @@ static int train(cs_supervised *j)
     if (rc == CS_OK && st.done)
         cs_bag_log(&st, false);
     if (rc == CS_OK && st.done)
-        rc = look_back(j, &st);
+        rc = finish_model(j, &st);
 out:
     cs_train_state_release(&st);
     return rc;

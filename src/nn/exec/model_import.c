@@ -145,7 +145,7 @@ out:
 /* ---- values ------------------------------------------------------------------------------ */
 
 /* "encoder.block.3.norm1.weight" is "encoder.conv_net.3.batch_norm1.weight" there. */
-static void their_name(const struct import *m, const char *ours, char *buf, size_t n_buf)
+static void torch_name(const struct import *m, const char *ours, char *buf, size_t n_buf)
 {
     static const char *const prefix[2] = { "encoder.block.", "encoder.decoder." };
     int i = strncmp(ours, prefix[0], strlen(prefix[0])) == 0 ? 0 : 1;
@@ -168,7 +168,7 @@ static int fill_encoder(const struct import *m, cs_model *model)
         const cs_param *p = &model->ps.p[i];
         if (strncmp(p->name, "encoder.", 8) != 0)
             continue;
-        their_name(m, p->name, name, sizeof name);
+        torch_name(m, p->name, name, sizeof name);
         t = cs_safetensors_find(m->file, name);
         if (!t || !cs_shape_equal(&t->shape, &p->shape))
             return cs_fail(CS_EFORMAT, "'%s' is not a checkpoint of CDIL for DNA: tensor '%s' is "
