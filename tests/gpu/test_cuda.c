@@ -9,7 +9,7 @@
 /* ---- ops ------------------------------------------------------------------------------------- */
 
 /* The emulator is slow: some sizes at the tiles' edges instead of all. */
-static void with_few_sizes(void (*check)(const op_case *, int, const op_sizes *))
+static void with_edge_sizes(void (*check)(const op_case *, int, const op_sizes *))
 {
     static const int32_t size[] = { 0, 1, 5, 31, 33, 67 };
     for (int i = 0; i < COUNT(size); i++) {
@@ -29,7 +29,7 @@ static void with_few_sizes(void (*check)(const op_case *, int, const op_sizes *)
 static void test_ops(void **state)
 {
     (void)state;
-    with_few_sizes(compare_with_reference);
+    with_edge_sizes(compare_with_reference);
     if (quick)
         return;
     with_long_sizes(compare_with_reference);

@@ -138,11 +138,11 @@ static inline void free_operands(operands *s)
 static inline char role(const char *spec, int i) { return spec[4 * i]; }
 static inline bool is_output(char role_) { return strchr("oaq", role_) != NULL; }
 
-/* NMSE of everything written, at most `limit`, or `few` for matrices of less than 16 elements. Gaps
- * between rows, and what is only read, keep their bits. */
+/* NMSE of everything written, at most `limit`, or `small_limit` for matrices of less than 16
+ * elements. Gaps between rows, and operands that are only read, keep their bits. */
 static inline void compare_outputs(const op_case *o, const op_sizes *sz, const operands *got,
                                    const operands *want, const operands *before, double limit,
-                                   double few)
+                                   double small_limit)
 {
     for (int i = 0; i < got->n; i++) {
         double d2 = 0, w2 = 0;
@@ -160,7 +160,7 @@ static inline void compare_outputs(const op_case *o, const op_sizes *sz, const o
             d2 += d * d;
             w2 += (double)w.p[j] * (double)w.p[j];
         }
-        if (!(d2 <= (g.r * g.c < 16 ? few : limit) * w2))
+        if (!(d2 <= (g.r * g.c < 16 ? small_limit : limit) * w2))
             fail_msg("%s, matrix %d, %ld x %d (k %d): nmse %g", o->name, i, (long)sz->r, sz->c,
                      sz->k, d2 / w2);
     }

@@ -212,7 +212,7 @@ static void test_fast_against_reference(void **state)
 
 /* ---- equal to the bit --------------------------------------------------------------------- */
 
-static void check_alone(const toy *t, void *arg)
+static void check_single_record(const toy *t, void *arg)
 {
     cs_session *s = toy_session(t, be);
     cs_model *m = s->model;
@@ -241,10 +241,10 @@ static void check_alone(const toy *t, void *arg)
     toy_free(s);
 }
 
-static void test_alone_as_in_batch(void **state)
+static void test_batch_independence(void **state)
 {
     (void)state;
-    toy_each(check_alone, NULL);
+    toy_each(check_single_record, NULL);
 }
 
 static void assert_same_gradients(const toy *t, const cs_model *m, const cs_real *want,
@@ -534,7 +534,7 @@ int main(void)
         cmocka_unit_test(test_fast_against_reference),
         cmocka_unit_test(test_threads),
 #endif
-        cmocka_unit_test(test_alone_as_in_batch),
+        cmocka_unit_test(test_batch_independence),
         cmocka_unit_test(test_recompute),
         cmocka_unit_test(test_recompute_saves),
         cmocka_unit_test(test_dry_peak),

@@ -105,17 +105,17 @@ static cs_mat part(cs_mat m, char kind, const op_sizes *sz, int s)
     return kind == 'S' || kind == 'G' ? (cs_mat){ row(m, s * n), n, m.c, m.ld } : m;
 }
 
-static void check_alone(const op_case *o, const op_sizes *sz, const operands *all,
-                        operands *alone, int s)
+static void check_segment(const op_case *o, const op_sizes *sz, const operands *all,
+                          operands *single, int s)
 {
     op_sizes one = new_sizes((int64_t[]){ sz->off[s + 1] - sz->off[s] }, 1, sz->c, sz->k, sz->gap);
     int32_t *own = one.id;
-    operands view = *alone;
+    operands view = *single;
     one.track = sz->track;
     one.group = sz->group;
     one.id = sz->id + sz->off[s];
     for (int i = 0; i < view.n; i++)
-        view.m[i] = part(alone->m[i], o->spec[4 * i + 1], sz, s);
+        view.m[i] = part(single->m[i], o->spec[4 * i + 1], sz, s);
     run(o, &one, *tested, 1, &view);
     for (int i = 0; i < view.n; i++) {
         cs_mat want = part(all->m[i], o->spec[4 * i + 1], sz, s);
@@ -127,18 +127,18 @@ static void check_alone(const op_case *o, const op_sizes *sz, const operands *al
     free(own);
 }
 
-static void compare_with_alone(const op_case *o, int n, const op_sizes *sz)
+static void compare_segments(const op_case *o, int n, const op_sizes *sz)
 {
     for (int i = 0; i < n; i++) {
         uint64_t key = key_of(&o[i], sz);
         if (!o[i].independent || is_skipped(&o[i]))
             continue;
-        operands all = make_operands(o[i].spec, sz, key), alone = copy_operands(&all);
+        operands all = make_operands(o[i].spec, sz, key), single = copy_operands(&all);
         run(&o[i], sz, *tested, 2, &all);
         for (int s = 0; s < sz->seg.n; s++)
-            check_alone(&o[i], sz, &all, &alone, s);
+            check_segment(&o[i], sz, &all, &single, s);
         free_operands(&all);
-        free_operands(&alone);
+        free_operands(&single);
     }
 }
 
@@ -176,7 +176,7 @@ static void test_threads(void **state)
     cs_backend_close(tested);
 }
 
-static void test_alone(void **state)     { (void)state; each_size(compare_with_alone); }
+static void test_segment_independence(void **state) { (void)state; each_size(compare_segments); }
 
 /* The fused block does the composed block's arithmetic, in its order: the same bits forward. */
 static void test_fused_bits(void **state)
@@ -380,7 +380,7 @@ int main(void)
 {
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_open), cmocka_unit_test(test_reference),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_segment_independence),
         cmocka_unit_test(test_fused_bits), cmocka_unit_test(test_epilogue_bits),
         cmocka_unit_test(test_roll_definition),
         cmocka_unit_test(test_conv_definition),
@@ -388,7 +388,7 @@ int main(void)
     };
     static const struct CMUnitTest bf16[] = {
         cmocka_unit_test(test_reference), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_alone), cmocka_unit_test(test_epilogue_bits),
+        cmocka_unit_test(test_segment_independence), cmocka_unit_test(test_epilogue_bits),
     };
     if (cs_cpu_init() != CS_OK)
         return 2;
