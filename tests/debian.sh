@@ -1,10 +1,8 @@
-# debian.sh - find out what is missing on this machine, and install it; sourced by scripts.
+# debian.sh - find missing packages, and install them; sourced by scripts.
 #
 # A need is written CHECK=PACKAGE: CHECK is a command, lib:MODULE for pkg-config, include:HEADER,
-# python:MODULE, or clang:FLAG and link:FLAG for what clang and cc must link with; PACKAGE is what
-# Debian calls it.
-# Needs are looked for by what they do, so that programs and libraries which came by another way
-# count too.
+# python:MODULE, or clang:FLAG and link:FLAG for flags that clang and cc must link with; PACKAGE is
+# its Debian package. Programs and libraries installed by other means count too.
 
 build_needs="cc=gcc include:stdio.h=libc6-dev make=make autoreconf=autoconf automake=automake
 pkg-config=pkg-config lib:htslib=libhts-dev lib:zlib=zlib1g-dev lib:jansson=libjansson-dev"

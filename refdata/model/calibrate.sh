@@ -8,9 +8,9 @@
 # pieces, and for each fold a model of MODEL's name that was not trained on it
 # (fold0/proteins.safetensors ...). These predict pieces of their folds, 60 to 100,000 bp, seed 2; table
 # and database have the mean of the weights of the other four folds. OUT gets MODEL's weights in the
-# compact form, with temperatures, error rates per class and length, the minimum length and what is
-# unlike the training. With FOLD=0 to 4 in the environment that fold's predictions are left out, so
-# that its families can judge the result.
+# compact form, with temperatures, error rates per class and length, the minimum length and the
+# test for sequences unlike the training data. With FOLD=0 to 4 in the environment that fold's
+# predictions are left out, so that its families can judge the result.
 set -eu
 chordseq=$1 taxa=$2 taxa2=$3 work=$4 model=$5 out=$6
 here=$(cd "$(dirname "$0")" && pwd)
@@ -42,7 +42,7 @@ for fold in 0 1 2 3 4; do
     cat "$tmp/$fold"/*.fa > "$tmp/all.fa"
     "$chordseq" eval -m "$(fold_model "$fold")" --strand both --label-key class \
         -i "$tmp/all.fa" -o /dev/null --scores "$tmp/$fold.tsv"
-    # What is unlike all of these: 60 pieces of a class and length, 30 from 10,000 bp on.
+    # Sequences unlike the training data: 60 pieces of a class and length, 30 from 10,000 bp on.
     for file in "$tmp/$fold"/*.fa; do
         length=$(basename "$file" .fa)
         awk -F '|' -v n=$((length < 10000 ? 60 : length < 100000 ? 30 : 0)) \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# fetch.sh - what the models learn from beside the taxa sets: sequences in Debian packages.
+# fetch.sh - fetch training sequences from Debian packages, in addition to the taxa sets.
 #
 # Usage   refdata/model/fetch.sh WORK_DIR       (Debian 12; apt-get and dpkg-deb, no root)
 #

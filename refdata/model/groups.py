@@ -7,9 +7,9 @@ Columns: record, source class, group, fold (0-4; '-': no relatives known, in no 
 part (train or valid: the groups that the default model is chosen and calibrated on).
 A group is a family; an order for archaea and nuclear genomes, whose families are few. Names and accessions
 are looked up in NCBI's taxonomy of September 2024 (taxoniq on PyPI; numpy and scipy besides), names
-that it does not have in names.tsv. What has no family is linked by shared 21-mers (both strands, a
+that it does not have in names.tsv. Records without a family are linked by shared 21-mers (both strands, a
 sample of 1 in 8): records are one group, by single linkage, where the smaller has SHARE of its own in
-the other. Groups lie within one of the seven classes. PIECES.fa is what pieces.awk cuts.
+the other. Groups lie within one of the seven classes. PIECES.fa is the output of pieces.awk.
 """
 import collections
 import csv

@@ -3,7 +3,7 @@
 #
 # Usage   refdata/model/prepare.sh TAXA_DIR TAXA2_DIR WORK_DIR
 #
-# Writes WORK_DIR/pieces.fa, prophages and what is left of their chromosomes; markers.fa, marker genes;
+# Writes WORK_DIR/pieces.fa, prophages and the rest of their chromosomes; markers.fa, marker genes;
 # split.tsv, the part and the group of each record; and inputs, the files to learn from. With FOLD=0 to
 # 4 in the environment that fold is for validation, instead of the groups held out from the default model.
 # For experiments: an empty TAXA2_DIR leaves that set out; with EVERY=N only every Nth group of a class is

@@ -7,7 +7,7 @@ FILES lists the genome files beside the taxa set (what fetch.sh prints). Needs d
 diamond-aligner) and pyrodigal. A region is a prophage where proteins of known phages match one after
 another: those of the training phages of TAXA_DIR, of lambda and of PHAGES (genes by pyrodigal), and terminase
 large subunits, TERL. It is cut out with 4 kb on either side; of the large genomes of FILES every 500 kb
-one piece of 50 kb of what is left stands for the chromosome.
+one piece of 50 kb of the rest represents the chromosome.
 """
 import collections
 import gzip
@@ -100,7 +100,7 @@ def is_prophage(cluster):
 
 
 def cut(n, matches):
-    """(prophages, what is left) of a record of n bases, as lists of (from, to)."""
+    """(prophages, rest) of a record of n bases, as lists of (from, to)."""
     inside, outside, last = [], [], 0
     for cluster in clusters(matches):
         if not is_prophage(cluster):

@@ -15,7 +15,7 @@
 # Prints the output of `chordseq eval` on the test records: `within_tolerance` is the share of predictions
 # within 0.04. Seeds: 1 of training data, weights and order, 2 of test data. The work grows with the bases:
 # lambda 1000 takes five times as long as lambda 200, 16000 eighty times. --stages took two and a half
-# hours of one thread: the first stages, on short records, learn what the last ones need.
+# hours of one thread: the first stages are on short records, and the later ones start from their weights.
 set -eu
 
 . "$(dirname "$0")/lib.sh"

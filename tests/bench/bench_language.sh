@@ -4,7 +4,7 @@
 # Usage   CS_SHARED=DIR tests/bench/bench_language.sh [WORK]      (make bench-language)
 #
 # Chains are counted on the sequence that the model was trained on, and see the same places of chromosomes 20
-# and 21 and the same variants (language.py). What is in WORK already is not made again. The chains take about a
+# and 21 and the same variants (language.py). Files that exist in WORK are reused. The chains take about a
 # minute of processor time, every model some three.
 #
 # Environment, all optional

@@ -11,7 +11,7 @@
 #                    its values for both alleles, without any label of an element
 #   splice           ridge on differences of vectors (`embed`) of the default variant model's encoder
 #   bases            --head variant on bases, CDIL from scratch, both strands, compared by context
-# Prints the tables of variant/regulatory.py. With a given WORK what is there already is not made again.
+# Prints the tables of variant/regulatory.py. Files that exist in a given WORK are reused.
 #
 # Environment, all optional
 #   METHODS      default all of these

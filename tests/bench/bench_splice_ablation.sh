@@ -4,8 +4,8 @@
 # Usage   CS_SHARED=DIR tests/bench/bench_splice_ablation.sh [WORK]      (make bench-splice-ablation)
 #
 # The encoder of the default model stays as it is. Its last layer is fitted as train_variant.sh does, on five folds by
-# chromosome, with some of its inputs only. Prints the table of variant/ablate_splice.py. With a given WORK, which may be
-# that of train_variant.sh, what is there already is not made again.
+# chromosome, with some of its inputs only. Prints the table of variant/ablate_splice.py. Files that exist in a
+# given WORK, which may be that of train_variant.sh, are reused.
 set -eu
 
 . "$(dirname "$0")/lib.sh"

@@ -42,7 +42,7 @@ def fasta(path):
     return {name: CODE[np.frombuffer(text.encode(), np.uint8)].astype(np.int8) for name, text in read(path)}
 
 
-# ---- what is scored ------------------------------------------------------------------------------
+# ---- sequences and variants ----------------------------------------------------------------------
 
 def write_vcf(path, rows):
     with open(path, "w") as f:

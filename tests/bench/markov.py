@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""markov.py - perplexity of Markov chains on sequence held out: what a network has to beat.
+"""markov.py - perplexity of Markov chains on held-out sequence, a baseline for networks.
 
 usage: markov.py FASTA VALID[,VALID...] SKIP[,SKIP...] ORDER...        TSV to stdout
 
 For every order k, counts of k-mers and the base behind them over both strands of all contigs but
 those named (a name stands for NAME:FROM-TO, too); add-one-half smoothing, backing off to a mixture
 with order k - 1 (Witten and Bell's weights), so that high orders with few counts are not punished
-for it. `one_side`: the base is told from the k before it. `two_sides`: from the k/2 before and the
+for it. `one_side`: the base is predicted from the k before it. `two_sides`: from the k/2 before and the
 k/2 behind it, as a network with hidden tokens sees them; for even k > 0.
 """
 import gzip

@@ -1,4 +1,4 @@
-"""pieces.py - what the pieces of a vocabulary measure, and what text that was cut into them does.
+"""pieces.py - lengths of the pieces of a vocabulary; lengths and entropy of the tokens of a text.
 
 Usage: pieces.py NAME VOCABULARY.json < TOKENS        (as `chordseq tokenize` writes them)
 """

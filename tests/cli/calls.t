@@ -47,7 +47,7 @@ T 'show begins with purpose and accuracy' sh -c 'chordseq model show stated > sh
     sed -n 2p show | grep -q "^trained on	[0-9]* records" && grep -q "^quality	from 700 bases" show &&
     grep -q "^calls	estimated error at most 0.2	from 100 bases" show'
 
-# At its default error rate 'stated' says what it said before; longer ranges join.
+# At its default error rate 'stated' makes the same calls as before; longer ranges join.
 T 'a new calibration keeps the stated rate and the test for unlike sequences' sh -c "$e -m stated --fragments 100,300 --bins 200,700 --calibrate again -o x.tsv 2> /dev/null &&
     chordseq model show again > shown && grep '^calls' show | head -n 1 > was && grep '^calls' shown | head -n 1 | cmp - was && grep -q ^calls was &&
     $e -m stated --fragments 100,300 --bins 700 --calibrate joined -o x.tsv 2> msgs &&

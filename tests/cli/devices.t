@@ -91,7 +91,7 @@ T 'as many ranks as devices' sh -c "$c train --device cuda:0,1 --ranks 3 -o x.m 
     grep -q 'names 2 devices for 3 ranks; omit --ranks'"
 
 # ---- memory --------------------------------------------------------------------------------------
-own=$(((64 << 20) + 25600))              # what the backend and the parameters take
+own=$(((64 << 20) + 25600))              # memory of backend and parameters
 T 'auto fits the free memory' sh -c "
     for mb in 1 8 64; do CS_HOST_MEMORY=\$(($own + (mb << 20))) $c classify -v -m $m --device cuda:0,1 \
         --all $in 2>&1 > auto.tsv | sed -n 's/.*batches of at most \([0-9]*\) tokens.*/\1/p'

@@ -46,7 +46,7 @@ T 'records without a prediction are counted' sh -c 'chordseq predict -m m.safete
 T 'records and bases are counted, not windows' sh -c 'chordseq predict -m m.safetensors --window-length 500 \
     --window-overlap 250 long.fa 2>&1 | grep -q "segmented 7 records (5 predictions), 52.2 kbases in"'
 
-# ---- what a record's answer does not depend on ---------------------------------------------------
+# ---- independence of a record's prediction -------------------------------------------------------
 
 T 'threads, batches and chunks' sh -c "for o in '-@ 1' '-@ 4 -B 300' '--chunks-in-flight 2'; do
     $predict \$o long.fa | cmp - runs.bed || exit 1; done"

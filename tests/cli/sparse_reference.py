@@ -14,7 +14,7 @@ contig = {}
 
 
 def some(bases, first, last):
-    """What is from one place to another where these bases come again and again."""
+    """Bases first to last of an endless repetition of `bases`."""
     at = first % len(bases)
     return (bases * ((at + last - first) // len(bases) + 1))[at:at + last - first]
 

@@ -358,7 +358,7 @@ awk '/^>/ { h = $0; next } { c = h; sub(/.*class=/, "", c); s[c] = s[c] $0 } END
 T 'crops are compared with those of the preset' sh -c '"$@" --crop-max 300 > crop.cfg && grep -qx crop-min=250 crop.cfg && ! "$@" --crop-min 20k 2> err &&
     grep -q "error: train: --crop-min 20000 is longer than --crop-max [0-9]*$" err' - chordseq train -q --print-config --label-key class joined.fa
 awk 'BEGIN { for (i = 0; i < 1000; i++) printf ">r%d tax=a;b%d\nACGTACGTAC\n", i, i }' > flat.fa
-T 'what has no effect is said' sh -c '"$@" --class-balance 0.5 > none.cfg 2> msgs && grep -q "warning: --class-balance has no effect without --samples-per-epoch$" msgs &&
+T 'options without effect are reported' sh -c '"$@" --class-balance 0.5 > none.cfg 2> msgs && grep -q "warning: --class-balance has no effect without --samples-per-epoch$" msgs &&
     "$@" --class-balance 0.5 --samples-per-epoch 10 > none.cfg 2> msgs && ! grep -q "no effect" msgs' - \
     chordseq train --preset none --print-config --label-key class all.fa
 T 'a thousand flat lineages: a tree is advised' sh -c 'chordseq train --print-config --label-key tax flat.fa 2> msgs > flat.cfg &&

@@ -216,7 +216,7 @@ class Network:
         precise(precision)
 
     def extra_of(self, batch):
-        """What a block wants beside weights: how the batch is rotated."""
+        """Arguments of a block beside weights: the rotation of the batch."""
         if self.way.startswith("authors"):
             return batch.lengths, self.track
         if self.way.startswith("rolls"):

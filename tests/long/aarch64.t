@@ -12,7 +12,7 @@ done
 unset CS_LONG
 OMP_WAIT_POLICY=passive; export OMP_WAIT_POLICY   # QEMU is slow enough without spinning threads
 
-# packages NAME...: they and what they need, without an apt of this architecture
+# packages NAME...: download them and their dependencies, without an apt of this architecture
 packages()
 (
     mkdir -p apt/lists/partial apt/archives/partial root && : > apt/status || exit

@@ -22,7 +22,7 @@ in_root bare /clone/quickstart --no-install > said
 needs=$(sed -n 's/^missing (Debian packages): //p' said)
 T 'quickstart names missing packages' test -n "$needs"
 # shellcheck disable=SC2086 # a list of words
-timed 'that, and what the page says of section 6' install_in bare $needs python3-venv
+timed 'that, and the packages of section 6 of the page' install_in bare $needs python3-venv
 T 'after installing them, nothing is missing' in_root bare /clone/quickstart --no-install
 
 cp /etc/hosts bare/etc/hosts

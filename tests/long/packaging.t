@@ -1,4 +1,4 @@
-# packaging.t - recipes and workflow files: what they do is done here, what only their tools can run is read.
+# packaging.t - recipes and workflow files: run their commands, and parse the parts that only their tools can run.
 . "$srcdir/tests/cli/lib.sh"
 . "$srcdir/tests/long/tools.sh"
 

@@ -6,8 +6,8 @@
     calls.label, calls.probability
     vectors = m.embed(sequences)
 
-The network runs in libchordseq and in the program `chordseq`; this package calls them. What the command
-says, the API says.
+The network runs in libchordseq and in the program `chordseq`; this package calls them. Command and
+API give the same results.
 """
 from __future__ import annotations
 

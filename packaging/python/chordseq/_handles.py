@@ -48,7 +48,7 @@ class Handles:
     def _after_fork(self):
         """In a forked process, where threads that used handles, or held a queue's lock, are gone.
 
-        What they used may be half changed, so it is neither used nor closed again.
+        These handles may be in an inconsistent state, so they are neither used nor closed.
         """
         for h in self._busy.values():
             h.closing.detach()
@@ -97,7 +97,7 @@ class Handles:
             with self.handle(len(batch[1]) == 1 and len(batch[1][0]) >= LONG) as h:
                 return work(h, batch)
 
-        # In threads of a pool, even one: an interrupt (Ctrl-C) does not wait for what they compute.
+        # In threads of a pool, even one: an interrupt (Ctrl-C) does not wait for their results.
         ahead = self.threads if self.threads > 1 else 0
         pool, waiting = ThreadPoolExecutor(self.threads), deque()
         try:

@@ -40,7 +40,7 @@ class ProgramError(Error, RuntimeError):
     """The program failed; the message is its own."""
 
 
-#: What the codes of chordseq(3) become.
+#: Exceptions for the error codes of chordseq(3).
 BY_CODE = {-1: UsageError, -2: FileError, -3: FormatError, -4: OutOfMemoryError, -5: DeviceError,
            -6: ModelError}
 

@@ -81,8 +81,8 @@ class ChordseqEmbedder(TransformerMixin, _Estimator):
     With scikit-learn, set_output(transform="pandas") gives a DataFrame with the columns v1, v2, ...
 
     model    as load() takes it; threads and options, too
-    missing  what takes the place of a vector where there is no prediction, for instance of an empty
-             sequence; NaN is refused by most estimators of scikit-learn
+    missing  value of vectors without a prediction, for instance of an empty sequence;
+             most estimators of scikit-learn refuse NaN
     """
 
     _names = ("model", "threads", "missing")
@@ -110,8 +110,8 @@ class ChordseqEmbedder(TransformerMixin, _Estimator):
 
 
 def _label_texts(classes):
-    """What a table of labels has for each class: its text; c0, c1, ... if these are not plain, or
-    not distinct."""
+    """Names of classes in a table of labels: their text; c0, c1, ... if these are not plain, or not
+    distinct."""
     texts = [str(c) for c in classes]
     plain = all(t.isprintable() and t.strip() == t != "" and ";" not in t and t not in _NO_LABELS
                 for t in texts)

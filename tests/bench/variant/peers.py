@@ -7,7 +7,7 @@ Usage   peers.py mmsplice SPLICE_DIR OUT.tsv
 OUT.tsv has the columns of `chordseq variant --tsv` that evaluate_splice.py reads; larger scores mean loss of the exon.
 The last line on standard output: program, variants, seconds of processor time, variants per second.
 
-mmsplice  the modular predictor on the exon with 100 bases at either side: minus the change of logit PSI. It is told
+mmsplice  the modular predictor on the exon with 100 bases at either side: minus the change of logit PSI. Its input is
           exon and strand.
 spliceai  the Keras models on the row's sequence, on the strand of the exon: the largest loss of an acceptor's or a
           donor's probability. Assays have no genome: MODELS of the five (default all) read the sequence with CONTEXT

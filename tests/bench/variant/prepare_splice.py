@@ -285,7 +285,7 @@ def write_variants(folder, work):
             print(c, "valid" if i % 20 == 7 else "train", sep="\t", file=f)
 
 
-# Where the two intron bases lie from the boundary on, and what they are.
+# Offset of the two intron bases from the boundary, and these bases.
 INTRON = {("donor", "+"): (0, "GT"), ("acceptor", "+"): (-2, "AG"), ("donor", "-"): (-2, "AC"), ("acceptor", "-"): (0, "CT")}
 
 

@@ -14,7 +14,7 @@ eQTL variants:
                              standardised), without those that share LINK bases with an element
   FOLD.constructs.tsv        chromosomes in FOLDS parts, one of them skipped; all.constructs.tsv skips none
 
-`table` reads what the methods left in WORK/METHOD.SEED/: ELEMENT.scores (`chordseq variant --tsv`), windows.tsv (a
+`table` reads the methods' outputs in WORK/METHOD.SEED/: ELEMENT.scores (`chordseq variant --tsv`), windows.tsv (a
 value per window, `chordseq classify`) or windows.npy (vectors, `chordseq embed`; a ridge is fitted to their
 differences), and constructs.FOLD.tsv. It prints a row per method and seed, and one for the mean prediction of the
 seeds: means over experiments of Pearson's and Spearman's correlation with the measured effect; the mean over elements
