@@ -8,7 +8,7 @@ make=$builddir/tests/cli/make_model
 
 P explain.bedgraph sh -c 'chordseq explain -q -m bases -f variants.fa one:300-309 | sed -E "s/(\.[0-9]{3})[0-9]+/\1/g"'
 T 'an output whose reader closed it leaves no others, with a message' sh -c '
-    { chordseq explain -m bases -f variants.fa --tsv gone one:300-309 2> msgs; echo $? > status; } | { exec < /dev/null; sleep 1; }
+    { until [ -e no_reader ]; do sleep 0.1; done; chordseq explain -m bases -f variants.fa --tsv gone one:300-309 2> msgs; echo $? > status; } | { exec < /dev/null; : > no_reader; }
     [ "$(cat status)" = 1 ] && [ ! -e gone ] && grep -q "closed it; the other outputs are not written" msgs'
 T 'mutagenesis equals classify on mutants' sh -c '
     chordseq explain -q -m "$1" --value probability --label classB -f variants.fa --tsv e.tsv -o e.bedgraph one:301-340 &&

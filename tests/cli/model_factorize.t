@@ -6,7 +6,7 @@ OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
 T 'a model is not lost to a closed pipe without a message' sh -c '
-    { chordseq model factorize --rank 2 -o gone.m "$1" 2> msgs; echo $? > status; } | { exec < /dev/null; sleep 1; }
+    { until [ -e no_reader ]; do sleep 0.1; done; chordseq model factorize --rank 2 -o gone.m "$1" 2> msgs; echo $? > status; } | { exec < /dev/null; : > no_reader; }
     [ "$(cat status)" = 1 ] && [ ! -e gone.m ] && grep -q "closed it; the other outputs are not written" msgs' - "$m"
 N low-rank-rule.err   chordseq model factorize "$m"
 N low-rank-both.err   chordseq model factorize --rank 4 --energy 0.5 "$m"

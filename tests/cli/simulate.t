@@ -123,7 +123,7 @@ T 'a network for sequences refuses values' sh -c '! chordseq classify -q -m "$1"
 } > sites.vcf
 co="chordseq simulate cohort -i sites.vcf -r c:1-2000"
 T 'a cohort' sh -c "$co -n 2000 --causal 6 --heritability 0.4 --labels c.lab --liabilities c.lia --effects c.eff -o c.vcf 2> err"
-T 'labels are not lost to a closed pipe without a message' sh -c '{ "$@" -n 200 --causal 6 --labels gone 2> msgs; echo $? > status; } | { exec < /dev/null; sleep 1; }
+T 'labels are not lost to a closed pipe without a message' sh -c '{ until [ -e no_reader ]; do sleep 0.1; done; "$@" -n 200 --causal 6 --labels gone 2> msgs; echo $? > status; } | { exec < /dev/null; : > no_reader; }
     [ "$(cat status)" = 1 ] && [ ! -e gone ] && grep -q "closed it; the other outputs are not written" msgs' - $co
 T 'omitted records are reported' grep -qx 'chordseq: sites left out: 1 filtered, 1 symbolic, 1 overlap, 1 rare' err
 # Unsorted records would be neither separate sites nor overlaps.

@@ -446,7 +446,7 @@ fi
 
 # The reader of standard output is gone before it is written.
 T 'a table or page whose reader closed it is an error' sh -c 'for o in metrics html; do
-    { "$@" --split-by organism --label-key class -o closed.m --$o /dev/stdout all.fa 2> msgs; echo $? > status; } | { exec < /dev/null; sleep 3; }
+    rm -f no_reader; { until [ -e no_reader ]; do sleep 0.1; done; "$@" --split-by organism --label-key class -o closed.m --$o /dev/stdout all.fa 2> msgs; echo $? > status; } | { exec < /dev/null; : > no_reader; }
     [ "$(cat status)" = 1 ] && grep -q "cannot write ./dev/stdout.: its reader closed it" msgs || exit; done' - $train
 # ---- Linformer -----------------------------------------------------------------------------------
 

@@ -59,7 +59,7 @@ T 'the index of another output is refused' sh -c '! score -W -o t.vcf.gz --tsv t
     grep -q "two outputs write to .t.vcf.gz.csi" msgs && [ ! -e t.vcf.gz ]'
 # The reader of standard output is gone before the last bytes of it are written.
 T 'an output whose reader closed it leaves no others, with a message' sh -c 'for o in "--tsv gone" "--summary gone"; do
-    { score $o variants.vcf 2> msgs; echo $? > status; } | { exec < /dev/null; sleep 1; }
+    rm -f no_reader; { until [ -e no_reader ]; do sleep 0.1; done; score $o variants.vcf 2> msgs; echo $? > status; } | { exec < /dev/null; : > no_reader; }
     [ "$(cat status)" = 1 ] && [ ! -e gone ] && grep -q "closed it; the other outputs are not written" msgs || exit; done'
 T 'VCF is not written under the name of a table' sh -c 'for f in x.html x.json x.csv x.tsv.gz x.npz x.bam; do
     score -o $f variants.vcf 2> msgs; [ $? = 2 ] && grep -q "variant: .$f.: " msgs && [ ! -e $f ] || exit; done
