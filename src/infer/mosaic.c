@@ -104,7 +104,7 @@ static int mosaic_reserve(cs_mosaic *g, const struct window *w, int32_t n_class)
     const size_t n = (size_t)(g->n + 1) * (size_t)n_class;
 
     if (cs_grow((void **)&g->evidence, &g->n_evidence, n, sizeof *g->evidence) != CS_OK ||
-        cs_grow((void **)&g->forward, &g->n_before, n, sizeof *g->forward) != CS_OK ||
+        cs_grow((void **)&g->forward, &g->n_forward, n, sizeof *g->forward) != CS_OK ||
         cs_grow((void **)&g->v, &g->n_v, n, sizeof *g->v) != CS_OK ||
         cs_grow((void **)&g->cell, &g->n_cell, (size_t)w->n + 1, sizeof *g->cell) != CS_OK)
         return CS_EMEM;

@@ -22,7 +22,7 @@ typedef struct cs_mosaic {
     double     *evidence, *forward;      /* [n][classes] emissions; forward messages */
     float      *v;               /* [n][classes] */
     int64_t    *cell;            /* [n + 1] first base of each part, then the record's length */
-    size_t      n_evidence, n_before, n_v, n_cell;
+    size_t      n_evidence, n_forward, n_v, n_cell;
     uint64_t    n_record, n_base;    /* finished */
 } cs_mosaic;
 

@@ -51,7 +51,7 @@ bool cs_best_update(const cs_train_opt *o, const cs_head *head, const cs_metrics
 }
 
 /* A loss is stored as -loss, so larger is better; without validation the best is NaN. */
-bool cs_best_suffices(const cs_train_opt *o, const cs_head *head, const cs_train_state *st)
+bool cs_best_reaches_stop_at(const cs_train_opt *o, const cs_head *head, const cs_train_state *st)
 {
     const double aim = cs_best_by_balanced(o, head) ? o->stop_at : -o->stop_at;
 

@@ -23,8 +23,8 @@ bool cs_best_update(const cs_train_opt *o, const cs_head *head, const cs_metrics
  * the lowest loss? */
 bool cs_best_by_balanced(const cs_train_opt *o, const cs_head *head);
 
-/** cs_best_suffices - has the best model reached o->stop_at? */
-bool cs_best_suffices(const cs_train_opt *o, const cs_head *head, const cs_train_state *st);
+/** cs_best_reaches_stop_at - has the best model reached o->stop_at? */
+bool cs_best_reaches_stop_at(const cs_train_opt *o, const cs_head *head, const cs_train_state *st);
 
 /** cs_best_check - CS_EUSAGE if a resumed run's best model is not at o->model_path */
 int cs_best_check(const cs_train_opt *o, const cs_train_state *st) CS_MUST_CHECK;

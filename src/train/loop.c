@@ -358,7 +358,7 @@ static int evaluate_epoch(struct trainer *l)
     begin_epoch(st, l->done);
     st->done = st->epoch >= o->n_epoch || l->done >= 1 ||
                (o->max_steps > 0 && st->step >= o->max_steps) ||
-               patience_ended(l) || cs_best_suffices(o, l->m->head, st);
+               patience_ended(l) || cs_best_reaches_stop_at(o, l->m->head, st);
 out:
     cs_metrics_release(&f);
     return rc;

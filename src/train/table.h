@@ -28,6 +28,7 @@ void cs_epoch_log_flush(cs_epoch_log *log);
  */
 int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs_metrics *f,
                  cs_train_state *st, cs_epoch_log *log) CS_MUST_CHECK;
+
 /** cs_run_file_end - as cs_outfile_end() for an output beside the model: a pipe whose reader has
  * closed it would end the training, and is an error (CS_EIO) */
 int cs_run_file_end(cs_outfile *f, const char *path, int rc) CS_MUST_CHECK;
