@@ -4,19 +4,20 @@
 static const struct { const char *name, *help; } reasons[CS_N_REASON] = {
     [CS_REASON_NONE] = { ".", "there is a call" },
     [CS_REASON_EMPTY] = { "empty", "no bases" },
-    [CS_REASON_TOO_SHORT] = { "too_short", "fewer bases than one token needs, than "
-                              "--min-length, or than the model states for calls" },
+    [CS_REASON_TOO_SHORT] = { "too_short", "fewer bases than one token, --min-length or "
+                              "the model's minimum length of a call" },
     [CS_REASON_TOO_LONG] = { "too_long", "more tokens than the model takes; see --long-sequence" },
     [CS_REASON_ALL_N] = { "no_known_base", "no A, C, G or T" },
-    [CS_REASON_MOSTLY_N] = { "mostly_unknown", "a larger share of other letters than "
-                             "--max-unknown" },
-    [CS_REASON_NO_TOKEN] = { "no_known_token", "A, C, G or T nowhere in a run as long as a token" },
-    [CS_REASON_NO_MEMORY] = { "no_memory", "more memory needed than there is, or than "
+    [CS_REASON_MOSTLY_N] = { "mostly_unknown", "the share of letters other than A, C, G and T "
+                             "exceeds --max-unknown" },
+    [CS_REASON_NO_TOKEN] = { "no_known_token", "no run of A, C, G and T as long as a token" },
+    [CS_REASON_NO_MEMORY] = { "no_memory", "the sequence needs more memory than is free, or than "
                               "--max-memory; see --long-sequence" },
-    [CS_REASON_LOW_PROB] = { "low_probability", "the best class has less than --min-prob" },
+    [CS_REASON_LOW_PROB] = { "low_probability", "the probability of the best class is below "
+                             "--min-prob" },
     [CS_REASON_LOW_CONFIDENCE] = { "low_confidence", "calls of this class, length and probability "
                                    "are wrong more often than --max-error allows" },
-    [CS_REASON_UNLIKE] = { "unlike_training", "low-complexity, or like shuffled DNA" },
+    [CS_REASON_UNLIKE] = { "unlike_training", "low complexity, or similar to shuffled DNA" },
 };
 
 const char *cs_reason_name(cs_reason r)
