@@ -30,7 +30,8 @@ static const cs_opt tokenize_table[] = {
     { .type = CS_OPT_GROUP, .name = "Tokens" },
     { .type = CS_OPT_IN, .letter = 'm', .name = "model", .off = AT(model), .arg = "FILE",
       .help = "tokenizer.json, or a model with a tokenizer",
-      .man = "Models that come with chordseq have names: 'default', 'fast' and 'variant'." },
+      .man = "Models that come with chordseq have names, such as 'fast'; see "
+             "chordseq-classify(1)." },
     { .type = CS_OPT_ENUM, .name = "format", .off = AT(ids), .arg = "FORMAT",
       .def = "pieces", .help = "output: pieces (text) or ids",
       .choice = formats },

@@ -90,8 +90,9 @@ const cs_opt cs_model_table[] = {
              "model export' is also accepted. Models that come with chordseq have names: "
              "'default', 'fast' (classify: only 6-mers; many times as fast, for organelles, "
              "eukaryotes and archaea: it calls few bacteria, plasmids and viruses), 'taxa' "
-             "(classify: phyla and classes below the default model's classes), 'variant' and "
-             "'human-lm' (variant --score llr). A file with such a name takes precedence.",
+             "(classify: phyla and classes below the default model's classes), 'variant', "
+             "'variant-exons' (variant --exons) and 'human-lm' (variant --score llr). A file with "
+             "such a name takes precedence.",
       .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
@@ -101,10 +102,11 @@ const cs_opt cs_compute_table[] = {
     { .type = CS_OPT_INT, .letter = '@', .name = "threads",
       .off = offsetof(cs_compute_args, threads), .arg = "NUM",
       .help = "total number of threads (default: one per processor)",
-      .man = "With 8 or more, an eighth (rounded down) is for decompression. Reading, tokenising, "
-             "batching and writing use one thread each while they work; the network uses the "
-             "others, for several small batches or one large batch. Predictions do not depend on "
-             "this number.",
+      .man = "Processors outside of the CPU affinity mask or above the quota of the control "
+             "group (containers, batch systems) do not count. With 8 or more threads, an eighth "
+             "(rounded down) is for decompression. Reading, tokenising, batching and writing use "
+             "one thread each while they work; the network uses the others, for several small "
+             "batches or one large batch. Predictions do not depend on this number.",
       .min = 1, .max = 4096, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
