@@ -258,9 +258,9 @@ void cs_provenance_log(const char *text)
         below = below || own < json_number_value(v) - 5e-5;   /* in four decimals */
     }
     if (line[0] != '\0')
-        cs_note("when it was trained, its %s gave a balanced accuracy of %.4f%s%s",
+        cs_note("%s in training: balanced accuracy %.4f%s%s",
                 json_object_get(o, "folds") ? "cross-validation" : "validation", own, line,
-                below ? ": it is below its baseline" : "");
+                below ? "; below its baseline" : "");
     json_decref(o);
 }
 

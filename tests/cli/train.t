@@ -404,7 +404,7 @@ T 'a page of the validation' sh -c '"$@" --preset fast --budget 40k -o page.m --
 N train-html-none.err $easy -q --valid-frac 0 --html x.html -o x.m
 N train-html-same.err $easy -q --html x.m -o x.m
 T 'eval reports the baselines' sh -c 'chordseq eval -m easy.m --label-key class all.fa 2> msgs > /dev/null &&
-    grep -q "its validation gave a balanced accuracy of [01].*; regression on 5-mers [01]" msgs'
+    grep -q "validation in training: balanced accuracy [01].*; regression on 5-mers [01]" msgs'
 T 'the network starts from the logits of the bag at its lowest loss' sh -c '"$@" --preset balanced --lr 1e-9 --budget 300k -v -o begun.m 2> msgs &&
     awk "{ gsub(/[;,]/, \"\") } / epoch / { l = 0; for (i = 1; i < NF; i++) if (\$i == \"loss\") l = \$(i + 1) }
         /bag of words epoch/ && (!want || l < want) { want = l } /starts from the bag of words at step/ { said = \$NF }
