@@ -22,10 +22,10 @@ typedef struct cs_covered {
  * contig   must outlive the set, in place
  * Returns  CS_OK or CS_EMEM
  *
- * Takes logarithmic time in the number of separate intervals, if they arrive in their order.
+ * Takes logarithmic time in the number of separate intervals, on average.
  */
 int cs_covered_add(cs_covered *c, const char *contig, int64_t from, int64_t to) CS_MUST_CHECK;
-/** cs_covered_overlaps - is any base of [from, to) covered? In logarithmic time */
+/** cs_covered_overlaps - is any base of [from, to) covered? In log^2 time */
 bool cs_covered_overlaps(const cs_covered *c, const char *contig, int64_t from, int64_t to);
 void cs_covered_release(cs_covered *c);
 
