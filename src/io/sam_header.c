@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/names.h"
 
 struct joining {
     sam_hdr_t   *to, *from;
@@ -116,12 +115,15 @@ static int rename_parent(struct joining *j)
 {
     size_t n;
     const cs_programs *m = j->programs;
-    const char *parent = value_of(j, "\tPP:", &n);
+    char *parent = value_of(j, "\tPP:", &n);
 
-    for (size_t i = 0; parent && i < m->n; i++)
-        if (strlen(m->old[i]) == n && strncmp(m->old[i], parent, n) == 0)
-            return set_value(j, "\tPP:", m->new[i]);
-    return CS_OK;
+    if (!parent)
+        return CS_OK;
+    const char after = parent[n];
+    parent[n] = '\0';
+    const int64_t no = cs_names_find(&m->no, parent);
+    parent[n] = after;
+    return no < 0 ? CS_OK : set_value(j, "\tPP:", m->new[no]);
 }
 
 /* new_id: or NULL, if the header has no line of it. */
@@ -133,8 +135,9 @@ static int add_change(const struct joining *j, const char *id, const char *new_i
         || cs_grow((void **)&m->new, &m->cap_new, m->n + 1, sizeof *m->new) != CS_OK)
         return cs_fail(CS_EMEM, "out of memory for the header of '%s'", j->path);
     m->old[m->n] = cs_xstrdup(id);
-    m->new[m->n++] = new_id ? cs_xstrdup(new_id) : NULL;
-    return CS_OK;
+    m->new[m->n] = new_id ? cs_xstrdup(new_id) : NULL;
+    m->n++;
+    return cs_names_add(&m->no, m->old[m->n - 1], (int64_t)m->n - 1);
 }
 
 static int rename_program(struct joining *j, const char *id)
@@ -167,19 +170,52 @@ out:
     return rc;
 }
 
-/* Does the program of j->line follow one that is not joined yet? */
-static bool waits(struct joining *j, const bool *done)
-{
-    size_t n;
-    char *parent = value_of(j, "\tPP:", &n);
+/* A line of `from` while the order is found. */
+struct program {
+    int parent;                  /* line, or -1 */
+    int round;                   /* of the line's turn; 0: unknown */
+    int no, child;               /* its own line; on the way up, the line before */
+};
 
-    if (!parent)
-        return false;
-    const char after = parent[n];
-    parent[n] = '\0';
-    const int i = sam_hdr_line_index(j->from, "PG", parent);
-    parent[n] = after;
-    return i >= 0 && !done[i];
+static int parent_of(struct joining *j, int i, int *parent)
+{
+    int rc = CS_OK;
+    size_t n;
+
+    *parent = -1;
+    CS_TRY(read_line(j, "PG", i));
+    char *id = value_of(j, "\tPP:", &n);
+    if (!id)
+        return CS_OK;
+    id[n] = '\0';
+    const int found = sam_hdr_line_index(j->from, "PG", id);
+    *parent = found >= 0 ? found : -1;
+out:
+    return rc;
+}
+
+/* Sets the rounds of line i and its ancestors: a line is joined in the first round in which its
+ * parent was joined before it; those of a circle, or after one, in round `last`. */
+static void find_round(struct program *p, int i, int last)
+{
+    int up = i, down = -1;
+
+    for (; up >= 0 && p[up].round == 0; down = up, up = p[up].parent) {
+        p[up].child = down;
+        p[up].round = -1;                          /* on the way */
+    }
+    int round = up < 0 ? 1 : p[up].round < 0 ? last : p[up].round;
+    for (; down >= 0; up = down, down = p[down].child) {
+        round += up > down && round < last;
+        p[down].round = round;
+    }
+}
+
+static int by_round(const void *a, const void *b)
+{
+    const struct program *x = a, *y = b;
+    return x->round != y->round ? (x->round > y->round) - (x->round < y->round)
+                                : (x->no > y->no) - (x->no < y->no);
 }
 
 /* Lines in order, but each after its parent, whose ID may change; those of a circle at last. */
@@ -187,27 +223,21 @@ static int join_programs(struct joining *j)
 {
     int rc = CS_OK;
     const int n = sam_hdr_count_lines(j->from, "PG");
-    bool *done = cs_alloc((size_t)n + 1, sizeof *done);
+    struct program *p = cs_alloc((size_t)n + 1, sizeof *p);
 
-    if (!done)
+    if (!p)
         return cs_fail(CS_EMEM, "out of memory for the header of '%s'", j->path);
-    memset(done, 0, (size_t)n + 1);
-    for (int left = n, before = n + 1; left > 0;) {
-        const bool circle = left == before;
-        before = left;
-        for (int i = 0; i < n; i++) {
-            if (done[i])
-                continue;
-            CS_TRY(read_line(j, "PG", i));
-            if (!circle && waits(j, done))
-                continue;
-            CS_TRY(join_program(j, i));
-            done[i] = true;
-            left--;
-        }
+    for (int i = 0; i < n; i++) {
+        p[i] = (struct program){ .no = i };
+        CS_TRY(parent_of(j, i, &p[i].parent));
     }
+    for (int i = 0; i < n; i++)
+        find_round(p, i, n + 1);
+    qsort(p, (size_t)n, sizeof *p, by_round);
+    for (int i = 0; i < n; i++)
+        CS_TRY(join_program(j, p[i].no));
 out:
-    free(done);
+    free(p);
     return rc;
 }
 
@@ -355,11 +385,9 @@ int cs_programs_change(const cs_programs *m, bam1_t *b)
 {
     uint8_t *tag = m->n > 0 ? bam_aux_get(b, "PG") : NULL;
     const char *id = tag ? bam_aux2Z(tag) : NULL;
-    size_t i = 0;
+    const int64_t i = id ? cs_names_find(&m->no, id) : -1;
 
-    while (id && i < m->n && strcmp(m->old[i], id) != 0)
-        i++;
-    if (!id || i == m->n)
+    if (i < 0)
         return CS_OK;
     const int bad = m->new[i] ? bam_aux_update_str(b, "PG", (int)strlen(m->new[i]) + 1, m->new[i])
                               : bam_aux_del(b, tag);
@@ -372,4 +400,5 @@ void cs_programs_release(cs_programs *m)
     for (size_t i = 0; i < m->n; i++)
         CS_FREE(m->old[i], m->new[i]);
     CS_FREE(m->old, m->new);
+    cs_names_release(&m->no);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/names.h"
 
 struct sam_hdr_t;
 struct bam1_t;
@@ -15,6 +16,7 @@ struct bam1_t;
 typedef struct cs_programs {
     char **old, **new;           /* [n] */
     size_t n, cap_old, cap_new;
+    cs_names no;                 /* of old IDs in those */
     bool   joined;               /* the header has all lines of the input */
 } cs_programs;
 

@@ -146,6 +146,9 @@ T 'a program that stands before its parent keeps it' sh -c 'awk "/ID:bwa/ { held
     [ "$(grep -n "PP:bwa" turn.sam | cut -d : -f 1)" -lt "$(grep -n "ID:bwa" turn.sam | cut -d : -f 1)" ] &&
     chordseq classify -q -m m --no-PG --bam turned.sam x.sam turn.sam && [ "$(grep -c "^@PG" turned.sam)" = 4 ] &&
     id=$(sed -n "s/^@PG	ID:\([^	]*\).*CL:bwa y$/\1/p" turned.sam) && [ "$id" != bwa ] && grep -q "^@PG	ID:sort[.].*	PP:$id$" turned.sam'
+T 'programs in a circle follow the others' sh -c 'awk "/ID:bwa/ { print \"@PG\tID:a\tPP:b\n@PG\tID:c\tPP:a\n@PG\tID:b\tPP:a\" } { print }" y.sam > circle.sam &&
+    chordseq classify -q -m m --no-PG --bam circles.sam x.sam circle.sam &&
+    [ "$(sed -n "s/^@PG	ID:\([a-z]*\).*/\1/p" circles.sam | tr "\n" " ")" = "bwa sort bwa sort a c b " ]'
 T 'of one input, unchanged' sh -c 'chordseq classify -q -m m --no-PG --bam one.sam x.sam && sed "/^[^@]/d" one.sam > a && sed "/^[^@]/d" x.sam | cmp - a'
 T 'of many comments, in little time' sh -c 'for f in u v; do
         awk -v f=$f "BEGIN { print \"@SQ\tSN:c\tLN:99\"; for (i = 0; i < 5000; i++) print \"@CO\t\" i % 4990, i % 2 ? f : \"\" }" > $f.sam || exit
