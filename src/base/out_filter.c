@@ -36,9 +36,18 @@ static const struct { const char *suffix, *what; } binary[] = {
     { ".bam", "BAM" }, { ".cram", "CRAM" }, { ".bcf", "BCF" }, { ".npy", "NPY" },
 };
 
-/* Suffixes of text that other outputs have, and no table. */
+/* Suffixes of text that other outputs have, and neither tables nor BED. */
 static const struct { const char *suffix, *what; } no_table[] = {
     { ".json", "JSON" }, { ".jsonl", "JSON" }, { ".html", "HTML" }, { ".svg", "SVG" },
+    { ".vcf", "VCF" }, { ".sam", "SAM" },
+};
+
+/* What outputs of a kind may be named. */
+static const char *const named[] = {
+    [CS_OUT_TEXT] = "this output is text, compressed if its name ends in .gz",
+    [CS_OUT_BED] = "this output is BED, bedGraph or a table: .bed, .bedgraph, .tsv or .csv, "
+                   "compressed if .gz follows",
+    [CS_OUT_TABLE] = "a table is written as .tsv or .csv, compressed as .tsv.gz or .csv.gz",
 };
 
 static int (*packer)(void *to, size_t *n_to, const void *from, size_t n);
@@ -95,14 +104,12 @@ int cs_out_check(const char *path, cs_out_kind kind)
 {
     const size_t n = unpacked_length(path);
     const bool table = kind == CS_OUT_TABLE;
-    const char *list = table ? "a table is written as .tsv or .csv, compressed as .tsv.gz or "
-                               ".csv.gz" : "this output is text, compressed if its name ends in "
-                               ".gz";
 
     if (kind == CS_OUT_BINARY && n < strlen(path))
         return cs_fail(CS_EUSAGE, "'%s': this output is not compressed; omit '%s'", path, path + n);
     if (kind == CS_OUT_BINARY || kind == CS_OUT_PACKED)
         return CS_OK;
+    const char *list = named[kind];
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (ends(path, n, foreign[i].suffix))
             return cs_fail(CS_EUSAGE, "'%s': %s is not supported; %s", path, foreign[i].what, list);
@@ -110,7 +117,7 @@ int cs_out_check(const char *path, cs_out_kind kind)
         if (ends(path, n, binary[i].suffix))
             return cs_fail(CS_EUSAGE, "'%s': this output is not %s; %s", path, binary[i].what,
                            list);
-    for (size_t i = 0; table && i < sizeof no_table / sizeof *no_table; i++)
+    for (size_t i = 0; kind != CS_OUT_TEXT && i < sizeof no_table / sizeof *no_table; i++)
         if (ends(path, n, no_table[i].suffix))
             return cs_fail(CS_EUSAGE, "'%s': this output is not %s; %s", path, no_table[i].what,
                            list);
@@ -124,7 +131,7 @@ int cs_out_filter_new(const char *path, cs_out_kind kind, cs_out_sink sink, void
 {
     const int rc = cs_out_check(path, kind);
     const size_t n = unpacked_length(path);
-    const bool text = kind == CS_OUT_TEXT || kind == CS_OUT_TABLE;
+    const bool text = kind != CS_OUT_BINARY && kind != CS_OUT_PACKED;
     const bool gz = text && packer && n < strlen(path);
     const bool csv = kind == CS_OUT_TABLE && ends(path, n, ".csv");
 

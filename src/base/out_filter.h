@@ -10,6 +10,7 @@
 /* Kinds of output. */
 typedef enum cs_out_kind {
     CS_OUT_TEXT,                 /* .gz and .bgz compress it */
+    CS_OUT_BED,                  /* the same: BED or bedGraph */
     CS_OUT_TABLE,                /* rows of fields between tabs: .csv writes commas, too */
     CS_OUT_BINARY,               /* a binary format: no suffix applies */
     CS_OUT_PACKED                /* binary, compressed by its writer if the suffix says so */

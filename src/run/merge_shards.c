@@ -53,12 +53,15 @@ static const char *held(const cs_manifests *all, const char *option)
 
 static cs_out_kind joined_kind(const cs_manifests *all, const char *option)
 {
-    const bool text = held(all, option) || option_is(all, "format", "bed")
-                   || option_is(all, "format", "bedgraph");
-    const bool table = (strcmp(option, "output") == 0 && !text) || strcmp(option, "tsv") == 0
-                    || strcmp(option, "names") == 0;
+    const bool output = strcmp(option, "output") == 0;
+    const bool bed = option_is(all, "format", "bed") || option_is(all, "format", "bedgraph");
+    const bool table = output || strcmp(option, "tsv") == 0 || strcmp(option, "names") == 0;
 
-    return cs_merge_is_npy(all, option) ? CS_OUT_BINARY : table ? CS_OUT_TABLE : CS_OUT_TEXT;
+    if (cs_merge_is_npy(all, option))
+        return CS_OUT_BINARY;
+    if (output && bed)
+        return CS_OUT_BED;
+    return table && !held(all, option) ? CS_OUT_TABLE : CS_OUT_TEXT;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

@@ -126,7 +126,7 @@ int cs_token_output_open(cs_token_output *o, const char *path)
 {
     int rc = CS_OK;
 
-    CS_TRY(cs_outfile_open_as(path, NULL, o->format == CS_TOKENS_TSV ? CS_OUT_TABLE : CS_OUT_TEXT,
+    CS_TRY(cs_outfile_open_as(path, NULL, o->format == CS_TOKENS_TSV ? CS_OUT_TABLE : CS_OUT_BED,
                               &o->file));
     rc = put_header(o);
 out:

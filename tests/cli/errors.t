@@ -102,7 +102,7 @@ with bgzip T "and sound by htslib's own check" sh -c 'bgzip -t t.tsv.gz && bgzip
 T '.csv tables have commas' sh -c "printf '>a,\"b\nACGTACGTACGT\n' > quote.fa && $c -q --min-prob 0 -o q.csv quote.fa &&
     [ \"\$(head -n 1 q.csv)\" = name,length,label,probability,reason ] && tail -n 1 q.csv | grep -q '^\"a,\"\"b\",12,'"
 N suffix-parquet.err   $c -o x.parquet "$tiny/mixed.fa"
-for f in json jsonl.gz html gff3 bw; do
+for f in json jsonl.gz html vcf sam gff3 bw; do
     T "a table is no .$f" sh -c "! $c -o x.$f '$tiny/mixed.fa' 2> msgs && [ ! -e x.$f ] && grep -q \"'x.$f': .* a table is written as .tsv or .csv\" msgs"
 done
 N suffix-zst.err       $c --jsonl x.jsonl.zst "$tiny/mixed.fa"

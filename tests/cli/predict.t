@@ -44,6 +44,9 @@ T 'rows agree with runs' awk -F '\t' 'NR == FNR { for (i = $2; i < $3; i++) clas
     FNR == 1 { if ($0 != "record\tposition\tclass\tsea\tisland") exit 1; next }
     { if (class[$1, $2] != $3 || $4 + $5 < 0.99999 || $4 + $5 > 1.00001) exit 1; rows++ }
     END { if (rows != n) exit 1 }' runs.bed rows.tsv
+T 'other formats are refused by their names' sh -c 'for f in json html vcf bam gff3; do ! chordseq predict -q -m m.safetensors in.fa -o x.$f 2> msgs &&
+    [ ! -e x.$f ] && grep -q ".x.$f.: .*; this output is BED, bedGraph or a table: .bed, .bedgraph, .tsv or .csv" msgs || exit; done
+    ! chordseq predict -q -m m.safetensors --format tsv in.fa -o x.json 2> msgs && grep -q "a table is written as .tsv or .csv" msgs'
 T 'a graph of one class' sh -c 'chordseq predict -q -m m.safetensors --format bedgraph --class island in.fa |
     cut -f 4 > graph && cut -f 5 rows.tsv | tail -n +2 | cmp - graph'
 T 'a misspelt class name gets a suggestion' sh -c '! chordseq predict -q -m m.safetensors --format bedgraph --class \
