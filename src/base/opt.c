@@ -15,7 +15,6 @@
 
 #include "base/mem.h"
 #include "base/path_conflicts.h"
-#include "base/suggest.h"
 
 enum { NAME_BYTES = 160, TAKES_BYTES = 512 };
 
@@ -370,23 +369,6 @@ static struct found find_letter(const cs_optset *set, char letter)
     return f.o != NULL || letter != 't' ? f : own_letter(set, '@');
 }
 
-static int unknown_option(const cs_optset *set, const char *shown)
-{
-    char name[NAME_BYTES];
-    cs_suggest suggest = cs_suggest_begin(shown);
-
-    for (; set->opt != NULL; set++)
-        for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
-            if (!has_field(o))
-                continue;
-            (void)snprintf(name, sizeof name, "--%s%s%s", set->prefix ? set->prefix : "",
-                           set->prefix ? "." : "", o->name);
-            cs_suggest_try(&suggest, name);
-        }
-    return cs_fail(CS_EUSAGE, "unknown option '%s'; %s--help lists them", shown,
-                   cs_suggest_hint(&suggest));
-}
-
 /* The remaining words. */
 struct words { char **v; int n, i; };
 
@@ -417,7 +399,7 @@ static int parse_long(const cs_optset *set, struct words *w)
 
     (void)snprintf(shown, sizeof shown, "--%.*s", n < NAME_BYTES ? (int)n : NAME_BYTES, name);
     if (f.o == NULL)
-        return unknown_option(set, shown);
+        return cs_opt_fail_unknown(set, shown);
     CS_TRY(cs_opt_mark_given(field_of(f.o, f.base)));
     if (f.o->type == CS_OPT_FLAG) {
         if (value != NULL)
@@ -444,7 +426,7 @@ static int parse_letters(const cs_optset *set, struct words *w)
         struct found f = find_letter(set, *p);
         const char *value = p + 1;
         if (f.o == NULL)
-            return cs_fail(CS_EUSAGE, "unknown option '%s'; --help lists them", shown);
+            return cs_opt_fail_unknown(set, shown);
         CS_TRY(cs_opt_mark_given(field_of(f.o, f.base)));
         if (f.o->type == CS_OPT_FLAG) {
             count_flag(f);

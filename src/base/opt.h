@@ -101,6 +101,14 @@ int cs_opt_mark_given(const void *field) CS_MUST_CHECK;
  * The struct must be that of the parsed set, not a copy. One thread */
 bool cs_opt_given(const void *field);
 
+/** cs_opt_fail_unknown - CS_EUSAGE for an option that the tables do not have, with the nearest
+ * name; shown: with its dashes */
+int cs_opt_fail_unknown(const cs_optset *set, const char *shown);
+/** cs_opt_unknown - the long option of the last such error, with its dashes; "": there is none */
+const char *cs_opt_unknown(void);
+/** cs_opt_has - do the tables have a long option, given with its dashes? */
+bool cs_opt_has(const cs_optset *set, const char *shown);
+
 /** cs_opt_is_requested - is an option of this long name, or letter (0: none), outside of all
  * tables, among the words? Values of options and words after "--" do not count, nor does
  * --name=VALUE. For --help, which works despite errors in other words */

@@ -21,6 +21,11 @@ N main-unknown.txt chordseq frobnicate
 N main-unknown.txt chordseq help frobnicate
 T 'no option is suggested that most letters of the typed one differ from' sh -c '! chordseq merge --bam x 2> err &&
     grep -q "unknown option .--bam.; --help lists them" err'
+T 'commands that have an unknown option are named' sh -c '! chordseq variant --kraken x 2> err &&
+    grep -qx ".*: unknown option .--kraken.; --help lists them; it is an option of .classify., .merge." err &&
+    ! chordseq variant --no-such 2> err && grep -qx ".*; --help lists them" err'
+T 'of many the first three' sh -c '! chordseq model --threads 1 2> err &&
+    grep -qx ".*; it is an option of .[a-z]*., .[a-z]*., .[a-z]*. and others" err'
 T 'an unknown command is a usage error' status 2 chordseq frobnicate
 
 for c in $(chordseq help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -v help); do

@@ -222,6 +222,19 @@ static void errors_give_reasons(void **state)
     }
 }
 
+static void unknown_options(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("--encoder.heads 4"), CS_EUSAGE);
+    assert_string_equal(cs_opt_unknown(), "--encoder.heads");
+    assert_int_equal(parse("--no-such=4"), CS_EUSAGE);
+    assert_string_equal(cs_opt_unknown(), "--no-such");
+    assert_int_equal(parse("-x"), CS_EUSAGE);
+    assert_string_equal(cs_opt_unknown(), "");
+    assert_true(cs_opt_has(set, "--threads") && cs_opt_has(set, "--encoder.track"));
+    assert_false(cs_opt_has(set, "--track") || cs_opt_has(set, "--General"));
+}
+
 static void list_without_memory(void **state)
 {
     (void)state;
@@ -480,6 +493,7 @@ int main(void)
         cmocka_unit_test_setup(threads_by_t, reset),
         cmocka_unit_test_setup(operands_and_lists, reset),
         cmocka_unit_test_setup(errors_give_reasons, reset),
+        cmocka_unit_test_setup(unknown_options, reset),
         cmocka_unit_test_setup(list_without_memory, reset),
         cmocka_unit_test_setup(number_parsers, reset),
         cmocka_unit_test_setup(text_round_trip, reset),
