@@ -380,12 +380,20 @@ static int need_value(const cs_opt *o, const char *shown, struct words *w, const
     return CS_OK;
 }
 
-static void count_flag(struct found f)
+static int count_flag(struct found f, const char *shown)
 {
     int *n = field_of(f.o, f.base);
 
     if (*n < INT_MAX)
         ++*n;
+    return cs_opt_mark_given(f.o, n, shown, NULL);
+}
+
+static int set_given(struct found f, const char *shown, const char *text)
+{
+    const int rc = cs_opt_mark_given(f.o, field_of(f.o, f.base), shown, text);
+
+    return rc == CS_OK ? set_shown(f.o, f.base, shown, text) : rc;
 }
 
 static int parse_long(const cs_optset *set, struct words *w)
@@ -400,18 +408,16 @@ static int parse_long(const cs_optset *set, struct words *w)
     (void)snprintf(shown, sizeof shown, "--%.*s", n < NAME_BYTES ? (int)n : NAME_BYTES, name);
     if (f.o == NULL)
         return cs_opt_fail_unknown(set, shown);
-    CS_TRY(cs_opt_mark_given(field_of(f.o, f.base)));
     if (f.o->type == CS_OPT_FLAG) {
         if (value != NULL)
             return cs_fail(CS_EUSAGE, "option '%s' takes no value, got '%s'", shown, value);
-        count_flag(f);
-        return CS_OK;
+        return count_flag(f, shown);
     }
     if (value == NULL && f.o->type == CS_OPT_WHEN)
         value = f.o->choice[1];
     if (value == NULL)
         CS_TRY(need_value(f.o, shown, w, &value));
-    CS_TRY(set_shown(f.o, f.base, shown, value));
+    CS_TRY(set_given(f, shown, value));
 out:
     return rc;
 }
@@ -427,19 +433,18 @@ static int parse_letters(const cs_optset *set, struct words *w)
         const char *value = p + 1;
         if (f.o == NULL)
             return cs_opt_fail_unknown(set, shown);
-        CS_TRY(cs_opt_mark_given(field_of(f.o, f.base)));
         if (f.o->type == CS_OPT_FLAG) {
-            count_flag(f);
+            CS_TRY(count_flag(f, shown));
             continue;
         }
         if (f.o->type == CS_OPT_WHEN && *value != '=') {
-            CS_TRY(set_shown(f.o, f.base, shown, f.o->choice[1]));
+            CS_TRY(set_given(f, shown, f.o->choice[1]));
             continue;
         }
         value += f.o->type == CS_OPT_WHEN;
         if (*value == '\0')
             CS_TRY(need_value(f.o, shown, w, &value));
-        return set_shown(f.o, f.base, shown, value);
+        return set_given(f, shown, value);
     }
 out:
     return rc;

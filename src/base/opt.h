@@ -90,13 +90,17 @@ void cs_opt_defaults(const cs_optset *set);
  * n_rest   their number
  * Returns  CS_OK, or CS_EUSAGE with a message naming the option and its valid values
  *
- * --name VALUE, --name=VALUE, -n VALUE, -nVALUE, clustered flags. No abbreviations.
+ * --name VALUE, --name=VALUE, -n VALUE, -nVALUE, clustered flags. No abbreviations. The last of
+ * several values counts; several files for an option of one input (IN) are an error.
  */
 int cs_opt_parse(const cs_optset *set, int argc, char **argv, const char **rest, int *n_rest)
     CS_MUST_CHECK;
 
-/** cs_opt_mark_given - cs_opt_parse() notes the field of each option in argv. CS_OK, CS_EMEM */
-int cs_opt_mark_given(const void *field) CS_MUST_CHECK;
+/** cs_opt_mark_given - cs_opt_parse() notes the field of each option in argv. CS_OK; CS_EUSAGE:
+ * a second file for an option of one input, whose first would not be read; CS_EMEM
+ * shown: the option in that message. text: its value, not yet in the field; NULL: none */
+int cs_opt_mark_given(const cs_opt *o, const void *field, const char *shown, const char *text)
+    CS_MUST_CHECK;
 /** cs_opt_given - did cs_opt_parse() find the option with this field, even with its default value?
  * The struct must be that of the parsed set, not a copy. One thread */
 bool cs_opt_given(const void *field);

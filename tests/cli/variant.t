@@ -6,9 +6,14 @@ export m
 cp "$tiny/variants.fa" "$tiny/variants.vcf" .
 cat > score <<'END'
 #!/bin/sh
-exec chordseq variant -q -m "$srcdir/refdata/tiny/model.safetensors" -f variants.fa -w 128 --circular ring "$@"
+exec scored_on variants.fa "$@"
 END
-chmod +x score
+cat > scored_on <<'END'
+#!/bin/sh
+f=$1; shift
+exec chordseq variant -q -m "$srcdir/refdata/tiny/model.safetensors" -f "$f" -w 128 --circular ring "$@"
+END
+chmod +x score scored_on
 PATH=$tmp:$PATH
 
 P variant.vcf      sh -c 'score --no-version variants.vcf | sed -E "s/(0\.[0-9]{3})[0-9]+/\1/g"'
@@ -67,22 +72,23 @@ T 'VCF is not written under the name of a table' sh -c 'for f in x.html x.json x
 N variant-index.err score -W -o o.vcf variants.vcf
 N variant-prefix.err score --prefix 1x variants.vcf
 N variant-fasta.err score variants.fa
+N variant-twice.err score --exons a.gtf --exons b.gtf variants.vcf
 cp variants.fa odd.fa
 # An index with lines without bases, and with more than htslib can count.
 for n in '1000\t5\t0\t1' '1000\t5\t-5\t61' '1000\t5\t1099511627776\t1099511627777' '9000000000000000000\t5\t1\t2' \
     '1000\t9223372036854775000\t60\t61' '1000\t-5\t60\t61'; do
     printf "one\t$n\n" > odd.fa.fai
-    T "refused: an index with lines of $n" sh -c '! score -f odd.fa -o gone.vcf variants.vcf 2> msgs &&
+    T "refused: an index with lines of $n" sh -c '! scored_on odd.fa -o gone.vcf variants.vcf 2> msgs &&
         grep -q "odd.fa.fai.* line 1.*samtools faidx" msgs'
 done
-T 'a file that is no index is named' sh -c 'cp variants.vcf odd.fa.fai; ! score -f odd.fa -o gone.vcf variants.vcf 2> msgs &&
+T 'a file that is no index is named' sh -c 'cp variants.vcf odd.fa.fai; ! scored_on odd.fa -o gone.vcf variants.vcf 2> msgs &&
     grep -q "cannot use the reference .odd.fa. with its index .odd.fa.fai.; recreate the index" msgs'
 # An index of the file as it was before a base was added, a contig renamed, or a line lost.
 stale() {
-    T "a stale index is named as that: $1" sh -c 'cp variants.fa old.fa && rm -f old.fa.fai && score -f old.fa -o gone.vcf variants.vcf &&
-        rm gone.vcf && sed "$1" variants.fa > old.fa && ! score -f old.fa -o gone.vcf variants.vcf 2> msgs &&
+    T "a stale index is named as that: $1" sh -c 'cp variants.fa old.fa && rm -f old.fa.fai && scored_on old.fa -o gone.vcf variants.vcf &&
+        rm gone.vcf && sed "$1" variants.fa > old.fa && ! scored_on old.fa -o gone.vcf variants.vcf 2> msgs &&
         grep -q "old.fa.fai. is stale: .* is not where it says; recreate it .samtools faidx." msgs &&
-        rm old.fa.fai && score -f old.fa -o gone.vcf variants.vcf && rm gone.vcf' - "$1"
+        rm old.fa.fai && scored_on old.fa -o gone.vcf variants.vcf && rm gone.vcf' - "$1"
 }
 stale '$s/$/A/'
 stale '1s/one/two/'
@@ -100,8 +106,8 @@ T 'two contigs of one name, at the end or not: a warning' sh -c 'long=$(head -c 
         grep -q "warning: .two.fa. has two contigs named .$n., of which only the first is read; rename one and recreate" msgs || exit; done
     sed p two.fa.fai > two && mv two two.fa.fai && chordseq variant -m "$m" -w 128 -f two.fa -o /dev/null variants.vcf 2> msgs &&
     grep -q "two contigs named" msgs' - variants.fa
-with bgzip T 'also of a compressed file' sh -c 'rm -f old.fa*; bgzip -c variants.fa > old.fa.gz && score -f old.fa.gz -o gone.vcf variants.vcf &&
-    rm gone.vcf && sed 2s/^/ACGT/ variants.fa | bgzip -i -I old.fa.gz.gzi -c > old.fa.gz && ! score -f old.fa.gz -o gone.vcf variants.vcf 2> msgs &&
+with bgzip T 'also of a compressed file' sh -c 'rm -f old.fa*; bgzip -c variants.fa > old.fa.gz && scored_on old.fa.gz -o gone.vcf variants.vcf &&
+    rm gone.vcf && sed 2s/^/ACGT/ variants.fa | bgzip -i -I old.fa.gz.gzi -c > old.fa.gz && ! scored_on old.fa.gz -o gone.vcf variants.vcf 2> msgs &&
     grep -q "old.fa.gz.fai. is stale" msgs'
 # A reference in lower case and with ambiguous letters: R matches A and G, N no base.
 { sed '1!y/ACGTN/acgtn/' variants.fa | head -n 4; echo '>odd'; for i in 1 2 3 4; do

@@ -8,7 +8,7 @@ struct main_opt {
     int verbose, quiet, format, index;
     int64_t threads, batch;
     double min_prob;
-    const char *out;
+    const char *out, *regions;
     cs_strlist input;
 };
 
@@ -43,6 +43,8 @@ static const cs_opt main_table[] = {
       .def = "tsv", .help = "output format", .choice = format_name },
     { .type = CS_OPT_WHEN, .letter = 'W', .name = "write-index", OFF(index), .arg = "FORMAT",
       .def = "off", .help = "write an index", .choice = index_name },
+    { .type = CS_OPT_IN, .letter = 'R', .name = "regions", OFF(regions), .arg = "FILE",
+      .help = "restrict to these regions" },
     { .type = CS_OPT_INS, .letter = 'i', .name = "input", OFF(input), .arg = "FILE",
       .help = "another input; may be repeated" },
     { .type = CS_OPT_END }
@@ -209,6 +211,8 @@ static void errors_give_reasons(void **state)
         { "--quiet=1", "option '--quiet' takes no value, got '1'" },
         { "--threads", "option '--threads' needs a value (NUM)" },
         { "-vt", "option '-t' needs a value (NUM)" },
+        { "-R a --regions=b", "option '--regions' takes one file, but is given two: 'a' and 'b'" },
+        { "-R a -R -", "option '-R' takes one file, but is given two: 'a' and '-'" },
     };
 
     (void)state;
@@ -220,6 +224,14 @@ static void errors_give_reasons(void **state)
         assert_int_equal(m.threads, 4);
         assert_true(m.min_prob == 0.5);
     }
+}
+
+static void one_file_twice(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("-R a --regions a -o x -o y"), CS_OK);
+    assert_string_equal(m.regions, "a");
+    assert_string_equal(m.out, "y");
 }
 
 static void unknown_options(void **state)
@@ -406,6 +418,7 @@ static void help_text(void **state)
         "  -f, --format NAME         output format: tsv, jsonl, vcf [tsv]\n"
         "  -W, --write-index[=FORMAT]\n"
         "                            write an index: off, auto, csi [off]\n"
+        "  -R, --regions FILE        restrict to these regions\n"
         "  -i, --input FILE          another input; may be repeated\n"
         "      --encoder.track NUM   channels per track [16]\n");
     for (const char *line = got; *line != '\0'; line += strcspn(line, "\n") + 1)
@@ -493,6 +506,7 @@ int main(void)
         cmocka_unit_test_setup(threads_by_t, reset),
         cmocka_unit_test_setup(operands_and_lists, reset),
         cmocka_unit_test_setup(errors_give_reasons, reset),
+        cmocka_unit_test_setup(one_file_twice, reset),
         cmocka_unit_test_setup(unknown_options, reset),
         cmocka_unit_test_setup(list_without_memory, reset),
         cmocka_unit_test_setup(number_parsers, reset),
