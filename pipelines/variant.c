@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "eval/variant_outputs.h"
 #include "pipelines/command.h"
 
@@ -174,6 +175,10 @@ static int prepare_model(struct job *j, int n_thread)
     CS_TRY(cs_model_open(j->model_path, &device, n_thread, &j->be, &j->model));
     CS_TRY(cs_variants_choose_score(j->model, j->model_path, (cs_variant_score)own.score, &kind,
                                     &j->values.width));
+    if (!model.model && own.score == CS_SCORE_AUTO && kind == CS_SCORE_EMBEDDING)
+        cs_note("CHORDSEQ_MODEL names '%s', which was not trained on variants: scores are "
+                "distances between its vectors; -m variant predicts loss of splicing",
+                j->model_path);
     j->values.score = (int)kind;
     const cs_policy_args usual = {
         .strand = own.strand,

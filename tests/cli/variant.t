@@ -499,7 +499,9 @@ T 'and the one that reads exons' sh -c 'chordseq model show "$1" > shown.exons &
 T 'method is the name of what older files call judged' sh -c 'LC_ALL=C sed "s/method/judged/g" "$1" > judged.m &&
     ! cmp -s "$1" judged.m && chordseq model show judged.m | grep ^quality > old && grep ^quality shown | cmp - old' - "$srcdir/refdata/model/variant.safetensors"
 T 'distances are of the one for sequences' sh -c 'with/chordseq variant --score embedding -f variants.fa -w 200 --tsv d.tsv \
-    -o /dev/null variants.vcf 2> msgs && ! grep -q splicing msgs && head -n 1 d.tsv | grep -q CS_L2'
+    -o /dev/null variants.vcf 2> msgs && ! grep -q splicing msgs && ! grep -q distances msgs && head -n 1 d.tsv | grep -q CS_L2'
+T 'a line says that the environment selected a model that gives distances' sh -c 'CHORDSEQ_MODEL=fast chordseq variant -f variants.fa \
+    -o /dev/null variants.vcf 2> msgs && grep -q "^chordseq: CHORDSEQ_MODEL names .*fast.safetensors., which was not trained on variants: scores are distances" msgs'
 
 T 'a demonstration model is marked in show, copies and INFO lines' sh -c '
     chordseq model label --demonstration train.tsv.model demo.model && chordseq model show demo.model > shown &&
