@@ -343,3 +343,9 @@ for c in "variant -m $m -w 128" diplotype; do
 done
 T 'a reference is a file' sh -c '! chordseq variant -m "$m" -f - -i variants.vcf -o gone.out < variants.fa 2> msgs &&
     grep -q "the reference cannot be standard input" msgs'
+
+# ---- archives ------------------------------------------------------------------------------------
+
+with tar T 'a tar archive is named' sh -c 'cp "$tiny/mixed.fa" . && tar -cf all.tar mixed.fa && gzip -c all.tar > all.tar.gz &&
+    for f in all.tar all.tar.gz -; do ! chordseq classify -q -m "$tiny/model.safetensors" $f < all.tar.gz 2> msgs &&
+    grep -q "is a tar archive; extract its files" msgs || exit; done && tar -xOf all.tar.gz | chordseq classify -q -m "$tiny/model.safetensors" - > out'
