@@ -455,7 +455,9 @@ static const cs_opt bam_opt[] = {
       .def = "off", .choice = indexes,
       .help = "write an index beside --bam: auto, bai, csi or off",
       .man = "For alignments sorted by position. Without a format, it is auto: CSI for BAM and "
-             "CRAI for CRAM, as in samtools. Not for several inputs." },
+             "CRAI for CRAM, as in samtools. Not for several inputs: their alignments follow each "
+             "other, so the output is not sorted. Join inputs first (samtools merge), or sort "
+             "and index the output." },
     { .type = CS_OPT_FLAG, .name = "no-PG", CFG(no_pg),
       .help = "with --bam, add no @PG line to the header" },
     { .type = CS_OPT_END }
