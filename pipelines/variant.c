@@ -197,8 +197,7 @@ static int prepare_model(struct job *j, int n_thread)
     CS_TRY(cs_variant_values_init(&j->values, j->model, own.prefix));
     CS_TRY(cs_variant_values_choose(&j->values, own.fields));
     if (own.out.html && j->values.score != CS_SCORE_MODEL)
-        rc = cs_fail(CS_EUSAGE, "--html shows probabilities, which only a model that was trained "
-                     "on variants gives; use --tsv");
+        rc = cs_fail(CS_EUSAGE, "--html needs a model trained on variants; use --tsv");
 out:
     return rc;
 }

@@ -225,7 +225,7 @@ static int check_index(cs_reference *r)
         goto out;
     for (int i = 0; rc == CS_OK && i < 2; i++)
         if (place[i]->name && !(begins_there(f, place[i]) && ends_there(f, place[i])))
-            rc = cs_fail(CS_EFORMAT, "the index '%s.fai' is stale: '%s' is not where it says; "
+            rc = cs_fail(CS_EFORMAT, "the index '%s.fai' is stale: '%s' is at another position; "
                          "recreate it (samtools faidx)", r->path, place[i]->name);
     if (rc == CS_OK)
         warn_unindexed(r, f);

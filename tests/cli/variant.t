@@ -87,7 +87,7 @@ T 'a file that is no index is named' sh -c 'cp variants.vcf odd.fa.fai; ! scored
 stale() {
     T "a stale index is named as that: $1" sh -c 'cp variants.fa old.fa && rm -f old.fa.fai && scored_on old.fa -o gone.vcf variants.vcf &&
         rm gone.vcf && sed "$1" variants.fa > old.fa && ! scored_on old.fa -o gone.vcf variants.vcf 2> msgs &&
-        grep -q "old.fa.fai. is stale: .* is not where it says; recreate it .samtools faidx." msgs &&
+        grep -q "old.fa.fai. is stale: .* is at another position; recreate it .samtools faidx." msgs &&
         rm old.fa.fai && scored_on old.fa -o gone.vcf variants.vcf && rm gone.vcf' - "$1"
 }
 stale '$s/$/A/'
