@@ -14,11 +14,11 @@ static const cs_opt eval_table[] = {
       .def = "500,1000,3000,10000,50000",
       .help = "boundaries of length bins in bases, comma-separated" },
     { .type = CS_OPT_STR, .name = "fragments", EVAL(fragments), .arg = "LIST",
-      .help = "also evaluate pieces of these lengths, cut from the records",
-      .man = "Pieces have random positions (--seed) and do not overlap. Records shorter than a "
-             "length have no piece of that length." },
+      .help = "also evaluate fragments of these lengths, cut from the records",
+      .man = "Fragments have random positions (--seed) and do not overlap. Records shorter than a "
+             "length have no fragment of that length." },
     { .type = CS_OPT_INT, .name = "fragments-per-record", EVAL(per_record), .arg = "NUM",
-      .def = "1", .help = "maximum pieces of each length per record", .min = 1, .max = 1e6 },
+      .def = "1", .help = "maximum fragments of each length per record", .min = 1, .max = 1e6 },
     { .type = CS_OPT_REAL, .name = "tolerance", EVAL(tolerance), .arg = "NUM",
       .def = CS_OPT_TEXT(CS_EVALUATE_TOLERANCE),
       .help = "error below which a value is correct", .min = 0, .max = 1e9 },
@@ -27,7 +27,7 @@ static const cs_opt eval_table[] = {
       .help = "with head multilabel, probability threshold of a label", .min = 0,
       .max = 1 },
     { .type = CS_OPT_INT, .name = "seed", EVAL(seed), .arg = "NUM", .def = "1",
-      .help = "seed for the positions of pieces", .min = 0, .max = 9e15 },
+      .help = "seed for the positions of fragments", .min = 0, .max = 9e15 },
     { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", EVAL(batch_tokens),
       .arg = "NUM", .def = "auto", .choice = cs_opt_auto,
       .help = "tokens per batch, or auto",
@@ -44,11 +44,11 @@ static const cs_opt eval_table[] = {
       .man = "It is self-contained and supports print and dark mode." },
     { .type = CS_OPT_OUT, .name = "calibrate", EVAL(calibrate), .arg = "FILE",
       .help = "calibrate the model and write it to this file",
-      .man = "The calibration is fitted to all evaluated records and pieces, for each length range "
-             "of --bins, and replaces an earlier one. The model keeps its error rate (chordseq "
-             "model calibrate), now by the new calibration, and its test for sequences unlike its "
-             "training data. The --strand of the evaluation becomes the default of the model. "
-             "Exclude training records with --split, because they make the calibration "
+      .man = "The calibration is fitted to all evaluated records and fragments, for each length "
+             "range of --bins, and replaces an earlier one. The model keeps its error rate "
+             "(chordseq model calibrate), now by the new calibration, and its test for sequences "
+             "unlike its training data. The --strand of the evaluation becomes the default of the "
+             "model. Exclude training records with --split, because they make the calibration "
              "overconfident. The metrics are those of uncalibrated predictions." },
     { .type = CS_OPT_OUT, .name = "scores", EVAL(scores), .arg = "FILE",
       .help = "table of all predictions with the truth, uncalibrated",

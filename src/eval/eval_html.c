@@ -132,7 +132,7 @@ static int sets(struct page *p)
         CS_TRY(set_row(p, name, p->s, lo, hi));
     }
     for (int i = 0; i < r->n_piece; i++) {
-        (void)snprintf(name, sizeof name, "pieces of %lld", (long long)r->piece[i]);
+        (void)snprintf(name, sizeof name, "fragments of %lld", (long long)r->piece[i]);
         CS_TRY(set_row(p, name, &r->scores[1 + i], 0, INT64_MAX));
     }
     rc = cs_outfile_printf(p->out, "</table>\n");

@@ -148,7 +148,7 @@ int cs_evaluate_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*b
     for (int r = 0; r < CS_N_REASON; r++)
         if (n_without[r] > 0)
             cs_warn("%lld %s no prediction and %s left out: %s (%s)", (long long)n_without[r],
-                    CS_PLURAL(n_without[r], "record or piece has", "records or pieces have"),
+                    CS_PLURAL(n_without[r], "record or fragment has", "records or fragments have"),
                     CS_PLURAL(n_without[r], "was", "were"), cs_reason_name((cs_reason)r),
                     cs_reason_help((cs_reason)r));
 out:

@@ -251,8 +251,8 @@ static int check_suits_model(const struct job *j)
     const cs_model *m = j->model;
 
     if (m->tok != NULL && j->n_piece > 0 && j->piece[0] < j->labelled.min_base)
-        return cs_fail(CS_EUSAGE, "pieces of %lld bases have no tokens; the model needs %lld bases",
-                       (long long)j->piece[0], (long long)j->labelled.min_base);
+        return cs_fail(CS_EUSAGE, "fragments of %lld bases have no tokens; the model needs %lld "
+                       "bases", (long long)j->piece[0], (long long)j->labelled.min_base);
     if ((a->calibrate != NULL || a->html != NULL || a->scores != NULL)
         && (!m->head->is_class || m->head->per_token))
         return cs_fail(CS_EUSAGE, "--%s is for classes of sequences, but the model predicts %s",

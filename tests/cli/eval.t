@@ -15,7 +15,7 @@ figure() { awk -F '\t' -v l="$1" -v c="$2" -v m="$3" '$1 == "record" && $2 == l 
 T 'evaluation of labelled records' chordseq eval -q -m "$m" --skip-unlabelled --labels first.tsv --bins 10,40 -o e.tsv --json e.json "$tiny/mixed.fa"
 T 'records that are left out have their reason' sh -c 'chordseq eval -m "$1" --skip-unlabelled --min-length 30 --labels first.tsv -o x.tsv "$tiny/mixed.fa" 2> msgs &&
     n=$(awk -F "\t" "NR == FNR { own[\$1]; next } (\$1 in own) && \$2 < 30" first.tsv calls.tsv | wc -l) && [ "$n" -gt 0 ] &&
-    grep -q "warning: $n records or pieces have no prediction and were left out: too_short (.*--min-length" msgs && ! grep -q too_long msgs' - "$m"
+    grep -q "warning: $n records or fragments have no prediction and were left out: too_short (.*--min-length" msgs && ! grep -q too_long msgs' - "$m"
 T 'the number of called records' [ "$(figure all . records)" = "$n" ]
 T 'the number of correct calls of classify' [ "$(figure all "$1" "called:$1")" = "$right" ]
 T 'accuracy is the share of correct calls' awk -v a="$(figure all . accuracy)" -v r="$right" -v n="$n" \
@@ -86,7 +86,7 @@ def number(v):
 for s in sets:
     if s["records"] == 0:
         continue
-    name = "pieces of " + s["length"] if s["set"] == "fragment" else s["length"]
+    name = "fragments of " + s["length"] if s["set"] == "fragment" else s["length"]
     keys = "accuracy balanced_accuracy macro_f1 mcc loss ece".split()
     assert [name, str(s["records"])] + [number(s[k]) for k in keys] in page.rows, (name, s)
 classes = sets[0]["classes"]
