@@ -85,7 +85,7 @@ const cs_opt cs_pair_table[] = {
 const cs_opt cs_model_table[] = {
     { .type = CS_OPT_GROUP, .name = "Model" },
     { .type = CS_OPT_IN, .letter = 'm', .name = "model", .off = offsetof(cs_model_args, model),
-      .arg = "FILE", .help = "model file (default: the model that comes with chordseq)",
+      .arg = "FILE", .help = "model file or name (default: the model that comes with chordseq)",
       .man = "The environment variable CHORDSEQ_MODEL sets another default. A folder of 'chordseq "
              "model export' is also accepted. Models that come with chordseq have names: "
              "'default', 'fast' (classify: only 6-mers; many times as fast, for organelles, "

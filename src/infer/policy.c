@@ -18,7 +18,7 @@ static const char *const long_names[] = { "whole", "window", "error", "cpu", "fi
 #define POLICY(field) .off = offsetof(cs_policy_args, field)
 
 const cs_opt cs_policy_table[] = {
-    { .type = CS_OPT_GROUP, .name = "Policies" },
+    { .type = CS_OPT_GROUP, .name = "Strands and long sequences" },
     { .type = CS_OPT_ENUM, .name = "strand", POLICY(strand), .arg = "NAME", .def = "model",
       .help = "strands to read: forward, both, max, weighted, or model (the model's default)",
       .choice = strand_names,

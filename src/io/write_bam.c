@@ -436,7 +436,7 @@ out:
 
 static const cs_opt bam_opt[] = {
     { .type = CS_OPT_OUT, .name = "bam", CFG(path), .arg = "FILE",
-      .help = "input alignments, or unaligned sequences, with tags cl, cp and ct",
+      .help = "input alignments, or unaligned sequences, with tags cl, cp, ct, cr",
       .man = "cl:Z is the class or 'unclassified', cp:f its probability, ct:i its taxid; cr:Z is "
              "the reason if there is no call. The format is SAM or CRAM if the name ends in .sam "
              "or .cram, otherwise BAM. Only primary alignments are written, in input order. With "

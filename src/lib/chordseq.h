@@ -85,9 +85,9 @@ CHORDSEQ_API const char *chordseq_reason(int reason);
  *
  * path     NULL: the file named by the environment variable CHORDSEQ_MODEL, else the default model
  * option   NULL, or a NULL-terminated array of "NAME=VALUE". Names are those of `chordseq classify`
- *          under Policies and Calls ("strand", "long-sequence", "min-prob", ...), with the same
- *          defaults; "device" ("cpu") and "precision" ("auto"), as there, but for lists of devices;
- *          "threads" (1), the threads of one call
+ *          under "Strands and long sequences" and "Calls" ("strand", "min-prob", ...), with the
+ *          same defaults; "device" ("cpu") and "precision" ("auto"), as there, but for lists of
+ *          devices; "threads" (1), the threads of one call
  * out      receives the handle, to be closed with chordseq_close(); NULL after an error
  * Returns  CHORDSEQ_OK, or any of the codes above
  */

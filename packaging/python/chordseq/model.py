@@ -43,9 +43,9 @@ def load(model: Optional[PathLike] = None, *, threads: Optional[int] = None, **o
              ("fast"); None: the one that the environment variable CHORDSEQ_MODEL names, else the default
     threads  to compute with; None: one per processor that the process and its control group may
              use. Predictions do not depend on it
-    options  those of `chordseq classify` under Policies and Calls with _ for -: strand="both",
-             min_prob=0.9, long_sequence="window", window_length=10_000, ...; device="cuda" and
-             precision="bf16" where build and processor have them
+    options  those of `chordseq classify` under "Strands and long sequences" and "Calls", with _ for -:
+             strand="both", min_prob=0.9, long_sequence="window", window_length=10_000, ...;
+             device="cuda" and precision="bf16" where build and processor have them
 
     Raises   UsageError, FileError, FormatError, ModelError, DeviceError, OutOfMemoryError
     """
