@@ -33,8 +33,8 @@ _chordseq()
         '*-2[second mates of pairs, in the same order]:FILE:_files' \
         '*--mates-2[second mates of pairs, in the same order]:FILE:_files' \
         '*--interleaved[mates alternate in the input]' \
-        '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*-m[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*--model[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
@@ -56,7 +56,7 @@ _chordseq()
         '*--cami-binning[CAMI binning format]:FILE:_files' \
         '*--cami-profile[CAMI profiling format, abundance by bases]:FILE:_files' \
         '*--sample[sample name in CAMI formats and the summary]:NAME:' \
-        '*--bam[input alignments, or unaligned sequences, with tags cl, cp and ct]:FILE:_files' \
+        '*--bam[input alignments, or unaligned sequences, with tags cl, cp, ct, cr]:FILE:_files' \
         '*-O[format of --bam\: auto (by its name), sam, bam or cram]:FORMAT:(auto sam bam cram)' \
         '*--output-fmt[format of --bam\: auto (by its name), sam, bam or cram]:FORMAT:(auto sam bam cram)' \
         '*--output-fmt-option[option for writing --bam, such as level=1; may be repeated]:OPT[=VAL]:' \
@@ -103,8 +103,8 @@ _chordseq()
         '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*--regions-file[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
-        '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*-m[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*--model[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
@@ -156,8 +156,8 @@ _chordseq()
         '*-2[second mates of pairs, in the same order]:FILE:_files' \
         '*--mates-2[second mates of pairs, in the same order]:FILE:_files' \
         '*--interleaved[mates alternate in the input]' \
-        '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*-m[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*--model[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
@@ -245,8 +245,8 @@ _chordseq()
         '*--circular[circular contig (may be repeated)]:CONTIG:' \
         '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
         '*--max-unknown[maximum share of unknown bases in a window]:SHARE:' \
-        '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*-m[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*--model[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
@@ -284,8 +284,8 @@ _chordseq()
         '*--steps[steps of integrated gradients]:NUM:' \
         '*-B[batch size of mutagenesis, in tokens]:NUM:' \
         '*--batch-tokens[batch size of mutagenesis, in tokens]:NUM:' \
-        '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*-m[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*--model[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
@@ -738,8 +738,8 @@ _chordseq()
         '*--skip-unlabelled[skip records without a label instead of failing]' \
         '*--split[table of record names, parts (train, valid or skip) and optional groups]:TSV:_files' \
         '*--split-by[keep records with the same '\''KEY='\'' in their header on one side of the split]:KEY:' \
-        '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*-m[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*--model[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
@@ -748,11 +748,11 @@ _chordseq()
         '*--min-length[minimum sequence length in bases; 0\: one token]:NUM:' \
         '*--max-unknown[maximum share of letters other than A, C, G and T]:SHARE:' \
         '*--bins[boundaries of length bins in bases, comma-separated]:LIST:' \
-        '*--fragments[also evaluate pieces of these lengths, cut from the records]:LIST:' \
-        '*--fragments-per-record[maximum pieces of each length per record]:NUM:' \
+        '*--fragments[also evaluate fragments of these lengths, cut from the records]:LIST:' \
+        '*--fragments-per-record[maximum fragments of each length per record]:NUM:' \
         '*--tolerance[error below which a value is correct]:NUM:' \
         '*--threshold[with head multilabel, probability threshold of a label]:NUM:' \
-        '*--seed[seed for the positions of pieces]:NUM:' \
+        '*--seed[seed for the positions of fragments]:NUM:' \
         '*-B[tokens per batch, or auto]:NUM:' \
         '*--batch-tokens[tokens per batch, or auto]:NUM:' \
         '*-o[table of all metrics; '\''-'\'' is standard output]:FILE:_files' \
