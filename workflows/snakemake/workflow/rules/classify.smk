@@ -1,4 +1,4 @@
-# A sample in parts, and the parts together: the outputs are those of one run.
+# Classify the shards of a sample, and merge them to the outputs of one run.
 
 
 rule classify_part:

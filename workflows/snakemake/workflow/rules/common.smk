@@ -1,8 +1,8 @@
-# What other rules need to know: the samples, and what becomes of each.
+# Samples, and the outputs of each.
 
 import csv
 
-# An output's name in the configuration and in the wrappers, and how its file's name ends.
+# Outputs by their names in configuration and wrappers, with their suffixes.
 ENDINGS = {
     "tsv": "tsv",
     "jsonl": "jsonl",
@@ -14,7 +14,7 @@ ENDINGS = {
     "summary": "chordseq_summary.json",
 }
 
-# One line per record, so that every part writes its own; the others are counted from manifests.
+# Outputs of one line per record, written by every shard; merge makes the others from manifests.
 BY_RECORD = ("tsv", "jsonl", "kraken", "cami_binning")
 
 

@@ -1,4 +1,4 @@
-# One page about all samples, by MultiQC with chordseq's plugin (../../../multiqc).
+# MultiQC report of all samples, with chordseq's plugin (../../../multiqc).
 
 
 rule multiqc:
