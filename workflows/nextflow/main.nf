@@ -1,4 +1,4 @@
-// main.nf - classify samples with chordseq, each in parts, and bring them together on one page.
+// main.nf - classify samples with chordseq, in shards, and report all samples with MultiQC.
 //
 //     nextflow run main.nf --input samples.tsv [--parts 4] [--model FILE] [--outdir results]
 
@@ -6,7 +6,7 @@ include { CHORDSEQ_CLASSIFY } from './modules/nf-core/chordseq/classify/main'
 include { CHORDSEQ_MERGE    } from './modules/nf-core/chordseq/merge/main'
 include { CHORDSEQ_MULTIQC  } from './modules/local/multiqc/main'
 
-// The table of samples has a header: sample, sequences and, for pairs, mates; commas between files.
+// The table of samples has the columns sample, sequences and, for pairs, mates; files are comma-separated.
 def sample_of(row) {
     if (!row.sample || !(row.sample ==~ /[A-Za-z0-9][A-Za-z0-9._-]*/)) {
         error("${params.input}: '${row.sample}' cannot be a sample's name")

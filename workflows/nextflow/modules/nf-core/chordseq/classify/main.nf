@@ -32,15 +32,15 @@ process CHORDSEQ_CLASSIFY {
     def prefix = task.ext.prefix ?: "${meta.id}"
     def device = task.accelerator ? 'cuda' : 'cpu'
     def model_arg = model ? "--model ${model}" : ''
-    // Pairs follow each other: [s1_1, s1_2, s2_1, s2_2]. One file has no mates, whatever meta says.
+    // Pairs follow each other: [s1_1, s1_2, s2_1, s2_2]. One file has no mates, with any meta.
     def files = [reads].flatten()
     def paired = !meta.single_end && files.size() > 1
     if (paired && files.size() % 2) {
         error("CHORDSEQ_CLASSIFY: '${meta.id}' has ${files.size()} files, but is not single-end")
     }
     def input = paired ? files.collate(2).collect { pair -> "-1 ${pair[0]} -2 ${pair[1]}" }.join(' ') : files.collect { f -> "-i ${f}" }.join(' ')
-    // task.ext.args may ask for more, such as { "--bam ${meta.id}.bam --jsonl ${meta.id}.jsonl" }.
-    // Reports of a part are counted by chordseq merge, from its manifest.
+    // task.ext.args may add outputs, such as { "--bam ${meta.id}.bam --jsonl ${meta.id}.jsonl" }.
+    // chordseq merge makes the reports from the manifests of shards.
     def part = shard ? "${prefix}.${shard.replace('/', 'of')}" : prefix
     def outputs = shard ? "--shard ${shard} --manifest ${part}.manifest.json" : "--report ${part}.kreport --krona ${part}.krona.txt --html ${part}.html --summary ${part}.chordseq_summary.json"
     """

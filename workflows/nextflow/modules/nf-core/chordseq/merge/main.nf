@@ -23,7 +23,7 @@ process CHORDSEQ_MERGE {
     script:
     def args = task.ext.args ?: ''
     prefix = task.ext.prefix ?: "${meta.id}"
-    // Outputs of the parts are staged beside their manifests, where chordseq looks for them.
+    // Outputs of shards are staged beside their manifests, where chordseq finds them.
     """
     chordseq merge \\
         --output ${prefix}.tsv \\
