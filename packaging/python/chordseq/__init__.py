@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     __version__: str
 else:
     def __getattr__(name):
-        """NumPy and the library are loaded when they are needed: the console script needs neither."""
+        """Load NumPy and the library on first use: the console script needs neither."""
         if name == "__version__":
             return version()
         if name not in __all__:

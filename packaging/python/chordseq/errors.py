@@ -1,4 +1,4 @@
-"""What goes wrong, with the sentences of the program and the library."""
+"""Errors, with the messages of the program and the library."""
 import errno
 import os
 import re
@@ -9,7 +9,7 @@ class Error(Exception):
 
 
 class UsageError(Error, ValueError):
-    """An argument or option is wrong, or does not go with the model."""
+    """An argument or option is invalid, or the model does not support it."""
 
 
 class FileError(Error, OSError):
@@ -21,23 +21,23 @@ class MissingFileError(FileError, FileNotFoundError):
 
 
 class FormatError(Error, ValueError):
-    """An input or model file is damaged, or a letter is no nucleotide code."""
+    """An input or model file is damaged, or a letter is not a nucleotide code."""
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """There is not enough memory."""
+    """Out of memory."""
 
 
 class DeviceError(Error, RuntimeError):
-    """The compute device failed or is not there."""
+    """The compute device failed or does not exist."""
 
 
 class ModelError(Error, ValueError):
-    """There is no such model, or it does not predict for sequences."""
+    """The model does not exist, or does not predict for sequences."""
 
 
 class ProgramError(Error, RuntimeError):
-    """The program failed; the message is its own."""
+    """The program failed, with its message."""
 
 
 #: Exceptions for the error codes of chordseq(3).

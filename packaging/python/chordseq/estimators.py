@@ -1,4 +1,4 @@
-"""Estimators for scikit-learn. Without it they work, too, but for what its base classes add."""
+"""Estimators for scikit-learn. Without scikit-learn they lack the methods of its base classes."""
 from __future__ import annotations
 
 import os
@@ -80,7 +80,7 @@ class ChordseqEmbedder(TransformerMixin, _Estimator):
 
     With scikit-learn, set_output(transform="pandas") gives a DataFrame with the columns v1, v2, ...
 
-    model    as load() takes it; threads and options, too
+    model    as for load(), like threads and options
     missing  value of vectors without a prediction, for instance of an empty sequence;
              most estimators of scikit-learn refuse NaN
     """
@@ -122,14 +122,14 @@ def _label_texts(classes):
 class ChordseqClassifier(ClassifierMixin, _Estimator):
     """Classifier: fit() trains a model with `chordseq train`, predict() classifies with it.
 
-    output   file to write the trained model to, or None; the estimator has a copy of its own
-    threads  as load() takes it
+    output   file of the trained model, or None; the estimator keeps a copy
+    threads  as for load()
     options  those of `chordseq train`: preset="fast", budget="2m", seed=1, ...
 
-    After fit(): model_ (a Model), classes_ (sorted, as scikit-learn wants them), metrics_ (a dict per
+    After fit(): model_ (a Model), classes_ (sorted, as scikit-learn requires), metrics_ (a dict per
     epoch). Sequences without a prediction have probabilities of NaN and the first class. The
-    model's labels are the classes as texts; c0, c1, ... if a table of labels cannot have these. A
-    pickled estimator has its model in it.
+    model's labels are the classes as text, or c0, c1, ... if a table of labels cannot hold them. A
+    pickled estimator contains its model.
     """
 
     _names = ("output", "threads")
@@ -204,5 +204,5 @@ class ChordseqClassifier(ClassifierMixin, _Estimator):
         return self.classes_[best]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of right calls."""
+        """Accuracy."""
         return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))

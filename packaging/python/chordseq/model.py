@@ -1,4 +1,4 @@
-"""A model that predicts for sequences: through libchordseq, and for files through the program."""
+"""Models: predictions for sequences through libchordseq, for files through the program."""
 from __future__ import annotations
 
 import ctypes
@@ -83,7 +83,7 @@ def _progress(batches, wanted):
 
 
 class Model:
-    """An open model; see load(). Any number of threads may use it, and it is pickled by its path."""
+    """An open model; see load(). Any number of threads may use it. A pickled model stores its path."""
 
     def __init__(self, model: Optional[PathLike] = None, *, threads: Optional[int] = None,
                  **options: Any):
@@ -157,7 +157,7 @@ class Model:
         return table
 
     def classify_batches(self, sequences: Any, *, progress: bool = False) -> Iterator[Table]:
-        """classify() in parts: yields tables in order, in constant memory however many there are."""
+        """Classify in batches: yields tables in input order, in constant memory."""
         parts = self._classify_file(sequences) if isinstance(sequences, os.PathLike) else \
             self._handles.map(self._classify_batch, _sequences.batches(sequences))
         return _progress(parts, progress)
@@ -168,12 +168,12 @@ class Model:
         sequences  a str or bytes; an iterable of these, of (name, sequence), or of records of pysam,
                    Biopython or pyfaidx; a dict; or a pathlib.Path of a FASTA, FASTQ, SAM, BAM or CRAM
                    file, which the program reads (its numbers have six decimals)
-        progress   show a bar, where tqdm is installed
+        progress   show a bar, if tqdm is installed
 
-        Returns    a table with a row per sequence, in order:
-                   name, its number where it has none; length in bases; label (a class, a taxon or
-                   "unclassified"); probability of the call, or of the best class where none was sure
-                   enough; reason why there is no call, or "."; taxid and rank of the call, 0 and ""
+        Returns    a table with a row per sequence, in input order:
+                   name, or the number of a sequence without one; length in bases; label (a class, a
+                   taxon or "unclassified"); probability of the call, or without a call of the best
+                   class; reason for no call, "." with a call; taxid and rank of the call, 0 and ""
                    without one and, for a path, without call="taxon"; and probabilities (outputs,)
                    float32, in the order of Model.labels. Of models without classes: name, length,
                    reason and values (outputs,). NaN without a prediction.
@@ -226,7 +226,7 @@ class Model:
         return vectors
 
     def embed_batches(self, sequences: Any, *, progress: bool = False) -> Iterator[np.ndarray]:
-        """embed(per="sequence") in parts: yields arrays in order, in constant memory."""
+        """Embed in batches: yields arrays of embed(per="sequence") in input order, in constant memory."""
         parts = self._embed_file(sequences) if isinstance(sequences, os.PathLike) else \
             self._handles.map(self._embed_batch, _sequences.batches(sequences))
         return _progress(parts, progress)
@@ -240,12 +240,12 @@ class Model:
               ) -> list[np.ndarray]: ...
 
     def embed(self, sequences: Any, per: str = "sequence", *, progress: bool = False) -> Any:
-        """Vectors of sequences, as `chordseq embed` gives them, to the last bit.
+        """Embed sequences, as `chordseq embed` does, to the last bit.
 
-        sequences  as classify() takes them; a path only with per="sequence"
+        sequences  as for classify(); a path only with per="sequence"
         per        "sequence": one array (sequences, Model.dim) float32, the pooled vector of each;
-                   "window": a list of arrays (windows, Model.dim), one per sequence, of the windows
-                   that windows() returns: a model loaded with long_sequence="window";
+                   "window": a list of arrays (windows, Model.dim), one per sequence, for the windows
+                   of windows(), with a model loaded with long_sequence="window";
                    "token": a list of arrays (tokens, Model.token_dim), the encoder's rows of the
                    sequence read forward and whole, one per token of tokenize()
 
@@ -285,7 +285,7 @@ class Model:
                 yield np.array(vectors[at:at + _sequences.BATCH_RECORDS])
 
     def windows(self, n_base: int) -> np.ndarray:
-        """Where a sequence of n_base bases is cut: (windows, 2) int64, first base from 0, and bases."""
+        """Windows of a sequence of n_base bases: (windows, 2) int64, first base (from 0) and length."""
         if (n_base := operator.index(n_base)) < 0:
             raise ValueError(f"a sequence has no {n_base} bases")
         h = self._handles.first
@@ -302,13 +302,13 @@ class Model:
         return ids[:n.value].copy()
 
     def tokenize(self, sequence: Any) -> np.ndarray:
-        """Token numbers of one sequence read forward: (tokens,) int32, as `chordseq tokenize
-        --format ids` writes them."""
+        """Token ids of one sequence, forward strand: (tokens,) int32, as by `chordseq tokenize
+        --format ids`."""
         with self._handles.handle() as h:
             return self._ids(h, _sequences.pair(sequence, 0)[1])
 
     def token_texts(self, ids: Iterable[int]) -> list[str]:
-        """What tokens stand for, as `chordseq tokenize` writes them."""
+        """Text of tokens, as by `chordseq tokenize`."""
         text = ctypes.create_string_buffer(256)
         texts = []
         for i in ids:
@@ -324,14 +324,14 @@ class Model:
 
     def explain(self, sequence: Any, *, method: str = "mutagenesis", label: Optional[str] = None,
                 **options: Any) -> Table:
-        """What each base contributes to the prediction for a label, by `chordseq explain`.
+        """Contribution of each base to the prediction for a label, by `chordseq explain`.
 
         method   "mutagenesis", "gradient", "integrated" or "deeplift"
         label    None: the most probable one
         options  others of `chordseq explain`: baseline="shuffled", steps=128, svg="plot.svg", ...
 
         Returns  a table with a row per base: pos, from 1; base; label; contribution, float64. With
-                 mutagenesis also A, C, G and T, the model's prediction with each of them there.
+                 mutagenesis also A, C, G and T: the prediction with that base at the position.
         """
         name, base = _sequences.pair(sequence, 0)
         if not base.strip():
@@ -356,8 +356,8 @@ class Model:
     def score_variants(self, vcf: PathLike, fasta: PathLike, **options: Any) -> Table:
         """Scores of variants by this model; see chordseq.score_variants().
 
-        Of the options of load(), device, precision, strand and max_unknown apply unless they are given here;
-        window_length does not, which is that of long_sequence="window" there.
+        The options device, precision, strand and max_unknown of load() apply unless they are given here;
+        window_length does not, because in load() it is that of long_sequence="window".
         """
         words = self._program_words(("device", "precision", "strand", "max_unknown"), **_with_output(options))
         if self.path is None:                # the command's default model is another one
@@ -385,15 +385,15 @@ def _score(words, vcf, fasta):
 
 def score_variants(vcf: PathLike, fasta: PathLike, model: Optional[PathLike] = None, **options: Any
                    ) -> Table:
-    """How much each alternative allele changes what a model sees, by `chordseq variant`.
+    """Score every alternative allele, by `chordseq variant`.
 
     vcf      VCF or BCF
-    fasta    the reference that it refers to
-    model    None: the program's own choice
+    fasta    the reference of the variants
+    model    None: the default model of the score
     options  others of `chordseq variant`: score="embedding", window_length=2000, threads=2,
              output="scored.vcf.gz", ...
 
-    Returns  a table with a row per allele: chrom, pos, id, ref, alt, reason why there is no score or
+    Returns  a table with a row per allele: chrom, pos, id, ref, alt, reason for no score, else
              ".", swapped, and a float64 column per score, such as CS_L2 and CS_COS; NaN without one.
     """
     if model is not None:

@@ -1,4 +1,4 @@
-"""Tables of predictions: NumPy structured arrays that know the names of their outputs."""
+"""Tables of predictions: NumPy structured arrays with names of outputs."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from . import _arrow
 class Table(np.recarray):
     """A structured array with a row per sequence, variant or base: t["label"], t[0], t[t["length"] > 500].
 
-    Fields are attributes, too (t.label), but for those that arrays have anyway (base, T).
+    Fields are also attributes (t.label), except names of array attributes (base, T).
 
     `outputs` names the columns of the field `probabilities` or `values`, which has the shape
     (rows, outputs).
@@ -73,7 +73,7 @@ class Table(np.recarray):
 
 
 def join(tables, empty):
-    """One table of several in order; `empty` where there are none."""
+    """Concatenate tables in order; `empty` without any."""
     tables = list(tables)
     if len(tables) <= 1:
         return tables[0] if tables else empty
@@ -86,7 +86,7 @@ def join(tables, empty):
 
 
 def number(text):
-    """A number as tables have it; NaN for '.'."""
+    """The number of a table's field; NaN for '.'."""
     return float("nan") if text in (".", "NA", "") else float(text)
 
 

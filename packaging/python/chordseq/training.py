@@ -17,7 +17,7 @@ _WAIT = 0.05                     # seconds between two looks at the table of met
 
 
 def stamp(path):
-    """What changes when the program writes a file anew; None: there is none."""
+    """State of a file that changes when the program writes it again; None without a file."""
     try:
         found = os.stat(path)
     except OSError:
@@ -61,9 +61,9 @@ def train(inputs: Any, output: PathLike, *, metrics: Optional[PathLike] = None, 
              epochs=5, ...; names with a dot by **{"encoder.track": 8}
 
     The dicts have the columns of --metrics: epoch, step, lr, train_loss, train_acc, valid_loss,
-    valid_acc, valid_balanced_acc, valid_mcc, seconds, tokens_per_s; NaN where there is none. Nothing
-    runs before the first is asked for; leaving the loop pauses the run with a checkpoint, which
-    resume=True continues: with the first epoch that the checkpoint has not finished.
+    valid_acc, valid_balanced_acc, valid_mcc, seconds, tokens_per_s; NaN for missing values. Training
+    starts with the first iteration. Leaving the loop pauses the run with a checkpoint; resume=True
+    continues from it, with the first unfinished epoch.
     """
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs or [])
     if not paths:
