@@ -87,8 +87,8 @@ static int summary(struct page *p, double seconds, const char *command)
                "of the model.", (long long)p->s->n, CS_PLURAL(p->s->n, "record", "records"),
                (unsigned long long)n_base, (long long)p->f.n, CS_PLURAL(p->f.n, "has", "have")));
     if (seconds > 0)
-        CS_TRY(cs_outfile_printf(p->out, " Reading and judging took %.1f s%s: %.3g records/s, "
-                   "%.3g Mbases/s.", seconds, p->r->n_piece > 0 ? " with the pieces" : "",
+        CS_TRY(cs_outfile_printf(p->out, " Reading and prediction took %.1f s%s: %.3g records/s, "
+                   "%.3g Mbases/s.", seconds, p->r->n_piece > 0 ? " with fragments" : "",
                    (double)p->s->n / seconds, 1e-6 * (double)n_base / seconds));
     CS_TRY(cs_outfile_printf(p->out, "%s</p>\n",
                              p->r->raw ? " Probabilities are not calibrated." : ""));
@@ -214,9 +214,9 @@ static int confusion(struct page *p)
     int rc = CS_OK;
     const int32_t n = p->n_shown < MAX_MATRIX ? p->n_shown : MAX_MATRIX;
 
-    CS_TRY(cs_html_section(p->out, "Confusion"));
-    CS_TRY(cs_outfile_printf(p->out, "<p>Rows: the truth; columns: the call, by the same numbers%s."
-               "</p>\n<div class=\"wide\"><table class=\"matrix\"><tr><th></th><th>class</th>",
+    CS_TRY(cs_html_section(p->out, "Confusion matrix"));
+    CS_TRY(cs_outfile_printf(p->out, "<p>Rows: true class; columns: called class, by the same "
+               "numbers%s.</p>\n<div class=\"wide\"><table class=\"matrix\"><tr><th></th><th>class</th>",
                n < p->n_shown ? "; the most frequent classes only" : ""));
     for (int32_t k = 0; k < n; k++)
         CS_TRY(cs_outfile_printf(p->out, "<th class=\"n\">%d</th>", (int)k + 1));
@@ -259,10 +259,10 @@ static int probabilities(struct page *p)
     int rc = CS_OK;
     char title[512];
 
-    CS_TRY(cs_html_section(p->out, "How sure"));
+    CS_TRY(cs_html_section(p->out, "Probabilities"));
     for (int32_t i = -1; i < p->n_shown && i < CS_HTML_LINES; i++) {
         const struct histogram h = eval_html_count(p, i < 0 ? -1 : p->order[i], false);
-        (void)snprintf(title, sizeof title, "%s; the second colour is wrong",
+        (void)snprintf(title, sizeof title, "%s; second colour: wrong",
                        i < 0 ? "All records" : p->r->model->label[p->order[i]].name);
         CS_TRY(cs_html_probabilities(p->out, &(cs_html_bars){
             .title = title, .axis = "probability of the best class", .n = { h.right, h.wrong },
@@ -277,9 +277,9 @@ static int lengths(struct page *p)
     int rc = CS_OK;
     const struct histogram h = eval_html_count(p, -1, true);
 
-    CS_TRY(cs_html_section(p->out, "How long"));
+    CS_TRY(cs_html_section(p->out, "Lengths"));
     rc = cs_html_lengths(p->out, &(cs_html_bars){
-        .title = "All records; the second colour is wrong", .n = { h.right, h.wrong },
+        .title = "All records; second colour: wrong", .n = { h.right, h.wrong },
         .name = { "right", "wrong" } });
 out:
     return rc;
@@ -351,7 +351,7 @@ static int curves(struct page *p)
         pr[n] = (cs_html_line){ p->r->model->label[k].name, c[n].tpr, c[n].ppv, c[n].n };
         n++;
     }
-    CS_TRY(cs_html_section(p->out, "One class against the rest"));
+    CS_TRY(cs_html_section(p->out, "ROC and precision-recall curves"));
     CS_TRY(cs_outfile_printf(p->out, "<div class=\"pair\">\n"));
     CS_TRY(cs_html_lines(p->out, &(cs_html_plot){ "ROC", "false positive rate",
                          "true positive rate", roc, n, 1, 0 }));
@@ -379,11 +379,11 @@ static int certainty(struct page *p)
         share[k] = (double)(k + 1) / CS_RISK_POINTS;
     const cs_html_line reliable = { NULL, x, y, n },
                        risk = { NULL, share, p->sure.risk, p->f.n > 0 ? CS_RISK_POINTS : 0 };
-    CS_TRY(cs_html_section(p->out, "How true the probabilities are"));
+    CS_TRY(cs_html_section(p->out, "Calibration"));
     CS_TRY(cs_outfile_printf(p->out, "<div class=\"pair\">\n"));
-    CS_TRY(cs_html_lines(p->out, &(cs_html_plot){ "Reliability; below the diagonal: too sure",
+    CS_TRY(cs_html_lines(p->out, &(cs_html_plot){ "Reliability; below the diagonal: overconfident",
                          "probability of the best class", "accuracy", &reliable, 1, 1, 1 }));
-    CS_TRY(cs_html_lines(p->out, &(cs_html_plot){ "Wrong calls when the surest are called",
+    CS_TRY(cs_html_lines(p->out, &(cs_html_plot){ "Error rate of the most confident calls",
                          "share of the records called", "error", &risk, 1, 0, 1 }));
     rc = cs_outfile_printf(p->out, "</div>\n");
 out:
@@ -425,8 +425,8 @@ static int history(struct page *p)
         if (isfinite(base[i]))
             line[n_line++] = (cs_html_line){ name[i], ends, flat[i], 2 };
     }
-    CS_TRY(cs_html_section(p->out, "The course of the training"));
-    rc = cs_html_lines(p->out, &(cs_html_plot){ "Balanced accuracy of the validation",
+    CS_TRY(cs_html_section(p->out, "Training"));
+    rc = cs_html_lines(p->out, &(cs_html_plot){ "Balanced accuracy on validation records",
                        "share of the epochs", "balanced accuracy", line, n_line, 0, 1 });
 out:
     free(x);

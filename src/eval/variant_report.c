@@ -257,7 +257,7 @@ static int plots(const cs_variant_report *r, const cs_stream *like, cs_outfile *
     struct mutants m = { .r = r };
 
     CS_TRY(contribute(&m, like));
-    CS_TRY(cs_html_section(f, "What the scores come from"));
+    CS_TRY(cs_html_section(f, "Contributions of bases"));
     CS_TRY(cs_outfile_printf(f, "<p>Contributions of the bases around the first %d variants: the "
                "logit of the score minus its mean with the three other bases in their place. "
                "Letters above the axis raise the score. The bases of the alleles have none.</p>\n",
@@ -329,7 +329,7 @@ static int reason_table(const cs_variant_values *v, cs_outfile *f)
 
     if (v->n_scored == v->n_alt)
         return CS_OK;
-    CS_TRY(cs_html_section(f, "Without a score"));
+    CS_TRY(cs_html_section(f, "Alleles without a score"));
     CS_TRY(cs_outfile_printf(f, "<table><tr><th>reason</th><th>meaning</th><th class=\"n\" "
                              "colspan=\"2\">alleles</th></tr>\n"));
     for (int u = CS_SCORED + 1; u < CS_N_UNSCORED + CS_N_REASON; u++) {

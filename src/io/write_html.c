@@ -164,7 +164,7 @@ static int reason_table(cs_output *o)
 
     if (t->reason[CS_REASON_NONE].n_record == t->all.n_record)
         return CS_OK;
-    CS_TRY(cs_html_section(o->file, "Without a call"));
+    CS_TRY(cs_html_section(o->file, "Unclassified records"));
     CS_TRY(cs_outfile_printf(o->file, "<table><tr><th>reason</th><th>meaning</th><th class=\"n\" "
                "colspan=\"2\">records</th><th class=\"n\" colspan=\"2\">bases</th><th></th></tr>"
                "\n"));
@@ -188,7 +188,7 @@ static int lengths(cs_output *o)
     const struct page *p = o->state;
 
     return cs_html_lengths(o->file, &(cs_html_bars){
-        .title = "All records; the second colour has no call",
+        .title = "All records; second colour: no call",
         .n = { p->length[0], p->length[1] }, .name = { "called", "no call" } });
 }
 
@@ -198,7 +198,7 @@ static int probabilities(cs_output *o, const int *order, int n)
     const struct page *p = o->state;
 
     CS_TRY(cs_html_probabilities(o->file, &(cs_html_bars){
-        .title = "All records; the second colour has no call",
+        .title = "All records; second colour: no call",
         .axis = "probability of the best class", .n = { p->t->prob[0], p->t->prob[1] },
         .name = { "called", "no call" }, .n_bin = N_PROB }));
     for (int i = 0; i < n && i < N_SHOWN && p->t->of_class[order[i]].n_record; i++)
@@ -252,9 +252,9 @@ static int html_end(cs_output *o)
     CS_TRY(summary(o));
     CS_TRY(class_table(o, order, n));
     CS_TRY(reason_table(o));
-    CS_TRY(cs_html_section(o->file, "How long"));
+    CS_TRY(cs_html_section(o->file, "Lengths"));
     CS_TRY(lengths(o));
-    CS_TRY(cs_html_section(o->file, "How sure"));
+    CS_TRY(cs_html_section(o->file, "Probabilities"));
     CS_TRY(probabilities(o, order, n));
     CS_TRY(cs_html_end(o->file));
 out:

@@ -229,7 +229,7 @@ T 'its counts equal those of the table' sh -c 'tr -d "\n" < page.html | sed "s/<
 "$builddir/tests/cli/make_model" sharp 1 labels=3 tokenizer=kmer tokenizer.k=3 encoder.max-len=4096 \
     encoder.track=4 encoder.hidden=4 'label=<b>&"x' "label=</table>'" label=c
 T 'lists the reasons that occurred, if any' sh -c 'chordseq classify -q -m m --html all.html --min-prob 0 "$1" &&
-    ! grep -q "Without a call" all.html && grep -q "<td>empty" page.html && ! grep -q "<td>no_memory" page.html &&
+    ! grep -q "Unclassified records" all.html && grep -q "<td>empty" page.html && ! grep -q "<td>no_memory" page.html &&
     grep -q ">16<" page.html && ! grep -q "1,024" page.html' - "$tiny/strands.fa"
 T 'names are escaped' sh -c 'chordseq classify -q -m sharp --html sharp.html mixed.fa &&
     grep -q "<td>&#60;b&#62;&#38;&#34;x</td>" sharp.html && grep -q "<td>&#60;/table&#62;&#39;</td>" sharp.html &&

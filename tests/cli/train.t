@@ -399,7 +399,7 @@ T 'records of 150 bases have a bag of reading frames, too' sh -c '"$@" --budget 
     grep -q "^chordseq: network, epoch [1-9]" msgs' - chordseq train -@ 1 --label-key class long.fa
 T 'at least the accuracy of the bag' sh -c 'chordseq eval -q -m easy.m --label-key class all.fa > easy.eval &&
     awk -F "\t" "\$1 == \"record\" && \$2 == \"all\" && \$4 == \"balanced_accuracy\" { ok = \$5 > 0.9 } END { exit !ok }" easy.eval'
-T 'a page of the validation' sh -c '"$@" --preset fast --budget 40k -o page.m --html page.html 2> msgs && [ "$(grep -c "<h2>The course of the training</h2>" page.html)" = 1 ] &&
+T 'a page of the validation' sh -c '"$@" --preset fast --budget 40k -o page.m --html page.html 2> msgs && [ "$(grep -c "<h2>Training</h2>" page.html)" = 1 ] &&
     grep -q "Confusion" page.html && grep -q "regression on 5-mers" page.html' - $easy
 N train-html-none.err $easy -q --valid-frac 0 --html x.html -o x.m
 N train-html-same.err $easy -q --html x.m -o x.m

@@ -83,7 +83,7 @@ T 'a refused run leaves no file' sh -c '[ -z "$(ls | grep "^cross\|fold\|tmp")" 
 # ---- the page during training --------------------------------------------------------------------
 
 T 'a page during training' sh -c '"$@" 2> msgs && grep -q paused msgs && grep -q "not calibrated" live.html &&
-    grep -q "<h2>The course of the training</h2>" live.html && grep -q "<h2>How long</h2>" live.html' - \
+    grep -q "<h2>Training</h2>" live.html && grep -q "<h2>Lengths</h2>" live.html' - \
     chordseq train -@ 1 --label-key class --preset none --tokenizer.k 2 --encoder.max-len 128 --encoder.track 2 --encoder.hidden 8 \
     -B 2k --epochs 20 --stop-after 20 --html live.html -o live.m mixed.fa
 T 'the page reloads itself' sh -c '[ "$(grep -c "http-equiv=.refresh. content=.10." live.html)" = 1 ] &&
