@@ -216,7 +216,8 @@ static int confusion(struct page *p)
 
     CS_TRY(cs_html_section(p->out, "Confusion matrix"));
     CS_TRY(cs_outfile_printf(p->out, "<p>Rows: true class; columns: called class, by the same "
-               "numbers%s.</p>\n<div class=\"wide\"><table class=\"matrix\"><tr><th></th><th>class</th>",
+               "numbers%s.</p>\n<div class=\"wide\"><table class=\"matrix\"><tr><th></th>"
+               "<th>class</th>",
                n < p->n_shown ? "; the most frequent classes only" : ""));
     for (int32_t k = 0; k < n; k++)
         CS_TRY(cs_outfile_printf(p->out, "<th class=\"n\">%d</th>", (int)k + 1));
