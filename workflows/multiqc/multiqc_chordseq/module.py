@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 GREY = "#b3b3b3"
 
 GENERAL = {
-    "called": {"title": "Called", "description": "Share of the records that have a call",
+    "called": {"title": "Called", "description": "Share of records with a call",
                "min": 0, "max": 100, "suffix": "%", "scale": "YlGn"},
     "records": {"title": "Records", "description": "Sequences read", "min": 0,
                 "format": "{:,.0f}", "scale": "Blues"},
@@ -24,7 +24,7 @@ GENERAL = {
 }
 
 EVALUATED = {
-    "evaluated": {"title": "Evaluated", "description": "Records or tokens with a known truth",
+    "evaluated": {"title": "Evaluated", "description": "Records or tokens with a label",
                "min": 0, "format": "{:,.0f}", "scale": "Blues"},
     "accuracy": {"title": "Accuracy", "description": "Share of right calls", "min": 0, "max": 1,
                  "format": "{:.3f}", "scale": "YlGn"},
@@ -36,8 +36,8 @@ EVALUATED = {
                   "max": 1, "format": "{:.3f}", "scale": "YlGn", "hidden": True},
     "mcc": {"title": "MCC", "description": "Matthews correlation over all classes", "min": -1,
             "max": 1, "format": "{:.3f}", "scale": "RdYlGn"},
-    "ece": {"title": "ECE", "description": "Expected calibration error: how far stated "
-            "probabilities are from the share that is right", "min": 0, "format": "{:.4f}",
+    "ece": {"title": "ECE", "description": "Expected calibration error: mean difference "
+            "between predicted probability and accuracy", "min": 0, "format": "{:.4f}",
             "scale": "OrRd"},
     "loss": {"title": "Loss", "description": "Mean cross-entropy, natural logarithm", "min": 0,
              "format": "{:.4f}", "scale": "OrRd", "hidden": True},
@@ -118,9 +118,9 @@ class MultiqcModule(BaseMultiqcModule):
         self.add_section(
             name="Classes",
             anchor="chordseq-classes",
-            description="What the records were called.",
-            helptext="Taxa above the model's classes are called where no class is sure enough "
-                     "(`--call taxon`). Records without a call are in *Records without a call*.",
+            description="Records and bases by class.",
+            helptext="With `--call taxon`, records without a sufficiently probable class get a "
+                     "higher taxon. *Records without a call* has the reasons of the others.",
             plot=bargraph.plot(
                 [{n: r["records"] for n, r in self.runs.items()},
                  {n: r["bases"] for n, r in self.runs.items()}],
@@ -144,7 +144,7 @@ class MultiqcModule(BaseMultiqcModule):
         self.add_section(
             name="Records without a call",
             anchor="chordseq-reasons",
-            description="Why records were not called, as chordseq-classify(1) lists the reasons."
+            description="Unclassified records by reason; see chordseq-classify(1)."
                         + self.warnings(),
             plot=bargraph.plot(reasons, names, {
                 "id": "chordseq_reasons", "title": "chordseq: Records without a call",
@@ -159,10 +159,10 @@ class MultiqcModule(BaseMultiqcModule):
         self.add_section(
             name="Confidence",
             anchor="chordseq-confidence",
-            description="How the probability of the best class is distributed, by twentieths.",
-            helptext="A calibrated model is right as often as it says: of the calls at 0.9, nine "
-                     "in ten. A run with more weight on the left than others holds sequences that "
-                     "the model knows less well.",
+            description="Distribution of the probability of the best class, in bins of 0.05.",
+            helptext="Of the calls of a calibrated model at 0.9, nine in ten are right. A run with "
+                     "lower probabilities than others has sequences less similar to the training "
+                     "data.",
             plot=linegraph.plot(data, {
                 "id": "chordseq_confidence", "title": "chordseq: Confidence",
                 "xlab": "Probability of the best class", "ylab": "Share of records",
@@ -186,9 +186,9 @@ class MultiqcModule(BaseMultiqcModule):
         self.add_section(
             name="Evaluated",
             anchor="chordseq-evaluated",
-            description="Results of `chordseq eval` for predictions with a known truth.",
+            description="Metrics of `chordseq eval`.",
             plot=table.plot(rows, headers, {"id": "chordseq_evaluated", "namespace": "chordseq",
-                                            "title": "chordseq: Judged"}),
+                                            "title": "chordseq: Evaluated"}),
         )
         self.add_by_length()
         self.add_reliability()
@@ -208,7 +208,7 @@ class MultiqcModule(BaseMultiqcModule):
         self.add_section(
             name="Accuracy by length",
             anchor="chordseq-length",
-            description="Share of right calls, at the middle of each bin of lengths.",
+            description="Accuracy at the middle of each length bin.",
             plot=linegraph.plot(lines, {
                 "id": "chordseq_length", "title": "chordseq: Accuracy by length",
                 "xlab": "Bases", "ylab": "Accuracy", "xlog": True, "ymin": 0, "ymax": 100,
@@ -223,12 +223,12 @@ class MultiqcModule(BaseMultiqcModule):
         self.add_section(
             name="Reliability",
             anchor="chordseq-reliability",
-            description="Share of right calls, by the probability that was stated, in tenths. "
-                        "Below the diagonal a model claims more than it knows.",
+            description="Accuracy by predicted probability, in bins of 0.1. Below the diagonal the "
+                        "model is overconfident.",
             plot=linegraph.plot(lines, {
                 "id": "chordseq_reliability", "title": "chordseq: Reliability",
-                "xlab": "Stated probability", "ylab": "Right", "xmin": 0, "xmax": 1, "ymin": 0,
-                "ymax": 100, "ysuffix": "%", "style": "lines+markers",
-                "extra_series": [{"name": "stated = right", "pairs": [[0, 0], [1, 100]],
+                "xlab": "Predicted probability", "ylab": "Accuracy", "xmin": 0, "xmax": 1,
+                "ymin": 0, "ymax": 100, "ysuffix": "%", "style": "lines+markers",
+                "extra_series": [{"name": "calibrated", "pairs": [[0, 0], [1, 100]],
                                   "dash": "dash", "color": GREY}]}),
         )
