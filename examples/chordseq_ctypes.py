@@ -6,9 +6,9 @@
         for call in model.classify(["ACGT...", "TTGA..."]):
             print(call.label, call.probability)
 
-As a program: chordseq_ctypes.py MODEL [FASTA...] prints what `chordseq classify --all` would; of a
-model without classes, "." for label and probability, and its values.
-The library is looked for as the system does; CHORDSEQ_LIBRARY names another file.
+As a program: chordseq_ctypes.py MODEL [FASTA...] prints the table of `chordseq classify --all`; for
+a model without classes, "." for label and probability, and the values.
+The dynamic loader finds the library; CHORDSEQ_LIBRARY names another file.
 """
 import ctypes
 import os
@@ -20,7 +20,7 @@ Call = namedtuple("Call", "label class_no probability reason taxid rank values")
 
 
 class Error(Exception):
-    """What chordseq_last_error() says."""
+    """The message of chordseq_last_error()."""
 
 
 class _Call(ctypes.Structure):
