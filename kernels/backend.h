@@ -108,6 +108,7 @@ typedef struct cs_ops {
     void *(*alloc)(cs_backend *be, size_t n_bytes);            /* 64-byte aligned; NULL: none */
     void  (*dealloc)(cs_backend *be, void *p);
     void  (*upload)(cs_backend *be, void *dst, const void *host, size_t n_bytes);
+    /* waits for the ops before it; host is valid only if the next sync() returns CS_OK */
     void  (*download)(cs_backend *be, void *host, const void *src, size_t n_bytes);
     void  (*zero)(cs_backend *be, cs_mat x);
     void  (*copy)(cs_backend *be, cs_mat x, cs_mat y);         /* y = x */

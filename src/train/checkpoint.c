@@ -166,9 +166,9 @@ static int put_slabs(struct sink *s, cs_params *ps, bool average, void *host)
     cs_real *slab[MAX_SLAB];
     const int n = list_slabs(ps, average, slab);
 
-    CS_TRY(ps->be->op.sync(ps->be));
     for (int i = 0; i < n; i++) {
         ps->be->op.download(ps->be, host, slab[i], n_bytes);
+        CS_TRY(ps->be->op.sync(ps->be));
         CS_TRY(checkpoint_put(s, host, n_bytes));
     }
 out:

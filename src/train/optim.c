@@ -70,8 +70,8 @@ int cs_optim_grad_norm(cs_params *ps, cs_real *work, double *norm)
 
     be->op.zero(be, sum);
     be->op.sumsq(be, cs_params_slab(ps, ps->grad), sum);
-    CS_TRY(be->op.sync(be));
     be->op.download(be, &host, work, sizeof host);
+    CS_TRY(be->op.sync(be));
     *norm = sqrt((double)host);
 out:
     return rc;

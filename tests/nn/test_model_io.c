@@ -367,6 +367,37 @@ static void test_missing_file(void **state)
     cs_error_clear();
 }
 
+/* A device that fails during a download: the error is the device's, not the values'. */
+static bool lost;
+
+static void failing_download(cs_backend *b, void *host, const void *src, size_t n_bytes)
+{
+    (void)b, (void)src;
+    memset(host, 0xff, n_bytes);
+    lost = true;
+}
+
+static int failing_sync(cs_backend *b)
+{
+    (void)b;
+    return lost ? cs_fail(CS_EDEVICE, "device lost") : CS_OK;
+}
+
+static void test_lost_device(void **state)
+{
+    const cs_ops ops = be->op;
+    cs_model *m = small_model();
+
+    (void)state;
+    be->op.download = failing_download;
+    be->op.sync = failing_sync;
+    assert_int_equal(cs_model_save(m, path, false), CS_EDEVICE);
+    assert_string_equal(cs_error_message(), "device lost");
+    cs_error_clear();
+    be->op = ops;
+    cs_model_free(m);
+}
+
 int main(void)
 {
     static const struct CMUnitTest test[] = {
@@ -383,7 +414,8 @@ int main(void)
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_unwritable),
         cmocka_unit_test(test_find_default),
-        cmocka_unit_test(test_missing_file)
+        cmocka_unit_test(test_missing_file),
+        cmocka_unit_test(test_lost_device)
     };
     int fd = mkstemp(path);
     if (fd < 0 || cs_cpu_init() != CS_OK || cs_backend_open("cpu", 1, &be) != CS_OK)

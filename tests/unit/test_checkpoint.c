@@ -256,13 +256,47 @@ static void test_missing(void **state)
     close_fixture(&f);
 }
 
+/* A device that fails during a download: its NaNs do not replace the last checkpoint. */
+static bool lost;
+
+static void failing_download(cs_backend *be, void *host, const void *src, size_t n_bytes)
+{
+    (void)be, (void)src;
+    memset(host, 0xff, n_bytes);
+    lost = true;
+}
+
+static int failing_sync(cs_backend *be)
+{
+    (void)be;
+    return lost ? cs_fail(CS_EDEVICE, "device lost") : CS_OK;
+}
+
+static void test_lost_device(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    save();
+    open_fixture(&f, 4);
+    fill(&f);
+    f.be->op.download = failing_download;
+    f.be->op.sync = failing_sync;
+    assert_int_equal(cs_checkpoint_save(path, &f.ps, true, &f.st, recipe), CS_EDEVICE);
+    close_fixture(&f);
+    open_fixture(&f, 4);
+    assert_int_equal(load(&f, recipe), CS_OK);
+    assert_true(f.ps.value[1] == (cs_real)value_of(&f, 0, 1));
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_other_recipe),
         cmocka_unit_test(test_older), cmocka_unit_test(test_moved),
         cmocka_unit_test(test_other_tensors), cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_missing), cmocka_unit_test(test_lost_device),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -58,9 +58,11 @@ static int decompose(const cs_model *m, int tensor, cs_svd *d)
 
     if (v && a) {
         m->be->op.download(m->be, v, m->ps.value + p->off, (size_t)p->n * sizeof *v);
+        rc = m->be->op.sync(m->be);
         for (int64_t i = 0; i < p->n; i++)
             a[i] = (double)v[i];
-        rc = cs_svd_new(p->shape.dim[0], p->n / p->shape.dim[0], a, d);
+        if (rc == CS_OK)
+            rc = cs_svd_new(p->shape.dim[0], p->n / p->shape.dim[0], a, d);
     } else {
         rc = cs_fail(CS_EMEM, "out of memory for the weights of '%s'", p->name);
     }

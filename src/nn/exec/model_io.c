@@ -38,6 +38,7 @@ static int collect_tensors(const cs_model *m, bool ema, const char *name, cs_ten
         /* Running statistics are averages already. */
         const cs_real *slab = ema && !p->buffer ? ps->ema : ps->value;
         m->be->op.download(m->be, raw, slab + p->off, (size_t)p->n * sizeof *raw);
+        rc = m->be->op.sync(m->be);
         for (int64_t k = 0; k < p->n && rc == CS_OK; k++) {
             v[p->off + k] = (float)raw[k];
             if (!isfinite(v[p->off + k]))    /* could not be loaded */
@@ -96,7 +97,6 @@ int cs_model_write(cs_model *m, bool ema, cs_outfile *f)
     cs_tensor *t = cs_xcalloc((size_t)(n + CS_LOOKUP_TENSORS + CS_PROTEIN_TENSORS), sizeof *t);
 
     CS_BUG(ema && !m->ps.ema);
-    CS_TRY(m->be->op.sync(m->be));
     CS_TRY(collect_tensors(m, ema, cs_outfile_name(f), t, &values));
     if (m->compact)
         n = make_compact(&m->ps, t, values);

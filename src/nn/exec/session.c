@@ -106,6 +106,7 @@ static void activate(cs_session *s, cs_mat y)
 /* The head's output in host floats. */
 static int download(cs_session *s, cs_mat y, float *out)
 {
+    int rc = CS_OK;
     int64_t first = -1;
 
     if (s->be->is_host)
@@ -113,9 +114,12 @@ static int download(cs_session *s, cs_mat y, float *out)
             out[i] = (float)y.p[i];
     else
         s->be->op.download(s->be, out, y.p, (size_t)(y.r * y.c) * sizeof *out);
+    CS_TRY(s->be->op.sync(s->be));
     for (int64_t i = y.r * y.c - 1; i >= 0; i--)
         first = isfinite(out[i]) ? first : i;
-    return check_finite(s, first);
+    rc = check_finite(s, first);
+out:
+    return rc;
 }
 
 static int forward(cs_session *s, const cs_batch *b, bool raw, float *out)
@@ -134,7 +138,6 @@ static int forward(cs_session *s, const cs_batch *b, bool raw, float *out)
     const cs_mat y = cs_pass(s, &in, false);
     if (!raw)
         activate(s, y);
-    CS_TRY(s->be->op.sync(s->be));
     CS_TRY(download(s, y, out));
 out:
     return with_shape(rc, b->n_tok, b->n_seg, b->depth);
@@ -195,14 +198,13 @@ int cs_session_forward_backward(cs_session *s, const cs_batch *b, const cs_step_
     CS_TRY(cs_session_reserve(s, b->n_tok, b->n_seg, b->depth, true));
     const cs_pass_input in = cs_pass_input_parts(s, &whole, false);
     cs_graph_train(s, &in);
-    CS_TRY(s->be->op.sync(s->be));
     s->be->op.download(s->be, &sum, s->cx.loss.p, sizeof sum);
+    CS_TRY(s->be->op.sync(s->be));
     *loss = (double)sum;
     CS_TRY(check_loss(*loss));
     if (out) {
         /* After the backward pass, because predictions overwrite the raw values. */
         activate(s, s->trace.y);
-        CS_TRY(s->be->op.sync(s->be));
         CS_TRY(download(s, s->trace.y, out));
     }
 out:
