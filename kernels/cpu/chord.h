@@ -19,28 +19,29 @@
 enum { CS_TILE = 96,             /* rows: a multiple of the micro-kernel's strip */
        CS_TILES_PER_GROUP = 8, CS_GROUPS = 32 };
 
-/** cs_wide_count, cs_wide_width, cs_wide_cols - number of panels for n columns, width of panel p,
- * total width of all panels. Panel p begins at column p * CS_PANEL */
-static inline int32_t cs_wide_count(int32_t n)
+/** cs_chord_panels, cs_chord_panel_width, cs_chord_padded - number of panels for n columns, width
+ * of panel p, total width of all panels. Panel p begins at column p * CS_PANEL */
+static inline int32_t cs_chord_panels(int32_t n)
 {
     return n <= CS_VEC ? 1 : (n + CS_VEC - 1) / CS_PANEL;
 }
-static inline int32_t cs_wide_width(int32_t n, int32_t p)
+static inline int32_t cs_chord_panel_width(int32_t n, int32_t p)
 {
     int32_t rest = n - p * CS_PANEL;
     return rest <= CS_VEC ? CS_VEC : rest > CS_PANEL && rest <= CS_EDGE ? CS_EDGE : CS_PANEL;
 }
-static inline int32_t cs_wide_cols(int32_t n)
+static inline int32_t cs_chord_padded(int32_t n)
 {
-    int32_t last = cs_wide_count(n) - 1;
-    return last * CS_PANEL + cs_wide_width(n, last);
+    int32_t last = cs_chord_panels(n) - 1;
+    return last * CS_PANEL + cs_chord_panel_width(n, last);
 }
 
-/** cs_wide_pack - pack a block of op(b), element (k, j) at b[k*sk + j*sj], into cells, m =
+/** cs_chord_pack_matrix - pack a block of op(b), element (k, j) at b[k*sk + j*sj], into cells, m =
  * cs_cell_count(n_k) rows: panel p at out + p * CS_PANEL * m, [m][width], zeros from column n on */
-void cs_wide_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, float *out);
-/** cs_wide_bias - out = a bias (1,n), with zeros up to cs_wide_cols(n) */
-void cs_wide_bias(cs_mat b, float *out);
+void cs_chord_pack_matrix(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n,
+                          float *out);
+/** cs_chord_pack_bias - out = a bias (1,n), with zeros up to cs_chord_padded(n) */
+void cs_chord_pack_bias(cs_mat b, float *out);
 
 /** cs_tile_ld - row stride of a tile of n columns: an odd number of cache lines, so that
  * consecutive rows fall into different sets */

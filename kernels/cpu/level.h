@@ -68,8 +68,8 @@
 #define cs_pack               CS_AT_LEVEL(cs_pack)
 
 /* chord.h */
-#define cs_wide_pack          CS_AT_LEVEL(cs_wide_pack)
-#define cs_wide_bias          CS_AT_LEVEL(cs_wide_bias)
+#define cs_chord_pack_matrix  CS_AT_LEVEL(cs_chord_pack_matrix)
+#define cs_chord_pack_bias    CS_AT_LEVEL(cs_chord_pack_bias)
 #define cs_chord_pack_at      CS_AT_LEVEL(cs_chord_pack_at)
 #define cs_chord_pack_size    CS_AT_LEVEL(cs_chord_pack_size)
 #define cs_chord_pack_fill    CS_AT_LEVEL(cs_chord_pack_fill)

@@ -7,11 +7,12 @@
 
 /* ---- packed weights ---------------------------------------------------------------------- */
 
-void cs_wide_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, float *out)
+void cs_chord_pack_matrix(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n,
+                          float *out)
 {
-    for (int32_t p = 0; p < cs_wide_count(n); p++)
-        cs_pack_panel(b + p * CS_PANEL * sj, sk, sj, n_k, cs_wide_width(n, p), n - p * CS_PANEL,
-                      out + p * CS_PANEL * cs_cell_count(n_k));
+    for (int32_t p = 0; p < cs_chord_panels(n); p++)
+        cs_pack_panel(b + p * CS_PANEL * sj, sk, sj, n_k, cs_chord_panel_width(n, p),
+                      n - p * CS_PANEL, out + p * CS_PANEL * cs_cell_count(n_k));
 }
 
 /* Rounds up to a cache line: each part starts at one. */
@@ -22,31 +23,31 @@ static int64_t round_up_line(int64_t n)
 
 cs_chord_pack cs_chord_pack_at(int32_t d, int32_t h, int32_t track, float *p)
 {
-    int64_t w1 = round_up_line(cs_cell_count(d) * cs_wide_cols(h));
-    int64_t w2 = round_up_line(cs_cell_count(h) * cs_wide_cols(d));
+    int64_t w1 = round_up_line(cs_cell_count(d) * cs_chord_padded(h));
+    int64_t w2 = round_up_line(cs_cell_count(h) * cs_chord_padded(d));
     float *b1 = p + w1 + w2;
-    return (cs_chord_pack){ d, h, track, p, p + w1, b1, b1 + round_up_line(cs_wide_cols(h)) };
+    return (cs_chord_pack){ d, h, track, p, p + w1, b1, b1 + round_up_line(cs_chord_padded(h)) };
 }
 
 int64_t cs_chord_pack_size(int32_t d, int32_t h)
 {
-    return round_up_line(cs_cell_count(d) * cs_wide_cols(h))
-        + round_up_line(cs_cell_count(h) * cs_wide_cols(d))
-        + round_up_line(cs_wide_cols(h)) + round_up_line(cs_wide_cols(d));
+    return round_up_line(cs_cell_count(d) * cs_chord_padded(h))
+        + round_up_line(cs_cell_count(h) * cs_chord_padded(d))
+        + round_up_line(cs_chord_padded(h)) + round_up_line(cs_chord_padded(d));
 }
 
-void cs_wide_bias(cs_mat b, float *out)
+void cs_chord_pack_bias(cs_mat b, float *out)
 {
-    memset(out, 0, (size_t)cs_wide_cols(b.c) * sizeof *out);
+    memset(out, 0, (size_t)cs_chord_padded(b.c) * sizeof *out);
     memcpy(out, b.p, (size_t)b.c * sizeof *out);
 }
 
 void cs_chord_pack_fill(const cs_chord *k, cs_chord_pack *to)
 {
-    cs_wide_pack(k->w1.p, 1, k->w1.ld, to->d, to->h, to->w1);
-    cs_wide_pack(k->w2.p, 1, k->w2.ld, to->h, to->d, to->w2);
-    cs_wide_bias(k->b1, to->b1);
-    cs_wide_bias(k->b2, to->b2);
+    cs_chord_pack_matrix(k->w1.p, 1, k->w1.ld, to->d, to->h, to->w1);
+    cs_chord_pack_matrix(k->w2.p, 1, k->w2.ld, to->h, to->d, to->w2);
+    cs_chord_pack_bias(k->b1, to->b1);
+    cs_chord_pack_bias(k->b2, to->b2);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------- */
@@ -197,8 +198,8 @@ static void hidden_tiles(const cs_chord_pack *k, int64_t n_row, const cs_chord_t
 {
     static const float zeros[CS_EDGE];
     const int64_t n_k = cs_cell_count(k->d);
-    for (int32_t p = 0; p < cs_wide_count(k->h); p++) {
-        const int32_t c = p * CS_PANEL, width = cs_wide_width(k->h, p);
+    for (int32_t p = 0; p < cs_chord_panels(k->h); p++) {
+        const int32_t c = p * CS_PANEL, width = cs_chord_panel_width(k->h, p);
         const cs_panel q = { .a = tmp->cells, .lda = cs_cells_ld(k->d), .b = k->w1 + c * n_k,
                              .ldb = width, .init = floats ? k->b1 + c : zeros,
                              .c = floats ? h + c : tmp->buf, .ldc = floats ? ldh : CS_BUF,
@@ -228,8 +229,8 @@ void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, const c
     (void)tmp;
 #endif
     bool matrix = x.track == k->track;
-    for (int32_t p = 0; p < cs_wide_count(k->h); p++) {
-        int32_t c = p * CS_PANEL, width = cs_wide_width(k->h, p);
+    for (int32_t p = 0; p < cs_chord_panels(k->h); p++) {
+        int32_t c = p * CS_PANEL, width = cs_chord_panel_width(k->h, p);
         cs_panel q = { .a = x.p, .lda = x.row, .track = matrix ? CS_LINE : k->track,
                        .next = matrix ? CS_LINE : x.track,
                        .b = k->w1 + c * cs_cell_count(k->d), .ldb = width, .init = k->b1 + c,

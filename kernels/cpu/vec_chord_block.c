@@ -161,8 +161,8 @@ static void store_by_tiles(const cs_chord_pack *k, const cs_tile *t, const float
                          float *buf, cs_mat x, cs_mat y)
 {
     const int64_t n_k = cs_cell_count(k->h);
-    for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
-        const int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p);
+    for (int32_t p = 0; p < cs_chord_panels(k->d); p++) {
+        const int32_t c = p * CS_PANEL, width = cs_chord_panel_width(k->d, p);
         const cs_panel q = { .a = h, .lda = ldh, .b = k->w2 + c * n_k, .ldb = width,
                              .init = k->b2 + c, .c = buf, .ldc = CS_BUF,
                              .n_row = cs_panel_rows(t->n), .n_k = n_k };
@@ -183,8 +183,8 @@ static void store_tile(const cs_chord_pack *k, const cs_tile *t, const float *h,
         store_by_tiles(k, t, h, ldh, buf, x, y);
         return;
     }
-    for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
-        int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p);
+    for (int32_t p = 0; p < cs_chord_panels(k->d); p++) {
+        int32_t c = p * CS_PANEL, width = cs_chord_panel_width(k->d, p);
         int32_t n = k->d - c < width ? k->d - c : width;
         const bool rows = k->track % CS_PANEL == 0 && n == CS_PANEL;
         const bool vecs = k->track % CS_VEC == 0;
@@ -216,7 +216,7 @@ cs_chord_plan cs_chord_plan_make(const cs_backend *be, cs_seg seg, int32_t width
                                  int32_t track, float *work)
 {
     cs_chord_plan f = { .seg = seg, .d = width, .h = hidden, .track = track,
-                        .dp = cs_wide_cols(width), .hp = cs_wide_cols(hidden),
+                        .dp = cs_chord_padded(width), .hp = cs_chord_padded(hidden),
                         .ldd = cs_tile_ld(width), .ldh = cs_tile_ld(hidden) };
     f.n_tile = (seg.rows + CS_TILE - 1) / CS_TILE;
     f.n_group = (int32_t)cs_min64((f.n_tile + CS_TILES_PER_GROUP - 1) / CS_TILES_PER_GROUP,

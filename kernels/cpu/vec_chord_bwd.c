@@ -110,8 +110,8 @@ static rows rows_of(const float *a, int64_t lda, int64_t n_row, int32_t n_col, f
 static void product(rows a, const float *b, const float *init, int32_t n_col, float *c,
                     int64_t ldc)
 {
-    for (int32_t p = 0; p < cs_wide_count(n_col); p++) {
-        int32_t j = p * CS_PANEL, width = cs_wide_width(n_col, p);
+    for (int32_t p = 0; p < cs_chord_panels(n_col); p++) {
+        int32_t j = p * CS_PANEL, width = cs_chord_panel_width(n_col, p);
         cs_panel q = { .a = a.p, .lda = a.ld, .b = b + j * a.n_k, .ldb = width, .init = init + j,
                        .c = c + j, .ldc = ldc, .n_row = a.n, .n_k = a.n_k };
         cs_panel_of(false, width, &q);
@@ -128,9 +128,9 @@ static void outer(int64_t n_row, const float *a, int64_t lda, int32_t n_a, const
     for (int64_t r = 0; r < n_row; r++)
         row[r] = a + r * lda;
     cs_cells_transposed(row, n_row, 0, n_a, v->transposed, n_k);
-    cs_wide_pack(b, ldb, 1, n_row, n_b, v->packed);
-    for (int32_t p = 0; p < cs_wide_count(n_b); p++) {
-        const int32_t width = cs_wide_width(n_b, p);
+    cs_chord_pack_matrix(b, ldb, 1, n_row, n_b, v->packed);
+    for (int32_t p = 0; p < cs_chord_panels(n_b); p++) {
+        const int32_t width = cs_chord_panel_width(n_b, p);
         float *to = c + p * CS_PANEL;
         const cs_panel q = { .a = v->transposed, .lda = n_k, .b = v->packed + p * CS_PANEL * n_k,
                              .ldb = width, .init = to, .ldi = ldc, .c = to, .ldc = ldc,
@@ -143,11 +143,11 @@ static void outer(int64_t n_row, const float *a, int64_t lda, int32_t n_a, const
                   int64_t ldb, int32_t n_b, float *c, int64_t ldc, const tiles *v)
 {
     (void)v;
-    for (int32_t p = 0; p < cs_wide_count(n_b); p++) {
+    for (int32_t p = 0; p < cs_chord_panels(n_b); p++) {
         float *to = c + p * CS_PANEL;
         cs_panel q = { .a = a, .lda = lda, .b = b + p * CS_PANEL, .ldb = ldb, .init = to,
                        .ldi = ldc, .c = to, .ldc = ldc, .n_row = n_a, .n_k = n_row };
-        cs_panel_of(true, cs_wide_width(n_b, p), &q);
+        cs_panel_of(true, cs_chord_panel_width(n_b, p), &q);
     }
 }
 #endif
@@ -230,8 +230,8 @@ static void add_dx(const cs_chord_plan *f, const cs_tile *t, const tiles *v,
         { add_1, add_2, add_3 };
     const rows g = rows_of(v->g, f->ldh, t->n, f->h, v->deep);
     const cs_mat dy = grad->dy, dx = grad->dx;
-    for (int32_t p = 0; p < cs_wide_count(f->d); p++) {
-        int32_t c = p * CS_PANEL, width = cs_wide_width(f->d, p);
+    for (int32_t p = 0; p < cs_chord_panels(f->d); p++) {
+        int32_t c = p * CS_PANEL, width = cs_chord_panel_width(f->d, p);
         cs_panel q = { .a = g.p, .lda = g.ld, .b = f->back[1] + c * g.n_k,
                        .ldb = width, .init = cs_row(dy, t->r0) + c, .ldi = dy.ld, .n_row = t->n,
                        .n_k = g.n_k };
@@ -306,10 +306,10 @@ void cs_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x,
                   const cs_chord_grads *grad, cs_real *work)
 {
     cs_chord_plan f = cs_chord_plan_make(be, seg, x.c, (int32_t)k->w1.r, k->track, work);
-    cs_wide_pack(k->w1.p, 1, k->w1.ld, f.d, f.h, f.pack.w1);
-    cs_wide_bias(k->b1, f.pack.b1);
-    cs_wide_pack(k->w2.p, k->w2.ld, 1, f.d, f.h, f.back[0]);
-    cs_wide_pack(k->w1.p, k->w1.ld, 1, f.h, f.d, f.back[1]);
+    cs_chord_pack_matrix(k->w1.p, 1, k->w1.ld, f.d, f.h, f.pack.w1);
+    cs_chord_pack_bias(k->b1, f.pack.b1);
+    cs_chord_pack_matrix(k->w2.p, k->w2.ld, 1, f.d, f.h, f.back[0]);
+    cs_chord_pack_matrix(k->w1.p, k->w1.ld, 1, f.h, f.d, f.back[1]);
     memset(f.zero, 0, (size_t)f.hp * sizeof *f.zero);
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c)) schedule(dynamic)
     for (int32_t g = 0; g < f.n_group; g++)

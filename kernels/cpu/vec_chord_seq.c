@@ -49,12 +49,12 @@ int64_t cs_chord_seq_tile(int32_t width, int32_t hidden)
 {
     const int64_t cells = CS_PER_CELL > 1 ? CS_TILE * cs_cells_ld(width) : 0;
     const int64_t row = CS_PER_CELL > 1 ? cs_cells_ld(hidden) : 0;
-    return CS_TILE * (cs_tile_ld(cs_wide_cols(hidden)) + CS_BUF) + (cells > row ? cells : row);
+    return CS_TILE * (cs_tile_ld(cs_chord_padded(hidden)) + CS_BUF) + (cells > row ? cells : row);
 }
 
 cs_chord_tmp cs_chord_seq_tmp(const cs_chord_pack *k, float *tile)
 {
-    float *buf = tile + CS_TILE * cs_tile_ld(cs_wide_cols(k->h));
+    float *buf = tile + CS_TILE * cs_tile_ld(cs_chord_padded(k->h));
     return (cs_chord_tmp){ .cells = buf + CS_TILE * CS_BUF, .buf = buf };
 }
 
@@ -225,8 +225,8 @@ static void store_tile(const range *r, int64_t t0, int64_t n)
     const int64_t n_k = cs_cell_count(k->h);
     int64_t before = 0;          /* floats of deferred products of the tracks so far */
     int32_t track = 0;
-    for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
-        int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p), n_lane = 0;
+    for (int32_t p = 0; p < cs_chord_panels(k->d); p++) {
+        int32_t c = p * CS_PANEL, width = cs_chord_panel_width(k->d, p), n_lane = 0;
         int32_t n_col = k->d - c < width ? k->d - c : width;
         cs_panel q = { .a = r->h, .lda = r->ldh, .b = k->w2 + c * n_k, .ldb = width,
                        .init = k->b2 + c, .n_row = n, .n_k = n_k };
@@ -248,7 +248,7 @@ static void run_range(const cs_chord_seq *q, const cs_chord_pack *k, int32_t no,
 {
     range r = { .q = q, .k = k, .a = range_start(q, no), .b = range_start(q, no + 1),
                 .deferred = q->deferred + no * stride, .h = tile,
-                .ldh = CS_BY_TILES ? cs_cells_ld(k->h) : cs_tile_ld(cs_wide_cols(k->h)),
+                .ldh = CS_BY_TILES ? cs_cells_ld(k->h) : cs_tile_ld(cs_chord_padded(k->h)),
                 .tmp = cs_chord_seq_tmp(k, tile) };
     for (int64_t t0 = r.a; t0 < r.b; t0 += CS_TILE) {
         int64_t n = cs_min64(CS_TILE, r.b - t0);

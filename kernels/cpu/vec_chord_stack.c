@@ -85,15 +85,15 @@ static run run_of(const cs_backend *be, cs_seg seg, const cs_chord_stack *s, boo
 {
     run r = { .s = s, .seg = seg, .d = s->width, .h = s->hidden, .track = s->track,
               .n_pack = cs_chord_pack_size(s->width, s->hidden), .max_len = longest(seg),
-              .ldh = cs_tile_ld(cs_wide_cols(s->hidden)),
+              .ldh = cs_tile_ld(cs_chord_padded(s->hidden)),
               .n_thread = by_sequence(be, seg) ? 1 : be->n_thread };
     const int64_t sums = CS_CHUNKS * (int64_t)(sizeof(double) / sizeof(float));
     r.deferred = r.n_thread * CS_LINE * line_count(cs_chord_seq_tile(r.d, r.h));
     r.sum = r.deferred
             + CS_LINE * line_count(cs_chord_seq_deferred(r.d, r.track, r.max_len, r.n_thread));
-    r.row_h = r.sum + CS_LINE * line_count(sums * cs_wide_cols(r.h));
-    r.row_d = r.row_h + CS_LINE * line_count(cs_wide_cols(r.h));
-    r.own_x = r.row_d + CS_LINE * line_count(cs_wide_cols(r.d));
+    r.row_h = r.sum + CS_LINE * line_count(sums * cs_chord_padded(r.h));
+    r.row_d = r.row_h + CS_LINE * line_count(cs_chord_padded(r.h));
+    r.own_x = r.row_d + CS_LINE * line_count(cs_chord_padded(r.d));
     r.stride = r.own_x;
     if (own_x)
         r.stride += CS_LINE * line_count(cs_chord_layout_size(r.max_len, r.d, r.track));
@@ -166,13 +166,13 @@ static void sum_chunk(const cursor *t, int64_t t0, int64_t t1, double *sum, floa
 {
     const run *r = t->r;
     const cs_chord_tmp tmp = cs_chord_seq_tmp(&t->pack, h);
-    memset(sum, 0, (size_t)cs_wide_cols(r->h) * sizeof *sum);
+    memset(sum, 0, (size_t)cs_chord_padded(r->h) * sizeof *sum);
     for (; t0 < t1; t0 += CS_TILE) {
         int64_t n = cs_min64(CS_TILE, t1 - t0);
         cs_tracks from = t->q.x;
         from.p += t0 * from.row;
         cs_chord_hidden(&t->pack, from, n, &tmp, h, r->ldh);
-        add_rows(h, r->ldh, n, cs_wide_cols(r->h), sum);
+        add_rows(h, r->ldh, n, cs_chord_padded(r->h), sum);
     }
     cs_panel_done();
 }
@@ -182,7 +182,7 @@ static void mean_hidden(const cursor *t, float *mean)
 {
     const run *r = t->r;
     const int64_t n = t->q.len, step = cs_chunk_rows(n), n_chunk = (n + step - 1) / step;
-    const int32_t n_col = cs_wide_cols(r->h);
+    const int32_t n_col = cs_chord_padded(r->h);
     double *sum = (double *)(void *)(t->work + r->sum);
     if (t->q.n_thread == 1) {
         for (int64_t k = 0; k < n_chunk; k++)
@@ -215,8 +215,8 @@ static void mean_tokens(const cursor *t, float *mean)
 static void row_product(const cs_chord_pack *k, const float *h, const float *init, float *y)
 {
     const int64_t n_k = cs_cell_count(k->h);
-    for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
-        int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p);
+    for (int32_t p = 0; p < cs_chord_panels(k->d); p++) {
+        int32_t c = p * CS_PANEL, width = cs_chord_panel_width(k->d, p);
         cs_panel q = { .a = h, .lda = n_k, .b = k->w2 + c * n_k, .ldb = width, .init = init + c,
                        .ldi = width, .c = y + c, .ldc = width, .n_row = 1, .n_k = n_k };
         cs_panel_of(false, width, &q);
