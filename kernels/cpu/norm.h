@@ -28,20 +28,20 @@ CS_INLINE cs_vec cs_deviation(const float *v, int64_t n, cs_vec mean)
 }
 
 /* Sums of n columns from j on. */
-CS_INLINE void cs_norm_sum(const float *const x[4], int64_t j, int64_t n, cs_total sum[4])
+CS_INLINE void cs_norm_sum(const float *const x[4], int64_t j, int64_t n, cs_acc8 sum[4])
 {
-#define CS_ADD(i) sum[i] = cs_total_add(sum[i], cs_get(x[i] + j, n), j);
+#define CS_ADD(i) sum[i] = cs_acc8_add(sum[i], cs_get(x[i] + j, n), j);
     CS_FOUR(CS_ADD)
 #undef CS_ADD
 }
 
 /* The same of squares of deviations. */
 CS_INLINE void cs_norm_square(const float *const x[4], const cs_vec mean[4], int64_t j, int64_t n,
-                              cs_total sum[4])
+                              cs_acc8 sum[4])
 {
     cs_vec d[4];
 #define CS_SQUARE(i) d[i] = cs_deviation(x[i] + j, n, mean[i]);  \
-    sum[i] = cs_total_fma(sum[i], d[i], d[i], j);
+    sum[i] = cs_acc8_fma(sum[i], d[i], d[i], j);
     CS_FOUR(CS_SQUARE)
 #undef CS_SQUARE
 }
@@ -72,19 +72,19 @@ CS_INLINE void cs_norm_four(const bool relu, const cs_norm_job *q, int64_t r0, i
     const int32_t n = q->x.c, whole = n - n % CS_VEC;
     int64_t r[4];
     const float *x[4];
-    cs_total sum[4], square[4];
+    cs_acc8 sum[4], square[4];
     cs_vec mean[4], rstd[4];
 
 #define CS_BEGIN(i) r[i] = cs_min64(r0 + i, end - 1);  \
     x[i] = cs_row(q->x, r[i]);                          \
-    sum[i] = square[i] = cs_total_zero();
+    sum[i] = square[i] = cs_acc8_zero();
     CS_FOUR(CS_BEGIN)
 #undef CS_BEGIN
     for (int32_t j = 0; j < whole; j += CS_VEC)
         cs_norm_sum(x, j, CS_VEC, sum);
     if (whole < n)
         cs_norm_sum(x, whole, n - whole, sum);
-#define CS_MEAN(i) mean[i] = cs_vset(cs_total_sum(sum[i]) / (float)n);
+#define CS_MEAN(i) mean[i] = cs_vset(cs_acc8_sum(sum[i]) / (float)n);
     CS_FOUR(CS_MEAN)
 #undef CS_MEAN
     for (int32_t j = 0; j < whole; j += CS_VEC)
@@ -92,10 +92,10 @@ CS_INLINE void cs_norm_four(const bool relu, const cs_norm_job *q, int64_t r0, i
     if (whole < n)
         cs_norm_square(x, mean, whole, n - whole, square);
 #define CS_RSTD(i) do {                                                                       \
-        const float s = 1 / sqrtf(cs_total_sum(square[i]) / (float)n + q->eps);               \
+        const float s = 1 / sqrtf(cs_acc8_sum(square[i]) / (float)n + q->eps);                \
         rstd[i] = cs_vset(s);                                                                 \
         if (q->stat.r) {                                                                      \
-            cs_row(q->stat, r[i])[0] = cs_total_sum(sum[i]) / (float)n;                        \
+            cs_row(q->stat, r[i])[0] = cs_acc8_sum(sum[i]) / (float)n;                        \
             cs_row(q->stat, r[i])[1] = s;                                                     \
         }                                                                                     \
     } while (0);

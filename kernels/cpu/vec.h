@@ -16,9 +16,9 @@
  *   cs_vload_first, cs_vstore_first   masked load and store: no other lane is read or written
  *   cs_vmerge(m, v, rest)     v in the lanes of m, rest in the others
  *   cs_vlargest               maximum over the lanes
- *   cs_total ...              eight running sums at any CS_VEC: lane l of the columns from j on
- *                             belongs to sum (j + l) % 8. cs_total_add(t, v, j), cs_total_fma(t, a,
- *                             b, j) += a b; cs_total_sum; cs_total_store to float[8]
+ *   cs_acc8 ...               eight running sums at any CS_VEC: lane l of the columns from j on
+ *                             belongs to sum (j + l) % 8. cs_acc8_add(t, v, j), cs_acc8_fma(t, a,
+ *                             b, j) += a b; cs_acc8_sum; cs_acc8_store to float[8]
  *   cs_squares ...            running sums of squares, in double: cs_squares_add, cs_squares_sum
  *   cs_dvec ...               CS_VEC doubles: cs_to_dvec, cs_to_vec, and cs_dvec_{set, load, store,
  *                             add, sub, mul, fma}
@@ -27,7 +27,7 @@
  *   cs_vjoin(v, i)            quad i of each of CS_VEC_JOINS (CS_VEC / 4) vectors, in one vector
  *   cs_vtranspose(b, sj, out, w)   transpose: out[i*w + j] = b[i + j*sj] for i and j below CS_VEC
  *
- * Sums over columns use cs_total and cs_squares; all others have one column per lane. So all levels
+ * Sums over columns use cs_acc8 and cs_squares; all others have one column per lane. So all levels
  * give identical bits.
  *
  * GELU, exact erf form:

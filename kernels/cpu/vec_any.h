@@ -18,7 +18,7 @@ typedef struct cs_vec { float v[4]; } cs_vec;
 typedef int cs_vmask;            /* number of lanes */
 typedef cs_vec cs_quad;
 typedef struct cs_dvec { double v[4]; } cs_dvec;
-typedef struct cs_total { float v[8]; } cs_total;
+typedef struct cs_acc8 { float v[8]; } cs_acc8;
 typedef struct cs_squares { double v[8]; } cs_squares;
 
 #define CS_EACH_LANE(type, expression)                                                       \
@@ -117,24 +117,24 @@ CS_INLINE float cs_vlargest(cs_vec v)
     return fmaxf(fmaxf(v.v[0], v.v[2]), fmaxf(v.v[1], v.v[3]));
 }
 
-CS_INLINE cs_total cs_total_zero(void)                   { return (cs_total){ { 0 } }; }
-CS_INLINE void cs_total_store(float *p, cs_total t)       { memcpy(p, t.v, sizeof t.v); }
+CS_INLINE cs_acc8 cs_acc8_zero(void)                     { return (cs_acc8){ { 0 } }; }
+CS_INLINE void cs_acc8_store(float *p, cs_acc8 t)        { memcpy(p, t.v, sizeof t.v); }
 
-CS_INLINE cs_total cs_total_add(cs_total t, cs_vec v, int64_t j)
+CS_INLINE cs_acc8 cs_acc8_add(cs_acc8 t, cs_vec v, int64_t j)
 {
     for (int i = 0; i < CS_VEC; i++)
         t.v[j % 8 + i] += v.v[i];
     return t;
 }
 
-CS_INLINE cs_total cs_total_fma(cs_total t, cs_vec a, cs_vec b, int64_t j)
+CS_INLINE cs_acc8 cs_acc8_fma(cs_acc8 t, cs_vec a, cs_vec b, int64_t j)
 {
     for (int i = 0; i < CS_VEC; i++)
         t.v[j % 8 + i] = fmaf(a.v[i], b.v[i], t.v[j % 8 + i]);
     return t;
 }
 
-CS_INLINE float cs_total_sum(cs_total t)
+CS_INLINE float cs_acc8_sum(cs_acc8 t)
 {
     float s[4];
     for (int i = 0; i < 4; i++)

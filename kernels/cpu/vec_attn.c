@@ -73,7 +73,7 @@ static double exp_sum(float *w, int n, float scale, float shift)
     const cs_vec s = cs_vset(scale * log2e), l = cs_vset(shift * log2e);
     const cs_vec min_exp = cs_vset(-125.0f);
     const cs_vec one[4] = { cs_vset(1), cs_vset(1), cs_vset(1), cs_vset(1) };
-    cs_total sum = cs_total_zero();
+    cs_acc8 sum = cs_acc8_zero();
     float part[8];
     double all = 0;
     for (int j = 0; j < n; j += 4 * CS_VEC) {
@@ -83,11 +83,11 @@ static double exp_sum(float *w, int n, float scale, float shift)
         cs_exp2_four(v, one, 1.0f);
         for (int i = 0; i < 4; i++) {
             cs_put(w + j + CS_VEC * i, n - j - CS_VEC * i, v[i]);
-            sum = cs_total_add(sum, cs_first_or(v[i], n - j - CS_VEC * i, cs_vset(0)),
-                               j + CS_VEC * i);
+            sum = cs_acc8_add(sum, cs_first_or(v[i], n - j - CS_VEC * i, cs_vset(0)),
+                              j + CS_VEC * i);
         }
     }
-    cs_total_store(part, sum);
+    cs_acc8_store(part, sum);
     for (int i = 0; i < 8; i++)
         all += (double)part[i];
     return all;

@@ -13,7 +13,7 @@ enum { CS_VEC = 8, CS_STRIP = 6, CS_STRIP_EDGE = 4 };
 typedef __m256  cs_vec;
 typedef __m256i cs_vmask;
 typedef __m128  cs_quad;
-typedef __m256  cs_total;
+typedef __m256  cs_acc8;
 typedef struct cs_dvec { __m256d lo, hi; } cs_dvec;
 typedef cs_dvec cs_squares;
 
@@ -81,22 +81,22 @@ CS_INLINE cs_vec cs_vmerge(cs_vmask m, cs_vec v, cs_vec rest)
 
 /* ---- across lanes --------------------------------------------------------------------------- */
 
-CS_INLINE cs_total cs_total_zero(void)                   { return _mm256_setzero_ps(); }
-CS_INLINE void cs_total_store(float *p, cs_total t)       { _mm256_storeu_ps(p, t); }
+CS_INLINE cs_acc8 cs_acc8_zero(void)                     { return _mm256_setzero_ps(); }
+CS_INLINE void cs_acc8_store(float *p, cs_acc8 t)        { _mm256_storeu_ps(p, t); }
 
-CS_INLINE cs_total cs_total_add(cs_total t, cs_vec v, int64_t j)
+CS_INLINE cs_acc8 cs_acc8_add(cs_acc8 t, cs_vec v, int64_t j)
 {
     (void)j;
     return _mm256_add_ps(t, v);
 }
 
-CS_INLINE cs_total cs_total_fma(cs_total t, cs_vec a, cs_vec b, int64_t j)
+CS_INLINE cs_acc8 cs_acc8_fma(cs_acc8 t, cs_vec a, cs_vec b, int64_t j)
 {
     (void)j;
     return _mm256_fmadd_ps(a, b, t);
 }
 
-CS_INLINE float cs_total_sum(cs_total t)
+CS_INLINE float cs_acc8_sum(cs_acc8 t)
 {
     __m128 s = _mm_add_ps(_mm256_castps256_ps128(t), _mm256_extractf128_ps(t, 1));
     s = _mm_add_ps(s, _mm_movehl_ps(s, s));

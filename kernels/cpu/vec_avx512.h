@@ -13,7 +13,7 @@ enum { CS_VEC = 16, CS_STRIP = 12, CS_STRIP_EDGE = 8 };
 typedef __m512    cs_vec;
 typedef __mmask16 cs_vmask;
 typedef __m128    cs_quad;
-typedef __m256    cs_total;
+typedef __m256    cs_acc8;
 typedef struct cs_dvec { __m512d lo, hi; } cs_dvec;
 typedef struct cs_squares { __m256d lo, hi; } cs_squares;
 
@@ -88,24 +88,24 @@ CS_INLINE float cs_vlargest(cs_vec v)
     return _mm_cvtss_f32(_mm_max_ss(m, _mm_shuffle_ps(m, m, 1)));
 }
 
-CS_INLINE cs_total cs_total_zero(void)                    { return _mm256_setzero_ps(); }
-CS_INLINE void cs_total_store(float *p, cs_total t)        { _mm256_storeu_ps(p, t); }
+CS_INLINE cs_acc8 cs_acc8_zero(void)                     { return _mm256_setzero_ps(); }
+CS_INLINE void cs_acc8_store(float *p, cs_acc8 t)        { _mm256_storeu_ps(p, t); }
 
-CS_INLINE cs_total cs_total_add(cs_total t, cs_vec v, int64_t j)
+CS_INLINE cs_acc8 cs_acc8_add(cs_acc8 t, cs_vec v, int64_t j)
 {
     (void)j;
     t = _mm256_add_ps(t, _mm512_castps512_ps256(v));
     return _mm256_add_ps(t, _mm512_extractf32x8_ps(v, 1));
 }
 
-CS_INLINE cs_total cs_total_fma(cs_total t, cs_vec a, cs_vec b, int64_t j)
+CS_INLINE cs_acc8 cs_acc8_fma(cs_acc8 t, cs_vec a, cs_vec b, int64_t j)
 {
     (void)j;
     t = _mm256_fmadd_ps(_mm512_castps512_ps256(a), _mm512_castps512_ps256(b), t);
     return _mm256_fmadd_ps(_mm512_extractf32x8_ps(a, 1), _mm512_extractf32x8_ps(b, 1), t);
 }
 
-CS_INLINE float cs_total_sum(cs_total t)
+CS_INLINE float cs_acc8_sum(cs_acc8 t)
 {
     __m128 s = _mm_add_ps(_mm256_castps256_ps128(t), _mm256_extractf128_ps(t, 1));
     s = _mm_add_ps(s, _mm_movehl_ps(s, s));

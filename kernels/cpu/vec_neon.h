@@ -16,7 +16,7 @@ typedef float32x4_t cs_vec;
 typedef int cs_vmask;            /* number of lanes */
 typedef float32x4_t cs_quad;
 typedef struct cs_dvec { float64x2_t lo, hi; } cs_dvec;
-typedef struct cs_total { float32x4_t v[2]; } cs_total;
+typedef struct cs_acc8 { float32x4_t v[2]; } cs_acc8;
 typedef struct cs_squares { cs_dvec v[2]; } cs_squares;
 
 CS_INLINE cs_vec cs_vset(float v)                         { return vdupq_n_f32(v); }
@@ -101,30 +101,30 @@ CS_INLINE cs_vec cs_vmerge(cs_vmask m, cs_vec v, cs_vec rest)
 
 CS_INLINE float cs_vlargest(cs_vec v)                     { return vmaxvq_f32(v); }
 
-CS_INLINE cs_total cs_total_zero(void)
+CS_INLINE cs_acc8 cs_acc8_zero(void)
 {
-    return (cs_total){ { vdupq_n_f32(0), vdupq_n_f32(0) } };
+    return (cs_acc8){ { vdupq_n_f32(0), vdupq_n_f32(0) } };
 }
 
-CS_INLINE void cs_total_store(float *p, cs_total t)
+CS_INLINE void cs_acc8_store(float *p, cs_acc8 t)
 {
     vst1q_f32(p, t.v[0]);
     vst1q_f32(p + 4, t.v[1]);
 }
 
-CS_INLINE cs_total cs_total_add(cs_total t, cs_vec v, int64_t j)
+CS_INLINE cs_acc8 cs_acc8_add(cs_acc8 t, cs_vec v, int64_t j)
 {
     t.v[j / 4 % 2] = vaddq_f32(t.v[j / 4 % 2], v);
     return t;
 }
 
-CS_INLINE cs_total cs_total_fma(cs_total t, cs_vec a, cs_vec b, int64_t j)
+CS_INLINE cs_acc8 cs_acc8_fma(cs_acc8 t, cs_vec a, cs_vec b, int64_t j)
 {
     t.v[j / 4 % 2] = vfmaq_f32(t.v[j / 4 % 2], a, b);
     return t;
 }
 
-CS_INLINE float cs_total_sum(cs_total t)
+CS_INLINE float cs_acc8_sum(cs_acc8 t)
 {
     const float32x4_t s = vaddq_f32(t.v[0], t.v[1]);
     const float32x2_t h = vadd_f32(vget_low_f32(s), vget_high_f32(s));

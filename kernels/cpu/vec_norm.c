@@ -34,13 +34,13 @@ CS_INLINE cs_vec slope_at(const bool relu, const layer_slope *q, int64_t r, int6
 
 /* With g = dy gamma: sums of g and g n, in n columns from j on of four rows. */
 CS_INLINE void slope_sums(const bool relu, const layer_slope *q, const int64_t r[4], int64_t j,
-                          int64_t n, cs_total sum[4], cs_total dot[4])
+                          int64_t n, cs_acc8 sum[4], cs_acc8 dot[4])
 {
     const cs_vec gamma = cs_get(q->gamma.p + j, n);
     cs_vec g[4], norm[4];
 #define SUM(i) g[i] = cs_vmul(slope_at(relu, q, r[i], j, n, &norm[i]), gamma);                \
-    sum[i] = cs_total_add(sum[i], g[i], j);                                                   \
-    dot[i] = cs_total_fma(dot[i], g[i], norm[i], j);
+    sum[i] = cs_acc8_add(sum[i], g[i], j);                                                    \
+    dot[i] = cs_acc8_fma(dot[i], g[i], norm[i], j);
     CS_FOUR(SUM)
 #undef SUM
 }
@@ -70,17 +70,17 @@ CS_INLINE void layernorm_dx(const bool relu, const bool add, const layer_slope *
 {
     const int32_t n = q->x.c, whole = n - n % CS_VEC;
     int64_t r[4];
-    cs_total sum[4], dot[4];
+    cs_acc8 sum[4], dot[4];
     cs_vec a[4], b[4];
 
-#define BEGIN(i) r[i] = cs_min64(r0 + i, end - 1); sum[i] = dot[i] = cs_total_zero();
+#define BEGIN(i) r[i] = cs_min64(r0 + i, end - 1); sum[i] = dot[i] = cs_acc8_zero();
     CS_FOUR(BEGIN)
     for (int32_t j = 0; j < whole; j += CS_VEC)
         slope_sums(relu, q, r, j, CS_VEC, sum, dot);
     if (whole < n)
         slope_sums(relu, q, r, whole, n - whole, sum, dot);
-#define MEAN(i) a[i] = cs_vset(cs_total_sum(sum[i]) / (float)n);                              \
-    b[i] = cs_vset(cs_total_sum(dot[i]) / (float)n);
+#define MEAN(i) a[i] = cs_vset(cs_acc8_sum(sum[i]) / (float)n);                               \
+    b[i] = cs_vset(cs_acc8_sum(dot[i]) / (float)n);
     CS_FOUR(MEAN)
 #undef BEGIN
 #undef MEAN

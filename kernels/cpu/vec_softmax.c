@@ -19,7 +19,7 @@ static void softmax_row(const float *x, int32_t n, float *y)
 {
     const cs_vec low = cs_vset(-INFINITY), zero = cs_vset(0);
     cs_vec lane_max = low;
-    cs_total sum = cs_total_zero();
+    cs_acc8 sum = cs_acc8_zero();
 
     for (int32_t j = 0; j < n; j += CS_VEC)
         lane_max = cs_vmax(lane_max, cs_first_or(cs_get(x + j, n - j), n - j, low));
@@ -30,11 +30,11 @@ static void softmax_row(const float *x, int32_t n, float *y)
             v[i] = cs_get(x + j + i * CS_VEC, n - j - i * CS_VEC);
         cs_exp_four(v, max);
         for (int i = 0; i < FOUR; i++) {
-            sum = cs_total_add(sum, cs_first_or(v[i], n - j - i * CS_VEC, zero), j + i * CS_VEC);
+            sum = cs_acc8_add(sum, cs_first_or(v[i], n - j - i * CS_VEC, zero), j + i * CS_VEC);
             cs_put(y + j + i * CS_VEC, n - j - i * CS_VEC, v[i]);
         }
     }
-    const cs_vec scale = cs_vset(1 / cs_total_sum(sum));
+    const cs_vec scale = cs_vset(1 / cs_acc8_sum(sum));
     for (int32_t j = 0; j < n; j += CS_VEC)
         cs_put(y + j, n - j, cs_vmul(cs_get(y + j, n - j), scale));
 }
@@ -49,11 +49,11 @@ static void vec_softmax(cs_backend *be, cs_mat x, cs_mat y)
 /* dx += y (dy - <y, dy>) */
 static void softmax_row_bwd(const float *y, int32_t n, const float *dy, float *dx)
 {
-    cs_total dot = cs_total_zero();
+    cs_acc8 dot = cs_acc8_zero();
 
     for (int32_t j = 0; j < n; j += CS_VEC)
-        dot = cs_total_fma(dot, cs_get(y + j, n - j), cs_get(dy + j, n - j), j);
-    const cs_vec mean = cs_vset(cs_total_sum(dot));
+        dot = cs_acc8_fma(dot, cs_get(y + j, n - j), cs_get(dy + j, n - j), j);
+    const cs_vec mean = cs_vset(cs_acc8_sum(dot));
     for (int32_t j = 0; j < n; j += CS_VEC) {
         const cs_vec d = cs_vsub(cs_get(dy + j, n - j), mean);
         cs_put(dx + j, n - j, cs_vfma(cs_get(y + j, n - j), d, cs_get(dx + j, n - j)));

@@ -56,18 +56,18 @@ static void dots(const struct terms *e, int32_t c, const float *dy, float *dw)
     for (int32_t k0 = 0; k0 < e->n; k0 += SUMS) {
         const int32_t n = e->n - k0 < SUMS ? e->n - k0 : SUMS;
         const float *row[SUMS];
-        cs_total sum[SUMS];
+        cs_acc8 sum[SUMS];
         for (int32_t k = 0; k < SUMS; k++) {
             row[k] = e->row[k < n ? k0 + k : k0];
-            sum[k] = cs_total_zero();
+            sum[k] = cs_acc8_zero();
         }
         for (int32_t j = 0; j < c; j += CS_VEC) {
             const cs_vec d = cs_get(dy + j, c - j);
             for (int32_t k = 0; k < SUMS; k++)
-                sum[k] = cs_total_fma(sum[k], d, cs_get(row[k] + j, c - j), j);
+                sum[k] = cs_acc8_fma(sum[k], d, cs_get(row[k] + j, c - j), j);
         }
         for (int32_t k = 0; k < n; k++)
-            dw[k0 + k] += cs_total_sum(sum[k]);
+            dw[k0 + k] += cs_acc8_sum(sum[k]);
     }
 }
 
