@@ -20,7 +20,7 @@ struct cs_conv_job {
 
 /** cs_tap_row - the row read by tap k for the token at a row */
 __device__ static inline int64_t cs_tap_row(const cs_taps &taps, bool adjoint, int32_t k,
-                                            const cs_at &at)
+                                            const cs_token_pos &at)
 {
     const int64_t d = taps.dilation < at.len ? taps.dilation : taps.dilation % at.len;
     const int64_t s = (k - taps.n / 2) * d;
@@ -33,7 +33,7 @@ struct cs_tap_place { uint32_t start, len, t, d; };
 
 /** cs_tap_place_of - position under tap k; at.len > 0 */
 __device__ static inline cs_tap_place cs_tap_place_of(const cs_taps &taps, bool adjoint, int32_t k,
-                                                      const cs_at &at)
+                                                      const cs_token_pos &at)
 {
     const uint32_t len = (uint32_t)at.len;
     const uint32_t d = (uint32_t)(taps.dilation < at.len ? taps.dilation : taps.dilation % at.len);

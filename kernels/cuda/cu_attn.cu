@@ -154,7 +154,7 @@ template <class F> static __global__ void query_kernel(attention w, F f)
     int64_t r = (int64_t)blockIdx.x * CS_TILE, rows = w.a.seg.rows;
     int64_t end = r + CS_TILE < rows ? r + CS_TILE : rows;
     while (r < end) {
-        cs_at p = cs_at_row(w.a.seg, r);
+        cs_token_pos p = cs_token_pos_at(w.a.seg, r);
         int64_t to = p.start + p.len < end ? p.start + p.len : end;
         f(w, (int32_t)blockIdx.y, r, to, p.s);
         r = to;

@@ -76,7 +76,7 @@ static __global__ void product_rows_kernel(product q)
     int64_t r = (int64_t)blockIdx.x * CS_TILE, j0 = (int64_t)blockIdx.y * CS_TILE;
     int64_t end = r + CS_TILE < q.seg.rows ? r + CS_TILE : q.seg.rows;
     while (r < end) {
-        cs_at p = cs_at_row(q.seg, r);
+        cs_token_pos p = cs_token_pos_at(q.seg, r);
         int64_t n = p.start + p.len < end ? p.start + p.len - r : end - r;
         product_tile(q, p.s, p.t, n, j0);
         r += n;

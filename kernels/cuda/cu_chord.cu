@@ -62,7 +62,7 @@ static int64_t cuda_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_
 void cs_cuda_chord_tables(cs_backend *be, cs_seg seg, int32_t n_track, const cs_chord_tables &t)
 {
     const cs_chord_tables to = t;
-    cs_each_token(be, seg, 1, [=] __device__(cs_at at, int64_t r, int32_t) {
+    cs_each_token(be, seg, 1, [=] __device__(cs_token_pos at, int64_t r, int32_t) {
         to.segment[r] = at.s;
     }, "chord_tables");
     cs_each(be, seg.n + 1, n_track, [=] __device__(int64_t s, int32_t i) {

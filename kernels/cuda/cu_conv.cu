@@ -22,7 +22,7 @@ static __global__ void conv_kernel(cs_conv_job q)
         if (threadIdx.y == 0) {
             int64_t r = r0 + threadIdx.x;
             from[threadIdx.x] = r < q.seg.rows
-                ? cs_tap_row(q.taps, q.adjoint, k, cs_at_row(q.seg, r)) : -1;
+                ? cs_tap_row(q.taps, q.adjoint, k, cs_token_pos_at(q.seg, r)) : -1;
         }
         for (int32_t i0 = 0; i0 < q.x.c; i0 += CS_TILE) {
             __syncthreads();
@@ -72,7 +72,8 @@ static __global__ void conv_dw_kernel(cs_conv_job q, int64_t n_chunk, double *pa
         float acc[CS_ROWS] = { 0 };
         if (threadIdx.y == 0) {
             int64_t r = r0 + threadIdx.x;
-            from[threadIdx.x] = r < end ? cs_tap_row(q.taps, false, k, cs_at_row(q.seg, r)) : -1;
+            from[threadIdx.x] = r < end ? cs_tap_row(q.taps, false, k, cs_token_pos_at(q.seg, r))
+                                        : -1;
         }
         __syncthreads();
         cs_tile_load(a, [&](int i, int t) {

@@ -92,7 +92,7 @@ template <int NM> __device__ static reader<NM> reader_at(const cs_conv_job &q, i
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP;
     reader<NM> f = { { 0, 0, 0, 0 }, { 0 }, 0, 0 };
     if (lane < 16 * NM && r0 + lane < q.seg.rows)
-        f.mine = cs_tap_place_of(q.taps, q.adjoint, 0, cs_at_row(q.seg, r0 + lane));
+        f.mine = cs_tap_place_of(q.taps, q.adjoint, 0, cs_token_pos_at(q.seg, r0 + lane));
     share_rows(f);
     return f;
 }

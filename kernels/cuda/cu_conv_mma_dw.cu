@@ -38,7 +38,7 @@ __device__ static int32_t walk_to(const dw_work &o, int32_t tap, int64_t r, int6
         k.end = o.q.seg.off[k.s + 1];
         if (r < k.end) {
             const int64_t start = o.q.seg.off[k.s];
-            const cs_at first = { start, k.end - start, 0, k.s };
+            const cs_token_pos first = { start, k.end - start, 0, k.s };
             k.at = cs_tap_place_of(o.q.taps, false, tap, first);
         }
     }
@@ -123,7 +123,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) conv_dw_mma_kernel(dw_work
     end = end < o.q.seg.rows ? end : o.q.seg.rows;
     walker k = { 0, -1, { 0, 0, 0, 0 } };
     if (r + lane % CS_STEP < end) {
-        k.s = cs_at_row(o.q.seg, r + lane % CS_STEP).s - 1;
+        k.s = cs_token_pos_at(o.q.seg, r + lane % CS_STEP).s - 1;
         k.end = r;
     }
     read_step<WIDE_X, WIDE_DY>(o, walk_to(o, tap, r + lane % CS_STEP, end, k), r, end, i, j, v);

@@ -98,7 +98,7 @@ static void cuda_linear_attend(cs_backend *be, const cs_attn *a, const cs_qkv *m
     cs_each_warp(be, a->seg.rows * n_head, [=] __device__(int64_t i, int32_t lane) {
         int64_t r = i / n_head;
         int32_t h = (int32_t)(i % n_head);
-        cs_mat sum = sums(w, w.m.stat, cs_at_row(w.a.seg, r).s, h);
+        cs_mat sum = sums(w, w.m.stat, cs_token_pos_at(w.a.seg, r).s, h);
         const cs_real *q = &cs_el(w.m.q, r, h * w.dk);
         double den = share(q, sum, lane);
         for (int32_t e = lane; e < w.dv; e += CS_WARP) {
@@ -172,7 +172,7 @@ static void query_gradients(cs_backend *be, const linear &w)
     cs_each_warp(be, w.a.seg.rows * n_head, [=] __device__(int64_t i, int32_t lane) {
         int64_t r = i / n_head;
         int32_t h = (int32_t)(i % n_head);
-        cs_mat sum = sums(v, v.m.stat, cs_at_row(v.a.seg, r).s, h);
+        cs_mat sum = sums(v, v.m.stat, cs_token_pos_at(v.a.seg, r).s, h);
         const cs_real *dy = &cs_el(v.d.y, r, h * v.dv);
         double den = share(&cs_el(v.m.q, r, h * v.dk), sum, lane);
         double all = dot(dy, &cs_el(v.m.y, r, h * v.dv), v.dv, lane);

@@ -229,7 +229,7 @@ static void cuda_seg_groupnorm(cs_backend *be, cs_seg seg, int32_t n_group, cs_r
             cs_el(stat, k, 1) = (cs_real)(1 / sqrt(square / n + eps));
         }
     });
-    cs_each_token(be, seg, x.c, [=] __device__(cs_at at, int64_t r, int32_t j) {
+    cs_each_token(be, seg, x.c, [=] __device__(cs_token_pos at, int64_t r, int32_t j) {
         int64_t k = (int64_t)at.s * n_group + j / (x.c / n_group);
         double n = ((double)cs_el(x, r, j) - cs_el(stat, k, 0)) * cs_el(stat, k, 1);
         cs_el(y, r, j) = (cs_real)(n * gamma.p[j] + beta.p[j]);
@@ -260,7 +260,7 @@ static void cuda_seg_groupnorm_bwd(cs_backend *be, cs_seg seg, int32_t n_group, 
     });
     cs_sum_rows<2>(be, cs_all_rows(seg.rows), x.c,
         [=] __device__(int32_t, int64_t r, int32_t j, double *v) {
-            int64_t k = (int64_t)cs_at_row(seg, r).s * n_group + j / (x.c / n_group);
+            int64_t k = (int64_t)cs_token_pos_at(seg, r).s * n_group + j / (x.c / n_group);
             double d = cs_el(dy, r, j);
             v[0] += d * ((double)cs_el(x, r, j) - cs_el(stat, k, 0)) * cs_el(stat, k, 1);
             v[1] += d;

@@ -85,7 +85,7 @@ static void cuda_seg_max_bwd(cs_backend *be, cs_seg seg, bool soft, cs_mat x, cs
                              cs_mat dx)
 {
     if (soft)
-        cs_each_token(be, seg, x.c, [=] __device__(cs_at at, int64_t r, int32_t j) {
+        cs_each_token(be, seg, x.c, [=] __device__(cs_token_pos at, int64_t r, int32_t j) {
             const double p = exp((double)cs_el(x, r, j) - (double)cs_el(y, at.s, j));
             cs_el(dx, r, j) += cs_el(dy, at.s, j) * (cs_real)(p / (double)at.len);
         });

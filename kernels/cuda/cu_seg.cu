@@ -5,7 +5,7 @@
 static void cuda_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, cs_mat x,
                           cs_real beta, cs_mat y)
 {
-    cs_each_token(be, seg, x.c, [=] __device__(cs_at at, int64_t r, int32_t j) {
+    cs_each_token(be, seg, x.c, [=] __device__(cs_token_pos at, int64_t r, int32_t j) {
         int64_t from = cs_wrap(at.t + sign * cs_track_shift(j / track, at.len), at.len);
         cs_real v = cs_el(x, at.start + from, j);
         cs_el(y, r, j) = beta != 0 ? v + beta * cs_el(y, r, j) : v;
@@ -15,7 +15,8 @@ static void cuda_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, c
 static void cuda_seg_roll_put(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat x,
                               cs_mat y)
 {
-    cs_each_token_of(be, seg, first, x.r, x.c, [=] __device__(cs_at at, int64_t r, int32_t j) {
+    cs_each_token_of(be, seg, first, x.r, x.c, [=] __device__(cs_token_pos at, int64_t r,
+                                                              int32_t j) {
         int64_t to = cs_wrap(at.t - cs_track_shift(j / track, at.len), at.len);
         cs_el(y, at.start + to, j) += cs_el(x, r, j);
     });
@@ -24,7 +25,8 @@ static void cuda_seg_roll_put(cs_backend *be, cs_seg seg, int32_t track, int64_t
 static void cuda_seg_roll_take(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat y,
                                cs_mat x)
 {
-    cs_each_token_of(be, seg, first, x.r, x.c, [=] __device__(cs_at at, int64_t r, int32_t j) {
+    cs_each_token_of(be, seg, first, x.r, x.c, [=] __device__(cs_token_pos at, int64_t r,
+                                                              int32_t j) {
         int64_t from = cs_wrap(at.t - cs_track_shift(j / track, at.len), at.len);
         cs_el(x, r, j) += cs_el(y, at.start + from, j);
     });
@@ -48,7 +50,7 @@ static void cuda_seg_mean(cs_backend *be, cs_seg seg, cs_mat x, cs_mat y)
 
 static void cuda_seg_mean_bwd(cs_backend *be, cs_seg seg, cs_mat dy, cs_mat dx)
 {
-    cs_each_token(be, seg, dx.c, [=] __device__(cs_at at, int64_t r, int32_t j) {
+    cs_each_token(be, seg, dx.c, [=] __device__(cs_token_pos at, int64_t r, int32_t j) {
         cs_el(dx, r, j) += cs_el(dy, at.s, j) / (cs_real)at.len;
     });
 }
@@ -70,7 +72,7 @@ static void cuda_seg_window_bwd(cs_backend *be, cs_seg seg, bool centre, int64_t
                                 cs_mat dx)
 {
     cs_row_sets q = window(seg, centre, n);
-    cs_each_token(be, seg, dx.c, [=] __device__(cs_at at, int64_t r, int32_t j) {
+    cs_each_token(be, seg, dx.c, [=] __device__(cs_token_pos at, int64_t r, int32_t j) {
         int64_t r0, r1;
         cs_rows_at(q, at.s, &r0, &r1);
         if (r >= r0 && r < r1)
@@ -83,7 +85,7 @@ static void cuda_seg_window_bwd(cs_backend *be, cs_seg seg, bool centre, int64_t
 static void cuda_seg_mask(cs_backend *be, cs_seg seg, cs_real value, cs_mat x, cs_real beta,
                           cs_mat y)
 {
-    cs_each_token(be, seg, x.c, [=] __device__(cs_at at, int64_t r, int32_t j) {
+    cs_each_token(be, seg, x.c, [=] __device__(cs_token_pos at, int64_t r, int32_t j) {
         bool valid = !seg.n_valid || at.t < seg.n_valid[at.s];
         cs_real v = valid ? cs_el(x, r, j) : value;
         cs_el(y, r, j) = beta != 0 ? v + beta * cs_el(y, r, j) : v;
@@ -93,7 +95,7 @@ static void cuda_seg_mask(cs_backend *be, cs_seg seg, cs_real value, cs_mat x, c
 static void cuda_seg_position(cs_backend *be, cs_seg seg, cs_real scale, cs_mat table, cs_mat x,
                               cs_mat y)
 {
-    cs_each_token(be, seg, x.c, [=] __device__(cs_at at, int64_t r, int32_t j) {
+    cs_each_token(be, seg, x.c, [=] __device__(cs_token_pos at, int64_t r, int32_t j) {
         cs_el(y, r, j) = cs_el(x, r, j) + scale * cs_el(table, at.t, j);
     });
 }
@@ -129,7 +131,7 @@ static void cuda_seg_words(cs_backend *be, cs_seg seg, const int32_t *id, cs_wor
 {
     const int64_t reach = (int64_t)(w.n - 1) * w.shift;
 
-    cs_each_token(be, seg, 1, [=] __device__(cs_at at, int64_t r, int32_t) {
+    cs_each_token(be, seg, 1, [=] __device__(cs_token_pos at, int64_t r, int32_t) {
         word[r] = at.t + reach < at.len ? word_at(id + r, w) : -1;
     });
 }

@@ -5,7 +5,7 @@
  */
 #include "kernels/cuda/device.cuh"
 
-__device__ static int64_t linked(const cs_links &l, int32_t k, int sign, const cs_at &at)
+__device__ static int64_t linked(const cs_links &l, int32_t k, int sign, const cs_token_pos &at)
 {
     return at.start + cs_wrap(at.t + sign * l.off[k], at.len);
 }
@@ -14,7 +14,7 @@ static void cuda_seg_sparse(cs_backend *be, cs_seg seg, const cs_links *links, c
                             cs_mat rest, cs_mat y)
 {
     const cs_links l = *links;
-    cs_each_token(be, seg, y.c, [=] __device__(cs_at at, int64_t r, int32_t j) {
+    cs_each_token(be, seg, y.c, [=] __device__(cs_token_pos at, int64_t r, int32_t j) {
         double sum = 0;
         for (int32_t k = 0; k < w.c; k++)
             sum += (double)cs_el(w, r, k) * cs_el(v, linked(l, k, 1, at), j);
@@ -26,14 +26,14 @@ static void cuda_seg_sparse_bwd(cs_backend *be, cs_seg seg, const cs_links *link
                                 cs_mat v, cs_mat dy, cs_mat dw, cs_mat dv)
 {
     const cs_links l = *links;
-    cs_each_token(be, seg, w.c, [=] __device__(cs_at at, int64_t r, int32_t k) {
+    cs_each_token(be, seg, w.c, [=] __device__(cs_token_pos at, int64_t r, int32_t k) {
         int64_t from = linked(l, k, 1, at);
         double sum = 0;
         for (int32_t j = 0; j < dy.c; j++)
             sum += (double)cs_el(dy, r, j) * cs_el(v, from, j);
         cs_el(dw, r, k) += (cs_real)sum;
     });
-    cs_each_token(be, seg, dv.c, [=] __device__(cs_at at, int64_t r, int32_t j) {
+    cs_each_token(be, seg, dv.c, [=] __device__(cs_token_pos at, int64_t r, int32_t j) {
         double sum = 0;
         for (int32_t k = 0; k < w.c; k++) {
             int64_t from = linked(l, k, -1, at);

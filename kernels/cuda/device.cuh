@@ -145,10 +145,10 @@ __device__ static inline cs_real &cs_el(cs_mat m, int64_t r, int64_t j)
 }
 
 /* Position of a token: row start + t of segment s, which starts at `start` and has len rows. */
-struct cs_at { int64_t start, len, t; int32_t s; };
+struct cs_token_pos { int64_t start, len, t; int32_t s; };
 
-/** cs_at_row - position of the token at a row (binary search; never an empty segment) */
-__device__ static inline cs_at cs_at_row(cs_seg seg, int64_t r)
+/** cs_token_pos_at - position of the token at a row (binary search; never an empty segment) */
+__device__ static inline cs_token_pos cs_token_pos_at(cs_seg seg, int64_t r)
 {
     int32_t lo = 0, hi = seg.n - 1;
     while (lo < hi) {
@@ -246,7 +246,7 @@ static __global__ void cs_each_token_kernel(F f, cs_seg seg, int64_t first, int6
 {
     int64_t step = (int64_t)gridDim.x * blockDim.y;
     for (int64_t r = (int64_t)blockIdx.x * blockDim.y + threadIdx.y; r < n; r += step) {
-        cs_at at = cs_at_row(seg, first + r);
+        cs_token_pos at = cs_token_pos_at(seg, first + r);
         for (int32_t j = (int32_t)threadIdx.x; j < cols; j += (int32_t)blockDim.x)
             f(at, r, j);
     }

@@ -20,7 +20,7 @@ __device__ static inline cs_key_range cs_key_span(const cs_seg &key, int32_t s)
 /** cs_key_segment - the segment of a row of the keys */
 __device__ static inline int32_t cs_key_segment(const cs_seg &key, int64_t r)
 {
-    return key.off ? cs_at_row(key, r).s : (int32_t)(r / (key.rows / key.n));
+    return key.off ? cs_token_pos_at(key, r).s : (int32_t)(r / (key.rows / key.n));
 }
 
 /** cs_key_end - the row after the last one of segment s, masked or not */
