@@ -155,11 +155,11 @@ static int open_named(const char *name, int n_thread, cs_backend **out)
     return CS_OK;
 }
 
-/* The first `most` devices of "auto" that can be used, or the CPU. */
-static int open_auto(const cs_devices *d, int most, int n_thread, cs_backend **out)
+/* The first `max` devices of "auto" that can be used, or the CPU. */
+static int open_auto(const cs_devices *d, int max, int n_thread, cs_backend **out)
 {
     cs_backend **at = out;
-    for (int i = 0, n = 0; i < d->n && n < most; i++) {
+    for (int i = 0, n = 0; i < d->n && n < max; i++) {
         const int rc = open_named(d->name[i], n_thread, at);
         if (rc == CS_OK) {
             at = &(*at)->next;

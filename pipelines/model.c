@@ -168,7 +168,7 @@ static int act(const cs_strlist *word, cs_model *m)
 
 static int check_words(const cs_strlist *word)
 {
-    static const struct { const char *name, *takes; int least, most; } action[] = {
+    static const struct { const char *name, *takes; int min, max; } action[] = {
         { "show", "one model file", 1, 2 }, { "verify", "one model file", 1, 2 },
         { "factorize", "one model file", 2, 2 },
         { "export", "a model file and a folder", 3, 3 },
@@ -187,7 +187,7 @@ static int check_words(const cs_strlist *word)
         cs_suggest_try(&near, action[i].name);
         if (strcmp(word->v[0], action[i].name) != 0)
             continue;
-        if (word->n >= action[i].least && word->n <= action[i].most)
+        if (word->n >= action[i].min && word->n <= action[i].max)
             return CS_OK;
         return cs_fail(CS_EUSAGE, "'%s' takes %s", action[i].name, action[i].takes);
     }

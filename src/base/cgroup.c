@@ -83,31 +83,31 @@ static long long stat_of(const char *text, const char *name)
 static int64_t memory_of(const char *root, const char *group, bool v2)
 {
     const char *controller = v2 ? "" : "/memory";
-    long long most = 0, used = 0, unused;
+    long long max = 0, used = 0, unused;
 
-    if (numbers_of(root, controller, group, v2 ? "memory.max" : "memory.limit_in_bytes", &most,
+    if (numbers_of(root, controller, group, v2 ? "memory.max" : "memory.limit_in_bytes", &max,
                    &unused) < 1
         || numbers_of(root, controller, group, v2 ? "memory.current" : "memory.usage_in_bytes",
-                      &used, &unused) < 1 || most < 0 || used < 0)
+                      &used, &unused) < 1 || max < 0 || used < 0)
         return INT64_MAX;
     char *stat = read_of(root, controller, group, "memory.stat");
     const long long idle = stat_of(stat, v2 ? "inactive_file" : "total_inactive_file");
     free(stat);
     used = idle < 0 ? used : idle < used ? used - idle : 0;
-    return used < most ? most - used : 0;
+    return used < max ? max - used : 0;
 }
 
 /* The minimum from a group up to the root. */
 static int64_t min_to_root(const char *root, char *group, bool v2, limit_of *limit)
 {
-    int64_t least = INT64_MAX;
+    int64_t min = INT64_MAX;
 
     for (;;) {
         const int64_t n = limit(root, group, v2);
-        least = n < least ? n : least;
+        min = n < min ? n : min;
         char *slash = strrchr(group, '/');
         if (slash == NULL)
-            return least;
+            return min;
         *slash = '\0';
     }
 }
@@ -127,7 +127,7 @@ static int64_t min_of_groups(const char *membership, const char *root, const cha
                              limit_of *limit)
 {
     char *text = read_small(membership), *end;
-    int64_t least = INT64_MAX;
+    int64_t min = INT64_MAX;
 
     /* A line is "id:controllers:path"; version 2 has id 0 and no controllers. */
     for (char *line = text; line != NULL && *line != '\0'; line = end) {
@@ -142,10 +142,10 @@ static int64_t min_of_groups(const char *membership, const char *root, const cha
         const bool v2 = list[1] == '\0';
         const int64_t n = v2 || names(list + 1, controller) ? min_to_root(root, group, v2, limit)
                                                             : INT64_MAX;
-        least = n < least ? n : least;
+        min = n < min ? n : min;
     }
     free(text);
-    return least;
+    return min;
 }
 
 int64_t cs_cgroup_cpus(const char *membership, const char *root)

@@ -405,10 +405,10 @@ static int write_all(cs_outfile *f, const char *p, size_t n_bytes)
         return f->failed;
     while (n_bytes > 0 && f->failed == CS_OK) {
         /* A larger write to a pipe could block and delay the reaction to a signal. */
-        const size_t most = f->waits && n_bytes > PIPE_BUF ? PIPE_BUF : n_bytes;
+        const size_t max = f->waits && n_bytes > PIPE_BUF ? PIPE_BUF : n_bytes;
         if (f->waits && (f->failed = cs_signal_wait_writable(f->fd)) != CS_OK)
             break;
-        ssize_t n = write(f->fd, p, most);
+        ssize_t n = write(f->fd, p, max);
         if (n >= 0) {
             p += n;
             n_bytes -= (size_t)n;

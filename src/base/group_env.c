@@ -24,8 +24,8 @@ static const struct launcher {
 
 enum { N_LAUNCHER = sizeof launchers / sizeof launchers[0] };
 
-/* An optional number from `least` to `most`; *v stays if it is missing. */
-static int group_env_number(const char *name, long least, long most, int *v)
+/* An optional number from `min` to `max`; *v stays if it is missing. */
+static int group_env_number(const char *name, long min, long max, int *v)
 {
     const char *text = name != NULL ? getenv(name) : NULL;
     char *end;
@@ -33,9 +33,9 @@ static int group_env_number(const char *name, long least, long most, int *v)
     if (text == NULL)
         return CS_OK;
     const long n = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || n < least || n > most)
+    if (end == text || *end != '\0' || n < min || n > max)
         return cs_fail(CS_EUSAGE, "the environment has %s='%s', which is not a number from %ld "
-                       "to %ld", name, text, least, most);
+                       "to %ld", name, text, min, max);
     *v = (int)n;
     return CS_OK;
 }

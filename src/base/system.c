@@ -81,13 +81,13 @@ static void widen_threads(void)
 int cs_system_call(int (*run)(int argc, char **argv), int argc, char **argv)
 {
     struct call c = { run, argc, argv, 0 };
-    struct rlimit most;
+    struct rlimit limit;
     pthread_attr_t attr;
     pthread_t thread;
     bool started = false;
 
     widen_threads();
-    if (getrlimit(RLIMIT_STACK, &most) == 0 && most.rlim_cur < STACK_BYTES
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < STACK_BYTES
         && pthread_attr_init(&attr) == 0) {
         started = pthread_attr_setstacksize(&attr, STACK_BYTES) == 0
             && pthread_create(&thread, &attr, make_call, &c) == 0;

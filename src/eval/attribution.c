@@ -174,7 +174,7 @@ static int choose_label(struct job *j, const float *y)
 static int predict_whole(struct job *j, double *f)
 {
     int rc = CS_OK;
-    const int64_t n_tok = encode(j, j->base, j->id), most = cs_model_max_len(j->model);
+    const int64_t n_tok = encode(j, j->base, j->id), max_len = cs_model_max_len(j->model);
     cs_batch *b = cs_batch_new(0, 0);
     const int32_t n_out = j->model->n_label;
     float *y = cs_alloc(2 * (size_t)n_out, sizeof *y);     /* and the evidence */
@@ -184,7 +184,7 @@ static int predict_whole(struct job *j, double *f)
         goto out;
     }
     j->one_per_base = n_tok == j->n;
-    if (n_tok < 1 || (most > 0 && n_tok > most)) {
+    if (n_tok < 1 || (max_len > 0 && n_tok > max_len)) {
         rc = cs_fail(CS_EUSAGE, "'%s' from %lld to %lld has %lld tokens, which the model does "
                      "not support; choose a %s part", j->at.contig, (long long)j->at.from + 1,
                      (long long)j->at.to, (long long)n_tok, n_tok < 1 ? "longer" : "shorter");

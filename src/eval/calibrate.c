@@ -31,17 +31,17 @@ static int32_t truth_of(const cs_scores *s, int64_t i)
 static double powered(const cs_scores *s, int64_t i, double slope, int32_t *best)
 {
     const float *p = s->output + i * s->n_out;
-    double most = -INFINITY, sum = 0;
+    double max = -INFINITY, sum = 0;
 
     for (int32_t k = 0; k < s->n_out; k++) {
-        if ((double)p[k] > most)
+        if ((double)p[k] > max)
             *best = k;
-        most = fmax(most, (double)p[k]);
+        max = fmax(max, (double)p[k]);
     }
-    most = slope * log(fmax(most, least_prob));
+    max = slope * log(fmax(max, least_prob));
     for (int32_t k = 0; k < s->n_out; k++)
-        sum += exp(slope * log(fmax((double)p[k], least_prob)) - most);
-    return most + log(sum);
+        sum += exp(slope * log(fmax((double)p[k], least_prob)) - max);
+    return max + log(sum);
 }
 
 /* The logarithm of the truth's probability, raised to the power `slope`: of its clade in a tree. */

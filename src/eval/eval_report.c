@@ -408,15 +408,15 @@ static void note_calls(const struct part *p)
 /* Records of a taxon without a class of its own. */
 static void note_ranks(const struct part *p, int n_rank)
 {
-    int64_t most = 0;
+    int64_t max = 0;
 
     for (int k = 0; k < n_rank; k++)
-        most = p->n_rank[k] > most ? p->n_rank[k] : most;
-    if (most > p->f->n)
+        max = p->n_rank[k] > max ? p->n_rank[k] : max;
+    if (max > p->f->n)
         cs_note("%s %s: %lld more %s a class that the model does not have, and %s only at the "
-                "ranks of known taxa", p->set, p->length, (long long)(most - p->f->n),
-                CS_PLURAL(most - p->f->n, "record has", "records have"),
-                CS_PLURAL(most - p->f->n, "counts", "count"));
+                "ranks of known taxa", p->set, p->length, (long long)(max - p->f->n),
+                CS_PLURAL(max - p->f->n, "record has", "records have"),
+                CS_PLURAL(max - p->f->n, "counts", "count"));
 }
 
 static void note(const struct part *p)

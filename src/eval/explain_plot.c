@@ -36,7 +36,7 @@ static int letter(cs_outfile *f, int64_t i, char base, double share)
                              colour(base), base);
 }
 
-static int axis(cs_outfile *f, const cs_region *at, double most)
+static int axis(cs_outfile *f, const cs_region *at, double max)
 {
     int rc = CS_OK;
     const int64_t n = at->to - at->from;
@@ -44,9 +44,9 @@ static int axis(cs_outfile *f, const cs_region *at, double most)
     CS_TRY(cs_outfile_printf(f, "<path d=\"M%d %dH%lld\" stroke=\"#444\" stroke-width=\"0.5\"/>\n",
                              LEFT, TOP + HALF, (long long)(LEFT + STEP * n)));
     CS_TRY(cs_outfile_printf(f, "<g font-weight=\"normal\" font-size=\"9\" fill=\"#444\">\n"));
-    if (most > 0)                /* else there is no scale */
+    if (max > 0)                 /* else there is no scale */
         CS_TRY(cs_outfile_printf(f, "<text x=\"4\" y=\"%d\">%.3g</text><text x=\"4\" y=\"%d\">%.3g"
-                                 "</text>\n", TOP + 8, most, TOP + 2 * HALF, -most));
+                                 "</text>\n", TOP + 8, max, TOP + 2 * HALF, -max));
     for (int64_t i = 0; i < n; i += TICK)
         CS_TRY(cs_outfile_printf(f, "<text x=\"%lld\" y=\"%d\">%lld</text>\n",
                                  (long long)(LEFT + STEP * i), TOP + 2 * HALF + 16,
@@ -61,10 +61,10 @@ int cs_logo_write(cs_outfile *f, const char *title, const cs_region *at, const c
 {
     int rc = CS_OK;
     const int64_t n = at->to - at->from;
-    double most = 0;
+    double max = 0;
 
     for (int64_t i = 0; i < n; i++)
-        most = fmax(most, fabs(value[i]));
+        max = fmax(max, fabs(value[i]));
     CS_TRY(cs_outfile_printf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"logo\" "
                              "width=\"%lld\" height=\"%d\" font-family=\"monospace\" "
                              "font-weight=\"bold\" font-size=\"10\">\n"
@@ -73,9 +73,9 @@ int cs_logo_write(cs_outfile *f, const char *title, const cs_region *at, const c
                              (long long)(LEFT + STEP * n + 20), TOP + 2 * HALF + 24));
     CS_TRY(cs_html_text(f, title));
     CS_TRY(cs_outfile_printf(f, "</text>\n"));
-    CS_TRY(axis(f, at, most));
+    CS_TRY(axis(f, at, max));
     for (int64_t i = 0; i < n; i++)
-        CS_TRY(letter(f, i, base[i], most > 0 ? value[i] / most : 0));
+        CS_TRY(letter(f, i, base[i], max > 0 ? value[i] / max : 0));
     rc = cs_outfile_printf(f, "</svg>\n");
 out:
     return rc;

@@ -168,11 +168,11 @@ static cs_log_level level_of(const cs_log_args *log)
     static const cs_log_level of_htslib[] = {
         CS_LOG_SILENT, CS_LOG_ERROR, CS_LOG_ERROR, CS_LOG_NOTE, CS_LOG_INFO, CS_LOG_DEBUG,
     };
-    const int64_t most = sizeof of_htslib / sizeof *of_htslib - 1;
+    const int64_t max = sizeof of_htslib / sizeof *of_htslib - 1;
     const int64_t at = log->verbosity + log->verbose;
     const cs_log_level limit = log->quiet == 0 ? CS_LOG_DEBUG
                              : log->quiet == 1 ? CS_LOG_WARN : CS_LOG_ERROR;
-    const cs_log_level level = of_htslib[at < most ? at : most];
+    const cs_log_level level = of_htslib[at < max ? at : max];
 
     return level < limit ? level : limit;
 }

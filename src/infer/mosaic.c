@@ -115,7 +115,7 @@ static int mosaic_reserve(cs_mosaic *g, const struct window *w, int32_t n_class)
 static void set_evidence(cs_mosaic *g, const cs_record *r, const cs_prediction *a, int32_t n_class)
 {
     const struct window *w = r->native[0];
-    double *e = g->evidence + g->n * n_class, most = 0;
+    double *e = g->evidence + g->n * n_class, max = 0;
     const double from = edge(g->policy, w, g->n), to = edge(g->policy, w, g->n + 1);
     const double share = (to - from) / (double)r->seg[0].n_base;
 
@@ -123,10 +123,10 @@ static void set_evidence(cs_mosaic *g, const cs_record *r, const cs_prediction *
     g->cell[g->n + 1] = whole_base(to, w->n_base);
     for (int32_t c = 0; c < n_class; c++) {
         e[c] = a->reason ? 1 : (1 - EVEN) * (double)a->v[c] + EVEN / n_class;
-        most = fmax(most, e[c]);
+        max = fmax(max, e[c]);
     }
     for (int32_t c = 0; c < n_class; c++)
-        e[c] = pow(e[c] / most, share);
+        e[c] = pow(e[c] / max, share);
 }
 
 /* Multiply p by the evidence of a part, and take one step to the next part. */

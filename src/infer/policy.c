@@ -114,9 +114,9 @@ static bool cuts(const cs_policy_args *a)
 /* Two tokens' bases, and not absurdly few. --min-length is about records, not about windows. */
 static int64_t shortest_window(const cs_model *m)
 {
-    const int64_t least = m->tok ? 2 * m->tok->min_base(m->tok_state) : 2;
+    const int64_t min = m->tok ? 2 * m->tok->min_base(m->tok_state) : 2;
 
-    return least > MIN_WINDOW ? least : MIN_WINDOW;
+    return min > MIN_WINDOW ? min : MIN_WINDOW;
 }
 
 static const char *given_window(const cs_policy_args *a)
@@ -149,7 +149,7 @@ static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
 static int set_windows(cs_policy *p, const cs_policy_args *a)
 {
     const bool bounded = p->model->tok != NULL && p->max_len > 0;
-    const int64_t most = bounded ? longest_bases(p->model, p->max_len) : 0;
+    const int64_t max = bounded ? longest_bases(p->model, p->max_len) : 0;
 
     if (a->on_long != CS_LONG_WINDOW && (a->window > 0 || a->overlap > 0))
         return cs_fail(CS_EUSAGE, "%s needs %s", CS_OPTION("%s", given_window(a)),
@@ -157,19 +157,19 @@ static int set_windows(cs_policy *p, const cs_policy_args *a)
     if (a->on_long != CS_LONG_WINDOW)
         return CS_OK;
     p->window = a->window > 0 ? a->window
-              : a->default_window > 0 && (most == 0 || a->default_window < most)
-                    ? a->default_window : most;
+              : a->default_window > 0 && (max == 0 || a->default_window < max)
+                    ? a->default_window : max;
     p->overlap = a->overlap;
     if (p->window == 0)
         return cs_fail(CS_EUSAGE, "this model takes sequences of any length; set %s",
                        CS_OPTION("window-length"));
-    if (most > 0 && p->window > most)
+    if (max > 0 && p->window > max)
         return cs_fail(CS_EUSAGE, "%s exceeds the model's maximum of %lld bases",
-                       CS_OPTION("window-length %lld", (long long)p->window), (long long)most);
-    const int64_t least = shortest_window(p->model);
-    if (p->window < least)
+                       CS_OPTION("window-length %lld", (long long)p->window), (long long)max);
+    const int64_t min = shortest_window(p->model);
+    if (p->window < min)
         return cs_fail(CS_EUSAGE, "%s is too short; it must be at least %lld",
-                       CS_OPTION("window-length %lld", (long long)p->window), (long long)least);
+                       CS_OPTION("window-length %lld", (long long)p->window), (long long)min);
     if (p->overlap > p->window / 2)
         return cs_fail(CS_EUSAGE, "%s is more than half of the window length of %lld bases",
                        CS_OPTION("window-overlap %lld", (long long)p->overlap),
@@ -332,12 +332,12 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
 {
     int rc = CS_OK;
     const bool bases = m->tok != NULL;
-    const int64_t least = bases ? m->tok->min_base(m->tok_state) : 1;
+    const int64_t min = bases ? m->tok->min_base(m->tok_state) : 1;
 
     *p = (cs_policy){
         .model = m, .pair = a->pair, .on_long = (cs_on_long)a->on_long,
         .max_len = cs_model_max_len(m),
-        .min_base = a->min_length > least ? a->min_length : least,
+        .min_base = a->min_length > min ? a->min_length : min,
         .max_memory = a->max_memory, .max_unknown = a->max_unknown,
         .min_prob = calls && calls->min_prob > 0 ? calls->min_prob : 0,
     };

@@ -21,10 +21,10 @@ static const cs_record *record_of(const cs_batch *b, int32_t i)
 
 static bool above_limit(const cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
-    const int64_t most = s->policy->max_memory;
+    const int64_t max_memory = s->policy->max_memory;
 
-    return most > 0 && b->n_rec == 1 &&
-           cs_plan_memory(by, b->n_tok, b->n_seg, b->depth, false) > most;
+    return max_memory > 0 && b->n_rec == 1 &&
+           cs_plan_memory(by, b->n_tok, b->n_seg, b->depth, false) > max_memory;
 }
 
 /* The record whose prediction is not finite, or the only one; NULL: unknown. */
@@ -113,20 +113,20 @@ static int reserve_values(cs_infer_stage *s, const cs_batch *b)
 static bool is_above(cs_limit *l, const cs_batch *b)
 {
     const int64_t half = b->n_tok / 2;           /* of several records: at least 1 */
-    int64_t most = l->first;
+    int64_t budget = l->first;
 
-    if (atomic_compare_exchange_strong(&l->tokens, &most, half)) {
+    if (atomic_compare_exchange_strong(&l->tokens, &budget, half)) {
         cs_warn("no memory for a batch of %lld tokens; continuing with --batch-tokens %lld",
                 (long long)b->n_tok, (long long)half);
-        most = half;
+        budget = half;
     }
-    return b->n_tok > most;
+    return b->n_tok > budget;
 }
 
 /* Split the batch's records into batches within the budget. */
 static int in_parts(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
-    const int64_t most = atomic_load(&s->limit->tokens);
+    const int64_t budget = atomic_load(&s->limit->tokens);
     int64_t *off = cs_alloc((size_t)b->n_seg + 1, sizeof *off);
     int rc = off ? CS_OK : cs_fail(CS_EMEM, "out of memory to split a batch of %d records",
                                    (int)b->n_rec);
@@ -134,7 +134,7 @@ static int in_parts(cs_infer_stage *s, cs_session *by, const cs_batch *b)
     for (int32_t i = 0, end; rc == CS_OK && i < b->n_rec; i = end) {
         const int64_t from = b->off[i];
         cs_batch part = *b;
-        for (end = i + 1; end < b->n_rec && b->off[end + 1] - from <= most;)
+        for (end = i + 1; end < b->n_rec && b->off[end + 1] - from <= budget;)
             end++;
         for (int32_t k = i; k <= end; k++)
             off[k - i] = b->off[k] - from;

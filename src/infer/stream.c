@@ -177,7 +177,7 @@ static int64_t tokens_per_batch(const cs_stream *s)
 static void report_counted(const cs_stream *s, const struct stages *g, const cs_stream_stat *stat)
 {
     char what[256], remedy[CS_REMEDY_TEXT];
-    const int64_t most = s->policy->max_memory;
+    const int64_t max_memory = s->policy->max_memory;
 
     (void)snprintf(what, sizeof what, "the model's maximum of %lld tokens%s",
                    (long long)s->policy->max_len,
@@ -190,8 +190,8 @@ static void report_counted(const cs_stream *s, const struct stages *g, const cs_
         cs_pairs_report(s->pairs);
     cs_report_counted(&g->write.too_long, stat->n_record, "exceeds", "exceed", what);
     (void)snprintf(what, sizeof what, "more memory than is available%s; %s",
-                   most > 0 ? " or --max-memory allows" : "",
-                   cs_policy_remedy(s->policy, most == 0 && !s->model->be->is_host, remedy));
+                   max_memory > 0 ? " or --max-memory allows" : "",
+                   cs_policy_remedy(s->policy, max_memory == 0 && !s->model->be->is_host, remedy));
     cs_report_counted(&g->write.no_memory, stat->n_record, "needs", "need", what);
     cs_report_counted(&g->write.on_cpu, stat->n_record, "was", "were",
                       "run on the CPU, because the device's memory was exceeded");

@@ -159,15 +159,15 @@ out:
 
 int cs_taxa_depth(const cs_model *m)
 {
-    int most = 0;
+    int max = 0;
 
     for (int32_t i = 0; m->taxonomy && i < m->n_label; i++) {
         int n = 1;
         for (const char *s = m->label[i].name; (s = strchr(s, ';')) != NULL; s++)
             n++;
-        most = n > most ? n : most;
+        max = n > max ? n : max;
     }
-    return most > 1 ? most : 0;
+    return max > 1 ? max : 0;
 }
 
 /* Removes the last part of a lineage, and empty ones before it, which have no taxon; false if it

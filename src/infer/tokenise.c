@@ -93,15 +93,15 @@ static int reserve_counts(const cs_policy *p, cs_chunk *c)
 /* Tokenise all views, each with scratch memory for the tokenizer and reversed bases. */
 static int encode(const cs_policy *p, cs_chunk *c)
 {
-    int64_t most = 0;
+    int64_t max = 0;
 
     for (int32_t k = 0; k < c->views->n; k++) {
         const int64_t n = cs_view_scratch(p, &c->views->view[k]);
-        most = n > most ? n : most;
+        max = n > max ? n : max;
     }
-    char *scratch = cs_block_alloc((size_t)most + 1, 1);
+    char *scratch = cs_block_alloc((size_t)max + 1, 1);
     if (!scratch)
-        return tokenise_no_memory(p, c, "bytes to work with", most);
+        return tokenise_no_memory(p, c, "bytes to work with", max);
     for (int32_t k = 0; k < c->views->n; k++)
         cs_view_encode(p, &c->rec[c->views->view[k].rec], &c->views->view[k], scratch);
     cs_block_free(scratch);

@@ -217,7 +217,7 @@ double cs_variant_values_best(const cs_variant_values *v, int alt, int *field)
 static void count_scores(cs_variant_values *v, int i)
 {
     int best;
-    const double most = cs_variant_values_best(v, i, &best);
+    const double max = cs_variant_values_best(v, i, &best);
 
     v->n_scored++;
     for (int k = 0; k < v->n_score && v->score == CS_SCORE_MODEL; k++)
@@ -225,7 +225,7 @@ static void count_scores(cs_variant_values *v, int i)
     for (int l = 0; l < CS_N_LEVEL && v->score == CS_SCORE_MODEL; l++) {
         for (int k = 0; k < v->n_score; k++)
             v->above[k][l] += v->number[k][i] > cs_score_level[l];
-        v->above[v->n_score][l] += most > cs_score_level[l];
+        v->above[v->n_score][l] += max > cs_score_level[l];
     }
 }
 

@@ -169,17 +169,17 @@ void cs_variants_distance(const float *ref, const float *alt, int32_t n, double 
 static double log_of(const float *v, char base, bool raw)
 {
     const int code = cs_base_code[(unsigned char)base];
-    double most = (double)v[0], sum = 0;
+    double max = (double)v[0], sum = 0;
 
     if (code > 3)
         return log(0.25);
     if (!raw)
         return log(fmax((double)v[code], 1e-30));
     for (int k = 1; k < 4; k++)
-        most = fmax(most, (double)v[k]);
+        max = fmax(max, (double)v[k]);
     for (int k = 0; k < 4; k++)
-        sum += exp((double)v[k] - most);
-    return (double)v[code] - most - log(sum);
+        sum += exp((double)v[k] - max);
+    return (double)v[code] - max - log(sum);
 }
 
 double cs_variants_ratio(const cs_variant_alt *v, const cs_prediction *a)

@@ -37,18 +37,18 @@ static bool pass(BGZF *f, int64_t n)
 int cs_bam_guard(const char *path)
 {
     const int64_t size = strcmp(path, "-") == 0 ? -1 : cs_file_size(path);
-    const int64_t most = (size + 1) * DEFLATE_RATIO;
+    const int64_t max = (size + 1) * DEFLATE_RATIO;
     BGZF *f = size >= 0 ? bgzf_open(path, "r") : NULL;
     int64_t magic, n_text = 0, n_ref = 0;
     int rc = CS_OK;
 
     if (!f)
         return CS_OK;
-    if (read_number(f, &magic) && read_number(f, &n_text) && n_text > most)
+    if (read_number(f, &magic) && read_number(f, &n_text) && n_text > max)
         rc = cs_fail(CS_EFORMAT, "'%s': the header declares %lld bytes of text, more than a file "
                      "of %lld bytes can hold; it is damaged", path, (long long)n_text,
                      (long long)size);
-    else if (pass(f, n_text) && read_number(f, &n_ref) && n_ref > most / MIN_REFERENCE)
+    else if (pass(f, n_text) && read_number(f, &n_ref) && n_ref > max / MIN_REFERENCE)
         rc = cs_fail(CS_EFORMAT, "'%s': the header declares %lld references, more than a file of "
                      "%lld bytes can hold; it is damaged", path, (long long)n_ref,
                      (long long)size);

@@ -118,7 +118,7 @@ int cs_html_count(cs_outfile *f, uint64_t n, uint64_t all)
                              all ? 100 * (double)n / (double)all : 0.0);
 }
 
-static int draw_axis(cs_outfile *f, const cs_html_bars *b, uint64_t most)
+static int draw_axis(cs_outfile *f, const cs_html_bars *b, uint64_t max)
 {
     int rc = CS_OK;
     const int base = HEIGHT - BOTTOM;
@@ -127,7 +127,7 @@ static int draw_axis(cs_outfile *f, const cs_html_bars *b, uint64_t most)
     CS_TRY(cs_outfile_printf(f, "<path class=\"axis\" fill=\"none\" d=\"M%d %dV%dH%d\"/>\n"
                "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%llu</text>"
                "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">0</text>\n", LEFT, TOP, base,
-               WIDTH - RIGHT, LEFT - 6, TOP + 10, (unsigned long long)most, LEFT - 6, base));
+               WIDTH - RIGHT, LEFT - 6, TOP + 10, (unsigned long long)max, LEFT - 6, base));
     for (int i = 0; i <= b->n_bin; i++)
         if (*b->tick[i])
             CS_TRY(cs_outfile_printf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s"
@@ -160,19 +160,19 @@ out:
 static int draw_bars(cs_outfile *f, const cs_html_bars *b)
 {
     int rc = CS_OK;
-    uint64_t most = 0;
+    uint64_t max = 0;
 
     for (int i = 0; i < b->n_bin; i++) {
         const uint64_t n = b->n[0][i] + (b->n[1] ? b->n[1][i] : 0);
-        most = n > most ? n : most;
+        max = n > max ? n : max;
     }
     CS_TRY(cs_outfile_printf(f, "<figure><figcaption>"));
     CS_TRY(cs_html_text(f, b->title));
     CS_TRY(cs_outfile_printf(f, "</figcaption>\n<svg role=\"img\" viewBox=\"0 0 %d %d\" "
                              "width=\"%d\" height=\"%d\">\n", WIDTH, HEIGHT, WIDTH, HEIGHT));
-    CS_TRY(draw_axis(f, b, most));
-    for (int i = 0; i < b->n_bin && most; i++)
-        CS_TRY(draw_bin(f, b, i, (double)(HEIGHT - BOTTOM - TOP) / (double)most));
+    CS_TRY(draw_axis(f, b, max));
+    for (int i = 0; i < b->n_bin && max; i++)
+        CS_TRY(draw_bin(f, b, i, (double)(HEIGHT - BOTTOM - TOP) / (double)max));
     rc = cs_outfile_printf(f, "</svg></figure>\n");
 out:
     return rc;

@@ -40,8 +40,8 @@ size_t cs_npy_header(char h[CS_NPY_HEADER], cs_npy_type type, cs_npy_shape s)
     }
     n += snprintf(text + n, (size_t)(HEADER_MAX - n), s.n_dim == 1 ? ",), }" : "), }");
     const size_t used = start + (size_t)n;
-    const size_t most = used - (size_t)first + ROW_DIGITS + 2 + 1;
-    const size_t all = (most + ALIGN - 1) / ALIGN * ALIGN;
+    const size_t max = used - (size_t)first + ROW_DIGITS + 2 + 1;
+    const size_t all = (max + ALIGN - 1) / ALIGN * ALIGN;
     memset(h + used, ' ', all - used - 1);
     h[all - 1] = '\n';
     memcpy(h, magic, MAGIC_BYTES);

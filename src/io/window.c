@@ -252,8 +252,8 @@ out:
 
 static bool reaches_out(const cs_windows *w, const struct alleles *a, int64_t left)
 {
-    const int64_t least = a->n_here < a->n_other ? a->n_here : a->n_other;
-    const int64_t end = a->pos + a->n_here + w->o.n_base - left - least;
+    const int64_t min = a->n_here < a->n_other ? a->n_here : a->n_other;
+    const int64_t end = a->pos + a->n_here + w->o.n_base - left - min;
 
     if (w->circular)
         return w->o.n_base + a->n_here > w->n_contig;
@@ -294,15 +294,15 @@ int cs_windows_make(cs_windows *w, const char *contig, int64_t pos, const char *
     if (out->swapped)
         a = (struct alleles){ pos, alt, ref, a.n_other, a.n_here };
     drop_equal_ends(&a);
-    const int64_t most = a.n_here > a.n_other ? a.n_here : a.n_other;
-    if (most == 0)
+    const int64_t max = a.n_here > a.n_other ? a.n_here : a.n_other;
+    if (max == 0)
         out->why = CS_UNSCORED_SAME;
-    else if (most > w->o.n_base / 2)
+    else if (max > w->o.n_base / 2)
         out->why = CS_UNSCORED_TOO_LONG;
     if (out->why)
         return CS_OK;
     CS_TRY(move_left(w, &a));
-    const int64_t left = (w->o.n_base - most) / 2;
+    const int64_t left = (w->o.n_base - max) / 2;
     if (reaches_out(w, &a, left)) {
         out->why = CS_UNSCORED_NEAR_END;
         return CS_OK;

@@ -95,15 +95,15 @@ out:
     return rc;
 }
 
-static int bar(cs_outfile *f, uint64_t n, uint64_t most)
+static int bar(cs_outfile *f, uint64_t n, uint64_t max)
 {
     return cs_outfile_printf(f, "<td class=\"bar\"><svg viewBox=\"0 0 100 8\" width=\"100%%\" "
                              "height=\"10\" preserveAspectRatio=\"none\"><rect class=\"a\" "
                              "width=\"%.2f\" height=\"8\"/></svg></td></tr>\n",
-                             most ? 100 * (double)n / (double)most : 0.0);
+                             max ? 100 * (double)n / (double)max : 0.0);
 }
 
-static int taxon_row(cs_output *o, int32_t node, cs_count c, uint64_t most)
+static int taxon_row(cs_output *o, int32_t node, cs_count c, uint64_t max)
 {
     int rc = CS_OK;
     const cs_class_counts *t = ((struct page *)o->state)->t;
@@ -116,7 +116,7 @@ static int taxon_row(cs_output *o, int32_t node, cs_count c, uint64_t most)
     CS_TRY(cs_outfile_printf(o->file, "<td class=\"n\">%lld</td>", (long long)v->taxid));
     CS_TRY(cs_html_count(o->file, c.n_record, t->all.n_record));
     CS_TRY(cs_html_count(o->file, c.n_base, t->all.n_base));
-    rc = bar(o->file, c.n_record, most);
+    rc = bar(o->file, c.n_record, max);
 out:
     return rc;
 }
@@ -126,12 +126,12 @@ static uint64_t longest_bar(const cs_output *o, const int *order)
 {
     const cs_class_counts *t = ((const struct page *)o->state)->t;
     const cs_taxonomy *tree = o->info.taxonomy;
-    uint64_t most = t->of_class[order[0]].n_record;
+    uint64_t max = t->of_class[order[0]].n_record;
 
     for (int32_t i = 1; i < tree->n && o->info.taxa; i++)
-        if (tree->node[i].class_no < 0 && t->direct[i].n_record > most)
-            most = t->direct[i].n_record;
-    return most;
+        if (tree->node[i].class_no < 0 && t->direct[i].n_record > max)
+            max = t->direct[i].n_record;
+    return max;
 }
 
 /* All classes; if calls may be higher taxa, the taxa called. */
@@ -140,7 +140,7 @@ static int class_table(cs_output *o, const int *order, int n)
     int rc = CS_OK;
     const cs_class_counts *t = ((struct page *)o->state)->t;
     const cs_taxonomy *tree = o->info.taxonomy;
-    const uint64_t most = longest_bar(o, order);
+    const uint64_t max = longest_bar(o, order);
 
     CS_TRY(cs_html_section(o->file, "Classes"));
     CS_TRY(cs_outfile_printf(o->file, "<table><tr><th>class</th><th>taxon</th><th class=\"n\">"
@@ -148,10 +148,10 @@ static int class_table(cs_output *o, const int *order, int n)
                "bases</th><th></th></tr>\n"));
     for (int i = 0; i < n; i++)
         if (!o->info.taxa || t->of_class[order[i]].n_record)
-            CS_TRY(taxon_row(o, tree->of_class[order[i]], t->of_class[order[i]], most));
+            CS_TRY(taxon_row(o, tree->of_class[order[i]], t->of_class[order[i]], max));
     for (int32_t i = 1; i < tree->n && o->info.taxa; i++)
         if (tree->node[i].class_no < 0 && t->direct[i].n_record)
-            CS_TRY(taxon_row(o, i, t->direct[i], most));
+            CS_TRY(taxon_row(o, i, t->direct[i], max));
     rc = cs_outfile_printf(o->file, "</table>\n");
 out:
     return rc;

@@ -88,9 +88,9 @@ static int show_calls(cs_outfile *f, const cs_model *m)
     for (int i = 0; i < c->n; i++) {
         CS_TRY(cs_outfile_printf(f, "calls\tfrom %lld bases", (long long)c->bin[i].from));
         for (int32_t k = 0; k < c->n_class; k++) {
-            const double least = cs_calibration_min_prob(c, i, k, c->max_error);
-            CS_TRY(least > 1 ? cs_outfile_printf(f, "\t%s never", m->label[k].name)
-                             : cs_outfile_printf(f, "\t%s %g", m->label[k].name, least));
+            const double min = cs_calibration_min_prob(c, i, k, c->max_error);
+            CS_TRY(min > 1 ? cs_outfile_printf(f, "\t%s never", m->label[k].name)
+                             : cs_outfile_printf(f, "\t%s %g", m->label[k].name, min));
         }
         CS_TRY(cs_outfile_printf(f, "\n"));
     }
@@ -190,9 +190,9 @@ static int show_quality(cs_outfile *f, const cs_calibration *c)
         const cs_calibration_bin *b = &c->bin[i];
         int64_t n = 0, n_wrong = 0;
         for (int32_t k = 0; k < c->n_class; k++) {
-            const double least = cs_calibration_min_prob(c, i, k, c->max_error);
+            const double min = cs_calibration_min_prob(c, i, k, c->max_error);
             int step = 0;
-            while (step < CS_CALIBRATION_STEPS && cs_calibration_step[step] < least)
+            while (step < CS_CALIBRATION_STEPS && cs_calibration_step[step] < min)
                 step++;
             n += step < CS_CALIBRATION_STEPS ? b->called[k].n_kept[step] : 0;
             n_wrong += step < CS_CALIBRATION_STEPS ? b->called[k].n_wrong[step] : 0;

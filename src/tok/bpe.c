@@ -193,10 +193,10 @@ static int32_t rank_at(const struct merging *m, int64_t p)
 static int32_t block_min(const struct merging *m, int64_t block)
 {
     const int32_t *r = m->rank + block * BLOCK;
-    int32_t least = r[0];
+    int32_t min = r[0];
     for (int i = 1; i < BLOCK; i++)
-        least = r[i] < least ? r[i] : least;
-    return least;
+        min = r[i] < min ? r[i] : min;
+    return min;
 }
 
 static void build_tree(struct merging *m)
@@ -212,12 +212,12 @@ static void build_tree(struct merging *m)
 
 static void update(struct merging *m, int64_t block)
 {
-    int32_t least = block_min(m, block);
-    for (int64_t i = m->n_leaf + block; m->tree[i] != least; i /= 2) {
-        m->tree[i] = least;
+    int32_t min = block_min(m, block);
+    for (int64_t i = m->n_leaf + block; m->tree[i] != min; i /= 2) {
+        m->tree[i] = min;
         if (i == 1)
             break;
-        least = m->tree[i ^ 1] < least ? m->tree[i ^ 1] : least;
+        min = m->tree[i ^ 1] < min ? m->tree[i ^ 1] : min;
     }
 }
 

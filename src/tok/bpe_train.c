@@ -108,10 +108,10 @@ static int bpe_train_append(cs_bpe_corpus *c, const char *s, int64_t n)
 /* Algorithm R: sentence number k takes the place of a random one with probability n / (k + 1). */
 static void keep(cs_bpe_corpus *c, const char *s, int64_t n)
 {
-    const uint64_t most = (uint64_t)c->set.n_sentence, k = c->n_seen++;
-    const uint64_t at = k < most ? k : cs_rng_below(cs_rng_key(c->set.seed, STREAM_KEEP), k, k + 1);
+    const uint64_t max = (uint64_t)c->set.n_sentence, k = c->n_seen++;
+    const uint64_t at = k < max ? k : cs_rng_below(cs_rng_key(c->set.seed, STREAM_KEEP), k, k + 1);
 
-    if (at >= most)
+    if (at >= max)
         return;
     memcpy(c->sample + at * (uint64_t)c->set.sentence_max, s, (size_t)n);
     c->n_sample[at] = (int32_t)n;
@@ -151,8 +151,8 @@ int cs_bpe_corpus_add(cs_bpe_corpus *c, const char *s, int64_t n)
 
 static int64_t n_sentence(const cs_bpe_corpus *c)
 {
-    const uint64_t most = (uint64_t)c->set.n_sentence;
-    return (int64_t)(c->n_seen < most ? c->n_seen : most);
+    const uint64_t max = (uint64_t)c->set.n_sentence;
+    return (int64_t)(c->n_seen < max ? c->n_seen : max);
 }
 
 int64_t cs_bpe_corpus_size(const cs_bpe_corpus *c)

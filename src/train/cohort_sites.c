@@ -108,11 +108,11 @@ static bool all_known(const double *x, int n)
 /* Log-uniform over --min-freq .. 0.5, as rare alleles are many; ALTs share it. */
 static void draw(const struct reading *r, const cs_vcf_record *v, double *freq)
 {
-    const double least = r->a->min_freq > 0 ? r->a->min_freq : 1e-3;
+    const double min = r->a->min_freq > 0 ? r->a->min_freq : 1e-3;
     const double u = cs_rng_unit(cs_rng_key(r->seed, STREAM_FREQ), (uint64_t)r->s->n);
 
     for (int i = 0; i < v->n_alt; i++)
-        freq[i] = least * pow(0.5 / least, u) / v->n_alt;
+        freq[i] = min * pow(0.5 / min, u) / v->n_alt;
 }
 
 static int find_freq(const struct reading *r, const cs_vcf_record *v, double *freq)

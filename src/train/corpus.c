@@ -82,8 +82,8 @@ cs_window cs_corpus_window(const cs_corpus *c, uint64_t pass, int64_t j)
     lay(c, s, w - s->first, shift, &from, &to);
     int64_t n = to - from;
     if (c->min_window > 0 && n > c->min_window) {
-        const uint64_t most = (uint64_t)n - (uint64_t)c->min_window + 1;
-        const int64_t len = c->min_window + (int64_t)cs_rng_below(v.key, DRAW_LENGTH, most);
+        const uint64_t n_len = (uint64_t)n - (uint64_t)c->min_window + 1;
+        const int64_t len = c->min_window + (int64_t)cs_rng_below(v.key, DRAW_LENGTH, n_len);
         from += (int64_t)cs_rng_below(v.key, DRAW_START, (uint64_t)(n - len) + 1);
         n = len;
     }

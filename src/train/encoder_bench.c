@@ -267,13 +267,13 @@ static int bench_measure(struct job *j, cs_session *s, int pass, struct point *a
 {
     int rc = CS_OK;
     const cs_model *m = s->model;
-    const int64_t most = cs_model_max_len(m);
+    const int64_t max_len = cs_model_max_len(m);
     double last = NAN, expected = 0, ratio = 2;
 
     for (int i = 0; i < j->n_len; i++, at++) {
         const int64_t n = j->len[i];
         *at = (struct point){ .seconds = NAN };
-        if (most > 0 && n > most) {
+        if (max_len > 0 && n > max_len) {
             at->why = "too_long";
             continue;
         }

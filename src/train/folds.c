@@ -210,7 +210,7 @@ static bool move_into(struct repair *r, int32_t c, int fold)
 static bool swap_into(struct repair *r, int32_t c, int fold)
 {
     struct unit *best[2] = { NULL, NULL }, *end = r->unit + r->n_unit;
-    int64_t least = INT64_MAX;
+    int64_t min = INT64_MAX;
 
     for (struct unit *u = r->unit; u < end && r->n_pair < MAX_PAIR; u++) {
         if (!unit_has(r, u, c))
@@ -221,9 +221,9 @@ static bool swap_into(struct repair *r, int32_t c, int fold)
         for (struct unit *v = r->unit; v < end; v++) {
             const int64_t size = r->place[u->from].size + r->place[v->from].size;
             r->n_pair++;
-            if (v == u || v->fold != fold || size >= least || own + gain(r, v, from) <= 0)
+            if (v == u || v->fold != fold || size >= min || own + gain(r, v, from) <= 0)
                 continue;
-            least = size;
+            min = size;
             best[0] = u;
             best[1] = v;
         }

@@ -71,7 +71,7 @@ out:
 
 static void solve(const struct sums *s, int16_t *weight)
 {
-    double apart[CS_LIKENESS_WORDS], var[CS_LIKENESS_WORDS], mean_var = 0, most = 0;
+    double apart[CS_LIKENESS_WORDS], var[CS_LIKENESS_WORDS], mean_var = 0, max = 0;
 
     for (int j = 0; j < CS_LIKENESS_WORDS; j++) {
         const double a = s->sum[0][j] / s->n[0], b = s->sum[1][j] / s->n[1];
@@ -81,10 +81,10 @@ static void solve(const struct sums *s, int16_t *weight)
     }
     for (int j = 0; j < CS_LIKENESS_WORDS; j++) {
         apart[j] /= var[j] + ridge * mean_var;
-        most = fmax(most, fabs(apart[j]));
+        max = fmax(max, fabs(apart[j]));
     }
     for (int j = 0; j < CS_LIKENESS_WORDS; j++)
-        weight[j] = (int16_t)lround(most > 0 ? apart[j] / most * INT16_MAX : 0);
+        weight[j] = (int16_t)lround(max > 0 ? apart[j] / max * INT16_MAX : 0);
 }
 
 static int score_all(const cs_dataset *d, uint64_t seed, const cs_calibration *c, char *work,

@@ -30,7 +30,7 @@ struct group { uint64_t name; int32_t class_no; };
 /* A class's candidates and its share of the table. */
 struct share {
     int64_t level[N_LEVEL];      /* histogram of words by groups of the class */
-    int64_t n_word, most;        /* words in all; words stored */
+    int64_t n_word, max;         /* words in all; words stored */
     int64_t cut;                 /* words with this many groups are stored in part: */
     int64_t n_cut, n_met;        /* number stored, and seen so far in the second pass */
 };
@@ -153,11 +153,11 @@ static int64_t level_of(const struct found *w)
 /* Words that fit a table of so many bytes. */
 static int64_t words_within(int32_t n_class, int64_t max_bytes)
 {
-    int64_t most = max_bytes / CS_LOOKUP_WORD_BYTES;
+    int64_t max = max_bytes / CS_LOOKUP_WORD_BYTES;
 
-    while (most > 0 && cs_lookup_bytes(n_class, most) > max_bytes)
-        most -= most / 64 + 1;
-    return most;
+    while (max > 0 && cs_lookup_bytes(n_class, max) > max_bytes)
+        max -= max / 64 + 1;
+    return max;
 }
 
 /* Equal shares of n words; a class's unused share goes to the others. */
@@ -170,17 +170,17 @@ static void divide(struct build *b, int64_t n)
         changed = false;
         for (int32_t c = 0; c < b->n_class; c++) {
             struct share *s = &b->share[c];
-            if (s->most == s->n_word || s->n_word > each)
+            if (s->max == s->n_word || s->n_word > each)
                 continue;
-            s->most = s->n_word;
+            s->max = s->n_word;
             n -= s->n_word;
             open--;
             changed = true;
         }
     }
     for (int32_t c = 0; c < b->n_class; c++)
-        if (b->share[c].most < b->share[c].n_word)
-            b->share[c].most = n / open;
+        if (b->share[c].max < b->share[c].n_word)
+            b->share[c].max = n / open;
 }
 
 /* Minimum number of groups of a class's stored words. */
@@ -188,9 +188,9 @@ static void find_cut(struct share *s)
 {
     int64_t n = 0;
 
-    for (s->cut = N_LEVEL - 1; s->cut > 0 && n + s->level[s->cut] <= s->most; s->cut--)
+    for (s->cut = N_LEVEL - 1; s->cut > 0 && n + s->level[s->cut] <= s->max; s->cut--)
         n += s->level[s->cut];
-    s->n_cut = s->cut > 0 ? s->most - n : 0;
+    s->n_cut = s->cut > 0 ? s->max - n : 0;
 }
 
 static int64_t find_cuts(struct build *b)
@@ -198,11 +198,11 @@ static int64_t find_cuts(struct build *b)
     int64_t n = 0;
 
     for (int32_t c = 0; c < b->n_class; c++)
-        b->share[c].most = -1;
+        b->share[c].max = -1;
     divide(b, words_within(b->n_class, b->rule->max_bytes));
     for (int32_t c = 0; c < b->n_class; c++) {
         find_cut(&b->share[c]);
-        n += b->share[c].most;
+        n += b->share[c].max;
     }
     return n;
 }

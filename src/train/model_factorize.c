@@ -75,7 +75,8 @@ static int append_random(const cs_model *m, int64_t n, uint64_t key, cs_batch *b
 static int random_batch(const cs_model *m, cs_batch **out)
 {
     int rc = CS_OK;
-    const int64_t most = cs_model_max_len(m), n = most > 0 && most < N_TOKEN ? most : N_TOKEN;
+    const int64_t max_len = cs_model_max_len(m);
+    const int64_t n = max_len > 0 && max_len < N_TOKEN ? max_len : N_TOKEN;
     cs_batch *b = cs_batch_new(m->n_channel, 0);
 
     if (!b)

@@ -49,19 +49,19 @@ cs_mutation cs_mutation_draw(const cs_mutation *max, uint64_t key)
 /* The longest stretch of codons without a stop, in three frames: start and number of codons. */
 static int64_t longest_open(const char *base, int64_t n, int64_t *from)
 {
-    int64_t most = 0;
+    int64_t max = 0;
 
     for (int64_t frame = 0; frame < 3; frame++)
         for (int64_t at = frame, begin = frame; at + 3 <= n; at += 3) {
             const int codon = cs_codon_at(base + at);
             if (codon < 0 || cs_genetic_code[codon] == '*')
                 begin = at + 3;
-            else if ((at - begin) / 3 + 1 > most) {
-                most = (at - begin) / 3 + 1;
+            else if ((at - begin) / 3 + 1 > max) {
+                max = (at - begin) / 3 + 1;
                 *from = begin;
             }
         }
-    return most;
+    return max;
 }
 
 /* Another codon of the same amino acid; the same one if there is no other. */

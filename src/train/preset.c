@@ -186,11 +186,11 @@ static bool is_left_out(const cs_preset_facts *f, const char *name, int argc, ch
 
 static int64_t longest_power(const cs_preset_facts *f)
 {
-    int64_t most = 64;
+    int64_t max = 64;
 
-    while (most < f->most_tokens)
-        most *= 2;
-    return most;
+    while (max < f->most_tokens)
+        max *= 2;
+    return max;
 }
 
 /* PSF-Attn has one product. ceil(log2 N) factors only reach all tokens; more also relate tokens
@@ -199,11 +199,11 @@ int cs_preset_size_encoder(const cs_preset_facts *f, const char *encoder, const 
                            int argc, char **argv)
 {
     int rc = CS_OK;
-    const int64_t most = longest_power(f);
+    const int64_t max = longest_power(f);
 
-    CS_TRY(set_number(set, "encoder.max-len", most, argc, argv));
+    CS_TRY(set_number(set, "encoder.max-len", max, argc, argv));
     if (strcmp(encoder, "psf") == 0)
-        rc = set_number(set, "encoder.factors", cs_depth(most) + MORE_FACTORS, argc, argv);
+        rc = set_number(set, "encoder.factors", cs_depth(max) + MORE_FACTORS, argc, argv);
 out:
     return rc;
 }

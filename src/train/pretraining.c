@@ -214,11 +214,11 @@ static int make_model(struct job *j, int n_thread)
     CS_TRY(cs_train_device(&a->device, j->group, n_thread, &j->be));
     CS_TRY(set_decoder(a, &spec, j->be));
     CS_TRY(cs_model_new(&spec, j->be, &j->model));
-    const int64_t most = cs_model_max_len(j->model),
+    const int64_t max_len = cs_model_max_len(j->model),
                   n_tok = a->components.tok->bound(j->tok, a->corpus.window);
-    if (most > 0 && n_tok > most)
+    if (max_len > 0 && n_tok > max_len)
         rc = cs_fail(CS_EUSAGE, "--window %lld has up to %lld tokens, but the encoder takes %lld",
-                     (long long)a->corpus.window, (long long)n_tok, (long long)most);
+                     (long long)a->corpus.window, (long long)n_tok, (long long)max_len);
     j->model->strands = a->corpus.rc ? CS_STRANDS_BOTH : CS_STRANDS_FORWARD;
 out:
     for (int32_t i = 0; i < n; i++)

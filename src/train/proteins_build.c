@@ -145,14 +145,14 @@ static void drop_shadows(struct proteins *b, size_t first)
 static int find_frames(struct proteins *b, cs_part part)
 {
     int rc = CS_OK;
-    int64_t most = 0;
+    int64_t max = 0;
 
     for (int64_t i = 0; i < b->d->n; i++)
-        most = b->d->ex[i].n_base > most ? b->d->ex[i].n_base : most;
-    b->letter = cs_alloc((size_t)most / 3 + 2, 1);
-    b->covered = cs_alloc((size_t)most + 1, 1);
+        max = b->d->ex[i].n_base > max ? b->d->ex[i].n_base : max;
+    b->letter = cs_alloc((size_t)max / 3 + 2, 1);
+    b->covered = cs_alloc((size_t)max + 1, 1);
     if (!b->letter || !b->covered)
-        return cs_fail(CS_EMEM, "out of memory for a record of %lld bases", (long long)most);
+        return cs_fail(CS_EMEM, "out of memory for a record of %lld bases", (long long)max);
     for (int64_t i = 0; i < b->d->n; i++) {
         const size_t first = b->n;
         if (b->d->ex[i].part != part)

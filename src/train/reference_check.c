@@ -104,14 +104,14 @@ static const cs_tensor *find(const struct job *j, const char *name, const char *
 
 static double output_error(const cs_tensor *want, const float *got)
 {
-    double most = 0, scale = 0;
+    double max = 0, scale = 0;
 
     for (int64_t i = 0; i < want->n; i++) {
         const double w = cs_tensor_get(want, i);
-        most = worse(fabs((double)got[i] - w), most);
+        max = worse(fabs((double)got[i] - w), max);
         scale = fmax(scale, fabs(w));
     }
-    return most / scale;
+    return max / scale;
 }
 
 static int compare(struct job *j, const char *name, cs_model *m, const cs_batch *b)

@@ -91,7 +91,7 @@ int cs_rows_check(cs_backend *be, double *output, double *gradient)
     cs_session *s = NULL;
     cs_batch *b = NULL;
     struct results plain = { .grad = NULL }, fused = { .grad = NULL };
-    double most = 0, scale = 0;
+    double max = 0, scale = 0;
 
     if (cs_depth(n) != cs_depth(n - SHORTER * N_RECORD))
         n += SHORTER * N_RECORD;
@@ -108,10 +108,10 @@ int cs_rows_check(cs_backend *be, double *output, double *gradient)
     CS_TRY(compute(s, b, true, &fused));
     for (int i = 0; i < N_RECORD * N_LABEL; i++) {
         const double off = fabs((double)fused.predicted[i] - (double)plain.predicted[i]);
-        most = isnan(off) || off > most ? off : most;
+        max = isnan(off) || off > max ? off : max;
         scale = fmax(scale, fabs((double)plain.predicted[i]));
     }
-    *output = most / scale;
+    *output = max / scale;
     *gradient = cs_projection_error(plain.grad, fused.grad, m->ps.n);
 out:
     cs_session_free(s);

@@ -57,7 +57,7 @@ out:
 
 double cs_projection_error(const cs_projection *want, const cs_projection *got, int64_t n)
 {
-    double most = 0, largest = 0;
+    double max = 0, largest = 0;
 
     for (int64_t i = 0; i < n; i++)
         largest = fmax(largest, want[i].norm);
@@ -65,9 +65,9 @@ double cs_projection_error(const cs_projection *want, const cs_projection *got, 
         const double scale = fmax(want[i].norm, 1e-3 * largest);
         const double off = fmax(fabs(got[i].sum - want[i].sum), fabs(got[i].norm - want[i].norm));
         const bool is_nan = isnan(got[i].sum) || isnan(got[i].norm);
-        most = is_nan ? NAN : off / scale > most ? off / scale : most;
+        max = is_nan ? NAN : off / scale > max ? off / scale : max;
         if (is_nan)
             break;
     }
-    return most;
+    return max;
 }

@@ -189,11 +189,11 @@ out:
 static int one_round(struct job *j, double *seconds)
 {
     int rc = CS_OK;
-    double few, most;
+    double few, many;
 
     CS_TRY(timed(j, FEW, &few));
-    CS_TRY(timed(j, MOST, &most));
-    *seconds = (most - few) / (MOST - FEW);
+    CS_TRY(timed(j, MOST, &many));
+    *seconds = (many - few) / (MOST - FEW);
 out:
     return rc;
 }

@@ -244,13 +244,13 @@ static void quantise_layer(layer *l, int top)
     for (int c = 0; c < l->n_out; c++) {
         const int64_t panel = (int64_t)(c / PANEL) * PANEL * l->n_in;
         const float *w = l->w + panel + c % PANEL;
-        float most = 0;
+        float max = 0;
         int32_t sum = 0;
         for (int k = 0; k < l->n_in; k++)
-            most = fmaxf(most, fabsf(w[k * PANEL]));
-        l->scale[c] = most / (float)top;
+            max = fmaxf(max, fabsf(w[k * PANEL]));
+        l->scale[c] = max / (float)top;
         for (int k = 0; k < l->n_in; k++) {
-            int v = most > 0 ? (int)lrintf(w[k * PANEL] / l->scale[c]) : 0;
+            int v = max > 0 ? (int)lrintf(w[k * PANEL] / l->scale[c]) : 0;
             l->q[panel + k / 4 * 4 * PANEL + c % PANEL * 4 + k % 4] = (int8_t)v;
             sum += v;
         }

@@ -355,7 +355,7 @@ static void measure_peak(int n_thread)
 typedef struct shape { int32_t d, h, track; } shape;
 typedef struct load { int32_t n_seg; int64_t len; } load;
 
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static void measure_train(cs_backend *be, job *j, double flop)
 {
@@ -376,9 +376,9 @@ static void prepare(cs_backend *be, job *j, shape s)
     cs_chord_stack stack = stack_of(j);
     int64_t work = be->fused.chord_stack_work(be, j->seg, &stack, true);
     if (be->fused.chord_work)
-        work = most(work, be->fused.chord_work(be, j->seg, &j->k, true));
-    work = most(work, r * s.h);
-    work = most(work, most(worker_floats(j, be->n_thread), be->n_thread * worker_floats(j, 1)));
+        work = max(work, be->fused.chord_work(be, j->seg, &j->k, true));
+    work = max(work, r * s.h);
+    work = max(work, max(worker_floats(j, be->n_thread), be->n_thread * worker_floats(j, 1)));
     j->work = random_mat(be, work, 1, 9).p;
     j->pack = random_mat(be, MAX_BLOCK * one, 1, 9).p;
     for (int32_t l = 0; l < j->n_block; l++)
@@ -533,7 +533,7 @@ static void measure_all(cs_backend *be)
     /* is the cost per token and block independent of the length? */
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i += 2)
         for (int64_t len = 128; len <= 1 << 20; len *= 2)
-            measure(be, shapes[i], (load){ (int32_t)most(1, 32768 / len), len }, BLOCKS);
+            measure(be, shapes[i], (load){ (int32_t)max(1, 32768 / len), len }, BLOCKS);
 }
 
 static cs_backend *open_backend(int n_thread)

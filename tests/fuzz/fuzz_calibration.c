@@ -20,10 +20,10 @@ static void check_bins(const cs_calibration *c)
         CS_BUG(i == 0 ? c->bin[i].from != 0 : c->bin[i].from <= c->bin[i - 1].from);
         for (size_t k = 0; k < sizeof rate / sizeof *rate; k++) {
             for (int32_t class_no = -1; class_no < c->n_class; class_no++) {
-                const double least = class_no < 0
+                const double min = class_no < 0
                                    ? cs_calibration_threshold(&c->bin[i].all, rate[k])
                                    : cs_calibration_min_prob(c, i, class_no, rate[k]);
-                CS_BUG(!(least >= 0 && least <= 2));
+                CS_BUG(!(min >= 0 && min <= 2));
             }
         }
     }

@@ -44,13 +44,13 @@ static void fill_first(bench *b)
 static bench new_bench(const int32_t size[3], const int64_t *len, int32_t n_seg)
 {
     bench b = { .d = size[0], .h = size[1], .track = size[2], .n_seg = n_seg };
-    int64_t most = 1;
+    int64_t max = 1;
 
     for (int32_t i = 0; i < n_seg; i++) {
         b.off[i + 1] = b.off[i] + len[i % 8];
-        most = len[i % 8] > most ? len[i % 8] : most;
+        max = len[i % 8] > max ? len[i % 8] : max;
     }
-    b.seg = (cs_seg){ .n = n_seg, .rows = b.off[n_seg], .depth = cs_depth(most) };
+    b.seg = (cs_seg){ .n = n_seg, .rows = b.off[n_seg], .depth = cs_depth(max) };
     for (int l = 0; l < N_BLOCK; l++) {
         uint64_t key = 10 * (uint64_t)l;
         b.block[l] = (cs_chord){ new_mat(&b, b.h, b.d, key), new_mat(&b, 1, b.h, key + 1),

@@ -48,16 +48,16 @@ static void compare(cs_model *m, const cs_batch *b, const cs_tensor *want)
 {
     cs_session *s = cs_session_new(m, be);
     float out[10];
-    double most = 0, worst = 0;
+    double max = 0, worst = 0;
 
     assert_int_equal(cs_session_predict(s, b, out), CS_OK);
     assert_int_equal(want->n, s->trace.encoded.r * s->trace.encoded.c);
     for (int64_t i = 0; i < want->n; i++) {
         double v = cs_tensor_get(want, i);
-        most = fmax(most, fabs(v));
+        max = fmax(max, fabs(v));
         worst = fmax(worst, fabs((double)s->trace.encoded.p[i] - v));
     }
-    check_below(worst, 1e-4 * most);
+    check_below(worst, 1e-4 * max);
     cs_session_free(s);
 }
 

@@ -167,10 +167,10 @@ static void test_damage(void **state)
     cs_dataset d;
     cs_model *m = with_table(&d), *q;
     cs_lookup *l = m->lookup;
-    const uint32_t one = 1, most = UINT32_MAX, word = cs_lookup_word(l, 0), nan = 0x7fc00000;
+    const uint32_t one = 1, max = UINT32_MAX, word = cs_lookup_word(l, 0), nan = 0x7fc00000;
     const uint32_t no_class = word | 15, large = 0x7f000000;
     const struct { void *at; const uint32_t *bad; size_t n; } damage[] = {
-        { &l->first[0], &one, 4 }, { &l->first[1], &most, 4 }, { &l->word[0], &no_class, 3 },
+        { &l->first[0], &one, 4 }, { &l->first[1], &max, 4 }, { &l->word[0], &no_class, 3 },
         { &l->word[CS_LOOKUP_WORD_BYTES], &word, 3 }, { &l->weight[0], &nan, 4 },
         { &l->weight[0], &large, 4 }
     };

@@ -26,13 +26,13 @@ static void flatten(cs_model *m, const cs_low_rank_list *list)
     }
 }
 
-static void check_same(const toy *t, cs_model *a, cs_model *b, double most)
+static void check_same(const toy *t, cs_model *a, cs_model *b, double max)
 {
     cs_session *of_a = cs_session_new(a, be), *of_b = cs_session_new(b, be);
     cs_batch *batch = toy_batch(a, len, 3, 7);
     float *x = toy_outputs(of_a, batch), *y = toy_outputs(of_b, batch);
     for (int64_t i = 0; i < 3 * cs_model_output_len(a, CS_HEAD_PREDICTION, 16); i++)
-        if (!(fabs((double)x[i] - (double)y[i]) <= most))
+        if (!(fabs((double)x[i] - (double)y[i]) <= max))
             fail_msg("%s: prediction %d is %g, not %g", t->enc->name, (int)i, (double)y[i],
                      (double)x[i]);
     free(x);

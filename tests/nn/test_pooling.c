@@ -53,18 +53,18 @@ static void test_pool_values(void **state)
     assert_int_equal(y.c, 3 * h.c);
     for (int32_t k = 0; k < 2; k++)
         for (int32_t j = 0; j < h.c; j++) {
-            double sum = 0, most = -INFINITY, e = 0;
+            double sum = 0, max = -INFINITY, e = 0;
             const double n = (double)len[k];
             for (int64_t r = b->off[k]; r < b->off[k + 1]; r++) {
                 const double v = (double)h.p[r * h.ld + j];
                 sum += v / n;
-                most = fmax(most, v);
+                max = fmax(max, v);
                 e += exp(v) / n;
             }
             const cs_real *got = y.p + k * y.ld + j;
             assert_true(fabs((double)got[0] - log(e)) < 1e-5);
             assert_true(fabs((double)got[h.c] - sum) < 1e-5);
-            assert_true((double)got[2 * h.c] == most);
+            assert_true((double)got[2 * h.c] == max);
         }
     cs_batch_free(b);
     toy_free(s);

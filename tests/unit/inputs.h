@@ -73,14 +73,14 @@ static inline void add_deflated(bytes *b, const void *p, size_t n)
 {
     z_stream z = { 0 };
     assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
-    const uLong most = deflateBound(&z, n);
-    unsigned char *out = malloc(most);
+    const uLong max = deflateBound(&z, n);
+    unsigned char *out = malloc(max);
     z.next_in = (Bytef *)(uintptr_t)p;
     z.avail_in = (uInt)n;
     z.next_out = out;
-    z.avail_out = (uInt)most;
+    z.avail_out = (uInt)max;
     assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
-    add(b, out, most - z.avail_out);
+    add(b, out, max - z.avail_out);
     deflateEnd(&z);
     free(out);
 }

@@ -43,7 +43,7 @@ static int32_t plain_find(const struct plain *p, const char *text)
 static bool plain_best(const struct plain *p, int max_piece, cs_bpe_merge *best)
 {
     static int count[256][256];
-    int most = 1;                /* pairs that occur once are not merged */
+    int max = 1;                 /* pairs that occur once are not merged */
     memset(count, 0, sizeof count);
     for (int i = 0; i + 1 < p->n; i++) {
         if (p->id[i] >= 0 && p->id[i + 1] >= 0)
@@ -51,14 +51,14 @@ static bool plain_best(const struct plain *p, int max_piece, cs_bpe_merge *best)
     }
     for (int l = 0; l < p->n_piece; l++) {
         for (int r = 0; r < p->n_piece; r++) {
-            if (count[l][r] > most
+            if (count[l][r] > max
                 && strlen(p->piece[l]) + strlen(p->piece[r]) <= (size_t)max_piece) {
-                most = count[l][r];
+                max = count[l][r];
                 *best = (cs_bpe_merge){ l, r, 0 };
             }
         }
     }
-    return most > 1;
+    return max > 1;
 }
 
 static void plain_merge(struct plain *p, cs_bpe_merge m)

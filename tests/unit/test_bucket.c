@@ -115,9 +115,9 @@ static void test_rules(void **state)
     static const uint64_t lag[] = { 1, 2, 7, 1000 };
     for (size_t i = 0; i < 6 * 4; i++) {
         cs_bucket_stat stat;
-        const int64_t most = budget[i % 6];
-        struct seen *s = seen_new(most, -1);
-        assert_int_equal(run(chunk, most, lag[i / 6], s, &stat), CS_OK);
+        const int64_t max = budget[i % 6];
+        struct seen *s = seen_new(max, -1);
+        assert_int_equal(run(chunk, max, lag[i / 6], s, &stat), CS_OK);
         assert_int_equal(s->n_rec, RECORDS);
         assert_int_equal(stat.n_batch, s->n_batch);
         assert_int_equal(stat.n_close[CS_CLOSE_BUDGET] + stat.n_close[CS_CLOSE_LAG] +
@@ -126,11 +126,11 @@ static void test_rules(void **state)
         for (int r = 0; r < RECORDS; r++)
             n_tok += chunk[r / PER_CHUNK]->views->view[r % PER_CHUNK].tok.n;
         assert_int_equal(stat.n_tok, n_tok);
-        if (most == 1)
+        if (max == 1)
             assert_int_equal(s->n_batch, RECORDS);
         if (lag[i / 6] == 1000)
             assert_int_equal(stat.n_close[CS_CLOSE_LAG], 0);
-        if (most == 1 << 20 && lag[i / 6] == 1000)
+        if (max == 1 << 20 && lag[i / 6] == 1000)
             assert_int_equal(stat.n_batch, 9);       /* one per depth 0 .. 8 */
         free(s);
     }

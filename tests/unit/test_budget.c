@@ -11,16 +11,16 @@ enum { THREADS = 6, ROUNDS = 2000 };
 
 struct shared {
     cs_budget *budget;
-    atomic_int n_inside, most, n_done, stop;
+    atomic_int n_inside, max, n_done, stop;
     int        limit;
 };
 
 static void work(struct shared *s)
 {
     const int n = atomic_fetch_add(&s->n_inside, 1) + 1;
-    int most = atomic_load(&s->most);
+    int max = atomic_load(&s->max);
 
-    while (n > most && !atomic_compare_exchange_weak(&s->most, &most, n))
+    while (n > max && !atomic_compare_exchange_weak(&s->max, &max, n))
         continue;
     atomic_fetch_sub(&s->n_inside, 1);
 }
@@ -53,7 +53,7 @@ static void test_limit(void **state)
         for (int i = 0; i < THREADS; i++)
             assert_int_equal(pthread_join(t[i], NULL), 0);
         assert_int_equal(atomic_load(&s.n_done), THREADS);
-        assert_true(atomic_load(&s.most) >= 1 && atomic_load(&s.most) <= limit);
+        assert_true(atomic_load(&s.max) >= 1 && atomic_load(&s.max) <= limit);
         cs_budget_free(s.budget);
     }
 }

@@ -118,15 +118,15 @@ static void test_rates_are_kept(void **state)
     draw(&new, 21, 1, 100, N);
     assert_int_equal(cs_calibrate(&old, NULL, NULL, 0, &c), CS_OK);
     for (int i = 0; i < 3; i++) {
-        const double least = cs_calibration_threshold(&c.bin[0].all, rates[i]);
+        const double min = cs_calibration_threshold(&c.bin[0].all, rates[i]);
         int64_t n = 0, n_wrong = 0;
         for (int64_t k = 0; k < new.n; k++) {
             const float *p = new.output + k * N_OUT;
             int best = 0;
             for (int j = 1; j < N_OUT; j++)
                 best = p[j] > p[best] ? j : best;
-            n += (double)p[best] >= least;
-            n_wrong += (double)p[best] >= least && best != (int)new.target[k];
+            n += (double)p[best] >= min;
+            n_wrong += (double)p[best] >= min && best != (int)new.target[k];
         }
         assert_true(n > 0 && n < last && (double)n_wrong <= rates[i] * (double)n);
         last = n;

@@ -8,9 +8,9 @@ enum { N_CONTIG = 5, MOST = 40000 };
 
 static const int64_t length[N_CONTIG] = { 1, 99, 100, 1234, MOST };
 
-static cs_corpus make(int64_t window, int64_t shortest, int64_t least)
+static cs_corpus make(int64_t window, int64_t shortest, int64_t min)
 {
-    cs_corpus c = { .window = window, .min_window = shortest, .min_base = least, .seed = 3 };
+    cs_corpus c = { .window = window, .min_window = shortest, .min_base = min, .seed = 3 };
 
     for (int32_t i = 0; i < N_CONTIG; i++)
         assert_int_equal(cs_corpus_add(&c, i, 0, length[i]), CS_OK);
@@ -31,12 +31,12 @@ static void count(const cs_corpus *c, uint64_t pass, int *seen, int64_t *order)
     }
 }
 
-static int64_t total(const int *seen, int most)
+static int64_t total(const int *seen, int max)
 {
     int64_t n = 0;
 
     for (int64_t i = 0; i < N_CONTIG * MOST; i++) {
-        assert_in_range(seen[i], 0, most);
+        assert_in_range(seen[i], 0, max);
         n += seen[i];
     }
     return n;

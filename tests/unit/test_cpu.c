@@ -129,9 +129,9 @@ static void count_respects_affinity(void **state)
 
 static float half_of_min_normal(void)
 {
-    volatile float least = FLT_MIN;
+    volatile float min = FLT_MIN;
 
-    return least * 0.5f;
+    return min * 0.5f;
 }
 
 static void *in_new_thread(void *arg)

@@ -94,14 +94,14 @@ static void test_silent(void **state)
 
 static void test_rates(void **state)
 {
-    const cs_mutation most = { 0.2, 0, 0.5, 1, 0 }, some = { 0.2, 0, 0.5, 0.25, 0 };
+    const cs_mutation max = { 0.2, 0, 0.5, 1, 0 }, some = { 0.2, 0, 0.5, 0.25, 0 };
     double sum = 0;
     int n = 0;
 
     (void)state;
     assert_true(cs_mutation_is_none(&(cs_mutation){ .key = 5 }));
     for (uint64_t k = 0; k < 1000; k++) {
-        const cs_mutation m = cs_mutation_draw(&most, k);
+        const cs_mutation m = cs_mutation_draw(&max, k);
         assert_true(m.substitution >= 0 && m.substitution < 0.2 && m.indel <= 0 && m.silent < 0.5);
         sum += m.substitution;
         const cs_mutation rare = cs_mutation_draw(&some, k);

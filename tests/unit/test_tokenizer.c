@@ -234,11 +234,11 @@ static void expect_frames(const char *base, const char *revcomp, int64_t n, int 
             continue;
         char codon[4], other[4];
         const char acid = acid_at(base, n, p, codon);
-        const int least = own >= 80 ? 80 : own >= 50 ? 50 : own >= 30 ? 30 : ORF_MIN;
+        const int min = own >= 80 ? 80 : own >= 50 ? 50 : own >= 30 ? 30 : ORF_MIN;
         if (max_gap == 0 && run >= 0 && run != run_at(base, n, p))
             at += (size_t)snprintf(text + at, size - at, "<unk> ");
         run = run_at(base, n, p);
-        at += (size_t)snprintf(text + at, size - at, "%s/%d ", codon, least);
+        at += (size_t)snprintf(text + at, size - at, "%s/%d ", codon, min);
         for (int gap = 1; gap <= max_gap; gap++) {
             if (acid_at(base, n, p + 3 * gap, other) == '*')
                 break;

@@ -87,10 +87,10 @@ static int check(const cs_model *m, const cs_attribute *a)
     if (m->head->word && m->head->word(m->head_net) > 0)
         return cs_fail(CS_EUSAGE, "a model with --head.composition cannot be explained by "
                        "gradients, which do not pass through its word counts");
-    const int64_t most = cs_model_max_len(m);
-    if (most > 0 && a->n > most)
+    const int64_t max_len = cs_model_max_len(m);
+    if (max_len > 0 && a->n > max_len)
         return cs_fail(CS_EUSAGE, "%lld tokens exceed the model's maximum of %lld",
-                       (long long)a->n, (long long)most);
+                       (long long)a->n, (long long)max_len);
     return CS_OK;
 }
 

@@ -34,10 +34,10 @@ double cs_calibration_threshold(const cs_call_curve *c, double max_error)
 double cs_calibration_min_prob(const cs_calibration *c, int bin, int32_t class_no, double max_error)
 {
     const cs_calibration_bin *b = &c->bin[bin];
-    const double least = cs_calibration_threshold(
+    const double min = cs_calibration_threshold(
         class_no < c->n_class ? &b->called[class_no] : &b->all, max_error);
 
-    return fmax(least, fmin(0.5, 1 - max_error));
+    return fmax(min, fmin(0.5, 1 - max_error));
 }
 
 bool cs_calibration_unlike(const cs_calibration *c, const cs_record *r, int32_t class_no)

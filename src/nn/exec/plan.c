@@ -44,17 +44,17 @@ static int64_t held_bytes(const cs_session *s)
 /* Quarters of the CPU's memory to use. */
 static int64_t free_memory(const cs_session *s, int64_t host_quarters)
 {
-    int64_t least = INT64_MAX;
+    int64_t min = INT64_MAX;
 
     for (cs_backend *be = s->be; be; be = be->next) {
         const int64_t n_free = be->op.free_memory(be);
         const int64_t part = be->is_host ? n_free / 4 * host_quarters : n_free / 10 * 9;
         const int64_t own = be == s->be ? held_bytes(s)
                                         : -s->model->ps.n_real * (int64_t)sizeof(cs_real);
-        if (part < INT64_MAX - (own > 0 ? own : 0) && part + own < least)
-            least = part + own;
+        if (part < INT64_MAX - (own > 0 ? own : 0) && part + own < min)
+            min = part + own;
     }
-    return least > 0 ? least : 0;
+    return min > 0 ? min : 0;
 }
 
 int64_t cs_plan_free_memory(const cs_session *s)

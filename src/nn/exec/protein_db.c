@@ -221,9 +221,9 @@ static int index_seeds(struct building *b)
 {
     int rc = CS_OK;
     cs_proteins *p = b->p;
-    const int32_t least = p->bucket_bits - LOW_BITS > PART_BITS ? p->bucket_bits - LOW_BITS
-                                                               : PART_BITS;
-    const int32_t part_bits = p->bucket_bits < least ? p->bucket_bits : least;
+    const int32_t min = p->bucket_bits - LOW_BITS > PART_BITS ? p->bucket_bits - LOW_BITS
+                                                             : PART_BITS;
+    const int32_t part_bits = p->bucket_bits < min ? p->bucket_bits : min;
     const uint32_t n_part = 1u << part_bits;
     uint32_t largest = 0, from = 0;
 

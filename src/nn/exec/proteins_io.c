@@ -44,12 +44,12 @@ json_t *cs_proteins_json(const cs_proteins *p)
                      "shadow", (int)p->shadow);
 }
 
-/* An integer setting of `least` to `most`. */
-static bool read_count(const json_t *j, const char *name, int32_t least, int32_t most, int32_t *out)
+/* An integer setting from `min` to `max`. */
+static bool read_count(const json_t *j, const char *name, int32_t min, int32_t max, int32_t *out)
 {
     const json_t *v = json_object_get(j, name);
 
-    if (!json_is_integer(v) || json_integer_value(v) < least || json_integer_value(v) > most)
+    if (!json_is_integer(v) || json_integer_value(v) < min || json_integer_value(v) > max)
         return false;
     *out = (int32_t)json_integer_value(v);
     return true;

@@ -56,15 +56,15 @@ int64_t cs_session_output_len(const cs_session *s, const cs_batch *b)
 /* CS_BUG for a batch of another kind of model, CS_EMODEL if a sequence is too long for it. */
 static int check_batch(const cs_model *m, const cs_batch *b)
 {
-    int64_t most = cs_model_max_len(m), longest = 0;
+    int64_t max_len = cs_model_max_len(m), longest = 0;
 
     CS_BUG(b->n_seg != b->n_rec || (m->tok ? !b->tok && !b->count : b->n_channel != m->n_channel));
     CS_BUG(b->count && (b->n_seg != 1 || !cs_model_takes_counts(m)));
     for (int32_t i = 0; i < b->n_seg; i++)
         longest = b->off[i + 1] - b->off[i] > longest ? b->off[i + 1] - b->off[i] : longest;
-    if (most > 0 && longest > most)
+    if (max_len > 0 && longest > max_len)
         return cs_fail(CS_EMODEL, "the sequence exceeds the model's maximum of %lld tokens",
-                       (long long)most);
+                       (long long)max_len);
     return CS_OK;
 }
 

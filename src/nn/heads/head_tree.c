@@ -77,18 +77,18 @@ static int tree_set_taxonomy(void *net, const cs_tree *t)
     int rc = CS_OK;
     cs_pooled *p = net;
     int32_t *size = clade_sizes(t), *node = cs_alloc((size_t)t->n_node + 1, sizeof *node);
-    int32_t most = 0;
+    int32_t max = 0;
 
     CS_BUG(t->n_class != p->out.n_out || p->group);
     for (int32_t c = 0; size && c < t->n_class; c++) {
         const int32_t k = terms(t, size, c, NULL);
-        most = k > most ? k : most;
+        max = k > max ? k : max;
     }
-    const size_t n = (size_t)most * (size_t)t->n_class;
+    const size_t n = (size_t)max * (size_t)t->n_class;
     p->group = cs_alloc(n + 1, sizeof *p->group);
     p->share = cs_alloc(n + 1, sizeof *p->share);
     if (size && node && p->group && p->share) {
-        p->n_level = most;
+        p->n_level = max;
         tree_fill(p, t, size, node);
     } else {
         rc = cs_fail(CS_EMEM, "out of memory for a tree of %d taxa", (int)t->n_node);

@@ -280,14 +280,14 @@ cs_mat cs_pooled_rows(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
 /* In double precision: cheap compared with the network, and probabilities sum to 1. */
 void cs_pooled_decide(float *v, int64_t n, double temperature)
 {
-    double most = (double)v[0], sum = 0;
+    double max = (double)v[0], sum = 0;
 
     for (int64_t i = 1; i < n; i++)
-        most = fmax(most, (double)v[i]);
+        max = fmax(max, (double)v[i]);
     for (int64_t i = 0; i < n; i++)
-        sum += exp(((double)v[i] - most) / temperature);
+        sum += exp(((double)v[i] - max) / temperature);
     for (int64_t i = 0; i < n; i++)
-        v[i] = (float)(exp(((double)v[i] - most) / temperature) / sum);
+        v[i] = (float)(exp(((double)v[i] - max) / temperature) / sum);
 }
 
 cs_mat cs_pooled_vector(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h, bool is_hidden)

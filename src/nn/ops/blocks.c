@@ -57,8 +57,8 @@ int32_t cs_stack_split(int32_t n, int32_t n_more)
         return n;
     while (reach(s, r) < n)
         r++;
-    const int64_t most = reach(s, r - 1), rest = n - reach(s - 1, r - 1);
-    const int64_t split = most < rest ? most : rest;
+    const int64_t max = reach(s, r - 1), rest = n - reach(s - 1, r - 1);
+    const int64_t split = max < rest ? max : rest;
     return split > 1 ? (int32_t)split : 1;
 }
 

@@ -11,11 +11,11 @@ int cs_weight_declare(cs_params *ps, int32_t n_out, int32_t n_in, double gain, c
                       int *a)
 {
     const cs_init init = gain == 0 ? CS_INIT_ZERO : CS_INIT_XAVIER;
-    const int64_t most = n_out < n_in ? n_out : n_in;
+    const int64_t max = n_out < n_in ? n_out : n_in;
     const int64_t rank = ps->ranks.of ? ps->ranks.of(ps->ranks.arg, name, n_out, n_in) : 0;
 
     *a = -1;
-    if (rank < 1 || rank > most)
+    if (rank < 1 || rank > max)
         return cs_declare(ps, cs_shape2(n_out, n_in), init, gain, "%s", name);
     *a = cs_declare(ps, cs_shape2(rank, n_in), CS_INIT_XAVIER, 1, "%s%s", name, first_of_two);
     return cs_declare(ps, cs_shape2(n_out, rank), init, gain, "%s_b", name);
