@@ -19,12 +19,12 @@ BOOTSTRAPS = 2000
 
 def report(method, seed, size, truth, score, seconds):
     """One line of the table."""
-    rng, drawn = np.random.default_rng(1), []
+    rng, samples = np.random.default_rng(1), []
     for _ in range(BOOTSTRAPS):
         pick = rng.integers(len(truth), size=len(truth))
         if 0 < truth[pick].sum() < len(pick):
-            drawn.append(roc_auc_score(truth[pick], score[pick]))
-    low, high = np.percentile(drawn, [2.5, 97.5])
+            samples.append(roc_auc_score(truth[pick], score[pick]))
+    low, high = np.percentile(samples, [2.5, 97.5])
     print(method, seed, size, *("%.4f" % v for v in (roc_auc_score(truth, score), low, high)), seconds,
           sep="\t", flush=True)
 

@@ -165,7 +165,7 @@ def windows(seqs, at, k):
     return out
 
 
-def chances(tables, w, how):
+def base_log_probs(tables, w, how):
     """Log probabilities of the four bases in the middle of windows."""
     k, out = len(tables) - 1, np.zeros((len(w), 4))
     for b in range(4):
@@ -181,8 +181,8 @@ def chances(tables, w, how):
     return out - np.logaddexp.reduce(out, axis=1, keepdims=True)
 
 
-def between(table, w, offsets):
-    """The same by counts of the base between its neighbours."""
+def two_sided_log_probs(table, w, offsets):
+    """Log probabilities of the four bases by counts between the neighbours."""
     word, k = np.zeros(len(w), np.int64), w.shape[1] // 2
     for o in offsets:
         word = word * 4 + np.minimum(w[:, k + o], 3)
@@ -212,11 +212,11 @@ def chains(work, orders):
                 if how == "one_side" and name != "sites":
                     continue
                 w = windows(seqs, [f[:2] for f in found], k)
-                save_scores(f"{work}/{how}-{k}.{name}.tsv", found, chances(longest[:k + 1], w, how))
+                save_scores(f"{work}/{how}-{k}.{name}.tsv", found, base_log_probs(longest[:k + 1], w, how))
         if k % 2 == 0:
             found = sets[0][1]
             w = windows(slices, [f[:2] for f in found], k // 2)
-            save_scores(f"{work}/two_sides-{k}.sites.tsv", found, between(both[k], w, beside[even - k:]))
+            save_scores(f"{work}/two_sides-{k}.sites.tsv", found, two_sided_log_probs(both[k], w, beside[even - k:]))
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -243,8 +243,8 @@ def auroc(p, y):
     return (rank[y == 1].sum() - n * (n + 1) / 2) / (n * (len(y) - n))
 
 
-def drawn(groups):
-    """Rows of the groups drawn with replacement, again and again."""
+def bootstrap(groups):
+    """Bootstrap samples: rows of the groups drawn with replacement."""
     rng = np.random.default_rng(1)
     _, of = np.unique(groups, return_inverse=True)
     rows = np.split(np.argsort(of, kind="stable"), np.cumsum(np.bincount(of))[:-1])
@@ -282,7 +282,7 @@ def labelled(work, name, scores):
     y, sign = y.astype(int), sign.astype(int)
     for which in sorted(set(assay)):
         m = assay == which
-        picks = [p for p in drawn(group[m]) if 0 < y[m][p].sum() < len(p)]
+        picks = [p for p in bootstrap(group[m]) if 0 < y[m][p].sum() < len(p)]
         for method, s in scores.items():
             v = np.array([s[key[i]] for i in keep])[m] * sign[m]
             for measure, p in (("-llr", -v), ("|llr|", np.abs(v))):

@@ -113,12 +113,12 @@ class Ablation:
             y, p, q = self.loss[m], score[m], base[m]
             _, of = np.unique(self.contig[::2][m], return_inverse=True)
             at = [np.flatnonzero(of == i) for i in range(of.max() + 1)]
-            rng, drawn = np.random.default_rng(1), []
+            rng, samples = np.random.default_rng(1), []
             for _ in range(DRAWS if score is not base else 0):
                 pick = np.concatenate([at[i] for i in rng.integers(len(at), size=len(at))])
-                drawn.append(auroc(p[pick], y[pick]) - auroc(q[pick], y[pick]))
+                samples.append(auroc(p[pick], y[pick]) - auroc(q[pick], y[pick]))
             yield "%.3f" % auroc(p, y)
-            low, high = np.percentile(drawn, [2.5, 97.5]) if drawn else (0, 0)
+            low, high = np.percentile(samples, [2.5, 97.5]) if samples else (0, 0)
             yield "%+.3f\t%+.3f\t%+.3f" % (auroc(p, y) - auroc(q, y), low, high)
 
 

@@ -172,13 +172,13 @@ def interval(got, seeds, y, m, locus):
     """95 % interval of the difference, of the mean over seeds, loci drawn with all persons' windows."""
     rng = np.random.default_rng(1)
     at = [np.flatnonzero(m & (locus == i)) for i in np.unique(locus[m])]
-    drawn = []
+    samples = []
     for _ in range(DRAWS // len(seeds)):
         pick = np.concatenate([at[i] for i in rng.integers(len(at), size=len(at))])
         if 0 < y[pick].sum() < len(pick):
-            drawn.append(np.mean([auroc(got["diplotypes", s][pick], y[pick]) - auroc(got["bases", s][pick], y[pick])
-                                  for s in seeds]))
-    return np.percentile(drawn, [2.5, 97.5])
+            samples.append(np.mean([auroc(got["diplotypes", s][pick], y[pick]) - auroc(got["bases", s][pick], y[pick])
+                                    for s in seeds]))
+    return np.percentile(samples, [2.5, 97.5])
 
 
 def rebuild(path, to_sam, to_fasta):

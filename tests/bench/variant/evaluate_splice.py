@@ -86,12 +86,12 @@ def interval(figure, y, contig):
     rng = np.random.default_rng(1)
     names, of = np.unique(contig, return_inverse=True)
     rows = [np.flatnonzero(of == i) for i in range(len(names))]
-    drawn = []
+    samples = []
     for _ in range(DRAWS):
         pick = np.concatenate([rows[i] for i in rng.integers(len(rows), size=len(rows))])
         if 0 < y[pick].sum() < len(pick):
-            drawn.append(figure(pick))
-    return np.percentile(drawn, [2.5, 97.5])
+            samples.append(figure(pick))
+    return np.percentile(samples, [2.5, 97.5])
 
 
 def table(folder, paths):

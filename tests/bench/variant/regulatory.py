@@ -245,9 +245,9 @@ class Elements:
         pearson, spearman = (list(self.correlations(p, how).values()) for how in (pearsonr, spearmanr))
         each = np.array(list(self.by_element(p).values()))
         rng = np.random.default_rng(1)
-        drawn = each[rng.integers(len(each), size=(DRAWS, len(each)))].mean(axis=1)
+        samples = each[rng.integers(len(each), size=(DRAWS, len(each)))].mean(axis=1)
         print(method, seed, len(pearson), *("%.3f" % v for v in (np.mean(pearson), np.mean(spearman), each.mean(),
-              *np.percentile(drawn, [2.5, 97.5]))), sep="\t", flush=True)
+              *np.percentile(samples, [2.5, 97.5]))), sep="\t", flush=True)
 
 
 def by_method(work, pattern):

@@ -35,12 +35,12 @@ def report(method, seed, test, score, seconds):
     of_site = {site: [] for site in sites}
     for i, row in enumerate(test):
         of_site[row["site"]].append(i)
-    drawn, rng = [], np.random.default_rng(1)
+    samples, rng = [], np.random.default_rng(1)
     for _ in range(BOOTSTRAPS):
         pick = np.concatenate([of_site[sites[k]] for k in rng.integers(len(sites), size=len(sites))])
         if 0 < truth[pick].sum() < len(pick):
-            drawn.append(roc_auc_score(truth[pick], score[pick]))
-    low, high = np.percentile(drawn, [2.5, 97.5])
+            samples.append(roc_auc_score(truth[pick], score[pick]))
+    low, high = np.percentile(samples, [2.5, 97.5])
     print(method, seed, len(test), *("%.4f" % v for v in (roc_auc_score(truth, score), low, high)), seconds,
           sep="\t", flush=True)
 
