@@ -1,4 +1,4 @@
-# frozen.t - files of version 0.1 and the interface of its library, supported by later versions (docs/formats.md).
+# compatibility.t - files of version 0.1 and the interface of its library, supported by later versions (docs/formats.md).
 . "$srcdir/tests/cli/lib.sh"
 
 old=$srcdir/refdata/frozen

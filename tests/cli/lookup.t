@@ -46,7 +46,7 @@ T 'show reports the table, and whose validation it is' sh -c 'chordseq model sho
     grep -q "^lookup	[0-9]* peptide words	k 12	one in 2	" shown &&
     grep -q "^validation	balanced accuracy .* of the network alone\$" shown &&
     ! chordseq model show bag.m | grep -q "of the network alone"'
-T 'the same again' sh -c '$1 bag.m again.m && cmp table.m again.m' - "$lookup"
+T 'a second run writes the same file' sh -c '$1 bag.m again.m && cmp table.m again.m' - "$lookup"
 T 'it separates the classes of new families' sh -c 'chordseq classify -q -m table.m new.fa | tee predictions.tsv |
     awk "NR > 1 && \$3 == (\$1 ~ /^g1/ ? \"one\" : \"two\") && \$4 > 0.9 { n++ } END { exit n != 2 }"'
 T 'the model alone does not' sh -c 'chordseq classify -q -m bag.m new.fa |

@@ -172,7 +172,7 @@ T 'lines whose tags are in another order are equal' sh -c 'sed "s/^\(@[RP]G\)	\(
     grep -q "^@RG	SM:x	ID:x$" order.x.sam && chordseq classify -q -m m --no-PG --bam xx.sam x.sam order.x.sam && cat order.x.sam |
     chordseq classify -m m --no-PG --bam xx.2.sam x.sam - 2> msgs && ! grep "not in the header" msgs && cmp xx.sam xx.2.sam &&
     [ "$(grep -c "^@[RP]G" xx.sam)" = 4 ]'
-T 'or before' sh -c 'chordseq classify -q -m m --bam xy.sam - x.sam < y.sam && grep -q "^@RG	ID:x" xy.sam'
+T 'a pipe before a file keeps the read group of the file' sh -c 'chordseq classify -q -m m --bam xy.sam - x.sam < y.sam && grep -q "^@RG	ID:x" xy.sam'
 
 # ---- a folder of sequences -----------------------------------------------------------------------------
 

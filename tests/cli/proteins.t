@@ -14,7 +14,7 @@ proteins="chordseq model proteins -q -i genomes.fa --label-key class --split spl
 T 'a database' $proteins bag.m proteins.m
 T 'the file is sound' chordseq model verify proteins.m
 T 'show names it' sh -c 'chordseq model show proteins.m | grep -q "^proteins	[0-9]*	[0-9]* amino acids"'
-T 'the same again' sh -c '$1 bag.m again.m && cmp proteins.m again.m' - "$proteins"
+T 'a second run writes the same file' sh -c '$1 bag.m again.m && cmp proteins.m again.m' - "$proteins"
 T 'it tells the classes of new families' sh -c 'chordseq classify -q -m proteins.m new.fa | tee predictions.tsv |
     awk "NR > 1 && \$3 == (\$1 ~ /^g1/ ? \"one\" : \"two\") && \$4 > 0.9 { n++ } END { exit n != 2 }"'
 T 'which the model alone does not' sh -c 'chordseq classify -q -m bag.m new.fa |

@@ -81,7 +81,7 @@ classes="chordseq train -q --encoder.max-len 64 --encoder.track 2 --encoder.hidd
 T 'targets are classes for class heads' $classes -i o.tsv -o c
 T 'numbers name the classes, in order' sh -c '[ "$(chordseq model show c | awk "\$1 == \"label\" &&
     \$2 == \$3" | wc -l)" = 4 ]'
-T 'and for eval' sh -c 'chordseq eval -q -m c o.tsv > e.tsv &&
+T 'eval reads targets as classes' sh -c 'chordseq eval -q -m c o.tsv > e.tsv &&
     [ "$(awk "\$4 == \"recall\" && \$2 == \"all\"" e.tsv | wc -l)" = 4 ]'
 T 'own classes by another name' sh -c 'printf "#chordseq-series\t1\tchannels=1\ttargets=1\n" > own.tsv
     for i in 1 2 3 4 5 6 7 8; do printf "a$i\t2\t0,1,1,0,0,1,1,0,1,1,0,1\nb$i\t0\t1,0,0,1,1,0,0,0,1,0,0,1\n"; done >> own.tsv; printf "0\tzero\n1\t-\n" > own.map
@@ -156,7 +156,7 @@ T 'the genetic part is the sum of effects' sh -c 'awk -F "\t" "FILENAME == \"c.e
     FILENAME == \"c.lia\" && FNR > 1 { d = \$3 - sum[FNR + 8]; if (FNR == 2) first = d
         d -= first; if (d * d > 1e-8) exit 1; n++ }
     END { exit n != 2000 }" c.eff c.vcf c.lia'
-T 'the same again' sh -c "$co -q -n 2000 --causal 6 --heritability 0.4 | cmp - c.vcf"
+T 'a second run writes the same file' sh -c "$co -q -n 2000 --causal 6 --heritability 0.4 | cmp - c.vcf"
 T 'linked sites on request' sh -c "$co -q -n 2000 --ld-scale 200 | awk -F '\t' '!/^#/ && \$2 >= 700 && \$2 <= 1050 {
     for (i = 10; i <= NF; i++) { a = substr(\$i, 1, 1) > 0; both += a && was[i]; alone += a; before += was[i] + 0; was[i] = a; n++ } }
     END { exit !(both / n > 1.3 * (alone / n) * (before / n)) }'"
