@@ -14,29 +14,43 @@ static const double UNTIMED = 0.05;
 /* Annealing takes at least this share of the budget. */
 static const double ANNEAL_MIN = 0.02;
 
-int cs_train_budget_parse(const char *text, cs_train_budget *b)
+/* The sum of numbers with units from days to seconds, each unit once, as in 1h30m; 0: no such
+ * text. */
+static double duration(const char *text)
 {
     static const struct { char unit; double seconds; } times[] = {
-        { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 },
+        { 'd', 86400 }, { 'h', 3600 }, { 'm', 60 }, { 's', 1 },
     };
-    char number[32];
-    const size_t n = strlen(text);
-    double v;
+    enum { N = sizeof times / sizeof *times };
+    double sum = 0, v;
+    size_t n;
 
-    *b = (cs_train_budget){ 0 };
-    for (size_t i = 0; i < sizeof times / sizeof *times && n > 1 && n < sizeof number; i++) {
-        if (text[n - 1] != times[i].unit)
-            continue;
-        (void)snprintf(number, sizeof number, "%.*s", (int)n - 1, text);
-        if (cs_parse_real(number, &v) == CS_OK && v > 0)
-            b->seconds = v * times[i].seconds;
+    for (size_t i = 0; *text != '\0'; text += n + 1, i++) {
+        char number[32];
+        n = strcspn(text, "dhms");
+        while (i < N && times[i].unit != text[n])
+            i++;
+        if (i == N || n >= sizeof number)
+            return 0;
+        (void)snprintf(number, sizeof number, "%.*s", (int)n, text);
+        if (cs_parse_real(number, &v) != CS_OK || !(v > 0))
+            return 0;
+        sum += v * times[i].seconds;
     }
+    return sum;
+}
+
+int cs_train_budget_parse(const char *text, cs_train_budget *b)
+{
+    const size_t n = strlen(text);
+
+    *b = (cs_train_budget){ .seconds = duration(text) };
     if (b->seconds <= 0 && n > 0 && strchr("kMGT", text[n - 1]) != NULL &&
         cs_parse_size(text, &b->n_base) != CS_OK)
         b->n_base = 0;
     if (!cs_train_budget_set(b))
         return cs_fail(CS_EUSAGE, "bad value '%s' for option '--budget': it takes a duration "
-                       "(90s, 10m, 2h, 1d) or a number of bases (500M, 2G)", text);
+                       "(90s, 10m, 1h30m, 1d) or a number of bases (500M, 2G)", text);
     return CS_OK;
 }
 

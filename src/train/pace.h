@@ -15,7 +15,7 @@ static inline bool cs_train_budget_set(const cs_train_budget *b)
     return b->seconds > 0 || b->n_base > 0;
 }
 
-/** cs_train_budget_parse - "90s", "10m", "2h", "1d", or bases: "500M", "2G". CS_OK; CS_EUSAGE */
+/** cs_train_budget_parse - "90s", "10m", "1h30m", "1d", or bases: "500M", "2G". CS_OK; CS_EUSAGE */
 int cs_train_budget_parse(const char *text, cs_train_budget *b) CS_MUST_CHECK;
 
 /* The learning rate's factor and the ends of epochs, by steps or by a budget. */

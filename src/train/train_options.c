@@ -79,7 +79,7 @@ const cs_opt cs_aim_table[] = {
     { .type = CS_OPT_FLAG, .name = "print-config", AIM(print_config),
       .help = "print all settings of the run, one per line, and exit" },
     { .type = CS_OPT_STR, .name = "budget", AIM(budget), .arg = "TIME|BASES",
-      .help = "training budget: time (90s, 10m, 2h, 1d) or bases (500M)",
+      .help = "training budget: time (90s, 10m, 1h30m, 1d) or bases (500M)",
       .man = "Replaces --epochs and --max-steps: the learning rate decays until the budget ends. "
              "An epoch takes at most a twelfth of it, and the budget includes reading the input, "
              "validation and calibration. A paused and resumed run has one budget in total. Only a "

@@ -50,8 +50,10 @@ static void test_pace(void **state)
 {
     static const struct { const char *text; double seconds; int64_t n_base; } good[] = {
         { "90s", 90, 0 }, { "1.5m", 90, 0 }, { "2h", 7200, 0 }, { "1d", 86400, 0 },
+        { "1h30m", 5400, 0 }, { "1d12h", 129600, 0 }, { "1h5s", 3605, 0 },
     };
     static const char *const bad[] = { "", "10", "m", "-3m", "0s", "5x", "3mm", "1.5M", "0M",
+                                       "1h30", "30m1h", "1h1h", "1hm", "1h-5m", "1h 30m",
                                        "nan" };
     cs_train_state st = { 0 };
     cs_pace p = { .schedule = { .kind = CS_DECAY_LINEAR }, .warmup = 0.1 };
