@@ -3,8 +3,8 @@
  *
  * DESIGN
  * A regular file is written beside its final name, so rename() replaces it atomically on one file
- * system; symbolic links are followed first, so they are preserved. Devices, FIFOs and stdout are
- * written directly.
+ * system; symbolic links are followed first, so they are preserved. The file is synced before, and
+ * its folder afterwards. Devices, FIFOs and stdout are written directly.
  *
  * What a killed process leaves stays: whether a writer is alive is unknown where machines or
  * containers share a folder, and locks are not shared by all network file systems or are lost while
@@ -337,17 +337,6 @@ static int park(cs_outfile *f)
     return f->failed;
 }
 
-/* On a network file system a signal can interrupt fsync(). */
-static int sync_file(int fd)
-{
-    int rc;
-
-    do
-        rc = fsync(fd);
-    while (rc != 0 && errno == EINTR);
-    return rc;
-}
-
 int cs_outfile_checkpoint(cs_outfile *f, cs_part_mark *mark)
 {
     int rc = CS_OK;
@@ -355,7 +344,7 @@ int cs_outfile_checkpoint(cs_outfile *f, cs_part_mark *mark)
 
     CS_TRY(cs_outfile_flush(f));
     CS_TRY(unpark(f));
-    if (sync_file(f->fd) != 0 || fstat(f->fd, &st) != 0)
+    if (cs_sync_file(f->fd) != 0 || fstat(f->fd, &st) != 0)
         f->failed = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
     else
         f->failed = sum_to(f, (int64_t)st.st_size);
@@ -530,7 +519,7 @@ int cs_outfile_finish(cs_outfile *f)
     if (f->keep_open)
         return CS_OK;
     CS_TRY(unpark(f));
-    if (f->temp != NULL && sync_file(f->fd) != 0 && errno != EINVAL && errno != EROFS)
+    if (f->temp != NULL && cs_sync_file(f->fd) != 0 && errno != EINVAL && errno != EROFS)
         rc = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
     /* NAME.part is locked until renamed, except for one of many files. */
     if (!f->kept || f->parked) {
@@ -558,6 +547,8 @@ int cs_outfile_close(cs_outfile *f)
                      strerror(errno));
         if (!f->kept)
             (void)unlink(f->temp);
+    } else if (f->temp != NULL) {
+        cs_sync_folder_of(f->target);
     }
     if (f->fd >= 0 && !f->keep_open)
         (void)close(f->fd);      /* all is on disk: nothing can fail any more */

@@ -93,6 +93,12 @@ void cs_outfile_discard(cs_outfile *f);
  * the error of closing */
 int cs_outfile_end(cs_outfile *f, int rc) CS_MUST_CHECK;
 
+/** cs_sync_file - fsync() that signals do not interrupt. 0, or -1 with errno */
+int cs_sync_file(int fd);
+/** cs_sync_folder_of - sync the folder of a file after its rename, so that its name survives a
+ * power failure, too; where the file system can */
+void cs_sync_folder_of(const char *path);
+
 /** cs_file_read - a whole small file (at most max_bytes), NUL-terminated; free(*p). "-" is standard
  * input, and /dev/fd/N is the descriptor itself: it is read from its present offset */
 int cs_file_read(const char *path, size_t max_bytes, char **p, size_t *n_bytes) CS_MUST_CHECK;

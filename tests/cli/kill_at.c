@@ -4,13 +4,15 @@
  * It is preloaded (LD_PRELOAD). KILL_AT="SIGNAL JOURNALS SYNCS" sends the signal after so many
  * journals of --resume have been renamed into place, and then so many files have been synced. With
  * SYNCS of 0 outputs and journal agree, else some outputs are ahead. With JOURNALS of 0 files are
- * counted from the start.
+ * counted from the start. SYNCS of -N: folders instead of files.
  */
 #include <dlfcn.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int sig, n_journal, n_sync;
@@ -58,10 +60,15 @@ int rename(const char *from, const char *to)
 int fsync(int fd)
 {
     int (*real)(int);
+    struct stat st;
 
     find("fsync", &real);
     const int rc = real(fd);
-    if (n_journal <= 0 && n_sync > 0 && --n_sync == 0)
-        raise_it();
+    const bool folder = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+    if (n_journal <= 0 && n_sync != 0 && folder == (n_sync < 0)) {
+        n_sync += folder ? 1 : -1;
+        if (n_sync == 0)
+            raise_it();
+    }
     return rc;
 }

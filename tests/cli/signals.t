@@ -206,6 +206,14 @@ while IFS='|' read -r name command; do
     T "places: $name" whole_or_nothing "$name" "$command"
 done < places
 
+# Then the name, too, survives a power failure.
+if [ -e "$builddir/tests/cli/kill_at.so" ]; then
+    T 'the folder is synced after the rename' sh -c 'mkdir named && cd named && chordseq classify -q -m "$1" -o ../named.tsv ../reads.fq || exit
+        env KILL_AT="9 0 -1" LD_PRELOAD="$2/tests/cli/kill_at.so" ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
+            chordseq classify -q -m "$1" -o o.tsv ../reads.fq 2> ../err
+        [ $? = 137 ] && [ "$(ls)" = o.tsv ] && cmp o.tsv ../named.tsv' - "$m" "$builddir"
+fi
+
 # SIGKILL leaves the file, which may be that of a process elsewhere; a later run lets it be.
 if [ -e "$builddir/tests/cli/kill_at.so" ]; then
     T 'what SIGKILL leaves is found as the manual says' sh -c 'mkdir left && cd left || exit
