@@ -264,7 +264,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'patience' -x -d 
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'seed' -x -d 'random seed'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'preset' -x -a 'fast balanced best none auto' -d 'settings chosen from the data: fast, balanced, best, none or auto'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'print-config' -d 'print all settings of the run, one per line, and exit'
-complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'budget' -x -d 'training budget: time (90s, 10m, 2h, 1d) or bases (500M)'
+complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'budget' -x -d 'training budget: time (90s, 10m, 1h30m, 1d) or bases (500M)'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'class-weights' -x -d 'class weights: comma-separated numbers or CLASS=NUM, none or balanced'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'stop-at' -x -d 'stop once the validation metric reaches this; 0: never'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'monitor' -x -a 'auto balanced-accuracy loss' -d 'validation metric that selects the best model: balanced-accuracy, loss or auto'

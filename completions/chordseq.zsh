@@ -363,7 +363,7 @@ _chordseq()
         '*--seed[random seed]:NUM:' \
         '*--preset[settings chosen from the data\: fast, balanced, best, none or auto]:NAME:(fast balanced best none auto)' \
         '*--print-config[print all settings of the run, one per line, and exit]' \
-        '*--budget[training budget\: time (90s, 10m, 2h, 1d) or bases (500M)]:TIME|BASES:' \
+        '*--budget[training budget\: time (90s, 10m, 1h30m, 1d) or bases (500M)]:TIME|BASES:' \
         '*--class-weights[class weights\: comma-separated numbers or CLASS=NUM, none or balanced]:LIST:' \
         '*--stop-at[stop once the validation metric reaches this; 0\: never]:NUM:' \
         '*--monitor[validation metric that selects the best model\: balanced-accuracy, loss or auto]:NAME:(auto balanced-accuracy loss)' \
