@@ -150,6 +150,7 @@ static void cut_records(struct job *j, cs_stream *s)
     if (!j->mosaic.policy)
         return;
     cs_stream_own_next(s, &j->mosaic.next, &j->mosaic.source);
+    j->mosaic.in = s->in;
     s->next = cs_mosaic_next;
     s->source = &j->mosaic;
     s->unit = "windows";

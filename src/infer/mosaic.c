@@ -34,7 +34,9 @@ static int next_record(cs_mosaic *g)
     g->whole = cs_chunk_new(0);
     if (!g->whole)
         return cs_fail(CS_EMEM, "out of memory for a record of the input");
+    g->from = g->in ? cs_inputs_tell(g->in) : 0;
     CS_TRY(g->next(g->source, g->whole));
+    g->to = g->in ? cs_inputs_tell(g->in) : 0;
     const int64_t n_base = g->whole->rec[0].seg[0].n_base;
     g->at = 0;
     g->n_at = cs_policy_windows(g->policy, n_base);
@@ -73,7 +75,9 @@ int cs_mosaic_next(void *source, cs_chunk *c)
 
     if (!g->whole || g->at == g->n_at)
         CS_TRY(next_record(g));
-    rc = append_window(g, c);
+    CS_TRY(append_window(g, c));
+    c->input_bytes = g->from + (int64_t)((double)(g->to - g->from) * (double)g->at
+                                         / (double)g->n_at);
 out:
     return rc;
 }

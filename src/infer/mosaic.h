@@ -5,14 +5,16 @@
 #include "infer/stream.h"
 
 /* Windows of the records of a stream, and the classes along each record. The caller zeroes it and
- * sets the first four members. The reading and the writing thread use members of their own. */
+ * sets the first five members. The reading and the writing thread use members of their own. */
 typedef struct cs_mosaic {
     const cs_policy *policy;     /* the stream's; its windows */
     double      penalty;         /* nats of evidence that a change of class costs */
     int       (*next)(void *source, cs_chunk *c);   /* of whole records: cs_stream_own_next() */
     void       *source;
+    cs_inputs  *in;              /* that the records come from, for the progress; or NULL */
     /* reading */
     cs_chunk   *whole;           /* the record that is cut, or NULL */
+    int64_t     from, to;        /* its bytes in the inputs */
     int64_t     at, n_at;        /* its next window, of this many */
     int64_t     longest;         /* bases of the longest record so far */
     /* writing: of the record whose windows arrive */

@@ -8,7 +8,8 @@ static int stage_fill(const cs_read_stage *s, cs_chunk *c)
 
     while (rc == CS_OK && !cs_chunk_full(c))
         rc = s->next(s->source, c);
-    c->input_bytes = s->in ? cs_inputs_tell(s->in) : 0;
+    if (s->in && c->input_bytes == 0)
+        c->input_bytes = cs_inputs_tell(s->in);
     return rc;
 }
 

@@ -51,7 +51,7 @@ typedef struct cs_chunk {
     cs_record  *rec;             /* [n] */
     struct cs_views *views;      /* NULL; later set by batch/view.h, in mem */
     int64_t     n_base;          /* sum over records and segments */
-    int64_t     input_bytes;     /* input position after the chunk, or 0 */
+    int64_t     input_bytes;     /* input position after the chunk; 0: unknown, or not yet */
     cs_arena   *mem;             /* owns everything above */
 } cs_chunk;
 

@@ -58,6 +58,11 @@ if script -qec true typescript < /dev/null > /dev/null 2>&1; then
             < /dev/null > /dev/null &&
         tr "\r" "\n" < typescript | grep -qE "chordseq: [0-9]+ records, [0-9.]+ [kM]?bases, [0-9.]+ \
 [kMG]?bases/s, [0-9]+ %, [0-9:]+ left"' - "$m"
+    "$builddir/tests/bench/gen_fasta" 12582912 1 12582912 12582912 > one.fa
+    T 'also of the windows of one record' sh -c '
+        TERM=xterm script -qec "chordseq predict -m $1 -o /dev/null -@ 1 -B 2048 one.fa" typescript \
+            < /dev/null > /dev/null && tr "\r" "\n" < typescript > lines &&
+        grep -qE "chordseq: [0-9]+ windows, .*, [1-9][0-9]? %, [0-9:]+ left" lines' - "$m"
     T '-q keeps a terminal clean' sh -c '
         TERM=xterm script -qec "chordseq classify -q -m $1 -o /dev/null -@ 1 big.fa" typescript \
             < /dev/null > /dev/null && ! grep -q "bases/s" typescript' - "$m"
