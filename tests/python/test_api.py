@@ -572,6 +572,14 @@ class Training(unittest.TestCase):
         self.assertEqual(list(c.classes_), ["at", "gc"])
         self.assertEqual(c.predict_proba(x).shape, (60, 2))
         self.assertGreater(c.score(x, y), 0.9)
+        self.assertEqual(c.score(["", *x], ["at", *y]), c.score(x, y) * 60 / 61)
+        self.assertTrue(np.isnan(c.predict_proba(["", x[0]])[0]).all())
+        with self.assertRaisesRegex(ValueError, r"1 of 2 sequences have no prediction; first: number 1 \([a-z_]+\)"):
+            c.predict([x[0], ""])
+        known = c.predict(x).tolist()
+        for missing in "unclassified", -1:
+            got = c.set_params(missing=missing).predict([*x, ""])
+            self.assertEqual(got.tolist(), [*known, missing])
         e = chordseq.ChordseqEmbedder(MODEL)
         v = e.fit_transform([*x, ""])
         self.assertEqual(v.shape, (61, e.model_.dim))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from ._sequences import items, pair
-from .errors import Error
+from .errors import Error, UsageError
 from .model import Model, PathLike, load
 from .training import stamp, train
 
@@ -124,20 +124,23 @@ class ChordseqClassifier(ClassifierMixin, _Estimator):
 
     output   file of the trained model, or None; the estimator keeps a copy
     threads  as for load()
+    missing  result of predict() for sequences without a prediction, such as empty ones; None: a
+             ValueError
     options  those of `chordseq train`: preset="fast", budget="2m", seed=1, ...
 
     After fit(): model_ (a Model), classes_ (sorted, as scikit-learn requires), metrics_ (a dict per
-    epoch). Sequences without a prediction have probabilities of NaN and the first class. The
-    model's labels are the classes as text, or c0, c1, ... if a table of labels cannot hold them. A
-    pickled estimator contains its model.
+    epoch). Sequences without a prediction have probabilities of NaN, and score() counts them as
+    wrong. The model's labels are the classes as text, or c0, c1, ... if a table of labels cannot hold
+    them. A pickled estimator contains its model.
     """
 
-    _names = ("output", "threads")
+    _names = ("output", "threads", "missing")
+    missing: Any = None                      # of older pickles
     _estimator_type = "classifier"           # for scikit-learn before 1.6
 
     def __init__(self, output: Optional[PathLike] = None, threads: Optional[int] = None,
-                 **options: Any):
-        self.output, self.threads, self.options = output, threads, options
+                 missing: Any = None, **options: Any):
+        self.output, self.threads, self.missing, self.options = output, threads, missing, options
 
     def fit(self, X: Any, y: Any) -> ChordseqClassifier:
         if isinstance(X, os.PathLike):
@@ -196,13 +199,34 @@ class ChordseqClassifier(ClassifierMixin, _Estimator):
             self._open(self._keep(content))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """(sequences, classes) float32, in the order of classes_."""
+        """(sequences, classes) float32, in the order of classes_; NaN without a prediction."""
         return np.asarray(self._fitted().classify(X).probabilities)[:, self._column]
 
+    def _classes(self, X):
+        """The most probable classes, and where there is none: a mask, the first number and its reason."""
+        calls = self._fitted().classify(X)
+        p = np.asarray(calls.probabilities)[:, self._column]
+        none = np.isnan(p).any(axis=1)
+        first = int(none.argmax()) if none.any() else None
+        why = None if first is None else calls.reason[first]
+        return self.classes_[np.nan_to_num(p).argmax(axis=1)], none, first, why
+
     def predict(self, X: Any) -> np.ndarray:
-        best = np.nan_to_num(self.predict_proba(X)).argmax(axis=1)       # first: says if it is not fitted
-        return self.classes_[best]
+        """The most probable classes; `missing` for sequences without a prediction."""
+        best, none, first, why = self._classes(X)
+        if first is None:
+            return best
+        if self.missing is None:
+            raise UsageError(f"{none.sum()} of {len(none)} sequences have no prediction; first: number "
+                             f"{first} ({why}); leave them out, or give missing=LABEL")
+        both = np.result_type(best, np.asarray(self.missing))
+        if best.dtype.kind != np.asarray(self.missing).dtype.kind:
+            both = np.dtype(object)          # no numbers as texts
+        best = best.astype(both)
+        best[none] = self.missing
+        return best
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy."""
-        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+        """Accuracy; a sequence without a prediction counts as wrong."""
+        best, none, _, _ = self._classes(X)
+        return float(np.average((best == np.asarray(y)) & ~none, weights=sample_weight))
