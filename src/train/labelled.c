@@ -503,7 +503,8 @@ static void warn_scale(const cs_dataset *d)
                 CS_PLURAL(d->n_target, "value", "values"), first);
 }
 
-/* Why the first of them has none, and the remedy. */
+/* Why the first of them has none, and the remedy. Without any validation the key of --split-by is
+ * too coarse, such as a rank above the classes. */
 static int warn_unvalidated(const cs_labelled *l, const cs_dataset *d)
 {
     int rc = CS_OK;
@@ -527,6 +528,9 @@ static int warn_unvalidated(const cs_labelled *l, const cs_dataset *d)
     else if (l->split == NULL)
         (void)snprintf(why, sizeof why, ", whose groups are %lld; raise --valid-frac, or give "
                        "--split", (long long)n_group);
+    if (l->split == NULL && by != NULL && n == l->classes.n)
+        return cs_fail(CS_EUSAGE, "no class has a validation record; first: '%s'%s, or "
+                       "--valid-frac 0 to train without validation", l->classes.name[first], why);
     cs_warn("%d of %d classes %s no validation record; first: '%s'%s", (int)n,
             l->classes.n, CS_PLURAL(n, "has", "have"), l->classes.name[first], why);
 out:

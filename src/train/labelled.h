@@ -90,7 +90,8 @@ void cs_labelled_report(const cs_labelled *l);
 void cs_labelled_advise_tree(const cs_labelled *l);
 /** cs_labelled_check_split - warnings about classes without a record in a part of d, with the
  * reason, about labels without a value in training, about values to predict that need scaling, and
- * about sequences in both parts; CS_EUSAGE if no record has the key of --split-by; CS_EMEM */
+ * about sequences in both parts; CS_EUSAGE if no record has the key of --split-by, or if that
+ * leaves no validation record; CS_EMEM */
 int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool wants_valid)
     CS_MUST_CHECK;
 void cs_labelled_close(cs_labelled *l);

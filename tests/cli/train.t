@@ -128,8 +128,11 @@ prints 'warning: the warm-up of 100 steps is not shorter than the run of [0-9]* 
 prints 'warning: 12 of 12 validation records have the same sequence as a training record' --label-key class \
     --split leak.tsv twice.fa
 # Reason and remedy for classes without validation records.
-prints "warning: 2 of 2 classes have no validation record; first: 'gc', whose 24 records are one group by class; give" \
-    --label-key class --split-by class
+sed '/class=gc/s/organism=[^ ]*/organism=one/' all.fa > one.fa
+T 'reports a class of one group' sh -c '"$@" 2> msgs && grep -q "warning: 1 of 2 classes has no validation record; first: .gc., whose 24 records are one group by organism; give" msgs' - \
+    chordseq train $small --epochs 1 -o msgs.m --label-key class --split-by organism one.fa
+N train-split-none.err  chordseq train $small --epochs 1 -o msgs.m --label-key class --split-by class all.fa
+prints "warning: no validation records: writing the latest model" --label-key class --split-by class --valid-frac 0
 sed '/^>/ s/class=/class=x/' all.fa | awk '/^>/ { keep = !n++ } keep' | cat - all.fa > three.fa
 T 'reports a class with one record' sh -c '"$@" 2> msgs && grep -q "warning: 1 of 3 .*: .xgc., which has one record; give" msgs' - \
     chordseq train $small --epochs 1 -o msgs.m --label-key class three.fa
@@ -282,7 +285,7 @@ again="chordseq train -q -B 512 $short --lr 0.02 --label-key class -o latin.m --
 T 'paused, with paths that are not UTF-8' $again "$latin.m" --stop-after 1 "$latin.fa"
 T 'resumed' $again "$latin.m" --resume "$latin.fa"
 T 'the model names the input' sh -c 'tr -d "\\\\" < latin.m | grep -aq "name\":\"cafxe9.fa\".*sha256"'
-T 'other records for validation' sh -c "! $train --split-by class --label-key class --accumulate 2 --encoder.dropout 0.1 \
+T 'other records for validation' sh -c "! $train --label-key class --accumulate 2 --encoder.dropout 0.1 \
     all.fa -o part.m --resume 2> err && grep -q \"belongs to another run: it has 'data=\" err"
 N train-other.err $run -o part.m --resume --lr 0.5
 T 'other names of the classes are found' sh -c '"$@" --class gc=gc.fa --class at=at.fa --stop-after 1 && ! "$@" --class at=gc.fa --class gc=at.fa --resume 2> err &&
