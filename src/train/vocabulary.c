@@ -74,10 +74,10 @@ int cs_vocabulary_train(cs_input_args *input, int n_inflate, const cs_bpe_settin
     CS_TRY(cs_bpe_train(corpus, &b));
     CS_TRY(write_vocabulary(b, output));
     if (b->n_id < set->n_vocab)
-        cs_warn("the vocabulary has %d pieces, not %lld: no other pair occurs %lld times",
+        cs_warn("the vocabulary has %d tokens, not %lld: no other pair occurs %lld times",
                 (int)b->n_id, (long long)set->n_vocab, (long long)set->min_count);
-    cs_note("trained %d pieces, mean length %.3f symbols, from %lld symbols", (int)b->n_id,
-            mean_length(b), (long long)n);
+    cs_note("trained a vocabulary of %d tokens, mean length %.3f symbols, on %lld symbols",
+            (int)b->n_id, mean_length(b), (long long)n);
 out:
     cs_bpe_free(b);
     cs_bpe_corpus_free(corpus);

@@ -48,7 +48,7 @@ T 'a share of the input that is too short for sentences is reported' sh -c "
     bpe 30 && grep -q 'warning: 50 % of the input is in stretches shorter than a sentence of 30 symbols' msgs &&
     bpe 20 && ! grep -q shorter msgs"
 T 'too few pairs are reported' sh -c "chordseq tokenize --train bpe --vocab-size 9999 '$tiny/strands.fa' 2> err > out &&
-    grep -q 'warning: the vocabulary has .* pieces, not 9999' err"
+    grep -q 'warning: the vocabulary has .* tokens, not 9999' err"
 
 N tokenize-none.err   chordseq tokenize "$tiny/mixed.fa"
 N tokenize-both.err   chordseq tokenize --train bpe -m a.json "$tiny/mixed.fa"
