@@ -33,7 +33,7 @@ train_bpe="chordseq tokenize -q --train bpe --vocab-size 64"
 T 'a vocabulary is trained' $train_bpe -i "$tiny/mixed.fa" -o a.json
 T 'and the lengths of its pieces' sh -c 'chordseq tokenize --train bpe --vocab-size 64 -o b.json "$1" 2> msgs
     tr -d " \t\n" < b.json | sed "s/.*\"vocab\":{//; s/}.*//" | tr , "\n" | tr -d \" | awk -F : "!/\[/ {
-        n++; s += length(\$1) } END { printf \"mean length %.3f symbols, from\", s / n }" | grep -qFf - msgs' - "$tiny/mixed.fa"
+        n++; s += length(\$1) } END { printf \"mean length %.3f symbols, on\", s / n }" | grep -qFf - msgs' - "$tiny/mixed.fa"
 T 'the same from compressed input' sh -c "gzip -c '$tiny/mixed.fa' | $train_bpe - | cmp - a.json"
 T 'pieces of a sequence join to it' sh -c 'chordseq tokenize -q -m a.json "$tiny/reads.fq" |
     cut -f 2 | tr -d " " > got && awk "NR % 4 == 2" "$tiny/reads.fq" | cmp - got'
