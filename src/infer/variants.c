@@ -55,8 +55,8 @@ static int variants_append(cs_variant_source *s, cs_chunk *c, const cs_vcf_recor
     r->native[0] = a;
     if (no < 0)
         return CS_OK;
-    CS_TRY(cs_windows_make(s->windows, v->contig, v->pos, v->ref, v->alt[no], base,
-                           base + s->n_base, &a->pair));
+    const cs_window_allele allele = { v->contig, v->pos, v->ref, v->alt[no] };
+    CS_TRY(cs_windows_make(s->windows, &allele, base, base + s->n_base, &a->pair));
     if (!a->pair.why && s->exons)
         read_exon(s, v->contig, base, &a->pair, r);
     if (a->pair.why)

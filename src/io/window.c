@@ -216,20 +216,19 @@ out:
 
 /* Which allele does the contig have? A shorter ALT occurs at many positions, so it is no
  * evidence. */
-static int match_contig(cs_windows *w, int64_t pos, const char *ref, const char *alt,
-                        cs_window_pair *out)
+static int match_contig(cs_windows *w, const cs_window_allele *v, cs_window_pair *out)
 {
     int rc = CS_OK;
-    const int64_t n_ref = (int64_t)strlen(ref), n_alt = (int64_t)strlen(alt);
-    const int64_t left = w->n_contig - pos;
+    const int64_t n_ref = (int64_t)strlen(v->ref), n_alt = (int64_t)strlen(v->alt);
+    const int64_t left = w->n_contig - v->pos;
     const char *s;
 
-    if (left <= 0 || pos < 0) {
+    if (left <= 0 || v->pos < 0) {
         out->why = CS_UNSCORED_REF_MISMATCH;
         return CS_OK;
     }
-    CS_TRY(span(w, pos, pos + (n_ref < left ? n_ref : left), &s));
-    if (n_ref <= left && is_text_of(s, ref, n_ref))
+    CS_TRY(span(w, v->pos, v->pos + (n_ref < left ? n_ref : left), &s));
+    if (n_ref <= left && is_text_of(s, v->ref, n_ref))
         return CS_OK;
     const int64_t shown = left < n_ref ? left : n_ref;
     (void)snprintf(out->found, sizeof out->found, "%.*s%s",
@@ -238,8 +237,8 @@ static int match_contig(cs_windows *w, int64_t pos, const char *ref, const char 
     out->why = CS_UNSCORED_REF_MISMATCH;
     if (n_alt < n_ref || n_alt > left)
         return CS_OK;
-    CS_TRY(span(w, pos, pos + n_alt, &s));
-    if (is_text_of(s, alt, n_alt)) {
+    CS_TRY(span(w, v->pos, v->pos + n_alt, &s));
+    if (is_text_of(s, v->alt, n_alt)) {
         out->why = CS_SCORED;
         out->found[0] = '\0';
         out->swapped = true;
@@ -273,26 +272,27 @@ out:
     return rc;
 }
 
-int cs_windows_make(cs_windows *w, const char *contig, int64_t pos, const char *ref,
-                    const char *alt, char *ref_seq, char *alt_seq, cs_window_pair *out)
+int cs_windows_make(cs_windows *w, const cs_window_allele *v, char *ref_seq, char *alt_seq,
+                    cs_window_pair *out)
 {
     int rc = CS_OK;
 
     *out = (cs_window_pair){ .why = CS_SCORED };
-    CS_TRY(choose_contig(w, contig));
-    if (!cs_allele_is_sequence(alt) || !cs_allele_is_sequence(ref))
+    CS_TRY(choose_contig(w, v->contig));
+    if (!cs_allele_is_sequence(v->alt) || !cs_allele_is_sequence(v->ref))
         out->why = CS_UNSCORED_SYMBOLIC;
     else if (w->n_contig < 0)
         out->why = CS_UNSCORED_NO_CONTIG;
-    else if (!only_bases(alt) || !only_bases(ref))
+    else if (!only_bases(v->alt) || !only_bases(v->ref))
         out->why = CS_UNSCORED_AMBIGUOUS;
     else
-        CS_TRY(match_contig(w, pos, ref, alt, out));
+        CS_TRY(match_contig(w, v, out));
     if (out->why)
         return CS_OK;
-    struct alleles a = { pos, ref, alt, (int64_t)strlen(ref), (int64_t)strlen(alt) };
+    struct alleles a = { v->pos, v->ref, v->alt, (int64_t)strlen(v->ref),
+                         (int64_t)strlen(v->alt) };
     if (out->swapped)
-        a = (struct alleles){ pos, alt, ref, a.n_other, a.n_here };
+        a = (struct alleles){ v->pos, v->alt, v->ref, a.n_other, a.n_here };
     drop_equal_ends(&a);
     const int64_t max = a.n_here > a.n_other ? a.n_here : a.n_other;
     if (max == 0)

@@ -38,6 +38,13 @@ void cs_windows_free(cs_windows *w);
 
 enum { CS_FOUND_BASES = 12 };
 
+/* One alternative allele of a record; the caller owns the texts. */
+typedef struct cs_window_allele {
+    const char *contig;
+    int64_t     pos;             /* of REF, 0-based */
+    const char *ref, *alt;
+} cs_window_allele;
+
 /* The windows of a variant, or the reason for none. */
 typedef struct cs_window_pair {
     cs_unscored why;
@@ -54,13 +61,11 @@ typedef struct cs_window_pair {
  * longer allele is centred, so that equivalent records get the same windows. Both windows share the
  * bases to the left; to the right, each continues with the contig up to its length.
  *
- * pos      0-based
  * ref_seq, alt_seq   [n_base] each; not filled if there is a reason
  * Returns  CS_OK; the errors of cs_reference_fetch()
  */
-int cs_windows_make(cs_windows *w, const char *contig, int64_t pos, const char *ref,
-                    const char *alt, char *ref_seq, char *alt_seq, cs_window_pair *out)
-    CS_MUST_CHECK;
+int cs_windows_make(cs_windows *w, const cs_window_allele *v, char *ref_seq, char *alt_seq,
+                    cs_window_pair *out) CS_MUST_CHECK;
 
 /**
  * cs_windows_mark - write bases outside of [from, to) of the contig in lower case

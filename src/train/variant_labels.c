@@ -377,8 +377,8 @@ static int add_example(struct reading *r, cs_windows *w, cs_exons *exons, const 
         goto out;
     }
     CS_TRY(find_part(r, row->contig, &part));
-    CS_TRY(cs_windows_make(w, row->contig, row->pos, row->ref, row->alt, base, base + n_base,
-                           &pair));
+    const cs_window_allele allele = { row->contig, row->pos, row->ref, row->alt };
+    CS_TRY(cs_windows_make(w, &allele, base, base + n_base, &pair));
     if (!pair.why && exons)
         cs_exons_mark(exons, row->contig, n_base, base, &pair, &ignored);
     k->n_unscored[pair.why]++;

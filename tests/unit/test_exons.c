@@ -161,8 +161,8 @@ static void test_marks(void **state)
         (void)snprintf(ref, sizeof ref, "%.*s", (int)n_ref, contig + pos);
         random_text(alt, 1 + (int64_t)cs_rng_below(7, 4 * i + 2, MOST_ALLELE / 2), 100 + i);
         const bool turn = i % 3 == 0;
-        assert_int_equal(cs_windows_make(w, "c", pos, turn ? alt : ref, turn ? ref : alt, base[0],
-                                         base[1], &v), CS_OK);
+        const cs_window_allele a = { "c", pos, turn ? alt : ref, turn ? ref : alt };
+        assert_int_equal(cs_windows_make(w, &a, base[0], base[1], &v), CS_OK);
         if (v.why)
             continue;
         n_swapped += v.swapped;
