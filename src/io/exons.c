@@ -214,23 +214,24 @@ bool cs_exons_find(cs_exons *e, const char *contig, int64_t from, int64_t to, in
 {
     bool seen[2] = { false, false };
     char other[CS_CONTIG_BYTES];
-    cs_exon x = { .n_line = 0 };
+    cs_exon x[2] = { { .n_line = 0 }, { .n_line = 0 } };     /* one per strand */
 
-    *out = x;
+    *out = x[0];
     from = from > 0 ? from : 0;
     if (!regidx_overlap(e->index, contig, from, to - 1, e->found)
         && !regidx_overlap(e->index, cs_contig_other(contig, other), from, to - 1, e->found))
         return false;
-    /* The index is sorted by both ends, so the lines of an exon follow each other. */
+    /* The index is sorted by both ends, so the lines of a strand's exon follow each other. */
     while (regitr_overlap(e->found)) {
         const int64_t first = e->found->beg, end = e->found->end + 1;
         const int strand = regitr_payload(e->found, int);
-        if (x.from != first || x.to != end || x.strand != strand)
-            x = (cs_exon){ first, end, strand, 0, false };
-        x.n_line++;
+        cs_exon *own = &x[strand > 0];
+        if (own->from != first || own->to != end)
+            *own = (cs_exon){ first, end, strand, 0, false };
+        own->n_line++;
         seen[strand > 0] = true;
-        if (is_nearer(&x, out, at))
-            *out = x;
+        if (is_nearer(own, out, at))
+            *out = *own;
     }
     out->both = seen[0] && seen[1];
     return seen[0] || seen[1];

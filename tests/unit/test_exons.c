@@ -78,6 +78,12 @@ static void test_exons_of_several_transcripts(void **state)
     check_found(e, 135, 110, 140, 1);
     cs_exons_close(e);
 
+    /* The lines of two strands in any order. */
+    e = exons_of("c\t100\t150\ta\t0\t+\nc\t100\t150\tb\t0\t-\nc\t100\t150\tc\t0\t-\n"
+                 "c\t100\t150\td\t0\t+\nc\t100\t150\te\t0\t+\n");
+    check_found(e, 120, 100, 150, 1);
+    cs_exons_close(e);
+
     e = exons_of("c\t100\t150\ta\t0\t+\nc\t160\t170\tb\t0\t-\n");
     assert_true(cs_exons_find(e, "c", 70, 170, 120, &x));
     assert_true(x.both && x.strand == 1 && x.from == 100);
