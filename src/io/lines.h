@@ -33,7 +33,7 @@ int cs_lines_open_file(cs_lines *l) CS_MUST_CHECK;
  * the input
  *
  * Returns  CS_OK: the caller may change l->text; CS_EOF: there is none; CS_EFORMAT (a NUL byte, too
- *          long, damaged), CS_EIO, CS_EMEM
+ *          long, damaged), CS_EIO, CS_EMEM; CS_ECANCEL after a signal
  */
 int cs_lines_next(cs_lines *l) CS_MUST_CHECK;
 

@@ -83,7 +83,8 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out) CS_
  * cs_input_next - append the next record to a chunk
  *
  * c        receives the record; its arena owns the copied bases
- * Returns  CS_OK; CS_EOF at the end; CS_EFORMAT with file and line or record; CS_EIO; CS_EMEM
+ * Returns  CS_OK; CS_EOF at the end; CS_EFORMAT with file and line or record; CS_EIO; CS_EMEM;
+ *          CS_EUSAGE for an invalid opt.expr; CS_ECANCEL after a signal
  * Thread   one thread per input
  */
 int cs_input_next(cs_input *in, cs_chunk *c) CS_MUST_CHECK;

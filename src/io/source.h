@@ -34,7 +34,7 @@ int cs_source_open_file(const char *path, cs_source **out) CS_MUST_CHECK;
  *
  * p, n     receive a piece of at least one byte, valid until the next call
  * Returns  CS_OK; CS_EOF at the end; CS_EIO, CS_EFORMAT or CS_EMEM without a message: the caller
- *          adds file and record to cs_source_problem()
+ *          adds file and record to cs_source_problem(); CS_ECANCEL after a signal
  *
  * Text before a damaged position is delivered before the error. Checksums are verified.
  */

@@ -51,7 +51,8 @@ const char *cs_vcf_path(const cs_vcf *v);
  */
 int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const char *bed,
                     const cs_reference *ref) CS_MUST_CHECK;
-/** cs_vcf_next - CS_OK; CS_EOF; CS_EFORMAT with file, record and reason; CS_EIO; CS_EMEM */
+/** cs_vcf_next - CS_OK; CS_EOF; CS_EFORMAT with file, record and reason; CS_EIO; CS_EMEM;
+ * CS_ECANCEL after a signal */
 int  cs_vcf_next(cs_vcf *v, cs_arena *mem, cs_vcf_record **out) CS_MUST_CHECK;
 
 /**

@@ -31,6 +31,7 @@ const json_t *cs_journal_outputs(const cs_journal *j);
  * cs_journal_write - replace the journal by the present state
  *
  * outputs  taken over. Synced before, so the journal is never ahead of the outputs
+ * Returns  CS_OK; CS_EIO; CS_EMEM
  */
 int  cs_journal_write(cs_journal *j, uint64_t n_record, json_t *outputs) CS_MUST_CHECK;
 /** cs_journal_remove - the run is complete, before renaming its outputs */

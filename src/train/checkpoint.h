@@ -83,7 +83,7 @@ int cs_checkpoint_save(const char *path, cs_params *ps, bool average, const cs_t
  *
  * st       initialised; receives the state
  * Returns  CS_OK; CS_EIO; CS_EFORMAT (damaged, truncated, or not a checkpoint); CS_EUSAGE naming
- *          the first differing line of the recipe; CS_EMODEL if tensors differ
+ *          the first differing line of the recipe; CS_EMODEL if tensors differ; CS_EMEM; CS_EDEVICE
  */
 int cs_checkpoint_load(const char *path, cs_params *ps, bool average, cs_train_state *st,
                        const char *recipe) CS_MUST_CHECK;

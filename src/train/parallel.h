@@ -24,8 +24,9 @@ void cs_parallel_free(cs_parallel *p);
  * Compares settings that determine training and communication, and known sources of different
  * rounding.
  *
- * Returns  CS_OK; CS_EMEM; CS_EUSAGE naming the first line of the recipe that differs from rank
- *          0's, or stating that the parameters differ
+ * Returns  CS_OK; CS_EMEM; CS_EDEVICE; on a rank that differs from rank 0 CS_EUSAGE, naming the
+ *          first line of the recipe that does, or the parameters; on the others then CS_EIO with
+ *          that message
  */
 int cs_parallel_agree(cs_parallel *p, const cs_train_opt *o, const cs_train_state *st)
     CS_MUST_CHECK;
@@ -36,7 +37,8 @@ int cs_parallel_agree(cs_parallel *p, const cs_train_opt *o, const cs_train_stat
  * Each rank takes every optimiser step itself: different rounding would make them diverge
  * unnoticed.
  *
- * Returns  CS_OK; CS_EMODEL on all ranks, naming the first that differs from rank 0
+ * Returns  CS_OK; CS_EDEVICE; CS_EMODEL on rank 0, naming the first rank that differs from it; on
+ *          the others then CS_EIO with that message
  */
 int cs_parallel_verify(cs_parallel *p, const cs_train_state *st) CS_MUST_CHECK;
 
