@@ -71,8 +71,7 @@ const cs_opt cs_explain_table[] = {
       .man = "logit: before calibration. probability: calibrated, as in 'chordseq classify "
              "--strand forward'." },
     { .type = CS_OPT_INT, .name = "steps", OWN(steps), .arg = "NUM", .def = "64",
-      .help = "steps of integrated gradients", .min = 1,
-      .max = 1e6 },
+      .help = "steps of integrated gradients", .min = 1, .max = 1e6 },
     { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", OWN(batch_tokens), .arg = "NUM",
       .def = "65536", .help = "batch size of mutagenesis, in tokens", .min = 1, .max = 1e9 },
     { .type = CS_OPT_END }
@@ -527,6 +526,7 @@ static int open_model(struct job *j)
     CS_TRY(cs_model_load(path, j->be, j->a->method != METHOD_MUTAGENESIS, &j->model));
     cs_model *m = j->model;
     j->session = cs_session_new(m, j->be);
+    CS_TRY(cs_proteins_need_index(m->proteins));
     if (cs_model_parts(m) > 1)
         rc = cs_fail(CS_EMODEL, "model '%s' compares the two alleles of a variant; score "
                      "substitutions with 'chordseq variant' instead", path);

@@ -19,6 +19,7 @@ int cs_chunk_look_up(const cs_policy *p, cs_chunk *c, int n_thread) CS_MUST_CHEC
 /**
  * cs_evidence_of - evidence for one sequence, to be added to its raw values
  *
+ * m        its proteins are indexed
  * base     n_base bases; of another strand the result is the same
  * evidence [m->n_label] receives it; zeros without a table and proteins
  * Returns  CS_OK or CS_EMEM

@@ -374,6 +374,8 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
                      instead);
     else if (calls != NULL)
         rc = set_rate(p, calls);
+    if (rc == CS_OK && a->output == CS_HEAD_PREDICTION)
+        rc = cs_proteins_need_index(m->proteins);
 out:
     return rc;
 }

@@ -62,6 +62,8 @@ bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m);
 /**
  * cs_policy_init - set up from options and model, and check both
  *
+ * Indexes the model's proteins if predictions need them.
+ *
  * calls    NULL: every prediction is a call
  * m        must outlive the policy
  * Returns  CS_OK; CS_EUSAGE; CS_EMODEL for a model of variants where sequences are given, or the

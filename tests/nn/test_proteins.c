@@ -295,6 +295,11 @@ static void test_file(void **state)
         fail_msg("%s", cs_error_message());
     const cs_proteins *b = q->proteins;
     assert_non_null(b);
+    assert_null(b->entry);
+    assert_int_equal(cs_proteins_need_index(q->proteins), CS_OK);
+    const uint32_t *entry = b->entry;
+    assert_int_equal(cs_proteins_need_index(q->proteins), CS_OK);
+    assert_ptr_equal(entry, b->entry);
     assert_int_equal(a->n, b->n);
     assert_int_equal(a->n_letter, b->n_letter);
     assert_memory_equal(a->letter, b->letter, (size_t)a->n_letter);
@@ -381,6 +386,7 @@ static void test_old_file(void **state)
     check_seeds(file, j);
     if (cs_proteins_read(j, file, "old", N_CLASS, &q) != CS_OK)
         fail_msg("%s", cs_error_message());
+    assert_int_equal(cs_proteins_need_index(q), CS_OK);
     assert_true(q->seed == 0xff0fff0f0f0ffu && q->min_equal == 0 && q->min_score == 50 &&
                 q->shadow == 0);
     for (int i = 0; i < d.n; i++) {
@@ -426,8 +432,10 @@ static void test_damage(void **state)
         const char was = p[i];
         p[i] = (char)(was ^ 1 << i % 8);
         if (cs_model_parse(p, n, "m", be, false, &q) == CS_OK) {
-            if (q->proteins)
+            if (q->proteins) {
+                assert_int_equal(cs_proteins_need_index(q->proteins), CS_OK);
                 assert_int_equal(cs_proteins_evidence(q->proteins, d.ex[0].base, N_BASE, out), 0);
+            }
             cs_model_free(q);
         } else {
             n_refused++;

@@ -271,6 +271,11 @@ out:
     return rc;
 }
 
+int cs_proteins_need_index(cs_proteins *p)
+{
+    return !p || p->entry ? CS_OK : cs_proteins_index(p);
+}
+
 /* The index of another database with the same letters. */
 static int copy_index(cs_proteins *p, const cs_proteins *from)
 {
@@ -302,7 +307,8 @@ int cs_proteins_copy(const cs_proteins *p, cs_proteins **out)
     memcpy((*out)->class_no, p->class_no, (size_t)p->n);
     memcpy((*out)->weight, p->weight,
            (size_t)(p->n_class * CS_PROTEIN_WEIGHTS) * sizeof *p->weight);
-    CS_TRY(copy_index(*out, p));
+    if (p->entry)
+        CS_TRY(copy_index(*out, p));
 out:
     if (rc != CS_OK) {
         cs_proteins_free(*out);

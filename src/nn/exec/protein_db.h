@@ -44,7 +44,7 @@ typedef struct cs_proteins {
                                   * long are skipped; 0: none */
     int32_t   bucket_bits;       /* the index, by cs_proteins_index(): */
     int32_t   fingerprint_bits;  /* further bits of a hash, in an entry */
-    uint32_t *first;             /* [2^bucket_bits + 1] a bucket's first entry */
+    uint32_t *first;             /* [2^bucket_bits + 1] a bucket's first entry; NULL: no index */
     uint32_t *entry;             /* a seed's position above those bits, by buckets */
     uint32_t *mark;              /* protein at every CS_PROTEIN_MARK letters */
     uint8_t   place[CS_PROTEIN_SPAN];    /* [n_place] of the seed's letters, the first is 0 */
@@ -58,8 +58,8 @@ typedef struct cs_proteins {
  *          or none); CS_EMEM
  */
 int cs_proteins_new(int32_t n_class, int64_t n, int64_t n_letter, cs_proteins **out) CS_MUST_CHECK;
-/** cs_proteins_copy - another one with the same proteins, weights and index, which p has; CS_OK or
- * CS_EMEM */
+/** cs_proteins_copy - another one with the same proteins, weights and index, if p has one; CS_OK
+ * or CS_EMEM */
 int  cs_proteins_copy(const cs_proteins *p, cs_proteins **out) CS_MUST_CHECK;
 void cs_proteins_free(cs_proteins *p);
 
@@ -70,6 +70,9 @@ void cs_proteins_free(cs_proteins *p);
  * Returns  CS_OK or CS_EMEM
  */
 int cs_proteins_index(cs_proteins *p) CS_MUST_CHECK;
+/** cs_proteins_need_index - the same unless it has an index; before a search in a model's database,
+ * which is not indexed when it is read. NULL: there is none */
+int cs_proteins_need_index(cs_proteins *p) CS_MUST_CHECK;
 
 enum { CS_PROTEIN_BLOCK = 512 };         /* seeds that are hashed at a time */
 

@@ -84,6 +84,7 @@ static struct search *search_new(const cs_proteins *p, cs_protein_list *list)
 {
     struct search *s = cs_block_alloc(1, sizeof *s);
 
+    CS_BUG(!p->entry);                             /* not indexed */
     if (!s)
         return NULL;
     s->p = p;

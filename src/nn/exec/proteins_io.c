@@ -277,7 +277,6 @@ int cs_proteins_read(const json_t *j, const cs_safetensors *file, const char *wh
         flaw = read_seed(j, *out);
     if (flaw)
         CS_TRY(cs_safetensors_bad_part(what, "protein database", flaw));
-    rc = cs_proteins_index(*out);
 out:
     if (rc != CS_OK) {
         cs_proteins_free(*out);

@@ -24,7 +24,7 @@ int64_t cs_proteins_bytes(int64_t n, int64_t n_acid);
 int cs_proteins_tensors(const cs_proteins *p, cs_tensor *t, uint8_t **packed) CS_MUST_CHECK;
 
 /**
- * cs_proteins_read - settings and arrays of a file, indexed
+ * cs_proteins_read - settings and arrays of a file, without an index
  *
  * j        the settings
  * what     names the file in messages
