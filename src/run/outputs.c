@@ -30,7 +30,8 @@ static const cs_opt resume_table[] = {
       .man = "See \"Interrupted runs\" above.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_REAL, .name = "resume-every", ARG(resume_every), .arg = "SECONDS",
       .def = CS_OPT_TEXT(EVERY), .help = "with --resume, interval between checkpoints", .min = 0,
-      .max = 1e6, .same = CS_OPT_SAME_NOTHING },
+      .max = 1e6, .man = "A checkpoint syncs all outputs; 0 makes one after every record, which is "
+      "slow.", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
 
