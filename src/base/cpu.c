@@ -41,6 +41,20 @@ enum { N_FEATURE = sizeof feature / sizeof feature[0], N_SET = N_FEATURE - 4 };
 static unsigned features, allowed;
 
 #if defined(__x86_64__) || defined(__i386__)
+/* Older compilers have no name of it for __builtin_cpu_supports(). */
+static bool detect_sha(void)
+{
+#if defined(__x86_64__) && defined(__linux__)
+    enum { SHA = 1 << 29 };
+    unsigned a, b, c, d;
+
+    return __builtin_cpu_supports("sse4.1") && __get_cpuid_count(7, 0, &a, &b, &c, &d)
+           && (b & SHA);
+#else
+    return false;
+#endif
+}
+
 /* AMX needs the process's permission to use tiles (Linux, Documentation/arch/x86/xstate.rst). */
 static bool detect_amx(void)
 {
@@ -80,6 +94,8 @@ static unsigned detect(void)
 #if defined(__x86_64__) || defined(__i386__)
     /* The compiler's run-time library also asks whether the system saves the wide registers. */
     __builtin_cpu_init();
+    if (detect_sha())
+        bits |= CS_CPU_SHA;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         bits |= CS_CPU_AVX2;
     if ((bits & CS_CPU_AVX2) && __builtin_cpu_supports("avx512f")

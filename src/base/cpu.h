@@ -14,7 +14,8 @@ enum { CS_CPU_AVX2 = 1 << 0,     /* AVX2 and FMA, saved by the operating system 
        CS_CPU_BF16 = 1 << 4,     /* AVX-512 BF16, and AVX-512; on aarch64 FEAT_BF16, and NEON; only
                                   * used for --precision bf16 */
        CS_CPU_AMX = 1 << 5,      /* AMX-BF16, permitted, and AVX-512 BF16; the same */
-       CS_CPU_WGMMA = 1 << 6 };  /* GPUs may use products of warpgroups (a switch, too) */
+       CS_CPU_WGMMA = 1 << 6,    /* GPUs may use products of warpgroups (a switch, too) */
+       CS_CPU_SHA = 1 << 7 };    /* x86's SHA extensions and SSE4.1; for checksums */
 
 /**
  * cs_cpu_init - read the feature bits and CHORDSEQ_DISABLE, a comma-separated list of amx, bf16

@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "base/cpu.h"
 #include "base/mem.h"
 
 enum { PIECE_BYTES = 1 << 16 };
@@ -65,21 +70,74 @@ static void compress(cs_sha256 *s, const unsigned char *p)
     to[4] += e, to[5] += f, to[6] += g, to[7] += h;
 }
 
+#if defined(__x86_64__)
+/* The same for n blocks, by the SHA extensions: their registers hold a, b, e, f and c, d, g, h, and
+ * an instruction computes two rounds.
+ * Source: Gulley et al. 2013, Intel SHA Extensions. */
+__attribute__((target("sha,sse4.1")))
+static void compress_fast(cs_sha256 *s, const unsigned char *p, size_t n)
+{
+    const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+    __m128i *const to = (__m128i *)s->h, *const to_high = (__m128i *)(s->h + 4);
+    const __m128i low = _mm_shuffle_epi32(_mm_loadu_si128(to), 0xb1),
+                  high = _mm_shuffle_epi32(_mm_loadu_si128(to_high), 0x1b);
+    __m128i abef = _mm_alignr_epi8(low, high, 8), cdgh = _mm_blend_epi16(high, low, 0xf0), w[4];
+
+    for (; n > 0; n--, p += 64) {
+        const __m128i abef_before = abef, cdgh_before = cdgh;
+        for (int i = 0; i < 4; i++)
+            w[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(p + 16 * i)), swap);
+        for (int i = 0; i < 64; i += 4) {
+            const __m128i key = _mm_loadu_si128((const __m128i *)(round_key + i));
+            const __m128i wk = _mm_add_epi32(w[0], key);
+            const __m128i sum = _mm_add_epi32(_mm_sha256msg1_epu32(w[0], w[1]),
+                                              _mm_alignr_epi8(w[3], w[2], 4));
+            cdgh = _mm_sha256rnds2_epu32(cdgh, abef, wk);
+            abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(wk, 0x0e));
+            w[0] = w[1];
+            w[1] = w[2];
+            w[2] = w[3];
+            w[3] = _mm_sha256msg2_epu32(sum, w[3]);
+        }
+        abef = _mm_add_epi32(abef, abef_before);
+        cdgh = _mm_add_epi32(cdgh, cdgh_before);
+    }
+    const __m128i feba = _mm_shuffle_epi32(abef, 0x1b), dchg = _mm_shuffle_epi32(cdgh, 0xb1);
+    _mm_storeu_si128(to, _mm_blend_epi16(feba, dchg, 0xf0));
+    _mm_storeu_si128(to_high, _mm_alignr_epi8(dchg, feba, 8));
+}
+#endif
+
+static void compress_blocks(cs_sha256 *s, const unsigned char *p, size_t n)
+{
+#if defined(__x86_64__)
+    if (cs_cpu_has(CS_CPU_SHA)) {
+        compress_fast(s, p, n);
+        return;
+    }
+#endif
+    for (; n > 0; n--, p += 64)
+        compress(s, p);
+}
+
 void cs_sha256_add(cs_sha256 *s, const void *data, size_t n)
 {
     const unsigned char *p = data;
+    const size_t at = s->n_bytes % 64;
 
-    while (n > 0) {
-        size_t at = s->n_bytes % 64, k = 64 - at < n ? 64 - at : n;
-        const unsigned char *whole = k == 64 ? p : s->block;
-        if (whole == s->block)
-            memcpy(s->block + at, p, k);
-        s->n_bytes += k;
+    s->n_bytes += n;
+    if (at > 0) {
+        const size_t k = 64 - at < n ? 64 - at : n;
+        memcpy(s->block + at, p, k);
+        if (at + k < 64)
+            return;
+        compress_blocks(s, s->block, 1);
         p += k;
         n -= k;
-        if (at + k == 64)
-            compress(s, whole);
     }
+    compress_blocks(s, p, n / 64);
+    if (n % 64 > 0)
+        memcpy(s->block, p + n / 64 * 64, n % 64);
 }
 
 void cs_sha256_hex(cs_sha256 *s, char hex[65])

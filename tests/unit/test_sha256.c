@@ -1,6 +1,8 @@
-/* test_sha256.c - published digests, and the same digest for any way of cutting the bytes. */
+/* test_sha256.c - published digests, and the same digest for any way of cutting the bytes; with and
+ * without the processor's instructions. */
 #include "check.h"
 
+#include "base/cpu.h"
 #include "base/sha256.h"
 
 static void digest(const void *p, size_t n, size_t piece, char hex[65])
@@ -75,5 +77,10 @@ int main(void)
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_file)
     };
-    return cmocka_run_group_tests_name("sha256", test, NULL, NULL);
+
+    if (cs_cpu_init() != CS_OK)
+        return EXIT_FAILURE;
+    const int n_failed = cmocka_run_group_tests_name("sha256", test, NULL, NULL);
+    cs_cpu_hide(CS_CPU_SHA);
+    return n_failed + cmocka_run_group_tests_name("sha256, portable", test, NULL, NULL);
 }
