@@ -313,16 +313,19 @@ struct counts { int64_t n, n_swapped, n_conflict, n_unscored[CS_N_UNSCORED]; };
 static void set_targets(const struct row *row, size_t n, int32_t n_label, float *target,
                         struct counts *k)
 {
+    static const float both = 2;
+
     for (int32_t i = 0; i < n_label; i++)
         target[i] = NAN;
     for (size_t i = 0; i < n; i++) {
         float *t = &target[row[i].label];
-        bool both = false;
-        for (size_t other = 0; other < n; other++)
-            both |= row[other].label == row[i].label && row[other].truth != row[i].truth;
-        k->n_conflict += both;
-        *t = both ? NAN : (float)row[i].truth;
+        const float truth = (float)row[i].truth;
+        *t = isnan(*t) || *t == truth ? truth : both;
     }
+    for (size_t i = 0; i < n; i++)
+        k->n_conflict += target[row[i].label] == both;
+    for (int32_t i = 0; i < n_label; i++)
+        target[i] = target[i] == both ? NAN : target[i];
 }
 
 static bool any_target(const float *target, int32_t n)

@@ -258,6 +258,10 @@ train_on train.vcf '--label-key S,T --class-weights none'
 T 'one . for all alleles: no label' sh -c '{ cat train.vcf; printf "c4\t99\t.\tA\tC,G\t.\t.\tS=.\n"; } > dot.vcf
     chordseq train -q --head variant --reference train.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 \
         --encoder.hidden 8 --window-length 16 --epochs 1 --label-key S -o x.model -i dot.vcf'
+T 'rows of one variant with both labels are left out' sh -c '{ cat train.tsv; for y in 1 0 1; do printf "c4\t97\tN\tA\tS\t$y\n"
+        printf "c4\t97\tN\tA\tT\t1\n"; done; } > both.tsv
+    chordseq train --head variant --reference train.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 \
+        --encoder.hidden 8 --window-length 16 --epochs 1 -o x.model -i both.tsv 2> msgs && grep -q "warning: 3 rows with both label" msgs'
 T 'the same from table and VCF' sh -c 'cut -f 4-9 train.tsv.metrics > a; cut -f 4-9 train.vcf.metrics | cmp a -'
 T 'training separates the labels' awk -F '\t' 'NR > 1 && $7 > best { best = $7 } END { exit best < 0.9 }' train.tsv.metrics
 # Tissue 31 comes first and always has label 1, 16 always 0.
