@@ -68,7 +68,7 @@ P empty.tsv            sh -c "$c -i - < /dev/null"
 P empty.tsv            sh -c ": | $c -"
 N input-none.err       sh -c "$c < /dev/null"
 N input-none.err       sh -c ": | $c -o empty.out"
-T 'and an empty output' [ ! -e empty.out ]
+T 'a refused empty input leaves no output' [ ! -e empty.out ]
 N input-none2.err      sh -c "chordseq tokenize -m $m < /dev/null"
 
 # ---- models ------------------------------------------------------------------------------------
@@ -211,9 +211,9 @@ for i in x.fa.fai x.fa.gzi x.fa.tbi x.fa.csi y.bam.bai y.bai y.bam.csi z.cram.cr
         rm "$1" way; chordseq classify -m "$m" -o "$1" "$f" 2> msgs; [ $? = 2 ] && [ ! -e "$1" ] &&
         grep -q "output .$1. has the name of an index of input .$f." msgs' - "$i"
 done
-T 'nor that of an index that the run creates' sh -c '! chordseq explain -f x.fa -r a -o ./x.fa.fai 2> msgs &&
+T 'an output is not an index that the run creates' sh -c '! chordseq explain -f x.fa -r a -o ./x.fa.fai 2> msgs &&
     grep -q "output ...x.fa.fai. has the name of an index of input .x.fa." msgs && rm x.fa.fai'
-T 'nor that of the index of a reference' sh -c 'echo x > x.fa.fai; for o in "explain -f x.fa -r a -o" "predict x.fa -o" \
+T 'an output is not the index of a reference' sh -c 'echo x > x.fa.fai; for o in "explain -f x.fa -r a -o" "predict x.fa -o" \
     "variant -i none.vcf -f x.fa --tsv" "diplotype x.fa -o" "tokenize x.fa -o"; do chordseq $o x.fa.fai 2> msgs
     [ $? = 2 ] && grep -q "the index of input .x.fa." msgs && [ "$(cat x.fa.fai)" = x ] || exit; done; rm x.fa.fai'
 unset CHORDSEQ_MODEL
@@ -254,7 +254,7 @@ T 'windows keep to --max-memory' sh -c "$w --max-memory 1Mi --long-sequence wind
 if (ulimit -v 1500000 && chordseq --version) > version 2>&1; then
     T 'records without memory have a reason' sh -c "(ulimit -v 1500000; $w around.fa 2> mem.err) |
         cut -f 1,5 | cmp - mem.tsv && grep -q 'warning: 1 of 3 records needs more memory' mem.err"
-    T 'or the error names the record' sh -c '(ulimit -v 1500000
+    T 'the error names a record without memory' sh -c '(ulimit -v 1500000
         chordseq classify -@ 1 -m wide-model --long-sequence error around.fa > /dev/null 2> mem.err
         [ $? = 1 ]) && grep -q "out of memory for record .r0. (10485760 bases), which needs [0-9]* \
 bytes; --long-sequence window splits such records" mem.err'

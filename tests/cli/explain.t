@@ -94,7 +94,7 @@ T 'a reference is a regular file of FASTA' sh -c 'mkfifo pipe && printf "@one\nA
     for f in pipe /dev/null .; do ! timeout 20 chordseq explain -m bases -f "$f" -o x one:1-5 2> msgs &&
         grep -q "cannot use the reference .$f.: it is not a regular file" msgs || exit; done
     ! chordseq explain -m bases -f one.fq -o x one:1-5 2> msgs && grep -q "reference .one.fq.: it is FASTQ" msgs && [ ! -e one.fq.fai ]'
-T 'nor a device, for the index would be beside it' sh -c 'for f in /dev/stdin /dev/fd/0 /proc/self/fd/0; do
+T 'a reference is no device, for the index would be beside it' sh -c 'for f in /dev/stdin /dev/fd/0 /proc/self/fd/0; do
     chordseq explain -m bases -f $f -o dev.x one:1-5 < "$1" 2> msgs; [ $? = 2 ] && [ ! -e $f.fai ] && [ ! -e dev.x ] &&
     grep -q "cannot use the reference .$f.: its index would be beside the device" msgs || exit; done' - "$tiny/variants.fa"
 T 'a failed run leaves no file' sh -c '! ls x.tmp* 2> /dev/null'

@@ -13,7 +13,7 @@ T 'nothing on stdout' test ! -s out
 
 T 'the version is one line' sh -c 'chordseq --version | grep -qxE "chordseq [0-9]+\.[0-9]+\.[0-9]+"'
 T 'no second line' sh -c 'test "$(chordseq --version | wc -l)" -eq 1'
-T 'also as a command, or as an option of one' sh -c 'chordseq --version > v && chordseq version | cmp - v &&
+T 'the version as a command, or as an option of one' sh -c 'chordseq --version > v && chordseq version | cmp - v &&
     chordseq classify --version | cmp - v && chordseq model show --version | cmp - v'
 
 N main-suggest.txt chordseq clasify
@@ -42,7 +42,7 @@ T "an option's value is no question for help" sh -c 'chordseq classify -q -m "$1
     grep -qx "@SampleID:-h" b' - "$m" "$tiny/mixed.fa"
 T '--help as a value is not a request for help' sh -c 'chordseq classify -q -m "$1" --sample --help --cami-binning b "$2" &&
     grep -qx "@SampleID:--help" b' - "$m" "$tiny/mixed.fa"
-T 'nor as a file after --' sh -c 'cp "$2" ./-h && chordseq classify -q -m "$1" "$2" > h.tsv && chordseq classify -q -m "$1" -- -h |
+T '-h after -- is a file' sh -c 'cp "$2" ./-h && chordseq classify -q -m "$1" "$2" > h.tsv && chordseq classify -q -m "$1" -- -h |
     cmp - h.tsv' - "$m" "$tiny/mixed.fa"
 T '-h in clustered flags prints help' sh -c 'chordseq classify -vh | grep -q "^Usage: chordseq classify"'
 T '-h after a value prints help' sh -c 'chordseq classify --min-prob 2 -o x -h | grep -q "^Usage: chordseq classify"'

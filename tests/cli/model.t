@@ -20,7 +20,7 @@ T 'with these files' [ "$(echo $(LC_ALL=C ls folder))" = \
 T 'its checksums are correct' sh -c 'cd folder && sha256sum -c --quiet SHA256SUMS'
 T 'it contains the same model' sh -c '[ "$(chordseq model verify folder/model.safetensors | sed "s/.*sha256//")" = \
     "$(chordseq model verify "$1" | sed "s/.*sha256//")" ]' - "$m"
-T 'and predicts like it' sh -c 'chordseq classify -q -m folder/model.safetensors "$2" > a &&
+T 'the exported model predicts like the original' sh -c 'chordseq classify -q -m folder/model.safetensors "$2" > a &&
     chordseq classify -q -m "$1" "$2" | cmp - a' - "$m" "$tiny/mixed.fa"
 T 'the folder predicts the same' sh -c 'chordseq classify -q -m folder "$1" | cmp - a &&
     CHORDSEQ_MODEL=folder/ chordseq classify -q "$1" | cmp - a && chordseq model show folder > /dev/null' - "$tiny/mixed.fa"
@@ -30,7 +30,7 @@ c, t = json.load(open("folder/config.json")), json.load(open("folder/tokenizer.j
 assert len(c["id2label"]) == c["num_labels"] == len(c["label2id"])
 assert len(t["vocab"]) == c["vocab_size"] and sorted(t["vocab"].values()) == list(range(c["vocab_size"]))'
 T 'the card begins with its front matter' sh -c '[ "$(head -n 2 folder/README.md)" = "$(printf -- "---\nlicense: mit")" ]'
-T 'and says how it is used' grep -q '^chordseq classify -m FOLDER sequences.fa' folder/README.md
+T 'the card says how the model is used' grep -q '^chordseq classify -m FOLDER sequences.fa' folder/README.md
 T 'again into the same folder' chordseq model export "$m" folder
 T 'not beside a part of another model' sh -c 'cp -r folder mixed && echo other > mixed/calibration.json && cp mixed/README.md kept && rm -f msgs &&
     ! chordseq model export --license gpl "$1" mixed 2> msgs && grep -q "mixed/calibration.json. is of another model, this one has none; remove it" msgs &&

@@ -265,7 +265,7 @@ T 'the output whose reader closed it is named' sh -c 'mkfifo pipe && { head -n 1
     ! chordseq classify -q -m m --jsonl pipe -o gone.tsv most.fq 2> msgs && [ ! -e gone.tsv ] && grep -q "the reader of .pipe. closed it; the other" msgs'
 N out-twice.err    chordseq classify -m m --kraken - --report - mixed.fa
 N out-twice2.err   chordseq classify -m m -o x --report x mixed.fa
-T 'and the file that standard output goes to' sh -c '! chordseq classify -q -m m --summary x mixed.fa > x 2> msgs && [ ! -s x ] && rm x &&
+T 'an output is not the file that standard output goes to' sh -c '! chordseq classify -q -m m --summary x mixed.fa > x 2> msgs && [ ! -s x ] && rm x &&
     grep -q "classify: --output and --summary both write to .x.; rename one" msgs &&
     ! chordseq variant -q -m m -f "$1.fa" --tsv x "$1.vcf" > x 2> msgs && [ ! -s x ] && rm x && grep -q "two outputs write to .x." msgs' - "$tiny/variants"
 T 'also through a symbolic link to a file that does not exist yet' sh -c 'ln -s x1.tsv x2.tsv && ln -s ./x2.tsv x3.tsv &&
@@ -330,7 +330,7 @@ for o in 'jsonl in' 'bam in -O sam'; do
         { cat many.fa; sleep 0.5; printf "@x\nACGT\n"; } | timeout 10 chordseq classify -q --chunks-in-flight 100 -m m --$1 - 2> msgs
         status=$?; kill $stalled; rm in; [ "$status" = 1 ] && grep -q "is not a nucleotide code" msgs; }' - "$o"
 done
-T 'nor for an input that stalls' sh -c 'mkfifo in && { (cat many.fa; exec sleep 20) > in & stalled=$!
+T 'a failed run does not wait for an input that stalls' sh -c 'mkfifo in && { (cat many.fa; exec sleep 20) > in & stalled=$!
     timeout 10 chordseq classify -q -m m -o /dev/full in 2> msgs
     status=$?; kill $stalled; rm in; [ "$status" = 1 ] && grep -q "cannot write ./dev/full" msgs; }'
 rm many.fa

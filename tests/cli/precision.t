@@ -10,7 +10,7 @@ c="chordseq classify -q -m $m"
 
 T 'a summary records precision and kernels' sh -c "$c -o x.tsv --summary x.json x.fa &&
     grep -q '\"precision\": \"fp32\"' x.json && grep -q '\"kernels\": \"vector+fused\"' x.json"
-T 'and reference kernels' sh -c "CHORDSEQ_DISABLE=avx2,neon $c -o x.tsv --summary x.json x.fa &&
+T 'a summary records reference kernels' sh -c "CHORDSEQ_DISABLE=avx2,neon $c -o x.tsv --summary x.json x.fa &&
     grep -q '\"kernels\": \"reference\"' x.json"
 for i in 1 2; do
     CHORDSEQ_DISABLE=$(test $i = 1 || echo avx2,neon) $c --shard $i/2 --manifest p.$i.json -o p.$i.tsv x.fa || exit

@@ -146,7 +146,7 @@ printf 'c1\t0\t1500\n' > val.bed
 T 'it refuses to resume with other regions' sh -c "! $run -o aside.m --val-regions val.bed --resume g.fa 2> err &&
     grep -q \"belongs to another run: it has 'data=\" err"
 words="--tokenizer bpe --tokenizer.file w.json"
-T 'nor with another vocabulary of the same path, size and number of pieces' sh -c '
+T 'it refuses to resume with another vocabulary of the same path, size and number of pieces' sh -c '
     for s in ACGTTGCA AACCGGTT; do awk -v s=$s "BEGIN { print \">w\"; for (i = 0; i < 200; i++) print substr(s s, 1 + i % 7, 8) }" > w.fa &&
     chordseq tokenize -q --train bpe --vocab-size 24 -o $s.json w.fa || exit; done
     run() { "$@" '"$words"' --encoder.channels 8 --encoder cdil --seed 2 -B 512 --epochs 1 -q; }

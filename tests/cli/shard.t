@@ -42,7 +42,7 @@ T 'parts have equal shares' sh -c 'for i in 1 2 3 4 5 6 7; do
     n=$(wc -l < p.$i.tsv) all=$(wc -l < all.tsv)
     [ $((9 * n)) -gt $all ] && [ $((5 * n)) -lt $all ] || exit; done'
 T 'vectors' same 3 '-o OUT.npy' $e many.fa odd.fa
-T 'and row names' sh -c 'cmp ref/all.npy.names.tsv all.npy.names.tsv && [ $(wc -l < all.npy.names.tsv) -gt 1000 ]'
+T 'row names of vectors' sh -c 'cmp ref/all.npy.names.tsv all.npy.names.tsv && [ $(wc -l < all.npy.names.tsv) -gt 1000 ]'
 T 'names elsewhere' same 3 '-o OUT.npy --names OUT.txt' $e odd.fa
 T 'vectors as a table' same 3 '-o OUT.tsv --format tsv' $e many.fa
 # Outputs that merge does not join.
@@ -184,7 +184,7 @@ T 'options of messages and checks may differ' sh -c 'chordseq $2 -q --force --ve
 T 'outputs in folders of their own, merged twice under their name' sh -c 'mkdir d1 d2 && for i in 1 2; do
     chordseq $2 -q --shard $i/2 --manifest d$i.json -o d$i/d.tsv many.fa || exit; done
     $1 -o d.tsv d1.json d2.json && $1 -o d.tsv d1.json d2.json && cmp d.tsv all.tsv' - "$g" "$c"
-T 'also if one shard has all records' sh -c 'printf ">r\nACGTACGTAC\n" > r.fa && for i in 1 2; do
+T 'an output merged under its name if one shard has all records' sh -c 'printf ">r\nACGTACGTAC\n" > r.fa && for i in 1 2; do
     chordseq $2 -q --shard $i/2 --manifest d$i.json --jsonl d$i/d.jsonl -o d$i/d.tsv r.fa || exit; done
     for i in 1 2; do $1 --jsonl d.jsonl d1.json d2.json || exit; done
     cmp d.jsonl d1/d.jsonl && [ ! -s d2/d.jsonl ]' - "$g" "$c"
@@ -199,7 +199,7 @@ T 'regions of a file in another folder, on a device with another name' sh -c 'mk
     chordseq $2 -q -R b1/r.bed -o b.tsv b.bam && $1 -o b.both.tsv b1.json b2.json && cmp b.tsv b.both.tsv' - "$g" "$c"
 T 'other regions are refused' sh -c '! $1 -o b.both.tsv b1.json b3.json 2> msgs &&
     grep -q "different options: --regions-file is .7 bytes, sha256:.* and .7 bytes, sha256:" msgs' - "$g"
-T 'and other exons' sh -c 'for i in 1 2 3; do mkdir e$i && printf "c1\t$((i > 2 ? 8 : 7))\t9\tx\t0\t+\n" > e$i/e.bed || exit
+T 'other exons are refused' sh -c 'for i in 1 2 3; do mkdir e$i && printf "c1\t$((i > 2 ? 8 : 7))\t9\tx\t0\t+\n" > e$i/e.bed || exit
     chordseq $2 -q --shard $((i > 1 ? 2 : 1))/2 --manifest e$i.json -o e$i/e.vcf --exons e$i/e.bed variants.vcf || exit; done
     $1 -o e.vcf e1.json e2.json && ! $1 -o e.vcf e1.json e3.json 2> msgs && grep -q "different options: --exons is .1[0-9] bytes, sha256:" msgs' - "$g" "$v"
 

@@ -22,7 +22,7 @@ N train-two-labels.err   $train -o x.m --label-key class --labels labels.tsv all
 T 'a label that is too long is named as that' sh -c 'sed "1s/class=/class=$(printf %01100d 0)/" all.fa > wide.fa
     for o in "" --skip-unlabelled; do ! "$@" $o wide.fa 2> err && grep -q "label of record .r0. has 1102 bytes; at most 1023 are supported" err || exit; done' - \
     $train -o x.m --label-key class
-T 'and a group that is too long' sh -c 'sed "3s/organism=/&$(printf %01100d 0)/" all.fa > wide.fa && printf "r0\ttrain\t$(printf %01100d 0)\n" > wide.tsv &&
+T 'a group that is too long is named as that' sh -c 'sed "3s/organism=/&$(printf %01100d 0)/" all.fa > wide.fa && printf "r0\ttrain\t$(printf %01100d 0)\n" > wide.tsv &&
     for o in "--split-by organism" "--split-by organism:1"; do ! "$@" $o wide.fa 2> err &&
         grep -q "group of record .r1. by --split-by has 1102 bytes; at most 1023 are supported" err || exit; done
     ! "$@" --split wide.tsv all.fa 2> err && grep -q "group of record .r0. by --split has 1100 bytes" err' - \
@@ -58,7 +58,7 @@ T 'a key that no record has, also beside one that is too short' sh -c '
     [ $? = 2 ] && grep -q "1 of 49 records is too short and was left out" err && grep -q "no record has .organisms=. in its header" err' - \
     $train -o x.m --split-by organisms --label-key class -
 N train-one-class.err    $train -o x.m --label-key class at.fa
-T 'also beside a class without records' sh -c ': > none.fa && ! "$@" 2> err && grep -q "error: train: all 24 records have one class, .at." err' - \
+T 'a key that no record has, beside a class without records' sh -c ': > none.fa && ! "$@" 2> err && grep -q "error: train: all 24 records have one class, .at." err' - \
     $train -o x.m --class at=at.fa --class none=none.fa
 tab=$(printf 'a\tb')
 T 'a mistyped encoder gets a suggestion' sh -c '! "$@" --encoder chordmixr 2> err && grep -q "no encoder .chordmixr.; did you mean .chordmixer.? " err &&
@@ -78,7 +78,7 @@ T 'too few samples for a calibration are reported' sh -c '"$@" 2> msgs && grep -
 T 'records of N only are reported' sh -c '{ cat all.fa; printf ">n class=at\nNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN\n"; } > n.fa && "$@" 2> msgs &&
     grep -q "warning: 1 of 49 records has only unknown bases (N), .*first: .n." msgs && sed "\$s/N\$/C/" n.fa > c.fa && mv c.fa n.fa &&
     "$@" 2> msgs && ! grep "unknown bases" msgs' - chordseq train -o n.m --epochs 1 --tokenizer base --encoder.max-len 256 --label-key class n.fa
-T 'also in lower case where case counts' sh -c '{ cat all.fa; printf ">n class=at\nnnnnnnnnnnnnnnnnNNNNNNNNNNNNNNNNN\n"; } > n.fa &&
+T 'records of lower-case n only are reported where case counts' sh -c '{ cat all.fa; printf ">n class=at\nnnnnnnnnnnnnnnnnNNNNNNNNNNNNNNNNN\n"; } > n.fa &&
     "$@" --tokenizer.case 2> msgs && grep -q "warning: 1 of 49 records has only unknown bases (N), .*first: .n." msgs && "$@" 2> msgs &&
     grep -q "warning: 1 of 49 records has only unknown" msgs' - chordseq train -o n.m --epochs 1 --tokenizer base --encoder.max-len 256 --label-key class n.fa
 for to in '-o no/x.m' '-o x.m --metrics no/x.tsv' '-o x.m --checkpoint no/x.ckpt'; do
@@ -104,10 +104,10 @@ printf 'at\t7\tgenus\nup\t5\tfamily\ngc\t-\t-\tup\tGC rich\n' > taxa.tsv
 T 'weights by name equal weights in order' sh -c '
     "$@" --class-weights 0.5,3 -o list.m all.fa && "$@" --class-weights at=3,gc=0.5 -o named.m all.fa &&
     "$@" --class-weights at=3,gc=1 -o two.m all.fa && "$@" --class-weights at=3 -o one.m all.fa' - $train --label-key class
-T 'and the rest weighs 1' sh -c '[ "$(chordseq model show list.m | grep ^sha256)" = "$(chordseq model show named.m | grep ^sha256)" ] &&
+T 'a class without a weight weighs 1' sh -c '[ "$(chordseq model show list.m | grep ^sha256)" = "$(chordseq model show named.m | grep ^sha256)" ] &&
     [ "$(chordseq model show one.m | grep ^sha256)" = "$(chordseq model show two.m | grep ^sha256)" ] &&
     [ "$(chordseq model show one.m | grep ^sha256)" != "$(chordseq model show named.m | grep ^sha256)" ]'
-T 'also of names with commas and backslashes' sh -c 'sed "s/ class=at/ class=a,t/; s/ class=gc/ class=g\\\\,c/" all.fa > comma.fa &&
+T 'weights by names with commas and backslashes' sh -c 'sed "s/ class=at/ class=a,t/; s/ class=gc/ class=g\\\\,c/" all.fa > comma.fa &&
     grep -qF "class=g\\,c" comma.fa && "$@" --class-weights "a\\,t=3,g\\\\\\,c=0.5" -o comma.m comma.fa &&
     [ "$(chordseq model show comma.m | grep ^sha256)" = "$(chordseq model show named.m | grep ^sha256)" ] &&
     ! "$@" --class-weights a,t=3 -o x.m comma.fa 2> msgs && grep -q "expected CLASS=NUM, not .a.$" msgs' - $train --label-key class
@@ -161,7 +161,7 @@ T 'one file per class' $train -o file.m --class gc=gc.fa --class at=at.fa
 printf 'gc\thigh\nat\tlow\n' > map.tsv
 T 'labels by another name' $train -o map.m --label-map map.tsv --label-key class all.fa
 T 'the map names the classes' sh -c 'chordseq model show map.m | grep -q "^label 0.high$"'
-T 'also of --class: the same model' sh -c '"$@" --label-map map.tsv -o mapped.m --class gc=gc.fa --class at=at.fa && "$@" -o plain.m --class high=gc.fa --class low=at.fa &&
+T 'the map names the classes of --class: the same model' sh -c '"$@" --label-map map.tsv -o mapped.m --class gc=gc.fa --class at=at.fa && "$@" -o plain.m --class high=gc.fa --class low=at.fa &&
     chordseq model show mapped.m | grep -q "^label 0.high$"' - $train
 T 'with the same weights' [ "$(sum mapped.m)" = "$(sum plain.m)" ]
 printf 'gc\thigh\nodd\t-\n' > omit.tsv
@@ -221,7 +221,7 @@ T 'a new head is reported, also if only the order differs' sh -c '
     for f in "gc at" "at gc"; do set -- $f; chordseq train $0 --epochs 1 --init good.m --class $1=$1.fa --class $2=$2.fa \
     -o order.m 2> msgs.$1 || exit; done; grep -q "the head is initialised anew: the labels of .good.m. or" msgs.at &&
     ! grep -q anew msgs.gc' '-B 512'
-T 'or of another type' sh -c 'awk "{ print \$1 \"\t\" NR % 2 }" labels.tsv > values.tsv &&
+T 'a new head of another type is reported' sh -c 'awk "{ print \$1 \"\t\" NR % 2 }" labels.tsv > values.tsv &&
     chordseq train $0 --epochs 1 --init good.m --head regress --labels values.tsv -o type.m all.fa 2> msgs &&
         grep -q "validation loss .*, [01][.][0-9]* of the values within --tolerance$" msgs &&
     grep -q "the head is initialised anew: that of .good.m. is class, not regress" msgs' '-B 512'
@@ -232,17 +232,17 @@ T 'a model with a head of its own' $still -o pool.m --head.pool max+mean --head.
 T 'the head keeps its settings' sh -c 'chordseq train -q "$@" --label-key class -o kept.m --init pool.m all.fa &&
     for m in pool kept; do chordseq model show $m.m | grep "^head" > $m.set; done && cmp pool.set kept.set && grep -q "pool.max+mean" kept.set' - \
     -B 512 --epochs 1 --samples-per-epoch 24
-T 'but for dropout, if given, as the encoder' sh -c 'chordseq train -q "$@" --label-key class -o kept.m --init pool.m --head.dropout 0.3 \
+T 'a given dropout replaces those of head and encoder' sh -c 'chordseq train -q "$@" --label-key class -o kept.m --init pool.m --head.dropout 0.3 \
     --encoder.dropout 0.2 all.fa && chordseq model show kept.m | grep -cx "head.dropout.0.3\|encoder.dropout.0.2" | grep -qx 2' - -B 512 --epochs 1 --samples-per-epoch 24
 N train-init-head.err    chordseq train -q -o x.m --init pool.m --head.hidden 5 --label-key class all.fa
-T 'or a head anew, with the same classes' sh -c 'chordseq train -q "$@" --label-key class -o kept.m --init pool.m --new-head --head.pool cls \
+T '--new-head takes new settings with the same classes' sh -c 'chordseq train -q "$@" --label-key class -o kept.m --init pool.m --new-head --head.pool cls \
     all.fa && chordseq model show kept.m | grep -cx "head.pool.cls\|head.hidden.0" | grep -qx 2' - -B 512 --epochs 1 --samples-per-epoch 24
 N train-new-head.err     chordseq train -q -o x.m --new-head --label-key class all.fa
 N train-init-pool.err    chordseq train -q -o x.m --init pool.m --head.pool=cls --label-key class all.fa
 T 'a head for other classes has what is given' sh -c 'chordseq train -q "$@" --label-map map.tsv --label-key class -o kept.m --init pool.m --head.hidden 5 all.fa &&
     chordseq model show kept.m | grep -q "^head.hidden.5$" && chordseq model show kept.m | grep -q "^head.pool.max+mean$"' - \
     -B 512 --epochs 1 --samples-per-epoch 24
-T 'or the name of one that comes with chordseq' sh -c '! "$@" --init default --encoder.depth own 2> err &&
+T 'an initial model that comes with chordseq keeps its encoder' sh -c '! "$@" --init default --encoder.depth own 2> err &&
     grep -q "the initial model has .* and keeps it" err' - $train -o x.m --label-key class all.fa
 N train-freeze.err       $train -o x.m --freeze encoder --label-key class all.fa
 from="chordseq train -q -B 512 $short --lr 0.02 --init good.m --label-map map.tsv --label-key class all.fa"
@@ -322,12 +322,12 @@ for n in 1 60; do
 done
 T 'a budget of time is kept' sh -c 'a=$(date +%s); "$@" --budget 4s -o timed.m --metrics timed.tsv 2> msgs &&
     [ $(($(date +%s) - a)) -le 12 ] && ! grep -q paused msgs && tail -n 1 timed.tsv | awk "{ exit !(\$3 < 1e-3) }"' - $spend
-T 'also by two runs in total' sh -c 'rm -f timed.m*; "$@" --budget 4s --max-time 1 -o timed.m 2> msgs && grep -q paused msgs &&
+T 'a budget of time is kept by two runs in total' sh -c 'rm -f timed.m*; "$@" --budget 4s --max-time 1 -o timed.m 2> msgs && grep -q paused msgs &&
     "$@" --budget 4s --resume -o timed.m --metrics timed.tsv 2> msgs && ! grep -q paused msgs && grep -q "resuming after step [0-9]" msgs &&
     tail -n 1 timed.tsv | awk "{ exit !(\$10 > 2 && \$10 < 8) }"' - $spend
-T 'without validation, too' $spend -q --budget 20k --valid-frac 0 -o none.m
+T 'a budget of bases without validation' $spend -q --budget 20k --valid-frac 0 -o none.m
 # Batches wait in a queue: the budget ends some epochs just as the last batch enters it.
-T 'then an epoch ends once' sh -c 'for n in 40 44 48 52 56 60; do "$@" --samples-per-epoch $n -o none.m --metrics none.tsv &&
+T 'an epoch without validation ends once' sh -c 'for n in 40 44 48 52 56 60; do "$@" --samples-per-epoch $n -o none.m --metrics none.tsv &&
     awk "NR > 2 && \$2 <= last { exit 1 } { last = \$2 }" none.tsv || exit; done' - \
     chordseq train -q $small --step-records 4 --crop-min 40 --crop-max 40 --budget 7k --valid-frac 0 --label-key class all.fa
 N train-budget-short.err $spend -q --budget 0.0001s -o x.m
@@ -386,7 +386,7 @@ fi
 less="$easy --preset fast --patience 2 --budget 200k"
 T 'without improvement, the rate anneals' sh -c '"$@" -o annealed.m --metrics annealed.tsv 2> msgs &&
     [ "$(grep -c "^chordseq: bag of words: no improvement since epoch [0-9]*; annealing$" msgs)" = 1 ]' - $less
-T 'and training ends early with a rate near 0' sh -c 'tail -n 1 annealed.tsv | awk "{ exit !(\$3 < 1e-4) }" &&
+T 'annealed training ends early with a rate near 0' sh -c 'tail -n 1 annealed.tsv | awk "{ exit !(\$3 < 1e-4) }" &&
     [ $((2 * $(tail -n 1 annealed.tsv | cut -f 2))) -lt "$(tail -n 1 fast.tsv | cut -f 2)" ]'
 T 'paused while it anneals' $less -q -o later.m --stop-after $(($(tail -n 1 annealed.tsv | cut -f 2) - 1))
 T 'resumed' $less -q -o later.m --resume
@@ -412,7 +412,7 @@ T 'the network starts from the logits of the bag at its lowest loss' sh -c '"$@"
     awk "{ gsub(/[;,]/, \"\") } / epoch / { l = 0; for (i = 1; i < NF; i++) if (\$i == \"loss\") l = \$(i + 1) }
         /bag of words epoch/ && (!want || l < want) { want = l } /starts from the bag of words at step/ { said = \$NF }
         /network epoch 1:/ { d = l - want; exit !(d < 0.002 && d > -0.002 && said == want) }" msgs' - $easy
-T 'or the log gives the reason' sh -c '"$@" --preset balanced --head.composition-hidden 8 --budget 100k -v -o begun.m 2> msgs &&
+T 'the log says why the network starts without the bag' sh -c '"$@" --preset balanced --head.composition-hidden 8 --budget 100k -v -o begun.m 2> msgs &&
     [ "$(grep -c "the network starts without the bag: .*the shape of tensor" msgs)" = 1 ] && ! grep -q "starts from the bag" msgs' - $easy
 T 'a proposed budget keeps what --init-composition gives' sh -c 'for b in "" "--budget 1m"; do
     "$@" $b -o given.m --stop-after 1 --step-metrics given.tsv 2> /dev/null && tail -n 1 given.tsv | cut -f 4 || exit; done > losses &&
@@ -435,9 +435,9 @@ status=$?
 [ $status = 143 ] && grep -q 'paused by a signal' sig.err
 END
 T 'SIGTERM: checkpoint, sentence, status 143' sh stopped $long
-T 'it resumes' $long -q -o sig.m --resume --stop-after 2
+T 'training resumes after SIGTERM' $long -q -o sig.m --resume --stop-after 2
 T 'max-time pauses like a signal, with status 0' $long -q -o time.m --max-time 0.2
-T 'which can go on, too' $long -q -o time.m --resume --stop-after 2
+T 'training resumes after --max-time' $long -q -o time.m --resume --stop-after 2
 
 # ---- full disk -----------------------------------------------------------------------------------
 

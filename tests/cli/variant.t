@@ -30,7 +30,7 @@ T 'the same for any number of threads, batch size and window' sh -c 'score --no-
     for o in "-@ 1" "-@ 4 -B 100" "--chunks-in-flight 1"; do score --no-version $o variants.vcf | cmp a - || exit; done'
 T 'a second run on its output changes nothing' sh -c 'score --no-version variants.vcf > a
     score --no-version a | cmp a -'
-T 'also if ID is not the first key of INFO' sh -c 'sed "s/<ID=CS_L2,Number=A,/<Number=A,ID=CS_L2,/" a > odd.vcf
+T 'a second run changes nothing if ID is not the first key of INFO' sh -c 'sed "s/<ID=CS_L2,Number=A,/<Number=A,ID=CS_L2,/" a > odd.vcf
     grep -q "<Number=A,ID=CS_L2" odd.vcf && score --no-version odd.vcf | cmp a -'
 T 'from a pipe, gzip, CRLF' sh -c 'score --no-version - < variants.vcf | cmp a - &&
     score --no-version < variants.vcf | cmp a - && score --no-version -t 1 variants.vcf | cmp a - &&
@@ -418,7 +418,7 @@ with bzip2 T 'tables that cannot be read say why' sh -c 'mkdir folder && bzip2 -
     ! chordseq variant --exons bad.bed.bz2 -m train.tsv.model -f train.fa c1.vcf 2> msgs && grep -q "is compressed, but not by gzip" msgs'
 N variant-exons-mixed.err sh -c 'cat plus.bed minus.gtf > bad.bed; chordseq variant --exons bad.bed -m train.tsv.model -f train.fa c1.vcf'
 N variant-exons.err chordseq variant --exons train.tsv -m train.tsv.model -f train.fa c1.vcf
-T 'and standard input by its name' sh -c 'for b in "# none" "c1 2"; do ! echo "$b" | chordseq variant --exons - -m train.tsv.model -f train.fa c1.vcf 2> msgs && grep -q ".standard input. " msgs || exit; done'
+T 'messages about exons name standard input' sh -c 'for b in "# none" "c1 2"; do ! echo "$b" | chordseq variant --exons - -m train.tsv.model -f train.fa c1.vcf 2> msgs && grep -q ".standard input. " msgs || exit; done'
 N variant-exons-none.err sh -c 'echo "# none" > none.bed; chordseq variant --exons none.bed -m train.tsv.model -f train.fa c1.vcf'
 # Training on reverse complements of contigs with minus-strand rows gives the same model.
 awk 'function turn(s,   i, r) { for (i = length(s); i > 0; i--) r = r substr("TGCA", index("ACGT", substr(s, i, 1)), 1); return r }
@@ -498,7 +498,7 @@ T 'with exons, the one that reads them' sh -c 'printf "one\t300\t400\tx\t0\t-\n"
 T 'the model states meaning, data and accuracy' sh -c 'chordseq model show "$1" > shown &&
     grep -q "^meaning	SPLICE: Probability that the allele reduces" shown && grep -q "^trained on	[0-9]* labelled alleles" shown &&
     grep -q "^sources	.*MaPSy" shown && [ "$(grep -c "^quality	.*: AUROC 0[.][678].*five folds by chromosome$" shown)" = 2 ]' - "$srcdir/refdata/model/variant.safetensors"
-T 'and the one that reads exons' sh -c 'chordseq model show "$1" > shown.exons && grep -q "^tokenizer.case	1$" shown.exons &&
+T 'the model that reads exons states them' sh -c 'chordseq model show "$1" > shown.exons && grep -q "^tokenizer.case	1$" shown.exons &&
     grep -q "^meaning	SPLICE: .*the given human exon" shown.exons && [ "$(grep -c "^quality	.*with the exon: AUROC 0[.]" shown.exons)" = 2 ]' - "$srcdir/refdata/model/variant-exons.safetensors"
 T 'method is the name of what older files call judged' sh -c 'LC_ALL=C sed "s/method/judged/g" "$1" > judged.m &&
     ! cmp -s "$1" judged.m && chordseq model show judged.m | grep ^quality > old && grep ^quality shown | cmp - old' - "$srcdir/refdata/model/variant.safetensors"
