@@ -212,8 +212,9 @@ static int check_numbers(const cs_manifests *s)
                            s->m[i - 1].path, s->m[i].path, (long long)s->m[i].no, (long long)n);
     for (int i = 0; i < n; i++)
         if (i == s->n || s->m[i].no != i + 1)
-            return cs_fail(CS_EUSAGE, "shard %d of %lld is missing; there are %d manifests", i + 1,
-                           (long long)n, s->n);
+            return cs_fail(CS_EUSAGE, "shard %d of %lld is missing; %d %s given", i + 1,
+                           (long long)n, s->n,
+                           CS_PLURAL(s->n, "manifest is", "manifests are"));
     return CS_OK;
 }
 
