@@ -271,6 +271,39 @@ out:
     return rc;
 }
 
+struct identity { dev_t dev; ino_t ino; int i; };
+
+static int by_identity(const void *x, const void *y)
+{
+    const struct identity *a = x, *b = y;
+
+    return a->dev != b->dev ? (a->dev < b->dev ? -1 : 1)
+         : a->ino != b->ino ? (a->ino < b->ino ? -1 : 1) : a->i - b->i;
+}
+
+/* Such as x.fa with *.fa: allowed, but seldom meant. */
+static void warn_repeated(const cs_strlist *file)
+{
+    struct identity *id = cs_xcalloc((size_t)file->n + 1, sizeof *id);
+    struct stat st;
+    int n = 0, n_more = 0, first = file->n;
+
+    for (int i = 0; i < file->n; i++)
+        if (stat(file->v[i], &st) == 0 && S_ISREG(st.st_mode))
+            id[n++] = (struct identity){ st.st_dev, st.st_ino, i };
+    qsort(id, (size_t)n, sizeof *id, by_identity);
+    for (int i = 1; i < n; i++)
+        if (id[i].dev == id[i - 1].dev && id[i].ino == id[i - 1].ino) {
+            n_more++;
+            first = id[i].i < first ? id[i].i : first;
+        }
+    if (n_more > 0)
+        cs_warn("%d of %d input files %s given before and %s read again; first: '%s'", n_more,
+                file->n, CS_PLURAL(n_more, "was", "were"), CS_PLURAL(n_more, "is", "are"),
+                file->v[first]);
+    free(id);
+}
+
 int cs_args_input(cs_input_args *a)
 {
     int rc = CS_OK, n_stdin = 0;
@@ -288,6 +321,7 @@ int cs_args_input(cs_input_args *a)
                        "once", n_stdin);
     if (a->list.n > 0 && a->file.n == 0)
         return cs_fail(CS_EFORMAT, "'%s' lists no file", a->list.v[0]);
+    warn_repeated(&a->file);
     if (a->file.n > 0)
         return CS_OK;
     if (isatty(STDIN_FILENO))

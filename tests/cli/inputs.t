@@ -344,6 +344,10 @@ done
 T 'a reference is a file' sh -c '! chordseq variant -m "$m" -f - -i variants.vcf -o gone.out < variants.fa 2> msgs &&
     grep -q "the reference cannot be standard input" msgs'
 
+T 'a file that is given twice, by any path, is reported' sh -c 'cp "$tiny/mixed.fa" repeated.fa && ln -s repeated.fa again.fa && echo ./repeated.fa > again.list &&
+    chordseq classify -q -m "$tiny/model.safetensors" repeated.fa "$tiny/reads.fq" again.fa --input-list again.list > out 2> msgs &&
+    grep -qx "chordseq: warning: 2 of 4 input files were given before and are read again; first: .again.fa." msgs'
+
 # ---- archives ------------------------------------------------------------------------------------
 
 with tar T 'a tar archive is named' sh -c 'cp "$tiny/mixed.fa" . && tar -cf all.tar mixed.fa && gzip -c all.tar > all.tar.gz &&

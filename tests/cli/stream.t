@@ -84,8 +84,8 @@ fi
 # ---- who reads the output --------------------------------------------------------------------
 
 T 'a closed pipe is not an error' sh -c \
-    '{ chordseq classify -m light big.fa big.fa big.fa 2> head.err; echo $? > status; } | head -n 2 > head.tsv &&
-    [ "$(cat status)" = 0 ] && [ ! -s head.err ] && head -n 2 big.tsv | cmp - head.tsv'
+    'cp big.fa big2.fa && cp big.fa big3.fa && { chordseq classify -m light big.fa big2.fa big3.fa 2> head.err; echo $? > status; } | head -n 2 > head.tsv &&
+    [ "$(cat status)" = 0 ] && [ ! -s head.err ] && rm big2.fa big3.fa && head -n 2 big.tsv | cmp - head.tsv'
 
 # Outputs of htslib, which fill a pipe more than once; their headers without the command line.
 awk '{ a = a $0 "\n" } END { for (i = 0; i < 60; i++) printf "%s", a }' "$tiny/mixed.fa" > many.fa
