@@ -5,10 +5,11 @@
 #
 # Trains CDIL networks on sequences with measured splicing, and joins them as groups of one encoder: five for variant, which
 # ignores the case of bases, and three for variant-exons, which reads exons in upper case and introns in lower case.
-# Their layers stay as they are for variants: logistic regressions on pooled vectors are fitted, of differences for
-# SPLICE and of the reference for STRAND, five times without a fifth of the chromosomes, for the figures and the
-# calibration, and once on all. Writes both models into WORK_DIR, and folds.tsv and folds_exons.tsv. Called again, it
-# continues a training that was interrupted. Options of `chordseq train` may follow (--threads). Needs python3 with numpy.
+# Their layers stay as they are for variants: logistic regressions on pooled vectors are fitted, for SPLICE on differences (of
+# variant-exons, also on the reference) and for STRAND on the reference, five times without a fifth of the chromosomes, for
+# the figures and the calibration, and once on all. Writes both models into WORK_DIR, and folds.tsv and folds_exons.tsv.
+# Called again, it continues a training that was interrupted. Options of `chordseq train` may follow (--threads). Needs
+# python3 with numpy.
 #
 # ENCODER=MODEL and ENCODER_EXONS=MODEL take the encoder of a model instead of training one, such as variant.safetensors
 # itself: minutes that print the figures of the card again.
@@ -111,7 +112,7 @@ fit plain variant
 exons
 train_encoder "${ENCODER_EXONS:-}" "$@"
 create_vectors 3 --head.pool mean+max+centre --head.centre 4 "$@"
-create head 3 --head.pool mean+max+centre --head.centre 4 --head variant -i "$work/labels_exons.tsv" \
+create head 3 --head.pool mean+max+centre --head.centre 4 --head variant --head.compare context -i "$work/labels_exons.tsv" \
     --split "$work/splitall.tsv" --reference "$work/contigs.fa" --window-length 256 --exons "$work/contigs.bed" "$@"
 embed windows_exons measured_exons
 fit exons variant-exons

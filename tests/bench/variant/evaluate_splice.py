@@ -169,7 +169,7 @@ def save_model(path, header, model, body):
 def scale(path_in, path_out, slope, intercept):
     header, model, body = open_model(path_in)
     names = [label["name"] for label in model["labels"]]
-    for name in "head.weight", "head.bias":
+    for name in "head.weight", "head.context.weight", "head.bias":
         a, b = header[name]["data_offsets"]
         value = np.frombuffer(body[a:b], "<f4").reshape(len(names), -1).copy()
         value[names.index("SPLICE")] *= np.float32(slope)

@@ -13,7 +13,8 @@ SPLIT.tsv calls train. All are logistic regressions, by Newton's method:
 SPLICE   on differences of vectors over their standard deviation. Targets are a sigmoid of the measured change, 1/2 at
          the assay's threshold of a loss; rows of the strand without the exon have target 0 and a small weight. Two
          directions are free of the L2 penalty: regressions of the inclusion of ES7's exons and of Mikl's cassettes, on
-         mean and maximum of measured.fa (exons: measured_exons.fa)
+         mean and maximum of measured.fa (exons: measured_exons.fa). With exons, the reference's value of the second
+         (cassettes) is a term besides, free of the penalty: weak exons lose more by the same change
 STRAND   (plain) on the reference's vector: is it read on the strand of an exon? With windows of slices from other
          chromosomes than those left out (places.fa)
 
@@ -35,6 +36,8 @@ WINDOW, STEPS = 256, 20
 PENALTY, FREE = 1000.0, 1.0              # L2 of a weight, and of the two directions
 MEASURED_PENALTY, STRAND_PENALTY = 30.0, 300.0
 OTHER_STRAND, PLACES = 0.3, 0.5          # weights of rows
+MEASURED = "es7", "cassette"             # sets of measured.tsv, a direction each
+CASSETTES = 1
 # Per assay: change at which a loss begins, change per unit of the target's logit.
 ASSAYS = {"mapsy": (-1, 0.6), "vexseq": (-10, 6)}
 
@@ -148,25 +151,28 @@ def measured_skipping(work):
 def directions(x, skipping, scale, used):
     """A column per measured set: weights of the logit of skipping, of the first `used` elements of the vectors x."""
     name, skipped = skipping
-    out = np.zeros((x.shape[1], 2))
-    for column, each in enumerate(("es7", "cassette")):
+    out = np.zeros((x.shape[1], len(MEASURED)))
+    for column, each in enumerate(MEASURED):
         m = name == each
         z = (x[m] - x[m].mean(axis=0))[:, :used] / scale[:used]
         out[:used, column] = logistic(z, skipped[m], np.ones(m.sum()), MEASURED_PENALTY)[0] / scale[:used]
     return out
 
 
-def fit_splice(vectors, skipping, measured, used, target, weight, use):
-    """Weights and intercept for differences reference - allele; skipping rises where they fall. The directions are of
-    the first `used` elements."""
-    x = vectors[:, 0] - vectors[:, 1]
+def fit_splice(vectors, skipping, measured, used, target, weight, use, of_reference=()):
+    """Weights for differences reference - allele, weights for the reference, and the intercept. Skipping rises where
+    differences fall. The directions are of the first `used` elements; the reference's term is along those of the columns
+    `of_reference`."""
+    x, reference = vectors[:, 0] - vectors[:, 1], vectors[:, 0]
     n = x.shape[1]
     along = -directions(measured, skipping, x[use].std(axis=0) + 1e-9, used)
-    x = np.hstack([x, x @ along])[use]
-    scale = x.std(axis=0) + 1e-9
-    w, b = logistic(x / scale, target[use], weight[use], np.array([PENALTY] * n + [FREE] * along.shape[1]))
+    skip, free = -along[:, list(of_reference)], n + along.shape[1]
+    x = np.hstack([x, x @ along, reference @ skip])[use]
+    mean, scale = x.mean(axis=0), x.std(axis=0) + 1e-9
+    mean[:free] = 0
+    w, b = logistic((x - mean) / scale, target[use], weight[use], np.array([PENALTY] * n + [FREE] * (x.shape[1] - n)))
     w /= scale
-    return w[:n] + along @ w[n:], b
+    return w[:n] + along @ w[n:free], skip @ w[free:], b - mean @ w
 
 
 def fit_strand(work, vectors, places, on, use, held):
@@ -209,7 +215,7 @@ def fit_plain(folder, work, split, path):
     w, u, bias, groups = np.zeros((2, width)), np.zeros((2, width)), np.zeros(2), columns_of(model, width)
     for columns in groups:
         part = vectors[:, :, columns]
-        w[0, columns], b = fit_splice(part, skipping, measured[:, columns], len(columns), target, weight, use)
+        w[0, columns], _, b = fit_splice(part, skipping, measured[:, columns], len(columns), target, weight, use)
         u[1, columns], c = fit_strand(work, part, places[:, columns], on, use, held)
         bias += b, c
     n = len(groups)
@@ -224,12 +230,14 @@ def fit_exons(folder, work, split, path):
     use = trained(split, contig)
     header, model, body = open_model(f"{work}/head_exons.safetensors")
     vectors, measured = load(work, "windows_exons").reshape(len(contig), 2, -1), load(work, "measured_exons")
-    skipping, w, bias, groups = measured_skipping(work), np.zeros(vectors.shape[2]), 0.0, columns_of(model, vectors.shape[2])
+    width = vectors.shape[2]
+    skipping, w, u, bias, groups = measured_skipping(work), np.zeros(width), np.zeros(width), 0.0, columns_of(model, width)
     for columns in groups:
-        w[columns], b = fit_splice(vectors[:, :, columns], skipping, measured[:, columns], len(columns) // 3 * 2, target, weight, use)
+        w[columns], u[columns], b = fit_splice(vectors[:, :, columns], skipping, measured[:, columns], len(columns) // 3 * 2,
+                                               target, weight, use, of_reference=[CASSETTES])
         bias += b
     n = len(groups)
-    save(path, header, model, body, (("head.weight", w / n), ("head.bias", bias / n)), use)
+    save(path, header, model, body, (("head.weight", w / n), ("head.context.weight", u / n), ("head.bias", bias / n)), use)
 
 
 def main():
