@@ -45,8 +45,8 @@ static const struct { const char *suffix, *what; } no_table[] = {
 /* What outputs of a kind may be named. */
 static const char *const named[] = {
     [CS_OUT_TEXT] = "this output is text, compressed if its name ends in .gz",
-    [CS_OUT_BED] = "this output is BED, bedGraph or a table: .bed, .bedgraph, .tsv or .csv, "
-                   "compressed if .gz follows",
+    [CS_OUT_BED] = ("this output is BED, bedGraph or a table: .bed, .bedgraph, .tsv or .csv, "
+                    "compressed if .gz follows"),
     [CS_OUT_TABLE] = "a table is written as .tsv or .csv, compressed as .tsv.gz or .csv.gz",
 };
 
