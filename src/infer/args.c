@@ -281,27 +281,43 @@ static int by_identity(const void *x, const void *y)
          : a->ino != b->ino ? (a->ino < b->ino ? -1 : 1) : a->i - b->i;
 }
 
+int *cs_args_repeats(const cs_strlist *file)
+{
+    struct identity *id = cs_xcalloc((size_t)file->n + 1, sizeof *id);
+    int *same = cs_xcalloc((size_t)file->n + 1, sizeof *same);
+    struct stat st;
+    int n = 0;
+
+    for (int i = 0; i < file->n; i++) {
+        same[i] = -1;
+        if (stat(file->v[i], &st) == 0 && S_ISREG(st.st_mode))
+            id[n++] = (struct identity){ st.st_dev, st.st_ino, i };
+    }
+    qsort(id, (size_t)n, sizeof *id, by_identity);
+    for (int i = 1, first = 0; i < n; i++) {
+        if (id[i].dev == id[first].dev && id[i].ino == id[first].ino)
+            same[id[i].i] = id[first].i;
+        else
+            first = i;
+    }
+    free(id);
+    return same;
+}
+
 /* Such as x.fa with *.fa: allowed, but seldom meant. */
 static void warn_repeated(const cs_strlist *file)
 {
-    struct identity *id = cs_xcalloc((size_t)file->n + 1, sizeof *id);
-    struct stat st;
-    int n = 0, n_more = 0, first = file->n;
+    int *same = cs_args_repeats(file), n = 0, first = 0;
 
-    for (int i = 0; i < file->n; i++)
-        if (stat(file->v[i], &st) == 0 && S_ISREG(st.st_mode))
-            id[n++] = (struct identity){ st.st_dev, st.st_ino, i };
-    qsort(id, (size_t)n, sizeof *id, by_identity);
-    for (int i = 1; i < n; i++)
-        if (id[i].dev == id[i - 1].dev && id[i].ino == id[i - 1].ino) {
-            n_more++;
-            first = id[i].i < first ? id[i].i : first;
+    for (int i = file->n - 1; i >= 0; i--)
+        if (same[i] >= 0) {
+            n++;
+            first = i;
         }
-    if (n_more > 0)
-        cs_warn("%d of %d input files %s given before and %s read again; first: '%s'", n_more,
-                file->n, CS_PLURAL(n_more, "was", "were"), CS_PLURAL(n_more, "is", "are"),
-                file->v[first]);
-    free(id);
+    if (n > 0)
+        cs_warn("%d of %d input files %s given before and %s read again; first: '%s'", n, file->n,
+                CS_PLURAL(n, "was", "were"), CS_PLURAL(n, "is", "are"), file->v[first]);
+    free(same);
 }
 
 int cs_args_input(cs_input_args *a)

@@ -53,11 +53,17 @@ int cs_args_file(const char **path) CS_MUST_CHECK;
 /**
  * cs_args_input - collect the input files: -i, operands and lists, or standard input
  *
+ * Files that are given twice are read twice, with a warning.
+ *
  * Returns  CS_OK; CS_EUSAGE if there are none and standard input is a terminal, if standard input
  *          is named twice, or if one of them is an output; CS_EIO for a list or an input that
  *          cannot be read
  */
 int cs_args_input(cs_input_args *a) CS_MUST_CHECK;
+
+/** cs_args_repeats - for every file, the first one of the list that is the same regular file, by
+ * device and inode, if that is another one; otherwise -1. free() it */
+int *cs_args_repeats(const cs_strlist *file);
 
 /** cs_args_once - the first of n files that can be read only once (a pipe, a terminal), or NULL.
  * Elements of `file` may be NULL */

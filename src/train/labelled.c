@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/log.h"
 #include "base/suggest.h"
@@ -214,37 +213,18 @@ out:
     return rc;
 }
 
-struct input_id { dev_t dev; ino_t ino; int no; };
-
-static int by_id(const void *a, const void *b)
-{
-    const struct input_id *x = a, *y = b;
-
-    return x->dev != y->dev ? (x->dev < y->dev ? -1 : 1)
-         : x->ino != y->ino ? (x->ino < y->ino ? -1 : 1) : x->no - y->no;
-}
-
-/* Records that are read twice count twice, in eval as well. */
+/* A file is read once for each time that it is given, but has one class. */
 static int check_repeats(const cs_labelled *l, const cs_strlist *file)
 {
-    int rc = CS_OK, n = 0;
-    struct stat st;
-    struct input_id *id = cs_xcalloc((size_t)file->n + 1, sizeof *id);
+    int rc = CS_OK;
 
-    for (int i = 0; i < file->n; i++)
-        if (stat(file->v[i], &st) == 0 && S_ISREG(st.st_mode))
-            id[n++] = (struct input_id){ st.st_dev, st.st_ino, i };
-    qsort(id, (size_t)n, sizeof *id, by_id);
-    for (int i = 1; i < n && rc == CS_OK; i++) {
-        const int no = id[i].no, last = id[i - 1].no;
-        if (id[i].dev != id[i - 1].dev || id[i].ino != id[i - 1].ino)
-            continue;
-        if (l->file_class != NULL && l->file_class[no] != l->file_class[last])
-            rc = cs_fail(CS_EUSAGE, "--class gives '%s' two classes", file->v[no]);
-        else
-            cs_warn("the input '%s' is given twice; its records count twice", file->v[no]);
-    }
-    free(id);
+    if (l->file_class == NULL)
+        return CS_OK;
+    int *same = cs_args_repeats(file);
+    for (int i = 0; i < file->n && rc == CS_OK; i++)
+        if (same[i] >= 0 && l->file_class[i] != l->file_class[same[i]])
+            rc = cs_fail(CS_EUSAGE, "--class gives '%s' two classes", file->v[i]);
+    free(same);
     return rc;
 }
 
