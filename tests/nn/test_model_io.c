@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "nn/exec/safetensors.h"
+#include "tests/unit/lost_device.h"
 
 static cs_backend *be;
 static char path[] = "/tmp/chordseq_model_XXXXXX";
@@ -367,30 +368,14 @@ static void test_missing_file(void **state)
     cs_error_clear();
 }
 
-/* A device that fails during a download: the error is the device's, not the values'. */
-static bool lost;
-
-static void failing_download(cs_backend *b, void *host, const void *src, size_t n_bytes)
-{
-    (void)b, (void)src;
-    memset(host, 0xff, n_bytes);
-    lost = true;
-}
-
-static int failing_sync(cs_backend *b)
-{
-    (void)b;
-    return lost ? cs_fail(CS_EDEVICE, "device lost") : CS_OK;
-}
-
+/* After a failed download, the error is that of the device, not of the values. */
 static void test_lost_device(void **state)
 {
     const cs_ops ops = be->op;
     cs_model *m = small_model();
 
     (void)state;
-    be->op.download = failing_download;
-    be->op.sync = failing_sync;
+    lose_device(be);
     assert_int_equal(cs_model_save(m, path, false), CS_EDEVICE);
     assert_string_equal(cs_error_message(), "device lost");
     cs_error_clear();

@@ -5,6 +5,7 @@
 
 #include "base/cpu.h"
 #include "base/file.h"
+#include "tests/unit/lost_device.h"
 #include "train/checkpoint.h"
 
 enum { N = 3 };
@@ -256,22 +257,7 @@ static void test_missing(void **state)
     close_fixture(&f);
 }
 
-/* A device that fails during a download: its NaNs do not replace the last checkpoint. */
-static bool lost;
-
-static void failing_download(cs_backend *be, void *host, const void *src, size_t n_bytes)
-{
-    (void)be, (void)src;
-    memset(host, 0xff, n_bytes);
-    lost = true;
-}
-
-static int failing_sync(cs_backend *be)
-{
-    (void)be;
-    return lost ? cs_fail(CS_EDEVICE, "device lost") : CS_OK;
-}
-
+/* NaNs of a failed download do not replace the last checkpoint. */
 static void test_lost_device(void **state)
 {
     struct fixture f;
@@ -280,8 +266,7 @@ static void test_lost_device(void **state)
     save();
     open_fixture(&f, 4);
     fill(&f);
-    f.be->op.download = failing_download;
-    f.be->op.sync = failing_sync;
+    lose_device(f.be);
     assert_int_equal(cs_checkpoint_save(path, &f.ps, true, &f.st, recipe), CS_EDEVICE);
     close_fixture(&f);
     open_fixture(&f, 4);
