@@ -1,8 +1,10 @@
-/* test_tokenizer.c - base and k-mer tokens against words spelled out one by one. */
+/* test_tokenizer.c - every tokenizer against its interface; tokens against words spelled out. */
+/* long: one topic, the tokenizers */
 #include "check.h"
 
 #include "base/cpu.h"
 #include "base/rng.h"
+#include "registry.h"
 #include "tok/kmer.h"
 #include "tok/translate.h"
 
@@ -346,6 +348,105 @@ static void test_reading_frames(void **state)
     cs_tok_orf.close(st);
 }
 
+/* ---- every tokenizer ---------------------------------------------------------------------- */
+
+/* Encode with buffers of exactly the stated sizes; *page holds the ids. */
+static int64_t encode_in_bounds(const cs_tokenizer *tok, const void *st, const cs_segment *s,
+                                check_page *page)
+{
+    check_page work = check_page_new(cs_tokenizer_work(tok, st, s->n_base));
+    *page = check_page_new((size_t)tok->bound(st, s->n_base) * sizeof(int32_t));
+    const int64_t n = tok->encode(st, s, work.p, page->p);
+
+    assert_true(n <= tok->bound(st, s->n_base));
+    assert_true(s->n_base >= tok->min_base(st) || n == 0);
+    for (int64_t i = 0; i < n; i++)
+        assert_in_range(((int32_t *)page->p)[i], CS_TOK_UNK, tok->n_vocab(st) - 1);
+    if (tok->count)
+        check_count(tok, st, s, page->p, n);
+    check_page_free(&work);
+    return n;
+}
+
+static bool is_rotation(const int32_t *a, const int32_t *b, int64_t n)
+{
+    int64_t by = 0;
+
+    while (by < n && (memcmp(a, b + by, (size_t)(n - by) * sizeof *a) != 0 ||
+                      memcmp(a + n - by, b, (size_t)by * sizeof *a) != 0))
+        by++;
+    return by < n || n == 0;
+}
+
+/* Cells cover the sequence in order; `aligned` tokens have mirrored cells. */
+static void check_cells(const cs_tokenizer *tok, const void *st, const cs_segment s[2],
+                        int32_t *const id[2], int64_t n)
+{
+    int64_t *first[2];
+
+    for (int i = 0; i < 2; i++) {
+        first[i] = cs_xcalloc((size_t)n + 1, sizeof *first[i]);
+        tok->cells(st, &s[i], id[i], n, first[i]);
+        assert_true(n == 0 || (first[i][0] == 0 && first[i][n] == s[i].n_base));
+        for (int64_t k = 0; k < n; k++)
+            assert_true(first[i][k] <= first[i][k + 1]);
+    }
+    for (int64_t k = 0; n > 0 && tok->aligned && tok->aligned(st) && k <= n; k++)
+        assert_int_equal(first[1][k], s[0].n_base - first[0][n - k]);
+    free(first[0]);
+    free(first[1]);
+}
+
+/* The interface in tokenizer.h, for the first n bases of `base` and their reverse complement. */
+static void check_interface(const cs_tokenizer *tok, const void *st, const char *base, int64_t n)
+{
+    char *revcomp = cs_xcalloc((size_t)n + 1, 1);
+    const cs_segment s[2] = { { base, NULL, n }, { revcomp, NULL, n } };
+    check_page page[2];
+
+    cs_base_revcomp(base, n, revcomp);
+    const int64_t n_id = encode_in_bounds(tok, st, &s[0], &page[0]);
+    assert_int_equal(encode_in_bounds(tok, st, &s[1], &page[1]), n_id);
+    int32_t *const id[2] = { page[0].p, page[1].p };
+    for (int64_t i = 0; tok->mirrors(st) && i < n_id; i++)
+        assert_int_equal(id[0][i], id[1][n_id - 1 - i]);
+    if (tok->both_strands && tok->both_strands(st))
+        assert_true(is_rotation(id[0], id[1], n_id));
+    if (tok->cells)
+        check_cells(tok, st, s, id, n_id);
+    check_page_free(&page[0]);
+    check_page_free(&page[1]);
+    free(revcomp);
+}
+
+/* With default options; test_bpe.c has the tokenizer that needs a file. */
+static void test_every_tokenizer(void **state)
+{
+    static const char *const defaults[] = { NULL };
+    char base[700], symbol[64];
+
+    (void)state;
+    for (uint64_t i = 0; i < sizeof base; i++)
+        base[i] = i % 331 == 330 ? 'N' : (i < 300 ? "ACGT" : "CCGA")[cs_rng_below(7, i, 4)];
+    for (int t = 0; cs_tokenizer_at(t); t++) {
+        const cs_tokenizer *tok = cs_tokenizer_at(t);
+        if (tok->restore)
+            continue;
+        void *st = open_with(tok, defaults);
+        for (int32_t id = 0; id < tok->n_vocab(st); id++) {
+            *symbol = 0;
+            tok->symbol(st, id, symbol, sizeof symbol);
+            assert_true(*symbol && strlen(symbol) + 1 < sizeof symbol);
+        }
+        assert_in_range(cs_tokenizer_mask(tok, st) + 1, 0, tok->n_vocab(st));
+        for (int64_t n = 0; n <= (int64_t)sizeof base; n += n < 40 ? 1 : 165)
+            check_interface(tok, st, base, n);
+        tok->close(st);
+    }
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
 /* The vocabulary is the sorted list of words, or of the smaller of each word and its reverse
  * complement: its size by the formula, its order by strcmp, its members by the definition. */
 static void check_vocabulary(int k, int canonical)
@@ -506,7 +607,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_base), cmocka_unit_test(test_case),
-        cmocka_unit_test(test_codons),
+        cmocka_unit_test(test_every_tokenizer), cmocka_unit_test(test_codons),
         cmocka_unit_test(test_revcomp),
         cmocka_unit_test(test_reading_frames), cmocka_unit_test(test_vocabularies),
         cmocka_unit_test(test_strides), cmocka_unit_test(test_long),
