@@ -116,9 +116,9 @@ static void random_bases(char *base, int64_t n, uint64_t seed)
         base[i] = "ACGTACGTACGTACGTACGTACGTNRYKMBDHVSW"[cs_rng_below(seed, (uint64_t)i, 35)];
 }
 
-/* ---- the reverse complement gets another class: not here ------------------------------------- */
+/* ---- strands --------------------------------------------------------------------------------- */
 
-static void check_both_ways(const cs_policy *p, int n_most)
+static void check_revcomp_has_equal_bits(const cs_policy *p, int n_most)
 {
     char base[MOST], turned[MOST];
     float a[N_LABEL], b[N_LABEL];
@@ -136,7 +136,7 @@ static void check_both_ways(const cs_policy *p, int n_most)
     }
 }
 
-static void test_reverse_complement_gets_another_class(void **state)
+static void test_revcomp_has_equal_bits(void **state)
 {
     cs_policy_args a = usual;
 
@@ -146,14 +146,14 @@ static void test_reverse_complement_gets_another_class(void **state)
     for (int i = 0; i < 3; i++) {
         cs_policy p = policy_of(all[i], a);
         assert_true(p.both && p.canonical == (all[i] == bag));
-        check_both_ways(&p, 900);
+        check_revcomp_has_equal_bits(&p, 900);
     }
     a.on_long = CS_LONG_WINDOW;
     for (int64_t window = 64; window < 75; window++) {
         a.window = window;
         a.overlap = window % 3 * 10;
         cs_policy p = policy_of(window % 2 ? plain : bag, a);
-        check_both_ways(&p, 900);
+        check_revcomp_has_equal_bits(&p, 900);
     }
 }
 
@@ -290,6 +290,41 @@ static void test_weighted_strands(void **state)
                     < 1e-4);
 }
 
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+/* A probability equal to the minimum is called, the next smaller one is not: with --min-prob, and
+ * with the thresholds of a model. */
+static void test_minimum_is_inclusive(void **state)
+{
+    char base[300];
+    float v[N_LABEL];
+    cs_reason reason;
+    cs_policy p = policy_of(plain, usual);
+
+    (void)state;
+    random_bases(base, sizeof base, 3);
+    const cs_record r = single(base, sizeof base);
+    output(&p, &r, v, &reason);
+    const int32_t best = cs_argmax(v, N_LABEL);
+    const double equal = (double)v[best], above = (double)nextafterf(v[best], 1);
+    p.min_prob = equal;
+    output(&p, &r, v, &reason);
+    assert_int_equal(reason, CS_REASON_NONE);
+    p.min_prob = above;
+    output(&p, &r, v, &reason);
+    assert_int_equal(reason, CS_REASON_LOW_PROB);
+    p.min_prob = 0;
+    plain->calibration.n = 1;
+    plain->calibration.bin[0].temperature = 1;
+    p.class_min_prob[0][best] = equal;
+    output(&p, &r, v, &reason);
+    assert_int_equal(reason, CS_REASON_NONE);
+    p.class_min_prob[0][best] = above;
+    output(&p, &r, v, &reason);
+    assert_int_equal(reason, CS_REASON_LOW_CONFIDENCE);
+    plain->calibration.n = 0;
+}
+
 /* ---- windows ------------------------------------------------------------------------------- */
 
 static void check_windows(const cs_policy *p, int64_t n)
@@ -327,6 +362,43 @@ static void test_windows_cover_and_mirror(void **state)
                 check_windows(&p, n);
         }
     }
+}
+
+/* The mean over three windows of given values of the first label. */
+static void combine_windows(const cs_policy *p, const float *value, float *v)
+{
+    char base[190] = "";
+    float raw[3][N_LABEL] = { { 0 } };
+    cs_view view[3];
+    int32_t first[] = { 0, 3 };
+    cs_prediction a = { .v = v, .n = N_LABEL };
+    cs_record r = single(base, sizeof base);
+
+    assert_int_equal(cs_views_count(p, &r), 3);
+    cs_views_list(p, &r, 0, view);
+    for (int i = 0; i < 3; i++) {
+        raw[i][0] = value[i];
+        view[i].v = raw[i];
+    }
+    cs_views views = { .view = view, .first = first, .prediction = &a };
+    cs_views_combine(p, &(cs_chunk){ .rec = &r, .views = &views }, 0);
+    assert_int_equal(a.reason, CS_REASON_NONE);
+}
+
+/* The order of summation is the same for the reverse complement: values whose sum depends on it. */
+static void test_sum_over_windows_is_symmetric(void **state)
+{
+    static const float forward[] = { 1e30F, -1e30F, 3 }, reverse[] = { 3, -1e30F, 1e30F };
+    float a[N_LABEL], b[N_LABEL];
+    cs_policy_args w = usual;
+
+    (void)state;
+    w.on_long = CS_LONG_WINDOW;
+    w.window = 64;
+    const cs_policy p = policy_of(plain, w);
+    combine_windows(&p, forward, a);
+    combine_windows(&p, reverse, b);
+    assert_memory_equal(a, b, sizeof a);
 }
 
 static void test_window_defaults_to_the_models_length(void **state)
@@ -447,12 +519,14 @@ static void test_incompatible_options(void **state)
 int main(void)
 {
     const struct CMUnitTest test[] = {
-        cmocka_unit_test(test_reverse_complement_gets_another_class),
+        cmocka_unit_test(test_revcomp_has_equal_bits),
         cmocka_unit_test(test_bag_uses_one_strand),
         cmocka_unit_test(test_counts_of_long_sequences),
         cmocka_unit_test(test_both_averages_logits),
         cmocka_unit_test(test_weighted_strands),
+        cmocka_unit_test(test_minimum_is_inclusive),
         cmocka_unit_test(test_windows_cover_and_mirror),
+        cmocka_unit_test(test_sum_over_windows_is_symmetric),
         cmocka_unit_test(test_window_defaults_to_the_models_length),
         cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_pairs),
