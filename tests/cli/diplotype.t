@@ -29,6 +29,7 @@ d="chordseq diplotype -f ref.fa"
 P diplotype-reads.txt $d r.sam
 T 'the same from BAM' sh -c "$d r.sam -o want && $d r.bam | cmp - want"
 T 'the same from CRAM' sh -c "$d r.cram | cmp - want"
+T 'minimum qualities and depth are inclusive' sh -c "$d -q --min-mapq 60 --min-baseq 40 --min-depth 10 r.sam | cmp - want"
 T 'regions of CRAM, one behind the reads and one on a contig without reads' sh -c "samtools index r.cram &&
     $d -q -r c1:2-30 -r c2 -o regions r.bam && $d -q -r c1:2-30 -r c2 r.cram | cmp - regions"
 awk 'BEGIN { for (i = 0; i < 1000; i++) s = s "A"; print ">s\n" s }' > s.fa

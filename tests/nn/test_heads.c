@@ -186,6 +186,7 @@ static void test_tree_calls(void **state)
     assert_int_equal(cs_tree_call(&tree, v, 0.95, &p), 0);
     assert_true(fabs(p - 0.9) < 1e-6);
     assert_int_equal(cs_tree_call(&tree, v, 0.8, &p), 1);
+    assert_int_equal(cs_tree_call(&tree, v, p, &p), 1);      /* the minimum is inclusive */
     assert_int_equal(cs_tree_call(&tree, v, 0.6, &p), 3);
     assert_int_equal(cs_tree_call(&tree, v, 0, &p), 4);
     assert_true(fabs(p - 0.4) < 1e-6);
