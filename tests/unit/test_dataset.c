@@ -158,7 +158,7 @@ static void test_draw(void **state)
                            .n_sample = DRAWS, .balance = 1, .length_power = 1,
                            .reverse = true, .seed = 5 };
     int64_t per_class[K] = { 0 }, n_reverse = 0, n_short = 0, n_left = 0, n_long = 0,
-            n_free = 0;
+            n_free = 0, n_first = 0, n_last = 0;
     cs_dataset d;
     cs_sampler *s;
 
@@ -177,7 +177,10 @@ static void test_draw(void **state)
         n_short += e->n_base >= 300 && a.n_base < 95;   /* half of log(300 / 30) */
         n_free += e->n_base >= a.n_base + 100;
         n_left += e->n_base >= a.n_base + 100 && 2 * a.start < e->n_base - a.n_base;
+        n_first += e->n_base > a.n_base && a.start == 0;
+        n_last += e->n_base > a.n_base && a.start == e->n_base - a.n_base;
     }
+    assert_true(n_first > 0 && n_last > 0);
     for (int c = 0; c < K; c++)
         assert_in_range(per_class[c], DRAWS / K - 500, DRAWS / K + 500);
     assert_in_range(n_reverse, DRAWS / 2 - 500, DRAWS / 2 + 500);
@@ -187,29 +190,35 @@ static void test_draw(void **state)
     cs_dataset_release(&d);
 }
 
-/* In proportion to length, for every class. */
-static void test_mass(void **state)
+/* In proportion to a power of the length. */
+static void check_mass(double power)
 {
     enum { DRAWS = 40000 };
-    const cs_draw draw = { .n_sample = DRAWS, .balance = 0, .length_power = 1, .seed = 5 };
-    int64_t n_base[2] = { 0 }, n_draw[2] = { 0 };
+    const cs_draw draw = { .n_sample = DRAWS, .balance = 0, .length_power = power, .seed = 5 };
+    double mass[2] = { 0 };
+    int64_t n_draw[2] = { 0 };
     cs_dataset d;
     cs_sampler *s;
 
-    (void)state;
     make(&d);
     assert_int_equal(cs_sampler_new(&d, CS_PART_TRAIN, &draw, &s), CS_OK);
     for (int64_t i = 0; i < d.n; i++)
-        n_base[d.ex[i].n_base > 500] += d.ex[i].n_base;
+        mass[d.ex[i].n_base > 500] += pow((double)d.ex[i].n_base, power);
     for (int64_t j = 0; j < DRAWS; j++) {
         const cs_sample a = cs_sampler_get(s, 0, j);
         assert_int_equal(a.n_base, d.ex[a.example].n_base);
         n_draw[a.n_base > 500]++;
     }
-    const double want = (double)n_base[1] / (double)(n_base[0] + n_base[1]);
-    check_near((double)n_draw[1] / DRAWS, want, 0.01);
+    check_near((double)n_draw[1] / DRAWS, mass[1] / (mass[0] + mass[1]), 0.01);
     cs_sampler_free(s);
     cs_dataset_release(&d);
+}
+
+static void test_mass(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        check_mass(i / 2.0);
 }
 
 /* All groups of a class are equally frequent, whatever their size. */
