@@ -1,0 +1,114 @@
+/* test_mosaic.c - classes along a record: emissions, changes of class, the reverse complement. */
+#include "check.h"
+
+#include "infer/mosaic.h"
+#include "infer/views.h"
+
+enum { N_CLASS = 2, MOST = 40 };
+
+static cs_model model = { .n_label = N_CLASS };
+
+/* A record of n_base bases, once. */
+static int next_record(void *source, cs_chunk *c)
+{
+    int64_t *n_base = source;
+    cs_record *r;
+
+    if (*n_base == 0)
+        return CS_EOF;
+    char *base = cs_arena_alloc(c->mem, (size_t)*n_base, 1);
+    assert_non_null(base);
+    memset(base, 'A', (size_t)*n_base);
+    assert_non_null(r = cs_chunk_append(c));
+    r->name = "r";
+    r->seg[0] = (cs_segment){ base, NULL, *n_base };
+    r->n_seg = 1;
+    *n_base = 0;
+    return CS_OK;
+}
+
+/* The posteriors v [n][N_CLASS] and first bases cell [n + 1] of n windows; p[i] is the probability
+ * of the second class in window i. */
+static void segment(int64_t n_base, int64_t window, int64_t overlap, double penalty,
+                    const float *p, int64_t n, float *v, int64_t *cell)
+{
+    const cs_policy policy = { .model = &model, .window = window, .overlap = overlap };
+    cs_mosaic g = { .policy = &policy, .penalty = penalty, .next = next_record,
+                    .source = &n_base };
+    cs_chunk *c = cs_chunk_new(0);
+    cs_prediction whole;
+
+    for (int64_t i = 0; i < n; i++)
+        assert_int_equal(cs_mosaic_next(&g, c), CS_OK);
+    assert_int_equal(cs_mosaic_next(&g, c), CS_EOF);
+    for (int64_t i = 0; i < n; i++) {
+        float of_window[N_CLASS] = { 1 - p[i], p[i] };
+        assert_int_equal(cs_mosaic_add(&g, &c->rec[i], &(cs_prediction){
+            .v = of_window, .n = N_CLASS }, &whole), CS_OK);
+    }
+    assert_int_equal(whole.n, n * N_CLASS);
+    memcpy(v, whole.v, (size_t)whole.n * sizeof *v);
+    memcpy(cell, g.cell, (size_t)(n + 1) * sizeof *cell);
+    cs_chunk_free(c);
+    cs_mosaic_release(&g);
+}
+
+/* Without a cost of changes a part has its window's probability, less the even thousandth; of a
+ * window twice as long as the part, to the power 1/2. */
+static void test_emissions_count_each_base_once(void **state)
+{
+    const float p[] = { 0.5F, 0.5F, 0.8F, 0.5F, 0.5F };
+    const double high = 0.8 * 0.999 + 0.0005, low = 0.2 * 0.999 + 0.0005;
+    float v[MOST];
+    int64_t cell[MOST];
+
+    (void)state;
+    segment(500, 100, 0, 0, p, 5, v, cell);
+    assert_true(fabs((double)v[2 * 2 + 1] - high) < 1e-6);
+    segment(300, 100, 50, 0, p, 5, v, cell);
+    assert_true(fabs((double)v[2 * 2 + 1] - sqrt(high) / (sqrt(high) + sqrt(low))) < 1e-6);
+}
+
+/* One certain window does not outweigh many others. */
+static void test_one_window_does_not_decide(void **state)
+{
+    float p[MOST / 2] = { 0 }, v[MOST];
+    int64_t cell[MOST];
+
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        p[i] = i == 7 ? 1 : 0.1F;
+    segment(2000, 100, 0, 40, p, 20, v, cell);
+    for (int i = 0; i < 20; i++)
+        assert_true(v[2 * i] > 0.99F);
+}
+
+/* Equal bits from right to left; a boundary in the middle of an odd number of bases may move. */
+static void test_reverse_complement(void **state)
+{
+    float p[MOST / 2], q[MOST / 2], v[MOST], w[MOST];
+    int64_t a[MOST], b[MOST];
+
+    (void)state;
+    for (int64_t n_base = 400; n_base < 420; n_base++) {
+        const int64_t n = cs_policy_windows(&(cs_policy){ .window = 64, .overlap = 13 }, n_base);
+        for (int64_t i = 0; i < n; i++)
+            p[i] = q[n - 1 - i] = (float)(i * i % 7) / 7;
+        segment(n_base, 64, 13, 2, p, n, v, a);
+        segment(n_base, 64, 13, 2, q, n, w, b);
+        for (int64_t i = 0; i < n; i++)
+            assert_memory_equal(v + 2 * i, w + 2 * (n - 1 - i), 2 * sizeof *v);
+        for (int64_t i = 0; i <= n; i++)
+            assert_true(a[i] == n_base - b[n - i] || (2 * i == n && n_base % 2 != 0));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_emissions_count_each_base_once),
+        cmocka_unit_test(test_one_window_does_not_decide),
+        cmocka_unit_test(test_reverse_complement),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
