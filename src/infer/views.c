@@ -434,7 +434,7 @@ static void average(const cs_chunk *c, int i, const struct part *part, int n_par
     }
 }
 
-/* Raw values of both segments; memory is reserved by reserve_outputs() in predict.c. */
+/* Raw values of both segments; memory is reserved by reserve_outputs() in tokenise.c. */
 static void both_apart(const cs_policy *p, const cs_chunk *c, int i)
 {
     cs_prediction *a = &c->views->prediction[i];
