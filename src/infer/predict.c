@@ -109,8 +109,9 @@ static int reserve_values(cs_infer_stage *s, const cs_batch *b)
 
 /* ---- batches that exceed memory -------------------------------------------------------------- */
 
-/* The first time, set the budget to half of the batch. Returns whether the batch exceeds it. */
-static bool is_above(cs_limit *l, const cs_batch *b)
+/* Lower the budget to half of this batch, the first time that a batch exceeds the memory. Returns
+ * whether the batch exceeds the budget. */
+static bool lower_limit(cs_limit *l, const cs_batch *b)
 {
     const int64_t half = b->n_tok / 2;           /* of several records: at least 1 */
     int64_t budget = l->first;
@@ -124,7 +125,7 @@ static bool is_above(cs_limit *l, const cs_batch *b)
 }
 
 /* Split the batch's records into batches within the budget. */
-static int in_parts(cs_infer_stage *s, cs_session *by, const cs_batch *b)
+static int predict_parts(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
     const int64_t budget = atomic_load(&s->limit->tokens);
     int64_t *off = cs_alloc((size_t)b->n_seg + 1, sizeof *off);
@@ -150,7 +151,8 @@ static int in_parts(cs_infer_stage *s, cs_session *by, const cs_batch *b)
     return rc;
 }
 
-static int by_fallback(cs_infer_stage *s, const cs_batch *b)
+/* On the CPU, one batch at a time. */
+static int predict_by_fallback(cs_infer_stage *s, const cs_batch *b)
 {
     cs_budget *budget = cs_budget_leave();
 
@@ -168,13 +170,14 @@ static int by_fallback(cs_infer_stage *s, const cs_batch *b)
     return rc;
 }
 
-static int without_memory(cs_infer_stage *s, cs_session *by, const cs_batch *b)
+/* A batch that exceeded the memory. */
+static int predict_with_less(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
-    if (b->n_rec > 1 && s->limit && is_above(s->limit, b)) {
+    if (b->n_rec > 1 && s->limit && lower_limit(s->limit, b)) {
         cs_error_clear();
-        return in_parts(s, by, b);
+        return predict_parts(s, by, b);
     }
-    return b->n_rec == 1 && s->fallback ? by_fallback(s, b) : give_up(s, by, b);
+    return b->n_rec == 1 && s->fallback ? predict_by_fallback(s, b) : give_up(s, by, b);
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
@@ -190,7 +193,7 @@ int cs_batch_predict(cs_infer_stage *s, cs_session *by, const cs_batch *b)
     deliver(s, b);
     return CS_OK;
 out:
-    return rc == CS_EMEM ? without_memory(s, by, b) : annotate_error(s, by, b, rc);
+    return rc == CS_EMEM ? predict_with_less(s, by, b) : annotate_error(s, by, b, rc);
 }
 
 /* cs_batch_predict() in two halves, as cs_session_start() and _finish() are. CS_OK, also without
