@@ -106,7 +106,8 @@ static int64_t longest_bases(const cs_model *m, int64_t max_len)
     return lo;
 }
 
-static bool cuts(const cs_policy_args *a)
+/* Does --long-sequence split sequences into windows? */
+static bool splits_long(const cs_policy_args *a)
 {
     return a->on_long == CS_LONG_WINDOW || a->on_long == CS_LONG_FIT;
 }
@@ -119,7 +120,8 @@ static int64_t shortest_window(const cs_model *m)
     return min > MIN_WINDOW ? min : MIN_WINDOW;
 }
 
-static const char *given_window(const cs_policy_args *a)
+/* The name of the option that was given. */
+static const char *window_option(const cs_policy_args *a)
 {
     return a->window > 0 ? "window-length" : "window-overlap";
 }
@@ -135,7 +137,7 @@ static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
 
     if (a->window > 0 || a->overlap > 0)
         return cs_fail(CS_EUSAGE, "%s needs %s; fit chooses the length",
-                       CS_OPTION("%s", given_window(a)), CS_OPTION("long-sequence window"));
+                       CS_OPTION("%s", window_option(a)), CS_OPTION("long-sequence window"));
     p->window = longest_bases(m, n);
     if (p->window < shortest_window(m))
         return cs_fail(CS_EMEM, "sequences of more than %lld tokens exceed the memory of device "
@@ -152,7 +154,7 @@ static int set_windows(cs_policy *p, const cs_policy_args *a)
     const int64_t max = bounded ? longest_bases(p->model, p->max_len) : 0;
 
     if (a->on_long != CS_LONG_WINDOW && (a->window > 0 || a->overlap > 0))
-        return cs_fail(CS_EUSAGE, "%s needs %s", CS_OPTION("%s", given_window(a)),
+        return cs_fail(CS_EUSAGE, "%s needs %s", CS_OPTION("%s", window_option(a)),
                        CS_OPTION("long-sequence window"));
     if (a->on_long != CS_LONG_WINDOW)
         return CS_OK;
@@ -229,7 +231,7 @@ static void log_limits(const cs_policy *p, double max_error, bool given)
 }
 
 /* Convert a rate to probability thresholds, by length and class. */
-static void set_least(cs_policy *p, double max_error, bool counted, bool given)
+static void set_class_min_prob(cs_policy *p, double max_error, bool counted, bool given)
 {
     const cs_calibration *c = &p->model->calibration;
     int n_never = 0;
@@ -272,7 +274,7 @@ static int set_rate(cs_policy *p, const cs_call_args *calls)
         return cs_fail(CS_EUSAGE, "%s needs a calibrated model; calibrate it with "
                        "'chordseq eval --calibrate'", CS_OPTION("max-error"));
     p->use_conditions = c->max_error > 0;
-    set_least(p, max_error, counted, given);
+    set_class_min_prob(p, max_error, counted, given);
     return CS_OK;
 }
 
@@ -351,7 +353,7 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
                        "not for sequences; use 'chordseq variant'" : "sequences, not for "
                        "variants");
     p->canonical = p->both && a->pair != CS_PAIR_JOINT && cs_model_strandless(m);
-    if (!bases && (a->strand > STRAND_FORWARD || cuts(a)))
+    if (!bases && (a->strand > STRAND_FORWARD || splits_long(a)))
         return cs_fail(CS_EUSAGE, "%s is for sequences, but the model takes real values",
                        CS_OPTION("%s %s", a->strand > STRAND_FORWARD ? "strand" : "long-sequence",
                                  a->strand > STRAND_FORWARD ? strand_names[a->strand]
@@ -362,7 +364,7 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
     if (p->both && (a->output == CS_HEAD_PREDICTION || p->strands == CS_STRANDS_WEIGHTED))
         CS_TRY(cs_policy_check_strands(m, p->strands));
     CS_TRY(cs_policy_set_output(p, a->output));
-    if (cs_policy_per_token(p) && cuts(a))
+    if (cs_policy_per_token(p) && splits_long(a))
         return cs_fail(CS_EUSAGE, "%s needs one prediction per sequence; the model predicts per "
                        "token", CS_OPTION("long-sequence %s", long_names[a->on_long]));
     CS_TRY(a->on_long == CS_LONG_FIT ? fit_windows(p, a, m) : set_windows(p, a));
