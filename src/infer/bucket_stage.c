@@ -45,7 +45,8 @@ static int push_batch(void *queue, cs_batch *b)
     return cs_queue_push(queue, b);
 }
 
-/* The chunk, while bucket holds it; after the push the writer owns it, also on an error. */
+/* Pass the chunk to the writer and its views to batches. The chunk may be used until its `pending`
+ * is decremented; on errors it is dropped, or the writer owns it. */
 static int bucket_chunk(cs_bucket_stage *s, struct lag *l, cs_bucketer *k, cs_chunk *c)
 {
     int rc = CS_OK, n_missing = 0;
