@@ -27,8 +27,9 @@ static const char *name_of(const cs_vcf_record *v, int no, cs_arena *mem)
     return cs_arena_dup(mem, name, (size_t)(n < NAME_BYTES ? n : NAME_BYTES - 1));
 }
 
-/* The strand of the exons near a variant, if they are on one; and its nearest exon. */
-static void read_exon(const cs_variant_source *s, const char *contig, char *base,
+/* Set the record's strand by the exons near the variant, unless they are on both. With s->mark,
+ * mark the nearest exon in the windows `base`, or set pair->why if there is none. */
+static void apply_exons(const cs_variant_source *s, const char *contig, char *base,
                       cs_window_pair *pair, cs_record *r)
 {
     cs_exon exon;
@@ -58,7 +59,7 @@ static int variants_append(cs_variant_source *s, cs_chunk *c, const cs_vcf_recor
     const cs_window_allele allele = { v->contig, v->pos, v->ref, v->alt[no] };
     CS_TRY(cs_windows_make(s->windows, &allele, base, base + s->n_base, &a->pair));
     if (!a->pair.why && s->exons)
-        read_exon(s, v->contig, base, &a->pair, r);
+        apply_exons(s, v->contig, base, &a->pair, r);
     if (a->pair.why)
         return CS_OK;
     a->ref = base + a->pair.at;
