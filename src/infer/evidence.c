@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Both strands of a window have the same evidence. */
-static const float *shared(const cs_chunk *c, int32_t k)
+/* The evidence of the same window on the other strand, which is equal, or NULL. */
+static const float *of_other_strand(const cs_chunk *c, int32_t k)
 {
     const cs_view *v = &c->views->view[k];
 
@@ -55,7 +55,7 @@ int cs_chunk_look_up(const cs_policy *p, cs_chunk *c, int n_thread)
         return cs_fail(CS_EMEM, "out of memory for the look-up of %d views", (int)n);
     for (int32_t k = 0; k < n; k++) {
         cs_view *v = &c->views->view[k];
-        const float *same = v->reason ? NULL : shared(c, k);
+        const float *same = v->reason ? NULL : of_other_strand(c, k);
         v->evidence = v->reason ? NULL : same ? same : evidence + (size_t)k * (size_t)n_class;
     }
     (void)n_thread;                                /* without OpenMP */
