@@ -74,7 +74,7 @@ static void report_memory(const cs_stream *s, const cs_stream_stat *t)
 /* Chunks are filled by one thread and freed by another, in pieces of 4 kB to 1 MB: this fragments
  * the heap, and memory grows with the length of the input (measured: 80 MB after 200 Mbases, 95 MB
  * after 600). With mmap, freed pieces return to the system. */
-static void give_memory_back(void)
+static void limit_fragmentation(void)
 {
 #ifdef __GLIBC__
     (void)mallopt(M_MMAP_THRESHOLD, OWN_PAGES);
@@ -86,7 +86,7 @@ struct stages {
     cs_read_stage     read;
     cs_tokenise_stage tokenise;
     cs_bucket_stage   bucket;
-    cs_workers          *workers;
+    cs_workers       *workers;
     cs_limit          limit;
     cs_write_stage    write;
 };
@@ -204,7 +204,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
 {
     const double start = cs_now_s();
     const int64_t budget = tokens_per_batch(s);
-    give_memory_back();
+    limit_fragmentation();
     cs_pipe *p = cs_pipe_new();
     cs_pipe_limit(p, s->n_thread);
     struct stages g = {
@@ -247,8 +247,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     return rc;
 }
 
-void cs_stream_summary(const char *verb, const char *counts,
-                       const cs_stream_stat *stat)
+void cs_stream_summary(const char *verb, const char *counts, const cs_stream_stat *stat)
 {
     const cs_bucket_stat *b = &stat->batch;
     const double capacity = (double)b->n_batch * (double)stat->batch_tokens;

@@ -66,7 +66,6 @@ int cs_stream_skip(int (*next)(void *source, cs_chunk *c), void *source, uint64_
 
 /** cs_stream_summary - last lines of a run: "VERB N records (COUNTS), ...", then its times
  * (cs_note) */
-void cs_stream_summary(const char *verb, const char *counts,
-                       const cs_stream_stat *stat);
+void cs_stream_summary(const char *verb, const char *counts, const cs_stream_stat *stat);
 
 #endif
