@@ -130,7 +130,8 @@ static int classify_open_outputs(struct job *j, const cs_about *about)
         .about = j->about,
         .command_line = j->line, .header = header, .several = from.input.file.n > 1,
         .reference = from.input.reference,
-        .threads = j->run.split.inflate, .from = j->journal ? cs_journal_outputs(j->journal) : NULL,
+        .threads = j->run.threads.inflate,
+        .from = j->journal ? cs_journal_outputs(j->journal) : NULL,
     };
     rc = cs_outputs_open(&outputs, &j->info, &j->out);
 out:

@@ -187,7 +187,7 @@ static int diplotype_run(const cs_call *call)
     s.path = own.file.v[0];
     s.shown = cs_input_shown(s.path);
     text.name = (cs_diplotext_name)own.names;
-    s.threads = cs_args_split(&compute).inflate;
+    s.threads = cs_args_threads(&compute).inflate;
     rc = convert(&s);
 out:
     cs_outfile_discard(text.f);

@@ -74,7 +74,7 @@ static const cs_optset tokenize_tables[] = {
     { cs_compute_table, &compute, NULL }, { cs_log_table, &cs_command_logs, NULL }, { 0 }
 };
 
-static int train(const cs_split *split)
+static int train(const cs_thread_counts *threads)
 {
     const cs_bpe_setting set = {
         .alphabet = own.alphabet == ALPHABET_DIPLOTYPES ? CS_DIPLOTYPES : CS_NUCLEOTIDES,
@@ -83,7 +83,7 @@ static int train(const cs_split *split)
         .sentence_max = own.sentence_max, .seed = (uint64_t)own.seed,
     };
 
-    return cs_vocabulary_train(&input, split->inflate, &set, own.output);
+    return cs_vocabulary_train(&input, threads->inflate, &set, own.output);
 }
 
 /* Training options have no effect without --train, nor --format with it. */
@@ -119,11 +119,11 @@ static int tokenize_run(const cs_call *call)
     if (own.model != NULL)
         CS_TRY(cs_model_find_default(own.model, model, sizeof model));
     CS_TRY(cs_args_input(&input));
-    const cs_split split = cs_args_split(&compute);
+    const cs_thread_counts threads = cs_args_threads(&compute);
     if (own.train != NULL)
-        CS_TRY(train(&split));
+        CS_TRY(train(&threads));
     else
-        CS_TRY(cs_tokenize(own.model != NULL ? model : NULL, &input, &split, own.ids > 0,
+        CS_TRY(cs_tokenize(own.model != NULL ? model : NULL, &input, &threads, own.ids > 0,
                            own.output));
 out:
     cs_args_release(&input);

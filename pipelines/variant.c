@@ -202,7 +202,7 @@ out:
     return rc;
 }
 
-static int variant_prepare(struct job *j, const cs_split *split, cs_about *about)
+static int variant_prepare(struct job *j, const cs_thread_counts *threads, cs_about *about)
 {
     int rc = CS_OK;
     const char format = cs_variant_format(&own.out);
@@ -212,7 +212,7 @@ static int variant_prepare(struct job *j, const cs_split *split, cs_about *about
     if (cs_shard_wants(j->shard) && format != 'v')
         return cs_fail(CS_EUSAGE, "--manifest needs plain VCF (-O v), which 'chordseq merge' "
                        "joins; join other formats with 'bcftools concat'");
-    CS_TRY(prepare_model(j, split->work));
+    CS_TRY(prepare_model(j, threads->work));
     CS_TRY(cs_reference_open(own.reference, &j->ref));
     if (own.strict)
         cs_reference_strict(j->ref);
@@ -227,26 +227,26 @@ static int variant_prepare(struct job *j, const cs_split *split, cs_about *about
         CS_TRY(cs_exons_open(own.exons, &j->source.exons));
         cs_exons_compare(j->source.exons, own.exons, j->ref);
     }
-    CS_TRY(cs_vcf_open(own.file.v[0], split->inflate, native, &j->source.in));
+    CS_TRY(cs_vcf_open(own.file.v[0], threads->inflate, native, &j->source.in));
     if (own.region.n > 0 || own.bed)
         CS_TRY(cs_vcf_restrict(j->source.in, own.region.v, own.region.n, own.bed, j->ref));
     about->model = j->model;
     j->out = (cs_variant_outputs){ .a = &own.out, .values = &j->values, .shard = j->shard };
-    rc = cs_variant_outputs_open(&j->out, &j->source, split->inflate, about);
+    rc = cs_variant_outputs_open(&j->out, &j->source, threads->inflate, about);
 out:
     return rc;
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static int score_variants(struct job *j, const cs_split *split, const cs_about *about)
+static int score_variants(struct job *j, const cs_thread_counts *threads, const cs_about *about)
 {
     int rc = CS_OK;
     cs_stream_stat stat;
     cs_stream s = {
         .next = cs_variants_next, .source = &j->source, .model = j->model, .policy = &j->policy,
         .batch_tokens = stream.batch_tokens, .allow_nonfinite = !stream.check_finite,
-        .window = (int)stream.chunks_in_flight, .n_thread = split->work,
+        .window = (int)stream.chunks_in_flight, .n_thread = threads->work,
         .sink = cs_variant_outputs_record, .arg = &j->out,
     };
 
@@ -282,10 +282,10 @@ static int variant_run(const cs_call *call)
     struct job j = { .be = NULL };
 
     CS_TRY(variant_check_options());
-    const cs_split split = cs_args_split(&compute);
+    const cs_thread_counts threads = cs_args_threads(&compute);
     cs_about about = cs_call_about(call, &own.file, NULL, j.model_path);
-    CS_TRY(variant_prepare(&j, &split, &about));
-    CS_TRY(score_variants(&j, &split, &about));
+    CS_TRY(variant_prepare(&j, &threads, &about));
+    CS_TRY(score_variants(&j, &threads, &about));
 out:
     variant_release(&j);
     return rc;

@@ -522,7 +522,7 @@ static int open_model(struct job *j)
     char path[4096];
 
     CS_TRY(cs_args_model(j->a->model.model, path, sizeof path));
-    CS_TRY(cs_device_open(&j->a->device, cs_args_split(&j->a->compute).work, &j->be));
+    CS_TRY(cs_device_open(&j->a->device, cs_args_threads(&j->a->compute).work, &j->be));
     CS_TRY(cs_model_load(path, j->be, j->a->method != METHOD_MUTAGENESIS, &j->model));
     cs_model *m = j->model;
     j->session = cs_session_new(m, j->be);

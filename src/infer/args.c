@@ -481,11 +481,11 @@ void cs_sources_close(cs_sources *s)
     *s = (cs_sources){ .in = NULL };
 }
 
-cs_split cs_args_split(const cs_compute_args *a)
+cs_thread_counts cs_args_threads(const cs_compute_args *a)
 {
     const int n = a->threads > 0 ? (int)a->threads : cs_cpu_count();
 
-    return (cs_split){ .work = n - n / 8, .inflate = n / 8 };
+    return (cs_thread_counts){ .work = n - n / 8, .inflate = n / 8 };
 }
 
 int cs_args_model(const char *path, char *found, size_t n_found)

@@ -95,12 +95,12 @@ int cs_args_input_opt(cs_input_args *a, int n_inflate, cs_input_opt *input_opt) 
 /** cs_args_release - free what cs_args_input() has read */
 void cs_args_release(cs_input_args *a);
 
-/* Division of the thread budget: reading, tokenising, computing and writing share `work`
- * (base/budget.h); `inflate` threads only decompress. */
-typedef struct cs_split { int work, inflate; } cs_split;
+/* Reading, tokenising, computing and writing share `work` threads (base/budget.h); `inflate`
+ * threads only decompress. */
+typedef struct cs_thread_counts { int work, inflate; } cs_thread_counts;
 
-/** cs_args_split - an eighth, rounded down, is for decompression */
-cs_split cs_args_split(const cs_compute_args *a);
+/** cs_args_threads - those of --threads; an eighth, rounded down, is for decompression */
+cs_thread_counts cs_args_threads(const cs_compute_args *a);
 
 /** cs_args_model - find the file of --model or the default model, and register it as an input of
  * the run. CS_OK; the errors of cs_model_find_default() and cs_paths_add_input() */

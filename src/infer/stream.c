@@ -124,13 +124,13 @@ static int next_of_inputs(void *source, cs_chunk *c)
 }
 
 cs_stream cs_stream_of(cs_sources *src, cs_model *m, const cs_policy *policy,
-                       const cs_stream_args *a, const cs_split *split)
+                       const cs_stream_args *a, const cs_thread_counts *threads)
 {
     return (cs_stream){
         .next = src->paired ? cs_pairs_next : NULL, .source = &src->pairs, .in = src->in,
         .second = src->second, .pairs = &src->pairs, .model = m, .policy = policy,
         .batch_tokens = a->batch_tokens, .allow_nonfinite = !a->check_finite,
-        .window = (int)a->chunks_in_flight, .n_thread = split->work,
+        .window = (int)a->chunks_in_flight, .n_thread = threads->work,
     };
 }
 

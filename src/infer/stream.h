@@ -38,7 +38,7 @@ typedef struct cs_stream_stat {
 
 /** cs_stream_of - a stream from a command's input files; the caller sets its sink */
 cs_stream cs_stream_of(cs_sources *src, cs_model *m, const cs_policy *policy,
-                       const cs_stream_args *a, const cs_split *split);
+                       const cs_stream_args *a, const cs_thread_counts *threads);
 
 /**
  * cs_stream_run - read, tokenise, batch, infer and pass to the sink until the input ends

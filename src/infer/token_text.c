@@ -169,16 +169,16 @@ static void tokenize_report(const struct tokens *t)
             (unsigned long long)t->n_unknown);
 }
 
-int cs_tokenize(const char *path, cs_input_args *input, const cs_split *split, bool ids,
+int cs_tokenize(const char *path, cs_input_args *input, const cs_thread_counts *threads, bool ids,
                 const char *output)
 {
     int rc = CS_OK;
-    struct tokens t = { .n_thread = split->work, .ids = ids };
+    struct tokens t = { .n_thread = threads->work, .ids = ids };
     cs_inputs *in = NULL;
     cs_input_opt input_opt;
 
     CS_TRY(open_encoder(path, &t.e));
-    CS_TRY(cs_args_input_opt(input, split->inflate, &input_opt));
+    CS_TRY(cs_args_input_opt(input, threads->inflate, &input_opt));
     input_opt.alphabet = alphabet_of(&t.e);
     CS_TRY(cs_inputs_open(input->file.v, input->file.n, &input_opt, &in));
     CS_TRY(cs_outfile_open(output, &t.f));

@@ -12,7 +12,7 @@
  * ids      write ids instead of text
  * Returns  CS_OK; CS_EMEM; errors of reading and writing
  */
-int cs_tokenize(const char *path, cs_input_args *input, const cs_split *split, bool ids,
+int cs_tokenize(const char *path, cs_input_args *input, const cs_thread_counts *threads, bool ids,
                 const char *output) CS_MUST_CHECK;
 
 #endif

@@ -5,11 +5,11 @@ int cs_records_load(cs_records *r, cs_record_args *a)
 {
     int rc = CS_OK;
 
-    r->split = cs_args_split(&a->compute);
+    r->threads = cs_args_threads(&a->compute);
     CS_TRY(cs_shard_new(&a->shard, &r->shard));
-    CS_TRY(cs_args_input_opt(&a->input, r->split.inflate, &r->input_opt));
+    CS_TRY(cs_args_input_opt(&a->input, r->threads.inflate, &r->input_opt));
     CS_TRY(cs_sources_find(&a->input, &a->pairs));     /* before the model, which takes its time */
-    CS_TRY(cs_model_open(a->model.model, &a->device, r->split.work, &r->be, &r->model));
+    CS_TRY(cs_model_open(a->model.model, &a->device, r->threads.work, &r->be, &r->model));
     rc = cs_model_find_default(a->model.model, r->model_path, sizeof r->model_path);
 out:
     return rc;
@@ -30,7 +30,7 @@ cs_stream cs_records_stream(cs_records *r, const cs_record_args *a,
                             int (*sink)(void *, const cs_record *, const cs_prediction *),
                             void *arg)
 {
-    cs_stream s = cs_stream_of(&r->src, r->model, &r->policy, &a->stream, &r->split);
+    cs_stream s = cs_stream_of(&r->src, r->model, &r->policy, &a->stream, &r->threads);
 
     s.sink = sink;
     s.arg = arg;

@@ -28,7 +28,7 @@ typedef struct cs_record_args {
 enum { CS_PATH_BYTES = 4096 };
 
 typedef struct cs_records {
-    cs_split     split;
+    cs_thread_counts threads;
     cs_backend  *be;
     cs_model    *model;
     char         model_path[CS_PATH_BYTES];

@@ -35,13 +35,13 @@ struct job {
     cs_outfile  *tsv, *json, *html, *calibrated, *rows;
 };
 
-static int open_model(struct job *j, const cs_split *split)
+static int open_model(struct job *j, const cs_thread_counts *threads)
 {
     int rc = CS_OK;
     const cs_call_args usual = { .min_prob = -1, .max_error = -1 };
 
     CS_TRY(cs_args_model(j->a->model.model, j->path, sizeof j->path));
-    CS_TRY(cs_device_open_all(&j->a->device, split->work, &j->be));
+    CS_TRY(cs_device_open_all(&j->a->device, threads->work, &j->be));
     CS_TRY(cs_model_load(j->path, j->be, false, &j->model));
     cs_device_validated(&j->a->device, j->model);
     /* A fit needs uncalibrated predictions; otherwise calls are those of classify. */
@@ -50,7 +50,7 @@ static int open_model(struct job *j, const cs_split *split)
     CS_TRY(cs_policy_init(&j->policy, &j->a->policy, raw ? NULL : &usual, j->model));
     j->policy.uncalibrated = fits;
     j->evaluate = (cs_evaluation){ .model = j->model, .policy = &j->policy,
-                           .batch_tokens = j->a->batch_tokens, .n_thread = split->work };
+                           .batch_tokens = j->a->batch_tokens, .n_thread = threads->work };
 out:
     return rc;
 }
@@ -277,14 +277,14 @@ static int check_suits_model(const struct job *j)
 static int prepare(struct job *j)
 {
     int rc = CS_OK;
-    const cs_split split = cs_args_split(&j->a->compute);
+    const cs_thread_counts threads = cs_args_threads(&j->a->compute);
     cs_input_opt input_opt;
 
     CS_TRY(cs_evaluate_lengths("bins", j->a->bins, MAX_LIST, j->bin, &j->n_bin));
     CS_TRY(cs_evaluate_lengths("fragments", j->a->fragments, MAX_LIST, j->piece, &j->n_piece));
-    CS_TRY(open_model(j, &split));
+    CS_TRY(open_model(j, &threads));
     const cs_model *m = j->model;
-    CS_TRY(cs_args_input_opt(&j->a->input, split.inflate, &input_opt));
+    CS_TRY(cs_args_input_opt(&j->a->input, threads.inflate, &input_opt));
     input_opt.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
     CS_TRY(cs_labelled_open(&j->a->label, &j->a->input, &input_opt, m, m->head, &j->labelled));
     if (m->tok != NULL)

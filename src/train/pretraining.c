@@ -361,7 +361,7 @@ static int pretrain_prepare(struct job *j, const cs_optset *set, int argc, char 
     cs_train_warn_idle(&a->training);
     CS_TRY(open_tokenizer(j));
     CS_TRY(split_genome(j));
-    CS_TRY(make_model(j, cs_args_split(&a->compute).work));
+    CS_TRY(make_model(j, cs_args_threads(&a->compute).work));
     make_feed(j);
     j->origin.seed = a->training.seed;
     CS_TRY(cs_provenance_init(&j->origin, argc, argv, &a->corpus.file));

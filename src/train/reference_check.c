@@ -433,7 +433,7 @@ int cs_selftest(const cs_selftest_args *a)
     int rc = CS_OK;
     struct job j = { .a = a };
 
-    j.n_thread = cs_args_split(&a->compute).work;
+    j.n_thread = cs_args_threads(&a->compute).work;
     CS_TRY(selftest_prepare(&j));
     CS_TRY(test_all(&j));
     if (j.n_failed)

@@ -296,13 +296,13 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     const cs_preset preset = cs_preset_choose((cs_preset)a->aim.preset, cs_train_table, argc, argv);
     CS_TRY(cs_train_join(&a->training, &a->run, &a->device, cs_labelled_once(&a->label, &a->input),
                          preset != CS_PRESET_NONE, &a->compute, &j->group));
-    const cs_split split = cs_args_split(&a->compute);
+    const cs_thread_counts threads = cs_args_threads(&a->compute);
     if (preset == CS_PRESET_NONE)
         CS_TRY(check_crops(j));
     if (!a->aim.print_config)
         CS_TRY(cs_train_outputs(&a->run, j->group, &j->checkpoint));
     CS_TRY(cs_train_index(j->group, a->input.reference));
-    CS_TRY(cs_supervised_read(j, split.inflate));
+    CS_TRY(cs_supervised_read(j, threads.inflate));
     CS_TRY(apply_preset(j, set, argc, argv));
     CS_TRY(check_crops(j));
     warn_idle(j->a);
@@ -310,7 +310,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     CS_TRY(cs_supervised_folds(j));
     name_labels(j);
     warn_names(j);
-    CS_TRY(cs_train_device(&a->device, j->group, split.work, &j->be));
+    CS_TRY(cs_train_device(&a->device, j->group, threads.work, &j->be));
     CS_TRY(cs_supervised_set_up(j));
     CS_TRY(cs_evaluate_check_page(a->result.html, &a->run, j->checkpoint, a->components.head,
                                   j->valid));
