@@ -58,7 +58,7 @@ int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out)
     return open_device(a, true, n_thread, out);
 }
 
-void cs_device_validated(const cs_device_args *a, const cs_model *m)
+void cs_device_auto_precision(const cs_device_args *a, const cs_model *m)
 {
     if (a->precision != PRECISION_AUTO || m->be->is_host || m->checked == CS_IN_FP32)
         return;

@@ -15,8 +15,8 @@ int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out) CS_M
 /** cs_device_open_all - all devices, as a list, for predictions */
 int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;
 
-/** cs_device_validated - for prediction: auto is the precision validated for the model, if all GPUs
- * of the run support it */
-void cs_device_validated(const cs_device_args *a, const cs_model *m);
+/** cs_device_auto_precision - with --precision auto, compute in the precision that the model was
+ * validated in, if all GPUs of the run support it; for prediction, after loading the model */
+void cs_device_auto_precision(const cs_device_args *a, const cs_model *m);
 
 #endif

@@ -115,7 +115,7 @@ int cs_opened_new(const char *path, const char *const *option, cs_opened **out)
     CS_TRY(cs_model_find_default(path, found, sizeof found));
     CS_TRY(cs_device_open(&o->args.device, (int)o->args.threads, &o->be));
     CS_TRY(cs_model_load(found, o->be, false, &o->model));
-    cs_device_validated(&o->args.device, o->model);
+    cs_device_auto_precision(&o->args.device, o->model);
     CS_TRY(set_up(o, found));
     *out = o;
     o = NULL;

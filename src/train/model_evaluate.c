@@ -43,7 +43,7 @@ static int open_model(struct job *j, const cs_thread_counts *threads)
     CS_TRY(cs_args_model(j->a->model.model, j->path, sizeof j->path));
     CS_TRY(cs_device_open_all(&j->a->device, threads->work, &j->be));
     CS_TRY(cs_model_load(j->path, j->be, false, &j->model));
-    cs_device_validated(&j->a->device, j->model);
+    cs_device_auto_precision(&j->a->device, j->model);
     /* A fit needs uncalibrated predictions; otherwise calls are those of classify. */
     const bool fits = j->a->calibrate != NULL,
                raw = fits || !j->model->head->is_class || cs_policy_taxa(&usual, j->model);
