@@ -1,6 +1,6 @@
 /* predict.c - predict a class per base: `chordseq predict`. */
 #include "base/log.h"
-#include "infer/mosaic.h"
+#include "infer/window_hmm.h"
 #include "pipelines/command.h"
 #include "run/records.h"
 #include "run/token_output.h"
@@ -18,7 +18,7 @@ struct predict_args { const char *output, *class_name; int format; double penalt
 struct job {
     cs_records      run;
     cs_token_output out;
-    cs_mosaic       mosaic;      /* of a model that predicts per sequence */
+    cs_window_hmm   hmm;         /* of a model that predicts per sequence */
     int64_t         n_reason[CS_N_REASON];
 };
 
@@ -70,11 +70,11 @@ static int sink_of_windows(void *job, const cs_record *window, const cs_predicti
     cs_prediction whole;
     int rc = CS_OK;
 
-    CS_TRY(cs_mosaic_add(&j->mosaic, window, a, &whole));
+    CS_TRY(cs_window_hmm_add(&j->hmm, window, a, &whole));
     if (whole.n == 0)
         return CS_OK;
     if (!whole.reason)
-        CS_TRY(cs_token_output_parts(&j->out, cs_record_name(window), &whole, j->mosaic.cell));
+        CS_TRY(cs_token_output_parts(&j->out, cs_record_name(window), &whole, j->hmm.cell));
     j->n_reason[whole.reason]++;
     rc = cs_shard_written(j->run.shard);
 out:
@@ -115,8 +115,8 @@ static int set_regions(struct job *j)
                        "can only be window");
     p->on_long = CS_LONG_WINDOW;
     p->default_window = WINDOW;
-    j->mosaic.policy = &j->run.policy;
-    j->mosaic.penalty = own.penalty < 0 ? PENALTY : own.penalty;
+    j->hmm.policy = &j->run.policy;
+    j->hmm.penalty = own.penalty < 0 ? PENALTY : own.penalty;
     j->out.parts = true;
     return CS_OK;
 }
@@ -147,12 +147,12 @@ static void log_reasons(const struct job *j)
 
 static void cut_records(struct job *j, cs_stream *s)
 {
-    if (!j->mosaic.policy)
+    if (!j->hmm.policy)
         return;
-    cs_stream_own_next(s, &j->mosaic.next, &j->mosaic.source);
-    j->mosaic.in = s->in;
-    s->next = cs_mosaic_next;
-    s->source = &j->mosaic;
+    cs_stream_own_next(s, &j->hmm.next, &j->hmm.source);
+    j->hmm.in = s->in;
+    s->next = cs_window_hmm_next;
+    s->source = &j->hmm;
     s->unit = "windows";
     s->sink = sink_of_windows;
 }
@@ -160,11 +160,11 @@ static void cut_records(struct job *j, cs_stream *s)
 /* Count records, not windows. */
 static void count_records(const struct job *j, cs_stream_stat *stat)
 {
-    if (!j->mosaic.policy)
+    if (!j->hmm.policy)
         return;
-    stat->n_record = j->mosaic.n_record;
-    stat->n_base = j->mosaic.n_base;
-    cs_info("records of up to %lld bases were read in windows", (long long)j->mosaic.longest);
+    stat->n_record = j->hmm.n_record;
+    stat->n_base = j->hmm.n_base;
+    cs_info("records of up to %lld bases were read in windows", (long long)j->hmm.longest);
 }
 
 static int predict(struct job *j, const cs_about *about)
@@ -202,7 +202,7 @@ static int predict_run(const cs_call *call)
     CS_TRY(predict(&j, &about));
 out:
     cs_token_output_release(&j.out);
-    cs_mosaic_release(&j.mosaic);
+    cs_window_hmm_release(&j.hmm);
     cs_records_close(&j.run, &from);
     return rc;
 }

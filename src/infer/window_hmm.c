@@ -1,10 +1,10 @@
-/* mosaic.c - classes along a sequence by a model of whole sequences: windows, then their path.
+/* window_hmm.c - segment a sequence by class with a per-sequence model: windows and an HMM.
  *
  * DESIGN. Windows are records of the stream, not views of one record: a chromosome's windows are
  * then spread over chunks, which bounds memory and lets the stages run side by side. The record
  * is kept whole only while it is cut.
  */
-#include "infer/mosaic.h"
+#include "infer/window_hmm.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,12 +21,12 @@ struct window { int64_t no, n, n_base; };
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-static int mosaic_no_memory(const cs_record *r)
+static int window_hmm_no_memory(const cs_record *r)
 {
     return cs_fail(CS_EMEM, "out of memory for a window of record '%s'", cs_record_name(r));
 }
 
-static int next_record(cs_mosaic *g)
+static int next_record(cs_window_hmm *g)
 {
     int rc = CS_OK;
 
@@ -45,7 +45,7 @@ out:
     return rc;
 }
 
-static int append_window(cs_mosaic *g, cs_chunk *c)
+static int append_window(cs_window_hmm *g, cs_chunk *c)
 {
     const cs_record *of = &g->whole->rec[0];
     int64_t start, n_base;
@@ -56,7 +56,7 @@ static int append_window(cs_mosaic *g, cs_chunk *c)
     const char *name = cs_arena_dup(c->mem, of->name, strlen(of->name));
     cs_record *r = cs_chunk_append(c);
     if (!w || !base || !name || !r)
-        return mosaic_no_memory(of);
+        return window_hmm_no_memory(of);
     memcpy(base, of->seg[0].base + start, (size_t)n_base);
     *w = (struct window){ g->at++, g->n_at, of->seg[0].n_base };
     r->serial = of->serial;
@@ -68,9 +68,9 @@ static int append_window(cs_mosaic *g, cs_chunk *c)
     return CS_OK;
 }
 
-int cs_mosaic_next(void *source, cs_chunk *c)
+int cs_window_hmm_next(void *source, cs_chunk *c)
 {
-    cs_mosaic *g = source;
+    cs_window_hmm *g = source;
     int rc = CS_OK;
 
     if (!g->whole || g->at == g->n_at)
@@ -103,7 +103,7 @@ static int64_t whole_base(double x, int64_t n_base)
                                    : n_base - (int64_t)floor((double)n_base - x);
 }
 
-static int mosaic_reserve(cs_mosaic *g, const struct window *w, int32_t n_class)
+static int window_hmm_reserve(cs_window_hmm *g, const struct window *w, int32_t n_class)
 {
     const size_t n = (size_t)(g->n + 1) * (size_t)n_class;
 
@@ -116,7 +116,8 @@ static int mosaic_reserve(cs_mosaic *g, const struct window *w, int32_t n_class)
 }
 
 /* A window's evidence, as factors relative to the largest. */
-static void set_evidence(cs_mosaic *g, const cs_record *r, const cs_prediction *a, int32_t n_class)
+static void set_evidence(cs_window_hmm *g, const cs_record *r, const cs_prediction *a,
+                         int32_t n_class)
 {
     const struct window *w = r->native[0];
     double *e = g->evidence + g->n * n_class, max = 0;
@@ -153,11 +154,11 @@ static void step(double *p, const double *evidence, int32_t n_class, double chan
 
 /* Probabilities of every part's class. The messages of both directions are made in the same way and
  * multiplied, so that reversing the windows exchanges two factors. */
-static void decode(cs_mosaic *g, int32_t n_class)
+static void decode(cs_window_hmm *g, int32_t n_class)
 {
     const double change = exp(-g->penalty);
     const size_t bytes = (size_t)n_class * sizeof *g->forward;
-    double *after = g->forward + g->n * n_class;      /* mosaic_reserve() made space for one more */
+    double *after = g->forward + g->n * n_class;   /* window_hmm_reserve() has space for one more */
 
     for (int32_t c = 0; c < n_class; c++)
         g->forward[c] = after[c] = 1.0 / n_class;
@@ -177,8 +178,8 @@ static void decode(cs_mosaic *g, int32_t n_class)
     }
 }
 
-int cs_mosaic_add(cs_mosaic *g, const cs_record *window, const cs_prediction *a,
-                  cs_prediction *whole)
+int cs_window_hmm_add(cs_window_hmm *g, const cs_record *window, const cs_prediction *a,
+                      cs_prediction *whole)
 {
     const struct window *w = window->native[0];
     const int32_t n_class = g->policy->model->n_label;
@@ -190,13 +191,13 @@ int cs_mosaic_add(cs_mosaic *g, const cs_record *window, const cs_prediction *a,
         g->reason = a->reason;
         g->has_prediction = false;
     }
-    CS_TRY(mosaic_reserve(g, w, n_class));
+    CS_TRY(window_hmm_reserve(g, w, n_class));
     set_evidence(g, window, a, n_class);
     g->has_prediction = g->has_prediction || !a->reason;
     g->n++;
     if (g->n < w->n)
         return CS_OK;
-    CS_TRY(mosaic_reserve(g, w, n_class));
+    CS_TRY(window_hmm_reserve(g, w, n_class));
     decode(g, n_class);
     g->n_record++;
     g->n_base += (uint64_t)w->n_base;
@@ -206,7 +207,7 @@ out:
     return rc;
 }
 
-void cs_mosaic_release(cs_mosaic *g)
+void cs_window_hmm_release(cs_window_hmm *g)
 {
     cs_chunk_free(g->whole);
     CS_FREE(g->evidence, g->forward, g->v, g->cell);

@@ -1,12 +1,12 @@
-/* mosaic.h - segment a sequence by class with a per-sequence model: windows and an HMM. */
-#ifndef CS_INFER_MOSAIC_H
-#define CS_INFER_MOSAIC_H
+/* window_hmm.h - segment a sequence by class with a per-sequence model: windows and an HMM. */
+#ifndef CS_INFER_WINDOW_HMM_H
+#define CS_INFER_WINDOW_HMM_H
 
 #include "infer/stream.h"
 
 /* Windows of the records of a stream, and the classes along each record. The caller zeroes it and
  * sets the first five members. The reading and the writing thread use members of their own. */
-typedef struct cs_mosaic {
+typedef struct cs_window_hmm {
     const cs_policy *policy;     /* the stream's; its windows */
     double      penalty;         /* nats of evidence that a change of class costs */
     int       (*next)(void *source, cs_chunk *c);   /* of whole records: cs_stream_own_next() */
@@ -26,19 +26,21 @@ typedef struct cs_mosaic {
     int64_t    *cell;            /* [n + 1] first base of each part, then the record's length */
     size_t      n_evidence, n_forward, n_v, n_cell;
     uint64_t    n_record, n_base;    /* finished */
-} cs_mosaic;
+} cs_window_hmm;
 
 /**
- * cs_mosaic_next - the next window of the source's records, as a record (the `next` of a cs_stream)
+ * cs_window_hmm_next - the next window of the source's records, as a record; the `next` of a
+ * cs_stream
  *
  * Windows are cut by cs_policy_window(). A record shorter than a window is one.
  *
  * Returns  CS_OK; CS_EOF; CS_EMEM; the errors of the source
  */
-int cs_mosaic_next(void *source, cs_chunk *c) CS_MUST_CHECK;
+int cs_window_hmm_next(void *source, cs_chunk *c) CS_MUST_CHECK;
 
 /**
- * cs_mosaic_add - take the prediction of the next window; after a record's last one, its classes
+ * cs_window_hmm_add - take the prediction of the next window; after a record's last one, return its
+ * classes
  *
  * The record's bases are divided at the midpoints between the centres of neighbouring windows; the
  * parts are the steps of a hidden Markov model whose states are the classes. The emission of a part
@@ -54,10 +56,10 @@ int cs_mosaic_next(void *source, cs_chunk *c) CS_MUST_CHECK;
  *          the next call, or the reason of its first window; before that, none (n is 0)
  * Returns  CS_OK or CS_EMEM
  */
-int cs_mosaic_add(cs_mosaic *g, const cs_record *window, const cs_prediction *a,
-                  cs_prediction *whole) CS_MUST_CHECK;
+int cs_window_hmm_add(cs_window_hmm *g, const cs_record *window, const cs_prediction *a,
+                      cs_prediction *whole) CS_MUST_CHECK;
 
-/** cs_mosaic_release - free the memory */
-void cs_mosaic_release(cs_mosaic *g);
+/** cs_window_hmm_release - free the memory */
+void cs_window_hmm_release(cs_window_hmm *g);
 
 #endif
