@@ -95,7 +95,7 @@ static int adopt(void *arg, cs_model *bag)
 {
     struct start *start = arg;
 
-    return check_start(start, cs_bag_adopt(start->s->network, bag));
+    return check_start(start, cs_composition_adopt(start->s->network, bag));
 }
 
 static int bag_run(const cs_bag_spec *s, const struct bag_kind *kind, cs_backend *be,
@@ -147,11 +147,11 @@ static int hand_over(struct start *start, const cs_train_state *st)
     if (!takes_bag(s))
         return CS_OK;
     if (!start->adopted && !start->refused)
-        return check_start(start, cs_bag_start(s->network, s->opt->model_path, s->rate));
+        return check_start(start, cs_composition_init(s->network, s->opt->model_path, s->rate));
     if (start->adopted)
         cs_info("the network starts from the bag of words at step %lld, with validation loss %.4g",
                 (long long)st->lowest_step, st->lowest_loss);
-    return cs_bag_start(s->network, NULL, s->rate);
+    return cs_composition_init(s->network, NULL, s->rate);
 }
 
 static bool has_frames(const cs_bag_spec *s)

@@ -220,7 +220,7 @@ int cs_supervised_model(cs_supervised *j)
     CS_TRY(new_model(j));
     CS_TRY(check_lengths(j));
     CS_TRY(take_over(j));
-    rc = cs_bag_start(j->model, a->init.bag, a->init.composition_lr);
+    rc = cs_composition_init(j->model, a->init.bag, a->init.composition_lr);
 out:
     return rc;
 }

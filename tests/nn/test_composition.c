@@ -115,7 +115,7 @@ static void test_begins_as_bag(void **state)
     const char *const fits[] = { "composition", "6", "composition-channels", channels,
                                  "composition-hidden", "10", NULL };
     assert_int_equal(new_model("kmer", codons, "cdil", cdil, "class", fits, &m), CS_OK);
-    assert_int_equal(cs_bag_adopt(m, bag), CS_OK);
+    assert_int_equal(cs_composition_adopt(m, bag), CS_OK);
     for (uint64_t seed = 1; seed < 4; seed++) {
         random_bases(base, seed);
         cs_batch *a = batch_of(m, base), *b = batch_of(bag, base);
@@ -133,13 +133,13 @@ static void test_begins_as_bag(void **state)
     }
     cs_model_free(m);
     assert_int_equal(new_model("kmer", codons, "cdil", cdil, "class", path, &m), CS_OK);
-    assert_int_equal(cs_bag_adopt(m, bag), CS_EMODEL);
+    assert_int_equal(cs_composition_adopt(m, bag), CS_EMODEL);
     assert_non_null(strstr(cs_error_message(), "the shape of tensor"));
     cs_error_clear();
-    assert_int_equal(cs_bag_adopt(bag, m), CS_EMODEL);
+    assert_int_equal(cs_composition_adopt(bag, m), CS_EMODEL);
     assert_non_null(strstr(cs_error_message(), "no composition path"));
     cs_error_clear();
-    assert_int_equal(cs_bag_adopt(m, m), CS_EMODEL);
+    assert_int_equal(cs_composition_adopt(m, m), CS_EMODEL);
     assert_non_null(strstr(cs_error_message(), "not a bag of canonical 6-mers"));
     cs_error_clear();
     cs_model_free(m);

@@ -23,7 +23,7 @@ static bool is_bag(const cs_model *m, int32_t k)
         && m->head->pools(m->head_net);
 }
 
-int cs_bag_adopt(cs_model *m, const cs_model *bag)
+int cs_composition_adopt(cs_model *m, const cs_model *bag)
 {
     const int32_t k = m->head->word ? m->head->word(m->head_net) : 0;
 
@@ -50,7 +50,7 @@ int cs_bag_adopt(cs_model *m, const cs_model *bag)
     return CS_OK;
 }
 
-int cs_bag_start(cs_model *m, const char *path, double rate)
+int cs_composition_init(cs_model *m, const char *path, double rate)
 {
     int rc;
     char why[512];
@@ -61,7 +61,7 @@ int cs_bag_start(cs_model *m, const char *path, double rate)
         return CS_OK;
     if ((rc = cs_model_load(path, m->be, false, &bag)) != CS_OK)
         return rc;
-    rc = cs_bag_adopt(m, bag);
+    rc = cs_composition_adopt(m, bag);
     cs_model_free(bag);
     if (rc != CS_OK) {
         (void)snprintf(why, sizeof why, "%s", cs_error_message());

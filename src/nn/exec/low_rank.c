@@ -10,17 +10,17 @@
 #include "nn/ops/svd.h"
 
 /* State while the low-rank model is declared: the factors so far. */
-struct found {
+struct factors {
     cs_low_rank_list *list;
     cs_svd       *svd;           /* [list->n] of the layers to factorise, else empty */
     size_t        cap;
     int           failed;
 };
 
-struct thinning {
+struct truncation {
     const cs_model     *from;
     const cs_low_rank_rule *rule;
-    struct found       *found;
+    struct factors       *found;
 };
 
 /* Share of the first n of k singular values in the sum of squares; 1 for a matrix of zeros. */
@@ -71,7 +71,7 @@ static int decompose(const cs_model *m, int tensor, cs_svd *d)
     return rc;
 }
 
-static int add_layer(struct found *t, const char *name, int32_t n_out, int32_t n_in)
+static int add_layer(struct factors *t, const char *name, int32_t n_out, int32_t n_in)
 {
     int rc = CS_OK;
     const size_t n = (size_t)t->list->n;
@@ -85,11 +85,11 @@ out:
     return rc;
 }
 
-static int choose(const struct thinning *t, const char *name, int32_t n_out, int32_t n_in,
+static int choose(const struct truncation *t, const char *name, int32_t n_out, int32_t n_in,
                   int64_t *rank)
 {
     int rc = CS_OK;
-    struct found *f = t->found;
+    struct factors *f = t->factors;
     const int tensor = cs_params_find(&t->from->ps, name);
     cs_svd d = { .u = NULL };
 
@@ -112,12 +112,12 @@ out:
 /* Declaring cannot fail, so errors are stored, and the model is discarded. */
 static int64_t rank_of(const void *arg, const char *name, int32_t n_out, int32_t n_in)
 {
-    const struct thinning *t = arg;
+    const struct truncation *t = arg;
     const cs_ranks like = cs_params_ranks(&t->from->ps);
     int64_t rank = like.of(like.arg, name, n_out, n_in);
 
-    if (rank == 0 && t->found->failed == CS_OK)
-        t->found->failed = choose(t, name, n_out, n_in, &rank);
+    if (rank == 0 && t->factors->failed == CS_OK)
+        t->factors->failed = choose(t, name, n_out, n_in, &rank);
     return rank;
 }
 
@@ -143,7 +143,7 @@ static int fill_factor(cs_model *m, const cs_svd *d, bool is_a, int64_t rank, co
 }
 
 /* A tensor is the old one of the same name, or a factor, NAME_a or NAME_b, of layer NAME. */
-static int fill_tensor(const struct thinning *t, cs_model *m, int i)
+static int fill_tensor(const struct truncation *t, cs_model *m, int i)
 {
     const cs_param *p = &m->ps.p[i];
     const int k = cs_params_find(&t->from->ps, p->name);
@@ -153,11 +153,11 @@ static int fill_tensor(const struct thinning *t, cs_model *m, int i)
         m->be->op.copy(m->be, cs_value(&t->from->ps, k), cs_value(&m->ps, i));
         return CS_OK;
     }
-    for (int32_t l = 0; l < t->found->list->n; l++) {
-        const cs_low_rank_layer *layer = &t->found->list->v[l];
+    for (int32_t l = 0; l < t->factors->list->n; l++) {
+        const cs_low_rank_layer *layer = &t->factors->list->v[l];
         if (layer->rank > 0 && strlen(layer->name) == n - 2
             && strncmp(layer->name, p->name, n - 2) == 0)
-            return fill_factor(m, &t->found->svd[l], p->name[n - 1] == 'a', layer->rank, p);
+            return fill_factor(m, &t->factors->svd[l], p->name[n - 1] == 'a', layer->rank, p);
     }
     CS_BUG(true);
     return CS_OK;
@@ -167,8 +167,8 @@ int cs_model_low_rank(const cs_model *m, const cs_low_rank_rule *rule, cs_model 
                       cs_low_rank_list *list)
 {
     int rc = CS_OK;
-    struct found f = { .list = list };
-    const struct thinning t = { m, rule, &f };
+    struct factors f = { .list = list };
+    const struct truncation t = { m, rule, &f };
 
     *out = NULL;
     *list = (cs_low_rank_list){ .v = NULL };
