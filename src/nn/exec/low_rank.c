@@ -9,7 +9,7 @@
 #include "nn/ops/layer.h"
 #include "nn/ops/svd.h"
 
-/* State while the low-rank model is declared: the factors so far. */
+/* The factors of the layers declared so far. */
 struct factors {
     cs_low_rank_list *list;
     cs_svd       *svd;           /* [list->n] of the layers to factorise, else empty */
@@ -17,10 +17,11 @@ struct factors {
     int           failed;
 };
 
+/* Argument of rank_of(). */
 struct truncation {
-    const cs_model     *from;
+    const cs_model         *from;
     const cs_low_rank_rule *rule;
-    struct factors       *found;
+    struct factors         *factors;
 };
 
 /* Share of the first n of k singular values in the sum of squares; 1 for a matrix of zeros. */
