@@ -90,7 +90,7 @@ struct job {
     char         *base, *mutant; /* [n] */
     int64_t       n;
     int32_t       label;
-    int32_t      *id, *base_id;  /* [bound] */
+    int32_t      *id, *baseline_id;      /* [bound] */
     char         *work;          /* of the tokenizer */
     double       *value;         /* [n] contributions */
     double      (*with)[4];      /* [n] the prediction with each base; NaN where not computed */
@@ -312,7 +312,7 @@ out:
 
 /* ---- gradients ------------------------------------------------------------------------------- */
 
-/* Baseline k of the region: its tokens in base_id. */
+/* Baseline k of the region: its tokens in baseline_id. */
 static int make_baseline(void *job, int64_t k)
 {
     struct job *j = job;
@@ -320,11 +320,11 @@ static int make_baseline(void *job, int64_t k)
         memcpy(j->mutant, j->base, (size_t)j->n);
         const int rc = cs_shuffle_pairs(j->mutant, j->n, cs_rng_key((uint64_t)j->a->seed,
                                                                     (uint64_t)k));
-        (void)encode(j, j->mutant, j->base_id);
+        (void)encode(j, j->mutant, j->baseline_id);
         return rc;
     }
     for (int64_t i = 0; i < j->n; i++)
-        j->base_id[i] = CS_TOK_UNK;
+        j->baseline_id[i] = CS_TOK_UNK;
     return CS_OK;
 }
 
@@ -348,9 +348,9 @@ static int attribute(struct job *j)
     const bool integrates = j->a->method == METHOD_INTEGRATED;
     double ends[2];
     const cs_attribute a = {
-        .id = j->id, .base = j->a->baseline == BASELINE_ZERO ? NULL : j->base_id, .n = n_tok,
-        .label = j->label, .n_step = (int32_t)j->a->steps,
-        .n_base = j->a->baseline == BASELINE_SHUFFLED ? j->a->shuffles : 1,
+        .baseline = j->a->baseline == BASELINE_ZERO ? NULL : j->baseline_id,
+        .id = j->id, .n = n_tok, .label = j->label, .n_step = (int32_t)j->a->steps,
+        .n_baseline = j->a->baseline == BASELINE_SHUFFLED ? j->a->shuffles : 1,
         .next = make_baseline, .arg = j,
         .rule = j->a->method == METHOD_GRADIENT ? CS_ATTRIBUTE_GRADIENT
               : integrates ? CS_ATTRIBUTE_INTEGRATED : CS_ATTRIBUTE_RESCALE,
@@ -418,9 +418,9 @@ static int plot(const struct job *j)
 
 static void drop_region(struct job *j)
 {
-    CS_FREE(j->base, j->mutant, j->id, j->base_id, j->work, j->value, j->with);
+    CS_FREE(j->base, j->mutant, j->id, j->baseline_id, j->work, j->value, j->with);
     j->base = j->mutant = j->work = NULL;
-    j->id = j->base_id = NULL;
+    j->id = j->baseline_id = NULL;
     j->value = NULL;
     j->with = NULL;
 }
@@ -460,11 +460,11 @@ static int begin_region(struct job *j)
     const size_t n_id = (size_t)m->tok->bound(m->tok_state, j->n) + 1;
     j->mutant = cs_alloc(n + 1, 1);
     j->id = cs_alloc(n_id, sizeof *j->id);
-    j->base_id = cs_alloc(n_id, sizeof *j->base_id);
+    j->baseline_id = cs_alloc(n_id, sizeof *j->baseline_id);
     j->work = cs_alloc(n_work + 1, 1);
     j->value = cs_alloc(n + 1, sizeof *j->value);
     j->with = cs_alloc(n + 1, sizeof *j->with);
-    if (!j->mutant || !j->id || !j->base_id || !j->work || !j->value || !j->with)
+    if (!j->mutant || !j->id || !j->baseline_id || !j->work || !j->value || !j->with)
         return cs_fail(CS_EMEM, "out of memory for %lld bases", (long long)j->n);
     memcpy(j->mutant, j->base, n);
 out:

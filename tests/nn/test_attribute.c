@@ -21,7 +21,7 @@ static cs_backend *be;
 
 static double value_of(cs_session *s, const int32_t *id, int32_t label)
 {
-    const cs_attribute a = { .id = id, .base = unknown, .n = LEN, .label = label };
+    const cs_attribute a = { .id = id, .baseline = unknown, .n = LEN, .label = label };
     double out[LEN], ends[2];
 
     assert_int_equal(cs_attribute_tokens(s, &a, out, ends), CS_OK);
@@ -65,7 +65,7 @@ static void test_contributions(void **state)
     for (int i = 0; (enc = cs_encoder_at(i)) != NULL; i++) {
         toy t = { .enc = enc, .head = cs_head_find("class"), .training = true };
         cs_session *s = toy_session(&t, be);
-        cs_attribute a = { .id = id, .base = unknown, .n = LEN, .label = 1, .n_step = STEPS };
+        cs_attribute a = { .id = id, .baseline = unknown, .n = LEN, .label = 1, .n_step = STEPS };
         double out[LEN], ends[2], sum = 0;
         assert_int_equal(cs_attribute_tokens(s, &a, out, ends), CS_OK);
         check_gradient(s, id, out);
@@ -102,7 +102,7 @@ static void test_baselines(void **state)
     toy t = { .enc = cs_encoder_find("cdil"), .head = cs_head_find("class"), .training = true };
     cs_session *s = toy_session(&t, be);
     struct several of = { .n = 0 };
-    cs_attribute a = { .id = id, .base = of.base, .n = LEN, .label = 1, .n_step = 4,
+    cs_attribute a = { .id = id, .baseline = of.base, .n = LEN, .label = 1, .n_step = 4,
                        .next = next_baseline, .arg = &of };
     double out[LEN], one[LEN], sum[LEN], flop[2];
 
@@ -110,7 +110,7 @@ static void test_baselines(void **state)
     for (int rule = CS_ATTRIBUTE_GRADIENT; rule <= CS_ATTRIBUTE_RESCALE; rule++) {
         a.rule = (cs_attribute_rule)rule;
         a.next = next_baseline;
-        a.n_base = N_BASE;
+        a.n_baseline = N_BASE;
         of.n = 0;
         flop[0] = s->cx.flop;
         assert_int_equal(cs_attribute_tokens(s, &a, out, NULL), CS_OK);
@@ -118,7 +118,7 @@ static void test_baselines(void **state)
         assert_int_equal(of.n, N_BASE);
         memset(sum, 0, sizeof sum);
         a.next = NULL;
-        a.n_base = 1;
+        a.n_baseline = 1;
         for (int k = 0; k < N_BASE; k++) {
             (void)next_baseline(&of, k);
             flop[1] = s->cx.flop;
@@ -157,7 +157,7 @@ static void test_refused(void **state)
     static const int32_t id[4] = { 2, 3, 4, 5 };
     toy t = { .enc = cs_encoder_at(0), .head = cs_head_find("variant"), .training = true };
     cs_session *s = toy_session(&t, be);
-    const cs_attribute a = { .id = id, .base = unknown, .n = 4 };
+    const cs_attribute a = { .id = id, .baseline = unknown, .n = 4 };
     double out[4], ends[2];
 
     (void)state;
@@ -203,7 +203,7 @@ static void check_rescale(const toy *t, void *arg)
     cs_session *s = toy_session(&with, be);
     cs_model *m = s->model;
     for (int b = 0; b < 3; b++) {
-        const cs_attribute a = { .id = id, .base = base[b], .n = LEN, .label = 1,
+        const cs_attribute a = { .id = id, .baseline = base[b], .n = LEN, .label = 1,
                                  .rule = CS_ATTRIBUTE_RESCALE };
         double out[LEN], ends[2], sum = 0;
         const int rc = cs_attribute_tokens(s, &a, out, ends);

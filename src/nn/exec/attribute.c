@@ -10,13 +10,13 @@
 
 #include "nn/ops/tape.h"
 
-/* State of a pass: one or two sequences, with their embeddings on the host. */
+/* State of the passes: one or two sequences each, with their embeddings on the host. */
 struct point {
     cs_session   *s;
     int64_t       off[3];
     int64_t       n;
     int32_t       n_seq, label, width;
-    cs_real      *x, *base;      /* [n * width] */
+    cs_real      *x, *baseline;  /* [n * width] */
     cs_real      *at, *grad;     /* [n_seq * n * width] point on the path; [n * width] gradient */
     double       *part;          /* [n] contributions, measured from one baseline */
 };
@@ -61,12 +61,12 @@ static void pass(struct point *p, bool dry, double *f)
                             (size_t)(p->n * p->width) * sizeof *p->grad);
 }
 
-/* The point at this share of the path from the baseline b to the sequence x. At its end
+/* p->at: the point at this share of the path from the baseline b to the sequence x. At its end
  * b + (x - b) would differ from x in the last bits. */
-static void place(struct point *p, double share)
+static void set_point(struct point *p, double share)
 {
     for (int64_t i = 0; i < p->n * p->width; i++) {
-        const double x = (double)p->x[i], b = (double)p->base[i];
+        const double x = (double)p->x[i], b = (double)p->baseline[i];
         p->at[i] = (cs_real)(share < 1 ? b + share * (x - b) : x);
     }
 }
@@ -75,7 +75,7 @@ static void add_products(const struct point *p, double weight)
 {
     for (int64_t i = 0; i < p->n * p->width; i++)
         p->part[i / p->width] += weight * (double)p->grad[i]
-                               * ((double)p->x[i] - (double)p->base[i]);
+                               * ((double)p->x[i] - (double)p->baseline[i]);
 }
 
 static int check(const cs_model *m, const cs_attribute *a)
@@ -102,9 +102,9 @@ static int attribute_reserve(struct point *p)
     p->x = cs_alloc(n, sizeof *p->x);
     p->at = cs_alloc((size_t)p->n_seq * n, sizeof *p->at);
     p->grad = cs_alloc(n, sizeof *p->grad);
-    p->base = cs_alloc(n, sizeof *p->base);
+    p->baseline = cs_alloc(n, sizeof *p->baseline);
     p->part = cs_alloc((size_t)p->n, sizeof *p->part);
-    if (!p->x || !p->at || !p->grad || !p->base || !p->part)
+    if (!p->x || !p->at || !p->grad || !p->baseline || !p->part)
         return cs_fail(CS_EMEM, "out of memory for the gradients of %lld tokens", (long long)p->n);
     pass(p, true, f);
     if (p->s->cx.no_rule)
@@ -130,54 +130,54 @@ static void embed(const struct point *p, const int32_t *id, cs_real *out)
 
 /* ends [2], or NULL. known: the pass before was at the sequence, where the gradient is the same for
  * all baselines. */
-static void by_gradients(struct point *p, const cs_attribute *a, bool known, double *ends)
+static void add_gradients(struct point *p, const cs_attribute *a, bool known, double *ends)
 {
     const int32_t n_step = a->rule == CS_ATTRIBUTE_INTEGRATED ? a->n_step : 0;
     double f;
 
     if (ends) {
-        place(p, 0);
+        set_point(p, 0);
         pass(p, false, &ends[1]);
     }
     if (ends || (n_step == 0 && !known)) {
-        place(p, 1);
+        set_point(p, 1);
         pass(p, false, ends ? &ends[0] : &f);
     }
     if (n_step == 0)
         add_products(p, 1);
     for (int32_t k = 0; k < n_step; k++) {
-        place(p, (k + 0.5) / n_step);
+        set_point(p, (k + 0.5) / n_step);
         pass(p, false, &f);
         add_products(p, 1.0 / n_step);
     }
 }
 
-static void by_multipliers(struct point *p, double ends[2])
+static void add_multipliers(struct point *p, double ends[2])
 {
     const size_t n = (size_t)(p->n * p->width);
 
     memcpy(p->at, p->x, n * sizeof *p->at);
-    memcpy(p->at + n, p->base, n * sizeof *p->at);
+    memcpy(p->at + n, p->baseline, n * sizeof *p->at);
     pass(p, false, ends);
     add_products(p, 1);
 }
 
 /* Adds the share of baseline k to out and to ends, unless that is NULL. */
-static int from_baseline(struct point *p, const cs_attribute *a, int64_t k, double *out,
-                         double *ends)
+static int add_baseline(struct point *p, const cs_attribute *a, int64_t k, double *out,
+                        double *ends)
 {
-    const double share = a->n_base > 0 ? (double)a->n_base : 1;
+    const double share = a->n_baseline > 0 ? (double)a->n_baseline : 1;
     double f[2] = { 0, 0 };
     int rc = CS_OK;
 
     if (a->next)
         CS_TRY(a->next(a->arg, k));
-    embed(p, a->base, p->base);
+    embed(p, a->baseline, p->baseline);
     memset(p->part, 0, (size_t)p->n * sizeof *p->part);
     if (a->rule == CS_ATTRIBUTE_RESCALE)
-        by_multipliers(p, f);
+        add_multipliers(p, f);
     else
-        by_gradients(p, a, k > 0, ends ? f : NULL);
+        add_gradients(p, a, k > 0, ends ? f : NULL);
     for (int64_t t = 0; t < p->n; t++)
         out[t] += p->part[t] / share;
     for (int i = 0; ends && i < 2; i++)
@@ -205,13 +205,13 @@ int cs_attribute_tokens(cs_session *s, const cs_attribute *a, double *out, doubl
     memset(out, 0, (size_t)a->n * sizeof *out);
     if (ends)
         ends[0] = ends[1] = 0;
-    for (int64_t k = 0; k == 0 || k < a->n_base; k++)
-        CS_TRY(from_baseline(&p, a, k, out, ends));
+    for (int64_t k = 0; k == 0 || k < a->n_baseline; k++)
+        CS_TRY(add_baseline(&p, a, k, out, ends));
     rc = s->be->op.sync(s->be);
 out:
     cx->frozen = frozen;
     cx->rescale = false;
     cx->no_fused = no_fused;
-    CS_FREE(p.x, p.at, p.grad, p.base, p.part);
+    CS_FREE(p.x, p.at, p.grad, p.baseline, p.part);
     return rc;
 }

@@ -11,13 +11,13 @@ typedef enum cs_attribute_rule {
 /* A sequence and the prediction to explain. */
 typedef struct cs_attribute {
     const int32_t    *id;        /* [n] tokens */
-    const int32_t    *base;      /* [n] tokens of the baseline; NULL: one with embedding zero */
+    const int32_t    *baseline;  /* [n] tokens; NULL: a baseline with embedding zero */
     int64_t           n;
     int32_t           label;     /* index of the head's raw value */
     cs_attribute_rule rule;
     int32_t           n_step;    /* of the path integral */
-    int64_t           n_base;    /* baselines, over which all is averaged; 0: one */
-    int             (*next)(void *arg, int64_t k);   /* writes baseline k to base; NULL: it is
+    int64_t           n_baseline;        /* baselines to average over; 0: one */
+    int             (*next)(void *arg, int64_t k);   /* writes baseline k to `baseline`; NULL: it is
                                   * there. CS_OK, or an error that ends the call */
     void             *arg;
 } cs_attribute;
