@@ -7,7 +7,7 @@
  * (checkpoints) are in memory without gradients. Of seven layers with two copies:
  *
  *   forward    x0 x1 x2 x3 x4 x5 x6 y     copies of x0 and x3
- *   backward   layer 6 (x6 is in its place still); x3 again, x4, x5, layer 5; x3, x4, layer 4;
+ *   backward   layer 6 (x6 is in its buffer still); x3 again, x4, x5, layer 5; x3, x4, layer 4;
  *              x3, layer 3; x0, x1, keep it; x2, layer 2; x1, layer 1; x0, layer 0
  *
  * The backward pass through a layer uses cs_rerun_*(): it runs again, recorded, from its buffer
@@ -29,7 +29,7 @@ struct stack {
     const char *layer;
     cs_layers   of;
     cs_seg      seg;
-    cs_mat      place[2];
+    cs_mat      buffer[2];                /* x_l is in buffer l % 2 */
     cs_mat      copy;                     /* all copies, one below the other */
     uint64_t    key;                      /* dropout masks before the first layer */
     int32_t     held[2];                  /* index of the input in each buffer; -1: none */
@@ -62,13 +62,13 @@ int32_t cs_stack_split(int32_t n, int32_t n_more)
     return split > 1 ? (int32_t)split : 1;
 }
 
-/* ---- places and copies --------------------------------------------------------------------- */
+/* ---- buffers and copies -------------------------------------------------------------------- */
 
 static cs_mat slot(const struct stack *s, int32_t i)
 {
     cs_mat m = s->copy;
 
-    m.r = s->place[0].r;
+    m.r = s->buffer[0].r;
     m.p += i * m.r * m.ld;
     return m;
 }
@@ -90,7 +90,7 @@ static void checkpoint(cs_ctx *cx, struct stack *s, int32_t l)
     const cs_fused *f = &cx->be->fused;
 
     if (!cx->dry)
-        (in_bf16(cx, s) ? f->to_bf16 : cx->be->op.copy)(cx->be, s->place[l % 2],
+        (in_bf16(cx, s) ? f->to_bf16 : cx->be->op.copy)(cx->be, s->buffer[l % 2],
                                                         slot(s, s->n_saved));
     s->saved[s->n_saved++] = l;
 }
@@ -103,7 +103,7 @@ static int32_t restore(cs_ctx *cx, struct stack *s)
 
     if (!cx->dry)
         (in_bf16(cx, s) ? f->from_bf16 : cx->be->op.copy)(cx->be, slot(s, s->n_saved - 1),
-                                                          s->place[l % 2]);
+                                                          s->buffer[l % 2]);
     s->held[l % 2] = l;
     return l;
 }
@@ -118,7 +118,7 @@ static int32_t next_checkpoint(const struct stack *s, int32_t from, int32_t end)
 
 static void blocks_run(cs_ctx *cx, const struct stack *s, int32_t l)
 {
-    s->f(cx, s->layer + (size_t)l * s->of.size, s->seg, s->place[l % 2], s->place[(l + 1) % 2]);
+    s->f(cx, s->layer + (size_t)l * s->of.size, s->seg, s->buffer[l % 2], s->buffer[(l + 1) % 2]);
 }
 
 /* Run layers from .. to-1, not recorded; stores checkpoints for the backward pass from layer end-1
@@ -133,7 +133,7 @@ static void advance(cs_ctx *cx, struct stack *s, int32_t from, int32_t to, int32
         cs_release_to(cx, mark);
         s->held[(l + 1) % 2] = l + 1;
         if (cx->block_hook && !cx->dry && !cx->replaying)
-            cx->block_hook(cx->block_hook_arg, l, s->place[(l + 1) % 2]);
+            cx->block_hook(cx->block_hook_arg, l, s->buffer[(l + 1) % 2]);
         if (l + 1 == next && next < end - 1) {
             checkpoint(cx, s, next);
             next = next_checkpoint(s, next, end);
@@ -173,7 +173,7 @@ static void recompute(cs_ctx *cx, struct stack *s, int32_t l)
 
 static void back_through(cs_ctx *cx, struct stack *s, int32_t l)
 {
-    const cs_mat x = s->place[l % 2], y = s->place[(l + 1) % 2];
+    const cs_mat x = s->buffer[l % 2], y = s->buffer[(l + 1) % 2];
     const cs_rerun again = cs_rerun_begin(cx, s->key + (uint64_t)l * s->of.n_random);
 
     cx->unread = cx->dry ? NULL : y.p;
@@ -191,7 +191,7 @@ static void back_through(cs_ctx *cx, struct stack *s, int32_t l)
 static void stack_adjoint(cs_ctx *cx, const cs_node *n)
 {
     struct stack s = { .f = n->block, .layer = n->ptr, .of = n->layers, .seg = n->seg,
-                       .place = { n->m[0], n->m[1] }, .copy = n->m[2], .key = n->key };
+                       .buffer = { n->m[0], n->m[1] }, .copy = n->m[2], .key = n->key };
 
     find_checkpoints(&s);
     for (int32_t l = s.of.n - 1; l >= 0; l--) {
@@ -206,13 +206,13 @@ static void stack_adjoint(cs_ctx *cx, const cs_node *n)
 static cs_mat run_checkpointed(cs_ctx *cx, struct stack *s)
 {
     const int32_t n = s->of.n;
-    cs_mat *x = &s->place[0];
+    cs_mat *x = &s->buffer[0];
 
     s->key = cx->n_random;
     s->of.scratch = cx->scratch;
     s->of.n_copy = cx->keep < n - 1 ? cx->keep : n - 1;
     CS_BUG(s->of.n_copy > CS_CHECKPOINT_INPUTS);
-    s->place[1] = cs_tmp(cx, x->r, x->c);
+    s->buffer[1] = cs_tmp(cx, x->r, x->c);
     s->copy = slots(cx, s, s->of.n_copy, *x);
     cx->recording = false;
     if (s->of.n_copy > 0)
@@ -223,13 +223,13 @@ static cs_mat run_checkpointed(cs_ctx *cx, struct stack *s)
     CS_BUG(s->key + s->of.n_random * (uint64_t)n != cx->n_random);
     cs_tape_push(cx, &(cs_node){ .adjoint = stack_adjoint, .counts = true, .block = s->f,
                                  .ptr = s->layer, .layers = s->of, .seg = s->seg, .key = s->key,
-                                 .m = { s->place[0], s->place[1], s->copy } });
-    return s->place[n % 2];
+                                 .m = { s->buffer[0], s->buffer[1], s->copy } });
+    return s->buffer[n % 2];
 }
 
 static cs_mat run_stack(cs_ctx *cx, struct stack *s)
 {
-    cs_mat scratch = { 0 }, x = s->place[0];
+    cs_mat scratch = { 0 }, x = s->buffer[0];
 
     if (cx->recording && cx->keep != CS_KEEP_ALL && s->of.n > 0)
         return run_checkpointed(cx, s);
@@ -248,7 +248,7 @@ static cs_mat run_stack(cs_ctx *cx, struct stack *s)
 cs_mat cs_stack(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32_t n, cs_seg seg,
                 cs_mat x)
 {
-    struct stack s = { .f = f, .layer = layer, .seg = seg, .place = { x },
+    struct stack s = { .f = f, .layer = layer, .seg = seg, .buffer = { x },
                        .of = { .n = n, .size = size } };
     return run_stack(cx, &s);
 }
@@ -256,7 +256,7 @@ cs_mat cs_stack(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32
 cs_mat cs_stack_packed(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32_t n,
                        cs_seg seg, cs_mat x)
 {
-    struct stack s = { .f = f, .layer = layer, .seg = seg, .place = { x },
+    struct stack s = { .f = f, .layer = layer, .seg = seg, .buffer = { x },
                        .of = { .n = n, .size = size, .packed = true } };
     CS_BUG(cx->block_hook);
     return run_stack(cx, &s);
