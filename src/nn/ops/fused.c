@@ -4,6 +4,8 @@
 #include "nn/ops/ops.h"
 #include "nn/ops/tape.h"
 
+enum { W = 16 };                 /* columns of scratch; tables and packs begin at multiples of it */
+
 static bool has_block(const cs_ctx *cx, const cs_chord *k)
 {
     const cs_fused *f = &cx->be->fused;
@@ -24,7 +26,6 @@ bool cs_chord_is_packed(const cs_ctx *cx, const cs_chord *k)
 /* Scratch of the kernels, in their own layout: only its size is known here. */
 static cs_mat work_for(cs_ctx *cx, cs_seg seg, const cs_chord *k, bool backward)
 {
-    enum { W = 16 };
     int64_t n = cx->be->fused.chord_work(cx->be, seg, k, backward);
     return cs_scratch(cx, (n + W - 1) / W, W);
 }
@@ -151,7 +152,6 @@ static void fill_tables(cs_ctx *cx, const cs_chord_run *q, const cs_chord_stack 
 /* All data derived from the weights, filled in as far as this pass needs it. */
 static cs_chord_stack prepared(cs_ctx *cx, const cs_chord_run *q)
 {
-    enum { W = 16 };             /* every part begins at a multiple of it */
     const cs_chord *k = q->block;
     cs_chord_stack s = { .n_block = q->depth, .width = k->w1.c, .hidden = (int32_t)k->w1.r,
                          .track = k->track, .id = q->id };
@@ -178,7 +178,6 @@ static cs_chord_stack prepared(cs_ctx *cx, const cs_chord_run *q)
 
 cs_mat cs_chord_infer(cs_ctx *cx, cs_seg seg, const cs_chord_run *q)
 {
-    enum { W = 16 };
     cs_mat mean = { 0 }, x = q->id ? (cs_mat){ 0 } : q->x;
 
     CS_BUG(!cs_chord_can_infer(cx, q) || q->depth > q->n_block);
