@@ -269,8 +269,6 @@ void cs_seg_max(cs_ctx *cx, cs_seg seg, bool soft, cs_mat x, cs_mat y)
 
 /* ---- normalisations ---------------------------------------------------------------------- */
 
-static const double norm_eps = 1e-5;
-
 static void check_norm(cs_mat x, cs_mat gamma, cs_mat beta, cs_mat y)
 {
     CS_BUG(!same(x, y) || !is_row(gamma, x.c) || !is_row(beta, x.c));
@@ -296,7 +294,7 @@ void cs_layernorm(cs_ctx *cx, cs_mat x, cs_mat gamma, cs_mat beta, cs_mat y)
     cs_tape_push(cx, &(cs_node){ .adjoint = layernorm_adjoint, .rescale = layernorm_rescale,
                                  .m = { x, gamma, beta, y, stat } });
     if (!cx->dry)
-        cx->be->op.layernorm(cx->be, (cs_real)norm_eps, x, gamma, beta, y, stat);
+        cx->be->op.layernorm(cx->be, (cs_real)CS_NORM_EPS, x, gamma, beta, y, stat);
 }
 
 static void groupnorm_adjoint(cs_ctx *cx, const cs_node *n)
@@ -315,12 +313,13 @@ void cs_groupnorm(cs_ctx *cx, cs_seg seg, int32_t n_group, cs_mat x, cs_mat gamm
     cs_tape_push(cx, &(cs_node){ .adjoint = groupnorm_adjoint, .seg = seg, .i = n_group,
                                  .m = { x, gamma, beta, y, stat } });
     if (!cx->dry)
-        cx->be->op.seg_groupnorm(cx->be, seg, n_group, (cs_real)norm_eps, x, gamma, beta, y, stat);
+        cx->be->op.seg_groupnorm(cx->be, seg, n_group, (cs_real)CS_NORM_EPS, x, gamma, beta, y,
+                                 stat);
 }
 
 static void batchnorm_adjoint(cs_ctx *cx, const cs_node *n)
 {
-    cx->be->op.batchnorm_bwd(cx->be, n->i != 0, (cs_real)norm_eps, n->m[0], n->m[4], n->m[1],
+    cx->be->op.batchnorm_bwd(cx->be, n->i != 0, (cs_real)CS_NORM_EPS, n->m[0], n->m[4], n->m[1],
                              cs_grad_of(cx, n->m[3]), cs_grad_to(cx, n->m[0]),
                              cs_grad_to(cx, n->m[1]), cs_grad_to(cx, n->m[2]));
 }
@@ -341,7 +340,7 @@ void cs_batchnorm(cs_ctx *cx, cs_mat x, cs_mat gamma, cs_mat beta, cs_mat runnin
         op->batch_stat(cx->be, x, stat);
     if (from_batch && !cx->replaying)
         op->batch_track(cx->be, (cs_real)CS_NORM_MOMENTUM, x.r, stat, running);
-    op->batchnorm(cx->be, (cs_real)norm_eps, x, stat, gamma, beta, y);
+    op->batchnorm(cx->be, (cs_real)CS_NORM_EPS, x, stat, gamma, beta, y);
 }
 
 /* ---- predictions and losses ------------------------------------------------------------------ */

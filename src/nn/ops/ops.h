@@ -73,8 +73,9 @@ void cs_seg_window(cs_ctx *cx, cs_seg seg, bool centre, int64_t n, cs_mat x, cs_
  * soft: the logarithm of the mean of exponentials. Shapes x (N, c), y (n_seg, c) */
 void cs_seg_max(cs_ctx *cx, cs_seg seg, bool soft, cs_mat x, cs_mat y);
 
-/* ---- normalisations: gamma, beta (1, c); x, y (N, c), not overlapping; eps 1e-5 ------------ */
+/* ---- normalisations: gamma, beta (1, c); x, y (N, c), not overlapping ------------------------ */
 
+#define CS_NORM_EPS 1e-5         /* added to variances; that of PyTorch */
 #define CS_NORM_MOMENTUM 0.1     /* the batch's weight in running statistics */
 
 /** cs_layernorm - over the columns of every row */

@@ -1,9 +1,8 @@
 /* ops_conv.c - ops of convolutions and their adjoints. */
 #include "nn/ops/ops_conv.h"
 
+#include "nn/ops/ops.h"
 #include "nn/ops/tape.h"
-
-static const double norm_eps = 1e-5;
 
 static void weight_adjoint(cs_ctx *cx, const cs_node *n)
 {
@@ -71,7 +70,7 @@ void cs_conv_infer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
     cs_epilogue t = *epi;
     CS_BUG(!cs_conv_can_infer(cx, taps, x, y, t.gamma.r > 0));
     check_epilogue(seg, taps, x, w, epi, y);
-    t.eps = (cs_real)norm_eps;
+    t.eps = (cs_real)CS_NORM_EPS;
     if (!cx->dry)
         cx->be->fused.conv_epilogue(cx->be, seg, taps, x, w, &t, y);
 }
@@ -82,7 +81,7 @@ static void epilogue_adjoint(cs_ctx *cx, const cs_node *n)
 {
     const cs_mat res = n->m[3], dy = cs_grad_of(cx, n->m[4]);
     const cs_epilogue t = { .pre = n->m[0], .gamma = n->m[1], .beta = n->m[2], .stat = n->m[5],
-                             .eps = (cs_real)norm_eps };
+                             .eps = (cs_real)CS_NORM_EPS };
     bool add;
     if (res.r) {
         cs_mat dres = cs_grad_into(cx, res, &add);
@@ -107,7 +106,7 @@ void cs_conv_train(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
     cs_epilogue t = *epi;
     CS_BUG(!cs_conv_can_train(cx, taps, x, y) || t.gamma.r == 0);
     check_epilogue(seg, taps, x, w, epi, y);
-    t.eps = (cs_real)norm_eps;
+    t.eps = (cs_real)CS_NORM_EPS;
     t.pre = cs_tmp(cx, y.r, y.c);
     t.stat = cs_tmp(cx, y.r, 2);
     cs_tape_push(cx, &(cs_node){ .adjoint = conv_adjoint, .m = { x, w, t.bias, t.pre },
@@ -134,8 +133,8 @@ cs_mat cs_conv_fold(cs_ctx *cx, cs_mat gamma, cs_mat beta, cs_mat running, cs_ma
         op->zero(cx->be, stat);
         op->copy(cx->be, var, (cs_mat){ stat.p + stat.ld, 1, w.c, stat.ld });
         op->copy(cx->be, w, plain);
-        op->batchnorm(cx->be, (cs_real)norm_eps, plain, stat, gamma, zero, w);
-        op->batchnorm(cx->be, (cs_real)norm_eps, zero, running, gamma, beta, bias);
+        op->batchnorm(cx->be, (cs_real)CS_NORM_EPS, plain, stat, gamma, zero, w);
+        op->batchnorm(cx->be, (cs_real)CS_NORM_EPS, zero, running, gamma, beta, bias);
     }
     cs_release_to(cx, mark);
     return bias;
