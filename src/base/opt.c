@@ -197,6 +197,15 @@ void cs_opt_defaults(const cs_optset *set)
         }
 }
 
+void *cs_opt_new(const cs_opt *opt, size_t n_bytes)
+{
+    void *base = cs_xcalloc(1, n_bytes + 1);
+
+    if (opt)
+        cs_opt_defaults((const cs_optset[]){ { opt, base, NULL }, { 0 } });
+    return base;
+}
+
 const cs_opt *cs_opt_find(const cs_opt *opt, const char *name)
 {
     for (const cs_opt *o = opt; o->type != CS_OPT_END; o++)

@@ -83,6 +83,9 @@ enum { CS_MAX_OPTSET = 64 };     /* rows of a command's tables, with the end */
  */
 void cs_opt_defaults(const cs_optset *set);
 
+/** cs_opt_new - a struct of n_bytes with the defaults of one table (NULL: no options); free() it */
+void *cs_opt_new(const cs_opt *opt, size_t n_bytes);
+
 /**
  * cs_opt_parse - parse argv[1..]; "--" ends options, a lone "-" is an operand
  *

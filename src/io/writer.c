@@ -155,10 +155,8 @@ int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *i
     o->w = w;
     o->info = *info;
     o->cfg = info->cfg;
-    if (w->opt && !info->cfg) {
-        o->cfg = o->defaults = cs_xcalloc(1, w->cfg_size);
-        cs_opt_defaults((const cs_optset[]){ { w->opt, o->defaults, NULL }, { NULL, NULL, NULL } });
-    }
+    if (w->opt && !info->cfg)
+        o->cfg = o->defaults = cs_opt_new(w->opt, w->cfg_size);
     o->path = path;
     if (w->open)
         CS_TRY(w->open(o));

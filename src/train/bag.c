@@ -38,24 +38,22 @@ static int choose(const cs_bag_spec *s, const struct bag_kind *kind, cs_model_sp
 {
     m->tok = cs_tokenizer_find(kind->tokenizer);
     m->enc = cs_encoder_find("chordmixer");
-    p->tok = cs_xcalloc(1, m->tok->cfg_size + 1);
-    p->enc = cs_xcalloc(1, m->enc->cfg_size + 1);
-    p->head = cs_xcalloc(1, m->head->cfg_size + 1);
+    p->tok = cs_opt_new(m->tok->opt, m->tok->cfg_size);
+    p->enc = cs_opt_new(m->enc->opt, m->enc->cfg_size);
+    p->head = cs_opt_new(m->head->opt, m->head->cfg_size);
     p->training = *s->training;
     const cs_optset set[] = {
         { m->tok->opt, p->tok, "tokenizer" }, { m->enc->opt, p->enc, "encoder" },
-        { m->head->opt, p->head, "head" }, { NULL, NULL, NULL },
-    }, with_training[] = {
-        set[0], set[1], set[2], { cs_train_table, &p->training, NULL }, { NULL, NULL, NULL },
+        { m->head->opt, p->head, "head" }, { cs_train_table, &p->training, NULL },
+        { NULL, NULL, NULL },
     };
-    cs_opt_defaults(set);
     m->tok_cfg = p->tok;
     m->enc_cfg = p->enc;
     m->head_cfg = p->head;
     m->tok_text = NULL;
     m->has_mask = false;
     m->ranks = (cs_ranks){ 0 };
-    return cs_preset_apply(CS_PRESET_FAST, s->facts, with_training, 0, NULL);
+    return cs_preset_apply(CS_PRESET_FAST, s->facts, set, 0, NULL);
 }
 
 /* A bag that is the model is its own baseline. */

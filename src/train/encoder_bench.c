@@ -84,15 +84,6 @@ struct job {
 
 /* ---- the encoder and its options ------------------------------------------------------------- */
 
-static void *defaults(const cs_opt *opt, size_t size)
-{
-    void *cfg = cs_xcalloc(1, size + 1);
-
-    if (opt != NULL)
-        cs_opt_defaults((cs_optset[]){ { opt, cfg, NULL }, { NULL, NULL, NULL } });
-    return cfg;
-}
-
 /* The encoder's width with its present options. */
 static int width_of(const struct subject *s, int32_t *width)
 {
@@ -184,7 +175,7 @@ static int subject_init(struct subject *s, const char *name, int64_t width)
                      first != NULL ? first : "");
         goto out;
     }
-    s->cfg = defaults(s->enc->opt, s->enc->cfg_size);
+    s->cfg = cs_opt_new(s->enc->opt, s->enc->cfg_size);
     for (char *w; (w = strtok_r(NULL, ":", &save)) != NULL;)
         CS_TRY(set_option(s, w, &sized));
     if (!sized)
@@ -437,8 +428,8 @@ static int open_job(struct job *j)
     j->tok = cs_tokenizer_find("base");
     j->head = cs_head_find("class");
     CS_BUG(j->tok == NULL || j->head == NULL);
-    j->tok_cfg = defaults(j->tok->opt, j->tok->cfg_size);
-    j->head_cfg = defaults(j->head->opt, j->head->cfg_size);
+    j->tok_cfg = cs_opt_new(j->tok->opt, j->tok->cfg_size);
+    j->head_cfg = cs_opt_new(j->head->opt, j->head->cfg_size);
     j->batch = cs_batch_new(0, 1);
     if (j->batch == NULL)
         return cs_fail(CS_EMEM, "out of memory for a batch");

@@ -27,8 +27,9 @@ static int make_model(cs_backend *be, int64_t n, cs_model **out)
     const cs_encoder *enc = cs_encoder_find("chordmixer");
     const cs_tokenizer *tok = cs_tokenizer_find("base");
     const cs_head *head = cs_head_find("class");
-    void *enc_cfg = cs_xcalloc(1, enc->cfg_size), *tok_cfg = cs_xcalloc(1, tok->cfg_size + 1);
-    void *head_cfg = cs_xcalloc(1, head->cfg_size + 1);
+    void *enc_cfg = cs_opt_new(enc->opt, enc->cfg_size);
+    void *tok_cfg = cs_opt_new(tok->opt, tok->cfg_size);
+    void *head_cfg = cs_opt_new(head->opt, head->cfg_size);
     const struct { const char *name; int64_t value; } set[] = {
         { "max-len", n }, { "track", TRACK }, { "hidden", HIDDEN }
     };
@@ -36,8 +37,6 @@ static int make_model(cs_backend *be, int64_t n, cs_model **out)
                                  .enc_cfg = enc_cfg, .head_cfg = head_cfg, .label = label,
                                  .n_label = N_LABEL, .seed = 1, .training = true };
 
-    cs_opt_defaults((const cs_optset[]){ { enc->opt, enc_cfg, NULL }, { tok->opt, tok_cfg, NULL },
-                                         { head->opt, head_cfg, NULL }, { 0 } });
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
         char text[32];
         (void)snprintf(text, sizeof text, "%lld", (long long)set[i].value);

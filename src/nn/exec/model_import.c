@@ -103,14 +103,6 @@ out:
     return rc;
 }
 
-static void *defaults(const cs_opt *opt, size_t size)
-{
-    void *cfg = cs_xcalloc(1, size + 1);
-    if (opt)
-        cs_opt_defaults((const cs_optset[]){ { opt, cfg, NULL }, { 0 } });
-    return cfg;
-}
-
 static int declare(struct import *m, cs_backend *be, cs_model **out)
 {
     int rc = CS_OK;
@@ -129,9 +121,9 @@ static int declare(struct import *m, cs_backend *be, cs_model **out)
         label[i].name = name[i];
     }
     s.label = label;
-    s.tok_cfg = m->cfg[0] = defaults(s.tok->opt, s.tok->cfg_size);
-    s.enc_cfg = m->cfg[1] = defaults(s.enc->opt, s.enc->cfg_size);
-    s.head_cfg = m->cfg[2] = defaults(s.head->opt, s.head->cfg_size);
+    s.tok_cfg = m->cfg[0] = cs_opt_new(s.tok->opt, s.tok->cfg_size);
+    s.enc_cfg = m->cfg[1] = cs_opt_new(s.enc->opt, s.enc->cfg_size);
+    s.head_cfg = m->cfg[2] = cs_opt_new(s.head->opt, s.head->cfg_size);
     CS_TRY(set_options(m, s.enc, m->cfg[1]));
     CS_TRY(cs_model_new(&s, be, out));
     (*out)->text = m->text;

@@ -183,11 +183,9 @@ static int read_options(cs_model_settings *s, const char *part, const cs_opt *op
     int rc = CS_OK;
     const char *name;
     json_t *v, *options = json_object_get(j, "options");
-    void *cfg = cs_xcalloc(1, size ? size : 1);
+    void *cfg = cs_opt_new(opt, size);
 
     *out = cfg;
-    if (opt)
-        cs_opt_defaults((const cs_optset[]){ { opt, cfg, NULL }, { 0 } });
     if (!json_is_object(options))
         return damaged(s, "a part has no options");
     json_object_foreach(options, name, v)

@@ -85,10 +85,9 @@ static int open_kmers(const cs_tokenizer *kmer, int32_t k, void **state)
 {
     int rc = CS_OK;
     char text[16];
-    void *cfg = cs_xcalloc(1, kmer->cfg_size);
+    void *cfg = cs_opt_new(kmer->opt, kmer->cfg_size);
 
     *state = NULL;
-    cs_opt_defaults((const cs_optset[]){ { kmer->opt, cfg, NULL }, { 0 } });
     (void)snprintf(text, sizeof text, "%d", (int)k);
     CS_TRY(cs_opt_set(kmer->opt, cfg, "k", text));
     CS_TRY(cs_opt_set(kmer->opt, cfg, "stride", "1"));
