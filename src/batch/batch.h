@@ -40,7 +40,7 @@ int32_t cs_depth(int64_t n);
  * record is a batch of its own */
 bool cs_batch_takes(int32_t depth, int64_t n_tok, int64_t n, int64_t budget);
 
-/** cs_batch_new - empty; memory grows with appended records */
+/** cs_batch_new - empty; memory grows with appended records. Never NULL */
 cs_batch *cs_batch_new(int32_t n_channel, int32_t n_target);
 /** cs_batch_reserve - space for `n` tokens in all; CS_EMEM */
 int cs_batch_reserve(cs_batch *b, int64_t n) CS_MUST_CHECK;

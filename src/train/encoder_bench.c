@@ -431,8 +431,6 @@ static int open_job(struct job *j)
     j->tok_cfg = cs_opt_new(j->tok->opt, j->tok->cfg_size);
     j->head_cfg = cs_opt_new(j->head->opt, j->head->cfg_size);
     j->batch = cs_batch_new(0, 1);
-    if (j->batch == NULL)
-        return cs_fail(CS_EMEM, "out of memory for a batch");
     CS_TRY(cs_device_open(&j->a->device, (int)j->a->compute.threads, &j->be));
     CS_TRY(cs_outfile_open_as(j->a->output, NULL, CS_OUT_TABLE, &j->out));
     rc = cs_outfile_printf(j->out, "encoder\twidth\tparameters\tlength\tforward_s\tforward_bytes\t"

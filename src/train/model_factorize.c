@@ -79,8 +79,6 @@ static int random_batch(const cs_model *m, cs_batch **out)
     const int64_t n = max_len > 0 && max_len < N_TOKEN ? max_len : N_TOKEN;
     cs_batch *b = cs_batch_new(m->n_channel, 0);
 
-    if (!b)
-        return cs_fail(CS_EMEM, "out of memory for a random batch");
     for (uint64_t r = 0; r < N_RECORD; r++)
         CS_TRY(append_random(m, n, cs_rng_key(1, r), b));
     *out = b;
