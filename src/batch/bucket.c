@@ -14,14 +14,14 @@ enum { FIRST_TOKENS = 64 << 10 };    /* initial capacity in tokens, to avoid cop
 struct cs_bucketer {
     int64_t        budget;
     uint64_t       lag;
-    int32_t        n_channel, n_target;
+    int32_t        n_channel;
     int          (*emit)(void *arg, cs_batch *b);
     void          *arg;
     cs_batch      *open[CS_MAX_DEPTH + 1];      /* by depth; NULL: none */
     cs_bucket_stat stat;
 };
 
-cs_bucketer *cs_bucketer_new(int64_t budget, uint64_t lag, int32_t n_channel, int32_t n_target,
+cs_bucketer *cs_bucketer_new(int64_t budget, uint64_t lag, int32_t n_channel,
                              int (*emit)(void *arg, cs_batch *b), void *arg)
 {
     CS_BUG(budget < 1 || lag < 1 || !emit);
@@ -29,7 +29,6 @@ cs_bucketer *cs_bucketer_new(int64_t budget, uint64_t lag, int32_t n_channel, in
     k->budget = budget;
     k->lag = lag;
     k->n_channel = n_channel;
-    k->n_target = n_target;
     k->emit = emit;
     k->arg = arg;
     return k;
@@ -113,14 +112,14 @@ int cs_bucketer_add(cs_bucketer *k, cs_chunk *c, int i)
     if (k->open[d] && !cs_batch_takes(d, k->open[d]->n_tok, n, k->budget))
         CS_TRY(close_batch(k, d, CS_CLOSE_BUDGET));
     if (!k->open[d])
-        k->open[d] = cs_batch_new(k->n_channel, k->n_target);
+        k->open[d] = cs_batch_new(k->n_channel, 0);
     cs_batch *b = k->open[d];
     if (b->n_rec == 0 && k->n_channel == 0)
         CS_TRY(cs_batch_reserve(b, k->budget < FIRST_TOKENS ? k->budget : FIRST_TOKENS));
     if (b->n_rec == 0)
         b->oldest = c->no;
     CS_TRY(cs_batch_append(b, v->tok.id, k->n_channel ? r->x + v->start * k->n_channel : NULL, n,
-                           k->n_target ? r->target : NULL, (cs_slot){ c, i }));
+                           NULL, (cs_slot){ c, i }));
     if (b->n_tok >= k->budget)
         CS_TRY(close_batch(k, d, CS_CLOSE_BUDGET));
 out:

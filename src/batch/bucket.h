@@ -18,14 +18,15 @@ typedef struct cs_bucket_stat {
 typedef struct cs_bucketer cs_bucketer;
 
 /**
- * cs_bucketer_new
+ * cs_bucketer_new - a bucketer that makes batches of views, without targets
  *
  * budget   most tokens in a batch; a longer record forms a batch of its own
  * lag      chunks after which an open batch is closed (at most the writer's window + 1: see
  *          bucket_stage.c)
+ * n_channel  of real-valued input; 0: tokens
  * emit     takes a finished batch over; an error ends the run and leaves the batch the caller's
  */
-cs_bucketer *cs_bucketer_new(int64_t budget, uint64_t lag, int32_t n_channel, int32_t n_target,
+cs_bucketer *cs_bucketer_new(int64_t budget, uint64_t lag, int32_t n_channel,
                              int (*emit)(void *arg, cs_batch *b), void *arg);
 void cs_bucketer_free(cs_bucketer *k);
 

@@ -76,7 +76,7 @@ int cs_stage_bucket(void *self, cs_queue *in, cs_queue *out)
 {
     cs_bucket_stage *s = self;
     struct lag l = { .lag = s->window > 1 ? s->window / 2 : 1, .max_bytes = s->window_bytes / 2 };
-    cs_bucketer *k = cs_bucketer_new(s->budget, l.lag, s->n_channel, 0, push_batch, out);
+    cs_bucketer *k = cs_bucketer_new(s->budget, l.lag, s->n_channel, push_batch, out);
     void *item;
     int rc;
 

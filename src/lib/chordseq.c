@@ -333,7 +333,7 @@ static int add_views(cs_bucketer *k, cs_chunk *c)
 static int predict_chunk(struct predictor *p, cs_chunk *c)
 {
     int rc = CS_OK;
-    cs_bucketer *k = cs_bucketer_new(BATCH_TOKENS, LAG, 0, 0, take_batch, p);
+    cs_bucketer *k = cs_bucketer_new(BATCH_TOKENS, LAG, 0, take_batch, p);
 
     CS_TRY(cs_chunk_tokenise(&p->policy, c, p->session->be->n_thread));
     CS_TRY(cs_bucketer_chunk(k, c->no));

@@ -66,7 +66,7 @@ static cs_chunk *random_chunk(uint64_t seed, uint64_t no)
 static int run(cs_chunk **all, int64_t budget, uint64_t lag, struct seen *s, cs_bucket_stat *stat)
 {
     int rc = CS_OK;
-    cs_bucketer *k = cs_bucketer_new(budget, lag, 0, 0, take, s);
+    cs_bucketer *k = cs_bucketer_new(budget, lag, 0, take, s);
     for (uint64_t no = 0; no < CHUNKS; no++) {
         CS_TRY(cs_bucketer_chunk(k, no));
         /* The lag rule, which prevents deadlock: chunk no - lag has been emitted. */
@@ -168,7 +168,7 @@ static void test_emit_error_of_counts(void **state)
     (void)state;
     static int64_t count[4] = { 0, 0, 7, 2 };
     struct seen *s = seen_new(500, 0);
-    cs_bucketer *k = cs_bucketer_new(500, 3, 0, 0, take, s);
+    cs_bucketer *k = cs_bucketer_new(500, 3, 0, take, s);
     cs_view *v = &chunk[0]->views->view[0];
     const cs_view was = *v;
     v->count = count;
@@ -185,7 +185,7 @@ static void test_out_of_memory(void **state)
 {
     (void)state;
     struct seen *s = seen_new(500, -1);
-    cs_bucketer *k = cs_bucketer_new(500, 3, 0, 0, take, s);
+    cs_bucketer *k = cs_bucketer_new(500, 3, 0, take, s);
     cs_mem_fail_at(0);
     assert_int_equal(cs_bucketer_add(k, chunk[0], 0), CS_EMEM);
     cs_mem_fail_at(-1);
