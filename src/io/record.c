@@ -10,8 +10,8 @@
 
 enum { FIRST_RECORDS = 16, GROWTH = 4 };
 
-/* Attached alignments have tags, which may take ten times the bytes of their bases. */
-enum { NATIVE_BYTES = 4 << 20 };
+/* Names, comments and tags of alignments may take many times the bytes of their bases. */
+enum { FULL_BYTES = 4 << 20 };
 
 int64_t cs_record_bases(const cs_record *r)
 {
@@ -97,5 +97,5 @@ cs_record *cs_chunk_append(cs_chunk *c)
 int cs_chunk_full(const cs_chunk *c)
 {
     return c->n >= CS_CHUNK_RECORDS || c->n_base >= CS_CHUNK_BASES
-        || (c->n > 0 && c->rec[c->n - 1].native[0] && cs_arena_bytes(c->mem) >= NATIVE_BYTES);
+        || (c->n > 0 && cs_arena_bytes(c->mem) >= FULL_BYTES);
 }

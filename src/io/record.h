@@ -39,9 +39,9 @@ typedef struct cs_record {
     const void  *native[CS_MAX_SEG];    /* bam1_t of each segment, in the chunk's arena, or NULL */
 } cs_record;
 
-/* About CS_CHUNK_RECORDS records or CS_CHUNK_BASES bases, whichever comes first; at least one
- * record. Small, so a chunk's tokens are still in the second-level cache when the next stage reads
- * them. */
+/* About CS_CHUNK_RECORDS records, CS_CHUNK_BASES bases or 4 MB of memory, whichever comes first; at
+ * least one record. Small, so a chunk's tokens are still in the second-level cache when the next
+ * stage reads them. */
 enum { CS_CHUNK_RECORDS = 4096, CS_CHUNK_BASES = 1 << 17 };
 
 typedef struct cs_chunk {

@@ -63,6 +63,22 @@ static void test_native_fills_a_chunk(void **state)
     cs_chunk_free(c);
 }
 
+static void test_names_fill_a_chunk(void **state)
+{
+    (void)state;
+    cs_chunk *c = cs_chunk_new(0);
+    for (int i = 0; i < 4; i++) {
+        cs_record *r = cs_chunk_append(c);
+        assert_false(cs_chunk_full(c));
+        char *name = cs_arena_alloc(c->mem, 1 << 20, 1);
+        assert_non_null(name);
+        *name = '\0';
+        r->name = name;
+    }
+    assert_true(cs_chunk_full(c));
+    cs_chunk_free(c);
+}
+
 static void test_out_of_memory_keeps_chunk(void **state)
 {
     (void)state;
@@ -197,6 +213,7 @@ int main(void)
         cmocka_unit_test(test_append_keeps_records),
         cmocka_unit_test(test_full_by_records_or_bases),
         cmocka_unit_test(test_native_fills_a_chunk),
+        cmocka_unit_test(test_names_fill_a_chunk),
         cmocka_unit_test(test_out_of_memory_keeps_chunk),
         cmocka_unit_test(test_reason_names), cmocka_unit_test(test_alphabet),
         cmocka_unit_test(test_many_letters), cmocka_unit_test(test_revcomp),
