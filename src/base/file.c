@@ -519,7 +519,9 @@ int cs_outfile_finish(cs_outfile *f)
     if (f->keep_open)
         return CS_OK;
     CS_TRY(unpark(f));
-    if (f->temp != NULL && cs_sync_file(f->fd) != 0 && errno != EINVAL && errno != EROFS)
+    /* A library may have written to a file with a descriptor. */
+    const bool empty = f->parked && !f->kept && f->gone == 0;
+    if (f->temp != NULL && !empty && cs_sync_file(f->fd) != 0 && errno != EINVAL && errno != EROFS)
         rc = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
     /* NAME.part is locked until renamed, except for one of many files. */
     if (!f->kept || f->parked) {
@@ -547,7 +549,7 @@ int cs_outfile_close(cs_outfile *f)
                      strerror(errno));
         if (!f->kept)
             (void)unlink(f->temp);
-    } else if (f->temp != NULL) {
+    } else if (f->temp != NULL && !f->parked) {
         cs_sync_folder_of(f->target);
     }
     if (f->fd >= 0 && !f->keep_open)

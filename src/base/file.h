@@ -79,7 +79,7 @@ int cs_outfile_fd(const cs_outfile *f);
  * finish before; NULL for outputs written directly */
 const char *cs_outfile_temp_path(const cs_outfile *f);
 /** cs_outfile_park - keep no descriptor between writes, for one of many files; regular files only.
- * CS_OK or CS_EIO */
+ * The caller syncs their folder once all are closed. CS_OK or CS_EIO */
 int cs_outfile_park(cs_outfile *f) CS_MUST_CHECK;
 /** cs_outfile_finish - flush, sync, close: all of a close that can fail except the rename. Then
  * cs_outfile_close() only renames, so several outputs are renamed together */

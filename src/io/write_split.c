@@ -336,12 +336,16 @@ static int split_commit(cs_output *o)
 {
     int rc = CS_OK;
     struct split *w = o->state;
+    const char *last = NULL;
 
     w->made = 0;
     for (int i = 0; rc == CS_OK && i < (w->n_class + 1) * N_KIND; i++) {
+        last = w->part[i].f != NULL ? w->part[i].path : last;
         rc = cs_outfile_close(w->part[i].f);
         w->part[i].f = NULL;
     }
+    if (last != NULL)
+        cs_sync_folder_of(last);
     if (rc == CS_OK)
         warn_of_others(o);
     return rc;

@@ -13,6 +13,16 @@
 #include "base/signals.h"
 #include "base/std_streams.h"
 
+static int n_synced;
+
+/* In place of libc's. */
+int fsync(int fd)
+{
+    (void)fd;
+    n_synced++;
+    return 0;
+}
+
 static int set_up(void **state)
 {
     (void)signal(SIGPIPE, SIG_IGN);
@@ -463,6 +473,30 @@ static void stdout_keeps_order(void **state)
 }
 
 /* Ties included: odd multiples of 1/128 end with a seventh decimal, which is a 5. */
+/* Of many files only those with bytes are synced; the caller syncs their folder. */
+static void many_files_sync_little(void **state)
+{
+    (void)state;
+    cs_outfile *f[2];
+    const char *const name[2] = { "empty", "full" };
+
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(cs_outfile_open(name[i], &f[i]), CS_OK);
+        assert_int_equal(cs_outfile_park(f[i]), CS_OK);
+    }
+    assert_int_equal(cs_outfile_text(f[1], "bytes"), CS_OK);
+    n_synced = 0;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(cs_outfile_close(f[i]), CS_OK);
+    assert_int_equal(n_synced, 1);
+    assert_holds("empty", "");
+    assert_holds("full", "bytes");
+    assert_int_equal(cs_outfile_open("alone", &f[0]), CS_OK);
+    n_synced = 0;
+    assert_int_equal(cs_outfile_close(f[0]), CS_OK);
+    assert_int_equal(n_synced, 2);
+}
+
 static void millionths_match_printf(void **state)
 {
     (void)state;
@@ -524,6 +558,7 @@ int main(void)
         cmocka_unit_test_setup(renamed_when_complete, reset),
         cmocka_unit_test_setup(discard_keeps_old_file, reset),
         cmocka_unit_test_setup(buffer_boundaries, reset),
+        cmocka_unit_test_setup(many_files_sync_little, reset),
         cmocka_unit_test_setup(millionths_match_printf, reset),
         cmocka_unit_test_setup(modes, reset),
         cmocka_unit_test_setup(symlinks_are_kept, reset),
