@@ -251,6 +251,37 @@ static void header_only(const char *json, size_t n_data, int code, const char *p
 #define T(dtype, shape, from, to) \
     "{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" from "," to "]}"
 
+/* A header of n commas, in a string of the metadata, which has an escaped quote, or outside. */
+static void commas(size_t n, bool quoted, int code, const char *part)
+{
+    const char *start = quoted ? "{\"__metadata__\":{\"a\":\"\\\"\\\\" : "{\"a\":[0",
+               *end = quoted ? "\"}}" : "]}";
+    const size_t size = strlen(start) + 2 * n + strlen(end);
+    unsigned char *file = cs_xcalloc(1, size + 9);
+    cs_safetensors *s;
+
+    for (int i = 0; i < 8; i++)
+        file[i] = (unsigned char)((uint64_t)size >> 8 * i);
+    char *at = stpcpy((char *)file + 8, start);
+    for (size_t i = 0; i < n; i++)
+        at = stpcpy(at, ",0");
+    memcpy(at, end, strlen(end));
+    int rc = cs_safetensors_parse(file, 8 + size, "t", &s);
+    if (rc != code || (code != CS_OK && !strstr(cs_error_message(), part)))
+        fail_msg("%zu: %d '%s'", n, rc, cs_error_message());
+    cs_error_clear();
+    cs_safetensors_close(s);
+    free(file);
+}
+
+static void test_many_values(void **state)
+{
+    (void)state;
+    commas(1 << 20, false, CS_EFORMAT, "its header has more than 1048576 values");
+    commas(1000, false, CS_EFORMAT, "tensor 'a'");
+    commas(1 << 21, true, CS_OK, "");
+}
+
 static void test_safetensors(void **state)
 {
     (void)state;
@@ -394,6 +425,7 @@ int main(void)
         cmocka_unit_test(test_window),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_every_cut),
+        cmocka_unit_test(test_many_values),
         cmocka_unit_test(test_safetensors),
         cmocka_unit_test(test_dtypes),
         cmocka_unit_test(test_out_of_memory),

@@ -24,6 +24,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "tensors are written as they are in memory");
 
 enum { HEADER_MAX = 100 * 1000 * 1000, LENGTH_BYTES = 8 };   /* the limit of the reference reader */
+/* JSON values of a header, some eight per tensor; parsed, each takes about a hundred bytes. */
+enum { VALUES_MAX = 1 << 20 };
 
 struct cs_safetensors {
     json_t              *header; /* owns the names and texts */
@@ -184,6 +186,22 @@ out:
     return rc;
 }
 
+/* About the number of JSON values of a text; strings, as in __metadata__, count once. */
+static size_t count_values(const unsigned char *p, size_t n)
+{
+    size_t n_value = 0;
+    bool quoted = false;
+
+    for (size_t i = 0; i < n; i++)
+        if (p[i] == '"')
+            quoted = !quoted;
+        else if (quoted)
+            i += p[i] == '\\';
+        else
+            n_value += p[i] == ',' || p[i] == '[' || p[i] == '{';
+    return n_value;
+}
+
 static int parse(cs_safetensors *s, const unsigned char *p, size_t n)
 {
     uint64_t length = 0;
@@ -199,6 +217,9 @@ static int parse(cs_safetensors *s, const unsigned char *p, size_t n)
     if (length > HEADER_MAX || length > n - LENGTH_BYTES)
         return cs_fail(CS_EFORMAT, "'%s' is truncated or not a safetensors file: its header "
                        "would have %llu bytes", s->what, (unsigned long long)length);
+    if (count_values(p + LENGTH_BYTES, (size_t)length) > VALUES_MAX)
+        return cs_fail(CS_EFORMAT, "'%s' is not a model: its header has more than %d values, "
+                       "enough for 100,000 tensors", s->what, VALUES_MAX);
     s->data = p + LENGTH_BYTES + length;
     s->n_data = n - LENGTH_BYTES - (size_t)length;
     s->header = json_loadb((const char *)p + LENGTH_BYTES, (size_t)length, JSON_REJECT_DUPLICATES,
