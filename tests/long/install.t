@@ -1,33 +1,33 @@
-# install.t - what `make install` installs: used from another folder, and removed by `make uninstall`.
+# install.t - `make install`, use of the installation in another folder, and `make uninstall`.
 . "$srcdir/tests/cli/lib.sh"
 
-# made TARGET...: in the build folder, below ./stage
-made()
+# run_make TARGET...: in the build folder, with ./stage as DESTDIR
+run_make()
 {
-    make -s -C "$builddir" "$@" DESTDIR="$tmp/stage" prefix=/opt/cs exec_prefix=/opt/cs > made.log 2>&1 ||
-        { tail made.log; return 1; }
+    make -s -C "$builddir" "$@" DESTDIR="$tmp/stage" prefix=/opt/cs exec_prefix=/opt/cs > make.log 2>&1 ||
+        { tail make.log; return 1; }
 }
 
-T 'make install' made install
+T 'make install' run_make install
 find stage ! -type d | sort > installed
 T 'commands have manual pages' sh -c 'chordseq help | sed -n "s/^  *\([a-z]*\)  .*/\1/p" > commands && [ "$(wc -l < commands)" -gt 10 ] &&
     while read -r c; do [ $c = help ] || [ -s stage/opt/cs/share/man/man1/chordseq-$c.1 ] || { echo "$c"; exit 1; }; done < commands'
-T 'make uninstall' made uninstall
-T '... leaves no file' sh -c '! find stage ! -type d | grep .'
-T 'make install-strip' made install-strip
-T '... the same files' sh -c 'find stage ! -type d | sort | diff installed -'
+T 'make uninstall' run_make uninstall
+T 'make uninstall leaves no file' sh -c '! find stage ! -type d | grep .'
+T 'make install-strip' run_make install-strip
+T 'make install-strip installs the same files' sh -c 'find stage ! -type d | sort | diff installed -'
 for f in $(cd stage && find . -name chordseq -path '*/bin/*' -o -name 'libchordseq.so.*.*'); do
-    T "... without the symbols of ${f##*/}" sh -c 'readelf -S "$1" > sections && ! grep -q "[.]symtab" sections' - "stage/$f"
+    T "make install-strip strips ${f##*/}" sh -c 'readelf -S "$1" > sections && ! grep -q "[.]symtab" sections' - "stage/$f"
 done
 
-# Moved: neither the build folder nor the prefix is there any more.
+# The installation is moved away from its prefix.
 mv stage/opt/cs moved
 in=$tmp/moved
 PATH=$in/bin:$PATH
 export in
-T 'moved, the program finds its models' sh -c '[ "$(command -v chordseq)" = "$in/bin/chordseq" ] &&
+T 'a moved program finds its models' sh -c '[ "$(command -v chordseq)" = "$in/bin/chordseq" ] &&
     for m in default fast taxa variant human-lm; do chordseq model show -q $m > shown || exit; done && head -n 1 shown'
-T '... and what selftest compares with' chordseq selftest
+T 'a moved program finds the vectors of selftest' chordseq selftest
 T 'bash loads the completion' bash -c '. "$in/share/bash-completion/completions/chordseq" && complete -p chordseq &&
     COMP_WORDS=(chordseq cla) COMP_CWORD=1 && _chordseq && [ "${COMPREPLY[*]}" = classify ]'
 if [ -e moved/lib/pkgconfig/chordseq.pc ]; then
@@ -35,11 +35,11 @@ if [ -e moved/lib/pkgconfig/chordseq.pc ]; then
     export PKG_CONFIG_PATH LD_LIBRARY_PATH
     pc() { pkg-config --define-variable=prefix="$in" --define-variable=exec_prefix="$in" "$@" chordseq; }
     T 'pkg-config has the version' [ "chordseq $(pc --modversion)" = "$(chordseq --version)" ]
-    T 'the example compiles by it' ${CC:-cc} -Wall -Wextra -Werror -o example "$srcdir/examples/classify_memory.c" $(pc --cflags --libs)
+    T 'the example compiles with pkg-config' ${CC:-cc} -Wall -Wextra -Werror -o example "$srcdir/examples/classify_memory.c" $(pc --cflags --libs)
     awk '/^>/ { n++ } n == 1' "$tiny/mixed.fa" > one.fa
-    T '... and predicts as the program' sh -c './example "$in/share/chordseq/model/default.safetensors" one.fa > c.tsv &&
+    T 'the example predicts as the program' sh -c './example "$in/share/chordseq/model/default.safetensors" one.fa > c.tsv &&
         chordseq classify -q --all one.fa | tail -n +2 | diff - c.tsv'
-    with python3 T '... as the one in Python' sh -c 'chordseq classify -q --all "$1/mixed.fa" > program.tsv &&
+    with python3 T 'the Python example predicts as the program' sh -c 'chordseq classify -q --all "$1/mixed.fa" > program.tsv &&
         python3 "$srcdir/examples/chordseq_ctypes.py" "$in/share/chordseq/model/default.safetensors" "$1/mixed.fa" |
         diff program.tsv -' - "$tiny"
 fi

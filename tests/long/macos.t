@@ -1,6 +1,6 @@
 # macos.t - every source compiles for macOS on arm64, and the program links; zig (PyPI: ziglang) has the headers.
 #
-# Headers of htslib, jansson and zlib are this machine's, their functions stay undefined. Nothing is run.
+# Uses this machine's headers of htslib, jansson and zlib; their functions stay undefined. Runs nothing.
 . "$srcdir/tests/cli/lib.sh"
 . "$srcdir/tests/long/tools.sh"
 
@@ -26,14 +26,14 @@ for f in htslib zlib.h zconf.h jansson.h jansson_config.h; do
     done
 done
 
-# there CMD...: without the machine's libraries
-there()
+# in_build CMD...: in ./build, without this machine's libraries
+in_build()
 (
     cd build && env CC="$tmp/cc" AR="$tmp/ar" RANLIB=: HTS_CFLAGS="-isystem $tmp/include" HTS_LIBS=-Wl,-undefined,dynamic_lookup \
         ZLIB_CFLAGS=' ' ZLIB_LIBS=' ' JANSSON_CFLAGS=' ' JANSSON_LIBS=' ' "$@"
 )
-T 'configure' there "$srcdir/configure" --host=aarch64-apple-darwin --disable-openmp --disable-shared \
+T 'configure' in_build "$srcdir/configure" --host=aarch64-apple-darwin --disable-openmp --disable-shared \
     --without-cuda --without-lapack --without-libdeflate CFLAGS=-O1
-T 'make' there make -s -j"$(nproc)" chordseq
+T 'make' in_build make -s -j"$(nproc)" chordseq
 # The magic number of Mach-O, 64 bits.
 T 'a Mach-O file' sh -c '[ "$(od -A n -t x4 -N 4 build/chordseq)" = " feedfacf" ]'

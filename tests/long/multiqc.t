@@ -26,7 +26,7 @@ T "the page's metrics are those of the tables" sh -c '
                 print name[k], \$k + 0 }" page/multiqc_data/multiqc_chordseq.txt | sort > got
         diff want got || exit
     done'
-T 'and of eval' sh -c '
+T "the page's accuracy is that of eval" sh -c '
     want=$(awk -F "\t" "\$1 == \"record\" && \$2 == \"all\" && \$3 == \".\" && \$4 == \"accuracy\" { print \$5 }" own.tsv)
     got=$(awk -F "\t" "NR == 1 { for (k = 1; k <= NF; k++) if (\$k == \"accuracy\") a = k }
         \$1 == \"own: record\" { print \$a }" page/multiqc_data/multiqc_chordseq_eval.txt)
@@ -34,7 +34,7 @@ T 'and of eval' sh -c '
 T 'every section of the page' sh -c 'for p in classes reasons confidence evaluated length reliability; do
     grep -q "id=\"chordseq-$p" page/multiqc_report.html || { echo "no $p"; exit 1; }; done'
 with chromium T 'a browser draws its plots' sh -c '. "$srcdir/tests/long/tools.sh"
-    rendered "$PWD/page/multiqc_report.html" dom && [ "$(grep -o "class=\"main-svg\"" dom | wc -l)" -ge 5 ] &&
+    dump_dom "$PWD/page/multiqc_report.html" dom && [ "$(grep -o "class=\"main-svg\"" dom | wc -l)" -ge 5 ] &&
     for name in virus sample1 sample3 "chordseq: Classes" "chordseq: Confidence" "chordseq: Reliability"; do
         grep -q ">$name<" dom || { echo "no $name"; exit 1; }; done'
 [ -z "${CS_PAGE:-}" ] || chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=20000 \

@@ -1,9 +1,9 @@
-# notebooks.t - the site, and the notebooks of docs/notebooks, executed with the package of this tree.
+# notebooks.t - build the website, and run docs/notebooks with the Python package of this tree.
 . "$srcdir/tests/cli/lib.sh"
 
 PYTHONDONTWRITEBYTECODE=1
 export PYTHONDONTWRITEBYTECODE
-with mkdocs T 'the site, without a warning' mkdocs build --quiet --strict -f "$srcdir/mkdocs.yml" -d "$tmp/site"
+with mkdocs T 'the website builds without a warning' mkdocs build --quiet --strict -f "$srcdir/mkdocs.yml" -d "$tmp/site"
 
 python=${PYTHON:-python3}
 if ! "$python" -c 'import nbclient, ipykernel, matplotlib, numpy, pandas, sklearn' 2> lacks; then

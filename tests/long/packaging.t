@@ -1,17 +1,17 @@
-# packaging.t - recipes and workflow files: run their commands, and parse the parts that only their tools can run.
+# packaging.t - recipes and workflow files: run their commands, and parse what only their tools can run.
 . "$srcdir/tests/cli/lib.sh"
 . "$srcdir/tests/long/tools.sh"
 
-# Bioconda: the recipe of the tarball, its script and its tests, with the compiler and libraries of
-# this machine in the place of conda's.
+# Bioconda: the recipe, its script and its tests, with this machine's compiler and libraries instead of
+# conda's.
 T 'make dist' make_dist
 tarball=$(ls chordseq-*.tar.xz)
 version=${tarball#chordseq-} version=${version%.tar.xz}
 T 'the recipe of a release' "$srcdir/packaging/bioconda/recipe" https://example.org \
     "https://example.org/$tarball" "$tarball" recipe
-T '... has nothing left to fill in' sh -c '! grep -n "@[A-Z]" recipe/meta.yaml'
-T '... no other file is a release' sh -c '! "$1" a b README.md x 2> /dev/null' - "$srcdir/packaging/bioconda/recipe"
-# As conda-build reads it: Jinja first, then YAML; its functions give words here.
+T 'the recipe has no placeholder left' sh -c '! grep -n "@[A-Z]" recipe/meta.yaml'
+T 'the recipe needs a release tarball' sh -c '! "$1" a b README.md x 2> /dev/null' - "$srcdir/packaging/bioconda/recipe"
+# As conda-build reads it: Jinja, then YAML; its functions are stubs.
 cat > read.py <<'END'
 import hashlib, re, sys
 import jinja2, yaml
@@ -28,7 +28,7 @@ assert r["about"]["license"] == "MIT" and r["about"]["license_file"] == "COPYING
 assert len(r["about"]["summary"]) < 100 and r["about"]["home"] and r["test"]["commands"]
 open("tests.sh", "w").write("set -eux\n" + "\n".join(r["test"]["commands"]) + "\n")
 END
-# build_and_test: what conda-build does with it, but for its folders of packages
+# build_and_test: as conda-build does, without its environments
 build_and_test()
 (
     PREFIX=$tmp/prefix CPU_COUNT=$(nproc)
@@ -38,7 +38,7 @@ build_and_test()
 )
 if python3 -c 'import jinja2, yaml' 2> /dev/null; then
     T 'the recipe is valid' python3 read.py "$version" "$tarball"
-    T 'its script builds, and its tests pass' build_and_test
+    T "the recipe's script builds and its tests pass" build_and_test
 else
     S 'the recipe is valid' 'no jinja2 and yaml in python3'
 fi
@@ -56,9 +56,9 @@ if python3 -c 'import rattler_build' 2> /dev/null; then
 else
     S 'the recipe of two conda packages' 'no py-rattler-build in python3'
 fi
-T 'build.sh is a script of bash' bash -n "$srcdir/packaging/bioconda/build.sh"
+T 'build.sh is valid bash' bash -n "$srcdir/packaging/bioconda/build.sh"
 
-# Without these words a library that is not found is left out in silence, and configure ignores others.
+# Without these options configure omits missing libraries silently; it ignores unknown options.
 "$srcdir/configure" --help > help
 for f in $(cd "$srcdir" && echo packaging/bioconda/build.sh packaging/conda/recipe.yaml packaging/docker/Dockerfile* \
     packaging/apptainer/*.def debian/rules); do
@@ -72,24 +72,24 @@ for f in $(cd "$srcdir" && echo packaging/bioconda/build.sh packaging/conda/reci
 done
 
 # Images, and workflow files of GitHub.
-here() (cd "$srcdir" && "$@")
-with hadolint T 'hadolint' here hadolint packaging/docker/Dockerfile packaging/docker/Dockerfile.cuda \
+in_tree() (cd "$srcdir" && "$@")
+with hadolint T 'hadolint' in_tree hadolint packaging/docker/Dockerfile packaging/docker/Dockerfile.cuda \
     workflows/multiqc/Dockerfile
-images=$(here sh -c 'echo packaging/docker/Dockerfile packaging/docker/Dockerfile.cuda packaging/apptainer/*.def')
-for f in $(here sh -c 'echo packaging/apptainer/*.def'); do
-    with spython T "spython reads $f" here spython recipe --parser singularity --writer singularity "$f"
+images=$(in_tree sh -c 'echo packaging/docker/Dockerfile packaging/docker/Dockerfile.cuda packaging/apptainer/*.def')
+for f in $(in_tree sh -c 'echo packaging/apptainer/*.def'); do
+    with spython T "spython reads $f" in_tree spython recipe --parser singularity --writer singularity "$f"
 done
-# What the images install is what the build says that it needs.
+# Images install all build dependencies.
 . "$srcdir/tests/debian.sh"
 for f in $images; do
     missing=$(for need in $build_needs lapack=liblapack-dev deflate=libdeflate-dev; do
         grep -qw -- "${need##*=}" "$srcdir/$f" || echo "${need##*=}"; done)
-    T "$f installs what a build needs${missing:+, but for} $missing" test -z "$missing"
-    T '... and certificates, which URLs of inputs need' grep -qw ca-certificates "$srcdir/$f"
+    T "$f installs all build dependencies${missing:+ except} $missing" test -z "$missing"
+    T "$f installs certificates, for URLs" grep -qw ca-certificates "$srcdir/$f"
 done
-with check-jsonschema T 'workflows fit their schema' here check-jsonschema \
+with check-jsonschema T 'workflows are valid' in_tree check-jsonschema \
     --builtin-schema vendor.github-workflows .github/workflows/ci.yml .github/workflows/packages.yml
-with zizmor T 'zizmor' here zizmor --offline .github/workflows
+with zizmor T 'zizmor' in_tree zizmor --offline .github/workflows
 stages=$(sed -n 's/^stages=${\*:-\(.*\)}$/\1/p' "$srcdir/run-tests")
 T 'the stages are those of run-tests' grep -qF "stage: [$(echo "$stages" | sed 's/ /, /g')]" \
     "$srcdir/.github/workflows/ci.yml"

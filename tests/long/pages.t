@@ -1,6 +1,5 @@
-# pages.t - the pages of classify and eval in a browser: on a light screen, a dark one and on paper every
-# text stands out from what is behind it, and nothing is wider than the page. CS_PAGES=FOLDER keeps
-# pictures of them.
+# pages.t - the pages of classify and eval in a browser, light, dark and printed: text has enough contrast,
+# and nothing is wider than the page. CS_PAGES=FOLDER keeps screenshots.
 . "$srcdir/tests/cli/lib.sh"
 command -v chromium > /dev/null || { S 'the pages' 'no chromium'; exit; }
 
@@ -10,8 +9,8 @@ chordseq classify -q -m "$model" --min-prob 0.3 --html classify.html -o x s1.fa 
     chordseq eval -q -m "$tiny/model.safetensors" --class classA=s1.fa --class classB=s2.fa \
         --fragments 200,1000 --html eval.html -o x || exit 1
 
-# The contrast of every text with the background behind it: WCAG 2.1, 1.4.3, asks for 4.5.
-cat > look.html <<'END'
+# Contrast of every text with its background: at least 4.5 (WCAG 2.1, 1.4.3).
+cat > measure.html <<'END'
 <script>
 function rgb(c) { return (c.match(/[0-9.]+/g) || [0, 0, 0, 0]).map(Number) }
 function light(c) {
@@ -25,7 +24,7 @@ function behind(e) {
 }
 let n = 0, least = 99, bad = ""
 for (const e of document.body.querySelectorAll("*")) {
-    // A title of SVG is shown by the browser in its own colours.
+    // Browsers show SVG titles in their own colours.
     if (["style", "script", "title"].includes(e.tagName.toLowerCase())
         || ![...e.childNodes].some(t => t.nodeType == 3 && t.data.trim())) continue
     const s = getComputedStyle(e), a = light(rgb(e instanceof SVGElement ? s.fill : s.color)), b = light(behind(e))
@@ -40,8 +39,8 @@ document.body.innerHTML = "TOLD texts " + n + ", least contrast " + least.toFixe
 </script>
 END
 browser() { timeout 120 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1000,3000 "$@" 2> /dev/null; }
-# look PAGE HOW: the report of a browser. Paper is shown on the screen.
-look()
+# measure PAGE HOW: contrast and width in a browser; print styles are applied to the screen
+measure()
 {
     dark=1
     cp "$1.html" "$1.$2.html"
@@ -51,8 +50,8 @@ look()
     esac
     [ -z "${CS_PAGES:-}" ] || browser --blink-settings=preferredColorScheme=$dark \
         --screenshot="$CS_PAGES/$1.$2.png" "file://$PWD/$1.$2.html" > /dev/null
-    # The page lets no script run; its copy does.
-    sed -i '/Content-Security-Policy/d' "$1.$2.html" && cat look.html >> "$1.$2.html"
+    # The page's policy forbids scripts.
+    sed -i '/Content-Security-Policy/d' "$1.$2.html" && cat measure.html >> "$1.$2.html"
     browser --blink-settings=preferredColorScheme=$dark --dump-dom "file://$PWD/$1.$2.html" |
         sed -n 's/.*TOLD \(.*\);.*/\1/p' > "$1.$2.msgs"
     cat "$1.$2.msgs"
@@ -60,11 +59,11 @@ look()
 }
 for page in classify eval; do
     for how in light dark print; do
-        T "$page, $how" look $page $how
+        T "$page is readable: $how" measure $page $how
         echo "# $(cat $page.$how.msgs)"
     done
 done
 T 'the dark page is dark, the others are not' sh -c 'grep -q "page 2[0-9],2[0-9],2[0-9]," classify.dark.msgs &&
     grep -q "page 255,255,255," classify.light.msgs && grep -q "page 255,255,255," eval.print.msgs'
-T 'it prints' sh -c 'timeout 120 chromium --headless --no-sandbox --disable-gpu --print-to-pdf="$PWD/e.pdf" \
+T 'the page of eval prints to PDF' sh -c 'timeout 120 chromium --headless --no-sandbox --disable-gpu --print-to-pdf="$PWD/e.pdf" \
     "file://$PWD/eval.html" && head -c 5 e.pdf | grep -q "%PDF-"'

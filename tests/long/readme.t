@@ -1,13 +1,13 @@
-# readme.t - the commands of README.md on files of the tutorial, and what it shows of their output.
+# readme.t - the commands of README.md, on files of the tutorial, and their output as shown.
 . "$srcdir/tests/cli/lib.sh"
 
 "$srcdir/docs/tutorial/make_data" && gzip -c calls.vcf > calls.vcf.gz &&
     for k in host parasite; do sed "/^>/s/\$/ genus=$k/" $k.fa; done | gzip > labelled.fa.gz || exit 1
 
-# Blocks ```console: lines `$ COMMAND` and what they print. Ten minutes of training take less here.
+# ```console blocks: lines `$ COMMAND` and their output. The training budget is reduced.
 awk '/^```console$/ { s = 1; next } /^```/ { s = 0 } s' "$srcdir/README.md" > shown
 sed -n 's/^\$ //p' shown | sed 's/--budget 10m/--budget 1M/' > commands
-T 'it has commands' sh -c '[ "$(wc -l < commands)" -ge 6 ]'
+T 'README.md has commands' sh -c '[ "$(wc -l < commands)" -ge 6 ]'
 n=0
 while read -r line; do
     n=$((n + 1))
@@ -17,4 +17,4 @@ while read -r line; do
     esac
 done < commands
 grep -v '^\$' shown > want && cat said.[0-9] | head -n "$(wc -l < want)" > got
-T 'prints what the page shows' diff want got
+T 'outputs equal those shown' diff want got

@@ -1,13 +1,13 @@
-# root.sh - fresh Debian roots, for tests that need a machine with nothing on it; sourced after lib.sh.
+# root.sh - new Debian roots, for tests on a minimal system; sourced after lib.sh.
 #
-# Needs root, debootstrap and the mirror that this machine's apt uses. CS_DEBIAN_ROOT may name the
-# folder of a root that debootstrap has made, to be copied.
+# Needs root rights, debootstrap and apt's mirror. CS_DEBIAN_ROOT may name a root made by debootstrap,
+# to be copied.
 
 . "$srcdir/tests/debian.sh"
 . "$srcdir/tests/long/tools.sh"
 
-# can_have_roots: status 1, and the reason in $missing, where they cannot be had
-can_have_roots()
+# can_make_root: status 1, and the reason in $missing, if not
+can_make_root()
 {
     [ "$(id -u)" -eq 0 ] || { missing='not root'; return 1; }
     [ -n "${CS_DEBIAN_ROOT:-}" ] || command -v debootstrap > /dev/null || { missing='no debootstrap'; return 1; }
@@ -18,8 +18,8 @@ can_have_roots()
     jobs=$(nproc)
 }
 
-# fresh_root FOLDER
-fresh_root()
+# make_root FOLDER: a minimal Debian there
+make_root()
 {
     if [ -n "${CS_DEBIAN_ROOT:-}" ]; then
         cp -a "$CS_DEBIAN_ROOT" "$1"
@@ -28,8 +28,8 @@ fresh_root()
     fi
 }
 
-# in_root FOLDER CMD...: with this machine's settings for pip and its network, and with /proc, /sys and
-# /dev/shm, in namespaces which end with whatever CMD has mounted and started
+# in_root FOLDER CMD...: run CMD there, with this machine's network and pip settings, /proc, /sys and
+# /dev/shm. Its mounts and processes end with it
 in_root()
 {
     where=$1; shift
@@ -41,6 +41,7 @@ in_root()
         DEB_BUILD_OPTIONS="parallel=$jobs ${DEB_BUILD_OPTIONS:-}" "$@"
 }
 
+# install_in FOLDER PACKAGE...
 install_in()
 {
     where=$1; shift
@@ -48,7 +49,7 @@ install_in()
         in_root "$where" apt-get -qq -y --no-install-recommends install "$@" < /dev/null
 }
 
-# timed NAME CMD...: T, and how long it took
+# timed NAME CMD...: T, and print the time
 timed()
 {
     start=$(date +%s)

@@ -1,11 +1,11 @@
-# slurm.sh - a SLURM of one node on this machine's loopback, for a test; sourced after lib.sh.
+# slurm.sh - SLURM with one node on the loopback interface, for a test; sourced after lib.sh.
 #
-#   slurm_start    in the scratch folder; status 1, and the reason in $missing, when it cannot be had
+#   slurm_start    in the scratch folder; status 1, and the reason in $missing, if it does not start
 #   slurm_stop
 #
-# munge, slurmctld and slurmd of Debian's packages munge and slurm-wlm run as whoever runs the test,
-# with key, sockets, ports, state and configuration of their own, so that a real SLURM beside them is
-# not touched. No accounting; jobs are known from slurmctld's memory (MinJobAge).
+# munge, slurmctld and slurmd (Debian: munge, slurm-wlm) run as the current user, with their own key,
+# sockets, ports, state and configuration; another SLURM on the machine is not affected. There is no
+# accounting: slurmctld remembers jobs for MinJobAge.
 
 slurm_cpus=2 slurm_mb=4000
 
@@ -19,7 +19,7 @@ slurm_start()
     mkdir -p "$s/state" "$s/spool" "$s/bin" && chmod 700 "$s" || return 1
     SLURM_CONF=$s/slurm.conf
     export PATH SLURM_CONF
-    # Snakemake clears SLURM's variables for its jobs, of which this one has to stay.
+    # Snakemake unsets SLURM's variables for its jobs, which need this one.
     for p in srun sbatch squeue scancel scontrol sinfo; do
         printf '#!/bin/sh\nSLURM_CONF=%s exec %s "$@"\n' "$SLURM_CONF" "$(command -v $p)" > "$s/bin/$p" &&
             chmod +x "$s/bin/$p" || return 1
@@ -36,11 +36,11 @@ slurm_start()
         sinfo -h -o %t 2> /dev/null | grep -q idle && return 0
         sleep 2
     done
-    missing='the node of SLURM does not come up'
+    missing='the SLURM node does not become idle'
     return 1
 }
 
-# Two ports that nobody listens at; the node is this machine under a name of its own.
+# Two ports, probably free. The node is this machine under another name.
 slurm_conf()
 {
     slurm_node=here
@@ -84,7 +84,7 @@ slurm_stop()
     for d in slurmd slurmctld munged; do
         [ -s "$tmp/slurm/$d.pid" ] && kill "$(cat "$tmp/slurm/$d.pid")" 2> /dev/null
     done
-    # Their last words go to logs in a folder that is removed next.
+    # Wait: it writes logs to the folder that is removed next.
     for i in 1 2 3 4 5 6 7 8 9 10; do
         kill -0 "$(cat "$tmp/slurm/slurmctld.pid" 2> /dev/null)" 2> /dev/null || break
         sleep 1

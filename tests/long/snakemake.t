@@ -1,4 +1,4 @@
-# snakemake.t - wrappers and workflow under Snakemake: on this machine, killed, and through SLURM.
+# snakemake.t - wrappers and workflow under Snakemake: a local run, killed and resumed, and a run on SLURM.
 . "$srcdir/tests/cli/lib.sh"
 . "$srcdir/tests/long/tools.sh"
 . "$srcdir/tests/long/slurm.sh"
@@ -16,11 +16,11 @@ snake()
         { tail -n 40 snake.log; return 1; }
 }
 
-# ---- wrappers, each with the Snakefile of its own test, as snakemake-wrappers runs them ---------------------
+# ---- wrappers, with the Snakefile of their test, as snakemake-wrappers runs them ----------------------------
 
 mkdir -p prefix/master run && cp -R "$w/bio" prefix/master/ && chmod -R u+w prefix
 
-# wrapper COMMAND FILE...: what its test makes of the inputs in ./run
+# wrapper COMMAND FILE...: make the files by its test, from the inputs in ./run
 wrapper()
 {
     snakefile=$w/bio/chordseq/$1/test/Snakefile; shift
@@ -91,8 +91,8 @@ for i in $names; do
         --krona $i.krona "$@" || exit 1
 done
 
-# equal FOLDER: are its results those of unsharded runs, with a page about all of them?
-equal()
+# equals_unsharded FOLDER: do results equal unsharded runs, and does the page show every sample?
+equals_unsharded()
 {
     for i in $names; do
         r=$1/results/$i/$i
@@ -100,14 +100,14 @@ equal()
             return 1
         grep -q "^$i	" "$1/results/multiqc/multiqc_report_data/multiqc_chordseq.txt" || return 1
     done
-    # What a killed program wrote aside stays.
+    # Temporary files of a killed program remain.
     [ -z "$(find "$1/results" -path '*/parts/*' -type f ! -name '*.tmp.*')" ] && [ -s "$1/results/multiqc/multiqc_report.html" ]
 }
 
-# jobs_of RULE: how many the last run did
+# jobs_of RULE: number of its jobs in the last run
 jobs_of() { sed -n "s/^$1 *\([0-9]*\)\$/\1/p" snake.log | head -n 1; }
 
-# The program, but one part of s5 stops in the middle until somebody ends it.
+# The program, except that one part of s5 stops until it is killed.
 mkdir -p slow && cat > slow/chordseq << END
 #!/bin/sh
 case "\$*" in
@@ -150,17 +150,17 @@ T 'no partial file under a final name' sh -c '[ -s done.list ] && while read -r 
         i=$(basename "$f" .tsv); cmp "$i.tsv" "$f" || exit; done < done.list
     [ ! -e here/results/s5/parts/2.tsv ] && [ ! -e here/results/s5/s5.tsv ]'
 rm -f stopped
-T 'it resumes' sh -c '(cd here && snakemake -s "$w/workflow/Snakefile" --configfile ../config.yaml --unlock) > /dev/null 2>&1'
-T 'it ends with status 0' snake here --configfile ../config.yaml --cores 2 --rerun-incomplete
+T 'the workflow unlocks' sh -c '(cd here && snakemake -s "$w/workflow/Snakefile" --configfile ../config.yaml --unlock) > /dev/null 2>&1'
+T 'the run resumes' snake here --configfile ../config.yaml --cores 2 --rerun-incomplete
 T 'finished jobs are not repeated' [ "$(jobs_of merge)" -le "$((8 - $(wc -l < done.list)))" ]
-T 'results equal unsharded runs' equal here
+T 'results equal unsharded runs' equals_unsharded here
 T 'a second run has nothing to do' sh -c 'cd here && snakemake -s "$w/workflow/Snakefile" --configfile ../config.yaml -n \
     > ../msgs 2>&1 && grep -q "Nothing to be done" ../msgs'
-echo "# on this machine: $(($(date +%s) - start)) s"
+echo "# local: $(($(date +%s) - start)) s"
 
 # ---- the same through SLURM ---------------------------------------------------------------------------------
 
-slurm_start || { S 'through SLURM' "$missing"; exit 0; }
+slurm_start || { S 'SLURM' "$missing"; exit 0; }
 trap 'slurm_stop; finish' EXIT
 mkdir cluster
 start=$(date +%s)
@@ -169,7 +169,7 @@ slurm='--profile '$w'/profiles/slurm --retries 0 --keep-going --jobs 8 --latency
 # shellcheck disable=SC2086 # a list of words
 PATH=$tmp/slow:$PATH snakemake -s "$w/workflow/Snakefile" -d cluster --configfile config.yaml $slurm > first.log 2>&1 &
 first=$!
-T 'SLURM: a job is killed' until_stopped 400
+T 'SLURM: a job is running' until_stopped 400
 T 'SLURM: the job is cancelled' sh -c 'job=$(cat "/proc/$(cat stopped)/environ" | tr "\0" "\n" | sed -n "s/^SLURM_JOB_ID=//p") &&
     [ -n "$job" ] && scancel "$job"'
 wait $first; got=$?
@@ -178,12 +178,12 @@ T 'SLURM: the run reports it and finishes other jobs' sh -c '[ "$1" = 1 ] && [ !
 rm -f stopped
 T 'SLURM: the run resumes' snake cluster --configfile ../config.yaml $slurm
 T 'SLURM: only that job runs again' [ "$(jobs_of classify_part).$(jobs_of merge)" = 1.1 ]
-T 'SLURM: results equal unsharded runs' equal cluster
+T 'SLURM: results equal unsharded runs' equals_unsharded cluster
 T 'SLURM: every job ran as its own SLURM job' sh -c '
     [ "$(scontrol show job | grep -c "JobState=COMPLETED")" -ge 25 ] && scontrol show job | grep -q "JobState=CANCELLED"'
-echo "# through SLURM: $(($(date +%s) - start)) s"
+echo "# SLURM: $(($(date +%s) - start)) s"
 with chromium T "SLURM: a browser draws the page's plots" sh -c '. "$srcdir/tests/long/tools.sh"
-    rendered "$tmp/cluster/results/multiqc/multiqc_report.html" dom &&
+    dump_dom "$tmp/cluster/results/multiqc/multiqc_report.html" dom &&
     [ "$(grep -o "class=\"main-svg\"" dom | wc -l)" -ge 2 ] &&
     for i in s1 s5 s8 "chordseq: Classes" "chordseq: Confidence"; do grep -q ">$i<" dom || { echo "no $i"; exit 1; }; done'
 [ -z "${CS_PAGE:-}" ] || chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=20000 \

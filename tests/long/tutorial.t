@@ -1,7 +1,7 @@
-# tutorial.t - every command of docs/tutorial.md, in order, in a home of its own; prints the times.
+# tutorial.t - every command of docs/tutorial.md, in order, in a new home folder; prints times.
 #
-# With CS_INSTALLED=1 section 1 is left out, and the program of the build folder used; with CS_ENV
-# (tools.sh) nothing is fetched from an index.
+# CS_INSTALLED=1 skips section 1 and uses the program of the build folder. With CS_ENV (tools.sh)
+# nothing is downloaded.
 . "$srcdir/tests/cli/lib.sh"
 . "$srcdir/tests/long/tools.sh"
 . "$srcdir/tests/long/slurm.sh"
@@ -36,7 +36,7 @@ if slurm_start; then
 fi
 [ -n "${CS_INSTALLED:-}" ] || has=$has'install '
 
-# The page as a script: blocks of ```sh; those below a comment `test: WHAT` only where there is WHAT.
+# The page's ```sh blocks as a script. A block after a comment `test: WHAT` needs WHAT.
 awk -v has="$has" '
     /^## / { if (section != "") print "done_with " section
              section = $2; sub(/\..*/, "", section); needs = usual = section == 1 ? "install" : "" }
@@ -63,27 +63,27 @@ for n in $(sed -n 's/^## \([1-9]\)\. .*/\1/p' "$page"); do
 done
 [ $got -eq 0 ] || tail -n 25 out | sed 's/^/#   /'
 for what in index slurm install; do
-    case $has in *" $what "*) ;; *) S "what needs: $what" "not here, or left out" ;; esac
+    case $has in *" $what "*) ;; *) S "blocks that need $what" 'not available, or skipped' ;; esac
 done
 echo "# the whole page: $(awk '{ s += $2 } END { print s + 0 }' times) s"
 
-# What the page shows must be what comes out.
+# Outputs equal those shown in the page.
 cd "$HOME/tutorial" || exit 1
-# lines_of FILE FROM: are the lines of the block that begins so in the page those of FILE?
-lines_of()
+# equals_block FILE FROM: does FILE begin with the page's block that begins with FROM?
+equals_block()
 {
     awk -v from="$2" '/^```text$/ { inside = 1; at = 0; next } /^```/ { inside = 0 }
         inside && ++at == 1 { here = index($0, from) == 1 } inside && here' "$page" > shown
     [ -s shown ] && head -n "$(wc -l < shown)" "$1" | cut -f 1-3 > got && cut -f 1-3 shown | cmp - got
 }
-T 'calls equal the page' lines_of calls.tsv name
-T 'the report equals the page' lines_of calls.kreport "$(head -n 1 calls.kreport | cut -f 1,2)"
+T 'calls equal the page' equals_block calls.tsv name
+T 'the report equals the page' equals_block calls.kreport "$(head -n 1 calls.kreport | cut -f 1,2)"
 grep -w contig_15 regions.bed > prophage
-T 'regions equal the page' lines_of prophage contig_15
-T 'scores equal the page' lines_of scored.tsv '#chrom'
+T 'regions equal the page' equals_block prophage contig_15
+T 'scores equal the page' equals_block scored.tsv '#chrom'
 { grep above_ splice.json && head -n 4 top.tsv; grep -c donor top.tsv; } > selected
-T 'selected variants equal the page' lines_of selected '      "above'
+T 'selected variants equal the page' equals_block selected '      "above'
 T 'the model of section 4 separates host and parasite' sh -c '
     awk -F "\t" "\$3 == \".\" && \$4 == \"accuracy\" && \$2 == \"all\" { good = \$5 > 0.9 } END { exit !good }" own.tsv'
-T 'the page of section 6 has four samples' sh -c '
+T 'the MultiQC page has four samples' sh -c '
     [ "$(wc -l < results/multiqc/multiqc_report_data/multiqc_chordseq.txt)" = 5 ]'
