@@ -286,9 +286,22 @@ static void test_model_file(void **state)
     cs_scores_release(&s);
 }
 
+/* The rate is (wrong + sqrt(wrong) + 1) / (kept + 1); the threshold is the first step within it. */
+static void test_threshold(void **state)
+{
+    cs_call_curve c = { .n_kept = { 99, 99 }, .n_wrong = { 16, 9 } };
+
+    (void)state;
+    assert_true(cs_calibration_threshold(&c, 0.21) <= cs_calibration_step[0]);
+    check_near(cs_calibration_threshold(&c, 0.209), cs_calibration_step[1], 0);
+    check_near(cs_calibration_threshold(&c, 0.13), cs_calibration_step[1], 0);
+    assert_true(cs_calibration_threshold(&c, 0.129) > cs_calibration_step[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest test[] = {
+        cmocka_unit_test(test_threshold),
         cmocka_unit_test(test_temperature_is_recovered),
         cmocka_unit_test(test_no_wrong_calls),
         cmocka_unit_test(test_undetermined_truths),

@@ -293,7 +293,7 @@ static void test_weighted_strands(void **state)
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 /* A probability equal to the minimum is called, the next smaller one is not: with --min-prob, and
- * with the thresholds of a model. */
+ * with the thresholds of a model. The minimum length of a model is inclusive, too. */
 static void test_minimum_is_inclusive(void **state)
 {
     char base[300];
@@ -322,7 +322,13 @@ static void test_minimum_is_inclusive(void **state)
     p.class_min_prob[0][best] = above;
     output(&p, &r, v, &reason);
     assert_int_equal(reason, CS_REASON_LOW_CONFIDENCE);
+    p.use_conditions = true;
+    plain->calibration.shortest = sizeof base;
+    assert_false(cs_policy_too_short(&p, &r));
+    plain->calibration.shortest++;
+    assert_true(cs_policy_too_short(&p, &r));
     plain->calibration.n = 0;
+    plain->calibration.shortest = 0;
 }
 
 /* ---- windows ------------------------------------------------------------------------------- */
