@@ -1,7 +1,8 @@
 # gpubench.t - every stage of tests/gpu/bench at the smallest size, on the CUDA emulator.
 #
 # Measurements are meaningless there; the test checks that every row exists, with a reason if it has no
-# result. With CS_LONG, and a python3 with PyTorch in $CS_PYTHON, also its lines: minutes.
+# result. With CS_LONG, and a python3 with PyTorch in $CS_PYTHON, also PyTorch's rows, which takes minutes.
+# bench runs bench_block_host, bench_network_host, gen_fasta, make_model and peak (for make check-one).
 . "$srcdir/tests/cli/lib.sh"
 
 if [ ! -x "$builddir/tests/gpu/chordseq_host" ]; then

@@ -30,7 +30,7 @@ open_gpu()
 {
     mkdir -p "$work"
     if [ -n "$CS_QUICK" ]; then
-        gpu='no GPU, a processor that plays one: only what plan says means anything' compute=90
+        gpu='CUDA emulator: only the results of plan are meaningful' compute=90
         return
     fi
     gpu=$(nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap \
@@ -39,8 +39,8 @@ open_gpu()
     compute=$(echo "${gpu##*, }" | tr -d .)
 }
 
-# use_libraries: those of pack, and those of CUDA if its binaries do not find them. Removes builds of
-# other tarballs
+# use_libraries: set LD_LIBRARY_PATH to the libraries of pack and of CUDA. Removes builds of other
+# tarballs
 use_libraries()
 {
     if [ -e "$here/chordseq.tar.xz" ]; then
@@ -78,13 +78,13 @@ print("\n".join(u.find_spec("nvidia").submodule_search_locations))' 2> /dev/null
     done
 }
 
-# seconds left of this call
-left() { echo $((CALL_S - $(date +%s) + call_start)); }
+# seconds_left: of this call
+seconds_left() { echo $((CALL_S - $(date +%s) + call_start)); }
 
-# within SECONDS COMMAND...: with this time limit, and that of the call
+# within SECONDS COMMAND...: with this time limit and that of the call
 within()
 {
-    limit=$(left)
+    limit=$(seconds_left)
     [ "$1" -ge "$limit" ] || limit=$1
     shift
     [ "$limit" -gt 0 ] || return 124
@@ -107,8 +107,8 @@ chordseq() { within "$CALL_S" "$(tool chordseq)" "$@"; }
 
 # ---- models -----------------------------------------------------------------------------------
 
-# models: models of the stages classify and end. The default model has no blocks, so two
-# others are included: twelve blocks of the paper's ChordMixer for every record, and CDIL's layers
+# Models of the stages classify and end. The default model has no blocks; the others are the paper's
+# ChordMixer with twelve blocks for every record, and CDIL
 models='default chordmixer cdil'
 
 # model NAME: its file, created from a seed if missing
@@ -130,8 +130,8 @@ model()
     echo "$f"
 }
 
-# vectors NAME MODEL DEVICE PRECISION INPUT [OPTION...]: means of the encoder for each record; CDIL has
-# no longest sequence, and so no windows
+# vectors NAME MODEL DEVICE PRECISION INPUT [OPTION...]: the encoder's mean for each record; in windows,
+# except for CDIL, whose sequences have no maximum length
 vectors()
 {
     name=$1 file=$2 device=$3 precision=$4 input=$5
@@ -162,8 +162,8 @@ vectors_near()
         "$work/vectors.$1.tsv" "$work/vectors.$2.tsv"
 }
 
-# most_off PRECISION: largest difference due to rounding
-most_off() { case $1 in bf16) echo 0.03 ;; tf32) echo 0.005 ;; *) echo 0.001 ;; esac; }
+# tolerance PRECISION: largest difference due to rounding
+tolerance() { case $1 in bf16) echo 0.03 ;; tf32) echo 0.005 ;; *) echo 0.001 ;; esac; }
 
 # ---- rows of the table ------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ try()
 {
     what=$1 log=$work/$stage.$(echo "$1" | tr -c 'a-z0-9\n' _).log
     shift
-    if [ "$(left)" -le 0 ]; then
+    if [ "$(seconds_left)" -le 0 ]; then
         row "$what" 'no time left' .
         return 1
     fi
@@ -198,7 +198,7 @@ try()
     return 1
 }
 
-# heading COLUMNS: the machine on which the next rows were measured
+# heading COLUMNS: the machine of the next rows, and their header
 heading()
 {
     {
@@ -210,8 +210,8 @@ heading()
     } | tee -a "$table"
 }
 
-# hand_back: table and logs, as few files
-hand_back()
+# copy_results: table and logs to $OUT
+copy_results()
 {
     [ -n "$OUT" ] && [ -d "$OUT" ] || return 0
     case $(cd "$(dirname "$table")" && pwd)/ in
@@ -230,11 +230,11 @@ stages()
     done
     for stage; do
         "do_$stage" || row stage "ended with status $?" .
-        hand_back
+        copy_results
     done
 }
 
-# Binaries of pack, if they run here; else build the program and its GPU tests for this GPU. Once per
+# Use pack's binaries if they run here; else build the program and its GPU tests for this GPU. Once per
 # machine.
 do_build()
 {
@@ -242,12 +242,12 @@ do_build()
     [ -e "$tree/built" ] && { row build 'is there' .; return 0; }
     try unpack unpack_sources || return
     if has_code; then
-        if brought > "$work/brought.log" 2>&1; then
-            row "pack's binaries" ok "$(tail -n 1 "$work/brought.log")"
+        if run_packed > "$work/packed.log" 2>&1; then
+            row "pack's binaries" ok "$(tail -n 1 "$work/packed.log")"
             cp -R "$work/built/." "$tree/" && : > "$tree/built"
             return
         fi
-        row "pack's binaries" 'do not run here' "$(tail -n 1 "$work/brought.log" | cut -c 1-150)"
+        row "pack's binaries" 'do not run here' "$(tail -n 1 "$work/packed.log" | cut -c 1-150)"
     fi
     try configure in_tree env HTS_CFLAGS=" " HTS_LIBS=-lhts ZLIB_CFLAGS=" " ZLIB_LIBS=-lz \
         JANSSON_CFLAGS=" " JANSSON_LIBS=-ljansson CMOCKA_CFLAGS=" " CMOCKA_LIBS=-lcmocka \
@@ -268,7 +268,7 @@ unpack_sources()
         mv "$work/sources"/chordseq-* "$tree"
 }
 
-# Have pack's binaries code for this GPU: its own, or an earlier one's of the same generation?
+# has_code: do pack's binaries support this GPU, by its own code or an earlier one's of its generation?
 has_code()
 {
     [ -e "$work/built/arch" ] &&
@@ -276,12 +276,12 @@ has_code()
             "$work/built/arch"
 }
 
-# They start, and find the GPU.
-brought()
+# run_packed: do pack's binaries start and find the GPU?
+run_packed()
 {
     for f in "$work/built/chordseq" "$work"/built/tests/*/*; do
         ldd "$f" | grep 'not found' && return 1
     done
     "$work/built/chordseq" classify -q --device cuda -m "$tree/refdata/model/default.safetensors" \
-        -o "$work/brought.tsv" "$tree/refdata/tiny/mixed.fa" && wc -l < "$work/brought.tsv"
+        -o "$work/packed.tsv" "$tree/refdata/tiny/mixed.fa" && wc -l < "$work/packed.tsv"
 }
