@@ -2,7 +2,7 @@
 #
 # A need is written CHECK=PACKAGE: CHECK is a command, lib:MODULE for pkg-config, include:HEADER,
 # python:MODULE, or clang:FLAG and link:FLAG for flags that clang and cc must link with; PACKAGE is
-# its Debian package. Programs and libraries installed by other means count too.
+# its Debian package. Other installations of programs and libraries are accepted, too.
 
 build_needs="cc=gcc include:stdio.h=libc6-dev make=make autoreconf=autoconf automake=automake
 pkg-config=pkg-config lib:htslib=libhts-dev lib:zlib=zlib1g-dev lib:jansson=libjansson-dev"
@@ -42,13 +42,13 @@ can_install()
     command -v apt-get > /dev/null && { [ "$(id -u)" -eq 0 ] || command -v sudo > /dev/null; }
 }
 
-# install_missing NEED...: status 1, with a sentence, when something stays missing
+# install_missing NEED...: status 1, with a message, if packages cannot be installed
 install_missing()
 {
     missing=$(missing_packages "$@")
     [ -n "$missing" ] || return 0
     if ! can_install; then
-        echo "missing, and not to be installed without apt-get and root or sudo: $missing" >&2
+        echo "missing packages, which need apt-get and root or sudo to install: $missing" >&2
         return 1
     fi
     echo "installing: $missing"
