@@ -283,6 +283,16 @@ registry()
         uniq -d | sed 's|.*|&:1: two files of this name|' >> "$found"
 }
 
+# Makefile.am lists every test, or its double build.
+tests_listed()
+{
+    for f in tests/cli/*.t tests/long/*.t tests/python/*.t tests/stress/*.t tests/unit/test_*.c \
+             tests/nn/test_*.c tests/gpu/test_*.c tests/fuzz/fuzz_*.c tests/stress/stress_*.c; do
+        grep -qE "(^|[[:space:]])${f%.c}([_[:space:]]|\$)" Makefile.am ||
+            echo "$f:1: is not in Makefile.am"
+    done >> "$found"
+}
+
 lengths
 first_sentence
 includes
@@ -294,6 +304,7 @@ symbols
 static_names
 header_names
 registry
+tests_listed
 
 sort -t: -k1,1 -k2,2n "$found"
 n=$(wc -l < "$found")
