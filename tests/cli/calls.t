@@ -55,9 +55,9 @@ T 'a new calibration keeps the stated rate and the test for unlike sequences' sh
     chordseq eval --label-key class -m stated --calibrate msgs.m --bins 200,700 -o x.tsv labelled.fa 2> msgs && grep -q 'maximum error rate of calls 0.2, as before' msgs"
 T 'a table given twice is refused' sh -c 'cp s.tsv same.tsv; for f in s.tsv ./s.tsv same.tsv; do
     ! chordseq model calibrate -q --scores s.tsv --scores $f trained x 2> err && grep -q "has the content of .s.tsv.: give each table once" err || exit; done'
-T 'also by a table of predictions alone' sh -c "chordseq model calibrate -q --scores s.tsv --bins 200,700 --max-error 0.2 stated alone &&
+T 'a table of predictions alone gives the same calls' sh -c "chordseq model calibrate -q --scores s.tsv --bins 200,700 --max-error 0.2 stated alone &&
     chordseq model show stated | grep '^calls' > was && chordseq model show alone | grep '^calls' | cmp - was"
-T 'and none for a model that states none' sh -c "$e -m trained --bins 200,700 --calibrate plain -o x.tsv && ! chordseq model show plain | grep ^calls"
+T 'calibrating a model without a stated rate states none' sh -c "$e -m trained --bins 200,700 --calibrate plain -o x.tsv && ! chordseq model show plain | grep ^calls"
 
 # ---- calls ---------------------------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ T 'the options that it names call all records' sh -c 'for o in "" "--min-prob 0.
     chordseq classify -m stated $o -o half labelled.fa 2> log || exit; r=$(sed -n "s/.*no confident call; \(--.*\) gives the best class.*/\1/p" log)
     case $o in --*) [ -n "$r" ] || exit;; esac; if [ -n "$r" ]; then chordseq classify -m stated $r labelled.fa > half 2> log &&
     ! grep -q "confident\|error" log && ! grep -q unclassified half || exit; fi; done'
-T 'also about one record' sh -c 'awk "/^>/ && n++ { exit } 1" labelled.fa > one.fa &&
+T 'the warning about one record is in the singular' sh -c 'awk "/^>/ && n++ { exit } 1" labelled.fa > one.fa &&
     chordseq classify -m stated --min-prob 0.999999 -o half --html page one.fa 2> log &&
     grep -q "warning: 1 of 1 record has no confident call; --min-prob 0" log && grep -q "<p>1 of 1 record has no " page'
 {

@@ -6,10 +6,10 @@ old=$srcdir/refdata/frozen
 # ---- files ---------------------------------------------------------------------------------------
 
 T 'a model' chordseq model verify "$old/model.safetensors"
-T 'its taxonomy and look-up table' sh -c 'chordseq model show "$1" > shown && grep -q "^label 1	one	taxid 2157	domain" shown &&
+T 'model show prints taxonomy and look-up table of the model' sh -c 'chordseq model show "$1" > shown && grep -q "^label 1	one	taxid 2157	domain" shown &&
     grep -q "^lookup	129 peptide words	k 12	one in 8	LVIM,C,A,G,ST,P,FYW,EDNQ,KR,H" shown' - "$old/model.safetensors"
 # Probabilities may differ in the last digits between processors.
-T 'its calls' sh -c 'chordseq classify -q --min-prob 0 --all -m "$1/model.safetensors" "$1/sequences.fa" > new.tsv &&
+T 'the model makes the same calls' sh -c 'chordseq classify -q --min-prob 0 --all -m "$1/model.safetensors" "$1/sequences.fa" > new.tsv &&
     paste new.tsv "$1/calls.tsv" | awk -F "\t" "NF != 14 || \$1 != \$8 || \$2 != \$9 || \$3 != \$10 || \$5 != \$12 { exit 1 }
         NR == 1 && (\$4 != \$11 || \$6 != \$13 || \$7 != \$14) { exit 1 }
         NR > 1 && (\$4 - \$11) ^ 2 + (\$6 - \$13) ^ 2 + (\$7 - \$14) ^ 2 > 1e-8 { exit 1 }"' - "$old"

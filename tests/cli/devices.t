@@ -28,7 +28,7 @@ T 'GPU and CPU give the same predictions' near cpu.tsv one.tsv
 for d in cuda:0,2 cuda:2,1,0 auto; do
     T "predictions of $d are those of one, in order" sh -c "$g -q --device $d $in | cmp - one.tsv"
 done
-T 'the same with delayed copies and kernels' sh -c "for lag in -1 -2 -3 7; do
+T 'predictions do not depend on delays of copies and kernels' sh -c "for lag in -1 -2 -3 7; do
     CS_HOST_LAG=\$lag $g -q --device cuda:0,1 $in | cmp - one.tsv || exit 1; done"
 # same COMMAND...: equal bytes with one device and several
 same()
@@ -77,7 +77,7 @@ if [ -f "$builddir/tests/gpu/host/libnccl.so.2" ]; then
     T 'the log names NCCL' grep -q 'gradients are summed by NCCL 2.19.5' trained3.err
     T 'the weights of one GPU' as_one trained1.tsv trained3.tsv
     T 'a second run' train_on cuda:0,1 trained4
-    T 'the same bits' sh -c 'for m in trained3 trained4; do chordseq model show $m.m | grep ^sha256; done |
+    T 'two trainings on two GPUs give the same weights' sh -c 'for m in trained3 trained4; do chordseq model show $m.m | grep ^sha256; done |
         uniq | wc -l | grep -qx 1'
     MOCK_NCCL_KILL=1 train_on cuda:0,1 trained5
     T 'a rank killed during a sum is reported' grep -q 'train: rank 1 is gone: it was killed' trained5.err
@@ -117,14 +117,14 @@ long="$c classify -@ 2 -m $m -B 100 --all --device cuda:0,1 --long-sequence"
 T 'a sequence without memory has the reason no_memory' sh -c "$long whole $in 2> long.err |
     cut -f 5 | grep -c no_memory | grep -qx 4 &&
     grep -q 'more memory than is available; --long-sequence cpu runs such' long.err"
-T 'with --long-sequence cpu, it runs on the CPU' sh -c "$long cpu $in 2> long.err > long.tsv &&
+T '--long-sequence cpu runs it on the CPU' sh -c "$long cpu $in 2> long.err > long.tsv &&
     grep -q '4 of 22 records were run on the CPU, because the device.s memory was exceeded' long.err"
-T 'with the prediction of the CPU' near long.tsv cpu.tsv
-T 'with --long-sequence fit, it is split into windows' sh -c "$long fit $in 2> long.err > long.tsv &&
+T '--long-sequence cpu has the prediction of the CPU' near long.tsv cpu.tsv
+T '--long-sequence fit splits it into windows' sh -c "$long fit $in 2> long.err > long.tsv &&
     n=\$(sed -n 's/.*sequences of more than \([0-9]*\) bases exceed the memory.*/\1/p' long.err) &&
     [ \$n -gt 274 ] && [ \$n -lt 439 ] && grep -q '5 of 22 records .* split into windows' long.err &&
     $g -q --device cpu --long-sequence window --window-length \$n $in > windows.tsv"
-T 'with the prediction of the same windows' near long.tsv windows.tsv
+T '--long-sequence fit has the prediction of the same windows' near long.tsv windows.tsv
 unset CS_HOST_MEMORY
 
 # ---- predictions that are no numbers -------------------------------------------------------------
@@ -138,5 +138,5 @@ for d in cpu cuda:0,1; do
     T "unless it may be: $d" sh -c "$c classify -q --check-finite off -m nan.model --device $d some.fa |
         cut -f 1,4 | grep -c nan | grep -qx 2"
 done
-T 'in JSON it is null' sh -c "$c classify -q --check-finite off -m nan.model --jsonl - some.fa > nan.jsonl &&
+T 'NaN is null in JSON' sh -c "$c classify -q --check-finite off -m nan.model --jsonl - some.fa > nan.jsonl &&
     [ \$(grep -c nan nan.jsonl) = 0 ] && [ \$(grep -c '\"probability\":null,.*\"classA\":null,' nan.jsonl) = 2 ]"

@@ -10,7 +10,7 @@ T 'NPY and its names' chordseq embed -q -m "$m" -o v.npy mixed.fa
 P embed.names      cat v.npy.names.tsv
 T 'names elsewhere' sh -c 'chordseq embed -q -m "$1" -o w.npy --names w.tsv mixed.fa && cmp w.npy v.npy &&
     cmp w.tsv v.npy.names.tsv && [ ! -e w.npy.names.tsv ]' - "$m"
-T 'the same for any number of threads and batch size' sh -c 'for o in "-@ 1" "-@ 3 -B 1024" "--chunks-in-flight 1"; do
+T 'vectors do not depend on threads and batch size' sh -c 'for o in "-@ 1" "-@ 3 -B 1024" "--chunks-in-flight 1"; do
     chordseq embed -q -m "$1" -o w.npy $o mixed.fa && cmp w.npy v.npy || exit; done' - "$m"
 T 'a single record has the same vector' sh -c 'awk "/^>/ { n++ } n == 5" mixed.fa > one.fa &&
     chordseq embed -q -m "$1" -o one.npy one.fa && tail -c 160 one.npy > a &&
@@ -74,7 +74,7 @@ T 'the suffix selects the format' sh -c 'chordseq embed -q -m "$1" -o e.tsv mixe
 with python3 T 'NPZ is a ZIP archive of the NPY file' python3 -c 'import zipfile
 z = zipfile.ZipFile("e.npz")
 assert z.namelist() == ["vectors.npy"] and z.testzip() is None and z.read("vectors.npy") == open("v.npy", "rb").read()'
-numpy 'and numpy reads it' /usr/bin/python3 -c 'import numpy as np
+numpy 'NumPy reads NPZ' /usr/bin/python3 -c 'import numpy as np
 assert np.array_equal(np.load("e.npz")["vectors"], np.load("v.npy"), equal_nan=True)'
 N embed-shard-npz.err chordseq embed -m "$m" --shard 1/2 --manifest x.json -o x.npz mixed.fa
 N embed-none.err   chordseq embed -m "$m" mixed.fa

@@ -98,7 +98,7 @@ T '.gz and .bgz outputs are BGZF' sh -c "$c -q -o plain.tsv --jsonl plain.jsonl 
     $c -q -o t.tsv.gz --jsonl t.jsonl.bgz '$tiny/mixed.fa' && gzip -dc t.tsv.gz | cmp - plain.tsv &&
     gzip -dc < t.jsonl.bgz | cmp - plain.jsonl && for f in t.tsv.gz t.jsonl.bgz; do
     [ \"\$(tail -c 28 \$f | od -An -tx1 | tr -d ' \\n')\" = 1f8b08040000000000ff0600424302001b0003000000000000000000 ] || exit; done"
-with bgzip T "and sound by htslib's own check" sh -c 'bgzip -t t.tsv.gz && bgzip -t t.jsonl.bgz'
+with bgzip T 'bgzip accepts .gz and .bgz outputs' sh -c 'bgzip -t t.tsv.gz && bgzip -t t.jsonl.bgz'
 T '.csv tables have commas' sh -c "printf '>a,\"b\nACGTACGTACGT\n' > quote.fa && $c -q --min-prob 0 -o q.csv quote.fa &&
     [ \"\$(head -n 1 q.csv)\" = name,length,label,probability,reason ] && tail -n 1 q.csv | grep -q '^\"a,\"\"b\",12,'"
 N suffix-parquet.err   $c -o x.parquet "$tiny/mixed.fa"
@@ -204,7 +204,7 @@ model factorize -o own.m own.m
 model export in/model.safetensors in
 EOF
 for i in x.fa.fai x.fa.gzi x.fa.tbi x.fa.csi y.bam.bai y.bai y.bam.csi z.cram.crai z.crai; do
-    T "nor that of an index: $i" sh -c 'case $1 in x*) f=x.fa;; y*) f=y.bam;; *) f=z.cram;; esac
+    T "no output takes the place of an index: $i" sh -c 'case $1 in x*) f=x.fa;; y*) f=y.bam;; *) f=z.cram;; esac
         [ -e "$f" ] || cp x.fa "$f"; echo index > "$1" && ln -f "$1" way && for o in "$1" way; do
         chordseq classify -m "$m" -o "$o" "$f" 2> msgs; [ $? = 2 ] && [ "$(cat "$1")" = index ] || exit
         grep -q "output .$o. is the same file as the index of input .$f.; choose another output" msgs || exit; done
@@ -238,7 +238,7 @@ N window-option.err    $c --window-length 100 around.fa
 "$make" long-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2097152 \
     encoder.track=1 encoder.hidden=4
 P long-predicted.tsv    full_size sh -c 'chordseq classify -m long-model around.fa > long.tsv && cut -f 1-3,5 long.tsv'
-T 'the same with batches of one token' sh -c 'chordseq classify -q -m long-model -B 1 \
+T 'batches of one token give the same prediction' sh -c 'chordseq classify -q -m long-model -B 1 \
     -@ 2 around.fa | cmp - long.tsv'
 # Without enough memory, the record has a reason, or the run ends with its name: 1.3 M tokens of 352
 # channels need 1.8 GB.

@@ -32,7 +32,7 @@ assert sets[0]["records"] == int(sys.argv[1]) and len(sets) == 4, sets
 assert sets[0]["classes"]["'"$2"'"]["recall"] is None
 END
 ' - "$n"
-T 'the same for any threads and batches' sh -c 'chordseq eval -q -m "$1" --skip-unlabelled --labels first.tsv \
+T 'metrics do not depend on threads and batches' sh -c 'chordseq eval -q -m "$1" --skip-unlabelled --labels first.tsv \
     --bins 10,40 --threads 1 -B 7 "$2" | cmp - e.tsv' - "$m" "$tiny/mixed.fa"
 
 # ---- pieces ----------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ N eval-same.err     chordseq eval -m "$m" --class "$1=f.fa" -o x --json ./x
 T 'all outputs appear or none' sh -c '! $1 -o n.tsv --json n.json --html n.html --labels nobody.tsv f.fa 2> msgs &&
     ! ls n.* *.tmp.* 2> /dev/null' - "chordseq eval -q -m $m"
 if [ -w /dev/full ]; then
-    T 'also when a disk is full' sh -c '! chordseq eval -q -m "$1" --class "$2=f.fa" -o n.tsv --json /dev/full --html n.html &&
+    T 'no output appears when a disk is full' sh -c '! chordseq eval -q -m "$1" --class "$2=f.fa" -o n.tsv --json /dev/full --html n.html &&
         ! ls n.* *.tmp.* 2> /dev/null' - "$m" "$1"
     N eval-full.err chordseq eval -q -m "$m" --class "$1=f.fa" -o /dev/full
 else

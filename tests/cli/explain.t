@@ -70,7 +70,7 @@ T 'the plot is XML with a letter per contribution' sh -c 'if command -v xmllint 
 N explain-png.err chordseq explain -m bases -f variants.fa -o x --svg x.png one:101-110
 T 'a plot of unknown bases has no letter and no scale' sh -c 'chordseq explain -q -m bases -f variants.fa -o x --svg n.svg one:101-110 &&
     ! grep "<text transform\|e-300\|nan" n.svg && grep -q ">101</text>" n.svg && rm x'
-T 'the same for any number of threads and batch size' sh -c 'for o in "-@ 1" "-@ 3 -B 64"; do
+T 'contributions do not depend on threads and batch size' sh -c 'for o in "-@ 1" "-@ 3 -B 64"; do
     chordseq explain -q -m "$1" --value probability --label classB $o -f variants.fa -o x one:301-340 && cmp x e.bedgraph || exit; done' - "$m"
 T 'regions of a BED file' sh -c 'printf "one\t300\t310\nring\t5\t9\n" > two.bed
     chordseq explain -q -m bases -f variants.fa -R two.bed | awk "END { exit NR != 14 }"'

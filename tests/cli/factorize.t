@@ -33,16 +33,16 @@ $gen sparse 48 2 small.npy
 T 'factors and pictures' chordseq factorize -q -i small.npy --steps 300 -o a --plot a.svg -@ 1
 T 'six factors and their index' [ "$(echo a.*.npy)" = \
     'a.1.npy a.2.npy a.3.npy a.4.npy a.5.npy a.6.npy a.index.npy' ]
-T 'the same from standard input, with three threads' sh -c 'cat small.npy |
+T 'standard input and three threads give the same files' sh -c 'cat small.npy |
     chordseq factorize -i - --steps 300 -o b --plot b.svg -@ 3 &&
     for f in 1 2 3 4 5 6 index; do cmp a.$f.npy b.$f.npy || exit 1; done && cmp a.svg b.svg'
-T 'from the position of the descriptor' sh -c '{ echo gone; cat small.npy; } > more &&
+T 'standard input is read from its position' sh -c '{ echo gone; cat small.npy; } > more &&
     { read -r first && chordseq factorize -i - --steps 300 -o b; } < more && cmp a.1.npy b.1.npy'
 T 'another seed gives other factors' sh -c 'chordseq factorize -i small.npy --steps 300 --seed 2 -o c &&
     ! cmp -s a.1.npy c.1.npy'
 T 'dense factors, a picture of points' \
     chordseq factorize -i small.npy --steps 300 --dense -o d --plot d.png
-T 'without an index' [ "$(echo d.*.npy)" = 'd.1.npy d.2.npy d.3.npy d.4.npy d.5.npy d.6.npy' ]
+T 'dense factors have no index' [ "$(echo d.*.npy)" = 'd.1.npy d.2.npy d.3.npy d.4.npy d.5.npy d.6.npy' ]
 T 'as many factors as wanted' sh -c 'chordseq factorize -i small.npy --steps 10 --factors 3 -o e &&
     [ "$(echo e.*.npy)" = "e.1.npy e.2.npy e.3.npy e.index.npy" ]'
 

@@ -63,7 +63,7 @@ T 'every file has an outcome' sh -c '[ "$(wc -l < "$1")" = "$(tail -n +2 "$2" | 
 T 'refused files are named' awk -F '\t' '$3 !~ /^ok/ && index($3, "\047" $1 "\047") != 1 { exit 1 }' \
     "$expect/ingest.tsv"
 # The same bytes through a pipe, which cannot be sought in: all but the name in the messages.
-T 'from a pipe as from a file' sh -c 'cd "$1" && grep "	plain	" "$expect/ingest.tsv" |
+T 'a pipe is read like a file' sh -c 'cd "$1" && grep "	plain	" "$expect/ingest.tsv" |
     grep -E "\.(fa|fasta|fq|fastq|fna|pro)(\.(gz|bgz|xz))?	" > "$tmp/want" &&
     cut -f 1 "$tmp/want" | while read -r f; do
     "$builddir/tests/unit/ingest" - < "$f" | cut -f 2- | sed "s|standard input|$f|"

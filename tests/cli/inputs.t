@@ -24,7 +24,7 @@ T 'one call per pair, length 98|94' sh -c "$c -1 a.fa -2 b.fa > pairs.tsv &&
     awk -F '\t' 'NR > 1 && (\$2 != \"98|94\" || \$1 ~ /\//) { exit 1 }' pairs.tsv"
 T 'the order of mates does not matter' sh -c "sed 's|/2|/1|' b.fa > c.fa; sed 's|/1|/2|' a.fa > d.fa
     $c -1 c.fa -2 d.fa | sed 's/94|98/98|94/' | cmp - pairs.tsv"
-T 'the same from interleaved mates' sh -c "$c --interleaved ab.fa | cmp - pairs.tsv"
+T 'interleaved mates have the same predictions' sh -c "$c --interleaved ab.fa | cmp - pairs.tsv"
 T 'in any batch, with any number of threads' sh -c "$c -B 300 --chunks-in-flight 1 -@ 3 -1 a.fa -2 b.fa |
     cmp - pairs.tsv"
 T 'several files of pairs' sh -c "{ cat pairs.tsv; tail -n +2 pairs.tsv; } > twice.tsv
@@ -60,10 +60,10 @@ sh -c "$c a.fa b.fa" > both.tsv
 sh -c "$c a.fa" > a.tsv
 printf '# mates\na.fa\n\nb.fa\r\n' > list
 T 'a file of file names' sh -c "$c --input-list list | cmp - both.tsv"
-T 'from standard input' sh -c "$c --input-list - < list | cmp - both.tsv"
-T 'from the position of the descriptor' sh -c "{ printf 'gone\n'; cat list; } > more &&
+T '--input-list reads standard input' sh -c "$c --input-list - < list | cmp - both.tsv"
+T '--input-list reads standard input from its position' sh -c "{ printf 'gone\n'; cat list; } > more &&
     { read -r first && $c --input-list -; } < more | cmp - both.tsv"
-with python3 T 'from a socket' python3 -c '
+with python3 T '--input-list reads a socket' python3 -c '
 import socket, subprocess, sys
 ours, theirs = socket.socketpair()
 ours.sendall(open("list", "rb").read())
@@ -71,7 +71,7 @@ ours.shutdown(socket.SHUT_WR)
 got = subprocess.run(sys.argv[1:] + ["--input-list", "-"], stdin=theirs, stdout=subprocess.PIPE)
 assert got.returncode == 0 and got.stdout == open("both.tsv", "rb").read()' chordseq classify -q -m "$m"
 T 'after other files' sh -c "echo b.fa > rest && $c --input-list rest a.fa | cmp - both.tsv"
-T 'and after a byte order mark' sh -c "{ printf '\357\273\277'; cat list; } > marked && $c --input-list marked | cmp - both.tsv"
+T '--input-list ignores a byte order mark' sh -c "{ printf '\357\273\277'; cat list; } > marked && $c --input-list marked | cmp - both.tsv"
 : > nobody
 printf '>bad\n!\n' > bad.fa
 N list-empty.err    chordseq classify -m "$m" --input-list nobody
@@ -184,7 +184,7 @@ if samtools --version > /dev/null 2>&1; then
         chordseq classify -q -m '$m' -r chr1:120-310 -o got.tsv --resume x.bam##idx##idx/x.bai && cmp got.tsv want.tsv"
     T 'a given index that is none is named' sh -c "for i in none.bai ../one.bed; do ! chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/\$i 2> msgs &&
         grep -q \"cannot read .idx/\$i. as the index of .x.bam.\" msgs || exit; done"
-    T 'nor is a pipe an index' sh -c "mkfifo idx/pipe; timeout -s KILL 20 chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/pipe 2> msgs;
+    T 'a pipe is not an index' sh -c "mkfifo idx/pipe; timeout -s KILL 20 chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/pipe 2> msgs;
         [ \$? = 2 ] && rm idx/pipe && grep -q 'cannot use .idx/pipe. as the index of .x.bam.: it is not a regular file' msgs"
     T 'an old index is reported' sh -c "touch -d '2 hours ago' idx/x.bai && chordseq classify -q -m '$m' -r chr1 x.bam##idx##idx/x.bai > got 2> msgs &&
         grep -q 'the index .idx/x.bai. is older than .x.bam.' msgs && touch idx/x.bai"
@@ -254,7 +254,7 @@ T 'a missing file or a folder is reported before the first input is read' sh -c 
     ! chordseq classify -m "$1" -o x.tsv bad.fa "$f" 2> msgs && grep -q "cannot [a-z]* .$f.:" msgs || exit
     ! chordseq classify -m "$1" -1 bad.fa -2 "$f" 2> msgs && grep -q "cannot [a-z]* .$f.:" msgs || exit; done' - "$m"
 
-T '... and before the model' sh -c '! chordseq classify -m no-model -o x.tsv gone 2> msgs && grep -q "open .gone.:" msgs'
+T 'the input is opened before the model' sh -c '! chordseq classify -m no-model -o x.tsv gone 2> msgs && grep -q "open .gone.:" msgs'
 
 # ---- files that change while they are read -------------------------------------------------------
 

@@ -25,18 +25,18 @@ each()
     [ "$(wc -l < program)" -gt $((20 / step - 1)) ] && diff program library
 }
 T 'the predictions of classify'                each "$m"
-T '... of the default model'               each "$default"
-T '... as taxa'                            each "$fast" call=taxon min-prob=0.7
-T '... with options'                       each "$m" strand=forward min-prob=0.6 max-unknown=0.2
+T 'equal to the program: the default model'               each "$default"
+T 'equal to the program: taxa'                            each "$fast" call=taxon min-prob=0.7
+T 'equal to the program: options'                       each "$m" strand=forward min-prob=0.6 max-unknown=0.2
 if chordseq --version --verbose | grep -q '^bf16 *yes'; then
-    T '... in bf16'                        each "$m" precision=bf16
+    T 'equal to the program: bf16'                        each "$m" precision=bf16
 fi
-T '... in windows'                         each "$m" long-sequence=window window-length=100
+T 'equal to the program: windows'                         each "$m" long-sequence=window window-length=100
 "$builddir/tests/cli/make_model" values 2 head=regress labels=2 2> /dev/null
-T '... of values instead of classes'       each values
+T 'equal to the program: values instead of classes'       each values
 "$builddir/tests/cli/make_model" cased 2 tokenizer=base tokenizer.case=1 labels=3 encoder.track=4 2> /dev/null
-T '... of bases with their case'           each cased
-T '... which has an effect' sh -c 'sed "/^>/!s/.*/\U&/" "$1" | chordseq classify -q -m cased --all - > upper &&
+T 'equal to the program: bases with their case'           each cased
+T 'the case of bases changes predictions' sh -c 'sed "/^>/!s/.*/\U&/" "$1" | chordseq classify -q -m cased --all - > upper &&
     chordseq classify -q -m cased --all "$1" > cased.tsv && ! cmp -s upper cased.tsv' - "$tiny/mixed.fa"
 printf '>%0400d\nACGTTGCAACGTTGCA\n' 0 > header.fa
 T 'long headers do not count as bases' sh -c '[ "$("$1" "$2" "$3" | cut -f 2)" = 16 ]' - "$example" "$m" header.fa

@@ -23,7 +23,7 @@ around()
         for (r = 0; r < 3; r++) { n = r == 1 ? lines : 500; print ">r" r; for (i = 0; i < n; i++) print line[(i * 7 + int(i / 6000)) % 6000] } }'
 }
 around 2500 > long.fa
-T 'the same prediction for a long sequence in any batch' sh -c '
+T 'the prediction for a long sequence does not depend on the batch' sh -c '
     chordseq classify -q --all -@ 1 -m reading.m long.fa > a &&
     chordseq classify -q --all -@ 3 --batch-tokens 300 -m reading.m long.fa | cmp - a &&
     awk "/^>/ { n++ } n == 2" long.fa | chordseq classify -q --all -m reading.m - | grep "^r1	100000	" > b &&
@@ -47,7 +47,7 @@ T 'show reports the table, and whose validation it is' sh -c 'chordseq model sho
     grep -q "^validation	balanced accuracy .* of the network alone\$" shown &&
     ! chordseq model show bag.m | grep -q "of the network alone"'
 T 'a second run writes the same file' sh -c '$1 bag.m again.m && cmp table.m again.m' - "$lookup"
-T 'it separates the classes of new families' sh -c 'chordseq classify -q -m table.m new.fa | tee predictions.tsv |
+T 'the table separates the classes of new families' sh -c 'chordseq classify -q -m table.m new.fa | tee predictions.tsv |
     awk "NR > 1 && \$3 == (\$1 ~ /^g1/ ? \"one\" : \"two\") && \$4 > 0.9 { n++ } END { exit n != 2 }"'
 T 'the model alone does not' sh -c 'chordseq classify -q -m bag.m new.fa |
     awk "NR > 1 && \$4 > 0.9 { n++ } END { exit n > 0 }"'
@@ -56,7 +56,7 @@ T 'the model alone does not' sh -c 'chordseq classify -q -m bag.m new.fa |
 
 awk '/^>/ { print; next } { r = ""; for (i = length($0); i > 0; i--) r = r substr("TGCA", index("ACGT",
     substr($0, i, 1)), 1); print r }' new.fa > turned.fa
-T 'the same for the reverse complement' sh -c 'chordseq classify -q --strand both -m table.m turned.fa > a &&
+T 'the reverse complement has the same prediction' sh -c 'chordseq classify -q --strand both -m table.m turned.fa > a &&
     chordseq classify -q --strand both -m table.m new.fa | cmp - a'
 T 'for any number of threads and tokens of a batch' sh -c 'chordseq classify -q --all -@ 1 -m table.m genomes.fa > a &&
     chordseq classify -q --all -@ 3 --batch-tokens 300 -m table.m genomes.fa | cmp - a'
@@ -72,7 +72,7 @@ chordseq model factorize --rank 1 bag.m > /dev/null 2>&1 && lapack=with || lapac
 T 'weights of another table' sh -c '$1 --weights table.m bag.m lent.m && cmp table.m lent.m' - "$lookup"
 T 'the mean of the weights of several tables' sh -c '$1 --weights table.m --weights lent.m bag.m mean.m && cmp table.m mean.m' - "$lookup"
 N lookup-weights.err $lookup --weights bag.m bag.m x.m
-T 'without sequences the table stays' sh -c '$1 --seed 5 bag.m other.m && ! cmp -s table.m other.m &&
+T 'without sequences the table is kept' sh -c '$1 --seed 5 bag.m other.m && ! cmp -s table.m other.m &&
     chordseq model lookup -q --weights table.m other.m own.m && cmp table.m own.m' - "$lookup"
 T 'refitted, the table stays' sh -c '$1 --seed 5 --refit table.m own.m && cmp other.m own.m' - "$lookup"
 T 'to mutated crops: other weights, the same words' sh -c '$1 --refit --mutate 0.05 --mutate-indels 0.05 table.m own.m &&

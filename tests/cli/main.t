@@ -24,17 +24,17 @@ T 'no option is suggested that most letters of the typed one differ from' sh -c 
 T 'commands that have an unknown option are named' sh -c '! chordseq variant --kraken x 2> err &&
     grep -qx ".*: unknown option .--kraken.; --help lists them; it is an option of .classify., .merge." err &&
     ! chordseq variant --no-such 2> err && grep -qx ".*; --help lists them" err'
-T 'of many the first three' sh -c '! chordseq model --threads 1 2> err &&
+T 'of many suggestions the first three are shown' sh -c '! chordseq model --threads 1 2> err &&
     grep -qx ".*; it is an option of .[a-z]*., .[a-z]*., .[a-z]*. and others" err'
 T 'an unknown command is a usage error' status 2 chordseq frobnicate
 
 for c in $(chordseq help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -v help); do
     T "$c --help succeeds" status 0 chordseq "$c" --help
-    T "and begins with its usage" sh -c "head -n 1 out | grep -q '^Usage: chordseq $c'"
-    T "in at most 80 columns" sh -c '! grep -nE ".{81}" out'
-    T "help $c prints the same" sh -c "chordseq help $c | cmp - out && chordseq $c -h | cmp - out"
-    T "an option that $c does not have is wrong use" status 2 chordseq "$c" --no-such-option
-    T "and is named on one line" sh -c "test \$(wc -l < err) -eq 1 && grep -q no-such-option err"
+    T "the help of $c begins with its usage" sh -c "head -n 1 out | grep -q '^Usage: chordseq $c'"
+    T "the help of $c has at most 80 columns" sh -c '! grep -nE ".{81}" out'
+    T "help $c and $c -h print the same" sh -c "chordseq help $c | cmp - out && chordseq $c -h | cmp - out"
+    T "an option that $c does not have has status 2" status 2 chordseq "$c" --no-such-option
+    T "an unknown option of $c is named on one line" sh -c "test \$(wc -l < err) -eq 1 && grep -q no-such-option err"
 done
 
 m=$tiny/model.safetensors

@@ -15,10 +15,10 @@ T 'options of other actions are refused' sh -c 'for a in "show --rank 4:factoriz
 # ---- export --------------------------------------------------------------------------------------
 
 T 'a folder' chordseq model export --license mit "$m" folder
-T 'with these files' [ "$(echo $(LC_ALL=C ls folder))" = \
+T 'the exported files' [ "$(echo $(LC_ALL=C ls folder))" = \
     'README.md SHA256SUMS config.json labels.tsv model.safetensors tokenizer.json' ]
-T 'its checksums are correct' sh -c 'cd folder && sha256sum -c --quiet SHA256SUMS'
-T 'it contains the same model' sh -c '[ "$(chordseq model verify folder/model.safetensors | sed "s/.*sha256//")" = \
+T 'exported checksums are correct' sh -c 'cd folder && sha256sum -c --quiet SHA256SUMS'
+T 'the exported model is the same' sh -c '[ "$(chordseq model verify folder/model.safetensors | sed "s/.*sha256//")" = \
     "$(chordseq model verify "$1" | sed "s/.*sha256//")" ]' - "$m"
 T 'the exported model predicts like the original' sh -c 'chordseq classify -q -m folder/model.safetensors "$2" > a &&
     chordseq classify -q -m "$1" "$2" | cmp - a' - "$m" "$tiny/mixed.fa"
@@ -31,7 +31,7 @@ assert len(c["id2label"]) == c["num_labels"] == len(c["label2id"])
 assert len(t["vocab"]) == c["vocab_size"] and sorted(t["vocab"].values()) == list(range(c["vocab_size"]))'
 T 'the card begins with its front matter' sh -c '[ "$(head -n 2 folder/README.md)" = "$(printf -- "---\nlicense: mit")" ]'
 T 'the card says how the model is used' grep -q '^chordseq classify -m FOLDER sequences.fa' folder/README.md
-T 'again into the same folder' chordseq model export "$m" folder
+T 'exporting again into the same folder' chordseq model export "$m" folder
 T 'not beside a part of another model' sh -c 'cp -r folder mixed && echo other > mixed/calibration.json && cp mixed/README.md kept && rm -f msgs &&
     ! chordseq model export --license gpl "$1" mixed 2> msgs && grep -q "mixed/calibration.json. is of another model, this one has none; remove it" msgs &&
     cmp mixed/README.md kept && ! ls mixed | grep tmp' - "$m"
@@ -42,8 +42,8 @@ T 'not beside a part of another model' sh -c 'cp -r folder mixed && echo other >
 published=$CS_SHARED/golden/cdil_dna_pretrained/human_100k_epoch9_checkpoint.safetensors
 if [ -r "$published" ]; then
     T 'a published checkpoint' chordseq model import "$published" cdil.m
-    T 'it is a model' sh -c 'chordseq model show cdil.m | grep -q "^encoder.decoder	16,16,16,16,16,16,16,16,5\$"'
-    T 'it predicts' sh -c '[ "$(chordseq classify -q -m cdil.m "$1" | wc -l)" -gt 1 ]' - "$tiny/mixed.fa"
+    T 'an imported model is shown' sh -c 'chordseq model show cdil.m | grep -q "^encoder.decoder	16,16,16,16,16,16,16,16,5\$"'
+    T 'an imported model predicts' sh -c '[ "$(chordseq classify -q -m cdil.m "$1" | wc -l)" -gt 1 ]' - "$tiny/mixed.fa"
     N file-alphabet.err sh -c 'ln -s "$1" published; chordseq model import --alphabet acgt published x.m' - "$published"
 else
     S 'a published checkpoint' "no '$published'"
@@ -81,10 +81,10 @@ T 'a smaller file' sh -c 'chordseq model compact "$1" small.m && [ "$(($(wc -c <
 T 'only tensors in the file are counted and listed' sh -c 'n=$(head -c 100000 small.m | grep -ao "\"dtype\"" | wc -l)
     [ $n -lt 20 ] && chordseq model verify small.m | grep -q ": OK, $n tensors," &&
     [ $(chordseq model show small.m | grep -c "^tensor") = $n ]'
-T 'again: the same' sh -c 'chordseq model compact small.m smaller.m && cmp small.m smaller.m'
-T 'it stays small' sh -c 'chordseq model checked small.m fast-checked.m &&
+T 'compacting twice gives the same file' sh -c 'chordseq model compact small.m smaller.m && cmp small.m smaller.m'
+T 'a compacted model stays small after model checked' sh -c 'chordseq model checked small.m fast-checked.m &&
     [ "$(chordseq model verify small.m | cut -d , -f 3)" = "$(chordseq model verify fast-checked.m | cut -d , -f 3)" ]'
-T 'it predicts the same but for rounding' sh -c 'for m in "$1" small.m; do
+T 'a compacted model predicts the same but for rounding' sh -c 'for m in "$1" small.m; do
         chordseq classify -q --all -m "$m" "$2" | cut -f 1,3,4; done | sort |
     awk "\$1 == last { n++; d = \$3 - p; bad += d > 0.01 || d < -0.01 }
          { last = \$1; p = \$3 } END { exit !n || bad }"' - "$fast" "$tiny/mixed.fa"

@@ -26,9 +26,9 @@ T 'times are reported' sh -c 'chordseq model factorize --rank 2 "$1" |
     awk -F "\t" "\$1 == \"seconds\" && \$2 > 0 && \$3 > 0 { n++ } END { exit n != 1 }"' - "$m"
 T 'show says the number of low-rank layers' sh -c 'chordseq model show low.m | grep -qx "low-rank layers	[1-9][0-9]*"'
 T 'the file is sound' chordseq model verify low.m
-T 'it predicts' sh -c '[ "$(chordseq classify -q -m low.m "$1" | wc -l)" = \
+T 'the factorized model predicts' sh -c '[ "$(chordseq classify -q -m low.m "$1" | wc -l)" = \
     "$(chordseq classify -q -m "$2" "$1" | wc -l)" ]' - "$tiny/mixed.fa" "$m"
-T 'the same for any number of threads' sh -c 'chordseq classify -q -@ 1 -m low.m "$1" > a &&
+T 'predictions do not depend on threads' sh -c 'chordseq classify -q -@ 1 -m low.m "$1" > a &&
     chordseq classify -q -@ 3 -m low.m "$1" | cmp - a' - "$tiny/mixed.fa"
 T 'rank 1 loses more than rank 3' sh -c 'for r in 1 3; do chordseq model factorize --rank $r "$1" |
     sed -n "s/^relative_error	0	\([0-9.]*\).*/\1/p"; done | sort -c -r -g' - "$m"
@@ -54,5 +54,5 @@ P low-rank-accuracy.tsv sh -c 'chordseq model factorize --rank 3 -i two.fa --lab
     sed -n "/^accuracy/p"'
 T 'training continues' chordseq train -q --init two.low --label-key class --encoder.track 4 \
     --encoder.hidden 32 --encoder.max-len 128 --epochs 1 -o more.m two.fa
-T 'it keeps its rank' sh -c 'for m in more.m two.low; do chordseq model show $m | grep "^tensor.*_a\|^low-rank" > $m.rank; done
+T 'training keeps the rank' sh -c 'for m in more.m two.low; do chordseq model show $m | grep "^tensor.*_a\|^low-rank" > $m.rank; done
     [ -s more.m.rank ] && cmp more.m.rank two.low.rank'

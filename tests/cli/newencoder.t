@@ -178,9 +178,9 @@ done
 builddir=$build PATH=$build:$PATH
 T 'help lists the encoder' sh -c 'chordseq train --encoder gated --help | grep -q -- "--encoder.gate KIND"'
 awk '/^>/ { $0 = $0 " class=" (n++ % 2 ? "a" : "b") } 1' "$tiny/mixed.fa" > two.fa
-T 'it trains one step' chordseq train -q --encoder gated --encoder.gate tanh --label-key class \
+T 'the encoder trains one step' chordseq train -q --encoder gated --encoder.gate tanh --label-key class \
     --epochs 1 --max-steps 1 -o g.m two.fa
-T 'its model is shown' sh -c 'chordseq model show g.m | grep -q "^encoder.gate	tanh\$"'
+T 'its model is shown with the option' sh -c 'chordseq model show g.m | grep -q "^encoder.gate	tanh\$"'
 T 'its model predicts' sh -c 'chordseq classify -q -m g.m "$1" > calls && [ "$(wc -l < calls)" -gt 1 ]' - \
     "$tiny/mixed.fa"
 
@@ -191,6 +191,6 @@ for i in 1 2; do
     chordseq classify -q -m g.m --shard $i/2 --manifest part.$i.json -o part.$i.tsv \
         --lengths part.$i.txt "$tiny/mixed.fa"
 done
-T 'its outputs are merged' sh -c 'chordseq classify -q -m g.m --lengths all.txt "$1" &&
+T 'the outputs of shards are merged' sh -c 'chordseq classify -q -m g.m --lengths all.txt "$1" &&
     chordseq merge -q --lengths merged.txt part.1.json part.2.json && cmp all.txt merged.txt' - \
     "$tiny/mixed.fa"

@@ -24,7 +24,7 @@ P out.profile      cat all.profile
 P out.sam          sh -c 'grep -v "^@PG" all.sam | sed -E "s/([0-9]\.[0-9]{3})[0-9]+/\1/g" | cut -f 1-9,12-'
 P out.split        sh -c 'cd all.split && for f in *; do grep -c "^>" "$f" | sed "s/^/$f /"; done'
 P out.json         sh -c 'grep -v "command_line\|\"path\"\|\"options\"" all.json'
-T 'the same as one by one' sh -c '
+T 'outputs of one run equal those of single runs' sh -c '
     for o in jsonl kraken report krona cami-binning cami-profile; do
         chordseq classify -q -m m --sample s1 --min-prob 0.4 --$o - mixed.fa > "one.$o"
     done
@@ -56,13 +56,13 @@ with samtools T 'samtools reads the BAM' sh -c '
     samtools view -b "$1" -o in.bam 2> /dev/null && chordseq classify -q -m m --bam out.bam in.bam &&
     samtools quickcheck out.bam &&
     samtools view -F 0x900 in.bam | cut -f 1-11 > a && samtools view out.bam | cut -f 1-11 | cmp - a' - "$tiny/strands.sam"
-with samtools T 'with the tags of its records' sh -c '
+with samtools T 'output alignments keep the tags of their records' sh -c '
     chordseq classify -q -m m in.bam | sed "s|/[12]	|	|" | awk "NR > 1 { print \$1, \$3 }" > a &&
     samtools view out.bam | sed -E "s/\t.*cl:Z:/ /; s/\t.*//" | cmp - a &&
     [ "$(samtools view out.bam | grep -c "	ct:i:")" = "$(wc -l < a)" ]'
 with bgzip T 'padding of a BAM header stays out of SAM' sh -c 'printf "BAM\001\020\000\000\000@HD\tVN:1.6\n\000\000\000\000\000\000\000\000\000" | bgzip > padded.bam &&
     chordseq classify -qq -m m --no-PG --bam padded.sam -o padded.tsv padded.bam && printf "@HD\tVN:1.6\n" | cmp - padded.sam'
-with samtools T 'with a chained @PG line' sh -c 'samtools view -H --no-PG out.bam | grep -q "ID:chordseq.*PP:samtools" &&
+with samtools T 'output alignments have a chained @PG line' sh -c 'samtools view -H --no-PG out.bam | grep -q "ID:chordseq.*PP:samtools" &&
     chordseq classify -q -m m --bam no.bam --no-PG in.bam &&
     ! samtools view -H --no-PG no.bam | grep -q "ID:chordseq"'
 with samtools T 'tags of an earlier run are replaced' sh -c 'chordseq classify -q -m m --bam again.bam out.bam &&
@@ -112,7 +112,7 @@ with samtools T 'the version of CRAM' sh -c 'chordseq classify -q -m m -T "$1" -
     head -c 6 v.cram | od -An -tx1 | grep -q "43 52 41 4d 03 01"' - "$tiny/strands.fa"
 N bam-option.err    chordseq classify -m m --bam x.bam -O bam,colour=1 reads.fq
 N bam-format.err    chordseq classify -m m --bam x.bam -O vcf reads.fq
-T 'its name is not that of another output' sh -c 'for o in i.bam.csi ./i.bam.csi; do rm -f i.bam*
+T 'the name of an index is not that of another output' sh -c 'for o in i.bam.csi ./i.bam.csi; do rm -f i.bam*
     printf "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c\tLN:99\n" > sorted.sam
     for r in "" --resume; do chordseq classify -q $r -m m --bam i.bam -W -o $o sorted.sam 2> msgs
     [ $? = 2 ] && [ ! -e i.bam ] && [ ! -e i.bam.csi ] && grep -q "two outputs write to .i.bam.csi" msgs || exit; done; done'
@@ -149,13 +149,13 @@ T 'a program that stands before its parent keeps it' sh -c 'awk "/ID:bwa/ { held
 T 'programs in a circle follow the others' sh -c 'awk "/ID:bwa/ { print \"@PG\tID:a\tPP:b\n@PG\tID:c\tPP:a\n@PG\tID:b\tPP:a\" } { print }" y.sam > circle.sam &&
     chordseq classify -q -m m --no-PG --bam circles.sam x.sam circle.sam &&
     [ "$(sed -n "s/^@PG	ID:\([a-z]*\).*/\1/p" circles.sam | tr "\n" " ")" = "bwa sort bwa sort a c b " ]'
-T 'of one input, unchanged' sh -c 'chordseq classify -q -m m --no-PG --bam one.sam x.sam && sed "/^[^@]/d" one.sam > a && sed "/^[^@]/d" x.sam | cmp - a'
-T 'of many comments, in little time' sh -c 'for f in u v; do
+T 'the header of one input is unchanged' sh -c 'chordseq classify -q -m m --no-PG --bam one.sam x.sam && sed "/^[^@]/d" one.sam > a && sed "/^[^@]/d" x.sam | cmp - a'
+T 'headers with many comments take little time' sh -c 'for f in u v; do
         awk -v f=$f "BEGIN { print \"@SQ\tSN:c\tLN:99\"; for (i = 0; i < 5000; i++) print \"@CO\t\" i % 4990, i % 2 ? f : \"\" }" > $f.sam || exit
     done
     timeout 30 chordseq classify -q -m m --no-PG --bam uv.sam u.sam v.sam && grep "^@CO" uv.sam > all &&
     { sed 1d u.sam; sed 1d v.sam | grep "v$" | awk "!n[\$0]++"; } | cmp - all'
-T 'of sequences before alignments, and of mates' sh -c 'printf ">f\nACGTTGCA\n" > f.fa && chordseq classify -q -m m --bam fy.sam f.fa y.sam &&
+T 'sequences before alignments, and mates' sh -c 'printf ">f\nACGTTGCA\n" > f.fa && chordseq classify -q -m m --bam fy.sam f.fa y.sam &&
     grep -q "^@RG	ID:y" fy.sam && grep -q "^@HD.*unsorted" fy.sam && sed "s/^y	/x	/" y.sam > mate.sam &&
     chordseq classify -q -m m --bam mates.sam -1 x.sam -2 mate.sam && grep -q "^@RG	ID:y" mates.sam && [ "$(grep -c "^x	" mates.sam)" = 2 ]'
 N bam-groups.err    chordseq classify -m m --bam xz.bam x.sam z.sam
@@ -165,7 +165,7 @@ T 'a pipe later on with a read group of its own: a warning, and no PG tags of an
     chordseq classify -m m --no-PG --bam xy.sam x.sam - < y.sam 2> msgs && [ "$(grep -c "not in the header" msgs)" = 1 ] &&
     grep -q "warning: the read group .y. of .standard input. is not in the header.*or as a file" msgs &&
     grep -q "^y	.*RG:Z:y	NM" xy.sam && grep -q "^x	.*PG:Z:bwa	" xy.sam && [ "$(grep -c "^@PG" xy.sam)" = 2 ]'
-T 'with a program of its own' sh -c 'sed "/^@RG	ID:y/d; s/	RG:Z:y//" y.sam | sed "s/:bwa/:bwb/" |
+T 'a pipe later on with a program of its own: a warning' sh -c 'sed "/^@RG	ID:y/d; s/	RG:Z:y//" y.sam | sed "s/:bwa/:bwb/" |
     chordseq classify -m m --bam xy.sam x.sam - 2> msgs && grep -q "^y	.*PG:Z:bwb" xy.sam && grep -q "warning: the program .bwb. of .standard input. is not in the header" msgs'
 N bam-later.err     sh -c 'chordseq classify -q -m m --bam xy.bam x.sam - < z.sam'
 T 'lines whose tags are in another order are equal' sh -c 'sed "s/^\(@[RP]G\)	\(ID:[^	]*\)	\(.*\)/\1	\3	\2/" x.sam > order.x.sam &&
@@ -221,7 +221,7 @@ T 'long class names are cut, and stay distinct' sh -c 'long=$(printf "%0250d" 0)
 
 T 'a page' chordseq classify -q -m m --html page.html --min-prob 0.4 mixed.fa
 T 'fetches and runs nothing' sh -c '! grep -iE "(src|href)=|url\(|@import|<script|https?:| on[a-z]+=" page.html'
-T 'its counts equal those of the table' sh -c 'tr -d "\n" < page.html | sed "s/<tr>/\n/g" > rows
+T 'counts in the page equal those of the table' sh -c 'tr -d "\n" < page.html | sed "s/<tr>/\n/g" > rows
     for c in classA classB classC; do
         n=$(chordseq classify -q -m m --min-prob 0.4 mixed.fa | grep -c "	$c	")
         grep "^<td>$c</td>" rows | grep -q "<td class=\"n\">$n</td>" || exit
@@ -250,7 +250,7 @@ for page in "page.html", "sharp.html":
     c = Check()
     c.feed(open(page).read())
     assert not c.stack and c.seen > 20'
-T 'of an empty input too' sh -c 'chordseq classify -q -m m --html e.html -o x empty.fa 2> /dev/null && grep -q "</html>" e.html'
+T 'an empty input has a page' sh -c 'chordseq classify -q -m m --html e.html -o x empty.fa 2> /dev/null && grep -q "</html>" e.html'
 
 # ---- all or none -----------------------------------------------------------------------------------------
 
@@ -268,7 +268,7 @@ N out-twice2.err   chordseq classify -m m -o x --report x mixed.fa
 T 'an output is not the file that standard output goes to' sh -c '! chordseq classify -q -m m --summary x mixed.fa > x 2> msgs && [ ! -s x ] && rm x &&
     grep -q "classify: --output and --summary both write to .x.; rename one" msgs &&
     ! chordseq variant -q -m m -f "$1.fa" --tsv x "$1.vcf" > x 2> msgs && [ ! -s x ] && rm x && grep -q "two outputs write to .x." msgs' - "$tiny/variants"
-T 'also through a symbolic link to a file that does not exist yet' sh -c 'ln -s x1.tsv x2.tsv && ln -s ./x2.tsv x3.tsv &&
+T 'outputs that are one file through a link are refused' sh -c 'ln -s x1.tsv x2.tsv && ln -s ./x2.tsv x3.tsv &&
     for o in "x1.tsv --report x2.tsv" "x3.tsv --report x2.tsv"; do
         ! chordseq classify -q -m m -o $o reads.fq 2> msgs && grep -q "both write to .x[123].tsv" msgs && [ ! -e x1.tsv ] || exit; done'
 N out-folder.err   chordseq classify -m m --split-dir taxa.tsv mixed.fa
@@ -300,7 +300,7 @@ assert s["unclassified"]["records"] == sum(r["records"] for r in s["reasons"].va
 assert len(s["model"]["sha256"]) == 64 and s["options"]["min-prob"] == "0.4"
 assert s["options"]["resume-every"] == "10"'
 printf '>a\200b "\\\nACGTACGTAC\n' > bytes.fa
-with python3 T 'also with names that are not UTF-8' sh -c 'chordseq classify -q -m m --jsonl - bytes.fa | python3 -c "
+with python3 T 'JSON is valid for names that are not UTF-8' sh -c 'chordseq classify -q -m m --jsonl - bytes.fa | python3 -c "
 import json, sys
 r = json.loads(sys.stdin.buffer.read().decode(\"utf-8\"))
 assert r[\"name\"] == \"a\ufffdb\" and r[\"comment\"] == chr(34) + chr(92), r"'

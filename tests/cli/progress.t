@@ -59,7 +59,7 @@ if script -qec true typescript < /dev/null > /dev/null 2>&1; then
         tr "\r" "\n" < typescript | grep -qE "chordseq: [0-9]+ records, [0-9.]+ [kM]?bases, [0-9.]+ \
 [kMG]?bases/s, [0-9]+ %, [0-9:]+ left"' - "$m"
     "$builddir/tests/bench/gen_fasta" 12582912 1 12582912 12582912 > one.fa
-    T 'also of the windows of one record' sh -c '
+    T 'progress counts the windows of one record' sh -c '
         TERM=xterm script -qec "chordseq predict -m $1 -o /dev/null -@ 1 -B 2048 one.fa" typescript \
             < /dev/null > /dev/null && tr "\r" "\n" < typescript > lines &&
         grep -qE "chordseq: [0-9]+ windows, .*, [1-9][0-9]? %, [0-9:]+ left" lines' - "$m"
@@ -69,7 +69,7 @@ if script -qec true typescript < /dev/null > /dev/null 2>&1; then
     T 'warnings are coloured on a terminal' sh -c '
         TERM=xterm script -qec "chordseq classify -m $1 -o /dev/null $2" typescript \
             < /dev/null > /dev/null && grep -q "$(printf "\033\[1;33m")warning" typescript' - "$m" "$f"
-    T 'but not with NO_COLOR' sh -c '
+    T 'NO_COLOR removes colours' sh -c '
         NO_COLOR=1 TERM=xterm script -qec "chordseq classify -m $1 -o /dev/null $2" typescript \
             < /dev/null > /dev/null && grep -q "chordseq: warning:" typescript' - "$m" "$f"
     T 'no input from a terminal is an error' sh -c '

@@ -15,7 +15,7 @@ T 'a database' $proteins bag.m proteins.m
 T 'the file is sound' chordseq model verify proteins.m
 T 'show names it' sh -c 'chordseq model show proteins.m | grep -q "^proteins	[0-9]*	[0-9]* amino acids"'
 T 'a second run writes the same file' sh -c '$1 bag.m again.m && cmp proteins.m again.m' - "$proteins"
-T 'it tells the classes of new families' sh -c 'chordseq classify -q -m proteins.m new.fa | tee predictions.tsv |
+T 'the proteins separate the classes of new families' sh -c 'chordseq classify -q -m proteins.m new.fa | tee predictions.tsv |
     awk "NR > 1 && \$3 == (\$1 ~ /^g1/ ? \"one\" : \"two\") && \$4 > 0.9 { n++ } END { exit n != 2 }"'
 T 'which the model alone does not' sh -c 'chordseq classify -q -m bag.m new.fa |
     awk "NR > 1 && \$4 > 0.9 { n++ } END { exit n > 0 }"'
@@ -24,7 +24,7 @@ T 'which the model alone does not' sh -c 'chordseq classify -q -m bag.m new.fa |
 
 awk '/^>/ { print; next } { r = ""; for (i = length($0); i > 0; i--) r = r substr("TGCA", index("ACGT",
     substr($0, i, 1)), 1); print r }' new.fa > turned.fa
-T 'the same for the reverse complement' sh -c 'chordseq classify -q --strand both -m proteins.m turned.fa > a &&
+T 'the reverse complement has the same prediction' sh -c 'chordseq classify -q --strand both -m proteins.m turned.fa > a &&
     chordseq classify -q --strand both -m proteins.m new.fa | cmp - a'
 T 'for any number of threads and tokens of a batch' sh -c 'chordseq classify -q --all -@ 1 -m proteins.m genomes.fa > a &&
     chordseq classify -q --all -@ 3 --batch-tokens 300 -m proteins.m genomes.fa | cmp - a'
@@ -35,9 +35,9 @@ T 'in windows' sh -c 'chordseq classify -q --window-length 400 --long-sequence w
 T 'beside a table of peptide words' sh -c 'chordseq model lookup -q -i genomes.fa --label-key class --split split.tsv --sample 1 --crops 400 bag.m table.m &&
     $1 table.m both.m && chordseq model show both.m | grep -c "^proteins	\|^lookup	" | grep -qx 2' - "$proteins"
 T 'weights of another database' sh -c '$1 --weights proteins.m bag.m lent.m && cmp proteins.m lent.m' - "$proteins"
-T 'of several, their mean' sh -c '$1 --weights proteins.m --weights lent.m bag.m mean.m && cmp proteins.m mean.m' - "$proteins"
+T 'weights of several models are averaged' sh -c '$1 --weights proteins.m --weights lent.m bag.m mean.m && cmp proteins.m mean.m' - "$proteins"
 N proteins-weights.err $proteins --weights bag.m bag.m x.m
-T 'without sequences the database stays' sh -c '$1 --seed 5 bag.m other.m && ! cmp -s proteins.m other.m &&
+T 'without sequences the database is kept' sh -c '$1 --seed 5 bag.m other.m && ! cmp -s proteins.m other.m &&
     chordseq model proteins -q --weights proteins.m other.m own.m && cmp proteins.m own.m' - "$proteins"
 T 'refitted, the database stays' sh -c '$1 --seed 5 --refit proteins.m own.m && cmp other.m own.m' - "$proteins"
 T 'to mutated crops: other weights, the same proteins' sh -c '$1 --refit --mutate 0.05 --mutate-indels 0.05 proteins.m own.m &&

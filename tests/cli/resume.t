@@ -47,7 +47,7 @@ same()
 }
 
 T 'an uninterrupted run' run ref 1
-T 'it equals a run without --resume' sh -c "chordseq classify -q -m '$m' -o plain.tsv --all \
+T 'the reference equals a run without --resume' sh -c "chordseq classify -q -m '$m' -o plain.tsv --all \
     --kraken plain.kraken x.fa y.fa.gz z.fa && cmp plain.tsv ref/o.tsv && cmp plain.kraken ref/o.kraken"
 T 'a first run says that it starts at the first record' sh -c "chordseq classify -m '$m' --resume -o first.tsv x.fa 2> msgs &&
     grep -q 'resume: no record is finished yet; starting at the first one' msgs && head -n \$(wc -l < first.tsv) ref/o.tsv | cut -f 1-5 | cmp - first.tsv"
@@ -67,8 +67,8 @@ killed()
     T "resumed from ${n_done:-none} of $total" run "$d" "$1"
     T 'resumed to the same bytes' same "$d" "ref$1"
 }
-T 'with one thread' run ref1 1
-T 'with three' run ref3 3
+T 'a reference with one thread' run ref1 1
+T 'a reference with three threads' run ref3 3
 killed 1 KILL 1
 killed 1 KILL $((total / 3)) 5
 killed 1 KILL $((total - 9)) 10
@@ -86,13 +86,13 @@ mkdir full
 T 'a full disk' sh -c "cd full && trap '' XFSZ && ulimit -f 16 && ! chordseq classify -q -m '$m' -@ 1 \
     --resume --resume-every 0 $(echo $outputs) ../x.fa ../y.fa.gz ../z.fa 2> ../full.err &&
     grep -q 'cannot write' ../full.err"
-T 'with more space' run full 1
-T 'the same bytes' same full ref1
+T 'resumed with more space' run full 1
+T 'a full disk, resumed: the same bytes' same full ref1
 
 # Repeated interruptions.
 for n in 10 30 60; do interrupt often 1 KILL $n; done
 T 'the fourth run ends it' run often 1
-T 'with the same bytes' same often ref
+T 'repeated interruptions: the same bytes' same often ref
 
 # A folder of sequences: files are opened per class, also with incomplete blocks.
 all=$outputs
@@ -102,9 +102,9 @@ for gz in '' --split-gz; do
     for n in 1 60; do interrupt "cut$gz" 1 KILL $n; done
     T 'the output is not renamed yet' sh -c '[ -d "$1/parts" ] && ! ls "$1/parts" | grep -v "\.part$"' - "cut$gz"
     T 'the output exists at the end' run "cut$gz" 1
-    T 'the same' diff -r "split$gz" "cut$gz"
+    T 'resumed folders have the same files' diff -r "split$gz" "cut$gz"
 done
-T 'and equals a run without --resume' sh -c "chordseq classify -q -m '$m' --split-dir plain x.fa y.fa.gz z.fa &&
+T 'the folder equals one of a run without --resume' sh -c "chordseq classify -q -m '$m' --split-dir plain x.fa y.fa.gz z.fa &&
     diff -r plain split/parts && cat plain/* > all && gzip -dc split--split-gz/parts/*.gz | cmp - all"
 outputs=$all
 
@@ -132,8 +132,8 @@ while read -r threads name file records; do
         T "killed at $at" sh -c '[ "$1" -gt 128 ]' - "$(alignments "a$no" "$threads" "$name" "$file" \
             9 "${at%,*}" "${at#*,}" > killed.out 2>&1; echo $?)"
     done
-    T 'it resumes' alignments "a$no" "$threads" "$name" "$file"
-    T 'resumed to the same bytes' cmp "a$no/$name" "w$no.${name#*.}"
+    T 'alignments resume' alignments "a$no" "$threads" "$name" "$file"
+    T 'resumed alignments have the same bytes' cmp "a$no/$name" "w$no.${name#*.}"
 done <<END
 1 o.bam long.fa 3,0 60,1 17,2
 16 o.bam long.fa 1,1 40,2 45,0
@@ -174,7 +174,7 @@ T 'a run with regions is killed' sh -c '! (export LD_PRELOAD="$1/tests/cli/kill_
     mkdir regions && eval "$2") 2> /dev/null && [ -f regions/o.tsv.resume ]' - "$builddir" "$regions"
 T 'refused: other regions in the BED file' sh -c "cp -p r.bed kept; echo 'c	850	860' >> r.bed; ! ($regions) 2> msgs && grep -q 'other options: --regions-file was \"8 bytes, sha256:.*, and is \"18 bytes, sha256:' msgs"
 T 'refused: another region' sh -c "mv kept r.bed && ! (${regions%../map.bam} -r c:1-9 ../map.bam) 2> msgs && grep -q 'other options: --region was .*, and is ..c:1-9' msgs"
-T 'resumed with the same' sh -c " ($regions) && chordseq classify -q -m '$m' -R r.bed map.bam | cmp - regions/o.tsv"
+T 'resumed with the same regions' sh -c " ($regions) && chordseq classify -q -m '$m' -R r.bed map.bam | cmp - regions/o.tsv"
 # As of thousands of classes with --split-gz, of each of which it holds 64 kB.
 T 'resumed from a journal of more than 256 MiB' sh -c 'rm -rf o2 && cp -r base o2 &&
     head -c 268435456 /dev/zero | tr "\\0" " " >> o2/o.tsv.resume && eval "($1 ../x.fa ../y.fa.gz ../z.fa)"' - "$again"
@@ -202,7 +202,7 @@ T 'refused: a part that was cut, or whose name is a folder, with the reason and 
     $1 2> ../msgs; [ $? = 2 ] && grep -q "is not a regular file, which --resume needs" ../msgs && rmdir ${part%.part} && $1' - \
     "chordseq classify -q -m $m -@ 1 --resume --resume-every 0 -o o.tsv --split-dir parts ../x.fa ../y.fa.gz ../z.fa"
 T 'the interrupted run can still resume' run base 1
-T 'it ends with status 0' same base ref
+T 'the resumed run writes the same bytes' same base ref
 
 # Options without influence on results, in another order and spelling.
 interrupt others 1 KILL 30

@@ -52,7 +52,7 @@ T 'folders joined by cat' sh -c 'ls f.d | grep -q . && for p in f.d/*; do cat f.
 with samtools T 'alignments by samtools' sh -c 'samtools view f.bam > f.sam && samtools cat f.1.bam f.2.bam f.3.bam |
     samtools view - | cmp - f.sam && [ -s f.sam ]'
 T 'more parts than records' same 7 "$lines" $c odd.fa
-T 'of which some are empty' sh -c 'for i in 1 2 3 4 5 6 7; do ! grep -q "\"records\":0," p.$i.json ||
+T 'some shards are empty' sh -c 'for i in 1 2 3 4 5 6 7; do ! grep -q "\"records\":0," p.$i.json ||
     { [ $(wc -l < p.$i.tsv) = 1 ] && [ ! -s p.$i.jsonl ] && empty=y; } || exit; done; [ "$empty" ]'
 T 'parts by number' env in=odd.fa same 7 "$lines" $c -
 T 'no records at all' sh -c ': > none.fa && same 3 "$1" $2 none.fa && same 2 "-o OUT.npy" $3 none.fa' - "$lines" "$c" "$e"

@@ -62,7 +62,7 @@ N simulate-model.err    chordseq classify -m "$tiny/model.safetensors" s.tsv
 gzip -c s.tsv > s.tsv.gz
 T 'training reads it' $train -i s.tsv --epochs 2 -o m
 T 'compressed, too' $train -i s.tsv.gz --epochs 2 -o z
-T 'with the same result' sh -c '[ "$(chordseq model show m | grep ^sha256)" = "$(chordseq model show z | grep ^sha256)" ]'
+T 'compressed input gives the same model' sh -c '[ "$(chordseq model show m | grep ^sha256)" = "$(chordseq model show z | grep ^sha256)" ]'
 T 'evaluation reads it' sh -c 'chordseq eval -q -m m s.tsv > e.tsv && grep -q "^record.all...within_tolerance" e.tsv'
 
 T 'a value that a float cannot hold is refused' sh -c 'for i in 1 2 3 4 5 6; do printf ">r$i y=$i\nACGTTGCATTGCAACGT\n"; done | sed "s/y=3/y=1e39/" > big.fa

@@ -23,7 +23,7 @@ l="chordseq classify -q -m light"
 "$builddir/tests/bench/gen_fasta" 614400 4 200000 200000 | sed 's/^>/>long/' >> big.fa
 "$builddir/tests/bench/gen_fasta" 524288 5 20 3000 >> big.fa
 T 'a reference run' sh -c 'chordseq classify -v -m light -@ 1 -o big.tsv big.fa 2> big.err'
-T 'it has a line for each record' sh -c '[ $(($(grep -c ">" big.fa) + 1)) = $(wc -l < big.tsv) ]'
+T 'the output has a line for each record' sh -c '[ $(($(grep -c ">" big.fa) + 1)) = $(wc -l < big.tsv) ]'
 T 'in input order' sh -c 'grep ">" big.fa | tr -d ">" > names &&
     tail -n +2 big.tsv | cut -f 1 | cmp - names'
 for threads in 2 3 4 9; do

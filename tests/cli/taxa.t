@@ -20,9 +20,9 @@ T 'fewer ranks: others are omitted' $train -o family.m --head tree --lineage fam
 T 'two classes remain' sh -c '[ "$(chordseq model show family.m | grep -c ^label)" = 2 ]'
 sed 's/tax=\(F.\);/tax=f__\1;g__/' all.fa > prefixed.fa
 T 'ranks as letters' $train -o prefixed.m --head tree --lineage prefixed prefixed.fa
-T 'the same tree' sh -c '
+T 'both trees are the same' sh -c '
     chordseq model show tree.m | grep ^taxon > a; chordseq model show prefixed.m | grep ^taxon | cmp - a'
-T 'and the same weights' sh -c '
+T 'both models have the same weights' sh -c '
     [ "$(chordseq model show tree.m | grep ^sha256)" = "$(chordseq model show prefixed.m | grep ^sha256)" ]'
 awk '/^>/ { split($2, c, /[=;]/); file = c[2] ".fa" } { print > file }' prefixed.fa
 T "a file's class is tidied, too" sh -c 'chordseq train -q '"$small"' --epochs 1 -o files.m --head tree --lineage prefixed \
@@ -52,7 +52,7 @@ T "a tree's loss is for the head tree" sh -c '! '"$train"' -o x.m --head.ancesto
 T 'resuming needs the same tree' sh -c '
     '"$train"' --epochs 1 -o go.m --head tree --lineage family,genus all.fa &&
     ! '"$train"' --epochs 1 --resume -o go.m --head tree --lineage rank,genus all.fa 2> err && [ -s err ]'
-T 'also of a table of the same path; rows that no class needs may change' sh -c '
+T 'a changed table of the same path is found; rows that no class needs may change' sh -c '
     run() { '"$train"' --epochs 1 -o kept.m --head tree --taxonomy kept.tsv "$@" genus.fa; }
     cp taxa.tsv kept.tsv && run --stop-after 1 && sed "s/^g2\(.*\)F1\$/g2\1F2/" taxa.tsv > kept.tsv && ! cmp -s taxa.tsv kept.tsv &&
     ! run --resume 2> err && grep -q "belongs to another run: it has .taxonomy.content=sha256:" err &&
@@ -162,7 +162,7 @@ N taxa-calibrate.err chordseq model calibrate -q --scores s.tsv -i many.fa --lab
 
 T 'the model taxa has 80 taxa with ranks' sh -c 'chordseq model verify taxa && chordseq model show taxa > show &&
     [ "$(grep -c "^label " show)" = 80 ] && grep -q "^label [0-9]*	Caudoviricetes	taxid 2731619	class" show'
-T 'and calls taxa' sh -c 'chordseq classify -q --model taxa --min-prob 0 "$srcdir/refdata/selftest/sequences.fa" > own.tsv &&
+T 'the model taxa calls taxa' sh -c 'chordseq classify -q --model taxa --min-prob 0 "$srcdir/refdata/selftest/sequences.fa" > own.tsv &&
     head -n 1 own.tsv | grep -q "	taxid	rank$" && awk -F "\t" "NR > 1 && \$5 == \".\" && \$6 > 0 { n++ } END { exit !n }" own.tsv'
 
 # ---- as files ------------------------------------------------------------------------------------

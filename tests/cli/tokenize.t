@@ -31,10 +31,10 @@ fi
 
 train_bpe="chordseq tokenize -q --train bpe --vocab-size 64"
 T 'a vocabulary is trained' $train_bpe -i "$tiny/mixed.fa" -o a.json
-T 'and the lengths of its pieces' sh -c 'chordseq tokenize --train bpe --vocab-size 64 -o b.json "$1" 2> msgs
+T 'training prints the mean length of pieces' sh -c 'chordseq tokenize --train bpe --vocab-size 64 -o b.json "$1" 2> msgs
     tr -d " \t\n" < b.json | sed "s/.*\"vocab\":{//; s/}.*//" | tr , "\n" | tr -d \" | awk -F : "!/\[/ {
         n++; s += length(\$1) } END { printf \"mean length %.3f symbols, on\", s / n }" | grep -qFf - msgs' - "$tiny/mixed.fa"
-T 'the same from compressed input' sh -c "gzip -c '$tiny/mixed.fa' | $train_bpe - | cmp - a.json"
+T 'compressed input gives the same vocabulary' sh -c "gzip -c '$tiny/mixed.fa' | $train_bpe - | cmp - a.json"
 T 'pieces of a sequence join to it' sh -c 'chordseq tokenize -q -m a.json "$tiny/reads.fq" |
     cut -f 2 | tr -d " " > got && awk "NR % 4 == 2" "$tiny/reads.fq" | cmp - got'
 N tokenize-idle.err  chordseq tokenize -m "$bpe/hg38.json" --vocab-size 64 "$tiny/mixed.fa"
@@ -70,13 +70,13 @@ train="chordseq train -q --epochs 1 --encoder.max-len 256 --encoder.track 2 --en
 N tokenize-nofile.err $train --tokenizer bpe -o m
 T 'a model is trained on pieces' $train --tokenizer bpe --tokenizer.file a.json -o m
 mv a.json gone.json
-T 'another starts from it with the same pieces' $train --tokenizer.file gone.json --init m -o again
+T 'training starts from a model with the same pieces' $train --tokenizer.file gone.json --init m -o again
 sed 's/"model"/ &/' gone.json > same.json
-T 'from another folder' $train --tokenizer.file same.json --init m -o again
+T 'training starts from a model with the same pieces of another folder' $train --tokenizer.file same.json --init m -o again
 N tokenize-other.err   $train --tokenizer.file "$bpe/hg38.json" --init m -o again
 T 'the model keeps them' sh -c 'chordseq classify -q -m m "$tiny/reads.fq" > c && [ "$(wc -l < c)" = 41 ]'
 T 'on any number of threads' sh -c 'chordseq classify -q -@ 9 -m m "$tiny/reads.fq" | cmp - c'
-T 'its tokens equal those of the file'"'"'s' sh -c 'chordseq tokenize -q --format ids -m gone.json l.fa > want &&
+T "the model's tokens equal those of its file" sh -c 'chordseq tokenize -q --format ids -m gone.json l.fa > want &&
     chordseq tokenize -q --format ids -m m l.fa | cmp - want'
 T 'export restores the file' sh -c 'chordseq model export m dir > out 2>&1 &&
     chordseq tokenize -q --format ids -m dir/tokenizer.json l.fa | cmp - want'

@@ -60,7 +60,7 @@ mean() { sed -n "s/.*\"$1\":{\"mean\":\([0-9.]*\).*/\1/p" card; }
 T 'by the means over the folds' awk -v f="$(mean frames_balanced_accuracy)" -v w="$(mean bag_balanced_accuracy)" -v n="$(mean balanced_accuracy)" \
     '$1 == "tokenizer" { tok = $2 } $1 == "training.valid_balanced_accuracy" { d = f - $2 } /training.folds.*"model":"bag of reading frames"/ { m = 1 }
     END { exit !(f > w && f > n && d < 1e-5 && d > -1e-5 && tok == "orf" && m) }' card
-T 'without a budget of time: the same bytes again' sh -c 'for f in once again; do "$@" -q --preset fast --folds 2 -o $f.m mixed.fa &&
+T 'folds without a budget of time are reproducible' sh -c 'for f in once again; do "$@" -q --preset fast --folds 2 -o $f.m mixed.fa &&
     chordseq model show $f.m | sed -n "s/^sha256.//p" > $f.sum || exit 1; done && cmp once.sum again.sum' - $cross
 T 'eval reports the cross-validation' sh -c 'chordseq eval -m cross.m --label-key class mixed.fa 2>&1 > eval.tsv | grep -q "cross-validation in training: balanced accuracy"'
 mv cross.html ended.html
@@ -71,7 +71,7 @@ refused() { words=$1; shift; T "refused: $words" sh -c 'w=$1; shift; ! "$@" 2> e
 refused "class .g. has 40 groups by organism, too few for --folds 50; lower it, give" --folds 50 sense.fa
 echo mine > cross.m.fold
 refused ".cross.m.fold. exists, but --folds writes its models there" --folds 2 mixed.fa
-T 'it stays' grep -qx mine cross.m.fold
+T 'an existing file is kept' grep -qx mine cross.m.fold
 rm cross.m.fold
 refused '--folds takes at least 2' --folds 1 sense.fa
 refused '--folds and --resume exclude each other' --folds 3 --resume sense.fa
@@ -88,7 +88,7 @@ T 'a page during training' sh -c '"$@" 2> msgs && grep -q paused msgs && grep -q
     -B 2k --epochs 20 --stop-after 20 --html live.html -o live.m mixed.fa
 T 'the page reloads itself' sh -c '[ "$(grep -c "http-equiv=.refresh. content=.10." live.html)" = 1 ] &&
     [ "$(grep -c "This page reloads itself every 10 s" live.html)" = 1 ] && ! grep -q refresh ended.html'
-T 'its bases are those of the records' sh -c '[ "$(grep -c "<p>24 records with 1920 bases, of which 24 have a class" live.html)" = 1 ]'
+T 'the page has the bases of the records' sh -c '[ "$(grep -c "<p>24 records with 1920 bases, of which 24 have a class" live.html)" = 1 ]'
 
 # ---- logs ----------------------------------------------------------------------------------------
 
@@ -97,10 +97,10 @@ logged="chordseq train -q -@ 1 --label-key class --preset none --tokenizer.k 2 -
 T 'a table of steps, and events' $logged --step-metrics whole.tsv --tensorboard events --metrics epochs.tsv
 T 'a row per step' sh -c '[ $(($(wc -l < whole.tsv) - 1)) = "$(tail -n 1 epochs.tsv | cut -f 2)" ] &&
     awk -F "\t" "NF != 8 || (NR > 1 && (\$1 != NR - 1 || \$4 <= 0 || \$6 <= 0)) { exit 1 }" whole.tsv'
-T 'paused' $logged --step-metrics part.tsv --stop-after 5
+T 'paused with --step-metrics' $logged --step-metrics part.tsv --stop-after 5
 printf '6\t1\tof a step that is repeated' >> part.tsv
-T 'resumed' $logged --step-metrics part.tsv --resume
-T 'the same table' sh -c 'for f in whole part; do cut -f 1-7 $f.tsv > $f.cut; done; cmp whole.cut part.cut'
+T 'resumed with --step-metrics' $logged --step-metrics part.tsv --resume
+T 'a resumed run has the same step metrics' sh -c 'for f in whole part; do cut -f 1-7 $f.tsv > $f.cut; done; cmp whole.cut part.cut'
 T 'the table of epochs as CSV, compressed' sh -c '"$@" --metrics epochs.csv.gz && gzip -dc epochs.csv.gz | cut -d , -f 1-9 > csv.cut &&
     cut -f 1-9 epochs.tsv | tr "\\t" , | cmp - csv.cut' - $logged
 for f in '--step-metrics steps.tsv.gz' '--step-metrics steps.csv' '-o x.m.gz' '-o x.m --checkpoint x.gz'; do
@@ -155,7 +155,7 @@ refused 'a budget of 1000 bases is below one step of about 5120; increase' --lab
 refused "record .r0. is not in .ghosts.tsv.; --skip-unlabelled" --budget 20k --labels ghosts.tsv sense.fa
 refused "all 240 records have one class, .g.; training needs" --budget 20k --label-key class --label-map same.tsv sense.fa
 refused 'a budget of 0.0001 s ends before the first step; increase it' --label-key class --budget 0.0001s sense.fa
-T 'it leaves no file' sh -c '[ -z "$(ls | grep "^cross\|tmp")" ]'
+T 'a refused run leaves no file' sh -c '[ -z "$(ls | grep "^cross\|tmp")" ]'
 T 'a bag is the model: the log gives the reason' sh -c '"$@" --budget 0.5s --label-key class sense.fa 2> msgs &&
     if grep -q "trained 0 steps" msgs; then grep -q "the budget ended before the network.s first step; wrote the bag as the model$" msgs
     else ! grep -q "budget ended" msgs; fi' - $cross
@@ -171,7 +171,7 @@ chordseq simulate temporal-order --length 20 -n 40 --seed 3 -o order.tsv
 T 'a preset for values: network and optimisation' sh -c '"$@" --preset balanced --print-config order.tsv > cfg &&
     for s in encoder.max-len=64 encoder.track=4 lr=0.003 step-records=16 rc=0 mutate=0 crop-max=0 head.composition=0
     do grep -qx "$s" cfg || { echo "# no $s"; exit 1; }; done' - $cross
-T 'it trains' sh -c '"$@" --preset balanced --budget 20k order.tsv 2> msgs && grep -q "^chordseq: trained" msgs &&
+T 'the preset trains on real values' sh -c '"$@" --preset balanced --budget 20k order.tsv 2> msgs && grep -q "^chordseq: trained" msgs &&
     ! grep -q "bag\|regression" msgs' - $cross
 refused '--preset fast is a bag of words of nucleotides, and the input has values; use balanced or best' \
     --preset fast --budget 20k order.tsv

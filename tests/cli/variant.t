@@ -26,13 +26,13 @@ T 'header lines state the source of scores' sh -c 'score -o o.vcf variants.vcf &
 T 'other lines are copied' sh -c 'grep -v "ID=CS_" variants.vcf | sed "s/;CS_L2=9,9,9//" > in
     grep -v "^##chordseq\|ID=CS_" o.vcf | sed -E "s/;CS_[A-Z0-9]+=[^;\t]*//g; s/CS_[A-Z0-9]+=[^;\t]*/./" > out
     cmp in out'
-T 'the same for any number of threads, batch size and window' sh -c 'score --no-version variants.vcf > a
+T 'scores do not depend on threads, batch size and buffers' sh -c 'score --no-version variants.vcf > a
     for o in "-@ 1" "-@ 4 -B 100" "--chunks-in-flight 1"; do score --no-version $o variants.vcf | cmp a - || exit; done'
 T 'a second run on its output changes nothing' sh -c 'score --no-version variants.vcf > a
     score --no-version a | cmp a -'
 T 'a second run changes nothing if ID is not the first key of INFO' sh -c 'sed "s/<ID=CS_L2,Number=A,/<Number=A,ID=CS_L2,/" a > odd.vcf
     grep -q "<Number=A,ID=CS_L2" odd.vcf && score --no-version odd.vcf | cmp a -'
-T 'from a pipe, gzip, CRLF' sh -c 'score --no-version - < variants.vcf | cmp a - &&
+T 'a pipe, gzip and CR LF give the same scores' sh -c 'score --no-version - < variants.vcf | cmp a - &&
     score --no-version < variants.vcf | cmp a - && score --no-version -t 1 variants.vcf | cmp a - &&
     gzip -c variants.vcf | score --no-version - | cmp a - &&
     sed "s/$/\r/" variants.vcf | score --no-version - | cmp a -'
@@ -106,7 +106,7 @@ T 'two contigs of one name, at the end or not: a warning' sh -c 'long=$(head -c 
         grep -q "warning: .two.fa. has two contigs named .$n., of which only the first is read; rename one and recreate" msgs || exit; done
     sed p two.fa.fai > two && mv two two.fa.fai && chordseq variant -m "$m" -w 128 -f two.fa -o /dev/null variants.vcf 2> msgs &&
     grep -q "two contigs named" msgs' - variants.fa
-with bgzip T 'also of a compressed file' sh -c 'rm -f old.fa*; bgzip -c variants.fa > old.fa.gz && scored_on old.fa.gz -o gone.vcf variants.vcf &&
+with bgzip T 'an outdated index of a compressed file is refused' sh -c 'rm -f old.fa*; bgzip -c variants.fa > old.fa.gz && scored_on old.fa.gz -o gone.vcf variants.vcf &&
     rm gone.vcf && sed 2s/^/ACGT/ variants.fa | bgzip -i -I old.fa.gz.gzi -c > old.fa.gz && ! scored_on old.fa.gz -o gone.vcf variants.vcf 2> msgs &&
     grep -q "old.fa.gz.fai. is stale" msgs'
 # A reference in lower case and with ambiguous letters: R matches A and G, N no base.
@@ -156,7 +156,7 @@ done
 head -c $(($(wc -c < variants.vcf) - 60)) variants.vcf > cut.vcf
 refused cut.vcf 'record 17 .*it is the last one: is the file truncated?'
 { cat cut.vcf; grep -v '^#' variants.vcf; } > bent.vcf
-T 'another record may be bent' sh -c '! score -o gone.vcf bent.vcf 2> msgs && ! grep -q truncated msgs'
+T 'a damaged record before the last one is not called truncated' sh -c '! score -o gone.vcf bent.vcf 2> msgs && ! grep -q truncated msgs'
 { grep '^#' variants.vcf | sed 's/	FORMAT.*//'; printf 'one\t3000000000\t.\tA\tC\t.\t.\t.\n'; } > far.vcf
 # A contig of 5 G bases as a sparse file with data at its end only.
 printf '>giant\n' > giant.fa
@@ -262,7 +262,7 @@ T 'rows of one variant with both labels are left out' sh -c '{ cat train.tsv; fo
         printf "c4\t97\tN\tA\tT\t1\n"; done; } > both.tsv
     chordseq train --head variant --reference train.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 \
         --encoder.hidden 8 --window-length 16 --epochs 1 -o x.model -i both.tsv 2> msgs && grep -q "warning: 3 rows with both label" msgs'
-T 'the same from table and VCF' sh -c 'cut -f 4-9 train.tsv.metrics > a; cut -f 4-9 train.vcf.metrics | cmp a -'
+T 'a table and a VCF give the same training' sh -c 'cut -f 4-9 train.tsv.metrics > a; cut -f 4-9 train.vcf.metrics | cmp a -'
 T 'training separates the labels' awk -F '\t' 'NR > 1 && $7 > best { best = $7 } END { exit best < 0.9 }' train.tsv.metrics
 # Tissue 31 comes first and always has label 1, 16 always 0.
 T 'labels that are numbers are sorted with their targets' sh -c '
@@ -379,7 +379,7 @@ T 'refused: no exons, or exons without the case' sh -c '! chordseq variant -m ca
     grep -q "exons is for --tokenizer base --tokenizer.case" msgs &&
     ! chordseq train --exons some.bed --label-key class -o x.model variants.fa 2> msgs && grep -q "exons is for --head variant" msgs' - "$cased"
 T 'a page of marked exons' chordseq variant -q --exons some.bed -m cased.model -f train.fa --html page.html -o /dev/null c1.vcf
-with python3 T 'and its contributions' python3 contributions.py "-m cased.model --exons some.bed"
+with python3 T 'contributions in a page of marked exons' python3 contributions.py "-m cased.model --exons some.bed"
 # At 1000, and at 941 with the bases up to there.
 T 'exons choose the same strand in any notation of a variant' sh -c '
     awk "FNR == 2 { r = substr(\$0, 941, 60); l = substr(r, 1, 59); b = substr(r, 60); a = b == \"A\" ? \"C\" : \"A\"
@@ -486,12 +486,12 @@ N variant-label.err sh -c 'sed "5s/.$/2/" train.tsv > bad.tsv
     chordseq train -q --head variant --reference train.fa -i bad.tsv -o x.model'
 
 mkdir with && cp "$builddir/chordseq" with/ && ln -s "$srcdir/refdata" with/refdata
-T 'without a model, the bundled model and its prediction' sh -c '
+T 'the default is the bundled model and its prediction' sh -c '
     with/chordseq variant -f variants.fa --circular ring --tsv d.tsv -o d.vcf variants.vcf 2> msgs &&
     grep -q "default model for variants.*splicing" msgs && head -n 1 d.tsv | grep -q "	CS_SPLICE$" &&
     grep -q "	snv	.*	[.]	0	0[.][0-9]" d.tsv && grep -q "encoder:cdil head:variant window:256" d.vcf &&
     grep -q "ID=CS_SPLICE,.*Description=\"Probability that the allele reduces the inclusion" d.vcf'
-T 'with exons, the one that reads them' sh -c 'printf "one\t300\t400\tx\t0\t-\n" > one.bed
+T '--exons selects the bundled model that reads exons' sh -c 'printf "one\t300\t400\tx\t0\t-\n" > one.bed
     with/chordseq variant -f variants.fa --exons one.bed --tsv e.tsv -o e.vcf variants.vcf 2> msgs &&
     grep -q "default model for variants.*splicing of the given exons" msgs && grep -q "	NO_EXON	" e.tsv && grep -q "	snv	.*	[.]	0	0[.][0-9]" e.tsv &&
     grep -q "ID=CS_SPLICE,.*reduces the inclusion of the given human exon" e.vcf && grep -q "ID=CS_SKIP,.*NO_EXON" e.vcf'
@@ -595,7 +595,7 @@ published, probed, tuned = (encoder(n + ".model") for n in ("published", "probed
 assert len(probed) > 20 and set(probed) == set(tuned) and set(probed) <= set(published)
 assert all(probed[k] == published[k] for k in probed)
 assert any(tuned[k] != published[k] for k in tuned)'
-    T 'it scores variants' sh -c 'for m in tuned probed; do
+    T 'the imported encoder scores variants' sh -c 'for m in tuned probed; do
         chordseq variant -q -m $m.model -f train.fa --tsv $m.tsv.out -o /dev/null c1.vcf &&
         awk -F "\t" "NR > 1 { n++; bad += \$8 !~ /^[01]([.]|$)/ && \$8 !~ /e-/ } END { exit n < 50 || bad > 0 }" $m.tsv.out || exit; done
         ! cmp -s tuned.tsv.out probed.tsv.out'
