@@ -28,27 +28,27 @@ fi
 T 'vectors have names' sh -c '[ "$(wc -l < vectors.npy.names.tsv)" = 74 ]'
 T 'every long read has a line' sh -c '[ "$(wc -l < long.tsv)" = 81 ]'
 
-# The rows of docs/peers.md that tables of this tree state. A table that changed prints the row that is due.
-T 'classifiers' due docs/peers.md peers_models.tsv '
+# docs/peers.md has the rows of these tables; missing rows are printed.
+T 'classifiers' page_has_rows docs/peers.md peers_models.tsv '
     NR > 1 { head[$1, $2] = "| " $2 " " $3 " | " $4 " |"; row[$1, $2] = row[$1, $2] sprintf(" %.2f / %.2f |", $7, $10) }
     END { for (p in row) print head[p] row[p] (p ~ /^held out/ ? " A |" : " F |") }'
-T 'Kraken 2' due docs/peers.md kraken.tsv '
+T 'Kraken 2' page_has_rows docs/peers.md kraken.tsv '
     NR > 1 { a[$2, $1, $3] = $4; n += !($2 in seen); if (!seen[$2]++) kind[n] = $2 }
     function three(k, set) { return sprintf("%.2f / %.2f / %.2f", a[k, set, "kraken2"], a[k, set, "chordseq"], a[k, set, "chordseq all"]) }
     END { for (i = 1; i <= n; i++) print "| " kind[i] " | " three(kind[i], "known") " | " three(kind[i], "new") " |" }'
-T 'Kraken 2 among the classes' due docs/peers.md kraken.tsv '
+T 'Kraken 2 among the classes' page_has_rows docs/peers.md kraken.tsv '
     $1 == "new" && $2 == "10,000 bp" { a[$3] = $4 }
     END { printf "| Kraken 2 2.1.2 | all seven, new families | - | - | - | %.2f / %.2f | - | C |\n", a["kraken2"], a["chordseq all"] }'
-T 'ranks' due docs/peers.md taxa.tsv '
+T 'ranks' page_has_rows docs/peers.md taxa.tsv '
     { a[$1, $2 ~ /naive/, $3] = $5 }
     function two(s, r) { return (s, 1, r) in a ? sprintf("%.2f / %.2f", a[s, 1, r], a[s, 0, r]) : "-" }
     END { for (i = split("16S plastid", s, " "); i > 0; i--)
               print "| " s[i] " | " two(s[i], "order") " | " two(s[i], "family") " | " two(s[i], "genus") " |" }'
-T 'variants' due docs/peers.md variant_peers.tsv '
+T 'variants' page_has_rows docs/peers.md variant_peers.tsv '
     NR > 1 && $4 == "mapsy" { mapsy = $7 }
     NR > 1 && $4 == "vexseq" { printf "| %s | %s | %s | %.2f | %.2f |\n", $1, $3, $2, mapsy, $7 }'
-T 'speed of classifiers' due docs/peers.md peers_models.tsv '
+T 'speed of classifiers' page_has_rows docs/peers.md peers_models.tsv '
     $1 == "held out" && $5 == 10000 { printf "| fragments of 10,000 bp | %s %.2f | %.1f |\n", $2, $14, $15 }'
-T 'speed and memory of Kraken 2' due docs/peers.md community.tsv '
+T 'speed and memory of Kraken 2' page_has_rows docs/peers.md community.tsv '
     $1 == "contigs" { a[$3] = $9 ", " $10 " MiB" }
     END { printf "| contigs of a community | Kraken 2 %s | %s |\n", a["kraken2"], a["chordseq"] }'

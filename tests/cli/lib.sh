@@ -1,10 +1,11 @@
-# lib.sh - sourced by command-line tests: functions P, N, F and T, which print TAP.
+# lib.sh - sourced by command-line tests: functions that print TAP.
 #
 #   P FILE CMD...   must succeed; its stdout must equal tests/cli/expect/FILE
 #   N FILE CMD...   must fail (status 1 or 2); its stderr must equal tests/cli/expect/FILE
 #   F FILE CMD...   a known bug, to become P; reported when it succeeds
 #   T NAME CMD...   must succeed; output is shown only on failure
 #   S NAME REASON   skipped, with the reason
+#   same_weights NAME MODEL MODEL
 #
 # `with TOOL T ...` is skipped without a command TOOL.
 #
@@ -51,7 +52,7 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# verdict OK? DESCRIPTION
+# verdict yes|no DESCRIPTION
 verdict()
 {
     n_test=$((n_test + 1))
@@ -63,14 +64,14 @@ verdict()
     fi
 }
 
-# words CMD...: the command as a one-line description, without TAP's special characters
+# words CMD...: the command on one line, without TAP's special characters
 words() { printf '%s' "$*" | sed "s|$srcdir/||g; s|$tmp/||g" | tr '\n#' '  ' | cut -c 1-120; }
 
 plain() { sed "s|$srcdir|SRCDIR|g; s|$tmp|TMP|g" "$1"; }
 
 show() { sed 's/^/#   /' "$1" | head -n 20; }
 
-# compare FILE OUTPUT: does OUTPUT equal the expectation? Prints a diff as TAP comments.
+# compare FILE OUTPUT: does OUTPUT equal the golden file? Prints a diff as TAP comments.
 compare()
 {
     [ "$1" = - ] && return 0
@@ -97,7 +98,7 @@ P()
     verdict $good "P $(words "$@")"
 }
 
-# For a command of sh -c that meets a leak of a library: the leak sanitizer off.
+# For commands of sh -c: no leak sanitizer, because a library leaks.
 ignore_leaks='export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"'
 
 N()
@@ -141,13 +142,27 @@ S()
     echo "ok $n_test - $1 # SKIP $2"
 }
 
+# weights_sum MODEL: checksum of its tensors
+weights_sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
+
+same_weights() { T "$1" [ "$(weights_sum "$2")" = "$(weights_sum "$3")" ]; }
+
+# revcomp FASTA: print the reverse complement of each record, on one line
+revcomp()
+{
+    awk 'function put() { if (name != "") { print name; for (i = length(s); i > 0; i--)
+             printf "%s", substr(to, index(from, substr(s, i, 1)), 1); print "" } }
+         BEGIN { from = "ACGTRYKMBVDHSWN"; to = "TGCAYRMKVBHDSWN" }
+         /^>/ { put(); name = $0; s = ""; next } { s = s toupper($0) } END { put() }' "$1"
+}
+
 with()
 {
     tool=$1; shift
     if command -v "$tool" > /dev/null; then "$@"; else S "$2" "no $tool"; fi
 }
 
-# page_script PAGE: its blocks of ```sh as a script; those below a comment `test: COMMAND` only where there is COMMAND.
+# page_script PAGE: print its ```sh blocks as a script. A block after a comment `test: COMMAND` needs COMMAND.
 page_script()
 {
     echo 'set -eu'
@@ -158,5 +173,6 @@ page_script()
         inside' "$1"
 }
 
-# due PAGE TABLE PROGRAM: prints the rows that awk's PROGRAM makes of a table of tests/bench/results and PAGE lacks
-due() { awk -F '\t' "$3" "$srcdir/tests/bench/results/$2" | grep -vxFf "$srcdir/$1" && return 1 || return 0; }
+# page_has_rows PAGE TABLE PROGRAM: does PAGE have all lines that awk's PROGRAM prints for a table of tests/bench/results?
+# Prints missing ones
+page_has_rows() { awk -F '\t' "$3" "$srcdir/tests/bench/results/$2" | grep -vxFf "$srcdir/$1" && return 1 || return 0; }

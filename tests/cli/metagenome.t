@@ -16,7 +16,7 @@ with kraken2-build T 'Kraken 2 leaves what it does not know to chordseq' sh -c '
     [ "$(grep -c "^C.*host" known.kraken)" = 40 ] && [ "$(wc -l < rest.tsv)" -gt 50 ] && ! grep -q "^host" rest.tsv'
 
 # The page's tables are those of the benchmark.
-T 'the community' due docs/metagenome.md community.tsv '
+T 'the community' page_has_rows docs/metagenome.md community.tsv '
     $2 == "known" || $2 == "new" {
         a[$1, $2, $3] = sprintf("%.2f | %.2f | %.2f", $5, $6, $7); off[$1, $3] = sprintf("%.2f", $8) }
     END {
@@ -28,7 +28,7 @@ T 'the community' due docs/metagenome.md community.tsv '
             for (p in name)
                 print "| " (p == "kraken2" ? kind[k] : "") " | " name[p] " | " a[k, "known", p] " | " a[k, "new", p] " | " off[k, p] " |"
     }'
-T 'reads of sequencers' due docs/metagenome.md community.tsv '
+T 'reads of sequencers' page_has_rows docs/metagenome.md community.tsv '
     $2 == "species" { called[$1, $3] = sprintf("%.2f", $6); right[$1, $3] = sprintf("%.2f", $7); kind[$1] }
     END {
         for (k in kind)

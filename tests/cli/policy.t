@@ -5,19 +5,10 @@ m=$tiny/model.safetensors
 make=$builddir/tests/cli/make_model
 gen=$builddir/tests/bench/gen_fasta
 
-# Reverse complements of the records of a FASTA file, one line each.
-turned()
-{
-    awk 'function put() { if (name != "") { print name; for (i = length(s); i > 0; i--)
-             printf "%s", substr(to, index(from, substr(s, i, 1)), 1); print "" } }
-         BEGIN { from = "ACGTRYKMBVDHSWN"; to = "TGCAYRMKVBHDSWN" }
-         /^>/ { put(); name = $0; s = ""; next } { s = s toupper($0) } END { put() }' "$1"
-}
-
-# ---- the reverse complement gets another class ---------------------------------------------------
+# ---- predictions of the reverse complement -------------------------------------------------------
 
 "$gen" 61440 3 300 900 > x.fa
-turned x.fa > y.fa
+revcomp x.fa > y.fa
 T 'files differ' sh -c '! cmp -s x.fa y.fa'
 "$make" plain 5 tokenizer=kmer tokenizer.k=4 tokenizer.stride=3 encoder.max-len=1024 \
     encoder.track=2 encoder.hidden=4

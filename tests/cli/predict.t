@@ -58,9 +58,7 @@ T 'the same for any number of threads and batch size' sh -c 'for o in "-@ 1" "-@
 
 # ---- strands -------------------------------------------------------------------------------------
 
-rc() { awk '/^>/ { print; next } { s = ""; for (i = length($0); i > 0; i--)
-    s = s substr("TGCA", index("ACGT", substr($0, i, 1)), 1); print s }' "$1"; }
-rc in.fa > rc.fa
+revcomp in.fa > rc.fa
 for f in in rc; do
     chordseq predict -q -m m.safetensors --strand both --format tsv $f.fa | tail -n +2 > both.$f
 done

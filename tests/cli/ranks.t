@@ -27,7 +27,6 @@ named="$command -q --epochs 3"
 short="$named --label-key class all.fa"
 pre="chordseq pretrain -q -@ 1 --encoder cdil --encoder.channels 8 --encoder.layers 2 --tokenizer base
     -B 256 --accumulate 3 --lr 0.01 --window 100 --windows-per-epoch 40 --epochs 2"
-sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
 
 # until PATTERN FILE: wait for the pattern
 until_says()
@@ -99,28 +98,28 @@ RANK=1 WORLD_SIZE=2 T 'without --ranks, launcher variables are ignored' $short -
 # ---- the same as one ------------------------------------------------------------------------------
 
 T 'two ranks' ranks 2 $short --metrics two.tsv -o two.m
-T 'the same weights as one rank' same_table one.tsv two.tsv
+T 'two ranks have the losses of one' same_table one.tsv two.tsv
 T 'only rank 0 writes a table' [ "$(wc -l < two.tsv)" -eq 4 ]
-two=$(sum two.m)
+two=$(weights_sum two.m)
 T 'three ranks' ranks 3 $short --metrics three.tsv -o three.m
-T 'the same weights as one rank' same_table one.tsv three.tsv
+T 'three ranks have the losses of one' same_table one.tsv three.tsv
 T 'two ranks again' ranks 2 $short -o two.m
-T 'the same bits' [ "$(sum two.m)" = "$two" ]
+T 'a second run of two ranks gives the same weights' [ "$(weights_sum two.m)" = "$two" ]
 T 'two ranks, paused amid an epoch' ranks 2 $short --stop-after 3 -o part.m
 T 'a second run' ranks 2 $short --stop-after 2 --resume -o part.m
 T 'resumed to the end' ranks 2 $short --resume -o part.m
-T 'the same bits' [ "$(sum part.m)" = "$two" ]
+T 'two ranks paused twice give the same weights' [ "$(weights_sum part.m)" = "$two" ]
 T 'steps by records, more ranks than batches in some' ranks 3 $short --step-records 9 -o records.m \
     --metrics records.3.tsv
 T 'one rank' $short --step-records 9 -o records.m --metrics records.1.tsv
-T 'the same losses' same_table records.1.tsv records.3.tsv
+T 'steps by records have the losses of one rank' same_table records.1.tsv records.3.tsv
 
 T 'two ranks started by train' $short --ranks 2 --metrics own.tsv -o own.m
-T 'the same weights as one rank' same_table one.tsv own.tsv
-T 'the same bits as with a launcher' [ "$(sum own.m)" = "$two" ]
+T 'ranks started by train have the losses of one' same_table one.tsv own.tsv
+T 'ranks started by train and by a launcher give the same weights' [ "$(weights_sum own.m)" = "$two" ]
 T 'paused amid an epoch' $short --ranks 2 --stop-after 4 -o part.m
-T 'and to the end, with more threads' $short --ranks 2 -@ 3 --resume -o part.m
-T 'the same bits' [ "$(sum part.m)" = "$two" ]
+T 'resumed to the end with more threads' $short --ranks 2 -@ 3 --resume -o part.m
+T 'more threads give the same weights' [ "$(weights_sum part.m)" = "$two" ]
 for c in at gc; do awk -v c="class=$c" '/^>/ { on = $3 == c } on' all.fa > $c.fa; done
 T 'one file per class' $named --ranks 2 -o class.m --class at=at.fa --class gc=gc.fa
 T 'standard input is not consumed' sh -c 'echo mine | { "$@" && [ "$(cat)" = mine ]; }' - \
@@ -132,34 +131,34 @@ awk 'BEGIN { srand(3); for (i = 0; i < 3000; i++) { s = ""; for (j = 0; j < 200;
 T 'a missing index is built before other ranks read it' sh -c 'for i in 1 2 3 4; do rm -f many.fa.fai
     "$@" --epochs 1 --ranks 3 --windows-per-epoch 3 --valid-windows 1 -o pre.m many.fa || exit 1; done' - $pre
 T 'pretraining on three' ranks 3 $pre -o pre.m --metrics pre.3.tsv genome.fa
-T 'the same losses' same_table pre.1.tsv pre.3.tsv
+T 'pretraining on three ranks has the losses of one' same_table pre.1.tsv pre.3.tsv
 T 'pretraining on two ranks it starts itself' $pre --accumulate 2 --ranks 2 -o pre.m genome.fa
 
 batch="chordseq train -q -@ 1 --encoder cdil --encoder.norm batch --encoder.channels 8 --encoder.layers 2
     --tokenizer base -B 512 --accumulate 3 --epochs 2 --label-key class all.fa"
 T 'batch normalisation on one rank' $batch --metrics batch.1.tsv -o batch.m
-T 'on two' $batch --ranks 2 --metrics batch.2.tsv -o batch.m
-T 'the same losses' same_table batch.1.tsv batch.2.tsv
-batch_sum=$(sum batch.m)
-T 'on two, paused amid an epoch' $batch --ranks 2 --stop-after 3 -o batch.m
+T 'batch normalisation on two ranks' $batch --ranks 2 --metrics batch.2.tsv -o batch.m
+T 'batch normalisation on two ranks has the losses of one' same_table batch.1.tsv batch.2.tsv
+batch_sum=$(weights_sum batch.m)
+T 'batch normalisation on two ranks, paused amid an epoch' $batch --ranks 2 --stop-after 3 -o batch.m
 T 'resumed to the end' $batch --ranks 2 --resume -o batch.m
-T 'the same bits' [ "$(sum batch.m)" = "$batch_sum" ]
+T 'batch normalisation on two ranks, resumed, gives the same weights' [ "$(weights_sum batch.m)" = "$batch_sum" ]
 anneal="chordseq train -q -@ 1 --encoder cdil --encoder.norm batch --encoder.channels 8 --encoder.layers 2
     --tokenizer base -B 512 --accumulate 4 --lr 0.05 --patience 1 --budget 150k --label-key class all.fa"
 T 'annealing on one rank' $anneal --metrics anneal.1.tsv -o anneal.m
-T 'on two: the statistics are those of the best model, too' $anneal --ranks 2 --metrics anneal.2.tsv -o anneal.m
-T 'the same losses' same_table anneal.1.tsv anneal.2.tsv
+T 'annealing on two ranks' $anneal --ranks 2 --metrics anneal.2.tsv -o anneal.m
+T 'annealing on two ranks has the losses of one: it restores the statistics of the best model' same_table anneal.1.tsv anneal.2.tsv
 
 # Rank 0 alone validates the bag; all take the network's start from it.
 balanced="chordseq train -q -@ 1 --budget 60k --label-key class all.fa"
 T 'the default preset on one rank' $balanced --metrics balanced.1.tsv -o balanced.m
-T 'on two' $balanced --ranks 2 --metrics balanced.2.tsv -o balanced.m
-T 'the same losses' same_table balanced.1.tsv balanced.2.tsv
+T 'the default preset on two ranks' $balanced --ranks 2 --metrics balanced.2.tsv -o balanced.m
+T 'the default preset on two ranks has the losses of one' same_table balanced.1.tsv balanced.2.tsv
 
 T 'the settings are printed once' sh -c '"$@" > alone.cfg && "$@" --ranks 2 > two.cfg && cmp alone.cfg two.cfg' - \
     chordseq train -q --print-config --label-key class all.fa
 
-# Ranks measure different times: what follows from a clock is rank 0's.
+# Ranks measure different times: rank 0's clock decides.
 balanced="chordseq train -@ 1 --label-key class all.fa"
 T 'a budget of time' sh -c '"$@" --preset balanced --budget 3s --ranks 2 -o timed.m 2> msgs && grep -q "trained [0-9]* steps*" msgs' - $balanced
 MASTER_PORT=$((MASTER_PORT + 1))

@@ -58,9 +58,7 @@ T 'shards' sh -c "for i in 1 2 3; do $predict --shard \$i/3 --manifest \$i.json 
 
 # ---- strands -------------------------------------------------------------------------------------
 
-rc() { awk '/^>/ { print; next } { s = ""; for (i = length($0); i > 0; i--)
-    s = s substr("TGCAN", index("ACGTN", substr($0, i, 1)), 1); print s }' "$1"; }
-rc long.fa > rc.fa
+revcomp long.fa > rc.fa
 for f in long rc; do
     $predict --strand both --format tsv $f.fa | tail -n +2 > both.$f
 done

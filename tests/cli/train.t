@@ -11,7 +11,6 @@ awk '/^>/ { sub(/class=/, "", $3); print substr($1, 2) "\t" $3 }' all.fa > label
 small="--encoder.max-len 256 --encoder.track 2 --encoder.hidden 8 --tokenizer.k 2 -B 512 --lr 0.01"
 short="--epochs 3 --samples-per-epoch 24 --crop-min 40 --crop-max 80 --rc --seed 4 --ema 0.9"
 train="chordseq train -q $small $short"
-sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
 
 # ---- refused -------------------------------------------------------------------------------------
 
@@ -156,14 +155,14 @@ T 'help shows options of the chosen encoder only' sh -c 'chordseq train --help >
 T 'labels from the header' $train -o key.m --split-by organism --label-key class --taxonomy taxa.tsv all.fa
 P train-taxonomy.tsv     sh -c 'chordseq model show key.m | grep -E "^(label|taxon)"'
 T 'labels from a table' $train -o table.m --split-by organism --labels labels.tsv all.fa
-T 'header and table: the same model' [ "$(sum key.m)" = "$(sum table.m)" ]
+same_weights 'labels of header and table give the same weights' key.m table.m
 T 'one file per class' $train -o file.m --class gc=gc.fa --class at=at.fa
 printf 'gc\thigh\nat\tlow\n' > map.tsv
 T 'labels by another name' $train -o map.m --label-map map.tsv --label-key class all.fa
 T 'the map names the classes' sh -c 'chordseq model show map.m | grep -q "^label 0.high$"'
 T 'the map names the classes of --class: the same model' sh -c '"$@" --label-map map.tsv -o mapped.m --class gc=gc.fa --class at=at.fa && "$@" -o plain.m --class high=gc.fa --class low=at.fa &&
     chordseq model show mapped.m | grep -q "^label 0.high$"' - $train
-T 'with the same weights' [ "$(sum mapped.m)" = "$(sum plain.m)" ]
+same_weights 'mapped and given classes give the same weights' mapped.m plain.m
 printf 'gc\thigh\nodd\t-\n' > omit.tsv
 T 'the class - omits the records of a file' sh -c 'sed "s/^>/>odd/" at.fa > odd.fa && "$@" --label-map omit.tsv -o omit.m --class gc=gc.fa --class odd=odd.fa --class at=at.fa &&
     [ "$(chordseq model show omit.m | grep -c ^label)" = 2 ] && chordseq model show omit.m | grep -q "^label 1.at$"' - $train
@@ -178,9 +177,9 @@ T 'some records without labels' $train --skip-unlabelled -o some.m --labels some
 gzip -c all.fa > all.fa.gz
 T 'standard input, compressed' sh -c "$train -o in.m --split-by organism --label-key class - < all.fa.gz"
 cp key.m first.m
-T 'once more' $train -o key.m --split-by organism --label-key class --taxonomy taxa.tsv all.fa
-T 'the same bytes' cmp first.m key.m
-T 'the path of the input does not matter' [ "$(sum key.m)" = "$(sum in.m)" ]
+T 'labels from the header again' $train -o key.m --split-by organism --label-key class --taxonomy taxa.tsv all.fa
+T 'a second run writes the same file' cmp first.m key.m
+same_weights 'the path of the input does not matter' key.m in.m
 
 # ---- training ------------------------------------------------------------------------------------
 
@@ -201,7 +200,7 @@ T 'the log has one line for many short epochs, --verbose a line for each' sh -c 
     chordseq train $small --epochs 30 --max-steps 30 --samples-per-epoch 1 --crop-max 80 --crop-min 60 --label-key class -o log.m gc.fa at.fa
 
 T 'a run without validation' $train -o all.m --valid-frac 0 --metrics all.tsv --label-key class all.fa
-T 'has NA for it, and numbers elsewhere' awk -F '\t' 'NF != 11 || $6 != "NA" || $9 != "NA" { if (NR > 1) exit 1 }
+T 'metrics without validation are NA' awk -F '\t' 'NF != 11 || $6 != "NA" || $9 != "NA" { if (NR > 1) exit 1 }
     NR > 1 && $11 !~ /^[0-9]+$/ { exit 1 }' all.tsv
 
 awk '/^>/ { print; next } { print substr($0, 1, 6 + NR % 4) }' all.fa > brief.fa
@@ -213,7 +212,7 @@ T 'deletions leave a token of the shortest records' chordseq train -q --tokenize
 still="chordseq train -q $small --epochs 1 --lr 1e-9 --weight-decay 0 --samples-per-epoch 24"
 T 'a run that starts from a model' $still --split-by organism --label-key class -o next.m \
     --metrics next.tsv --init good.m all.fa
-T 'it has the same accuracy from the first epoch' sh -c 'tail -n 1 next.tsv | awk "{ exit !(\$8 > 0.9) }"'
+T 'a run that starts from a model has its accuracy from the first epoch' sh -c 'tail -n 1 next.tsv | awk "{ exit !(\$8 > 0.9) }"'
 T 'a model with other classes starts from it' $still --label-map map.tsv --label-key class -o other.m \
     --init good.m all.fa
 T 'class names are kept' sh -c 'chordseq model show other.m | grep -q "^label 0.high$"'
@@ -246,33 +245,33 @@ T 'an initial model that comes with chordseq keeps its encoder' sh -c '! "$@" --
     grep -q "the initial model has .* and keeps it" err' - $train -o x.m --label-key class all.fa
 N train-freeze.err       $train -o x.m --freeze encoder --label-key class all.fa
 from="chordseq train -q -B 512 $short --lr 0.02 --init good.m --label-map map.tsv --label-key class all.fa"
-T 'settings come with the model' $from -o came.m
-T 'all settings' sh -c 'for m in good came; do chordseq model show $m.m | grep -E "^(tokenizer|encoder)" > $m.set; done
+T 'a run with --init only' $from -o came.m
+T '--init takes all settings of tokenizer and encoder' sh -c 'for m in good came; do chordseq model show $m.m | grep -E "^(tokenizer|encoder)" > $m.set; done
     cmp good.set came.set'
-T 'probing' $from -o probe.m --metrics probe.tsv --freeze encoder --epochs 6
-T 'training' sh -c 'tail -n 1 probe.tsv | awk "{ exit !(\$8 > 0.8) }"'
+T 'training with a frozen encoder' $from -o probe.m --metrics probe.tsv --freeze encoder --epochs 6
+T 'a frozen encoder trains to a balanced accuracy above 0.8' sh -c 'tail -n 1 probe.tsv | awk "{ exit !(\$8 > 0.8) }"'
 tune="$from --freeze-epochs 1 --encoder-lr 0.1"
-T 'probing, then fine-tuning' $tune -o tune.m
+T '--freeze-epochs' $tune -o tune.m
 for n in 1 3; do
     T "paused after $n steps" $tune -o tuned.m --stop-after $n
     T 'resumed' $tune -o tuned.m --resume
-    T 'the same tensors' [ "$(sum tune.m)" = "$(sum tuned.m)" ]
+    same_weights "fine-tuning resumed after $n steps gives the same weights" tune.m tuned.m
 done
 again="chordseq train -q -B 512 $short --label-key class all.fa -o moved.m"
 T 'a resumed run may name the file of --init in another way' sh -c '"$@" --init good.m --stop-after 1 &&
     cp moved.m.ckpt first.ckpt && "$@" --init "$tmp/./good.m" --resume && mv first.ckpt moved.m.ckpt && cp good.m other.m &&
     ! "$@" --init other.m --resume 2> err && grep -q "belongs to another run: it has .init=" err' - $again
 
-# ---- going on ------------------------------------------------------------------------------------
+# ---- resuming ------------------------------------------------------------------------------------
 
 run="$train --split-by organism --label-key class --accumulate 2 --encoder.dropout 0.1 all.fa"
 T 'an uninterrupted run' $run -o whole.m --metrics whole.tsv
 for n in 1 3 5; do
     T "paused after $n steps" $run -o part.m --metrics part.tsv --stop-after $n --checkpoint-blocks $n
     T 'resumed with one thread and other memory' $run -o part.m --metrics part.tsv --resume --threads 1 --recompute
-    T 'the same tensors' [ "$(sum whole.m)" = "$(sum part.m)" ]
+    same_weights "a run resumed after $n steps gives the same weights" whole.m part.m
     cut -f 1-9 whole.tsv > a; cut -f 1-9 part.tsv > b
-    T 'the same table' cmp a b
+    T "a run resumed after $n steps gives the same metrics" cmp a b
 done
 T 'model show prints the state of a checkpoint' sh -c '"$@" -o seen.m --stop-after 4 && chordseq model show seen.m.ckpt > shown &&
     for row in "state unfinished" "finished epochs 1" "finished steps 4" "accumulate 2" "encoder.dropout 0.1"; do
@@ -308,17 +307,17 @@ T 'a difference at the end of a long value is found' sh -c 'one=1.$(printf %0600
 
 spend="chordseq train $small -@ 1 --samples-per-epoch 400 --split-by organism --label-key class all.fa"
 T 'a budget of bases' $spend -q --budget 200k -o bases.m --metrics bases.tsv
-T 'ends with a rate near 0 after about 12 validations' awk -F '\t' '
+T 'a budget of bases ends with a rate near 0 after about 12 validations' awk -F '\t' '
     END { exit !($3 < 1e-4 && NR >= 7 && NR <= 16) }' bases.tsv
 T 'without a checkpoint --resume starts at the first step' sh -c '"$@" --budget 200k -o anew.m --resume 2> err &&
     grep -q "there is no checkpoint .anew.m.ckpt.; starting at the first step" err' - $spend
-T 'the same tensors' [ "$(sum bases.m)" = "$(sum anew.m)" ]
+same_weights '--resume without a checkpoint gives the same weights' bases.m anew.m
 for n in 1 60; do
     T "paused after $n steps" $spend -q --budget 200k -o spent.m --metrics spent.tsv --stop-after $n
     T 'resumed' $spend -q --budget 200k -o spent.m --metrics spent.tsv --resume
-    T 'the same tensors' [ "$(sum bases.m)" = "$(sum spent.m)" ]
+    same_weights "a budget resumed after $n steps gives the same weights" bases.m spent.m
     cut -f 1-9 bases.tsv > a; cut -f 1-9 spent.tsv > b
-    T 'the same table' cmp a b
+    T "a budget resumed after $n steps gives the same metrics" cmp a b
 done
 T 'a budget of time is kept' sh -c 'a=$(date +%s); "$@" --budget 4s -o timed.m --metrics timed.tsv 2> msgs &&
     [ $(($(date +%s) - a)) -le 12 ] && ! grep -q paused msgs && tail -n 1 timed.tsv | awk "{ exit !(\$3 < 1e-3) }"' - $spend
@@ -373,7 +372,7 @@ T 'print-config writes nothing' sh -c '[ -z "$(ls | grep "^x")" ]'
 easy="chordseq train -@ 1 --label-key class --split-by organism all.fa"
 T 'preset fast and the regression baseline' sh -c '"$@" --preset fast --budget 200k -o fast.m --metrics fast.tsv 2> msgs &&
     grep -q "regression on 5-mers: balanced accuracy [01]" msgs && grep -q "bag of words, epoch [1-9][0-9]*: loss .*best" msgs' - $easy
-T 'training' sh -c 'tail -n 1 fast.tsv | awk "{ exit !(\$8 > 0.9) }"'
+T 'preset fast trains to a balanced accuracy above 0.9' sh -c 'tail -n 1 fast.tsv | awk "{ exit !(\$8 > 0.9) }"'
 if (ulimit -v 1500000 && chordseq --version) > version 2>&1; then
     # A row of word frequencies has two kilobytes: 59 MiB for 30,000 samples.
     T 'memory does not grow with the validation samples of the regression' sh -c 'for n in 20k 50k; do
@@ -390,7 +389,7 @@ T 'annealed training ends early with a rate near 0' sh -c 'tail -n 1 annealed.ts
     [ $((2 * $(tail -n 1 annealed.tsv | cut -f 2))) -lt "$(tail -n 1 fast.tsv | cut -f 2)" ]'
 T 'paused while it anneals' $less -q -o later.m --stop-after $(($(tail -n 1 annealed.tsv | cut -f 2) - 1))
 T 'resumed' $less -q -o later.m --resume
-T 'the same tensors' [ "$(sum annealed.m)" = "$(sum later.m)" ]
+same_weights 'annealing resumed gives the same weights' annealed.m later.m
 T 'the model keeps preset and baseline' sh -c 'chordseq model show fast.m > card && grep -q "training.preset.fast$" card &&
     grep -q "training.baseline_regression_balanced" card && grep -q "^strand.both" card'
 T 'a budget only' sh -c '"$@" --budget 300k -o easy.m 2> msgs && grep -q "^chordseq: bag of words, ep" msgs &&
@@ -419,7 +418,7 @@ T 'a proposed budget keeps what --init-composition gives' sh -c 'for b in "" "--
     [ "$(wc -l < losses) $(uniq losses | wc -l)" = "2 1" ]' - $easy --preset balanced --valid-frac 0 --init-composition fast.m
 T 'paused after the bag' $easy -q --budget 300k -o easier.m --stop-after 2
 T 'resumed' $easy -q --budget 300k -o easier.m --resume
-T 'the same tensors' [ "$(sum easy.m)" = "$(sum easier.m)" ]
+same_weights 'a run resumed after the bag gives the same weights' easy.m easier.m
 N train-preset-resume.err $easy -q -o easier.m --resume
 
 # ---- signals: the state of a whole step is kept --------------------------------------------------
