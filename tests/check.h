@@ -197,7 +197,7 @@ static inline int check_status(void (*fn)(void *arg), void *arg)
     (void)fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        /* A core file of an abort that is wanted helps nobody. */
+        /* No core file of an expected abort. */
         const struct rlimit none = { 0, 0 };
         (void)setrlimit(RLIMIT_CORE, &none);
         if (freopen("/dev/null", "w", stderr) == NULL)

@@ -1,10 +1,10 @@
 #!/bin/sh
-# lint.sh - the rules of CONTRIBUTING.md that a script can check; prints what breaks them.
+# lint.sh - check the rules of CONTRIBUTING.md marked with a check mark.
 #
-#   tests/lint.sh        from anywhere; $builddir (default: the source tree) is where the library's
-#                        symbols are checked, if it has been built there
+#   tests/lint.sh        from any folder. Checks symbols of the library if $builddir (default: the source
+#                        tree) has it
 #
-# Exit status 0: nothing found. Every finding is one line, FILE:LINE: what is wrong.
+# Prints a line per finding, FILE:LINE: MESSAGE. Exit status 0: nothing found.
 : "${srcdir:=$(dirname "$0")/..}" "${builddir:=$srcdir}" "${CC:=cc}"
 builddir=$(cd "$builddir" && pwd) || exit 1
 cd "$srcdir" || exit 1
@@ -12,8 +12,7 @@ LC_ALL=C; export LC_ALL
 found=$(mktemp) || exit 1
 trap 'rm -f "$found"' EXIT
 
-# A clone knows its files, where there is git to ask; a release tarball has nothing else in it than
-# what distcheck builds.
+# The files of a clone by git; in a release all files except those of distcheck.
 files()
 {
     [ -e .git ] && git ls-files --cached --others --exclude-standard 2> /dev/null ||
@@ -68,9 +67,9 @@ first_sentence()
     done >> "$found"
 }
 
-# ---- who may include what --------------------------------------------------------------------
+# ---- includes --------------------------------------------------------------------------------
 
-# The table: folder, then what it may include beside itself, its own headers and registry.h.
+# The table of ARCHITECTURE.md, by folder; registry.h may be included everywhere.
 includes()
 {
     awk '
@@ -108,8 +107,8 @@ includes()
     }' $code >> "$found"
 }
 
-# A module is a header with the source of its name; X_internal.h is part of X. Includes of modules
-# make no circle. registry.c, which lists them, is part of none.
+# A module is a header and the source of its name; X_internal.h is part of X. Includes between modules must
+# be acyclic. registry.c, which lists them, is exempt.
 circles()
 {
     awk '
@@ -123,7 +122,7 @@ circles()
             at[here, there] = FILENAME ":" FNR
         }
     }
-    # Depth first; `way` is the path from where the walk began.
+    # Depth-first search; `way` is the current path.
     function walk(m, depth,    i, k, next_one, text) {
         state[m] = 1
         way[depth] = m
@@ -142,7 +141,7 @@ circles()
     END { for (m in n) if (!state[m]) walk(m, 1) }' $code >> "$found"
 }
 
-# An op has one name: ref_OP in kernels/cpu/ref_X.c, cuda_OP in kernels/cuda/cu_X.cu of the same X.
+# ref_OP in kernels/cpu/ref_X.c and cuda_OP in kernels/cuda/cu_X.cu have the same X.
 op_names()
 {
     awk '
@@ -179,14 +178,14 @@ banned()
         $(without -e '^examples/' -e '^tests/')
     rule 'atoi, strcpy, strcat, sprintf, strtok and gets lose errors or overrun' \
         '(^|[^a-zA-Z_])(atoi|atol|atof|strcpy|strcat|sprintf|vsprintf|strtok|gets) *\(' $sources
-    rule 'fwrite without a look at what it returns' '^ *(\(void\) *)?fwrite *\(' $sources
+    rule 'unchecked fwrite' '^ *(\(void\) *)?fwrite *\(' $sources
     rule 'pthread functions return positive numbers' 'pthread_[a-z_]*\(.*\) *(<|== *-) *[01]' $sources
     rule 'dead code' '^# *if 0' $sources
     rule 'a TODO names its owner and issue' 'TODO([^(]|$)|FIXME|XXX' $code
     rule 'no type of ours ends in _t (POSIX owns it)' '^(} |typedef .* )cs_[a-z_]*_t;' $sources
     rule 'a tab' '	' $sources
     rule 'blanks at the end of the line' '[ 	]+$' $sources
-    rule 'no line of a table: make -s says nothing of itself' '^([^#	][^	]*)?$' \
+    rule 'not a row of a table: use make -s' '^([^#	][^	]*)?$' \
         $(echo "$texts" | grep '^tests/bench/results/.*\.tsv$')
     rule 'a path of one machine' '(^|[^a-zA-Z0-9_.$}*-])/(wor[k]|roo[t]|hom[e]|far[m])/' $texts
 }
@@ -213,7 +212,7 @@ symbols()
                  print "libchordseq_core.a:0: symbol " $3 " lacks the prefix cs_" }' >> "$found"
 }
 
-# A file-local function name stands in at most four files, so that a search finds it.
+# A name of a static function occurs in at most four files, so that a search finds it.
 static_names()
 {
     grep -oE '^static [A-Za-z_0-9 *]+\(' $(echo "$code" | grep -v '^examples/') |
@@ -260,7 +259,7 @@ header_names()
 registry()
 {
     for f in $(sed -n 's/^[a-z]* *+= *//p' registry.am); do
-        [ -f "$f" ] || echo "registry.am:1: $f is not there"
+        [ -f "$f" ] || echo "registry.am:1: $f does not exist"
         name=$(basename "$f" .c)
         case $name in
         enc_*) symbol=cs_$name; golden=refdata/golden/${name#enc_}
@@ -278,7 +277,7 @@ registry()
         [ ! -f "$f" ] || grep -qE "\+= *$f\$" registry.am ||
             echo "$f:1: is not in registry.am"
     done >> "$found"
-    # Commands are named by what users type, and kernels/cpu/cpu.c is the backend cpu.
+    # Names of commands and kernels/cpu/cpu.c may repeat.
     echo "$sources" | grep -vE '^(pipelines/|kernels/cpu/cpu\.c)' | sed 's|.*/||' | sort |
         uniq -d | sed 's|.*|&:1: two files of this name|' >> "$found"
 }

@@ -31,7 +31,7 @@ TF_NUM_INTEROP_THREADS=1 TF_NUM_INTRAOP_THREADS=1 TF_CPP_MIN_LOG_LEVEL=3 CUDA_VI
 export OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS NUMBA_NUM_THREADS
 export TF_NUM_INTEROP_THREADS TF_NUM_INTRAOP_THREADS TF_CPP_MIN_LOG_LEVEL CUDA_VISIBLE_DEVICES
 
-# The wheels of Tiara and PlasClass ask for the libraries of their years, but run with later ones.
+# The wheels of Tiara and PlasClass require old libraries, but run with later ones.
 if [ ! -x "$PEERS/bin/python" ]; then
     python3 -m venv "$PEERS"
     "$PEERS/bin/pip" install --quiet 'jaeger-bio[cpu]==1.26.5' genomad==1.13.0 DeepMicroClass==1.0.6.2 EukRep==0.6.7 \

@@ -106,7 +106,7 @@ teach()
                 m=$work/$name.$preset.$budget.$seed${variant:+.$variant}.m
                 set -- --label-key "$key" --preset "$preset" --budget "$budget"
                 [ "$by" = name ] || set -- "$@" --split-by "$by"
-                # Word splitting is meant.
+                # Word splitting is intended.
                 # shellcheck disable=SC2086
                 teach "$m" "$@" $more "$work/$name.fa" || { echo "# $name, $preset, $budget: see $m.log" >&2; continue; }
                 printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f\n' "$name" \

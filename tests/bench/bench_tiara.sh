@@ -21,7 +21,7 @@ scratch "$@"
 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 export OMP_NUM_THREADS MKL_NUM_THREADS NUMBA_NUM_THREADS
 
-# The wheel says Python below 3.10, but runs on later ones.
+# The wheel requires Python below 3.10, but runs on later versions.
 if [ ! -x "$TIARA/bin/python" ]; then
     python3 -m venv "$TIARA"
     "$TIARA/bin/pip" install --quiet torch skorch numba biopython joblib tqdm 'setuptools<81'

@@ -122,7 +122,7 @@ figure() { awk -F '\t' -v what="$1" '$1 == "record" && $2 == "all" && $4 == what
 # train_part OPTIONS...: $run.model from $run.train and $run.split, with the row's encoder
 train_part()
 {
-    # Word splitting is meant; it is also why the work folder's name must have no blanks.
+    # Word splitting is intended; so the name of the work folder must have no blanks.
     # shellcheck disable=SC2086
     "$chordseq" train -v -@ 1 --encoder $options --encoder.max-len 512 --optimizer adam \
         --weight-decay 0 --batch-tokens 4096 --seed "$seed" -i "$work/$task.train" \
@@ -221,7 +221,7 @@ for task in $(echo "$tasks" | tr , ' '); do
     done
 done
 
-# Workers take what nobody has taken: a folder is made by one of them only.
+# A worker takes a row by creating a folder, which succeeds for one worker only.
 rm -rf "$work"/*.taken
 worker=0
 while [ "$worker" -lt "$jobs" ]; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# compare_outputs.sh - are the outputs of two builds the same, byte for byte?
+# compare_outputs.sh - compare the outputs of two builds byte for byte.
 #
 #   tests/bench/compare_outputs.sh OLD_BINARY NEW_BINARY DATA
 #
@@ -37,8 +37,8 @@ inputs()
 # reference PROGRAM: the letter of variant's option --reference, once -r
 reference() { "$1" variant --help 2>&1 | grep -q -- '-r, --reference' && echo -r || echo -f; }
 
-# all PROGRAM FOLDER: every output into FOLDER
-all()
+# run_all PROGRAM FOLDER: write every output to FOLDER
+run_all()
 {
     cd "$2" || exit 1
     p=$1 ref=$(reference "$1") vectors=$(dirname "$1")/selftest
@@ -85,7 +85,7 @@ mask()
 }
 
 inputs "$tmp/old"; inputs "$tmp/new"
-all "$old" "$tmp/old"; all "$new" "$tmp/new"
+run_all "$old" "$tmp/old"; run_all "$new" "$tmp/new"
 cd "$tmp/old" || exit 1
 n=0 bad=0
 for f in $( (find . -type f; cd ../new && find . -type f) | sort -u); do

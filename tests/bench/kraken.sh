@@ -1,6 +1,6 @@
-# kraken.sh - sourced by benchmarks beside Kraken 2, after lib.sh and scratch: its database, both programs' calls.
+# kraken.sh - Kraken 2's database and the calls of both programs; sourced after lib.sh and scratch.
 #
-# Both programs know the same organisms: Kraken 2 gets a database of the records of part `train` of
+# Both programs have the same organisms: Kraken 2's database has the records of part `train` of
 # refdata/model/groups.tsv.xz, with the seven classes as its taxa; the default model was trained on the same records.
 # Needs kraken2 and kraken2-build in PATH, 3 GB of disk in $tmp, 2 GB of memory.
 
@@ -35,7 +35,7 @@ kraken_db()
     kraken2-build --build --fast-build --threads 1 --db "$tmp/db" >> "$tmp/build.log" 2>&1
 }
 
-# calls PROGRAM FILE [MATES]: "record call" lines, - for none, in $tmp/calls_of_all; what `peak` said in $tmp/peak.
+# calls PROGRAM FILE [MATES]: write "record call" lines, - for none, to $tmp/calls_of_all, and the output of `peak` to $tmp/peak.
 # PROGRAM is kraken2, chordseq (default settings), or `chordseq all` (every sequence gets a call).
 calls()
 {

@@ -2,9 +2,7 @@
 #
 #   srcdir, builddir   source tree and build folder, from the environment or the current folder
 #   CS_SHARED          data too large for the repository
-#   CS_QUICK           the smallest size, to test the script; results are meaningless
-#                      (bench_cohort.sh, bench_diplotype.sh, bench_diplotype_model.sh, bench_int8.sh, bench_language.sh, bench_pieces.sh,
-#                      bench_pretrain.sh, bench_regulatory.sh, bench_taxa.sh, bench_variant.sh)
+#   CS_QUICK           the smallest size, to test some of the scripts; results are meaningless
 #   python             $PYTHON3, or the system's, which has Debian's modules
 #   chordseq, bench    the program, and the folder of these scripts
 
@@ -29,7 +27,7 @@ scratch()
 }
 
 # need_data PATH: exits with status 77 if it is missing
-need_data() { [ -e "$1" ] || { echo "# '$1' is not there" >&2; exit 77; }; }
+need_data() { [ -e "$1" ] || { echo "# '$1' is missing" >&2; exit 77; }; }
 
 # need_python MODULE PACKAGE
 need_python()

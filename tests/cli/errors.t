@@ -18,7 +18,7 @@ N usage-stdin.err      $c /dev/stdin -
 N usage-stdin.err      $c /dev/fd/0 /dev/stdin
 N usage-batch.err      $c -B 0 "$tiny/mixed.fa"
 
-# ---- devices: builds differ in what they have ----------------------------------------------------
+# ---- devices of this build ------------------------------------------------------------------------
 
 T 'an unknown device is named' sh -c '"$@" 2>&1 |
     grep -q "no compute device .gpu9. in this build: available are .cpu."' - $c --device gpu9 "$tiny/mixed.fa"
@@ -163,14 +163,14 @@ T 'tables and reports overwrite their own kind' sh -c 'for o in output jsonl kra
 # An output that is also an input, by any path: refused before either is opened.
 cp "$tiny/mixed.fa" x.fa && ln -s x.fa link.fa && ln x.fa hard.fa && mkdir in && cp x.fa in/classA.fasta
 cp x.fa o.part && cp "$m" own.m && cp "$m" in/model.safetensors && echo x.fa > list
-own() {
+input_is_kept() {
     T "no output takes an input's place: $1" sh -c 'eval "chordseq $1" 2> own.err > own.out; [ $? = 2 ] &&
         grep -q "output .* is the same file as input .*; choose another output\|holds sequences; writing another" own.err &&
         for f in x.fa in/classA.fasta o.part; do cmp "$tiny/mixed.fa" $f || exit; done &&
         for f in own.m in/model.safetensors; do cmp "$m" $f || exit; done && ! ls | grep "tmp\|ckpt"' - "$1"
 }
 export m CHORDSEQ_MODEL=own.m
-while read -r line; do own "$line"; done <<'EOF'
+while read -r line; do input_is_kept "$line"; done <<'EOF'
 classify -m $m -o x.fa x.fa
 classify -m $m -i ./x.fa -o "$PWD/link.fa"
 classify -m $m -o x.fa hard.fa

@@ -1,4 +1,4 @@
-# factorize.t - `chordseq factorize`: better than the truncated SVD where the paper says so, and only there.
+# factorize.t - `chordseq factorize`: more accurate than the truncated SVD on the paper's kinds of matrices only.
 . "$srcdir/tests/cli/lib.sh"
 
 gen=$builddir/tests/bench/gen_matrix

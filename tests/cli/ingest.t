@@ -2,10 +2,9 @@
 # file, the line or record, and the reason.
 #
 # tests/cli/expect/ingest.tsv has a line per file: its name, how it was read, ok with counts or the
-# message. FASTA and FASTQ have been read line by line against the set's manifest: what was broken on
-# purpose is refused, protein and other formats are refused, everything else is read; the counts were
-# compared with those of an independent parser and of the set's README. A CRAM file is read with the
-# reference that lies beside it, where one does; most of the set's need one that it does not have.
+# message. Lines of FASTA and FASTQ files were reviewed with the set's manifest: files broken on purpose,
+# protein and other formats are refused, all others are read; counts were compared with an independent
+# parser and the set's README. A CRAM file is read with the reference beside it; most have none.
 # htslib accepts headers, names and tags of SAM that its specification rejects: sequences are read.
 . "$srcdir/tests/cli/lib.sh"
 

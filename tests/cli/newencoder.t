@@ -1,6 +1,5 @@
-# newencoder.t - the recipe of CONTRIBUTING.md: an encoder, or an output, is one file and one line in
-# registry.am. Works on copies of source tree and build folder, so that only new files are
-# compiled.
+# newencoder.t - add an encoder and an output as CONTRIBUTING.md describes: one file and one line in
+# registry.am. Copies source tree and build folder, so that only new files are compiled.
 . "$srcdir/tests/cli/lib.sh"
 
 for tool in automake autoconf make; do
@@ -158,7 +157,7 @@ const cs_writer cs_write_lengths = {
 END
 echo 'writers    += src/io/write_lengths.c' >> "$tree/registry.am"
 
-# ---- what it gets for it -------------------------------------------------------------------------
+# ---- builds and tests ----------------------------------------------------------------------------
 
 programs=chordseq
 rm -f "$build/chordseq"
@@ -173,7 +172,7 @@ T 'few other files are rebuilt' sh -c 'n=$(grep -c "^  CC " make.out) && [ "$n" 
 OMP_WAIT_POLICY=passive CS_ENCODER=gated
 export OMP_WAIT_POLICY CS_ENCODER
 for t in test_encoders test_encoders_double; do
-    [ ! -x "$builddir/tests/nn/$t" ] || T "$t is content with it" "$build/tests/nn/$t"
+    [ ! -x "$builddir/tests/nn/$t" ] || T "$t passes with it" "$build/tests/nn/$t"
 done
 builddir=$build PATH=$build:$PATH
 T 'help lists the encoder' sh -c 'chordseq train --encoder gated --help | grep -q -- "--encoder.gate KIND"'

@@ -1,26 +1,26 @@
-"""faults.py - fail the k-th call of every kind, for every k, and look at what a run leaves.
+"""faults.py - fail the k-th call of every kind, for every k, and check messages and files of the run.
 
     faults.py [--sample N] [--seed S] [--only CASE] [--kinds LIST] [--jobs N] [--table FILE]
               [--moments N]
 
-SQLite's way (https://www.sqlite.org/testing.html, "Anomaly Testing"). Each case is a command in a
-folder of its own; faults.so fails one call of it. What must hold of every run:
+As in SQLite's anomaly testing (https://www.sqlite.org/testing.html). Each case is a command in its own
+folder; faults.so fails one of its calls. Rules for every run:
 
 * it ends within a time limit, without a signal;
-* with status 1 and one error message that names a file, memory or threads; or with
-  status 0, and then with the bytes of an undisturbed run, also on standard output;
+* it has status 1 and one error message that names a file, memory or threads; or status 0, and the
+  outputs, including standard output, of a run without faults;
 * every output is complete or absent, and no other file remains, except those of --resume;
-* a resumed run without a fault writes the bytes of an uninterrupted run.
+* a resumed run without faults writes the bytes of an uninterrupted run.
 
---moments N also has runs killed (kill -9) at N random moments each and resumed, disks of some kB or for
-reading only, disks that turn read-only at N random moments, and inputs that shrink or grow while they
-are read.
+--moments N adds runs killed (kill -9) at N random moments and resumed, small and read-only file systems,
+file systems that become read-only at N random moments, and inputs that shrink or grow while they are
+read.
 
-Seven functions of htslib 1.16 crash when a call fails, or take no notice, and are spared: fai_load,
+Seven functions of htslib 1.16 crash if a call fails, or ignore it, and are exempt: fai_load,
 hts_idx_push, cram_load_reference, cram_get_ref, cram_put_bam_seq, cram_encode_container,
-cram_write_eof_block; faults.c says why.
---sample N runs N faults per case, drawn with the seed from all kinds alike; without it, every k.
-Environment: builddir, srcdir. Status 0 if nothing was found.
+cram_write_eof_block (reasons: faults.c).
+--sample N runs N faults per case, sampled evenly from all kinds; without it, every k.
+Environment: builddir, srcdir. Status 0 if no run breaks a rule.
 """
 import argparse
 import collections
@@ -38,8 +38,8 @@ import time
 
 src, build = os.path.abspath(os.environ["srcdir"]), os.path.abspath(os.environ["builddir"])
 tiny = f"{src}/refdata/tiny"
-LIMIT = 60          # seconds: a run takes a hundredth of it
-TIMELESS = 9        # columns of the metrics before the time
+LIMIT = 60          # seconds, a hundred times the duration of a run
+TIMELESS = 9        # columns of the metrics before those of times
 ONE_BYTE = -1       # a read or write that handles one byte
 
 # Errors of each kind of call.
@@ -82,7 +82,7 @@ STDIN = {"classify by standard streams": "mixed.fa"}
 
 
 def run(argv, cwd, fault=None, stdin=None, count=None):
-    """(status, stdout, stderr) of a run with a fault; status None where it hung."""
+    """(status, stdout, stderr) of a run with a fault; status None: timed out."""
     env = dict(os.environ, LC_ALL="C", OMP_NUM_THREADS="1")
     env.pop("CHORDSEQ_MODEL", None)
     if fault or count:
@@ -106,7 +106,7 @@ def run(argv, cwd, fault=None, stdin=None, count=None):
 
 
 def files(folder):
-    """All files below, with what may differ between two runs taken out."""
+    """Contents of all files below, without parts that differ between runs."""
     found = {}
     for at, _, names in os.walk(folder):
         for name in names:
@@ -117,7 +117,7 @@ def files(folder):
                 data = re.sub(rb"From the first record to the last.*", b"TIME", data)
             if name in ("o.m", "o.m.ckpt"):
                 n = 8 + int.from_bytes(data[:8], "little")
-                # One header has the time, the other the command.
+                # One header has the time, the other one the command.
                 data = (b"" if name == "o.m.ckpt" else data[8:n].replace(b" --resume", b"").rstrip()) + data[n:]
             if name == "o.metrics.tsv":
                 data = b"\n".join(b"\t".join(l.split(b"\t")[:TIMELESS]) for l in data.split(b"\n"))
@@ -125,7 +125,7 @@ def files(folder):
     return found
 
 
-# ---- a case, and one run of it --------------------------------------------------------------------
+# ---- cases ----------------------------------------------------------------------------------------
 
 class Case:
     def __init__(self, name, work):
@@ -137,7 +137,7 @@ class Case:
         self.n_call, self.ref = self.undisturbed()
 
     def prepare(self, folder):
-        """What lies in the folder when the run begins: for some, a run that stopped on its way."""
+        """Prepare the folder of the run; in some cases with an interrupted run."""
         os.makedirs(folder)
         if self.name == "classify --resume, again":
             run(self.words, folder, f"fsync {errno.EIO} 80")
@@ -145,8 +145,8 @@ class Case:
             run([w for w in self.words if w != "--resume"] + ["--stop-after", "7"], folder)
 
     def undisturbed(self):
-        """How many calls of each kind a run makes; what it leaves and prints. Twice, for a case
-        whose bytes differ from run to run shows nothing."""
+        """Count calls of each kind; keep outputs. Two runs, because a case whose outputs differ between
+        runs would detect nothing."""
         refs = []
         for i in range(2):
             folder = f"{self.work}/ref{i}"
@@ -163,7 +163,7 @@ class Case:
             return dict((k, int(n)) for k, n in (l.split() for l in f)), refs[0]
 
     def parts(self, found):
-        """What is wrong with the files that a run left which failed."""
+        """Errors in the files of a failed run."""
         ref, wrong = self.ref[0], []
         for name, data in found.items():
             if data == ref.get(name) or ("--resume" in self.name and re.search(r"\.(part|resume)$", name)):
@@ -176,7 +176,7 @@ class Case:
         return wrong
 
     def go_on(self, folder):
-        """The run that follows one that failed, as a user would start it."""
+        """Errors of the next run after a failed one."""
         words = list(self.words)
         if self.name == "train" and os.path.exists(f"{folder}/o.m.ckpt"):
             words.append("--resume")
@@ -188,7 +188,7 @@ class Case:
                 if found.get(n) != self.ref[0].get(n)]
 
     def attempt(self, fault, no):
-        """One run with one fault: (was there one, status, what is wrong, messages)."""
+        """One run with one fault: (was a call failed, status, errors, messages)."""
         folder = f"{self.work}/run{no}"
         self.prepare(folder)
         status, out, err = run(self.words, folder, fault, self.stdin)
@@ -201,7 +201,7 @@ class Case:
             wrong.append(f"status {status}")
         if "Sanitizer" in err or "runtime error:" in err:
             wrong.append("a sanitizer complains")
-        # no_memory is a reason for no call, see chordseq-classify(1).
+        # Records may have the reason no_memory, see chordseq-classify(1).
         if status == 0 and not any(b"no_memory" in data for data in (out, *found.values())):
             wrong += [f"status 0 with another '{n}'" for n in set(found) | set(self.ref[0])
                       if found.get(n) != self.ref[0].get(n)]
@@ -220,7 +220,7 @@ class Case:
 
 
 def message_flaws(err):
-    """What is wrong with the messages of a run that failed."""
+    """Errors in the messages of a failed run."""
     lines = [l for l in err.splitlines() if "error:" in l or l.startswith("libgomp:")]
     if len(lines) != 1:
         return [f"{len(lines)} sentences of error"]
@@ -229,7 +229,7 @@ def message_flaws(err):
     return []
 
 
-# ---- all runs ------------------------------------------------------------------------------------
+# ---- runs of all cases ---------------------------------------------------------------------------
 
 def choose(case, args):
     kinds = [k for k in FAULTS if case.n_call[k] > 0 and (not args.kinds or k in args.kinds.split(","))]
@@ -260,10 +260,10 @@ def look(case, args, rows):
     return n_wrong
 
 
-# ---- moments, disks and inputs -------------------------------------------------------------------
+# ---- kills, file systems and changing inputs -----------------------------------------------------
 
 def kill_at_moments(case, n, rng):
-    """kill -9 at n random moments, then the run that follows: what is wrong."""
+    """Errors of runs killed (kill -9) at n random moments, and of the next runs."""
     folder, wrong = f"{case.work}/killed", []
     case.prepare(folder)
     start = time.monotonic()
@@ -290,7 +290,7 @@ def kill_at_moments(case, n, rng):
 
 
 def small_disks(case):
-    """File systems of some kB, and one for reading only: what is wrong; None: none may be mounted."""
+    """Errors on small and read-only file systems; None: cannot mount them."""
     folder, wrong = f"{case.work}/disk", []
     os.makedirs(folder, exist_ok=True)
     for option in ["ro"] + [f"size={kb}k" for kb in (4, 8, 16, 32, 64)]:
@@ -310,8 +310,8 @@ def small_disks(case):
 
 
 def failing_disk(case, n, rng):
-    """An ext4 file system that turns read-only at n random moments, as after an error of its disk, and is
-    then mounted anew for the run that follows: what is wrong; None: none may be mounted."""
+    """Errors on an ext4 file system that becomes read-only at n random moments, as after disk errors, and of
+    the next run after a remount; None: cannot mount it."""
     folder, image, wrong = f"{case.work}/disk", f"{case.work}/image", []
     os.makedirs(folder, exist_ok=True)
     quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -368,8 +368,8 @@ def failing_disk(case, n, rng):
 
 
 def changing_input(work, rng):
-    """A file that shrinks or grows under a run: it ends, and what it wrote is of the records that it
-    saw, whole but for the last. A run that ends well has read a whole file, or warns of one that grew."""
+    """Errors with an input that shrinks or grows during the run. The run must end, and its output has the records
+    read, complete except for the last one. A run with status 0 has read a whole file or warns that it grew."""
     path, wrong = f"{work}/changing.fa", []
     text = "".join(f">c{i}\n{''.join(rng.choices('ACGT', k=300))}\n" for i in range(8000))
     with open(path, "w") as f:
@@ -402,7 +402,7 @@ def changing_input(work, rng):
 
 
 def look_at_rest(work, args, no):
-    """The points that are not calls of one kind; the number of those that are wrong."""
+    """Run the tests of --moments; the number of those with errors."""
     n_wrong = 0
     rng = random.Random(args.seed)
     n = args.moments
@@ -415,7 +415,7 @@ def look_at_rest(work, args, no):
             ("an input that changes", lambda: changing_input(work, rng))]:
         wrong, no = look(), no + 1
         print("".join(f"#   {w}\n" for w in wrong or []), end="")
-        skip = " # SKIP no file system may be mounted" if wrong is None else ""
+        skip = " # SKIP cannot mount a file system" if wrong is None else ""
         print(f"{'not ok' if wrong else 'ok'} {no} - {what}{skip}", flush=True)
         n_wrong += bool(wrong)
     return n_wrong

@@ -4,7 +4,7 @@
 
 python=${PYTHON:-python3}
 command -v "$python" > /dev/null || { S 'calls that fail' "no $python"; exit; }
-[ -e "$builddir/tests/stress/faults.so" ] || { S 'calls that fail' 'no shared objects here'; exit; }
+[ -e "$builddir/tests/stress/faults.so" ] || { S 'calls that fail' 'faults.so is not built'; exit; }
 sample='--sample 24'
 if nm -D "$builddir/chordseq" | grep -q ' __asan_init'; then
     sample='--sample 8'
