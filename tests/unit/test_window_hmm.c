@@ -1,8 +1,8 @@
-/* test_mosaic.c - classes along a record: emissions, changes of class, the reverse complement. */
+/* test_window_hmm.c - classes along a record: emissions, changes of class, reverse complements. */
 #include "check.h"
 
-#include "infer/mosaic.h"
 #include "infer/views.h"
+#include "infer/window_hmm.h"
 
 enum { N_CLASS = 2, MOST = 40 };
 
@@ -33,24 +33,24 @@ static void segment(int64_t n_base, int64_t window, int64_t overlap, double pena
                     const float *p, int64_t n, float *v, int64_t *cell)
 {
     const cs_policy policy = { .model = &model, .window = window, .overlap = overlap };
-    cs_mosaic g = { .policy = &policy, .penalty = penalty, .next = next_record,
-                    .source = &n_base };
+    cs_window_hmm g = { .policy = &policy, .penalty = penalty, .next = next_record,
+                        .source = &n_base };
     cs_chunk *c = cs_chunk_new(0);
     cs_prediction whole;
 
     for (int64_t i = 0; i < n; i++)
-        assert_int_equal(cs_mosaic_next(&g, c), CS_OK);
-    assert_int_equal(cs_mosaic_next(&g, c), CS_EOF);
+        assert_int_equal(cs_window_hmm_next(&g, c), CS_OK);
+    assert_int_equal(cs_window_hmm_next(&g, c), CS_EOF);
     for (int64_t i = 0; i < n; i++) {
         float of_window[N_CLASS] = { 1 - p[i], p[i] };
-        assert_int_equal(cs_mosaic_add(&g, &c->rec[i], &(cs_prediction){
+        assert_int_equal(cs_window_hmm_add(&g, &c->rec[i], &(cs_prediction){
             .v = of_window, .n = N_CLASS }, &whole), CS_OK);
     }
     assert_int_equal(whole.n, n * N_CLASS);
     memcpy(v, whole.v, (size_t)whole.n * sizeof *v);
     memcpy(cell, g.cell, (size_t)(n + 1) * sizeof *cell);
     cs_chunk_free(c);
-    cs_mosaic_release(&g);
+    cs_window_hmm_release(&g);
 }
 
 /* Without a cost of changes a part has its window's probability, less the even thousandth; of a
