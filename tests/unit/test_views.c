@@ -450,6 +450,14 @@ static void test_reasons(void **state)
     assert_int_equal(reason_of(&p, "ACGTACGTAC"), CS_REASON_NONE);
     assert_int_equal(reason_of(&p, "ACGTANNNNN"), CS_REASON_NONE);
     assert_int_equal(reason_of(&p, "ACGTNNNNNN"), CS_REASON_MOSTLY_N);
+    a.max_unknown = 0.29;                /* 0.29 * 100 is below 29 in binary */
+    p = policy_of(plain, a);
+    memset(long_one, 'A', 71);
+    memset(long_one + 71, 'N', 29);
+    long_one[100] = '\0';
+    assert_int_equal(reason_of(&p, long_one), CS_REASON_NONE);
+    long_one[70] = 'N';
+    assert_int_equal(reason_of(&p, long_one), CS_REASON_MOSTLY_N);
     p = policy_of(short_one, usual);
     memset(long_one, 'A', sizeof long_one - 1);
     long_one[sizeof long_one - 1] = '\0';
