@@ -194,8 +194,8 @@ enum { N_DEPTH = 64 };
 /* The samples of a planned batch that have one depth. */
 struct part { cs_batch *batch; int64_t n_base; };
 
-/* State of the stage. */
-struct hand {
+/* State of the stage "feed". */
+struct feeder {
     const cs_feed *f;
     cs_queue      *out;
     cs_feed_work   work;
@@ -204,7 +204,7 @@ struct hand {
     int64_t        n_left;       /* training steps until the run's limit */
 };
 
-static int emit(struct hand *h, bool step_end, bool epoch_end)
+static int emit(struct feeder *h, bool step_end, bool epoch_end)
 {
     cs_feed_item *it = cs_xcalloc(1, sizeof *it);
 
@@ -223,7 +223,7 @@ static int emit(struct hand *h, bool step_end, bool epoch_end)
 
 /* The samples of a planned batch as parts of one depth each: a tokenizer may give fewer tokens than
  * its bound, by which they were planned. *n_part receives the number of parts */
-static int fill_batch(struct hand *h, const cs_dataset *d, const cs_sample *s, int64_t n,
+static int fill_batch(struct feeder *h, const cs_dataset *d, const cs_sample *s, int64_t n,
                       int *n_part)
 {
     int rc = CS_OK;
@@ -246,7 +246,7 @@ out:
 }
 
 /* Emits the parts, by depth; the last one has the ends. */
-static int emit_parts(struct hand *h, int n_part, bool step_end, bool epoch_end)
+static int emit_parts(struct feeder *h, int n_part, bool step_end, bool epoch_end)
 {
     int rc = CS_OK;
 
@@ -265,15 +265,15 @@ out:
 }
 
 /* The end of a step, without a batch. */
-static int emit_empty(struct hand *h, const cs_dataset *d, bool epoch_end)
+static int emit_empty(struct feeder *h, const cs_dataset *d, bool epoch_end)
 {
     h->next.batch = cs_batch_new(d->n_channel, d->n_target);
     return emit(h, true, epoch_end);
 }
 
 /* Batch j of its step, or an empty one to end the step with. */
-static int feed_batch(struct hand *h, const cs_dataset *d, const cs_steps *p, int64_t b, int64_t j,
-                      bool step_end, bool epoch_end)
+static int feed_batch(struct feeder *h, const cs_dataset *d, const cs_steps *p, int64_t b,
+                      int64_t j, bool step_end, bool epoch_end)
 {
     int rc = CS_OK, n_part;
     /* A step of validation is one batch. */
@@ -293,7 +293,7 @@ out:
 
 /* Weight of a sample in its step: 0 if its loss is always 0. Class weights of tokens are not
  * included (see nn/heads/head_token.c). */
-static int weight_of(struct hand *h, const cs_dataset *d, const cs_sample *s, double *weight)
+static int weight_of(struct feeder *h, const cs_dataset *d, const cs_sample *s, double *weight)
 {
     int64_t n, t = 0;
 
@@ -312,7 +312,7 @@ static int weight_of(struct hand *h, const cs_dataset *d, const cs_sample *s, do
     return CS_OK;
 }
 
-static int step_scale(struct hand *h, const cs_dataset *d, const cs_sample *s, int64_t n)
+static int step_scale(struct feeder *h, const cs_dataset *d, const cs_sample *s, int64_t n)
 {
     double sum = 0, weight;
 
@@ -325,14 +325,14 @@ static int step_scale(struct hand *h, const cs_dataset *d, const cs_sample *s, i
     return CS_OK;
 }
 
-static bool is_cut(const struct hand *h)
+static bool is_cut(const struct feeder *h)
 {
     return h->next.part == CS_PART_TRAIN && h->next.epoch < atomic_load(&h->f->cut);
 }
 
 /* Steps [from, to) of a part; *cut receives whether the training stage ended the epoch before the
  * last of them was pushed. */
-static int feed_steps(struct hand *h, const cs_sampler *sampler, const cs_steps *p, int64_t from,
+static int feed_steps(struct feeder *h, const cs_sampler *sampler, const cs_steps *p, int64_t from,
                       int64_t to, bool *cut)
 {
     int rc = CS_OK;
@@ -356,7 +356,7 @@ out:
     return rc;
 }
 
-static int feed_epoch(struct hand *h, int64_t e, const cs_steps *valid)
+static int feed_epoch(struct feeder *h, int64_t e, const cs_steps *valid)
 {
     int rc = CS_OK;
     const cs_feed *f = h->f;
@@ -385,7 +385,7 @@ int cs_feed_run(void *self, cs_queue *in, cs_queue *out)
 {
     int rc = CS_OK;
     const cs_feed *f = self;
-    struct hand h = { .f = f, .out = out, .n_left = f->n_left };
+    struct feeder h = { .f = f, .out = out, .n_left = f->n_left };
     cs_steps valid = { 0 };
 
     (void)in;

@@ -15,7 +15,7 @@ enum { STREAM_MASK = 3, MAX_DEPTH = 64 };
 
 struct bundle { cs_batch *batch; int64_t n_base; };
 
-struct hand {
+struct feeder {
     cs_window_feed *f;
     cs_queue       *out;
     char           *base, *revcomp;
@@ -28,7 +28,7 @@ struct hand {
     int64_t         n_rec;       /* of this step */
 };
 
-static void window_feed_release(struct hand *h)
+static void window_feed_release(struct feeder *h)
 {
     for (int d = 0; d < MAX_DEPTH; d++)
         cs_batch_free(h->open[d].batch);
@@ -47,7 +47,8 @@ static bool is_known(const cs_window_feed *f, const char *base, int64_t n)
 }
 
 /* The window's tokens in h->id; CS_EOF: skip it. */
-static int fetch_tokens(struct hand *h, const cs_window *w, cs_window_count *count, int64_t *n_tok)
+static int fetch_tokens(struct feeder *h, const cs_window *w, cs_window_count *count,
+                        int64_t *n_tok)
 {
     int rc = CS_OK;
     const cs_window_feed *f = h->f;
@@ -80,7 +81,7 @@ out:
 }
 
 /* Moves a full batch to the step's batches. */
-static int close_batch(struct hand *h, int32_t depth)
+static int close_batch(struct feeder *h, int32_t depth)
 {
     if (!h->open[depth].batch)
         return CS_OK;
@@ -91,7 +92,7 @@ static int close_batch(struct hand *h, int32_t depth)
     return CS_OK;
 }
 
-static int add_window(struct hand *h, const cs_window *w, const cs_mask *mask,
+static int add_window(struct feeder *h, const cs_window *w, const cs_mask *mask,
                       cs_window_count *count)
 {
     int64_t n = 0;
@@ -118,7 +119,7 @@ out:
 }
 
 /* Batch i of the step, unless it is another rank's; the last one is at least an empty one. */
-static int emit_batch(struct hand *h, const cs_feed_item *like, size_t i, bool first)
+static int emit_batch(struct feeder *h, const cs_feed_item *like, size_t i, bool first)
 {
     const cs_feed *f = &h->f->feed;
     const bool step_end = i + 1 == h->n_full;
@@ -148,7 +149,7 @@ static int emit_batch(struct hand *h, const cs_feed_item *like, size_t i, bool f
 }
 
 /* Pushes the step's batches; like holds their common fields. */
-static int emit_step(struct hand *h, const cs_feed_item *like)
+static int emit_step(struct feeder *h, const cs_feed_item *like)
 {
     int rc = CS_OK;
     bool first = true;
@@ -177,7 +178,7 @@ static int64_t n_steps(int64_t n_window, int64_t per_step)
 /* An epoch's windows of one corpus: begin to begin + n - 1, counted over all passes. */
 struct part { const cs_corpus *c; cs_mask mask; int64_t begin, n; uint64_t pass; };
 
-static int feed_steps(struct hand *h, const struct part *p, int64_t from, int64_t to,
+static int feed_steps(struct feeder *h, const struct part *p, int64_t from, int64_t to,
                       cs_feed_item like, cs_window_count *count)
 {
     int rc = CS_OK;
@@ -200,7 +201,7 @@ out:
     return rc;
 }
 
-static int feed_epoch(struct hand *h, int64_t e, int64_t *n_left)
+static int feed_epoch(struct feeder *h, int64_t e, int64_t *n_left)
 {
     int rc = CS_OK;
     cs_window_feed *f = h->f;
@@ -228,7 +229,7 @@ static int window_feed_run(void *self, cs_queue *in, cs_queue *out)
 {
     int rc = CS_OK;
     cs_window_feed *f = self;
-    struct hand h = { .f = f, .out = out };
+    struct feeder h = { .f = f, .out = out };
     int64_t n_left = f->feed.n_left;
 
     (void)in;
