@@ -20,9 +20,9 @@ static int64_t count_windows(const cs_corpus *c, int64_t n_base)
 
 int cs_corpus_add(cs_corpus *c, int32_t contig, int64_t from, int64_t to)
 {
-    if (cs_grow((void **)&c->stretch, &c->cap, c->n + 1, sizeof *c->stretch) != CS_OK)
+    if (cs_grow((void **)&c->interval, &c->cap, c->n + 1, sizeof *c->interval) != CS_OK)
         return CS_EMEM;
-    c->stretch[c->n++] = (cs_stretch){ contig, from, to, c->n_window };
+    c->interval[c->n++] = (cs_interval){ contig, from, to, c->n_window };
     c->n_window += count_windows(c, to - from);
     c->n_base += to - from;
     return CS_OK;
@@ -30,33 +30,31 @@ int cs_corpus_add(cs_corpus *c, int32_t contig, int64_t from, int64_t to)
 
 void cs_corpus_release(cs_corpus *c)
 {
-    free(c->stretch);
+    free(c->interval);
     *c = (cs_corpus){ 0 };
 }
 
 /* The interval that contains window w. */
-static const cs_stretch *find_stretch(const cs_corpus *c, int64_t w, uint64_t *no)
+static const cs_interval *find_interval(const cs_corpus *c, int64_t w, uint64_t *no)
 {
     size_t lo = 0, hi = c->n - 1;
 
     while (lo < hi) {
         const size_t mid = lo + (hi - lo + 1) / 2;
-        if (c->stretch[mid].first <= w)
+        if (c->interval[mid].first <= w)
             lo = mid;
         else
             hi = mid - 1;
     }
     *no = lo;
-    return &c->stretch[lo];
+    return &c->interval[lo];
 }
 
-/* From one grid line to the next, within the interval. */
-static void lay(const cs_corpus *c, const cs_stretch *s, int64_t k, int64_t shift, int64_t *from,
-                int64_t *to)
+/* Window k of an interval: from one grid line to the next, within the interval. */
+static void place_window(const cs_corpus *c, const cs_interval *s, int64_t k, int64_t shift,
+                         int64_t *from, int64_t *to)
 {
-    const int64_t n = s->to - s->from;
-
-    const int64_t line = shift + k * c->window;
+    const int64_t n = s->to - s->from, line = shift + k * c->window;
 
     *from = s->from;
     *to = s->to;
@@ -74,12 +72,12 @@ cs_window cs_corpus_window(const cs_corpus *c, uint64_t pass, int64_t j)
                    windows = cs_rng_key(cs_rng_key(c->seed, STREAM_WINDOW), pass);
     const int64_t w = (int64_t)cs_rng_permute(order, (uint64_t)j, (uint64_t)c->n_window);
     uint64_t no;
-    const cs_stretch *s = find_stretch(c, w, &no);
+    const cs_interval *s = find_interval(c, w, &no);
     const int64_t shift = (int64_t)cs_rng_below(shifts, no, (uint64_t)c->window);
     cs_window v = { .contig = s->contig, .key = cs_rng_key(windows, (uint64_t)w) };
     int64_t from, to;
 
-    lay(c, s, w - s->first, shift, &from, &to);
+    place_window(c, s, w - s->first, shift, &from, &to);
     int64_t n = to - from;
     if (c->min_window > 0 && n > c->min_window) {
         const uint64_t n_len = (uint64_t)n - (uint64_t)c->min_window + 1;
@@ -104,7 +102,7 @@ static uint64_t hash_name(const char *name)
     return h;
 }
 
-int cs_corpus_split(cs_corpus *c, cs_corpus *held_out, const char *name, cs_stretch whole,
+int cs_corpus_split(cs_corpus *c, cs_corpus *held_out, const char *name, cs_interval whole,
                     int64_t block, double frac)
 {
     int rc = CS_OK;

@@ -16,7 +16,7 @@
 #include "base/err.h"
 
 /* Bases [from, to) of a contig, and the number of windows of all intervals before it. */
-typedef struct cs_stretch { int32_t contig; int64_t from, to, first; } cs_stretch;
+typedef struct cs_interval { int32_t contig; int64_t from, to, first; } cs_interval;
 
 typedef struct cs_corpus {
     int64_t     window;          /* bases between two lines of the grid */
@@ -25,7 +25,7 @@ typedef struct cs_corpus {
     int64_t     min_base;        /* minimum bases of a window; shorter remainders are dropped */
     bool        reverse;         /* reverse-complement half of them */
     uint64_t    seed;
-    cs_stretch *stretch;         /* [n] owned */
+    cs_interval *interval;       /* [n] owned */
     size_t      n, cap;
     int64_t     n_window, n_base;
 } cs_corpus;
@@ -55,7 +55,7 @@ cs_window cs_corpus_window(const cs_corpus *c, uint64_t pass, int64_t j);
  * frac     share of the blocks for `held_out`
  * Returns  CS_OK, CS_EMEM
  */
-int cs_corpus_split(cs_corpus *c, cs_corpus *held_out, const char *name, cs_stretch whole,
+int cs_corpus_split(cs_corpus *c, cs_corpus *held_out, const char *name, cs_interval whole,
                     int64_t block, double frac) CS_MUST_CHECK;
 
 #endif

@@ -136,7 +136,7 @@ static int check_list(const cs_genome *g, const char *list, const char *option)
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-struct regions { cs_stretch *v; size_t n, cap; };
+struct regions { cs_interval *v; size_t n, cap; };
 
 /* The first contig from `no` on that has the name; g->n: none has it. */
 static int32_t next_named(const cs_genome *g, const char *name, int32_t no)
@@ -165,7 +165,7 @@ static int find_contig(const cs_genome *g, const char *bed, const cs_region *r, 
 
 static int by_place(const void *pa, const void *pb)
 {
-    const cs_stretch *a = pa, *b = pb;
+    const cs_interval *a = pa, *b = pb;
 
     if (a->contig != b->contig)
         return a->contig < b->contig ? -1 : 1;
@@ -178,7 +178,7 @@ static int read_regions(const cs_genome *g, const char *bed, struct regions *to)
     int rc = CS_OK;
     cs_regions *in = NULL;
     cs_region r;
-    cs_stretch s = { .contig = -1 };
+    cs_interval s = { .contig = -1 };
 
     if (bed == NULL)
         return CS_OK;
@@ -208,7 +208,7 @@ static int share_by_regions(const struct regions *r, size_t *next, int32_t no, i
     int64_t at = 0;
 
     for (; *next < r->n && r->v[*next].contig == no; ++*next) {
-        const cs_stretch *s = &r->v[*next];
+        const cs_interval *s = &r->v[*next];
         const int64_t from = s->from > at ? s->from : at;     /* regions may overlap */
         if (from > at)
             CS_TRY(cs_corpus_add(train, no, at, from));
@@ -259,7 +259,7 @@ int cs_genome_share(const cs_genome *g, const cs_genome_split *split, cs_corpus 
         else if (named)
             rc = share_by_regions(&r, &next, i, c->n_base, train, valid);
         else
-            rc = cs_corpus_split(train, valid, c->name, (cs_stretch){ i, 0, c->n_base, 0 }, block,
+            rc = cs_corpus_split(train, valid, c->name, (cs_interval){ i, 0, c->n_base, 0 }, block,
                                  split->valid_frac);
         if (rc != CS_OK)
             goto out;

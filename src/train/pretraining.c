@@ -271,9 +271,9 @@ static void make_feed(struct job *j)
 static uint64_t hash_corpus(const cs_corpus *c, uint64_t h)
 {
     for (size_t i = 0; i < c->n; i++) {
-        h = cs_rng_u64(h, (uint64_t)c->stretch[i].contig);
-        h = cs_rng_u64(h, (uint64_t)c->stretch[i].from);
-        h = cs_rng_u64(h, (uint64_t)c->stretch[i].to);
+        h = cs_rng_u64(h, (uint64_t)c->interval[i].contig);
+        h = cs_rng_u64(h, (uint64_t)c->interval[i].from);
+        h = cs_rng_u64(h, (uint64_t)c->interval[i].to);
     }
     return h;
 }

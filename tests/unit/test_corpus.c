@@ -110,13 +110,13 @@ static void split_is_disjoint(void **state)
     cs_corpus c = { .window = 100, .min_base = 1, .seed = 8 }, v = c;
 
     (void)state;
-    const cs_stretch whole = { .contig = 2, .from = 0, .to = BASES };
+    const cs_interval whole = { .contig = 2, .from = 0, .to = BASES };
     assert_int_equal(cs_corpus_split(&c, &v, "chr2", whole, BLOCK, 0.1), CS_OK);
     for (int k = 0; k < 2; k++) {
         const cs_corpus *p = k ? &v : &c;
         for (size_t i = 0; i < p->n; i++) {
-            assert_int_equal(p->stretch[i].contig, 2);
-            for (int64_t b = p->stretch[i].from; b < p->stretch[i].to; b++)
+            assert_int_equal(p->interval[i].contig, 2);
+            for (int64_t b = p->interval[i].from; b < p->interval[i].to; b++)
                 side[b] = (char)(side[b] + (k ? 16 : 1));
         }
     }
