@@ -201,7 +201,7 @@ static double distance(const struct split *s, int32_t c, double more)
 }
 
 /* Holds out the group place[0..n) if that brings the shares closer to the target. */
-static void weigh_group(cs_dataset *d, struct split *s, const struct place *place, int64_t n)
+static void hold_out_if_closer(cs_dataset *d, struct split *s, const struct place *place, int64_t n)
 {
     const size_t n_in = list_classes(d, s, place, n);
     double gain = 0;
@@ -260,7 +260,7 @@ int cs_dataset_split(cs_dataset *d, double frac, uint64_t seed)
     for (int64_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && place[end].group == place[i].group;)
             end++;
-        weigh_group(d, &s, &place[i], end - i);
+        hold_out_if_closer(d, &s, &place[i], end - i);
     }
 out:
     CS_FREE(sums, place, in_group);
@@ -280,7 +280,7 @@ void cs_dataset_count(const cs_dataset *d, cs_part part, int32_t class_no, int64
     }
 }
 
-int32_t cs_dataset_lacks(const cs_dataset *d, cs_part part, int32_t n_class, int32_t *first)
+int32_t cs_dataset_count_missing(const cs_dataset *d, cs_part part, int32_t n_class, int32_t *first)
 {
     int32_t n = 0;
     bool *has = cs_xcalloc((size_t)n_class, sizeof *has);
@@ -298,7 +298,7 @@ int32_t cs_dataset_lacks(const cs_dataset *d, cs_part part, int32_t n_class, int
     return n;
 }
 
-int cs_dataset_groups(const cs_dataset *d, int32_t class_no, int64_t *n)
+int cs_dataset_count_groups(const cs_dataset *d, int32_t class_no, int64_t *n)
 {
     size_t n_all = 0;
     uint64_t *group = cs_alloc((size_t)d->n + 1, sizeof *group);
@@ -316,7 +316,7 @@ int cs_dataset_groups(const cs_dataset *d, int32_t class_no, int64_t *n)
     return CS_OK;
 }
 
-int cs_dataset_leaks(const cs_dataset *d, int64_t *n)
+int cs_dataset_count_leaks(const cs_dataset *d, int64_t *n)
 {
     size_t n_train = 0;
     uint64_t *train = cs_alloc((size_t)d->n + 1, sizeof *train);

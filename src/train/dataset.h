@@ -87,14 +87,16 @@ int cs_dataset_split(cs_dataset *d, double frac, uint64_t seed) CS_MUST_CHECK;
 void cs_dataset_count(const cs_dataset *d, cs_part part, int32_t class_no, int64_t *n,
                       int64_t *n_base);
 
-/** cs_dataset_lacks - number of classes, of n_class, without an example in a part; *first: the
- * first of them, if any */
-int32_t cs_dataset_lacks(const cs_dataset *d, cs_part part, int32_t n_class, int32_t *first);
-/** cs_dataset_groups - number of groups of a class (-1: of all), except skipped ones; CS_EMEM */
-int cs_dataset_groups(const cs_dataset *d, int32_t class_no, int64_t *n) CS_MUST_CHECK;
-/** cs_dataset_leaks - number of validation examples with the same sequence as a training example;
+/** cs_dataset_count_missing - classes, of n_class, without an example in a part; *first receives
+ * the first of them, if any */
+int32_t cs_dataset_count_missing(const cs_dataset *d, cs_part part, int32_t n_class,
+                                 int32_t *first);
+/** cs_dataset_count_groups - groups of a class (-1: of all), without skipped examples; CS_OK or
  * CS_EMEM */
-int cs_dataset_leaks(const cs_dataset *d, int64_t *n) CS_MUST_CHECK;
+int cs_dataset_count_groups(const cs_dataset *d, int32_t class_no, int64_t *n) CS_MUST_CHECK;
+/** cs_dataset_count_leaks - validation examples with the same sequence as a training example; CS_OK
+ * or CS_EMEM */
+int cs_dataset_count_leaks(const cs_dataset *d, int64_t *n) CS_MUST_CHECK;
 
 /* Sampling from a part of the dataset. */
 typedef struct cs_draw {

@@ -301,7 +301,7 @@ static int fill_classes(const struct deal *t, const struct place *place, int64_t
         if (!misses_fold(t, c))
             continue;
         missing = c;
-        CS_TRY(cs_dataset_groups(t->d, c, &n_group));
+        CS_TRY(cs_dataset_count_groups(t->d, c, &n_group));
         if (n_group < t->n)
             return cs_fail(CS_EUSAGE, "class '%s' has %lld %s by %s, too few for --folds %d; "
                            "lower it, give another --split-by, or leave the class out with "

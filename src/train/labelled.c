@@ -416,7 +416,7 @@ void cs_labelled_advise_tree(const cs_labelled *l)
 static void warn_untrained(const cs_labelled *l, const cs_dataset *d)
 {
     int32_t first;
-    const int32_t n = cs_dataset_lacks(d, CS_PART_TRAIN, l->classes.n, &first);
+    const int32_t n = cs_dataset_count_missing(d, CS_PART_TRAIN, l->classes.n, &first);
 
     if (n > 0)
         cs_warn("%d of %d classes %s no training record; first: '%s'", (int)n,
@@ -492,12 +492,12 @@ static int warn_unvalidated(const cs_labelled *l, const cs_dataset *d)
     int64_t n_train, n_base, n_group;
     char why[256] = "";
     const char *by = l->args != NULL ? l->args->split_by : NULL;   /* NULL: variants */
-    const int32_t n = cs_dataset_lacks(d, CS_PART_VALID, l->classes.n, &first);
+    const int32_t n = cs_dataset_count_missing(d, CS_PART_VALID, l->classes.n, &first);
 
     if (n == 0)
         return CS_OK;
     cs_dataset_count(d, CS_PART_TRAIN, first, &n_train, &n_base);
-    CS_TRY(cs_dataset_groups(d, first, &n_group));
+    CS_TRY(cs_dataset_count_groups(d, first, &n_group));
     if (l->split == NULL && n_train == 1)
         (void)snprintf(why, sizeof why, ", which has one record; give it more, or leave it out "
                        "with --label-map");
@@ -551,7 +551,7 @@ int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool want
     cs_dataset_count(d, CS_PART_VALID, -1, &n, &n_base);
     if (n == 0)
         return CS_OK;
-    CS_TRY(cs_dataset_leaks(d, &n_both));
+    CS_TRY(cs_dataset_count_leaks(d, &n_both));
     if (n_both > 0)
         cs_warn("%lld of %lld validation records %s the same sequence as a training record; %s "
                 "keeps duplicates together", (long long)n_both, (long long)n,

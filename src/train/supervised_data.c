@@ -161,7 +161,7 @@ int cs_supervised_samplers(cs_supervised *j)
     if (a->label.split == NULL) {
         if (j->folds.n == 0)
             CS_TRY(cs_dataset_split(&j->data, a->sample.valid_frac, (uint64_t)a->training.seed));
-        CS_TRY(cs_dataset_groups(&j->data, -1, &j->origin.n_group));
+        CS_TRY(cs_dataset_count_groups(&j->data, -1, &j->origin.n_group));
     }
     j->origin.split_by = a->label.split != NULL ? "table"
                        : a->label.split_by != NULL ? a->label.split_by : "name";

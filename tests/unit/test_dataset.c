@@ -109,12 +109,12 @@ static void test_pieces_stay_together(void **state)
         for (int k = 0; k < i; k++)
             assert_true(i == 3 || k == i || d.ex[i].group != d.ex[k].group);
     int64_t n;
-    assert_int_equal(cs_dataset_groups(&d, -1, &n), CS_OK);
+    assert_int_equal(cs_dataset_count_groups(&d, -1, &n), CS_OK);
     assert_int_equal(n, N_NAME - 2);
-    assert_int_equal(cs_dataset_groups(&d, 0, &n), CS_OK);
+    assert_int_equal(cs_dataset_count_groups(&d, 0, &n), CS_OK);
     assert_int_equal(n, N_NAME - 2);
     d.ex[2].part = CS_PART_SKIP;
-    assert_int_equal(cs_dataset_groups(&d, -1, &n), CS_OK);
+    assert_int_equal(cs_dataset_count_groups(&d, -1, &n), CS_OK);
     assert_int_equal(n, N_NAME - 3);
     cs_dataset_release(&d);
 }
@@ -139,14 +139,14 @@ static void test_odd_splits(void **state)
         assert_int_equal(cs_dataset_add(&d, &r, &t[i].class_no, NULL), CS_OK);
         d.ex[i].part = t[i].part;
     }
-    assert_int_equal(cs_dataset_leaks(&d, &n), CS_OK);
+    assert_int_equal(cs_dataset_count_leaks(&d, &n), CS_OK);
     assert_int_equal(n, 2);
-    assert_int_equal(cs_dataset_lacks(&d, CS_PART_TRAIN, 4, &first), 2);
+    assert_int_equal(cs_dataset_count_missing(&d, CS_PART_TRAIN, 4, &first), 2);
     assert_int_equal(first, 1);
-    assert_int_equal(cs_dataset_lacks(&d, CS_PART_VALID, 4, &first), 2);
+    assert_int_equal(cs_dataset_count_missing(&d, CS_PART_VALID, 4, &first), 2);
     d.ex[0].part = CS_PART_SKIP;
     d.ex[3].part = CS_PART_VALID;
-    assert_int_equal(cs_dataset_leaks(&d, &n), CS_OK);
+    assert_int_equal(cs_dataset_count_leaks(&d, &n), CS_OK);
     assert_int_equal(n, 0);
     cs_dataset_release(&d);
 }
