@@ -260,7 +260,7 @@ static int find_part(const cs_labelled *l, const cs_record *r, cs_part *part)
 }
 
 /* The first record determines bases or values, and the number of targets. */
-static int fit(const cs_labelled *l, cs_dataset *d, const cs_record *r)
+static int check_shape(const cs_labelled *l, cs_dataset *d, const cs_record *r)
 {
     const int32_t channels = r->x != NULL ? r->n_channel : 0, targets = n_target(l, r);
 
@@ -316,7 +316,7 @@ out:
 }
 
 /* The value of --split-by, or "". */
-static int find_relatives(const cs_labelled *l, const cs_record *r, char *group, size_t n)
+static int find_split_key(const cs_labelled *l, const cs_record *r, char *group, size_t n)
 {
     int rc = CS_OK;
     const char *by = l->args->split_by, *ranks = l->args->ranks;
@@ -350,7 +350,7 @@ static int find_group(cs_labelled *l, const cs_record *r, char *group, size_t n)
 
     group[0] = '\0';
     if (l->args->split_by != NULL) {
-        CS_TRY(find_relatives(l, r, group, n));
+        CS_TRY(find_split_key(l, r, group, n));
         l->n_ungrouped += group[0] == '\0';
     }
     if (l->split != NULL && cs_labels_columns(l->split) > 1) {
@@ -387,7 +387,7 @@ int cs_labelled_add(cs_labelled *l, cs_dataset *d, const cs_record *r)
     l->n_read++;
     cs_labels_mark(cs_labelled_table(l), r->name);
     cs_labels_mark(l->split, r->name);
-    CS_TRY(fit(l, d, r));
+    CS_TRY(check_shape(l, d, r));
     CS_TRY(find_part(l, r, &part));
     rc = l->interval != NULL ? find_spans(l, r, &span, &n_span)
                              : find_target(l, r, target);
