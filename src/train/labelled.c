@@ -132,7 +132,8 @@ const char *cs_labelled_once(const cs_label_args *a, const cs_input_args *input)
     return once;
 }
 
-int cs_labelled_class(cs_labelled *l, const char *label, int *no)
+/* The number of a class, added unless the model fixes them. */
+static int number_class(cs_labelled *l, const char *label, int *no)
 {
     if (!l->fixed || l->lineages)
         return cs_classes_add(&l->classes, label, no);
@@ -165,7 +166,7 @@ int cs_labelled_mapped(cs_labelled *l, const char *label, int *no)
         label = tidy;
     }
     *no = CS_LABEL_EMPTY;
-    return *label != '\0' ? cs_labelled_class(l, label, no) : CS_OK;
+    return *label != '\0' ? number_class(l, label, no) : CS_OK;
 }
 
 /* CLASS=FILE: add the file to the inputs and store its class. */
@@ -204,7 +205,7 @@ static int open_intervals(cs_labelled *l)
 
     l->background = -1;
     if (a->background != NULL)
-        CS_TRY(cs_labelled_class(l, a->background, &l->background));
+        CS_TRY(number_class(l, a->background, &l->background));
     CS_TRY(cs_intervals_open(a->intervals, &l->classes, l->fixed, &l->interval));
     if (!l->fixed && l->classes.n < 2)
         rc = cs_fail(CS_EFORMAT, "'%s' has fewer than two classes; --background can add one",

@@ -7,13 +7,15 @@
 enum { CS_LABEL_BYTES = 1024 };
 enum { CS_LABEL_OMITTED = -1, CS_LABEL_EMPTY = -2 };
 
-/** cs_labelled_class - the number of a class, added unless the model fixes them. CS_OK; CS_EFORMAT
- * for a label that is no class of the model */
-int cs_labelled_class(cs_labelled *l, const char *label, int *no) CS_MUST_CHECK;
-
-/** cs_labelled_mapped - the same of a label as the input has it: by another name (--label-map), and
- * tidied if it is a lineage. *no is CS_LABEL_OMITTED for the class '-', CS_LABEL_EMPTY for a label
- * that names nothing */
+/**
+ * cs_labelled_mapped - the number of the class of a label in the input
+ *
+ * The label is replaced by --label-map, and tidied if it is a lineage. The class is added unless
+ * the model fixes them.
+ *
+ * no       receives the number; CS_LABEL_OMITTED: the class is '-'; CS_LABEL_EMPTY: it has no name
+ * Returns  CS_OK; CS_EFORMAT for a label that is no class of the model, or for too long a lineage
+ */
 int cs_labelled_mapped(cs_labelled *l, const char *label, int *no) CS_MUST_CHECK;
 
 /** cs_labelled_add - add a record to the dataset with its label, part and group, or count why it is
