@@ -13,7 +13,12 @@
 #include "train/decoy.h"
 
 enum { MIN_BASES = 1000, MIN_SEQUENCES = 100, MIN_OF_CLASS = 50 };
-static const double lost = 0.02, repetitive = 0.002, ridge = 1e-3, lax = -1e30;
+/* Shares of the real sequences that are rejected, for their score and for repetition. */
+static const double reject_score = 0.02, reject_repetition = 0.002;
+/* Added to variances, as a share of their mean. */
+static const double ridge = 1e-3;
+/* Limit of a class with too few sequences: nothing is rejected. */
+static const double no_limit = -1e30;
 
 /* Sums over real [0] and shuffled [1] sequences. */
 struct sums { double n[2], sum[2][CS_LIKENESS_WORDS], square[2][CS_LIKENESS_WORDS]; };
@@ -69,22 +74,24 @@ out:
     return rc;
 }
 
-static void solve(const struct sums *s, int16_t *weight)
+/* Weights of the linear discriminant between real and shuffled sequences, with a diagonal
+ * covariance matrix; the largest becomes INT16_MAX. */
+static void fit_weights(const struct sums *s, int16_t *weight)
 {
-    double apart[CS_LIKENESS_WORDS], var[CS_LIKENESS_WORDS], mean_var = 0, max = 0;
+    double diff[CS_LIKENESS_WORDS], var[CS_LIKENESS_WORDS], mean_var = 0, max = 0;
 
     for (int j = 0; j < CS_LIKENESS_WORDS; j++) {
         const double a = s->sum[0][j] / s->n[0], b = s->sum[1][j] / s->n[1];
-        apart[j] = a - b;
+        diff[j] = a - b;
         var[j] = (s->square[0][j] / s->n[0] - a * a + s->square[1][j] / s->n[1] - b * b) / 2;
         mean_var += var[j] / CS_LIKENESS_WORDS;
     }
     for (int j = 0; j < CS_LIKENESS_WORDS; j++) {
-        apart[j] /= var[j] + ridge * mean_var;
-        max = fmax(max, fabs(apart[j]));
+        diff[j] /= var[j] + ridge * mean_var;
+        max = fmax(max, fabs(diff[j]));
     }
     for (int j = 0; j < CS_LIKENESS_WORDS; j++)
-        weight[j] = (int16_t)lround(max > 0 ? apart[j] / max * INT16_MAX : 0);
+        weight[j] = (int16_t)lround(max > 0 ? diff[j] / max * INT16_MAX : 0);
 }
 
 static int score_all(const cs_dataset *d, uint64_t seed, const cs_calibration *c, char *work,
@@ -123,19 +130,20 @@ static void set_limits(const struct scored *s, int64_t n, int bin, double *v, cs
     for (int64_t i = 0; i < n; i++)
         if (s[i].bin == bin)
             v[n_all++] = s[i].repetition;
-    b->repetition = quantile(v, n_all, 1 - repetitive, 1);
+    b->repetition = quantile(v, n_all, 1 - reject_repetition, 1);
     for (int32_t k = 0; k < c->n_class; k++, n_in = 0) {
         for (int64_t i = 0; i < n; i++)
             if (s[i].bin == bin && s[i].class_no == k)
                 v[n_in++] = s[i].score;
-        b->likeness[k] = quantile(v, n_in, lost, lax);
+        b->likeness[k] = quantile(v, n_in, reject_score, no_limit);
     }
     for (int64_t i = 0; i < n; i++)
         n_refused += s[i].bin == bin && s[i].shuffled < b->likeness[s[i].class_no];
     if (n_all == 0)
         return;
     cs_note("from %lld bases: the test rejects %lld of %lld shuffled sequences, and %g %% of the "
-            "real ones", (long long)b->from, (long long)n_refused, (long long)n_all, 100 * lost);
+            "real ones", (long long)b->from, (long long)n_refused, (long long)n_all,
+            100 * reject_score);
 }
 
 int cs_likeness_fit(const cs_dataset *d, int32_t n_class, uint64_t seed, cs_calibration *c)
@@ -158,7 +166,7 @@ int cs_likeness_fit(const cs_dataset *d, int32_t n_class, uint64_t seed, cs_cali
     c->n_class = n_class;
     c->has_likeness = true;
     CS_TRY(add_sums(d, seed, work, x, sums));
-    solve(sums, c->weight);
+    fit_weights(sums, c->weight);
     CS_TRY(score_all(d, seed, c, work, x, scored));
     for (int bin = 0; bin < c->n; bin++)
         set_limits(scored, d->n, bin, value, c);

@@ -11,8 +11,8 @@
  *
  * The weights separate sequences of 1,000 bases and more from themselves, shuffled with their 1-,
  * 2- or 3-mers kept in turn (linear discriminant of diagonal variance). A limit is the quantile
- * 0.02 of the score, or 0.998 of repetition, of the sequences of a class in a length range; it is
- * lax with fewer than 50.
+ * 0.02 of the score, or 0.998 of repetition, of the sequences of a class in a length range; with
+ * fewer than 50 sequences nothing is rejected.
  *
  * d        sequences with classes below n_class, each of a length typical for classification; those
  *          in CS_PART_SKIP are left out
