@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 enum { N_STEP = 400 };
-static const double decay = 1e-4;
+static const double weight_decay = 1e-4;
 
 /* ---- the fit --------------------------------------------------------------------------------- */
 
@@ -34,24 +34,22 @@ static double loss_of(const cs_lookup_cases *c, int64_t i, const double *weight,
     return loss;
 }
 
-/* Mean cross-entropy, without the decay, and its gradient with it. */
-static double gradient(const cs_lookup_cases *c, double keep, const double *weight, double *grad,
-                       double *v)
+/* The gradient of the mean cross-entropy and the decay; v [n_class] is scratch. */
+static void gradient(const cs_lookup_cases *c, double decay, const double *weight, double *grad,
+                     double *v)
 {
     const int32_t n = c->n_class, n_code = c->n_code;
-    double loss = 0;
 
     memset(grad, 0, (size_t)n * (size_t)n_code * sizeof *grad);
     for (int64_t i = 0; i < c->n; i++) {
         const float *hit = c->log_hit + i * n_code;
-        loss += loss_of(c, i, weight, v);
+        (void)loss_of(c, i, weight, v);
         for (int32_t h = 0; h < n_code; h++)
             for (int32_t a = 0; hit[h] > 0 && a < n; a++)
                 grad[a * n_code + h] += v[a] * (double)hit[h];
     }
     for (int32_t k = 0; k < n * n_code; k++)
-        grad[k] = grad[k] / (double)c->n + keep * weight[k];
-    return loss / (double)c->n;
+        grad[k] = grad[k] / (double)c->n + decay * weight[k];
 }
 
 /* The curvature of cross-entropy in the logits is at most 1/2, and |log_hit|^2 bounds the rest. */
@@ -64,10 +62,10 @@ static double curvature(const cs_lookup_cases *c)
     return 0.5 * sum / (double)c->n;
 }
 
-int cs_lookup_solve(const cs_lookup_cases *c, double keep, float *weight)
+int cs_lookup_solve(const cs_lookup_cases *c, double decay, float *weight)
 {
     const size_t n = (size_t)c->n_class * (size_t)c->n_code;
-    const double step = 1 / (curvature(c) + keep);
+    const double step = 1 / (curvature(c) + decay);
     double *w = cs_alloc(4 * n + (size_t)c->n_class, sizeof *w);
 
     if (!w)
@@ -76,7 +74,7 @@ int cs_lookup_solve(const cs_lookup_cases *c, double keep, float *weight)
     memset(w, 0, 2 * n * sizeof *w);
     for (int s = 0; s < N_STEP; s++) {
         const double next = (1 + sqrt(1 + 4 * t * t)) / 2;
-        (void)gradient(c, keep, ahead, grad, v);
+        gradient(c, decay, ahead, grad, v);
         memcpy(old, w, n * sizeof *w);
         for (size_t k = 0; k < n; k++) {
             w[k] = ahead[k] - step * grad[k];
@@ -157,7 +155,7 @@ int cs_lookup_fit(cs_model *m, const cs_dataset *d, const cs_crop_draw *draw, do
     m->proteins = NULL;
     CS_TRY(cs_crop_logits(m, d, draw, take_crop, &k));
     CS_TRY(mean_loss(&k.cases, NULL, before));
-    CS_TRY(cs_lookup_solve(&k.cases, decay, lookup->weight));
+    CS_TRY(cs_lookup_solve(&k.cases, weight_decay, lookup->weight));
     rc = mean_loss(&k.cases, lookup->weight, after);
 out:
     m->lookup = lookup;
