@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/signals.h"
+#include "batch/batch.h"
 #include "nn/ops/ops.h"
 #include "train/optim.h"
 
@@ -37,15 +38,6 @@ double cs_frobenius(int64_t n, const double *a, const double *b)
         sum += d * d;
     }
     return sqrt(sum);
-}
-
-static int32_t log2_up(int64_t n)
-{
-    int32_t m = 0;
-
-    while (INT64_C(1) << m < n)
-        m++;
-    return m;
 }
 
 /* The product of m random factors with k links each has the root mean square of one entry's
@@ -87,7 +79,7 @@ static int stage(struct fitting *t, const double *a, double scale)
     for (int64_t i = 0; i < n * n; i++)
         t->target.p[i] = (cs_real)(a[i] / scale);
     t->off[1] = n;
-    t->seg = (cs_seg){ t->off, 1, n, log2_up(n), NULL };
+    t->seg = (cs_seg){ t->off, 1, n, cs_depth(n), NULL };
     return CS_OK;
 }
 
@@ -190,7 +182,7 @@ int cs_matrix_fit(cs_backend *be, int64_t n, const double *a, const cs_matrix_fi
     struct fitting t = { .be = be, .f = f };
     const double norm = cs_frobenius(n * n, a, NULL);
     const double scale = norm > 0 ? norm / (double)n : 1;
-    const int32_t depth = log2_up(n);
+    const int32_t depth = cs_depth(n);
 
     CS_BUG(n < 2 || n > 32768 || !be->is_host);
     *f = (cs_matrix_factors){ .n = n, .link = cs_links_chord(depth + 1),
