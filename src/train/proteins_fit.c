@@ -8,12 +8,13 @@
 
 #include "base/mem.h"
 
-/* Weights of the fit: t; one per feature for all classes; per class, its own weights and constant,
- * which are added to these, unless there are many classes. */
+/* Weights of the fit: number 0, the scale of the logits; one per feature for all classes; per
+ * class, its own weights and constant, which are added to these, unless there are many classes. */
 enum { FEATURES = CS_PROTEIN_FEATURES, WEIGHTS = CS_PROTEIN_WEIGHTS,
        MAX_CLASSES = CS_PROTEIN_MAX_CLASSES, SHARED = 1, OWN = SHARED + FEATURES,
        MAX_COLUMNS = OWN + WEIGHTS, N_STEP = 50, N_HALVING = 20 };
-static const double fit_decay = 1e-4, enough = 1e-9;
+/* epsilon: added to the Hessian's diagonal; a smaller decrease of the loss ends the fit. */
+static const double fit_decay = 1e-4, epsilon = 1e-9;
 
 static bool has_own(int32_t n_class)
 {
@@ -27,7 +28,7 @@ static bool has_own(int32_t n_class)
 struct state {
     int32_t n;
     double  loss, decayed;
-    double *slope, *curve, *mean;      /* [n], [n * n] lower half, [n] scratch */
+    double *gradient, *hessian, *mean;     /* [n], [n * n] lower half, [n] scratch */
 };
 
 static int state_alloc(struct state *s, int32_t n_class)
@@ -35,18 +36,18 @@ static int state_alloc(struct state *s, int32_t n_class)
     const size_t n = (size_t)(has_own(n_class) ? OWN + n_class * WEIGHTS : OWN);
 
     s->n = (int32_t)n;
-    s->slope = cs_alloc(n, sizeof *s->slope);
+    s->gradient = cs_alloc(n, sizeof *s->gradient);
     s->mean = cs_alloc(n, sizeof *s->mean);
-    s->curve = cs_alloc(n * n, sizeof *s->curve);
-    return s->slope && s->mean && s->curve ? CS_OK
+    s->hessian = cs_alloc(n * n, sizeof *s->hessian);
+    return s->gradient && s->mean && s->hessian ? CS_OK
          : cs_fail(CS_EMEM, "out of memory to fit %d weights", (int)n);
 }
 
 static void state_free(struct state *s)
 {
-    free(s->slope);
+    free(s->gradient);
     free(s->mean);
-    free(s->curve);
+    free(s->hessian);
 }
 
 /* The weights that the prediction of class k depends on, and its derivatives by them; returns their
@@ -102,19 +103,19 @@ static void add_case(const cs_protein_cases *c, int64_t i, const double *z, stru
     for (int32_t k = 0; k < c->n_class; k++) {
         const int n_column = columns(c, i, k, at, g);
         for (int a = 0; a < n_column; a++) {
-            double *curve = s->curve + (int64_t)at[a] * s->n;
+            double *hessian = s->hessian + (int64_t)at[a] * s->n;
             s->mean[at[a]] += z[k] * g[a];
-            s->slope[at[a]] += (z[k] - (k == c->truth[i])) * g[a];
+            s->gradient[at[a]] += (z[k] - (k == c->truth[i])) * g[a];
             for (int b = 0; b <= a; b++)
-                curve[at[b]] += z[k] * g[a] * g[b];
+                hessian[at[b]] += z[k] * g[a] * g[b];
         }
     }
     for (int32_t a = 0; a < s->n; a++)
         for (int32_t b = 0; b <= a; b++)
-            s->curve[(int64_t)a * s->n + b] -= s->mean[a] * s->mean[b];
+            s->hessian[(int64_t)a * s->n + b] -= s->mean[a] * s->mean[b];
 }
 
-/* Means over n_case cases, plus the decay of all weights except t. */
+/* Means over n_case cases, plus the decay of all weights except the scale. */
 static void add_decay(int64_t n_case, double decay, const double *w, struct state *s)
 {
     const int64_t n = s->n;
@@ -122,12 +123,12 @@ static void add_decay(int64_t n_case, double decay, const double *w, struct stat
     s->loss /= (double)n_case;
     s->decayed = s->loss;
     for (int64_t a = 0; a < n; a++) {
-        const double keep = a == 0 ? 0 : decay;
-        s->decayed += keep / 2 * w[a] * w[a];
-        s->slope[a] = s->slope[a] / (double)n_case + keep * w[a];
+        const double lambda = a == 0 ? 0 : decay;
+        s->decayed += lambda / 2 * w[a] * w[a];
+        s->gradient[a] = s->gradient[a] / (double)n_case + lambda * w[a];
         for (int64_t b = 0; b <= a; b++)
-            s->curve[a * n + b] /= (double)n_case;
-        s->curve[a * n + a] += keep + enough;
+            s->hessian[a * n + b] /= (double)n_case;
+        s->hessian[a * n + a] += lambda + epsilon;
     }
 }
 
@@ -137,8 +138,8 @@ static void evaluate(const cs_protein_cases *c, double decay, const double *w, b
     double z[MAX_CLASSES];
 
     s->loss = 0;
-    memset(s->slope, 0, (size_t)s->n * sizeof *s->slope);
-    memset(s->curve, 0, (size_t)s->n * (size_t)s->n * sizeof *s->curve);
+    memset(s->gradient, 0, (size_t)s->n * sizeof *s->gradient);
+    memset(s->hessian, 0, (size_t)s->n * (size_t)s->n * sizeof *s->hessian);
     for (int64_t i = 0; i < c->n; i++) {
         s->loss += predict_case(c, i, w, z);
         if (derive)
@@ -147,18 +148,18 @@ static void evaluate(const cs_protein_cases *c, double decay, const double *w, b
     add_decay(c->n, decay, w, s);
 }
 
-/* Solves curve x = slope in place, by the factors of Cholesky; x is left in slope. */
+/* Solves hessian x = gradient in place, by the factors of Cholesky; x is left in gradient. */
 static void solve_step(struct state *s)
 {
     const int64_t n = s->n;
-    double *l = s->curve, *x = s->slope;
+    double *l = s->hessian, *x = s->gradient;
 
     for (int64_t a = 0; a < n; a++)
         for (int64_t b = 0; b <= a; b++) {
             double v = l[a * n + b];
             for (int64_t k = 0; k < b; k++)
                 v -= l[a * n + k] * l[b * n + k];
-            l[a * n + b] = a == b ? sqrt(v > enough * enough ? v : enough) : v / l[b * n + b];
+            l[a * n + b] = a == b ? sqrt(v > epsilon * epsilon ? v : epsilon) : v / l[b * n + b];
         }
     for (int64_t a = 0; a < n; a++) {
         for (int64_t k = 0; k < a; k++)
@@ -172,27 +173,27 @@ static void solve_step(struct state *s)
     }
 }
 
-/* Leaves t out of a step. */
-static void hold_t(struct state *s)
+/* Leaves the scale out of a step. */
+static void fix_scale(struct state *s)
 {
-    s->slope[0] = 0;
+    s->gradient[0] = 0;
     for (int64_t a = 0; a < s->n; a++)
-        s->curve[a * s->n] = a == 0;
+        s->hessian[a * s->n] = a == 0;
 }
 
 /* One step from w, shorter while it does not descend; the decrease of the loss. */
-static double newton_step(const cs_protein_cases *c, double decay, bool hold, double *w,
+static double newton_step(const cs_protein_cases *c, double decay, bool fixed, double *w,
                           struct state *s, struct state *next)
 {
     double *to = next->mean, step = 1;
 
     evaluate(c, decay, w, true, s);
-    if (hold)
-        hold_t(s);
+    if (fixed)
+        fix_scale(s);
     solve_step(s);
     for (int k = 0; k < N_HALVING; k++, step /= 2) {
         for (int32_t a = 0; a < s->n; a++)
-            to[a] = w[a] - step * s->slope[a];
+            to[a] = w[a] - step * s->gradient[a];
         evaluate(c, decay, to, false, next);
         if (next->decayed < s->decayed) {
             memcpy(w, to, (size_t)s->n * sizeof *w);
@@ -202,14 +203,14 @@ static double newton_step(const cs_protein_cases *c, double decay, bool hold, do
     return 0;
 }
 
-/* The least loss from t = 1 and no other weights; returns it. */
-static double minimise(const cs_protein_cases *c, double decay, bool hold, double *w,
+/* The least loss from scale 1 and no other weights; returns it. */
+static double minimise(const cs_protein_cases *c, double decay, bool fixed, double *w,
                        struct state *s)
 {
     memset(w, 0, (size_t)s->n * sizeof *w);
     w[0] = 1;
     for (int k = 0; k < N_STEP; k++)
-        if (newton_step(c, decay, hold, w, s, s + 1) < enough)
+        if (newton_step(c, decay, fixed, w, s, s + 1) < epsilon)
             break;
     evaluate(c, decay, w, false, s);
     return s->loss;
