@@ -57,7 +57,7 @@ static int by_group(const void *a, const void *b)
     return (x->class_no > y->class_no) - (x->class_no < y->class_no);
 }
 
-static int number_groups(struct build *b, cs_part part)
+static int number_groups(struct build *b)
 {
     int64_t n = 0;
 
@@ -65,7 +65,7 @@ static int number_groups(struct build *b, cs_part part)
     if (!b->group)
         return cs_fail(CS_EMEM, "out of memory for the groups of %lld records", (long long)b->d->n);
     for (int64_t i = 0; i < b->d->n; i++)
-        if (b->d->ex[i].part == part)
+        if (b->d->ex[i].part == CS_PART_TRAIN)
             b->group[n++] = (struct group){ b->d->ex[i].group, b->d->ex[i].class_no };
     qsort(b->group, (size_t)n, sizeof *b->group, by_group);
     for (int64_t i = 0; i < n; i++)
@@ -262,13 +262,13 @@ static void lookup_build_fill(struct build *b, cs_lookup *l)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int lookup_build_collect(struct build *b, const cs_peptides *words, cs_part part)
+static int lookup_build_collect(struct build *b, const cs_peptides *words)
 {
     int rc = CS_OK;
 
-    CS_TRY(number_groups(b, part));
+    CS_TRY(number_groups(b));
     for (int64_t i = 0; i < b->d->n; i++)
-        if (b->d->ex[i].part == part)
+        if (b->d->ex[i].part == CS_PART_TRAIN)
             CS_TRY(add_example(b, words, &b->d->ex[i]));
     for (int k = 0; k < N_LIST; k++)
         sort_list(&b->list[k]);
@@ -276,7 +276,7 @@ out:
     return rc;
 }
 
-int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, cs_part part, int32_t n_class,
+int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, int32_t n_class,
                     const cs_lookup_rule *rule, cs_lookup **out)
 {
     int rc = CS_OK;
@@ -289,7 +289,7 @@ int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, cs_part part,
     b->n_class = n_class;
     b->count = cs_xcalloc((size_t)n_class, sizeof *b->count);
     b->share = cs_xcalloc((size_t)n_class, sizeof *b->share);
-    CS_TRY(lookup_build_collect(b, words, part));
+    CS_TRY(lookup_build_collect(b, words));
     count_levels(b);
     n = find_cuts(b);
     if (n == 0) {

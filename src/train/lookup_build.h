@@ -14,7 +14,7 @@ typedef struct cs_lookup_rule {
 } cs_lookup_rule;
 
 /**
- * cs_lookup_build - the words of a part of a dataset
+ * cs_lookup_build - the words of the training part of a dataset
  *
  * A word counts once per group (an example's group and class). A word of a single group identifies
  * a relative, not a class; rule.min_groups 1 stores it nevertheless.
@@ -22,9 +22,9 @@ typedef struct cs_lookup_rule {
  * d        of classes; bases
  * n_class  of the model
  * Returns  CS_OK, weights zero; CS_EUSAGE if no word is stored, or for too many groups; CS_EMEM.
- *          Memory: 8 bytes per sampled word of the part
+ *          Memory: 8 bytes per sampled word of that part
  */
-int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, cs_part part, int32_t n_class,
+int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, int32_t n_class,
                     const cs_lookup_rule *rule, cs_lookup **out) CS_MUST_CHECK;
 
 #endif

@@ -153,7 +153,7 @@ static int build(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
         goto out;
     cs_lookup_free(m->lookup);
     m->lookup = NULL;
-    rc = cs_lookup_build(&words, d, CS_PART_TRAIN, m->n_label, &rule, &m->lookup);
+    rc = cs_lookup_build(&words, d, m->n_label, &rule, &m->lookup);
 out:
     return rc;
 }

@@ -86,7 +86,7 @@ int cs_model_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_arg
     if (!keeps && !a->refit) {
         cs_proteins_free(m->proteins);
         m->proteins = NULL;
-        CS_TRY(cs_proteins_build(&d, CS_PART_TRAIN, m->n_label, &rule, &m->proteins));
+        CS_TRY(cs_proteins_build(&d, m->n_label, &rule, &m->proteins));
     }
     CS_TRY(set_weights(m, a, &d));
     const int64_t n_acid = m->proteins->n_letter - m->proteins->n - 1;

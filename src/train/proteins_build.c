@@ -142,7 +142,7 @@ static void drop_shadows(struct proteins *b, size_t first)
     b->n = n;
 }
 
-static int find_frames(struct proteins *b, cs_part part)
+static int find_frames(struct proteins *b)
 {
     int rc = CS_OK;
     int64_t max = 0;
@@ -155,7 +155,7 @@ static int find_frames(struct proteins *b, cs_part part)
         return cs_fail(CS_EMEM, "out of memory for a record of %lld bases", (long long)max);
     for (int64_t i = 0; i < b->d->n; i++) {
         const size_t first = b->n;
-        if (b->d->ex[i].part != part)
+        if (b->d->ex[i].part != CS_PART_TRAIN)
             continue;
         CS_TRY(add_runs(b, (int32_t)i));
         drop_shadows(b, first);
@@ -316,7 +316,7 @@ out:
     return rc;
 }
 
-int cs_proteins_build(const cs_dataset *d, cs_part part, int32_t n_class,
+int cs_proteins_build(const cs_dataset *d, int32_t n_class,
                       const cs_protein_rule *rule, cs_proteins **out)
 {
     int rc = CS_OK;
@@ -324,7 +324,7 @@ int cs_proteins_build(const cs_dataset *d, cs_part part, int32_t n_class,
     cs_protein_pool pool = { 0 };
 
     *out = NULL;
-    CS_TRY(find_frames(&b, part));
+    CS_TRY(find_frames(&b));
     CS_TRY(drop_duplicates(&b));
     if (b.n_stored > 0) {
         CS_TRY(make_pool(&b, &pool));

@@ -15,7 +15,7 @@ typedef struct cs_protein_rule {
 } cs_protein_rule;
 
 /**
- * cs_proteins_build - proteins of open reading frames of a part of a dataset
+ * cs_proteins_build - proteins of open reading frames of the training part of a dataset
  *
  * Candidates are the open reading frames of every record, in all six frames, that overlap longer
  * ones by at most half; long ones are cut into pieces. Near-duplicates are skipped, in an order
@@ -28,7 +28,7 @@ typedef struct cs_protein_rule {
  * Returns  CS_OK, weights zero, indexed; CS_EUSAGE if no protein is stored; CS_EMEM. Memory: 24
  *          bytes per frame, 1 per letter, and that of cs_proteins_choose()
  */
-int cs_proteins_build(const cs_dataset *d, cs_part part, int32_t n_class,
+int cs_proteins_build(const cs_dataset *d, int32_t n_class,
                       const cs_protein_rule *rule, cs_proteins **out) CS_MUST_CHECK;
 
 #endif

@@ -23,7 +23,7 @@ static cs_lookup *build(const cs_dataset *d, int sample, int64_t min_groups, int
     const cs_lookup_rule rule = { min_groups, 0.5, max_bytes };
     cs_lookup *l;
 
-    if (cs_lookup_build(&words, d, CS_PART_TRAIN, N_CLASS, &rule, &l) != CS_OK)
+    if (cs_lookup_build(&words, d, N_CLASS, &rule, &l) != CS_OK)
         fail_msg("%s", cs_error_message());
     assert_null(cs_lookup_flaw(l));
     return l;

@@ -20,7 +20,7 @@ static cs_proteins *build(const cs_dataset *d, double max_known, int64_t max_byt
     const cs_protein_rule rule = { 150, CS_PROTEIN_MAX_LENGTH, max_known, max_bytes };
     cs_proteins *p;
 
-    if (cs_proteins_build(d, CS_PART_TRAIN, N_CLASS, &rule, &p) != CS_OK)
+    if (cs_proteins_build(d, N_CLASS, &rule, &p) != CS_OK)
         fail_msg("%s", cs_error_message());
     return p;
 }
@@ -107,7 +107,7 @@ static void test_pieces(void **state)
 
     genes_dataset(true, &d);
     cs_proteins *whole = build(&d, 1, 1 << 20);
-    assert_int_equal(cs_proteins_build(&d, CS_PART_TRAIN, N_CLASS, &rule, &p), CS_OK);
+    assert_int_equal(cs_proteins_build(&d, N_CLASS, &rule, &p), CS_OK);
     assert_int_equal(p->n_letter - p->n, whole->n_letter - whole->n);
     assert_true(p->n >= 3 * whole->n);
     for (int64_t k = 1; k < p->n; k++)
