@@ -97,7 +97,8 @@ int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sa
 
 /* ---- blocks of records ----------------------------------------------------------------------- */
 
-static int fits_model(const cs_model *m, const cs_dataset *d)
+/* CS_OK, or CS_EMODEL for records that the model cannot predict. */
+static int check_dataset(const cs_model *m, const cs_dataset *d)
 {
     if (d->n_channel != m->n_channel)
         return cs_fail(CS_EMODEL, "the input has %s, but the model takes %s",
@@ -140,7 +141,7 @@ int cs_evaluate_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*b
         CS_TRY(rc);
         if (d->n == 0)
             continue;
-        CS_TRY(fits_model(m, d));
+        CS_TRY(check_dataset(m, d));
         CS_TRY(block(arg));
         cs_dataset_clear(d);
     }
