@@ -28,10 +28,10 @@
 
 /* Queued batches, and their bytes: a few, so the network never waits for tokenising. */
 enum { QUEUE_ITEMS = 8, QUEUE_BYTES = 64 << 20, STREAM_DROPOUT = 121 };
-/* Units of a budget in the progress line. */
-enum { PARTS = 1000000 };
-/* A forward and a backward pass, in forward passes: products with weights have two gradients. */
-enum { BACKWARD = 3 };
+/* A budget in the progress line is a million units. */
+enum { BUDGET_UNITS = 1000000 };
+/* A training pass costs three forward passes: products with weights have two gradients. */
+enum { TRAINING_COST = 3 };
 
 struct trainer {
     cs_model           *m;
@@ -232,7 +232,7 @@ static int train_batch(struct trainer *l, const cs_feed_item *it)
     CS_TRY(grow_buffers(l, b));
     const double flop = l->s->cx.flop;
     rc = cs_session_forward_backward(l->s, b, &step_opt, &loss, l->output);
-    l->st->epoch_flop += (l->s->freeze_encoder ? 1 : BACKWARD) * (l->s->cx.flop - flop);
+    l->st->epoch_flop += (l->s->freeze_encoder ? 1 : TRAINING_COST) * (l->s->cx.flop - flop);
     CS_TRY(rc == CS_EMEM ? loop_no_memory(l, b) : rc);
     log_checkpoints(l, b);
     CS_TRY(cs_running_take(l->running, it->no));
@@ -408,7 +408,7 @@ static int loop_take(struct trainer *l, const cs_feed_item *it)
     account(l, training);
     if (l->progress != NULL)     /* rank 0's */
         cs_progress_update(l->progress, (uint64_t)l->n_sample, (uint64_t)l->n_base,
-                           cs_train_budget_set(&l->o->budget) ? llround(l->done * PARTS)
+                           cs_train_budget_set(&l->o->budget) ? llround(l->done * BUDGET_UNITS)
                                                               : l->st->step);
     if (!it->step_end)
         return CS_OK;
@@ -527,7 +527,7 @@ static int start(struct trainer *l, cs_feed *feed)
     feed->n_left = o->max_steps > 0 ? o->max_steps - st->step : INT64_MAX;
     l->logged = o->keep;
     l->work = l->m->be->op.alloc(l->m->be, sizeof *l->work);
-    CS_TRY(l->work != NULL ? CS_OK : cs_fail(CS_EMEM, "out of memory"));
+    CS_TRY(l->work != NULL ? CS_OK : cs_fail(CS_EMEM, "out of memory for training"));
     if (l->m->head->per_token)
         CS_TRY(cs_counts_init(&l->counts, l->m->n_label));
     cs_scores_for(&l->scores, l->m);
@@ -546,7 +546,7 @@ int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_sta
         goto out;
     if (l.rank == 0)
         l.progress = cs_progress_new("samples", cs_train_budget_set(&o->budget)
-                                                    ? PARTS : l.pace.schedule.total);
+                                                    ? BUDGET_UNITS : l.pace.schedule.total);
     cs_queue *q = cs_pipe_queue(l.pipe, "batches", QUEUE_ITEMS, QUEUE_BYTES, cs_feed_bytes,
                                 cs_feed_drop);
     const cs_stage stage[] = {
