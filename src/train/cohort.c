@@ -83,8 +83,8 @@ struct cohort {
 
 /* ---- genotypes ------------------------------------------------------------------------------- */
 
-/* The allele at site j, after those before it. */
-static int step(const struct cohort *c, struct hap *h, size_t j)
+/* The allele at site j, 0 for REF; draw those of the sites before it first, in order. */
+static int draw_allele(const struct cohort *c, struct hap *h, size_t j)
 {
     const cs_cohort_site *s = &c->sites.v[j];
     const bool goes_on = c->a->ld_scale > 0 && j > 0 && s[-1].contig == s->contig;
@@ -105,7 +105,7 @@ static struct person make_person(uint64_t key)
     return (struct person){ .hap = { { cs_rng_key(key, 0), 0 }, { cs_rng_key(key, 1), 0 } } };
 }
 
-/* The sum of effects. */
+/* The sum of the effects of a person's alleles. */
 static double genetic_sum(const struct cohort *c, struct person p)
 {
     double sum = 0;
@@ -113,14 +113,14 @@ static double genetic_sum(const struct cohort *c, struct person p)
     for (size_t j = 0; j < c->sites.n; j++) {
         if (c->sites.v[j].effect == 0 && c->a->ld_scale == 0)
             continue;            /* nothing depends on it */
-        const int a = step(c, &p.hap[0], j), b = step(c, &p.hap[1], j);
+        const int a = draw_allele(c, &p.hap[0], j), b = draw_allele(c, &p.hap[1], j);
         sum += c->sites.v[j].effect * ((a > 0) + (b > 0));
     }
     return sum;
 }
 
 /* The environmental part of a person's liability. */
-static double rest(const struct cohort *c, uint64_t key)
+static double environment(const struct cohort *c, uint64_t key)
 {
     return sqrt(1 - c->a->heritability) * cs_rng_normal(cs_rng_key(key, STREAM_REST), 0);
 }
@@ -128,7 +128,7 @@ static double rest(const struct cohort *c, uint64_t key)
 static void set_liability(const struct cohort *c, uint64_t key, struct person *p)
 {
     p->genetic = genetic_sum(c, *p) - c->mean;
-    p->liability = p->genetic + rest(c, key);
+    p->liability = p->genetic + environment(c, key);
 }
 
 /* ---- the trait ------------------------------------------------------------------------------- */
@@ -183,7 +183,7 @@ static int cohort_measure(struct cohort *c)
     const double mean = sum / N_POPULATION, var = squares / N_POPULATION - mean * mean;
     const double scale = var > 1e-12 ? sqrt(c->a->heritability / var) : 0;
     for (int i = 0; i < N_POPULATION; i++)
-        v[i] = (v[i] - mean) * scale + rest(c, cs_rng_key(key, (uint64_t)i));
+        v[i] = (v[i] - mean) * scale + environment(c, cs_rng_key(key, (uint64_t)i));
     qsort(v, N_POPULATION, sizeof *v, cs_by_double);
     c->threshold = v[(int)((1 - c->a->prevalence) * N_POPULATION)];
     c->mean = mean * scale;
@@ -258,6 +258,7 @@ out:
     return rc;
 }
 
+/* Draws the alleles of all persons, so sites are written once, in order. */
 static int write_site(const struct cohort *c, size_t j, cs_outfile *f)
 {
     int rc = CS_OK;
@@ -270,7 +271,7 @@ static int write_site(const struct cohort *c, size_t j, cs_outfile *f)
     CS_TRY(cs_outfile_printf(f, "\tGT"));
     for (int64_t i = 0; i < c->n; i++) {
         struct hap *h = c->person[i].hap;
-        const int a = step(c, &h[0], j), b = step(c, &h[1], j);
+        const int a = draw_allele(c, &h[0], j), b = draw_allele(c, &h[1], j);
         CS_TRY(cs_outfile_printf(f, "\t%d|%d", a, b));
     }
     CS_TRY(cs_outfile_printf(f, "\n"));

@@ -106,7 +106,7 @@ static bool all_known(const double *x, int n)
 }
 
 /* Log-uniform over --min-freq .. 0.5, as rare alleles are many; ALTs share it. */
-static void draw(const struct reading *r, const cs_vcf_record *v, double *freq)
+static void draw_freq(const struct reading *r, const cs_vcf_record *v, double *freq)
 {
     const double min = r->a->min_freq > 0 ? r->a->min_freq : 1e-3;
     const double u = cs_rng_unit(cs_rng_key(r->seed, STREAM_FREQ), (uint64_t)r->s->n);
@@ -121,7 +121,7 @@ static int find_freq(const struct reading *r, const cs_vcf_record *v, double *fr
     size_t n_text = 0;
 
     if (r->a->freq == CS_FREQ_DRAW) {
-        draw(r, v, freq);
+        draw_freq(r, v, freq);
         return CS_OK;
     }
     CS_TRY(from_info(r, v, "AF", freq));
@@ -143,7 +143,8 @@ out:
 
 /* ---- sites ----------------------------------------------------------------------------------- */
 
-static bool spells(const char *s)
+/* At least one of A, C, G and T, and nothing else. */
+static bool is_bases(const char *s)
 {
     const char *p = s;
 
@@ -152,12 +153,12 @@ static bool spells(const char *s)
     return *p == '\0' && p > s;
 }
 
-static bool all_spell(const cs_vcf_record *v)
+static bool has_plain_alleles(const cs_vcf_record *v)
 {
-    bool good = v->n_alt > 0 && spells(v->ref);
+    bool good = v->n_alt > 0 && is_bases(v->ref);
 
     for (int i = 0; i < v->n_alt; i++)
-        good = good && spells(v->alt[i]);
+        good = good && is_bases(v->alt[i]);
     return good;
 }
 
@@ -191,7 +192,7 @@ static bool same_contig(const cs_cohort_sites *s, const char *contig)
     return s->n > 0 && strcmp(s->v[s->n - 1].contig, contig) == 0;
 }
 
-static int keep(struct reading *r, const cs_vcf_record *v)
+static int add_site(struct reading *r, const cs_vcf_record *v)
 {
     int rc = CS_OK;
     cs_cohort_sites *s = r->s;
@@ -255,7 +256,7 @@ static int cohort_sites_take(struct reading *r, const cs_vcf_record *v)
         r->s->n_filtered++;
         return CS_OK;
     }
-    if (!all_spell(v)) {
+    if (!has_plain_alleles(v)) {
         r->s->n_symbolic++;
         return CS_OK;
     }
@@ -263,7 +264,7 @@ static int cohort_sites_take(struct reading *r, const cs_vcf_record *v)
         r->s->n_overlap++;
         return CS_OK;
     }
-    return keep(r, v);
+    return add_site(r, v);
 }
 
 static int take_next(struct reading *r)
