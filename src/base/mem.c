@@ -134,7 +134,7 @@ void *cs_huge_alloc(size_t n, size_t size)
     return p;
 }
 
-int cs_grow(void **p, size_t *cap, size_t need, size_t size)
+int cs_try_grow(void **p, size_t *cap, size_t need, size_t size)
 {
     void *old, *grown;
     size_t want = *cap < GROW_MIN ? GROW_MIN : *cap;
@@ -149,10 +149,16 @@ int cs_grow(void **p, size_t *cap, size_t need, size_t size)
     memcpy(&old, p, sizeof old);
     grown = cs_realloc(old, want, size);
     if (grown == NULL)
-        return cs_fail(CS_EMEM, "out of memory: cannot hold %zu elements of %zu bytes", want, size);
+        return CS_EMEM;
     memcpy(p, &grown, sizeof grown);
     *cap = want;
     return CS_OK;
+}
+
+int cs_grow(void **p, size_t *cap, size_t need, size_t size)
+{
+    return cs_try_grow(p, cap, need, size) == CS_OK ? CS_OK
+         : cs_fail(CS_EMEM, "out of memory: cannot hold %zu elements of %zu bytes", need, size);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------- */

@@ -49,6 +49,8 @@ void *cs_realloc(void *p, size_t n, size_t size) CS_MUST_CHECK;
  * Returns  CS_OK, or CS_EMEM with a message; the array is unchanged on failure
  */
 int cs_grow(void **p, size_t *cap, size_t need, size_t size) CS_MUST_CHECK;
+/** cs_try_grow - the same without a message, for callers that have a better one */
+int cs_try_grow(void **p, size_t *cap, size_t need, size_t size) CS_MUST_CHECK;
 
 /**
  * cs_block_alloc, cs_block_free - as cs_alloc and free, for large short-lived memory

@@ -190,7 +190,7 @@ out:
 
 static int add(cs_out_filter *f, const char *p, size_t n)
 {
-    if (cs_grow((void **)&f->field, &f->cap_field, f->n_field + n + 1, 1) != CS_OK)
+    if (cs_try_grow((void **)&f->field, &f->cap_field, f->n_field + n + 1, 1) != CS_OK)
         return cs_fail(CS_EMEM, "out of memory for a field of %zu bytes", f->n_field + n);
     memcpy(f->field + f->n_field, p, n);
     f->n_field += n;

@@ -436,7 +436,7 @@ static int check_order(struct job *j)
                        "sorted regions without overlap", j->at.contig,
                        (long long)j->at.from + 1);
     if (i == j->n_contig) {
-        if (cs_grow((void **)&j->contig, &j->cap_contig, i + 1, sizeof *j->contig) != CS_OK)
+        if (cs_try_grow((void **)&j->contig, &j->cap_contig, i + 1, sizeof *j->contig) != CS_OK)
             return cs_fail(CS_EMEM, "out of memory for %zu contigs", i + 1);
         j->contig[j->n_contig++] = cs_xstrdup(j->at.contig);
     }

@@ -68,7 +68,7 @@ static int read_rows(cs_intervals *v, cs_regions *in, cs_classes *classes, bool 
         if (!last || strcmp(last, r.contig) != 0)
             row.name = cs_arena_dup(v->mem, r.contig, strlen(r.contig));
         if (!row.name ||
-            cs_grow((void **)&v->row, &v->cap, v->n_row + 1, sizeof *v->row) != CS_OK)
+            cs_try_grow((void **)&v->row, &v->cap, v->n_row + 1, sizeof *v->row) != CS_OK)
             return intervals_no_memory(v);
         v->row[v->n_row++] = row;
     }

@@ -81,7 +81,7 @@ static int note_gap(cs_reference *r, const struct place *at)
     r->sorted &= at->from >= r->end;
     if (!r->first.name || at->from - r->end <= HEADER)
         return CS_OK;
-    if (cs_grow((void **)&r->gap, &r->cap_gap, r->n_gap + 1, sizeof *r->gap) != CS_OK)
+    if (cs_try_grow((void **)&r->gap, &r->cap_gap, r->n_gap + 1, sizeof *r->gap) != CS_OK)
         return CS_EMEM;
     r->gap[r->n_gap++] = (struct gap){ r->end, cs_xstrdup(at->name) };
     return CS_OK;
@@ -115,7 +115,7 @@ static int read_length(cs_reference *r, const cs_lines *in)
     r->end = end_of(&at) > r->end ? end_of(&at) : r->end;
     if (at.n <= INT_MAX)
         return CS_OK;
-    if (cs_grow((void **)&r->giant, &r->cap_giant, r->n_giant + 1, sizeof *r->giant) != CS_OK)
+    if (cs_try_grow((void **)&r->giant, &r->cap_giant, r->n_giant + 1, sizeof *r->giant) != CS_OK)
         return cs_fail(CS_EMEM, "out of memory for the contigs of '%s'", r->path);
     r->giant[r->n_giant++] = (struct giant){ cs_xstrdup(in->text), at.n };
     return CS_OK;

@@ -131,8 +131,8 @@ static int add_change(const struct joining *j, const char *id, const char *new_i
 {
     cs_programs *m = j->programs;
 
-    if (cs_grow((void **)&m->old, &m->cap_old, m->n + 1, sizeof *m->old) != CS_OK
-        || cs_grow((void **)&m->new, &m->cap_new, m->n + 1, sizeof *m->new) != CS_OK)
+    if (cs_try_grow((void **)&m->old, &m->cap_old, m->n + 1, sizeof *m->old) != CS_OK
+        || cs_try_grow((void **)&m->new, &m->cap_new, m->n + 1, sizeof *m->new) != CS_OK)
         return cs_fail(CS_EMEM, "out of memory for the header of '%s'", j->path);
     m->old[m->n] = cs_xstrdup(id);
     m->new[m->n] = new_id ? cs_xstrdup(new_id) : NULL;

@@ -72,7 +72,7 @@ static int add_entry(struct scan *c)
         if ((unsigned char)c->line.s[i] < ' ' && c->line.s[i] != '\t')
             return sites_refuse(c, "a control character in the header of a record");
     if (s->n == INT_MAX
-        || cs_grow((void **)&s->entry, &s->cap, s->n + 1, sizeof *s->entry) != CS_OK)
+        || cs_try_grow((void **)&s->entry, &s->cap, s->n + 1, sizeof *s->entry) != CS_OK)
         return cs_fail(CS_EMEM, "out of memory for the records of '%s'", s->path);
     s->entry[s->n] = (struct entry){ .name = cs_xmalloc(n + 1), .off = bgzf_utell(s->fp) };
     memcpy(s->entry[s->n].name, c->line.s + 1, n);
@@ -208,7 +208,7 @@ int cs_sites_fetch(cs_sites *s, int i, int64_t from, int64_t to, char *out)
     if (from >= to)
         return CS_OK;
     const int64_t at = place(e, from), n = place(e, to - 1) + 1 - at;
-    if (cs_grow((void **)&s->raw, &s->cap_raw, (size_t)n, 1) != CS_OK)
+    if (cs_try_grow((void **)&s->raw, &s->cap_raw, (size_t)n, 1) != CS_OK)
         return cs_fail(CS_EMEM, "out of memory for %lld sites of '%s'", (long long)(to - from),
                        s->path);
     if (bgzf_useek(s->fp, at, SEEK_SET) < 0 || bgzf_read(s->fp, s->raw, (size_t)n) != n)

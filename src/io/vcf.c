@@ -282,8 +282,9 @@ int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const char *bed
 
     CS_TRY(cs_regions_open(region, n, bed, &all));
     while ((rc = cs_regions_next(all, ref, &next)) == CS_OK) {
-        if (v->n_region == INT_MAX || cs_grow((void **)&v->region, &v->cap_region,
-                                              (size_t)v->n_region + 1, sizeof *v->region) != CS_OK)
+        const size_t n_region = (size_t)v->n_region + 1;
+        if (n_region > INT_MAX || cs_try_grow((void **)&v->region, &v->cap_region, n_region,
+                                              sizeof *v->region) != CS_OK)
             CS_TRY(cs_fail(CS_EMEM, "out of memory for the regions of '%s'", v->path));
         v->region[v->n_region++] = (struct place){ cs_xstrdup(next.contig), next.from, next.to };
     }

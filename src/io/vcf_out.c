@@ -318,7 +318,7 @@ static int set_string(cs_vcfout *w, const cs_vcf_field *f, const cs_vcf_values *
 
 static int set_numbers(cs_vcfout *w, const cs_vcf_field *f, const cs_vcf_values *v, int n_alt)
 {
-    if (cs_grow((void **)&w->number, &w->cap_number, (size_t)n_alt, sizeof *w->number) != CS_OK)
+    if (cs_try_grow((void **)&w->number, &w->cap_number, (size_t)n_alt, sizeof *w->number) != CS_OK)
         return -1;
     if (f->type == CS_VCF_FLOAT) {
         for (int i = 0; i < n_alt; i++) {

@@ -96,7 +96,7 @@ static int copy_record(cs_dataset *d, const cs_record *r, const char *group, cs_
     const size_t x_bytes = n * (size_t)d->n_channel * sizeof *r->x;
 
     *e = (cs_example){ .n_base = r->seg[0].n_base, .group = group_of(r->name, group) };
-    if (cs_grow((void **)&d->ex, &d->cap, (size_t)d->n + 1, sizeof *d->ex) != CS_OK)
+    if (cs_try_grow((void **)&d->ex, &d->cap, (size_t)d->n + 1, sizeof *d->ex) != CS_OK)
         return CS_EMEM;
     if (d->n_channel > 0)
         e->x = (const float *)(void *)cs_arena_dup(d->mem, r->x, x_bytes);

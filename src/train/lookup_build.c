@@ -98,7 +98,7 @@ static int add_example(struct build *b, const cs_peptides *words, const cs_examp
         const int n = cs_peptides_hash(words, e->base, e->n_base, from, hash);
         for (int i = 0; i < n; i++) {
             struct list *l = &b->list[hash[i] >> 56];
-            if (cs_grow((void **)&l->v, &l->cap, l->n + 1, sizeof *l->v) != CS_OK)
+            if (cs_try_grow((void **)&l->v, &l->cap, l->n + 1, sizeof *l->v) != CS_OK)
                 return cs_fail(CS_EMEM, "out of memory for the words of '%s'; reduce them with "
                                "--sample", e->name);
             l->v[l->n++] = (hash[i] & ~low) | group;

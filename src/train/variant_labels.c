@@ -75,7 +75,7 @@ static int add_row(struct reading *r, struct row row)
     row.alt = keep(r, row.alt);
     row.no = (int64_t)r->n;
     if (!row.contig || !row.ref || !row.alt
-        || cs_grow((void **)&r->row, &r->cap, r->n + 1, sizeof *r->row) != CS_OK)
+        || cs_try_grow((void **)&r->row, &r->cap, r->n + 1, sizeof *r->row) != CS_OK)
         return no_memory();
     r->row[r->n++] = row;
     return CS_OK;

@@ -29,6 +29,34 @@ static cs_lookup *build(const cs_dataset *d, int sample, int64_t min_groups, int
     return l;
 }
 
+/* Without memory for a record or its words the message names the record and the remedy. */
+static void test_no_memory(void **state)
+{
+    const cs_record r = { .name = "last", .n_seg = 1, .seg = { { "ACGT", NULL, 4 } } };
+    const float target = 1;
+    const cs_peptides words = words_of(12, 1);
+    const cs_lookup_rule rule = { 2, 0.5, 1 << 20 };
+    cs_lookup *l;
+    cs_dataset d, none;
+
+    (void)state;
+    genes_dataset(false, &d);
+    cs_error_clear();
+    cs_dataset_init(&none, true, 1, 0);
+    cs_mem_fail_at(0);
+    assert_int_equal(cs_dataset_add(&none, &r, &target, "group"), CS_EMEM);
+    cs_mem_fail_at(-1);
+    assert_non_null(strstr(cs_error_message(), "record 'last'"));
+    cs_error_clear();
+    cs_mem_fail_at(1);                             /* the first list of words */
+    assert_int_equal(cs_lookup_build(&words, &d, N_CLASS, &rule, &l), CS_EMEM);
+    cs_mem_fail_at(-1);
+    assert_non_null(strstr(cs_error_message(), "reduce them with --sample"));
+    cs_error_clear();
+    cs_dataset_release(&d);
+    cs_dataset_release(&none);
+}
+
 /* A genome of a group that is not in the table has its class's words and no other's. */
 static void test_classes(void **state)
 {
@@ -249,7 +277,8 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classes), cmocka_unit_test(test_size), cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_classes), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_size), cmocka_unit_test(test_shares),
         cmocka_unit_test(test_strands), cmocka_unit_test(test_file),
         cmocka_unit_test(test_damage),  cmocka_unit_test(test_weights),
         cmocka_unit_test(test_fit),
