@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_community.sh - a metagenome's short reads, noisy long reads and contigs: Kraken 2 beside the default model.
+# bench_community.sh - a metagenome's short reads, noisy long reads and contigs: Kraken 2 compared with the default model.
 #
 # Usage   CS_SHARED=DIR [CS_ECOLI=FASTA] tests/bench/bench_community.sh [WORK]      (make bench-community)
 #
@@ -93,7 +93,7 @@ samtools fasta -F 0x900 "$i/hg002/HG002_chr11_119076212_119102218_2.bam" 2> "$tm
 # ---- both programs -------------------------------------------------------------------------------
 
 printf 'kind\tset\tprogram\tsequences\tbalanced_recall\tcalled\tcalls_right\tprofile_error\tMbases_per_s\tpeak_MiB\n'
-# row KIND PROGRAM BASES: from what `calls` wrote
+# row KIND PROGRAM BASES: from the output of `calls`
 row()
 {
     awk -v OFS='\t' -v kind="$1" -v program="$2" -v n_base="$3" '

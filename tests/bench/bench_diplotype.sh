@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_diplotype.sh - diplotype symbols of reads beside those of truth genotypes, by depth.
+# bench_diplotype.sh - diplotype symbols of reads compared with those of truth genotypes, by depth.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_diplotype.sh [WORK]      (make bench-diplotype)
 #

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_diplotype_model.sh - a model that reads diplotypes beside the same model on bases; reads to answers.
+# bench_diplotype_model.sh - a model that reads diplotypes compared with the same model on bases; reads to answers.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_diplotype_model.sh [WORK]      (make bench-diplotype-model)
 #
@@ -10,7 +10,7 @@
 # seeds and number of steps are the same. AUROC of sites over all windows, and over those in which the person has a variant;
 # means with their standard error over seeds, and of the difference a 95 % interval from loci drawn. In a given WORK the
 # scores that are there already are not made again.
-# 2. Tokens and answers of reads beside those of genotypes of the same person, in one pipe from alignments to answers:
+# 2. Tokens and answers of reads compared with those of genotypes of the same person, in one pipe from alignments to answers:
 # NA12878, Illumina, and the genotypes of Genome in a Bottle; HG002, long reads on chromosome 11, reference rebuilt from the
 # bases that reads match, and the genotypes that `bcftools call` finds in the same reads. `samtools view --subsample`
 # samples reads. Per site `predict` with --head token, per window `classify` of windows of 128 bases, every 64:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_end.sh - `classify` from file to calls, beside the rate of the network alone; TSV to stdout.
+# bench_end.sh - `classify` from file to calls, compared with the rate of the network alone; TSV to stdout.
 #
 #   tests/bench/bench_end.sh [BASES [READS]]     from the build folder; default 200M 2000000
 #

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_evidence.sh - what each part of the default model adds, on families outside of training.
+# bench_evidence.sh - effect of each part of the default model, on families excluded from training.
 #
 # Usage   CS_SHARED=DIR FOLDS=DIR tests/bench/bench_evidence.sh > evidence.tsv    (make bench-evidence)
 #

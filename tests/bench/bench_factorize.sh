@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_factorize.sh - sparse factors beside the truncated SVD on matrices of 256 x 256; TSV to
+# bench_factorize.sh - sparse factors compared with the truncated SVD on matrices of 256 x 256; TSV to
 # stdout.
 #
 #   tests/bench/bench_factorize.sh       from the build folder; `make bench-factorize`

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_kraken.sh - Kraken 2 beside the default model on a simulated metagenome.
+# bench_kraken.sh - Kraken 2 compared with the default model on a simulated metagenome.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_kraken.sh [WORK]      (make bench-kraken)
 #
@@ -40,7 +40,7 @@ done
 
 # ---- both programs -------------------------------------------------------------------------------
 
-# row SET KIND PROGRAM BASES: from what `calls` wrote
+# row SET KIND PROGRAM BASES: from the output of `calls`
 row()
 {
     awk -v OFS='\t' -v set="$1" -v kind="$2" -v program="$3" -v n_base="$4" -v classes="$classes" '

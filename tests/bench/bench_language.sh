@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_language.sh - a human language model beside Markov chains: perplexity, and AUROC on labelled variants.
+# bench_language.sh - a human language model compared with Markov chains: perplexity, and AUROC on labelled variants.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_language.sh [WORK]      (make bench-language)
 #

@@ -34,7 +34,7 @@ fragments valid 300 1
 fragments train 3000 2
 "$python" "$here/baseline.py" "$tmp/train" "$tmp/valid" "$tmp/baseline.tsv" >&2
 
-# The table: what `eval` says of each length, as one row of the baselines' form.
+# The table: the metrics of `eval` for each length, as one row in the form of the baselines.
 cat "$tmp/baseline.tsv"
 classes=$(head -n 1 "$tmp/baseline.tsv" | cut -f 4-)
 for length in $(echo "$lengths" | tr ',' ' '); do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_peers.sh - Kraken 2 and Tiara beside `classify` on the files of bench_end.sh; TSV to stdout.
+# bench_peers.sh - Kraken 2 and Tiara compared with `classify` on the files of bench_end.sh; TSV to stdout.
 #
 #   CS_SHARED=DIR tests/bench/bench_peers.sh [BASES [READS]]    from the build folder
 #

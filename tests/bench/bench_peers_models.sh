@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_peers_models.sh - published classifiers beside our model, each on its own classes, lengths of 500 to 50,000 bp.
+# bench_peers_models.sh - published classifiers compared with our model, each on its own classes, lengths of 500 to 50,000 bp.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_peers_models.sh [WORK]      (make bench-peers-models)
 #

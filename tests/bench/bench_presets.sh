@@ -74,7 +74,7 @@ data()
     mv "$work/$1.part" "$work/$1.fa"
 }
 
-# show MODEL FIGURE: what its training kept, or a dot
+# show MODEL FIGURE: of its training, or a dot
 show()
 {
     "$chordseq" model show "$1" | awk -F '\t' -v key="training.$2" '

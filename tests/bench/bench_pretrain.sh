@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_pretrain.sh - pretraining on slices of hg38 beside Markov chains on the same chromosome.
+# bench_pretrain.sh - pretraining on slices of hg38 compared with Markov chains on the same chromosome.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_pretrain.sh [WORK]      (make bench-pretrain)
 #

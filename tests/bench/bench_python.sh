@@ -1,4 +1,4 @@
-# bench_python.sh - the Python package beside the command: processor time, and memory by number and length.
+# bench_python.sh - the Python package compared with the command: processor time, and memory by number and length.
 #
 #   tests/bench/bench_python.sh      needs NumPy; PYTHON names an interpreter
 : "${srcdir:=.}" "${builddir:=.}" "${PYTHON:=python3}"

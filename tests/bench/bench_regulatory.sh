@@ -4,7 +4,7 @@
 # Usage   CS_SHARED=DIR tests/bench/bench_regulatory.sh [WORK]      (make bench-regulatory)
 #
 # Saturation mutagenesis of 16 elements (Kircher et al. 2019): a model never sees the element that it is tested on.
-# Beside ridges on counts of 6-mers:
+# Compared with ridge regressions on counts of 6-mers:
 #   words            --head variant on a bag of canonical 6-mers
 #   words-activity   the same, started from `activity`
 #   activity         a bag of 6-mers trained on the activity of CAGI4's constructs (--head regress); the difference of

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_taxa.sh - accuracy by rank of the head `tree` beside naive Bayes on 8-mers.
+# bench_taxa.sh - accuracy by rank of the head `tree` compared with naive Bayes on 8-mers.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_taxa.sh [--seed N] [SET FASTA RANKS [TEST]]
 #         (make bench-taxa)

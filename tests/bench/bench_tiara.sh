@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_tiara.sh - Tiara beside the default model on organisms of families outside of its training set.
+# bench_tiara.sh - Tiara compared with the default model on organisms of families outside of its training set.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_tiara.sh [WORK]      (make bench-tiara)
 #

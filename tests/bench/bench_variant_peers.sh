@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_variant_peers.sh - MMSplice and SpliceAI beside the default variant models on the splice assays.
+# bench_variant_peers.sh - MMSplice and SpliceAI compared with the default variant models on the splice assays.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_variant_peers.sh [WORK]      (make bench-variant-peers)
 #
