@@ -1,7 +1,7 @@
 /* ref_norm.c - layer, batch and group normalisation and softmax as plain loops. */
 #include <math.h>
 
-#include "kernels/cpu/impl.h"
+#include "kernels/cpu/heads.h"
 #include "kernels/cpu/tables.h"
 
 static void ref_layernorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat gamma, cs_mat beta,
@@ -257,20 +257,20 @@ static void ref_seg_groupnorm(cs_backend *be, cs_seg seg, int32_t group, cs_real
     }
 }
 
-/* As in layernorm: dx = rstd (g - mean(g) - n mean(g n)), with means over the group's elements. */
-static void group_dx(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t j1, cs_mat gamma,
-                     const cs_real *stat, cs_mat dy, cs_mat dx)
+/* As in layernorm: dx = rstd (g - mean(g) - n mean(g n)), with means over the elements of a group,
+ * the rows and columns of which are given. */
+static void group_dx(cs_mat x, cs_mat gamma, const cs_real *stat, cs_mat dy, cs_mat dx)
 {
     double mean = (double)stat[0], rstd = (double)stat[1];
-    double count = (double)(r1 - r0) * (j1 - j0), sum = 0, dot = 0;
-    for (int64_t r = r0; r < r1; r++)
-        for (int32_t j = j0; j < j1; j++) {
+    double count = (double)x.r * x.c, sum = 0, dot = 0;
+    for (int64_t r = 0; r < x.r; r++)
+        for (int32_t j = 0; j < x.c; j++) {
             double g = (double)cs_row(dy, r)[j] * (double)gamma.p[j];
             sum += g;
             dot += g * ((double)cs_row(x, r)[j] - mean) * rstd;
         }
-    for (int64_t r = r0; r < r1; r++)
-        for (int32_t j = j0; j < j1; j++) {
+    for (int64_t r = 0; r < x.r; r++)
+        for (int32_t j = 0; j < x.c; j++) {
             double n = ((double)cs_row(x, r)[j] - mean) * rstd;
             double g = (double)cs_row(dy, r)[j] * (double)gamma.p[j];
             cs_row(dx, r)[j] += (cs_real)(rstd * (g - sum / count - n * dot / count));
@@ -284,9 +284,11 @@ static void ref_seg_groupnorm_bwd(cs_backend *be, cs_seg seg, int32_t group, cs_
     int32_t w = x.c / group;
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c)) schedule(dynamic)
     for (int64_t k = 0; k < (int64_t)seg.n * group; k++) {
-        int32_t j0 = (int32_t)(k % group) * w;
-        group_dx(x, seg.off[k / group], seg.off[k / group + 1], j0, j0 + w, gamma,
-                 cs_row(stat, k), dy, dx);
+        int32_t i = (int32_t)(k % group);
+        int64_t from = seg.off[k / group], n = seg.off[k / group + 1] - from;
+        group_dx(cs_head_view(x, i, group, from, n), cs_head_view(gamma, i, group, 0, 1),
+                 cs_row(stat, k), cs_head_view(dy, i, group, from, n),
+                 cs_head_view(dx, i, group, from, n));
     }
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
     for (int32_t j = 0; j < x.c; j++) {
