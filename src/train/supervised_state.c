@@ -54,7 +54,8 @@ out:
     return rc;
 }
 
-static int take_over(cs_supervised *j)
+/* With --init: take the initial model's parameters, and set the rates of its tensors. */
+static int adopt_initial(cs_supervised *j)
 {
     const cs_supervised_args *a = j->a;
     int rc = CS_OK;
@@ -219,7 +220,7 @@ int cs_supervised_model(cs_supervised *j)
 
     CS_TRY(new_model(j));
     CS_TRY(check_lengths(j));
-    CS_TRY(take_over(j));
+    CS_TRY(adopt_initial(j));
     rc = cs_composition_init(j->model, a->init.bag, a->init.composition_lr);
 out:
     return rc;
