@@ -35,8 +35,8 @@ static int is_folder(const char *path)
     return path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The labels' taxids and ranks are those of their nodes. */
-static int take_over(cs_model *m, const cs_taxonomy *t)
+/* Store the tree in the model, and the taxids and ranks of its labels. */
+static int set_taxonomy(cs_model *m, const cs_taxonomy *t)
 {
     char *text = cs_taxonomy_text(t);
 
@@ -94,7 +94,7 @@ int cs_taxa_set(cs_model *m, const cs_taxa_args *a)
     else
         CS_TRY(cs_taxonomy_read(dump ? a->taxa : a->taxonomy, dump ? a->taxonomy : NULL, name,
                                 m->n_label, &t));
-    CS_TRY(take_over(m, t));
+    CS_TRY(set_taxonomy(m, t));
 out:
     cs_taxonomy_free(t);
     free(name);
