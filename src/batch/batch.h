@@ -10,7 +10,9 @@
 /* Instead of a number of values per record: one class per token. */
 enum { CS_TARGET_TOKENS = -1 };
 
-typedef struct cs_slot { cs_chunk *chunk; int32_t i; } cs_slot;   /* a view */
+/* View i of a chunk, which gets the prediction. In training the chunk is NULL, and i is the number
+ * of bases of the record, for metrics by length. */
+typedef struct cs_slot { cs_chunk *chunk; int32_t i; } cs_slot;
 
 typedef struct cs_batch {
     int32_t  *tok;                   /* [n_tok] segments back to back; NULL when inputs are real */
@@ -56,18 +58,18 @@ void cs_batch_reset(cs_batch *b);
  *
  * tok      [n] ids, or NULL when x is given
  * x        [n * n_channel] values, or NULL
- * target   [n_target], or NULL when n_target is 0; with CS_TARGET_TOKENS use the next function
- * slot     where the prediction goes; {0} in training
+ * target   [n_target], or NULL when n_target is 0; with CS_TARGET_TOKENS use
+ *          cs_batch_append_labelled()
  * Returns  CS_OK or CS_EMEM (the batch is unchanged). A depth other than the batch's is CS_BUG
  */
 int cs_batch_append(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
                     const float *target, cs_slot slot) CS_MUST_CHECK;
-/** cs_batch_set_counts - fill an empty batch with one record of n tokens as counts, which must
- * outlive it (cs_batch.count). CS_OK or CS_EMEM */
-int cs_batch_set_counts(cs_batch *b, const int64_t *count, int64_t n, cs_slot slot) CS_MUST_CHECK;
 /** cs_batch_append_labelled - the same with a class per token, or a negative number to mask it;
  * label [n] */
 int cs_batch_append_labelled(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
                              const int32_t *label, cs_slot slot) CS_MUST_CHECK;
+/** cs_batch_set_counts - fill an empty batch with one record of n tokens as counts, which must
+ * outlive it (cs_batch.count). CS_OK or CS_EMEM */
+int cs_batch_set_counts(cs_batch *b, const int64_t *count, int64_t n, cs_slot slot) CS_MUST_CHECK;
 
 #endif

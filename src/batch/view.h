@@ -32,7 +32,8 @@ typedef struct cs_views {
                                   * batches */
     int64_t     n_id;
     cs_prediction *prediction;   /* [records] space made by tokenise, filled by write */
-    atomic_int  pending;         /* predictions of views still missing */
+    atomic_int  pending;         /* missing predictions of views, plus one while the bucket stage
+                                  * uses the chunk */
 } cs_views;
 
 #endif
