@@ -46,6 +46,7 @@ struct cs_outfile {
     int64_t start;               /* offset of our first byte in a regular file; -1: none */
     cs_part_mark mark;           /* of NAME.part: the bytes summed so far */
     int64_t gone;                /* bytes written, without those in buf */
+    int64_t synced;              /* `gone` at the last checkpoint; -1: none yet */
     size_t n;                    /* bytes in buf */
     char buf[BUF_BYTES];
 };
@@ -303,6 +304,7 @@ int cs_outfile_continue(const char *path, const char *holds, cs_part_mark mark, 
 
     *out = NULL;
     f->fd = f->slot = -1;
+    f->synced = -1;
     f->kept = true;
     f->name = cs_xstrdup(path);
     const int rc = open_part(f, holds, mark);
@@ -343,11 +345,16 @@ int cs_outfile_checkpoint(cs_outfile *f, cs_part_mark *mark)
     struct stat st;
 
     CS_TRY(cs_outfile_flush(f));
+    if (f->parked && f->gone == f->synced) {
+        *mark = f->mark;
+        return CS_OK;
+    }
     CS_TRY(unpark(f));
     if (cs_sync_file(f->fd) != 0 || fstat(f->fd, &st) != 0)
         f->failed = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
     else
         f->failed = sum_to(f, (int64_t)st.st_size);
+    f->synced = f->failed == CS_OK ? f->gone : -1;
     *mark = f->mark;
     rc = park(f);
 out:

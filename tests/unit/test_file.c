@@ -491,10 +491,26 @@ static void many_files_sync_little(void **state)
     assert_int_equal(n_synced, 1);
     assert_holds("empty", "");
     assert_holds("full", "bytes");
-    assert_int_equal(cs_outfile_open("alone", &f[0]), CS_OK);
+}
+
+static void checkpoint_syncs_new_bytes(void **state)
+{
+    (void)state;
+    cs_outfile *f;
+    cs_part_mark mark = { 0, 0 };
+
+    assert_int_equal(cs_outfile_continue("one", NULL, mark, &f), CS_OK);
+    assert_int_equal(cs_outfile_park(f), CS_OK);
     n_synced = 0;
-    assert_int_equal(cs_outfile_close(f[0]), CS_OK);
+    for (int i = 0; i < 6; i++) {
+        if (i == 3)
+            assert_int_equal(cs_outfile_text(f, "bytes"), CS_OK);
+        assert_int_equal(cs_outfile_checkpoint(f, &mark), CS_OK);
+    }
     assert_int_equal(n_synced, 2);
+    assert_int_equal(mark.n_bytes, 5);
+    assert_int_equal(cs_outfile_close(f), CS_OK);
+    assert_holds("one", "bytes");
 }
 
 static void millionths_match_printf(void **state)
@@ -559,6 +575,7 @@ int main(void)
         cmocka_unit_test_setup(discard_keeps_old_file, reset),
         cmocka_unit_test_setup(buffer_boundaries, reset),
         cmocka_unit_test_setup(many_files_sync_little, reset),
+        cmocka_unit_test_setup(checkpoint_syncs_new_bytes, reset),
         cmocka_unit_test_setup(millionths_match_printf, reset),
         cmocka_unit_test_setup(modes, reset),
         cmocka_unit_test_setup(symlinks_are_kept, reset),
