@@ -17,7 +17,7 @@ static double xent_row(double scale, const cs_real *z, double target, cs_mat wei
     int32_t t = (int32_t)target;
     double max = (double)z[0], sum = 0;
     for (int32_t j = 1; j < n; j++)
-        max = fmax(max, (double)z[j]);
+        max = (double)z[j] > max ? (double)z[j] : max;
     for (int32_t j = 0; j < n; j++)
         sum += exp((double)z[j] - max);
     double w = scale * (weight.p ? (double)weight.p[t] : 1.0);

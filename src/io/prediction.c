@@ -40,10 +40,13 @@ const char *cs_reason_help(cs_reason r)
 int32_t cs_argmax(const float *v, int64_t n)
 {
     int32_t best = 0;
+    float most = n > 0 ? v[0] : 0;
 
     for (int64_t i = 1; i < n; i++)
-        if (v[i] > v[best])
+        if (v[i] > most) {
+            most = v[i];
             best = (int32_t)i;
+        }
     return best;
 }
 
