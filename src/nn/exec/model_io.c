@@ -196,8 +196,6 @@ static int read_tensor(const struct loading *l, const cs_params *ps, const cs_pa
     const cs_tensor *t = cs_safetensors_find(l->file, p->name);
     cs_real buf[1024];
 
-    if (!t)
-        return CS_OK;
     for (int64_t i = 0; i < p->n; i += 1024) {
         int64_t n = p->n - i < 1024 ? p->n - i : 1024;
         for (int64_t k = 0; k < n; k++) {
@@ -268,10 +266,9 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
     CS_TRY(read_lookup(l, m));
     CS_TRY(read_proteins(l, m));
     CS_TRY(cs_params_alloc(&m->ps, be, training));
-    if (!whole)
-        CS_TRY(cs_params_fill(&m->ps, 1));
     for (int32_t i = 0; i < m->ps.n; i++)
-        CS_TRY(read_tensor(l, &m->ps, &m->ps.p[i]));
+        CS_TRY(m->ps.p[i].absent ? cs_param_fill(&m->ps, i, 1)
+                                 : read_tensor(l, &m->ps, &m->ps.p[i]));
     m->compact = !training && (!whole || has_bf16(l->file));
     CS_TRY(cs_model_settings_apply(&l->settings, m));
     *out = m;

@@ -235,18 +235,23 @@ static int fill_orthogonal(const cs_params *ps, const cs_param *p, uint64_t key)
     return rc;
 }
 
+int cs_param_fill(cs_params *ps, int i, uint64_t seed)
+{
+    const cs_param *p = &ps->p[i];
+    const uint64_t key = name_key(seed, p->name);
+
+    if (p->init == CS_INIT_ORTHOGONAL)
+        return fill_orthogonal(ps, p, key);
+    fill_elements(ps, p, key);
+    return CS_OK;
+}
+
 int cs_params_fill(cs_params *ps, uint64_t seed)
 {
     int rc = CS_OK;
 
-    for (int32_t i = 0; i < ps->n && rc == CS_OK; i++) {
-        const cs_param *p = &ps->p[i];
-        uint64_t key = name_key(seed, p->name);
-        if (p->init == CS_INIT_ORTHOGONAL)
-            rc = fill_orthogonal(ps, p, key);
-        else
-            fill_elements(ps, p, key);
-    }
+    for (int32_t i = 0; i < ps->n && rc == CS_OK; i++)
+        rc = cs_param_fill(ps, i, seed);
     return rc;
 }
 

@@ -101,6 +101,8 @@ int  cs_params_copy(const cs_params *from, cs_params *to) CS_MUST_CHECK;
 /** cs_params_fill - initial values: element j of a tensor is a function of (seed, name, shape, j);
  * CS_OK or CS_EMEM */
 int  cs_params_fill(cs_params *ps, uint64_t seed) CS_MUST_CHECK;
+/** cs_param_fill - those of tensor i alone */
+int  cs_param_fill(cs_params *ps, int i, uint64_t seed) CS_MUST_CHECK;
 
 /** cs_value, cs_grad - tensor i as a matrix: rows dim[0], columns the rest; 1-D is (1, n) */
 cs_mat cs_value(const cs_params *ps, int i);
