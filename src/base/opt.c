@@ -435,8 +435,13 @@ out:
 static int parse_letters(const cs_optset *set, struct words *w)
 {
     int rc = CS_OK;
+    const char *word = w->v[w->i];
+    const size_t n = strcspn(word + 1, "=");
 
-    for (const char *p = w->v[w->i] + 1; *p != '\0'; p++) {
+    if (find_long(set, word + 1, n).o != NULL)
+        return cs_fail(CS_EUSAGE, "'%.*s' has one dash; did you mean '-%.*s'?", (int)n + 1, word,
+                       (int)n + 1, word);
+    for (const char *p = word + 1; *p != '\0'; p++) {
         char shown[] = { '-', *p, '\0' };
         struct found f = find_letter(set, *p);
         const char *value = p + 1;

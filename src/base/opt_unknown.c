@@ -1,4 +1,5 @@
 /* opt_unknown.c - an option outside of all tables: the error, and tables that have it. */
+#include <ctype.h>
 #include <string.h>
 
 #include "base/opt.h"
@@ -20,6 +21,20 @@ static bool is_option(const cs_opt *o)
     return o->type != CS_OPT_GROUP;
 }
 
+/* -M for -m. */
+static int fail_letter(const cs_optset *set, const char *shown)
+{
+    const int typed = (unsigned char)shown[1], other = isupper(typed) ? tolower(typed)
+                                                                      : toupper(typed);
+
+    for (; set->opt != NULL; set++)
+        for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++)
+            if (is_option(o) && o->letter == other)
+                return cs_fail(CS_EUSAGE, "unknown option '%s'; did you mean '-%c' (--%s)? --help "
+                               "lists them", shown, o->letter, o->name);
+    return cs_fail(CS_EUSAGE, "unknown option '%s'; --help lists them", shown);
+}
+
 int cs_opt_fail_unknown(const cs_optset *set, const char *shown)
 {
     char name[NAME_BYTES];
@@ -27,7 +42,9 @@ int cs_opt_fail_unknown(const cs_optset *set, const char *shown)
     const bool is_long = shown[1] == '-';
 
     (void)snprintf(unknown, sizeof unknown, "%s", is_long ? shown : "");
-    for (; is_long && set->opt != NULL; set++)
+    if (!is_long)
+        return fail_letter(set, shown);
+    for (; set->opt != NULL; set++)
         for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++)
             if (is_option(o)) {
                 spell(set, o, name);
