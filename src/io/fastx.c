@@ -25,6 +25,8 @@
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
+#include "io/input_pump.h"
+
 enum { KEEP_BYTES = 1 << 24 };   /* larger buffers are freed after a long record */
 
 /* The beginning of a name, for messages. */
@@ -246,24 +248,14 @@ static const char *looks_like(const char *s, size_t n)
     return NULL;
 }
 
-/* POSIX.1 ustar and GNU: the magic in the header of the first file. */
-static bool is_tar(const char *s, size_t n)
-{
-    static const char magic[] = "ustar";
-    enum { AT = 257 };
-
-    return n >= AT + sizeof magic && memcmp(s + AT, magic, sizeof magic - 1) == 0;
-}
-
 static int refuse_start(cs_fastx *f)
 {
     const char *expected = f->kind == '>' ? "'>'" : f->kind == '@' ? "'@'" : "'>' or '@'";
     const size_t n = (size_t)(f->end - f->p);
     const char *format = f->n_record ? NULL : looks_like(f->p, n);
     char begin[21] = "";
-    if (f->n_record == 0 && is_tar(f->p, n))
-        return cs_fail(CS_EFORMAT, "'%s' is a tar archive; extract its files (tar -xf), or pipe "
-                       "them in: tar -xOf FILE | chordseq ... -", f->path);
+    if (f->n_record == 0 && cs_refuse_tar(f->path, f->p, n) != CS_OK)
+        return CS_EFORMAT;
     if (format)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: looks like %s; a FASTA or FASTQ record begins "
                        "with '>' or '@'", f->path, (long long)f->line, format);

@@ -22,6 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <zlib.h>
+
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
@@ -31,7 +33,8 @@
 #include "base/system.h"
 #include "io/cram_guard.h"
 
-enum { PIECE = 1 << 16, MAGIC_BYTES = 4, MESSAGE_BYTES = 512 };
+enum { PIECE = 1 << 16, MAGIC_BYTES = 4, MESSAGE_BYTES = 512, PEEK_BYTES = 512,
+       GZIP_OR_ZLIB = 47 };       /* for inflateInit2() */
 
 struct input_pump {
     int     from, to;
@@ -252,6 +255,50 @@ int cs_compression_known(const char *shown, const htsFormat *m)
     return CS_OK;
 }
 
+/* POSIX.1 ustar and GNU: the mark in the header of the first file. */
+static bool is_tar(const char *s, size_t n)
+{
+    static const char mark[] = "ustar";
+    enum { AT = 257 };
+
+    return n >= AT + sizeof mark && memcmp(s + AT, mark, sizeof mark - 1) == 0;
+}
+
+int cs_refuse_tar(const char *shown, const char *s, size_t n)
+{
+    return !is_tar(s, n) ? CS_OK
+        : cs_fail(CS_EFORMAT, "'%s' is a tar archive; extract its files (tar -xf), or pipe them "
+                  "in: tar -xOf FILE | chordseq ... -", shown);
+}
+
+/* The start of the text, decompressed if it is gzip: at most n bytes. */
+static size_t peek_text(hFILE *fp, char *text, size_t n)
+{
+    unsigned char raw[PEEK_BYTES];
+    const ssize_t n_raw = hpeek(fp, raw, sizeof raw);
+    z_stream z = { .next_in = raw, .avail_in = n_raw > 0 ? (uInt)n_raw : 0,
+                   .next_out = (Bytef *)text, .avail_out = (uInt)n };
+
+    if (inflateInit2(&z, GZIP_OR_ZLIB) != Z_OK)
+        return 0;
+    const bool packed = inflate(&z, Z_SYNC_FLUSH) >= Z_OK;
+    inflateEnd(&z);
+    if (packed)
+        return n - z.avail_out;
+    n = n_raw < 0 ? 0 : n < (size_t)n_raw ? n : (size_t)n_raw;
+    memcpy(text, raw, n);
+    return n;
+}
+
+static int refuse_unknown(const char *shown, const char *kinds, hFILE *fp)
+{
+    char text[PEEK_BYTES];
+
+    if (cs_refuse_tar(shown, text, peek_text(fp, text, sizeof text)) != CS_OK)
+        return CS_EFORMAT;
+    return cs_fail(CS_EFORMAT, "'%s' is not a %s file", shown, kinds);
+}
+
 /* htslib opens text that it recognises with any compression, and aborts when it is read. */
 static int open_known(const char *shown, const char *kinds, hFILE *fp, htsFile **out)
 {
@@ -270,7 +317,7 @@ static int open_known(const char *shown, const char *kinds, hFILE *fp, htsFile *
     if (*out)
         return CS_OK;
     rc = errno == ENOMEM ? cs_fail(CS_EMEM, "out of memory for '%s'", shown)
-                         : cs_fail(CS_EFORMAT, "'%s' is not a %s file", shown, kinds);
+                         : refuse_unknown(shown, kinds, fp);
 out:
     return rc;
 }

@@ -3,6 +3,7 @@
 #define CS_IO_INPUT_PUMP_H
 
 #include <pthread.h>
+#include <stddef.h>
 
 #include "base/err.h"
 
@@ -24,6 +25,9 @@ const char *cs_input_shown(const char *path);
 
 /** cs_compression_known - CS_EFORMAT for compression other than gzip and BGZF (and that of CRAM) */
 int cs_compression_known(const char *shown, const struct htsFormat *m) CS_MUST_CHECK;
+
+/** cs_refuse_tar - CS_EFORMAT with a message if the input's first n bytes begin a tar archive */
+int cs_refuse_tar(const char *shown, const char *s, size_t n) CS_MUST_CHECK;
 
 /** cs_pump_open_hts - the same for htslib's readers, as hts_open(), after a byte order mark, if
  * any. kinds: of files that are expected, for messages. CS_OK, CS_EIO, CS_EFORMAT, CS_ECANCEL */
