@@ -229,7 +229,7 @@ static int64_t model_factorize_count(const cs_model *m)
     int64_t n = 0;
 
     for (int32_t i = 0; i < m->ps.n; i++)
-        n += m->ps.p[i].n;
+        n += m->ps.p[i].absent ? 0 : m->ps.p[i].n;
     return n;
 }
 

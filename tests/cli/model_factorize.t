@@ -26,6 +26,10 @@ T 'times are reported' sh -c 'chordseq model factorize --rank 2 "$1" |
     awk -F "\t" "\$1 == \"seconds\" && \$2 > 0 && \$3 > 0 { n++ } END { exit n != 1 }"' - "$m"
 T 'show says the number of low-rank layers' sh -c 'chordseq model show low.m | grep -qx "low-rank layers	[1-9][0-9]*"'
 T 'the file is sound' chordseq model verify low.m
+T 'tensors that a compact model leaves out have no row and stay out' sh -c 'chordseq model factorize -q --rank 2 -o fast.low fast > fast.tsv &&
+    chordseq model show fast > fast.show && for t in $(sed -n "s/^\([^	]*[.]weight\)	.*/\1/p" fast.tsv); do grep -q "^tensor	$t	" fast.show || exit; done &&
+    [ "$(chordseq model show fast.low | sed -n "s/^parameters.//p")" = "$(awk "\$1 == \"parameters\" { print \$3 }" fast.tsv)" ] &&
+    [ "$(sed -n "s/^parameters.//p" fast.show)" = "$(awk "\$1 == \"parameters\" { print \$2 }" fast.tsv)" ] && chordseq classify -q -m fast.low "$1" > out' - "$tiny/mixed.fa"
 T 'the factorized model predicts' sh -c '[ "$(chordseq classify -q -m low.m "$1" | wc -l)" = \
     "$(chordseq classify -q -m "$2" "$1" | wc -l)" ]' - "$tiny/mixed.fa" "$m"
 T 'predictions do not depend on threads' sh -c 'chordseq classify -q -@ 1 -m low.m "$1" > a &&

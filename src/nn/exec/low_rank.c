@@ -96,6 +96,8 @@ static int choose(const struct truncation *t, const char *name, int32_t n_out, i
 
     CS_BUG(tensor < 0);
     CS_TRY(cs_signal_caught() ? CS_ECANCEL : CS_OK);
+    if (t->from->ps.p[tensor].absent)
+        goto out;
     CS_TRY(add_layer(f, name, n_out, n_in));
     CS_TRY(decompose(t->from, tensor, &d));
     const int64_t r = rank_by(t->rule, &d);
@@ -152,6 +154,7 @@ static int fill_tensor(const struct truncation *t, cs_model *m, int i)
 
     if (k >= 0) {
         m->be->op.copy(m->be, cs_value(&t->from->ps, k), cs_value(&m->ps, i));
+        m->ps.p[i].absent = t->from->ps.p[k].absent;
         return CS_OK;
     }
     for (int32_t l = 0; l < t->factors->list->n; l++) {
@@ -175,6 +178,7 @@ int cs_model_low_rank(const cs_model *m, const cs_low_rank_rule *rule, cs_model 
     *list = (cs_low_rank_list){ .v = NULL };
     CS_TRY(cs_model_like(m, (cs_ranks){ rank_of, &t }, m->be, out));
     CS_TRY(f.failed);
+    (*out)->compact = m->compact;        /* its file leaves out the same tensors */
     for (int32_t i = 0; i < (*out)->ps.n; i++)
         CS_TRY(fill_tensor(&t, *out, i));
 out:
