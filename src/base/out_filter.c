@@ -36,15 +36,21 @@ static const struct { const char *suffix, *what; } binary[] = {
     { ".bam", "BAM" }, { ".cram", "CRAM" }, { ".bcf", "BCF" }, { ".npy", "NPY" },
 };
 
-/* Suffixes of text that other outputs have, and neither tables nor BED. */
-static const struct { const char *suffix, *what; } no_table[] = {
-    { ".json", "JSON" }, { ".jsonl", "JSON" }, { ".html", "HTML" }, { ".svg", "SVG" },
-    { ".vcf", "VCF" }, { ".sam", "SAM" },
+/* Suffixes of text, and the kind of output that has them; CS_OUT_TEXT: none of the others. */
+static const struct { const char *suffix, *what; cs_out_kind kind; } texts[] = {
+    { ".json", "JSON", CS_OUT_JSON }, { ".jsonl", "JSON", CS_OUT_JSON },
+    { ".html", "HTML", CS_OUT_HTML }, { ".htm", "HTML", CS_OUT_HTML },
+    { ".svg", "SVG", CS_OUT_SVG }, { ".vcf", "VCF", CS_OUT_TEXT }, { ".sam", "SAM", CS_OUT_TEXT },
+    { ".bed", "BED", CS_OUT_BED }, { ".tsv", "a table", CS_OUT_TABLE },
 };
 
 /* What outputs of a kind may be named. */
 static const char *const named[] = {
     [CS_OUT_TEXT] = "this output is text, compressed if its name ends in .gz",
+    [CS_OUT_REPORT] = "this output is text, compressed if its name ends in .gz",
+    [CS_OUT_JSON] = "this output is JSON, compressed if its name ends in .gz",
+    [CS_OUT_HTML] = "this output is HTML, compressed if its name ends in .gz",
+    [CS_OUT_SVG] = "this output is SVG, compressed if its name ends in .gz",
     [CS_OUT_BED] = ("this output is BED, bedGraph or a table: .bed, .bedgraph, .tsv or .csv, "
                     "compressed if .gz follows"),
     [CS_OUT_TABLE] = "a table is written as .tsv or .csv, compressed as .tsv.gz or .csv.gz",
@@ -100,6 +106,16 @@ const char *cs_out_format_name(const char *path)
     return n < strlen(path) ? "compressed text" : NULL;
 }
 
+/* May an output of one kind have a suffix of another? Every report in lines may be named .tsv, and
+ * rows are often named .bed. */
+static bool may_be(cs_out_kind kind, cs_out_kind named_as)
+{
+    const bool rows = kind == CS_OUT_REPORT || kind == CS_OUT_BED || kind == CS_OUT_TABLE;
+
+    return kind == CS_OUT_TEXT || kind == named_as
+        || (rows && (named_as == CS_OUT_TABLE || named_as == CS_OUT_BED));
+}
+
 int cs_out_check(const char *path, cs_out_kind kind)
 {
     const size_t n = unpacked_length(path);
@@ -117,10 +133,9 @@ int cs_out_check(const char *path, cs_out_kind kind)
         if (ends(path, n, binary[i].suffix))
             return cs_fail(CS_EUSAGE, "'%s': this output is not %s; %s", path, binary[i].what,
                            list);
-    for (size_t i = 0; kind != CS_OUT_TEXT && i < sizeof no_table / sizeof *no_table; i++)
-        if (ends(path, n, no_table[i].suffix))
-            return cs_fail(CS_EUSAGE, "'%s': this output is not %s; %s", path, no_table[i].what,
-                           list);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (ends(path, n, texts[i].suffix) && !may_be(kind, texts[i].kind))
+            return cs_fail(CS_EUSAGE, "'%s': this output is not %s; %s", path, texts[i].what, list);
     if (!table && ends(path, n, ".csv"))
         return cs_fail(CS_EUSAGE, "'%s': CSV is for tables; %s", path, list);
     return CS_OK;

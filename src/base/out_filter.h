@@ -10,7 +10,11 @@
 /* Kinds of output. */
 typedef enum cs_out_kind {
     CS_OUT_TEXT,                 /* .gz and .bgz compress it */
-    CS_OUT_BED,                  /* the same: BED or bedGraph */
+    CS_OUT_REPORT,               /* the same: text in lines that is not a format of its own */
+    CS_OUT_JSON,
+    CS_OUT_HTML,
+    CS_OUT_SVG,
+    CS_OUT_BED,                  /* BED or bedGraph */
     CS_OUT_TABLE,                /* rows of fields between tabs: .csv writes commas, too */
     CS_OUT_BINARY,               /* a binary format: no suffix applies */
     CS_OUT_PACKED                /* binary, compressed by its writer if the suffix says so */

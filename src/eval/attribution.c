@@ -542,9 +542,9 @@ static int explain_open_outputs(struct job *j)
 {
     int rc = CS_OK;
 
-    CS_TRY(cs_outfile_open(j->a->output, &j->out));
+    CS_TRY(cs_outfile_open_as(j->a->output, NULL, CS_OUT_REPORT, &j->out));
     if (j->a->svg != NULL)
-        CS_TRY(cs_outfile_open(j->a->svg, &j->svg));
+        CS_TRY(cs_outfile_open_as(j->a->svg, NULL, CS_OUT_SVG, &j->svg));
     if (j->a->tsv == NULL)
         return CS_OK;
     CS_TRY(cs_outfile_open_as(j->a->tsv, NULL, CS_OUT_TABLE, &j->tsv));

@@ -127,9 +127,9 @@ int cs_variant_outputs_open(cs_variant_outputs *o, const cs_variant_source *src,
         o->report = cs_variant_report_new(o->values, src->n_base);
     CS_TRY(open_vcf(o, src, n_thread, about));
     if (o->a->html)
-        CS_TRY(cs_outfile_open(o->a->html, &o->html));
+        CS_TRY(cs_outfile_open_as(o->a->html, NULL, CS_OUT_HTML, &o->html));
     if (o->a->summary)
-        CS_TRY(cs_outfile_open(o->a->summary, &o->summary));
+        CS_TRY(cs_outfile_open_as(o->a->summary, NULL, CS_OUT_JSON, &o->summary));
     if (o->a->tsv) {
         CS_TRY(cs_outfile_open_as(o->a->tsv, NULL, CS_OUT_TABLE, &o->tsv));
         rc = cs_variant_values_head(o->values, o->tsv);

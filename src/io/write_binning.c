@@ -43,6 +43,7 @@ const cs_writer cs_write_binning = {
     .name = "binning",
     .opt = binning_opt,
     .cfg_size = sizeof(const char *),
+    .kind = CS_OUT_REPORT,
     .check = binning_check,
     .begin = binning_begin,
     .record = binning_record,

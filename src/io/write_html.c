@@ -298,6 +298,7 @@ const cs_writer cs_write_html = {
     .name = "html",
     .opt = html_opt,
     .cfg_size = sizeof(const char *),
+    .kind = CS_OUT_HTML,
     .begin = html_begin,
     .record = html_record,
     .end = html_end,

@@ -115,6 +115,7 @@ const cs_writer cs_write_jsonl = {
     .name = "jsonl",
     .opt = jsonl_opt,
     .cfg_size = sizeof(const char *),
+    .kind = CS_OUT_JSON,
     .record = jsonl_record,
     .per_record = true,
     .joins = true,

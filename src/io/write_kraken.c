@@ -65,6 +65,7 @@ const cs_writer cs_write_kraken = {
     .name = "kraken",
     .opt = kraken_opt,
     .cfg_size = sizeof(struct kraken_cfg),
+    .kind = CS_OUT_REPORT,
     .check = kraken_check,
     .record = kraken_record,
     .per_record = true,

@@ -148,6 +148,7 @@ const cs_writer cs_write_kreport = {
     .name = "kreport",
     .opt = kreport_opt,
     .cfg_size = sizeof(const char *),
+    .kind = CS_OUT_REPORT,
     .end = kreport_end,
     .for_classes = true,
     CS_CLASS_COUNTS_WRITER,

@@ -42,6 +42,7 @@ const cs_writer cs_write_krona = {
     .name = "krona",
     .opt = krona_opt,
     .cfg_size = sizeof(const char *),
+    .kind = CS_OUT_REPORT,
     .end = krona_end,
     .for_classes = true,
     CS_CLASS_COUNTS_WRITER,

@@ -96,6 +96,7 @@ const cs_writer cs_write_profile = {
     .name = "profile",
     .opt = profile_opt,
     .cfg_size = sizeof(struct profile_cfg),
+    .kind = CS_OUT_REPORT,
     .check = profile_check,
     .end = profile_end,
     .names_sample = true,

@@ -157,6 +157,7 @@ const cs_writer cs_write_summary = {
     .name = "summary",
     .opt = summary_opt,
     .cfg_size = sizeof(const char *),
+    .kind = CS_OUT_JSON,
     .names_sample = true,
     .end = summary_end,
     CS_CLASS_COUNTS_WRITER,

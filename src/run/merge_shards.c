@@ -11,6 +11,7 @@
 
 #include "base/signals.h"
 #include "io/content.h"
+#include "registry.h"
 #include "run/join.h"
 #include "run/outputs.h"
 #include "run/shard_counts.h"
@@ -51,6 +52,17 @@ static const char *held(const cs_manifests *all, const char *option)
                ? CS_VARIANTS : NULL;
 }
 
+/* The kind of a writer's output. */
+static cs_out_kind written_kind(const char *option)
+{
+    const cs_writer *w;
+
+    for (int i = 0; (w = cs_writer_at(i)) != NULL; i++)
+        if (w->opt && strcmp(w->opt[0].name, option) == 0)
+            return w->kind;
+    return CS_OUT_TEXT;
+}
+
 static cs_out_kind joined_kind(const cs_manifests *all, const char *option)
 {
     const bool output = strcmp(option, "output") == 0;
@@ -61,7 +73,9 @@ static cs_out_kind joined_kind(const cs_manifests *all, const char *option)
         return CS_OUT_BINARY;
     if (output && bed)
         return CS_OUT_BED;
-    return table && !held(all, option) ? CS_OUT_TABLE : CS_OUT_TEXT;
+    if (output && held(all, option))
+        return CS_OUT_TEXT;
+    return table ? CS_OUT_TABLE : written_kind(option);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

@@ -266,7 +266,7 @@ static int write_page(const cs_evaluate_job *j, cs_model *m, const cs_scores *sc
     };
 
     CS_TRY(cs_eval_ranks_init(&ranks, m, j->path, j->classes));
-    CS_TRY(cs_outfile_open(j->html, &out));
+    CS_TRY(cs_outfile_open_as(j->html, NULL, CS_OUT_HTML, &out));
     CS_TRY(cs_eval_html(&r, out, seconds, j->command));
 out:
     rc = cs_run_file_end(out, j->html, rc);
@@ -325,7 +325,7 @@ int cs_evaluate_check_page(const char *html, const cs_run_args *own, const char 
                                      : "the head predicts something else");
     CS_TRY(cs_outputs_distinct((const char *const[]){ own->output, own->metrics, own->steps,
                                                       checkpoint, html }, 5));
-    rc = cs_outputs_probe(html, CS_OUT_TEXT);
+    rc = cs_outputs_probe(html, CS_OUT_HTML);
 out:
     return rc;
 }

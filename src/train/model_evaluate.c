@@ -237,9 +237,9 @@ static int open_outputs(struct job *j)
         CS_TRY(cs_outfile_open_as(j->a->scores, NULL, CS_OUT_TABLE, &j->rows));
     CS_TRY(cs_outfile_open_as(j->a->output, NULL, CS_OUT_TABLE, &j->tsv));
     if (j->a->json != NULL)
-        CS_TRY(cs_outfile_open(j->a->json, &j->json));
+        CS_TRY(cs_outfile_open_as(j->a->json, NULL, CS_OUT_JSON, &j->json));
     if (j->a->html != NULL)
-        rc = cs_outfile_open(j->a->html, &j->html);
+        rc = cs_outfile_open_as(j->a->html, NULL, CS_OUT_HTML, &j->html);
 out:
     return rc;
 }
