@@ -268,7 +268,7 @@ int cs_shard_close(cs_shard *s, const cs_about *about, json_t *more)
     CS_TRY(cs_same_describe(about->set, all));
     if (more)
         json_object_update(all, more);
-    CS_TRY(cs_outfile_open(s->manifest, &f));
+    CS_TRY(cs_outfile_open_as(s->manifest, NULL, CS_OUT_JSON, &f));
     CS_TRY(cs_outfile_json(f, all, JSON_COMPACT, s->manifest));
 out:
     rc = cs_outfile_end(f, rc);
@@ -291,7 +291,7 @@ bool cs_shard_wants(const cs_shard *s)
     return s && s->manifest;
 }
 
-static bool parse(const char *text, int64_t *no, int64_t *n)
+static int parse(const char *text, int64_t *no, int64_t *n)
 {
     const char *slash = strchr(text, '/');
     char *first = cs_xstrdup(text);
@@ -299,10 +299,18 @@ static bool parse(const char *text, int64_t *no, int64_t *n)
     if (slash)
         first[slash - text] = '\0';
     const bool good = slash && cs_parse_int(first, no) == CS_OK
-                   && cs_parse_int(slash + 1, n) == CS_OK && *no >= 1 && *no <= *n
-                   && *n <= MAX_SHARD;
+                   && cs_parse_int(slash + 1, n) == CS_OK;
     free(first);
-    return good;
+    if (!good)
+        return cs_fail(CS_EUSAGE, "--shard '%s' is not of the form I/N, from 1/1 to %d/%d, such "
+                       "as 2/8", text, MAX_SHARD, MAX_SHARD);
+    if (*n < 1 || *n > MAX_SHARD)
+        return cs_fail(CS_EUSAGE, "--shard '%s': the number of parts is not between 1 and %d",
+                       text, MAX_SHARD);
+    if (*no < 1 || *no > *n)
+        return cs_fail(CS_EUSAGE, "--shard '%s': there is no part %lld; parts are counted from 1 "
+                       "to %lld", text, (long long)*no, (long long)*n);
+    return CS_OK;
 }
 
 int cs_shard_new(const cs_shard_args *a, cs_shard **out)
@@ -312,10 +320,9 @@ int cs_shard_new(const cs_shard_args *a, cs_shard **out)
     *out = NULL;
     if (!a->shard)
         return a->manifest ? cs_fail(CS_EUSAGE, "--manifest needs --shard") : CS_OK;
-    if (!parse(a->shard, &no, &n))
-        return cs_fail(CS_EUSAGE, "--shard '%s' is not of the form I/N, from 1/1 to %d/%d, such "
-                       "as 2/8", a->shard, MAX_SHARD, MAX_SHARD);
-    const int rc = cs_outputs_probe(a->manifest, CS_OUT_TEXT);
+    int rc = parse(a->shard, &no, &n);
+    if (rc == CS_OK)
+        rc = cs_outputs_probe(a->manifest, CS_OUT_JSON);
     if (rc != CS_OK)
         return rc;
     cs_shard *s = *out = cs_xcalloc(1, sizeof *s);

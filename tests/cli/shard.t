@@ -249,8 +249,8 @@ N shard_bad.txt sh -c 'for s in 0/2 3/2 2 2/ /2 1/0 a/2 1/2x -1/2 1/100001; do
     chordseq $1 -q --shard $s odd.fa && exit; done; exit 2' - "$c"
 N shard_alone.txt chordseq $c -q --manifest x.json -o x.tsv odd.fa
 N shard_stdout.txt chordseq $c -q --shard 1/2 --manifest x.json odd.fa
-N shard_same.txt chordseq $c -q --shard 1/2 --manifest x.tsv -o x.tsv odd.fa
-N shard_same_report.txt chordseq $c -q --shard 1/2 --manifest x.json -o x.tsv --report x.json odd.fa
+N shard_same.txt chordseq $c -q --shard 1/2 --manifest same -o same odd.fa
+N shard_same_report.txt chordseq $c -q --shard 1/2 --manifest same -o x.tsv --report same odd.fa
 N shard_resume.txt chordseq $c -q --shard 1/2 --resume -o x.tsv odd.fa
 N shard_folder.txt chordseq $c -q --shard 1/2 --manifest none/x.json -o x.tsv odd.fa
 T 'NPZ has no manifest' sh -c '! chordseq $1 -q --shard 1/2 --manifest x.json --format npz -o x.vec odd.fa 2> msgs &&
