@@ -101,6 +101,10 @@ static int set_regions(struct job *j)
     const cs_head *h = j->run.model->head;
     cs_policy_args *p = &from.policy;
 
+    if (cs_model_predicts_masked(j->run.model))
+        return cs_fail(CS_EMODEL, "the model predicts masked tokens, not classes; 'chordseq "
+                       "variant --score llr' scores alleles with it, 'chordseq train --init' "
+                       "trains it for classes");
     if (h->per_token)
         return own.penalty < 0 ? CS_OK
                : cs_fail(CS_EUSAGE, "--switch-penalty is for models that predict per sequence; "

@@ -106,13 +106,14 @@ static int show_purpose(cs_outfile *f, const cs_model *m)
 {
     int rc = CS_OK;
     const char *what = cs_model_parts(m) == 2 ? "probabilities for every alternative allele"
+                     : cs_model_predicts_masked(m) ? "masked tokens"
                      : m->head->is_class && m->head->per_token ? "a class for every token"
                      : m->head->is_class ? "a class for every sequence"
                      : m->head->is_labels ? "labels for every sequence"
                      : "values for every sequence";
 
     const int32_t n = cs_model_n_score(m);
-    CS_TRY(cs_outfile_printf(f, "for\t%s", what));
+    CS_TRY(cs_outfile_printf(f, "predicts\t%s", what));
     for (int32_t i = 0; i < n && i < N_NAMED; i++)
         CS_TRY(cs_outfile_printf(f, "%s%s", i > 0 ? ", " : ": ", m->label[i].name));
     rc = n <= N_NAMED ? cs_outfile_printf(f, "\n")

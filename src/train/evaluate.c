@@ -116,7 +116,7 @@ int cs_evaluate_per_record(const cs_model *m)
 {
     if (!m->head->per_token)
         return CS_OK;
-    return cs_fail(CS_EMODEL, m->mask >= 0
+    return cs_fail(CS_EMODEL, cs_model_predicts_masked(m)
                    ? "the model predicts masked tokens, not classes; 'chordseq embed' gives its "
                      "vectors, 'chordseq train --init' trains it for labels"
                    : "the model predicts per token, not per sequence; see 'chordseq predict'");

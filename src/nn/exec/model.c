@@ -334,10 +334,23 @@ bool cs_model_takes_counts(const cs_model *m)
         && (!m->head->word || m->head->word(m->head_net) == 0);
 }
 
+/* A model trained from a pretrained one also has its mask, but other labels. */
+bool cs_model_predicts_masked(const cs_model *m)
+{
+    char symbol[4200];
+    bool is = m->tok && m->mask >= 0 && m->head->per_token
+           && m->n_label == m->tok->n_vocab(m->tok_state) - CS_TOK_FIRST;
+
+    for (int32_t i = 0; is && i < m->n_label; i++) {
+        m->tok->symbol(m->tok_state, i + CS_TOK_FIRST, symbol, sizeof symbol);
+        is = strcmp(m->label[i].name, symbol) == 0;
+    }
+    return is;
+}
+
 int cs_model_check_masked(const cs_model *m, const char *what)
 {
-    if (m->tok && m->mask >= 0 && m->head->per_token &&
-        m->n_label == m->tok->n_vocab(m->tok_state) - CS_TOK_FIRST)
+    if (cs_model_predicts_masked(m))
         return CS_OK;
     return cs_fail(CS_EMODEL, "'%s' does not predict tokens; it needs a model of 'chordseq "
                    "pretrain'", what);

@@ -200,6 +200,8 @@ int cs_model_find(const char *opt, const char *file, char *buf, size_t n_buf) CS
  * are not those of single bases: it can be pretrained, and start others */
 int cs_model_check_cells(const cs_model *m) CS_MUST_CHECK;
 
+/** cs_model_predicts_masked - was it pretrained by masking, and not trained for labels since? */
+bool cs_model_predicts_masked(const cs_model *m);
 /** cs_model_check_masked - CS_OK, or CS_EMODEL for a model that was not pretrained by masking;
  * `what` names it */
 int cs_model_check_masked(const cs_model *m, const char *what) CS_MUST_CHECK;
