@@ -108,7 +108,7 @@ done
 T 'a report is named by its format' sh -c "for o in html:json html:tsv.gz html:svg jsonl:html jsonl:tsv summary:html report:html krona:html kraken:jsonl \
     cami-profile:vcf cami-binning:sam; do ! $c -q -o refused.tsv --\${o%%:*} x.\${o#*:} '$tiny/mixed.fa' 2> msgs &&
     grep -q \"'x.\${o#*:}': this output is not .*; this output is \" msgs && [ ! -e refused.tsv ] || exit; done"
-T 'by a common name, by none, or a pipe' sh -c "for o in html:htm html:txt jsonl:json summary:js report:tsv krona:txt kraken:bed kraken:out; do
+T 'a report may have another name, none, or be a pipe' sh -c "for o in html:htm html:txt jsonl:json summary:js report:tsv krona:txt kraken:bed kraken:out; do
     $c -q -o out.tsv --\${o%%:*} \${o%%:*}.\${o#*:} '$tiny/mixed.fa' || exit; done && $c -q --html html --report /dev/null -o out.tsv '$tiny/mixed.fa' &&
     mkfifo fifo && { cat fifo > from.fifo & } && $c -q --html fifo -o out.tsv '$tiny/mixed.fa' && wait"
 N suffix-zst.err       $c --jsonl x.jsonl.zst "$tiny/mixed.fa"

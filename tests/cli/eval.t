@@ -121,7 +121,7 @@ done
 T 'the table goes to standard output by default' sh -c '! chordseq eval -q -m "$1" --class "$2=f.fa" --json - 2> msgs > out &&
     [ ! -s out ] && grep -q "two outputs write to standard output, .* by default; name a file" msgs' - "$m" "$1"
 N eval-same.err     chordseq eval -m "$m" --class "$1=f.fa" -o x --json ./x
-T 'reports are named by their formats' sh -c 'for o in --json:html --html:json; do
+T 'a report with the name of another format is refused' sh -c 'for o in --json:html --html:json; do
     ! $1 -o n.tsv ${o%:*} n.${o#*:} f.fa 2> msgs && grep -q "this output is not .*; this output is " msgs && [ ! -e n.tsv ] || exit; done' - "$evaluate"
 T 'all outputs appear or none' sh -c '! $1 -o n.tsv --json n.json --html n.html --labels nobody.tsv f.fa 2> msgs &&
     ! ls n.* *.tmp.* 2> /dev/null' - "chordseq eval -q -m $m"

@@ -353,5 +353,5 @@ T 'a file that is given twice, by any path, is reported' sh -c 'cp "$tiny/mixed.
 with tar T 'a tar archive is named' sh -c 'cp "$tiny/mixed.fa" . && tar -cf all.tar mixed.fa && gzip -c all.tar > all.tar.gz &&
     for f in all.tar all.tar.gz -; do ! chordseq classify -q -m "$tiny/model.safetensors" $f < all.tar.gz 2> msgs &&
     grep -q "is a tar archive; extract its files" msgs || exit; done && tar -xOf all.tar.gz | chordseq classify -q -m "$tiny/model.safetensors" - > out'
-with tar T 'also as variants' sh -c 'for f in all.tar all.tar.gz -; do for c in variant diplotype; do
+with tar T 'a tar archive given as variants is named' sh -c 'for f in all.tar all.tar.gz -; do for c in variant diplotype; do
     ! chordseq $c -q -f "$tiny/variants.fa" $f < all.tar.gz > out 2> msgs && grep -q "is a tar archive; extract its files" msgs || exit; done; done'

@@ -128,7 +128,7 @@ N predict-none.err chordseq train --head token --tokenizer base -i in.fa -o x
 N predict-class.err chordseq train --label-key x --intervals in.bed -i in.fa -o x
 N predict-uncovered.err chordseq eval -m m.safetensors --intervals in.bed -i in.fa
 N predict-masked.err chordseq predict -m "$srcdir/refdata/model/human-lm.safetensors" in.fa
-T 'but a model that begins as one predicts its own classes' sh -c 'chordseq pretrain -q --tokenizer base --window 60 --epochs 1 --encoder cdil --encoder.layers 1 --encoder.channels 4 --threads 1 -o masked.m in.fa &&
+T 'a model trained from one of masked tokens predicts its own classes' sh -c 'chordseq pretrain -q --tokenizer base --window 60 --epochs 1 --encoder cdil --encoder.layers 1 --encoder.channels 4 --threads 1 -o masked.m in.fa &&
     chordseq train -q --preset none --init masked.m --encoder cdil --encoder.layers 1 --encoder.channels 4 --head token --tokenizer base --intervals ends.bed --max-steps 2 -o own.m in.fa &&
     chordseq predict -q -m own.m in.fa > own.bed && [ -s own.bed ] && ! chordseq classify -m own.m in.fa 2> msgs && grep -q "predicts per token, not per sequence" msgs'
 N predict-classify.err chordseq classify -m m.safetensors in.fa

@@ -335,7 +335,7 @@ value = got.get(60 + 10 * (25 - 2), 0.0)
 assert abs(value - want) < 0.02 * most, (value, want, most)
 END
 with python3 T 'contributions equal differences of logits of mutants' python3 contributions.py '-m train.tsv.model'
-T 'reports are named by their formats' sh -c 'for o in --html:json --summary:html --tsv:html; do
+T 'a report with the name of another format is refused' sh -c 'for o in --html:json --summary:html --tsv:html; do
     ! chordseq variant -q -m train.tsv.model -f train.fa ${o%:*} n.${o#*:} -o n.vcf c1.vcf 2> msgs && grep -q "n.${o#*:}.: this output is not " msgs &&
     [ ! -e n.vcf ] || exit; done'
 N variant-html.err chordseq variant --html x.html --score embedding -m "$m" -f variants.fa variants.vcf
