@@ -52,3 +52,47 @@ T 'speed of classifiers' page_has_rows docs/peers.md peers_models.tsv '
 T 'speed and memory of Kraken 2' page_has_rows docs/peers.md community.tsv '
     $1 == "contigs" { a[$3] = $9 ", " $10 " MiB" }
     END { printf "| contigs of a community | Kraken 2 %s | %s |\n", a["kraken2"], a["chordseq"] }'
+
+# Sentences about `predict`, from all folds: docs/howto.md, the manual page and the table of the results.
+cat > regions.awk <<'EOF'
+NR > 1 { v[$1 != 0, $2, $3] = $4; of[$1 != 0, $2, $3] = $5 }
+function found(set, f) { return sprintf("%.0f", v[f, set, "regions found"] * of[f, set, "regions found"]) }
+function all_of(set) { return of[0, set, "regions found"] + of[1, set, "regions found"] }
+function share(bp,   m, p) {
+    m = "mitochondrion " bp; p = "plastid " bp
+    return (found(m, 0) + found(m, 1) + found(p, 0) + found(p, 1)) / (all_of(m) + all_of(p))
+}
+function bases(set, f) { return of[f, set, "false bases per Mbase"] / 1e6 }
+function regions(set, f) { return of[f, set, "false regions per Mbase"] }
+function apart(set) { return (bases(set, 0) + bases(set, 1)) / (regions(set, 0) + regions(set, 1)) }
+function three(set, f) {
+    return sprintf("%.2f, %.2f, %.2f", v[f, set " 500", "regions found"], v[f, set " 1000", "regions found"],
+                   v[f, set " 3000", "regions found"])
+}
+END {
+    prophages = sprintf("at least half of %d of %d prophages", found("prophage", 0) + found("prophage", 1), all_of("prophage"))
+    virus = sprintf("one virus region per %.1f million bases of bacteria without a known prophage", apart("clean"))
+    words = split("one two three four five six seven eight nine ten", word, " ")
+    organelle = "one organelle region per " word[int(apart("nuclear") + 0.5)]
+    if (page == "howto")
+        printf "%s\n%.2f of the organelle insertions of 3,000 bp, %.2f of 1,000 bp and %.2f of 500 bp\n%s\n%s million bases\n",
+            prophages, share(3000), share(1000), share(500), virus, organelle
+    else if (page == "man")
+        printf "%s\n%.0f %% of the insertions of mitochondria and plastids of 500 bases, %.0f %% of 1000 and %.0f %% of 3000\n%s\n%s million bases\n",
+            prophages, 100 * share(500), 100 * share(1000), 100 * share(3000), virus, organelle
+    else
+        printf "| %d of %d | %d of %d |\n| mitochondria in nuclear sequence found: 500, 1,000, 3,000 bp | %s | %s |\n| plastids found | %s | %s |\n",
+            found("prophage", 0), of[0, "prophage", "regions found"], found("prophage", 1), of[1, "prophage", "regions found"],
+            three("mitochondrion", 0), three("mitochondrion", 1), three("plastid", 0), three("plastid", 1)
+}
+EOF
+# has_sentences NAME FILE: does FILE, as one line, have all lines that regions.awk prints for NAME? Prints missing ones.
+cat > has_sentences.sh <<'EOF'
+tr '\n' ' ' < "$2" > joined
+awk -F '\t' -v page="$1" -f regions.awk "$srcdir/tests/bench/results/regions.tsv" > sentences
+[ -s sentences ] && while IFS= read -r line; do grep -qF -e "$line" joined || { echo "$line"; missing=1; }; done < sentences
+[ -z "$missing" ]
+EOF
+T 'figures of predict in the recipes' sh has_sentences.sh howto "$srcdir/docs/howto.md"
+T 'figures of predict in its manual page' sh has_sentences.sh man "$srcdir/man/chordseq-predict.1.in"
+T 'figures of predict in the table of results' sh has_sentences.sh results "$srcdir/tests/bench/results/README.md"
