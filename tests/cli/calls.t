@@ -43,7 +43,7 @@ T 'a calibrated model is not compressed' sh -c "! $e -m trained --calibrate x.m.
 T 'the weights stay' sh -c '[ "$(chordseq model show trained | grep ^sha256)" = \
     "$(chordseq model show stated | grep ^sha256)" ]'
 T 'show begins with purpose and accuracy' sh -c 'chordseq model show stated > show &&
-    sed -n 1p show | grep -qx "for	a class for every sequence: 1, 2, 3" &&
+    sed -n 1p show | grep -qx "predicts	a class for every sequence: 1, 2, 3" &&
     sed -n 2p show | grep -q "^trained on	[0-9]* records" && grep -q "^quality	from 700 bases" show &&
     grep -q "^calls	estimated error at most 0.2	from 100 bases" show'
 
