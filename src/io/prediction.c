@@ -40,11 +40,11 @@ const char *cs_reason_help(cs_reason r)
 int32_t cs_argmax(const float *v, int64_t n)
 {
     int32_t best = 0;
-    float most = n > 0 ? v[0] : 0;
+    float max = n > 0 ? v[0] : 0;
 
     for (int64_t i = 1; i < n; i++)
-        if (v[i] > most) {
-            most = v[i];
+        if (v[i] > max) {
+            max = v[i];
             best = (int32_t)i;
         }
     return best;

@@ -472,7 +472,6 @@ static void stdout_keeps_order(void **state)
     assert_holds("mixed", "header body footer");
 }
 
-/* Ties included: odd multiples of 1/128 end with a seventh decimal, which is a 5. */
 /* Of many files only those with bytes are synced; the caller syncs their folder. */
 static void many_files_sync_little(void **state)
 {
@@ -491,6 +490,11 @@ static void many_files_sync_little(void **state)
     assert_int_equal(n_synced, 1);
     assert_holds("empty", "");
     assert_holds("full", "bytes");
+    /* Another file is synced even if empty, and its folder. */
+    assert_int_equal(cs_outfile_open("alone", &f[0]), CS_OK);
+    n_synced = 0;
+    assert_int_equal(cs_outfile_close(f[0]), CS_OK);
+    assert_int_equal(n_synced, 2);
 }
 
 static void checkpoint_syncs_new_bytes(void **state)
@@ -513,6 +517,7 @@ static void checkpoint_syncs_new_bytes(void **state)
     assert_holds("one", "bytes");
 }
 
+/* Ties included: odd multiples of 1/128 end with a seventh decimal, which is a 5. */
 static void millionths_match_printf(void **state)
 {
     (void)state;
