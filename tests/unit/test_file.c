@@ -472,29 +472,24 @@ static void stdout_keeps_order(void **state)
     assert_holds("mixed", "header body footer");
 }
 
-/* Of many files only those with bytes are synced; the caller syncs their folder. */
+/* Of many files only those with bytes are synced, and their folder by the caller. */
 static void many_files_sync_little(void **state)
 {
     (void)state;
-    cs_outfile *f[2];
-    const char *const name[2] = { "empty", "full" };
+    static const struct { const char *name, *text; bool parked; int n_sync; } file[] = {
+        { "empty", "", true, 0 }, { "full", "bytes", true, 1 }, { "alone", "", false, 2 },
+    };
+    cs_outfile *f;
 
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(cs_outfile_open(name[i], &f[i]), CS_OK);
-        assert_int_equal(cs_outfile_park(f[i]), CS_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(cs_outfile_open(file[i].name, &f), CS_OK);
+        assert_int_equal(file[i].parked ? cs_outfile_park(f) : CS_OK, CS_OK);
+        assert_int_equal(cs_outfile_text(f, file[i].text), CS_OK);
+        n_synced = 0;
+        assert_int_equal(cs_outfile_close(f), CS_OK);
+        assert_int_equal(n_synced, file[i].n_sync);
+        assert_holds(file[i].name, file[i].text);
     }
-    assert_int_equal(cs_outfile_text(f[1], "bytes"), CS_OK);
-    n_synced = 0;
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(cs_outfile_close(f[i]), CS_OK);
-    assert_int_equal(n_synced, 1);
-    assert_holds("empty", "");
-    assert_holds("full", "bytes");
-    /* Another file is synced even if empty, and its folder. */
-    assert_int_equal(cs_outfile_open("alone", &f[0]), CS_OK);
-    n_synced = 0;
-    assert_int_equal(cs_outfile_close(f[0]), CS_OK);
-    assert_int_equal(n_synced, 2);
 }
 
 static void checkpoint_syncs_new_bytes(void **state)
