@@ -303,18 +303,16 @@ int cs_outfile_continue(const char *path, const char *holds, cs_part_mark mark, 
     cs_outfile *f = cs_xcalloc(1, sizeof *f);
 
     *out = NULL;
-    f->fd = f->slot = -1;
-    f->synced = -1;
+    f->synced = f->fd = f->slot = -1;
     f->kept = true;
     f->name = cs_xstrdup(path);
     const int rc = open_part(f, holds, mark);
-    if (rc != CS_OK) {
+    f->start = rc == CS_OK ? 0 : -1;
+    if (rc == CS_OK)
+        *out = f;
+    else
         cs_outfile_discard(f);
-        return rc;
-    }
-    f->start = 0;
-    *out = f;
-    return CS_OK;
+    return rc;
 }
 
 static int unpark(cs_outfile *f)
@@ -500,12 +498,15 @@ int cs_outfile_printf(cs_outfile *f, const char *fmt, ...)
 
 void cs_outfile_discard(cs_outfile *f)
 {
+    struct stat st;
+
     if (f == NULL)
         return;
+    const bool used = f->kept && (f->start < 0 || stat(f->temp, &st) != 0 || st.st_size > 0);
+    if (f->temp != NULL && !used)
+        (void)unlink(f->temp);   /* before the lock ends */
     if (!f->keep_open && f->fd >= 0)
         (void)close(f->fd);
-    if (f->temp != NULL && !f->kept)
-        (void)unlink(f->temp);
     file_release(f);
 }
 

@@ -87,7 +87,8 @@ int cs_outfile_finish(cs_outfile *f) CS_MUST_CHECK;
 /** cs_outfile_close - flush, sync, close, check, rename. Always frees f; accepts NULL. On an error
  * the temporary file is removed and the old file remains */
 int cs_outfile_close(cs_outfile *f) CS_MUST_CHECK;
-/** cs_outfile_discard - close and remove the temporary file, but no NAME.part; accepts NULL */
+/** cs_outfile_discard - close and remove the temporary file, but no NAME.part that has bytes;
+ * accepts NULL */
 void cs_outfile_discard(cs_outfile *f);
 /** cs_outfile_end - after success (rc CS_OK) close f, else discard it; accepts NULL. Returns rc, or
  * the error of closing */

@@ -221,6 +221,8 @@ N resume_stdout.txt sh -c "$c x.fa"
 N resume_device.txt sh -c "$c -o /dev/null x.fa"
 N resume_cram.txt sh -c "$c --bam a.cram x.fa"
 N resume_cram.txt sh -c "$c --bam a.bam --output-fmt cram x.fa"
+T 'a run with a refused second output is refused' sh -c "for o in '--report no/a.k' '--report a.html' '--jsonl a.jsonl.gz' '--bam a.cram'; do
+    ! $c -o a.tsv \$o x.fa || exit; done"
 T 'a refused run leaves no file' sh -c "! ls | grep -q '^a\\.\\|^parts'"
 
 # Without --resume a journal is neither read nor removed.
