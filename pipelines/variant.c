@@ -225,7 +225,7 @@ static int variant_prepare(struct job *j, const cs_thread_counts *threads, cs_ab
     j->source.windows = cs_windows_new(j->ref, &w);
     if (own.exons) {
         CS_TRY(cs_exons_open(own.exons, &j->source.exons));
-        cs_exons_compare(j->source.exons, own.exons, j->ref);
+        CS_TRY(cs_exons_compare(j->source.exons, own.exons, j->ref));
     }
     CS_TRY(cs_vcf_open(own.file.v[0], threads->inflate, native, &j->source.in));
     if (own.region.n > 0 || own.bed)

@@ -249,13 +249,16 @@ bool cs_exons_mark(cs_exons *e, const char *contig, int64_t n_base, char *base,
     return near;
 }
 
-void cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref)
+int cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref)
 {
-    int n = 0;
+    int rc, n = 0;
     char other[CS_CONTIG_BYTES];
     char **name = regidx_seq_names(e->index, &n);
     bool some = n == 0 || cs_reference_count(ref) == 0;
 
+    for (int i = 0; i < n; i++)
+        if ((rc = cs_reference_check(ref, name[i])) != CS_OK)
+            return cs_fail_also(rc, "; '%s' has exons on '%s'", path, name[i]);
     for (int i = 0; i < n && !some; i++)
         some = cs_reference_length(ref, name[i]) >= 0
             || cs_reference_length(ref, cs_contig_other(name[i], other)) >= 0;
@@ -263,4 +266,5 @@ void cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *r
         cs_warn("no exon of '%s' is on a contig of '%s', so no variant is near one: contig names "
                 "are such as '%s' there and '%s' here", path, cs_reference_path(ref),
                 name[0], cs_reference_name(ref, 0));
+    return CS_OK;
 }

@@ -430,7 +430,7 @@ static int make_examples(struct reading *r, cs_dataset *d)
     CS_TRY(cs_reference_open(r->from->reference, &ref));
     if (r->from->exons) {
         CS_TRY(cs_exons_open(r->from->exons, &exons));
-        cs_exons_compare(exons, r->from->exons, ref);
+        CS_TRY(cs_exons_compare(exons, r->from->exons, ref));
     }
     cs_windows *w = cs_windows_new(ref, &o);
     cs_dataset_init(d, false, r->classes->n, 0);

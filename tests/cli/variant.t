@@ -575,6 +575,7 @@ T 'chr22 and 22 are one contig, with a line of warning' sh -c 'sed "s/^one/chron
     --tsv b.tsv -o b.vcf --no-version chr.vcf 2> msgs && [ "$(grep -c warning:.*names.differ msgs)" = 1 ] &&
     score --no-version variants.vcf | sed "s/^one/chrone/" | cmp b.vcf -'
 N variant-strict.err score --strict-contigs chr.vcf
+N variant-strict-exons.err sh -c 'printf "chrone\t10\t20\te\t0\t+\n" > e.bed; score --strict-contigs --exons e.bed variants.vcf'
 
 # The published checkpoint of CDIL for DNA as a variant model's encoder.
 published=$CS_SHARED/golden/cdil_dna_pretrained/human_100k_epoch9_checkpoint.safetensors
