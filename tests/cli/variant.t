@@ -576,6 +576,19 @@ T 'chr22 and 22 are one contig, with a line of warning' sh -c 'sed "s/^one/chron
     score --no-version variants.vcf | sed "s/^one/chrone/" | cmp b.vcf -'
 N variant-strict.err score --strict-contigs chr.vcf
 N variant-strict-exons.err sh -c 'printf "chrone\t10\t20\te\t0\t+\n" > e.bed; score --strict-contigs --exons e.bed variants.vcf'
+T 'another assembly: the warning counts swapped alleles, not symbolic ones' sh -c '
+    # Of SNVs on random bases a quarter has REF, a quarter ALT, and half neither.
+    awk -v OFS="\t" "/^>/ { on = \$0 == \">one\"; next } on { s = s \$0 }
+        END { print \"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\"
+              for (k = 0; k < 12; k++) { p = 200 + 9 * k; b = substr(s, p, 1); at = index(\"ACGT\", b)
+                  x = substr(\"CGTA\", at, 1); y = substr(\"GTAC\", at, 1)
+                  print \"one\", p, \".\", k % 4 == 0 ? b : x, k % 4 == 1 ? b : y, \".\", \".\", \".\" } }" variants.fa > other.vcf
+    sed "s/^\(one.*	[ACGT]	[ACGT]\)	/\1,<NON_REF>	/" other.vcf > blocks.vcf
+    awk -v OFS="\t" "/^#/ { print; next } n++ % 4 == 0 { x = \$4; \$4 = \$5; \$5 = x; print }" other.vcf > swapped.vcf
+    for f in other blocks swapped; do chordseq variant -m "$m" -f variants.fa -w 128 -o /dev/null $f.vcf 2> msgs.$f || exit; done
+    grep -q "scored 6 of 12 .*, 6 REF_MISMATCH" msgs.other && grep -q "scored 6 of 24 .* 12 SYMBOLIC" msgs.blocks &&
+    grep -q "most REF alleles differ" msgs.other && grep -q "most REF alleles differ" msgs.blocks &&
+    grep -q "3 of 3 alternative alleles match" msgs.swapped && ! grep "most REF alleles differ" msgs.swapped'
 
 # The published checkpoint of CDIL for DNA as a variant model's encoder.
 published=$CS_SHARED/golden/cdil_dna_pretrained/human_100k_epoch9_checkpoint.safetensors
