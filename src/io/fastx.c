@@ -237,7 +237,7 @@ static const char *looks_like(const char *s, size_t n)
         { "##fileformat=VCF", "VCF" }, { "CLUSTAL", "Clustal" }, { "#NEXUS", "NEXUS" },
         { "# STOCKHOLM", "Stockholm" }, { "<?xml", "XML" }, { "<!DOCTYPE", "HTML" },
         { "<html", "HTML" }, { "{", "JSON" }, { "\x89PNG", "PNG" }, { "%PDF", "PDF" },
-        { "PK\x03\x04", "zip" }, { "\x43\x27\x41\x1a", "2bit" }, { "\x1a\x41\x27\x43", "2bit" },
+        { "\x43\x27\x41\x1a", "2bit" }, { "\x1a\x41\x27\x43", "2bit" },
         { "version https://git-lfs", "a git-lfs pointer" }, { "\x1f\x8b", "gzip within gzip" },
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -254,7 +254,7 @@ static int refuse_start(cs_fastx *f)
     const size_t n = (size_t)(f->end - f->p);
     const char *format = f->n_record ? NULL : looks_like(f->p, n);
     char begin[21] = "";
-    if (f->n_record == 0 && cs_refuse_tar(f->path, f->p, n) != CS_OK)
+    if (f->n_record == 0 && cs_refuse_archive(f->path, f->p, n) != CS_OK)
         return CS_EFORMAT;
     if (format)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: looks like %s; a FASTA or FASTQ record begins "

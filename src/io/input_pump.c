@@ -264,11 +264,20 @@ static bool is_tar(const char *s, size_t n)
     return n >= AT + sizeof mark && memcmp(s + AT, mark, sizeof mark - 1) == 0;
 }
 
-int cs_refuse_tar(const char *shown, const char *s, size_t n)
+/* APPNOTE.TXT, 4.3.7: the signature of the first file. */
+static bool is_zip(const char *s, size_t n)
 {
-    return !is_tar(s, n) ? CS_OK
-        : cs_fail(CS_EFORMAT, "'%s' is a tar archive; extract its files (tar -xf), or pipe them "
-                  "in: tar -xOf FILE | chordseq ... -", shown);
+    return n >= 4 && memcmp(s, "PK\x03\x04", 4) == 0;
+}
+
+int cs_refuse_archive(const char *shown, const char *s, size_t n)
+{
+    const bool tar = is_tar(s, n);
+
+    return !tar && !is_zip(s, n) ? CS_OK
+        : cs_fail(CS_EFORMAT, "'%s' is a %s archive; extract its files (%s), or pipe them in: "
+                  "%s FILE | chordseq ... -", shown, tar ? "tar" : "zip",
+                  tar ? "tar -xf" : "unzip", tar ? "tar -xOf" : "unzip -p");
 }
 
 /* The start of the text, decompressed if it is gzip: at most n bytes. */
@@ -294,7 +303,7 @@ static int refuse_unknown(const char *shown, const char *kinds, hFILE *fp)
 {
     char text[PEEK_BYTES];
 
-    if (cs_refuse_tar(shown, text, peek_text(fp, text, sizeof text)) != CS_OK)
+    if (cs_refuse_archive(shown, text, peek_text(fp, text, sizeof text)) != CS_OK)
         return CS_EFORMAT;
     return cs_fail(CS_EFORMAT, "'%s' is not a %s file", shown, kinds);
 }

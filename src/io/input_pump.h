@@ -26,8 +26,8 @@ const char *cs_input_shown(const char *path);
 /** cs_compression_known - CS_EFORMAT for compression other than gzip and BGZF (and that of CRAM) */
 int cs_compression_known(const char *shown, const struct htsFormat *m) CS_MUST_CHECK;
 
-/** cs_refuse_tar - CS_EFORMAT with a message if the input's first n bytes begin a tar archive */
-int cs_refuse_tar(const char *shown, const char *s, size_t n) CS_MUST_CHECK;
+/** cs_refuse_archive - CS_EFORMAT with a message if the first n bytes begin a tar or zip archive */
+int cs_refuse_archive(const char *shown, const char *s, size_t n) CS_MUST_CHECK;
 
 /** cs_pump_open_hts - the same for htslib's readers, as hts_open(), after a byte order mark, if
  * any. kinds: of files that are expected, for messages. CS_OK, CS_EIO, CS_EFORMAT, CS_ECANCEL */

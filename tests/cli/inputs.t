@@ -355,3 +355,6 @@ with tar T 'a tar archive is named' sh -c 'cp "$tiny/mixed.fa" . && tar -cf all.
     grep -q "is a tar archive; extract its files" msgs || exit; done && tar -xOf all.tar.gz | chordseq classify -q -m "$tiny/model.safetensors" - > out'
 with tar T 'a tar archive given as variants is named' sh -c 'for f in all.tar all.tar.gz -; do for c in variant diplotype; do
     ! chordseq $c -q -f "$tiny/variants.fa" $f < all.tar.gz > out 2> msgs && grep -q "is a tar archive; extract its files" msgs || exit; done; done'
+T 'a zip archive is named' sh -c 'printf "PK\003\004\024\000\000\000" > all.zip && for f in all.zip -; do
+    ! chordseq classify -q -m "$tiny/model.safetensors" $f < all.zip 2> msgs && grep -q "is a zip archive; extract its files (unzip), or pipe them in: unzip -p" msgs &&
+    ! chordseq variant -q -f "$tiny/variants.fa" $f < all.zip > out 2> msgs && grep -q "is a zip archive; extract its files" msgs || exit; done'
