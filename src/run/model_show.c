@@ -126,6 +126,21 @@ out:
     return rc;
 }
 
+/* Pretraining draws windows from contigs, so it counts bases only. */
+static int show_amount(cs_outfile *f, const json_t *data, const char *of)
+{
+    static const char *const key[] = { "train_records", "train_bases", "valid_records",
+                                       "valid_bases" };
+    long long n[4];
+
+    for (int k = 0; k < 4; k++)
+        n[k] = (long long)json_integer_value(json_object_get(data, key[k]));
+    if (!json_object_get(data, "train_records"))
+        return cs_outfile_printf(f, "trained on\t%lld bases; %lld held out\n", n[1], n[3]);
+    return cs_outfile_printf(f, "trained on\t%lld %s, %lld bases; %lld held out\n", n[0], of, n[1],
+                             n[2]);
+}
+
 static int show_origin(cs_outfile *f, const cs_model *m, const json_t *training)
 {
     int rc = CS_OK;
@@ -135,12 +150,7 @@ static int show_origin(cs_outfile *f, const cs_model *m, const json_t *training)
 
     if (!json_is_object(data))
         return cs_outfile_printf(f, "trained on\tnot recorded\n");
-    CS_TRY(cs_outfile_printf(f, "trained on\t%lld %s, %lld bases; %lld held out\n",
-                             (long long)json_integer_value(json_object_get(data, "train_records")),
-                             cs_model_parts(m) == 2 ? "labelled alleles" : "records",
-                             (long long)json_integer_value(json_object_get(data, "train_bases")),
-                             (long long)json_integer_value(json_object_get(data,
-                                                                           "valid_records"))));
+    CS_TRY(show_amount(f, data, cs_model_parts(m) == 2 ? "labelled alleles" : "records"));
     if (json_is_string(sources))
         CS_TRY(cs_outfile_printf(f, "sources\t%s\n", json_string_value(sources)));
     if (json_is_number(accuracy) && !json_is_array(json_object_get(training, "assays")))

@@ -75,6 +75,7 @@ N pretrain-tokens.err chordseq train -q --preset none $small $frames --init fram
 
 # A quarter of the bases is determined, the rest random: perplexity 4 means no training.
 T 'a run' $pre -o good.m --metrics good.tsv --epochs 40 --val-contigs c5 g.fa
+T 'its bases are shown' sh -c 'chordseq model show good.m | grep -q "^trained on	[1-9][0-9]* bases; 1500 held out$"'
 T 'perplexity well below 4' sh -c 'tail -n 1 good.tsv | awk "{ exit !(\$12 < 3.4) }"'
 T 'the loss is its logarithm' sh -c 'tail -n 1 good.tsv | awk "{ d = exp(\$6) - \$12; exit !(d * d < 1e-6) }"'
 P pretrain-show.txt      sh -c 'chordseq model show good.m | grep -E "^(mask|vocab|label|head.predictor)"'
