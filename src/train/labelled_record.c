@@ -83,6 +83,17 @@ static int unlabelled(cs_labelled *l, const cs_record *r, const char *label)
                    ? "labels; give --labels" : "values; give --labels or --label-key");
 }
 
+/* With the line of the table that has the value. */
+static int refuse(const cs_labelled *l, const cs_record *r, const char *what, const char *text,
+                  const char *why)
+{
+    const char *table = l->table ? l->args->labels : NULL;
+
+    (void)cs_fail(CS_EFORMAT, "record '%s' has the %s '%s'%s", r->name, what, text, why);
+    return table ? cs_fail_also(CS_EFORMAT, " ('%s' line %lld)", table,
+                                (long long)cs_labels_line(l->table, r->name)) : CS_EFORMAT;
+}
+
 /* CS_OK and the class number of a label, or CS_EOF: skip the record. */
 static int take_label(cs_labelled *l, const cs_record *r, const char *label, float *target)
 {
@@ -93,6 +104,10 @@ static int take_label(cs_labelled *l, const cs_record *r, const char *label, flo
         return rc;
     if (no == CS_LABEL_EMPTY)
         return unlabelled(l, r, label);
+    const char *class = no >= 0 ? l->classes.name[no] : "";
+    const size_t n = strlen(class);
+    if (n > 0 && !l->fixed && (class[0] == ' ' || class[n - 1] == ' '))
+        return refuse(l, r, "label", class, ", which starts or ends with a space; remove it");
     l->n_skipped += no == CS_LABEL_OMITTED;
     *target = (float)no;
     return no == CS_LABEL_OMITTED ? CS_EOF : CS_OK;
@@ -142,25 +157,14 @@ static int find_class(cs_labelled *l, const cs_record *r, float *target)
     return take_label(l, r, label, target);
 }
 
-/* With the line of the table that has the value. */
-static int refuse_value(const cs_labelled *l, const cs_record *r, const char *text,
-                        const char *why)
-{
-    const char *table = l->table ? l->args->labels : NULL;
-
-    (void)cs_fail(CS_EFORMAT, "record '%s' has the value '%s'%s", r->name, text, why);
-    return table ? cs_fail_also(CS_EFORMAT, " ('%s' line %lld)", table,
-                                (long long)cs_labels_line(l->table, r->name)) : CS_EFORMAT;
-}
-
 static int parse_value(const cs_labelled *l, const cs_record *r, const char *text, float *v)
 {
     double d;
 
     if (cs_parse_real(text, &d) != CS_OK)
-        return refuse_value(l, r, text, ", which is not a number");
+        return refuse(l, r, "value", text, ", which is not a number");
     if (fabs(d) > FLT_MAX)
-        return refuse_value(l, r, text, "; at most 3.40282e+38 is supported");
+        return refuse(l, r, "value", text, "; at most 3.40282e+38 is supported");
     *v = (float)d;
     return CS_OK;
 }
