@@ -114,10 +114,34 @@ out:
     return rc;
 }
 
+/* Shards are joined, not converted: the suffix must not name another format than theirs, unless
+ * they are named so, too. */
+static int check_format(const cs_manifests *all, const cs_merge_output *o)
+{
+    static const struct { const char *suffix, *format; } known[] = {
+        { ".npy", "npy" }, { ".npz", "npz" }, { ".tsv", "tsv" }, { ".csv", "tsv" },
+        { ".bed", "bed" }, { ".bedgraph", "bedgraph" }, { ".bdg", "bedgraph" },
+        { ".bg", "bedgraph" },
+    };
+    const json_t *options = json_object_get(cs_merge_run(all), "options");
+    const char *format = json_string_value(json_object_get(options, "format"));
+    const char *shard = json_string_value(json_object_get(options, "output"));
+
+    if (!format || !shard || strcmp(o->option, "output") != 0)
+        return CS_OK;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (cs_out_ends(o->path, known[i].suffix) && !cs_out_ends(shard, known[i].suffix)
+            && strcmp(known[i].format, format) != 0)
+            return cs_fail(CS_EUSAGE, "'%s' names another format than that of the shards, %s; "
+                           "rename it, or rerun the shards with --format", o->path, format);
+    return CS_OK;
+}
+
 static int open_joined(const struct job *j, cs_merge_output *o)
 {
     int rc = CS_OK;
 
+    CS_TRY(check_format(j->all, o));
     CS_TRY(cs_outfile_open_as(o->path, held(j->all, o->option), joined_kind(j->all, o->option),
                               &o->joined));
     if (cs_merge_is_npy(j->all, o->option) && !cs_outfile_can_patch(o->joined))

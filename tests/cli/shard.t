@@ -227,6 +227,10 @@ N shard_no_counts.txt $g -o new.npy --report new.txt other/1.command.json other/
 N shard_no_manifest.txt $g -o new.tsv p.1.json p.2.tsv
 N shard_npy_pipe.txt sh -c '{ $1 -o - other/1.command.json other/2.command.json; echo $? > status; } | cat
     exit $(cat status)' - "$g"
+for i in 1 2; do for f in bed tsv; do chordseq predict -q -m "$m" --shard $i/2 --manifest other/$i.$f.json -o other/$i.$f odd.fa || exit; done; done
+T 'a name of another format than the shards is refused' sh -c 'for o in command:new.tsv command:new.npz command:new.csv bed:new.tsv bed:new.bedgraph tsv:new.bed; do
+    ! $1 -o ${o#*:} other/1.${o%%:*}.json other/2.${o%%:*}.json 2> msgs && grep -q "names another format than that of the shards" msgs &&
+    [ ! -e ${o#*:} ] || exit; done' - "$g"
 N shard_own_part.txt $g -o p.1.tsv p.1.json p.2.json
 N shard_own_manifest.txt $g -o p.2.json p.1.json p.2.json
 N shard_twice.txt $g -o new.tsv --kraken new.tsv p.1.json p.2.json
