@@ -16,9 +16,10 @@ for c in 1 2 3; do
           print s }'
 done > labelled.fa
 e="chordseq eval -q --label-key class labelled.fa"
-T 'a model to calibrate' chordseq train -q --label-key class --tokenizer kmer --tokenizer.k 2 \
-    --encoder chordmixer --encoder.max-len 2048 --encoder.track 2 --encoder.hidden 4 \
-    --encoder.depth none --epochs 5 --lr 0.03 --valid-frac 0.5 --rc -o trained labelled.fa
+bag="chordseq train -q --label-key class --tokenizer kmer --tokenizer.k 2 --encoder chordmixer \
+    --encoder.max-len 2048 --encoder.track 2 --encoder.hidden 4 --encoder.depth none --valid-frac 0.5"
+# shellcheck disable=SC2086 # a list of words
+T 'a model to calibrate' $bag --epochs 5 --lr 0.03 --rc -o trained labelled.fa
 T 'predictions as a table' sh -c "$e -m trained --fragments 100,300 --scores s.tsv -o raw.tsv &&
     head -n 1 s.tsv | grep -qx 'length	truth	1	2	3' && [ \$(wc -l < s.tsv) -gt 1000 ]"
 T 'calibrate' chordseq model calibrate --scores s.tsv --bins 200,700 --max-error 0.2 \
@@ -35,7 +36,7 @@ T 'a table of predictions does not change metrics, and is uncalibrated' sh -c "
     cmp alone.tsv beside.tsv && grep -q coverage alone.tsv && [ \$(wc -l < again.tsv) = \$(wc -l < s.tsv) ] &&
     paste again.tsv s.tsv | awk -F '\t' 'NR > 1 { for (i = 3; i < 6; i++) { d = \$i - \$(i + 5); if (d * d > 1e-11) exit 1 } }'"
 T 'predictions as CSV calibrate the same model' sh -c "sed 's/>1_/>odd_/; s/class=1/class=a,\"b/' labelled.fa > odd.fa &&
-    chordseq train -q --label-key class --preset none --tokenizer kmer --encoder cdil --epochs 1 --valid-frac 0.5 -o odd odd.fa &&
+    $bag --epochs 1 -o odd odd.fa &&
     for f in tsv csv csv.gz; do chordseq eval -q -m odd --label-key class --scores odd.\$f -o x.tsv odd.fa &&
         chordseq model calibrate -q --scores odd.\$f --max-error 0.5 odd odd.\$f.m && cmp odd.tsv.m odd.\$f.m || exit; done &&
     grep -q '^length,truth,.*\"a,\"\"b\"' odd.csv && ! grep '	' odd.csv"
