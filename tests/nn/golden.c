@@ -262,6 +262,7 @@ int main(int argc, char **argv)
     mapped_memory(be);
     if (take_precision(be) != CS_OK) {
         printf("%s\n", cs_error_message());
+        cs_backend_close(be);
         return 77;
     }
     for (int i = 1; i < argc; i++) {

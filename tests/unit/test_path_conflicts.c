@@ -74,7 +74,7 @@ static void parts_are_locked(void **state)
         assert_true(close(request[i]) == 0 && close(result[i]) == 0);
     assert_int_equal(waitpid(other, NULL, 0), other);
     assert_int_equal(cs_file_size("o"), 5);
-    assert_int_equal(unlink("o.part"), 0);
+    assert_int_equal(access("o.part", F_OK), -1);
 }
 
 /* Resumable or not, and by any path: no two outputs share a name, nor the name of an unfinished
@@ -95,7 +95,7 @@ static void one_output_per_name(void **state)
                                                           &second), CS_EUSAGE);
             cs_outfile_discard(first);
         }
-    assert_int_equal(unlink("o.part"), 0);
+    assert_int_equal(access("o.part", F_OK), -1);
 }
 
 /* Two files of one name in two folders are two. */
