@@ -249,6 +249,32 @@ bool cs_exons_mark(cs_exons *e, const char *contig, int64_t n_base, char *base,
     return near;
 }
 
+/* Exons of another assembly may lie beyond the end of a contig. */
+static int warn_beyond(const cs_exons *e, const char *path, const cs_reference *ref, char **name,
+                       int n)
+{
+    int n_beyond = 0;
+    const char *first = NULL;
+    regitr_t *found = regitr_init(e->index);
+
+    if (!found)
+        return cs_fail(CS_EMEM, "out of memory for the exons of '%s'", path);
+    for (int i = 0; i < n; i++) {
+        const int64_t length = cs_reference_length(ref, name[i]);
+        if (length < 0 || !regidx_overlap(e->index, name[i], length, REGIDX_MAX - 1, found))
+            continue;
+        n_beyond++;
+        first = first ? first : name[i];
+    }
+    regitr_destroy(found);
+    if (n_beyond > 0)
+        cs_warn("'%s' has exons beyond the end of %d of its %d %s in '%s', so it may be of another "
+                "assembly; first: '%s', which has %lld bases", path, n_beyond, n,
+                CS_PLURAL(n, "contig", "contigs"), cs_reference_path(ref), first,
+                (long long)cs_reference_length(ref, first));
+    return CS_OK;
+}
+
 int cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref)
 {
     int rc, n = 0;
@@ -266,5 +292,5 @@ int cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *re
         cs_warn("no exon of '%s' is on a contig of '%s', so no variant is near one: contig names "
                 "are such as '%s' there and '%s' here", path, cs_reference_path(ref),
                 name[0], cs_reference_name(ref, 0));
-    return CS_OK;
+    return warn_beyond(e, path, ref, name, n);
 }

@@ -61,8 +61,8 @@ static inline bool cs_exons_near(cs_exons *e, const char *contig, int64_t at, in
 bool cs_exons_mark(cs_exons *e, const char *contig, int64_t n_base, char *base,
                    cs_window_pair *pair, cs_exon *out);
 
-/** cs_exons_compare - warn if none is on a contig of the reference; CS_EUSAGE for a contig that
- * only cs_reference_strict() hides. path: of the exons */
+/** cs_exons_compare - warn if none is on a contig of the reference, or if some are beyond its end;
+ * CS_EUSAGE for a contig that only cs_reference_strict() hides; CS_EMEM. path: of the exons */
 int cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref) CS_MUST_CHECK;
 
 #endif

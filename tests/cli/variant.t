@@ -403,6 +403,13 @@ T 'a warning if no contig of the exons is in the reference' sh -c '
     for f in x far chr; do chordseq variant --exons $f.bed -m train.tsv.model -f train.fa -o /dev/null c1.vcf 2> msgs.$f || exit; done
     grep -q "^chordseq: warning: no exon of .x.bed. is on a contig of .train.fa., .* such as .chrX. there and .c[0-9]. here$" msgs.x &&
     ! grep "no exon" msgs.far msgs.chr'
+T 'a warning if exons are beyond the end of a contig' sh -c '
+    n=$(awk "/^>/ { if (name) exit; name = 1; next } { n += length } END { print n }" train.fa)
+    printf "c1\t%d\t%d\te\t0\t+\n" $((n - 10)) $n | cat - plus.bed > at.end.bed
+    printf "c1\t%d\t%d\te\t0\t+\n" $((n - 10)) $((n + 1)) | cat - plus.bed > beyond.bed
+    for f in at.end beyond; do chordseq variant --exons $f.bed -m train.tsv.model -f train.fa -o /dev/null c1.vcf 2> msgs.$f || exit; done
+    grep -q "^chordseq: warning: .beyond.bed. has exons beyond the end of 1 of its 1 contig in .train.fa., .*; first: .c1., which has $n bases$" msgs.beyond &&
+    ! grep "beyond the end" msgs.at.end'
 T 'a warning counts exons without a strand' sh -c 'sed "s/+/./;p;s/[.]$/?/" plus.bed | cat - plus.bed > some.strands.bed
     chordseq variant --exons some.strands.bed -m train.tsv.model -f train.fa --tsv some.strands.all -o /dev/null c1.vcf 2> msgs &&
     n=$(wc -l < plus.bed) && grep -q "warning: $((2 * n)) of $((3 * n)) exons of .some.strands.bed. left out: no strand$" msgs &&
