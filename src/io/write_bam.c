@@ -363,7 +363,7 @@ static int one(cs_output *o, const cs_record *r, int s, const cs_prediction *a)
     errno = 0;
     if (sam_write1(w->to.fp, w->header, w->b) < 0)
         rc = cs_htsout_failed(&w->to, w->to.fp->format.format == cram ? "CRAM needs the reference "
-                              "of the alignments; give it with --reference" : "a record");
+                              "of the alignments; give it with --reference" : NULL);
 out:
     return rc;
 }

@@ -125,6 +125,9 @@ for o in v b; do
     N output-full-vcf.err  sh -c "$ignore_leaks; chordseq variant -m $tiny/model.safetensors -f $tiny/variants.fa -O $o $tiny/variants.vcf > /dev/full"
 done
 N output-full-bam.err  sh -c "$ignore_leaks; $c --bam - $tiny/mixed.fa > /dev/full"
+T 'BAM on a full disk, between records' sh -c "$ignore_leaks; awk '/^>/ { name = \$1; next }
+    { for (k = 0; k < 300; k++) print name k \"\\n\" \$0 }' '$tiny/mixed.fa' > many.fa
+    ! $c -q -o many.tsv --bam /dev/full many.fa 2> msgs && grep '^chordseq: error: classify: cannot write ./dev/full.: No space left on device\$' msgs"
 N output-folder.err    $c -o no-such-folder/out.tsv "$tiny/mixed.fa"
 N output-empty.err     $c -o "" "$tiny/mixed.fa"
 # A limit of half a kilobyte per file.
