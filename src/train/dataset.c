@@ -337,6 +337,52 @@ int cs_dataset_count_leaks(const cs_dataset *d, int64_t *n)
     return CS_OK;
 }
 
+struct hashed { uint64_t hash; int64_t example; };
+
+static int by_hash(const void *pa, const void *pb)
+{
+    const struct hashed *a = pa, *b = pb;
+
+    if (a->hash != b->hash)
+        return a->hash < b->hash ? -1 : 1;
+    return a->example < b->example ? -1 : a->example > b->example;
+}
+
+/* The first of n examples with one sequence that has another class than the first one; 0: none. */
+static int64_t first_conflict(const cs_dataset *d, const struct hashed *h, int64_t n)
+{
+    for (int64_t k = 1; k < n; k++)
+        if (d->ex[h[k].example].class_no != d->ex[h[0].example].class_no)
+            return k;
+    return 0;
+}
+
+int cs_dataset_count_conflicts(const cs_dataset *d, int64_t *n, int64_t *pair)
+{
+    int64_t n_all = 0;
+    struct hashed *all = cs_alloc((size_t)d->n + 1, sizeof *all);
+
+    *n = 0;
+    if (all == NULL)
+        return cs_fail(CS_EMEM, "out of memory for comparing %lld records", (long long)d->n);
+    for (int64_t i = 0; i < d->n; i++)
+        if (d->ex[i].part != CS_PART_SKIP)
+            all[n_all++] = (struct hashed){ mix_sequence(0, d, &d->ex[i]), i };
+    qsort(all, (size_t)n_all, sizeof *all, by_hash);
+    for (int64_t i = 0, end; i < n_all; i = end) {
+        for (end = i + 1; end < n_all && all[end].hash == all[i].hash;)
+            end++;
+        const int64_t k = first_conflict(d, all + i, end - i);
+        if (k > 0 && (*n == 0 || all[i].example < pair[0])) {
+            pair[0] = all[i].example;
+            pair[1] = all[i + k].example;
+        }
+        *n += k > 0 ? end - i : 0;
+    }
+    free(all);
+    return CS_OK;
+}
+
 static int by_start(const void *pa, const void *pb)
 {
     const cs_sample *a = pa, *b = pb;

@@ -97,6 +97,10 @@ int cs_dataset_count_groups(const cs_dataset *d, int32_t class_no, int64_t *n) C
 /** cs_dataset_count_leaks - validation examples with the same sequence as a training example; CS_OK
  * or CS_EMEM */
 int cs_dataset_count_leaks(const cs_dataset *d, int64_t *n) CS_MUST_CHECK;
+/** cs_dataset_count_conflicts - examples, without skipped ones, with the same sequence as an
+ * example of another class; pair [2] receives the first two of one sequence, in input order, if
+ * any. CS_OK or CS_EMEM */
+int cs_dataset_count_conflicts(const cs_dataset *d, int64_t *n, int64_t *pair) CS_MUST_CHECK;
 
 /* Sampling from a part of the dataset. */
 typedef struct cs_draw {

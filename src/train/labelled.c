@@ -424,6 +424,39 @@ static void warn_untrained(const cs_labelled *l, const cs_dataset *d)
                 l->classes.n, CS_PLURAL(n, "has", "have"), l->classes.name[first]);
 }
 
+/* No weights can give one sequence two classes. */
+static int warn_conflicts(const cs_labelled *l, const cs_dataset *d)
+{
+    int64_t n, pair[2];
+    const int rc = cs_dataset_count_conflicts(d, &n, pair);
+
+    if (rc != CS_OK || n == 0)
+        return rc;
+    const cs_example *a = &d->ex[pair[0]], *b = &d->ex[pair[1]];
+    cs_warn("%lld of %lld records have the same sequence as a record of another class; first: '%s' "
+            "is '%s', '%s' is '%s'", (long long)n, (long long)d->n, a->name,
+            l->classes.name[a->class_no], b->name, l->classes.name[b->class_no]);
+    return CS_OK;
+}
+
+/* Numbers such as 0.37 are values to predict; 0 and 1 may be classes. */
+static void warn_values(const cs_classes *c)
+{
+    bool fraction = false;
+    double v;
+
+    for (int i = 0; i < c->n; i++) {
+        if (cs_parse_real(c->name[i], &v) != CS_OK) {
+            cs_error_clear();
+            return;
+        }
+        fraction = fraction || v != floor(v);
+    }
+    if (fraction)
+        cs_warn("the %d classes are numbers, such as '%s'; to predict values, give --head regress",
+                c->n, c->name[0]);
+}
+
 /* The same of labels: of variants, or several per record. */
 static void warn_unknown(const cs_labelled *l, const cs_dataset *d)
 {
@@ -541,9 +574,11 @@ int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool want
     int64_t n, n_base, n_both;
 
     CS_TRY(check_key(l, d->n));
-    if (d->is_class)
+    if (d->is_class) {
+        warn_values(&l->classes);
+        CS_TRY(warn_conflicts(l, d));
         warn_untrained(l, d);
-    else if (d->n_target > 0 && d->n_target == l->classes.n)
+    } else if (d->n_target > 0 && d->n_target == l->classes.n)
         warn_unknown(l, d);
     else if (d->n_target > 0 && !l->is_labels)
         warn_scale(d);

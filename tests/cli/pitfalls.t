@@ -34,6 +34,19 @@ T 'same input, same output' sh -c "for i in 1 2 3; do
     $c -@ \$i -B \$((i * 1000)) --chunks-in-flight \$i x.fa | cmp - x.tsv || exit; done
     awk '/^>/ { n++ } n > 300' x.fa > tail.fa; awk '/^>/ { n++ } n <= 300' x.fa > head.fa
     $c head.fa tail.fa | cmp - x.tsv && gzip -c x.fa | $c | cmp - x.tsv"
+
+# labels that no model can learn
+T 'a warning for one sequence in two classes' sh -c '
+    printf ">a class=x\nACGTACGTAC\n>b class=y\nACGTACGTAC\n>c class=x\nACGGACGTAC\n>d class=y\nACGGACCTAC\n" > two.fa
+    chordseq train --label-key class --preset fast --tokenizer.k 3 --epochs 1 --valid-frac 0 -o two.m two.fa 2> msgs &&
+    grep -q "warning: 2 of 4 records have the same sequence as a record of another class; first: .a. is .x., .b. is .y.$" msgs'
+T 'a warning for classes that are values' sh -c '
+    sed "s/=x/=0.5/; s/=y/=2/" two.fa > values.fa; sed "s/=x/=1/; s/=y/=2/" two.fa > numbers.fa
+    for f in values numbers; do
+        chordseq train --label-key class --preset fast --tokenizer.k 3 --epochs 1 --valid-frac 0 -o two.m $f.fa 2> msgs.$f || exit
+    done
+    grep -q "warning: the 2 classes are numbers, such as .0.5.; to predict values, give --head regress$" msgs.values &&
+    ! grep "classes are numbers" msgs.numbers'
 printf '>a\nAC!T\n' > bad.fa
 T 'failures have a non-zero exit status' sh -c "! $c bad.fa > /dev/null 2>&1 && ! $c no-such-file > /dev/null 2>&1 &&
     ! $c x.fa -o /dev/full 2> /dev/null && ! $c x.fa > /dev/full 2> /dev/null"

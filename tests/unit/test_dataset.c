@@ -119,7 +119,7 @@ static void test_pieces_stay_together(void **state)
     cs_dataset_release(&d);
 }
 
-/* Groups missing from a split, and groups on both sides. */
+/* Groups missing from a split, groups on both sides, and sequences in two classes. */
 static void test_odd_splits(void **state)
 {
     static const struct { const char *base; float class_no; cs_part part; } t[] = {
@@ -129,7 +129,7 @@ static void test_odd_splits(void **state)
         { "GGGGACGTAC", 3, CS_PART_VALID },
     };
     cs_dataset d;
-    int64_t n;
+    int64_t n, pair[2];
     int32_t first = -1;
 
     (void)state;
@@ -148,6 +148,13 @@ static void test_odd_splits(void **state)
     d.ex[3].part = CS_PART_VALID;
     assert_int_equal(cs_dataset_count_leaks(&d, &n), CS_OK);
     assert_int_equal(n, 0);
+    assert_int_equal(cs_dataset_count_conflicts(&d, &n, pair), CS_OK);
+    assert_true(n == 2 && pair[0] == 3 && pair[1] == 4);
+    d.ex[5].part = CS_PART_TRAIN;
+    d.ex[1].class_no = 1;
+    d.ex[0].part = CS_PART_VALID;
+    assert_int_equal(cs_dataset_count_conflicts(&d, &n, pair), CS_OK);
+    assert_true(n == 6 && pair[0] == 0 && pair[1] == 1);
     cs_dataset_release(&d);
 }
 
