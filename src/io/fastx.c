@@ -238,6 +238,7 @@ static const char *looks_like(const char *s, size_t n)
         { "# STOCKHOLM", "Stockholm" }, { "<?xml", "XML" }, { "<!DOCTYPE", "HTML" },
         { "<html", "HTML" }, { "{", "JSON" }, { "\x89PNG", "PNG" }, { "%PDF", "PDF" },
         { "\x43\x27\x41\x1a", "2bit" }, { "\x1a\x41\x27\x43", "2bit" },
+        { "\xff\xfe", "UTF-16" }, { "\xfe\xff", "UTF-16" },
         { "version https://git-lfs", "a git-lfs pointer" }, { "\x1f\x8b", "gzip within gzip" },
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {

@@ -124,6 +124,8 @@ static void test_broken_text(void **state)
           "'x' line 3: expected '>' or '@' at the start of a record, got '  >a'" },
         { "LOCUS       NC_1 10 bp\n",
           "'x' line 1: looks like GenBank; a FASTA or FASTQ record begins with '>' or '@'" },
+        { "\xff\xfe>", "'x' line 1: looks like UTF-16; a FASTA or FASTQ record begins with '>' or "
+          "'@'" },
         { ">p\nACDEFG\n",
           "'x' line 2: 'E' in the sequence of record 'p' is not a nucleotide code; is this protein?"
         },
