@@ -144,7 +144,8 @@ static int number_class(cs_labelled *l, const char *label, int *no)
     for (int i = 0; i < l->classes.n; i++)
         cs_suggest_try(&suggest, l->classes.name[i]);
     return cs_fail(CS_EFORMAT, "label '%s' is not a class of the model; %s--label-map can map it "
-                   "to a class", label, cs_suggest_hint(&suggest));
+                   "to a class, which 'chordseq model show' lists", label,
+                   cs_suggest_hint(&suggest));
 }
 
 int cs_labelled_mapped(cs_labelled *l, const char *label, int *no)
