@@ -83,5 +83,5 @@ N embed-stdout.err sh -c 'chordseq embed -m "$1" --format npy -o /dev/stdout mix
 T 'standard output gets a table' sh -c 'chordseq embed -q -m "$1" --format tsv -o v.tsv mixed.fa &&
     chordseq embed -q -m "$1" -o - mixed.fa | cmp - v.tsv' - "$m"
 N embed-names.err  chordseq embed -m "$m" --format tsv --names n -o x.tsv mixed.fa
-T 'a failed run leaves no file' sh -c 'cp mixed.fa cut.fa; echo "AC!" >> cut.fa
+T 'a failed run leaves no file' sh -c '{ cat mixed.fa; echo "AC!"; } > cut.fa
     ! chordseq embed -q -m "$1" -o n.npy cut.fa 2> /dev/null && ! ls n.npy* 2> /dev/null' - "$m"

@@ -139,6 +139,7 @@ N output-closed.err    sh -c "$c $tiny/mixed.fa >&-"
 # Sequences, alignments and variants are replaced by outputs of their own kind only,
 # so that a missing option value destroys no data.
 held=$tmp/held && mkdir "$held" && cp "$tiny"/mixed.fa "$tiny"/reads.fq "$tiny"/variants.vcf "$tiny"/strands.sam "$held"
+chmod u+w "$held"/*                             # the sources of a release are read-only in distcheck
 $c -q --bam "$held/mapped.bam" "$tiny/strands.sam" || exit
 export m
 (cd "$held" && gzip -c mixed.fa > mixed.fa.gz && gzip -c variants.vcf > variants.vcf.gz && mkdir ../kept && cp ./* ../kept)
@@ -170,7 +171,7 @@ T 'tables and reports overwrite their own kind' sh -c 'for o in output jsonl kra
     summary html; do set -- "$@" --$o twice.$o; done; "$@" && "$@"' - $c -q whole.fa.gz
 
 # An output that is also an input, by any path: refused before either is opened.
-cp "$tiny/mixed.fa" x.fa && ln -s x.fa link.fa && ln x.fa hard.fa && mkdir in && cp x.fa in/classA.fasta
+cat "$tiny/mixed.fa" > x.fa && ln -s x.fa link.fa && ln x.fa hard.fa && mkdir in && cp x.fa in/classA.fasta
 cp x.fa o.part && cp "$m" own.m && cp "$m" in/model.safetensors && echo x.fa > list
 input_is_kept() {
     T "no output takes an input's place: $1" sh -c 'eval "chordseq $1" 2> own.err > own.out; [ $? = 2 ] &&

@@ -105,7 +105,7 @@ N file-import.err  sh -c 'ln -s "$1" own; chordseq model import own x.m' - "$m"
 N file-none.err    chordseq model show no-such-file
 head -c 2000 "$m" > cut
 N file-cut.err     chordseq model verify cut
-cp "$m" bent
+cat "$m" > bent
 printf x | dd of=bent bs=1 seek="$(($(wc -c < bent) - 5))" conv=notrunc 2> /dev/null
 N file-bent.err    chordseq model verify bent
 echo text > file
