@@ -123,16 +123,17 @@ int cs_source_open_file(const char *path, cs_source **out)
 {
     int rc = CS_OK;
     htsFormat m;
+    const char *shown = cs_input_shown(path);
     hFILE *fp = cs_pump_open(path);
 
     if (!fp)
-        return cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
+        return cs_fail(CS_EIO, "cannot open '%s': %s", shown, strerror(errno));
     memset(&m, 0, sizeof m);
     if (hts_detect_format2(fp, NULL, &m) < 0)
-        rc = cs_fail(CS_EIO, "cannot read '%s': %s", path, strerror(errno));
+        rc = cs_fail(CS_EIO, "cannot read '%s': %s", shown, strerror(errno));
     else if (m.compression != no_compression && m.compression != gzip && m.compression != bgzf)
         rc = cs_fail(CS_EFORMAT, "'%s' is compressed, but not by gzip or bgzip; decompress it "
-                     "first", path);
+                     "first", shown);
     if (rc == CS_OK)
         return cs_source_open(fp, m.compression != no_compression, 0, out);
     hclose_abruptly(fp);

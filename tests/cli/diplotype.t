@@ -119,6 +119,9 @@ T 'contigs must not come back' sh -c "{ cat g.vcf; grep '^c1	5' g.vcf; } > back.
     grep -q 'record at c1:5 comes after those of other contigs' msgs"
 printf 'c1\t4\n' > odd.bed
 N diplotype-bed.err     $d -R odd.bed r.bam
+T 'errors name standard input' sh -c "printf 'BZh91AY&SY' | $d -R - r.bam 2> msgs; [ \$? = 1 ] &&
+    grep -q 'standard input. is compressed, but not by gzip or bgzip' msgs &&
+    ! $d -R - r.bam < . 2> msgs && grep -q 'cannot read .standard input.: Is a directory' msgs"
 echo '# no region' > no.bed
 N diplotype-nobed.err   $d -R no.bed r.bam
 N diplotype-nobed.err   $d -R no.bed g.vcf
