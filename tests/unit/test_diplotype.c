@@ -5,6 +5,7 @@
 #include "io/genotypes.h"
 #include "io/pileup.h"
 #include "io/regions.h"
+#include "io/sites.h"
 #include "tok/tokenizer.h"
 
 extern const cs_tokenizer cs_tok_diplotype;
@@ -245,6 +246,44 @@ static void test_regions(void **state)
     region("chr1:1-99999999999999999999", CS_EUSAGE, NULL, 0, 0);
 }
 
+/* ---- random access --------------------------------------------------------------------------- */
+
+enum { SITES_LINE = 49, SITES_LINES = 4000, SITES = 120 };
+
+/* Codes in place of line ends must not be written beyond the sites that were requested. */
+static void test_changed_sites(void **state)
+{
+    (void)state;
+    static const char path[] = "changed.dip";
+    cs_sites *s;
+    char out[SITES + 16];
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, CS_DIPLOTYPE_HEAD "\n>a\n");
+    const long start = ftell(f);
+    for (int i = 0; i < SITES_LINES; i++)
+        fprintf(f, "%0*d\n", SITES_LINE, 0);
+    const long end = ftell(f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(cs_sites_open(path, &s), CS_OK);
+    assert_int_equal(cs_sites_fetch(s, 0, 0, SITES, out), CS_OK);
+    f = fopen(path, "r+");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, start, SEEK_SET), 0);
+    for (long i = start; i < end; i++)
+        fputc('0', f);
+    assert_int_equal(fclose(f), 0);
+    memset(out, '.', sizeof out);
+    const int64_t from = SITES_LINE * SITES_LINES / 2;
+    assert_int_equal(cs_sites_fetch(s, 0, from, from + SITES, out), CS_EIO);
+    assert_non_null(strstr(cs_error_message(), "was it changed?"));
+    for (size_t i = SITES; i < sizeof out; i++)
+        assert_int_equal(out[i], '.');
+    cs_error_clear();
+    cs_sites_free(s);
+    remove(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,7 +291,7 @@ int main(void)
         cmocka_unit_test(test_codes), cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_site_calls), cmocka_unit_test(test_alleles),
         cmocka_unit_test(test_conflicts), cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_regions),
+        cmocka_unit_test(test_regions), cmocka_unit_test(test_changed_sites),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
