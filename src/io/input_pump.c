@@ -33,8 +33,8 @@
 #include "base/system.h"
 #include "io/cram_guard.h"
 
-enum { PIECE = 1 << 16, MAGIC_BYTES = 4, MESSAGE_BYTES = 512, PEEK_BYTES = 512,
-       GZIP_OR_ZLIB = 47 };       /* for inflateInit2() */
+enum { PIECE = 1 << 16, MAGIC_BYTES = 4, MESSAGE_BYTES = 512, PEEK_BYTES = 1024,
+       ARCHIVE_BYTES = 512, GZIP_OR_ZLIB = 47 };       /* for inflateInit2() */
 
 struct input_pump {
     int     from, to;
@@ -280,30 +280,32 @@ int cs_refuse_archive(const char *shown, const char *s, size_t n)
                   tar ? "tar -xf" : "unzip", tar ? "tar -xOf" : "unzip -p");
 }
 
-/* The start of the text, decompressed if it is gzip: at most n bytes. */
-static size_t peek_text(hFILE *fp, char *text, size_t n)
+size_t cs_peek_text(hFILE *fp, const htsFormat *m, char *text, size_t n)
 {
     unsigned char raw[PEEK_BYTES];
     const ssize_t n_raw = hpeek(fp, raw, sizeof raw);
     z_stream z = { .next_in = raw, .avail_in = n_raw > 0 ? (uInt)n_raw : 0,
                    .next_out = (Bytef *)text, .avail_out = (uInt)n };
 
+    if (n_raw <= 0)
+        return 0;
+    if (m->compression != gzip && m->compression != bgzf) {
+        n = n < (size_t)n_raw ? n : (size_t)n_raw;
+        memcpy(text, raw, n);
+        return n;
+    }
     if (inflateInit2(&z, GZIP_OR_ZLIB) != Z_OK)
         return 0;
-    const bool packed = inflate(&z, Z_SYNC_FLUSH) >= Z_OK;
+    (void)inflate(&z, Z_SYNC_FLUSH);      /* an error gives fewer bytes, which suffices */
     inflateEnd(&z);
-    if (packed)
-        return n - z.avail_out;
-    n = n_raw < 0 ? 0 : n < (size_t)n_raw ? n : (size_t)n_raw;
-    memcpy(text, raw, n);
-    return n;
+    return n - z.avail_out;
 }
 
-static int refuse_unknown(const char *shown, const char *kinds, hFILE *fp)
+static int refuse_unknown(const char *shown, const char *kinds, hFILE *fp, const htsFormat *m)
 {
-    char text[PEEK_BYTES];
+    char text[ARCHIVE_BYTES];
 
-    if (cs_refuse_archive(shown, text, peek_text(fp, text, sizeof text)) != CS_OK)
+    if (cs_refuse_archive(shown, text, cs_peek_text(fp, m, text, sizeof text)) != CS_OK)
         return CS_EFORMAT;
     return cs_fail(CS_EFORMAT, "'%s' is not a %s file", shown, kinds);
 }
@@ -326,7 +328,7 @@ static int open_known(const char *shown, const char *kinds, hFILE *fp, htsFile *
     if (*out)
         return CS_OK;
     rc = errno == ENOMEM ? cs_fail(CS_EMEM, "out of memory for '%s'", shown)
-                         : refuse_unknown(shown, kinds, fp);
+                         : refuse_unknown(shown, kinds, fp, &m);
 out:
     return rc;
 }

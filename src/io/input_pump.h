@@ -26,6 +26,11 @@ const char *cs_input_shown(const char *path);
 /** cs_compression_known - CS_EFORMAT for compression other than gzip and BGZF (and that of CRAM) */
 int cs_compression_known(const char *shown, const struct htsFormat *m) CS_MUST_CHECK;
 
+/** cs_peek_text - copy the first n bytes of a text, decompressed if m is gzip or BGZF, without
+ * moving fp. Returns the bytes copied: fewer than n if the text ends or is damaged before, or if
+ * they take more than 1 kB of compressed data */
+size_t cs_peek_text(struct hFILE *fp, const struct htsFormat *m, char *text, size_t n);
+
 /** cs_refuse_archive - CS_EFORMAT with a message if the first n bytes begin a tar or zip archive */
 int cs_refuse_archive(const char *shown, const char *s, size_t n) CS_MUST_CHECK;
 

@@ -14,7 +14,6 @@
 #include <htslib/hts.h>
 #include <htslib/hts_log.h>
 #include <htslib/sam.h>
-#include <zlib.h>
 
 #include "base/file.h"
 #include "base/signals.h"
@@ -23,7 +22,7 @@
 #include "io/sam_header.h"
 #include "registry.h"
 
-enum { HEAD_BYTES = 64, PEEK_BYTES = 1024 };
+enum { HEAD_BYTES = 64 };
 
 struct cs_input {
     const cs_reader *reader;
@@ -52,37 +51,11 @@ struct cs_inputs {
     int64_t         size;
 };
 
-/* The first n bytes of the text or fewer, decompressed, without moving fp. */
-static size_t peek_text(hFILE *fp, const htsFormat *m, char *head, size_t n)
-{
-    unsigned char raw[PEEK_BYTES];
-    z_stream z = { 0 };
-    const ssize_t n_raw = hpeek(fp, raw, sizeof raw);
-
-    if (n_raw <= 0)
-        return 0;
-    if (m->compression != gzip && m->compression != bgzf) {
-        const size_t k = (size_t)n_raw < n ? (size_t)n_raw : n;
-        memcpy(head, raw, k);
-        return k;
-    }
-    if (inflateInit2(&z, 15 + 32) != Z_OK)
-        return 0;
-    z.next_in = raw;
-    z.avail_in = (uInt)n_raw;
-    z.next_out = (unsigned char *)head;
-    z.avail_out = (uInt)n;
-    (void)inflate(&z, Z_SYNC_FLUSH);      /* an error gives fewer bytes, which suffices */
-    const size_t got = n - z.avail_out;
-    inflateEnd(&z);
-    return got;
-}
-
 static const cs_reader *find_reader(hFILE *fp, const htsFormat *m)
 {
     const cs_reader *r, *fallback = NULL;
     char head[HEAD_BYTES];
-    const size_t n = peek_text(fp, m, head, sizeof head);
+    const size_t n = cs_peek_text(fp, m, head, sizeof head);
 
     for (int i = 0; (r = cs_reader_at(i)) != NULL; i++) {
         const int sure = r->sniff(m, head, n);
