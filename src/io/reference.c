@@ -24,13 +24,14 @@
 #include "io/alphabet.h"
 #include "io/lines.h"
 
-enum { BLOCK = 1 << 16, HEADER = 1024 };
+enum { BLOCK_BASES = 1 << 16, HEADER_BYTES = 1024 };
 
 /* A contig of more than INT_MAX bases. */
-struct giant { char *name; int64_t n; };
+struct long_contig { char *name; int64_t n; };
 
-/* A line of the index: bases of a contig, its first byte, and of a line bases and bytes. */
-struct place { char *name; long long n, from, n_base, n_byte; };
+/* A line of the index, with the names of faidx(5): bases of the contig, byte where they begin, and
+ * bases and bytes of its lines. */
+struct fai_entry { char *name; long long length, offset, line_bases, line_width; };
 
 /* Bytes between two contigs that are more than a usual header. */
 struct gap { long long from; char *next; };
@@ -39,28 +40,31 @@ struct cs_reference {
     char    *path;
     faidx_t *fai;
     bool     strict, cased;      /* cased: keep the case of bases */
-    struct place first, last;    /* of the index, and by `from` */
-    long long end;               /* the byte after the last base of the index */
+    struct fai_entry first, last;    /* the index's first, and the one of the highest offset */
+    long long end;               /* the byte after the last base of all contigs */
     struct gap *gap;             /* [n_gap] */
     size_t   n_gap, cap_gap;
     bool     sorted;             /* are the contigs in the file's order? */
     int      n_name;             /* different names so far */
-    char    *twice;              /* the first name of two lines, or NULL */
-    struct giant *giant;         /* [n_giant] */
-    size_t   n_giant, cap_giant;
-    char    *contig;             /* of the block, or NULL */
-    char    *block;
-    int64_t  from, to;
+    char    *duplicate;          /* the first name of two contigs, or NULL */
+    struct long_contig *long_contig;     /* [n_long] */
+    size_t   n_long, cap_long;
+    char    *block;              /* bases [block_from, block_to) of block_contig, or NULL */
+    char    *block_contig;
+    int64_t  block_from, block_to;
 };
 
 /* The byte after its last base. */
-static long long end_of(const struct place *p)
+static long long end_of(const struct fai_entry *p)
 {
-    return p->n > 0 ? p->from + (p->n - 1) / p->n_base * p->n_byte + (p->n - 1) % p->n_base + 1
-                    : p->from;
+    const long long last = p->length - 1;
+
+    return p->length > 0 ? p->offset + last / p->line_bases * p->line_width + last % p->line_bases
+                               + 1
+                         : p->offset;
 }
 
-static void keep_place(struct place *to, const struct place *p)
+static void copy_entry(struct fai_entry *to, const struct fai_entry *p)
 {
     free(to->name);
     *to = *p;
@@ -72,14 +76,14 @@ static void note_name(cs_reference *r, const char *name)
 {
     if (r->n_name < faidx_nseq(r->fai) && strcmp(faidx_iseq(r->fai, r->n_name), name) == 0)
         r->n_name++;
-    else if (!r->twice)
-        r->twice = cs_xstrdup(name);
+    else if (!r->duplicate)
+        r->duplicate = cs_xstrdup(name);
 }
 
-static int note_gap(cs_reference *r, const struct place *at)
+static int note_gap(cs_reference *r, const struct fai_entry *at)
 {
-    r->sorted &= at->from >= r->end;
-    if (!r->first.name || at->from - r->end <= HEADER)
+    r->sorted &= at->offset >= r->end;
+    if (!r->first.name || at->offset - r->end <= HEADER_BYTES)
         return CS_OK;
     if (cs_try_grow((void **)&r->gap, &r->cap_gap, r->n_gap + 1, sizeof *r->gap) != CS_OK)
         return CS_EMEM;
@@ -91,16 +95,17 @@ static int note_gap(cs_reference *r, const struct place *at)
 static int read_length(cs_reference *r, const cs_lines *in)
 {
     char *tab = strchr(in->text, '\t'), *p = tab ? tab + 1 : in->text;
-    struct place at = { .name = in->text };
+    struct fai_entry at = { .name = in->text };
 
-    at.n = tab ? strtoll(p, &p, 10) : 0;
-    at.from = strtoll(p, &p, 10);
-    at.n_base = strtoll(p, &p, 10);
-    at.n_byte = strtoll(p, &p, 10);
+    at.length = tab ? strtoll(p, &p, 10) : 0;
+    at.offset = strtoll(p, &p, 10);
+    at.line_bases = strtoll(p, &p, 10);
+    at.line_width = strtoll(p, &p, 10);
     /* The last byte of the contig is computed from these, and must not overflow. */
-    if (at.n < 0 || at.from < 0 || at.from > INT64_MAX / 4
-        || (at.n > 0 && (at.n_base < 1 || at.n_byte < at.n_base || at.n_byte > INT_MAX
-                         || (at.n - 1) / at.n_base > INT64_MAX / 4 / at.n_byte)))
+    if (at.length < 0 || at.offset < 0 || at.offset > INT64_MAX / 4
+        || (at.length > 0
+            && (at.line_bases < 1 || at.line_width < at.line_bases || at.line_width > INT_MAX
+                || (at.length - 1) / at.line_bases > INT64_MAX / 4 / at.line_width)))
         return cs_lines_error(in, "invalid contig or line length; recreate the index (samtools "
                               "faidx)");
     if (tab)
@@ -109,15 +114,16 @@ static int read_length(cs_reference *r, const cs_lines *in)
     if (note_gap(r, &at) != CS_OK)
         return cs_fail(CS_EMEM, "out of memory for the contigs of '%s'", r->path);
     if (!r->first.name)
-        keep_place(&r->first, &at);
-    if (at.n > 0 && at.from >= r->last.from)
-        keep_place(&r->last, &at);
+        copy_entry(&r->first, &at);
+    if (at.length > 0 && at.offset >= r->last.offset)
+        copy_entry(&r->last, &at);
     r->end = end_of(&at) > r->end ? end_of(&at) : r->end;
-    if (at.n <= INT_MAX)
+    if (at.length <= INT_MAX)
         return CS_OK;
-    if (cs_try_grow((void **)&r->giant, &r->cap_giant, r->n_giant + 1, sizeof *r->giant) != CS_OK)
+    if (cs_try_grow((void **)&r->long_contig, &r->cap_long, r->n_long + 1, sizeof *r->long_contig)
+        != CS_OK)
         return cs_fail(CS_EMEM, "out of memory for the contigs of '%s'", r->path);
-    r->giant[r->n_giant++] = (struct giant){ cs_xstrdup(in->text), at.n };
+    r->long_contig[r->n_long++] = (struct long_contig){ cs_xstrdup(in->text), at.length };
     return CS_OK;
 }
 
@@ -148,19 +154,20 @@ static ssize_t read_at(BGZF *f, long long from, char *text, size_t n)
     return bgzf_useek(f, (off_t)from, SEEK_SET) < 0 ? -1 : bgzf_read(f, text, n);
 }
 
-/* Does the contig's header end where its bases begin? One longer than HEADER is taken as right. */
-static bool begins_there(BGZF *f, const struct place *p)
+/* Does the contig's header end where its bases begin? One longer than HEADER_BYTES is taken as
+ * right. */
+static bool begins_there(BGZF *f, const struct fai_entry *p)
 {
-    char text[HEADER];
-    const long long n = p->from < HEADER ? p->from : HEADER;
+    char text[HEADER_BYTES];
+    const long long n = p->offset < HEADER_BYTES ? p->offset : HEADER_BYTES;
     const size_t n_name = strlen(p->name);
 
-    if (n < 2 || read_at(f, p->from - n, text, (size_t)n) != n || text[n - 1] != '\n')
+    if (n < 2 || read_at(f, p->offset - n, text, (size_t)n) != n || text[n - 1] != '\n')
         return false;
     for (long long i = n - 2; i >= 0; i--) {
         if (text[i] == '\n')
             return false;
-        if (text[i] == '>' && (i > 0 ? text[i - 1] == '\n' : n == p->from))
+        if (text[i] == '>' && (i > 0 ? text[i - 1] == '\n' : n == p->offset))
             return (size_t)(n - i - 1) > n_name && memcmp(text + i + 1, p->name, n_name) == 0
                 && strchr(" \t\r\n", text[i + 1 + (long long)n_name]) != NULL;
     }
@@ -168,20 +175,20 @@ static bool begins_there(BGZF *f, const struct place *p)
 }
 
 /* Is its last base followed by the end of a line, or of the file? */
-static bool ends_there(BGZF *f, const struct place *p)
+static bool ends_there(BGZF *f, const struct fai_entry *p)
 {
     char text[2];
-    const ssize_t n = p->n > 0 ? read_at(f, end_of(p) - 1, text, 2) : 0;
+    const ssize_t n = p->length > 0 ? read_at(f, end_of(p) - 1, text, 2) : 0;
 
-    return p->n == 0 || (n >= 1 && cs_base_upper[(unsigned char)text[0]]
-                         && (n == 1 || text[1] == '\n' || text[1] == '\r'));
+    return p->length == 0 || (n >= 1 && cs_base_upper[(unsigned char)text[0]]
+                              && (n == 1 || text[1] == '\n' || text[1] == '\r'));
 }
 
 /* The name of the contig that begins after this end of one, with only line ends between; NULL:
  * none does. Longer names are cut. */
-static const char *name_after(BGZF *f, long long end, char text[HEADER])
+static const char *name_after(BGZF *f, long long end, char text[HEADER_BYTES])
 {
-    const ssize_t n = read_at(f, end, text, HEADER - 1);
+    const ssize_t n = read_at(f, end, text, HEADER_BYTES - 1);
 
     text[n > 0 ? n : 0] = '\0';
     char *name = text + strspn(text, "\r\n");
@@ -196,22 +203,22 @@ static const char *name_after(BGZF *f, long long end, char text[HEADER])
  * than a usual header. */
 static void warn_unindexed(cs_reference *r, BGZF *f)
 {
-    char text[HEADER];
+    char text[HEADER_BYTES];
 
-    for (size_t i = 0; !r->twice && r->sorted && i < r->n_gap; i++) {
+    for (size_t i = 0; !r->duplicate && r->sorted && i < r->n_gap; i++) {
         const char *name = name_after(f, r->gap[i].from, text);
         if (name && strcmp(name, r->gap[i].next) != 0 && faidx_has_seq(r->fai, name))
-            r->twice = cs_xstrdup(name);
+            r->duplicate = cs_xstrdup(name);
     }
     const char *name = r->first.name ? name_after(f, r->end, text) : NULL;
-    if (name && !r->twice && faidx_has_seq(r->fai, name))
-        r->twice = cs_xstrdup(name);
-    else if (name && !r->twice)          /* on purpose, where lines of the index were removed */
+    if (name && !r->duplicate && faidx_has_seq(r->fai, name))
+        r->duplicate = cs_xstrdup(name);
+    else if (name && !r->duplicate)      /* on purpose, where lines of the index were removed */
         cs_warn("the index '%s.fai' lacks the contigs at the end of the file, which count as "
                 "missing; samtools faidx recreates it", r->path);
-    if (r->twice)
+    if (r->duplicate)
         cs_warn("'%s' has two contigs named '%s', of which only the first is read; rename one "
-                "and recreate the index (samtools faidx)", r->path, r->twice);
+                "and recreate the index (samtools faidx)", r->path, r->duplicate);
 }
 
 /* By the first and the last contig: a change of any length moves the last one. */
@@ -219,14 +226,14 @@ static int check_index(cs_reference *r)
 {
     int rc = CS_OK;
     BGZF *f = strstr(r->path, "://") ? NULL : bgzf_open(r->path, "r");
-    const struct place *const place[] = { &r->first, &r->last };
+    const struct fai_entry *const ends[] = { &r->first, &r->last };
 
     if (!f || (bgzf_compression(f) == 2 && bgzf_index_load(f, r->path, ".gzi") < 0))
         goto out;
     for (int i = 0; rc == CS_OK && i < 2; i++)
-        if (place[i]->name && !(begins_there(f, place[i]) && ends_there(f, place[i])))
+        if (ends[i]->name && !(begins_there(f, ends[i]) && ends_there(f, ends[i])))
             rc = cs_fail(CS_EFORMAT, "the index '%s.fai' is stale: '%s' is at another position; "
-                         "recreate it (samtools faidx)", r->path, place[i]->name);
+                         "recreate it (samtools faidx)", r->path, ends[i]->name);
     if (rc == CS_OK)
         warn_unindexed(r, f);
 out:
@@ -323,11 +330,11 @@ void cs_reference_free(cs_reference *r)
         return;
     if (r->fai)
         fai_destroy(r->fai);
-    for (size_t i = 0; i < r->n_giant; i++)
-        free(r->giant[i].name);
+    for (size_t i = 0; i < r->n_long; i++)
+        free(r->long_contig[i].name);
     for (size_t i = 0; i < r->n_gap; i++)
         free(r->gap[i].next);
-    CS_FREE(r->giant, r->gap, r->twice, r->first.name, r->last.name, r->contig,
+    CS_FREE(r->long_contig, r->gap, r->duplicate, r->first.name, r->last.name, r->block_contig,
             r->block, r->path, r);
 }
 
@@ -403,9 +410,9 @@ int64_t cs_reference_length(const cs_reference *r, const char *contig)
     char buf[CS_CONTIG_BYTES];
     const char *own = match(r, contig, buf);
 
-    for (size_t i = 0; i < r->n_giant; i++)
-        if (strcmp(r->giant[i].name, own) == 0)
-            return r->giant[i].n;
+    for (size_t i = 0; i < r->n_long; i++)
+        if (strcmp(r->long_contig[i].name, own) == 0)
+            return r->long_contig[i].n;
     return faidx_has_seq(r->fai, own) ? faidx_seq_len(r->fai, own) : -1;
 }
 
@@ -453,17 +460,19 @@ int cs_reference_base(cs_reference *r, const char *contig, int64_t pos, char *ba
 {
     int rc = CS_OK;
 
-    if (!r->contig || pos < r->from || pos >= r->to || strcmp(r->contig, contig) != 0) {
-        const int64_t n = cs_reference_length(r, contig), to = pos + BLOCK < n ? pos + BLOCK : n;
+    if (!r->block_contig || pos < r->block_from || pos >= r->block_to
+        || strcmp(r->block_contig, contig) != 0) {
+        const int64_t n = cs_reference_length(r, contig);
+        const int64_t to = pos + BLOCK_BASES < n ? pos + BLOCK_BASES : n;
         free(r->block);
-        free(r->contig);
-        r->block = r->contig = NULL;
+        free(r->block_contig);
+        r->block = r->block_contig = NULL;
         CS_TRY(cs_reference_fetch(r, contig, pos, to, &r->block));
-        r->contig = cs_xstrdup(contig);
-        r->from = pos;
-        r->to = to;
+        r->block_contig = cs_xstrdup(contig);
+        r->block_from = pos;
+        r->block_to = to;
     }
-    *base = r->block[pos - r->from];
+    *base = r->block[pos - r->block_from];
 out:
     return rc;
 }
