@@ -19,9 +19,11 @@ enum { MAX_RUNS = 64 };          /* each is twice as long as the next one */
 struct piece { int64_t from, to; };
 
 struct cs_covered_contig {
-    struct piece *piece, *room;  /* [cap] all runs; for merging */
-    size_t        n, cap, cap_room;
-    size_t        first[MAX_RUNS];       /* [n_run] of a run, in piece */
+    struct piece *piece;         /* [n] of all runs */
+    size_t        n, cap;
+    struct piece *scratch;       /* [cap_scratch] for merging */
+    size_t        cap_scratch;
+    size_t        first[MAX_RUNS];       /* [n_run] index of a run's first piece */
     int           n_run;
 };
 
@@ -61,10 +63,10 @@ out:
 static void merge_runs(struct cs_covered_contig *k)
 {
     const size_t from = k->first[k->n_run - 2], mid = k->first[k->n_run - 1], n = k->n - from;
-    const struct piece *a = k->room, *a_end = a + (mid - from), *b = a_end, *b_end = a + n;
+    const struct piece *a = k->scratch, *a_end = a + (mid - from), *b = a_end, *b_end = a + n;
     struct piece *to = k->piece + from;
 
-    memcpy(k->room, k->piece + from, n * sizeof *k->room);
+    memcpy(k->scratch, k->piece + from, n * sizeof *k->scratch);
     *to = a->from <= b->from ? *a++ : *b++;
     while (a < a_end || b < b_end) {
         const bool is_a = b == b_end || (a < a_end && a->from <= b->from);
@@ -94,7 +96,7 @@ int cs_covered_add(cs_covered *c, const char *contig, int64_t from, int64_t to)
 
     CS_TRY(find_contig(c, contig, &k));
     CS_TRY(cs_grow((void **)&k->piece, &k->cap, k->n + 1, sizeof *k->piece));
-    CS_TRY(cs_grow((void **)&k->room, &k->cap_room, k->n + 1, sizeof *k->room));
+    CS_TRY(cs_grow((void **)&k->scratch, &k->cap_scratch, k->n + 1, sizeof *k->scratch));
     k->first[k->n_run++] = k->n;
     k->piece[k->n++] = (struct piece){ from, to };
     while (is_uneven(k))
@@ -122,7 +124,7 @@ bool cs_covered_overlaps(const cs_covered *c, const char *contig, int64_t from, 
 void cs_covered_release(cs_covered *c)
 {
     for (size_t i = 0; i < c->n; i++)
-        CS_FREE(c->contig[i].piece, c->contig[i].room);
+        CS_FREE(c->contig[i].piece, c->contig[i].scratch);
     free(c->contig);
     cs_names_release(&c->names);
     *c = (cs_covered){ .n = 0 };

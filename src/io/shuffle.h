@@ -14,7 +14,7 @@
  *
  * Returns  CS_OK or CS_EMEM
  * Source   Altschul, Erickson, Significance of nucleotide sequence alignments, Mol Biol Evol 1985;
- *          the last exits by Wilson, Generating random spanning trees, STOC 1996
+ *          the last edges by Wilson, Generating random spanning trees, STOC 1996
  */
 int cs_shuffle_pairs(char *base, int64_t n, uint64_t key) CS_MUST_CHECK;
 
