@@ -15,7 +15,7 @@
 enum { N_PROB = CS_PROB_BINS, N_LENGTH = CS_HTML_LENGTHS, N_SHOWN = 12 };
 
 struct page {
-    cs_class_counts *t;
+    cs_class_counts *counts;
     uint64_t  length[2][N_LENGTH];             /* with and without a call */
     uint64_t (*prob)[N_PROB];                  /* [n_label] of calls */
     struct timespec start;
@@ -28,7 +28,7 @@ static void html_release(cs_output *o)
 
     if (!p)
         return;
-    cs_class_counts_free(p->t);
+    cs_class_counts_free(p->counts);
     free(p->prob);
     free(p);
     o->state = NULL;
@@ -44,7 +44,7 @@ static int html_begin(cs_output *o)
     if (!p->prob)
         return cs_fail(CS_EMEM, "out of memory for a page about %zu classes", n);
     memset(p->prob, 0, (n + 1) * sizeof *p->prob);
-    return cs_class_counts_new(&o->info, &p->t);
+    return cs_class_counts_new(&o->info, &p->counts);
 }
 
 static int html_record(cs_output *o, const cs_record *r, const cs_prediction *a)
@@ -52,7 +52,7 @@ static int html_record(cs_output *o, const cs_record *r, const cs_prediction *a)
     struct page *p = o->state;
     const int best = cs_prediction_best(a), no_call = a->reason != CS_REASON_NONE;
 
-    cs_class_counts_add(p->t, &o->info, r, a);
+    cs_class_counts_add(p->counts, &o->info, r, a);
     p->length[no_call][cs_html_length(cs_record_bases(r))]++;
     if (best < 0)
         return CS_OK;
@@ -75,7 +75,7 @@ static int summary(cs_output *o)
 {
     int rc = CS_OK;
     const struct page *p = o->state;
-    const cs_class_counts *t = p->t;
+    const cs_class_counts *t = p->counts;
     const double s = p->before + seconds_since(p->start);
     char doubt[256];
 
@@ -106,7 +106,7 @@ static int bar(cs_outfile *f, uint64_t n, uint64_t max)
 static int taxon_row(cs_output *o, int32_t node, cs_count c, uint64_t max)
 {
     int rc = CS_OK;
-    const cs_class_counts *t = ((struct page *)o->state)->t;
+    const cs_class_counts *t = ((struct page *)o->state)->counts;
     const cs_taxon *v = &o->info.taxonomy->node[node];
     char label[CS_LABEL_TEXT];
 
@@ -124,7 +124,7 @@ out:
 /* The most records of a row: of a class, or if calls may be higher taxa, of one of these. */
 static uint64_t longest_bar(const cs_output *o, const int *order)
 {
-    const cs_class_counts *t = ((const struct page *)o->state)->t;
+    const cs_class_counts *t = ((const struct page *)o->state)->counts;
     const cs_taxonomy *tree = o->info.taxonomy;
     uint64_t max = t->of_class[order[0]].n_record;
 
@@ -138,7 +138,7 @@ static uint64_t longest_bar(const cs_output *o, const int *order)
 static int class_table(cs_output *o, const int *order, int n)
 {
     int rc = CS_OK;
-    const cs_class_counts *t = ((struct page *)o->state)->t;
+    const cs_class_counts *t = ((struct page *)o->state)->counts;
     const cs_taxonomy *tree = o->info.taxonomy;
     const uint64_t max = longest_bar(o, order);
 
@@ -160,7 +160,7 @@ out:
 static int reason_table(cs_output *o)
 {
     int rc = CS_OK;
-    const cs_class_counts *t = ((struct page *)o->state)->t;
+    const cs_class_counts *t = ((struct page *)o->state)->counts;
 
     if (t->reason[CS_REASON_NONE].n_record == t->all.n_record)
         return CS_OK;
@@ -199,9 +199,9 @@ static int probabilities(cs_output *o, const int *order, int n)
 
     CS_TRY(cs_html_probabilities(o->file, &(cs_html_bars){
         .title = "All records; second colour: no call",
-        .axis = "probability of the best class", .n = { p->t->prob[0], p->t->prob[1] },
+        .axis = "probability of the best class", .n = { p->counts->prob[0], p->counts->prob[1] },
         .name = { "called", "no call" }, .n_bin = N_PROB }));
-    for (int i = 0; i < n && i < N_SHOWN && p->t->of_class[order[i]].n_record; i++)
+    for (int i = 0; i < n && i < N_SHOWN && p->counts->of_class[order[i]].n_record; i++)
         CS_TRY(cs_html_probabilities(o->file, &(cs_html_bars){
             .title = o->info.label[order[i]], .axis = "probability of its calls",
             .n = { p->prob[order[i]], NULL }, .name = { "called", NULL }, .n_bin = N_PROB }));
@@ -221,7 +221,7 @@ static int by_count(const void *a, const void *b)
 /* Classes, the most frequent first. */
 static int *sorted(cs_output *o)
 {
-    const cs_class_counts *t = ((struct page *)o->state)->t;
+    const cs_class_counts *t = ((struct page *)o->state)->counts;
     const int n = o->info.n_label;
     struct rank *r = cs_alloc((size_t)n, sizeof *r);
     int *order = cs_alloc((size_t)n, sizeof *order);
@@ -266,8 +266,8 @@ static json_t *html_save(const cs_output *o)
 {
     const struct page *p = o->state;
 
-    return json_pack("{s:o, s:o, s:o, s:f}", "class_counts", cs_class_counts_json(p->t), "length",
-                     cs_counts_save(p->length[0], 2 * N_LENGTH), "prob",
+    return json_pack("{s:o, s:o, s:o, s:f}", "class_counts", cs_class_counts_json(p->counts),
+                     "length", cs_counts_save(p->length[0], 2 * N_LENGTH), "prob",
                      cs_counts_save(p->prob[0], (size_t)o->info.n_label * N_PROB), "seconds",
                      p->before + seconds_since(p->start));
 }
@@ -280,7 +280,7 @@ static int html_restore(cs_output *o, const json_t *j)
         return rc;
     struct page *p = o->state;
     p->before = json_number_value(json_object_get(j, "seconds"));
-    const bool good = cs_class_counts_read(p->t, json_object_get(j, "class_counts"))
+    const bool good = cs_class_counts_read(p->counts, json_object_get(j, "class_counts"))
         && cs_counts_restore(json_object_get(j, "length"), p->length[0], 2 * N_LENGTH)
         && cs_counts_restore(json_object_get(j, "prob"), p->prob[0],
                              (size_t)o->info.n_label * N_PROB);

@@ -17,7 +17,7 @@
 struct report {
     cs_outfile        *f;
     const cs_taxonomy *tree;
-    const cs_class_counts    *t;
+    const cs_class_counts *counts;
 };
 
 /* The rank's letter, else that of the nearest lettered ancestor and the distance to it. */
@@ -55,7 +55,7 @@ static struct code code_in(const cs_taxonomy *tree, int32_t i, struct code up)
 static int line(const struct report *r, cs_count clade, cs_count direct, const char *code,
                 int64_t taxid, int level, const char *name)
 {
-    const uint64_t all = r->t->all.n_record;
+    const uint64_t all = r->counts->all.n_record;
     const double share = all ? 100.0 * (double)clade.n_record / (double)all : 0;
 
     return cs_outfile_printf(r->f, "%6.2f\t%llu\t%llu\t%s\t%lld\t%*s%s\n", share,
@@ -85,7 +85,7 @@ static int children(const struct report *r, int32_t i, struct code code, int lev
     struct child *c;
 
     for (int32_t k = i + 1; k < tree->n; k++)
-        n += tree->node[k].parent == i && r->t->clade[k].n_record > 0;
+        n += tree->node[k].parent == i && r->counts->clade[k].n_record > 0;
     if (n == 0)
         return CS_OK;
     c = cs_alloc((size_t)n, sizeof *c);
@@ -93,8 +93,8 @@ static int children(const struct report *r, int32_t i, struct code code, int lev
         return cs_fail(CS_EMEM, "out of memory for a report of %d taxa", (int)tree->n);
     n = 0;
     for (int32_t k = i + 1; k < tree->n; k++)
-        if (tree->node[k].parent == i && r->t->clade[k].n_record > 0)
-            c[n++] = (struct child){ r->t->clade[k].n_record, tree->node[k].taxid, k };
+        if (tree->node[k].parent == i && r->counts->clade[k].n_record > 0)
+            c[n++] = (struct child){ r->counts->clade[k].n_record, tree->node[k].taxid, k };
     qsort(c, (size_t)n, sizeof *c, by_count);
     for (int32_t k = 0; k < n; k++)
         CS_TRY(clade(r, c[k].node, code, level + 1));
@@ -115,7 +115,7 @@ static int clade(const struct report *r, int32_t i, struct code up, int level)
         (void)snprintf(text, sizeof text, "%c%d", code.letter, code.below);
     else
         (void)snprintf(text, sizeof text, "%c", code.letter);
-    CS_TRY(line(r, r->t->clade[i], r->t->direct[i], text, v->taxid, level,
+    CS_TRY(line(r, r->counts->clade[i], r->counts->direct[i], text, v->taxid, level,
                 i == 0 ? "root" : v->name));
     CS_TRY(children(r, i, code, level));
 out:
@@ -129,7 +129,7 @@ static int kreport_end(cs_output *o)
     const struct code above_root = { 'R', -1 };
 
     cs_class_counts_sum(o->state, r.tree);
-    CS_TRY(line(&r, r.t->unclassified, r.t->unclassified, "U", 0, 0, "unclassified"));
+    CS_TRY(line(&r, r.counts->unclassified, r.counts->unclassified, "U", 0, 0, "unclassified"));
     CS_TRY(clade(&r, 0, above_root, 0));
 out:
     return rc;
