@@ -300,13 +300,14 @@ static int alignments_open(const char *path, hFILE *fp, const htsFormat *m,
     a->threads = m->format == sam || (m->format == cram && opt->n_region > 0) ? 0 : opt->threads;
     a->expr = opt->expr;
     a->filter = opt->expr ? hts_filter_init(opt->expr) : NULL;
-    int rc = open_alignments(a, fp);
-    if (rc == CS_OK) {
-        *state = a;
-        return CS_OK;
+    const int rc = open_alignments(a, fp);
+    if (rc != CS_OK) {
+        const int closed = alignments_close(a);
+        (void)closed;                /* report the first failure */
+        return rc;
     }
-    const int closing = alignments_close(a);       /* report the first error */
-    return closing != CS_OK && rc == CS_OK ? closing : rc;
+    *state = a;
+    return CS_OK;
 }
 
 /* At the end: a file without an end marker has probably lost records. */

@@ -15,16 +15,9 @@ static int names_record(cs_output *o, const cs_record *r, const cs_prediction *a
                              cs_reason_name(a->reason));
 }
 
-static int names_end(cs_output *o)
-{
-    (void)o;
-    return CS_OK;
-}
-
 const cs_writer cs_write_names = {
     .name = "names",
     .kind = CS_OUT_TABLE,
     .begin = names_begin,
     .record = names_record,
-    .end = names_end,
 };
