@@ -9,9 +9,9 @@ typedef struct cs_intervals cs_intervals;
 /**
  * cs_intervals_open - read a table as in BED: record, start, end, class
  *
- * path     plain or gzip; starts from 0, ends not included; further columns and comments are
- *          ignored. The class '-' is class -1: unknown. Intervals of one class may touch and
- *          overlap
+ * path     plain or gzip; must outlive the intervals, for messages. Starts from 0, ends not
+ *          included; further columns and comments are ignored. The class '-' is class -1: unknown.
+ *          Intervals of one class may touch and overlap
  * classes  the classes to look up names in
  * fixed    an unknown class is CS_EFORMAT, else it is added
  * Returns  CS_OK; CS_EIO; CS_EMEM; CS_EFORMAT with file and line, also for intervals of different

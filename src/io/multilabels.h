@@ -30,7 +30,7 @@ int cs_multilabels_find(const cs_multilabels *m, const char *name, float *target
 
 /** cs_multilabels_columns - number of labels with a column */
 int cs_multilabels_columns(const cs_multilabels *m);
-/** cs_multilabels_table - the table's path */
+/** cs_multilabels_table - the table, which m owns: its lines, and marks of rows that were used */
 cs_labels *cs_multilabels_table(const cs_multilabels *m);
 /** cs_multilabels_close - accepts NULL */
 void cs_multilabels_close(cs_multilabels *m);

@@ -39,7 +39,8 @@ const char *cs_reference_name(const cs_reference *r, int i);
  * cs_reference_keep_case()
  *
  * out      free() it
- * Returns  CS_OK; CS_EIO; CS_EFORMAT for a letter that is not a nucleotide; CS_EMEM
+ * Returns  CS_OK; CS_EIO, also without memory, which htslib does not tell apart; CS_EFORMAT for a
+ *          letter that is not a nucleotide
  */
 int  cs_reference_fetch(cs_reference *r, const char *contig, int64_t from, int64_t to, char **out)
     CS_MUST_CHECK;

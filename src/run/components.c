@@ -233,8 +233,7 @@ static int check_owners(const cs_components *c, int argc, char **argv)
 }
 
 int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *from,
-                       cs_optset *set,
-                       int n)
+                       cs_optset *set, int n)
 {
     const char *tok = name_in(argc, argv, "tokenizer",
                               from != NULL && from->tok != NULL ? from->tok->name : NULL),

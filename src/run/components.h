@@ -17,9 +17,9 @@ typedef struct cs_components {
     const cs_encoder   *enc;
     const cs_head      *head;
     void               *tok_cfg, *enc_cfg, *head_cfg;
-    char               *tok_text;/* text to restore the tokenizer from, or NULL: open it */
-    char               *new_head;/* an option in argv that the initial model's head contradicts, as
-                                  * a sentence for the case that this head is kept; or NULL */
+    char               *tok_text;    /* text to restore the tokenizer from, or NULL: open it */
+    char               *new_head;    /* message about an option in argv that contradicts the initial
+                                      * model's head, an error if that head is kept; or NULL */
 } cs_components;
 
 /** cs_components_list - append every implementation's table to `set` (space: `n` rows), for help */
@@ -35,12 +35,12 @@ const char *cs_components_filter(cs_optset *set, int argc, char **argv);
  * Call it before parsing, because the names determine the tables.
  *
  * from     tokenizer and encoder are this model's; NULL: no initial model
- * Returns  CS_OK, or CS_EUSAGE listing the valid names, or naming the model's, or to whom an option
- *          belongs that the chosen ones lack
+ * n        capacity of set, in rows
+ * Returns  CS_OK; CS_EUSAGE for an unknown name, for another one than the model's, or for an option
+ *          of components that were not chosen
  */
 int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *from,
-                       cs_optset *set,
-                       int n) CS_MUST_CHECK;
+                       cs_optset *set, int n) CS_MUST_CHECK;
 
 /**
  * cs_components_adopt - after parsing: copy the settings of tokenizer and encoder from a model, and
