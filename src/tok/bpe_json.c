@@ -208,6 +208,8 @@ static int read_special(struct reading *r)
     r->b->unk = cs_bpe_find(r->b, unk, strlen(unk));
     if (r->b->unk < 0 || !r->b->special[r->b->unk])
         return damaged(r, "its 'unk_token' is not a special piece of the vocabulary");
+    if (r->b->pad == r->b->unk)  /* or unknown symbols would be padding */
+        r->b->pad = -1;
     r->b->fuse_unk = json_is_true(json_object_get(r->model, "fuse_unk"));
     return CS_OK;
 }

@@ -3,7 +3,9 @@
 #include "check.h"
 
 #include "base/rng.h"
+#include "registry.h"
 #include "tok/bpe_train.h"
+#include "tok/tokenizer.h"
 
 enum { MAX_N = 4000, N_VOCAB = 60 };
 
@@ -310,12 +312,33 @@ static void test_refused(void **state)
            ",\"merges\":[]}}", CS_EMODEL, "an added token without brackets");
 }
 
+/* A file whose unknown token is called padding: to a network it is unknown. */
+static void test_unknown_is_padding(void **state)
+{
+    static const char text[] = "{\"added_tokens\":[{\"id\":0,\"content\":\"[PAD]\"}],\"model\":{"
+        "\"type\":\"BPE\",\"fuse_unk\":true,\"unk_token\":\"[PAD]\",\"vocab\":{\"[PAD]\":0,"
+        "\"A\":1,\"C\":2},\"merges\":[]}}";
+    const cs_segment s = { "ANNNC", NULL, 5 };
+    int32_t id[5], work[64];
+    int64_t first[6];
+    const cs_tokenizer *tok = cs_tokenizer_find("bpe");
+    void *st;
+
+    (void)state;
+    assert_int_equal(tok->restore(NULL, text, "x", &st), CS_OK);
+    assert_int_equal(tok->encode(st, &s, work, id), 3);
+    assert_int_equal(id[1], CS_TOK_UNK);
+    tok->cells(st, &s, id, 3, first);
+    assert_true(first[1] == 1 && first[2] == 4 && first[3] == 5);
+    tok->close(st);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_train), cmocka_unit_test(test_encode),
         cmocka_unit_test(test_sentences), cmocka_unit_test(test_json),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_unknown_is_padding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
