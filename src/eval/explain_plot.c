@@ -3,15 +3,16 @@
 
 #include <math.h>
 
+#include "io/alphabet.h"
 #include "io/html.h"
 
 /* A letter of font size 10 is about 7.2 high; it is stretched to the required height. */
 enum { STEP = 10, HALF = 80, LEFT = 60, TOP = 30, TICK = 10 };
 static const double letter_height = 7.2;
 
-static const char *colour(char base)
+static const char *colour(char upper)
 {
-    switch (base) {
+    switch (upper) {
     case 'A':
         return "#109648";
     case 'C':
@@ -25,15 +26,17 @@ static const char *colour(char base)
     }
 }
 
+/* In upper case: letters in lower case are lower, and would understate the value. */
 static int letter(cs_outfile *f, int64_t i, char base, double share)
 {
     const double h = fabs(share) * HALF, y = TOP + HALF + (share > 0 ? 0 : h);
+    const char upper = cs_base_upper[(unsigned char)base];
 
     if (h < 0.05)
         return CS_OK;
     return cs_outfile_printf(f, "<text transform=\"matrix(1.2 0 0 %.3f %lld %.2f)\" fill=\"%s\">"
                              "%c</text>\n", h / letter_height, (long long)(LEFT + STEP * i), y,
-                             colour(base), base);
+                             colour(upper), upper);
 }
 
 static int axis(cs_outfile *f, const cs_region *at, double max)

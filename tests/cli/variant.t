@@ -382,6 +382,9 @@ T 'refused: no exons, or exons without the case' sh -c '! chordseq variant -m ca
     grep -q "exons is for --tokenizer base --tokenizer.case" msgs &&
     ! chordseq train --exons some.bed --label-key class -o x.model variants.fa 2> msgs && grep -q "exons is for --head variant" msgs' - "$cased"
 T 'a page of marked exons' chordseq variant -q --exons some.bed -m cased.model -f train.fa --html page.html -o /dev/null c1.vcf
+# Letters in lower case are lower, and would be grey.
+T 'its plots have coloured letters in upper case' sh -c 'grep -q "fill=\"#109648\">A</text>" page.html &&
+    ! grep -q ">[acgtn]</text>" page.html'
 with python3 T 'contributions in a page of marked exons' python3 contributions.py "-m cased.model --exons some.bed"
 # At 1000, and at 941 with the bases up to there.
 T 'exons choose the same strand in any notation of a variant' sh -c '
