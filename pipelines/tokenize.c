@@ -4,7 +4,6 @@
 #include "infer/token_text.h"
 #include "nn/exec/model.h"
 #include "pipelines/command.h"
-#include "train/preset.h"
 #include "train/vocabulary.h"
 
 enum { ALPHABET_BASES, ALPHABET_DIPLOTYPES };
@@ -87,14 +86,14 @@ static int train(const cs_thread_counts *threads)
 }
 
 /* Training options have no effect without --train, nor --format with it. */
-static int check_effects(const cs_call *call)
+static int check_effects(void)
 {
     bool training = false;
 
     for (const cs_opt *o = tokenize_table; o->type != CS_OPT_END; o++) {
         training |= o->type == CS_OPT_GROUP && strcmp(o->name, "Training") == 0;
         const bool idle = own.train == NULL ? training : strcmp(o->name, "format") == 0;
-        if (idle && o->type != CS_OPT_GROUP && cs_preset_given(call->argc, call->argv, o->name, 0))
+        if (idle && o->type != CS_OPT_GROUP && cs_opt_given((const char *)&own + o->off))
             return cs_fail(CS_EUSAGE, own.train == NULL ? "--%s needs --train"
                            : "--%s is for tokens; --train writes a vocabulary", o->name);
     }
@@ -106,6 +105,7 @@ static int tokenize_run(const cs_call *call)
     int rc = CS_OK;
     char model[PATH_BYTES];
 
+    (void)call;
     if (own.train != NULL && strcmp(own.train, "bpe") != 0) {
         rc = cs_fail(CS_EUSAGE, "'%s' cannot be trained; supported: bpe", own.train);
         goto out;
@@ -115,7 +115,7 @@ static int tokenize_run(const cs_call *call)
                      "them");
         goto out;
     }
-    CS_TRY(check_effects(call));
+    CS_TRY(check_effects());
     if (own.model != NULL)
         CS_TRY(cs_model_find_default(own.model, model, sizeof model));
     CS_TRY(cs_args_input(&input));

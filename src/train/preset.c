@@ -79,19 +79,9 @@ int cs_preset_measure(const cs_dataset *d, cs_preset_facts *f)
     return CS_OK;
 }
 
-bool cs_preset_given(int argc, char **argv, const char *name, char letter)
+static bool is_given(const cs_optset *set, const cs_opt *o)
 {
-    const size_t n = strlen(name);
-
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        const char *s = argv[i];
-        if (s[0] == '-' && s[1] != '-' && letter != 0 && s[1] == letter)
-            return true;
-        if (strncmp(s, "--", 2) == 0 && strncmp(s + 2, name, n) == 0 &&
-            (s[2 + n] == '\0' || s[2 + n] == '='))
-            return true;
-    }
-    return false;
+    return cs_opt_given((const char *)set->base + o->off);
 }
 
 /* Is it an option of a part: --PART, --PART=NAME or --PART.SETTING, but not --encoder-lr? */
@@ -102,7 +92,7 @@ static bool is_of(const char *argument, const char *part)
     return strncmp(argument, part, n) == 0 && strchr(".=", argument[n]) != NULL;
 }
 
-cs_preset cs_preset_choose(cs_preset p, const cs_opt *training, int argc, char **argv)
+cs_preset cs_preset_choose(cs_preset p, const cs_optset *training, int argc, char **argv)
 {
     if (p != CS_PRESET_AUTO)
         return p;
@@ -110,54 +100,61 @@ cs_preset cs_preset_choose(cs_preset p, const cs_opt *training, int argc, char *
         if (strncmp(argv[i], "--head.", strlen("--head.")) == 0 || is_of(argv[i], "--tokenizer") ||
             is_of(argv[i], "--encoder"))
             return CS_PRESET_NONE;
-    for (; training->type != CS_OPT_END; training++)
-        if (training->type != CS_OPT_GROUP && strcmp(training->name, "seed") != 0 &&
-            cs_preset_given(argc, argv, training->name, training->letter))
+    for (const cs_opt *o = training->opt; o->type != CS_OPT_END; o++)
+        if (o->type != CS_OPT_GROUP && strcmp(o->name, "seed") != 0 && is_given(training, o))
             return CS_PRESET_NONE;
     return CS_PRESET_BALANCED;
 }
 
-static int set_one(const cs_optset *set, const char *name, const char *value, int argc, char **argv)
+/* The row of an option, "encoder.track" or "lr"; *set becomes its table. NULL: none has it. */
+static const cs_opt *find_row(const cs_optset **set, const char *name)
 {
     const char *dot = strchr(name, '.'), *own = dot != NULL ? dot + 1 : name;
 
-    for (; set->opt != NULL; set++) {
-        const size_t n = set->prefix != NULL ? strlen(set->prefix) : 0;
-        const bool same = dot != NULL ? n == (size_t)(dot - name) &&
-                                        strncmp(set->prefix, name, n) == 0 : n == 0;
-        const cs_opt *o = same ? cs_opt_find(set->opt, own) : NULL;
+    for (; (*set)->opt != NULL; (*set)++) {
+        const char *prefix = (*set)->prefix;
+        const size_t n = prefix != NULL ? strlen(prefix) : 0;
+        const bool same = dot != NULL ? n == (size_t)(dot - name) && strncmp(prefix, name, n) == 0
+                                      : n == 0;
+        const cs_opt *o = same ? cs_opt_find((*set)->opt, own) : NULL;
         if (o != NULL)
-            return cs_preset_given(argc, argv, name, o->letter) ? CS_OK
-                 : cs_opt_set(set->opt, set->base, own, value);
+            return o;
     }
-    return CS_OK;
+    return NULL;
 }
 
-static int set_number(const cs_optset *set, const char *name, int64_t v, int argc, char **argv)
+static int set_one(const cs_optset *set, const char *name, const char *value)
+{
+    const cs_opt *o = find_row(&set, name);
+
+    return o == NULL || is_given(set, o) ? CS_OK : cs_opt_set(set->opt, set->base, o->name, value);
+}
+
+static int set_number(const cs_optset *set, const char *name, int64_t v)
 {
     char text[32];
 
     (void)snprintf(text, sizeof text, "%lld", (long long)v);
-    return set_one(set, name, text, argc, argv);
+    return set_one(set, name, text);
 }
 
 /* Lengths and numbers of samples. Crops are drawn evenly on a logarithmic scale. */
-static int set_samples(const cs_preset_facts *f, const cs_optset *set, int argc, char **argv)
+static int set_samples(const cs_preset_facts *f, const cs_optset *set)
 {
     int rc = CS_OK;
     const int64_t crop = f->longest < LONGEST ? f->longest : LONGEST;
 
     CS_TRY(set_number(set, "samples-per-epoch",
-                      f->n_record > MIN_EPOCH ? f->n_record : MIN_EPOCH, argc, argv));
+                      f->n_record > MIN_EPOCH ? f->n_record : MIN_EPOCH));
     if (f->median < WHOLE || f->values)
         return CS_OK;
-    CS_TRY(set_number(set, "crop-min", SHORTEST, argc, argv));
-    CS_TRY(set_number(set, "crop-max", crop, argc, argv));
-    CS_TRY(set_one(set, "crop-power", f->median < SEVERAL ? "1" : "1.4", argc, argv));
+    CS_TRY(set_number(set, "crop-min", SHORTEST));
+    CS_TRY(set_number(set, "crop-max", crop));
+    CS_TRY(set_one(set, "crop-power", f->median < SEVERAL ? "1" : "1.4"));
     /* A tenth of the records; many crops of few records are redundant and slow. */
     const int64_t n_crop = CROPS_EACH * f->n_record;
     rc = set_number(set, "valid-samples", n_crop < MIN_CROPS ? MIN_CROPS
-                    : n_crop < VALID_CROPS ? n_crop : VALID_CROPS, argc, argv);
+                    : n_crop < VALID_CROPS ? n_crop : VALID_CROPS);
 out:
     return rc;
 }
@@ -165,7 +162,8 @@ out:
 /* Is the setting left out? With values, those of strands, mutations and words. Canonical words with
  * --no-rc, as strands then differ; the composition path with another tokenizer, whose tokens may
  * not determine words. */
-static bool is_left_out(const cs_preset_facts *f, const char *name, int argc, char **argv)
+static bool is_left_out(const cs_preset_facts *f, const char *name, const cs_optset *set, int argc,
+                        char **argv)
 {
     static const char *const of_bases[] = {
         "tokenizer.k", "tokenizer.canonical", "head.composition", "composition-lr", "mutate", "rc",
@@ -174,8 +172,10 @@ static bool is_left_out(const cs_preset_facts *f, const char *name, int argc, ch
     for (size_t i = 0; f->values && i < sizeof of_bases / sizeof *of_bases; i++)
         if (strcmp(name, of_bases[i]) == 0)
             return true;
-    if (strcmp(name, "tokenizer.canonical") == 0)
-        return cs_preset_given(argc, argv, "no-rc", 0);
+    if (strcmp(name, "tokenizer.canonical") == 0) {
+        const cs_opt *no_rc = find_row(&set, "no-rc");
+        return no_rc != NULL && is_given(set, no_rc);
+    }
     if (strcmp(name, "head.composition") != 0)
         return false;
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -195,15 +195,14 @@ static int64_t longest_power(const cs_preset_facts *f)
 
 /* PSF-Attn has one product. ceil(log2 N) factors only reach all tokens; more also relate tokens
  * near each other before (tests/bench/results/README.md). Paramixer has layers for that. */
-int cs_preset_size_encoder(const cs_preset_facts *f, const char *encoder, const cs_optset *set,
-                           int argc, char **argv)
+int cs_preset_size_encoder(const cs_preset_facts *f, const char *encoder, const cs_optset *set)
 {
     int rc = CS_OK;
     const int64_t max = longest_power(f);
 
-    CS_TRY(set_number(set, "encoder.max-len", max, argc, argv));
+    CS_TRY(set_number(set, "encoder.max-len", max));
     if (strcmp(encoder, "psf") == 0)
-        rc = set_number(set, "encoder.factors", cs_depth(max) + MORE_FACTORS, argc, argv);
+        rc = set_number(set, "encoder.factors", cs_depth(max) + MORE_FACTORS);
 out:
     return rc;
 }
@@ -220,18 +219,16 @@ int cs_preset_apply(cs_preset p, const cs_preset_facts *f, const cs_optset *set,
         return cs_fail(CS_EUSAGE, "--preset fast is a bag of words of nucleotides, and the input "
                        "has values; use balanced or best");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].value[p] != NULL && !is_left_out(f, rows[i].name, argc, argv))
-            CS_TRY(set_one(set, rows[i].name, rows[i].value[p], argc, argv));
+        if (rows[i].value[p] != NULL && !is_left_out(f, rows[i].name, set, argc, argv))
+            CS_TRY(set_one(set, rows[i].name, rows[i].value[p]));
     /* A network's depth follows from the longest sequence; a bag accepts any length. */
     while (bag < f->longest)
         bag *= 2;
-    CS_TRY(set_number(set, "encoder.max-len", p == CS_PRESET_FAST ? bag : longest_power(f), argc,
-                      argv));
+    CS_TRY(set_number(set, "encoder.max-len", p == CS_PRESET_FAST ? bag : longest_power(f)));
     if (p == CS_PRESET_FAST)
-        CS_TRY(set_number(set, "encoder.track", BAG_TRACK, argc, argv));
-    CS_TRY(set_number(set, "head.composition-channels", BAG_TRACK * (cs_depth(bag) + 1), argc,
-                      argv));
-    rc = set_samples(f, set, argc, argv);
+        CS_TRY(set_number(set, "encoder.track", BAG_TRACK));
+    CS_TRY(set_number(set, "head.composition-channels", BAG_TRACK * (cs_depth(bag) + 1)));
+    rc = set_samples(f, set);
 out:
     return rc;
 }

@@ -22,11 +22,11 @@ typedef struct cs_preset_facts {
 int cs_preset_measure(const cs_dataset *d, cs_preset_facts *f) CS_MUST_CHECK;
 
 /**
- * cs_preset_apply - set options that argv does not give
+ * cs_preset_apply - set options that the command line does not give (cs_opt_given())
  *
  * set      tables with their structs, ending with {0}; rows of absent tables are skipped, as are
  *          those of encoders and tokenizers other than the preset's
- * argc     0: nothing is given
+ * argc     with argv the command line, searched for another tokenizer; 0: there is none
  * Returns  CS_OK; CS_EUSAGE, CS_EMEM
  */
 int cs_preset_apply(cs_preset p, const cs_preset_facts *f, const cs_optset *set, int argc,
@@ -34,15 +34,12 @@ int cs_preset_apply(cs_preset p, const cs_preset_facts *f, const cs_optset *set,
 
 /** cs_preset_size_encoder - size an encoder that is not the presets' own, whose options are `set`,
  * by the longest record: --encoder.max-len where it has it, the factors of psf. CS_OK; CS_EUSAGE */
-int cs_preset_size_encoder(const cs_preset_facts *f, const char *encoder, const cs_optset *set,
-                           int argc, char **argv) CS_MUST_CHECK;
+int cs_preset_size_encoder(const cs_preset_facts *f, const char *encoder, const cs_optset *set)
+    CS_MUST_CHECK;
 
-/** cs_preset_choose - the meaning of auto: none if argv sets a tokenizer, an encoder, their or the
- * head's settings, or an option of the table `training`; else balanced */
-cs_preset cs_preset_choose(cs_preset p, const cs_opt *training, int argc, char **argv);
-
-/** cs_preset_given - does argv give an option, by name or letter (0: it has none)? */
-bool cs_preset_given(int argc, char **argv, const char *name, char letter);
+/** cs_preset_choose - the meaning of auto: none if argv sets a tokenizer, an encoder, or their or
+ * the head's settings, or gives an option of the one table `training`; else balanced */
+cs_preset cs_preset_choose(cs_preset p, const cs_optset *training, int argc, char **argv);
 
 /** cs_preset_propose_budget - a budget in seconds for a number of passes at a speed in bases per
  * second: a round number from a minute to an hour */

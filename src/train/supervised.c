@@ -14,18 +14,29 @@
 /* Proposed budget in passes over the data; seconds of a trial. */
 enum { PASSES = 30, TRIAL = 1 };
 
-static int check_budget(cs_supervised *j, int argc, char **argv)
+/* The given option that limits the run, besides --budget; NULL: there is none. */
+static const char *given_limit(const cs_train_args *a)
+{
+    return cs_opt_given(&a->epochs) ? "epochs" : cs_opt_given(&a->max_steps) ? "max-steps" : NULL;
+}
+
+static int check_budget(cs_supervised *j)
 {
     const cs_supervised_args *a = j->a;
-    static const char *const other[] = { "epochs", "max-steps" };
+    const char *limit = given_limit(&a->training);
 
     if (a->aim.budget == NULL)
         return CS_OK;
-    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
-        if (cs_components_argument(argc, argv, other[i]) != NULL)
-            return cs_fail(CS_EUSAGE, "--budget and --%s both limit the run; give one",
-                           other[i]);
+    if (limit != NULL)
+        return cs_fail(CS_EUSAGE, "--budget and --%s both limit the run; give one", limit);
     return cs_train_budget_parse(a->aim.budget, &j->budget);
+}
+
+static cs_preset choose_preset(cs_supervised_args *a, int argc, char **argv)
+{
+    const cs_optset training = { cs_train_table, &a->training, NULL };
+
+    return cs_preset_choose((cs_preset)a->aim.preset, &training, argc, argv);
 }
 
 /* Is there a preset for the data? Real values have one only on request, labels and numbers to
@@ -65,7 +76,7 @@ static int apply_preset(cs_supervised *j, const cs_optset *set, int argc, char *
     int rc = CS_OK, n = 0;
     cs_optset own_set[CS_MAX_OPTSET] = { { 0 } }, other[2] = { { 0 } };
 
-    a->aim.preset = (int)cs_preset_choose((cs_preset)a->aim.preset, cs_train_table, argc, argv);
+    a->aim.preset = (int)choose_preset(a, argc, argv);
     if (!requested && a->aim.preset == CS_PRESET_BALANCED && !a->components.head->is_class)
         a->aim.preset = CS_PRESET_FAST;
     j->preset = has_preset(j, requested);
@@ -85,7 +96,7 @@ static int apply_preset(cs_supervised *j, const cs_optset *set, int argc, char *
             other[0] = *set;
     CS_TRY(measure_data(j));
     CS_TRY(cs_preset_apply((cs_preset)a->aim.preset, &j->facts, own_set, argc, argv));
-    CS_TRY(cs_preset_size_encoder(&j->facts, c->enc->name, other, argc, argv));
+    CS_TRY(cs_preset_size_encoder(&j->facts, c->enc->name, other));
     j->origin.preset = cs_preset_names[a->aim.preset];
 out:
     if (a->sample.no_rc)
@@ -190,7 +201,7 @@ out:
 }
 
 /* Without --budget or another limit, choose one by data and machine. */
-static int propose(cs_supervised *j, int argc, char **argv)
+static int propose(cs_supervised *j)
 {
     cs_supervised_args *a = j->a;
     static char text[32];
@@ -198,7 +209,7 @@ static int propose(cs_supervised *j, int argc, char **argv)
     double speed = 0;
 
     if (!j->preset || cs_train_budget_set(&j->budget) || a->aim.print_config ||
-        cs_preset_given(argc, argv, "epochs", 0) || cs_preset_given(argc, argv, "max-steps", 0))
+        given_limit(&a->training) != NULL)
         return CS_OK;
     if (a->run.resume)
         return cs_fail(CS_EUSAGE, "--resume needs the --budget of the interrupted run");
@@ -293,7 +304,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     cs_supervised_args *a = j->a;
     int rc = CS_OK;
 
-    const cs_preset preset = cs_preset_choose((cs_preset)a->aim.preset, cs_train_table, argc, argv);
+    const cs_preset preset = choose_preset(a, argc, argv);
     CS_TRY(cs_train_join(&a->training, &a->run, &a->device, cs_labelled_once(&a->label, &a->input),
                          preset != CS_PRESET_NONE, &a->compute, &j->group));
     const cs_thread_counts threads = cs_args_threads(&a->compute);
@@ -314,7 +325,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     CS_TRY(cs_supervised_set_up(j));
     CS_TRY(cs_evaluate_check_page(a->result.html, &a->run, j->checkpoint, a->components.head,
                                   j->valid));
-    CS_TRY(propose(j, argc, argv));
+    CS_TRY(propose(j));
     CS_TRY(cs_train_budget_check(&j->budget, cs_now_s() - j->began));
     if (a->result.strand > CS_STRAND_FORWARD)
         CS_TRY(cs_policy_check_strands(j->model, j->model->strands));
@@ -353,7 +364,7 @@ int cs_supervised_train(cs_supervised_args *a, const cs_optset *set, int argc, c
     int rc = CS_OK;
     cs_supervised j = { .a = a, .began = cs_now_s() };
 
-    CS_TRY(check_budget(&j, argc, argv));
+    CS_TRY(check_budget(&j));
     CS_TRY(train_prepare(&j, set, argc, argv));
     if (!a->aim.print_config)
         CS_TRY(train(&j));

@@ -37,6 +37,9 @@ T 'without options for the network a bag of words is trained' sh -c 'for o in ""
     grep -qx encoder.depth=none cfg && cmp cfg "cfg--preset fast" && ! cmp -s cfg "cfg--preset balanced" &&
     grep -q "training a bag of words (--preset fast); --preset none" msgs && ! grep -q "a bag" "msgs--preset fast" && grep -q "no effect: it is for classes" "msgs--preset balanced" &&
     chordseq train -q -@ 1 --head multilabel --labels labels.tsv --budget 50k -o bag.m all.fa && chordseq eval -q -m bag.m --labels labels.tsv all.fa > bag.tsv'
+T 'an option of training in one word with others also selects a network' sh -c 'for o in "-q -B 4096" "-qB 4096" "-qB4096"; do
+        chordseq train -@ 1 --head multilabel --labels labels.tsv --print-config $o all.fa > word.cfg && ! grep -qx preset=fast word.cfg &&
+        ! grep -qx encoder.depth=none word.cfg && { [ ! -e words.cfg ] || cmp word.cfg words.cfg; } && mv word.cfg words.cfg || exit; done'
 T 'labels of a table without names of columns' sh -c 'printf "r0\tg;t\nr1\tg\n" > bare.tsv && ! "$@" --labels bare.tsv -o x.m all.fa 2> err &&
     grep -q "record .r0. is in the first line of .bare.tsv., which must name the labels" err' - $train
 P multilabel-eval.tsv    sh -c 'chordseq eval -q -m centre.m --labels labels.tsv --bins "" --json e.json -o e.tsv all.fa && cut -f 1-4 e.tsv'
