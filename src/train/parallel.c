@@ -20,13 +20,13 @@
 enum { PIECE = 1 << 16 };        /* reals per message */
 
 /* A rank's report at the end of a step, followed by a byte per tensor: is it touched? */
-struct account { cs_train_sums sum; int64_t pause; };
+struct step_report { cs_train_sums sum; int64_t pause; };
 
 struct cs_parallel {
     cs_group  *group;
     cs_params *ps;
-    char      *account, *all;    /* of this rank; of all, on rank 0 */
-    size_t     account_bytes;
+    char      *report, *all;     /* of this rank; of all ranks, on rank 0 */
+    size_t     report_bytes;
     cs_real   *piece;            /* [PIECE], on rank 0 [n_rank * PIECE] */
     cs_real   *host;             /* [n_real], if the backend has its own memory */
     bool       reduces;          /* the devices sum among themselves */
@@ -38,7 +38,7 @@ static int watch_ranks(void *arg)
 }
 
 /* Devices sum on all ranks or on none; otherwise the sums are computed here. */
-static int unite(cs_parallel *p)
+static int join_devices(cs_parallel *p)
 {
     int rc = CS_OK;
     cs_backend *be = p->ps->be;
@@ -78,16 +78,16 @@ int cs_parallel_new(cs_group *g, cs_params *ps, cs_parallel **out)
 
     p->group = g;
     p->ps = ps;
-    p->account_bytes = sizeof(struct account) + (size_t)ps->n;
-    p->account = cs_alloc(p->account_bytes, 1);
-    p->all = cs_alloc(p->account_bytes, n);
+    p->report_bytes = sizeof(struct step_report) + (size_t)ps->n;
+    p->report = cs_alloc(p->report_bytes, 1);
+    p->all = cs_alloc(p->report_bytes, n);
     p->piece = cs_alloc(PIECE * n, sizeof *p->piece);
     p->host = ps->be->is_host ? NULL : cs_alloc((size_t)ps->n_real, sizeof *p->host);
-    if (p->account == NULL || p->all == NULL || p->piece == NULL ||
+    if (p->report == NULL || p->all == NULL || p->piece == NULL ||
         (p->host == NULL && !ps->be->is_host))
         rc = cs_fail(CS_EMEM, "out of memory for the gradients of %d ranks", cs_group_size(g));
     if (rc == CS_OK)
-        rc = unite(p);
+        rc = join_devices(p);
     if (rc != CS_OK) {
         cs_parallel_free(p);
         p = NULL;
@@ -102,7 +102,7 @@ void cs_parallel_free(cs_parallel *p)
         return;
     if (p->reduces)
         p->ps->be->reduce->finalize(p->ps->be);
-    CS_FREE(p->account, p->all, p->piece, p->host, p);
+    CS_FREE(p->report, p->all, p->piece, p->host, p);
 }
 
 /* ---- agreement ------------------------------------------------------------------------------- */
@@ -203,37 +203,37 @@ out:
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-static void add_account(char *to, const char *from, int n_tensor)
+static void add_report(char *to, const char *from, int n_tensor)
 {
-    struct account a, b;
+    struct step_report total, more;
 
-    memcpy(&a, to, sizeof a);
-    memcpy(&b, from, sizeof b);
-    cs_train_sums_add(&a.sum, &b.sum);
-    a.pause |= b.pause;
-    memcpy(to, &a, sizeof a);
+    memcpy(&total, to, sizeof total);
+    memcpy(&more, from, sizeof more);
+    cs_train_sums_add(&total.sum, &more.sum);
+    total.pause |= more.pause;
+    memcpy(to, &total, sizeof total);
     for (int i = 0; i < n_tensor; i++)
-        to[sizeof a + (size_t)i] |= from[sizeof a + (size_t)i];
+        to[sizeof total + (size_t)i] |= from[sizeof total + (size_t)i];
 }
 
-static int sum_accounts(cs_parallel *p, cs_train_sums *sum, bool *pause)
+static int sum_reports(cs_parallel *p, cs_train_sums *sum, bool *pause)
 {
     int rc = CS_OK;
     cs_params *ps = p->ps;
-    struct account a = { *sum, *pause };
+    struct step_report own = { *sum, *pause };
 
-    memcpy(p->account, &a, sizeof a);
+    memcpy(p->report, &own, sizeof own);
     for (int i = 0; i < ps->n; i++)
-        p->account[sizeof a + (size_t)i] = ps->p[i].touched;
-    CS_TRY(cs_group_gather(p->group, p->account, p->account_bytes, p->all));
+        p->report[sizeof own + (size_t)i] = ps->p[i].touched;
+    CS_TRY(cs_group_gather(p->group, p->report, p->report_bytes, p->all));
     for (int r = 1; cs_group_rank(p->group) == 0 && r < cs_group_size(p->group); r++)
-        add_account(p->account, p->all + (size_t)r * p->account_bytes, ps->n);
-    CS_TRY(cs_group_broadcast(p->group, p->account, p->account_bytes));
-    memcpy(&a, p->account, sizeof a);
-    *sum = a.sum;
-    *pause = a.pause != 0;
+        add_report(p->report, p->all + (size_t)r * p->report_bytes, ps->n);
+    CS_TRY(cs_group_broadcast(p->group, p->report, p->report_bytes));
+    memcpy(&own, p->report, sizeof own);
+    *sum = own.sum;
+    *pause = own.pause != 0;
     for (int i = 0; i < ps->n; i++)
-        ps->p[i].touched = p->account[sizeof a + (size_t)i] != 0;
+        ps->p[i].touched = p->report[sizeof own + (size_t)i] != 0;
 out:
     return rc;
 }
@@ -277,7 +277,7 @@ out:
 
 int cs_parallel_step(cs_parallel *p, cs_train_sums *sum, bool *pause)
 {
-    const int rc = sum_accounts(p, sum, pause);
+    const int rc = sum_reports(p, sum, pause);
 
     return rc == CS_OK ? sum_gradients(p) : rc;
 }

@@ -14,8 +14,8 @@
 #include "base/mem.h"
 #include "nn/ops/ops.h"
 
-/* A batch of the step: its order among them, and which row of `left` it is. */
-struct moved { uint64_t key; int64_t row; };
+/* A batch of the step: its place in their order, and the row of its result. */
+struct update { uint64_t key; int64_t row; };
 
 struct cs_running {
     cs_params *ps;
@@ -25,10 +25,10 @@ struct cs_running {
     int64_t    n_real;           /* of all spans, end to end, as in what follows */
     cs_real   *start;            /* [n_real] values at the start of the step */
     double    *sum;              /* [n_real] work memory */
-    struct moved *moved;         /* [n] batches of the step so far */
-    cs_real   *left;             /* [n * n_real] result of each batch */
+    struct update *update;       /* [n] batches of the step so far */
+    cs_real   *result;           /* [n * n_real] the values after each batch alone */
     int64_t    n;
-    size_t     n_moved, n_left;  /* space */
+    size_t     cap_update, cap_result;
 };
 
 /* Tensors of one norm are adjacent. */
@@ -97,15 +97,15 @@ void cs_running_free(cs_running *r)
 {
     if (r == NULL)
         return;
-    CS_FREE(r->span, r->start, r->sum, r->moved, r->left, r);
+    CS_FREE(r->span, r->start, r->sum, r->update, r->result, r);
 }
 
 static int grow_buffers(cs_running *r, int64_t n)
 {
-    int rc = cs_grow((void **)&r->moved, &r->n_moved, (size_t)n, sizeof *r->moved);
+    int rc = cs_grow((void **)&r->update, &r->cap_update, (size_t)n, sizeof *r->update);
 
-    return rc != CS_OK ? rc : cs_grow((void **)&r->left, &r->n_left, (size_t)(n * r->n_real),
-                                      sizeof *r->left);
+    return rc != CS_OK ? rc : cs_grow((void **)&r->result, &r->cap_result, (size_t)(n * r->n_real),
+                                      sizeof *r->result);
 }
 
 int cs_running_restart(cs_running *r)
@@ -120,10 +120,10 @@ int cs_running_take(cs_running *r, uint64_t no)
     if (r == NULL)
         return CS_OK;
     CS_TRY(grow_buffers(r, r->n + 1));
-    CS_TRY(fetch(r, r->left + r->n * r->n_real));
+    CS_TRY(fetch(r, r->result + r->n * r->n_real));
     running_put(r, r->start);
     /* In order of batches, then of their parts: the upper half of `no` is the part's number. */
-    r->moved[r->n] = (struct moved){ no << 32 | no >> 32, r->n };
+    r->update[r->n] = (struct update){ no << 32 | no >> 32, r->n };
     r->n++;
 out:
     return rc;
@@ -133,21 +133,21 @@ out:
 static int running_collect(cs_running *r)
 {
     int rc = CS_OK;
-    const size_t n_bytes = (size_t)r->n_real * sizeof *r->left;
+    const size_t n_bytes = (size_t)r->n_real * sizeof *r->result;
     int64_t n = r->n;
 
     if (cs_group_rank(r->group) > 0) {
         CS_TRY(cs_group_send(r->group, 0, &n, sizeof n));
-        CS_TRY(cs_group_send(r->group, 0, r->moved, (size_t)n * sizeof *r->moved));
-        return cs_group_send(r->group, 0, r->left, (size_t)n * n_bytes);
+        CS_TRY(cs_group_send(r->group, 0, r->update, (size_t)n * sizeof *r->update));
+        return cs_group_send(r->group, 0, r->result, (size_t)n * n_bytes);
     }
     for (int k = 1; k < cs_group_size(r->group); k++) {
         CS_TRY(cs_group_recv(r->group, k, &n, sizeof n));
         CS_TRY(grow_buffers(r, r->n + n));
-        CS_TRY(cs_group_recv(r->group, k, r->moved + r->n, (size_t)n * sizeof *r->moved));
-        CS_TRY(cs_group_recv(r->group, k, r->left + r->n * r->n_real, (size_t)n * n_bytes));
+        CS_TRY(cs_group_recv(r->group, k, r->update + r->n, (size_t)n * sizeof *r->update));
+        CS_TRY(cs_group_recv(r->group, k, r->result + r->n * r->n_real, (size_t)n * n_bytes));
         for (int64_t i = r->n; i < r->n + n; i++)
-            r->moved[i].row = i;
+            r->update[i].row = i;
         r->n += n;
     }
 out:
@@ -156,7 +156,7 @@ out:
 
 static int by_key(const void *a, const void *b)
 {
-    const struct moved *x = a, *y = b;
+    const struct update *x = a, *y = b;
 
     return (x->key > y->key) - (x->key < y->key);
 }
@@ -166,13 +166,13 @@ static void apply(cs_running *r)
 {
     const double keep = 1 - (double)(cs_real)CS_NORM_MOMENTUM;
 
-    qsort(r->moved, (size_t)r->n, sizeof *r->moved, by_key);
+    qsort(r->update, (size_t)r->n, sizeof *r->update, by_key);
     for (int64_t i = 0; i < r->n_real; i++)
         r->sum[i] = (double)r->start[i];
     for (int64_t b = 0; b < r->n; b++) {
-        const cs_real *left = r->left + r->moved[b].row * r->n_real;
+        const cs_real *result = r->result + r->update[b].row * r->n_real;
         for (int64_t i = 0; i < r->n_real; i++)
-            r->sum[i] = keep * (r->sum[i] - (double)r->start[i]) + (double)left[i];
+            r->sum[i] = keep * (r->sum[i] - (double)r->start[i]) + (double)result[i];
     }
     for (int64_t i = 0; i < r->n_real; i++)
         r->start[i] = (cs_real)r->sum[i];
