@@ -77,7 +77,7 @@ const cs_opt cs_explain_table[] = {
     { .type = CS_OPT_END }
 };
 
-/* One region. */
+/* The run, and its present region. */
 struct job {
     const cs_explain_args *a;
     cs_backend   *be;
@@ -93,10 +93,10 @@ struct job {
     int32_t      *id, *baseline_id;      /* [bound] */
     char         *work;          /* of the tokenizer */
     double       *value;         /* [n] contributions */
-    double      (*with)[4];      /* [n] the prediction with each base; NaN where not computed */
-    char        **contig;        /* [n_contig] contigs met; the last one is in memory */
+    double      (*by_base)[4];   /* [n] the prediction with each base; NaN where not computed */
+    char        **contig;        /* [n_contig] contigs so far, for the order of regions */
     size_t        n_contig, cap_contig;
-    int64_t       last_to;
+    int64_t       last_to;       /* end of the region before */
     bool          one_per_base;  /* a token per base, as gradients need */
     uint64_t      n_region, n_base;
 };
@@ -233,7 +233,7 @@ static int flush(struct job *j, struct mutants *k)
         return CS_OK;
     CS_TRY(predict_batch(j, k->b, k->evidence, k->y));
     for (int32_t i = 0; i < k->b->n_rec; i++)
-        j->with[k->place[i] / 4][k->place[i] % 4] =
+        j->by_base[k->place[i] / 4][k->place[i] % 4] =
             (double)k->y[(int64_t)i * j->model->n_label + j->label];
     if (k->n_done == 0) {
         k->n_done = k->b->n_rec;
@@ -272,8 +272,8 @@ static double contribution(const struct job *j, int64_t at)
     if (is > 3)
         return 0;
     for (int b = 0; b < 4; b++)
-        others += b != is ? j->with[at][b] : 0;
-    return j->with[at][is] - others / 3;
+        others += b != is ? j->by_base[at][b] : 0;
+    return j->by_base[at][is] - others / 3;
 }
 
 static int mutate(struct job *j, double f)
@@ -294,7 +294,7 @@ static int mutate(struct job *j, double f)
     for (int64_t i = 0; i < j->n; i++) {
         const int is = cs_base_code[(unsigned char)j->base[i]];
         for (int b = 0; b < 4; b++)
-            j->with[i][b] = is == b ? f : NAN;
+            j->by_base[i][b] = is == b ? f : NAN;
         for (int b = 0; is < 4 && b < 4; b++)
             if (b != is)
                 CS_TRY(add_mutant(j, &k, i, b));
@@ -391,10 +391,10 @@ static int write_table(struct job *j)
                                  (long long)(j->at.from + i) + 1, j->base[i],
                                  j->model->label[j->label].name, j->value[i]));
         for (int b = 0; j->a->method == METHOD_MUTAGENESIS && b < 4; b++) {
-            if (isnan(j->with[i][b]))
+            if (isnan(j->by_base[i][b]))
                 CS_TRY(cs_outfile_printf(j->tsv, "\t."));
             else
-                CS_TRY(cs_outfile_printf(j->tsv, "\t%.9g", j->with[i][b]));
+                CS_TRY(cs_outfile_printf(j->tsv, "\t%.9g", j->by_base[i][b]));
         }
         CS_TRY(cs_outfile_printf(j->tsv, "\n"));
     }
@@ -418,11 +418,11 @@ static int plot(const struct job *j)
 
 static void drop_region(struct job *j)
 {
-    CS_FREE(j->base, j->mutant, j->id, j->baseline_id, j->work, j->value, j->with);
+    CS_FREE(j->base, j->mutant, j->id, j->baseline_id, j->work, j->value, j->by_base);
     j->base = j->mutant = j->work = NULL;
     j->id = j->baseline_id = NULL;
     j->value = NULL;
-    j->with = NULL;
+    j->by_base = NULL;
 }
 
 static int check_order(struct job *j)
@@ -463,8 +463,8 @@ static int begin_region(struct job *j)
     j->baseline_id = cs_alloc(n_id, sizeof *j->baseline_id);
     j->work = cs_alloc(n_work + 1, 1);
     j->value = cs_alloc(n + 1, sizeof *j->value);
-    j->with = cs_alloc(n + 1, sizeof *j->with);
-    if (!j->mutant || !j->id || !j->baseline_id || !j->work || !j->value || !j->with)
+    j->by_base = cs_alloc(n + 1, sizeof *j->by_base);
+    if (!j->mutant || !j->id || !j->baseline_id || !j->work || !j->value || !j->by_base)
         return cs_fail(CS_EMEM, "out of memory for %lld bases", (long long)j->n);
     memcpy(j->mutant, j->base, n);
 out:

@@ -346,7 +346,7 @@ void cs_scores_calls(const cs_scores *s, const cs_calibration *c, int64_t lo, in
         out->n_called++;
         out->n_wrong += call != truth;
         out->of_class[truth].n_called++;
-        out->of_class[call].n_as++;
+        out->of_class[call].n_calls++;
         out->of_class[call].n_wrong += call != truth;
     }
 }

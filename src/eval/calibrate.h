@@ -34,9 +34,10 @@ void cs_calibrate_set_conditions(cs_calibration *c, const cs_scores *s, double m
 void cs_calibrate_keep_conditions(cs_calibration *c, const cs_scores *s,
                                   const cs_calibration *earlier);
 
-/* Counts of a class: its records and how many are called; calls of the class and how many are
- * wrong. */
-typedef struct cs_class_calls { int64_t n, n_called, n_as, n_wrong; } cs_class_calls;
+typedef struct cs_class_calls {
+    int64_t n, n_called;         /* records of the class, and those with a call of any class */
+    int64_t n_calls, n_wrong;    /* calls of the class, and wrong ones */
+} cs_class_calls;
 
 /* Calls of a model at a maximum error rate. */
 typedef struct cs_calls {

@@ -182,7 +182,7 @@ static int class_rows(struct sink *s, const struct part *p, int32_t c)
     if (p->calls) {
         const cs_class_calls *k = &p->calls[N_RATE - 1].of_class[c];
         CS_TRY(put_real(s, p, label[c].name, "coverage", share_of(k->n_called, k->n)));
-        CS_TRY(put_real(s, p, label[c].name, "error", share_of(k->n_wrong, k->n_as)));
+        CS_TRY(put_real(s, p, label[c].name, "error", share_of(k->n_wrong, k->n_calls)));
     }
     for (int32_t k = shown_call(f, c, 0); k < f->n_class; k = shown_call(f, c, k + 1))
         CS_TRY(put_count(s, p, label[c].name, "called:", label[k].name,
@@ -282,7 +282,7 @@ static json_t *class_json(const struct sink *s, const struct part *p, int32_t c)
     if (p->calls) {
         const cs_class_calls *k = &p->calls[N_RATE - 1].of_class[c];
         json_object_set_new(o, "coverage", real_json(share_of(k->n_called, k->n)));
-        json_object_set_new(o, "error", real_json(share_of(k->n_wrong, k->n_as)));
+        json_object_set_new(o, "error", real_json(share_of(k->n_wrong, k->n_calls)));
     }
     for (int32_t k = shown_call(f, c, 0); k < f->n_class; k = shown_call(f, c, k + 1))
         json_object_set_new(called, label[k].name, json_integer(cs_metrics_called(f, c, k)));

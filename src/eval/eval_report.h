@@ -14,12 +14,13 @@ typedef struct cs_eval_report {
     const cs_scores *scores;     /* [1 + n_piece] */
     const cs_counts *counts;     /* [1 + n_piece] instead, for classes per token; or NULL. Has no
                                   * bins, nor metrics that need every prediction */
-    const int64_t   *piece, *bin;
+    const int64_t   *piece;      /* [n_piece] bases */
+    const int64_t   *bin;        /* [n_bin] bases: increasing bounds between bins */
     int              n_piece, n_bin;
-    double           tolerance;
+    double           tolerance;  /* of values: see cs_scores_metrics() */
     bool             raw;        /* predictions are uncalibrated */
-    bool             live;       /* of a training that runs: the page reloads itself */
-    const cs_eval_ranks *ranks;
+    bool             live;       /* the training still runs: the page reloads itself */
+    const cs_eval_ranks *ranks;  /* its n is 0 without a taxonomy */
     const char      *history;    /* of a page at the end of training: the rows of the run's table
                                   * (train/table.h); NULL: there was none */
     double           regression, bag;          /* balanced accuracy of baselines; NaN: none */
@@ -32,9 +33,10 @@ typedef struct cs_eval_report {
  *
  * tsv      columns set (record, fragment), length ("all", "500-999", "50000-", "500"), class ("."
  *          for all), metric, value ("NA" if undefined)
- * json     the same nested, null if undefined; NULL: not requested With counts the set "record" is
- *          "token", and tokens are counted instead of records
+ * json     the same nested, null if undefined; NULL: not requested
  * Returns  CS_OK, CS_EMEM, CS_EIO. One line of summary per set goes to the log (cs_note)
+ *
+ * With counts the set "record" is "token", and tokens are counted instead of records.
  */
 int cs_eval_write(const cs_eval_report *r, cs_outfile *tsv, cs_outfile *json) CS_MUST_CHECK;
 

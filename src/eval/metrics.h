@@ -15,8 +15,8 @@
 
 typedef struct cs_scores {
     bool     is_class;
-    bool     is_labels;          /* targets are 0, 1 or NaN, outputs probabilities; a label */
-    double   threshold;          /* is called from here on */
+    bool     is_labels;          /* targets are 0, 1 or NaN, outputs probabilities */
+    double   threshold;          /* of labels: minimum probability of a call */
     int32_t  n_out, n_target;
     int64_t  n;
     float   *output;             /* [n * n_out] probabilities or values */
@@ -48,15 +48,20 @@ bool cs_scores_within(const cs_scores *s, int64_t i, int64_t lo, int64_t hi);
 /* One class against the rest, a label's 1s against its 0s over records with a known value, or one
  * value of a regression. NaN: undefined (no such record or call, or constant values). */
 typedef struct cs_class_metrics {
-    int64_t n, n_called, n_right;
+    int64_t n;                   /* records of the class; positive ones; known values */
+    int64_t n_called, n_right;   /* calls, and those that are right */
     double  precision, recall, f1, auc;
-    int64_t n_known;             /* of labels only: these, average precision, and the mean of */
-    double  ap, balanced, mcc;   /* recall and specificity */
-    double  mse, mae, within;    /* of values only, n of which are known */
+    /* labels only */
+    int64_t n_known;             /* records with a known value */
+    double  ap;                  /* average precision */
+    double  balanced;            /* mean of recall and specificity */
+    double  mcc;
+    /* values only */
+    double  mse, mae, within;
     double  r2, pearson, spearman;
 } cs_class_metrics;
 
-/* Records, or tokens, of a class that were called as a class. */
+/* An entry of the confusion matrix: records, or tokens. */
 typedef struct cs_called { int32_t truth, call; int64_t n; } cs_called;
 
 typedef struct cs_metrics {
