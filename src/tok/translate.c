@@ -26,10 +26,9 @@ int64_t cs_translate(const char *base, int64_t n_base, int frame, uint8_t *lette
 
     codon_letters(reverse, of_codon);
     for (int64_t i = 0; i < n; i++) {
-        const char *p = base + (reverse ? n_base - frame % 3 - 3 * i - 3 : frame + 3 * i);
-        const int a = cs_base_code[(unsigned char)p[0]], b = cs_base_code[(unsigned char)p[1]],
-                  c = cs_base_code[(unsigned char)p[2]];
-        letter[i] = (a | b | c) & 4 ? CS_ACID_STOP : of_codon[a << 4 | b << 2 | c];
+        const int64_t at = reverse ? n_base - frame % 3 - 3 * i - 3 : frame + 3 * i;
+        const int codon = cs_codon_at(base + at);
+        letter[i] = codon == CS_NO_CODON ? CS_ACID_STOP : of_codon[codon];
     }
     return n;
 }
