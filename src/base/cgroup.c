@@ -16,7 +16,7 @@
 
 #include "base/file.h"
 
-/* Memory left by one group; INT64_MAX: no limit. */
+/* CPUs of one group, or bytes that it has left; INT64_MAX: no limit. */
 typedef int64_t limit_of(const char *root, const char *group, bool v2);
 
 /* A small file of the kernel, or NULL. */

@@ -29,7 +29,7 @@ static const struct { const char *word; unsigned bit, hides; } feature[] = {
     { "neon", CS_CPU_NEON, CS_CPU_NEON | CS_CPU_BF16 },
     { "avx2", CS_CPU_AVX2, CS_CPU_AVX2 | CS_CPU_AVX512 | CS_CPU_BF16 | CS_CPU_AMX },
     { "avx512", CS_CPU_AVX512, CS_CPU_AVX512 | CS_CPU_BF16 | CS_CPU_AMX },
-    /* no instruction sets of all kernels */
+    /* not in N_SET: only some kernels use these */
     { "bf16", CS_CPU_BF16, CS_CPU_BF16 | CS_CPU_AMX },
     { "amx", CS_CPU_AMX, CS_CPU_AMX },
     { "fused", CS_CPU_FUSED, CS_CPU_FUSED },

@@ -40,7 +40,8 @@ static bool in_range(const cs_opt *o, double v)
     return !(o->min < o->max) || (v >= o->min && v <= o->max);
 }
 
-static bool takes_word(const cs_opt *o)
+/* Has one of its numbers a name, such as auto? */
+static bool has_named_number(const cs_opt *o)
 {
     return (o->type == CS_OPT_SIZE || o->type == CS_OPT_REAL) && o->choice != NULL;
 }
@@ -54,8 +55,8 @@ static void format_type(const cs_opt *o, char *buf, size_t size)
         [CS_OPT_BYTES] = "a whole number with an optional suffix k, M, G, T, Ki, Mi, Gi or Ti",
         [CS_OPT_REAL] = "a number", [CS_OPT_ENUM] = "one of", [CS_OPT_WHEN] = "one of",
     };
-    size_t n = (size_t)snprintf(buf, size, "%s%s%s", takes_word(o) ? o->choice[0] : "",
-                                takes_word(o) ? " or " : "", what[o->type]);
+    size_t n = (size_t)snprintf(buf, size, "%s%s%s", has_named_number(o) ? o->choice[0] : "",
+                                has_named_number(o) ? " or " : "", what[o->type]);
 
     if (is_choice(o)) {
         for (int i = 0; o->choice[i] != NULL && n < size; i++)
