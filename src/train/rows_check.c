@@ -58,7 +58,7 @@ static cs_batch *make_batch(const cs_model *m, int64_t n)
 
     for (int i = 0; i < N_RECORD; i++)
         n_token += length[i] = n - SHORTER * i;
-    int32_t *token = cs_alloc((size_t)n_token * sizeof *token, 1);
+    int32_t *token = cs_alloc((size_t)n_token, sizeof *token);
     if (!token)
         return NULL;
     for (int64_t i = 0; i < n_token; i++)
