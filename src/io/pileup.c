@@ -21,6 +21,7 @@
 #include "io/input_mark.h"
 #include "io/input_pump.h"
 #include "io/reference.h"
+#include "io/sam_header.h"
 
 struct cs_pileup {
     char          *path;        /* for messages and the index */
@@ -212,8 +213,9 @@ int cs_pileup_sample(cs_pileup *p, const char **name)
 {
     int rc = CS_OK;
     kstring_t sm = KS_INITIALIZE;
-    const int n = sam_hdr_count_lines(p->header, "RG");
 
+    CS_TRY(cs_sam_header_check(p->header, p->path));
+    const int n = sam_hdr_count_lines(p->header, "RG");
     for (int i = 0; i < n; i++) {
         if (sam_hdr_find_tag_pos(p->header, "RG", i, "SM", &sm) != 0)
             continue;

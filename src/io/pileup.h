@@ -50,7 +50,7 @@ void cs_pileup_close(cs_pileup *p);
 const char *cs_pileup_name(const cs_pileup *p, int32_t contig);
 int64_t     cs_pileup_length(const cs_pileup *p, int32_t contig);
 /** cs_pileup_sample - the sample of the read groups, "sample" without one: CS_OK, or CS_EFORMAT
- * when there are several. Valid as long as p */
+ * for an invalid header or several samples. Valid as long as p */
 int  cs_pileup_sample(cs_pileup *p, const char **name) CS_MUST_CHECK;
 
 /** cs_pileup_seek - only sites of [from, to) of a contig from here on; needs an index. CS_OK;

@@ -325,15 +325,14 @@ static int check_references(const cs_inputs *s, sam_hdr_t *h, const char *path)
 {
     return same_references(s->header, h) ? CS_OK
         : cs_fail(CS_EUSAGE, "'%s' is aligned to other references than '%s'; alignments in one "
-                  "output need the same references", path,
-                  s->header_path ? s->header_path : s->path[0]);
+                  "output need the same references", path, s->header_path);
 }
 
 /* A copy of the header, for the output; NULL: none. */
 static int keep_header(cs_inputs *s, const sam_hdr_t *h, const char *path)
 {
     s->has_header = true;
-    s->header_path = path;
+    s->header_path = cs_input_shown(path);
     s->header = h ? sam_hdr_dup(h) : NULL;
     return h && !s->header ? cs_fail(CS_EMEM, "out of memory for the header of '%s'", path) : CS_OK;
 }
@@ -350,6 +349,7 @@ static int take_header(cs_inputs *s)
         return keep_header(s, h, s->path[s->at]);
     if (!h)
         return CS_OK;
+    CS_TRY(cs_sam_header_check(h, s->in->path));
     CS_TRY(check_references(s, h, s->in->path));
     if (!s->programs[s->at].joined)
         rc = cs_sam_header_covers(s->header, h, s->in->path, &s->programs[s->at]);
@@ -382,6 +382,8 @@ static int look_ahead(cs_inputs *s, const char *path, cs_programs *programs)
         return CS_OK;
     CS_TRY(cs_input_open(path, &opt, &in));
     sam_hdr_t *h = header_of(in);
+    if (h)
+        CS_TRY(cs_sam_header_check(h, path));
     if (h && !s->header)
         CS_TRY(keep_header(s, h, path));
     else if (h) {
@@ -402,6 +404,8 @@ int cs_inputs_header(cs_inputs *s, cs_inputs *mates, const void **header)
     CS_BUG(s->at > 0 || !s->opt.keep_native);
     if (!s->in)
         CS_TRY(open_one(s));
+    if (s->header && s->n + n_mates > 1)
+        CS_TRY(cs_sam_header_check(s->header, s->header_path));
     for (int i = 1; i < s->n; i++)
         CS_TRY(look_ahead(s, s->path[i], &s->programs[i]));
     for (int i = 0; i < n_mates; i++)

@@ -17,6 +17,13 @@ struct joining {
     cs_programs *programs;       /* changed so far */
 };
 
+int cs_sam_header_check(sam_hdr_t *h, const char *path)
+{
+    return sam_hdr_count_lines(h, "RG") >= 0 ? CS_OK
+        : cs_fail(CS_EFORMAT, "the header of '%s' has an invalid line, such as @RG or @PG without "
+                  "ID; correct it (samtools reheader); -v shows htslib's reason", path);
+}
+
 static int joining_failed(const struct joining *j)
 {
     return cs_fail(CS_EFORMAT, "the header of '%s' contradicts that of an earlier input, at "

@@ -24,12 +24,17 @@ typedef struct cs_programs {
 int  cs_programs_change(const cs_programs *p, struct bam1_t *b) CS_MUST_CHECK;
 void cs_programs_release(cs_programs *p);
 
+/** cs_sam_header_check - are all lines valid? htslib reads headers with an @RG or @PG line without
+ * ID, but cannot list or change their lines. path: of the input. CS_OK; CS_EFORMAT */
+int cs_sam_header_check(struct sam_hdr_t *h, const char *path) CS_MUST_CHECK;
+
 /**
  * cs_sam_header_join - add the @RG, @PG and @CO lines that only `from`, of a later input, has
  *
  * A program whose ID is another one's gets a new ID, as in samtools merge. Lines that differ in the
  * order of their tags are equal.
  *
+ * to, from headers that passed cs_sam_header_check(), here and below
  * path     of that input
  * programs receives the changed IDs, for the input's records
  * Returns  CS_OK; CS_EUSAGE for a read group that differs from the one with its ID; CS_EFORMAT;

@@ -229,8 +229,8 @@ static int add_program(const cs_output *o, sam_hdr_t *h)
     const int bad = sam_hdr_add_pg(h, "chordseq", "VN", PACKAGE_VERSION, "CL", command, "DS", model,
                                    NULL) < 0;
     free(command);
-    return bad ? cs_fail(CS_EFORMAT, "the header of the input has invalid @PG lines; use --no-PG") :
-        CS_OK;
+    return bad ? cs_fail(CS_EFORMAT, "the header of the input has an invalid line, such as @RG or "
+                         "@PG without ID; correct it, or use --no-PG") : CS_OK;
 }
 
 /* The text of a BAM header may be padded by NULs, which SAM cannot have. htslib drops them only

@@ -132,6 +132,8 @@ printf '>c1\nACGTTCGTACGTACGTACGTACGTACGTAC\n' > other.fa
 N diplotype-other.err   chordseq diplotype -f other.fa g.vcf
 sed 's/SM:kim/SM:kim\n@RG\tID:2\tSM:lee/' r.sam > two.sam
 N diplotype-samples.err $d two.sam
+sed '/^@RG/s/ID:1	//' r.sam > noid.sam
+N diplotype-header.err  $d noid.sam
 { head -n 4 r.sam; sed -n '$p' r.sam | sed 's/c1\t1/c2\t1/; s/20M/12M8S/'; tail -n 1 r.sam; } > back.sam
 N diplotype-order.err   $d back.sam
 head -c 150 r.bam > cut.bam

@@ -159,6 +159,17 @@ T 'sequences before alignments, and mates' sh -c 'printf ">f\nACGTTGCA\n" > f.fa
     grep -q "^@RG	ID:y" fy.sam && grep -q "^@HD.*unsorted" fy.sam && sed "s/^y	/x	/" y.sam > mate.sam &&
     chordseq classify -q -m m --bam mates.sam -1 x.sam -2 mate.sam && grep -q "^@RG	ID:y" mates.sam && [ "$(grep -c "^x	" mates.sam)" = 2 ]'
 N bam-groups.err    chordseq classify -m m --bam xz.bam x.sam z.sam
+sed 's/^@RG	ID:x/@RG/; s/	RG:Z:x//' x.sam > noid.sam
+N bam-header.err    chordseq classify -m m --bam xz.bam x.sam noid.sam
+N bam-header.err    chordseq classify -m m --bam xz.bam noid.sam x.sam
+N bam-header.err    chordseq classify -m m --no-PG --bam xz.bam noid.sam f.fa
+T 'an invalid header of a pipe' sh -c '! chordseq classify -q -m m --bam xz.bam x.sam - < noid.sam 2> msgs &&
+    grep -q "the header of .standard input. has an invalid line" msgs && [ ! -e xz.bam ]'
+T 'an invalid header can be copied, but not changed' sh -c 'printf "@RG\tSM:s\nr\t4\t*\t0\t0\t*\t*\t0\t0\tACGTTGCA\t*\n" > rg.sam &&
+    chordseq classify -q -m m --no-PG --bam copy.sam rg.sam && cut -f 1-11 copy.sam | cmp - rg.sam && ! chordseq classify -q -m m --bam xz.bam rg.sam 2> msgs &&
+    grep -q "invalid line, such as @RG or @PG without ID; correct it, or use --no-PG" msgs'
+T 'an error of references names standard input' sh -c 'sed "s/LN:99/LN:98/" x.sam > other.sam && ! chordseq classify -q -m m --bam xz.bam - other.sam < x.sam 2> msgs &&
+    grep -q "other references than .standard input.;" msgs'
 N bam-several.err   chordseq classify -m m --bam xy.bam -W x.sam y.sam
 # A pipe is read after the header is written.
 T 'a pipe later on with a read group of its own: a warning, and no PG tags of another program' sh -c '
