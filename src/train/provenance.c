@@ -44,16 +44,17 @@ static void provenance_append(struct text *t, const char *s, size_t n)
     t->s[t->n] = '\0';
 }
 
-/* One argument without folders: "--class=a=/data/x.fa" keeps the text before the path. */
+/* One argument without folders; an option before a path in the same word stays: "--class=a=" of
+ * "--class=a=/data/x.fa", "-o" of "-o/data/x.m". */
 static void append_argument(struct text *t, const char *arg)
 {
-    const char *slash = strrchr(arg, '/'), *equals = NULL;
+    const char *slash = strrchr(arg, '/');
+    size_t n_option = slash != NULL && arg[0] == '-' && arg[1] != '-' && arg + 1 < slash ? 2 : 0;
 
     for (const char *p = arg; slash != NULL && p < slash; p++)
         if (*p == '=')
-            equals = p;
-    if (slash != NULL && equals != NULL)
-        provenance_append(t, arg, (size_t)(equals + 1 - arg));
+            n_option = (size_t)(p + 1 - arg);
+    provenance_append(t, arg, n_option);
     arg = slash != NULL ? slash + 1 : arg;
     provenance_append(t, arg, strlen(arg));
 }

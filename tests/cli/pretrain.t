@@ -78,6 +78,8 @@ T 'a run' $pre -o good.m --metrics good.tsv --epochs 40 --val-contigs c5 g.fa
 T 'its bases are shown' sh -c 'chordseq model show good.m | grep -q "^trained on	[1-9][0-9]* bases; 1500 held out$"'
 T 'perplexity well below 4' sh -c 'tail -n 1 good.tsv | awk "{ exit !(\$12 < 3.4) }"'
 T 'the loss is its logarithm' sh -c 'tail -n 1 good.tsv | awk "{ d = exp(\$6) - \$12; exit !(d * d < 1e-6) }"'
+T 'the recorded command keeps options in one word with a path, not folders' sh -c "$pre --max-steps 1 --checkpoint=./word.ckpt -o./word.m -i./g.fa &&
+    chordseq model show word.m | grep -q '^training.command	.* --checkpoint=word.ckpt -oword.m -ig.fa\$'"
 P pretrain-show.txt      sh -c 'chordseq model show good.m | grep -E "^(mask|vocab|label|head.predictor)"'
 T 'k-mers, whose runs hide bases' $pre --tokenizer kmer --tokenizer.k 3 --decoder linear --metrics k.tsv -o k.m \
     --epochs 40 --val-contigs c5 g.fa
