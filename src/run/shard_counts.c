@@ -81,6 +81,9 @@ int cs_counts_sum_read(const cs_manifests *all, cs_counts_sum *sum)
         .is_class = json_is_true(json_object_get(first, "is_class")),
         .taxa = json_is_true(json_object_get(first, "taxa")), .taxonomy = sum->taxonomy,
     };
+    /* Writers take the tree of classes for granted. */
+    if ((sum->info.is_class || sum->info.taxa) && !sum->taxonomy)
+        CS_TRY(cs_fail(CS_EFORMAT, "'%s': the classes are damaged", all->m[0].path));
     CS_TRY(cs_class_counts_new(&sum->info, &counts));
     CS_TRY(add_all(all, &sum->info, counts));
     for (int r = 0; r < CS_N_REASON; r++)

@@ -114,6 +114,12 @@ T 'a report may have another name, none, or be a pipe' sh -c "for o in html:htm 
 N suffix-zst.err       $c --jsonl x.jsonl.zst "$tiny/mixed.fa"
 N suffix-csv.err       $c --jsonl x.csv "$tiny/mixed.fa"
 N suffix-resume.err    $c --resume -o x.tsv.gz "$tiny/mixed.fa"
+T 'manifests without the tree of classes' sh -c 'for i in 1 2; do
+        chordseq classify -q -m "$1" --shard $i/2 --manifest $i.json -o $i.tsv "$2" &&
+        sed "s/\"taxonomy\":\"\([^\"\\]\|[\\].\)*\"/\"taxonomy\":null/; s/\"taxa\":\[.*\]\],/\"taxa\":[],/" $i.json > no.$i.json || exit
+    done; for o in report krona summary cami-profile; do
+        chordseq merge -q --$o no no.1.json no.2.json 2> msgs; [ $? = 1 ] && grep -q "no.1.json.: the classes are damaged" msgs && [ ! -e no ] || exit
+    done' - "$m" "$tiny/mixed.fa"
 N suffix-shard.err     $c --shard 1/2 --manifest x.json -o x.csv "$tiny/mixed.fa"
 T 'tables are not named as binary files' sh -c "for o in '-o x.bam' '-o x.cram.gz' '-o x.npy' '-o x.bcf'; do
     ! $c \$o '$tiny/mixed.fa' 2> err && grep -q 'this output is not [A-Z]*; ' err || exit; done"
