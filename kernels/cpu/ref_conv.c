@@ -18,25 +18,30 @@ typedef struct conv {
     cs_mat  y;
 } conv;
 
-static double weight(const conv *q, int32_t k, int32_t i, int32_t j)
+/* The weights of tap k from channel i to channels j and more. */
+static const cs_real *weights(const conv *q, int32_t k, int32_t i, int32_t j)
 {
     int64_t block = q->w.r / q->taps.n * k;
-    return (double)(q->adjoint ? cs_row(q->w, block + j)[i] : cs_row(q->w, block + i)[j]);
+    return q->adjoint ? cs_row(q->w, block + j) + i : cs_row(q->w, block + i) + j;
 }
 
 /* One token of a segment. Columns are processed in blocks, so that sums fit on the stack in
  * double. */
 static void conv_row(const conv *q, int64_t start, int64_t len, int64_t t)
 {
+    const int64_t step = q->adjoint ? q->w.ld : 1;
     for (int32_t j0 = 0; j0 < q->y.c; j0 += CS_CHUNK_COLS) {
         int32_t n = q->y.c - j0 < CS_CHUNK_COLS ? q->y.c - j0 : CS_CHUNK_COLS;
         double sum[CS_CHUNK_COLS] = { 0 };
         for (int32_t k = 0; k < q->taps.n; k++) {
             int64_t from = (t + cs_tap_shift(q->taps, k, q->adjoint, len)) % len;
             const cs_real *a = cs_row(q->x, start + from);
-            for (int32_t i = 0; i < q->x.c; i++)
+            for (int32_t i = 0; i < q->x.c; i++) {
+                const cs_real *w = weights(q, k, i, j0);
+                const double v = (double)a[i];
                 for (int32_t j = 0; j < n; j++)
-                    sum[j] += (double)a[i] * weight(q, k, i, j0 + j);
+                    sum[j] += v * (double)w[j * step];
+            }
         }
         cs_real *y = cs_row(q->y, start + t) + j0;
         for (int32_t j = 0; j < n; j++) {

@@ -5,22 +5,18 @@
 #include "kernels/cpu/impl.h"
 #include "kernels/cpu/tables.h"
 
-static double at(cs_mat m, bool t, int64_t i, int64_t j)
-{
-    return t ? (double)cs_row(m, j)[i] : (double)cs_row(m, i)[j];
-}
-
 /* One row of c. Columns are processed in blocks; sums are in double and in order of k. */
 static void gemm_row(bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c, int64_t i)
 {
-    int64_t n_k = ta ? a.r : a.c;
+    const int64_t n_k = ta ? a.r : a.c, step = tb ? b.ld : 1;
     for (int32_t j0 = 0; j0 < c.c; j0 += CS_CHUNK_COLS) {
         int32_t n = c.c - j0 < CS_CHUNK_COLS ? c.c - j0 : CS_CHUNK_COLS;
         double sum[CS_CHUNK_COLS] = { 0 };
         for (int64_t k = 0; k < n_k; k++) {
-            double v = at(a, ta, i, k);
+            const double v = (double)(ta ? cs_row(a, k)[i] : cs_row(a, i)[k]);
+            const cs_real *w = tb ? cs_row(b, j0) + k : cs_row(b, k) + j0;
             for (int32_t j = 0; j < n; j++)
-                sum[j] += v * at(b, tb, k, j0 + j);
+                sum[j] += v * (double)w[j * step];
         }
         cs_real *y = cs_row(c, i) + j0;
         for (int32_t j = 0; j < n; j++)
