@@ -394,32 +394,35 @@ T 'resumed' $less -q -o later.m --resume
 same_weights 'annealing resumed gives the same weights' annealed.m later.m
 T 'the model keeps preset and baseline' sh -c 'chordseq model show fast.m > card && grep -q "training.preset.fast$" card &&
     grep -q "training.baseline_regression_balanced" card && grep -q "^strand.both" card'
-T 'a budget only' sh -c '"$@" --budget 300k -o easy.m 2> msgs && grep -q "^chordseq: bag of words, ep" msgs &&
+T 'a budget only' sh -c '"$@" --budget 60k -o easy.m 2> msgs && grep -q "^chordseq: bag of words, ep" msgs &&
     grep -q "^chordseq: network, epoch [1-9].*: .*bag [01]" msgs && grep -q " trained " msgs' - $easy
 awk '/^>/ { h = $0; next } { c = h; sub(/.*class=/, "", c); s[c] = s[c] $0
     if (length(s[c]) >= 200) { print h "\n" s[c]; s[c] = "" } }' all.fa > long.fa
-T 'records of 150 bases have a bag of reading frames, too' sh -c '"$@" --budget 100k -o long.m 2> msgs &&
+T 'records of 150 bases have a bag of reading frames, too' sh -c '"$@" --budget 30k -o long.m 2> msgs &&
     grep -q "^chordseq: bag of words, epoch [1-9]" msgs && grep -q "^chordseq: bag of reading frames, epoch [1-9].*: .*bag [01]" msgs &&
     grep -q "^chordseq: network, epoch [1-9]" msgs' - chordseq train -@ 1 --label-key class long.fa
 T 'at least the accuracy of the bag' sh -c 'chordseq eval -q -m easy.m --label-key class all.fa > easy.eval &&
     awk -F "\t" "\$1 == \"record\" && \$2 == \"all\" && \$4 == \"balanced_accuracy\" { ok = \$5 > 0.9 } END { exit !ok }" easy.eval'
-T 'a page of the validation' sh -c '"$@" --preset fast --budget 40k -o page.m --html page.html 2> msgs && [ "$(grep -c "<h2>Training</h2>" page.html)" = 1 ] &&
+T 'a page of the validation' sh -c '"$@" --preset fast --budget 20k -o page.m --html page.html 2> msgs && [ "$(grep -c "<h2>Training</h2>" page.html)" = 1 ] &&
     grep -q "Confusion" page.html && grep -q "regression on 5-mers" page.html' - $easy
 N train-html-none.err $easy -q --valid-frac 0 --html x.html -o x.m
 N train-html-same.err $easy -q --html x.m -o x.m
 T 'eval reports the baselines' sh -c 'chordseq eval -m easy.m --label-key class all.fa 2> msgs > /dev/null &&
     grep -q "validation in training: balanced accuracy [01].*; regression on 5-mers [01]" msgs'
-T 'the network starts from the logits of the bag at its lowest loss' sh -c '"$@" --preset balanced --lr 1e-9 --budget 300k -v -o begun.m 2> msgs &&
+# Some wrong labels: the bag's lowest loss is not its last one.
+awk '/^>/ && n++ % 7 == 0 { if (!sub(/class=at/, "class=gc")) sub(/class=gc/, "class=at") } 1' all.fa > noisy.fa
+T 'the network starts from the logits of the bag at its lowest loss' sh -c '"$@" --preset balanced --lr 1e-9 --budget 30k -v -o begun.m 2> msgs &&
     awk "{ gsub(/[;,]/, \"\") } / epoch / { l = 0; for (i = 1; i < NF; i++) if (\$i == \"loss\") l = \$(i + 1) }
         /bag of words epoch/ && (!want || l < want) { want = l } /starts from the bag of words at step/ { said = \$NF }
-        /network epoch 1:/ { d = l - want; exit !(d < 0.002 && d > -0.002 && said == want) }" msgs' - $easy
-T 'the log says why the network starts without the bag' sh -c '"$@" --preset balanced --head.composition-hidden 8 --budget 100k -v -o begun.m 2> msgs &&
+        /network epoch 1:/ { d = l - want; exit !(d < 0.002 && d > -0.002 && said == want) }" msgs' - \
+    ${easy%all.fa}noisy.fa
+T 'the log says why the network starts without the bag' sh -c '"$@" --preset balanced --head.composition-hidden 8 --budget 20k -v -o begun.m 2> msgs &&
     [ "$(grep -c "the network starts without the bag: .*the shape of tensor" msgs)" = 1 ] && ! grep -q "starts from the bag" msgs' - $easy
 T 'a proposed budget keeps what --init-composition gives' sh -c 'for b in "" "--budget 1m"; do
     "$@" $b -o given.m --stop-after 1 --step-metrics given.tsv 2> /dev/null && tail -n 1 given.tsv | cut -f 4 || exit; done > losses &&
     [ "$(wc -l < losses) $(uniq losses | wc -l)" = "2 1" ]' - $easy --preset balanced --valid-frac 0 --init-composition fast.m
-T 'paused after the bag' $easy -q --budget 300k -o easier.m --stop-after 2
-T 'resumed' $easy -q --budget 300k -o easier.m --resume
+T 'paused after the bag' $easy -q --budget 60k -o easier.m --stop-after 2
+T 'resumed' $easy -q --budget 60k -o easier.m --resume
 same_weights 'a run resumed after the bag gives the same weights' easy.m easier.m
 N train-preset-resume.err $easy -q -o easier.m --resume
 
@@ -454,7 +457,7 @@ T 'a table or page whose reader closed it is an error' sh -c 'for o in metrics h
     [ "$(cat status)" = 1 ] && grep -q "cannot write ./dev/stdout.: its reader closed it" msgs || exit; done' - $train
 # ---- Linformer -----------------------------------------------------------------------------------
 
-chordseq simulate temporal-order --length 128 -n 2000 --seed 3 -o order.tsv
+chordseq simulate temporal-order --length 96 -n 1000 --seed 3 -o order.tsv
 T 'linformer learns from rare tokens' sh -c 'chordseq train -@ 1 --preset none --encoder linformer --encoder.k 8 --encoder.dim 16 \
-    --encoder.layers 1 --encoder.hidden 32 --encoder.max-len 128 --head.pool cls --epochs 8 --lr 0.005 --warmup 20 --step-records 32 \
+    --encoder.layers 1 --encoder.hidden 32 --encoder.max-len 96 --head.pool cls --epochs 6 --lr 0.01 --warmup 20 --step-records 16 \
     --weight-decay 0 -o order.m order.tsv 2> msgs && grep trained msgs | awk "{ exit !(\$NF > 0.6) }"'

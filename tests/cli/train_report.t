@@ -6,7 +6,8 @@ awk 'BEGIN { srand(2); for (i = 0; i < 240; i++) { s = ""; t = ""; for (j = 0; j
     s = s substr(i % 2 ? "AAAGGACT" : "GGGAAGCT", k, 1); t = substr(i % 2 ? "TTTCCTGA" : "CCCTTCGA", k, 1) t }
     h = ">r" i " organism=o" int(i / 6) " class=" (i % 2 ? "a" : "g") "\n"
     print h s > "sense.fa"; print h (i % 4 < 2 ? s : t) > "mixed.fa" } }'
-fast="chordseq train -@ 1 --label-key class --preset fast --budget 20k"
+# Short epochs: the regression is trained on one.
+fast="chordseq train -@ 1 --label-key class --preset fast --samples-per-epoch 240 --budget 20k"
 
 # ---- strands -------------------------------------------------------------------------------------
 
@@ -27,7 +28,7 @@ T 'labels of a map that no record has' sh -c 'printf "nosuch\\tx\n" > typo.tsv &
 
 # ---- cross-validation ----------------------------------------------------------------------------
 
-cross="chordseq train -@ 1 --label-key class --split-by organism --budget 40k -o cross.m"
+cross="chordseq train -@ 1 --label-key class --split-by organism --samples-per-epoch 240 --budget 20k -o cross.m"
 T 'folds, their mean and error, then all records' sh -c '"$@" --preset balanced --folds 4 --html cross.html mixed.fa 2> msgs &&
     [ "$(grep -c "fold [1-4] of 4, 60 validation records: balanced .*; bag of words [01].*; regression" msgs)" = 4 ] &&
     [ "$(grep -c "error of 4 folds: balanced accuracy [01].[0-9]* +- 0.[0-9]*, .* +- .*; bag .* +- " msgs)" = 1 ] &&
@@ -47,7 +48,7 @@ awk 'BEGIN { srand(3); split("TTATTGCTTCTCCTACTG TCTTCCTCATCGAGTAGC CGTCGCCGACGG
     for (i = 0; i < 60; i++) { s = "ATG"; p = int(8 * rand()); for (j = 0; j < 60; j++) {
         p = rand() < 0.5 ? int(8 * rand()) : (p + (i % 2 ? 1 : 7)) % 8; c = codon[p + 1]; s = s substr(c, 1 + 3 * int(rand() * length(c) / 3), 3) }
         print ">r" i " organism=o" int(i / 4) " class=" (i % 2 ? "a" : "g") "\n" s } }' > genes.fa
-T 'the final bag of the network has as many steps as the folds at their lowest losses' sh -c '"$@" -v --preset balanced --folds 3 --head.dropout 0 mixed.fa 2> msgs &&
+T 'the final bag of the network has as many steps as the folds at their lowest losses' sh -c '"$@" -v --preset balanced --budget 40k --folds 3 --head.dropout 0 mixed.fa 2> msgs &&
     awk "/starts from the bag of words at step/ { n++; sum += \$(NF - 4) } / bag of words: [0-9]* steps, the mean/ { d = \$6 - sum / 3 }
         END { exit !(n == 3 && sum > 0 && d <= 0.5 && d >= -0.5) }" msgs && grep -q "training the network on all" msgs' - $cross
 T 'records of 150 bases: folds of both bags, the best is the model' sh -c '"$@" --preset balanced --budget 24k --folds 2 --html genes.html -o genes.m genes.fa 2> msgs &&
@@ -149,7 +150,7 @@ T 'an unwritable folder is reported before training' sh -c '! "$@" --tensorboard
 
 printf 'a\tg\n' > same.tsv
 printf 'ghost\ta\nspirit\tg\n' > ghosts.tsv
-cross="chordseq train -@ 1 -o cross.m"
+cross="chordseq train -@ 1 --samples-per-epoch 240 -o cross.m"
 refused 'a budget of 1000 bases is below one step of about 5120; increase' --label-key class --budget 1k --preset balanced \
     --step-records 64 sense.fa
 refused "record .r0. is not in .ghosts.tsv.; --skip-unlabelled" --budget 20k --labels ghosts.tsv sense.fa
