@@ -150,7 +150,7 @@ T 'annealing on two ranks' $anneal --ranks 2 --metrics anneal.2.tsv -o anneal.m
 T 'annealing on two ranks has the losses of one: it restores the statistics of the best model' same_table anneal.1.tsv anneal.2.tsv
 
 # Rank 0 alone validates the bag; all take the network's start from it.
-balanced="chordseq train -q -@ 1 --budget 60k --label-key class all.fa"
+balanced="chordseq train -q -@ 1 --budget 20k --label-key class all.fa"
 T 'the default preset on one rank' $balanced --metrics balanced.1.tsv -o balanced.m
 T 'the default preset on two ranks' $balanced --ranks 2 --metrics balanced.2.tsv -o balanced.m
 T 'the default preset on two ranks has the losses of one' same_table balanced.1.tsv balanced.2.tsv

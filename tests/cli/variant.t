@@ -574,7 +574,7 @@ T 'human-lm is better than chance: an Alu element that it expects' sh -c '
     printf ">alu\n%s\n" $alu > alu.fa
     { printf "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
       for p in $(seq 40 100); do b=$(printf %s $alu | cut -c $p); printf "alu\t$p\t.\t$b\t$(echo ACGT | tr -d $b | sed "s/./&,/g; s/,$//")\t.\t.\t.\n"; done; } > alu.vcf
-    chordseq variant -q -m human-lm -f alu.fa -w 512 --max-unknown 1 --ends fill --tsv alu.tsv -o /dev/null alu.vcf
+    chordseq variant -q -m human-lm -f alu.fa -w 256 --max-unknown 1 --ends fill --tsv alu.tsv -o /dev/null alu.vcf
     awk -F "\t" "NR > 1 { n++; less += \$8 < 0 } END { exit !(n == 183 && less > 0.8 * n) }" alu.tsv'
 T 'contigs missing from the reference: reasons and status 1' sh -c 'grep "^#\|^one" variants.vcf | sed "s/^one/two/" > two.vcf
     chordseq variant -f variants.fa -m guess.model -w 64 --tsv n.tsv -o /dev/null two.vcf 2> msgs; [ $? = 1 ] &&

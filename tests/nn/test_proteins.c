@@ -460,7 +460,7 @@ static const double true_a[N_CLASS][N_FEATURE] = {
 /* Cases drawn from the model with these weights and t. */
 static void draw_cases(double t, cs_protein_cases *c)
 {
-    for (int i = 0; i < N_CASE; i++) {
+    for (int i = 0; i < c->n; i++) {
         double z[N_CLASS], sum = 0;
         for (int k = 0; k < N_CLASS; k++) {
             c->logit[i * N_CLASS + k] = (float)cs_rng_normal(1, (uint64_t)(i * N_CLASS + k));
@@ -500,6 +500,7 @@ static void test_weights(void **state)
         assert_true(fabs((double)weight[k][N_FEATURE] - (double)weight[0][N_FEATURE]
                          - (true_b[k] - true_b[0]) / 0.7) < 0.1);
     }
+    c.n = N_CASE / 4;           /* only signs are compared */
     for (int t = -3; t <= 3; t += 6) {
         draw_cases(t, &c);
         assert_int_equal(cs_proteins_solve(&c, 0, weight[0], &before, &after), CS_OK);
