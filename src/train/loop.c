@@ -174,7 +174,7 @@ static int finish_step(struct trainer *l)
         /* torch.nn.utils.clip_grad_norm_: the epsilon avoids a division by zero. */
         h.grad_scale = fmin(1, o->clip / (norm + 1e-6));
     }
-    cs_optim_step(ps, h, o->zero_grad_keeps);
+    cs_optim_step(ps, h, o->keep_zero_grad);
     cs_train_sums_add(&st->sum, &l->sum);
     st->n_base += l->sum.n_base;
     st->step++;

@@ -23,16 +23,16 @@ static void adam_span(cs_params *ps, const cs_adam *h, int64_t off, int64_t end)
 }
 
 /* Does the tensor take part in the step? If so, counts it. */
-static bool takes_part(cs_param *p, bool zero_grad_keeps)
+static bool takes_part(cs_param *p, bool keep_zero_grad)
 {
-    bool part = !p->buffer && (p->touched || (zero_grad_keeps && p->step > 0));
+    bool part = !p->buffer && (p->touched || (keep_zero_grad && p->step > 0));
 
     p->touched = false;
     p->step += part;
     return part;
 }
 
-void cs_optim_step(cs_params *ps, cs_adam h, bool zero_grad_keeps)
+void cs_optim_step(cs_params *ps, cs_adam h, bool keep_zero_grad)
 {
     const double lr = h.lr;
     int64_t off = 0, end = 0;    /* the pending run of tensors */
@@ -41,7 +41,7 @@ void cs_optim_step(cs_params *ps, cs_adam h, bool zero_grad_keeps)
      * all slabs, and a step of zeros gives zeros. */
     for (int i = 0; i < ps->n; i++) {
         cs_param *p = &ps->p[i];
-        if (!takes_part(p, zero_grad_keeps))
+        if (!takes_part(p, keep_zero_grad))
             continue;
         bool joins = i > 0 && end == ps->p[i - 1].off + ps->p[i - 1].n && h.step == p->step &&
                      h.lr == lr * p->rate;

@@ -9,14 +9,14 @@
  *
  * h        lr (times a tensor's own rate), betas, eps, decay, grad_scale, decoupled; `step` is
  *          ignored: each tensor counts its own
- * zero_grad_keeps  treatment of a tensor without a gradient since the last step. true (torch 1.13's
+ * keep_zero_grad  treatment of a tensor without a gradient since the last step. true (torch 1.13's
  *                  zero_grad): skipped if it never had one, else stepped with a gradient of zero,
  *                  so decay and moments continue. false (torch >= 2.0, set_to_none): skipped.
  *
  * Clears `touched`; leaves the gradients to cs_optim_zero_grad(). Buffers are never stepped.
  * Source   torch.optim.Adam, torch.optim.AdamW (kernels/backend.h: cs_adam)
  */
-void cs_optim_step(cs_params *ps, cs_adam h, bool zero_grad_keeps);
+void cs_optim_step(cs_params *ps, cs_adam h, bool keep_zero_grad);
 
 /** cs_optim_zero_grad - all gradients to zero */
 void cs_optim_zero_grad(cs_params *ps);

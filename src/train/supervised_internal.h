@@ -15,17 +15,17 @@ typedef struct cs_supervised {
     cs_train_budget budget;
     cs_preset_facts facts;
     bool           preset, nucleotides;
-    int            n_thread;
-    cs_label      *label;
+    cs_label      *label;        /* [n_label] */
     int32_t        n_label;
     cs_labelled    labelled;
     cs_dataset     data;
     cs_group      *group;        /* with --ranks */
     cs_backend    *be;
     cs_model      *model, *from; /* from: --init, until its weights have been taken over */
-    cs_sampler    *train, *valid;
-    float         *weight;
-    char          *recipe, *checkpoint;
+    cs_sampler    *train, *valid;        /* valid: NULL without validation */
+    float         *weight;       /* [n_label] class weights; NULL: none */
+    char          *recipe;       /* see cs_provenance_recipe() */
+    char          *checkpoint;   /* its path */
     cs_provenance  origin;
     /* With --folds: the model file of a fold, its metrics, and all folds' predictions */
     cs_folds       folds;
@@ -38,6 +38,8 @@ typedef struct cs_supervised {
 
 /** cs_supervised_on_variants - does the head take variants? */
 bool cs_supervised_on_variants(const cs_supervised *j);
+
+/* Of these functions, those with an int return CS_OK, or a negative code with a message. */
 
 /** cs_supervised_read - read all labelled records or variants */
 int cs_supervised_read(cs_supervised *j, int n_inflate);

@@ -46,7 +46,7 @@ const cs_opt cs_train_table[] = {
       .help = "weight decay of all parameters",
       .man = "adamw multiplies the parameters by 1 - lr x NUM; adam adds NUM times the parameters "
              "to the gradient.", .min = 0, .max = 10 },
-    { .type = CS_OPT_FLAG, .name = "keep-zero-grad", TRAIN(keeps),
+    { .type = CS_OPT_FLAG, .name = "keep-zero-grad", TRAIN(keep_zero_grad),
       .help = "also update tensors without a gradient in a step, after their first gradient",
       .man = "As in PyTorch before version 2.0. By default, such tensors are skipped." },
     { .type = CS_OPT_ENUM, .name = "schedule", TRAIN(schedule), .arg = "NAME", .def = "cosine",
@@ -124,7 +124,7 @@ const cs_opt cs_run_table[] = {
 
 const cs_opt cs_memory_table[] = {
     { .type = CS_OPT_GROUP, .name = "Memory" },
-    { .type = CS_OPT_SIZE, .name = "checkpoint-blocks", MEMORY(keep), .arg = "NUM",
+    { .type = CS_OPT_SIZE, .name = "checkpoint-blocks", MEMORY(checkpoint_blocks), .arg = "NUM",
       .def = "auto", .choice = cs_opt_auto,
       .help = "number of block inputs to store (gradient checkpointing); auto: all activations",
       .man = "The backward pass recomputes the other activations; a step takes about half as long "
@@ -145,7 +145,8 @@ const cs_opt cs_memory_table[] = {
 
 int32_t cs_memory_checkpoint_blocks(const cs_memory_args *a)
 {
-    return a->keep > 0 ? (int32_t)a->keep : a->recompute ? CS_CHECKPOINT_INPUTS : CS_KEEP_ALL;
+    return a->checkpoint_blocks > 0 ? (int32_t)a->checkpoint_blocks
+         : a->recompute ? CS_CHECKPOINT_INPUTS : CS_KEEP_ALL;
 }
 
 cs_train_opt cs_train_options(const cs_train_args *a, const cs_run_args *r,
@@ -156,7 +157,7 @@ cs_train_opt cs_train_options(const cs_train_args *a, const cs_run_args *r,
                   .decay = a->decay, .decoupled = a->optim == 1 },
         .schedule = { .kind = (cs_decay)a->schedule, .cycles = a->cycles, .power = a->power,
                       .floor = a->lr_end / a->lr },
-        .warmup = a->warmup, .zero_grad_keeps = a->keeps, .clip = a->clip, .ema = a->ema,
+        .warmup = a->warmup, .keep_zero_grad = a->keep_zero_grad, .clip = a->clip, .ema = a->ema,
         .keep = cs_memory_checkpoint_blocks(memory), .n_epoch = a->epochs,
         .max_steps = a->max_steps,
         .patience = a->patience, .seed = (uint64_t)a->seed, .stop_after = r->stop_after,

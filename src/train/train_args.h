@@ -9,7 +9,7 @@
 typedef struct cs_train_args {
     int64_t batch_tokens, step_records, accumulate, epochs, max_steps, patience, seed;
     double  lr, beta1, beta2, eps, decay, warmup, cycles, power, lr_end, clip, ema;
-    int     optim, schedule, keeps;
+    int     optim, schedule, keep_zero_grad;
 } cs_train_args;
 
 /* Options for the end of a run and its outputs. */
@@ -22,7 +22,7 @@ typedef struct cs_run_args {
 } cs_run_args;
 
 /* Options for memory: the result does not depend on them. */
-typedef struct cs_memory_args { int64_t keep; int recompute; } cs_memory_args;
+typedef struct cs_memory_args { int64_t checkpoint_blocks; int recompute; } cs_memory_args;
 
 extern const cs_opt cs_train_table[];
 extern const cs_opt cs_run_table[];

@@ -14,7 +14,7 @@ typedef struct cs_train_opt {
     cs_adam     adam;            /* lr is the base; step and grad_scale are set per step */
     cs_schedule schedule;        /* total is computed by cs_train_run() */
     double      warmup;          /* steps, or below 1 a share of all steps */
-    bool        zero_grad_keeps; /* see cs_optim_step() */
+    bool        keep_zero_grad; /* see cs_optim_step() */
     double      clip;            /* largest gradient norm; 0: any */
     double      ema;             /* decay of the averaged weights; 0: none */
     int32_t     keep;            /* see cs_step_opt; lowered, with a note, until it fits */
