@@ -13,8 +13,8 @@ typedef struct cs_completion {
 
 /** cs_completion_is - is it the name of a shell? */
 bool cs_completion_is(const char *shell);
-/** cs_completion_write - print the completions of n commands for a shell, which there is. CS_OK,
- * CS_EIO */
+/** cs_completion_write - print the completions of n commands for a shell of cs_completion_is().
+ * CS_OK; CS_EIO */
 int cs_completion_write(const char *shell, const cs_completion *cmd, int n) CS_MUST_CHECK;
 
 #endif

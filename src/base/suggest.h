@@ -18,8 +18,8 @@ cs_suggest cs_suggest_begin(const char *typed);
 /** cs_suggest_try - add a candidate; of equally near ones the first is used */
 void cs_suggest_try(cs_suggest *n, const char *word);
 
-/** cs_suggest_hint - "did you mean 'WORD'? " of the nearest, in `n`; "" if more than three letters
- * differ, or more than a third of its letters and one, without a prefix in common */
+/** cs_suggest_hint - "did you mean 'WORD'? " of the nearest, in `n`; "" if more letters differ than
+ * three, or than a third of the word's letters plus one, without hyphens and a common prefix */
 const char *cs_suggest_hint(cs_suggest *n);
 
 #endif

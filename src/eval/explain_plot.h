@@ -7,8 +7,8 @@
 
 enum { CS_LOGO_MAX = 5000 };     /* bases of a plot */
 
-/** cs_logo_write - one region: base [n], value [n], letters above the axis where the value is
- * positive. CS_OK; CS_EIO */
+/** cs_logo_write - one region: base [n] of either case, plotted in upper case, value [n]; letters
+ * are above the axis where the value is positive. CS_OK; CS_EIO */
 int cs_logo_write(cs_outfile *f, const char *title, const cs_region *at, const char *base,
                   const double *value) CS_MUST_CHECK;
 

@@ -13,7 +13,7 @@ typedef struct cs_step_log cs_step_log;
  * The table of a run that continues (o->resume) loses the rows after `step`, which are
  * repeated.
  *
- * out      receives NULL if neither is wanted, which the other calls accept
+ * out      receives NULL without either path; the other calls accept NULL
  * Returns  CS_OK; CS_EIO
  */
 int  cs_step_log_open(const cs_train_opt *o, int64_t step, cs_step_log **out) CS_MUST_CHECK;
