@@ -18,16 +18,14 @@ bool cs_reason_has_output(cs_reason r);
 /** cs_reason_help - description, a fragment for the manual */
 const char *cs_reason_help(cs_reason r);
 
-/* A record's prediction: the head's output (output_len floats), or a reason without one. If calls
- * may be taxa above the classes, taxon is the node called (0: none) and p its probability, or that
- * of the best one below the root; else both are 0, and the class with the largest value is
- * called. */
+/* A record's prediction: the head's output, or a reason without one. taxon and p are 0 unless calls
+ * may be taxa above the classes; then the class with the largest value is called. */
 typedef struct cs_prediction {
-    float *v;
+    float *v;                    /* [n] probabilities or values, if cs_reason_has_output() */
     int64_t n;
     cs_reason reason;
-    int32_t taxon;
-    float p;
+    int32_t taxon;               /* node called; 0: none */
+    float p;                     /* its probability, or that of the best node below the root */
     /* By segment: windows with a prediction, and for a pair the call of each mate alone, a node if
      * taxon is set, else a class; -1: none. */
     int32_t n_window[CS_MAX_SEG], mate[CS_MAX_SEG];

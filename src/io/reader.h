@@ -117,14 +117,15 @@ int cs_inputs_divide(cs_inputs *in, int64_t no, int64_t n, bool *done) CS_MUST_C
 /**
  * cs_inputs_header - one sam_hdr_t for the alignments of all inputs, with keep_native
  *
- * That of the first alignment file, which the others add their read groups, programs and comments
- * to (cs_sam_header_join()); of several inputs it says that records are not sorted. Opens the first
- * input, and regular files after it for their headers; a pipe after it whose read groups are
- * missing is a warning when it is opened, and CS_EUSAGE if they differ from those of the same ID.
- * So are inputs aligned to other references.
+ * A copy of the first alignment file's header with the read groups, programs and comments of the
+ * others (cs_sam_header_join()); with several inputs it is marked as unsorted. Opens the first
+ * input, and regular files after it for their headers. The header of a later pipe is compared when
+ * the pipe is opened, by the same rules; a line of it that the output lacks is a warning.
  *
  * mates    inputs of second mates, or NULL
- * header   receives it; NULL if there is none. `in` keeps it
+ * header   receives it; NULL: no input has alignments. `in` owns it
+ * Returns  CS_OK; CS_EUSAGE if inputs are aligned to different references, or a read group differs
+ *          from one of the same ID; CS_EFORMAT for invalid headers; errors of cs_input_open()
  *
  * Call before the first record.
  */
