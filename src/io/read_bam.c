@@ -47,8 +47,8 @@ struct alignments {
     hts_idx_t      *index;
     struct interval *interval;   /* [n_interval] regions, sorted and disjoint */
     int             n_interval;
-    int             from, at;    /* [from, at) those of `region` */
-    int             ahead;       /* the first of them that ends after the alignment in hand */
+    int             first, next; /* intervals [first, next) are those of `region` */
+    int             current;     /* the first of them that ends after the last alignment's start */
     hts_itr_t      *region;      /* over some intervals and what is between, or NULL: all */
     hts_filter_t   *filter;      /* or NULL */
     cs_cram_guard  *guard;       /* of CRAM, or NULL */
@@ -126,7 +126,7 @@ static const char *other_contig(const struct alignments *a, const char *name, ch
 }
 
 /* Names of regions from BED files are in braces, as they may have a colon. */
-static int no_region(const struct alignments *a, const char *text)
+static int refuse_region(const struct alignments *a, const char *text)
 {
     const char *end = *text == '{' ? strrchr(text, '}') : strrchr(text, ':');
     const size_t skip = *text == '{', n = (end ? (size_t)(end - text) : strlen(text)) - skip;
@@ -149,7 +149,7 @@ static int parse_region(const struct alignments *a, const char *text, struct int
     *p = (struct interval){ .tid = strcmp(text, "*") == 0 ? HTS_IDX_NOCOOR : HTS_IDX_START };
     return p->tid == HTS_IDX_NOCOOR || strcmp(text, ".") == 0
         || (sam_parse_region(a->header, text, &p->tid, &p->from, &p->to, 0) && p->tid >= 0)
-        ? CS_OK : no_region(a, text);
+        ? CS_OK : refuse_region(a, text);
 }
 
 /* As in the file: alignments without a contig are the last. */
@@ -193,13 +193,13 @@ static bool is_close(const struct alignments *a, int k)
 
 static int next_region(struct alignments *a)
 {
-    const struct interval *p = &a->interval[a->at];
+    const struct interval *p = &a->interval[a->next];
 
-    a->from = a->ahead = a->at++;
-    while (a->at < a->n_interval && is_close(a, a->at))
-        a->at++;
+    a->first = a->current = a->next++;
+    while (a->next < a->n_interval && is_close(a, a->next))
+        a->next++;
     hts_itr_destroy(a->region);
-    a->region = sam_itr_queryi(a->index, p->tid, p->from, a->interval[a->at - 1].to);
+    a->region = sam_itr_queryi(a->index, p->tid, p->from, a->interval[a->next - 1].to);
     if (!a->region)
         return cs_fail(CS_EIO, "'%s': cannot find a region in the index; is it of this file?",
                        a->path);
@@ -211,14 +211,14 @@ static int next_region(struct alignments *a)
 /* Is the alignment in an interval of this region, and in none before? */
 static bool is_inside(struct alignments *a)
 {
-    const struct interval *p = a->interval, *before = a->from > 0 ? &p[a->from - 1] : NULL;
+    const struct interval *p = a->interval, *before = a->first > 0 ? &p[a->first - 1] : NULL;
     const hts_pos_t from = a->b->core.pos;
 
-    if (before && before->tid == p[a->from].tid && from < before->to)
+    if (before && before->tid == p[a->first].tid && from < before->to)
         return false;
-    while (a->ahead + 1 < a->at && p[a->ahead].to <= from)
-        a->ahead++;
-    return a->at - a->from == 1 || p[a->ahead].from < bam_endpos(a->b);
+    while (a->current + 1 < a->next && p[a->current].to <= from)
+        a->current++;
+    return a->next - a->first == 1 || p[a->current].from < bam_endpos(a->b);
 }
 
 static int find_regions(struct alignments *a)
@@ -363,7 +363,7 @@ static int read_wanted(struct alignments *a)
             CS_TRY(cs_cram_guard_reach(a->guard, (int64_t)htell(a->raw)));
         const int r = a->region ? sam_itr_next(a->fp, a->region, a->b)
                                 : sam_read1(a->fp, a->header, a->b);
-        if (r == -1 && a->at < a->n_interval) {
+        if (r == -1 && a->next < a->n_interval) {
             CS_TRY(next_region(a));
             continue;
         }
@@ -451,7 +451,7 @@ static const bam1_t *copy_native(struct alignments *a, cs_chunk *c)
     return b->data ? b : NULL;
 }
 
-static int give(struct alignments *a, cs_chunk *c)
+static int append_alignment(struct alignments *a, cs_chunk *c)
 {
     const int64_t n = a->b->core.l_qseq;
     const char *qname = bam_get_qname(a->b);
@@ -479,7 +479,7 @@ static int alignments_next(void *state, cs_chunk *c)
     CS_TRY(read_wanted(a));
     if (a->keep_native && a->programs)
         CS_TRY(cs_programs_change(a->programs, a->b));
-    rc = give(a, c);
+    rc = append_alignment(a, c);
 out:
     return rc;
 }

@@ -24,7 +24,8 @@
 #include "io/alphabet.h"
 #include "io/lines.h"
 
-enum { BLOCK_BASES = 1 << 16, HEADER_BYTES = 1024 };
+enum { BLOCK_BASES = 1 << 16, HEADER_BYTES = 1024,
+       BGZF_BLOCKS = 2 };         /* result of bgzf_compression() */
 
 /* A contig of more than INT_MAX bases. */
 struct long_contig { char *name; int64_t n; };
@@ -228,7 +229,7 @@ static int check_index(cs_reference *r)
     BGZF *f = strstr(r->path, "://") ? NULL : bgzf_open(r->path, "r");
     const struct fai_entry *const ends[] = { &r->first, &r->last };
 
-    if (!f || (bgzf_compression(f) == 2 && bgzf_index_load(f, r->path, ".gzi") < 0))
+    if (!f || (bgzf_compression(f) == BGZF_BLOCKS && bgzf_index_load(f, r->path, ".gzi") < 0))
         goto out;
     for (int i = 0; rc == CS_OK && i < 2; i++)
         if (ends[i]->name && !(begins_there(f, ends[i]) && ends_there(f, ends[i])))

@@ -21,7 +21,7 @@
 
 enum { BGZF_BLOCKS = 2, CACHE_BYTES = 1 << 20 };     /* BGZF_BLOCKS: of bgzf_compression() */
 
-struct place { char *contig; int64_t from, to; };
+struct region { char *contig; int64_t from, to; };
 
 struct cs_vcf {
     char      *path;             /* for messages and the index */
@@ -37,11 +37,11 @@ struct cs_vcf {
     hts_idx_t *index;            /* of BCF */
     tbx_t     *tabix;            /* of VCF */
     hts_itr_t *itr;              /* of the region, or NULL: the whole file */
-    bool       none;             /* the region's contig has no records */
-    struct place *region;        /* [n_region] of cs_vcf_restrict() */
-    int        n_region, at;     /* at: the one in hand */
+    bool       no_contig;        /* the file has no records on the region's contig */
+    struct region *region;        /* [n_region] of cs_vcf_restrict() */
+    int        n_region, current;    /* current: index of the region that is read */
     size_t     cap_region;
-    cs_covered read;             /* by the regions before it */
+    cs_covered covered;          /* bases of the regions before it */
 };
 
 static bool is_text(const cs_vcf *v)
@@ -181,7 +181,7 @@ void cs_vcf_close(cs_vcf *v)
     ks_free(&v->parsed);
     for (int i = 0; i < v->n_region; i++)
         free(v->region[i].contig);
-    cs_covered_release(&v->read);
+    cs_covered_release(&v->covered);
     CS_FREE(v->region, v->path, v);
 }
 
@@ -254,22 +254,22 @@ int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to)
     const int tid = find_contig(v, contig);
     hts_itr_destroy(v->itr);
     v->itr = NULL;
-    v->none = tid < 0;
-    if (!v->none)
+    v->no_contig = tid < 0;
+    if (!v->no_contig)
         v->itr = is_text(v) ? tbx_itr_queryi(v->tabix, tid, from, to)
                             : bcf_itr_queryi(v->index, tid, from, to);
-    if (!v->none && !v->itr)
+    if (!v->no_contig && !v->itr)
         return cs_fail(CS_EIO, "'%s': the index has no entry for '%s'", v->path, contig);
     return CS_OK;
 }
 
 static int seek_region(cs_vcf *v, int i)
 {
-    const struct place *p = &v->region[i];
+    const struct region *p = &v->region[i];
 
-    if (i > 0 && cs_covered_add(&v->read, p[-1].contig, p[-1].from, p[-1].to) != CS_OK)
+    if (i > 0 && cs_covered_add(&v->covered, p[-1].contig, p[-1].from, p[-1].to) != CS_OK)
         return cs_fail(CS_EMEM, "out of memory for the regions of '%s'", v->path);
-    v->at = i;
+    v->current = i;
     return cs_vcf_seek(v, p->contig, p->from, p->to);
 }
 
@@ -286,7 +286,7 @@ int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const char *bed
         if (n_region > INT_MAX || cs_try_grow((void **)&v->region, &v->cap_region, n_region,
                                               sizeof *v->region) != CS_OK)
             CS_TRY(cs_fail(CS_EMEM, "out of memory for the regions of '%s'", v->path));
-        v->region[v->n_region++] = (struct place){ cs_xstrdup(next.contig), next.from, next.to };
+        v->region[v->n_region++] = (struct region){ cs_xstrdup(next.contig), next.from, next.to };
     }
     CS_TRY(cs_regions_end(all, rc));
     rc = seek_region(v, 0);
@@ -439,6 +439,7 @@ static int next_text(cs_vcf *v)
                    : hts_getline(v->fp, KS_SEP_LINE, &v->line);
     const bool blank = r >= 0 && v->line.l == 0 && !v->itr;
 
+    /* Empty lines at the end are accepted. */
     while (r >= 0 && v->line.l == 0 && !v->itr)
         r = hts_getline(v->fp, KS_SEP_LINE, &v->line);
     if (r == -1)
@@ -489,7 +490,7 @@ int cs_vcf_read(cs_vcf *v, int what)
 {
     int rc = CS_OK;
 
-    if (v->none)
+    if (v->no_contig)
         return CS_EOF;
     rc = cs_pump_interrupted(is_text(v) ? next_text(v) : next_native(v));
     CS_TRY(cs_input_mark_check(&v->mark, v->path, rc));
@@ -502,12 +503,12 @@ out:
     return rc;
 }
 
-/* Does an earlier region have it, too? Then it was read there. */
+/* Was the record read in an earlier region, which it overlaps, too? */
 static bool was_read(const cs_vcf *v)
 {
     const bcf1_t *b = v->rec;
 
-    return v->at > 0 && cs_covered_overlaps(&v->read, bcf_seqname(v->header, b), b->pos,
+    return v->current > 0 && cs_covered_overlaps(&v->covered, bcf_seqname(v->header, b), b->pos,
                                             b->pos + b->rlen);
 }
 
@@ -518,8 +519,8 @@ static int read_any(cs_vcf *v)
 
     do {
         rc = cs_vcf_read(v, BCF_UN_STR);
-        while (rc == CS_EOF && v->at + 1 < v->n_region) {
-            rc = seek_region(v, v->at + 1);
+        while (rc == CS_EOF && v->current + 1 < v->n_region) {
+            rc = seek_region(v, v->current + 1);
             rc = rc == CS_OK ? cs_vcf_read(v, BCF_UN_STR) : rc;
         }
     } while (rc == CS_OK && was_read(v));

@@ -35,7 +35,7 @@ struct alignments {
     cs_outfile *index;           /* NULL unless requested */
     int32_t    last_tid;         /* with an index: of the record before; -1: unplaced, or none */
     hts_pos_t  last_pos;
-    bool       any;              /* is there one? */
+    bool       any;              /* is there a record before? */
     cs_htsout  to;
     sam_hdr_t *header;
     bam1_t    *b;
@@ -279,7 +279,7 @@ out:
 }
 
 /* Segment s of a record from FASTA or FASTQ. */
-static int unaligned(cs_output *o, bam1_t *b, const cs_record *r, int s)
+static int make_unaligned(cs_output *o, bam1_t *b, const cs_record *r, int s)
 {
     const cs_segment *g = &r->seg[s];
     const uint16_t mate = s == 0 ? BAM_FREAD1 : BAM_FREAD2;
@@ -347,14 +347,14 @@ static int check_order(cs_output *o, struct alignments *w)
                           bam_get_qname(w->b)) : CS_OK;
 }
 
-static int one(cs_output *o, const cs_record *r, int s, const cs_prediction *a)
+static int write_segment(cs_output *o, const cs_record *r, int s, const cs_prediction *a)
 {
     int rc = CS_OK;
     struct alignments *w = o->state;
     const bam1_t *native = r->native[s];
 
     if (!native)
-        CS_TRY(unaligned(o, w->b, r, s));
+        CS_TRY(make_unaligned(o, w->b, r, s));
     else if (!bam_copy1(w->b, native))
         return cs_fail(CS_EMEM, "out of memory for record '%s'", r->name);
     if (w->index)
@@ -375,7 +375,7 @@ static int bam_record(cs_output *o, const cs_record *r, const cs_prediction *a)
     const bool turn = r->swapped && r->native[0];
 
     for (int s = 0; rc == CS_OK && s < r->n_seg; s++)
-        rc = one(o, r, turn ? r->n_seg - 1 - s : s, a);
+        rc = write_segment(o, r, turn ? r->n_seg - 1 - s : s, a);
     return rc;
 }
 
