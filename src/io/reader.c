@@ -323,7 +323,12 @@ static sam_hdr_t *header_of(const cs_input *in)
 
 static int check_references(const cs_inputs *s, sam_hdr_t *h, const char *path)
 {
-    return same_references(s->header, h) ? CS_OK
+    if (same_references(s->header, h))
+        return CS_OK;
+    return !s->header
+        ? cs_fail(CS_EUSAGE, "'%s' has references, which the header of the output lacks, as it was "
+                  "written before that input could be read; give that input first, or as a file",
+                  path)
         : cs_fail(CS_EUSAGE, "'%s' is aligned to other references than '%s'; alignments in one "
                   "output need the same references", path, s->header_path);
 }

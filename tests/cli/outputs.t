@@ -170,6 +170,8 @@ T 'an invalid header can be copied, but not changed' sh -c 'printf "@RG\tSM:s\nr
     grep -q "invalid line, such as @RG or @PG without ID; correct it, or use --no-PG" msgs'
 T 'an error of references names standard input' sh -c 'sed "s/LN:99/LN:98/" x.sam > other.sam && ! chordseq classify -q -m m --bam xz.bam - other.sam < x.sam 2> msgs &&
     grep -q "other references than .standard input.;" msgs'
+T 'a pipe of alignments after sequences' sh -c '! chordseq classify -q -m m --bam xz.bam f.fa - < x.sam 2> msgs && [ ! -e xz.bam ] &&
+    grep -q "standard input. has references, which the header of the output lacks.*; give that input first, or as a file" msgs'
 N bam-several.err   chordseq classify -m m --bam xy.bam -W x.sam y.sam
 # A pipe is read after the header is written.
 T 'a pipe later on with a read group of its own: a warning, and no PG tags of another program' sh -c '
