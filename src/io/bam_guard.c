@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include <htslib/bgzf.h>
-#include <htslib/hts_endian.h>
 
 #include "base/file.h"
 
@@ -20,7 +19,8 @@ static bool read_number(BGZF *f, int64_t *v)
 
     if (bgzf_read(f, b, sizeof b) != (ssize_t)sizeof b)
         return false;
-    *v = (int64_t)le_to_u32(b);
+    *v = (int64_t)((uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16
+                   | (uint32_t)b[3] << 24);
     return true;
 }
 

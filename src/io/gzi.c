@@ -12,19 +12,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <htslib/hts_endian.h>
-
 #include "base/mem.h"
 
 enum { ENTRY_BYTES = 16 };
 
 static bool read_number(FILE *f, int64_t at, int64_t *v)
 {
-    uint8_t b[8];
+    unsigned char b[8];
+    uint64_t n = 0;
 
     if (fseeko(f, (off_t)at, SEEK_SET) != 0 || fread(b, 1, sizeof b, f) != sizeof b)
         return false;
-    *v = le_to_i64(b);
+    for (int i = 7; i >= 0; i--)
+        n = n << 8 | b[i];
+    *v = (int64_t)n;
     return *v >= 0;
 }
 

@@ -14,7 +14,6 @@
 
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
-#include <htslib/hts_endian.h>
 #include <zlib.h>
 
 #include "base/budget.h"
@@ -187,16 +186,26 @@ cs_zone cs_source_zone(const cs_source *s)
 
 /* ---- BGZF and gzip --------------------------------------------------------------------------- */
 
+static unsigned le16(const unsigned char *p)
+{
+    return p[0] | (unsigned)p[1] << 8;
+}
+
+static uint32_t le32(const unsigned char *p)
+{
+    return le16(p) | (uint32_t)le16(p + 2) << 16;
+}
+
 /* Bytes of the BGZF block at p, including its header; 0 if it is not a BGZF block. */
 static size_t bgzf_size(const unsigned char *p, size_t n, size_t *n_head)
 {
     static const unsigned char magic[4] = { 31, 139, 8, 4 };       /* gzip, with extra field only */
     if (n < BGZF_HEAD || memcmp(p, magic, sizeof magic) != 0)
         return 0;
-    *n_head = 12u + le_to_u16(p + 10);
-    for (size_t i = 12; i + 6 <= *n_head && i + 6 <= n; i += 4u + le_to_u16(p + i + 2)) {
-        if (p[i] == 'B' && p[i + 1] == 'C' && le_to_u16(p + i + 2) == 2)
-            return 1u + le_to_u16(p + i + 4);
+    *n_head = 12u + le16(p + 10);
+    for (size_t i = 12; i + 6 <= *n_head && i + 6 <= n; i += 4u + le16(p + i + 2)) {
+        if (p[i] == 'B' && p[i + 1] == 'C' && le16(p + i + 2) == 2)
+            return 1u + le16(p + i + 4);
     }
     return 0;
 }
@@ -218,11 +227,11 @@ static int gather_blocks(cs_source *s, size_t *used)
         const size_t left = s->end - s->pos - *used;
         size = bgzf_size(p, left, &n_head);
         if (size == 0 || size > left || size < n_head + GZIP_TAIL ||
-            le_to_u32(p + size - 4) > BLOCK_MAX)
+            le32(p + size - 4) > BLOCK_MAX)
             break;
         s->block[n] = (struct block){
-            .in = p + n_head, .n_in = size - n_head - GZIP_TAIL, .n_out = le_to_u32(p + size - 4),
-            .out = s->out + out, .crc = le_to_u32(p + size - GZIP_TAIL)
+            .in = p + n_head, .n_in = size - n_head - GZIP_TAIL, .n_out = le32(p + size - 4),
+            .out = s->out + out, .crc = le32(p + size - GZIP_TAIL)
         };
         out += s->block[n++].n_out;
         *used += size;
