@@ -65,9 +65,9 @@ def lines(table):
 
 class Classify(unittest.TestCase):
     def test_equals_the_program(self):
-        whole, windows = {}, {"long_sequence": "window", "window_length": 100}
         for model in MODEL, DEFAULT:
-            for options in (whole, {"strand": "forward", "min_prob": 0.6}, windows) if model == MODEL else (whole, windows):
+            for options in {}, {"strand": "forward", "min_prob": 0.6}, \
+                    {"long_sequence": "window", "window_length": 100}:
                 words = [w for k, v in options.items() for w in ("--" + k.replace("_", "-"), v)]
                 want = program("classify", "--all", "-m", model, *words, TINY / "mixed.fa")
                 for threads in (1, 3) if model == MODEL else (3,):
