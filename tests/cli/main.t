@@ -76,11 +76,14 @@ in_build_folder()
 }
 T 'a build folder has the models of its source tree' in_build_folder
 
-if (ulimit -s 32 && chordseq --version) > /dev/null 2>&1; then
-    T 'a stack of 32 kB' sh -c '"$2" small 1 encoder=transformer && chordseq classify -q -m small "$1" > want &&
-        (ulimit -s 32; chordseq classify -q -m small "$1") > got && cmp want got' - "$tiny/mixed.fa" "$builddir/tests/cli/make_model"
+# With AddressSanitizer the dynamic linker, before main(), sometimes needs more than 32 kB.
+stack=32
+if grep -q __asan_init "$builddir/chordseq"; then stack=64; fi
+if (ulimit -s $stack && chordseq --version) > /dev/null 2>&1; then
+    T "a stack of $stack kB" sh -c '"$2" small 1 encoder=transformer && chordseq classify -q -m small "$1" > want &&
+        (ulimit -s '$stack'; chordseq classify -q -m small "$1") > got && cmp want got' - "$tiny/mixed.fa" "$builddir/tests/cli/make_model"
 else
-    S 'a stack of 32 kB' 'the program does not start with it (a sanitizer?)'
+    S "a stack of $stack kB" 'the program does not start with it (a sanitizer?)'
 fi
 
 # A moved installation finds the models beside it, not those of the original prefix.
