@@ -37,7 +37,7 @@ T 'no stage begins after the time limit' sh -c "CALL_S=0 $quick -o o.tsv memory 
     grep -q 'no time left' o.tsv"
 T 'logs are returned' sh -c "mkdir out && OUT=out $quick -o t.tsv block && [ -s out/t.tsv ] &&
     tar -tzf out/logs.tar.gz | grep -q block.tsv"
-# The half-hour plan in the emulator: time limits, results also after failed steps, and a model from
+# The plan in the emulator: time limits, results also after failed steps, and a model from
 # which the next training stage starts.
 mkdir plan && cp "$srcdir"/tests/gpu/check "$srcdir"/tests/gpu/bench "$srcdir"/tests/gpu/lib.sh "$srcdir"/tests/gpu/stages \
     "$srcdir"/tests/gpu/twobit.py plan/
