@@ -27,6 +27,11 @@
 
 #include <cmocka.h>
 
+#ifdef assert_int_in_range      /* cmocka 2, which deprecates the old name */
+#undef assert_in_range
+#define assert_in_range assert_int_in_range
+#endif
+
 /** check_free_port - a TCP port of this machine that was free a moment ago */
 static inline int check_free_port(void)
 {

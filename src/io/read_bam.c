@@ -407,7 +407,7 @@ static const char *copy_name(struct alignments *a, cs_chunk *c)
 /* Four bits a base, in pairs; '=' (as in the reference) is unknown here and becomes N. */
 static void unpack_bases(const uint8_t *packed, int64_t n, char *out)
 {
-    static const char letter[16] = "NACMGRSVTWYHKDBN";
+    static const char letter[] = "NACMGRSVTWYHKDBN";
     for (int64_t i = 0; i < n; i++)
         out[i] = letter[packed[i >> 1] >> (~i & 1) * 4 & 15];
 }

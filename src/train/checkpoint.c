@@ -18,9 +18,10 @@
 #include "base/mem.h"
 #include "nn/exec/safetensors.h"
 
-static const char magic[8] = CS_CHECKPOINT_MAGIC;
+static const char magic[] = CS_CHECKPOINT_MAGIC;
 
-enum { HEAD_BYTES = 16, MAX_SLAB = 4, SUM_BYTES = sizeof "sha256:" - 1 + 64 };
+enum { MAGIC_BYTES = sizeof magic - 1, HEAD_BYTES = 16, MAX_SLAB = 4,
+       SUM_BYTES = sizeof "sha256:" - 1 + 64 };
 
 void cs_train_state_init(cs_train_state *st)
 {
@@ -188,8 +189,8 @@ int cs_checkpoint_save(const char *path, cs_params *ps, bool average, const cs_t
         rc = cs_fail(CS_EMEM, "out of memory for the checkpoint '%s'", path);
         goto out;
     }
-    memcpy(head, magic, sizeof magic);
-    little_endian(strlen(text), 8, head + sizeof magic);
+    memcpy(head, magic, MAGIC_BYTES);
+    little_endian(strlen(text), 8, head + MAGIC_BYTES);
     CS_TRY(cs_outfile_open_as(path, NULL, CS_OUT_BINARY, &s.file));
     CS_TRY(checkpoint_put(&s, head, sizeof head));
     CS_TRY(checkpoint_put(&s, text, strlen(text)));
@@ -402,12 +403,12 @@ static int content_read(const char *path, struct content *c)
 
     if (rc != CS_OK)
         return rc;
-    if (c->n < HEAD_BYTES + 4 || memcmp(c->file, magic, sizeof magic) != 0)
+    if (c->n < HEAD_BYTES + 4 || memcmp(c->file, magic, MAGIC_BYTES) != 0)
         return bad(path, "its signature is missing");
     if (from_little_endian(c->file + c->n - 4, 4) !=
         crc32_z(crc32_z(0, NULL, 0), (void *)c->file, c->n - 4))
         return bad(path, "its checksum is wrong");
-    const uint64_t n_head = from_little_endian(c->file + sizeof magic, 8);
+    const uint64_t n_head = from_little_endian(c->file + MAGIC_BYTES, 8);
     if (n_head > c->n - HEAD_BYTES - 4)
         return bad(path, "its header is longer than the file");
     c->n_head = (size_t)n_head;
@@ -434,7 +435,7 @@ out:
 
 bool cs_checkpoint_begins(const char *path)
 {
-    char head[sizeof magic];
+    char head[MAGIC_BYTES];
     FILE *f = fopen(path, "rbe");
 
     if (f == NULL)

@@ -68,7 +68,7 @@ static void test_indels(void **state)
  * long frame every other codon changes at a rate of 1, on either strand. */
 static void test_silent(void **state)
 {
-    static const char aa[][3] = { "ATG", "TGG", "CTG", "TCA", "GAA", "CGT" };
+    static const char *const aa[] = { "ATG", "TGG", "CTG", "TCA", "GAA", "CGT" };
     static const char *const all[] = { "ATG", "TGG", "TTA TTG CTA CTC CTG CTT",
                                        "AGC AGT TCA TCC TCG TCT", "GAA GAG",
                                        "CGA CGC CGG CGT AGA AGG" };
