@@ -7,7 +7,7 @@
 #   S NAME REASON   skipped, with the reason
 #   same_weights NAME MODEL MODEL
 #
-# `with TOOL T ...` is skipped without a command TOOL.
+# `with TOOL T ...` is skipped without a command TOOL; `with lapack T ...` in a build without LAPACK.
 #
 # A FILE of `-` is not compared. The script runs in a temporary folder ($tmp), removed at the end;
 # $srcdir and $tmp are replaced by SRCDIR and TMP in outputs. With CS_REDO=1 (`make
@@ -159,8 +159,11 @@ revcomp()
 with()
 {
     tool=$1; shift
-    if command -v "$tool" > /dev/null; then "$@"; else S "$2" "no $tool"; fi
+    if [ "$tool" = lapack ] && has_lapack || command -v "$tool" > /dev/null; then "$@"; else S "$2" "no $tool"; fi
 }
+
+# has_lapack: can this build factorise matrices?
+has_lapack() { chordseq model factorize --rank 1 "$tiny/model.safetensors" > /dev/null 2>&1; }
 
 # page_script PAGE: print its ```sh blocks as a script. A block after a comment `test: COMMAND` needs COMMAND.
 page_script()

@@ -137,13 +137,13 @@ T 'by rank' sh -c 'chordseq eval -q -m tree.m --label-key tax -o e.tsv --json e.
 T 'evaluation by known taxa' sh -c 'chordseq eval -q -m tree.m --label-key tax -o o.tsv other.fa &&
     n() { awk -F "\t" -v m="$1" "\$2 == \"all\" && \$3 == \".\" && \$4 == m { print \$5 }" o.tsv; }
     [ "$(n records:family)" = 120 ] && [ "$(n records:genus)" = 76 ]'
-T 'evaluation of a reduced model' sh -c 'for f in all other; do
+with lapack T 'evaluation of a reduced model' sh -c 'for f in all other; do
     chordseq eval -q -m tree.m --label-key tax -o f.tsv $f.fa
     awk -F "\t" "\$2 == \"all\" && \$3 == \".\" && \$4 == \"accuracy\" { print \$5 }" f.tsv > want
     chordseq model factorize -q --rank 2 --label-key tax -i $f.fa tree.m | awk -F "\t" "\$1 == \"accuracy\" { print \$2 }" > got
     [ -s got ] && paste want got | awk "{ exit \$1 - \$2 > 1e-6 || \$2 - \$1 > 1e-6 }" || exit; done'
 sed 's/tax=F/tax=G/' all.fa > unknown.fa
-T 'evaluation needs a known class' sh -c '! chordseq model factorize -q --rank 2 --label-key tax -i unknown.fa tree.m 2> msgs &&
+with lapack T 'evaluation needs a known class' sh -c '! chordseq model factorize -q --rank 2 --label-key tax -i unknown.fa tree.m 2> msgs &&
     grep -q "no input record .* class of the model" msgs'
 T 'a rate of taxa' sh -c '
     chordseq eval -q -m tree.m --label-key tax -o x.tsv --calibrate cal.m all.fa 2> /dev/null &&
@@ -178,6 +178,6 @@ data = open("cal.m", "rb").read()
 head = json.loads(data[8:8 + int.from_bytes(data[:8], "little")])["__metadata__"]
 config = [json.loads(v) for v in head.values() if "calibration" in v][0]
 assert json.load(open("out/calibration.json")) == config["calibration"]'
-T 'factorize reports the dropped calibration' sh -c '
+with lapack T 'factorize reports the dropped calibration' sh -c '
     chordseq model factorize --rank 2 -o low.m cal.m > r 2> err && grep -q "not calibrated" err &&
     ! chordseq model show low.m | grep -q ^calibration'
