@@ -22,6 +22,8 @@ import numpy as np
 import chordseq
 from chordseq import _arrow
 
+signal.signal(signal.SIGINT, signal.default_int_handler)    # a background job of a shell ignores it
+
 TOP = pathlib.Path(os.environ["srcdir"]).resolve()
 TINY = TOP / "refdata/tiny"
 MODEL = TINY / "model.safetensors"
