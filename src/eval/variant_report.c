@@ -332,7 +332,7 @@ static int reason_table(const cs_variant_values *v, cs_outfile *f)
     CS_TRY(cs_html_section(f, "Alleles without a score"));
     CS_TRY(cs_outfile_printf(f, "<table><tr><th>reason</th><th>meaning</th><th class=\"n\" "
                              "colspan=\"2\">alleles</th></tr>\n"));
-    for (int u = CS_SCORED + 1; u < CS_N_UNSCORED + CS_N_REASON; u++) {
+    for (int u = CS_SCORED + 1; u < (int)CS_N_UNSCORED + (int)CS_N_REASON; u++) {
         const bool here = u < CS_N_UNSCORED;
         const int reason = u - CS_N_UNSCORED;
         const uint64_t n = here ? v->n_unscored[u] : v->n_reason[reason];
