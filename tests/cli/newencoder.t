@@ -166,7 +166,7 @@ for t in tests/nn/test_encoders tests/nn/test_encoders_double; do
     rm -f "$build/$t"
 done
 # shellcheck disable=SC2086 # a list of words
-T 'the program builds' sh -c 'make -C "$@" > make.out 2>&1 || { cat make.out; exit 1; }' - "$build" $programs
+T 'the program builds' sh -c 'make V=0 -C "$@" > make.out 2>&1 || { cat make.out; exit 1; }' - "$build" $programs
 T 'few other files are rebuilt' sh -c 'n=$(grep -c "^  CC " make.out) && [ "$n" -le 6 ]'
 
 OMP_WAIT_POLICY=passive CS_ENCODER=gated

@@ -100,7 +100,10 @@ for ours, theirs in os.pipe(), [s.detach() for s in socket.socketpair()]:
     os.close(theirs)
     time.sleep(0.2)
     assert open(ours, "rb").read() == open(sys.argv[1], "rb").read() and run.wait() == 0
-ours, theirs = pty.openpty()
+try:
+    ours, theirs = pty.openpty()
+except OSError:
+    sys.exit()      # no terminals, as in some roots that packages are built in
 run = subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, text=True)
 assert os.read(ours, 1)
 os.close(ours)
