@@ -145,10 +145,7 @@ static int open_all(cs_pileup *p, const char *path, const char *reference)
     CS_TRY(check_sizes(p, path));
     if (p->fp->format.format == cram && reference && hts_set_fai_filename(p->fp, reference) != 0)
         return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'", reference, p->path);
-    p->header = sam_hdr_read(p->fp);
-    if (!p->header)
-        return cs_fail(CS_EFORMAT, "'%s': cannot read the header; the file is damaged or not "
-                       "SAM, BAM or CRAM", p->path);
+    CS_TRY(cs_sam_header_read(p->fp, p->path, &p->header));
     if (sam_hdr_nref(p->header) == 0)
         return cs_fail(CS_EFORMAT, "'%s' has no aligned reads: its header has no contig",
                        p->path);

@@ -268,10 +268,7 @@ static int open_alignments(struct alignments *a, hFILE *fp)
     CS_TRY(check_sizes(a));
     if (a->fp->format.format == cram)
         CS_TRY(set_cram(a));
-    a->header = sam_hdr_read(a->fp);
-    if (!a->header)
-        return cs_fail(CS_EFORMAT, "'%s': cannot read the header; the file is truncated or "
-                       "damaged", a->path);
+    CS_TRY(cs_sam_header_read(a->fp, a->path, &a->header));
     /* Not earlier: in a truncated BAM file htslib's search for the end marker, before the header,
      * may wait for a thread that has failed. */
     if (a->threads && hts_set_threads(a->fp, a->threads) < 0)

@@ -17,6 +17,15 @@ struct joining {
     cs_programs *programs;       /* changed so far */
 };
 
+int cs_sam_header_read(htsFile *fp, const char *path, sam_hdr_t **h)
+{
+    *h = sam_hdr_read(fp);
+    return *h ? CS_OK
+        : cs_fail(CS_EFORMAT, "'%s': cannot read the header; the file is truncated or damaged, or "
+                  "the header has an invalid line, such as @RG or @PG without ID; -v shows "
+                  "htslib's reason", path);
+}
+
 int cs_sam_header_check(sam_hdr_t *h, const char *path)
 {
     return sam_hdr_count_lines(h, "RG") >= 0 ? CS_OK

@@ -10,6 +10,7 @@
 
 struct sam_hdr_t;
 struct bam1_t;
+struct htsFile;
 
 /* Programs of an input that have another ID in the header of the output; new[i] is NULL for those
  * that it lacks, while another one has their ID. */
@@ -24,8 +25,18 @@ typedef struct cs_programs {
 int  cs_programs_change(const cs_programs *p, struct bam1_t *b) CS_MUST_CHECK;
 void cs_programs_release(cs_programs *p);
 
-/** cs_sam_header_check - are all lines valid? htslib reads headers with an @RG or @PG line without
- * ID, but cannot list or change their lines. path: of the input. CS_OK; CS_EFORMAT */
+/**
+ * cs_sam_header_read - read the header of SAM, BAM or CRAM
+ *
+ * Since 1.24 htslib refuses invalid lines, before only cs_sam_header_check() finds them.
+ *
+ * path     of the file, for messages
+ * Returns  CS_OK and *h, to be freed by sam_hdr_destroy(); CS_EFORMAT
+ */
+int cs_sam_header_read(struct htsFile *fp, const char *path, struct sam_hdr_t **h) CS_MUST_CHECK;
+
+/** cs_sam_header_check - are all lines valid? htslib before 1.24 reads headers with an @RG or @PG
+ * line without ID, but cannot list or change their lines. path: of the input. CS_OK; CS_EFORMAT */
 int cs_sam_header_check(struct sam_hdr_t *h, const char *path) CS_MUST_CHECK;
 
 /**

@@ -160,14 +160,17 @@ T 'sequences before alignments, and mates' sh -c 'printf ">f\nACGTTGCA\n" > f.fa
     chordseq classify -q -m m --bam mates.sam -1 x.sam -2 mate.sam && grep -q "^@RG	ID:y" mates.sam && [ "$(grep -c "^x	" mates.sam)" = 2 ]'
 N bam-groups.err    chordseq classify -m m --bam xz.bam x.sam z.sam
 sed 's/^@RG	ID:x/@RG/; s/	RG:Z:x//' x.sam > noid.sam
-N bam-header.err    chordseq classify -m m --bam xz.bam x.sam noid.sam
-N bam-header.err    chordseq classify -m m --bam xz.bam noid.sam x.sam
-N bam-header.err    chordseq classify -m m --no-PG --bam xz.bam noid.sam f.fa
+# htslib 1.24 refuses to read such a header.
+for inputs in 'x.sam noid.sam' 'noid.sam x.sam' '--no-PG noid.sam f.fa'; do
+    T "an invalid header: $inputs" sh -c "! chordseq classify -q -m m --bam xz.bam $inputs 2> msgs && [ ! -e xz.bam ] &&
+        grep -q 'noid.sam.* has an invalid line, such as @RG or @PG without ID;.* -v shows' msgs"
+done
 T 'an invalid header of a pipe' sh -c '! chordseq classify -q -m m --bam xz.bam x.sam - < noid.sam 2> msgs &&
-    grep -q "the header of .standard input. has an invalid line" msgs && [ ! -e xz.bam ]'
+    grep -q "standard input.* has an invalid line, such as" msgs && [ ! -e xz.bam ]'
 T 'an invalid header can be copied, but not changed' sh -c 'printf "@RG\tSM:s\nr\t4\t*\t0\t0\t*\t*\t0\t0\tACGTTGCA\t*\n" > rg.sam &&
-    chordseq classify -q -m m --no-PG --bam copy.sam rg.sam && cut -f 1-11 copy.sam | cmp - rg.sam && ! chordseq classify -q -m m --bam xz.bam rg.sam 2> msgs &&
-    grep -q "invalid line, such as @RG or @PG without ID; correct it, or use --no-PG" msgs'
+    ! chordseq classify -q -m m --bam xz.bam rg.sam 2> msgs && grep -q "invalid line, such as @RG or @PG without ID;" msgs || exit
+    grep -q "cannot read the header" msgs || { grep -q "; correct it, or use --no-PG" msgs &&
+        chordseq classify -q -m m --no-PG --bam copy.sam rg.sam && cut -f 1-11 copy.sam | cmp - rg.sam; }'
 T 'an error of references names standard input' sh -c 'sed "s/LN:99/LN:98/" x.sam > other.sam && ! chordseq classify -q -m m --bam xz.bam - other.sam < x.sam 2> msgs &&
     grep -q "other references than .standard input.;" msgs'
 T 'a pipe of alignments after sequences' sh -c '! chordseq classify -q -m m --bam xz.bam f.fa - < x.sam 2> msgs && [ ! -e xz.bam ] &&
