@@ -228,6 +228,7 @@ static int variant_prepare(struct job *j, const cs_thread_counts *threads, cs_ab
         CS_TRY(cs_exons_compare(j->source.exons, own.exons, j->ref));
     }
     CS_TRY(cs_vcf_open(own.file.v[0], threads->inflate, native, &j->source.in));
+    cs_vcf_compare(j->source.in, j->ref);
     if (own.region.n > 0 || own.bed)
         CS_TRY(cs_vcf_restrict(j->source.in, own.region.v, own.region.n, own.bed, j->ref));
     about->model = j->model;

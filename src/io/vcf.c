@@ -11,6 +11,7 @@
 #include <htslib/tbx.h>
 #include <htslib/vcf.h>
 
+#include "base/log.h"
 #include "io/covered.h"
 #include "io/index_name.h"
 #include "io/input_mark.h"
@@ -293,6 +294,26 @@ int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const char *bed
 out:
     cs_regions_free(all);
     return rc;
+}
+
+void cs_vcf_compare(const cs_vcf *v, const cs_reference *ref)
+{
+    const bcf_idpair_t *contig = v->header->id[BCF_DT_CTG], *first = NULL;
+    int n = 0;
+
+    for (int i = v->header->n[BCF_DT_CTG] - 1; i >= 0; i--) {
+        const int64_t has = contig[i].val ? cs_reference_length(ref, contig[i].key) : -1;
+        if (has >= 0 && contig[i].val->info[0] > 0 && contig[i].val->info[0] != (uint64_t)has) {
+            n++;
+            first = &contig[i];
+        }
+    }
+    if (first)
+        cs_warn("the header of '%s' has other lengths for %d %s than '%s', so it may be of another "
+                "assembly; first: '%s', %llu and %lld bases", v->path, n,
+                CS_PLURAL(n, "contig", "contigs"), cs_reference_path(ref), first->key,
+                (unsigned long long)first->val->info[0],
+                (long long)cs_reference_length(ref, first->key));
 }
 
 /* ---- records --------------------------------------------------------------------------------- */

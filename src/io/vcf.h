@@ -40,6 +40,8 @@ int  cs_vcf_open(const char *path, int threads, bool as_native, cs_vcf **out) CS
 void cs_vcf_close(cs_vcf *v);
 /** cs_vcf_path - as it was opened, for messages */
 const char *cs_vcf_path(const cs_vcf *v);
+/** cs_vcf_compare - warn if the header states other lengths of contigs than the reference has */
+void cs_vcf_compare(const cs_vcf *v, const cs_reference *ref);
 /**
  * cs_vcf_restrict - read only records that overlap one of n regions, each once; needs an index
  *

@@ -584,6 +584,10 @@ T 'chr22 and 22 are one contig, with a line of warning' sh -c 'sed "s/^one/chron
     score --no-version --tsv b.tsv -o b.vcf chr.vcf && chordseq variant -m "$m" -f variants.fa -w 128 --circular ring \
     --tsv b.tsv -o b.vcf --no-version chr.vcf 2> msgs && [ "$(grep -c warning:.*names.differ msgs)" = 1 ] &&
     score --no-version variants.vcf | sed "s/^one/chrone/" | cmp b.vcf -'
+T 'lengths in the header that contradict the reference' sh -c 'sed "s/^\(##contig=<ID=ring,length=\).*/\1299>/; s/^\(##contig=<ID=\)one,.*/\1chrone,length=7>/" variants.vcf > long.vcf &&
+    for f in long variants; do chordseq variant -m "$m" -f variants.fa -w 128 -o /dev/null $f.vcf 2> msgs.$f || exit; done
+    grep "warning: the header of .long.vcf. has other lengths for 2 contigs than .variants.fa." msgs.long | grep "first: .chrone., 7 and 1200 bases" &&
+    ! grep "other lengths" msgs.variants'
 N variant-strict.err score --strict-contigs chr.vcf
 N variant-strict-exons.err sh -c 'printf "chrone\t10\t20\te\t0\t+\n" > e.bed; score --strict-contigs --exons e.bed variants.vcf'
 T 'another assembly: the warning counts swapped alleles, not symbolic ones' sh -c '
