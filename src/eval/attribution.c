@@ -179,7 +179,7 @@ static int predict_whole(struct job *j, double *f)
     float *y = cs_alloc(2 * (size_t)n_out, sizeof *y);     /* and the evidence */
 
     if (!y) {
-        rc = cs_fail(CS_EMEM, "out of memory");
+        rc = cs_fail(CS_EMEM, "out of memory for %d predictions", (int)n_out);
         goto out;
     }
     j->one_per_base = n_tok == j->n;

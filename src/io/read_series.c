@@ -83,16 +83,16 @@ static int series_open(const char *path, struct hFILE *fp, const struct htsForma
     return CS_OK;
 }
 
-/* One finite number at *p, which is advanced. strtof rounds correctly; the program never sets a
- * locale. */
+/* One finite decimal number at *p, which is advanced. strtof rounds correctly; the program never
+ * sets a locale. */
 static bool series_number(char **p, float *v)
 {
     char *end;
 
-    if (**p != '-' && **p != '+' && **p != '.' && (**p < '0' || **p > '9'))
-        return false;
+    /* Not hexadecimal, "nan" or "infinity", nor spaces before it. */
+    const size_t n = strspn(*p, "0123456789+-.eE");
     *v = strtof(*p, &end);
-    if (end == *p || !isfinite(*v))
+    if (end == *p || end > *p + n || !isfinite(*v))
         return false;
     *p = end;
     return true;

@@ -167,7 +167,7 @@ out:
 
 enum { CHROM, POS, REF, ALT, LABEL, TISSUE, STRAND, N_NAMED };
 
-struct table { cs_lines in; int at[N_NAMED]; };
+struct table { cs_lines in; int n, at[N_NAMED]; };    /* n: columns */
 
 /* The columns by name; the names of the published data of CDIL for DNA are accepted, too. */
 static int find_columns(struct table *t)
@@ -182,7 +182,7 @@ static int find_columns(struct table *t)
     if (strncmp(t->in.text, "##fileformat=VCF", 16) == 0)
         return cs_fail(CS_EUSAGE, "'%s' is VCF; give the INFO field of the labels with "
                        "--label-key", t->in.path);
-    const int n = cs_lines_columns(&t->in, column, MAX_COLUMN);
+    const int n = t->n = cs_lines_columns(&t->in, column, MAX_COLUMN);
     for (int k = 0; k < N_NAMED; k++) {
         t->at[k] = -1;
         for (int i = 0; i < 3 * n && t->at[k] < 0; i++)
@@ -213,6 +213,8 @@ static int table_row(struct reading *r, struct table *t)
     for (int k = 0; k < N_NAMED; k++)
         if (t->at[k] >= n)
             return cs_lines_error(&t->in, "fewer columns than the first line has");
+    if (n > t->n)
+        return cs_lines_error(&t->in, "more columns than the first line has");
     if (cs_parse_int(column[t->at[POS]], &pos) != CS_OK || pos < 1)
         return variant_labels_refuse(t, "is not a position on a contig (the first is 1)",
                                      column[t->at[POS]]);

@@ -98,6 +98,7 @@ printf '#chordseq-series\t2\tchannels=2\ttargets=1\n' > v.tsv;   refused series-
 printf '#chordseq-series\t1\tchannels=0\ttargets=1\n' > c.tsv;   refused series-channels.err c.tsv
 printf "${h}a\t1\t0:0,1:1\nb\t1\t0:0,1\n" > p.tsv;               refused series-position.err p.tsv
 printf "${h}a\t1\t0:0,nan:1\n" > n.tsv;                          refused series-nan.err n.tsv
+printf "${h}a\t1\t0:0,0x1:1\n" > n.tsv;                          refused series-nan.err n.tsv
 printf "${h}a\t1\n" > t.tsv;                                     refused series-columns.err t.tsv
 printf "${h}a\t1,2\t0:0\n" > w.tsv;                              refused series-targets.err w.tsv
 printf "${h}a\t1\t0:0\000\n" > u.tsv;                            refused series-nul.err u.tsv

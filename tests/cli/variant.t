@@ -262,6 +262,12 @@ T 'rows of one variant with both labels are left out' sh -c '{ cat train.tsv; fo
         printf "c4\t97\tN\tA\tT\t1\n"; done; } > both.tsv
     chordseq train --head variant --reference train.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 \
         --encoder.hidden 8 --window-length 16 --epochs 1 -o x.model -i both.tsv 2> msgs && grep -q "warning: 3 rows with both label" msgs'
+T 'rows with fewer or more columns than the first line' sh -c '
+    for row in "c4\t9\tN\tA\tS" "c4\t9\tN\tA\tS\t1\t0"; do
+        { cat train.tsv; printf "$row\n"; } > odd.tsv && ! chordseq train -q --head variant --reference train.fa --tokenizer base \
+            --encoder.max-len 32 --encoder.track 4 --encoder.hidden 8 --window-length 16 -o x.model -i odd.tsv 2> msgs || exit
+        grep "odd.tsv. line [0-9]*: \(fewer\|more\) columns than the first line has" msgs || exit
+    done'
 T 'a table and a VCF give the same training' sh -c 'cut -f 4-9 train.tsv.metrics > a; cut -f 4-9 train.vcf.metrics | cmp a -'
 T 'training separates the labels' awk -F '\t' 'NR > 1 && $7 > best { best = $7 } END { exit best < 0.9 }' train.tsv.metrics
 # Tissue 31 comes first and always has label 1, 16 always 0.
