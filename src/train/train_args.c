@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cpu.h"
@@ -98,7 +99,8 @@ const cs_opt cs_run_table[] = {
              "second).", .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_OUT, .name = "checkpoint", RUN(checkpoint), .arg = "FILE",
       .help = "checkpoint, written after every epoch and at the end (default: the model's name "
-              "with .ckpt)" },
+              "with .ckpt)",
+      .man = "None by default if the model is not a regular file, such as /dev/null." },
     { .type = CS_OPT_INT, .name = "checkpoint-steps", RUN(checkpoint_steps), .arg = "NUM",
       .def = "0", .help = "additional checkpoints every NUM steps", .min = 0, .max = 1e12,
       .same = CS_OPT_SAME_NOTHING },
@@ -167,11 +169,15 @@ cs_train_opt cs_train_options(const cs_train_args *a, const cs_run_args *r,
     };
 }
 
+/* Beside the model. NULL for a device or a pipe, such as /dev/null. */
 static char *default_checkpoint(const char *output)
 {
+    struct stat st;
     const size_t n = strlen(output) + sizeof ".ckpt";
-    char *path = cs_xmalloc(n);
 
+    if (stat(output, &st) == 0 && !S_ISREG(st.st_mode))
+        return NULL;
+    char *path = cs_xmalloc(n);
     (void)snprintf(path, n, "%s.ckpt", output);
     return path;
 }
@@ -339,6 +345,9 @@ int cs_train_outputs(cs_run_args *r, const cs_group *group, char **checkpoint)
                        "a file with -o, not standard output");
     *checkpoint = r->checkpoint != NULL ? cs_xstrdup(r->checkpoint)
                                         : default_checkpoint(r->output);
+    if (r->resume && *checkpoint == NULL)
+        return cs_fail(CS_EUSAGE, "--resume needs --checkpoint FILE, as '%s' is not a regular file",
+                       r->output);
     if (r->resume && access(*checkpoint, F_OK) != 0 && errno == ENOENT) {
         r->resume = 0;
         if (first)
@@ -382,7 +391,7 @@ void cs_train_summary(const cs_train_state *st, const char *checkpoint, bool val
     cs_note("trained %lld %s in %lld %s, %.0f s; %s", (long long)st->step,
             CS_PLURAL(st->step, "step", "steps"), (long long)st->epoch,
             CS_PLURAL(st->epoch, "epoch", "epochs"), st->seconds, best);
-    if (!st->done && (rc == CS_OK || rc == CS_ECANCEL))
+    if (!st->done && checkpoint != NULL && (rc == CS_OK || rc == CS_ECANCEL))
         cs_note("paused%s; '%s' holds the state for --resume",
                 rc == CS_ECANCEL ? " by a signal" : "", checkpoint);
 }

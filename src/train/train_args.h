@@ -88,7 +88,8 @@ int cs_train_device(const cs_device_args *a, const cs_group *group, int n_thread
  *
  * r        its `resume` is reset, with a message, if there is no checkpoint
  * group    from cs_train_join(): only rank 0 creates outputs
- * checkpoint  receives the checkpoint's path, by default the model's with ".ckpt"; free() it
+ * checkpoint  receives the checkpoint's path, by default the model's with ".ckpt", or NULL if that
+ *             is no regular file; free() it
  * Returns  CS_OK; CS_EUSAGE without a model file; CS_EIO
  */
 int cs_train_outputs(cs_run_args *r, const cs_group *group, char **checkpoint)

@@ -74,6 +74,8 @@ T 'a label that names no class and a table with quotes are reported as that' sh 
     grep -q "the label .. of record .*names no class; --skip-unlabelled" err && sed "s/^\([^\t]*\)/\"\1\"/" labels.tsv > quoted.tsv &&
     ! "$@" --labels quoted.tsv 2> err && grep -q "quoted.tsv. has the name of record .* in quotes; remove the quotes" err &&
     ! ls x.m* 2> /dev/null' - $train -o x.m all.fa
+T 'no checkpoint beside a device' sh -c '"$@" --stop-after 1 -o /dev/null all.fa 2> msgs && ! ls /dev/null.* && ! grep -q "holds the state" msgs &&
+    ! "$@" --resume -o /dev/null all.fa 2> msgs && grep -q "resume needs --checkpoint FILE, as ./dev/null. is not a regular file" msgs' - $train --label-key class
 T 'too few samples for a calibration are reported' sh -c '"$@" 2> msgs && grep -q "not calibrated: [0-9]* validation samples, at least 100 are needed" msgs' - \
     chordseq train -o few.m --epochs 1 --tokenizer base --encoder.max-len 256 --label-key class all.fa
 T 'records of N only are reported' sh -c '{ cat all.fa; printf ">n class=at\nNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN\n"; } > n.fa && "$@" 2> msgs &&
