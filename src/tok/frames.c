@@ -99,7 +99,7 @@ static void find_stops(const cs_frames *f, const uint8_t *ends, int64_t at, uint
     #pragma omp simd
     for (int i = 0; i < BLOCK; i++)
         stop[i] = (code[i] | code[i + 1] | code[i + 2]) < 4
-                ? (uint8_t)(code[i] << 4 | code[i + 1] << 2 | code[i + 2]) : CS_CODONS;
+                ? (uint8_t)(code[i] << 4 | code[i + 1] << 2 | code[i + 2]) : (uint8_t)CS_CODONS;
     for (int i = 0; i < BLOCK; i++)
         stop[i] = ends[stop[i]];
     for (int64_t i = 0; i < BLOCK / WORD && at / WORD + i < n_words(f->n_base); i++) {
