@@ -81,6 +81,15 @@ CASES = {
 STDIN = {"classify by standard streams": "mixed.fa"}
 
 
+def htslib_version():
+    """(major, minor), (1, 16) without pkg-config"""
+    p = subprocess.run("pkg-config --modversion htslib || echo 1.16", shell=True, capture_output=True, text=True)
+    return tuple(int(n) for n in p.stdout.split(".")[:2])
+
+
+HTSLIB = htslib_version()
+
+
 def run(argv, cwd, fault=None, stdin=None, count=None):
     """(status, stdout, stderr) of a run with a fault; status None: timed out."""
     env = dict(os.environ, LC_ALL="C", OMP_NUM_THREADS="1")
@@ -89,7 +98,8 @@ def run(argv, cwd, fault=None, stdin=None, count=None):
         env["FAULTS"] = fault or "none 0 0"
         env["LD_PRELOAD"] = f"{build}/tests/stress/faults.so"
         env["ASAN_OPTIONS"] = ":".join(filter(None, [env.get("ASAN_OPTIONS"), "verify_asan_link_order=0"]))
-    if "o.cram" in argv:    # htslib 1.16: cram_close() leaves all its memory when its last write fails
+    # Files of htslib that fail while they are closed keep their memory: CRAM, and since a version after 1.16 BGZF.
+    if "o.cram" in argv or HTSLIB > (1, 16) and any(a.endswith((".bam", ".vcf.gz")) for a in argv):
         env["ASAN_OPTIONS"] = ":".join(filter(None, [env.get("ASAN_OPTIONS"), "detect_leaks=0"]))
     if count:
         env["FAULTS_COUNT"] = count
