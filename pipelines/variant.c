@@ -175,10 +175,6 @@ static int prepare_model(struct job *j, int n_thread)
     CS_TRY(cs_model_open(j->model_path, &device, n_thread, &j->be, &j->model));
     CS_TRY(cs_variants_choose_score(j->model, j->model_path, (cs_variant_score)own.score, &kind,
                                     &j->values.width));
-    if (!model.model && own.score == CS_SCORE_AUTO && kind == CS_SCORE_EMBEDDING)
-        cs_note("CHORDSEQ_MODEL names '%s', which was not trained on variants: scores are "
-                "distances between its vectors; -m variant predicts loss of splicing",
-                j->model_path);
     j->values.score = (int)kind;
     const cs_policy_args usual = {
         .strand = own.strand,
@@ -200,6 +196,15 @@ static int prepare_model(struct job *j, int n_thread)
         rc = cs_fail(CS_EUSAGE, "--html needs a model trained on variants; use --tsv");
 out:
     return rc;
+}
+
+/* Such a model was perhaps selected by mistake. */
+static void note_distances(const struct job *j)
+{
+    if (own.score == CS_SCORE_AUTO && j->values.score == CS_SCORE_EMBEDDING)
+        cs_note("%s '%s', which was not trained on variants: scores are distances between its "
+                "vectors (as with --score embedding); -m variant predicts loss of splicing",
+                model.model ? "--model names" : "CHORDSEQ_MODEL names", j->model_path);
 }
 
 static int variant_prepare(struct job *j, const cs_thread_counts *threads, cs_about *about)
@@ -233,7 +238,8 @@ static int variant_prepare(struct job *j, const cs_thread_counts *threads, cs_ab
         CS_TRY(cs_vcf_restrict(j->source.in, own.region.v, own.region.n, own.bed, j->ref));
     about->model = j->model;
     j->out = (cs_variant_outputs){ .a = &own.out, .values = &j->values, .shard = j->shard };
-    rc = cs_variant_outputs_open(&j->out, &j->source, threads->inflate, about);
+    CS_TRY(cs_variant_outputs_open(&j->out, &j->source, threads->inflate, about));
+    note_distances(j);
 out:
     return rc;
 }

@@ -525,6 +525,9 @@ T 'distances are of the one for sequences' sh -c 'with/chordseq variant --score 
     -o /dev/null variants.vcf 2> msgs && ! grep -q splicing msgs && ! grep -q distances msgs && head -n 1 d.tsv | grep -q CS_L2'
 T 'a line says that the environment selected a model that gives distances' sh -c 'CHORDSEQ_MODEL=fast chordseq variant -f variants.fa \
     -o /dev/null variants.vcf 2> msgs && grep -q "^chordseq: CHORDSEQ_MODEL names .*fast.safetensors., which was not trained on variants: scores are distances" msgs'
+T 'a line says the same of --model, but not with --score' sh -c 'chordseq variant -m "$m" -w 128 -f variants.fa -o /dev/null variants.vcf 2> msgs &&
+    [ "$(grep -c "^chordseq: --model names .*model.safetensors., which was not trained on variants: scores are distances" msgs)" = 1 ] &&
+    chordseq variant -m "$m" --score embedding -w 128 -f variants.fa -o /dev/null variants.vcf 2> msgs && ! grep distances msgs'
 
 T 'a demonstration model is marked in show, copies and INFO lines' sh -c '
     chordseq model label --demonstration train.tsv.model demo.model && chordseq model show demo.model > shown &&
