@@ -562,39 +562,3 @@ int cs_vcf_next(cs_vcf *v, cs_arena *mem, cs_vcf_record **out)
 out:
     return rc;
 }
-
-/* ---- an INFO key ----------------------------------------------------------------------------- */
-
-bool cs_vcf_declares(const cs_vcf *v, const char *key)
-{
-    const int id = bcf_hdr_id2int(v->header, BCF_DT_ID, key);
-
-    return id >= 0 && bcf_hdr_idinfo_exists(v->header, BCF_HL_INFO, id);
-}
-
-int cs_vcf_info(const cs_vcf *v, const cs_vcf_record *r, const char *key, cs_arena *mem,
-                const char **value)
-{
-    size_t n = 0;
-    const char *at = cs_vcf_info_find(r->line, r->n_line, key, &n);
-
-    for (int i = 0; i < r->n_alt; i++)
-        value[i] = NULL;
-    if (!at || (n == 1 && *at == '.'))   /* one '.' for all of them is allowed, too */
-        return CS_OK;
-    char *text = cs_arena_dup(mem, at, n), *end;
-    if (!text)
-        return cs_fail(CS_EMEM, "'%s': out of memory for record %llu", v->path,
-                       (unsigned long long)r->no);
-    for (int i = 0; text; i++, text = end) {
-        end = strchr(text, ',');
-        if (end)
-            *end++ = '\0';
-        if (i >= r->n_alt || (!end && i + 1 < r->n_alt))
-            return cs_fail(CS_EFORMAT, "'%s': record %llu has a different number of values in %s "
-                           "than alternative alleles; it must be Number=A", v->path,
-                           (unsigned long long)r->no, key);
-        value[i] = strcmp(text, ".") == 0 ? NULL : text;
-    }
-    return CS_OK;
-}
