@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <htslib/bgzf.h>
+#include <htslib/hfile.h>
 #include <htslib/kseq.h>
 #include <htslib/kstring.h>
 #include <htslib/tbx.h>
@@ -389,11 +390,23 @@ static int copy_record(cs_vcf *v, cs_arena *mem, cs_vcf_record *r)
     return r->native || r->line ? CS_OK : no_memory(v);
 }
 
+/* Text that was cut within its last column looks complete. Pipes do not tell. */
+static void check_last_line(const cs_vcf *v)
+{
+    hFILE *fp = v->fp->fp.hfile;
+
+    if (hseek(fp, -1, SEEK_END) >= 0 && hgetc(fp) != '\n')
+        cs_warn("'%s': record %llu, the last one, has no line end: is the file truncated?",
+                v->path, (unsigned long long)v->n_record);
+}
+
 /* A file without an end marker has probably lost records, too. */
 static int check_end(const cs_vcf *v)
 {
     const BGZF *z = v->fp->is_bgzf ? v->fp->fp.bgzf : NULL;
 
+    if (is_text(v) && !z && v->n_record > 0)
+        check_last_line(v);
     if (v->itr || !z || !z->no_eof_block || z->is_gzip)
         return CS_EOF;
     return cs_fail(CS_EFORMAT, "'%s': the end marker is missing after record %llu; the file is "

@@ -156,6 +156,9 @@ done
 head -c $(($(wc -c < variants.vcf) - 60)) variants.vcf > cut.vcf
 refused cut.vcf 'record 17 .*it is the last one: is the file truncated?'
 { cat cut.vcf; grep -v '^#' variants.vcf; } > bent.vcf
+T 'a last line without its end: a warning, of a file but not of a pipe' sh -c 'head -c -1 variants.vcf > ended.vcf; one="chordseq variant -m $m -w 128 -f variants.fa -o /dev/null"
+    for q in "ended.vcf" "- < ended.vcf"; do eval "$one $q" 2> msgs; grep -q "warning: .*: record 18, the last one, has no line end: is the file truncated" msgs || exit; done
+    cat ended.vcf | $one - 2> msgs && $one variants.vcf 2>> msgs && ! grep truncated msgs'
 T 'a damaged record before the last one is not called truncated' sh -c '! score -o gone.vcf bent.vcf 2> msgs && ! grep -q truncated msgs'
 { grep '^#' variants.vcf | sed 's/	FORMAT.*//'; printf 'one\t3000000000\t.\tA\tC\t.\t.\t.\n'; } > far.vcf
 # A contig of 5 G bases as a sparse file with data at its end only.
