@@ -128,7 +128,7 @@ N output-full.err      $c -o /dev/full "$tiny/mixed.fa"
 N output-full2.err     sh -c "$c $tiny/mixed.fa > /dev/full"
 # htslib's bgzf_close() loses its buffers if it cannot write.
 for o in v b; do
-    N output-full-vcf.err  sh -c "$ignore_leaks; chordseq variant -m $tiny/model.safetensors -f $tiny/variants.fa -O $o $tiny/variants.vcf > /dev/full"
+    N output-full-vcf.err  sh -c "$ignore_leaks; chordseq variant --score embedding -m $tiny/model.safetensors -f $tiny/variants.fa -O $o $tiny/variants.vcf > /dev/full"
 done
 N output-full-bam.err  sh -c "$ignore_leaks; $c --bam - $tiny/mixed.fa > /dev/full"
 T 'BAM on a full disk, between records' sh -c "$ignore_leaks; awk '/^>/ { name = \$1; next }
