@@ -209,8 +209,7 @@ static int open_part(cs_outfile *f, const char *holds, cs_part_mark mark)
         return cs_fail(CS_EUSAGE, "'%s' is not a regular file, which --resume needs", f->name);
     if (exists && access(f->name, W_OK) != 0)
         return cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
-    if (exists)
-        CS_TRY(cs_outfile_may_replace(f->name, holds));
+    CS_TRY(cs_outfile_may_replace(f->name, holds));
     CS_TRY(cs_path_resolve(f->name, &f->target));
     CS_TRY(cs_paths_claim(f->target, f->name, &f->claim[0]));
     const size_t size = strlen(f->target) + sizeof ".part";
@@ -221,8 +220,9 @@ static int open_part(cs_outfile *f, const char *holds, cs_part_mark mark)
     CS_TRY(cs_paths_check_output(f->name));
     CS_TRY(cs_paths_check_output(f->temp));
     f->fd = open(f->temp, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (f->fd < 0)
-        return cs_fail(CS_EIO, "cannot create '%s': %s", f->temp, strerror(errno));
+    if (f->fd < 0)               /* ENOENT: it has no folder */
+        return cs_fail(CS_EIO, "cannot create '%s': %s", errno == ENOENT ? f->name : f->temp,
+                       strerror(errno));
     CS_TRY(lock_part(f, &st));
     CS_TRY(check_part(f, (int64_t)st.st_size, mark));
     if (ftruncate(f->fd, (off_t)mark.n_bytes) != 0 || lseek(f->fd, 0, SEEK_END) < 0)

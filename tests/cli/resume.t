@@ -219,6 +219,7 @@ N resume_stdin.txt sh -c "$c -o a.tsv < x.fa"
 N resume_pipe.txt sh -c "mkfifo pipe; $c -o a.tsv pipe"
 N resume_stdout.txt sh -c "$c x.fa"
 N resume_device.txt sh -c "$c -o /dev/null x.fa"
+N output-folder.err sh -c "$c -o no-such-folder/out.tsv x.fa"
 N resume_cram.txt sh -c "$c --bam a.cram x.fa"
 N resume_cram.txt sh -c "$c --bam a.bam --output-fmt cram x.fa"
 T 'a run with a refused second output is refused' sh -c "for o in '--report no/a.k' '--report a.html' '--jsonl a.jsonl.gz' '--bam a.cram'; do
