@@ -6,8 +6,36 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "infer/taxa.h"
 #include "nn/ops/layer.h"
+
+/* A text of the model file as a field: as JSON if it has tabs, newlines or other control
+ * characters, which would break the line or control the terminal. */
+static int print_text(cs_outfile *f, const char *text)
+{
+    if (cs_name_is_plain(text))
+        return cs_outfile_text(f, text);
+    json_t *j = json_string(text);
+    char *escaped = json_dumps(j, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+    const int rc = escaped != NULL ? cs_outfile_text(f, escaped)
+                                   : cs_fail(CS_EMEM, "out of memory for the model's description");
+
+    free(escaped);
+    json_decref(j);
+    return rc;
+}
+
+static int show_text(cs_outfile *f, const char *before, const char *text, const char *after)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_text(f, before));
+    CS_TRY(print_text(f, text));
+    rc = cs_outfile_text(f, after);
+out:
+    return rc;
+}
 
 static int show_part(cs_outfile *f, const char *kind, const char *name, const cs_opt *opt,
                      const void *cfg)
@@ -152,7 +180,7 @@ static int show_origin(cs_outfile *f, const cs_model *m, const json_t *training)
         return cs_outfile_printf(f, "trained on\tnot recorded\n");
     CS_TRY(show_amount(f, data, cs_model_parts(m) == 2 ? "labelled alleles" : "records"));
     if (json_is_string(sources))
-        CS_TRY(cs_outfile_printf(f, "sources\t%s\n", json_string_value(sources)));
+        CS_TRY(show_text(f, "sources\t", json_string_value(sources), "\n"));
     if (json_is_number(accuracy) && !json_is_array(json_object_get(training, "assays")))
         rc = cs_outfile_printf(f, "validation\tbalanced accuracy %.3f on held-out data%s\n",
                                json_number_value(accuracy),
@@ -179,9 +207,12 @@ static int show_assays(cs_outfile *f, const json_t *training)
                         "auroc", &auroc, "low", &low, "high", &high, "variants", &n, "positive",
                         &n_positive) != 0 || (method = json_string_value(how)) == NULL)
             continue;
-        CS_TRY(cs_outfile_printf(f, "quality\t%s, %s: AUROC %.3f, 95 %% interval %.3f to %.3f, of "
-                                 "%lld variants, %lld positive; %s\n", name, read, auroc, low,
-                                 high, (long long)n, (long long)n_positive, method));
+        CS_TRY(show_text(f, "quality\t", name, ", "));
+        CS_TRY(show_text(f, "", read, ""));
+        CS_TRY(cs_outfile_printf(f, ": AUROC %.3f, 95 %% interval %.3f to %.3f, of %lld variants, "
+                                 "%lld positive", auroc, low, high, (long long)n,
+                                 (long long)n_positive));
+        CS_TRY(show_text(f, "; ", method, "\n"));
     }
 out:
     return rc;
@@ -209,9 +240,11 @@ static int show_quality(cs_outfile *f, const cs_calibration *c)
             n_wrong += step < CS_CALIBRATION_STEPS ? b->called[k].n_wrong[step] : 0;
         }
         CS_TRY(cs_outfile_printf(f, "quality\tfrom %lld bases\tof all %.0f %% right\tcalled %.0f "
-                                 "%%, of these %.0f %% right\n", (long long)b->from,
-                                 100 - percent(b->all.n_wrong[0], b->n), percent(n, b->n),
-                                 100 - percent(n_wrong, n)));
+                                 "%%", (long long)b->from, 100 - percent(b->all.n_wrong[0], b->n),
+                                 percent(n, b->n)));
+        if (n > 0)
+            CS_TRY(cs_outfile_printf(f, ", of these %.0f %% right", 100 - percent(n_wrong, n)));
+        CS_TRY(cs_outfile_text(f, "\n"));
     }
 out:
     return rc;
@@ -286,7 +319,9 @@ static int show_training(cs_outfile *f, const cs_model *m)
     json_object_foreach(training, name, v) {
         char *text = json_is_string(v) ? cs_xstrdup(json_string_value(v))
                    : json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
-        rc = cs_outfile_printf(f, "training.%s\t%s\n", name, text != NULL ? text : "");
+        rc = show_text(f, "training.", name, "\t");
+        if (rc == CS_OK)
+            rc = show_text(f, "", text != NULL ? text : "", "\n");
         free(text);
         if (rc != CS_OK)
             break;

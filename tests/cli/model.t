@@ -12,6 +12,13 @@ T 'options of other actions are refused' sh -c 'for a in "show --rank 4:factoriz
     "show --license mit:export" "show --mutate 0:lookup, proteins"; do ! chordseq model ${a%%:*} "$1" 2> err &&
     grep -q "error: model: --[a-z]* is for ${a#*:}, not for " err || { cat err; exit 1; }; done' - "$m"
 
+# Other programs may write control characters, and calibration may leave no calls.
+LC_ALL=C sed 's/"command\\":\\"chordseq tr/"command\\":\\"chordseq\\\\n/; s/max_error\\":0.1/max_error\\":0.0/' \
+    "$srcdir/refdata/model/fast.safetensors" > other.m
+T 'texts with control characters are shown in one line' sh -c 'chordseq model show other.m > shown &&
+    grep -q "^training.command	\"chordseq.nain -v " shown && ! grep -v "	" shown'
+T 'of no calls none are right' [ "$(grep -c '	called 0 %$' shown)" -gt 5 ]
+
 # ---- export --------------------------------------------------------------------------------------
 
 T 'a folder' chordseq model export --license mit "$m" folder
