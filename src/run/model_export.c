@@ -151,6 +151,13 @@ static int write_calibration(const cs_model *m, cs_outfile *f)
 
 /* ---- the card -------------------------------------------------------------------------------- */
 
+/* Tasks of model hubs. */
+static const char *task_of(const cs_model *m)
+{
+    return cs_model_predicts_masked(m) ? "fill-mask"
+         : m->head->per_token ? "token-classification" : "text-classification";
+}
+
 /* The validation metrics in the format of hubs (model-index). They are the network's: table and
  * database are added after training. */
 static int write_results(const cs_model *m, cs_outfile *f, const json_t *training)
@@ -162,9 +169,9 @@ static int write_results(const cs_model *m, cs_outfile *f, const json_t *trainin
     int rc = CS_OK;
 
     CS_TRY(cs_outfile_printf(f, "model-index:\n- name: chordseq\n  results:\n"
-                             "  - task:\n      type: text-classification\n"
+                             "  - task:\n      type: %s\n"
                              "    dataset:\n      name: validation part of the training data%s\n"
-                             "      type: sequences\n    metrics:\n",
+                             "      type: sequences\n    metrics:\n", task_of(m),
                              cs_model_has_evidence(m) ? ", the network alone" : ""));
     for (size_t i = 0; i < sizeof figure / sizeof figure[0]; i++) {
         const json_t *v = json_object_get(training, figure[i].key);
@@ -184,7 +191,7 @@ static int write_front(const cs_model *m, cs_outfile *f, const json_t *training,
     CS_TRY(cs_outfile_printf(f, "---\nlicense: %s\nlibrary_name: chordseq\n"
                              "tags:\n- biology\n- genomics\n- dna\n- chordseq\n", licence));
     if (is_class)
-        CS_TRY(cs_outfile_printf(f, "pipeline_tag: text-classification\nmetrics:\n- accuracy\n"));
+        CS_TRY(cs_outfile_printf(f, "pipeline_tag: %s\nmetrics:\n- accuracy\n", task_of(m)));
     if (is_class && training != NULL)
         CS_TRY(write_results(m, f, training));
     rc = cs_outfile_printf(f, "---\n\n");
@@ -250,9 +257,10 @@ static int write_classes(cs_outfile *f, const json_t *training, bool is_class)
 static int write_use(cs_outfile *f, const cs_model *m)
 {
     int rc = CS_OK;
-    const char *command = cs_model_parts(m) == 2 ? "variant" : m->head->per_token ? "predict"
-                                                                                  : "classify";
-    const char *input = cs_model_parts(m) == 2 ? "--reference genome.fa calls.vcf"
+    const bool masked = cs_model_predicts_masked(m), alleles = masked || cs_model_parts(m) == 2;
+    const char *command = masked ? "variant --score llr" : alleles ? "variant"
+                        : m->head->per_token ? "predict" : "classify";
+    const char *input = alleles ? "--reference genome.fa calls.vcf"
                       : m->tok != NULL ? "sequences.fa" : "series.ts";
 
     CS_TRY(cs_outfile_printf(f, "\n## Use\n\nFOLDER is this folder.\n\n```sh\n"
@@ -265,6 +273,14 @@ out:
     return rc;
 }
 
+/* What the model predicts, of a sequence. */
+static const char *target_of(const cs_model *m)
+{
+    return cs_model_predicts_masked(m) ? "masked tokens"
+         : m->head->per_token ? "the class of every token"
+         : m->head->is_class ? "the class" : m->head->is_labels ? "the labels" : "values";
+}
+
 static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
 {
     int rc = CS_OK;
@@ -272,9 +288,7 @@ static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
     const json_t *seconds = json_object_get(training, "seconds");
 
     CS_TRY(cs_outfile_printf(f, "# A chordseq model\n\nPredicts %s of a %s with the encoder '%s': "
-                             "%d %s.%s\n\nTensors: SHA-256 `%s`.\n",
-                             m->head->is_class ? "the class" : m->head->is_labels ? "the labels"
-                                                                                 : "values",
+                             "%d %s.%s\n\nTensors: SHA-256 `%s`.\n", target_of(m),
                              m->tok != NULL ? "nucleotide sequence" : "real-valued sequence",
                              m->enc->name, (int)m->n_label,
                              m->head->is_class ? "classes" : m->head->is_labels ? "labels"
@@ -296,8 +310,8 @@ static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
         json_number_value(seconds),
         (long long)json_integer_value(json_object_get(training, "seed"))));
     rc = cs_outfile_printf(f, "\n## Limits\n\nValidation metrics hold for sequences like those it "
-                           "was trained on; a sequence of another kind also gets one of the "
-                           "labels.\n");
+                           "was trained on%s.\n", m->head->is_class && !m->head->per_token
+                           ? "; a sequence of another kind also gets one of the labels" : "");
 out:
     return rc;
 }

@@ -38,6 +38,12 @@ assert len(c["id2label"]) == c["num_labels"] == len(c["label2id"])
 assert len(t["vocab"]) == c["vocab_size"] and sorted(t["vocab"].values()) == list(range(c["vocab_size"]))'
 T 'the card begins with its front matter' sh -c '[ "$(head -n 2 folder/README.md)" = "$(printf -- "---\nlicense: mit")" ]'
 T 'the card says how the model is used' grep -q '^chordseq classify -m FOLDER sequences.fa' folder/README.md
+T 'the card of a pretrained model has a task and a command for it' sh -c 'chordseq model export "$1" lm 2> /dev/null &&
+    grep -q "^pipeline_tag: fill-mask" lm/README.md && grep -q "^Predicts masked tokens of a" lm/README.md &&
+    grep -q "^chordseq variant --score llr -m FOLDER --reference genome.fa calls.vcf" lm/README.md && ! grep "also gets" lm/README.md &&
+    printf ">c\n%01000d\n" 0 | sed s/0/ACGT/g > genome.fa && printf "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\nc\t2002\t.\tC\tG\t.\t.\t.\n" > calls.vcf &&
+    chordseq variant -q --score llr -m lm --reference genome.fa -w 64 --tsv alleles.tsv calls.vcf && [ "$(wc -l < alleles.tsv)" = 2 ]' - \
+    "$srcdir/refdata/model/human-lm.safetensors"
 T 'exporting again into the same folder' chordseq model export "$m" folder
 T 'not beside a part of another model' sh -c 'cp -r folder mixed && echo other > mixed/calibration.json && cp mixed/README.md kept && rm -f msgs &&
     ! chordseq model export --license gpl "$1" mixed 2> msgs && grep -q "mixed/calibration.json. is of another model, this one has none; remove it" msgs &&
