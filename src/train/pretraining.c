@@ -364,7 +364,7 @@ static int pretrain_prepare(struct job *j, const cs_optset *set, int argc, char 
     CS_TRY(make_model(j, cs_args_threads(&a->compute).work));
     make_feed(j);
     j->origin.seed = a->training.seed;
-    CS_TRY(cs_provenance_init(&j->origin, argc, argv, &a->corpus.file));
+    CS_TRY(cs_provenance_init(&j->origin, set, argc, argv, &a->corpus.file));
     CS_TRY(cs_provenance_recipe(set, (const cs_opt *const[]){ NULL }, j->model, hash_inputs(j),
                                 &j->recipe));
 out:

@@ -44,12 +44,33 @@ static void provenance_append(struct text *t, const char *s, size_t n)
     t->s[t->n] = '\0';
 }
 
-/* One argument without folders; an option before a path in the same word stays: "--class=a=" of
- * "--class=a=/data/x.fa", "-o" of "-o/data/x.m". */
-static void append_argument(struct text *t, const char *arg)
+/* Does the option of this letter take the rest of its word? */
+static bool takes_rest(const cs_optset *set, char letter)
+{
+    for (; set->opt != NULL; set++)
+        for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++)
+            if (o->type != CS_OPT_GROUP && o->letter == letter)
+                return cs_opt_takes_word(o);
+    return false;
+}
+
+/* Characters of a word of letters before its value, which ends at `end`; 0: it has none. */
+static size_t count_letters(const cs_optset *set, const char *arg, const char *end)
+{
+    size_t n = 1;
+
+    while (arg + n < end && !takes_rest(set, arg[n]))
+        n++;
+    return arg + n < end ? n + 1 : 0;
+}
+
+/* One argument without folders; options before a path in the same word stay: "--class=a=" of
+ * "--class=a=/data/x.fa", "-qo" of "-qo/data/x.m". */
+static void append_argument(struct text *t, const cs_optset *set, const char *arg)
 {
     const char *slash = strrchr(arg, '/');
-    size_t n_option = slash != NULL && arg[0] == '-' && arg[1] != '-' && arg + 1 < slash ? 2 : 0;
+    size_t n_option = slash != NULL && arg[0] == '-' && arg[1] != '-'
+                    ? count_letters(set, arg, slash) : 0;
 
     for (const char *p = arg; slash != NULL && p < slash; p++)
         if (*p == '=')
@@ -59,7 +80,8 @@ static void append_argument(struct text *t, const char *arg)
     provenance_append(t, arg, strlen(arg));
 }
 
-int cs_provenance_init(cs_provenance *p, int argc, char **argv, const cs_strlist *file)
+int cs_provenance_init(cs_provenance *p, const cs_optset *set, int argc, char **argv,
+                       const cs_strlist *file)
 {
     int rc = CS_OK;
     struct text t = { NULL, 0 };
@@ -67,7 +89,7 @@ int cs_provenance_init(cs_provenance *p, int argc, char **argv, const cs_strlist
     provenance_append(&t, "chordseq", strlen("chordseq"));
     for (int i = 0; i < argc; i++) {
         provenance_append(&t, " ", 1);
-        append_argument(&t, argv[i]);
+        append_argument(&t, set, argv[i]);
     }
     p->command = t.s;
     p->file = cs_xcalloc((size_t)file->n + 1, sizeof *p->file);

@@ -25,11 +25,12 @@ typedef struct cs_provenance {
 /**
  * cs_provenance_init - the command line, and size and SHA-256 of every input
  *
+ * set      the tables that argv was parsed by
  * file     paths; "-" has neither size nor checksum
  * Returns  CS_OK; CS_EIO if a file cannot be read again
  */
-int  cs_provenance_init(cs_provenance *p, int argc, char **argv, const cs_strlist *file)
-    CS_MUST_CHECK;
+int  cs_provenance_init(cs_provenance *p, const cs_optset *set, int argc, char **argv,
+                        const cs_strlist *file) CS_MUST_CHECK;
 void cs_provenance_release(cs_provenance *p);
 
 /** cs_provenance_text - a JSON object: command, version, inputs, classes, metrics; free() it */

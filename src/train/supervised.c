@@ -336,7 +336,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     };
     CS_TRY(cs_provenance_recipe(set, skip, j->model, cs_dataset_hash(&j->data), &j->recipe));
     j->origin.seed = a->training.seed;
-    CS_TRY(cs_provenance_init(&j->origin, argc, argv, &a->input.file));
+    CS_TRY(cs_provenance_init(&j->origin, set, argc, argv, &a->input.file));
 out:
     return rc;
 }

@@ -80,6 +80,8 @@ T 'perplexity well below 4' sh -c 'tail -n 1 good.tsv | awk "{ exit !(\$12 < 3.4
 T 'the loss is its logarithm' sh -c 'tail -n 1 good.tsv | awk "{ d = exp(\$6) - \$12; exit !(d * d < 1e-6) }"'
 T 'the recorded command keeps options in one word with a path, not folders' sh -c "$pre --max-steps 1 --checkpoint=./word.ckpt -o./word.m -i./g.fa &&
     chordseq model show word.m | grep -q '^training.command	.* --checkpoint=word.ckpt -oword.m -ig.fa\$'"
+T 'and letters before them' sh -c "mkdir in out && cp g.fa in && for o in \"-qo\$PWD/out/word.m -qqi\$PWD/in/g.fa\" '-qoout/word.m -qqiin/g.fa'; do
+    $pre --max-steps 1 \$o && chordseq model show out/word.m | grep -q '^training.command	.* 1 -qoword.m -qqig.fa\$' || exit; done"
 P pretrain-show.txt      sh -c 'chordseq model show good.m | grep -E "^(mask|vocab|label|head.predictor)"'
 T 'k-mers, whose runs hide bases' $pre --tokenizer kmer --tokenizer.k 3 --decoder linear --metrics k.tsv -o k.m \
     --epochs 40 --val-contigs c5 g.fa
