@@ -110,7 +110,8 @@ int cs_taxa_of(const cs_model *m, const char *path, cs_taxonomy **out)
     const int rc = m->taxonomy ? cs_taxonomy_parse(m->taxonomy, path, c, m->n_label, out)
                                : cs_taxonomy_plain(c, m->n_label, out);
     free(c);
-    return rc;
+    return rc == CS_EMODEL && m->taxonomy
+         ? cs_fail_also(rc, "; replace it with 'chordseq model label'") : rc;
 }
 
 /* One block: both arrays by node, then that by class. */

@@ -386,8 +386,7 @@ char *cs_taxonomy_text(const cs_taxonomy *t)
 
 static int unsound(const char *what, const char *why)
 {
-    return cs_fail(CS_EMODEL, "'%s' has an invalid taxonomy: %s; replace it with chordseq model "
-                   "label", what, why);
+    return cs_fail(CS_EMODEL, "'%s' has an invalid taxonomy: %s", what, why);
 }
 
 static int parse_node(cs_taxonomy *t, const json_t *v, const char *what)

@@ -75,11 +75,12 @@ bool cs_lineage_has_rank(const char *ranks, const char *rank);
 int cs_lineage_ranks(const char *ranks);
 
 /**
- * cs_taxonomy_parse - parse the tree of a model file, a JSON array
+ * cs_taxonomy_parse - parse the tree of a model or manifest, a JSON array
  *
- * what     names it in messages
+ * what     the file, for messages
  * c        the model's classes, found in the tree by their taxids
- * Returns  CS_OK; CS_EMODEL (invalid tree, or a class missing in it)
+ * Returns  CS_OK; CS_EMODEL (invalid tree, or a class missing in it), to which the caller adds the
+ *          remedy; CS_EMEM
  */
 int cs_taxonomy_parse(const char *text, const char *what, const cs_class_taxon *c, int32_t n,
                       cs_taxonomy **out) CS_MUST_CHECK;

@@ -27,6 +27,11 @@ json_t *cs_shard_counts_json(const cs_output_info *info, const cs_class_counts *
 
 /* ---- the sum --------------------------------------------------------------------------------- */
 
+static int fail_shard(const cs_manifest *m, const char *what)
+{
+    return cs_fail(CS_EFORMAT, "'%s': the %s are damaged; run this shard again", m->path, what);
+}
+
 static int read_classes(const cs_manifest *m, cs_counts_sum *sum)
 {
     int rc = CS_OK;
@@ -43,12 +48,12 @@ static int read_classes(const cs_manifest *m, cs_counts_sum *sum)
         c[i] = (cs_class_taxon){ sum->label[i], json_integer_value(json_object_get(v, "taxid")),
                                  rank };
         if (!sum->label[i] || !rank)
-            rc = cs_fail(CS_EFORMAT, "'%s': the classes are damaged", m->path);
+            rc = fail_shard(m, "classes");
     }
     if (rc == CS_OK && tree)
         rc = cs_taxonomy_parse(tree, m->path, c, (int32_t)n, &sum->taxonomy);
     free(c);
-    return rc;
+    return rc == CS_EMODEL ? cs_fail_also(rc, "; run this shard again") : rc;
 }
 
 static int add_all(const cs_manifests *all, const cs_output_info *info, cs_class_counts *sum)
@@ -60,7 +65,7 @@ static int add_all(const cs_manifests *all, const cs_output_info *info, cs_class
         rc = cs_class_counts_new(info, &one);
         if (rc == CS_OK
             && !cs_class_counts_read(one, json_object_get(all->m[i].all, "class_counts")))
-            rc = cs_fail(CS_EFORMAT, "'%s': the counts are damaged", all->m[i].path);
+            rc = fail_shard(&all->m[i], "counts");
         if (rc == CS_OK)
             cs_class_counts_merge(sum, one);
         cs_class_counts_free(one);
@@ -83,7 +88,7 @@ int cs_counts_sum_read(const cs_manifests *all, cs_counts_sum *sum)
     };
     /* Writers take the tree of classes for granted. */
     if ((sum->info.is_class || sum->info.taxa) && !sum->taxonomy)
-        CS_TRY(cs_fail(CS_EFORMAT, "'%s': the classes are damaged", all->m[0].path));
+        CS_TRY(fail_shard(&all->m[0], "classes"));
     CS_TRY(cs_class_counts_new(&sum->info, &counts));
     CS_TRY(add_all(all, &sum->info, counts));
     for (int r = 0; r < CS_N_REASON; r++)
