@@ -322,6 +322,9 @@ static int check_end(const struct alignments *a)
 static int decoding_failed(const struct alignments *a)
 {
     const char *hint = "; -v shows htslib's reason";
+    /* htslib parses the header when the first record needs it. */
+    if (a->fp->format.format == sam && cs_sam_header_check(a->header, a->path) != CS_OK)
+        return CS_EFORMAT;
     if (a->fp->format.format == sam && sam_hdr_length(a->header) == 0)
         hint = "; there is no header, which 'samtools view' writes with -h";
     if (a->fp->format.format == sam)

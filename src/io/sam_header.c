@@ -26,11 +26,35 @@ int cs_sam_header_read(htsFile *fp, const char *path, sam_hdr_t **h)
                   "htslib's reason", path);
 }
 
+/* The number of the first line that htslib refuses; 0: unknown. */
+static int find_invalid(const char *text, const char **line)
+{
+    sam_hdr_t *above = sam_hdr_init();
+    bool good = above && text;
+    int no = 0;
+
+    for (size_t n; good && *text; text += n + (text[n] == '\n'), no++) {
+        *line = text;
+        n = strcspn(text, "\n");
+        good = n == 0 || sam_hdr_add_lines(above, text, n) == 0;
+    }
+    if (above)
+        sam_hdr_destroy(above);
+    return good ? 0 : no;
+}
+
 int cs_sam_header_check(sam_hdr_t *h, const char *path)
 {
-    return sam_hdr_count_lines(h, "RG") >= 0 ? CS_OK
-        : cs_fail(CS_EFORMAT, "the header of '%s' has an invalid line, such as @RG or @PG without "
-                  "ID; correct it (samtools reheader); -v shows htslib's reason", path);
+    const char *line = NULL;
+
+    if (sam_hdr_count_lines(h, "RG") >= 0)
+        return CS_OK;
+    const int no = find_invalid(sam_hdr_str(h), &line);
+    if (no > 0)
+        return cs_fail(CS_EFORMAT, "the header of '%s' has an invalid line, number %d (%.3s); "
+                       "correct it (samtools reheader); -v shows htslib's reason", path, no, line);
+    return cs_fail(CS_EFORMAT, "the header of '%s' has an invalid line, such as @RG or @PG without "
+                   "ID; correct it (samtools reheader); -v shows htslib's reason", path);
 }
 
 static int joining_failed(const struct joining *j)

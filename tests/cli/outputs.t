@@ -163,10 +163,12 @@ sed 's/^@RG	ID:x/@RG/; s/	RG:Z:x//' x.sam > noid.sam
 # htslib 1.24 refuses to read such a header.
 for inputs in 'x.sam noid.sam' 'noid.sam x.sam' '--no-PG noid.sam f.fa'; do
     T "an invalid header: $inputs" sh -c "! chordseq classify -q -m m --bam xz.bam $inputs 2> msgs && [ ! -e xz.bam ] &&
-        grep -q 'noid.sam.* has an invalid line, such as @RG or @PG without ID;.* -v shows' msgs"
+        grep -q 'noid.sam.* has an invalid line, .*;.* -v shows' msgs"
 done
 T 'an invalid header of a pipe' sh -c '! chordseq classify -q -m m --bam xz.bam x.sam - < noid.sam 2> msgs &&
-    grep -q "standard input.* has an invalid line, such as" msgs && [ ! -e xz.bam ]'
+    grep -q "standard input.* has an invalid line, " msgs && [ ! -e xz.bam ]'
+T 'the line of a header that is invalid is named, not a record' sh -c 'n=$(sed -n "/^@RG/=" noid.sam) && for o in "" "--bam xz.bam"; do
+    ! chordseq classify -q -m m $o noid.sam 2> msgs && grep "the header of .noid.sam. has an invalid line, number $n (@RG);\|cannot read the header" msgs || exit; done'
 T 'an invalid header can be copied, but not changed' sh -c 'printf "@RG\tSM:s\nr\t4\t*\t0\t0\t*\t*\t0\t0\tACGTTGCA\t*\n" > rg.sam &&
     ! chordseq classify -q -m m --bam xz.bam rg.sam 2> msgs && grep -q "invalid line, such as @RG or @PG without ID;" msgs || exit
     grep -q "cannot read the header" msgs || { grep -q "; correct it, or use --no-PG" msgs &&
