@@ -54,10 +54,10 @@ static const cs_opt variant_table[] = {
       .man = "In GTF and GFF3, only features 'exon' are used. BED needs the strand in column six; "
              "with twelve columns its blocks are the exons. Without --model, the model is then "
              "variant-exons, which reads the nearest exon in the window and its strand; of "
-             "equally near ones it is the one on most lines, then the shortest. Variants without "
-             "an exon in their window have no score (NO_EXON). For models without "
-             "--tokenizer.case, exons only choose the strand: if those in the window are on one, "
-             "the variant is predicted on it, otherwise by --strand.",
+             "equally near ones it is the one on most lines, then the shortest, then the first, "
+             "then that on '+'. Variants without an exon in their window have no score (NO_EXON). "
+             "For models without --tokenizer.case, exons only choose the strand: if those in the "
+             "window are on one, the variant is predicted on it, otherwise by --strand.",
       .same = CS_OPT_SAME_CONTENT },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(out.output), .arg = "FILE",
       .def = "-", .help = "output file; '-' is standard output" },

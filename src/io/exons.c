@@ -205,8 +205,9 @@ static bool is_nearer(const cs_exon *a, const cs_exon *b, int64_t at)
         return b->n_line == 0 || distance(a, at) < distance(b, at);
     if (a->n_line != b->n_line)
         return a->n_line > b->n_line;
-    return a->to - a->from != b->to - b->from ? a->to - a->from < b->to - b->from
-                                              : a->from < b->from;
+    if (a->to - a->from != b->to - b->from)
+        return a->to - a->from < b->to - b->from;
+    return a->from != b->from ? a->from < b->from : a->strand > b->strand;
 }
 
 bool cs_exons_find(cs_exons *e, const char *contig, int64_t from, int64_t to, int64_t at,

@@ -36,7 +36,7 @@ void cs_exons_close(cs_exons *e);
  * cs_exons_find - of the exons that overlap bases [from, to) of a contig the nearest to base `at`
  *
  * Among equally near ones, such as those of several transcripts, the one on most lines, then the
- * shortest, then the first.
+ * shortest, then the first, then that on strand '+': never by the order of lines.
  *
  * Returns  false: there are none
  */

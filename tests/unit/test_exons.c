@@ -62,7 +62,7 @@ static void test_the_nearest_exon(void **state)
     cs_exons_close(e);
 }
 
-/* Of overlapping ones the one on most lines, then the shortest, then the first. */
+/* Of overlapping ones the one on most lines, then the shortest, then the first, then on +. */
 static void test_exons_of_several_transcripts(void **state)
 {
     (void)state;
@@ -82,6 +82,14 @@ static void test_exons_of_several_transcripts(void **state)
     e = exons_of("c\t100\t150\ta\t0\t+\nc\t100\t150\tb\t0\t-\nc\t100\t150\tc\t0\t-\n"
                  "c\t100\t150\td\t0\t+\nc\t100\t150\te\t0\t+\n");
     check_found(e, 120, 100, 150, 1);
+    cs_exons_close(e);
+
+    /* The same exon on both strands. */
+    e = exons_of("c\t100\t150\ta\t0\t-\nc\t100\t150\tb\t0\t+\n");
+    check_found(e, 120, 100, 150, 1);
+    cs_exons_close(e);
+    e = exons_of("c\t100\t150\ta\t0\t+\nc\t100\t150\tb\t0\t-\nc\t100\t150\tc\t0\t-\n");
+    check_found(e, 120, 100, 150, -1);
     cs_exons_close(e);
 
     e = exons_of("c\t100\t150\ta\t0\t+\nc\t160\t170\tb\t0\t-\n");
