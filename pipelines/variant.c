@@ -101,7 +101,8 @@ static const cs_opt variant_table[] = {
       .choice = cs_window_ends,
       .help = "windows beyond the contig's end: skip the variant, or fill with N" },
     { .type = CS_OPT_LIST, .name = "circular", OWN(circular), .arg = "CONTIG",
-      .help = "circular contig (may be repeated)" },
+      .help = "circular contig (may be repeated)",
+      .man = "Windows continue across its origin, and exons may end beyond its end, as in GFF3." },
     { .type = CS_OPT_ENUM, .name = "strand", OWN(strand), .arg = "NAME", .def = "model",
       .choice = strands, .help = "strands to read: forward, both, max, weighted, or model (the "
                                  "model's default)",
@@ -230,7 +231,7 @@ static int variant_prepare(struct job *j, const cs_thread_counts *threads, cs_ab
     j->source.windows = cs_windows_new(j->ref, &w);
     if (own.exons) {
         CS_TRY(cs_exons_open(own.exons, &j->source.exons));
-        CS_TRY(cs_exons_compare(j->source.exons, own.exons, j->ref));
+        CS_TRY(cs_exons_compare(j->source.exons, own.exons, j->ref, j->source.windows));
     }
     CS_TRY(cs_vcf_open(own.file.v[0], threads->inflate, native, &j->source.in));
     cs_vcf_compare(j->source.in, j->ref);

@@ -34,7 +34,7 @@ static void apply_exons(const cs_variant_source *s, const char *contig, char *ba
 {
     cs_exon exon;
     const bool near = s->mark ? cs_exons_mark(s->exons, contig, s->n_base, base, pair, &exon)
-                              : cs_exons_near(s->exons, contig, pair->pos, s->n_base, &exon);
+                              : cs_exons_near(s->exons, contig, pair, s->n_base, &exon);
 
     if (near && (s->mark || !exon.both))
         r->strand = (int8_t)exon.strand;

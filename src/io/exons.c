@@ -219,6 +219,8 @@ bool cs_exons_find(cs_exons *e, const char *contig, int64_t from, int64_t to, in
 
     *out = x[0];
     from = from > 0 ? from : 0;
+    if (to <= from)
+        return false;
     if (!regidx_overlap(e->index, contig, from, to - 1, e->found)
         && !regidx_overlap(e->index, cs_contig_other(contig, other), from, to - 1, e->found))
         return false;
@@ -238,10 +240,33 @@ bool cs_exons_find(cs_exons *e, const char *contig, int64_t from, int64_t to, in
     return seen[0] || seen[1];
 }
 
+bool cs_exons_near(cs_exons *e, const char *contig, const cs_window_pair *pair, int64_t n_base,
+                   cs_exon *out)
+{
+    const int turns = pair->circle > 0;
+    bool seen[2] = { false, false }, both = false;
+    cs_exon x;
+
+    *out = (cs_exon){ .n_line = 0 };
+    for (int k = -turns; k <= turns; k++) {
+        const int64_t shift = k * pair->circle, at = pair->pos + shift;
+        if (!cs_exons_find(e, contig, at - n_base / 2, at + n_base / 2, at, &x))
+            continue;
+        seen[x.strand > 0] = true;
+        both |= x.both;
+        x.from -= shift;
+        x.to -= shift;
+        if (is_nearer(&x, out, pair->pos))
+            *out = x;
+    }
+    out->both = both || (seen[0] && seen[1]);
+    return seen[0] || seen[1];
+}
+
 bool cs_exons_mark(cs_exons *e, const char *contig, int64_t n_base, char *base,
                    cs_window_pair *pair, cs_exon *out)
 {
-    const bool near = cs_exons_near(e, contig, pair->pos, n_base, out);
+    const bool near = cs_exons_near(e, contig, pair, n_base, out);
 
     if (near)
         cs_windows_mark(pair, out->from, out->to, n_base, base, base + n_base);
@@ -251,8 +276,8 @@ bool cs_exons_mark(cs_exons *e, const char *contig, int64_t n_base, char *base,
 }
 
 /* Exons of another assembly may lie beyond the end of a contig. */
-static int warn_beyond(const cs_exons *e, const char *path, const cs_reference *ref, char **name,
-                       int n)
+static int warn_beyond(const cs_exons *e, const char *path, const cs_reference *ref,
+                       const cs_windows *w, char **name, int n)
 {
     int n_beyond = 0;
     const char *first = NULL;
@@ -262,7 +287,8 @@ static int warn_beyond(const cs_exons *e, const char *path, const cs_reference *
         return cs_fail(CS_EMEM, "out of memory for the exons of '%s'", path);
     for (int i = 0; i < n; i++) {
         const int64_t length = cs_reference_length(ref, name[i]);
-        if (length < 0 || !regidx_overlap(e->index, name[i], length, REGIDX_MAX - 1, found))
+        if (length < 0 || cs_windows_circular(w, name[i])
+            || !regidx_overlap(e->index, name[i], length, REGIDX_MAX - 1, found))
             continue;
         n_beyond++;
         first = first ? first : name[i];
@@ -276,7 +302,8 @@ static int warn_beyond(const cs_exons *e, const char *path, const cs_reference *
     return CS_OK;
 }
 
-int cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref)
+int cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref,
+                     const cs_windows *w)
 {
     int rc, n = 0;
     char other[CS_CONTIG_BYTES];
@@ -293,5 +320,5 @@ int cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *re
         cs_warn("no exon of '%s' is on a contig of '%s', so no variant is near one: contig names "
                 "are such as '%s' there and '%s' here", path, cs_reference_path(ref),
                 name[0], cs_reference_name(ref, 0));
-    return warn_beyond(e, path, ref, name, n);
+    return warn_beyond(e, path, ref, w, name, n);
 }

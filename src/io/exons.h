@@ -43,12 +43,11 @@ void cs_exons_close(cs_exons *e);
 bool cs_exons_find(cs_exons *e, const char *contig, int64_t from, int64_t to, int64_t at,
                    cs_exon *out);
 
-/** cs_exons_near - cs_exons_find() in a window of n_base bases with base `at` in its middle */
-static inline bool cs_exons_near(cs_exons *e, const char *contig, int64_t at, int64_t n_base,
-                                 cs_exon *out)
-{
-    return cs_exons_find(e, contig, at - n_base / 2, at + n_base / 2, at, out);
-}
+/** cs_exons_near - cs_exons_find() in the window of n_base bases around a variant. On a circular
+ * contig the exon's positions are near the variant's: negative, or beyond the contig's end, for
+ * bases on the other side of the origin */
+bool cs_exons_near(cs_exons *e, const char *contig, const cs_window_pair *pair, int64_t n_base,
+                   cs_exon *out);
 
 /**
  * cs_exons_mark - cs_windows_mark() with the nearest exon in the window of a variant
@@ -61,8 +60,15 @@ static inline bool cs_exons_near(cs_exons *e, const char *contig, int64_t at, in
 bool cs_exons_mark(cs_exons *e, const char *contig, int64_t n_base, char *base,
                    cs_window_pair *pair, cs_exon *out);
 
-/** cs_exons_compare - warn if none is on a contig of the reference, or if some are beyond its end;
- * CS_EUSAGE for a contig that only cs_reference_strict() hides; CS_EMEM. path: of the exons */
-int cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref) CS_MUST_CHECK;
+/**
+ * cs_exons_compare - warn if none is on a contig of the reference, or if some are beyond the end of
+ * a linear one
+ *
+ * path     of the exons
+ * w        tells circular contigs, whose exons may span the origin
+ * Returns  CS_OK; CS_EUSAGE for a contig that only cs_reference_strict() hides; CS_EMEM
+ */
+int cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref,
+                     const cs_windows *w) CS_MUST_CHECK;
 
 #endif

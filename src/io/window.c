@@ -67,6 +67,14 @@ void cs_windows_free(cs_windows *w)
     CS_FREE(w->contig, w->block, w->rotated, w);
 }
 
+bool cs_windows_circular(const cs_windows *w, const char *contig)
+{
+    for (int i = 0; i < w->o.n_circular; i++)
+        if (cs_contig_same(w->o.circular[i], contig))
+            return true;
+    return false;
+}
+
 /* ---- the reference --------------------------------------------------------------------------- */
 
 static int choose_contig(cs_windows *w, const char *contig)
@@ -78,9 +86,7 @@ static int choose_contig(cs_windows *w, const char *contig)
     w->block = NULL;
     w->contig = cs_xstrdup(contig);
     w->n_contig = cs_reference_length(w->ref, contig);
-    w->circular = false;
-    for (int i = 0; i < w->o.n_circular; i++)
-        w->circular |= cs_contig_same(w->o.circular[i], contig);
+    w->circular = cs_windows_circular(w, contig);
     return cs_reference_check(w->ref, contig);
 }
 
@@ -309,12 +315,20 @@ int cs_windows_make(cs_windows *w, const cs_window_allele *v, char *ref_seq, cha
     }
     out->at = left;
     out->pos = a.pos;
+    out->circle = w->circular ? w->n_contig : 0;
     out->n_ref = out->swapped ? a.n_other : a.n_here;
     out->n_alt = out->swapped ? a.n_here : a.n_other;
     CS_TRY(window_fill(w, &a, left, out->swapped, ref_seq));
     rc = window_fill(w, &a, left, !out->swapped, alt_seq);
 out:
     return rc;
+}
+
+static bool is_within(int64_t at, int64_t from, int64_t to, int64_t circle)
+{
+    if (circle > 0)
+        at = from + ((at - from) % circle + circle) % circle;
+    return at >= from && at < to;
 }
 
 /* One window, whose allele has n bases in place of n_here of the contig. */
@@ -326,7 +340,7 @@ static void mark(const cs_window_pair *v, int64_t n_here, int64_t n, int64_t fro
     for (int64_t i = 0; i < n_base; i++) {
         const int64_t k = i - v->at;
         const int64_t at = v->pos + (k < 0 ? k : k >= n ? k - n + n_here : k < last ? k : last);
-        if (at < from || at >= to)
+        if (!is_within(at, from, to, v->circle))
             seq[i] = (char)(seq[i] | 0x20);
     }
 }

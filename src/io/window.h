@@ -35,6 +35,8 @@ typedef struct cs_windows cs_windows;
 cs_windows *cs_windows_new(cs_reference *ref, const cs_window_opt *opt);
 /** cs_windows_free - accepts NULL */
 void cs_windows_free(cs_windows *w);
+/** cs_windows_circular - is the contig one of `circular`? */
+bool cs_windows_circular(const cs_windows *w, const char *contig);
 
 enum { CS_FOUND_BASES = 12 };
 
@@ -50,6 +52,7 @@ typedef struct cs_window_pair {
     cs_unscored why;
     int64_t     at, n_ref, n_alt;   /* position of the trimmed alleles in the windows */
     int64_t     pos;             /* and in the contig, 0-based */
+    int64_t     circle;          /* bases of a circular contig; 0: it is linear */
     bool        swapped;         /* the reference has the alternative allele */
     char        found[CS_FOUND_BASES + 4];   /* bases of the reference, for REF_MISMATCH */
 } cs_window_pair;
@@ -69,6 +72,8 @@ int cs_windows_make(cs_windows *w, const cs_window_allele *v, char *ref_seq, cha
 
 /**
  * cs_windows_mark - write bases outside of [from, to) of the contig in lower case
+ *
+ * On a circular contig `from` may be negative, or `to` beyond its end.
  *
  * Bases of an allele that the contig lacks have the positions of the bases they replace; excess
  * bases have that of the last one, and those of an insertion that of the base after it.

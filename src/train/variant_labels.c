@@ -427,14 +427,15 @@ static int make_examples(struct reading *r, cs_dataset *d)
     cs_reference *ref = NULL;
     const cs_window_opt o = { .n_base = r->from->n_base, .fill = r->from->fill };
     struct counts k = { 0 };
+    cs_windows *w = NULL;
     cs_exons *exons = NULL;
 
     CS_TRY(cs_reference_open(r->from->reference, &ref));
+    w = cs_windows_new(ref, &o);
     if (r->from->exons) {
         CS_TRY(cs_exons_open(r->from->exons, &exons));
-        CS_TRY(cs_exons_compare(exons, r->from->exons, ref));
+        CS_TRY(cs_exons_compare(exons, r->from->exons, ref, w));
     }
-    cs_windows *w = cs_windows_new(ref, &o);
     cs_dataset_init(d, false, r->classes->n, 0);
     d->n_part = 2;
     if (r->n > 1)
@@ -445,10 +446,10 @@ static int make_examples(struct reading *r, cs_dataset *d)
         k.n++;
         rc = add_example(r, w, exons, &r->row[i], end - i, d, &k);
     }
-    cs_windows_free(w);
     if (rc == CS_OK)
         variant_labels_report(&k, d->n);
 out:
+    cs_windows_free(w);
     cs_exons_close(exons);
     cs_reference_free(ref);
     return rc;

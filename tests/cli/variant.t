@@ -382,6 +382,20 @@ T 'variants without an exon have no score, and the exon decides it' sh -c '
         END { print bad, n[0], n[1]; exit bad || !n[0] || !n[1] }" cased.tsv &&
     sed "s/95/101/" some.bed > shorter.bed && chordseq variant -q --exons shorter.bed -m cased.model -f train.fa --tsv shorter.tsv -o /dev/null c1.vcf &&
     paste cased.tsv shorter.tsv | awk -F "\t" "NR > 1 && \$2 < 1009 { same = \$8 == \$(8 + NF / 2); bad += same == (\$2 < 110) } END { exit bad }"'
+# A circular contig that begins K bases later, and its exon, which GFF3 lets end beyond it.
+cat > turn.awk <<'END'
+function turned(at) { return (at - K + 2000) % 2000 }
+FILENAME == "train.fa" { if (FNR == 2) print ">c1\n" substr($0, K + 1) substr($0, 1, K) > "circle.fa"; next }
+/^#/ { print > "circle.vcf"; next }
+{ $2 = turned($2 - 1) + 1; print > "circle.vcf" }
+END { printf "c1\t%d\t%d\tx\t0\t+\n", turned(95), turned(95) + 905 > "circle.bed" }
+END
+T 'where a circular contig begins does not change scores near its exons' sh -c '
+    run() { chordseq variant "$@" --exons circle.bed -m cased.model -f circle.fa --tsv circle.tsv -o /dev/null circle.vcf 2> msgs; }
+    for K in 0 3 90 100 101 131 990 1000 1003 96; do
+        rm -f circle.*; awk -v K=$K -F "\t" -v OFS="\t" -f turn.awk train.fa c1.vcf && run --circular c1 && ! grep "beyond the end" msgs || exit
+        cut -f 4- circle.tsv > turned.$K; cmp turned.0 turned.$K || exit; done
+    [ "$(grep -c NO_EXON turned.0)" -gt 9 ] && [ "$(grep -vc NO_EXON turned.0)" -gt 9 ] && run && grep "beyond the end" msgs'
 T 'no exon near any variant is no failure' sh -c 'printf "c4\t0\t20\tx\t0\t+\n" > far.bed &&
     chordseq variant --exons far.bed -m cased.model -f train.fa -o far.vcf c1.vcf 2> msgs && grep -q "scored 0 of 60 .*, 60 NO_EXON" msgs &&
     ! grep -v "^#" far.vcf | grep -v "CS_SKIP=NO_EXON"'
