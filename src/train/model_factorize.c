@@ -237,12 +237,12 @@ static int write_sizes(cs_outfile *f, const cs_model *m, const cs_model *low_ran
 {
     int rc = CS_OK;
     const int64_t a = model_factorize_count(m), b = model_factorize_count(low_rank);
-    const double ratio = (double)b / (double)a;
+    const int64_t old = cs_model_weight_bytes(m), new = cs_model_weight_bytes(low_rank);
 
     CS_TRY(cs_outfile_printf(f, "parameters\t%lld\t%lld\t%.6f\n", (long long)a, (long long)b,
-                             ratio));
-    rc = cs_outfile_printf(f, "bytes\t%lld\t%lld\t%.6f\n", (long long)(4 * a), (long long)(4 * b),
-                           ratio);
+                             (double)b / (double)a));
+    rc = cs_outfile_printf(f, "bytes\t%lld\t%lld\t%.6f\n", (long long)old, (long long)new,
+                           (double)new / (double)old);
 out:
     return rc;
 }

@@ -27,6 +27,9 @@ T 'tensors that a compact model leaves out have no row and stay out' sh -c 'chor
     chordseq model show fast > fast.show && for t in $(sed -n "s/^\([^	]*[.]weight\)	.*/\1/p" fast.tsv); do grep -q "^tensor	$t	" fast.show || exit; done &&
     [ "$(chordseq model show fast.low | sed -n "s/^parameters.//p")" = "$(awk "\$1 == \"parameters\" { print \$3 }" fast.tsv)" ] &&
     [ "$(sed -n "s/^parameters.//p" fast.show)" = "$(awk "\$1 == \"parameters\" { print \$2 }" fast.tsv)" ] && chordseq classify -q -m fast.low "$1" > out' - "$tiny/mixed.fa"
+T 'bytes of matrices are those of bf16 where the file has them so' sh -c 'chordseq model show fast.low > low.show &&
+    for f in fast low; do awk -F "\t" "/^tensor/ { d = split(\$3, n, \"x\"); v = d > 1 ? 2 : 4; for (i = 1; i <= d; i++) v *= n[i]; sum += v }
+        END { print sum }" $f.show; done | paste - - > bytes && grep "^bytes" fast.tsv | cut -f 2,3 | cmp - bytes'
 T 'the factorized model predicts' sh -c '[ "$(chordseq classify -q -m low.m "$1" | wc -l)" = \
     "$(chordseq classify -q -m "$2" "$1" | wc -l)" ]' - "$tiny/mixed.fa" "$m"
 T 'predictions do not depend on threads' sh -c 'chordseq classify -q -@ 1 -m low.m "$1" > a &&

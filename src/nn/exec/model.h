@@ -180,6 +180,8 @@ int cs_model_parse(const void *p, size_t n_bytes, const char *what, cs_backend *
                    cs_model **out) CS_MUST_CHECK;
 /** cs_model_write - into an open file, setting m->sum; errors as cs_model_save() */
 int cs_model_write(cs_model *m, bool ema, cs_outfile *f) CS_MUST_CHECK;
+/** cs_model_weight_bytes - of the parameters' tensors in its file */
+int64_t cs_model_weight_bytes(const cs_model *m);
 /** cs_model_check_labels - can they be written? CS_EFORMAT naming one that is not UTF-8 or has
  * control characters */
 int cs_model_check_labels(const cs_label *label, int32_t n) CS_MUST_CHECK;

@@ -53,6 +53,24 @@ static int collect_tensors(const cs_model *m, bool ema, const char *name, cs_ten
     return rc;
 }
 
+/* Does a compact model store it in bf16? */
+static bool is_halved(const cs_param *p)
+{
+    return p->shape.n_dim > 1;
+}
+
+int64_t cs_model_weight_bytes(const cs_model *m)
+{
+    int64_t n = 0;
+
+    for (int32_t i = 0; i < m->ps.n; i++) {
+        const cs_param *p = &m->ps.p[i];
+        if (!p->absent)
+            n += p->n * (int64_t)cs_dtype_bytes(m->compact && is_halved(p) ? CS_BF16 : CS_F32);
+    }
+    return n;
+}
+
 /* Drops idle tensors and makes matrices bf16, in place; the number of tensors left. A value that
  * rounds to infinity keeps its tensor in float32. */
 static int32_t make_compact(const cs_params *ps, cs_tensor *t, float *values)
@@ -62,7 +80,7 @@ static int32_t make_compact(const cs_params *ps, cs_tensor *t, float *values)
     for (int32_t i = 0; i < ps->n; i++) {
         const cs_param *p = &ps->p[i];
         float *v = values + p->off;
-        bool fits = p->shape.n_dim > 1;
+        bool fits = is_halved(p);
         if (p->idle)
             continue;
         for (int64_t k = 0; fits && k < p->n; k++)
