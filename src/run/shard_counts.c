@@ -29,7 +29,8 @@ json_t *cs_shard_counts_json(const cs_output_info *info, const cs_class_counts *
 
 static int fail_shard(const cs_manifest *m, const char *what)
 {
-    return cs_fail(CS_EFORMAT, "'%s': the %s are damaged; run this shard again", m->path, what);
+    return cs_fail(CS_EFORMAT, "'%s': the %s are damaged; rerun shard %lld", m->path, what,
+                   (long long)m->no);
 }
 
 static int read_classes(const cs_manifest *m, cs_counts_sum *sum)
@@ -53,7 +54,7 @@ static int read_classes(const cs_manifest *m, cs_counts_sum *sum)
     if (rc == CS_OK && tree)
         rc = cs_taxonomy_parse(tree, m->path, c, (int32_t)n, &sum->taxonomy);
     free(c);
-    return rc == CS_EMODEL ? cs_fail_also(rc, "; run this shard again") : rc;
+    return rc == CS_EMODEL ? cs_fail_also(rc, "; rerun shard %lld", (long long)m->no) : rc;
 }
 
 static int add_all(const cs_manifests *all, const cs_output_info *info, cs_class_counts *sum)
