@@ -317,8 +317,9 @@ int cs_variant_values_check(const cs_variant_values *v, const char *prefix)
         return CS_OK;
     list_unscored(v, text, sizeof text);
     return cs_fail(CS_EFORMAT, "no score for any of %llu alternative alleles: %s (the output has "
-                   "the reason of each in %sSKIP)", (unsigned long long)v->n_alt,
-                   text + strlen(", "), prefix);
+                   "the reason of each in %sSKIP)%s", (unsigned long long)v->n_alt,
+                   text + strlen(", "), prefix, v->n_unscored[CS_UNSCORED_NEAR_END] == v->n_alt
+                   ? "; lower --window-length, or give --ends fill" : "");
 }
 
 /* SNVs of another assembly have a third base in half of the places, and ALT in a quarter. */

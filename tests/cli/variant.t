@@ -50,6 +50,8 @@ T 'reasons use distinct names' sh -c '{ grep "^#" variants.vcf
     b=$(sed -n 2p variants.fa | cut -c 20)
     c=$(echo $b | tr ACGT CGTA); printf "one\t20\t.\t%s\t%s\t.\t.\t.\tGT\t0/1\n" $c $b; } > near.vcf
     ! score --tsv t.tsv -o /dev/null near.vcf && tail -n 1 t.tsv | grep -q "	NEAR_END	1	"'
+T 'if all windows reach beyond their contigs: what to do' sh -c '{ grep "^#" variants.vcf; grep "	snv	" variants.vcf; } > long.vcf &&
+    ! chordseq variant -m "$m" -f variants.fa -w 1190 -o /dev/null long.vcf 2> msgs && grep -q "NEAR_END .*; lower --window-length, or give --ends fill$" msgs'
 T '--ends fill pads with N' sh -c 'score --ends fill --tsv t.tsv -o /dev/null variants.vcf &&
     grep -q "	end	.*	[.]	0	0[.]" t.tsv'
 T 'positions beyond the contig mismatch REF' sh -c '{ grep "^#" variants.vcf | sed "s/	FORMAT.*//"
