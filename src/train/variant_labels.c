@@ -213,8 +213,9 @@ static int table_row(struct reading *r, struct table *t)
     for (int k = 0; k < N_NAMED; k++)
         if (t->at[k] >= n)
             return cs_lines_error(&t->in, "fewer columns than the first line has");
-    if (n > t->n)
-        return cs_lines_error(&t->in, "more columns than the first line has");
+    if (n > t->n)                /* names of rows shift all columns */
+        return cs_lines_error(&t->in, "more columns than the first line has; name every column "
+                              "there, or leave out names of rows");
     if (cs_parse_int(column[t->at[POS]], &pos) != CS_OK || pos < 1)
         return variant_labels_refuse(t, "is not a position on a contig (the first is 1)",
                                      column[t->at[POS]]);
