@@ -89,7 +89,7 @@ static void tables_of(const char *command, cs_optset *set)
         cs_command_tables(c, set);
 }
 
-/* The options of an undivided run, in its order. */
+/* The options of an undivided run with the merged outputs only, in its order. */
 static json_t *whole_options(const cs_manifests *shards)
 {
     cs_optset set[CS_MAX_OPTSET] = { { NULL, NULL, NULL } };
@@ -106,8 +106,8 @@ static json_t *whole_options(const cs_manifests *shards)
             json_t *v = json_object_get(of_shard, o->name);
             if (k >= 0 && own.path[k])
                 json_object_set_new(all, o->name, cs_about_string(own.path[k]));
-            if (k < 0 && v && o->type != CS_OPT_GROUP && strcmp(o->name, "shard") != 0
-                && strcmp(o->name, "manifest") != 0)
+            if (k < 0 && v && o->type != CS_OPT_GROUP && o->type != CS_OPT_OUT
+                && strcmp(o->name, "shard") != 0)
                 json_object_set(all, o->name, v);
         }
     return all;

@@ -63,7 +63,7 @@ reports()
     r='--report OUT.kreport --krona OUT.krona --cami-profile OUT.profile --summary OUT.json'
     rm -rf ref p.*; mkdir ref
     (cd ref && exec chordseq "$@" -q -o all.tsv $(echo "$r" | sed 's|OUT\.|all.|g')) &&
-    (cd ref && shards 3 ../p "$@" -o OUT.tsv) &&
+    (cd ref && shards 3 ../p "$@" -o OUT.tsv --html OUT.html) &&
     chordseq merge -q -o all.tsv $(echo "$r" | sed 's|OUT\.|all.|g') p.*.json || return
     for f in tsv kreport krona profile; do cmp ref/all.$f all.$f || return; done
     for f in ref/all.json all.json; do
