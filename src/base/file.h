@@ -110,5 +110,8 @@ size_t cs_bom_bytes(const char *text, size_t n);
 
 /** cs_file_size - bytes of a regular file; -1 for anything else */
 int64_t cs_file_size(const char *path);
+/** cs_file_is_device - is there a device, a pipe or a folder? What is written to them cannot be
+ * read again */
+bool cs_file_is_device(const char *path);
 
 #endif

@@ -69,6 +69,13 @@ int64_t cs_file_size(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
 }
 
+bool cs_file_is_device(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
 size_t cs_bom_bytes(const char *text, size_t n)
 {
     static const char bom[] = "\xef\xbb\xbf";

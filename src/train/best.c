@@ -4,6 +4,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 
 bool cs_best_by_balanced(const cs_train_opt *o, const cs_head *head)
@@ -78,7 +79,7 @@ int cs_best_restore(const cs_train_opt *o, const cs_train_state *st, cs_model *m
     if (o->watch != NULL)
         cs_note("%s: no improvement since epoch %lld; annealing", o->watch,
                 (long long)(st->epoch - st->n_bad));
-    if (o->model_path == NULL || o->keep_last)
+    if (o->model_path == NULL || o->keep_last || cs_file_is_device(o->model_path))
         return CS_OK;
     CS_TRY(cs_model_load(o->model_path, m->be, false, &best));
     CS_TRY(cs_model_adopt(m, best, false));

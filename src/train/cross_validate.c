@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "train/supervised_internal.h"
 
@@ -19,6 +20,9 @@ int cs_supervised_folds(cs_supervised *j)
         return CS_OK;
     if (j->group != NULL)
         return cs_fail(CS_EUSAGE, "--folds trains in one process; omit --ranks");
+    if (a->run.output != NULL && cs_file_is_device(a->run.output))
+        return cs_fail(CS_EUSAGE, "--folds writes models beside '%s', which is not a regular file; "
+                       "give a file with -o", a->run.output);
     CS_TRY(cs_folds_assign(&j->data, &j->labelled.classes, (int)a->sample.n_fold,
                            (uint64_t)a->training.seed,
                            a->label.split_by ? a->label.split_by : "name", &j->folds));

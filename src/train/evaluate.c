@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "eval/calibrate.h"
 #include "eval/eval_html.h"
@@ -319,6 +320,9 @@ int cs_evaluate_check_page(const char *html, const cs_run_args *own, const char 
 
     if (html == NULL)
         return CS_OK;
+    if (cs_file_is_device(own->output))
+        return cs_fail(CS_EUSAGE, "--html reads the model again, but '%s' is not a regular file; "
+                       "give a file with -o", own->output);
     if (!head->is_class || head->per_token || valid == NULL)
         return cs_fail(CS_EUSAGE, "--html shows the validation of sequence classes; %s",
                        valid == NULL ? "there are no validation records"
@@ -335,6 +339,8 @@ int cs_evaluate_model(const cs_evaluate_job *j)
     int rc = CS_OK;
     cs_model *m = NULL;
 
+    if (cs_file_is_device(j->path))
+        return CS_OK;
     CS_TRY(cs_model_load(j->path, j->be, false, &m));
     CS_TRY(calibrate(j, m));
     rc = last_page(j, m);

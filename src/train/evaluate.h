@@ -84,7 +84,8 @@ int cs_evaluate_check_page(const char *html, const cs_run_args *own, const char 
                            const cs_head *head, const cs_sampler *valid) CS_MUST_CHECK;
 
 /**
- * cs_evaluate_model - calibrate a model of classes, if there are enough samples, and write the page
+ * cs_evaluate_model - calibrate a model of classes, if there are enough samples, and write the
+ * page; nothing for a path of cs_file_is_device()
  *
  * Returns  CS_OK; the errors of loading, evaluation and saving
  */

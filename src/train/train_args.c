@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cpu.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "io/reference.h"
 #include "run/outputs.h"
@@ -169,13 +169,12 @@ cs_train_opt cs_train_options(const cs_train_args *a, const cs_run_args *r,
     };
 }
 
-/* Beside the model. NULL for a device or a pipe, such as /dev/null. */
+/* Beside the model. NULL: none. */
 static char *default_checkpoint(const char *output)
 {
-    struct stat st;
     const size_t n = strlen(output) + sizeof ".ckpt";
 
-    if (stat(output, &st) == 0 && !S_ISREG(st.st_mode))
+    if (cs_file_is_device(output))
         return NULL;
     char *path = cs_xmalloc(n);
     (void)snprintf(path, n, "%s.ckpt", output);

@@ -75,6 +75,9 @@ T 'a label that names no class and a table with quotes are reported as that' sh 
     ! "$@" --labels quoted.tsv 2> err && grep -q "quoted.tsv. has the name of record .* in quotes; remove the quotes" err &&
     ! ls x.m* 2> /dev/null' - $train -o x.m all.fa
 T 'no checkpoint beside a device' sh -c '"$@" --stop-after 1 -o /dev/null all.fa 2> msgs && ! ls /dev/null.* && ! grep -q "holds the state" msgs &&
+    "$@" -o /dev/null all.fa 2> msgs && ! ls /dev/null.* && ! grep "error" msgs && ! "$@" -o /dev/null --html d.html all.fa 2> msgs &&
+    grep -q "html reads the model again, but ./dev/null. is not a regular file" msgs && [ ! -e d.html ] &&
+    ! "$@" -o /dev/null --folds 2 all.fa 2> msgs && grep -q "folds writes models beside ./dev/null.,.* give a file with -o" msgs || exit
     ! "$@" --resume -o /dev/null all.fa 2> msgs && grep -q "resume needs --checkpoint FILE, as ./dev/null. is not a regular file" msgs' - $train --label-key class
 T 'too few samples for a calibration are reported' sh -c '"$@" 2> msgs && grep -q "not calibrated: [0-9]* validation samples, at least 100 are needed" msgs' - \
     chordseq train -o few.m --epochs 1 --tokenizer base --encoder.max-len 256 --label-key class all.fa
