@@ -252,7 +252,7 @@ static int bytes_text(int64_t v, char *buf, size_t n_buf)
 
 int cs_opt_text(const cs_opt *o, const void *base, char *buf, size_t n_buf)
 {
-    const void *field = (const char *)base + o->off;
+    const void *field = base ? (const char *)base + o->off : NULL;    /* NULL: headings alone */
     const char *s;
 
     if (n_buf > 0)

@@ -110,7 +110,7 @@ static int tokenize_reserve(struct tokens *t, const cs_chunk *c, size_t *each)
     }
     *each = (work_bytes(&t->e, longest) + 63) / 64 * 64;
     CS_TRY(cs_grow((void **)&t->id, &t->cap_id, (size_t)t->off[c->n] + 1, sizeof *t->id));
-    CS_TRY(cs_grow((void **)&t->work, &t->cap_work, *each * (size_t)t->n_thread, 1));
+    CS_TRY(cs_grow((void **)&t->work, &t->cap_work, *each * (size_t)t->n_thread + 1, 1));
 out:
     return rc;
 }

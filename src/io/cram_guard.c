@@ -82,9 +82,9 @@ static void go_to(cs_cram_guard *g, int64_t at)
 {
     const int64_t step = at - g->at;
 
-    if (step >= 0 && step <= (int64_t)(g->end - g->p))
+    if (step > 0 && step <= (int64_t)(g->end - g->p))
         g->p += step;
-    else
+    else if (step != 0)
         g->p = g->end = NULL;
     g->at = at;
 }

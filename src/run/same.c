@@ -72,9 +72,9 @@ int cs_same_describe(const cs_optset *set, json_t *run)
     json_object_set_new(run, "lists", lists);
     for (; set->opt; set++)
         for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
-            const char *field = (const char *)set->base + o->off;
-            if (o->same == CS_OPT_SAME_NOTHING)
+            if (o->same == CS_OPT_SAME_NOTHING || !set->base)    /* NULL: headings alone */
                 continue;
+            const char *field = (const char *)set->base + o->off;
             if (cs_opt_is_list(o)) {
                 memcpy(&list, field, sizeof list);
                 const bool is_long = o->type == CS_OPT_LIST && list.n > MAX_LIST;
