@@ -222,6 +222,15 @@ static void warn_unindexed(cs_reference *r, BGZF *f)
                 "and recreate the index (samtools faidx)", r->path, r->duplicate);
 }
 
+/* Bytes of a plain file, up to which one may seek: after a seek that fails bgzf_close() would lose
+ * memory. */
+static long long size_of(const cs_reference *r, BGZF *f)
+{
+    const int64_t n = bgzf_compression(f) == no_compression ? cs_file_size(r->path) : -1;
+
+    return n < 0 ? LLONG_MAX : n;
+}
+
 /* By the first and the last contig: a change of any length moves the last one. */
 static int check_index(cs_reference *r)
 {
@@ -231,11 +240,13 @@ static int check_index(cs_reference *r)
 
     if (!f || (bgzf_compression(f) == BGZF_BLOCKS && bgzf_index_load(f, r->path, ".gzi") < 0))
         goto out;
+    const long long size = size_of(r, f);
     for (int i = 0; rc == CS_OK && i < 2; i++)
-        if (ends[i]->name && !(begins_there(f, ends[i]) && ends_there(f, ends[i])))
+        if (ends[i]->name && (end_of(ends[i]) > size || !begins_there(f, ends[i])
+                              || !ends_there(f, ends[i])))
             rc = cs_fail(CS_EFORMAT, "the index '%s.fai' is stale: '%s' is at another position; "
                          "recreate it (samtools faidx)", r->path, ends[i]->name);
-    if (rc == CS_OK)
+    if (rc == CS_OK && r->end <= size)
         warn_unindexed(r, f);
 out:
     if (f)
