@@ -139,6 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     for (const cs_opt *o = table; o->type != CS_OPT_END; o++)
         if (o->type != CS_OPT_GROUP && (o->type != CS_OPT_STR || v.text != NULL))
             check_round_trip(o, &v);
+    CS_BUG(cs_opt_value(&(cs_opt){ .type = CS_OPT_GROUP, .name = "heading" }, NULL) != NULL);
     cs_error_clear();
     /* Both sets refer to one struct, so one of them releases it. */
     const cs_optset one[] = { { table, &v, NULL }, { NULL, NULL, NULL } };
