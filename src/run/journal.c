@@ -4,9 +4,10 @@
  * DESIGN
  * A JSON object: "run" describes the run (version, model, inputs with size and modification time,
  * options) and must be the same on resume, except for options that do not change results (`same` in
- * base/opt.h); "records" is the number of records in all outputs; "outputs" the state of each.
- * Outputs are synced before the journal is renamed into place, so after a crash they have at least
- * the journal's state, and are truncated to it.
+ * base/opt.h); "records" is the number of records in all outputs; "outputs" the state of each;
+ * "sha256" a checksum of these values, as a changed digit is valid JSON, too. Outputs are synced
+ * before the journal is renamed into place, so after a crash they have at least its state, and are
+ * truncated to it.
  */
 #include "run/journal.h"
 
@@ -17,6 +18,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "base/system.h"
 #include "run/same.h"
 
@@ -97,6 +99,47 @@ static int check_same(const cs_journal *j, const cs_optset *set)
     return CS_OK;
 }
 
+static int add_text(const char *text, size_t n_bytes, void *sum)
+{
+    cs_sha256_add(sum, text, n_bytes);
+    return 0;
+}
+
+/* Of the values as text, in pieces: a journal may have hundreds of megabytes. */
+static int checksum(const char *path, const json_t *all, char hex[65])
+{
+    cs_sha256 sum;
+
+    cs_sha256_init(&sum);
+    if (json_dump_callback(all, add_text, &sum, JSON_COMPACT) != 0)
+        return cs_fail(CS_EMEM, "out of memory for '%s'", path);
+    cs_sha256_hex(&sum, hex);
+    return CS_OK;
+}
+
+/* Also removes the checksum, which is not a part of the values. */
+static int check_intact(cs_journal *j, const cs_optset *set)
+{
+    int rc = CS_OK;
+    char hex[65];
+    json_t *was = json_incref(json_object_get(j->old, "sha256"));
+
+    /* Version 0.2.0 wrote none. Its journal is refused, if possible with the difference. */
+    if (!was) {
+        CS_TRY(check_same(j, set));
+        return cs_fail(CS_EFORMAT, "'%s' has no checksum: it is damaged or of another version of "
+                       "chordseq; remove it to start over", j->path);
+    }
+    json_object_del(j->old, "sha256");
+    CS_TRY(checksum(j->path, j->old, hex));
+    if (!json_is_string(was) || strcmp(json_string_value(was), hex) != 0)
+        rc = cs_fail(CS_EFORMAT, "'%s' is damaged (its checksum differs); remove it to start over",
+                     j->path);
+out:
+    json_decref(was);
+    return rc;
+}
+
 static int read_old(cs_journal *j, const cs_optset *set)
 {
     int rc = CS_OK;
@@ -111,6 +154,8 @@ static int read_old(cs_journal *j, const cs_optset *set)
         || json_integer_value(json_object_get(j->old, "records")) < 0)
         rc = cs_fail(CS_EFORMAT, "'%s' is damaged; remove it to start over", j->path);
     else
+        rc = check_intact(j, set);
+    if (rc == CS_OK)
         rc = check_same(j, set);
 out:
     free(text);
@@ -159,10 +204,14 @@ const json_t *cs_journal_outputs(const cs_journal *j)
 int cs_journal_write(cs_journal *j, uint64_t n_record, json_t *outputs)
 {
     int rc = CS_OK;
+    char hex[65];
     cs_outfile *f = NULL;
     json_t *all = json_pack("{s:O, s:I, s:o}", "run", j->run, "records", (json_int_t)n_record,
                             "outputs", outputs);
 
+    CS_TRY(checksum(j->path, all, hex));
+    if (json_object_set_new(all, "sha256", json_string(hex)) != 0)
+        CS_TRY(cs_fail(CS_EMEM, "out of memory for '%s'", j->path));
     /* No temporary name with the process number: a killed process would leave that file. */
     CS_TRY(cs_outfile_continue(j->path, NULL, (cs_part_mark){ 0, 0 }, &f));
     CS_TRY(cs_outfile_json(f, all, JSON_COMPACT, j->path));

@@ -182,6 +182,23 @@ rm -rf o2 && cp -r base o2 && echo '{"run":{}' > o2/o.tsv.resume
 N - sh -c "$again ../x.fa ../y.fa.gz ../z.fa"
 mv .err msgs
 T 'refused: a damaged journal' grep -q 'is damaged; remove it' msgs
+# Changes after which the journal is valid JSON of the same run.
+while read -r change reason; do
+    rm -rf o2 && cp -r base o2 && sed "$change" base/o.tsv.resume > o2/o.tsv.resume
+    N - sh -c "! cmp -s base/o.tsv.resume o2/o.tsv.resume && $again ../x.fa ../y.fa.gz ../z.fa"
+    mv .err msgs
+    T "refused: a journal after sed $change" grep -q "'o.tsv.resume' $reason; remove it to start over\$" msgs
+done <<'END'
+s/"records":[0-9]*/"records":7/ is damaged (its checksum differs)
+s/\("outputs":[^0-9]*[0-9]*\)\([0-9]\)/\1/ is damaged (its checksum differs)
+s/\("sha256":"[^"]*\)."}$/\1"}/ is damaged (its checksum differs)
+s/,"sha256":"[^"]*"}$/}/ has no checksum: it is damaged or of another version of chordseq
+END
+rm -rf o2 && cp -r base o2
+sed 's/,"sha256":"[^"]*"}$/}/; s/"chordseq_version":"[^"]*"/"chordseq_version":"0.1.0"/' base/o.tsv.resume > o2/o.tsv.resume
+N - sh -c "$again ../x.fa ../y.fa.gz ../z.fa"
+mv .err msgs
+T 'refused: the journal of a version without checksums' grep -q 'with another version of chordseq: "0.1.0", and now' msgs
 rm -rf o2 && cp -r base o2 && : > o2/o.jsonl.part
 N - sh -c "$again ../x.fa ../y.fa.gz ../z.fa"
 mv .err msgs
