@@ -4,8 +4,9 @@
  * DESIGN
  * Source: readme of NCBI's taxdump.tar.gz: fields end in "\t|\t", rows in "\t|\n"; nodes.dmp has
  * taxid, parent, rank first, names.dmp taxid, name, unique name, kind. Some three million taxa, of
- * which a model needs few: parents, ranks and rows are arrays by taxid (40 MB); names.dmp is read
- * twice, for the classes' taxids and for the ancestors' names.
+ * which a model needs few: nodes are an array sorted by taxid (16 bytes each), not one by taxid,
+ * because other dumps have few and large taxids; names.dmp is read twice, for the classes' taxids
+ * and for the ancestors' names.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,18 +19,21 @@
 #include "io/taxa_rows.h"
 #include "io/taxonomy.h"
 
-enum { MAX_TAXID = 1 << 28, MAX_RANKS = 255, N_FIELD = 4 };
+enum { MAX_TAXID = CS_TAXID_PRIVATE - 1, MAX_RANKS = 255, N_FIELD = 4 };
 
 /* A class and the taxon of its name, case-sensitive and not; 0: none, -1: several. */
 struct wanted { const char *name; int64_t exact, loose; };
 
+/* row: its row + 1, 0: none; while nodes.dmp is read, the number of its line */
+struct node { int32_t taxid, up, row; uint8_t rank; };
+
 struct dump {
     const char   *folder;
     cs_taxa_rows *rows;
-    int32_t      *up;            /* [cap] parent by taxid; 0: no such taxon */
-    uint8_t      *rank;          /* [cap_rank] */
-    size_t        cap, cap_rank, n;
-    int32_t      *row_of;        /* [n] row + 1 by taxid, 0: none */
+    struct node  *node;          /* [n] by taxid, once sorted */
+    size_t        n, cap;
+    size_t        at;            /* the node found last */
+    bool          is_sorted;
     const char   *rank_name[MAX_RANKS];
     int           n_rank;
     struct wanted *wanted;       /* [n_class] sorted by name, ignoring case */
@@ -100,24 +104,64 @@ static int take_node(struct dump *d, char **field, int64_t taxid)
 {
     int rc = CS_OK;
     int64_t up;
-    const size_t i = (size_t)taxid;
 
     if (cs_parse_int(field[1], &up) != CS_OK || up < 1 || up > MAX_TAXID)
         return cs_fail(CS_EFORMAT, "'%s/nodes.dmp': the parent '%.60s' of taxon %lld is not a "
                        "taxid", d->folder, field[1], (long long)taxid);
-    CS_TRY(cs_grow((void **)&d->up, &d->cap, i + 1, sizeof *d->up));
-    CS_TRY(cs_grow((void **)&d->rank, &d->cap_rank, i + 1, sizeof *d->rank));
-    while (d->n <= i)
-        d->up[d->n++] = 0;
-    d->up[i] = (int32_t)up;
-    rc = rank_number(d, field[2], &d->rank[i]);
+    if (d->n == INT32_MAX)
+        return cs_fail(CS_EFORMAT, "'%s/nodes.dmp' has more than %d rows", d->folder, INT32_MAX);
+    CS_TRY(cs_grow((void **)&d->node, &d->cap, d->n + 1, sizeof *d->node));
+    d->is_sorted = d->is_sorted && (d->n == 0 || d->node[d->n - 1].taxid < taxid);
+    struct node *x = &d->node[d->n];
+    *x = (struct node){ (int32_t)taxid, (int32_t)up, (int32_t)d->n, 0 };
+    d->n++;
+    rc = rank_number(d, field[2], &x->rank);
 out:
     return rc;
 }
 
-static int known(const struct dump *d, int64_t taxid)
+static int by_taxid(const void *a, const void *b)
 {
-    return taxid > 0 && (size_t)taxid < d->n && d->up[taxid] > 0;
+    const struct node *x = a, *y = b;
+
+    return x->taxid != y->taxid ? (x->taxid > y->taxid) - (x->taxid < y->taxid)
+                                : (x->row > y->row) - (x->row < y->row);
+}
+
+/* Sorts the nodes, as NCBI does; the last row of a taxon counts. */
+static void sort_nodes(struct dump *d)
+{
+    size_t n = 0;
+
+    if (!d->is_sorted)
+        qsort(d->node, d->n, sizeof *d->node, by_taxid);
+    for (size_t i = 0; i < d->n; i++) {
+        n += n == 0 || d->node[n - 1].taxid != d->node[i].taxid;
+        d->node[n - 1] = d->node[i];
+        d->node[n - 1].row = 0;
+    }
+    d->n = n;
+}
+
+/* The node of a taxon, or NULL. names.dmp has the order of nodes.dmp: mostly the last one found or
+ * the next. */
+static struct node *find(struct dump *d, int64_t taxid)
+{
+    size_t from = 0, to = d->n;
+
+    for (size_t i = d->at; i < d->n && i < d->at + 2; i++)
+        if (d->node[i].taxid == taxid)
+            return &d->node[d->at = i];
+    while (from < to) {
+        const size_t mid = from + (to - from) / 2;
+        if (d->node[mid].taxid < taxid)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    if (from == d->n || d->node[from].taxid != taxid)
+        return NULL;
+    return &d->node[d->at = from];
 }
 
 /* ---- names.dmp ------------------------------------------------------------ */
@@ -151,9 +195,12 @@ static int take_name_of_class(struct dump *d, char **field, int64_t taxid)
 
 static int take_title(struct dump *d, char **field, int64_t taxid)
 {
-    if (!known(d, taxid) || d->row_of[taxid] == 0 || strcmp(field[3], "scientific name") != 0)
+    if (strcmp(field[3], "scientific name") != 0)
         return CS_OK;
-    cs_taxa_row *r = &d->rows->row[d->row_of[taxid] - 1];
+    const struct node *x = find(d, taxid);
+    if (!x || x->row == 0)
+        return CS_OK;
+    cs_taxa_row *r = &d->rows->row[x->row - 1];
     if (!r->title && !(r->title = keep(d, field[1])))
         return cs_fail(CS_EMEM, "out of memory for the names of '%s'", d->folder);
     if (!*r->name)               /* an ancestor: rows of classes have their names */
@@ -192,23 +239,21 @@ static int add_classes(struct dump *d)
                            "--taxa", d->folder, w->name);
         CS_TRY(add_class(d, w->name, taxid));
     }
-    d->row_of = cs_alloc(d->n + 1, sizeof *d->row_of);
-    if (!d->row_of)
-        return cs_fail(CS_EMEM, "out of memory for the taxa of '%s'", d->folder);
-    memset(d->row_of, 0, (d->n + 1) * sizeof *d->row_of);
-    for (size_t i = 0; i < d->rows->n; i++)
-        if (known(d, d->rows->row[i].taxid))
-            d->row_of[d->rows->row[i].taxid] = (int32_t)i + 1;
+    for (size_t i = 0; i < d->rows->n; i++) {
+        struct node *x = find(d, d->rows->row[i].taxid);
+        if (x)
+            x->row = (int32_t)i + 1;
+    }
 out:
     return rc;
 }
 
-static int add_ancestor(struct dump *d, int64_t taxid)
+static int add_ancestor(struct dump *d, struct node *x)
 {
-    if (taxid == CS_TAXID_ROOT || d->row_of[taxid])
+    if (x->taxid == CS_TAXID_ROOT || x->row)
         return CS_OK;
-    d->row_of[taxid] = (int32_t)d->rows->n + 1;
-    return add_row(d, "", taxid);
+    x->row = (int32_t)d->rows->n + 1;
+    return add_row(d, "", x->taxid);
 }
 
 /* Rank and parent of row i from the dump; appends a row for its parent. */
@@ -217,24 +262,26 @@ static int complete(struct dump *d, size_t i)
     int rc = CS_OK;
     int64_t up;
     char number[24];
+    struct node *parent;
     cs_taxa_row *r = &d->rows->row[i];
 
-    if (r->taxid == 0 && r->parent && cs_parse_int(r->parent, &up) == CS_OK && known(d, up))
-        return add_ancestor(d, up);
+    if (r->taxid == 0 && r->parent && cs_parse_int(r->parent, &up) == CS_OK
+        && (parent = find(d, up)) != NULL)
+        return add_ancestor(d, parent);
     if (r->taxid == 0 || r->taxid >= CS_TAXID_PRIVATE)
         return CS_OK;
-    if (!known(d, r->taxid))
+    const struct node *x = find(d, r->taxid);
+    if (!x)
         return cs_fail(CS_EFORMAT, "'%s' has no taxon %lld%s%s", d->folder, (long long)r->taxid,
                        *r->name ? ", needed for class " : "", r->name);
-    up = d->up[r->taxid];
-    if (!known(d, up))
+    if ((parent = find(d, x->up)) == NULL)
         return cs_fail(CS_EFORMAT, "'%s': taxon %lld has the parent %lld, which is missing",
-                       d->folder, (long long)r->taxid, (long long)up);
-    (void)snprintf(number, sizeof number, "%lld", (long long)up);
-    r->rank = d->rank_name[d->rank[r->taxid]];
+                       d->folder, (long long)r->taxid, (long long)x->up);
+    (void)snprintf(number, sizeof number, "%lld", (long long)x->up);
+    r->rank = d->rank_name[x->rank];
     if (!(r->parent = keep(d, number)))
         return cs_fail(CS_EMEM, "out of memory for the taxa of '%s'", d->folder);
-    CS_TRY(add_ancestor(d, up));
+    CS_TRY(add_ancestor(d, parent));
 out:
     return rc;
 }
@@ -243,13 +290,14 @@ int cs_taxa_read_dump(const char *folder, const char *const *class_name, int32_t
                       cs_taxa_rows *rows)
 {
     int rc = CS_OK;
-    struct dump d = { .folder = folder, .rows = rows, .n_class = n };
+    struct dump d = { .folder = folder, .rows = rows, .n_class = n, .is_sorted = true };
 
     d.wanted = cs_xcalloc((size_t)n + 1, sizeof *d.wanted);
     for (int32_t i = 0; i < n; i++)
         d.wanted[i].name = class_name[i];
     qsort(d.wanted, (size_t)n, sizeof *d.wanted, by_name);
     CS_TRY(each_row(&d, "nodes.dmp", take_node));
+    sort_nodes(&d);
     CS_TRY(each_row(&d, "names.dmp", take_name_of_class));
     CS_TRY(add_classes(&d));
     for (size_t i = 0; i < rows->n; i++)      /* grows while it runs */
@@ -260,6 +308,6 @@ int cs_taxa_read_dump(const char *folder, const char *const *class_name, int32_t
             rc = cs_fail(CS_EFORMAT, "'%s/names.dmp' has no scientific name for taxon %lld", folder,
                          (long long)rows->row[i].taxid);
 out:
-    CS_FREE(d.up, d.rank, d.row_of, d.wanted);
+    CS_FREE(d.node, d.wanted);
     return rc;
 }

@@ -2,6 +2,7 @@
  */
 #include "inputs.h"
 
+#include <sys/resource.h>
 #include <time.h>
 
 #include "io/taxonomy.h"
@@ -222,6 +223,38 @@ static void test_dump(void **state)
                 "cannot open 'none/nodes.dmp': No such file or directory");
 }
 
+static long peak_kb(void)
+{
+    struct rusage u;
+
+    assert_int_equal(getrusage(RUSAGE_SELF, &u), 0);
+    return u.ru_maxrss;
+}
+
+/* As of taxids that are hashes. In any order; the last row of a taxon counts. */
+static void test_large_taxids(void **state)
+{
+    (void)state;
+    const long before = peak_kb();
+
+    put_text("nodes.dmp", "2000000000\t|\t1999999999\t|\tgenus\t|\n"
+             "7\t|\t1\t|\tfamily\t|\n1999999999\t|\t7\t|\torder\t|\n"
+             "1\t|\t1\t|\tno rank\t|\n7\t|\t1\t|\tclass\t|\n"
+             "268435456\t|\t7\t|\tgenus\t|\n");
+    put_text("names.dmp", "7\t|\tc\t|\t\t|\tscientific name\t|\n"
+             "2000000000\t|\tVirus\t|\t\t|\tscientific name\t|\n"
+             "268435456\t|\tmito\t|\t\t|\tscientific name\t|\n"
+             "1999999999\t|\to\t|\t\t|\tscientific name\t|\n");
+    put_text("t.tsv", "bacteria\t-\t-\t268435456\n");
+    check_tree("t.tsv", ".", "1<0 no rank:root -1\n7<1 class:c -1\n268435456<7 genus:mito 1\n"
+               "2000000001<268435456 no rank:bacteria 0\n1999999999<7 order:o -1\n"
+               "2000000000<1999999999 genus:Virus 2\n");
+    assert_true(peak_kb() - before < 100 << 10);
+    put_text("nodes.dmp", "2000000001\t|\t1\t|\tgenus\t|\n");
+    check_wrong("bacteria\t2\n", ".", CS_EFORMAT,
+                "'./nodes.dmp' line 1: not a row of NCBI's taxonomy dump");
+}
+
 static void test_plain(void **state)
 {
     (void)state;
@@ -336,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_empty_parts),
         cmocka_unit_test(test_table_refused),
         cmocka_unit_test(test_dump),
+        cmocka_unit_test(test_large_taxids),
         cmocka_unit_test(test_plain),
         cmocka_unit_test(test_unsound), cmocka_unit_test(test_many),
     };
