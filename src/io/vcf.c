@@ -112,6 +112,10 @@ static int read_native_header(cs_vcf *v)
     v->header = bcf_hdr_read(v->fp);
     if (!v->header || bcf_hdr_format(v->header, 0, &v->head) < 0)
         return cs_fail(CS_EFORMAT, "'%s': the header of this BCF file is damaged", v->path);
+    /* htslib recognises VCF by this line, BCF by other bytes. */
+    if (strncmp(v->head.s, "##fileformat=VCF", 16) != 0)
+        return cs_fail(CS_EFORMAT, "'%s' is not a VCF or BCF file: its header does not start with "
+                       "##fileformat=VCF", v->path);
     return CS_OK;
 }
 

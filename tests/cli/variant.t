@@ -74,6 +74,10 @@ T 'VCF is not written under the name of a table' sh -c 'for f in x.html x.json x
 N variant-index.err score -W -o o.vcf variants.vcf
 N variant-prefix.err score --prefix 1x variants.vcf
 N variant-fasta.err score variants.fa
+T 'a header without a line ##fileformat is refused, of VCF and BCF' sh -c 'sed 1d variants.vcf > none.vcf && ! score -o gone none.vcf 2> msgs &&
+    grep -q "none.vcf. is not a VCF or BCF file" msgs && score --no-version -O u -o u.bcf variants.vcf && score -o gone u.bcf && rm gone &&
+    sed "s/##fileformat=VCF/##filexormat=VCF/" u.bcf > none.bcf && ! cmp -s u.bcf none.bcf && ! score -o gone none.bcf 2> msgs &&
+    grep -q "none.bcf. is not a VCF or BCF file: its header does not start with ##fileformat=VCF$" msgs && [ ! -e gone ]'
 N variant-twice.err score --exons a.gtf --exons b.gtf variants.vcf
 cp variants.fa odd.fa
 # An index with lines without bases, and with more than htslib can count. htslib 1.24 refuses some itself.
