@@ -149,8 +149,9 @@ MULTIPLY(multiply_11, false, false)
 /* c += bias, n_row rows of n columns, at most two vectors; nothing if it is 0 */
 static void add_bias(const float *bias, int64_t n, float *c, int64_t ldc, int64_t n_row)
 {
-    const cs_vec lo = cs_get(bias, n), hi = cs_get(bias + TILE, n - TILE);
-    if (cs_vlargest(cs_vmax(cs_vabs(lo), cs_vabs(hi))) <= 0)
+    const cs_vec lo = cs_get(bias, n), hi = cs_get(bias + TILE, n - TILE), zero = cs_vset(0);
+    /* A NaN is unequal to 0; a maximum would drop it. */
+    if (!(_mm512_cmp_ps_mask(lo, zero, _CMP_NEQ_UQ) | _mm512_cmp_ps_mask(hi, zero, _CMP_NEQ_UQ)))
         return;
     for (int64_t r = 0; r < n_row; r++, c += ldc) {
         cs_put(c, n, cs_vadd(lo, cs_get(c, n)));

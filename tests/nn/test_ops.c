@@ -354,6 +354,57 @@ static void test_attention_dropout(void **state)
     cs_backend_close(be);
 }
 
+/* A NaN among biases of 0 in column j, by the kernels of be. */
+static void check_nan_bias(cs_backend *be, cs_mat x, int32_t c, int32_t j)
+{
+    const bool fused = be->fused.affine != NULL;
+    cs_mat w = scratch(be, c, x.c), bias = scratch(be, 1, c), y = scratch(be, x.r, c);
+    cs_mat pack = scratch(be, 1, fused ? (int32_t)be->fused.affine_pack_size(w) : 1);
+
+    for (int64_t i = 0; i < w.r * w.c; i++)
+        w.p[i] = (cs_real)(i % 3 - 1);
+    bias.p[j] = NAN;
+    for (int i = 0; i <= fused; i++) {
+        if (i == 0) {
+            be->op.gemm(be, false, true, x, w, 0, y);
+            be->op.add_bias(be, bias, y);
+        } else {
+            be->fused.affine_prepare(be, w, pack.p);
+            be->fused.affine(be, x, pack.p, bias, y);
+        }
+        for (int64_t k = 0; k < y.r * c; k++)
+            assert_int_equal(!!isnan(y.p[k]), k % c == j);
+    }
+    cs_mat *const all[] = { &w, &bias, &y, &pack };
+    for (int i = 0; i < COUNT(all); i++)
+        be->op.dealloc(be, all[i]->p);
+}
+
+static void test_nan_bias(void **state)
+{
+    static const int32_t size[][2] = { { 1, 1 }, { 3, 16 }, { 16, 40 }, { 50, 32 }, { 40, 35 } };
+    static const unsigned hidden[] = { 0, CS_CPU_AVX512, ~0u };
+    cs_backend *be = open_tested();
+
+    (void)state;
+    for (int level = 0; level < COUNT(hidden); level++) {
+        cs_backend at = *be;
+        if (level > 0 && precision != CS_IN_FP32)
+            break;
+        if (level > 0)
+            cs_cpu_fill(&at, hidden[level]);
+        for (int i = 0; i < COUNT(size); i++) {
+            cs_mat x = scratch(be, size[i][0], 24);
+            for (int64_t k = 0; k < x.r * x.c; k++)
+                x.p[k] = (cs_real)(k % 5 - 2);
+            for (int32_t j = 0; j < size[i][1]; j++)
+                check_nan_bias(&at, x, size[i][1], j);
+            be->op.dealloc(be, x.p);
+        }
+    }
+    cs_backend_close(be);
+}
+
 static void test_open(void **state)
 {
     (void)state;
@@ -385,10 +436,12 @@ int main(void)
         cmocka_unit_test(test_roll_definition),
         cmocka_unit_test(test_conv_definition),
         cmocka_unit_test(test_gelu_accuracy), cmocka_unit_test(test_attention_dropout),
+        cmocka_unit_test(test_nan_bias),
     };
     static const struct CMUnitTest bf16[] = {
         cmocka_unit_test(test_reference), cmocka_unit_test(test_threads),
         cmocka_unit_test(test_segment_independence), cmocka_unit_test(test_epilogue_bits),
+        cmocka_unit_test(test_nan_bias),
     };
     if (cs_cpu_init() != CS_OK)
         return 2;
