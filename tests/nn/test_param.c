@@ -68,11 +68,52 @@ static void test_no_memory(void **state)
     cs_params_release(&ps);
 }
 
+/* Of three shapes declared, the second is too large: the first that is refused. */
+static void check_too_large(cs_shape first, cs_shape second, const char *size)
+{
+    cs_params ps;
+    char want[160];
+
+    snprintf(want, sizeof want, "the model is too large: its tensor 'b' would have %s elements; "
+             "choose smaller sizes", size);
+    cs_params_init(&ps);
+    cs_declare(&ps, first, CS_INIT_ONE, 1, "a");
+    assert_int_equal(cs_params_check(&ps), CS_OK);
+    cs_declare(&ps, second, CS_INIT_ONE, 1, "b");
+    cs_declare(&ps, second, CS_INIT_ONE, 1, "c");
+    assert_int_equal(cs_params_check(&ps), CS_EUSAGE);
+    assert_string_equal(cs_error_message(), want);
+    cs_error_clear();
+    assert_int_equal(cs_params_alloc(&ps, be, true), CS_EUSAGE);
+    assert_string_equal(cs_error_message(), want);
+    cs_error_clear();
+    cs_params_release(&ps);
+}
+
+static void test_too_large(void **state)
+{
+    const int64_t max = INT32_MAX, half = (int64_t)1 << 30;
+
+    (void)state;
+    /* The products in 64 bits are 0, 2^32 and negative. */
+    check_too_large(cs_shape1(max), cs_shape3(half, half, 16), "1073741824 x 1073741824 x 16");
+    check_too_large(cs_shape2(max, max / 64), cs_shape3(4, half, 4 * half + 1),
+                    "4 x 1073741824 x 4294967297");
+    check_too_large(cs_shape2(1, 1), cs_shape3(2 * half, 2 * half, 2),
+                    "2147483648 x 2147483648 x 2");
+    /* Columns, elements of a vector, and all tensors together. */
+    check_too_large(cs_shape2(max, 1), cs_shape3(1, 1 << 16, 1 << 15), "1 x 65536 x 32768");
+    check_too_large(cs_shape3(1, 1, max), cs_shape1(max + 1), "2147483648");
+    check_too_large(cs_shape2(half, 100000000), cs_shape2(half, 100000000),
+                    "1073741824 x 100000000");
+}
+
 int main(void)
 {
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_orthogonal),
-        cmocka_unit_test(test_no_memory)
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_too_large)
     };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 1, &be) != CS_OK)
         return 2;

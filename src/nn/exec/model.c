@@ -113,6 +113,7 @@ int cs_model_declare(const cs_model_spec *s, cs_backend *be, cs_model **out)
     m->in_width = m->enc->in_width ? m->enc->in_width(m->enc_net) : m->width;
     declare_embedding(m);
     m->head_net = m->head->build(m->head_cfg, m->width, m->n_label, &m->ps);
+    CS_TRY(cs_params_check(&m->ps));
     CS_TRY(give_words(m));
     m->ps.ranks = (cs_ranks){ 0 };
     *out = m;

@@ -10,6 +10,8 @@
 
 enum { ALIGN_REALS = 16, CHUNK = 4096 };
 
+#define MAX_REALS (INT64_MAX / 64)       /* of a slab: the bytes of all five are an int64_t */
+
 void cs_params_init(cs_params *ps)
 {
     memset(ps, 0, sizeof *ps);
@@ -35,15 +37,29 @@ void cs_params_release(cs_params *ps)
     cs_params_init(ps);
 }
 
+/* Sets the number of elements. False if columns have no 32 bits or the bytes of a slab no 64. */
+static bool count(const cs_params *ps, cs_param *p)
+{
+    bool fits = true;
+
+    p->n = 1;
+    for (int i = p->shape.n_dim - 1; i >= 0; i--) {
+        CS_BUG(p->shape.dim[i] <= 0);
+        fits = fits && !__builtin_mul_overflow(p->n, p->shape.dim[i], &p->n)
+            && (p->n <= INT32_MAX || (i == 0 && p->shape.n_dim > 1));
+    }
+    return fits && p->n <= MAX_REALS - ps->n_real;
+}
+
 static int declare(cs_params *ps, cs_param row, const char *fmt, va_list ap)
 {
     char name[256];
     int n = vsnprintf(name, sizeof name, fmt, ap);
     CS_BUG(n < 0 || (size_t)n >= sizeof name || cs_params_find(ps, name) >= 0 || ps->value);
-    row.n = 1;
-    for (int i = 0; i < row.shape.n_dim; i++)
-        row.n *= row.shape.dim[i];
-    CS_BUG(row.n <= 0);
+    if (!count(ps, &row)) {
+        row.n = 1;
+        ps->too_large = ps->too_large ? ps->too_large : ps->n + 1;
+    }
     if ((size_t)ps->n == ps->cap) {
         ps->cap = ps->cap ? 2 * ps->cap : 32;
         ps->p = cs_xrealloc(ps->p, ps->cap * sizeof *ps->p);
@@ -99,11 +115,27 @@ static int slab_new(cs_params *ps, cs_real **slab)
     return CS_OK;
 }
 
+int cs_params_check(const cs_params *ps)
+{
+    char size[96] = "";
+    size_t n = 0;
+
+    if (!ps->too_large)
+        return CS_OK;
+    const cs_param *p = &ps->p[ps->too_large - 1];
+    for (int i = 0; i < p->shape.n_dim && n < sizeof size; i++)
+        n += (size_t)snprintf(size + n, sizeof size - n, "%s%lld", i ? " x " : "",
+                              (long long)p->shape.dim[i]);
+    return cs_fail(CS_EUSAGE, "the model is too large: its tensor '%s' would have %s elements; "
+                   "choose smaller sizes", p->name, size);
+}
+
 int cs_params_alloc(cs_params *ps, cs_backend *be, bool training)
 {
     int rc = CS_OK;
 
     CS_BUG(ps->value);
+    CS_TRY(cs_params_check(ps));
     ps->be = be;
     CS_TRY(slab_new(ps, &ps->value));
     if (training) {

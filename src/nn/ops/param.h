@@ -48,6 +48,7 @@ typedef struct cs_params {
     size_t      cap;
     cs_names    by_name;         /* indexes */
     int64_t     n_real;          /* size of a slab; offsets are multiples of 16 reals */
+    int32_t     too_large;       /* 1 + the first tensor that cs_params_check() refuses, or 0 */
     cs_ranks    ranks;           /* while layers are being declared */
     cs_backend *be;
     cs_real    *value, *grad, *m, *v, *ema;   /* backend memory; NULL until allocated */
@@ -89,10 +90,15 @@ void cs_params_rate(cs_params *ps, const char *prefix, double rate);
 /** cs_params_find - index of a name, or -1 */
 int cs_params_find(const cs_params *ps, const char *name);
 
+/** cs_params_check - after all declarations: CS_EUSAGE with the name of a tensor whose columns
+ * exceed 32 bits, or with which the bytes of all exceed 64. Such a tensor has no valid n and no
+ * view */
+int cs_params_check(const cs_params *ps) CS_MUST_CHECK;
 /**
  * cs_params_alloc - memory for the values; `training` adds gradients, moments and the average
  *
- * Returns  CS_OK or CS_EMEM. Values are zero until cs_params_fill() or a model file sets them.
+ * Returns  CS_OK, CS_EMEM, or the error of cs_params_check(). Values are zero until
+ *          cs_params_fill() or a model file sets them.
  */
 int cs_params_alloc(cs_params *ps, cs_backend *be, bool training) CS_MUST_CHECK;
 /** cs_params_copy - copy the values to a model of the same shapes, on any device; CS_OK, CS_EMEM,
