@@ -276,7 +276,7 @@ static int open_alignments(struct alignments *a, hFILE *fp)
     CS_TRY(find_regions(a));
     a->b = bam_init1();
     if (!a->b)
-        rc = cs_fail(CS_EMEM, "out of memory");
+        rc = cs_fail(CS_EMEM, "out of memory for the records of '%s'", a->path);
 out:
     return rc;
 }

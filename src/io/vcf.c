@@ -132,7 +132,7 @@ static int open_all(cs_vcf *v, int threads)
     CS_TRY(is_text(v) ? read_text_header(v) : read_native_header(v));
     v->rec = bcf_init();
     if (!v->rec)
-        rc = cs_fail(CS_EMEM, "out of memory");
+        rc = cs_fail(CS_EMEM, "out of memory for the records of '%s'", v->path);
 out:
     return rc;
 }

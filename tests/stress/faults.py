@@ -7,8 +7,8 @@ As in SQLite's anomaly testing (https://www.sqlite.org/testing.html). Each case 
 folder; faults.so fails one of its calls. Rules for every run:
 
 * it ends within a time limit, without a signal;
-* it has status 1 and one error message that names a file, memory or threads; or status 0, and the
-  outputs, including standard output, of a run without faults;
+* it has status 1 and one error message that names a file, memory and its use, or threads; or status
+  0, and the outputs, including standard output, of a run without faults;
 * every output is complete or absent, and no other file remains, except those of --resume;
 * a resumed run without faults writes the bytes of an uninterrupted run.
 
@@ -236,6 +236,8 @@ def message_flaws(err):
         return [f"{len(lines)} sentences of error"]
     if not re.search(r"'[^']+'|standard (in|out)put|[Mm]emory|[Tt]hread", lines[0]):
         return ["no file, memory or thread named"]
+    if re.search(r"error: (\w+: )?out of memory$", lines[0]):
+        return ["it does not say for what the memory is"]
     return []
 
 
