@@ -61,7 +61,8 @@ static int write_config(const cs_model *m, cs_outfile *f)
     json_object_set_new(o, "label2id", numbers);
     json_object_set_new(o, "problem_type", json_string(problem_type(m)));
     json_object_set_new(o, "torch_dtype", json_string("float32"));
-    json_object_set_new(o, "max_length", json_integer(cs_model_max_len(m)));
+    const int64_t max_len = cs_model_max_len(m);
+    json_object_set_new(o, "max_length", max_len > 0 ? json_integer(max_len) : json_null());
     if (m->tok != NULL)
         json_object_set_new(o, "vocab_size", json_integer(cs_model_n_token(m)));
     else
@@ -151,6 +152,19 @@ static int write_calibration(const cs_model *m, cs_outfile *f)
 
 /* ---- the card -------------------------------------------------------------------------------- */
 
+/* Text of others, such as names of files, also in cells of tables: without markup, on one line. */
+static int write_text(cs_outfile *f, const char *s)
+{
+    int rc = CS_OK;
+
+    for (; *s != '\0' && rc == CS_OK; s++) {
+        const bool is_control = (unsigned char)*s < ' ' || *s == 0x7F;
+        rc = cs_outfile_printf(f, "%s%c", strchr("\\|`*<[", *s) != NULL ? "\\" : "",
+                               is_control ? ' ' : *s);
+    }
+    return rc;
+}
+
 /* Tasks of model hubs. */
 static const char *task_of(const cs_model *m)
 {
@@ -209,7 +223,9 @@ static int write_inputs(cs_outfile *f, const json_t *training)
     json_array_foreach(inputs, i, v) {
         const char *name = json_string_value(json_object_get(v, "name"));
         const char *sum = json_string_value(json_object_get(v, "sha256"));
-        CS_TRY(cs_outfile_printf(f, "| %s | %lld | %s |\n", name != NULL ? name : "",
+        CS_TRY(cs_outfile_printf(f, "| "));
+        CS_TRY(write_text(f, name != NULL ? name : ""));
+        CS_TRY(cs_outfile_printf(f, " | %lld | %s |\n",
                                  (long long)json_integer_value(json_object_get(v, "bytes")),
                                  sum != NULL ? sum : ""));
     }
@@ -230,8 +246,9 @@ static int write_counts(cs_outfile *f, json_t *classes, const char *title,
         long long n[4];
         for (int k = 0; k < 4; k++)
             n[k] = json_integer_value(json_object_get(v, key[k]));
-        CS_TRY(cs_outfile_printf(f, "| %s | %lld | %lld | %lld | %lld |\n", name, n[0], n[1], n[2],
-                                 n[3]));
+        CS_TRY(cs_outfile_printf(f, "| "));
+        CS_TRY(write_text(f, name));
+        CS_TRY(cs_outfile_printf(f, " | %lld | %lld | %lld | %lld |\n", n[0], n[1], n[2], n[3]));
     }
 out:
     return rc;
@@ -297,8 +314,11 @@ static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
                              m->sum));
     CS_TRY(write_use(f, m));
     CS_TRY(cs_outfile_printf(f, "\n## Labels\n\n"));
-    for (int32_t i = 0; i < m->n_label; i++)
-        CS_TRY(cs_outfile_printf(f, "- %s\n", m->label[i].name));
+    for (int32_t i = 0; i < m->n_label; i++) {
+        CS_TRY(cs_outfile_printf(f, "- "));
+        CS_TRY(write_text(f, m->label[i].name));
+        CS_TRY(cs_outfile_printf(f, "\n"));
+    }
     if (training == NULL)
         return CS_OK;
     CS_TRY(cs_outfile_printf(f, "\n## Training\n\n```\n%s\n```\n", command != NULL ? command : ""));

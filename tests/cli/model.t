@@ -44,6 +44,14 @@ T 'the card of a pretrained model has a task and a command for it' sh -c 'chords
     printf ">c\n%01000d\n" 0 | sed s/0/ACGT/g > genome.fa && printf "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\nc\t2002\t.\tC\tG\t.\t.\t.\n" > calls.vcf &&
     chordseq variant -q --score llr -m lm --reference genome.fa -w 64 --tsv alleles.tsv calls.vcf && [ "$(wc -l < alleles.tsv)" = 2 ]' - \
     "$srcdir/refdata/model/human-lm.safetensors"
+T 'names with markup are cells of a table of the card' sh -c 'awk "BEGIN { for (i = 0; i < 20; i++) print \">r\" i \" class=\" (i % 2 ? \"x|y\" : \"z\\\\|*\") \"\nACGTACGGTACGATCGATTAC\" }" > "a|b\`.fa" &&
+    chordseq train -q -o odd.m --encoder.max-len 64 --encoder.track 4 --tokenizer.k 1 --epochs 1 --label-key class "a|b\`.fa" && chordseq model export odd.m odd &&
+    grep -F "| a\\|b\\\`.fa | " odd/README.md && grep -F "| x\\|y | 9" odd/README.md && grep -F "| z\\\\\\|\\* | 9" odd/README.md &&
+    grep -Fx -- "- z\\\\\\|\\*" odd/README.md && chordseq classify -q -m odd "a|b\`.fa" > /dev/null'
+# As other keys without a value; 0 would be the limit of programs that read it.
+T 'the maximum length is null if there is none' sh -c 'grep -q "\"max_length\": [1-9]" folder/config.json && chordseq train -q -o any.m \
+    --encoder cdil --encoder.channels 4 --encoder.layers 2 --tokenizer base --epochs 1 --label-key class "a|b\`.fa" && chordseq model export any.m any &&
+    grep -q "\"max_length\": null" any/config.json && chordseq model export any any2 && cmp any/model.safetensors any2/model.safetensors'
 T 'exporting again into the same folder' chordseq model export "$m" folder
 T 'not beside a part of another model' sh -c 'cp -r folder mixed && echo other > mixed/calibration.json && cp mixed/README.md kept && rm -f msgs &&
     ! chordseq model export --license gpl "$1" mixed 2> msgs && grep -q "mixed/calibration.json. is of another model, this one has none; remove it" msgs &&
