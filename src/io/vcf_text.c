@@ -40,7 +40,8 @@ static bool is_missing(struct text t)
     return t.n == 1 && t.s[0] == '.';
 }
 
-/* Forms of printf("%g"), and the specification's words for non-finite values. */
+/* Forms of printf("%g"), and the specification's words for non-finite values; neither hexadecimal
+ * nor "nan(1)", which strtod takes, too. */
 static bool is_number(struct text t)
 {
     char buf[64], *end;
@@ -50,7 +51,7 @@ static bool is_number(struct text t)
     memcpy(buf, t.s, t.n);
     buf[t.n] = '\0';
     (void)strtod(buf, &end);
-    return *end == '\0';
+    return *end == '\0' && buf[strcspn(buf, "xX(")] == '\0';
 }
 
 static bool has_blank(struct text t)

@@ -2,8 +2,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/names.h"
+#include "base/opt.h"
 #include "base/rng.h"
 #include "base/signals.h"
 #include "io/alphabet.h"
@@ -34,17 +36,18 @@ static int broken(const struct reading *r, const cs_vcf_record *v, const char *w
                    (unsigned long long)v->no, v->contig, (long long)v->pos + 1, what);
 }
 
-/* ---- frequencies ----------------------------------------------------------------------------- */
-
-/* A number that spans the whole text; NAN: not a number. */
-static double cohort_sites_number(const char *text)
+static int not_a_number(const struct reading *r, const cs_vcf_record *v, const char *key,
+                        const char *text)
 {
-    char *end;
-    const double x = text ? strtod(text, &end) : NAN;
+    char why[96];
 
-    return text && *text != '\0' && *end == '\0' ? x : NAN;
+    (void)snprintf(why, sizeof why, "has '%.40s' in %s, which is not a decimal number", text, key);
+    return broken(r, v, why);
 }
 
+/* ---- frequencies ----------------------------------------------------------------------------- */
+
+/* Values of AF or AC; NAN: missing, or the specification's word for it. */
 static int from_info(const struct reading *r, const cs_vcf_record *v, const char *key, double *x)
 {
     int rc = CS_OK;
@@ -53,10 +56,28 @@ static int from_info(const struct reading *r, const cs_vcf_record *v, const char
     if (text == NULL)
         return cs_fail(CS_EMEM, "out of memory for the sites of '%s'", cs_vcf_path(r->in));
     CS_TRY(cs_vcf_info(r->in, v, key, r->mem, text));
-    for (int i = 0; i < v->n_alt; i++)
-        x[i] = cohort_sites_number(text[i]);
+    for (int i = 0; i < v->n_alt; i++) {
+        x[i] = NAN;
+        if (text[i] && strcasecmp(text[i], "nan") != 0 && cs_parse_real(text[i], &x[i]) != CS_OK)
+            return not_a_number(r, v, key, text[i]);
+    }
 out:
     return rc;
+}
+
+/* AN, or 0 if it is missing. */
+static int allele_number(const struct reading *r, const cs_vcf_record *v, double *n)
+{
+    size_t n_text = 0;
+    char text[32] = "";
+    const char *an = cs_vcf_info_find(v->line, v->n_line, "AN", &n_text);
+
+    *n = 0;
+    if (!an || (n_text == 1 && *an == '.'))
+        return CS_OK;
+    memcpy(text, an, n_text < sizeof text ? n_text : sizeof text - 1);
+    return n_text < sizeof text && cs_parse_real(text, n) == CS_OK
+        ? CS_OK : not_a_number(r, v, "AN", text);
 }
 
 /* Alleles counted in one sample's column, "0|1:..." */
@@ -118,7 +139,7 @@ static void draw_freq(const struct reading *r, const cs_vcf_record *v, double *f
 static int find_freq(const struct reading *r, const cs_vcf_record *v, double *freq)
 {
     int rc = CS_OK;
-    size_t n_text = 0;
+    double n;
 
     if (r->a->freq == CS_FREQ_DRAW) {
         draw_freq(r, v, freq);
@@ -128,8 +149,7 @@ static int find_freq(const struct reading *r, const cs_vcf_record *v, double *fr
     if (all_known(freq, v->n_alt))
         return CS_OK;
     CS_TRY(from_info(r, v, "AC", freq));
-    const char *an = cs_vcf_info_find(v->line, v->n_line, "AN", &n_text);
-    double n = an ? strtod(an, NULL) : 0;
+    CS_TRY(allele_number(r, v, &n));
     if (!all_known(freq, v->n_alt) || !(n > 0))
         n = from_genotypes(v, freq);
     if (!(n > 0))

@@ -175,3 +175,12 @@ N cohort-region.err      chordseq simulate cohort -i sites.vcf -r c:1-50 -o x
 N cohort-freq.err        sh -c "sed 's/AF=[0-9.,]*/./' sites.vcf > f.vcf && chordseq simulate cohort -i f.vcf -o x"
 N cohort-more.err        sh -c "sed 's/AF=0.2,0.1/AF=0.9,0.3/' sites.vcf > f.vcf && chordseq simulate cohort -i f.vcf -o x"
 T 'a failed run leaves no file' [ ! -e x ]
+T 'frequencies and counts are decimal numbers' sh -c 'while read -r was is key; do sed "s/$was/$is/" sites.vcf > x.vcf
+    ! cmp -s x.vcf sites.vcf && ! chordseq simulate cohort -q -i x.vcf -r c:1-2000 -n 9 -o x 2> msgs && grep -q "x.vcf.: record [0-9]* (c:[0-9]*) has .*${is##*=}. in $key, which is not a decimal number$" msgs || exit
+    done <<END
+AF=0.2 AF=0x1p-2 AF
+AF=0.2 AF=quarter AF
+AC=3 AC=0x3 AC
+AN=1000 AN=0x3E8 AN
+END
+    for f in . nan NaN; do sed "s/AC=3/AF=$f;AC=3/" sites.vcf > y.vcf; chordseq simulate cohort -q -i y.vcf -r c:1-2000 -n 9 | grep -v "^##" > y && '"$co"' -q -n 9 | grep -v "^##" | cmp y - || exit; done'

@@ -152,6 +152,12 @@ refused() { T "refused: $1" sh -c '! score -o gone.vcf "$1" 2> msgs && grep -q "
 refused nul.vcf 'line 2 has a NUL byte'
 { grep '^#' variants.vcf | sed 's/	FORMAT.*//'; printf 'one\t300\t.\tT\tA\t.\t.\tDP=1\0;DB=2\n'; } > info.vcf
 refused info.vcf 'record 1 has a NUL byte'
+for q in 0x1F -0X1p4 'nan(1)'; do
+    sed "13s/	50	/	$q	/" variants.vcf > qual.vcf
+    refused qual.vcf "record 2 has '$q' in column QUAL"
+done
+T 'QUAL is any decimal number, also without a finite value' sh -c 'for q in 5e1 +.5 -0 nan INF -infinity 1e999; do
+    sed "13s/	50	/	$q	/" variants.vcf > qual.vcf && ! cmp -s qual.vcf variants.vcf && score -o qual.out qual.vcf || exit; done'
 T 'empty lines may end a file, but not come before a record' sh -c '{ cat variants.vcf; printf "\n\r\n"; } > blank.vcf &&
     score --no-version variants.vcf > a && score --no-version blank.vcf | cmp a - && sed "14s/^/\n/" variants.vcf > blank.vcf &&
     ! score -o gone.vcf blank.vcf 2> msgs && grep -q "blank.vcf.: record [0-9]* follows an empty line" msgs'
