@@ -110,9 +110,9 @@ static int show_calls(cs_outfile *f, const cs_model *m)
 
     if (!(c->max_error > 0))
         return CS_OK;
-    CS_TRY(cs_outfile_printf(f, "calls\testimated error at most %g\tfrom %lld bases on\t%s\n",
+    CS_TRY(cs_outfile_printf(f, "calls\testimated error at most %g\tfrom %lld bases on%s\n",
                              c->max_error, (long long)c->shortest, c->has_likeness
-                             ? "unlike training: by repetition and 6-mers" : ""));
+                             ? "\tunlike training: by repetition and 6-mers" : ""));
     for (int i = 0; i < c->n; i++) {
         CS_TRY(cs_outfile_printf(f, "calls\tfrom %lld bases", (long long)c->bin[i].from));
         for (int32_t k = 0; k < c->n_class; k++) {

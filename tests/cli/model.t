@@ -19,6 +19,10 @@ T 'texts with control characters are shown in one line' sh -c 'chordseq model sh
     grep -q "^training.command	\"chordseq.nain -v " shown && ! grep -v "	" shown'
 T 'of no calls none are right' [ "$(grep -c '	called 0 %$' shown)" -gt 5 ]
 
+# taxa.safetensors states an error rate of calls, without a test for unlike sequences.
+T 'no line of show ends in a tab' sh -c 'for f in taxa fast variant; do chordseq model show "$1/$f.safetensors" > shown && ! grep "	\$" shown || exit; done &&
+    chordseq model show "$1/taxa.safetensors" | grep -qx "calls	estimated error at most 0.1	from 100 bases on"' - "$srcdir/refdata/model"
+
 # ---- export --------------------------------------------------------------------------------------
 
 T 'a folder' chordseq model export --license mit "$m" folder
