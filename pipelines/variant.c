@@ -102,7 +102,9 @@ static const cs_opt variant_table[] = {
       .help = "windows beyond the contig's end: skip the variant, or fill with N" },
     { .type = CS_OPT_LIST, .name = "circular", OWN(circular), .arg = "CONTIG",
       .help = "circular contig (may be repeated)",
-      .man = "Windows continue across its origin, and exons may end beyond its end, as in GFF3." },
+      .man = "Windows continue across its origin, and exons may end beyond its end, as in GFF3. So "
+             "do those of contigs that a GFF3 file of --exons states as circular: with "
+             "Is_circular=true in a feature of all their bases." },
     { .type = CS_OPT_ENUM, .name = "strand", OWN(strand), .arg = "NAME", .def = "model",
       .choice = strands, .help = "strands to read: forward, both, max, weighted, or model (the "
                                  "model's default)",
@@ -231,6 +233,7 @@ static int variant_prepare(struct job *j, const cs_thread_counts *threads, cs_ab
     j->source.windows = cs_windows_new(j->ref, &w);
     if (own.exons) {
         CS_TRY(cs_exons_open(own.exons, &j->source.exons));
+        CS_TRY(cs_exons_circular(j->source.exons, own.exons, j->ref, j->source.windows));
         CS_TRY(cs_exons_compare(j->source.exons, own.exons, j->ref, j->source.windows));
     }
     CS_TRY(cs_vcf_open(own.file.v[0], threads->inflate, native, &j->source.in));

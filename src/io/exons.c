@@ -13,13 +13,19 @@
 
 enum { MAX_COLUMN = 12, BED_START = 1, BED_STRAND = 5, BED_BLOCKS = 9 };
 enum { GTF_COLUMNS = 9, GTF_START = 3, GTF_STRAND = 6 };
+enum { GTF_ATTRIBUTES = 8 };
 enum exons_format { UNKNOWN, BED, GTF };
+
+/* A circular feature from the first base of its contig on: perhaps the contig. */
+struct circle { char *contig; int64_t n_base; };
 
 struct cs_exons {
     regidx_t *index;             /* payload: 1 or -1, an int */
     regitr_t *found;
     int64_t   n, n_strandless;
     enum exons_format format;
+    struct circle *circle;
+    size_t    n_circle, cap_circle;
 };
 
 /* Both ends of an exon, from 0, the second not included; false if the columns hold none. BED may
@@ -109,6 +115,33 @@ static enum exons_format format_of(char *const *column, int n)
     return bed ? BED : gtf ? GTF : UNKNOWN;
 }
 
+/* GFF3 separates attributes by ';'. */
+static bool is_circular(const char *attributes)
+{
+    static const char flag[] = "Is_circular=true";
+    const size_t n = sizeof flag - 1;
+
+    for (const char *p = attributes; p; p = strchr(p, ';')) {
+        p += strspn(p, "; ");
+        if (strncmp(p, flag, n) == 0 && (p[n] == '\0' || p[n] == ';'))
+            return true;
+    }
+    return false;
+}
+
+static int keep_circle(cs_exons *e, const char *contig, int64_t n_base)
+{
+    char *name = strdup(contig);
+
+    if (!name || cs_try_grow((void **)&e->circle, &e->cap_circle, e->n_circle + 1,
+                             sizeof *e->circle) != CS_OK) {
+        free(name);
+        return cs_fail(CS_EMEM, "out of memory for the exons");
+    }
+    e->circle[e->n_circle++] = (struct circle){ name, n_base };
+    return CS_OK;
+}
+
 /* The first line decides the format. */
 static int add_line(cs_exons *e, cs_lines *in)
 {
@@ -128,6 +161,9 @@ static int add_line(cs_exons *e, cs_lines *in)
         return cs_lines_error(in, gtf ? "not GTF or GFF3, as the lines before it"
                                        : "not BED with a strand in column six, as the lines "
                                          "before it");
+    if (gtf && from == 0 && is_circular(column[GTF_ATTRIBUTES])
+        && keep_circle(e, column[0], to) != CS_OK)
+        return CS_EMEM;
     if (gtf && strcmp(column[2], "exon") != 0)
         return CS_OK;
     if (!*column[0])
@@ -191,7 +227,9 @@ void cs_exons_close(cs_exons *e)
         regitr_destroy(e->found);
     if (e->index)
         regidx_destroy(e->index);
-    free(e);
+    for (size_t i = 0; i < e->n_circle; i++)
+        free(e->circle[i].contig);
+    CS_FREE(e->circle, e);
 }
 
 static int64_t distance(const cs_exon *x, int64_t at)
@@ -275,6 +313,38 @@ bool cs_exons_mark(cs_exons *e, const char *contig, int64_t n_base, char *base,
     return near;
 }
 
+/* ---- contigs of the reference --------------------------------------------------------------- */
+
+/* A contig's bases by its name or the other form of that; -1: ref has none. */
+static int64_t length_of(const cs_reference *ref, const char *contig)
+{
+    char other[CS_CONTIG_BYTES];
+    const int64_t n = cs_reference_length(ref, contig);
+
+    return n >= 0 ? n : cs_reference_length(ref, cs_contig_other(contig, other));
+}
+
+int cs_exons_circular(const cs_exons *e, const char *path, const cs_reference *ref,
+                      cs_windows *w)
+{
+    int rc = CS_OK, n = 0;
+    const char *first = NULL;
+
+    for (size_t i = 0; i < e->n_circle; i++) {
+        const struct circle *c = &e->circle[i];
+        if (length_of(ref, c->contig) != c->n_base || cs_windows_circular(w, c->contig))
+            continue;
+        CS_TRY(cs_windows_add_circular(w, c->contig));
+        n++;
+        first = first ? first : c->contig;
+    }
+    if (n > 0)
+        cs_note("'%s' has %d circular %s, whose windows continue across the origin; first: '%s'",
+                path, n, CS_PLURAL(n, "contig", "contigs"), first);
+out:
+    return rc;
+}
+
 /* Exons of another assembly may lie beyond the end of a contig. */
 static int warn_beyond(const cs_exons *e, const char *path, const cs_reference *ref,
                        const cs_windows *w, char **name, int n)
@@ -306,7 +376,6 @@ int cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *re
                      const cs_windows *w)
 {
     int rc, n = 0;
-    char other[CS_CONTIG_BYTES];
     char **name = regidx_seq_names(e->index, &n);
     bool some = n == 0 || cs_reference_count(ref) == 0;
 
@@ -314,8 +383,7 @@ int cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *re
         if ((rc = cs_reference_check(ref, name[i])) != CS_OK)
             return cs_fail_also(rc, "; '%s' has exons on '%s'", path, name[i]);
     for (int i = 0; i < n && !some; i++)
-        some = cs_reference_length(ref, name[i]) >= 0
-            || cs_reference_length(ref, cs_contig_other(name[i], other)) >= 0;
+        some = length_of(ref, name[i]) >= 0;
     if (!some)
         cs_warn("no exon of '%s' is on a contig of '%s', so no variant is near one: contig names "
                 "are such as '%s' there and '%s' here", path, cs_reference_path(ref),

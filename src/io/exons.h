@@ -61,6 +61,17 @@ bool cs_exons_mark(cs_exons *e, const char *contig, int64_t n_base, char *base,
                    cs_window_pair *pair, cs_exon *out);
 
 /**
+ * cs_exons_circular - add the contigs to w that a GFF3 file states as circular, with a note
+ *
+ * They have a feature of all their bases in ref with the attribute Is_circular=true.
+ *
+ * path     of the exons, which must outlive w
+ * Returns  CS_OK; CS_EMEM
+ */
+int cs_exons_circular(const cs_exons *e, const char *path, const cs_reference *ref,
+                      cs_windows *w) CS_MUST_CHECK;
+
+/**
  * cs_exons_compare - warn if none is on a contig of the reference, or if some are beyond the end of
  * a linear one
  *

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "io/alphabet.h"
 
 enum { BLOCK = 1 << 18, FIRST_BLOCK = BLOCK / 16 };
@@ -16,9 +17,10 @@ enum { BLOCK = 1 << 18, FIRST_BLOCK = BLOCK / 16 };
 struct cs_windows {
     cs_reference *ref;
     cs_window_opt o;
+    cs_names      circular_too;  /* contigs of cs_windows_add_circular() */
     char         *contig;        /* of the block, or NULL */
     int64_t       n_contig;      /* its length, or -1 */
-    bool          circular;
+    bool          circular;      /* is it? */
     char         *block;
     int64_t       from, to;
     char         *rotated;       /* [cap_rotated] an inserted sequence after moving it */
@@ -64,15 +66,24 @@ void cs_windows_free(cs_windows *w)
 {
     if (!w)
         return;
+    cs_names_release(&w->circular_too);
     CS_FREE(w->contig, w->block, w->rotated, w);
+}
+
+int cs_windows_add_circular(cs_windows *w, const char *contig)
+{
+    return cs_names_add(&w->circular_too, contig, 0);
 }
 
 bool cs_windows_circular(const cs_windows *w, const char *contig)
 {
+    char other[CS_CONTIG_BYTES];
+
     for (int i = 0; i < w->o.n_circular; i++)
         if (cs_contig_same(w->o.circular[i], contig))
             return true;
-    return false;
+    return cs_names_find(&w->circular_too, contig) >= 0
+        || cs_names_find(&w->circular_too, cs_contig_other(contig, other)) >= 0;
 }
 
 /* ---- the reference --------------------------------------------------------------------------- */

@@ -35,7 +35,9 @@ typedef struct cs_windows cs_windows;
 cs_windows *cs_windows_new(cs_reference *ref, const cs_window_opt *opt);
 /** cs_windows_free - accepts NULL */
 void cs_windows_free(cs_windows *w);
-/** cs_windows_circular - is the contig one of `circular`? */
+/** cs_windows_add_circular - one more circular contig. contig must outlive w; CS_EMEM */
+int cs_windows_add_circular(cs_windows *w, const char *contig) CS_MUST_CHECK;
+/** cs_windows_circular - is the contig one of `circular`, or added? */
 bool cs_windows_circular(const cs_windows *w, const char *contig);
 
 enum { CS_FOUND_BASES = 12 };

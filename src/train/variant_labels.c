@@ -435,6 +435,7 @@ static int make_examples(struct reading *r, cs_dataset *d)
     w = cs_windows_new(ref, &o);
     if (r->from->exons) {
         CS_TRY(cs_exons_open(r->from->exons, &exons));
+        CS_TRY(cs_exons_circular(exons, r->from->exons, ref, w));
         CS_TRY(cs_exons_compare(exons, r->from->exons, ref, w));
     }
     cs_dataset_init(d, false, r->classes->n, 0);

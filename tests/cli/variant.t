@@ -408,6 +408,15 @@ T 'where a circular contig begins does not change scores near its exons' sh -c '
         rm -f circle.*; awk -v K=$K -F "\t" -v OFS="\t" -f turn.awk train.fa c1.vcf && run --circular c1 && ! grep "beyond the end" msgs || exit
         cut -f 4- circle.tsv > turned.$K; cmp turned.0 turned.$K || exit; done
     [ "$(grep -c NO_EXON turned.0)" -gt 9 ] && [ "$(grep -vc NO_EXON turned.0)" -gt 9 ] && run && grep "beyond the end" msgs'
+T 'a GFF3 file states circular contigs, by a feature of all their bases' sh -c '
+    run() { chordseq variant "$@" -m cased.model -f circle.fa --tsv circle.tsv -o circle.out.vcf circle.vcf 2> msgs && cut -f 4- circle.tsv > got; }
+    awk -v K=990 -F "\t" -v OFS="\t" -f turn.awk train.fa c1.vcf && run --exons circle.bed --circular c1 && mv got want && run --exons circle.bed && ! cmp -s got want || exit
+    landmark() { { printf "##gff-version 3\n$1\tx\tregion\t1\t$2\t.\t+\t.\t$3\n"; awk "{ OFS = \"\t\"; print \$1, \"x\", \"exon\", \$2 + 1, \$3, \".\", \"+\", \".\", \"ID=e\" }" circle.bed; } > circle.gff3; }
+    for c in c1 chrc1; do landmark $c 2000 "ID=r;Is_circular=true;Name=x" && run --exons circle.gff3 && cmp got want && ! grep "beyond the end" msgs &&
+        grep -q ".circle.gff3. has 1 circular contig, whose windows continue across the origin; first: .$c.$" msgs || exit; done
+    run --exons circle.gff3 --circular c1 && cmp got want && ! grep "circular contig" msgs || exit
+    for a in "c1 1999 Is_circular=true" "c1 2000 Is_circular=false" "c1 2000 Not_Is_circular=true" "c2 2000 Is_circular=true"; do
+        landmark $a && run --exons circle.gff3 && ! cmp got want > diff && grep -q "beyond the end" msgs && ! grep "circular contig" msgs || exit; done'
 T 'no exon near any variant is no failure' sh -c 'printf "c4\t0\t20\tx\t0\t+\n" > far.bed &&
     chordseq variant --exons far.bed -m cased.model -f train.fa -o far.vcf c1.vcf 2> msgs && grep -q "scored 0 of 60 .*, 60 NO_EXON" msgs &&
     ! grep -v "^#" far.vcf | grep -v "CS_SKIP=NO_EXON"'
@@ -494,6 +503,12 @@ T 'training fills the ends of contigs with N' sh -c '
     for e in skip fill; do chordseq train --preset none --head variant --ends $e --reference train.fa --tokenizer base --encoder.max-len 512 \
         --encoder.track 4 --encoder.hidden 8 --window-length 256 --epochs 1 --step-records 64 -o x.model -i train.tsv 2> msgs.$e || exit; done
     grep -q "variants were left out: NEAR_END" msgs.skip && ! grep -q NEAR_END msgs.fill && grep -q "240 labelled variants" msgs.fill'
+T 'in training, windows continue across the origin of contigs that GFF3 states as circular' sh -c '
+    for is in false true; do for c in 1 2 3 4; do printf "c$c\tx\tregion\t1\t2000\t.\t+\t.\tIs_circular=$is\nc$c\tx\texon\t1\t2000\t.\t+\t.\tID=e$c\n"; done > all.$is.gff3
+    chordseq train --preset none --head variant --exons all.$is.gff3 --reference train.fa --tokenizer base --tokenizer.case --encoder.max-len 512 \
+        --encoder.track 4 --encoder.hidden 8 --window-length 256 --epochs 1 --step-records 64 -o x.model -i train.tsv 2> msgs.$is || exit; done
+    grep -q "variants were left out: NEAR_END" msgs.false && ! grep -q NEAR_END msgs.true && grep -q "240 labelled variants" msgs.true &&
+    ! grep "circular contig" msgs.false && grep -q ".all.true.gff3. has 4 circular contigs, whose .*; first: .c1.$" msgs.true'
 T 'differences of hidden layers begin with those of a model of sequences' sh -c '
     awk "{ if (/^>/) print; else for (i = 0; i < 20; i++) print (i ? \">\" n++ \"\n\" : \"\") substr(\$0, 1 + 90 * i, 80) }" train.fa > pieces.fa
     awk "BEGIN { print \"record\tg\tc\" } /^>/ { n = substr(\$1, 2); next } { print n \"\t\" (\$0 ~ /GG/) \"\t\" (\$0 ~ /CCC/) }" pieces.fa > pieces.tsv
