@@ -9,6 +9,9 @@
  * unit. Cells of d and of h columns, and both operands of a product over rows. */
 typedef struct tiles { float *x, *dy, *g, *slope, *buf, *wide, *deep, *transposed, *packed; } tiles;
 
+/* An operand in floats: n columns of a tile. */
+typedef struct columns { const float *p; int64_t ld; int32_t n; } columns;
+
 /* The left operand of a product: n rows of n_k cells. */
 typedef struct rows { const float *p; int64_t ld, n, n_k; } rows;
 
@@ -96,14 +99,14 @@ static void add_columns(const float *v, int64_t ld, int64_t n_row, int32_t n, fl
     }
 }
 
-static rows rows_of(const float *a, int64_t lda, int64_t n_row, int32_t n_col, float *cells)
+static rows rows_of(columns a, int64_t n_row, float *cells)
 {
-    const int64_t ld = cs_cells_ld(n_col);
+    const int64_t ld = cs_cells_ld(a.n);
     if (CS_PER_CELL == 1)
-        return (rows){ a, lda, n_row, n_col };
+        return (rows){ a.p, a.ld, n_row, a.n };
     for (int64_t r = 0; r < n_row; r++)
-        cs_cells(a + r * lda, n_col, cells + r * ld);
-    return (rows){ cells, ld, cs_panel_rows(n_row), cs_cell_count(n_col) };
+        cs_cells(a.p + r * a.ld, a.n, cells + r * ld);
+    return (rows){ cells, ld, cs_panel_rows(n_row), cs_cell_count(a.n) };
 }
 
 /* c = init + a b over all panels of n_col columns, init one row */
@@ -118,36 +121,34 @@ static void product(rows a, const float *b, const float *init, int32_t n_col, fl
     }
 }
 
-/* c (n_a, n_b) += a' b over the tile's rows; rows of c are padded to whole panels, ldc apart */
+/* c (a.n, b.n) += a' b over the tile's rows; rows of c are padded to whole panels, ldc apart */
 #if CS_LEVEL_PAIRS
-static void outer(int64_t n_row, const float *a, int64_t lda, int32_t n_a, const float *b,
-                  int64_t ldb, int32_t n_b, float *c, int64_t ldc, const tiles *v)
+static void outer(int64_t n_row, columns a, columns b, float *c, int64_t ldc, const tiles *v)
 {
     const int64_t n_k = cs_cell_count(n_row);
     const float *row[CS_TILE];
     for (int64_t r = 0; r < n_row; r++)
-        row[r] = a + r * lda;
-    cs_cells_transposed(row, n_row, 0, n_a, v->transposed, n_k);
-    cs_chord_pack_matrix(b, ldb, 1, n_row, n_b, v->packed);
-    for (int32_t p = 0; p < cs_chord_panels(n_b); p++) {
-        const int32_t width = cs_chord_panel_width(n_b, p);
+        row[r] = a.p + r * a.ld;
+    cs_cells_transposed(row, n_row, 0, a.n, v->transposed, n_k);
+    cs_chord_pack_matrix(b.p, b.ld, 1, n_row, b.n, v->packed);
+    for (int32_t p = 0; p < cs_chord_panels(b.n); p++) {
+        const int32_t width = cs_chord_panel_width(b.n, p);
         float *to = c + p * CS_PANEL;
         const cs_panel q = { .a = v->transposed, .lda = n_k, .b = v->packed + p * CS_PANEL * n_k,
                              .ldb = width, .init = to, .ldi = ldc, .c = to, .ldc = ldc,
-                             .n_row = n_a, .n_k = n_k };
+                             .n_row = a.n, .n_k = n_k };
         cs_panel_of(false, width, &q);
     }
 }
 #else
-static void outer(int64_t n_row, const float *a, int64_t lda, int32_t n_a, const float *b,
-                  int64_t ldb, int32_t n_b, float *c, int64_t ldc, const tiles *v)
+static void outer(int64_t n_row, columns a, columns b, float *c, int64_t ldc, const tiles *v)
 {
     (void)v;
-    for (int32_t p = 0; p < cs_chord_panels(n_b); p++) {
+    for (int32_t p = 0; p < cs_chord_panels(b.n); p++) {
         float *to = c + p * CS_PANEL;
-        cs_panel q = { .a = a, .lda = lda, .b = b + p * CS_PANEL, .ldb = ldb, .init = to,
-                       .ldi = ldc, .c = to, .ldc = ldc, .n_row = n_a, .n_k = n_row };
-        cs_panel_of(true, cs_chord_panel_width(n_b, p), &q);
+        cs_panel q = { .a = a.p, .lda = a.ld, .b = b.p + p * CS_PANEL, .ldb = b.ld, .init = to,
+                       .ldi = ldc, .c = to, .ldc = ldc, .n_row = a.n, .n_k = n_row };
+        cs_panel_of(true, cs_chord_panel_width(b.n, p), &q);
     }
 }
 #endif
@@ -228,7 +229,7 @@ static void add_dx(const cs_chord_plan *f, const cs_tile *t, const tiles *v,
 {
     static void (*const run[3])(const cs_panel *, cs_mat, int64_t, int32_t) =
         { add_1, add_2, add_3 };
-    const rows g = rows_of(v->g, f->ldh, t->n, f->h, v->deep);
+    const rows g = rows_of((columns){ .p = v->g, .ld = f->ldh, .n = f->h }, t->n, v->deep);
     const cs_mat dy = grad->dy, dx = grad->dx;
     for (int32_t p = 0; p < cs_chord_panels(f->d); p++) {
         int32_t c = p * CS_PANEL, width = cs_chord_panel_width(f->d, p);
@@ -263,14 +264,16 @@ static void backward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, const cs
     load_rotated(f, &t, grad->dy, v->dy);
     for (int64_t r = 0; !in_place && r < t.n; r++)
         memcpy(v->x + r * f->ldd, cs_row(x, t.r0 + r), (size_t)f->d * sizeof(float));
-    const float *from = in_place ? cs_row(x, t.r0) : v->x;
-    const int64_t ld = in_place ? x.ld : f->ldd;
-    product(rows_of(from, ld, t.n, f->d, v->wide), f->pack.w1, f->pack.b1, f->h, v->g, f->ldh);
+    const columns in = { .p = in_place ? cs_row(x, t.r0) : v->x,
+                         .ld = in_place ? x.ld : f->ldd, .n = f->d };
+    const columns dy = { .p = v->dy, .ld = f->ldd, .n = f->d };
+    const columns g = { .p = v->g, .ld = f->ldh, .n = f->h };
+    product(rows_of(in, t.n, v->wide), f->pack.w1, f->pack.b1, f->h, v->g, f->ldh);
     gelu_tile(f, t.n, v->g, v->slope);
-    outer(t.n, v->dy, f->ldd, f->d, v->g, f->ldh, f->h, sum->w2, f->hp, v);
-    product(rows_of(v->dy, f->ldd, t.n, f->d, v->wide), f->back[0], f->zero, f->h, v->g, f->ldh);
+    outer(t.n, dy, g, sum->w2, f->hp, v);
+    product(rows_of(dy, t.n, v->wide), f->back[0], f->zero, f->h, v->g, f->ldh);
     multiply_tile(f, t.n, v->g, v->slope);
-    outer(t.n, v->g, f->ldh, f->h, from, ld, f->d, sum->w1, f->dp, v);
+    outer(t.n, g, in, sum->w1, f->dp, v);
     add_columns(v->g, f->ldh, t.n, f->hp, sum->b1);
     add_columns(v->dy, f->ldd, t.n, f->dp, sum->b2);
     add_dx(f, &t, v, grad);
