@@ -262,20 +262,22 @@ static void run_range(const cs_chord_seq *q, const cs_chord_pack *k, int32_t no,
 
 /* ---- deferred products --------------------------------------------------------------------- */
 
-/* Add deferred rows, from row `from` on, to tokens t0 .. t1-1 of a track, inside a .. b-1. */
-static void add_deferred_run(const cs_chord_seq *q, int32_t i, int32_t w, int64_t t0, int64_t t1,
-                       const float *from, int64_t a, int64_t b)
+/* Deferred products of tokens t0 .. t1-1 of a track, with rows of `width` floats. */
+typedef struct run { const float *p; int32_t track, width; int64_t t0, t1; } run;
+
+/* Add those of tokens a .. b-1. */
+static void add_deferred_run(const cs_chord_seq *q, const run *d, int64_t a, int64_t b)
 {
-    int64_t lo = a > t0 ? a : t0, hi = cs_min64(b, t1);
+    int64_t lo = a > d->t0 ? a : d->t0, hi = cs_min64(b, d->t1);
     if (lo >= hi)
         return;
-    float *to = q->x.p + lo * q->x.row + i * q->x.track;
-    cs_piece m = { .in = to, .ldi = q->x.row, .buf = from + (lo - t0) * w, .ldb = w, .out = to,
-                   .ldo = q->x.row };
-    if (q->x.row == w)
-        cs_piece_move(&m, 1, (int32_t)(hi - lo) * w);
+    float *to = q->x.p + lo * q->x.row + d->track * q->x.track;
+    cs_piece m = { .in = to, .ldi = q->x.row, .buf = d->p + (lo - d->t0) * d->width,
+                   .ldb = d->width, .out = to, .ldo = q->x.row };
+    if (q->x.row == d->width)
+        cs_piece_move(&m, 1, (int32_t)(hi - lo) * d->width);
     else
-        cs_piece_move(&m, hi - lo, w);
+        cs_piece_move(&m, hi - lo, d->width);
 }
 
 /* Add all deferred products for tokens a .. b-1. */
@@ -288,11 +290,12 @@ static void add_deferred(const cs_chord_seq *q, const cs_chord_pack *k, int64_t 
         for (int32_t i = 1; i < k->d / k->track; i++) {
             int64_t rows = deferred_rows(q, i, n), t0 = from - cs_shift(i, q->len);
             t0 += t0 < 0 ? q->len : 0;
-            add_deferred_run(q, i, k->track, t0, cs_min64(t0 + rows, q->len), deferred, a, b);
-            if (t0 + rows > q->len)
-                add_deferred_run(q, i, k->track, 0, t0 + rows - q->len,
-                           deferred + (q->len - t0) * k->track, a, b);
-            deferred += rows * k->track;
+            for (int64_t t1; rows > 0; rows -= t1 - t0, t0 = 0) {
+                t1 = cs_min64(t0 + rows, q->len);
+                const run d = { .p = deferred, .track = i, .width = k->track, .t0 = t0, .t1 = t1 };
+                add_deferred_run(q, &d, a, b);
+                deferred += (t1 - t0) * k->track;
+            }
         }
     }
 }
