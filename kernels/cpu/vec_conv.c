@@ -326,25 +326,27 @@ typedef struct dweight {
     int32_t cols;
 } dweight;
 
+/* Rows r .. r+n-1 and columns j0 .. j0+n_col-1 of dy, packed at the start of a thread's scratch. */
+typedef struct block { float *pack; int64_t r, n; int32_t j0, n_col; } block;
+
 #if CS_LEVEL_PAIRS
-/* A tap's rows of dw += x' dy for n rows from r on; pack has those of dy. */
-static void dw_tap(const dweight *q, int32_t tap, int64_t r, int64_t n, int32_t j0, int32_t n_col,
-                   float *pack)
+/* A tap's rows of dw += x' dy over the rows of a block */
+static void dw_tap(const dweight *q, int32_t tap, const block *dy)
 {
-    const int64_t n_cell = cs_cell_count(n), step = CELLS / cs_cell_count(DEPTH_T);
+    const int64_t n_cell = cs_cell_count(dy->n), step = CELLS / cs_cell_count(DEPTH_T);
     const float *row[DEPTH_T];
-    tap_rows(q->seg, q->taps, tap, false, q->x, r, n, row);
+    tap_rows(q->seg, q->taps, tap, false, q->x, dy->r, dy->n, row);
     for (int64_t c = 0; c < q->x.c; c += step) {
         const int64_t n_row = cs_min64(step, q->x.c - c);
-        float *to = cs_row(q->dw, (int64_t)tap * q->x.c + c) + j0;
-        cs_cells_transposed(row, n, c, n_row, pack + PACK, n_cell);
-        for (int32_t k = 0; k < cs_panel_count(n_col); k++, to += CS_PANEL) {
-            const int width = cs_panel_width(n_col, k);
-            const cs_panel panel = { .a = pack + PACK, .lda = n_cell,
-                                     .b = pack + k * CS_PANEL * n_cell, .ldb = width,
+        float *to = cs_row(q->dw, (int64_t)tap * q->x.c + c) + dy->j0;
+        cs_cells_transposed(row, dy->n, c, n_row, dy->pack + PACK, n_cell);
+        for (int32_t k = 0; k < cs_panel_count(dy->n_col); k++, to += CS_PANEL) {
+            const int width = cs_panel_width(dy->n_col, k);
+            const cs_panel panel = { .a = dy->pack + PACK, .lda = n_cell,
+                                     .b = dy->pack + k * CS_PANEL * n_cell, .ldb = width,
                                      .init = to, .ldi = q->dw.ld, .c = to, .ldc = q->dw.ld,
                                      .n_row = n_row, .n_k = n_cell };
-            cs_panel_run(false, width, n_col - k * CS_PANEL, &panel);
+            cs_panel_run(false, width, dy->n_col - k * CS_PANEL, &panel);
         }
     }
 }
@@ -381,19 +383,19 @@ static void pair_rows(const float *const *row, int64_t n, int64_t j, int width, 
     cs_cells_zip(panel, cs_cell_count(n), width);
 }
 
-/* sum (n_col, x.c) += dy' x for n rows from r on under a tap; pack has the transposed dy. */
-static void sum_tap(const dweight *q, int32_t tap, int64_t r, int64_t n, int32_t n_col,
-                    float *pack, float *sum, int64_t ld)
+/* sum (dy->n_col, x.c) += dy' x under a tap over the rows of a block, which is transposed. */
+static void sum_tap(const dweight *q, int32_t tap, const block *dy, float *sum, int64_t ld)
 {
-    const int64_t n_cell = cs_cell_count(n);
+    const int64_t n_cell = cs_cell_count(dy->n);
+    float *pairs = dy->pack + TRANSPOSED;
     const float *row[DEPTH_T];
-    tap_rows(q->seg, q->taps, tap, false, q->x, r, n, row);
+    tap_rows(q->seg, q->taps, tap, false, q->x, dy->r, dy->n, row);
     for (int32_t k = 0; k < cs_panel_count(q->x.c); k++, sum += CS_PANEL) {
         const int width = cs_panel_width(q->x.c, k), valid = q->x.c - k * CS_PANEL;
-        const cs_panel panel = { .a = pack, .lda = n_cell, .b = pack + TRANSPOSED, .ldb = width,
-                                 .init = sum, .ldi = ld, .c = sum, .ldc = ld, .n_row = n_col,
-                                 .n_k = n_cell };
-        pair_rows(row, n, k * CS_PANEL, width, valid, pack + TRANSPOSED);
+        const cs_panel panel = { .a = dy->pack, .lda = n_cell, .b = pairs, .ldb = width,
+                                 .init = sum, .ldi = ld, .c = sum, .ldc = ld,
+                                 .n_row = dy->n_col, .n_k = n_cell };
+        pair_rows(row, dy->n, k * CS_PANEL, width, valid, pairs);
         cs_panel_run(false, width, valid, &panel);
     }
 }
@@ -428,8 +430,9 @@ static void dw_transposed(const dweight *q, const int32_t tap[2], int32_t j0, in
         for (int64_t i = 0; i < n; i++)
             row[i] = cs_row(q->dy, r + i);
         cs_cells_transposed(row, n, j0, n_col, pack, cs_cell_count(n));
+        const block dy = { .pack = pack, .r = r, .n = n, .j0 = j0, .n_col = n_col };
         for (int32_t k = tap[0]; k < tap[1]; k++)
-            sum_tap(q, k, r, n, n_col, pack, sum + (k - tap[0]) * q->x.c, ld);
+            sum_tap(q, k, &dy, sum + (k - tap[0]) * q->x.c, ld);
     }
     add_transposed(sum, n_col, ld, q->dw, (int64_t)tap[0] * q->x.c, j0);
 }
@@ -445,44 +448,39 @@ static void dw_task(const dweight *q, const int32_t tap[2], int32_t j0, float *p
     for (int64_t r = 0, n; r < q->seg.rows; r += n) {
         n = cs_min64(DEPTH_T, q->seg.rows - r);
         cs_pack(cs_row(q->dy, r) + j0, q->dy.ld, 1, n, n_col, pack);
+        const block dy = { .pack = pack, .r = r, .n = n, .j0 = j0, .n_col = n_col };
         for (int32_t k = tap[0]; k < tap[1]; k++)
-            dw_tap(q, k, r, n, j0, n_col, pack);
+            dw_tap(q, k, &dy);
     }
 }
 #else
-/* dw's block += x' dy for n rows of x from `from` on and n packed rows of dy */
-static void dw_rows(const dweight *q, int32_t tap, int64_t from, const float *pack, int64_t n_pack,
-                    int64_t n, int32_t j0, int32_t n_col)
+/* A tap's rows of dw += x' dy for n rows of x from `from` on and of dy from the block's row `done`
+ * on. Its panels are stored row by row, `width` floats each. */
+static void dw_rows(const dweight *q, int32_t tap, const block *dy, int64_t done, int64_t from,
+                    int64_t n)
 {
-    for (int32_t k = 0; k < cs_panel_count(n_col); k++) {
-        int width = cs_panel_width(n_col, k);
-        float *c = cs_row(q->dw, (int64_t)tap * q->x.c) + j0 + k * CS_PANEL;
+    for (int32_t k = 0; k < cs_panel_count(dy->n_col); k++) {
+        int width = cs_panel_width(dy->n_col, k);
+        float *c = cs_row(q->dw, (int64_t)tap * q->x.c) + dy->j0 + k * CS_PANEL;
         cs_panel panel = { .a = cs_row(q->x, from), .lda = q->x.ld,
-                           .b = pack + k * CS_PANEL * n_pack, .ldb = width,
+                           .b = dy->pack + k * CS_PANEL * dy->n + done * width, .ldb = width,
                            .init = c, .ldi = q->dw.ld, .c = c, .ldc = q->dw.ld,
                            .n_row = q->x.c, .n_k = n };
-        cs_panel_run(true, width, n_col - k * CS_PANEL, &panel);
+        cs_panel_run(true, width, dy->n_col - k * CS_PANEL, &panel);
     }
 }
 
-/* n tokens from t of a segment: those rows of dy are packed once, for all taps. Panels are stored
- * token by token, `width` floats each; a narrow last panel has another width and is processed
- * separately. */
+/* Tokens of a segment: their rows of dy are packed once, for all taps. */
 static void dw_block(const dweight *q, const int32_t tap[2], cs_seg_span a, int32_t j0, float *pack)
 {
-    int32_t n_col = q->dy.c - j0 < q->cols ? q->dy.c - j0 : q->cols, full = n_col / CS_PANEL;
-    full = cs_panel_count(n_col) > full && cs_panel_width(n_col, full) < CS_PANEL ? full * CS_PANEL
-                                                                                  : n_col;
-    cs_pack(cs_row(q->dy, a.start + a.t0) + j0, q->dy.ld, 1, a.n, n_col, pack);
+    const block dy = { .pack = pack, .r = a.start + a.t0, .n = a.n, .j0 = j0,
+                       .n_col = q->dy.c - j0 < q->cols ? q->dy.c - j0 : q->cols };
+    cs_pack(cs_row(q->dy, dy.r) + j0, q->dy.ld, 1, a.n, dy.n_col, pack);
     for (int32_t k = tap[0]; k < tap[1]; k++) {
         int64_t from = (a.t0 + cs_tap_shift(q->taps, k, false, a.len)) % a.len;
-        for (int64_t done = 0; done < a.n; from = 0) {
-            int64_t n = cs_min64(a.n - done, a.len - from);
-            dw_rows(q, k, a.start + from, pack + done * CS_PANEL, a.n, n, j0, full);
-            if (full < n_col)
-                dw_rows(q, k, a.start + from, pack + a.n * full + done * CS_VEC, a.n, n,
-                        j0 + full, n_col - full);
-            done += n;
+        for (int64_t done = 0, n; done < a.n; done += n, from = 0) {
+            n = cs_min64(a.n - done, a.len - from);
+            dw_rows(q, k, &dy, done, a.start + from, n);
         }
     }
 }
