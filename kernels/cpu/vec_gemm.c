@@ -76,8 +76,9 @@ static const float *at_panel(const gemm *g, int64_t k, int64_t n_k, int32_t j0)
     return g->packed + k / g->depth * cs_pack_size(g->depth, g->c.c) + j0 * cs_cell_count(n_k);
 }
 
-/* Rows of the left operand in a block of k: a, lda and n_k of a panel, and its `trans`. */
-typedef struct left { const float *a; int64_t lda, n_k; bool trans; } left;
+/* Rows i .. i+n_row-1 of the left operand in a block of k: a, lda and n_k of a panel, and its
+ * `trans`. */
+typedef struct left { const float *a; int64_t lda, i, n_row, n_k; bool trans; } left;
 
 /* Cells of n_row rows of op(a) if a is transposed: columns of a, the first one from `from` down. */
 static void transposed_cells(const gemm *g, const float *from, int64_t n_row, int64_t n_k,
@@ -100,27 +101,28 @@ static left left_of(const gemm *g, int64_t i, int64_t n_row, int64_t k, int64_t 
     const int64_t row = g->ta ? 1 : g->a.ld, n = cs_cell_count(n_k);
     const float *a = g->a.p + i * row + k * (g->ta ? g->a.ld : 1);
     if (CS_PER_CELL == 1)
-        return (left){ a, g->a.ld, n_k, g->ta };
+        return (left){ .a = a, .lda = g->a.ld, .i = i, .n_row = n_row, .n_k = n_k,
+                       .trans = g->ta };
     if (g->ta)
         transposed_cells(g, a, n_row, n_k, cells);
     else
         for (int64_t r = 0; r < n_row; r++)
             cs_cells(a + r * row, n_k, cells + r * n);
-    return (left){ cells, n, n, false };
+    return (left){ .a = cells, .lda = n, .i = i, .n_row = n_row, .n_k = n };
 }
 
-/* Columns j0 .. j0+n-1 of n_row rows of c from i on; b is packed. */
-static void task_panels(const gemm *g, const left *a, bool add, const float *b, int64_t i,
-                        int64_t n_row, int32_t j0, int32_t n)
+/* Columns j0 .. j0+n-1 of c in the rows of a; b is packed. */
+static void task_panels(const gemm *g, const left *a, bool add, const float *b, int32_t j0,
+                        int32_t n)
 {
     for (int32_t p = 0; p < cs_panel_count(n); p++) {
         int width = cs_panel_width(n, p), valid = n - p * CS_PANEL;
         const int32_t j = j0 + p * CS_PANEL;
-        float *c = cs_row(g->c, i) + j;
+        float *c = cs_row(g->c, a->i) + j;
         cs_panel q = { .a = a->a, .lda = a->lda, .b = b + p * CS_PANEL * a->n_k, .ldb = width,
                        .init = add ? c : g->bias ? g->bias + j : zeros,
                        .ldi = add ? g->c.ld : 0,
-                       .c = c, .ldc = g->c.ld, .n_row = n_row, .n_k = a->n_k };
+                       .c = c, .ldc = g->c.ld, .n_row = a->n_row, .n_k = a->n_k };
         cs_panel_run(a->trans, width, valid, &q);
     }
 }
@@ -139,7 +141,7 @@ static void task(const gemm *g, int64_t i0, int32_t j0, float *pack)
         for (int64_t i = i0; i < end; i += step) {
             const int64_t n_row = cs_min64(step, end - i);
             const left a = left_of(g, i, n_row, k, n_k, pack + CS_PACK_SCRATCH / 2);
-            task_panels(g, &a, g->add || k > 0, b, i, n_row, j0, n);
+            task_panels(g, &a, g->add || k > 0, b, j0, n);
         }
     }
     cs_panel_done();
