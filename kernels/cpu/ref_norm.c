@@ -81,11 +81,13 @@ static void ref_layernorm_rescale(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat
         layernorm_rescale(x, gamma, stat, dy, dx, r);
 }
 
-/* Gradients of gamma and beta: sums over rows of dy n and of dy. `stat` is by row. */
+/* Gradients of gamma and beta for a block of columns from j0 on: sums over rows of dy n and of dy.
+ * `stat` is by row. */
 static void layernorm_dparam(cs_backend *be, cs_mat x, cs_mat stat, cs_mat dy, int32_t j0,
-                             int32_t n, double *dgamma, double *dbeta)
+                             cs_mat dgamma, cs_mat dbeta)
 {
     double part[CS_CHUNKS][2][CS_CHUNK_COLS] = { 0 };
+    int32_t n = x.c - j0 < CS_CHUNK_COLS ? x.c - j0 : CS_CHUNK_COLS;
     int64_t step = cs_chunk_rows(x.r);
     #pragma omp parallel for num_threads(cs_threads(be, x.r * n))
     for (int k = 0; k < CS_CHUNKS; k++)
@@ -97,11 +99,15 @@ static void layernorm_dparam(cs_backend *be, cs_mat x, cs_mat stat, cs_mat dy, i
                 part[k][1][j] += d;
             }
         }
-    for (int32_t j = 0; j < n; j++)
+    for (int32_t j = 0; j < n; j++) {
+        double g = 0, b = 0;
         for (int k = 0; k < CS_CHUNKS; k++) {
-            dgamma[j] += part[k][0][j];
-            dbeta[j] += part[k][1][j];
+            g += part[k][0][j];
+            b += part[k][1][j];
         }
+        dgamma.p[j0 + j] += (cs_real)g;
+        dbeta.p[j0 + j] += (cs_real)b;
+    }
 }
 
 static void ref_layernorm_bwd(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy,
@@ -110,15 +116,8 @@ static void ref_layernorm_bwd(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat sta
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
     for (int64_t r = 0; r < x.r; r++)
         layernorm_dx(x, gamma, stat, dy, dx, r);
-    for (int32_t j0 = 0; j0 < x.c; j0 += CS_CHUNK_COLS) {
-        int32_t n = x.c - j0 < CS_CHUNK_COLS ? x.c - j0 : CS_CHUNK_COLS;
-        double g[CS_CHUNK_COLS] = { 0 }, b[CS_CHUNK_COLS] = { 0 };
-        layernorm_dparam(be, x, stat, dy, j0, n, g, b);
-        for (int32_t j = 0; j < n; j++) {
-            dgamma.p[j0 + j] += (cs_real)g[j];
-            dbeta.p[j0 + j] += (cs_real)b[j];
-        }
-    }
+    for (int32_t j0 = 0; j0 < x.c; j0 += CS_CHUNK_COLS)
+        layernorm_dparam(be, x, stat, dy, j0, dgamma, dbeta);
 }
 
 /* Batch normalisation works by columns. Threads take columns, so every sum runs in order of
