@@ -120,15 +120,20 @@ static void declare_paper(struct layer *k, const struct config *c, int32_t l, cs
 {
     int32_t d = (int32_t)c->dim, r = (int32_t)c->rank, n = (int32_t)c->heads;
     int32_t dk = key_of(c) * n, dv = k->attn.n_value, h = (int32_t)c->hidden;
+    const cs_proj_parts key = { .n_part = n, .n_in = d, .n_out = dk, .rank = r };
+    const cs_proj_parts value = { .n_part = n, .n_in = d, .n_out = dv, .rank = r };
+    const cs_proj_parts out = { .n_in = dv, .n_out = d, .rank = r };
+    const cs_proj_parts up = { .n_in = d, .n_out = h, .rank = r };
+    const cs_proj_parts down = { .n_in = h, .n_out = d, .rank = r };
     char name[64];
 
     snprintf(name, sizeof name, "encoder.layers.%d", l);
-    k->attn.q = cs_proj_declare_parts(ps, n, false, d, dk, r, name, "Q");
-    k->attn.k = cs_proj_declare_parts(ps, n, false, d, dk, r, name, "K");
-    k->attn.v = cs_proj_declare_parts(ps, n, false, d, dv, r, name, "V");
-    k->attn.o = cs_proj_declare_parts(ps, 1, true, dv, d, r, name, "O");
-    k->ffn.up = cs_proj_declare_parts(ps, 1, true, d, h, r, name, "1");
-    k->ffn.down = cs_proj_declare_parts(ps, 1, true, h, d, r, name, "2");
+    k->attn.q = cs_proj_declare_parts(ps, &key, name, "Q");
+    k->attn.k = cs_proj_declare_parts(ps, &key, name, "K");
+    k->attn.v = cs_proj_declare_parts(ps, &value, name, "V");
+    k->attn.o = cs_proj_declare_parts(ps, &out, name, "O");
+    k->ffn.up = cs_proj_declare_parts(ps, &up, name, "1");
+    k->ffn.down = cs_proj_declare_parts(ps, &down, name, "2");
 }
 
 static void lowrank_declare_layer(struct net *e, int32_t l, cs_params *ps)

@@ -30,22 +30,24 @@ cs_mat cs_value_block(const cs_params *ps, int tensor, int32_t i, int64_t r, int
     return (cs_mat){ m.p ? m.p + i * r * c : NULL, r, c, c };
 }
 
-static int declare_blocks(cs_params *ps, bool flat, int32_t n, int64_t r, int64_t c,
-                          const char *name, const char *suffix)
+/* n blocks (r, c), or one without the first dimension if n is 0 */
+static int declare_blocks(cs_params *ps, int32_t n, int64_t r, int64_t c, const char *name,
+                          const char *suffix)
 {
-    cs_shape s = flat ? cs_shape2(r, c) : (cs_shape){ 3, { n, r, c } };
+    cs_shape s = n > 0 ? cs_shape3(n, r, c) : cs_shape2(r, c);
     return cs_declare(ps, s, CS_INIT_NORMAL, sqrt(2 / (double)(r + c)), "%s%s", name, suffix);
 }
 
-cs_proj cs_proj_declare_parts(cs_params *ps, int32_t n_part, bool flat, int32_t n_in, int32_t n_out,
-                              int32_t rank, const char *name, const char *suffix)
+cs_proj cs_proj_declare_parts(cs_params *ps, const cs_proj_parts *parts, const char *name,
+                              const char *suffix)
 {
     char e[80], d[80];
-    cs_proj p = { .b = -1, .n_out = n_out, .n_part = n_part, .rank = rank };
+    const int32_t n = parts->n_part, r = parts->rank;
+    cs_proj p = { .b = -1, .n_out = parts->n_out, .n_part = n > 0 ? n : 1, .rank = r };
     snprintf(e, sizeof e, "%s.E", name);
     snprintf(d, sizeof d, "%s.D", name);
-    p.a = declare_blocks(ps, flat, n_part, n_in, rank, e, suffix);
-    p.w = declare_blocks(ps, flat, n_part, rank, n_out / n_part, d, suffix);
+    p.a = declare_blocks(ps, n, parts->n_in, r, e, suffix);
+    p.w = declare_blocks(ps, n, r, p.n_out / p.n_part, d, suffix);
     return p;
 }
 

@@ -30,10 +30,13 @@ typedef struct cs_proj { int a, w, b; int32_t n_out, n_part, rank; } cs_proj;
  */
 cs_proj cs_proj_declare(cs_params *ps, int32_t n_in, int32_t n_out, int32_t rank, bool bias,
                         const char *name);
+/* A projection of low rank with weights of its own for each of n_part groups of columns, n_out in
+ * total. n_part is 0 for a single group whose weights have no dimension of groups. */
+typedef struct cs_proj_parts { int32_t n_part, n_in, n_out, rank; } cs_proj_parts;
 /** cs_proj_declare_parts - "NAME.E" + SUFFIX and "NAME.D" + SUFFIX, shapes (n_part, n_in, rank) and
- * (n_part, rank, n_out / n_part); without the first dimension when `flat`, for one part only */
-cs_proj cs_proj_declare_parts(cs_params *ps, int32_t n_part, bool flat, int32_t n_in, int32_t n_out,
-                              int32_t rank, const char *name, const char *suffix);
+ * (n_part, rank, n_out / n_part), or (n_in, rank) and (rank, n_out); normal, without bias */
+cs_proj cs_proj_declare_parts(cs_params *ps, const cs_proj_parts *parts, const char *name,
+                              const char *suffix);
 /** cs_proj_apply - a new (N, n_out) matrix */
 cs_mat cs_proj_apply(cs_ctx *cx, const cs_proj *p, cs_mat x);
 
