@@ -85,11 +85,11 @@ cs_mat cs_linformer_apply(cs_ctx *cx, const void *linformer, cs_seg seg, cs_mat 
 
 /* ---- feed-forward kernels -------------------------------------------------------------------- */
 
-static int declare_kernel(cs_params *ps, const cs_fkernel *m, cs_init init, int64_t r, int64_t c,
-                          const char *name, const char *which, int unit)
+/* Weights of shape (heads, in, out). */
+static int declare_kernel(cs_params *ps, cs_shape s, cs_init init, const char *name,
+                          const char *which, int unit)
 {
-    cs_shape s = { 3, { m->shared ? 1 : m->n_head, r, c } };
-    double gain = init == CS_INIT_ORTHOGONAL ? 1 : sqrt(2 / (double)(r + c));
+    double gain = init == CS_INIT_ORTHOGONAL ? 1 : sqrt(2 / (double)(s.dim[1] + s.dim[2]));
     return cs_declare(ps, s, init, gain, "%s.kernel.%s.%d", name, which, unit);
 }
 
@@ -101,18 +101,21 @@ cs_fkernel cs_fkernel_declare(cs_params *ps, const cs_fkernel_cfg *c, int32_t la
                      .shared = c->shared, .ortho = c->ortho, .layer = layer };
     /* Targets of the regulariser, if there is one. */
     const cs_init first = c->ortho > 0 ? CS_INIT_ORTHOGONAL : CS_INIT_NORMAL;
+    const int64_t n = m.shared ? 1 : m.n_head;
+    const cs_shape full = cs_shape3(n, m.head, m.head), to_rank = cs_shape3(n, m.head, m.rank);
+    const cs_shape from_rank = cs_shape3(n, m.rank, m.head);
 
     m.q = project(ps, c->dim, c->dim, true, name, "wq");
     m.k = project(ps, c->dim, c->dim, true, name, "wk");
     m.v = project(ps, c->dim, c->dim, true, name, "wv");
     m.o = project(ps, c->dim, c->dim, true, name, "wo");
     for (int i = 0; i < m.n_unit; i++) {
-        m.f[i] = declare_kernel(ps, &m, first, m.head, m.head, name, "Wf", i);
+        m.f[i] = declare_kernel(ps, full, first, name, "Wf", i);
         if (m.gated && m.rank == 0)
-            m.g[i] = declare_kernel(ps, &m, CS_INIT_NORMAL, m.head, m.head, name, "Wg", i);
+            m.g[i] = declare_kernel(ps, full, CS_INIT_NORMAL, name, "Wg", i);
         if (m.gated && m.rank > 0) {
-            m.g[i] = declare_kernel(ps, &m, CS_INIT_NORMAL, m.head, m.rank, name, "Wa", i);
-            m.h[i] = declare_kernel(ps, &m, CS_INIT_NORMAL, m.rank, m.head, name, "Wb", i);
+            m.g[i] = declare_kernel(ps, to_rank, CS_INIT_NORMAL, name, "Wa", i);
+            m.h[i] = declare_kernel(ps, from_rank, CS_INIT_NORMAL, name, "Wb", i);
         }
     }
     return m;
