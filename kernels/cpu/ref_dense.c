@@ -156,7 +156,8 @@ static void ref_colsum(cs_backend *be, cs_mat x, cs_mat y)
     }
 }
 
-/* Chunks of elements, not of rows: the slab of all gradients has a single row. */
+/* Chunks of elements, not of rows: a single row has several, too, and the sum does not depend on
+ * the matrix's shape. */
 static void ref_sumsq(cs_backend *be, cs_mat x, cs_mat y)
 {
     int64_t n = x.r * x.c, step = cs_chunk_rows(n);

@@ -113,7 +113,8 @@ int  cs_param_fill(cs_params *ps, int i, uint64_t seed) CS_MUST_CHECK;
 /** cs_value, cs_grad - tensor i as a matrix: rows dim[0], columns the rest; 1-D is (1, n) */
 cs_mat cs_value(const cs_params *ps, int i);
 cs_mat cs_grad(const cs_params *ps, int i);
-/** cs_params_slab - a whole slab as one (1, n_real)-like matrix, for zeroing, norms, averaging */
+/** cs_params_slab - a whole slab as a matrix (n_real / 16, 16) without gaps, for zeroing, norms,
+ * averaging: n_real may exceed the 32 bits of a single row's columns */
 cs_mat cs_params_slab(const cs_params *ps, cs_real *slab);
 
 #endif
