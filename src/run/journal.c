@@ -124,7 +124,7 @@ static int check_intact(cs_journal *j, const cs_optset *set)
     char hex[65];
     json_t *was = json_incref(json_object_get(j->old, "sha256"));
 
-    /* Version 0.2.0 wrote none. Its journal is refused, if possible with the difference. */
+    /* Development versions wrote none: refuse their journal, if possible with the difference. */
     if (!was) {
         CS_TRY(check_same(j, set));
         return cs_fail(CS_EFORMAT, "'%s' has no checksum: it is damaged or of another version of "
