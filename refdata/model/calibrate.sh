@@ -1,11 +1,11 @@
 #!/bin/sh
-# calibrate.sh - how the conditions for calls of default.safetensors and fast.safetensors were fitted; see
-# README.md beside it.
+# calibrate.sh - how the conditions for calls of default.safetensors, fast.safetensors and
+# accurate.safetensors were fitted; see README.md beside it.
 #
 # Usage   refdata/model/calibrate.sh CHORDSEQ TAXA_DIR TAXA2_DIR WORK MODEL OUT
 #
-# MODEL is WORK/proteins.safetensors or WORK/labelled.safetensors. WORK has what train.sh wrote: the
-# pieces, and for each fold a model of MODEL's name that was not trained on it
+# MODEL is proteins.safetensors, labelled.safetensors or accurate.safetensors in WORK, which has what
+# train.sh wrote: the pieces, and for each fold a model of MODEL's name that was not trained on it
 # (fold0/proteins.safetensors ...). These predict pieces of their folds, 60 to 100,000 bp, seed 2; table
 # and database have the mean of the weights of the other four folds. OUT gets MODEL's weights in the
 # compact form, with temperatures, error rates per class and length, the minimum length and the
@@ -22,13 +22,13 @@ trap 'rm -rf "$tmp"' EXIT
 
 # fold_model K: MODEL for fold K, with weights of table and database that were not fitted on it
 fold_model() {
-    [ "${model##*/}" = proteins.safetensors ] || { echo "$work/fold$1/${model##*/}"; return; }
-    k=$1
+    name=${model##*/} k=$1
     shift
+    [ "$name" != labelled.safetensors ] || { echo "$work/fold$k/$name"; return; }
     for other in 0 1 2 3 4; do
-        [ "$other" = "$k" ] || set -- "$@" --weights "$work/fold$other/proteins.safetensors"
+        [ "$other" = "$k" ] || set -- "$@" --weights "$work/fold$other/$name"
     done
-    "$chordseq" model lookup "$@" "$work/fold$k/proteins.safetensors" \
+    "$chordseq" model lookup "$@" "$work/fold$k/$name" \
         "$work/fold$k/other-table.safetensors"
     "$chordseq" model proteins "$@" "$work/fold$k/other-table.safetensors" \
         "$work/fold$k/others.safetensors"

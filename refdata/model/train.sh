@@ -1,17 +1,18 @@
 #!/bin/sh
-# train.sh - how refdata/model/default.safetensors and fast.safetensors were made; see README.md beside it.
+# train.sh - how default.safetensors, fast.safetensors and accurate.safetensors were made; see README.md.
 #
 # Usage   refdata/model/train.sh CHORDSEQ TAXA_DIR TAXA2_DIR WORK_DIR [OPTION...]
 #
 # Writes WORK_DIR/bag.safetensors, a bag of 6-mers, and WORK_DIR/frames.safetensors, a bag of 6-mers and
 # of codons and amino acid pairs of open reading frames; labelled.safetensors and framed.safetensors
 # with the same weights and the classes' places in NCBI's taxonomy; table.safetensors, the latter with a
-# table of peptide words; and proteins.safetensors, with a protein database besides. calibrate.sh takes
-# labelled.safetensors (fast) and proteins.safetensors. With FOLD=0 to 4 in the environment, that fold is
-# held out instead of the groups that the default model is calibrated on, and the weights of table and
-# database are fitted to it; the default model takes the mean of the weights in WORK_DIR/fold0 to
-# WORK_DIR/fold4, which are made before. The result depends on the options and the input alone, not on
-# the number of threads; more options may follow. TAXA2_DIR and EVERY: see prepare.sh.
+# table of peptide words; and proteins.safetensors and accurate.safetensors, with a protein database
+# besides. calibrate.sh takes labelled.safetensors (fast), proteins.safetensors (default) and
+# accurate.safetensors. With FOLD=0 to 4 in the environment, that fold is held out instead of the groups
+# that the models are calibrated on, and the weights of table and database are fitted to it; otherwise
+# these are the mean of the weights in WORK_DIR/fold0 to WORK_DIR/fold4, which are made before. The
+# result depends on the options and the input alone, not on the number of threads; more options may
+# follow. TAXA2_DIR and EVERY: see prepare.sh.
 set -eu
 chordseq=$1 taxa=$2 taxa2=$3 work=$4
 shift 4
@@ -45,19 +46,20 @@ learn frames 12 --encoder.max-len 8000000 --batch-tokens 100000 --tokenizer orf 
 "$chordseq" model label --taxonomy "$here/taxonomy.tsv" "$work/frames.safetensors" \
     "$work/framed.safetensors"
 
-# The table and the database: peptide words and proteins of the records whose part is train.
-set --
-if [ -z "${FOLD:-}" ]; then
-    for k in 0 1 2 3 4; do
-        set -- "$@" --weights "$work/fold$k/proteins.safetensors"
-    done
-fi
+# The table and the databases: peptide words and proteins of the records whose part is train.
 # add ACTION FROM TO OPTION...
 add() {
     action=$1 from=$2 to=$3
     shift 3
+    [ -n "${FOLD:-}" ] || for k in 0 1 2 3 4; do
+        set -- "$@" --weights "$work/fold$k/$to.safetensors"
+    done
     "$chordseq" model "$action" --label-key class --label-map "$here/classes.tsv" \
-        --split "$work/split.tsv" --input-list "$work/inputs" "$@" "$from" "$to"
+        --split "$work/split.tsv" --input-list "$work/inputs" "$@" \
+        "$work/$from.safetensors" "$work/$to.safetensors"
 }
-add lookup "$work/framed.safetensors" "$work/table.safetensors" --sample 1 --size 4900k "$@"
-add proteins "$work/table.safetensors" "$work/proteins.safetensors" --size 7600k "$@"
+add lookup framed table --sample 1 --size 4900k
+add proteins table proteins --size 7600k
+# A quarter of the crops that the weights are fitted to have sequencing errors.
+add proteins table accurate --size 30400k --crops 20000 \
+    --mutate 0.05 --mutate-indels 0.05 --mutate-share 0.25

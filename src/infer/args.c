@@ -89,10 +89,11 @@ const cs_opt cs_model_table[] = {
       .man = "The environment variable CHORDSEQ_MODEL sets another default. A folder of 'chordseq "
              "model export' is also accepted. Models that come with chordseq have names: "
              "'default', 'fast' (classify: only 6-mers; many times as fast, for organelles, "
-             "eukaryotes and archaea: it calls few bacteria, plasmids and viruses), 'taxa' "
-             "(classify: phyla and classes below the default model's classes), 'variant', "
-             "'variant-exons' (variant --exons) and 'human-lm' (variant --score llr). A file with "
-             "such a name takes precedence.",
+             "eukaryotes and archaea: it calls few bacteria, plasmids and viruses), 'accurate' "
+             "(classify: the default model with more proteins, for reads and short contigs; "
+             "slower), 'taxa' (classify: phyla and classes below the default model's classes), "
+             "'variant', 'variant-exons' (variant --exons) and 'human-lm' (variant --score llr). A "
+             "file with such a name takes precedence.",
       .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };

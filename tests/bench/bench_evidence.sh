@@ -5,7 +5,7 @@
 #
 # FOLDS has fold0 to fold4, made by `FOLD=K refdata/model/train.sh`. The rows: the bag of 6-mers
 # (labelled), that of 6-mers, codons and pairs of amino acids (framed), with the table of peptide words
-# (table), and with the database of proteins besides (proteins). Table and database have the mean of the
+# (table), and with the database of proteins besides (proteins; accurate: four times as large). Table and database have the mean of the
 # weights of the other four folds. Where there are foldK/network.safetensors or pretrained.safetensors,
 # other classifiers of the same classes, their predictions are added to those of `proteins` by
 # model/second_opinion.py (rows network and pretrained). The fragments are those of bench_families.sh
@@ -30,7 +30,7 @@ other_weights()
         [ "$k" = "$fold" ] || set -- "$@" --weights "$folds/fold$k/$name.safetensors"
     done
     "$chordseq" model lookup -q "$@" "$from" "$tmp/model"
-    [ "$name" != proteins ] || {
+    [ "$name" = table ] || {
         "$chordseq" model proteins -q "$@" "$tmp/model" "$tmp/both"
         mv "$tmp/both" "$tmp/model"
     }
@@ -45,10 +45,11 @@ scores()
 for fold in 0 1 2 3 4; do
     "$python" "$bench/model/families.py" "$model_dir/groups.tsv.xz" $fold "$CS_SHARED"/data/taxa/*.fa.gz \
         "$CS_SHARED"/data/taxa2/*.fa.gz "$folds/fold$fold/pieces.fa" --out "$tmp/fragments" --seed 1
-    for name in labelled framed table proteins; do
+    # proteins comes last: predictions of networks are added to its own
+    for name in labelled framed table accurate proteins; do
         [ -f "$folds/fold4/$name.safetensors" ] || continue
         case $name in
-        table | proteins) other_weights $fold $name ;;
+        table | proteins | accurate) other_weights $fold $name ;;
         *) cp "$folds/fold$fold/$name.safetensors" "$tmp/model" ;;
         esac
         for length in 150 500 1000 3000 10000 50000; do

@@ -51,5 +51,12 @@ T 'without -m, the model of the source tree' sh -c '
 T '-m accepts the name of a bundled model' sh -c '
     for name in fast default; do tree/build/chordseq model show $name > $name.txt || exit 1; done
     tree/build/chordseq model show tree/refdata/model/fast.safetensors | cmp - fast.txt && ! cmp -s fast.txt default.txt'
+T 'the model accurate has more proteins and calls contigs of new families' sh -c '
+    for name in default accurate; do tree/build/chordseq model show $name | sed -n "s/^proteins	//p"; done |
+    awk "{ n[NR] = \$2 } END { exit !(n[2] > 3.9 * n[1]) }" &&
+    tree/build/chordseq classify -q -m accurate --min-prob 0 "$1/assembly.fa.gz" | awk -F "\t" "
+        FNR == NR { truth[\$1] = \$2; next }
+        FNR > 1 { n++; right += truth[\$1] == \$3 }
+        END { exit !(n == 73 && right >= 62) }" "$1/assembly.truth.tsv" -' - "$srcdir/docs/tutorial"
 T 'a file of that name takes precedence' sh -c 'cp "$1" fast && CHORDSEQ_MODEL=fast tree/build/chordseq classify -q "$2" |
     cmp - mixed.tsv && rm fast' - "$m" "$tiny/mixed.fa"

@@ -354,8 +354,8 @@ static bool find_named(const char *name, char *buf, size_t n_buf)
 /* A path that stat() refused. */
 static int no_model(const char *path, const char *source)
 {
-    static const char *const installed[] = { "default", "fast", "taxa", "variant",
-                                             "variant-exons", "human-lm" };
+    static const char *const installed[] = { "default", "fast", "accurate", "taxa",
+                                             "variant", "variant-exons", "human-lm" };
     const char *reason = strerror(errno);
     cs_suggest hint = cs_suggest_begin(path);
 
@@ -367,8 +367,8 @@ static int no_model(const char *path, const char *source)
     if (strchr(path, '/'))
         return cs_fail(CS_EIO, "cannot open '%s'%s: %s", path, source, reason);
     return cs_fail(CS_EIO, "cannot open '%s'%s: %s; %schordseq comes with the models 'default', "
-                   "'fast', 'taxa', 'variant', 'variant-exons' and 'human-lm'", path, source,
-                   reason, cs_suggest_hint(&hint));
+                   "'fast', 'accurate', 'taxa', 'variant', 'variant-exons' and 'human-lm'", path,
+                   source, reason, cs_suggest_hint(&hint));
 }
 
 /* The path of a model file, or of that in a folder of `model export`. */
