@@ -356,19 +356,24 @@ static int no_model(const char *path, const char *source)
 {
     static const char *const installed[] = { "default", "fast", "accurate", "taxa",
                                              "variant", "variant-exons", "human-lm" };
+    const size_t n_model = sizeof installed / sizeof *installed;
     const char *reason = strerror(errno);
     cs_suggest hint = cs_suggest_begin(path);
+    char list[192];
+    size_t n = 0;
 
-    for (size_t i = 0; i < sizeof installed / sizeof *installed; i++) {
+    for (size_t i = 0; i < n_model; i++) {
         if (strcmp(path, installed[i]) == 0)
             return cs_fail(CS_EMODEL, "the model '%s'%s is not installed", path, source);
         cs_suggest_try(&hint, installed[i]);
+        if (n < sizeof list)
+            n += (size_t)snprintf(list + n, sizeof list - n, "%s'%s'",
+                                  i == 0 ? "" : i + 1 < n_model ? ", " : " and ", installed[i]);
     }
     if (strchr(path, '/'))
         return cs_fail(CS_EIO, "cannot open '%s'%s: %s", path, source, reason);
-    return cs_fail(CS_EIO, "cannot open '%s'%s: %s; %schordseq comes with the models 'default', "
-                   "'fast', 'accurate', 'taxa', 'variant', 'variant-exons' and 'human-lm'", path,
-                   source, reason, cs_suggest_hint(&hint));
+    return cs_fail(CS_EIO, "cannot open '%s'%s: %s; %schordseq comes with the models %s", path,
+                   source, reason, cs_suggest_hint(&hint), list);
 }
 
 /* The path of a model file, or of that in a folder of `model export`. */
