@@ -20,19 +20,23 @@ lengths=$lengths,50000,100000
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# fold_model K: MODEL for fold K, with weights of table and database that were not fitted on it
+# fold_model K: MODEL for fold K, with weights of table and database that were not fitted on it, in
+# foldK/others.safetensors (default) or foldK/others-accurate.safetensors
 fold_model() {
     name=${model##*/} k=$1
     shift
-    [ "$name" != labelled.safetensors ] || { echo "$work/fold$k/$name"; return; }
+    to=$work/fold$k/others
+    case $name in
+    labelled.safetensors) echo "$work/fold$k/$name"; return ;;
+    accurate.safetensors) to=$to-accurate ;;
+    esac
     for other in 0 1 2 3 4; do
         [ "$other" = "$k" ] || set -- "$@" --weights "$work/fold$other/$name"
     done
     "$chordseq" model lookup "$@" "$work/fold$k/$name" \
         "$work/fold$k/other-table.safetensors"
-    "$chordseq" model proteins "$@" "$work/fold$k/other-table.safetensors" \
-        "$work/fold$k/others.safetensors"
-    echo "$work/fold$k/others.safetensors"
+    "$chordseq" model proteins "$@" "$work/fold$k/other-table.safetensors" "$to.safetensors"
+    echo "$to.safetensors"
 }
 
 given=
