@@ -5,8 +5,8 @@
 #
 # FOLDS has fold0 to fold4, made by `FOLD=K refdata/model/train.sh`. The rows: the bag of 6-mers
 # (labelled), that of 6-mers, codons and pairs of amino acids (framed), with the table of peptide words
-# (table), and with the database of proteins besides (proteins; accurate: four times as large). Table and database have the mean of the
-# weights of the other four folds. Where there are foldK/network.safetensors or pretrained.safetensors,
+# (table), and with the database of proteins besides (proteins; accurate: one four times as large). Table
+# and database have the mean of the weights of the other four folds. Where there are foldK/network.safetensors or pretrained.safetensors,
 # other classifiers of the same classes, their predictions are added to those of `proteins` by
 # model/second_opinion.py (rows network and pretrained). The fragments are those of bench_families.sh
 # (seed 1, 250 per class and length where there are as many), every one called. Columns: model, length,
