@@ -67,22 +67,40 @@ int cs_index_missing(const char *path, const char *remedy)
                  : cs_fail(CS_EIO, "'%s' has no index, which regions need; %s", path, remedy);
 }
 
-/* htslib looks for a CSI index first. Seconds, because copies may lack fractions. */
+/* In htslib's order: it looks for a CSI index first. */
+static const char *const suffix[] = { ".csi", ".tbi", ".bai", ".crai" };
+enum { N_SUFFIX = sizeof suffix / sizeof *suffix };
+
+/* Seconds, because copies may lack fractions. */
 void cs_index_warn_old(const char *path)
 {
-    static const char *const suffix[] = { ".csi", ".tbi", ".bai", ".crai" };
     struct stat file, index;
     const char *given = cs_index_given(path);
     const size_t n = strlen(path) + sizeof ".crai";
     char *beside = cs_xmalloc(n);
     bool found = given && stat(given, &index) == 0;
 
-    for (size_t i = 0; !given && !found && i < sizeof suffix / sizeof *suffix; i++) {
+    for (size_t i = 0; !given && !found && i < N_SUFFIX; i++) {
         (void)snprintf(beside, n, "%s%s", path, suffix[i]);
         found = stat(beside, &index) == 0;
     }
     if (found && stat(path, &file) == 0 && index.st_mtime < file.st_mtime)
         cs_warn("the index '%s' is older than '%s'; if the file has changed, regions lack records: "
                 "recreate the index", given ? given : beside, path);
+    free(beside);
+}
+
+void cs_index_warn_left(const char *path, const char *own)
+{
+    struct stat index;
+    const size_t n = strlen(path) + sizeof ".crai";
+    char *beside = cs_xmalloc(n);
+
+    for (size_t i = 0; strcmp(path, "-") != 0 && i < N_SUFFIX; i++) {
+        (void)snprintf(beside, n, "%s%s", path, suffix[i]);
+        if ((!own || strcmp(own, beside) != 0) && stat(beside, &index) == 0)
+            cs_warn("the index '%s' is of an earlier '%s', and regions read with it may lack "
+                    "records: remove or recreate it", beside, path);
+    }
     free(beside);
 }

@@ -20,5 +20,8 @@ const char *cs_index_given(const char *path);
 int cs_index_missing(const char *path, const char *remedy);
 /** cs_index_warn_old - warn if the index of a file, given or beside it, is older than the file */
 void cs_index_warn_old(const char *path);
+/** cs_index_warn_left - warn about indexes beside a new output that are of an earlier file of its
+ * name, which readers would use. own: the index that this run writes, or NULL. Path "-": none */
+void cs_index_warn_left(const char *path, const char *own);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "io/content.h"
 #include "io/hts_out.h"
+#include "io/index_name.h"
 #include "io/vcf_internal.h"
 #include "io/vcf_text.h"
 
@@ -178,10 +179,11 @@ static int open_index(cs_vcfout *w, const cs_vcf *in)
     if (w->o.index == CS_VCF_INDEX_TBI && w->o.format == 'b')
         return cs_fail(CS_EUSAGE, "--write-index=tbi is for compressed VCF (-O z); '%s' is BCF, "
                        "whose index is CSI", w->path);
-    if ((w->o.format != 'z' && w->o.format != 'b') || strcmp(w->path, "-") == 0
-        || !cs_outfile_temp_path(w->file))
+    if (w->o.format != 'z' && w->o.format != 'b')
         return cs_fail(CS_EUSAGE, "--write-index needs output format z or b (-O), which '%s' is "
                        "not", w->path);
+    if (!cs_outfile_temp_path(w->file))
+        return cs_fail(CS_EUSAGE, "--write-index needs a regular file, which '%s' is not", w->path);
     const bool tbi = w->o.index == CS_VCF_INDEX_TBI;
     if (tbi && is_long(cs_vcf_header(in)))
         return cs_fail(CS_EUSAGE, "--write-index=tbi is for contigs of at most 512 megabases; use "
@@ -445,6 +447,7 @@ int cs_vcfout_finish(cs_vcfout *w)
         return CS_OK;
     CS_TRY(cs_htsout_close(&w->to));
     CS_TRY(cs_outfile_finish(w->file));
+    cs_index_warn_left(w->path, w->index ? cs_outfile_name(w->index) : NULL);
     if (!w->index)
         return CS_OK;
     /* Built from the temporary file by htslib, which gives no reason for a failure. */

@@ -20,6 +20,7 @@
 
 #include "io/content.h"
 #include "io/hts_out.h"
+#include "io/index_name.h"
 #include "io/json_text.h"
 #include "io/reference.h"
 #include "io/writer.h"
@@ -384,7 +385,10 @@ static int bam_end(cs_output *o)
     struct alignments *w = o->state;
     const int rc = cs_htsout_close(&w->to);
 
-    return rc == CS_OK ? bam_index(o, w) : rc;
+    if (rc != CS_OK)
+        return rc;
+    cs_index_warn_left(o->path, w->index ? cs_outfile_name(w->index) : NULL);
+    return bam_index(o, w);
 }
 
 /* Complete blocks go to the descriptor. The partial one is removed meanwhile, because flushing

@@ -205,6 +205,11 @@ bcf 'an index: CSI, as in bcftools, or TBI on request' sh -c 'score -W -o a.vcf.
     [ -f a.bcf.csi ] && [ -f c.vcf.gz.tbi ] && [ ! -e a.vcf.gz.tbi ] && [ ! -e c.vcf.gz.csi ] &&
     ! score -W=tbi -o gone.bcf variants.vcf 2> msgs && grep -q "write-index=tbi is for compressed VCF" msgs &&
     for f in a.vcf.gz a.bcf c.vcf.gz; do [ "$(bcftools view -H $f one:300-330 | wc -l)" = 4 ] || exit; done'
+T 'an index of an earlier output of this name is reported' sh -c 'score -W -o left.vcf.gz variants.vcf &&
+    score -W -o left.vcf.gz variants.vcf 2> msgs && ! grep -q "index .left" msgs && for o in -W=tbi -Oz; do
+    score $o -o left.vcf.gz variants.vcf 2> msgs && grep -q "the index .left.vcf.gz.csi. is of an earlier .left.vcf.gz." msgs || exit; done'
+T 'an index needs a file' sh -c 'for o in -W -W=tbi; do
+    score $o -O z -o - variants.vcf > got 2> msgs; [ $? = 2 ] && grep -q "needs a regular file" msgs && [ ! -s got ] || exit; done'
 bcf 'regions: each record once, as bcftools has them' sh -c '
     for f in a.vcf.gz a.bcf; do score --no-version -r one:300-330 -r ring -r one:320-400 $f | grep -v "^#" | sort > got
         bcftools view -H -r one:300-330,ring,one:320-400 $f | sort | cmp - got && [ "$(wc -l < got)" -gt 4 ] || exit; done'
