@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <jansson.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
@@ -170,11 +171,16 @@ static void print_features(void)
     printf("threads   %d\n", cs_cpu_count());
 }
 
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
         print_usage(stderr);
-        return EXIT_RUN;       /* as samtools does */
+        return EXIT_USE;
     }
     const char *word = argv[1];
     if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0) {
@@ -183,8 +189,8 @@ static int dispatch(int argc, char **argv)
             print_features();
         return 0;
     }
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0
-        || (strcmp(word, "help") == 0 && argc == 2)) {
+    const bool help = strcmp(word, "help") == 0;
+    if (asks_for_help(word) && (!help || argc == 2 || asks_for_help(argv[2]))) {
         print_usage(stdout);
         return 0;
     }
@@ -200,7 +206,6 @@ static int dispatch(int argc, char **argv)
         print_man_unscored();
         return 0;
     }
-    int help = strcmp(word, "help") == 0;
     const char *name = help ? argv[2] : word;
     const cs_command *cmd = cs_command_find(name);
     if (cmd == NULL)

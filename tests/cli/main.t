@@ -6,9 +6,10 @@ status() { want=$1; shift; "$@" > out 2> err; got=$?; [ "$got" -eq "$want" ] || 
 P main-help.txt chordseq --help
 P main-help.txt chordseq help
 P main-help.txt chordseq -h
+P main-help.txt chordseq help help
+P main-help.txt chordseq help --help
 N main-help.txt chordseq
-# As samtools does.
-T 'chordseq without a command fails' status 1 chordseq
+T 'no command is a usage error' status 2 chordseq
 T 'nothing on stdout' test ! -s out
 
 T 'the version is one line' sh -c 'chordseq --version | grep -qxE "chordseq [0-9]+\.[0-9]+\.[0-9]+"'
