@@ -205,7 +205,8 @@ int cs_exons_open(const char *path, cs_exons **out)
             CS_TRY(add_line(e, &in));
     rc = rc == CS_EOF ? CS_OK : rc;
     if (rc == CS_OK && e->n == 0)
-        rc = cs_fail(CS_EFORMAT, "'%s' has no exon with a strand", in.path);
+        rc = cs_fail(CS_EFORMAT, "'%s' has no %s with a strand", in.path,
+                     e->format == GTF ? "feature 'exon'" : "exon");
     CS_TRY(rc);
     if (e->n_strandless > 0)
         cs_warn("%lld of %lld exons of '%s' left out: no strand",

@@ -482,6 +482,8 @@ N variant-exons-mixed.err sh -c 'cat plus.bed minus.gtf > bad.bed; chordseq vari
 N variant-exons.err chordseq variant --exons train.tsv -m train.tsv.model -f train.fa c1.vcf
 T 'messages about exons name standard input' sh -c 'for b in "# none" "c1 2"; do ! echo "$b" | chordseq variant --exons - -m train.tsv.model -f train.fa c1.vcf 2> msgs && grep -q ".standard input. " msgs || exit; done'
 N variant-exons-none.err sh -c 'echo "# none" > none.bed; chordseq variant --exons none.bed -m train.tsv.model -f train.fa c1.vcf'
+T 'of GTF, only features named exon count' sh -c 'sed "s/	exon	/	CDS	/" minus.gtf > cds.gtf && grep -q CDS cds.gtf &&
+    ! chordseq variant --exons cds.gtf -m train.tsv.model -f train.fa c1.vcf 2> msgs && grep -q "cds.gtf. has no feature .exon. with a strand" msgs'
 # Training on reverse complements of contigs with minus-strand rows gives the same model.
 awk 'function turn(s,   i, r) { for (i = length(s); i > 0; i--) r = r substr("TGCA", index("ACGT", substr(s, i, 1)), 1); return r }
     FILENAME == "train.fa" { if (/^>/) print > "turned.fa"; else print turn($0) > "turned.fa"; next }
