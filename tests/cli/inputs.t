@@ -41,7 +41,7 @@ N pairs-names.err   chordseq classify -m "$m" -1 a.fa -2 other.fa
 awk '/^>/ { n++ } n != 2 && n != 7 { print }' ab.fa > orphans.fa
 T 'records without a mate are predicted alone, counted and named' sh -c "
     chordseq classify -m '$m' --interleaved --split-dir both.d -o got.tsv orphans.fa 2> msgs &&
-    grep -q 'warning: 2 of [0-9]* records have no mate.*first: .r0/1.' msgs &&
+    grep -q 'warning: 2 of [0-9]* records have no adjacent mate.*first: .r0/1.' msgs &&
     { sed '2d;5d' pairs.tsv; chordseq classify -q -m '$m' orphans.fa | grep '^r0/1\|^r3/2'; } | sort > want &&
     sort got.tsv | cmp - want && [ \$(cat both.d/* | grep -c '>') = \$(grep -c '>' orphans.fa) ]"
 T 'the second mate may come first' sh -c "awk '/^>/ { n++ } { r[n] = r[n] \$0 \"\n\" }
@@ -159,7 +159,7 @@ if samtools --version > /dev/null 2>&1; then
     N fmt-bam.err           chordseq classify -m "$m" --input-fmt bam x.sam
     is 'pairs of a BAM sorted by name'   'p '                    --interleaved -f PAIRED x.bam
     with samtools T 'orphans of samtools collate, and their alignments' sh -c "samtools collate -Ou x.bam |
-        chordseq classify -m '$m' --interleaved --bam tagged.bam -o got.tsv - 2> msgs && grep -q 'have no mate' msgs &&
+        chordseq classify -m '$m' --interleaved --bam tagged.bam -o got.tsv - 2> msgs && grep -q 'have no adjacent mate' msgs &&
         [ \"\$(tail -n +2 got.tsv | cut -f 1 | sort | tr '\n' ' ')\" = 'dup p single ' ] && [ \$(samtools view -c tagged.bam) = 4 ]"
     # Mate 2 before mate 1: alignments stay sorted.
     T 'alignments of pairs, in the order of the input' sh -c "sed 's/^p	99/p	163/; s/^p	147/p	83/' x.sam | samtools view -b -o turned.bam - &&
