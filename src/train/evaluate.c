@@ -98,21 +98,6 @@ int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sa
 
 /* ---- blocks of records ----------------------------------------------------------------------- */
 
-/* CS_OK, or CS_EMODEL for records that the model cannot predict. */
-static int check_dataset(const cs_model *m, const cs_dataset *d)
-{
-    if (d->n_channel != m->n_channel)
-        return cs_fail(CS_EMODEL, "the input has %s, but the model takes %s",
-                       d->n_channel > 0 ? "real values" : "bases",
-                       m->n_channel > 0 ? "real values with the number of channels it was "
-                                          "trained on"
-                                        : "bases");
-    if (!m->head->is_class && d->n_target != m->n_label)
-        return cs_fail(CS_EMODEL, "the input has %d target values, but the model predicts %d",
-                       (int)d->n_target, (int)m->n_label);
-    return CS_OK;
-}
-
 int cs_evaluate_per_record(const cs_model *m)
 {
     if (!m->head->per_token)
@@ -142,7 +127,7 @@ int cs_evaluate_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*b
         CS_TRY(rc);
         if (d->n == 0)
             continue;
-        CS_TRY(check_dataset(m, d));
+        CS_TRY(cs_labelled_check_model(d, m));
         CS_TRY(block(arg));
         cs_dataset_clear(d);
     }

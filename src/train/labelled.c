@@ -131,10 +131,10 @@ const char *cs_labelled_once(const cs_label_args *a, const cs_input_args *input)
     return once;
 }
 
-/* The number of a class, added unless the model fixes them. */
+/* The number of a class, which may be added. */
 static int number_class(cs_labelled *l, const char *label, int *no)
 {
-    if (!l->fixed || l->lineages)
+    if (l->adds)
         return cs_classes_add(&l->classes, label, no);
     *no = cs_classes_find(&l->classes, label);
     if (*no >= 0)
@@ -253,26 +253,18 @@ out:
     return rc;
 }
 
-int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_input_opt *input_opt,
-                     const cs_model *model, const cs_head *head, cs_labelled *l)
+/* The rest of opening; `l` has its kinds of labels and the classes of a model. */
+static int open_all(const cs_label_args *a, cs_input_args *input, const cs_input_opt *input_opt,
+                    bool per_token, cs_labelled *l)
 {
-    int rc = CS_OK, no;
-    const bool is_class = head->is_class;
+    int rc = CS_OK;
     cs_input_opt with_series = *input_opt;
 
     with_series.series = true;
-    *l = (cs_labelled){ .args = a, .is_class = is_class, .is_labels = head->is_labels,
-                        .cased = input_opt->alphabet == CS_CASED, .min_base = 1 };
-    CS_TRY(check_intervals(a, head->per_token));
-    if (head->is_labels)
+    CS_TRY(check_intervals(a, per_token));
+    if (l->is_labels)
         CS_TRY(check_multilabel(a));
-    CS_TRY(check_sources(a, input, is_class));
-    for (int32_t i = 0; model && (is_class || l->is_labels) && i < model->n_label; i++)
-        CS_TRY(cs_classes_add(&l->classes, model->label[i].name, &no));
-    l->fixed = model != NULL;
-    /* The family of an unknown genus may be known to the model. */
-    l->n_rank = model == NULL ? a->n_rank : head->per_token ? 0 : cs_taxa_depth(model);
-    l->lineages = model == NULL ? a->lineages : l->n_rank > 0;
+    CS_TRY(check_sources(a, input, l->is_class));
     if (a->map != NULL)
         CS_TRY(cs_labels_open(a->map, &l->map));
     CS_TRY(add_class_files(l, input));
@@ -280,7 +272,50 @@ int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_inpu
     CS_TRY(cs_args_input(input));
     CS_TRY(check_repeats(l, &input->file));
     with_series.implied = input->implied;
-    CS_TRY(cs_inputs_open(input->file.v, input->file.n, &with_series, &l->in));
+    rc = cs_inputs_open(input->file.v, input->file.n, &with_series, &l->in);
+out:
+    return rc;
+}
+
+static cs_labelled labelled_of(const cs_label_args *a, const cs_head *head, cs_alphabet alphabet)
+{
+    return (cs_labelled){ .args = a, .is_class = head->is_class, .is_labels = head->is_labels,
+                          .cased = alphabet == CS_CASED, .min_base = 1 };
+}
+
+int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_input_opt *input_opt,
+                     const cs_head *head, cs_labelled *l)
+{
+    *l = labelled_of(a, head, input_opt->alphabet);
+    l->adds = true;
+    l->lineages = a->lineages;
+    l->n_rank = a->n_rank;
+    const int rc = open_all(a, input, input_opt, head->per_token, l);
+    if (rc != CS_OK)
+        cs_labelled_close(l);
+    return rc;
+}
+
+int cs_labelled_open_for(const cs_model *m, bool unknown, const cs_label_args *a,
+                         cs_input_args *input, int n_inflate, cs_labelled *l)
+{
+    int rc = CS_OK, no;
+    const cs_head *head = m->head;
+    cs_input_opt input_opt;
+
+    *l = labelled_of(a, head, cs_tokenizer_alphabet(m->tok, m->tok_state));
+    CS_TRY(cs_args_input_opt(input, n_inflate, &input_opt));
+    input_opt.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
+    if (m->tok != NULL)
+        l->min_base = m->tok->min_base(m->tok_state);
+    l->fixed = true;
+    for (int32_t i = 0; (l->is_class || l->is_labels) && i < m->n_label; i++)
+        CS_TRY(cs_classes_add(&l->classes, m->label[i].name, &no));
+    /* The family of an unknown genus may be known to the model. */
+    l->n_rank = head->per_token ? 0 : cs_taxa_depth(m);
+    l->lineages = l->n_rank > 0;
+    l->adds = unknown && l->lineages;
+    rc = open_all(a, input, &input_opt, head->per_token, l);
 out:
     if (rc != CS_OK)
         cs_labelled_close(l);
@@ -328,15 +363,27 @@ out:
     return rc;
 }
 
+int cs_labelled_check_model(const cs_dataset *d, const cs_model *m)
+{
+    if (d->n_channel != m->n_channel)
+        return cs_fail(CS_EMODEL, "the input has %s, but the model takes %s",
+                       d->n_channel > 0 ? "real values" : "bases",
+                       m->n_channel > 0 ? "real values with the number of channels it was "
+                                          "trained on"
+                                        : "bases");
+    if (!m->head->is_class && d->n_target != m->n_label)
+        return cs_fail(CS_EMODEL, "the input has %d target values, but the model predicts %d",
+                       (int)d->n_target, (int)m->n_label);
+    return CS_OK;
+}
+
 int cs_labelled_read_all(const cs_label_args *a, cs_input_args *input, const cs_model *m,
                          cs_dataset *d)
 {
     int rc = CS_OK;
     cs_labelled l = { 0 };
-    cs_input_opt input_opt;
 
-    CS_TRY(cs_args_input_opt(input, 0, &input_opt));
-    CS_TRY(cs_labelled_open(a, input, &input_opt, m, m->head, &l));
+    CS_TRY(cs_labelled_open_for(m, false, a, input, 0, &l));
     rc = cs_labelled_read(&l, d, INT64_MAX);
     if (rc == CS_EOF)
         rc = CS_OK;
@@ -344,6 +391,8 @@ int cs_labelled_read_all(const cs_label_args *a, cs_input_args *input, const cs_
     cs_labelled_report(&l);
     if (d->n == 0)
         rc = cs_fail(CS_EFORMAT, "the input has no labelled record");
+    else
+        rc = cs_labelled_check_model(d, m);
 out:
     cs_labelled_close(&l);
     return rc;

@@ -25,10 +25,10 @@ typedef struct cs_labelled {
     cs_inputs  *in;
     cs_chunk   *chunk;
     cs_labels  *table, *map, *split;
-    cs_classes  classes;         /* extended in input order, unless `fixed` */
-    bool        fixed;           /* a label that is not in `classes` is an error, except */
-    bool        lineages;        /* lineages of at most n_rank parts (0: any), which are added after
-                                  * a model's classes */
+    cs_classes  classes;         /* extended in input order */
+    bool        fixed;           /* `classes` began with those of a model */
+    bool        adds;            /* a label that is not in `classes` is added; else an error */
+    bool        lineages;        /* labels are lineages of at most n_rank parts (0: any) */
     int         n_rank;
     bool        is_class;        /* else values, or */
     bool        cased;           /* bases keep their case */
@@ -57,15 +57,24 @@ int cs_labelled_optional(const cs_label_args *a, const cs_input_args *input, boo
     CS_MUST_CHECK;
 
 /**
- * cs_labelled_open - check the options and open tables and inputs
+ * cs_labelled_open - check the options and open tables and inputs; classes are collected
  *
  * input    files of -i; the files of --class are added to it
- * model    NULL: classes are collected; else its labels are the only ones
  * head     determines whether labels are classes or values, of records or intervals
  * Returns  CS_OK; CS_EUSAGE without exactly one source of labels; errors of opening
  */
 int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_input_opt *input_opt,
-                     const cs_model *model, const cs_head *head, cs_labelled *l) CS_MUST_CHECK;
+                     const cs_head *head, cs_labelled *l) CS_MUST_CHECK;
+
+/**
+ * cs_labelled_open_for - the same for a model: its classes, its alphabet, and its minimum length
+ *
+ * unknown    of a model whose classes are lineages: are other lineages added after its classes?
+ *            Their numbers are n_label and above
+ * n_inflate  threads that decompress
+ */
+int cs_labelled_open_for(const cs_model *m, bool unknown, const cs_label_args *a,
+                         cs_input_args *input, int n_inflate, cs_labelled *l) CS_MUST_CHECK;
 
 /**
  * cs_labelled_read - add records to a dataset until it holds max_base bases or the input ends
@@ -76,8 +85,13 @@ int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_inpu
  */
 int cs_labelled_read(cs_labelled *l, cs_dataset *d, int64_t max_base) CS_MUST_CHECK;
 
-/** cs_labelled_read_all - open, read all records with labels of the model, and close. d: zero, as
- * above. Returns their errors; CS_EFORMAT without a record */
+/** cs_labelled_check_model - CS_OK; CS_EMODEL if the model takes bases and d has real values, or
+ * the reverse, or if d has other numbers of channels or of values to predict */
+int cs_labelled_check_model(const cs_dataset *d, const cs_model *m) CS_MUST_CHECK;
+
+/** cs_labelled_read_all - open for a model, read all records, and close. d: zero, as above; every
+ * class_no is below m->n_label. Returns their errors, those of cs_labelled_check_model(), and
+ * CS_EFORMAT without a record */
 int cs_labelled_read_all(const cs_label_args *a, cs_input_args *input, const cs_model *m,
                          cs_dataset *d) CS_MUST_CHECK;
 

@@ -100,6 +100,10 @@ int cs_model_calibrate(cs_model *m, const char *path, const cs_calibrate_args *a
         (many && (!m->head->set_taxonomy || given)))
         return cs_fail(CS_EUSAGE, "'calibrate' is for models of sequences with up to %d classes, "
                        "or with the head tree and no input", CS_CALIBRATION_CLASSES);
+    if (given && (m->tok == NULL || cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES))
+        return cs_fail(CS_EUSAGE, "the test for unlike sequences is for nucleotides, but the model "
+                       "takes %s; give no input",
+                       m->tok == NULL ? "real values" : "diplotypes");
     CS_TRY(fit_scores(m, path, a));
     if (given) {
         CS_TRY(cs_labelled_read_all(label, input, m, &d));

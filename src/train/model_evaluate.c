@@ -278,17 +278,13 @@ static int prepare(struct job *j)
 {
     int rc = CS_OK;
     const cs_thread_counts threads = cs_args_threads(&j->a->compute);
-    cs_input_opt input_opt;
 
     CS_TRY(cs_evaluate_lengths("bins", j->a->bins, MAX_LIST, j->bin, &j->n_bin));
     CS_TRY(cs_evaluate_lengths("fragments", j->a->fragments, MAX_LIST, j->piece, &j->n_piece));
     CS_TRY(open_model(j, &threads));
     const cs_model *m = j->model;
-    CS_TRY(cs_args_input_opt(&j->a->input, threads.inflate, &input_opt));
-    input_opt.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
-    CS_TRY(cs_labelled_open(&j->a->label, &j->a->input, &input_opt, m, m->head, &j->labelled));
-    if (m->tok != NULL)
-        j->labelled.min_base = m->tok->min_base(m->tok_state);
+    CS_TRY(cs_labelled_open_for(m, true, &j->a->label, &j->a->input, threads.inflate,
+                                &j->labelled));
     for (int s = 0; s <= j->n_piece; s++) {
         cs_scores_for(&j->scores[s], m);
         j->scores[s].threshold = j->a->threshold;

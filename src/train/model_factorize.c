@@ -149,17 +149,12 @@ static int open_input(struct sides *s, cs_input_args *input, const cs_label_args
     const cs_model *m = s->model[0];
     const cs_optset defaults[] = { { cs_policy_table, &(cs_policy_args){ 0 }, NULL },
                                    { NULL, NULL, NULL } };
-    cs_input_opt input_opt;
 
     CS_TRY(cs_evaluate_per_record(m));
-    CS_TRY(cs_args_input_opt(input, 0, &input_opt));
-    input_opt.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
     cs_opt_defaults(defaults);
     for (int k = 0; k < 2; k++)
         CS_TRY(cs_policy_init(&s->policy[k], defaults[0].base, NULL, s->model[k]));
-    CS_TRY(cs_labelled_open(label, input, &input_opt, m, m->head, &s->labelled));
-    if (m->tok != NULL)
-        s->labelled.min_base = m->tok->min_base(m->tok_state);
+    rc = cs_labelled_open_for(m, true, label, input, 0, &s->labelled);
 out:
     return rc;
 }

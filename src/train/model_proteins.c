@@ -80,9 +80,8 @@ int cs_model_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_arg
 
     CS_TRY(check_model(m));
     CS_TRY(cs_lookup_check_input("proteins", input, label, a, m->proteins != NULL, &keeps));
-    if (!keeps) {
+    if (!keeps)
         CS_TRY(cs_labelled_read_all(label, input, m, &d));
-    }
     if (!keeps && !a->refit) {
         cs_proteins_free(m->proteins);
         m->proteins = NULL;

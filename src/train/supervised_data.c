@@ -128,8 +128,7 @@ int cs_supervised_read(cs_supervised *j, int n_inflate)
     a->label.lineages = a->taxa.lineage != NULL;
     a->label.ranks = a->taxa.lineage;
     a->label.n_rank = a->taxa.lineage != NULL ? cs_lineage_ranks(a->taxa.lineage) : 0;
-    CS_TRY(cs_labelled_open(&a->label, &a->input, &input_opt, NULL, a->components.head,
-                            &j->labelled));
+    CS_TRY(cs_labelled_open(&a->label, &a->input, &input_opt, a->components.head, &j->labelled));
     j->labelled.min_base = a->components.tok->min_base(tok);
     rc = cs_labelled_read(&j->labelled, &j->data, INT64_MAX);
     if (rc != CS_EOF)

@@ -150,4 +150,6 @@ N calls-cut.err       $cal --scores cut.tsv
 sed '5s/$/	1/' s.tsv > wide.tsv
 N calls-wide.err      $cal --scores wide.tsv
 N calls-head.err      $cal --scores truth
+"$builddir/tests/cli/make_model" real 1 channels=2 encoder.max-len=64 encoder.track=4 encoder.hidden=4
+N calls-series.err    chordseq model calibrate --scores s.tsv -i labelled.fa --label-key class real x
 T 'no output after a refusal' test ! -e x

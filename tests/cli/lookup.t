@@ -87,4 +87,8 @@ N lookup-split.err chordseq model lookup -i genomes.fa --label-key class bag.m x
 N lookup-input.err chordseq model lookup bag.m x.m
 N lookup-none.err  $lookup --min-groups 9 bag.m x.m
 N lookup-words.err $lookup --peptide-alphabet LVIM,C bag.m x.m
+awk 'BEGIN { printf "#chordseq-series\t1\tchannels=1\ttargets=1\ng00\t0\t"; for (i = 1; i < 400; i++) printf "%d,", i; print 1 }' > series.txt
+for database in lookup proteins; do
+    N lookup-series.err chordseq model $database -q --class one=series.txt --split split.tsv bag.m x.m
+done
 T 'no output after an error' [ ! -e x.m ]
