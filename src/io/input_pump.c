@@ -24,6 +24,7 @@
 
 #include <zlib.h>
 
+#include <htslib/bgzf.h>
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
@@ -32,6 +33,7 @@
 #include "base/signals.h"
 #include "base/system.h"
 #include "io/cram_guard.h"
+#include "io/vcf_text.h"
 
 enum { PIECE = 1 << 16, MAGIC_BYTES = 4, MESSAGE_BYTES = 512, PEEK_BYTES = 1024,
        ARCHIVE_BYTES = 512, GZIP_OR_ZLIB = 47 };       /* for inflateInit2() */
@@ -308,6 +310,21 @@ static int refuse_unknown(const char *shown, const char *kinds, hFILE *fp, const
     if (cs_refuse_archive(shown, text, cs_peek_text(fp, m, text, sizeof text)) != CS_OK)
         return CS_EFORMAT;
     return cs_fail(CS_EFORMAT, "'%s' is not a %s file", shown, kinds);
+}
+
+/* Nothing was read yet, so the beginning is still in the buffer. */
+int cs_hts_refuse(const char *shown, const char *kinds, htsFile *fp)
+{
+    const htsFormat *m = hts_get_format(fp);
+    hFILE *raw = fp->is_bgzf ? fp->fp.bgzf->fp : fp->is_cram ? NULL : fp->fp.hfile;
+    char text[PEEK_BYTES];
+    const size_t n = raw ? cs_peek_text(raw, m, text, sizeof text) : 0;
+    const char *lacks = n > 0 ? cs_vcf_lacks(text, n) : NULL;
+
+    if (m->format == empty_format)
+        return cs_fail(CS_EFORMAT, "'%s' is empty, not a %s file", shown, kinds);
+    return cs_fail(CS_EFORMAT, "'%s' is not a %s file%s%s", shown, kinds, lacks ? ": " : "",
+                   lacks ? lacks : "");
 }
 
 /* htslib opens text that it recognises with any compression, and aborts when it is read. */

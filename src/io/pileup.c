@@ -44,8 +44,9 @@ struct cs_pileup {
 
 int cs_hts_open(const char *path, struct htsFile **fp, bool *calls)
 {
+    static const char kinds[] = "SAM, BAM, CRAM, VCF or BCF";
     htsFile *f;
-    const int rc = cs_pump_open_hts(path, "SAM, BAM, CRAM, VCF or BCF", &f);
+    const int rc = cs_pump_open_hts(path, kinds, &f);
 
     *fp = NULL;
     if (rc != CS_OK)
@@ -57,10 +58,9 @@ int cs_hts_open(const char *path, struct htsFile **fp, bool *calls)
         *fp = f;
         return CS_OK;
     }
+    const int refused = cs_hts_refuse(cs_input_shown(path), kinds, f);
     hts_close(f);
-    return cs_pump_interrupted(cs_fail(CS_EFORMAT, "'%s' is %snot a SAM, BAM, CRAM, VCF or BCF "
-                                       "file", cs_input_shown(path),
-                                       format == empty_format ? "empty, " : ""));
+    return cs_pump_interrupted(refused);
 }
 
 /* ---- reads --------------------------------------------------------------------------------- */

@@ -123,10 +123,8 @@ static int open_all(cs_vcf *v, int threads)
 {
     int rc = CS_OK;
 
-    if (hts_get_format(v->fp)->format == empty_format)
-        return cs_fail(CS_EFORMAT, "'%s' is empty, not a VCF or BCF file", v->path);
     if (hts_get_format(v->fp)->category != variant_data)
-        return cs_fail(CS_EFORMAT, "'%s' is not a VCF or BCF file", v->path);
+        return cs_hts_refuse(v->path, "VCF or BCF", v->fp);
     if (threads > 0 && hts_set_threads(v->fp, threads) < 0)
         return cs_fail(CS_EIO, "'%s': cannot start decompression threads", v->path);
     CS_TRY(is_text(v) ? read_text_header(v) : read_native_header(v));

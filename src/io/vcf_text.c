@@ -158,3 +158,36 @@ const char *cs_vcf_info_find(const char *line, size_t n_line, const char *key, s
     }
     return NULL;
 }
+
+/* Does one of the lines begin a declaration of VCF, or name its columns? The last may be cut. */
+static bool declares(const char *text, size_t n)
+{
+    static const char *const head[] = { "##INFO=<", "##FORMAT=<", "##FILTER=<", "##ALT=<",
+                                        "##contig=<", "#CHROM\tPOS\t" };
+    const char *end = text + n;
+
+    for (const char *s = text; s && s < end && *s == '#';) {
+        for (size_t i = 0; i < sizeof head / sizeof *head; i++)
+            if ((size_t)(end - s) >= strlen(head[i]) && strncmp(s, head[i], strlen(head[i])) == 0)
+                return true;
+        s = memchr(s, '\n', (size_t)(end - s));
+        s = s ? s + 1 : NULL;
+    }
+    return false;
+}
+
+const char *cs_vcf_lacks(const char *text, size_t n)
+{
+    char why[128];
+    const char *stop = memchr(text, '\n', n);
+    const size_t n_line = stop ? (size_t)(stop - text) : n;
+    const int n_column = cs_vcf_n_column(text, n_line);
+
+    if (declares(text, n))
+        return "its header does not start with ##fileformat=VCF; insert ##fileformat=VCFv4.2 as "
+               "its first line";
+    if (n_column >= N_FIXED && cs_vcf_line_is_valid(text, n_line, n_column, why, sizeof why))
+        return "its records have no header; put that of the original file before them (bcftools "
+               "view -h)";
+    return NULL;
+}

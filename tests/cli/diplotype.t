@@ -108,6 +108,8 @@ N diplotype-noref.err   chordseq diplotype r.sam
 N diplotype-two.err     $d r.sam r.bam
 N diplotype-absent.err  $d absent.bam
 N diplotype-fasta.err   $d ref.fa
+T 'genotypes without the first line of VCF are refused, with the line' sh -c "gzip -cd g.vcf.gz | sed 1d > none.vcf && ! $d none.vcf 2> msgs &&
+    grep -q 'none.vcf. is not a SAM, BAM, CRAM, VCF or BCF file: its header .* insert ##fileformat=VCFv4.2 as its first line' msgs"
 N diplotype-region.err  $d -r c3:1-5 r.bam
 N diplotype-behind.err  $d -r c1:31-40 r.bam
 N diplotype-index.err   $d -r c1:1-5 r.sam

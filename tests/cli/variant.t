@@ -75,9 +75,14 @@ N variant-index.err score -W -o o.vcf variants.vcf
 N variant-prefix.err score --prefix 1x variants.vcf
 N variant-fasta.err score variants.fa
 T 'a header without a line ##fileformat is refused, of VCF and BCF' sh -c 'sed 1d variants.vcf > none.vcf && ! score -o gone none.vcf 2> msgs &&
-    grep -q "none.vcf. is not a VCF or BCF file" msgs && score --no-version -O u -o u.bcf variants.vcf && score -o gone u.bcf && rm gone &&
+    grep -q "none.vcf. is not a VCF or BCF file: its header does not start with ##fileformat=VCF; insert ##fileformat=VCFv4.2 as its first line$" msgs &&
+    gzip -c none.vcf > none.vcf.gz && ! score -o gone none.vcf.gz 2> msgs && grep -q "none.vcf.gz.*; insert ##fileformat=VCFv4.2 as" msgs && score --no-version -O u -o u.bcf variants.vcf && score -o gone u.bcf && rm gone &&
     sed "s/##fileformat=VCF/##filexormat=VCF/" u.bcf > none.bcf && ! cmp -s u.bcf none.bcf && ! score -o gone none.bcf 2> msgs &&
     grep -q "none.bcf. is not a VCF or BCF file: its header does not start with ##fileformat=VCF$" msgs && [ ! -e gone ]'
+T 'records without a header are refused, from a file and a pipe, with where to find it' sh -c 'grep -v "^#" variants.vcf > records.vcf &&
+    for f in records.vcf -; do ! score -o gone $f < records.vcf 2> msgs && [ ! -e gone ] &&
+        grep -q "is not a VCF or BCF file: its records have no header; put that of the original file before them (bcftools view -h)$" msgs || exit; done
+    printf "##gff-version 3\none\t.\tgene\t1\t9\t.\t+\t.\tID=a\n" > a.gff && ! score -o gone a.gff 2> msgs && grep -q "a.gff. is not a VCF or BCF file$" msgs'
 N variant-twice.err score --exons a.gtf --exons b.gtf variants.vcf
 cp variants.fa odd.fa
 # An index with lines without bases, and with more than htslib can count. htslib 1.24 refuses some itself.
