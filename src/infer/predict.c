@@ -236,9 +236,11 @@ int cs_prediction_accept(const cs_policy *p, const cs_record *r, cs_reason reaso
 {
     if (reason != CS_REASON_TOO_LONG || p->on_long != CS_LONG_ERROR)
         return CS_OK;
+    const bool may_cut = cs_policy_may_cut(p);
     return cs_fail(CS_EMODEL, "record '%s' (%lld bases) exceeds the model's maximum of %lld "
-                   "tokens%s", r->name, (long long)cs_record_bases(r), (long long)p->max_len,
-                   cs_policy_may_cut(p) ? "; split it with --long-sequence window" : "");
+                   "tokens%s%s", r->name, (long long)cs_record_bases(r), (long long)p->max_len,
+                   may_cut ? "; split it with " : "",
+                   may_cut ? CS_OPTION("long-sequence window") : "");
 }
 
 /* ---- the stage ------------------------------------------------------------------------------- */

@@ -27,9 +27,11 @@ void cs_chunk_free_ids(cs_chunk *c)
 
 static int tokenise_no_memory(const cs_policy *p, const cs_chunk *c, const char *what, int64_t n)
 {
-    return cs_fail(CS_EMEM, "out of memory for %lld %s of the records from '%s' to '%s'%s",
-                   (long long)n, what, c->rec[0].name, c->rec[c->n - 1].name,
-                   cs_policy_may_cut(p) ? "; --long-sequence window splits long records" : "");
+    const bool may_cut = cs_policy_may_cut(p);
+    return cs_fail(CS_EMEM, "out of memory for %lld %s of the records from '%s' to '%s'%s%s%s",
+                   (long long)n, what, c->rec[0].name, c->rec[c->n - 1].name, may_cut ? "; " : "",
+                   may_cut ? CS_OPTION("long-sequence window") : "",
+                   may_cut ? " splits long records" : "");
 }
 
 static int list_views(const cs_policy *p, cs_chunk *c)

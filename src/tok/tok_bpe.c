@@ -61,8 +61,8 @@ static int bpe_open(const void *cfg, void **state)
     cs_bpe *b;
 
     if (!c->file)
-        return cs_fail(CS_EUSAGE, "tokenizer bpe needs a vocabulary: --tokenizer.file FILE, as "
-                       "written by 'chordseq tokenize --train bpe'");
+        return cs_fail(CS_EUSAGE, "tokenizer bpe needs a vocabulary: %s, as written by 'chordseq "
+                       "tokenize --train bpe'", CS_OPTION("tokenizer.file FILE"));
     if (strlen(c->file) > MAX_NAME)
         return cs_fail(CS_EUSAGE, "the vocabulary's name exceeds %d bytes", MAX_NAME);
     const int rc = cs_bpe_read(c->file, &b);

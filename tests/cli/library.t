@@ -51,6 +51,13 @@ printf '>a\n%0300d\n' 0 | tr 0 A > long.fa
 N library-letter.err says letter.fa
 N library-memory.err says long.fa max-memory=1Ki long-sequence=error
 N library-option.err says long.fa min-prob=high
+printf '>a\n%01600d\n' 0 | tr 0 A > longer.fa
+N library-long.err says longer.fa long-sequence=error
+"$builddir/tests/cli/make_model" sound 2 encoder=cdil encoder.channels=4 encoder.layers=2 tokenizer=base 2> /dev/null
+sed 's/kernel\\":\\"3/kernel\\":\\"4/' sound > unsound
+T 'incompatible settings of a model are named with its file, and by both as they spell options' sh -c '! chordseq classify -m unsound long.fa 2> msgs &&
+    grep -q "classify: .unsound. is not a valid chordseq model: --encoder.kernel must be odd, not 4$" msgs && ! "$1" unsound long.fa 2> msgs &&
+    grep -q ": .unsound. is not a valid chordseq model: encoder.kernel must be odd, not 4$" msgs' - "$example"
 
 # Only its interface is exported; no function writes, exits or handles signals.
 sed -n 's/^CHORDSEQ_API .*\(chordseq_[a-z_]*\)(.*/\1/p' "$srcdir/src/lib/chordseq.h" | sort > declared

@@ -135,16 +135,16 @@ static int cdil_describe(const struct config *c, const char *option, const char 
     const int32_t by_len = cs_depth(c->max_len) - 1 - layers_less(c);
 
     if (n < 0)
-        return cs_fail(CS_EUSAGE, "--encoder.%s takes a number of channels, or a "
-                       "comma-separated list of one per layer, each at most %d; not '%s'", option,
+        return cs_fail(CS_EUSAGE, "%s takes a number of channels, or a comma-separated list of one "
+                       "per layer, each at most %d; not '%s'", CS_OPTION("encoder.%s", option),
                        WIDTH_MAX, list);
     if (n > 1 && c->layers && c->layers != n)
-        return cs_fail(CS_EUSAGE, "--encoder.%s lists %d layers, but --encoder.layers is %lld",
-                       option,
-                       (int)n, (long long)c->layers);
+        return cs_fail(CS_EUSAGE, "%s lists %d layers, but %s is %lld",
+                       CS_OPTION("encoder.%s", option), (int)n, CS_OPTION("encoder.layers"),
+                       (long long)c->layers);
     if (c->depth == DEPTH_OWN && !is_uniform(s->width, n))
-        return cs_fail(CS_EUSAGE, "--encoder.%s '%s': layers of different widths need "
-                       "--encoder.depth all", option, list);
+        return cs_fail(CS_EUSAGE, "%s '%s': layers of different widths need %s",
+                       CS_OPTION("encoder.%s", option), list, CS_OPTION("encoder.depth all"));
     s->n_layer = n > 1 ? n : c->layers ? (int32_t)c->layers : by_len < 1 ? 1 : by_len;
     for (int32_t i = n; i < s->n_layer; i++)
         s->width[i] = s->width[0];
@@ -174,7 +174,7 @@ static int describe_both(const struct config *c, cs_cdil_spec s[2])
     CS_TRY(cdil_describe(c, "channels", c->channels, &s[0]));
     CS_TRY(cdil_describe(c, "decoder", c->decoder, &s[1]));
     if (s[0].n_layer == 0)
-        return cs_fail(CS_EUSAGE, "--encoder.channels must be at least 1");
+        return cs_fail(CS_EUSAGE, "%s must be at least 1", CS_OPTION("encoder.channels"));
     s[0].n_in = c->input ? (int32_t)c->input : s[0].width[0];
     for (int i = 0; i < 2; i++) {
         for (int32_t l = 0; l < s[i].n_layer; l++)
@@ -182,8 +182,9 @@ static int describe_both(const struct config *c, cs_cdil_spec s[2])
         whole &= divide(c, &s[i].hidden);
     }
     if (!(whole &= divide(c, &s[0].n_in)))
-        return cs_fail(CS_EUSAGE, "--encoder.groups %lld must divide the channels of the input, "
-                       "of every layer, and between convolutions", (long long)c->groups);
+        return cs_fail(CS_EUSAGE, "%s must divide the channels of the input, of every layer, and "
+                       "between convolutions", CS_OPTION("encoder.groups %lld",
+                                                         (long long)c->groups));
     s[1].n_in = s[0].width[s[0].n_layer - 1];
 out:
     return rc;
@@ -195,7 +196,8 @@ static int cdil_check(const void *cfg)
     cs_cdil_spec s[2];
 
     if (c->kernel % 2 == 0)
-        return cs_fail(CS_EUSAGE, "--encoder.kernel must be odd, not %lld", (long long)c->kernel);
+        return cs_fail(CS_EUSAGE, "%s must be odd, not %lld", CS_OPTION("encoder.kernel"),
+                       (long long)c->kernel);
     return describe_both(c, s);
 }
 

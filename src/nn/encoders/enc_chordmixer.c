@@ -103,14 +103,16 @@ static int chord_check(const void *cfg)
 
     if (width > WIDTH_MAX)
         return cs_fail(CS_EUSAGE, "track %lld and max-len %lld make %lld channels, over the "
-                       "maximum of %d; lower --encoder.track", (long long)c->track,
-                       (long long)c->max_len, (long long)width, WIDTH_MAX);
+                       "maximum of %d; lower %s", (long long)c->track, (long long)c->max_len,
+                       (long long)width, WIDTH_MAX, CS_OPTION("encoder.track"));
     if (c->reversible && c->track % 2 != 0)
-        return cs_fail(CS_EUSAGE, "%lld channels per track cannot be halved; "
-                       "--encoder.reversible needs an even --encoder.track", (long long)c->track);
+        return cs_fail(CS_EUSAGE, "%lld channels per track cannot be halved; %s needs an even %s",
+                       (long long)c->track, CS_OPTION("encoder.reversible"),
+                       CS_OPTION("encoder.track"));
     if (c->reversible && c->norm != CS_NORM_NONE)
-        return cs_fail(CS_EUSAGE, "normalisation '%s' after the residual is not reversible; "
-                       "--encoder.reversible needs --encoder.prenorm", cs_norm_names[c->norm]);
+        return cs_fail(CS_EUSAGE, "normalisation '%s' after the residual is not reversible; %s "
+                       "needs %s", cs_norm_names[c->norm], CS_OPTION("encoder.reversible"),
+                       CS_OPTION("encoder.prenorm"));
     return CS_OK;
 }
 

@@ -21,8 +21,8 @@ struct cs_factors {
 int cs_factors_check_positions(bool learned, int64_t max_len)
 {
     if (learned && max_len > INT32_MAX)
-        return cs_fail(CS_EUSAGE, "--encoder.max-len %lld is too many learned positions",
-                       (long long)max_len);
+        return cs_fail(CS_EUSAGE, "%s is too many learned positions; the maximum is %d",
+                       CS_OPTION("encoder.max-len %lld", (long long)max_len), INT32_MAX);
     return CS_OK;
 }
 

@@ -77,8 +77,9 @@ int cs_check_heads(int64_t dim, int64_t heads)
 {
     if (dim % heads == 0)
         return CS_OK;
-    return cs_fail(CS_EUSAGE, "%lld heads do not divide %lld channels; change --encoder.heads or "
-                   "--encoder.dim", (long long)heads, (long long)dim);
+    return cs_fail(CS_EUSAGE, "%lld heads do not divide %lld channels; change %s or %s",
+                   (long long)heads, (long long)dim, CS_OPTION("encoder.heads"),
+                   CS_OPTION("encoder.dim"));
 }
 
 int cs_check_columns(int64_t n, int64_t each, const char *option)
@@ -87,8 +88,8 @@ int cs_check_columns(int64_t n, int64_t each, const char *option)
 
     if (n * each <= MOST)
         return CS_OK;
-    return cs_fail(CS_EUSAGE, "%lld times %lld columns are more than a matrix can have; lower "
-                   "--encoder.%s", (long long)n, (long long)each, option);
+    return cs_fail(CS_EUSAGE, "%lld times %lld columns are more than a matrix can have; lower %s",
+                   (long long)n, (long long)each, CS_OPTION("encoder.%s", option));
 }
 
 const char *const cs_ffn_act_names[] = { "gelu", "relu", NULL };

@@ -303,9 +303,9 @@ int cs_model_check_cells(const cs_model *m)
 {
     if (!m->head->per_token || !m->tok || m->tok->cells)
         return CS_OK;
-    return cs_fail(CS_EUSAGE, "--head %s predicts every token, but those of --tokenizer %s are of "
-                   "both strands; use --tokenizer base or kmer, or another head", m->head->name,
-                   m->tok->name);
+    return cs_fail(CS_EUSAGE, "%s predicts every token, but those of %s are of both strands; use "
+                   "%s or kmer, or another head", CS_OPTION("head %s", m->head->name),
+                   CS_OPTION("tokenizer %s", m->tok->name), CS_OPTION("tokenizer base"));
 }
 
 bool cs_model_takes_lookup(const cs_model *m)

@@ -296,6 +296,16 @@ out:
     return rc;
 }
 
+/* Settings that are a usage error on the command line are the model's in a file. */
+static int incompatible(const char *what)
+{
+    char why[512];
+
+    (void)snprintf(why, sizeof why, "%s", cs_error_message());
+    cs_error_clear();
+    return cs_fail(CS_EMODEL, "'%s' is not a valid chordseq model: %s", what, why);
+}
+
 /* Takes the file over. */
 static int load(cs_safetensors *file, const char *what, cs_backend *be, bool training,
                 cs_model **out)
@@ -309,10 +319,8 @@ static int load(cs_safetensors *file, const char *what, cs_backend *be, bool tra
     CS_TRY(cs_model_settings_read(&l.settings));
     CS_TRY(build(&l, be, training, out));
 out:
-    /* Incompatible settings are a usage error on the command line; in a file they are the
-     * model's. */
     if (rc == CS_EUSAGE)
-        rc = CS_EMODEL;
+        rc = incompatible(what);
     cs_model_settings_release(&l.settings);
     cs_safetensors_close(file);
     return rc;

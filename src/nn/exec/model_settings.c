@@ -123,7 +123,7 @@ int cs_model_check_labels(const cs_label *label, int32_t n)
         }
         if (!j)
             return cs_fail(CS_EFORMAT, "the label '%s' is not UTF-8; convert its file (iconv), "
-                           "or rename the label with --label-map", label[i].name);
+                           "or rename the label with %s", label[i].name, CS_OPTION("label-map"));
         json_decref(j);
     }
     return CS_OK;

@@ -30,10 +30,10 @@ static void spell(uint32_t word, int32_t k, char *base)
 
 static int no_words(const cs_tokenizer *tok, int32_t k)
 {
-    return cs_fail(CS_EUSAGE, "--head.composition %d: tokens of %s cannot be joined to words of "
-                   "%d bases; use --tokenizer base or codon, or kmer with --tokenizer.stride 1 and "
-                   "a length that divides %d", (int)k, tok ? tok->name : "real values", (int)k,
-                   (int)k);
+    return cs_fail(CS_EUSAGE, "%s: tokens of %s cannot be joined to words of %d bases; use %s or "
+                   "codon, or kmer with %s and a length that divides %d",
+                   CS_OPTION("head.composition %d", (int)k), tok ? tok->name : "real values",
+                   (int)k, CS_OPTION("tokenizer base"), CS_OPTION("tokenizer.stride 1"), (int)k);
 }
 
 /* For every word its consecutive tokens and its index. */

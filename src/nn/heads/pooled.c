@@ -93,7 +93,7 @@ int cs_pooled_check_tree(const void *cfg)
     const cs_pooled_cfg *c = cfg;
     cs_pooling pooling;
     if (c->kernel % 2 == 0)
-        return cs_fail(CS_EUSAGE, "--head.predictor-kernel must be odd, not %lld",
+        return cs_fail(CS_EUSAGE, "%s must be odd, not %lld", CS_OPTION("head.predictor-kernel"),
                        (long long)c->kernel);
     return cs_pooling_parse(c->pool, &pooling);
 }
@@ -102,8 +102,9 @@ int cs_pooled_check(const void *cfg)
 {
     const cs_pooled_cfg *c = cfg;
     if (c->ancestors != 1)
-        return cs_fail(CS_EUSAGE, "--head.ancestors is for --head tree, which trains on a tree "
-                       "of the classes; omit it, or give --head tree");
+        return cs_fail(CS_EUSAGE, "%s is for %s, which trains on a tree of the classes; omit it, "
+                       "or give %s", CS_OPTION("head.ancestors"), CS_OPTION("head tree"),
+                       CS_OPTION("head tree"));
     return cs_pooled_check_tree(cfg);
 }
 
@@ -112,8 +113,8 @@ static int pooled_check_parts(const void *cfg)
 {
     const cs_pooled_cfg *c = cfg;
     if (c->word > 0)
-        return cs_fail(CS_EUSAGE, "--head.composition needs one prediction per sequence; heads "
-                       "token and variant make several");
+        return cs_fail(CS_EUSAGE, "%s needs one prediction per sequence; heads token and variant "
+                       "make several", CS_OPTION("head.composition"));
     return cs_pooled_check(cfg);
 }
 
@@ -121,10 +122,12 @@ int cs_pooled_check_variant(const void *cfg)
 {
     const cs_pooled_cfg *c = cfg;
     if (c->compare == COMPARE_HIDDEN && c->hidden == 0)
-        return cs_fail(CS_EUSAGE, "--head.compare hidden needs a hidden layer; give --head.hidden");
+        return cs_fail(CS_EUSAGE, "%s needs a hidden layer; give %s",
+                       CS_OPTION("head.compare hidden"), CS_OPTION("head.hidden"));
     if (c->compare == COMPARE_CONTEXT && c->predictor != PREDICTOR_NONE)
-        return cs_fail(CS_EUSAGE, "--head.compare context needs pooled vectors of both sequences; "
-                       "with --head.predictor tokens are subtracted");
+        return cs_fail(CS_EUSAGE, "%s needs pooled vectors of both sequences; with %s tokens are "
+                       "subtracted", CS_OPTION("head.compare context"),
+                       CS_OPTION("head.predictor"));
     return pooled_check_parts(cfg);
 }
 
@@ -132,8 +135,8 @@ int cs_pooled_check_rows(const void *cfg)
 {
     const cs_pooled_cfg *c = cfg;
     if (strcmp(c->pool, "mean") != 0)
-        return cs_fail(CS_EUSAGE, "--head.pool %s needs one prediction per sequence; head token "
-                       "makes one per token", c->pool);
+        return cs_fail(CS_EUSAGE, "%s needs one prediction per sequence; head token makes one per "
+                       "token", CS_OPTION("head.pool %s", c->pool));
     return pooled_check_parts(cfg);
 }
 

@@ -27,8 +27,8 @@ int cs_pooling_parse(const char *text, cs_pooling *p)
         const size_t n = strcspn(at, "+");
         const cs_pool kind = kind_of(at, n);
         if (seen[kind])
-            return cs_fail(CS_EUSAGE, "--head.pool takes mean, cls, centre, max, lse or "
-                           "attention, or several joined by +, not '%s'", text);
+            return cs_fail(CS_EUSAGE, "%s takes mean, cls, centre, max, lse or attention, or "
+                           "several joined by +, not '%s'", CS_OPTION("head.pool"), text);
         seen[kind] = true;
         p->kind[p->n++] = kind;
         at += n;
