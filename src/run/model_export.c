@@ -165,6 +165,24 @@ static int write_text(cs_outfile *f, const char *s)
     return rc;
 }
 
+/* A code block. CommonMark 4.5: its fence is longer than any run of backticks in it. */
+static int write_block(cs_outfile *f, const char *text)
+{
+    size_t fence = 3;
+
+    for (const char *s = text; (s = strchr(s, '`')) != NULL;) {
+        const size_t n = strspn(s, "`");
+        fence = n < fence ? fence : n + 1;
+        s += n;
+    }
+    char *mark = cs_xmalloc(fence + 1);
+    memset(mark, '`', fence);
+    mark[fence] = '\0';
+    const int rc = cs_outfile_printf(f, "%s\n%s\n%s\n", mark, text, mark);
+    free(mark);
+    return rc;
+}
+
 /* Tasks of model hubs. */
 static const char *task_of(const cs_model *m)
 {
@@ -321,7 +339,8 @@ static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
     }
     if (training == NULL)
         return CS_OK;
-    CS_TRY(cs_outfile_printf(f, "\n## Training\n\n```\n%s\n```\n", command != NULL ? command : ""));
+    CS_TRY(cs_outfile_printf(f, "\n## Training\n\n"));
+    CS_TRY(write_block(f, command != NULL ? command : ""));
     CS_TRY(write_inputs(f, training));
     CS_TRY(write_classes(f, training, m->head->is_class));
     CS_TRY(cs_outfile_printf(f, "\nEpoch %lld, step %lld, %.0f s, seed %lld.\n",

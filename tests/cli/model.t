@@ -52,6 +52,9 @@ T 'names with markup are cells of a table of the card' sh -c 'awk "BEGIN { for (
     chordseq train -q -o odd.m --encoder.max-len 64 --encoder.track 4 --tokenizer.k 1 --epochs 1 --label-key class "a|b\`.fa" && chordseq model export odd.m odd &&
     grep -F "| a\\|b\\\`.fa | " odd/README.md && grep -F "| x\\|y | 9" odd/README.md && grep -F "| z\\\\\\|\\* | 9" odd/README.md &&
     grep -Fx -- "- z\\\\\\|\\*" odd/README.md && chordseq classify -q -m odd "a|b\`.fa" > /dev/null'
+T 'a command with backticks stays one block of code of the card' sh -c 'n=$(printf "a\n\140\140\140\n\140\140\140\140.fa") && cp "a|b\`.fa" "$n" &&
+    chordseq train -q -o ticks.m --encoder.max-len 64 --encoder.track 4 --tokenizer.k 1 --epochs 1 --label-key class "$n" && chordseq model export ticks.m ticks &&
+    awk "/^\140\140\140\140\140\$/ { n++ } /^chordseq train / { at = n } END { exit n != 2 || at != 1 }" ticks/README.md'
 # As other keys without a value; 0 would be the limit of programs that read it.
 T 'the maximum length is null if there is none' sh -c 'grep -q "\"max_length\": [1-9]" folder/config.json && chordseq train -q -o any.m \
     --encoder cdil --encoder.channels 4 --encoder.layers 2 --tokenizer base --epochs 1 --label-key class "a|b\`.fa" && chordseq model export any.m any &&
