@@ -226,10 +226,7 @@ static int variant_prepare(struct job *j, const cs_thread_counts *threads, cs_ab
         cs_reference_strict(j->ref);
     const cs_window_opt w = { .n_base = j->source.n_base, .fill = own.ends == CS_ENDS_FILL,
                               .circular = own.circular.v, .n_circular = own.circular.n };
-    for (int i = 0; i < w.n_circular; i++)
-        if (cs_reference_length(j->ref, w.circular[i]) < 0)
-            return cs_fail(CS_EUSAGE, "--circular '%s' is not a contig of '%s'", w.circular[i],
-                           own.reference);
+    CS_TRY(cs_windows_check(&w, j->ref));
     j->source.windows = cs_windows_new(j->ref, &w);
     if (own.exons) {
         CS_TRY(cs_exons_open(own.exons, &j->source.exons));

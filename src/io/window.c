@@ -70,6 +70,15 @@ void cs_windows_free(cs_windows *w)
     CS_FREE(w->contig, w->block, w->rotated, w);
 }
 
+int cs_windows_check(const cs_window_opt *o, const cs_reference *ref)
+{
+    for (int i = 0; i < o->n_circular; i++)
+        if (cs_reference_length(ref, o->circular[i]) < 0)
+            return cs_fail(CS_EUSAGE, "--circular '%s' is not a contig of '%s'", o->circular[i],
+                           cs_reference_path(ref));
+    return CS_OK;
+}
+
 int cs_windows_add_circular(cs_windows *w, const char *contig)
 {
     return cs_names_add(&w->circular_too, contig, 0);

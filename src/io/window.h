@@ -31,6 +31,8 @@ typedef struct cs_window_opt {
 
 typedef struct cs_windows cs_windows;
 
+/** cs_windows_check - are all circular contigs in the reference? CS_OK, CS_EUSAGE */
+int cs_windows_check(const cs_window_opt *o, const cs_reference *ref) CS_MUST_CHECK;
 /** cs_windows_new - ref must outlive it; opt is copied */
 cs_windows *cs_windows_new(cs_reference *ref, const cs_window_opt *opt);
 /** cs_windows_free - accepts NULL */

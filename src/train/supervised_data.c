@@ -36,6 +36,7 @@ static int check_variants(const cs_supervised_args *a)
 static int check_sequences(const cs_variant_args *a)
 {
     const char *option = a->exons ? "exons" : cs_opt_given(&a->ends) ? "ends"
+                       : a->circular.n > 0 ? "circular"
                        : cs_opt_given(&a->window) ? "window-length" : NULL;
 
     return option ? cs_fail(CS_EUSAGE, "--%s is for --head variant", option) : CS_OK;
@@ -48,9 +49,9 @@ static int read_variants(cs_supervised *j, bool cased, int n_inflate)
     cs_supervised_args *a = j->a;
     const cs_variant_labels from = {
         .reference = a->input.reference, .key = a->label.key, .split = a->label.split,
-        .file = &a->input.file, .n_base = a->variants.window,
-        .fill = a->variants.ends == CS_ENDS_FILL, .exons = a->variants.exons,
-        .threads = n_inflate,
+        .file = &a->input.file, .exons = a->variants.exons, .threads = n_inflate,
+        .window = { .n_base = a->variants.window, .fill = a->variants.ends == CS_ENDS_FILL,
+                    .circular = a->variants.circular.v, .n_circular = a->variants.circular.n },
     };
 
     CS_TRY(check_variants(a));

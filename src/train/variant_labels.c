@@ -27,6 +27,10 @@ const cs_opt cs_variant_table[] = {
     { .type = CS_OPT_ENUM, .name = "ends", .off = offsetof(cs_variant_args, ends), .arg = "RULE",
       .def = "skip", .choice = cs_window_ends,
       .help = "windows beyond the contig's end: skip the variant, or fill with N" },
+    { .type = CS_OPT_LIST, .name = "circular", .off = offsetof(cs_variant_args, circular),
+      .arg = "CONTIG", .help = "circular contig (may be repeated)",
+      .man = "Windows continue across its origin. So do those of contigs that a GFF3 file of "
+             "--exons states as circular." },
     { .type = CS_OPT_IN, .name = "exons", .off = offsetof(cs_variant_args, exons), .arg = "FILE",
       .help = "exons as BED, GTF or GFF3: read the nearest one in upper case, other bases in lower",
       .man = "For head variant with --tokenizer base --tokenizer.case, which needs it. Variants "
@@ -371,7 +375,7 @@ static int add_example(struct reading *r, cs_windows *w, cs_exons *exons, const 
                        size_t n, cs_dataset *d, struct counts *k)
 {
     int rc = CS_OK;
-    const int64_t n_base = r->from->n_base;
+    const int64_t n_base = r->from->window.n_base;
     char name[NAME_BYTES], *base = cs_alloc(3 * (size_t)n_base, 1);
     float *target = cs_alloc((size_t)d->n_target, sizeof *target);
     cs_window_pair pair;
@@ -426,13 +430,13 @@ static int make_examples(struct reading *r, cs_dataset *d)
 {
     int rc = CS_OK;
     cs_reference *ref = NULL;
-    const cs_window_opt o = { .n_base = r->from->n_base, .fill = r->from->fill };
     struct counts k = { 0 };
     cs_windows *w = NULL;
     cs_exons *exons = NULL;
 
     CS_TRY(cs_reference_open(r->from->reference, &ref));
-    w = cs_windows_new(ref, &o);
+    CS_TRY(cs_windows_check(&r->from->window, ref));
+    w = cs_windows_new(ref, &r->from->window);
     if (r->from->exons) {
         CS_TRY(cs_exons_open(r->from->exons, &exons));
         CS_TRY(cs_exons_circular(exons, r->from->exons, ref, w));

@@ -10,8 +10,13 @@
 /* The default of --window-length. */
 #define CS_VARIANT_WINDOW 1000
 
-typedef struct cs_variant_args { int64_t window; int ends; const char *exons; } cs_variant_args;
-extern const cs_opt cs_variant_table[];    /* --window-length, --ends, --exons */
+typedef struct cs_variant_args {
+    int64_t     window;
+    int         ends;
+    cs_strlist  circular;
+    const char *exons;
+} cs_variant_args;
+extern const cs_opt cs_variant_table[];    /* --window-length, --ends, --circular, --exons */
 
 /* Source of labelled variants and labels. */
 typedef struct cs_variant_labels {
@@ -19,8 +24,7 @@ typedef struct cs_variant_labels {
     const char        *key;      /* INFO keys of VCF and BCF, with commas, or NULL */
     const char        *split;    /* contig -> train, valid or skip, or NULL */
     const cs_strlist  *file;
-    int64_t            n_base;   /* of a window */
-    bool               fill;     /* N beyond the ends of contigs */
+    cs_window_opt      window;   /* length, ends, circular contigs */
     const char        *exons;    /* mark the nearest one of this file by upper case; or NULL */
     int                threads;
 } cs_variant_labels;

@@ -176,7 +176,7 @@ T 'the class - omits the records of a file' sh -c 'sed "s/^>/>odd/" at.fa > odd.
 T 'eval maps the classes of files' sh -c 'chordseq eval -q -m mapped.m --label-map map.tsv --class gc=gc.fa --class at=at.fa > mapped.e &&
     chordseq eval -q -m mapped.m --class high=gc.fa --class low=at.fa | cmp - mapped.e &&
     ! chordseq eval -q -m mapped.m --class gc=gc.fa 2> msgs && grep -q "label .gc. is not a class of the model.*label-map" msgs'
-T 'options of variants without effect are refused' sh -c 'for o in "--ends fill" "--window-length 500"; do
+T 'options of variants without effect are refused' sh -c 'for o in "--ends fill" "--circular c1" "--window-length 500"; do
     "$@" --label-key class -o none.m $o all.fa 2> msgs; [ $? = 2 ] && grep -q -e "train: ${o% *} is for --head variant" msgs && [ ! -e none.m ] || exit; done' - $train
 T 'a map without effect is refused' sh -c '! "$@" --head regress --label-map map.tsv --label-key class -o x.m all.fa 2> msgs &&
     grep -q "label-map is for classes, but the head predicts values" msgs' - $train

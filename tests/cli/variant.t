@@ -515,6 +515,12 @@ T 'training fills the ends of contigs with N' sh -c '
     for e in skip fill; do chordseq train --preset none --head variant --ends $e --reference train.fa --tokenizer base --encoder.max-len 512 \
         --encoder.track 4 --encoder.hidden 8 --window-length 256 --epochs 1 --step-records 64 -o x.model -i train.tsv 2> msgs.$e || exit; done
     grep -q "variants were left out: NEAR_END" msgs.skip && ! grep -q NEAR_END msgs.fill && grep -q "240 labelled variants" msgs.fill'
+T 'in training, windows continue across the origin of circular contigs' sh -c '
+    run() { chordseq train --preset none --head variant --reference train.fa --tokenizer base --encoder.max-len 512 \
+        --encoder.track 4 --encoder.hidden 8 --window-length 256 --epochs 1 --step-records 64 -o x.model -i train.tsv "$@" 2> msgs; }
+    run && grep "left out: NEAR_END" msgs | sed "s/.*warning: //" > all && run --circular c1 && grep "left out: NEAR_END" msgs | sed "s/.*warning: //" > some &&
+    awk "{ n[NR] = \$1 } END { exit !(n[2] > 0 && n[2] < n[1]) }" all some && run --circular c1 --circular c2 --circular chrc3 --circular c4 &&
+    ! grep NEAR_END msgs && grep -q "240 labelled variants" msgs && ! run --circular c9 && grep -q "train: --circular .c9. is not a contig of .train.fa.$" msgs'
 T 'in training, windows continue across the origin of contigs that GFF3 states as circular' sh -c '
     for is in false true; do for c in 1 2 3 4; do printf "c$c\tx\tregion\t1\t2000\t.\t+\t.\tIs_circular=$is\nc$c\tx\texon\t1\t2000\t.\t+\t.\tID=e$c\n"; done > all.$is.gff3
     chordseq train --preset none --head variant --exons all.$is.gff3 --reference train.fa --tokenizer base --tokenizer.case --encoder.max-len 512 \
