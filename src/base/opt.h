@@ -48,7 +48,7 @@ typedef enum cs_opt_same {
 
 typedef struct cs_opt {
     cs_opt_type type;
-    char        letter;          /* 0: long form only. -t is also that of '@', undocumented */
+    char        letter;          /* 0: long form only. -t is also that of '@' */
     const char *name;            /* long name; the title for GROUP */
     size_t      off;             /* offsetof the field in the options struct */
     const char *arg;             /* placeholder: NUM, FILE, ... ; NULL for FLAG */

@@ -102,7 +102,7 @@ const cs_opt cs_compute_table[] = {
     { .type = CS_OPT_GROUP, .name = "Compute" },
     { .type = CS_OPT_INT, .letter = '@', .name = "threads",
       .off = offsetof(cs_compute_args, threads), .arg = "NUM",
-      .help = "total number of threads (default: one per processor)",
+      .help = "total number of threads, also -t (default: one per processor)",
       .man = "Processors outside of the CPU affinity mask or above the quota of the control "
              "group (containers, batch systems) do not count. With 8 or more threads, an eighth "
              "(rounded down) is for decompression. Reading, tokenising, batching and writing use "

@@ -23,6 +23,8 @@ for c in $(chordseq help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | g
         chordseq "$1" --help | sed -n "s/^Usage: //p" | diff page -' - "$c"
 done
 
+T 'help and manual tell the second letter of --threads' sh -c 'chordseq classify --help | grep -q -e "-@, --threads NUM  *total number of threads, also -t " &&
+    grep -q "^Total number of threads, also .-t (" "$srcdir/man/chordseq-classify.1"'
 T 'options of train are in their groups' sh -c 'chordseq train --help | awk "/^[A-Z][a-z]*:\$/ { group = \$1 } { print group, \$1 }" > groups &&
     grep -qx "Output: --strand" groups && grep -qx "Output: --html" groups && grep -qx "Memory: --checkpoint-blocks" groups'
 
