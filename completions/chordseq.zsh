@@ -69,8 +69,8 @@ _chordseq()
         '*--html[HTML report\: classes, reasons, probabilities, lengths]:FILE:_files' \
         '*--resume[checkpoint outputs; resume an interrupted run]' \
         '*--resume-every[with --resume, interval between checkpoints]:SECONDS:' \
-        '*-@[total number of threads (default\: one per processor)]:NUM:' \
-        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens per batch, or auto]:NUM:' \
@@ -117,8 +117,8 @@ _chordseq()
         '*--format[output format\: bed, tsv, bedgraph or auto (by the name)]:FORMAT:(bed tsv bedgraph auto)' \
         '*--class[with bedgraph, class whose probability is written]:NAME:' \
         '*--switch-penalty[cost of a change of class, in nats; auto\: 3]:NUM:' \
-        '*-@[total number of threads (default\: one per processor)]:NUM:' \
-        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens per batch, or auto]:NUM:' \
@@ -170,8 +170,8 @@ _chordseq()
         '*--format[output format\: npy, npz, tsv or auto (by the name)]:FORMAT:(auto npy npz tsv)' \
         '*--names[with npy or npz, table of row, name, length and reason (default\: the output'\''s name with .names.tsv)]:FILE:_files' \
         '*--vector[vector to write\: pooled or hidden]:KIND:(pooled hidden)' \
-        '*-@[total number of threads (default\: one per processor)]:NUM:' \
-        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens per batch, or auto]:NUM:' \
@@ -247,8 +247,8 @@ _chordseq()
         '*--max-unknown[maximum share of unknown bases in a window]:SHARE:' \
         '*-m[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*-@[total number of threads (default\: one per processor)]:NUM:' \
-        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens per batch, or auto]:NUM:' \
@@ -286,8 +286,8 @@ _chordseq()
         '*--batch-tokens[batch size of mutagenesis, in tokens]:NUM:' \
         '*-m[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*-@[total number of threads (default\: one per processor)]:NUM:' \
-        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-q[no progress, no summary; repeat to print errors only]' \
@@ -396,9 +396,10 @@ _chordseq()
         '*--lineage[labels are lineages separated by '\'';'\'', with these comma-separated ranks]:RANKS:' \
         '*--window-length[with head variant, window length around a variant, in bases]:NUM:' \
         '*--ends[windows beyond the contig'\''s end\: skip the variant, or fill with N]:RULE:(skip fill)' \
+        '*--circular[circular contig (may be repeated)]:CONTIG:' \
         '*--exons[exons as BED, GTF or GFF3\: read the nearest one in upper case, other bases in lower]:FILE:_files' \
-        '*-@[total number of threads (default\: one per processor)]:NUM:' \
-        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-q[no progress, no summary; repeat to print errors only]' \
@@ -591,8 +592,8 @@ _chordseq()
         '*--ranks-timeout[time limit for a rank that does not respond; 0\: none]:SECONDS:' \
         '*--checkpoint-blocks[number of block inputs to store (gradient checkpointing); auto\: all activations]:NUM:' \
         '*--recompute[store only the inputs of all blocks, and recompute the other activations]' \
-        '*-@[total number of threads (default\: one per processor)]:NUM:' \
-        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-q[no progress, no summary; repeat to print errors only]' \
@@ -761,8 +762,8 @@ _chordseq()
         '*--html[HTML report\: classes, confusion matrix, curves, lengths, confidence]:FILE:_files' \
         '*--calibrate[calibrate the model and write it to this file]:FILE:_files' \
         '*--scores[table of all predictions with the truth, uncalibrated]:FILE:_files' \
-        '*-@[total number of threads (default\: one per processor)]:NUM:' \
-        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-q[no progress, no summary; repeat to print errors only]' \
@@ -834,8 +835,8 @@ _chordseq()
         '*--sentence-min[minimum symbols of a sentence]:NUM:' \
         '*--sentence-max[maximum symbols of a sentence]:NUM:' \
         '*--seed[seed for sampling sentences]:NUM:' \
-        '*-@[total number of threads (default\: one per processor)]:NUM:' \
-        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*-q[no progress, no summary; repeat to print errors only]' \
         '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
@@ -868,8 +869,8 @@ _chordseq()
         '*--absent[sites without a record\: reference or unknown]:NAME:(reference unknown)' \
         '*--all-filters[include records that failed a filter]' \
         '*--max-memory[memory limit for the haplotypes of one region; they take a byte per site and sample]:NUM:' \
-        '*-@[total number of threads (default\: one per processor)]:NUM:' \
-        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*-q[no progress, no summary; repeat to print errors only]' \
         '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
@@ -975,8 +976,8 @@ _chordseq()
         '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*--checkpoint-blocks[number of block inputs to store (gradient checkpointing); auto\: all activations]:NUM:' \
         '*--recompute[store only the inputs of all blocks, and recompute the other activations]' \
-        '*-@[total number of threads (default\: one per processor)]:NUM:' \
-        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[precision of matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-q[no progress, no summary; repeat to print errors only]' \
@@ -991,8 +992,8 @@ _chordseq()
         '*--vectors[folder with reference vectors (default\: the installed one)]:DIR:_files' \
         '*-m[default model to check (default\: the installed one)]:FILE:_files' \
         '*--model[default model to check (default\: the installed one)]:FILE:_files' \
-        '*-@[total number of threads (default\: one per processor)]:NUM:' \
-        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*-q[no progress, no summary; repeat to print errors only]' \
         '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \
