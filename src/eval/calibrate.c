@@ -22,33 +22,23 @@ static const double least_slope = 0.02, most_slope = 50, least_prob = 1e-30;
 /* Records of one length range, by their indices in s. */
 struct group { const cs_scores *s; const int64_t *rec; int64_t n; const cs_tree *tree; };
 
-static int32_t truth_of(const cs_scores *s, int64_t i)
-{
-    return (int32_t)s->target[i * s->n_target];
-}
-
-/* The probabilities of one record, raised to the power `slope`: their sum and the largest. */
-static double powered(const cs_scores *s, int64_t i, double slope, int32_t *best)
+/* The logarithm of the sum of a record's probabilities, each raised to the power `slope`. */
+static double log_sum_powers(const cs_scores *s, int64_t i, double slope)
 {
     const float *p = s->output + i * s->n_out;
-    double max = -INFINITY, sum = 0;
+    const double max = slope * log(fmax((double)p[cs_scores_best(s, i)], least_prob));
+    double sum = 0;
 
-    for (int32_t k = 0; k < s->n_out; k++) {
-        if ((double)p[k] > max)
-            *best = k;
-        max = fmax(max, (double)p[k]);
-    }
-    max = slope * log(fmax(max, least_prob));
     for (int32_t k = 0; k < s->n_out; k++)
         sum += exp(slope * log(fmax((double)p[k], least_prob)) - max);
     return max + log(sum);
 }
 
 /* The logarithm of the truth's probability, raised to the power `slope`: of its clade in a tree. */
-static double powered_truth(const struct group *g, int64_t i, double slope)
+static double log_truth_powers(const struct group *g, int64_t i, double slope)
 {
     const float *p = g->s->output + i * g->s->n_out;
-    const int32_t truth = truth_of(g->s, i);
+    const int32_t truth = cs_scores_truth(g->s, i);
     double sum = 0;
 
     if (!g->tree)
@@ -74,11 +64,10 @@ static double cross_entropy(const struct group *g, double slope)
 {
     const double random = 1 / ((double)g->n + 1);
     double sum = 0;
-    int32_t best = 0;
 
     for (int64_t j = 0; j < g->n; j++) {
         const int64_t i = g->rec[j];
-        sum += powered(g->s, i, slope, &best) - (1 - random) * powered_truth(g, i, slope)
+        sum += log_sum_powers(g->s, i, slope) - (1 - random) * log_truth_powers(g, i, slope)
              - random * slope * mean_log(g->s, i);
     }
     return sum;
@@ -121,9 +110,9 @@ static bool has_curves(const struct group *g)
 static void count_calls(const struct group *g, int64_t i, double slope, float *v,
                         cs_calibration_bin *b)
 {
-    int32_t best = 0;
-    const double all = powered(g->s, i, slope, &best);
-    const int32_t truth = truth_of(g->s, i), n = g->s->n_out;
+    const double all = log_sum_powers(g->s, i, slope);
+    const int32_t truth = cs_scores_truth(g->s, i), best = cs_scores_best(g->s, i);
+    const int32_t n = g->s->n_out;
 
     for (int32_t c = 0; c < n; c++)
         v[c] = (float)exp(slope * log(fmax((double)g->s->output[i * n + c], least_prob)) - all);
@@ -165,7 +154,7 @@ static struct group records_between(const cs_scores *s, int64_t lo, int64_t hi, 
     struct group g = { s, rec, 0, NULL };
 
     for (int64_t i = 0; i < s->n; i++)
-        if (s->length[i] >= lo && s->length[i] < hi && cs_scores_known(s, i))
+        if (cs_scores_within(s, i, lo, hi))
             rec[g.n++] = i;
     return g;
 }
@@ -285,7 +274,6 @@ int cs_scores_certainty(const cs_scores *s, int64_t lo, int64_t hi, cs_certainty
 {
     int64_t *rec = cs_alloc((size_t)s->n + 1, sizeof *rec);
     struct call *call = cs_alloc((size_t)s->n + 1, sizeof *call);
-    int32_t best = 0;
     int64_t n_wrong = 0, at = 0;
 
     *out = (cs_certainty){ .ece = NAN };
@@ -297,9 +285,9 @@ int cs_scores_certainty(const cs_scores *s, int64_t lo, int64_t hi, cs_certainty
     }
     const struct group g = records_between(s, lo, hi, rec);
     for (int64_t j = 0; j < g.n; j++) {
-        (void)powered(s, rec[j], 1, &best);
+        const int32_t best = cs_scores_best(s, rec[j]);
         call[j] = (struct call){ (double)s->output[rec[j] * s->n_out + best],
-                                 best == truth_of(s, rec[j]) };
+                                 best == cs_scores_truth(s, rec[j]) };
     }
     qsort(call, (size_t)g.n, sizeof *call, by_certainty);
     fill_bins(call, g.n, out);
@@ -320,10 +308,9 @@ int cs_scores_certainty(const cs_scores *s, int64_t lo, int64_t hi, cs_certainty
 /* Its class, or -1 without a call. */
 static int32_t call_at(const cs_scores *s, int64_t i, const cs_calibration *c, double max_error)
 {
-    int32_t best = 0;
     const int bin = cs_calibration_find(c, s->length[i]);
+    const int32_t best = cs_scores_best(s, i);
 
-    (void)powered(s, i, 1, &best);
     if (s->reason[i] == CS_REASON_TOO_SHORT || s->reason[i] == CS_REASON_UNLIKE)
         return -1;
     const double prob = (double)s->output[i * s->n_out + best];
@@ -338,7 +325,7 @@ void cs_scores_calls(const cs_scores *s, const cs_calibration *c, int64_t lo, in
     for (int64_t i = 0; i < s->n; i++) {
         if (!cs_scores_within(s, i, lo, hi))
             continue;
-        const int32_t truth = truth_of(s, i), call = call_at(s, i, c, max_error);
+        const int32_t truth = cs_scores_truth(s, i), call = call_at(s, i, c, max_error);
         out->n++;
         out->of_class[truth].n++;
         if (call < 0)

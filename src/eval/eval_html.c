@@ -28,16 +28,6 @@ struct page {
     uint64_t             *base;  /* [n_class] of true records */
 };
 
-static int32_t best_of(const cs_scores *s, int64_t i)
-{
-    return cs_argmax(s->output + i * s->n_out, s->n_out);
-}
-
-static int32_t truth_of(const cs_scores *s, int64_t i)
-{
-    return (int32_t)s->target[i * s->n_target];
-}
-
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 static int put_number(struct page *p, double v)
@@ -245,12 +235,12 @@ static struct histogram eval_html_count(const struct page *p, int32_t class_no, 
     struct histogram h = { { 0 }, { 0 } };
 
     for (int64_t i = 0; i < s->n; i++) {
-        if (!cs_scores_known(s, i) || (class_no >= 0 && truth_of(s, i) != class_no))
+        if (!cs_scores_known(s, i) || (class_no >= 0 && cs_scores_truth(s, i) != class_no))
             continue;
-        const int32_t best = best_of(s, i);
+        const int32_t best = cs_scores_best(s, i);
         const int at = by_length ? cs_html_length(s->length[i])
                                  : cs_prob_bin((double)s->output[i * s->n_out + best]);
-        (best == truth_of(s, i) ? h.right : h.wrong)[at]++;
+        (best == cs_scores_truth(s, i) ? h.right : h.wrong)[at]++;
     }
     return h;
 }
@@ -326,7 +316,7 @@ static int64_t gather(const struct page *p, int32_t class_no, struct scored *v)
     for (int64_t i = 0; i < p->s->n; i++)
         if (cs_scores_known(p->s, i))
             v[n++] = (struct scored){ p->s->output[i * p->s->n_out + class_no],
-                                      truth_of(p->s, i) == class_no };
+                                      cs_scores_truth(p->s, i) == class_no };
     qsort(v, (size_t)n, sizeof *v, by_score);
     return n;
 }
@@ -514,7 +504,7 @@ static int eval_html_prepare(struct page *p)
     }
     for (int64_t i = 0; i < p->s->n; i++)
         if (cs_scores_known(p->s, i))
-            p->base[truth_of(p->s, i)] += (uint64_t)p->s->length[i];
+            p->base[cs_scores_truth(p->s, i)] += (uint64_t)p->s->length[i];
 out:
     free(v);
     return rc;

@@ -81,7 +81,7 @@ void cs_eval_ranks_count(const cs_eval_ranks *e, const cs_scores *s, int64_t lo,
     for (int64_t i = 0; i < s->n; i++) {
         if (s->length[i] < lo || s->length[i] >= hi || isnan(s->target[i * s->n_target]))
             continue;
-        const int32_t truth = e->truth[(int32_t)s->target[i * s->n_target]];
+        const int32_t truth = e->truth[cs_scores_truth(s, i)];
         const int32_t call = cs_tree_call(&e->tree, s->output + i * s->n_out, 0, &p);
         for (int k = 0; k < e->n; k++) {
             const int32_t want = at_rank(e->taxonomy, truth, e->rank[k]);

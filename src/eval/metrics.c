@@ -66,6 +66,16 @@ bool cs_scores_within(const cs_scores *s, int64_t i, int64_t lo, int64_t hi)
     return s->length[i] >= lo && s->length[i] < hi && cs_scores_known(s, i);
 }
 
+int32_t cs_scores_truth(const cs_scores *s, int64_t i)
+{
+    return (int32_t)s->target[i * s->n_target];
+}
+
+int32_t cs_scores_best(const cs_scores *s, int64_t i)
+{
+    return cs_argmax(s->output + i * s->n_out, s->n_out);
+}
+
 /* ---- classes --------------------------------------------------------------------------------- */
 
 static double ratio(double a, double b)
@@ -82,7 +92,7 @@ static void count_calls(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *
         if (!cs_scores_within(s, i, lo, hi))
             continue;
         const float *p = s->output + i * k;
-        const int32_t truth = (int32_t)s->target[i], call = cs_argmax(p, k);
+        const int32_t truth = cs_scores_truth(s, i), call = cs_scores_best(s, i);
         f->n++;
         f->cls[truth].n++;
         f->cls[call].n_called++;
@@ -111,8 +121,7 @@ static int pair_calls(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *f)
         return CS_EMEM;
     for (int64_t i = 0; i < s->n; i++)
         if (cs_scores_within(s, i, lo, hi))
-            v[n++] = (cs_called){ (int32_t)s->target[i], cs_argmax(s->output + i * s->n_out,
-                                                                   s->n_out), 1 };
+            v[n++] = (cs_called){ cs_scores_truth(s, i), cs_scores_best(s, i), 1 };
     qsort(v, (size_t)n, sizeof *v, by_class);
     for (int64_t i = 0; i < n; i++)
         if (f->n_called > 0 && by_class(&v[f->n_called - 1], &v[i]) == 0)
@@ -214,8 +223,7 @@ static int areas(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *f)
         int64_t n = 0;
         for (int64_t i = 0; i < s->n; i++)
             if (cs_scores_within(s, i, lo, hi))
-                r[n++] = (cs_ranked){ s->output[i * s->n_out + c],
-                                      (int32_t)s->target[i] == c };
+                r[n++] = (cs_ranked){ s->output[i * s->n_out + c], cs_scores_truth(s, i) == c };
         cs_ranked_sort(r, n);
         f->cls[c].auc = cs_ranked_area(r, n);
     }

@@ -45,6 +45,11 @@ bool cs_scores_known(const cs_scores *s, int64_t i);
 /** cs_scores_within - the same, and lo <= length < hi? */
 bool cs_scores_within(const cs_scores *s, int64_t i, int64_t lo, int64_t hi);
 
+/** cs_scores_truth - class number of record i, which must not be NaN */
+int32_t cs_scores_truth(const cs_scores *s, int64_t i);
+/** cs_scores_best - index of record i's largest output, ties to the lowest */
+int32_t cs_scores_best(const cs_scores *s, int64_t i);
+
 /* One class against the rest, a label's 1s against its 0s over records with a known value, or one
  * value of a regression. NaN: undefined (no such record or call, or constant values). */
 typedef struct cs_class_metrics {

@@ -28,7 +28,7 @@ int cs_scores_rows(const cs_scores *s, const cs_label *label, cs_outfile *f)
         if (!cs_scores_known(s, i))
             continue;
         CS_TRY(cs_outfile_printf(f, "%lld\t%s", (long long)s->length[i],
-                                 label[(int32_t)s->target[i]].name));
+                                 label[cs_scores_truth(s, i)].name));
         for (int32_t k = 0; k < s->n_out; k++)
             CS_TRY(cs_outfile_printf(f, "\t%.6g", (double)s->output[i * s->n_out + k]));
         CS_TRY(cs_outfile_printf(f, "\n"));
