@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <htslib/bgzf.h>
@@ -268,6 +269,28 @@ static htsFormat format_of(const char *path)
     return m;
 }
 
+/* htslib frees an index twice that it cannot read to the end (refs_load_fai(), in all versions up
+ * to 1.23), and waits for the writer of a pipe. It makes a missing one, or reports it. */
+static int index_usable(const char *path)
+{
+    char index[PATH_MAX], piece[BUFSIZ];
+    struct stat st;
+
+    if (snprintf(index, sizeof index, "%s.fai", path) >= (int)sizeof index || stat(index, &st) != 0)
+        return CS_OK;
+    if (!S_ISREG(st.st_mode))
+        return cs_fail(CS_EUSAGE, "cannot use '%s' as the index of '%s': it is not a regular file",
+                       index, path);
+    FILE *f = fopen(index, "re");
+    while (f && fread(piece, 1, sizeof piece, f) > 0)
+        continue;
+    const int why = f && ferror(f) ? errno : 0;
+    if (f)
+        (void)fclose(f);
+    return why ? cs_fail(CS_EIO, "cannot read '%s' as the index of '%s': %s", index, path,
+                         strerror(why)) : CS_OK;
+}
+
 int cs_reference_usable(const char *path)
 {
     if (strstr(path, "://") || access(path, F_OK) != 0)
@@ -283,7 +306,7 @@ int cs_reference_usable(const char *path)
     if (format_of(path).format == fastq_format)
         return cs_fail(CS_EFORMAT, "cannot use the reference '%s': it is FASTQ; convert it to "
                        "FASTA: samtools fasta FILE > NEW", path);
-    return CS_OK;
+    return index_usable(path);
 }
 
 /* htslib has no index of it and could not make one. */
