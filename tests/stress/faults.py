@@ -16,7 +16,7 @@ folder; faults.so fails one of its calls. Rules for every run:
 file systems that become read-only at N random moments, and inputs that shrink or grow while they are
 read.
 
-Seven functions of htslib 1.16 crash if a call fails, or ignore it, and are exempt: fai_load,
+Seven functions of htslib crash if a call fails, or ignore it, and are exempt: fai_load,
 hts_idx_push, cram_load_reference, cram_get_ref, cram_put_bam_seq, cram_encode_container,
 cram_write_eof_block (reasons: faults.c).
 --sample N runs N faults per case, sampled evenly from all kinds; without it, every k.
