@@ -451,8 +451,8 @@ static const cs_opt split_opt[] = {
              "CLASS_1 or CLASS_2). In class names, characters other than letters, digits, '.', "
              "'_', '+' and '-' become '_'; names are cut at 200 bytes. Every class has a file, "
              "even if empty, so that a workflow knows its files; for input without records, they "
-             "are FASTA. Bases are written in upper case, U as T. Files of an earlier run that "
-             "have other names remain, with a warning." },
+             "are FASTA. Bases are written in upper case, U as T, tags of alignments not at all. "
+             "Files of an earlier run that have other names remain, with a warning." },
     { .type = CS_OPT_FLAG, .name = "split-gz", CFG(compress),
       .help = "compress these files (BGZF, .gz)" },
     { .type = CS_OPT_END }
