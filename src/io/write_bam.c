@@ -444,12 +444,12 @@ static const cs_opt bam_opt[] = {
       .man = "cl:Z is the class or 'unclassified', cp:f its probability, ct:i its taxid; cr:Z is "
              "the reason if there is no call. The format is SAM or CRAM if the name ends in .sam "
              "or .cram, otherwise BAM. Only alignments that are read are written, in input order. "
-             "With several inputs, the header is that of the first, marked as unsorted, plus the read "
-             "groups, programs and comments of the others; a read group that differs between "
-             "inputs is an error, and programs with the same ID are renamed, also in PG tags. "
-             "Headers of pipes after the first input are not merged; a warning lists what is "
-             "missing. Comments of FASTA and FASTQ are omitted, also with SAM tags such as MM and "
-             "ML; samtools import -T '*' converts those." },
+             "With several inputs, the header is that of the first, marked as unsorted, plus the "
+             "read groups, programs and comments of the others; a read group that differs "
+             "between inputs is an error, and programs with the same ID are renamed, also in PG "
+             "tags. Headers of pipes after the first input are not merged; a warning lists what "
+             "is missing. Comments of FASTA and FASTQ are omitted, also with SAM tags such as MM "
+             "and ML; samtools import -T '*' converts those." },
     { .type = CS_OPT_STR, .letter = 'O', .name = "output-fmt", CFG(format), .arg = "FORMAT",
       .def = "auto", .choice = formats,
       .help = "format of --bam: auto (by its name), sam, bam or cram",
