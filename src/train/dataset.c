@@ -11,6 +11,19 @@
 /* Streams of the seed, one per purpose. */
 enum { STREAM_SPLIT = 101, STREAM_CUT = 102 };
 
+bool cs_part_of(const char *name, cs_part *part)
+{
+    static const char *const known[] = { [CS_PART_TRAIN] = "train", [CS_PART_VALID] = "valid",
+                                         [CS_PART_SKIP] = "skip" };
+
+    for (int i = 0; i < (int)(sizeof known / sizeof *known); i++)
+        if (strcmp(name, known[i]) == 0) {
+            *part = (cs_part)i;
+            return true;
+        }
+    return false;
+}
+
 static uint64_t dataset_mix(uint64_t h, const void *p, size_t n)
 {
     const unsigned char *b = p;

@@ -16,6 +16,9 @@
 
 typedef enum cs_part { CS_PART_TRAIN, CS_PART_VALID, CS_PART_SKIP } cs_part;
 
+/** cs_part_of - the part that a table of --split calls train, valid or skip; else false */
+bool cs_part_of(const char *name, cs_part *part);
+
 typedef struct cs_example {
     const char  *name;
     const char  *base;           /* [n_base], or NULL when x is given */

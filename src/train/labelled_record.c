@@ -245,18 +245,12 @@ static int n_target(const cs_labelled *l, const cs_record *r)
 
 static int find_part(const cs_labelled *l, const cs_record *r, cs_part *part)
 {
-    static const char *const name[] = { "train", "valid", "skip" };
-
     *part = CS_PART_TRAIN;
     if (l->split == NULL)
         return CS_OK;
     const char *text = cs_labels_find(l->split, r->name, 0);
-    for (int i = 0; text != NULL && i < 3; i++) {
-        if (strcmp(text, name[i]) == 0) {
-            *part = (cs_part)i;
-            return CS_OK;
-        }
-    }
+    if (text != NULL && cs_part_of(text, part))
+        return CS_OK;
     if (text == NULL)
         return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'", r->name, l->args->split);
     return cs_fail(CS_EFORMAT, "record '%s' has '%s' in '%s'; it must be train, valid or skip",

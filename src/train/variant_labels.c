@@ -345,18 +345,12 @@ static bool any_target(const float *target, int32_t n)
 
 static int find_part(const struct reading *r, const char *contig, cs_part *part)
 {
-    static const char *const name[] = { "train", "valid", "skip" };
-
     *part = CS_PART_TRAIN;
     if (!r->split)
         return CS_OK;
     const char *text = cs_labels_find(r->split, contig, 0);
-    for (int i = 0; text && i < 3; i++) {
-        if (strcmp(text, name[i]) == 0) {
-            *part = (cs_part)i;
-            return CS_OK;
-        }
-    }
+    if (text && cs_part_of(text, part))
+        return CS_OK;
     return cs_fail(CS_EFORMAT, "contig '%s' %s in '%s'; it must be train, valid or skip", contig,
                    text ? "has another value" : "is missing", r->from->split);
 }

@@ -107,7 +107,7 @@ static int add_window(struct feeder *h, const cs_window *w, const cs_mask *mask,
         return CS_OK;
     const int32_t depth = cs_depth(n);
     struct bundle *b = &h->open[depth];
-    if (b->batch && b->batch->n_tok + n > h->f->feed.rules.batch_tokens)
+    if (b->batch && !cs_batch_takes(depth, b->batch->n_tok, n, h->f->feed.rules.batch_tokens))
         CS_TRY(close_batch(h, depth));
     if (!b->batch)
         b->batch = cs_batch_new(0, CS_TARGET_TOKENS);
