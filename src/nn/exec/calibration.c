@@ -43,10 +43,10 @@ double cs_calibration_min_prob(const cs_calibration *c, int bin, int32_t class_n
 bool cs_calibration_unlike(const cs_calibration *c, const cs_record *r, int32_t class_no)
 {
     cs_likeness x;
-    const cs_calibration_bin *b = &c->bin[cs_calibration_find(c, cs_record_bases(r))];
 
     if (!c->has_likeness)
         return false;
+    const cs_calibration_bin *b = &c->bin[cs_calibration_find(c, cs_record_bases(r))];
     cs_likeness_of(r, &x);
     return x.repetition > b->repetition ||
            (class_no < c->n_class && cs_likeness_score(&x, c->weight) < b->likeness[class_no]);

@@ -167,7 +167,8 @@ static char *copy_text(const char *s)
 int cs_model_like(const cs_model *m, cs_ranks ranks, cs_backend *be, cs_model **out)
 {
     int rc = CS_OK;
-    char *text = m->tok && m->tok->save ? m->tok->save(m->tok_state) : NULL;
+    const bool has_text = m->tok && m->tok->save;
+    char *text = has_text ? m->tok->save(m->tok_state) : NULL;
     const cs_model_spec spec = {
         .tok = m->tok, .enc = m->enc, .head = m->head, .tok_cfg = m->tok_cfg,
         .enc_cfg = m->enc_cfg, .head_cfg = m->head_cfg, .tok_text = text,
@@ -175,6 +176,9 @@ int cs_model_like(const cs_model *m, cs_ranks ranks, cs_backend *be, cs_model **
         .n_label = m->n_label, .ranks = ranks,
     };
 
+    *out = NULL;
+    if (has_text && !text)
+        return cs_fail(CS_EMEM, "out of memory for the vocabulary of a model");
     CS_TRY(cs_model_declare(&spec, be, out));
     CS_TRY(cs_params_alloc(&(*out)->ps, be, false));
     (*out)->strands = m->strands;
