@@ -45,7 +45,7 @@ static void try_read(const char *url, const char *key, bool fill)
     const char *v[] = { url };
     const cs_strlist file = { .v = v, .n = 1 };
     const cs_variant_labels from = { .reference = temp_path[1], .key = key, .file = &file,
-                                     .n_base = N_BASE, .fill = fill };
+                                     .window = { .n_base = N_BASE, .fill = fill } };
     cs_dataset d = { 0 };
     cs_classes c = { 0 };
 
