@@ -4,6 +4,9 @@ _chordseq()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=
     COMPREPLY=()
+    # --option=value is three words
+    [ "$prev" != = ] || prev=${COMP_WORDS[COMP_CWORD-2]}
+    [ "$cur" != = ] || cur=
     if [ "$COMP_CWORD" -eq 1 ]; then
         words='classify predict embed merge completion variant explain train pretrain eval simulate tokenize diplotype model factorize bench selftest help --help --version'
     else
@@ -50,35 +53,23 @@ _chordseq()
     train:--tokenizer) words='base kmer codon orf frames bpe diplotype' ;;
     train:--encoder) words='chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer' ;;
     train:--head) words='class tree multilabel regress token variant' ;;
-    train:--encoder.norm) words='none layer batch group' ;;
+    train:--encoder.norm) words='none layer batch group post pre weight' ;;
     train:--encoder.prenorm) words='none layer batch group' ;;
     train:--encoder.depth) words='own all none' ;;
     train:--encoder.init) words='xavier identity' ;;
-    train:--encoder.norm) words='post pre' ;;
     train:--encoder.act) words='gelu relu' ;;
     train:--encoder.position) words='none sinusoid learned' ;;
-    train:--encoder.norm) words='pre post' ;;
-    train:--encoder.act) words='gelu relu' ;;
     train:--encoder.values) words='own keys' ;;
     train:--encoder.kv-heads) words='all one' ;;
-    train:--encoder.position) words='learned none' ;;
     train:--encoder.form) words='code paper' ;;
     train:--encoder.factor) words='all attention' ;;
-    train:--encoder.position) words='sinusoid none' ;;
     train:--encoder.kernel) words='linear glu aglu' ;;
     train:--encoder.features) words='own shared' ;;
-    train:--encoder.position) words='none sinusoid learned' ;;
     train:--encoder.penalty) words='code paper' ;;
     train:--encoder.scores) words='scaled plain' ;;
-    train:--encoder.position) words='sinusoid none' ;;
-    train:--encoder.depth) words='own all' ;;
     train:--encoder.convs) words='two one' ;;
-    train:--encoder.norm) words='none weight batch layer' ;;
     train:--encoder.residual) words='first last none' ;;
-    train:--encoder.position) words='none learned' ;;
     train:--encoder.protocol) words='chord cdil' ;;
-    train:--encoder.residual) words='last first none' ;;
-    train:--encoder.position) words='none learned' ;;
     train:--head.predictor) words='none cdil' ;;
     train:--head.predictor-norm) words='none weight batch layer' ;;
     train:--head.norm) words='none layer' ;;
@@ -89,35 +80,23 @@ _chordseq()
     pretrain:--precision) words='auto fp32 tf32 bf16' ;;
     pretrain:--tokenizer) words='base kmer codon orf frames bpe diplotype' ;;
     pretrain:--encoder) words='chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer' ;;
-    pretrain:--encoder.norm) words='none layer batch group' ;;
+    pretrain:--encoder.norm) words='none layer batch group post pre weight' ;;
     pretrain:--encoder.prenorm) words='none layer batch group' ;;
     pretrain:--encoder.depth) words='own all none' ;;
     pretrain:--encoder.init) words='xavier identity' ;;
-    pretrain:--encoder.norm) words='post pre' ;;
     pretrain:--encoder.act) words='gelu relu' ;;
     pretrain:--encoder.position) words='none sinusoid learned' ;;
-    pretrain:--encoder.norm) words='pre post' ;;
-    pretrain:--encoder.act) words='gelu relu' ;;
     pretrain:--encoder.values) words='own keys' ;;
     pretrain:--encoder.kv-heads) words='all one' ;;
-    pretrain:--encoder.position) words='learned none' ;;
     pretrain:--encoder.form) words='code paper' ;;
     pretrain:--encoder.factor) words='all attention' ;;
-    pretrain:--encoder.position) words='sinusoid none' ;;
     pretrain:--encoder.kernel) words='linear glu aglu' ;;
     pretrain:--encoder.features) words='own shared' ;;
-    pretrain:--encoder.position) words='none sinusoid learned' ;;
     pretrain:--encoder.penalty) words='code paper' ;;
     pretrain:--encoder.scores) words='scaled plain' ;;
-    pretrain:--encoder.position) words='sinusoid none' ;;
-    pretrain:--encoder.depth) words='own all' ;;
     pretrain:--encoder.convs) words='two one' ;;
-    pretrain:--encoder.norm) words='none weight batch layer' ;;
     pretrain:--encoder.residual) words='first last none' ;;
-    pretrain:--encoder.position) words='none learned' ;;
     pretrain:--encoder.protocol) words='chord cdil' ;;
-    pretrain:--encoder.residual) words='last first none' ;;
-    pretrain:--encoder.position) words='none learned' ;;
     eval:--input-fmt) words='auto fasta fastq sam bam cram' ;;
     eval:--strand) words='model forward both max weighted' ;;
     eval:--long-sequence) words='whole window error cpu fit' ;;

@@ -10,26 +10,39 @@ enum { NAME_BYTES = 128 };
 /* All commands. */
 struct all { const cs_completion *v; int n; };
 
-/* One option of one command: its row and the prefix of its table. */
-struct word { const cs_completion *cmd; const cs_opt *opt; char name[NAME_BYTES]; };
+/* One option of one command: its table and row, and its name with the prefix of the table. */
+struct word {
+    const cs_completion *cmd;
+    const cs_optset     *set;
+    const cs_opt        *opt;
+    char                 name[NAME_BYTES];
+};
 typedef int (*visit)(cs_outfile *f, const struct word *w);
 
-/* Every option of a command, in the order of its tables. */
+/* The next option of w->cmd, in the order of its tables; false after the last. */
+static bool next_option(struct word *w)
+{
+    w->set = w->set ? w->set : w->cmd->set;
+    for (const cs_opt *o = w->opt ? w->opt + 1 : w->set->opt; o; o = (++w->set)->opt) {
+        while (o->type == CS_OPT_GROUP)
+            o++;
+        if (o->type == CS_OPT_END)
+            continue;
+        w->opt = o;
+        (void)snprintf(w->name, sizeof w->name, "%s%s%s", w->set->prefix ? w->set->prefix : "",
+                       w->set->prefix ? "." : "", o->name);
+        return true;
+    }
+    return false;
+}
+
 static int each_option(cs_outfile *f, const cs_completion *cmd, visit v)
 {
     int rc = CS_OK;
     struct word w = { .cmd = cmd };
 
-    for (const cs_optset *s = cmd->set; s->opt; s++) {
-        for (const cs_opt *o = s->opt; o->type != CS_OPT_END; o++) {
-            if (o->type == CS_OPT_GROUP)
-                continue;
-            w.opt = o;
-            (void)snprintf(w.name, sizeof w.name, "%s%s%s", s->prefix ? s->prefix : "",
-                           s->prefix ? "." : "", o->name);
-            CS_TRY(v(f, &w));
-        }
-    }
+    while (next_option(&w))
+        CS_TRY(v(f, &w));
 out:
     return rc;
 }
@@ -64,17 +77,49 @@ static int bash_word(cs_outfile *f, const struct word *w)
     return cs_outfile_printf(f, " --%s", w->name);
 }
 
-static int bash_choice(cs_outfile *f, const struct word *w)
+static bool has_choices(const cs_opt *o)
+{
+    return cs_opt_names(o) && cs_opt_takes_word(o);
+}
+
+/* Print the choices of an option that no earlier one of its name has. */
+static int new_choices(cs_outfile *f, const struct word *w)
 {
     int rc = CS_OK;
 
-    if (!cs_opt_names(w->opt) || !cs_opt_takes_word(w->opt))
+    for (int i = 0; w->opt->choice[i]; i++) {
+        struct word before = { .cmd = w->cmd };
+        bool known = false;
+        while (next_option(&before) && before.opt != w->opt)
+            for (int k = 0; has_choices(before.opt) && before.opt->choice[k]; k++)
+                known |= strcmp(before.name, w->name) == 0
+                    && strcmp(before.opt->choice[k], w->opt->choice[i]) == 0;
+        if (!known)
+            CS_TRY(cs_outfile_printf(f, " %s", w->opt->choice[i]));
+    }
+out:
+    return rc;
+}
+
+/* Encoders share names of options, with choices of their own: the first row has those of all. */
+static int bash_choice(cs_outfile *f, const struct word *w)
+{
+    int rc = CS_OK;
+    struct word other = { .cmd = w->cmd };
+
+    if (!has_choices(w->opt))
         return CS_OK;
+    while (next_option(&other) && other.opt != w->opt)
+        if (has_choices(other.opt) && strcmp(other.name, w->name) == 0)
+            return CS_OK;
     CS_TRY(cs_outfile_printf(f, "    %s:--%s", w->cmd->name, w->name));
     if (w->opt->letter)
         CS_TRY(cs_outfile_printf(f, "|%s:-%c", w->cmd->name, w->opt->letter));
     CS_TRY(cs_outfile_printf(f, ") words='"));
     CS_TRY(choices(f, w->opt));
+    while (next_option(&other))
+        if (has_choices(other.opt) && strcmp(other.name, w->name) == 0)
+            CS_TRY(new_choices(f, &other));
     rc = cs_outfile_printf(f, "' ;;\n");
 out:
     return rc;
@@ -87,6 +132,9 @@ static int bash(cs_outfile *f, const struct all *all)
     CS_TRY(cs_outfile_printf(f, "# chordseq - completion for bash, written by 'chordseq completion "
                              "bash'.\n\n_chordseq()\n{\n    local cur=${COMP_WORDS[COMP_CWORD]} "
                              "prev=${COMP_WORDS[COMP_CWORD-1]} words=\n    COMPREPLY=()\n"
+                             "    # --option=value is three words\n"
+                             "    [ \"$prev\" != = ] || prev=${COMP_WORDS[COMP_CWORD-2]}\n"
+                             "    [ \"$cur\" != = ] || cur=\n"
                              "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words='"));
     CS_TRY(command_names(f, all));
     CS_TRY(cs_outfile_printf(f, " --help --version'\n    else\n    case "

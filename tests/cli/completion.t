@@ -24,6 +24,9 @@ if command -v bash > /dev/null; then
     offers '--strand '               classify --stra
     offers 'model forward both max weighted ' classify --strand ''
     offers 'both '                   classify -i x.fa --strand b
+    offers 'model forward both max weighted ' classify --strand =
+    offers 'both '                   classify --strand = b
+    offers 'none layer batch group post pre weight ' train --encoder.norm ''
     offers 'auto v z u b '           variant -O ''
     offers '--encoder.track '        train --encoder.tr
     offers 'simulate '               help simu
