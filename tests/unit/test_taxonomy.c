@@ -2,6 +2,7 @@
  */
 #include "inputs.h"
 
+#include <jansson.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -335,27 +336,30 @@ static void test_cut(void **state)
     assert_string_equal(s, "a;b");
 }
 
-/* In a time that is not quadratic: seconds of processor time, where that would take minutes. */
+/* The work is not quadratic: little more than that of reading the text, where it would be tens of
+ * times. A limit in seconds would depend on the machine, and fail under valgrind. */
 static void test_many(void **state)
 {
-    enum { N = 400000, SECONDS = 20 };
+    enum { N = 400000, TIMES = 5 };
     bytes b = { 0 };
     char row[100];
     const cs_class_taxon c[] = { { "x", N, NULL } };
     cs_taxonomy *t = NULL;
-    const clock_t start = clock();
 
     (void)state;
     for (int i = 1; i <= N; i++) {
         snprintf(row, sizeof row, "%s{\"taxid\": %d, \"parent\": %d, \"rank\": \"r\", "
-                 "\"name\": \"x\"}", i == 1 ? "[" : ", ", i, i > 1);
+                 "\"name\": \"x\"}", i == 1 ? "[" : ", ", i, i / 2);
         add_text(&b, row);
     }
     add_text(&b, "]");
+    const clock_t start = clock();
+    json_decref(json_loads((char *)b.p, 0, NULL));
+    const clock_t read = clock();
     assert_int_equal(cs_taxonomy_parse((char *)b.p, "m", c, 1, &t), CS_OK);
+    assert_true(clock() - read < TIMES * (read - start));
     assert_int_equal(t->n, N);
     assert_int_equal(t->of_class[0], N - 1);
-    assert_true(clock() - start < SECONDS * CLOCKS_PER_SEC);
     cs_taxonomy_free(t);
     free(b.p);
 }
