@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/log.h"
 
@@ -113,6 +114,35 @@ static void warn_values(const cs_classes *c)
     if (fraction)
         cs_warn("the %d classes are numbers, such as '%s'; to predict values, give --head regress",
                 c->n, c->name[0]);
+}
+
+static int by_name_any_case(const void *x, const void *y)
+{
+    const char *a = *(char *const *)x, *b = *(char *const *)y;
+    const int order = strcasecmp(a, b);
+
+    return order != 0 ? order : strcmp(a, b);
+}
+
+/* Spellings of one class would be separate classes. */
+static void warn_spellings(const cs_classes *c)
+{
+    char **name = cs_xcalloc((size_t)c->n + 1, sizeof *name);
+    int n = 0, first = 0;
+
+    for (int i = 0; i < c->n; i++)
+        name[i] = c->name[i];
+    qsort(name, (size_t)c->n, sizeof *name, by_name_any_case);
+    for (int i = c->n - 1; i > 0; i--)
+        if (strcasecmp(name[i - 1], name[i]) == 0) {
+            n++;
+            first = i;
+        }
+    if (n > 0)
+        cs_warn("%d %s from another one only by upper and lower case; first: '%s' and '%s'; if "
+                "they are one class, unite them with --label-map", n,
+                CS_PLURAL(n, "class differs", "classes differ"), name[first - 1], name[first]);
+    free(name);
 }
 
 /* The same of labels: of variants, or several per record. */
@@ -234,6 +264,7 @@ int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool want
     CS_TRY(check_key(l, d->n));
     if (d->is_class) {
         warn_values(&l->classes);
+        warn_spellings(&l->classes);
         CS_TRY(warn_conflicts(l, d));
         warn_untrained(l, d);
     } else if (d->n_target > 0 && d->n_target == l->classes.n)

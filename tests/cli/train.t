@@ -171,6 +171,13 @@ T 'the map names the classes of --class: the same model' sh -c '"$@" --label-map
     chordseq model show mapped.m | grep -q "^label 0.high$"' - $train
 same_weights 'mapped and given classes give the same weights' mapped.m plain.m
 printf 'gc\thigh\nodd\t-\n' > omit.tsv
+printf '>a\nACGTACGT\n>b\nGGTTACGT\n>c\nACGATAGT\n>d\nCCGATACC\n' > spelt.fa
+printf 'a\tVirus\nb\tvirus\nc\tvirUS\nd\tphage\n' > spelt.tsv
+T 'classes that differ only by case are separate, with a warning that tells the remedy' sh -c '"$@" -o spelt.m --labels spelt.tsv spelt.fa 2> msgs &&
+    [ "$(chordseq model show spelt.m | grep -c ^label)" = 4 ] &&
+    grep -q "warning: 2 classes differ from another one only by upper and lower case; first: .Virus. and .virUS.; if they are one class, unite them with --label-map$" msgs &&
+    printf "Virus\tvirus\n" > unite.tsv && "$@" -o spelt.m --label-map unite.tsv --labels spelt.tsv spelt.fa 2> msgs && grep -q "warning: 1 class differs .* .virUS. and .virus.;" msgs &&
+    printf "virUS\tvirus\n" >> unite.tsv && "$@" -o spelt.m --label-map unite.tsv --labels spelt.tsv spelt.fa 2> msgs && ! grep "upper and lower" msgs' - $train
 T 'the class - omits the records of a file' sh -c 'sed "s/^>/>odd/" at.fa > odd.fa && "$@" --label-map omit.tsv -o omit.m --class gc=gc.fa --class odd=odd.fa --class at=at.fa &&
     [ "$(chordseq model show omit.m | grep -c ^label)" = 2 ] && chordseq model show omit.m | grep -q "^label 1.at$"' - $train
 T 'eval maps the classes of files' sh -c 'chordseq eval -q -m mapped.m --label-map map.tsv --class gc=gc.fa --class at=at.fa > mapped.e &&
