@@ -49,6 +49,15 @@ END
 with python3 T 'the log of a wrapper has no table of records' sh -c 'python3 wrapped.py "$1/snakemake/bio/chordseq/classify/wrapper.py" \
     "$tiny/model.safetensors" "$tiny/mixed.fa" && [ -s wrapped.kreport ] && grep -q classified wrapped.log &&
     ! grep "^name" wrapped.log' - "$w"
+# The rest of the file is Snakemake's language.
+with python3 T "the outputs of Snakemake's workflow include the summary that its report reads" sh -c '
+    sed -n "/^outputs = /p" "$1/rules/common.smk" > outputs.py && ! grep contains "$1/schemas/config.schema.yaml" && python3 -c "
+def outputs_of(listed):
+    scope = {\"config\": {\"outputs\": listed}}
+    exec(open(\"outputs.py\").read(), scope)
+    return scope[\"outputs\"]
+assert outputs_of([\"tsv\", \"krona\"]) == [\"tsv\", \"krona\", \"summary\"]
+assert outputs_of([\"summary\", \"tsv\"]) == [\"summary\", \"tsv\"]"' - "$w/snakemake/workflow"
 T 'modules use existing options' sh -c 'for c in classify variant train merge; do
     f=$1/nextflow/modules/nf-core/chordseq/$c/main.nf
     for o in $(sed "/^    stub:/,\$d; /eval(/d" "$f" | grep -oE -- "--[a-z-]+" | sort -u); do

@@ -78,7 +78,7 @@ cat > config.yaml << END
 samples: $tmp/samples.tsv
 model: $model
 parts: 2
-outputs: [tsv, kraken, report, krona, summary]
+outputs: [tsv, kraken, report, krona]
 extra: "--min-prob 0.3"
 threads: 1
 mem_mb: 1000

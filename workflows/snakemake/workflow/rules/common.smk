@@ -38,7 +38,8 @@ def read_samples(path):
 
 
 samples = read_samples(config["samples"])
-outputs = config["outputs"]
+# The MultiQC report reads summaries, whatever the configuration lists.
+outputs = list(dict.fromkeys(config["outputs"] + ["summary"]))
 by_record = [k for k in outputs if k in BY_RECORD] or ["tsv"]
 parts = range(1, config["parts"] + 1)
 
