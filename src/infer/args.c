@@ -208,12 +208,25 @@ out:
     return rc;
 }
 
+/* Here, where the line is known: a list may be long, or not be one. */
+static int check_listed(const char *list, int line, const char *name)
+{
+    char why[PATH_BYTES];
+
+    if (strstr(name, "##idx##") != NULL || cs_input_check(name) == CS_OK)
+        return CS_OK;
+    (void)snprintf(why, sizeof why, "%s", cs_error_message());
+    cs_error_clear();
+    return cs_fail(CS_EIO, "'%s' line %d: %s", strcmp(list, "-") == 0 ? "standard input" : list,
+                   line, why);
+}
+
 /* One name per line; names point into the text, which is kept. */
 static int read_list(cs_input_args *a, const char *path)
 {
-    char *text = NULL, *save = NULL;
+    char *text = NULL;
     size_t n;
-    int rc = CS_OK;
+    int rc = CS_OK, no = 1;
 
     CS_TRY(cs_file_read(path, MAX_LIST_BYTES, &text, &n));
     CS_TRY(cs_strlist_add(&a->text, text));
@@ -222,12 +235,15 @@ static int read_list(cs_input_args *a, const char *path)
     text = NULL;
     if (rest + strlen(rest) != stop)
         return cs_fail(CS_EFORMAT, "'%s' is not a list of file names; it has a NUL byte", path);
-    for (char *line = strtok_r(rest, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        const size_t end = strlen(line);
-        if (end > 0 && line[end - 1] == '\r')
-            line[end - 1] = '\0';
-        if (*line != '\0' && *line != '#')
-            CS_TRY(cs_strlist_add(&a->file, line));
+    for (char *line = rest, *next; line; line = next, no++) {
+        size_t end = strcspn(line, "\n");
+        next = line[end] ? line + end + 1 : NULL;
+        end -= end > 0 && line[end - 1] == '\r';
+        line[end] = '\0';
+        if (*line == '\0' || *line == '#')
+            continue;
+        CS_TRY(check_listed(path, no, line));
+        CS_TRY(cs_strlist_add(&a->file, line));
     }
 out:
     free(text);

@@ -75,6 +75,10 @@ T '--input-list ignores a byte order mark' sh -c "{ printf '\357\273\277'; cat l
 : > nobody
 printf '>bad\n!\n' > bad.fa
 N list-empty.err    chordseq classify -m "$m" --input-list nobody
+T 'a listed file that is missing is named with its line' sh -c 'printf "# two\n\na.fa\r\ngone.fa" > gone.list
+    for l in gone.list -; do ! chordseq classify -m "$1" --input-list $l < gone.list 2> msgs &&
+    grep -q "line 4: cannot open .gone.fa.: No such file" msgs || exit; done; grep -q "standard input. line 4" msgs &&
+    ! chordseq classify -m "$1" --input-list a.fa 2> msgs && grep -q "a.fa. line 1: cannot open .>" msgs' - "$m"
 N list-missing.err  chordseq classify -m "$m" --input-list no-such-list
 
 # ---- formats -----------------------------------------------------------------------------------
