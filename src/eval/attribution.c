@@ -130,7 +130,7 @@ static int explain_no_memory(const struct job *j, int32_t n)
 /* The evidence of the model's table and proteins for the region or a mutant; zeros without any. */
 static int find_evidence(const struct job *j, const char *base, float *evidence)
 {
-    const int rc = cs_evidence_of(j->model, base, j->n, evidence);
+    const int rc = cs_evidence_of(j->model, base, j->n, 1, evidence);
 
     return rc == CS_EMEM ? fail_region(j, cs_fail(rc, "out of memory to search it for proteins"))
                          : rc;

@@ -11,7 +11,7 @@
  * proteins.
  *
  * c        its views have been listed and encoded; gets view.evidence, in its arena
- * n_thread threads to search proteins with
+ * n_thread threads for the search of proteins; each takes a view, or all share a long one
  * Returns  CS_OK or CS_EMEM
  */
 int cs_chunk_look_up(const cs_policy *p, cs_chunk *c, int n_thread) CS_MUST_CHECK;
@@ -21,12 +21,13 @@ int cs_chunk_look_up(const cs_policy *p, cs_chunk *c, int n_thread) CS_MUST_CHEC
  *
  * m        its proteins are indexed
  * base     n_base bases; of another strand the result is the same
+ * n_thread threads that share the search; the result does not depend on it
  * evidence [m->n_label] receives it; zeros without a table and proteins
  * Returns  CS_OK or CS_EMEM
  * Thread   any number at a time
  */
-int cs_evidence_of(const cs_model *m, const char *base, int64_t n_base, float *evidence)
-    CS_MUST_CHECK;
+int cs_evidence_of(const cs_model *m, const char *base, int64_t n_base, int n_thread,
+                   float *evidence) CS_MUST_CHECK;
 
 /** cs_view_add_evidence - add the evidence to the view's n raw values, after prediction */
 void cs_view_add_evidence(const cs_view *v, int64_t n);

@@ -19,7 +19,7 @@ static void rewind_frames(cs_open_frames *f)
     f->n = f->from = f->to = 0;
 }
 
-static bool next_frame(cs_open_frames *f)
+bool cs_open_frames_next_frame(cs_open_frames *f)
 {
     if (f->frame == CS_FRAMES - 1)
         return false;
@@ -30,17 +30,24 @@ static bool next_frame(cs_open_frames *f)
     return true;
 }
 
-bool cs_open_frames_next(cs_open_frames *f)
+bool cs_open_frames_next_in_frame(cs_open_frames *f)
 {
     do {
-        while (f->to + 1 >= f->n)
-            if (!next_frame(f))
-                return false;
+        if (f->to + 1 >= f->n)
+            return false;
         f->from = f->to + 1;
         f->to = f->from;
         while (f->letter[f->to] != CS_ACID_STOP)
             f->to++;
     } while (f->to - f->from < f->min_letters);
+    return true;
+}
+
+bool cs_open_frames_next(cs_open_frames *f)
+{
+    while (!cs_open_frames_next_in_frame(f))
+        if (!cs_open_frames_next_frame(f))
+            return false;
     return true;
 }
 

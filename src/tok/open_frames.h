@@ -10,8 +10,8 @@
 /* Stops before the first and behind the last letter of a frame. */
 enum { CS_OPEN_MARGIN = 32 };
 
-/* Set by cs_open_frames_init(). The stretch that cs_open_frames_next() reached is letter[from] to
- * letter[to - 1]; stops, or codons with an unknown base, are on both sides. */
+/* Set by cs_open_frames_init(). The current stretch is letter[from] to letter[to - 1]; stops, or
+ * codons with an unknown base, are on both sides. */
 typedef struct cs_open_frames {
     const char *base;            /* [n_base] */
     int64_t     n_base, min_letters;
@@ -35,6 +35,13 @@ void cs_open_frames_close(cs_open_frames *f);
 
 /** cs_open_frames_next - go to the next stretch, frame by frame; false: it was the last one */
 bool cs_open_frames_next(cs_open_frames *f);
+
+/** cs_open_frames_next_frame - go before the first stretch of the next frame, whose letters replace
+ * those of the current one; false: it was the last one */
+bool cs_open_frames_next_frame(cs_open_frames *f);
+/** cs_open_frames_next_in_frame - go to the next stretch of the current frame; false: it was the
+ * last one, or there is no current frame */
+bool cs_open_frames_next_in_frame(cs_open_frames *f);
 
 /**
  * cs_open_frames_is_shadow - whether stretches more than `ratio` times as long cover most of it

@@ -102,7 +102,7 @@ static int take_crop(void *arg, const char *base, int64_t n_base, int32_t truth,
     struct crops *k = arg;
     cs_lookup_cases *c = &k->cases;
 
-    cs_lookup_count(k->lookup, base, n_base, k->hit);
+    cs_lookup_count(k->lookup, base, n_base, 1, k->hit);
     memcpy(c->logit + c->n * c->n_class, logit, (size_t)c->n_class * sizeof *logit);
     for (int32_t h = 0; h < c->n_code; h++)
         c->log_hit[c->n * c->n_code + h] = (float)log1p((double)k->hit[h]);

@@ -257,7 +257,7 @@ static int take_crop(void *arg, const char *base, int64_t n_base, int32_t truth,
     cs_protein_cases *c = &k->cases;
     cs_protein_hits hits;
 
-    if (cs_proteins_search(k->p, base, n_base, &hits) != CS_OK)
+    if (cs_proteins_search(k->p, base, n_base, 1, &hits) != CS_OK)
         return cs_fail(CS_EMEM, "out of memory to search %lld bases for proteins",
                        (long long)n_base);
     cs_protein_features(&hits, c->n_class, c->feature + c->n * c->n_class * FEATURES);

@@ -28,6 +28,10 @@ T 'the reverse complement has the same prediction' sh -c 'chordseq classify -q -
     chordseq classify -q --strand both -m proteins.m new.fa | cmp - a'
 T 'for any number of threads and tokens of a batch' sh -c 'chordseq classify -q --all -@ 1 -m proteins.m genomes.fa > a &&
     chordseq classify -q --all -@ 3 --batch-tokens 300 -m proteins.m genomes.fa | cmp - a'
+awk '!/^>/ { s = s $0 } END { for (i = 0; i < 4; i++) s = s s; print ">long\n" s; print ">half\n" substr(s, 1, length(s) / 2) }' \
+    genomes.fa > long.fa
+T 'for long records that threads share' sh -c 'awk "!/^>/ && length(\$0) > 50000 { n++ } END { exit n != 2 }" long.fa &&
+    for n in 1 2 3 7; do chordseq classify -q --all -@ $n -m proteins.m long.fa genomes.fa > long.$n && cmp long.1 long.$n || exit 1; done'
 T 'in windows' sh -c 'chordseq classify -q --window-length 400 --long-sequence window -m proteins.m new.fa | grep -c "g[01]7	806	\(one\|two\)" | grep -qx 2'
 
 # ---- beside a table; weights of other models -----------------------------------------------------

@@ -45,4 +45,17 @@ static void genes_dataset(bool apart, cs_dataset *d)
         }
 }
 
+/* All sequences one after another, in an order without long repeats of their classes: a sequence
+ * that threads share. For free(). */
+static inline char *genes_joined(const cs_dataset *d, int64_t *n)
+{
+    char *base = malloc((size_t)d->n * N_BASE);
+
+    assert_non_null(base);
+    for (int i = 0; i < d->n; i++)
+        memcpy(base + (size_t)i * N_BASE, d->ex[i * 5 % d->n].base, N_BASE);
+    *n = (int64_t)d->n * N_BASE;
+    return base;
+}
+
 #endif

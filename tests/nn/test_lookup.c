@@ -69,7 +69,7 @@ static void test_classes(void **state)
     assert_int_equal(l->n_code, N_CLASS * N_CLASS);
     assert_in_range(l->n, N_CLASS * (N_GENE / 3 - 11), 2 * N_CLASS * N_GENE);
     for (int i = 0; i < d.n; i++) {
-        cs_lookup_count(l, d.ex[i].base, N_BASE, hit);
+        cs_lookup_count(l, d.ex[i].base, N_BASE, 1, hit);
         for (int c = 0; c < N_CLASS; c++)
             for (int other = 0; other < N_CLASS; other++) {
                 const int64_t n = hit[cs_lookup_code(l, c, other)];
@@ -141,11 +141,34 @@ static void test_strands(void **state)
     fill_weights(l);
     for (int i = 0; i < d.n; i++) {
         cs_base_revcomp(d.ex[i].base, N_BASE, turned);
-        cs_lookup_evidence(l, d.ex[i].base, N_BASE, a);
-        cs_lookup_evidence(l, turned, N_BASE, b);
+        cs_lookup_evidence(l, d.ex[i].base, N_BASE, 1, a);
+        cs_lookup_evidence(l, turned, N_BASE, 1, b);
         assert_memory_equal(a, b, sizeof a);
         assert_true(a[0] != 0);
     }
+    cs_lookup_free(l);
+    cs_dataset_release(&d);
+}
+
+/* The same hits for any number of threads. */
+static void test_threads(void **state)
+{
+    (void)state;
+    cs_dataset d;
+    int64_t one[CS_LOOKUP_MAX_CLASSES] = { 0 }, more[CS_LOOKUP_MAX_CLASSES] = { 0 }, n, sum = 0;
+
+    genes_dataset(false, &d);
+    cs_lookup *l = build(&d, 4, 1, 1 << 20);
+    char *base = genes_joined(&d, &n);
+    cs_lookup_count(l, base, n, 1, one);
+    for (int32_t k = 0; k < l->n_code; k++)
+        sum += one[k];
+    assert_true(sum > N_CLASS * N_GROUP * N_GENE / 3 / 2);
+    for (int k = 2; k <= 5; k++) {
+        cs_lookup_count(l, base, n, k, more);
+        assert_memory_equal(one, more, sizeof one);
+    }
+    free(base);
     cs_lookup_free(l);
     cs_dataset_release(&d);
 }
@@ -279,7 +302,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_classes), cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_size), cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_strands), cmocka_unit_test(test_file),
+        cmocka_unit_test(test_strands), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_file),
         cmocka_unit_test(test_damage),  cmocka_unit_test(test_weights),
         cmocka_unit_test(test_fit),
     };

@@ -61,7 +61,7 @@ static void test_classes(void **state)
     cs_proteins *p = build(&d, 1, 1 << 20);
     assert_in_range(p->n, N_CLASS * (N_GROUP - 1), 2 * N_CLASS * (N_GROUP - 1));
     for (int i = 0; i < d.n; i++) {
-        assert_int_equal(cs_proteins_search(p, d.ex[i].base, N_BASE, &h), CS_OK);
+        assert_int_equal(cs_proteins_search(p, d.ex[i].base, N_BASE, 1, &h), CS_OK);
         for (int c = 0; c < N_CLASS; c++)
             if (c == d.ex[i].class_no) {
                 assert_true(h.best[c] > 400);
@@ -199,11 +199,11 @@ static void test_strands(void **state)
     for (int i = 0; i < d.n; i++) {
         for (int n = N_BASE - 100; n <= N_BASE; n++) {
             cs_base_revcomp(d.ex[i].base, n, turned);
-            assert_int_equal(cs_proteins_evidence(p, d.ex[i].base, n, a), CS_OK);
-            assert_int_equal(cs_proteins_evidence(p, turned, n, b), CS_OK);
+            assert_int_equal(cs_proteins_evidence(p, d.ex[i].base, n, 1, a), CS_OK);
+            assert_int_equal(cs_proteins_evidence(p, turned, n, 1, b), CS_OK);
             assert_memory_equal(a, b, sizeof a);
         }
-        assert_int_equal(cs_proteins_evidence(copy, d.ex[i].base, N_BASE, c), CS_OK);
+        assert_int_equal(cs_proteins_evidence(copy, d.ex[i].base, N_BASE, 1, c), CS_OK);
         assert_memory_equal(a, c, sizeof a);
         const int own = d.ex[i].class_no;
         assert_true(a[own] != p->weight[own * CS_PROTEIN_WEIGHTS + CS_PROTEIN_FEATURES]);
@@ -223,7 +223,7 @@ static void test_short(void **state)
     genes_dataset(true, &d);
     cs_proteins *p = build(&d, 1, 1 << 20);
     for (int n = 0; n < 80; n++) {
-        assert_int_equal(cs_proteins_search(p, d.ex[0].base + 100, n, &h), CS_OK);
+        assert_int_equal(cs_proteins_search(p, d.ex[0].base + 100, n, 1, &h), CS_OK);
         for (int c = 0; c < N_CLASS && n < 75; c++)
             assert_int_equal(h.best[c] + h.sum[c] + h.wins[c], 0);
     }
@@ -390,8 +390,8 @@ static void test_old_file(void **state)
     assert_true(q->seed == 0xff0fff0f0f0ffu && q->min_equal == 0 && q->min_score == 50 &&
                 q->shadow == 0);
     for (int i = 0; i < d.n; i++) {
-        assert_int_equal(cs_proteins_evidence(q, d.ex[i].base, N_BASE, out), CS_OK);
-        assert_int_equal(cs_proteins_search(q, d.ex[i].base, N_BASE, &hits), CS_OK);
+        assert_int_equal(cs_proteins_evidence(q, d.ex[i].base, N_BASE, 1, out), CS_OK);
+        assert_int_equal(cs_proteins_search(q, d.ex[i].base, N_BASE, 1, &hits), CS_OK);
         cs_protein_features(&hits, N_CLASS, feature);
         for (int c = 0; c < N_CLASS; c++) {
             double sum = (double)old[N_OLD + c];
@@ -434,7 +434,8 @@ static void test_damage(void **state)
         if (cs_model_parse(p, n, "m", be, false, &q) == CS_OK) {
             if (q->proteins) {
                 assert_int_equal(cs_proteins_need_index(q->proteins), CS_OK);
-                assert_int_equal(cs_proteins_evidence(q->proteins, d.ex[0].base, N_BASE, out), 0);
+                assert_int_equal(cs_proteins_evidence(q->proteins, d.ex[0].base, N_BASE, 1, out),
+                                 CS_OK);
             }
             cs_model_free(q);
         } else {

@@ -84,13 +84,14 @@ static void test_shadow(void **state)
             continue;
         cs_proteins *p = of_parts(strand, &q, 1);
         for (int k = 0; k < 2; k++) {
-            assert_int_equal(cs_proteins_search(p, strand[k], N_RANDOM, &h), CS_OK);
+            assert_int_equal(cs_proteins_search(p, strand[k], N_RANDOM, 1, &h), CS_OK);
             assert_int_equal(h.best[1], 0);
         }
-        assert_int_equal(cs_proteins_search(p, strand[q.frame >= 3] + q.at, q.n_base, &h), CS_OK);
+        assert_int_equal(cs_proteins_search(p, strand[q.frame >= 3] + q.at, q.n_base, 1, &h),
+                         CS_OK);
         assert_true(h.best[1] >= CS_PROTEIN_MIN_SCORE);
         p->shadow = 0;
-        assert_int_equal(cs_proteins_search(p, base, N_RANDOM, &h), CS_OK);
+        assert_int_equal(cs_proteins_search(p, base, N_RANDOM, 1, &h), CS_OK);
         assert_true(h.best[1] >= CS_PROTEIN_MIN_SCORE);
         cs_proteins_free(p);
         n_shadow++;
@@ -112,9 +113,32 @@ static void test_strands(void **state)
     cs_proteins *p = of_parts(strand, part, list_parts(base, part));
     for (int n = OPEN_FROM; n <= N_RANDOM; n++) {
         cs_base_revcomp(base, n, revcomp);
-        assert_int_equal(cs_proteins_search(p, base, n, &h), CS_OK);
-        assert_int_equal(cs_proteins_search(p, revcomp, n, &same), CS_OK);
+        assert_int_equal(cs_proteins_search(p, base, n, 1, &h), CS_OK);
+        assert_int_equal(cs_proteins_search(p, revcomp, n, 1, &same), CS_OK);
         assert_memory_equal(&h, &same, sizeof h);
+    }
+    cs_proteins_free(p);
+}
+
+/* The same hits, to the last bit, for any number of threads. */
+static void test_threads(void **state)
+{
+    (void)state;
+    char base[N_RANDOM], revcomp[N_RANDOM];
+    const char *strand[] = { base, revcomp };
+    struct part part[N_RANDOM];
+    cs_protein_hits one, more;
+
+    make_open(base);
+    cs_base_revcomp(base, N_RANDOM, revcomp);
+    cs_proteins *p = of_parts(strand, part, list_parts(base, part));
+    for (p->shadow = 0; p->shadow <= 2; p->shadow += 2) {
+        assert_int_equal(cs_proteins_search(p, base, N_RANDOM, 1, &one), CS_OK);
+        assert_true(one.n_frame > 5);
+        for (int k = 2; k <= 5; k++) {
+            assert_int_equal(cs_proteins_search(p, base, N_RANDOM, k, &more), CS_OK);
+            assert_memory_equal(&one, &more, sizeof one);
+        }
     }
     cs_proteins_free(p);
 }
@@ -123,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shadow), cmocka_unit_test(test_strands),
+        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

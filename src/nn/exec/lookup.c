@@ -193,30 +193,41 @@ static int sieve(const cs_lookup *l, uint64_t *hash, int n)
     return kept;
 }
 
-void cs_lookup_count(const cs_lookup *l, const char *base, int64_t n_base, int64_t *hit)
+/* The words of a block of windows, by cs_peptides_hash(). */
+static void count_block(const cs_lookup *l, const char *base, int64_t n_base, int64_t from,
+                        int64_t *hit)
 {
-    const int64_t n_window = cs_peptides_windows(&l->words, n_base);
     uint64_t hash[2 * CS_PEPTIDE_BLOCK];
+    const int n = sieve(l, hash, cs_peptides_hash(&l->words, base, n_base, from, hash));
 
-    memset(hit, 0, (size_t)l->n_code * sizeof *hit);
-    for (int64_t from = 0; from < n_window; from += CS_PEPTIDE_BLOCK) {
-        const int n = sieve(l, hash, cs_peptides_hash(&l->words, base, n_base, from, hash));
-        for (int i = 0; i < n; i++)
-            __builtin_prefetch(&l->first[cs_lookup_bucket(l, hash[i])]);
-        for (int i = 0; i < n; i++)
-            __builtin_prefetch(&l->word[CS_LOOKUP_WORD_BYTES
-                                        * (int64_t)l->first[cs_lookup_bucket(l, hash[i])]]);
-        for (int i = 0; i < n; i++)
-            find_hit(l, hash[i], hit);
-    }
+    for (int i = 0; i < n; i++)
+        __builtin_prefetch(&l->first[cs_lookup_bucket(l, hash[i])]);
+    for (int i = 0; i < n; i++)
+        __builtin_prefetch(&l->word[CS_LOOKUP_WORD_BYTES
+                                    * (int64_t)l->first[cs_lookup_bucket(l, hash[i])]]);
+    for (int i = 0; i < n; i++)
+        find_hit(l, hash[i], hit);
 }
 
-void cs_lookup_evidence(const cs_lookup *l, const char *base, int64_t n_base, float *out)
+void cs_lookup_count(const cs_lookup *l, const char *base, int64_t n_base, int n_thread,
+                     int64_t *hit)
+{
+    const int64_t n_window = cs_peptides_windows(&l->words, n_base);
+
+    memset(hit, 0, (size_t)l->n_code * sizeof *hit);
+    (void)n_thread;                                /* without OpenMP */
+    #pragma omp parallel for reduction(+ : hit[:l->n_code]) num_threads(n_thread) if (n_thread > 1)
+    for (int64_t from = 0; from < n_window; from += CS_PEPTIDE_BLOCK)
+        count_block(l, base, n_base, from, hit);
+}
+
+void cs_lookup_evidence(const cs_lookup *l, const char *base, int64_t n_base, int n_thread,
+                        float *out)
 {
     int64_t hit[CS_LOOKUP_MAX_CLASSES];
     double sum[CS_LOOKUP_MAX_CLASSES] = { 0 };
 
-    cs_lookup_count(l, base, n_base, hit);
+    cs_lookup_count(l, base, n_base, n_thread, hit);
     for (int32_t h = 0; h < l->n_code; h++) {
         const double log_hit = hit[h] > 0 ? log1p((double)hit[h]) : 0;
         for (int32_t c = 0; hit[h] > 0 && c < l->n_class; c++)

@@ -87,16 +87,19 @@ const char *cs_lookup_flaw(const cs_lookup *l);
 /**
  * cs_lookup_count - words of a sequence that are in the table, by their codes
  *
- * hit      [n_code]
- * Thread   any
+ * n_thread  threads that count; hits do not depend on it
+ * hit       [n_code]
+ * Thread    any
  */
-void cs_lookup_count(const cs_lookup *l, const char *base, int64_t n_base, int64_t *hit);
+void cs_lookup_count(const cs_lookup *l, const char *base, int64_t n_base, int n_thread,
+                     int64_t *hit);
 
 /**
  * cs_lookup_evidence - added to a sequence's raw prediction: weight log(1 + hits)
  *
- * The same bit for bit for the reverse complement. out [n_class]
+ * The same bit for bit for the reverse complement. n_thread as in cs_lookup_count(); out [n_class]
  */
-void cs_lookup_evidence(const cs_lookup *l, const char *base, int64_t n_base, float *out);
+void cs_lookup_evidence(const cs_lookup *l, const char *base, int64_t n_base, int n_thread,
+                        float *out);
 
 #endif

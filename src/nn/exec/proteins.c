@@ -13,6 +13,9 @@
  *
  * The reading frames over a gene in its other five frames, shadow ORFs, are most of the letters and
  * seldom align, so they are skipped.
+ *
+ * Several threads can share a sequence: one lists the parts of a frame, all search them, and each
+ * adds its hits, which are integers, to the others'.
  */
 #include "nn/exec/proteins.h"
 
@@ -34,6 +37,7 @@ enum {
     MIN_NEXT = 50,               /* of the next class, for the lead over it */
     CACHE_LINE = 16,             /* entries of the index */
     BLOCK = CS_PROTEIN_BLOCK, MAX_MATCHES = 512,
+    PARTS = 4,                   /* of a frame that a thread takes at a time */
     STRETCH = 64,                /* entries of a bucket compared at a time */
     AHEAD = 32,                  /* matches between a prefetch and its use */
     LETTERS = CS_ACIDS + 1, BAR = -127,   /* rows of the score matrix; score of a stop */
@@ -77,6 +81,7 @@ struct search {
     int32_t  best[CS_PROTEIN_MAX_CLASSES];             /* of the current part of a frame */
     cs_protein_list *list;                             /* receives all alignments, or NULL */
     int      rc;                                       /* of its growth */
+    cs_protein_hits hits;                              /* of the parts that were searched */
 };
 
 /* For the database p; the alignments go to a list, too, unless it is NULL. NULL: no memory. */
@@ -91,6 +96,7 @@ static struct search *search_new(const cs_proteins *p, cs_protein_list *list)
     s->list = list;
     s->rc = CS_OK;
     memset(s->best, 0, sizeof s->best);
+    memset(&s->hits, 0, sizeof s->hits);
     memset(s->score, BAR, sizeof s->score);
     for (int a = 0; a < CS_ACIDS; a++)
         memcpy(s->score[a], blosum62[a], CS_ACIDS);
@@ -225,8 +231,9 @@ static void search_block(struct search *s, const uint8_t *letter, int n)
 }
 
 /* Adds the classes' shares of a part of a frame. */
-static void add_shares(const struct search *s, cs_protein_hits *h)
+static void add_shares(struct search *s)
 {
+    cs_protein_hits *h = &s->hits;
     double part[CS_PROTEIN_MAX_CLASSES], sum = 0;
 
     for (int32_t c = 0; c < s->p->n_class; c++) {
@@ -242,8 +249,9 @@ static void add_shares(const struct search *s, cs_protein_hits *h)
 }
 
 /* Adds the best scores of a part of a frame. */
-static void add_part(const struct search *s, cs_protein_hits *h)
+static void add_part(struct search *s)
 {
+    cs_protein_hits *h = &s->hits;
     int32_t lead = 0, next = CS_PROTEIN_BACKGROUND;
 
     for (int32_t c = 0; c < s->p->n_class; c++) {
@@ -256,7 +264,7 @@ static void add_part(const struct search *s, cs_protein_hits *h)
     for (int32_t c = 0; c < s->p->n_class; c++)
         next = c != lead && s->best[c] > next ? s->best[c] : next;
     if (s->best[lead] > 0)
-        add_shares(s, h);
+        add_shares(s);
     if (s->best[lead] > next) {
         h->margin[lead] += s->best[lead] - next;
         h->wins[lead]++;
@@ -272,26 +280,96 @@ static void search_part(struct search *s, const uint8_t *letter, int64_t n)
         search_block(s, letter + from, n_seed - from < BLOCK ? (int)(n_seed - from) : BLOCK);
 }
 
-int cs_proteins_search(const cs_proteins *p, const char *base, int64_t n_base,
+/* The hits of other parts of the same sequence. */
+static void add_hits(int32_t n_class, const cs_protein_hits *other, cs_protein_hits *h)
+{
+    for (int32_t c = 0; c < n_class; c++) {
+        h->best[c] = other->best[c] > h->best[c] ? other->best[c] : h->best[c];
+        h->sum[c] += other->sum[c];
+        h->margin[c] += other->margin[c];
+        h->wins[c] += other->wins[c];
+        h->share[c] += other->share[c];
+        h->log_share[c] += other->log_share[c];
+    }
+    h->n_frame += other->n_frame;
+}
+
+struct part { int64_t from, to; };
+
+/* A sequence that a team of threads searches, frame by frame. */
+struct team {
+    const cs_proteins *p;
+    cs_open_frames frames;
+    struct part *part;           /* [n] of the current frame */
+    int64_t n;
+    bool more;                   /* whether there was another frame */
+    cs_protein_hits *hits;
+    int rc;
+};
+
+/* Lists the parts of the next frame that are searched; false: it was the last one. */
+static bool list_parts(struct team *t)
+{
+    t->n = 0;
+    if (t->rc != CS_OK || !cs_open_frames_next_frame(&t->frames))
+        return false;
+    while (cs_open_frames_next_in_frame(&t->frames)) {
+        if (t->p->shadow > 0 && cs_open_frames_is_shadow(&t->frames, t->p->shadow))
+            continue;
+        t->part[t->n++] = (struct part){ t->frames.from, t->frames.to };
+    }
+    return true;
+}
+
+static void search_and_add(struct search *s, const uint8_t *letter, struct part part)
+{
+    memset(s->best, 0, (size_t)s->p->n_class * sizeof *s->best);
+    search_part(s, letter + part.from, part.to - part.from);
+    add_part(s);
+}
+
+/* What each thread of a team does. */
+static void search_frames(struct team *t)
+{
+    struct search *s = search_new(t->p, NULL);
+    bool more;
+
+    if (!s) {
+        #pragma omp atomic write
+        t->rc = CS_EMEM;
+    }
+    do {
+        #pragma omp single
+        t->more = list_parts(t);
+        more = t->more;                            /* until the next frame is listed */
+        #pragma omp for schedule(dynamic, PARTS)
+        for (int64_t i = 0; i < t->n; i++)
+            if (s)
+                search_and_add(s, t->frames.letter, t->part[i]);
+    } while (more);
+    if (s) {
+        #pragma omp critical
+        add_hits(t->p->n_class, &s->hits, t->hits);
+    }
+    cs_block_free(s);
+}
+
+int cs_proteins_search(const cs_proteins *p, const char *base, int64_t n_base, int n_thread,
                        cs_protein_hits *hits)
 {
-    struct search *s = search_new(p, NULL);
-    cs_open_frames f;
-    int rc = s ? CS_OK : CS_EMEM;
+    struct team t = { .p = p, .hits = hits };
 
     memset(hits, 0, sizeof *hits);
-    if (cs_open_frames_init(&f, base, n_base, MIN_RUN, p->shadow > 0) != CS_OK)
-        rc = CS_EMEM;
-    while (rc == CS_OK && cs_open_frames_next(&f)) {
-        if (p->shadow > 0 && cs_open_frames_is_shadow(&f, p->shadow))
-            continue;
-        memset(s->best, 0, (size_t)p->n_class * sizeof *s->best);
-        search_part(s, f.letter + f.from, f.to - f.from);
-        add_part(s, hits);
-    }
-    cs_open_frames_close(&f);
-    cs_block_free(s);
-    return rc;
+    t.rc = cs_open_frames_init(&t.frames, base, n_base, MIN_RUN, p->shadow > 0);
+    t.part = cs_block_alloc((size_t)n_base / 3 / (MIN_RUN + 1) + 1, sizeof *t.part);
+    if (!t.part)
+        t.rc = CS_EMEM;
+    (void)n_thread;                                /* without OpenMP */
+    #pragma omp parallel num_threads(n_thread) if (n_thread > 1)
+    search_frames(&t);
+    cs_open_frames_close(&t.frames);
+    cs_block_free(t.part);
+    return t.rc;
 }
 
 int cs_proteins_align(const cs_proteins *p, const uint8_t *letter, int64_t n, cs_protein_list *list)
@@ -343,11 +421,12 @@ void cs_protein_features(const cs_protein_hits *h, int32_t n_class, float *f)
     }
 }
 
-int cs_proteins_evidence(const cs_proteins *p, const char *base, int64_t n_base, float *out)
+int cs_proteins_evidence(const cs_proteins *p, const char *base, int64_t n_base, int n_thread,
+                         float *out)
 {
     cs_protein_hits hits;
     float f[CS_PROTEIN_MAX_CLASSES * CS_PROTEIN_FEATURES];
-    const int rc = cs_proteins_search(p, base, n_base, &hits);
+    const int rc = cs_proteins_search(p, base, n_base, n_thread, &hits);
 
     if (rc != CS_OK)
         return rc;

@@ -37,10 +37,11 @@ typedef struct cs_protein_list {
  * per class counts. Parts mostly covered by parts more than p->shadow times as long are skipped.
  * The same for the reverse complement.
  *
- * Returns  CS_OK; CS_EMEM without a message (it takes 0.42 bytes per base)
- * Thread   any
+ * n_thread  threads that search; hits do not depend on it
+ * Returns   CS_OK; CS_EMEM without a message (it takes 0.63 bytes per base)
+ * Thread    any
  */
-int cs_proteins_search(const cs_proteins *p, const char *base, int64_t n_base,
+int cs_proteins_search(const cs_proteins *p, const char *base, int64_t n_base, int n_thread,
                        cs_protein_hits *hits) CS_MUST_CHECK;
 
 /**
@@ -60,9 +61,9 @@ void cs_protein_features(const cs_protein_hits *hits, int32_t n_class, float *f)
 /**
  * cs_proteins_evidence - added to a sequence's raw prediction: features by weights, and constants
  *
- * out [n_class]; returns as cs_proteins_search()
+ * n_thread as in cs_proteins_search(); out [n_class]; returns as cs_proteins_search()
  */
-int cs_proteins_evidence(const cs_proteins *p, const char *base, int64_t n_base,
+int cs_proteins_evidence(const cs_proteins *p, const char *base, int64_t n_base, int n_thread,
                          float *out) CS_MUST_CHECK;
 
 #endif
