@@ -526,7 +526,7 @@ static int open_model(struct job *j)
     CS_TRY(cs_model_load(path, j->be, j->a->method != METHOD_MUTAGENESIS, &j->model));
     cs_model *m = j->model;
     j->session = cs_session_new(m, j->be);
-    CS_TRY(cs_proteins_need_index(m->proteins));
+    CS_TRY(cs_proteins_need_index(m->proteins, m->be->n_thread));
     if (cs_model_parts(m) > 1)
         rc = cs_fail(CS_EMODEL, "model '%s' compares the two alleles of a variant; score "
                      "substitutions with 'chordseq variant' instead", path);

@@ -377,7 +377,7 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
     else if (calls != NULL)
         rc = set_rate(p, calls);
     if (rc == CS_OK && a->output == CS_HEAD_PREDICTION)
-        rc = cs_proteins_need_index(m->proteins);
+        rc = cs_proteins_need_index(m->proteins, m->be->n_thread);
 out:
     return rc;
 }

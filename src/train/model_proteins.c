@@ -51,7 +51,7 @@ static int take_search(cs_model *m, const cs_model *from, const char *path, bool
     to->min_equal = p->min_equal;
     to->min_score = p->min_score;
     to->shadow = p->shadow;
-    return new_seed && to->entry ? cs_proteins_index(to) : CS_OK;
+    return new_seed && to->entry ? cs_proteins_index(to, 1) : CS_OK;
 }
 
 static int set_weights(cs_model *m, const cs_lookup_args *a, const cs_dataset *d)

@@ -291,7 +291,7 @@ static int proteins_build_fill(const cs_protein_pool *pool, const uint32_t *chos
         at += pool->length[i];
         p->letter[at++] = CS_ACID_STOP;
     }
-    return cs_proteins_index(p);
+    return cs_proteins_index(p, 1);
 }
 
 /* The database that cs_proteins_choose() chooses; NULL if nothing fits. */

@@ -163,7 +163,7 @@ static int make_shard(const cs_protein_pool *pool, size_t from, size_t to, cs_pr
         (*out)->start[k - from] = (uint32_t)(pool->start[k] - base);
         (*out)->class_no[k - from] = pool->class_no[k];
     }
-    rc = cs_proteins_index(*out);
+    rc = cs_proteins_index(*out, 1);
 out:
     return rc;
 }

@@ -281,7 +281,7 @@ int cs_proteins_fit(cs_model *m, const cs_dataset *d, const cs_crop_draw *draw, 
         rc = cs_fail(CS_EMEM, "out of memory for %lld crops", (long long)draw->n);
         goto out;
     }
-    CS_TRY(cs_proteins_need_index(proteins));
+    CS_TRY(cs_proteins_need_index(proteins, m->be->n_thread));
     m->proteins = NULL;
     CS_TRY(cs_crop_logits(m, d, draw, take_crop, &k));
     rc = cs_proteins_solve(&k.cases, fit_decay, proteins->weight, before, after);

@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     CS_BUG((rc == CS_OK) != (m != NULL) || (rc != CS_OK && !*cs_error_message()));
     cs_error_clear();
     if (m) {
-        CS_BUG(cs_proteins_need_index(m->proteins) != CS_OK);
+        CS_BUG(cs_proteins_need_index(m->proteins, 1) != CS_OK);
         check_output(m);
         check_saved(m);
         check_taxonomy(m);

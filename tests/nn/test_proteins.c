@@ -253,7 +253,7 @@ static void test_large(void **state)
         p->letter[at++] = CS_ACID_STOP;
     }
     assert_int_equal(at, p->n_letter);
-    assert_int_equal(cs_proteins_index(p), CS_OK);
+    assert_int_equal(cs_proteins_index(p, 1), CS_OK);
     uint8_t room[N_QUERY + 2 * CS_PROTEIN_MARGIN];
     memset(room, CS_ACID_STOP, sizeof room);
     memcpy(room + CS_PROTEIN_MARGIN, p->letter + p->n_letter - 1 - N_QUERY, N_QUERY);
@@ -296,9 +296,9 @@ static void test_file(void **state)
     const cs_proteins *b = q->proteins;
     assert_non_null(b);
     assert_null(b->entry);
-    assert_int_equal(cs_proteins_need_index(q->proteins), CS_OK);
+    assert_int_equal(cs_proteins_need_index(q->proteins, 1), CS_OK);
     const uint32_t *entry = b->entry;
-    assert_int_equal(cs_proteins_need_index(q->proteins), CS_OK);
+    assert_int_equal(cs_proteins_need_index(q->proteins, 1), CS_OK);
     assert_ptr_equal(entry, b->entry);
     assert_int_equal(a->n, b->n);
     assert_int_equal(a->n_letter, b->n_letter);
@@ -386,7 +386,7 @@ static void test_old_file(void **state)
     check_seeds(file, j);
     if (cs_proteins_read(j, file, "old", N_CLASS, &q) != CS_OK)
         fail_msg("%s", cs_error_message());
-    assert_int_equal(cs_proteins_need_index(q), CS_OK);
+    assert_int_equal(cs_proteins_need_index(q, 1), CS_OK);
     assert_true(q->seed == 0xff0fff0f0f0ffu && q->min_equal == 0 && q->min_score == 50 &&
                 q->shadow == 0);
     for (int i = 0; i < d.n; i++) {
@@ -433,7 +433,7 @@ static void test_damage(void **state)
         p[i] = (char)(was ^ 1 << i % 8);
         if (cs_model_parse(p, n, "m", be, false, &q) == CS_OK) {
             if (q->proteins) {
-                assert_int_equal(cs_proteins_need_index(q->proteins), CS_OK);
+                assert_int_equal(cs_proteins_need_index(q->proteins, 1), CS_OK);
                 assert_int_equal(cs_proteins_evidence(q->proteins, d.ex[0].base, N_BASE, 1, out),
                                  CS_OK);
             }

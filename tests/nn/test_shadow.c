@@ -59,7 +59,7 @@ static cs_proteins *of_parts(const char *strand[2], const struct part *part, int
         at += 1 + (int)cs_translate(strand[part[i].frame >= 3] + part[i].at, part[i].n_base, 0,
                                     p->letter + at);
     }
-    assert_int_equal(cs_proteins_index(p), CS_OK);
+    assert_int_equal(cs_proteins_index(p, 1), CS_OK);
     return p;
 }
 
@@ -120,6 +120,33 @@ static void test_strands(void **state)
     cs_proteins_free(p);
 }
 
+/* The same index for any number of threads. */
+static void test_index(void **state)
+{
+    (void)state;
+    char base[N_RANDOM], revcomp[N_RANDOM];
+    const char *strand[] = { base, revcomp };
+    struct part part[N_RANDOM];
+
+    make_open(base);
+    cs_base_revcomp(base, N_RANDOM, revcomp);
+    cs_proteins *p = of_parts(strand, part, list_parts(base, part));
+    const size_t n_first = ((size_t)1 << p->bucket_bits) + 1, n_entry = p->first[n_first - 1];
+    assert_true(n_first > 100 && n_entry > 1000);
+    uint32_t *first = malloc(n_first * sizeof *first), *entry = malloc(n_entry * sizeof *entry);
+    assert_true(first != NULL && entry != NULL);
+    memcpy(first, p->first, n_first * sizeof *first);
+    memcpy(entry, p->entry, n_entry * sizeof *entry);
+    for (int k = 2; k <= 9; k++) {
+        assert_int_equal(cs_proteins_index(p, k), CS_OK);
+        assert_memory_equal(p->first, first, n_first * sizeof *first);
+        assert_memory_equal(p->entry, entry, n_entry * sizeof *entry);
+    }
+    free(entry);
+    free(first);
+    cs_proteins_free(p);
+}
+
 /* The same hits, to the last bit, for any number of threads. */
 static void test_threads(void **state)
 {
@@ -147,7 +174,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shadow), cmocka_unit_test(test_strands),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_index),  cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

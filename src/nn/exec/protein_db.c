@@ -5,9 +5,11 @@
  * The index sorts every position of the database by its bucket, the first bits of the hash of its
  * seed. To count and store positions at random in memory took 60 % of the time to load the default
  * model, so they are sorted in two steps: into parts of some thousand buckets, and each part, which
- * fits the cache, by buckets. Both steps keep the order of positions. Seeds are hashed twice, for
- * the sizes of the parts and for their entries: to keep the hashes would take more memory. Seeds
- * with fewer than four different groups of letters are skipped: low complexity matches everywhere.
+ * fits the cache, by buckets. Both steps keep the order of positions, also with several threads: in
+ * the first one each scans a range of positions, whose entries have places of their own. Seeds are
+ * hashed twice, for the sizes of the parts and for their entries: to keep the hashes would take
+ * more memory. Seeds with fewer than four different groups of letters are skipped: low complexity
+ * matches everywhere.
  */
 #include "nn/exec/protein_db.h"
 
@@ -166,55 +168,105 @@ static int new_entries(cs_proteins *p, size_t n)
 struct building {
     cs_proteins *p;
     int32_t   low_bits;          /* of a bucket's number, in its part */
-    uint32_t  at[MAX_PARTS + 1]; /* a part's first entry; while they are stored, its next */
+    uint32_t  n_part, largest;   /* entries of the largest part */
+    uint32_t  part[MAX_PARTS + 1];       /* a part's first entry */
+    int       n_range;           /* ranges of positions, one for each thread */
+    uint32_t *at;                /* [n_range][n_part] entries of a range; then its next one */
     uint16_t *low;               /* [entries] those bits */
-    uint32_t *next;              /* [2^low_bits] a bucket's next entry */
-    uint32_t *entry;             /* [the largest part] its entries in the order of positions */
 };
 
-/* Counts the seeds of each part at at[part + 1], or stores them at at[part]++. */
-static void scan_seeds(struct building *b, bool store)
+/* Counts the seeds of a range at at[part], or stores them at at[part]++. */
+static void scan_seeds(struct building *b, int range, bool store)
 {
     cs_proteins *p = b->p;
+    uint32_t *at = b->at + (size_t)range * b->n_part;
     uint64_t hash[BLOCK];
+    const int64_t n_seed = p->n_letter - SPAN + 1, n_block = (n_seed + BLOCK - 1) / BLOCK;
+    const int64_t end = (range + 1) * n_block / b->n_range;
 
-    for (int64_t from = 0; from + SPAN <= p->n_letter; from += BLOCK) {
-        const int64_t left = p->n_letter - SPAN + 1 - from;
+    for (int64_t k = range * n_block / b->n_range; k < end; k++) {
+        const int64_t from = k * BLOCK, left = n_seed - from;
         const int n = left < BLOCK ? (int)left : BLOCK;
         cs_protein_seeds(p, p->letter + from, n, hash);
         for (int i = 0; i < n; i++) {
             if (hash[i] == 0)
                 continue;
             const uint32_t bucket = cs_protein_bucket(p, hash[i]), part = bucket >> b->low_bits;
-            if (!store) {
-                b->at[part + 1]++;
+            const uint32_t e = at[part]++;
+            if (!store)
                 continue;
-            }
-            const uint32_t k = b->at[part]++;
-            b->low[k] = (uint16_t)(bucket & ((1u << b->low_bits) - 1));
-            p->entry[k] = (uint32_t)(from + i) << p->fingerprint_bits
+            b->low[e] = (uint16_t)(bucket & ((1u << b->low_bits) - 1));
+            p->entry[e] = (uint32_t)(from + i) << p->fingerprint_bits
                 | cs_protein_fingerprint(p, hash[i]);
         }
     }
 }
 
-/* Sort entries [from, to), those of a part, by buckets. */
-static void sort_part(struct building *b, uint32_t part, uint32_t from, uint32_t to)
+static void scan_ranges(struct building *b, bool store)
 {
-    const uint32_t n_bucket = 1u << b->low_bits;
+    #pragma omp parallel for num_threads(b->n_range) if (b->n_range > 1)
+    for (int k = 0; k < b->n_range; k++)
+        scan_seeds(b, k, store);
+}
+
+/* Numbers become places, those of a part in the order of ranges. Returns the number of entries. */
+static uint32_t place_parts(struct building *b)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < b->n_part; i++) {
+        b->part[i] = n;
+        for (int k = 0; k < b->n_range; k++) {
+            uint32_t *at = b->at + (size_t)k * b->n_part + i;
+            const uint32_t n_entry = *at;
+            *at = n;
+            n += n_entry;
+        }
+        b->largest = n - b->part[i] > b->largest ? n - b->part[i] : b->largest;
+    }
+    b->part[b->n_part] = n;
+    return n;
+}
+
+/* Sorts the entries of a part by buckets. next [2^low_bits] receives a bucket's next entry, entry
+ * [largest] the entries in the order of positions. */
+static void sort_part(const struct building *b, uint32_t part, uint32_t *next, uint32_t *entry)
+{
+    const uint32_t n_bucket = 1u << b->low_bits, from = b->part[part], to = b->part[part + 1];
     uint32_t *first = b->p->first + ((size_t)part << b->low_bits), at = from;
 
-    memset(b->next, 0, n_bucket * sizeof *b->next);
+    memset(next, 0, n_bucket * sizeof *next);
     for (uint32_t k = from; k < to; k++)
-        b->next[b->low[k]]++;
+        next[b->low[k]]++;
     for (uint32_t i = 0; i < n_bucket; i++) {
-        const uint32_t n = b->next[i];
-        first[i] = b->next[i] = at;
+        const uint32_t n = next[i];
+        first[i] = next[i] = at;
         at += n;
     }
-    memcpy(b->entry, b->p->entry + from, (to - from) * sizeof *b->entry);
+    memcpy(entry, b->p->entry + from, (to - from) * sizeof *entry);
     for (uint32_t k = from; k < to; k++)
-        b->p->entry[b->next[b->low[k]]++] = b->entry[k - from];
+        b->p->entry[next[b->low[k]]++] = entry[k - from];
+}
+
+static int sort_parts(const struct building *b)
+{
+    int failed = CS_OK;
+
+    #pragma omp parallel num_threads(b->n_range) if (b->n_range > 1)
+    {
+        uint32_t *next = cs_alloc((size_t)1 << b->low_bits, sizeof *next);
+        uint32_t *entry = cs_alloc((size_t)b->largest + 1, sizeof *entry);
+        if (!next || !entry) {
+            #pragma omp atomic write
+            failed = CS_EMEM;
+        }
+        #pragma omp for schedule(dynamic)
+        for (uint32_t i = 0; i < b->n_part; i++)
+            if (next && entry)
+                sort_part(b, i, next, entry);
+        CS_FREE(next, entry);
+    }
+    return failed;
 }
 
 static int index_seeds(struct building *b)
@@ -224,34 +276,31 @@ static int index_seeds(struct building *b)
     const int32_t min = p->bucket_bits - LOW_BITS > PART_BITS ? p->bucket_bits - LOW_BITS
                                                              : PART_BITS;
     const int32_t part_bits = p->bucket_bits < min ? p->bucket_bits : min;
-    const uint32_t n_part = 1u << part_bits;
-    uint32_t largest = 0, from = 0;
 
+    b->n_part = 1u << part_bits;
     b->low_bits = p->bucket_bits - part_bits;
-    scan_seeds(b, false);
-    for (uint32_t i = 0; i < n_part; i++) {
-        largest = b->at[i + 1] > largest ? b->at[i + 1] : largest;
-        b->at[i + 1] += b->at[i];
-    }
-    const uint32_t n_entry = b->at[n_part];
+    b->at = cs_alloc((size_t)b->n_range * b->n_part, sizeof *b->at);
+    if (!b->at)
+        return no_index_memory(p);
+    memset(b->at, 0, (size_t)b->n_range * b->n_part * sizeof *b->at);
+    scan_ranges(b, false);
+    const uint32_t n_entry = place_parts(b);
     CS_TRY(new_entries(p, n_entry));
     b->low = cs_alloc((size_t)n_entry + 1, sizeof *b->low);
-    b->next = cs_alloc((size_t)1 << b->low_bits, sizeof *b->next);
-    b->entry = cs_alloc((size_t)largest + 1, sizeof *b->entry);
-    if (!b->low || !b->next || !b->entry)
+    if (!b->low)
         return no_index_memory(p);
-    scan_seeds(b, true);                  /* now at[i] is the end of part i */
-    for (uint32_t i = 0; i < n_part; from = b->at[i++])
-        sort_part(b, i, from, b->at[i]);
+    scan_ranges(b, true);
+    if (sort_parts(b) != CS_OK)
+        return no_index_memory(p);
     p->first[(size_t)1 << p->bucket_bits] = n_entry;
 out:
     return rc;
 }
 
-int cs_proteins_index(cs_proteins *p)
+int cs_proteins_index(cs_proteins *p, int n_thread)
 {
     int rc = CS_OK;
-    struct building b = { .p = p };
+    struct building b = { .p = p, .n_range = n_thread };
 
     p->bucket_bits = 0;
     while (p->bucket_bits < MAX_BUCKET_BITS && p->n_letter >> p->bucket_bits > BUCKET_SEEDS)
@@ -267,13 +316,13 @@ int cs_proteins_index(cs_proteins *p)
     }
     rc = index_seeds(&b);
 out:
-    CS_FREE(b.low, b.next, b.entry);
+    CS_FREE(b.at, b.low);
     return rc;
 }
 
-int cs_proteins_need_index(cs_proteins *p)
+int cs_proteins_need_index(cs_proteins *p, int n_thread)
 {
-    return !p || p->entry ? CS_OK : cs_proteins_index(p);
+    return !p || p->entry ? CS_OK : cs_proteins_index(p, n_thread);
 }
 
 /* The index of another database with the same letters. */

@@ -67,12 +67,14 @@ void cs_proteins_free(cs_proteins *p);
  * cs_proteins_index - index the seeds of a database whose letters are final
  *
  * Memory: four to five bytes per letter, and two more until it returns.
- * Returns  CS_OK or CS_EMEM
+ *
+ * n_thread  threads that build it; it does not depend on their number
+ * Returns   CS_OK or CS_EMEM
  */
-int cs_proteins_index(cs_proteins *p) CS_MUST_CHECK;
+int cs_proteins_index(cs_proteins *p, int n_thread) CS_MUST_CHECK;
 /** cs_proteins_need_index - the same unless it has an index; before a search in a model's database,
  * which is not indexed when it is read. NULL: there is none */
-int cs_proteins_need_index(cs_proteins *p) CS_MUST_CHECK;
+int cs_proteins_need_index(cs_proteins *p, int n_thread) CS_MUST_CHECK;
 
 enum { CS_PROTEIN_BLOCK = 512 };         /* seeds that are hashed at a time */
 
