@@ -79,6 +79,18 @@ static int unsorted(cs_pileup *p, const bam1_t *b)
     return CS_OK;
 }
 
+/* A damaged read may cover any number of sites beyond its contig, which htslib would all visit. By
+ * less than its bases, it is left to cs_pileup_next(). */
+static int check_reach(const cs_pileup *p, const bam1_t *b)
+{
+    const int64_t beyond = bam_endpos(b) - cs_pileup_length(p, b->core.tid);
+
+    return beyond <= b->core.l_qseq ? CS_OK
+         : cs_fail(CS_EFORMAT, "'%s': record %llu reaches %lld bases beyond the end of its contig; "
+                   "the alignment is damaged", p->path, (unsigned long long)p->n_read,
+                   (long long)beyond);
+}
+
 static int64_t pileup_tell(const cs_pileup *p)
 {
     return (int64_t)htell(cram_fd_get_fp(p->fp->fp.cram));
@@ -108,7 +120,8 @@ static int read_one(void *data, bam1_t *b)
         if (b->core.tid < 0 || (b->core.flag & p->opt.skip_flags) != 0
             || b->core.qual < p->opt.min_mapq || b->core.n_cigar == 0 || b->core.l_qseq == 0)
             continue;
-        return r;
+        p->error = check_reach(p, b);
+        return p->error == CS_OK ? r : -2;
     }
 }
 

@@ -47,6 +47,12 @@ P diplotype-regions.txt $d -q -r c1:5-10 -r c1:29 -r c2 r.bam
 printf '# some\nc1\t4\t10\tx\nc1\t28\t30\nc2\t0\t12\n' > r.bed
 T 'the same regions from BED' sh -c "$d -q -r c1:5-10 -r c1:29 -r c2 -o want r.bam && $d -q -R r.bed r.bam | cmp - want"
 
+T 'reads beyond their contig: sites of it from one that ends close behind, the other is named' sh -c '
+    al() { printf "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c2\tLN:12\na\t0\tc2\t10\t60\t$1\t*\t0\t0\tCCCCCC\t*\n"; }
+    al 6M | chordseq diplotype -q --min-depth 1 --min-baseq 0 -f ref.fa - > out && tail -n 1 out | grep -qx NNNNNNNNNCCC || exit
+    al 3M268435455D268435455N3M > far.sam; timeout -s KILL 20 chordseq diplotype -f ref.fa far.sam 2> msgs
+    [ $? = 1 ] && grep -q ".far.sam.: record 1 reaches 536870913 bases beyond the end of its contig" msgs'
+
 # ---- genotypes -----------------------------------------------------------------------------------
 
 {
