@@ -140,10 +140,33 @@ static void test_shapes(void **state)
     unlink(path);
 }
 
+/* Sizes of a file of 200 bytes that would need 25 GB. */
+static void test_sizes(void **state)
+{
+    (void)state;
+    char path[] = "sizes.XXXXXX";
+    cs_model *m = NULL;
+    cs_outfile *f;
+    const cs_tensor t[] = {
+        { "encoder.conv_net.0.conv1.weight", CS_F32, cs_shape3(0, 5, 3), 0, NULL },
+        { "encoder.conv_net.0.conv2.weight", CS_F32, cs_shape3(32767, 0, 3), 0, NULL },
+    };
+
+    close(mkstemp(path));
+    assert_int_equal(cs_outfile_open(path, &f), CS_OK);
+    assert_int_equal(cs_safetensors_write(f, t, 2, NULL, 0), CS_OK);
+    assert_int_equal(cs_outfile_close(f), CS_OK);
+    assert_int_equal(cs_model_import(path, "acgnt", be, &m), CS_EFORMAT);
+    assert_non_null(strstr(cs_error_message(), "conv_net.0.conv1.weight' is of another shape"));
+    cs_error_clear();
+    unlink(path);
+}
+
 int main(void)
 {
     static const struct CMUnitTest test[] = { cmocka_unit_test(test_published),
-                                              cmocka_unit_test(test_shapes) };
+                                              cmocka_unit_test(test_shapes),
+                                              cmocka_unit_test(test_sizes) };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)
         return 2;
     int n_failed = cmocka_run_group_tests_name("import", test, NULL, NULL);

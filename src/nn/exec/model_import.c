@@ -40,8 +40,32 @@ static const cs_tensor *conv(const struct import *m, const struct stack *s, int3
     return t && t->shape.n_dim == 3 ? t : NULL;
 }
 
+static int misshapen(const struct import *m, const cs_tensor *t)
+{
+    return cs_fail(CS_EFORMAT, "'%s' is not a checkpoint of CDIL for DNA: tensor '%s' is of "
+                   "another shape", m->path, t->name);
+}
+
+static bool is_conv(const cs_tensor *t, int32_t out, int32_t in, int32_t n_tap)
+{
+    return t->n > 0 && t->shape.dim[0] == out && t->shape.dim[1] == in && t->shape.dim[2] == n_tap;
+}
+
+/* Do the last layer's convolutions fit each other and the layers before? The first ones decide the
+ * model's sizes, which otherwise could be far beyond the file's. */
+static int check_layer(const struct import *m, const struct stack *s, const cs_tensor *a,
+                       const cs_tensor *b)
+{
+    const int32_t l = s->n_layer - 1;
+
+    if (!is_conv(a, s->hidden, l > 0 ? s->width[l - 1] : s->n_in, s->n_tap))
+        return misshapen(m, a);
+    return is_conv(b, s->width[l], s->hidden, s->n_tap) ? CS_OK : misshapen(m, b);
+}
+
 static int model_import_measure(struct import *m, struct stack *s)
 {
+    int rc = CS_OK;
     const cs_tensor *a, *b;
 
     while (s->n_layer < MAX_LAYERS && (a = conv(m, s, s->n_layer, 1)) != NULL
@@ -55,8 +79,10 @@ static int model_import_measure(struct import *m, struct stack *s)
             s->n_tap = (int32_t)a->shape.dim[2];
         }
         s->width[s->n_layer++] = (int32_t)b->shape.dim[0];
+        CS_TRY(check_layer(m, s, a, b));
     }
-    return CS_OK;
+out:
+    return rc;
 }
 
 static char *list_of(const struct import *m, const struct stack *s)
@@ -162,9 +188,11 @@ static int fill_encoder(const struct import *m, cs_model *model)
             continue;
         torch_name(m, p->name, name, sizeof name);
         t = cs_safetensors_find(m->file, name);
-        if (!t || !cs_shape_equal(&t->shape, &p->shape))
+        if (!t)
             return cs_fail(CS_EFORMAT, "'%s' is not a checkpoint of CDIL for DNA: tensor '%s' is "
-                           "%s", m->path, name, t ? "of another shape" : "missing");
+                           "missing", m->path, name);
+        if (!cs_shape_equal(&t->shape, &p->shape))
+            return misshapen(m, t);
         for (int64_t k = 0; k < p->n; k++) {
             cs_real v = (cs_real)cs_tensor_get(t, k);
             if (!isfinite(v))
