@@ -72,7 +72,8 @@ const cs_opt cs_pair_table[] = {
       .help = "first mates of pairs, instead of -i",
       .man = "A pair is one record. Its prediction is from the mean of the logits of both mates, "
              "and its length is written as 98|94. Names must match except for a final /1 and /2, "
-             "which are removed. May be given several times." },
+             "or .1 and .2 as from fastq-dump -I (RUN.SPOT.1), which are removed. May be given "
+             "several times." },
     { .type = CS_OPT_INS, .letter = '2', .name = "mates-2", PAIR(second), .arg = "FILE",
       .help = "second mates of pairs, in the same order" },
     { .type = CS_OPT_FLAG, .name = "interleaved", PAIR(interleaved),

@@ -18,6 +18,15 @@ static size_t stem(const char *name, char mate)
     return n > 2 && name[n - 2] == '/' && name[n - 1] == mate ? n - 2 : n;
 }
 
+/* Names of fastq-dump -I: RUN.SPOT.1 and RUN.SPOT.2. Without another dot they are of two spots. */
+static bool are_mates_of_spot(const char *a, char mate_a, const char *b, char mate_b)
+{
+    const size_t n = strlen(a);
+
+    return n > 2 && n == strlen(b) && memcmp(a, b, n - 1) == 0 && a[n - 2] == '.'
+        && memchr(a, '.', n - 2) && a[n - 1] == mate_a && b[n - 1] == mate_b;
+}
+
 /* One input has ended; `name` of the other has no mate. */
 static int no_mate(const cs_pairs *p, cs_inputs *ended, cs_inputs *other, const char *name)
 {
@@ -97,7 +106,8 @@ static bool are_mates(const cs_record *a, char mate_a, const cs_record *b, char 
 {
     const size_t n = stem(a->name, mate_a);
 
-    return n == stem(b->name, mate_b) && memcmp(a->name, b->name, n) == 0;
+    return (n == stem(b->name, mate_b) && memcmp(a->name, b->name, n) == 0)
+        || are_mates_of_spot(a->name, mate_a, b->name, mate_b);
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
@@ -107,8 +117,10 @@ static int join(cs_chunk *c)
 {
     cs_record *a = &c->rec[c->n - 2];
     const cs_record *b = &c->rec[c->n - 1];
-    const size_t n = stem(a->name, '1');
+    size_t n = stem(a->name, '1');
 
+    if (are_mates_of_spot(a->name, '1', b->name, '2'))
+        n -= 2;
     if (a->name[n] != '\0') {
         a->name = cs_arena_dup(c->mem, a->name, n);
         if (!a->name)

@@ -49,6 +49,12 @@ T 'the second mate may come first' sh -c "awk '/^>/ { n++ } { r[n] = r[n] \$0 \"
 T 'in chunks of any size' sh -c "awk '/^>/ { n++ } n % 7 != 3' ab.fa ab.fa ab.fa > many.fa
     $c --interleaved many.fa > a && $c --interleaved -B 100 --chunks-in-flight 1 many.fa | cmp - a"
 N pairs-files.err   chordseq classify -m "$m" -1 a.fa
+# RUN.SPOT.MATE; RUN.SPOT alone is the name of both mates, with the number of a spot at its end.
+T 'mates of fastq-dump -I' sh -c "for f in a b ab; do sed 's|^>\(r[0-9]*\)/|>\1.5.|' \$f.fa > dots_\$f.fa; done && grep -q '^>r0.5.1 ' dots_ab.fa &&
+    $c -1 dots_a.fa -2 dots_b.fa > dots.tsv && sed 's/^\(r[0-9]*\)\.5	/\1	/' dots.tsv | cmp - pairs.tsv && $c --interleaved dots_ab.fa | cmp - dots.tsv"
+T 'spots are not mates' sh -c "for f in a b; do sed 's|^>r\([0-9]*\)/.|>run.\1|' \$f.fa > spots_\$f.fa; done &&
+    $c -1 spots_a.fa -2 spots_b.fa | sed 's/^run\./r/' | cmp - pairs.tsv && printf '>run.1\nACGTACGTACGT\n>run.2\nACGTACGTACGT\n' > spots.fa &&
+    $c --interleaved spots.fa 2> msgs | cut -f 1 | grep -cx 'run.[12]' | grep -qx 2 && grep -q 'no adjacent mate' msgs"
 T 'one file is not for both mates' sh -c '! chordseq classify -q -m "$1" -1 b.fa -1 a.fa -2 a.fa -2 ./a.fa 2> err &&
     grep -q "a.fa. is given for -1 and for -2; if mates alternate in it, give it with --interleaved" err' - "$m"
 N region-fasta.err    chordseq classify -m "$m" -r x a.fa
