@@ -208,8 +208,9 @@ static int check_numbers(const cs_manifests *s)
 
     for (int i = 1; i < s->n; i++)
         if (s->m[i].no == s->m[i - 1].no)
-            return cs_fail(CS_EUSAGE, "'%s' and '%s' are both shard %lld of %lld",
-                           s->m[i - 1].path, s->m[i].path, (long long)s->m[i].no, (long long)n);
+            return cs_fail(CS_EUSAGE, "'%s' and '%s' are both shard %lld of %lld; give one of "
+                           "each", s->m[i - 1].path, s->m[i].path, (long long)s->m[i].no,
+                           (long long)n);
     for (int i = 0; i < n; i++)
         if (i == s->n || s->m[i].no != i + 1)
             return cs_fail(CS_EUSAGE, "shard %d of %lld is missing; %d %s given", i + 1,

@@ -43,7 +43,8 @@ static int skip(const cs_stream *s, uint64_t n)
     int rc = cs_stream_skip(next, source, n, &n_done);
     if (rc == CS_EOF)
         rc = cs_fail(CS_EFORMAT, "the input has fewer than the %llu records classified before "
-                     "the interruption", (unsigned long long)n);
+                     "the interruption; restore it, or remove the journal (.resume) to start over",
+                     (unsigned long long)n);
     if (rc == CS_OK)
         cs_note("resuming after %llu %s", (unsigned long long)n, CS_PLURAL(n, "record", "records"));
     return rc;

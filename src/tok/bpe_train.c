@@ -38,15 +38,16 @@ struct cs_bpe_corpus {
 static int check_setting(const cs_bpe_setting *s, int n_symbol)
 {
     if (s->n_vocab < N_SPECIAL + n_symbol || s->n_vocab > CS_BPE_MAX_ID)
-        return cs_fail(CS_EUSAGE, "a vocabulary of %lld is not between %d (special pieces and "
+        return cs_fail(CS_EUSAGE, "--vocab-size %lld is not between %d (special pieces and "
                        "symbols) and %d", (long long)s->n_vocab, N_SPECIAL + n_symbol,
                        CS_BPE_MAX_ID);
     if (s->n_sentence > 0 && s->sentence_min > s->sentence_max)
-        return cs_fail(CS_EUSAGE, "sentences of at least %lld and at most %lld symbols are "
-                       "impossible", (long long)s->sentence_min, (long long)s->sentence_max);
+        return cs_fail(CS_EUSAGE, "--sentence-min %lld is above --sentence-max %lld",
+                       (long long)s->sentence_min, (long long)s->sentence_max);
     if (s->n_sentence > 0 && s->n_sentence > INT32_MAX / s->sentence_max)
-        return cs_fail(CS_EUSAGE, "%lld sentences of up to %lld symbols are more than 2^31 symbols",
-                       (long long)s->n_sentence, (long long)s->sentence_max);
+        return cs_fail(CS_EUSAGE, "--sentences %lld with --sentence-max %lld are more than "
+                       "2^31 symbols; lower one of them", (long long)s->n_sentence,
+                       (long long)s->sentence_max);
     return CS_OK;
 }
 

@@ -60,8 +60,9 @@ int cs_kmer_new(int64_t k, int64_t stride, bool canonical, void **state)
         return cs_fail(CS_EUSAGE, "k-mer length %lld is not between 1 and %d", (long long)k,
                        MAX_K);
     if (stride < 1 || stride > k)
-        return cs_fail(CS_EUSAGE, "k-mer stride %lld is not between 1 and k (%lld)",
-                       (long long)stride, (long long)k);
+        return cs_fail(CS_EUSAGE, "%s exceeds %s; lower it, so that no base is left out",
+                       CS_OPTION("tokenizer.stride %lld", (long long)stride),
+                       CS_OPTION("tokenizer.k %lld", (long long)k));
     struct kmer *t = cs_xcalloc(1, sizeof *t);
     t->k = k;
     t->stride = stride;

@@ -274,10 +274,13 @@ static bool same_line(const char *was, const char *line, const char *is, const c
            strncmp(line + n - SUM_BYTES, other + k - SUM_BYTES, SUM_BYTES) == 0;
 }
 
+/* The remedy for a checkpoint of another run. */
+#define SAME_RUN "; give the same options and data, or omit --resume"
+
 static int one_sided(const char *path, const char *line)
 {
     return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: '%.*s' is present in only "
-                   "one of them", path, (int)strcspn(line, "\n"), line);
+                   "one of them" SAME_RUN, path, (int)strcspn(line, "\n"), line);
 }
 
 /* Names the first line in which two recipes differ. */
@@ -297,8 +300,7 @@ static int compare_recipes(const char *path, const char *was, const char *is)
             return one_sided(path, is);
         if (!same_line(all, was, own, is))
             return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: it has '%.*s', "
-                           "this command '%.*s'; give the same options and data, or omit --resume",
-                           path, n_was, was, n_is, is);
+                           "this command '%.*s'" SAME_RUN, path, n_was, was, n_is, is);
         was += n_was + (was[n_was] == '\n');
         is += n_is + (is[n_is] == '\n');
     }
@@ -319,8 +321,8 @@ static int64_t get_int(const json_t *h, const char *name)
 static int load_tensors(const char *path, const json_t *list, cs_params *ps)
 {
     if (!json_is_array(list) || json_array_size(list) != (size_t)ps->n)
-        return cs_fail(CS_EMODEL, "checkpoint '%s' belongs to a model with different tensors",
-                       path);
+        return cs_fail(CS_EMODEL, "checkpoint '%s' belongs to a model with different tensors"
+                       SAME_RUN, path);
     for (int i = 0; i < ps->n; i++) {
         cs_param *p = &ps->p[i];
         const char *name;
@@ -329,8 +331,8 @@ static int load_tensors(const char *path, const json_t *list, cs_params *ps)
                         &step) != 0)
             return bad(path, "its list of tensors is malformed");
         if (strcmp(name, p->name) != 0 || off != p->off || n != p->n || step < 0)
-            return cs_fail(CS_EMODEL, "checkpoint '%s' has tensor '%s', but the model has '%s'",
-                           path, name, p->name);
+            return cs_fail(CS_EMODEL, "checkpoint '%s' has tensor '%s', but the model has '%s'"
+                           SAME_RUN, path, name, p->name);
         p->step = step;
         p->touched = false;
     }
@@ -366,7 +368,8 @@ static int load_header(const char *path, const json_t *h, cs_params *ps, bool av
     CS_TRY(compare_recipes(path, was, recipe));
     if (get_int(h, "real_bytes") != sizeof(cs_real) || get_int(h, "n_real") != ps->n_real ||
         json_is_true(json_object_get(h, "average")) != average)
-        return cs_fail(CS_EMODEL, "checkpoint '%s' belongs to a model of a different size", path);
+        return cs_fail(CS_EMODEL, "checkpoint '%s' belongs to a model of a different size"
+                       SAME_RUN, path);
     CS_TRY(load_state(path, h, st));
     free(st->log);
     st->log = cs_xstrdup(log);

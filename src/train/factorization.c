@@ -22,8 +22,12 @@ static int read_matrix(const char *path, cs_npy *a)
     if (!path)
         return cs_fail(CS_EUSAGE, "no matrix; give one with --input FILE");
     CS_TRY(cs_npy_read(path, a));
-    if (a->shape.n_dim != 2 || a->shape.dim[0] != a->shape.dim[1])
-        return cs_fail(CS_EUSAGE, "'%s' does not hold a square matrix", path);
+    if (a->shape.n_dim != 2)
+        return cs_fail(CS_EUSAGE, "'%s' holds an array of %d %s, not a square matrix", path,
+                       (int)a->shape.n_dim, CS_PLURAL(a->shape.n_dim, "dimension", "dimensions"));
+    if (a->shape.dim[0] != a->shape.dim[1])
+        return cs_fail(CS_EUSAGE, "'%s' holds a matrix of %lld x %lld; give a square one", path,
+                       (long long)a->shape.dim[0], (long long)a->shape.dim[1]);
     if (a->shape.dim[0] < 2 || a->shape.dim[0] > SIDE_MAX)
         return cs_fail(CS_EUSAGE, "the matrix in '%s' has %lld rows; 2 to %d can be factorised",
                        path, (long long)a->shape.dim[0], SIDE_MAX);

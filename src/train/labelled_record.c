@@ -252,7 +252,8 @@ static int find_part(const cs_labelled *l, const cs_record *r, cs_part *part)
     if (text != NULL && cs_part_of(text, part))
         return CS_OK;
     if (text == NULL)
-        return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'", r->name, l->args->split);
+        return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'; add it with its part: train, valid "
+                       "or skip", r->name, l->args->split);
     return cs_fail(CS_EFORMAT, "record '%s' has '%s' in '%s'; it must be train, valid or skip",
                    r->name, text, l->args->split);
 }

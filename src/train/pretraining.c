@@ -151,7 +151,8 @@ static int split_genome(struct job *j)
     CS_TRY(cs_train_rank0_first(j->group, true));
     CS_TRY(cs_genome_share(&j->genome, &split, &j->train, &j->valid));
     if (j->train.n_window == 0)
-        return cs_fail(CS_EUSAGE, "no training sequence is left");
+        return cs_fail(CS_EUSAGE, "no training sequence is left; hold out fewer contigs or "
+                       "regions, or lower --window-min");
     if (j->valid.n_window == 0)
         cs_warn("no validation sequences: writing the latest model, not the best");
     cs_info("%lld training bases, %lld validation bases", (long long)j->train.n_base,
@@ -217,8 +218,9 @@ static int make_model(struct job *j, int n_thread)
     const int64_t max_len = cs_model_max_len(j->model),
                   n_tok = a->components.tok->bound(j->tok, a->corpus.window);
     if (max_len > 0 && n_tok > max_len)
-        rc = cs_fail(CS_EUSAGE, "--window %lld has up to %lld tokens, but the encoder takes %lld",
-                     (long long)a->corpus.window, (long long)n_tok, (long long)max_len);
+        rc = cs_fail(CS_EUSAGE, "--window %lld has up to %lld tokens, but the encoder takes %lld; "
+                     "lower it, or give a larger --encoder.max-len", (long long)a->corpus.window,
+                     (long long)n_tok, (long long)max_len);
     j->model->strands = a->corpus.rc ? CS_STRANDS_BOTH : CS_STRANDS_FORWARD;
 out:
     for (int32_t i = 0; i < n; i++)

@@ -118,7 +118,7 @@ int cs_sampler_new(const cs_dataset *d, cs_part part, const cs_draw *draw, cs_sa
     cs_dataset_count(d, part, -1, &s->n, &n_base);
     if (s->n == 0) {
         free(s);
-        return cs_fail(CS_EUSAGE, "no record left for %s",
+        return cs_fail(CS_EUSAGE, "no record is left for %s; change --valid-frac or --split",
                        part == CS_PART_TRAIN ? "training" : "validation");
     }
     s->example = cs_alloc((size_t)s->n, sizeof *s->example);

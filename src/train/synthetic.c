@@ -84,8 +84,8 @@ static int write_adding(const cs_synthetic *s, int64_t no, cs_outfile *f)
     const int64_t n = draw_length(s, stream(s, STREAM_LENGTH, no));
 
     if (n == 0)
-        return cs_fail(CS_EUSAGE, "with --lambda %g hardly any length is from 32 to %lld",
-                       s->lambda, (long long)s->max_len);
+        return cs_fail(CS_EUSAGE, "with --lambda %g hardly any length is from 32 to %lld; "
+                       "choose a scale between them", s->lambda, (long long)s->max_len);
     const struct pair at = draw_places(s, no, n);
     const double sum = marked_value(s, no, -1, at.first) + marked_value(s, no, -1, at.second);
     CS_TRY(cs_outfile_printf(f, "add%lld\t%.8g\t", (long long)no, 0.5 + sum / 4));

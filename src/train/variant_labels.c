@@ -248,7 +248,7 @@ static int read_table(struct reading *r, const char *path)
     CS_TRY(cs_lines_open_file(&t.in));
     rc = cs_lines_next(&t.in);
     if (rc == CS_EOF)
-        rc = cs_fail(CS_EFORMAT, "'%s' is empty", path);
+        rc = cs_fail(CS_EFORMAT, "'%s' is empty; its first line must name the columns", path);
     CS_TRY(rc);
     CS_TRY(find_columns(&t));
     while ((rc = cs_lines_next(&t.in)) == CS_OK)

@@ -137,6 +137,8 @@ prints 'warning: 12 of 12 validation records have the same sequence as a trainin
 sed '/class=gc/s/organism=[^ ]*/organism=one/' all.fa > one.fa
 T 'reports a class of one group' sh -c '"$@" 2> msgs && grep -q "warning: 1 of 2 classes has no validation record; first: .gc., whose 24 records are one group by organism; give" msgs' - \
     chordseq train $small --epochs 1 -o msgs.m --label-key class --split-by organism one.fa
+T 'a record without a row of --split is named with the parts' sh -c 'sed 1d apart.tsv > rows.tsv && ! "$@" -o msgs.m --label-key class --split rows.tsv all.fa 2> err &&
+    grep -q "record .*. is not in .rows.tsv.; add it with its part: train, valid or skip$" err' - $train
 N train-split-none.err  chordseq train $small --epochs 1 -o msgs.m --label-key class --split-by class all.fa
 prints "warning: no validation records: writing the latest model" --label-key class --split-by class --valid-frac 0
 sed '/^>/ s/class=/class=x/' all.fa | awk '/^>/ { keep = !n++ } keep' | cat - all.fa > three.fa

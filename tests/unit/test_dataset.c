@@ -292,7 +292,8 @@ static void test_empty_part(void **state)
     (void)state;
     make(&d);
     assert_int_equal(cs_sampler_new(&d, CS_PART_VALID, &draw, &s), CS_EUSAGE);
-    assert_string_equal(cs_error_message(), "no record left for validation");
+    assert_string_equal(cs_error_message(),
+                        "no record is left for validation; change --valid-frac or --split");
     cs_error_clear();
     cs_dataset_release(&d);
 }

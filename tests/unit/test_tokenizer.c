@@ -590,7 +590,8 @@ static void test_bad_options(void **state)
     assert_int_equal(cs_opt_set(cs_tok_kmer.opt, cfg, "k", "3"), CS_OK);
     assert_int_equal(cs_opt_set(cs_tok_kmer.opt, cfg, "stride", "4"), CS_OK);
     assert_int_equal(cs_tok_kmer.open(cfg, &st), CS_EUSAGE);
-    assert_string_equal(cs_error_message(), "k-mer stride 4 is not between 1 and k (3)");
+    assert_string_equal(cs_error_message(), "--tokenizer.stride 4 exceeds --tokenizer.k 3; lower "
+                        "it, so that no base is left out");
     cs_error_clear();
     assert_int_equal(cs_opt_set(cs_tok_kmer.opt, cfg, "stride", "3"), CS_OK);
     for (long i = 0; i < 2; i++) {

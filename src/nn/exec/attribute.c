@@ -86,7 +86,8 @@ static int check(const cs_model *m, const cs_attribute *a)
                        "does not predict one result per sequence", m->head->name);
     if (m->head->word && m->head->word(m->head_net) > 0)
         return cs_fail(CS_EUSAGE, "a model with --head.composition cannot be explained by "
-                       "gradients, which do not pass through its word counts");
+                       "gradients, which do not pass through its word counts; give --method "
+                       "mutagenesis");
     const int64_t max_len = cs_model_max_len(m);
     if (max_len > 0 && a->n > max_len)
         return cs_fail(CS_EUSAGE, "%lld tokens exceed the model's maximum of %lld",

@@ -395,7 +395,8 @@ static int find_path(const char *path, const char *source, char *buf, size_t n_b
     if ((size_t)snprintf(buf, n_buf, "%s%s", path, is_dir ? "/model.safetensors" : "") >= n_buf)
         return cs_fail(CS_EUSAGE, "the model's path is longer than %zu bytes", n_buf);
     if (is_dir && access(buf, F_OK) != 0)
-        return cs_fail(CS_EIO, "folder '%s' has no model.safetensors", path);
+        return cs_fail(CS_EIO, "folder '%s' has no model.safetensors; give a model file or a "
+                       "folder of 'chordseq model export'", path);
     return CS_OK;
 }
 
