@@ -198,7 +198,8 @@ int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *opera
     if (log)
         apply_log(log);
     if (n > 0 && !operand) {
-        rc = cs_fail(CS_EUSAGE, "unexpected argument '%s'", rest[0]);
+        rc = cs_fail(CS_EUSAGE, "unexpected argument '%s'; this command takes options only, which "
+                     "--help lists", rest[0]);
         goto out;
     }
     for (int i = 0; i < n; i++)

@@ -41,7 +41,7 @@ static int set_taxonomy(cs_model *m, const cs_taxonomy *t)
     char *text = cs_taxonomy_text(t);
 
     if (!text)
-        return cs_fail(CS_EFORMAT, "a name in the taxonomy is not UTF-8");
+        return cs_fail(CS_EFORMAT, "a name in the taxonomy is not UTF-8; convert its file (iconv)");
     free(m->taxonomy);
     m->taxonomy = text;
     for (int32_t i = 0; i < m->n_label; i++) {

@@ -141,11 +141,14 @@ int cs_variants_choose_window(const cs_model *m, int64_t wanted, int64_t *n_base
 
     *n_base = wanted > 0 ? wanted : m->window > 0 ? m->window : DEFAULT_WINDOW;
     const int64_t n_tok = m->tok->bound(m->tok_state, *n_base) * cs_model_parts(m);
-    if (*n_base < MIN_WINDOW || *n_base < m->tok->min_base(m->tok_state))
-        return cs_fail(CS_EUSAGE, "--window-length %lld is too short", (long long)*n_base);
+    const int64_t least = m->tok->min_base(m->tok_state);
+    if (*n_base < MIN_WINDOW || *n_base < least)
+        return cs_fail(CS_EUSAGE, "--window-length %lld is too short; it must be at least %lld",
+                       (long long)*n_base, (long long)(least > MIN_WINDOW ? least : MIN_WINDOW));
     if (longest > 0 && n_tok > longest)
-        return cs_fail(CS_EUSAGE, "windows of %lld bases exceed the model's maximum; lower "
-                       "--window-length", (long long)*n_base);
+        return cs_fail(CS_EUSAGE, "windows of %lld bases have up to %lld tokens%s, but the model "
+                       "takes %lld; lower --window-length", (long long)*n_base, (long long)n_tok,
+                       cs_model_parts(m) > 1 ? " together" : "", (long long)longest);
     return CS_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/signals.h"
+#include "base/suggest.h"
 #include "io/diplotype_out.h"
 
 struct calls {
@@ -37,12 +38,23 @@ static int find_sample(const struct calls *c, const char *name)
     return i < cs_genotypes_samples(c->in) ? i : -1;
 }
 
+static int no_sample(const struct calls *c, const char *name)
+{
+    cs_suggest near = cs_suggest_begin(name);
+
+    for (int i = 0; i < cs_genotypes_samples(c->in); i++)
+        cs_suggest_try(&near, cs_genotypes_sample(c->in, i));
+    return cs_fail(CS_EUSAGE, "'%s' has no sample '%s'; %sits header lists them (bcftools query "
+                   "-l)", c->s->shown, name, cs_suggest_hint(&near));
+}
+
 static int choose_samples(struct calls *c)
 {
     const int all = cs_genotypes_samples(c->in);
 
     if (all == 0)
-        return cs_fail(CS_EFORMAT, "'%s' has no samples, so no genotypes", c->s->shown);
+        return cs_fail(CS_EFORMAT, "'%s' has no samples, so no genotypes; give a file with columns "
+                       "FORMAT and samples", c->s->shown);
     c->n = c->opt->n_sample > 0 ? c->opt->n_sample : all;
     c->column = cs_alloc((size_t)c->n, sizeof *c->column);
     c->hap = cs_alloc((size_t)c->n, sizeof *c->hap);
@@ -52,7 +64,7 @@ static int choose_samples(struct calls *c)
     for (int i = 0; i < c->n; i++) {
         c->column[i] = c->opt->n_sample > 0 ? find_sample(c, c->opt->sample[i]) : i;
         if (c->column[i] < 0)
-            return cs_fail(CS_EUSAGE, "'%s' has no sample '%s'", c->s->shown, c->opt->sample[i]);
+            return no_sample(c, c->opt->sample[i]);
     }
     return CS_OK;
 }
@@ -197,7 +209,8 @@ static int next_contig(struct calls *c, const cs_variant *v)
     CS_TRY(finish_region(c));
     if (n < 0)
         return cs_fail(CS_EFORMAT, "the reference '%s' has no contig '%s', which '%s' has records "
-                       "on", cs_reference_path(c->s->ref), v->contig, c->s->shown);
+                       "on; is it the same assembly?", cs_reference_path(c->s->ref), v->contig,
+                       c->s->shown);
     if (cs_names_find(&c->by_name, v->contig) >= 0)
         return broken(c, v, "comes after those of other contigs; sort the file (bcftools sort)");
     CS_TRY(cs_grow((void **)&c->done, &c->cap_done, c->n_done + 1, sizeof *c->done));

@@ -68,8 +68,9 @@ static int check_length(const struct walk *w, const char *contig, int64_t n)
     const int64_t has = cs_reference_length(w->s->ref, contig);
 
     if (has < 0)
-        return cs_fail(CS_EFORMAT, "the reference '%s' has no contig '%s', which '%s' has reads on",
-                       cs_reference_path(w->s->ref), contig, w->s->shown);
+        return cs_fail(CS_EFORMAT, "the reference '%s' has no contig '%s', which '%s' has reads "
+                       "on; is it the same assembly?", cs_reference_path(w->s->ref), contig,
+                       w->s->shown);
     if (has != n)
         return cs_fail(CS_EFORMAT, "'%s' has %lld bases in the reference '%s' and %lld in '%s'; is "
                        "it the same assembly?", contig, (long long)has,

@@ -48,8 +48,8 @@ static int find_class(const cs_intervals *v, const char *rest, int64_t line, cs_
     if (rc != CS_OK)
         rc = cs_fail_also(rc, " ('%s' line %lld)", v->path, (long long)line);
     else if (!unknown && fixed && (k = cs_classes_find(classes, name)) < 0)
-        rc = cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' is not a class of the model", v->path,
-                     (long long)line, name);
+        rc = cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' is not a class of the model; 'chordseq "
+                     "model show' lists them", v->path, (long long)line, name);
     free(name);
     *no = k;
     return rc;

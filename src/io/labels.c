@@ -32,7 +32,7 @@ int cs_classes_add(cs_classes *c, const char *name, int *no)
         return CS_OK;
     if (!cs_name_is_plain(name))
         return cs_fail(CS_EFORMAT, "the class name '%s' contains a tab, newline or other control "
-                       "character", name);
+                       "character; rename it", name);
     const size_t n_bytes = strlen(name) + 1;
     char **all = cs_realloc(c->name, (size_t)c->n + 1, sizeof *all);
     if (all)

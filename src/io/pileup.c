@@ -157,7 +157,8 @@ static int open_all(cs_pileup *p, const char *path, const char *reference)
 
     CS_TRY(check_sizes(p, path));
     if (p->fp->format.format == cram && reference && hts_set_fai_filename(p->fp, reference) != 0)
-        return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'", reference, p->path);
+        return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'; it must be a FASTA file, "
+                       "indexed or in a writable folder", reference, p->path);
     CS_TRY(cs_sam_header_read(p->fp, p->path, &p->header));
     if (sam_hdr_nref(p->header) == 0)
         return cs_fail(CS_EFORMAT, "'%s' has no aligned reads: its header has no contig",
@@ -271,7 +272,8 @@ int cs_pileup_seek(cs_pileup *p, const char *contig, int64_t from, int64_t to)
     hts_itr_destroy(p->itr);
     p->itr = sam_itr_queryi(p->index, tid, from, to);
     if (!p->itr)
-        return cs_fail(CS_EFORMAT, "'%s': the index has no entry for '%s'", p->path, contig);
+        return cs_fail(CS_EFORMAT, "'%s': the index has no entry for '%s'; recreate it (samtools "
+                       "index)", p->path, contig);
     /* Of a contig without reads, htslib remains where it was, possibly within a container. */
     const int rc = p->guard && !p->itr->finished ? cs_cram_guard_jump(p->guard, pileup_tell(p))
                                                  : CS_OK;

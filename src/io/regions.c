@@ -96,7 +96,8 @@ static int next_text(cs_regions *r, const cs_reference *ref, cs_region *out)
         return cs_fail(CS_EUSAGE, "'%s' is not a region: give CONTIG or CONTIG:FROM-TO with a "
                        "contig of the reference", s);
     if (!ref)
-        return out->to == INT64_MAX ? cs_fail(CS_EUSAGE, "the region '%s' has no end", s) : CS_OK;
+        return out->to < INT64_MAX ? CS_OK
+             : cs_fail(CS_EUSAGE, "the region '%s' has no end; give CONTIG:FROM-TO", s);
     const int64_t n = cs_reference_length(ref, r->contig);
     if (n < 0)
         return cs_fail(CS_EUSAGE, "region '%s': the reference '%s' has no contig '%s'", s,

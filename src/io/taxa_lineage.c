@@ -184,8 +184,8 @@ int cs_taxa_read_lineages(const char *const *class_name, int32_t n, const char *
         for (size_t at = 0; s[at]; i++) {
             const size_t end = at + strcspn(s + at, ";");
             if (n_rank > 0 && i == n_rank)
-                return cs_fail(CS_EUSAGE, "'%.60s' has more parts than the %d ranks of --lineage",
-                               s, n_rank);
+                return cs_fail(CS_EUSAGE, "'%.60s' has more parts than the %d ranks of "
+                               "--lineage; name a rank for each part", s, n_rank);
             if (end > at)        /* else nothing names a taxon of this rank */
                 CS_TRY(add_taxon(r, s, (struct part){ at, end, i }, above, ranks, &above));
             at = s[end] ? end + 1 : end;

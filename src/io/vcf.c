@@ -96,11 +96,12 @@ static int read_text_header(cs_vcf *v)
         return cs_fail(CS_EFORMAT, "'%s': cannot be decompressed; it is truncated or damaged",
                        v->path);
     if (r == -1)
-        return cs_fail(CS_EFORMAT, "'%s' ends before the line #CHROM", v->path);
+        return cs_fail(CS_EFORMAT, "'%s' ends before the line #CHROM; it is truncated", v->path);
     v->n_column = cs_vcf_n_column(v->line.s, v->line.l);
     if (strncmp(v->line.s, "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO", 38) != 0)
         return cs_fail(CS_EFORMAT, "'%s': the line #CHROM does not name the eight columns of a "
-                       "VCF file", v->path);
+                       "VCF file, separated by tabs: #CHROM POS ID REF ALT QUAL FILTER INFO",
+                       v->path);
     v->header = bcf_hdr_init("r");
     if (!v->header || bcf_hdr_parse(v->header, v->head.s) < 0)
         return bad_header(v);
@@ -263,7 +264,8 @@ int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to)
         v->itr = is_text(v) ? tbx_itr_queryi(v->tabix, tid, from, to)
                             : bcf_itr_queryi(v->index, tid, from, to);
     if (!v->no_contig && !v->itr)
-        return cs_fail(CS_EIO, "'%s': the index has no entry for '%s'", v->path, contig);
+        return cs_fail(CS_EIO, "'%s': the index has no entry for '%s'; recreate it (bcftools "
+                       "index)", v->path, contig);
     return CS_OK;
 }
 

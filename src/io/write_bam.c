@@ -213,7 +213,8 @@ static int bam_open_file(cs_output *o, struct alignments *w)
     /* Loaded after the header: CRAM_OPT_REFERENCE before it would number contigs in the order of
      * the FASTA file. */
     if (reference && hts_set_fai_filename(w->to.fp, reference) < 0)
-        return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'", reference, o->path);
+        return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'; it must be a FASTA file, "
+                       "indexed or in a writable folder", reference, o->path);
     rc = apply_options(o, w);
 out:
     return rc;

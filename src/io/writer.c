@@ -142,8 +142,8 @@ const char *cs_output_path(const cs_writer *w, const void *cfg)
 int cs_output_check_sample(const cs_output_info *info)
 {
     if (!*info->sample || strpbrk(info->sample, "\t\r\n"))
-        return cs_fail(CS_EUSAGE, "--sample '%s' is not a valid name in CAMI formats",
-                       info->sample);
+        return cs_fail(CS_EUSAGE, "--sample '%s' is not a valid name in CAMI formats; give one "
+                       "without tabs and line ends", info->sample);
     return CS_OK;
 }
 

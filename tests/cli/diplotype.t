@@ -116,6 +116,11 @@ N diplotype-absent.err  $d absent.bam
 N diplotype-fasta.err   $d ref.fa
 T 'genotypes without the first line of VCF are refused, with the line' sh -c "gzip -cd g.vcf.gz | sed 1d > none.vcf && ! $d none.vcf 2> msgs &&
     grep -q 'none.vcf. is not a SAM, BAM, CRAM, VCF or BCF file: its header .* insert ##fileformat=VCFv4.2 as its first line' msgs"
+T 'what genotypes lack is told: samples, this sample, the contig in the reference' sh -c "cut -f 1-8 g.vcf > bare.vcf && ! $d bare.vcf 2> msgs &&
+    grep -q 'bare.vcf. has no samples, so no genotypes; give a file with columns FORMAT and samples' msgs &&
+    ! $d --sample kin g.vcf 2> msgs && grep -q 'has no sample .kin.; did you mean .kim.? its header lists them (bcftools query -l)' msgs &&
+    printf '>c1\nACGTACGTACGTACGTACGTACGTACGTAC\n' > one.fa && sed '/^@/!s/	c1	/	c2	/' r.sam > c2.sam && for f in g.vcf c2.sam; do ! chordseq diplotype -f one.fa \$f > got 2> msgs &&
+    grep -q 'reference .one.fa. has no contig .c2., which .*; is it the same assembly?' msgs || exit; done"
 N diplotype-region.err  $d -r c3:1-5 r.bam
 N diplotype-behind.err  $d -r c1:31-40 r.bam
 N diplotype-index.err   $d -r c1:1-5 r.sam

@@ -18,6 +18,9 @@ N usage-stdin.err      $c /dev/stdin -
 N usage-stdin.err      $c /dev/fd/0 /dev/stdin
 N usage-batch.err      $c -B 0 "$tiny/mixed.fa"
 
+T 'a command without operands says so' sh -c 'chordseq selftest extra 2> msgs; [ $? = 2 ] &&
+    grep -q "selftest: unexpected argument .extra.; this command takes options only, which --help lists$" msgs'
+
 # ---- devices of this build ------------------------------------------------------------------------
 
 T 'an unknown device is named' sh -c '"$@" 2>&1 |

@@ -117,7 +117,7 @@ T 'unknown tokens are not in the loss' awk -F '\t' 'FNR == 2 { loss[n++] = $4 }
 printf 'r1\t0\t10\ta\nr2\t0\t5\tb\nr1\t5\t20\tb\n' > overlap.bed
 N predict-overlap.err chordseq train $common --intervals overlap.bed -i in.fa -o x
 T 'a class with a control character names its line' sh -c '{ head -n 1 in.bed; printf "r2\t1\t9\tis\001land\n"; } > odd.bed
-    ! chordseq train "$@" --intervals odd.bed -i in.fa -o gone 2> msgs && grep -q "control character (.odd.bed. line 2)" msgs' - $common
+    ! chordseq train "$@" --intervals odd.bed -i in.fa -o gone 2> msgs && grep -q "control character; rename it (.odd.bed. line 2)" msgs' - $common
 printf 'r1\t0\t10\n' > three.bed
 N predict-three.err chordseq train $common --intervals three.bed -i in.fa -o x
 printf 'r1\t0\t10\tisland\nr1\t5\t10000\tisland\n' > long.bed

@@ -61,6 +61,10 @@ N variant-circular.err chordseq variant -m "$m" -f variants.fa --circular no var
 N variant-ref.err   chordseq variant -m "$m" variants.vcf
 N variant-no-ref.err chordseq variant -m "$m" -f no.fa variants.vcf
 N variant-model.err chordseq variant -m "$m" -f variants.fa --score model variants.vcf
+T 'windows that are too short, with the least length' sh -c '! chordseq variant -m "$m" -f variants.fa -w 4 -o gone variants.vcf 2> msgs && [ ! -e gone ] &&
+    grep -q "variant: --window-length 4 is too short; it must be at least 8$" msgs'
+T 'columns separated by blanks are refused, with the columns of VCF' sh -c 'sed "/^#CHROM/s/\t/ /g" variants.vcf > blanks.vcf && ! score -o gone blanks.vcf 2> msgs &&
+    grep -q "blanks.vcf.: the line #CHROM does not name .*, separated by tabs: #CHROM POS ID REF ALT QUAL FILTER INFO$" msgs'
 N variant-long.err  chordseq variant -m "$m" -f variants.fa -w 2k variants.vcf
 T 'the index of another output is refused' sh -c '! score -W -o t.vcf.gz --tsv t.vcf.gz.csi variants.vcf 2> msgs &&
     grep -q "two outputs write to .t.vcf.gz.csi" msgs && [ ! -e t.vcf.gz ]'

@@ -222,7 +222,7 @@ static void test_bad_multilabels(void **state)
     put_text("x.tsv", "id\tp\x01" "q\n");
     assert_int_equal(cs_multilabels_open("x.tsv", &c, false, &m), CS_EFORMAT);
     assert_string_equal(cs_error_message(), "the class name 'p\x01" "q' contains a tab, newline or "
-                        "other control character ('x.tsv' line 1)");
+                        "other control character; rename it ('x.tsv' line 1)");
     cs_error_clear();
     cs_classes_release(&c);
 }

@@ -129,7 +129,8 @@ static void test_lineages(void **state)
     }
     assert_int_equal(cs_taxonomy_lineages("domain,phylum", name, 4, &t), CS_EUSAGE);
     assert_string_equal(cs_error_message(),
-                        "'A;x;y' has more parts than the 2 ranks of --lineage");
+                        "'A;x;y' has more parts than the 2 ranks of --lineage; name a rank for "
+                        "each part");
     cs_error_clear();
 }
 
