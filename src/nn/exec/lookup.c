@@ -193,7 +193,7 @@ static int sieve(const cs_lookup *l, uint64_t *hash, int n)
     return kept;
 }
 
-/* The words of a block of windows, by cs_peptides_hash(). */
+/* The words of the block of windows at `from`, as by cs_peptides_hash(). */
 static void count_block(const cs_lookup *l, const char *base, int64_t n_base, int64_t from,
                         int64_t *hit)
 {
@@ -215,8 +215,12 @@ void cs_lookup_count(const cs_lookup *l, const char *base, int64_t n_base, int n
     const int64_t n_window = cs_peptides_windows(&l->words, n_base);
 
     memset(hit, 0, (size_t)l->n_code * sizeof *hit);
-    (void)n_thread;                                /* without OpenMP */
-    #pragma omp parallel for reduction(+ : hit[:l->n_code]) num_threads(n_thread) if (n_thread > 1)
+    if (n_thread == 1) {
+        for (int64_t from = 0; from < n_window; from += CS_PEPTIDE_BLOCK)
+            count_block(l, base, n_base, from, hit);
+        return;
+    }
+    #pragma omp parallel for reduction(+ : hit[:l->n_code]) num_threads(n_thread)
     for (int64_t from = 0; from < n_window; from += CS_PEPTIDE_BLOCK)
         count_block(l, base, n_base, from, hit);
 }
