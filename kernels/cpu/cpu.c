@@ -172,8 +172,7 @@ int cs_cpu_open(cs_backend *be)
     be->impl = cpu;
     cs_cpu_fill(be, 0);
 #ifndef CS_DOUBLE
-    cpu->pack_stride = CS_PACK_SCRATCH;
-    cpu->pack = cpu_alloc(be, (size_t)be->n_thread * cpu->pack_stride * sizeof *cpu->pack);
+    cpu->pack = cpu_alloc(be, (size_t)be->n_thread * CS_PACK_SCRATCH * sizeof *cpu->pack);
     if (!cpu->pack) {
         free(cpu);
         return cs_fail(CS_EMEM, "out of memory for the scratch of %d threads", be->n_thread);

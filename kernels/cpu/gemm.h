@@ -68,6 +68,28 @@ static inline int cs_panel_width(int32_t n, int32_t p)
 }
 static inline int32_t cs_panel_count(int32_t n) { return (n + CS_PANEL - 1) / CS_PANEL; }
 
+/* A task of a product: rows by columns of the result, in blocks of the summed dimension. */
+enum { CS_DEPTH = 384,           /* of a block: a packed panel of 24 KB fits in L1 */
+       CS_DEPTH_T = 192,         /* the same if the left operand is transposed: its lines are in L1,
+                                  * too */
+       CS_TASK_COLS = 192, CS_TASK_ROWS_MIN = 96, CS_TASK_ROWS_MAX = 1536 };
+_Static_assert(CS_DEPTH * CS_TASK_COLS == CS_PACK_SCRATCH, "a packed block fills the scratch");
+
+/** cs_task_rows - rows of a task: as many as possible, for at least n_task blocks of n_row rows */
+static inline int64_t cs_task_rows(int64_t n_row, int64_t n_task)
+{
+    const int64_t n = (n_row / n_task + CS_STRIP - 1) / CS_STRIP * CS_STRIP;
+    return n < CS_TASK_ROWS_MIN ? CS_TASK_ROWS_MIN : n > CS_TASK_ROWS_MAX ? CS_TASK_ROWS_MAX : n;
+}
+/** cs_task_cols - columns of a task: as many as possible, for at least n_thread tasks */
+static inline int32_t cs_task_cols(int64_t n_row_block, int32_t n_col, int n_thread)
+{
+    int32_t n = CS_TASK_COLS;
+    while (n_row_block * ((n_col + n - 1) / n) < n_thread && n > CS_PANEL)
+        n = (n / 2 + CS_PANEL - 1) / CS_PANEL * CS_PANEL;
+    return n;
+}
+
 /** cs_pack_panel - pack one panel: cells of columns 0 .. valid-1 of n_k rows of b, then zeros; sk
  * or sj is 1 */
 void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int width, int32_t valid,

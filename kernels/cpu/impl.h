@@ -17,12 +17,11 @@ enum { CS_CHUNKS = 32,           /* maximum number of chunks of a sum over rows 
        CS_CHUNK_COLS = 128,      /* columns summed together; bounds the partial sums on the stack */
        CS_ROW_BLOCK = 256,       /* rows per parallel step in loops over segments */
        CS_SMALL = 16384,         /* elements below which a parallel loop does not pay */
-       CS_PACK_SCRATCH = 384 * 192 };    /* floats of packing scratch per thread: see vec_gemm.c */
+       CS_PACK_SCRATCH = 384 * 192 };    /* floats of packing scratch per thread: see gemm.h */
 
 /* State of the CPU backend (cs_backend.impl). */
 typedef struct cs_cpu {
-    float *pack;                 /* n_thread * pack_stride floats for packed panels of gemm */
-    size_t pack_stride;          /* in floats */
+    float *pack;                 /* n_thread * CS_PACK_SCRATCH, for packed panels; see below */
 } cs_cpu;
 
 /** cs_cpu_open - fill a backend's table and allocate its scratch; CS_EMEM */
@@ -46,6 +45,13 @@ static inline int cs_thread_no(void)
 #else
     return 0;
 #endif
+}
+
+/** cs_pack_scratch - CS_PACK_SCRATCH floats of this thread of a parallel loop */
+static inline float *cs_pack_scratch(const cs_backend *be)
+{
+    const cs_cpu *cpu = be->impl;
+    return cpu->pack + (size_t)cs_thread_no() * CS_PACK_SCRATCH;
 }
 
 /** cs_threads - threads for a loop over n_work elements: one if it is small */

@@ -17,16 +17,13 @@
 #include "kernels/cpu/norm.h"
 #include "kernels/cpu/tables.h"
 
-enum { DEPTH = 384,              /* channels per block: a packed panel of 24 KB fits in L1 */
-       DEPTH_T = 192,            /* tokens per block of dw, with lines of the left operand in L1 as
-                                  * well */
-       TAPS = 16,                /* maximum number of taps in a group */
-       COLS = 192, ROWS_MIN = 96, ROWS_MAX = 1536,
-       ROWS = CS_PER_CELL > 1 ? 2 * ROWS_MIN : ROWS_MIN,     /* that all taps pass together */
+/* Blocks have up to CS_DEPTH channels or, for the gradient of the weights, CS_DEPTH_T tokens. */
+enum { TAPS = 16,                /* maximum number of taps in a group */
+       ROWS = (CS_PER_CELL > 1 ? 2 : 1) * CS_TASK_ROWS_MIN,  /* that all taps pass together */
        CELLS = CS_PACK_SCRATCH / 2,      /* part of the scratch for cells of x, where these are
-                                          * pairs: ROWS rows of DEPTH channels */
+                                          * pairs: ROWS rows of CS_DEPTH channels */
        PACK = CS_PER_CELL > 1 ? CS_PACK_SCRATCH - CELLS : CS_PACK_SCRATCH };
-_Static_assert(CS_PER_CELL == 1 || ROWS * DEPTH / CS_PER_CELL <= CELLS, "rows fill their part");
+_Static_assert(CS_PER_CELL == 1 || ROWS * CS_DEPTH / CS_PER_CELL <= CELLS, "rows fill their part");
 
 static const float zeros[CS_PANEL];
 
@@ -57,10 +54,9 @@ static bool next_part(const conv *q, part *p)
     p->first = p->n_tap == 0;
     p->k0 = p->k0 + p->n_k < q->x.c ? p->k0 + p->n_k : 0;
     p->tap += p->k0 == 0 ? p->n_tap : 0;
-    p->n_k = cs_min64(DEPTH, q->x.c - p->k0);
-    p->n_tap = (int32_t)cs_min64(cs_min64(TAPS, q->taps.n - p->tap),
-                                 q->x.c < DEPTH ? DEPTH / (CS_PER_CELL * cs_cell_count(q->x.c))
-                                                : 1);
+    p->n_k = cs_min64(CS_DEPTH, q->x.c - p->k0);
+    const int64_t fit = q->x.c < CS_DEPTH ? CS_DEPTH / (CS_PER_CELL * cs_cell_count(q->x.c)) : 1;
+    p->n_tap = (int32_t)cs_min64(cs_min64(TAPS, q->taps.n - p->tap), fit);
     return p->tap < q->taps.n;
 }
 
@@ -104,7 +100,7 @@ static void run_apart(const conv *q, const part *p, int64_t r, int64_t n)
 {
     const int64_t n_cell = cs_cell_count(p->n_k);
     const cs_panel left = { .a = p->cells, .lda = p->n_tap * n_cell, .n_k = p->n_tap * n_cell };
-    const float *row[ROWS_MIN];
+    const float *row[CS_TASK_ROWS_MIN];
     for (int32_t k = 0; k < p->n_tap; k++) {
         tap_rows(q->seg, q->taps, p->tap + k, q->adjoint, q->x, r, n, row);
         for (int64_t i = 0; i < n; i++)
@@ -141,7 +137,7 @@ static void run_part(const conv *q, const part *p, int64_t r0, int64_t r1)
             a.n = n;
             run_span(q, p, a);
         } else {
-            n = cs_min64(ROWS_MIN, r1 - r);
+            n = cs_min64(CS_TASK_ROWS_MIN, r1 - r);
             run_apart(q, p, r, n);
         }
     }
@@ -235,8 +231,8 @@ static void conv_task(const conv *q, int64_t r0, int32_t j0, int32_t n, float *p
     for (part group = p; next_part(q, &group);)
         n_pack += part_size(&group);
     if (n_pack > PACK) {
-        for (const int32_t end = j0 + n; p.j0 < end; p.j0 += COLS) {
-            p.n = end - p.j0 < COLS ? end - p.j0 : COLS;
+        for (const int32_t end = j0 + n; p.j0 < end; p.j0 += CS_TASK_COLS) {
+            p.n = end - p.j0 < CS_TASK_COLS ? end - p.j0 : CS_TASK_COLS;
             run_taps(q, p, false, pack, r0, r1);
         }
         if (q->epi)
@@ -253,35 +249,18 @@ static void conv_task(const conv *q, int64_t r0, int32_t j0, int32_t n, float *p
     }
 }
 
-/* Block sizes: enough tasks for the threads, each as large as possible. */
-static void choose_cols(int64_t n_row_block, int32_t n_col, int n_thread, int32_t *cols)
-{
-    *cols = COLS;
-    while (n_row_block * ((n_col + *cols - 1) / *cols) < n_thread && *cols > CS_PANEL)
-        *cols = (*cols / 2 + CS_PANEL - 1) / CS_PANEL * CS_PANEL;
-}
-
-static float *scratch(const cs_backend *be)
-{
-    const cs_cpu *cpu = be->impl;
-    return cpu->pack + (size_t)cs_thread_no() * cpu->pack_stride;
-}
-
 static void run_conv(cs_backend *be, conv *q)
 {
     int n_thread = cs_threads(be, q->x.r * q->w.r * q->w.c);
-    q->rows = (q->seg.rows / (4 * n_thread) + CS_STRIP - 1) / CS_STRIP * CS_STRIP;
-    q->rows = q->rows < ROWS_MIN ? ROWS_MIN : q->rows > ROWS_MAX ? ROWS_MAX : q->rows;
+    q->rows = cs_task_rows(q->seg.rows, 4 * n_thread);
     int64_t n_i = (q->seg.rows + q->rows - 1) / q->rows;
-    choose_cols(n_i, q->y.c, n_thread, &q->cols);
-    if (q->epi)
-        q->cols = q->y.c;
+    q->cols = q->epi ? q->y.c : cs_task_cols(n_i, q->y.c, n_thread);
     int64_t n_j = (q->y.c + q->cols - 1) / q->cols;
     #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
     for (int64_t t = 0; t < n_i * n_j; t++) {
         const int32_t j = (int32_t)(t % n_j) * q->cols;
         conv_task(q, t / n_j * q->rows, j, q->y.c - j < q->cols ? q->y.c - j : q->cols,
-                  scratch(be));
+                  cs_pack_scratch(be));
         cs_panel_done();
     }
 }
@@ -299,7 +278,7 @@ static void vec_conv_epilogue(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x
                               const cs_epilogue *epi, cs_mat y)
 {
     const int n_thread = cs_threads(be, x.r * w.r * w.c);
-    const bool by_columns = seg.rows <= (n_thread - 1) * ROWS_MIN;
+    const bool by_columns = seg.rows <= (n_thread - 1) * CS_TASK_ROWS_MIN;
     conv q = { .seg = seg, .taps = taps, .x = x, .w = w, .bias = epi->bias,
                .y = epi->pre.r ? epi->pre : y, .epi = by_columns ? NULL : epi, .out = y };
     run_conv(be, &q);
@@ -333,8 +312,8 @@ typedef struct block { float *pack; int64_t r, n; int32_t j0, n_col; } block;
 /* A tap's rows of dw += x' dy over the rows of a block */
 static void dw_tap(const dweight *q, int32_t tap, const block *dy)
 {
-    const int64_t n_cell = cs_cell_count(dy->n), step = CELLS / cs_cell_count(DEPTH_T);
-    const float *row[DEPTH_T];
+    const int64_t n_cell = cs_cell_count(dy->n), step = CELLS / cs_cell_count(CS_DEPTH_T);
+    const float *row[CS_DEPTH_T];
     tap_rows(q->seg, q->taps, tap, false, q->x, dy->r, dy->n, row);
     for (int64_t c = 0; c < q->x.c; c += step) {
         const int64_t n_row = cs_min64(step, q->x.c - c);
@@ -353,12 +332,13 @@ static void dw_tap(const dweight *q, int32_t tap, const block *dy)
 
 /* Transposing a row's cells takes longer than pairing them. So dy is transposed, once for all taps,
  * where its product with x, the transpose of dw, fits in the scratch beside it. */
-enum { TRANSPOSED = DEPTH_T / CS_PER_CELL * COLS, PAIRED = DEPTH_T / CS_PER_CELL * CS_PANEL,
+enum { TRANSPOSED = CS_DEPTH_T / CS_PER_CELL * CS_TASK_COLS,
+       PAIRED = CS_DEPTH_T / CS_PER_CELL * CS_PANEL,
        SUMS = CS_PACK_SCRATCH - TRANSPOSED - PAIRED };
 
 static bool sums_fit(const dweight *q)
 {
-    return (q->dy.c < COLS ? q->dy.c : COLS) * (int64_t)q->taps.n * q->x.c <= SUMS;
+    return (q->dy.c < CS_TASK_COLS ? q->dy.c : CS_TASK_COLS) * (int64_t)q->taps.n * q->x.c <= SUMS;
 }
 
 /* Cells of a panel's columns from j on, of which `valid` exist, of n rows that are anywhere. */
@@ -388,7 +368,7 @@ static void sum_tap(const dweight *q, int32_t tap, const block *dy, float *sum, 
 {
     const int64_t n_cell = cs_cell_count(dy->n);
     float *pairs = dy->pack + TRANSPOSED;
-    const float *row[DEPTH_T];
+    const float *row[CS_DEPTH_T];
     tap_rows(q->seg, q->taps, tap, false, q->x, dy->r, dy->n, row);
     for (int32_t k = 0; k < cs_panel_count(q->x.c); k++, sum += CS_PANEL) {
         const int width = cs_panel_width(q->x.c, k), valid = q->x.c - k * CS_PANEL;
@@ -425,8 +405,8 @@ static void dw_transposed(const dweight *q, const int32_t tap[2], int32_t j0, in
     float *sum = pack + TRANSPOSED + PAIRED;
     memset(sum, 0, (size_t)(n_col * ld) * sizeof *sum);
     for (int64_t r = 0, n; r < q->seg.rows; r += n) {
-        const float *row[DEPTH_T];
-        n = cs_min64(DEPTH_T, q->seg.rows - r);
+        const float *row[CS_DEPTH_T];
+        n = cs_min64(CS_DEPTH_T, q->seg.rows - r);
         for (int64_t i = 0; i < n; i++)
             row[i] = cs_row(q->dy, r + i);
         cs_cells_transposed(row, n, j0, n_col, pack, cs_cell_count(n));
@@ -446,7 +426,7 @@ static void dw_task(const dweight *q, const int32_t tap[2], int32_t j0, float *p
         return;
     }
     for (int64_t r = 0, n; r < q->seg.rows; r += n) {
-        n = cs_min64(DEPTH_T, q->seg.rows - r);
+        n = cs_min64(CS_DEPTH_T, q->seg.rows - r);
         cs_pack(cs_row(q->dy, r) + j0, q->dy.ld, 1, n, n_col, pack);
         const block dy = { .pack = pack, .r = r, .n = n, .j0 = j0, .n_col = n_col };
         for (int32_t k = tap[0]; k < tap[1]; k++)
@@ -492,7 +472,7 @@ static void dw_task(const dweight *q, const int32_t tap[2], int32_t j0, float *p
     int32_t s = 0;
     for (int64_t r = 0; r < q->seg.rows;) {
         cs_seg_span a = cs_seg_span_at(q->seg, &s, r, q->seg.rows);
-        a.n = cs_min64(a.n, DEPTH_T);
+        a.n = cs_min64(a.n, CS_DEPTH_T);
         dw_block(q, tap, a, j0, pack);
         r += a.n;
     }
@@ -502,9 +482,9 @@ static void dw_task(const dweight *q, const int32_t tap[2], int32_t j0, float *p
 static void vec_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat dy,
                             cs_mat dw)
 {
-    dweight q = { .seg = seg, .taps = taps, .x = x, .dy = dy, .dw = dw };
     int n_thread = cs_threads(be, x.r * dw.r * dw.c);
-    choose_cols(1, dy.c, n_thread, &q.cols);
+    const dweight q = { .seg = seg, .taps = taps, .x = x, .dy = dy, .dw = dw,
+                        .cols = cs_task_cols(1, dy.c, n_thread) };
     int64_t n_j = (dy.c + q.cols - 1) / q.cols;
     /* one tap per task only if there are too few columns for the threads */
     int32_t task_taps = n_j < n_thread ? 1 : taps.n, n_i = taps.n / task_taps;
@@ -512,7 +492,7 @@ static void vec_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, 
     for (int64_t t = 0; t < n_i * n_j; t++) {
         int32_t k = (int32_t)(t / n_j) * task_taps;
         dw_task(&q, (const int32_t[2]){ k, k + task_taps }, (int32_t)(t % n_j) * q.cols,
-                scratch(be));
+                cs_pack_scratch(be));
         cs_panel_done();
     }
 }

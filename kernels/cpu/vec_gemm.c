@@ -13,12 +13,8 @@
 
 #include <string.h>
 
-enum { DEPTH = 384,              /* k per block: a packed panel of 24 KB fits in L1 */
-       DEPTH_T = 192,            /* with a transposed, whose lines are in L1 as well */
-       COLS = 192, ROWS_MIN = 96, ROWS_MAX = 1536,
-       ROWS_CELLS = 192 };       /* rows of the left operand that are rounded together */
-_Static_assert(DEPTH * COLS == CS_PACK_SCRATCH, "a block of the right operand fills the scratch");
-_Static_assert(DEPTH * ROWS_CELLS <= CS_PACK_SCRATCH, "cells of both operands fill the scratch");
+enum { ROWS_CELLS = 192 };       /* rows of the left operand that are rounded together */
+_Static_assert(CS_DEPTH * ROWS_CELLS <= CS_PACK_SCRATCH, "cells of both operands fill the scratch");
 
 static const float zeros[CS_PANEL];
 
@@ -85,7 +81,7 @@ static void transposed_cells(const gemm *g, const float *from, int64_t n_row, in
                              float *cells)
 {
 #if CS_LEVEL_PAIRS
-    const float *line[DEPTH_T];
+    const float *line[CS_DEPTH_T];
     for (int64_t k = 0; k < n_k; k++)
         line[k] = from + k * g->a.ld;
     cs_cells_transposed(line, n_k, 0, n_row, cells, cs_cell_count(n_k));
@@ -154,32 +150,20 @@ static int64_t depth_of(int64_t n_k, int64_t max_depth)
     return n_block ? (n_k + n_block - 1) / n_block : 1;
 }
 
-/* Block sizes: enough tasks for the threads, each as large as possible. */
-static void cut(gemm *g, int n_thread)
-{
-    g->depth = depth_of(g->n_k, g->ta ? DEPTH_T : DEPTH);
-    g->rows = (g->c.r / (n_thread > 1 ? 4 * n_thread : 1) + CS_STRIP - 1)
-        / CS_STRIP * CS_STRIP;
-    g->rows = g->rows < ROWS_MIN ? ROWS_MIN : g->rows > ROWS_MAX ? ROWS_MAX : g->rows;
-    g->cols = COLS;
-    int64_t n_row_block = (g->c.r + g->rows - 1) / g->rows;
-    while (n_row_block * ((g->c.c + g->cols - 1) / g->cols) < n_thread && g->cols > CS_PANEL)
-        g->cols = (g->cols / 2 + CS_PANEL - 1) / CS_PANEL * CS_PANEL;
-}
-
 static void run(cs_backend *be, gemm *g)
 {
     const cs_mat c = g->c;
     if (c.r == 0 || c.c == 0)
         return;
-    const cs_cpu *cpu = be->impl;
     int n_thread = cs_threads(be, c.r * c.c * g->n_k);
-    cut(g, n_thread);
-    int64_t n_i = (c.r + g->rows - 1) / g->rows, n_j = (c.c + g->cols - 1) / g->cols;
+    g->depth = depth_of(g->n_k, g->ta ? CS_DEPTH_T : CS_DEPTH);
+    g->rows = cs_task_rows(c.r, n_thread > 1 ? 4 * n_thread : 1);
+    int64_t n_i = (c.r + g->rows - 1) / g->rows;
+    g->cols = cs_task_cols(n_i, c.c, n_thread);
+    int64_t n_j = (c.c + g->cols - 1) / g->cols;
     #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
     for (int64_t t = 0; t < n_i * n_j; t++)
-        task(g, t / n_j * g->rows, (int32_t)(t % n_j) * g->cols,
-             cpu->pack + (size_t)cs_thread_no() * cpu->pack_stride);
+        task(g, t / n_j * g->rows, (int32_t)(t % n_j) * g->cols, cs_pack_scratch(be));
 }
 
 static void vec_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c)
@@ -193,13 +177,13 @@ static void vec_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_re
 
 static int64_t affine_pack_size(cs_mat w)
 {
-    const int64_t depth = depth_of(w.c, DEPTH);
+    const int64_t depth = depth_of(w.c, CS_DEPTH);
     return (w.c + depth - 1) / depth * cs_pack_size(depth, (int32_t)w.r);
 }
 
 static void affine_prepare(cs_backend *be, cs_mat w, cs_real *pack)
 {
-    const int64_t depth = depth_of(w.c, DEPTH);
+    const int64_t depth = depth_of(w.c, CS_DEPTH);
     (void)be;
     for (int64_t k = 0; k < w.c; k += depth, pack += cs_pack_size(depth, (int32_t)w.r))
         cs_pack(w.p + k, 1, w.ld, cs_min64(depth, w.c - k), (int32_t)w.r, pack);
@@ -207,7 +191,7 @@ static void affine_prepare(cs_backend *be, cs_mat w, cs_real *pack)
 
 static void affine(cs_backend *be, cs_mat x, const cs_real *pack, cs_mat bias, cs_mat y)
 {
-    const bool at_once = bias.r > 0 && x.c <= DEPTH;
+    const bool at_once = bias.r > 0 && x.c <= CS_DEPTH;
     gemm g = { .tb = true, .a = x, .c = y, .n_k = x.c, .packed = pack,
                .bias = at_once ? bias.p : NULL };
     run(be, &g);
