@@ -8,7 +8,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-enum { SIDE = 256, GAP = 16, TITLE = 24 };
+enum { SIDE = 256, GAP = 16, TITLE = 24,
+       DATA_MAX = 1 << 20 };     /* bytes of a chunk, whose length is a number of 31 bits */
 
 /* A picture of 8-bit grey, and a growing text or file made of it. */
 struct picture { int64_t w, h; unsigned char *grey; };
@@ -79,7 +80,8 @@ static int encode_png(const struct picture *q, struct bytes *b)
     CS_TRY(deflated(q, &packed, &n));
     CS_TRY(matrix_plot_append(b, "\x89PNG\r\n\x1a\n", 8));
     CS_TRY(append_chunk(b, "IHDR", head, sizeof head));
-    CS_TRY(append_chunk(b, "IDAT", packed, n));
+    for (size_t at = 0; at < n; at += DATA_MAX)
+        CS_TRY(append_chunk(b, "IDAT", packed + at, n - at < DATA_MAX ? n - at : DATA_MAX));
     rc = append_chunk(b, "IEND", "", 0);
 out:
     free(packed);

@@ -62,6 +62,9 @@ else
     S 'NumPy gives the same product' 'no NumPy'
 fi
 
+$gen low-rank 900 1 large.npy
+T 'a picture of several chunks' sh -c 'chordseq factorize -q -i large.npy --steps 1 --plot large.png &&
+    [ "$(wc -c < large.png)" -gt 1100000 ]'
 # Valid images: every chunk of a PNG has its checksum, SVG is XML with the same number of images.
 with python3 T 'PNG and SVG parse with other programs' python3 -c '
 import base64, struct, zlib, xml.dom.minidom as x
@@ -74,12 +77,14 @@ def size(b):
         if kind == b"IHDR": w, h, depth, colour = struct.unpack(">IIBB", b[at + 8:at + 18])
         if kind == b"IDAT": data += b[at + 8:at + 8 + n]
         seen.append(kind); at += 12 + n
-    assert seen == [b"IHDR", b"IDAT", b"IEND"] and depth == 8 and colour == 0
-    assert len(zlib.decompress(data)) == h * (w + 1)
+    parts = len(seen) - 2
+    assert seen == [b"IHDR", *[b"IDAT"] * parts, b"IEND"] and depth == 8 and colour == 0
+    assert parts == -(-len(data) // 2**20) and len(zlib.decompress(data)) == h * (w + 1)
     return w, h
 images = x.parse("a.svg").getElementsByTagName("image")
 png = size(open("d.png", "rb").read())
 assert len(images) == ('$([ $lapack = yes ] && echo 3 || echo 2)') and png[1] == 288
+assert size(open("large.png", "rb").read())[1] == 900
 for i in images:
     assert size(base64.b64decode(i.getAttribute("xlink:href").split(",")[1])) == (48, 48)'
 
