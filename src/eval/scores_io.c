@@ -81,6 +81,12 @@ static const char *next_field(const struct table *t, char **rest)
     return at ? at : "";
 }
 
+static int other_classes(struct table *t)
+{
+    return cs_lines_error(&t->line, "the classes differ from the model's; give tables of 'chordseq "
+                          "eval --scores' with this model");
+}
+
 static int read_head(struct table *t)
 {
     char *rest = t->line.text;
@@ -94,9 +100,9 @@ static int read_head(struct table *t)
             if (t->column[i] == t->column[k])
                 t->column[k] = t->n_label;
         if (t->column[k] == t->n_label)
-            return cs_lines_error(&t->line, "the classes differ from the model's");
+            return other_classes(t);
     }
-    return rest ? cs_lines_error(&t->line, "the classes differ from the model's") : CS_OK;
+    return rest ? other_classes(t) : CS_OK;
 }
 
 static int read_row(struct table *t, cs_scores *s)

@@ -118,7 +118,8 @@ static int parse_bed(cs_regions *r, const cs_reference *ref, cs_region *out)
     for (int i = 1; i < 3; i++) {
         field[i] = strchr(field[i - 1], '\t');
         if (!field[i])
-            return cs_lines_error(&r->bed, "fewer than three columns");
+            return cs_lines_error(&r->bed, "fewer than three columns; there must be contig, start "
+                                  "and end");
         *field[i]++ = '\0';
     }
     const size_t n_to = strcspn(field[2], "\t");
@@ -126,9 +127,10 @@ static int parse_bed(cs_regions *r, const cs_reference *ref, cs_region *out)
     *out = (cs_region){ r->bed.text, regions_number(field[1], strlen(field[1])),
                         regions_number(field[2], n_to) };
     if (out->from < 0 || out->to < 0 || strchr(field[1], ',') || memchr(field[2], ',', n_to))
-        return cs_lines_error(&r->bed, "start and end must be numbers");
+        return cs_lines_error(&r->bed, "start and end must be numbers; put '#' before lines of "
+                              "other text");
     if (out->from >= out->to)
-        return cs_lines_error(&r->bed, "the start is not below the end");
+        return cs_lines_error(&r->bed, "the start is not below the end; starts count from 0");
     const int64_t n = ref ? cs_reference_length(ref, r->bed.text) : INT64_MAX;
     if (n < 0)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: the reference '%s' has no contig '%s'",

@@ -484,7 +484,7 @@ static int next_text(cs_vcf *v)
         return check_end(v);
     v->n_record++;
     if (blank)
-        return cs_vcf_error(v, "follows an empty line");
+        return cs_vcf_error(v, "follows an empty line; remove that");
     if (r < -1)
         return cs_vcf_error(v, v->itr ? "cannot be read; the file is truncated or damaged" :
                             "cannot be decompressed; the file is truncated or damaged");

@@ -251,7 +251,7 @@ static int check_suits_model(const struct job *j)
     const cs_model *m = j->model;
 
     if (m->tok != NULL && j->n_piece > 0 && j->piece[0] < j->labelled.min_base)
-        return cs_fail(CS_EUSAGE, "fragments of %lld bases have no tokens; the model needs %lld "
+        return cs_fail(CS_EUSAGE, "--fragments %lld is too short for the model, which needs %lld "
                        "bases", (long long)j->piece[0], (long long)j->labelled.min_base);
     if ((a->calibrate != NULL || a->html != NULL || a->scores != NULL)
         && (!m->head->is_class || m->head->per_token))

@@ -47,6 +47,8 @@ T 'one piece of 50' [ "$(pieces 50)" = 6 ]
 # ---- a page to look at ---------------------------------------------------------------------------------
 
 awk -v a="$1" -v b="$2" 'NR > 1 && $5 == "." { print $1 "\t" (NR % 3 ? a : b) }' calls.tsv > two.tsv
+T 'fragments without a token are refused, with the least length' sh -c '! chordseq eval -m "$1" --class "$2=f.fa" --fragments 2,50 -o gone 2> msgs && [ ! -e gone ] &&
+    grep -q "eval: --fragments 2 is too short for the model, which needs 3 bases$" msgs' - "$m" "$1"
 T 'options without effect are refused' sh -c 'for o in "--fragments-per-record 1:needs --fragments" "--tolerance 0.04:is for values" \
     "--threshold 0.5:is for labels"; do chordseq eval -q -m "$1" --class "$2=f.fa" ${o%%:*} -o none.tsv 2> msgs; [ $? = 2 ] && [ ! -e none.tsv ] &&
     grep -q -e "^chordseq: error: eval: ${o%% *} ${o#*:}" msgs || exit; done' - "$m" "$1"
