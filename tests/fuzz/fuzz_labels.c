@@ -42,7 +42,8 @@ static void check_table(const cs_labels *l, const uint8_t *data, size_t n_bytes)
     memcpy(text, data, n_bytes);
     text[n_bytes] = '\0';
     CS_BUG(strlen(text) != n_bytes);
-    for (char *s = text, *eol; *s; s = eol) {
+    /* Behind a byte order mark. */
+    for (char *s = text + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0), *eol; *s; s = eol) {
         eol = strchr(s, '\n');
         if (eol)
             *eol++ = '\0';
