@@ -90,17 +90,28 @@ void cs_index_warn_old(const char *path)
     free(beside);
 }
 
-void cs_index_warn_left(const char *path, const char *own)
+static void warn_left(const char *path, const char *own, const char *beside)
 {
     struct stat index;
-    const size_t n = strlen(path) + sizeof ".crai";
+
+    if ((!own || strcmp(own, beside) != 0) && stat(beside, &index) == 0)
+        cs_warn("the index '%s' is of an earlier '%s', and regions read with it may lack records: "
+                "remove or recreate it", beside, path);
+}
+
+void cs_index_warn_left(const char *path, const char *own)
+{
+    const size_t n_path = strlen(path), n = n_path + sizeof ".crai";
     char *beside = cs_xmalloc(n);
 
     for (size_t i = 0; strcmp(path, "-") != 0 && i < N_SUFFIX; i++) {
         (void)snprintf(beside, n, "%s%s", path, suffix[i]);
-        if ((!own || strcmp(own, beside) != 0) && stat(beside, &index) == 0)
-            cs_warn("the index '%s' is of an earlier '%s', and regions read with it may lack "
-                    "records: remove or recreate it", beside, path);
+        warn_left(path, own, beside);
+    }
+    /* Picard's name of the index of NAME.bam, which htslib finds, too. */
+    if (n_path > 4 && strcmp(path + n_path - 4, ".bam") == 0) {
+        (void)snprintf(beside, n, "%.*s.bai", (int)(n_path - 4), path);
+        warn_left(path, own, beside);
     }
     free(beside);
 }

@@ -102,9 +102,9 @@ with samtools T 'an index beside it' sh -c 'samtools sort -o sorted.bam in.bam &
     samtools index -b sorted.bam && samtools view -F 0x900 sorted.bam "$2" | cut -f 1-6 > a && [ -s a ] &&
     for f in i.bam j.bam; do samtools view $f "$2" | cut -f 1-6 | cmp a - || exit; done &&
     samtools view -T "$1" i.cram "$2" | cut -f 1-6 | cmp a -' - "$tiny/strands.fa" "$(sed -n '1s/^>\([^ ]*\).*/\1/p' "$tiny/strands.fa"):1-200"
-with samtools T 'an index of an earlier output of this name is reported' sh -c 'cp i.bam.csi i.bam.bai &&
-    chordseq classify -q -m m --bam i.bam -W sorted.bam 2> msgs && rm i.bam.bai &&
-    grep -q "the index .i.bam.bai. is of an earlier .i.bam." msgs && ! grep -q "index .i.bam.csi" msgs'
+with samtools T 'an index of an earlier output of this name is reported' sh -c 'for b in i.bam.bai i.bai; do
+    cp i.bam.csi $b && chordseq classify -q -m m --bam i.bam -W sorted.bam 2> msgs && rm $b &&
+    grep -q "the index .$b. is of an earlier .i.bam." msgs && [ "$(grep -c index msgs)" = 1 ] || exit; done'
 # htslib's sam_index_build3() loses the header of a file that is not sorted.
 with samtools N bam-unsorted.err sh -c "$ignore_leaks"'
     samtools sort -n -o names.bam in.bam && chordseq classify -q -m m --bam x.bam -W names.bam
