@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/suggest.h"
 #include "infer/taxa.h"
 
 enum { PATH_BYTES = 4096, NAME_BYTES = 64 };
@@ -24,10 +25,16 @@ static int set_option(const cs_optset *set, const char *text)
     if (!value || (size_t)(value - text) >= sizeof name)
         return cs_fail(CS_EUSAGE, "option '%s' is not of the form NAME=VALUE", text);
     (void)snprintf(name, sizeof name, "%.*s", (int)(value - text), text);
-    for (; set->opt; set++)
+    cs_suggest near = cs_suggest_begin(name);
+    for (; set->opt; set++) {
         if (cs_opt_find(set->opt, name))
             return cs_opt_set(set->opt, set->base, name, value + 1);
-    return cs_fail(CS_EUSAGE, "there is no option '%s'; see chordseq(3)", name);
+        for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++)
+            if (o->type != CS_OPT_GROUP)
+                cs_suggest_try(&near, o->name);
+    }
+    return cs_fail(CS_EUSAGE, "there is no option '%s'; %ssee chordseq(3)", name,
+                   cs_suggest_hint(&near));
 }
 
 static int read_options(cs_opened_args *a, const char *const *option)

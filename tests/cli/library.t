@@ -51,6 +51,7 @@ printf '>a\n%0300d\n' 0 | tr 0 A > long.fa
 N library-letter.err says letter.fa
 N library-memory.err says long.fa max-memory=1Ki long-sequence=error
 N library-option.err says long.fa min-prob=high
+N library-mistyped.err says long.fa min-prop=0.5
 printf '>a\n%01600d\n' 0 | tr 0 A > longer.fa
 N library-long.err says longer.fa long-sequence=error
 "$builddir/tests/cli/make_model" sound 2 encoder=cdil encoder.channels=4 encoder.layers=2 tokenizer=base 2> /dev/null
