@@ -95,6 +95,9 @@ moved()
         moved/bin/chordseq model verify > found && grep -q moved/share/chordseq found
 }
 T 'a moved installation has its own model' moved
+# The original prefix has one if it was installed.
+T 'a model that is not installed is reported with its place' sh -c 'moved/bin/chordseq classify -q -m fast -o x "$1" 2> msgs ||
+    grep -q "the model .fast. is not installed: there is no .*/model/fast.safetensors.; reinstall the data of chordseq, or give the path of a model$" msgs' - "$tiny/mixed.fa"
 
 T 'CITATION.cff and the conda recipe have this version' sh -c 'v=$(chordseq --version) && v=${v#* } &&
     grep -qx "version: $v" "$1/CITATION.cff" && grep -qx "  version: \"$v\"" "$1/packaging/conda/recipe.yaml"' - "$srcdir"

@@ -359,8 +359,15 @@ static bool find_named(const char *name, char *buf, size_t n_buf)
     return cs_data_find(file, buf, n_buf);
 }
 
-/* A path that stat() refused. */
-static int no_model(const char *path, const char *source)
+static int not_installed(const char *name, const char *source, char *buf, size_t n_buf)
+{
+    (void)find_named(name, buf, n_buf);
+    return cs_fail(CS_EMODEL, "the model '%s'%s is not installed: there is no '%s'; reinstall the "
+                   "data of chordseq, or give the path of a model", name, source, buf);
+}
+
+/* A path that stat() refused. buf: to work with. */
+static int no_model(const char *path, const char *source, char *buf, size_t n_buf)
 {
     static const char *const installed[] = { "default", "fast", "accurate", "taxa",
                                              "variant", "variant-exons", "human-lm" };
@@ -372,7 +379,7 @@ static int no_model(const char *path, const char *source)
 
     for (size_t i = 0; i < n_model; i++) {
         if (strcmp(path, installed[i]) == 0)
-            return cs_fail(CS_EMODEL, "the model '%s'%s is not installed", path, source);
+            return not_installed(path, source, buf, n_buf);
         cs_suggest_try(&hint, installed[i]);
         if (n < sizeof list)
             n += (size_t)snprintf(list + n, sizeof list - n, "%s'%s'",
@@ -390,7 +397,7 @@ static int find_path(const char *path, const char *source, char *buf, size_t n_b
     struct stat st;
 
     if (stat(path, &st) != 0)
-        return no_model(path, source);
+        return no_model(path, source, buf, n_buf);
     const bool is_dir = S_ISDIR(st.st_mode);
     if ((size_t)snprintf(buf, n_buf, "%s%s", path, is_dir ? "/model.safetensors" : "") >= n_buf)
         return cs_fail(CS_EUSAGE, "the model's path is longer than %zu bytes", n_buf);
