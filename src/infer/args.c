@@ -86,9 +86,10 @@ const cs_opt cs_pair_table[] = {
 const cs_opt cs_model_table[] = {
     { .type = CS_OPT_GROUP, .name = "Model" },
     { .type = CS_OPT_IN, .letter = 'm', .name = "model", .off = offsetof(cs_model_args, model),
-      .arg = "FILE", .help = "model file or name (default: the model that comes with chordseq)",
-      .man = "The environment variable CHORDSEQ_MODEL sets another default. A folder of 'chordseq "
-             "model export' is also accepted. Models that come with chordseq have names: "
+      .arg = "FILE",
+      .help = "model file, or name of a model that comes with chordseq, such as fast",
+      .man = "By default, the model is that of CHORDSEQ_MODEL in the environment, otherwise the "
+             "command's own. A folder of 'chordseq model export' is also accepted. Names are "
              "'default', 'fast' (classify: only 6-mers; many times as fast, for organelles, "
              "eukaryotes and archaea: it calls few bacteria, plasmids and viruses), 'accurate' "
              "(classify: the default model with more proteins, for reads and short contigs; "
