@@ -33,8 +33,8 @@ _chordseq()
         '*-2[second mates of pairs, in the same order]:FILE:_files' \
         '*--mates-2[second mates of pairs, in the same order]:FILE:_files' \
         '*--interleaved[mates alternate in the input]' \
-        '*-m[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--model[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*-m[model file, or name of a model that comes with chordseq, such as fast]:FILE:_files' \
+        '*--model[model file, or name of a model that comes with chordseq, such as fast]:FILE:_files' \
         '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
@@ -103,8 +103,8 @@ _chordseq()
         '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*--regions-file[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
-        '*-m[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--model[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*-m[model file, or name of a model that comes with chordseq, such as fast]:FILE:_files' \
+        '*--model[model file, or name of a model that comes with chordseq, such as fast]:FILE:_files' \
         '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
@@ -156,8 +156,8 @@ _chordseq()
         '*-2[second mates of pairs, in the same order]:FILE:_files' \
         '*--mates-2[second mates of pairs, in the same order]:FILE:_files' \
         '*--interleaved[mates alternate in the input]' \
-        '*-m[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--model[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*-m[model file, or name of a model that comes with chordseq, such as fast]:FILE:_files' \
+        '*--model[model file, or name of a model that comes with chordseq, such as fast]:FILE:_files' \
         '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
@@ -245,8 +245,8 @@ _chordseq()
         '*--circular[circular contig (may be repeated)]:CONTIG:' \
         '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
         '*--max-unknown[maximum share of unknown bases in a window]:SHARE:' \
-        '*-m[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--model[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*-m[model file, or name of a model that comes with chordseq, such as fast]:FILE:_files' \
+        '*--model[model file, or name of a model that comes with chordseq, such as fast]:FILE:_files' \
         '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
@@ -284,8 +284,8 @@ _chordseq()
         '*--steps[steps of integrated gradients]:NUM:' \
         '*-B[batch size of mutagenesis, in tokens]:NUM:' \
         '*--batch-tokens[batch size of mutagenesis, in tokens]:NUM:' \
-        '*-m[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--model[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*-m[model file, or name of a model that comes with chordseq, such as fast]:FILE:_files' \
+        '*--model[model file, or name of a model that comes with chordseq, such as fast]:FILE:_files' \
         '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
@@ -739,8 +739,8 @@ _chordseq()
         '*--skip-unlabelled[skip records without a label instead of failing]' \
         '*--split[table of record names, parts (train, valid or skip) and optional groups]:TSV:_files' \
         '*--split-by[keep records with the same '\''KEY='\'' in their header on one side of the split]:KEY:' \
-        '*-m[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--model[model file or name (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*-m[model file, or name of a model that comes with chordseq, such as fast]:FILE:_files' \
+        '*--model[model file, or name of a model that comes with chordseq, such as fast]:FILE:_files' \
         '*--strand[strands to read\: forward, both, max, weighted, or model (the model'\''s default)]:NAME:(model forward both max weighted)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
