@@ -312,6 +312,27 @@ static int refuse_unknown(const char *shown, const char *kinds, hFILE *fp, const
     return cs_fail(CS_EFORMAT, "'%s' is not a %s file", shown, kinds);
 }
 
+/* A kind of files, or NULL if it is none of those that are often given by mistake. */
+static const char *kind_of(enum htsExactFormat format)
+{
+    switch (format) {
+    case empty_format:
+        return "empty";
+    case sam:
+        return "SAM";
+    case bam:
+        return "BAM";
+    case cram:
+        return "CRAM";
+    case fasta_format:
+        return "FASTA";
+    case fastq_format:
+        return "FASTQ";
+    default:
+        return NULL;
+    }
+}
+
 /* Nothing was read yet, so the beginning is still in the buffer. */
 int cs_hts_refuse(const char *shown, const char *kinds, htsFile *fp)
 {
@@ -319,10 +340,10 @@ int cs_hts_refuse(const char *shown, const char *kinds, htsFile *fp)
     hFILE *raw = fp->is_bgzf ? fp->fp.bgzf->fp : fp->is_cram ? NULL : fp->fp.hfile;
     char text[PEEK_BYTES];
     const size_t n = raw ? cs_peek_text(raw, m, text, sizeof text) : 0;
-    const char *lacks = n > 0 ? cs_vcf_lacks(text, n) : NULL;
+    const char *lacks = n > 0 ? cs_vcf_lacks(text, n) : NULL, *kind = kind_of(m->format);
 
-    if (m->format == empty_format)
-        return cs_fail(CS_EFORMAT, "'%s' is empty, not a %s file", shown, kinds);
+    if (kind)
+        return cs_fail(CS_EFORMAT, "'%s' is %s, not a %s file", shown, kind, kinds);
     return cs_fail(CS_EFORMAT, "'%s' is not a %s file%s%s", shown, kinds, lacks ? ": " : "",
                    lacks ? lacks : "");
 }

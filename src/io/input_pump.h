@@ -38,8 +38,8 @@ int cs_refuse_archive(const char *shown, const char *s, size_t n) CS_MUST_CHECK;
  * any. kinds: of files that are expected, for messages. CS_OK, CS_EIO, CS_EFORMAT, CS_ECANCEL */
 int cs_pump_open_hts(const char *path, const char *kinds, struct htsFile **out) CS_MUST_CHECK;
 
-/** cs_hts_refuse - CS_EFORMAT for an open file that is none of these kinds, with what a file that
- * looks like VCF lacks. shown: its name in messages */
+/** cs_hts_refuse - CS_EFORMAT for an open file that is none of these kinds, with its kind, or what
+ * a file that looks like VCF lacks. shown: its name in messages */
 int cs_hts_refuse(const char *shown, const char *kinds, struct htsFile *fp);
 
 /** cs_pump_interrupted - a reader's return value for rc of the library below: an end or error after

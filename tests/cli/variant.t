@@ -78,6 +78,7 @@ T 'VCF is not written under the name of a table' sh -c 'for f in x.html x.json x
 N variant-index.err score -W -o o.vcf variants.vcf
 N variant-prefix.err score --prefix 1x variants.vcf
 N variant-fasta.err score variants.fa
+T 'alignments are refused by their kind' sh -c 'printf "@SQ\tSN:one\tLN:9\n" > a.sam && ! score -o gone a.sam 2> msgs && [ ! -e gone ] && grep -q "a.sam. is SAM, not a VCF or BCF file$" msgs'
 T 'a header without a line ##fileformat is refused, of VCF and BCF' sh -c 'sed 1d variants.vcf > none.vcf && ! score -o gone none.vcf 2> msgs &&
     grep -q "none.vcf. is not a VCF or BCF file: its header does not start with ##fileformat=VCF; insert ##fileformat=VCFv4.2 as its first line$" msgs &&
     gzip -c none.vcf > none.vcf.gz && ! score -o gone none.vcf.gz 2> msgs && grep -q "none.vcf.gz.*; insert ##fileformat=VCFv4.2 as" msgs && score --no-version -O u -o u.bcf variants.vcf && score -o gone u.bcf && rm gone &&
