@@ -12,6 +12,7 @@ _chordseq()
     else
     case ${COMP_WORDS[1]}:$prev in
     classify:--input-fmt) words='auto fasta fastq sam bam cram' ;;
+    classify:--model|classify:-m) [ -n "$cur" ] && compgen -f -- "$cur" > /dev/null || words='default fast accurate taxa variant variant-exons human-lm' ;;
     classify:--strand) words='model forward both max weighted' ;;
     classify:--long-sequence) words='whole window error cpu fit' ;;
     classify:--call) words='auto class taxon' ;;
@@ -19,12 +20,14 @@ _chordseq()
     classify:--precision) words='auto fp32 tf32 bf16' ;;
     classify:--check-finite) words='off on' ;;
     predict:--input-fmt) words='auto fasta fastq sam bam cram' ;;
+    predict:--model|predict:-m) [ -n "$cur" ] && compgen -f -- "$cur" > /dev/null || words='default fast accurate taxa variant variant-exons human-lm' ;;
     predict:--strand) words='model forward both max weighted' ;;
     predict:--long-sequence) words='whole window error cpu fit' ;;
     predict:--format) words='bed tsv bedgraph auto' ;;
     predict:--precision) words='auto fp32 tf32 bf16' ;;
     predict:--check-finite) words='off on' ;;
     embed:--input-fmt) words='auto fasta fastq sam bam cram' ;;
+    embed:--model|embed:-m) [ -n "$cur" ] && compgen -f -- "$cur" > /dev/null || words='default fast accurate taxa variant variant-exons human-lm' ;;
     embed:--strand) words='model forward both max weighted' ;;
     embed:--long-sequence) words='whole window error cpu fit' ;;
     embed:--format) words='auto npy npz tsv' ;;
@@ -35,17 +38,20 @@ _chordseq()
     variant:--score) words='auto model embedding llr' ;;
     variant:--ends) words='skip fill' ;;
     variant:--strand) words='model forward both max weighted' ;;
+    variant:--model|variant:-m) [ -n "$cur" ] && compgen -f -- "$cur" > /dev/null || words='default fast accurate taxa variant variant-exons human-lm' ;;
     variant:--precision) words='auto fp32 tf32 bf16' ;;
     variant:--check-finite) words='off on' ;;
     explain:--method) words='mutagenesis gradient integrated deeplift' ;;
     explain:--baseline) words='unknown zero shuffled' ;;
     explain:--value) words='logit probability' ;;
+    explain:--model|explain:-m) [ -n "$cur" ] && compgen -f -- "$cur" > /dev/null || words='default fast accurate taxa variant variant-exons human-lm' ;;
     explain:--precision) words='auto fp32 tf32 bf16' ;;
     train:--input-fmt) words='auto fasta fastq sam bam cram' ;;
     train:--optimizer) words='adam adamw' ;;
     train:--schedule) words='constant linear cosine polynomial' ;;
     train:--preset) words='fast balanced best none auto' ;;
     train:--monitor) words='auto balanced-accuracy loss' ;;
+    train:--init) [ -n "$cur" ] && compgen -f -- "$cur" > /dev/null || words='default fast accurate taxa variant variant-exons human-lm' ;;
     train:--freeze) words='none encoder' ;;
     train:--strand) words='auto forward both max weighted' ;;
     train:--ends) words='skip fill' ;;
@@ -98,6 +104,7 @@ _chordseq()
     pretrain:--encoder.residual) words='first last none' ;;
     pretrain:--encoder.protocol) words='chord cdil' ;;
     eval:--input-fmt) words='auto fasta fastq sam bam cram' ;;
+    eval:--model|eval:-m) [ -n "$cur" ] && compgen -f -- "$cur" > /dev/null || words='default fast accurate taxa variant variant-exons human-lm' ;;
     eval:--strand) words='model forward both max weighted' ;;
     eval:--long-sequence) words='whole window error cpu fit' ;;
     eval:--precision) words='auto fp32 tf32 bf16' ;;

@@ -79,7 +79,7 @@ static int bash_word(cs_outfile *f, const struct word *w)
 
 static bool has_choices(const cs_opt *o)
 {
-    return cs_opt_names(o) && cs_opt_takes_word(o);
+    return cs_opt_takes_word(o) && (cs_opt_names(o) || (cs_opt_names_file(o) && o->choice));
 }
 
 /* Print the choices of an option that no earlier one of its name has. */
@@ -115,7 +115,9 @@ static int bash_choice(cs_outfile *f, const struct word *w)
     CS_TRY(cs_outfile_printf(f, "    %s:--%s", w->cmd->name, w->name));
     if (w->opt->letter)
         CS_TRY(cs_outfile_printf(f, "|%s:-%c", w->cmd->name, w->opt->letter));
-    CS_TRY(cs_outfile_printf(f, ") words='"));
+    /* Names that stand for files yield to files. */
+    CS_TRY(cs_outfile_printf(f, ") %swords='", cs_opt_names_file(w->opt) ? "[ -n \"$cur\" ] && "
+                             "compgen -f -- \"$cur\" > /dev/null || " : ""));
     CS_TRY(choices(f, w->opt));
     while (next_option(&other))
         if (has_choices(other.opt) && strcmp(other.name, w->name) == 0)
@@ -255,6 +257,11 @@ static int fish_word(cs_outfile *f, const struct word *w)
         CS_TRY(cs_outfile_printf(f, "'"));
     } else if (cs_opt_takes_word(o)) {
         CS_TRY(cs_outfile_printf(f, cs_opt_names_file(o) ? " -r -F" : " -x"));
+    }
+    if (cs_opt_names_file(o) && o->choice) {
+        CS_TRY(cs_outfile_printf(f, " -a '"));
+        CS_TRY(choices(f, o));
+        CS_TRY(cs_outfile_printf(f, "'"));
     }
     CS_TRY(cs_outfile_printf(f, " -d '"));
     CS_TRY(quoted(f, o->help, "\\"));

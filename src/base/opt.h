@@ -56,7 +56,7 @@ typedef struct cs_opt {
     const char *help;            /* fragment, lower case, no full stop */
     const char *man;             /* further sentences for the manual, or NULL */
     double      min, max;        /* range of INT, SIZE, REAL when min < max */
-    const char *const *choice;   /* NULL-terminated names for ENUM, and for STR names for
+    const char *const *choice;   /* NULL-terminated names for ENUM, and for STR and IN names for
                                   * completion, if any; SIZE: the word for 0, if any; REAL from 0
                                   * up: the word for -1 */
     cs_opt_same same;

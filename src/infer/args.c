@@ -96,7 +96,7 @@ const cs_opt cs_model_table[] = {
              "slower), 'taxa' (classify: phyla and classes below the default model's classes), "
              "'variant', 'variant-exons' (variant --exons) and 'human-lm' (variant --score llr). A "
              "file with such a name takes precedence.",
-      .same = CS_OPT_SAME_NOTHING },
+      .choice = cs_model_installed, .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };
 

@@ -110,7 +110,7 @@ const cs_opt cs_aim_table[] = {
 
 const cs_opt cs_init_table[] = {
     { .type = CS_OPT_GROUP, .name = "Fine-tuning" },
-    { .type = CS_OPT_IN, .name = "init", INIT(init), .arg = "MODEL",
+    { .type = CS_OPT_IN, .name = "init", INIT(init), .arg = "MODEL", .choice = cs_model_installed,
       .help = "start from this model's weights",
       .man = "A file, a folder of 'chordseq model export', or the name of a model that comes with "
              "chordseq. Tokenizer and encoder are copied with all settings; contradicting options "

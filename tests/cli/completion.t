@@ -32,6 +32,11 @@ if command -v bash > /dev/null; then
     offers 'simulate '               help simu
     offers 'show '                   model s
     offers '--seed '                 simulate --se
+    offers 'default fast accurate taxa variant variant-exons human-lm ' classify -m ''
+    offers 'variant variant-exons '  variant --model = var
+    : > variants.st
+    complete variant --model = var > got
+    T 'bash: a model file of such a name is left to bash' sh -c '! grep -q "[^ ]" got'
     complete classify x > got
     T 'bash: files are left to bash' sh -c '! grep -q "[^ ]" got'
 else

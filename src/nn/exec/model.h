@@ -187,6 +187,8 @@ int64_t cs_model_weight_bytes(const cs_model *m);
 int cs_model_check_labels(const cs_label *label, int32_t n) CS_MUST_CHECK;
 /** cs_model_save - through a temporary file. `ema`: store the averaged weights instead */
 int cs_model_save(cs_model *m, const char *path, bool ema) CS_MUST_CHECK;
+/** cs_model_installed - names of the models that come with the program, NULL at the end */
+extern const char *const cs_model_installed[];
 /** cs_model_find_default - path of --model, else of CHORDSEQ_MODEL, else of the default model that
  * comes with the program (cs_data_find())
  *

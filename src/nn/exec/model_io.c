@@ -347,6 +347,9 @@ int cs_model_load(const char *path, cs_backend *be, bool training, cs_model **ou
 
 /* ---- finding ----------------------------------------------------------------------------- */
 
+const char *const cs_model_installed[] = { "default", "fast", "accurate", "taxa", "variant",
+                                           "variant-exons", "human-lm", NULL };
+
 /* A model that comes with the program, unless a file has that name. */
 static bool find_named(const char *name, char *buf, size_t n_buf)
 {
@@ -369,21 +372,20 @@ static int not_installed(const char *name, const char *source, char *buf, size_t
 /* A path that stat() refused. buf: to work with. */
 static int no_model(const char *path, const char *source, char *buf, size_t n_buf)
 {
-    static const char *const installed[] = { "default", "fast", "accurate", "taxa",
-                                             "variant", "variant-exons", "human-lm" };
-    const size_t n_model = sizeof installed / sizeof *installed;
+    const size_t n_model = sizeof cs_model_installed / sizeof *cs_model_installed - 1;
     const char *reason = strerror(errno);
     cs_suggest hint = cs_suggest_begin(path);
     char list[192];
     size_t n = 0;
 
     for (size_t i = 0; i < n_model; i++) {
-        if (strcmp(path, installed[i]) == 0)
+        if (strcmp(path, cs_model_installed[i]) == 0)
             return not_installed(path, source, buf, n_buf);
-        cs_suggest_try(&hint, installed[i]);
+        cs_suggest_try(&hint, cs_model_installed[i]);
         if (n < sizeof list)
             n += (size_t)snprintf(list + n, sizeof list - n, "%s'%s'",
-                                  i == 0 ? "" : i + 1 < n_model ? ", " : " and ", installed[i]);
+                                  i == 0 ? "" : i + 1 < n_model ? ", " : " and ",
+                                  cs_model_installed[i]);
     }
     if (strchr(path, '/'))
         return cs_fail(CS_EIO, "cannot open '%s'%s: %s", path, source, reason);
