@@ -9,9 +9,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "tok/translate.h"
+
 enum { ALL = 1 << (2 * CS_LIKENESS_K), TRIPLES = 64, PAIRS = 16, QUADS = 256 };
 
 struct counts { int64_t word[ALL], triple[TRIPLES], n_base; };
+struct word { int16_t forward, reverse; };
 
 static void likeness_count(const cs_segment *s, struct counts *c)
 {
@@ -28,13 +31,28 @@ static void likeness_count(const cs_segment *s, struct counts *c)
 }
 
 /* Both strands together, for symmetry. */
-static void both(int64_t *count_of, int k)
+static void both(int64_t *triple)
 {
-    for (int w = 0; w < 1 << (2 * k); w++) {
-        const int r = (int)cs_word_revcomp((uint32_t)w, k);
+    for (int w = 0; w < TRIPLES; w++) {
+        const int r = cs_codon_revcomp(w);
         if (w <= r)
-            count_of[w] = count_of[r] = count_of[w] + count_of[r];
+            triple[w] = triple[r] = triple[w] + triple[r];
     }
+}
+
+/* Lists the words that are not after their reverse complement. */
+static void list_words(struct word *word)
+{
+    int revcomp[TRIPLES], at = 0;
+
+    for (int i = 0; i < TRIPLES; i++)
+        revcomp[i] = cs_codon_revcomp(i);
+    for (int i = 0; i < TRIPLES; i++)
+        for (int k = 0; k < TRIPLES; k++) {
+            word[at] = (struct word){ (int16_t)(i << 6 | k),
+                                      (int16_t)(revcomp[k] << 6 | revcomp[i]) };
+            at += i <= revcomp[k];                 /* without a branch, which is mispredicted */
+        }
 }
 
 /* Factors of the first four bases of a 6-mer, and of the last four. */
@@ -62,30 +80,32 @@ static void chain(const int64_t *triple, double *head, double *tail)
 void cs_likeness_of(const cs_record *r, cs_likeness *out)
 {
     struct counts c;
-    double head[QUADS], tail[QUADS], n = 0, same = 0;
-    int at = 0;
+    struct word word[CS_LIKENESS_WORDS + 1];       /* the last one is not used */
+    double head[QUADS], tail[QUADS], expected[CS_LIKENESS_WORDS], same = 0;
+    int64_t n_word = 0;
 
     memset(&c, 0, sizeof c);
     memset(out, 0, sizeof *out);
     for (int s = 0; s < r->n_seg; s++)
         likeness_count(&r->seg[s], &c);
-    both(c.word, CS_LIKENESS_K);
-    both(c.triple, 3);
     for (int w = 0; w < ALL; w++)
-        n += (double)c.word[w];
-    if (!(n > 0))
+        n_word += c.word[w];
+    if (n_word == 0)
         return;
+    const double n = (double)n_word;
+    both(c.triple);
     chain(c.triple, head, tail);
-    for (int w = 0; w < ALL; w++) {
-        const int revcomp = (int)cs_word_revcomp((uint32_t)w, CS_LIKENESS_K);
-        const double k = (double)c.word[w] / 2, expected = n * head[w >> 4] * tail[w & 255];
-        if (w > revcomp)
-            continue;
-        same += (w < revcomp ? 2 * k : k) * ((w < revcomp ? 2 * k : k) - 1);
-        out->contrast[at++] = ((double)c.word[w] - expected)
-                            / sqrt((expected + 1) * (double)c.n_base);
+    list_words(word);
+    for (int i = 0; i < CS_LIKENESS_WORDS; i++) {
+        const int w = word[i].forward;
+        const double k = (double)c.word[w], all = k + (double)c.word[word[i].reverse];
+        const double on_one = w == word[i].reverse ? k : all;
+        expected[i] = 2 * n * head[w >> 4] * tail[w & 255];
+        out->contrast[i] = all - expected[i];
+        same += on_one * (on_one - 1);
     }
-    n /= 2;
+    for (int i = 0; i < CS_LIKENESS_WORDS; i++)
+        out->contrast[i] /= sqrt((expected[i] + 1) * (double)c.n_base);
     out->repetition = n > 1 ? fmax(same, 0) / (n * (n - 1)) : 0;
 }
 
