@@ -134,7 +134,7 @@ until_stopped()
 mkdir here
 start=$(date +%s)
 T 'the configuration is checked' sh -c '
-    for wrong in "parts: 0" "outputs: [tsv]" "thread: 2"; do
+    for wrong in "parts: 0" "outputs: [table]" "thread: 2"; do
         ! (cd here && { grep -v "^${wrong%%:*}:" ../config.yaml; echo "$wrong"; } > wrong.yaml &&
             snakemake -s "$w/workflow/Snakefile" --configfile wrong.yaml -n) > msgs 2>&1 &&
         grep -q "rror validating config" msgs || { echo "$wrong"; exit 1; }
