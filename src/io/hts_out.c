@@ -107,6 +107,12 @@ int cs_htsout_open(cs_htsout *o, cs_outfile *file, const char *path, const char 
     errno = 0;
     const int fd = slow ? start_pump(o) : fcntl(to, F_DUPFD_CLOEXEC, 3);
     hFILE *raw = fd < 0 ? NULL : hdopen(fd, "w");
+    /* hfile_init() (1.22 and later) takes an error of posix_memalign() for success. */
+    if (raw && !raw->buffer) {
+        hclose_abruptly(raw);    /* with the descriptor */
+        errno = ENOMEM;
+        return cs_htsout_failed(o, "no buffer");
+    }
     if (!raw) {
         const int rc = cs_htsout_failed(o, "no descriptor");
         if (fd >= 0)
