@@ -101,6 +101,8 @@ def run(argv, cwd, fault=None, stdin=None, count=None):
     # Files of htslib that fail while they are closed keep their memory: CRAM, and since a version after 1.16 BGZF.
     if "o.cram" in argv or HTSLIB > (1, 16) and any(a.endswith((".bam", ".vcf.gz")) for a in argv):
         env["ASAN_OPTIONS"] = ":".join(filter(None, [env.get("ASAN_OPTIONS"), "detect_leaks=0"]))
+    if "o.cram" in argv:
+        env["FAULTS_CRAM"] = "1"
     if count:
         env["FAULTS_COUNT"] = count
     with open(stdin or os.devnull, "rb") as given:
