@@ -506,6 +506,7 @@ static int next_text(cs_vcf *v)
 
 static int next_native(cs_vcf *v)
 {
+    char why[160];
     const int r = v->itr ? bcf_itr_next(v->fp, v->itr, v->rec)
                          : bcf_read(v->fp, v->header, v->rec);
 
@@ -521,6 +522,11 @@ static int next_native(cs_vcf *v)
         return cs_vcf_error(v, "cannot be printed; the file is damaged");
     while (v->line.l > 0 && v->line.s[v->line.l - 1] == '\n')
         v->line.l--;
+    /* htslib does not check the letters of BCF. */
+    if (!v->as_native && !cs_vcf_line_is_valid(v->line.s, v->line.l,
+                                               cs_vcf_n_column(v->line.s, v->line.l), why,
+                                               sizeof why))
+        return cs_vcf_error(v, why);
     return CS_OK;
 }
 

@@ -84,6 +84,8 @@ T 'a header without a line ##fileformat is refused, of VCF and BCF' sh -c 'sed 1
     gzip -c none.vcf > none.vcf.gz && ! score -o gone none.vcf.gz 2> msgs && grep -q "none.vcf.gz.*; insert ##fileformat=VCFv4.2 as" msgs && score --no-version -O u -o u.bcf variants.vcf && score -o gone u.bcf && rm gone &&
     sed "s/##fileformat=VCF/##filexormat=VCF/" u.bcf > none.bcf && ! cmp -s u.bcf none.bcf && ! score -o gone none.bcf 2> msgs &&
     grep -q "none.bcf. is not a VCF or BCF file: its header does not start with ##fileformat=VCF$" msgs && [ ! -e gone ]'
+T 'a letter that is no base is refused, of BCF, too' sh -c 'score --no-version -O u -o u.bcf variants.vcf && sed "s/GATTC/GxTTC/" u.bcf > x.bcf &&
+    ! cmp -s u.bcf x.bcf && ! score -o gone.vcf x.bcf 2> msgs && grep -q ".x.bcf.: record 6 has .xTTC. in column REF" msgs && [ ! -e gone.vcf ]'
 T 'records without a header are refused, from a file and a pipe, with where to find it' sh -c 'grep -v "^#" variants.vcf > records.vcf &&
     for f in records.vcf -; do ! score -o gone $f < records.vcf 2> msgs && [ ! -e gone ] &&
         grep -q "is not a VCF or BCF file: its records have no header; put that of the original file before them (bcftools view -h)$" msgs || exit; done
