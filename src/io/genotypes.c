@@ -63,7 +63,13 @@ int cs_genotypes_next(cs_genotypes *g, cs_variant *v)
     if (rec->pos < 0)
         return cs_vcf_error(g->in, "is before its contig; the file is damaged");
     const int n_sample = bcf_hdr_nsamples(g->header);
-    const int n = n_sample > 0 ? bcf_get_genotypes(g->header, rec, &g->gt, &g->n_gt) : 0;
+    const bcf_fmt_t *gt = n_sample > 0 ? bcf_get_fmt(g->header, rec, "GT") : NULL;
+    const bool given = gt && gt->n > 0 && gt->type != BCF_BT_NULL;
+    /* Of other types, and if FORMAT has GT and no sample does, htslib ends the process. */
+    if (given && gt->type != BCF_BT_INT8 && gt->type != BCF_BT_INT16 && gt->type != BCF_BT_INT32)
+        return cs_vcf_error(g->in, "has genotypes (GT) that are not numbers of alleles; the file "
+                            "is damaged");
+    const int n = given ? bcf_get_genotypes(g->header, rec, &g->gt, &g->n_gt) : 0;
     if (n == -4)
         return cs_fail(CS_EMEM, "out of memory for the genotypes of %d samples", n_sample);
     *v = (cs_variant){

@@ -71,6 +71,9 @@ bcftools view -Ob -o g.bcf g.vcf && bcftools index g.bcf
 P diplotype-calls.txt $d g.vcf
 T 'the same from BCF' sh -c "$d g.vcf -o want && $d g.bcf | cmp - want"
 T 'omitted records are reported' sh -c "$d g.vcf 2>&1 > out | grep -q 'of 6 VCF records: 1 filtered, 0 no_genotype; alleles: .* 1 symbolic, 0 overlap, 0 no_anchor; 1 genotype of more than 2'"
+T 'a record whose samples omit GT has no genotype' sh -c "awk 'BEGIN { FS = OFS = \"\t\" } NR == 2 { print \"##FORMAT=<ID=DP,Number=1,Type=Integer,Description=x>\" }
+    /^c1	5/ { \$9 = \"DP:GT\"; \$10 = \$11 = \$12 = 3 } 1' g.vcf > omit.vcf && grep -q 'DP:GT	3	3	3$' omit.vcf &&
+    $d omit.vcf 2>&1 > out | grep -q 'of 6 VCF records: 1 filtered, 1 no_genotype'"
 T 'a symbolic allele is N up to its end' sh -c "sed 's/<DEL>	.	.	./<DEL>	.	.	END=25/
     2i ##INFO=<ID=END,Number=1,Type=Integer,Description=\"x\">' g.vcf > end.vcf &&
     $d -q -s kim end.vcf | grep -qx 'ACGTWCGTAjGTAC34ACGtacgtaCGTAC'"
