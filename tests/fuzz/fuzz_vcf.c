@@ -135,8 +135,8 @@ static char *content(int fd, size_t *n)
 }
 
 /* What is written can be read, and writing it once more gives as many records, of text the same
- * bytes but for one more line in the header. */
-static void check_written(const char *url, bool as_native)
+ * bytes but for one more line in the header. Of BCF, htslib prints what it cannot parse. */
+static void check_written(const char *url, bool as_native, bool is_text)
 {
     static const char line[] = "##chordseq_line=1\n";
     int n, n_again;
@@ -146,7 +146,11 @@ static void check_written(const char *url, bool as_native)
         cs_error_clear();
         return;
     }
-    CS_BUG(write_all("/dev/fd/100", AGAIN, as_native, &n_again) != CS_OK || n != n_again);
+    if (write_all("/dev/fd/100", AGAIN, as_native, &n_again) != CS_OK && !is_text) {
+        cs_error_clear();
+        return;
+    }
+    CS_BUG(*cs_error_message() != '\0' || n != n_again);
     char *first = content(OUT, &n_first), *second = content(AGAIN, &n_second);
     if (!as_native) {
         const size_t k = strlen(line);
@@ -192,8 +196,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     char *url = data_url(data, n_bytes);
     read_all(url, false);
     read_all(url, true);
-    check_written(url, false);
-    check_written(url, true);
+    check_written(url, false, n_bytes > 0 && data[0] == '#');
+    check_written(url, true, n_bytes > 0 && data[0] == '#');
     free(url);
     return 0;
 }
