@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/names.h"
 #include "io/diplotype.h"
 
 enum { LINE = 80 };
@@ -19,7 +20,12 @@ int cs_diplotext_record(cs_diplotext *t, const char *sample, const cs_region *at
 {
     int rc = CS_OK;
     char range[48];      /* of two numbers */
+    const char *bad = !cs_name_is_plain(sample) ? sample
+                    : !cs_name_is_plain(at->contig) ? at->contig : NULL;
 
+    if (bad)
+        return cs_fail(CS_EFORMAT, "the name '%s' has a control character; rename the sample or "
+                       "contig (bcftools reheader, samtools reheader)", bad);
     CS_TRY(end_line(t));
     t->n_record++;
     snprintf(range, sizeof range, ":%lld-%lld", (long long)at->from + 1, (long long)at->to);

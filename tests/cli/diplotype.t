@@ -71,6 +71,8 @@ bcftools view -Ob -o g.bcf g.vcf && bcftools index g.bcf
 P diplotype-calls.txt $d g.vcf
 T 'the same from BCF' sh -c "$d g.vcf -o want && $d g.bcf | cmp - want"
 T 'omitted records are reported' sh -c "$d g.vcf 2>&1 > out | grep -q 'of 6 VCF records: 1 filtered, 0 no_genotype; alleles: .* 1 symbolic, 0 overlap, 0 no_anchor; 1 genotype of more than 2'"
+T 'a sample with a control character in its name is refused' sh -c "awk '/^#CHROM/ { sub(/lee/, \"l\\001e\") } 1' g.vcf > odd.vcf &&
+    ! $d odd.vcf -o gone 2> msgs && grep -q 'has a control character; rename the sample or contig' msgs && [ ! -e gone ]"
 T 'a record whose samples omit GT has no genotype' sh -c "awk 'BEGIN { FS = OFS = \"\t\" } NR == 2 { print \"##FORMAT=<ID=DP,Number=1,Type=Integer,Description=x>\" }
     /^c1	5/ { \$9 = \"DP:GT\"; \$10 = \$11 = \$12 = 3 } 1' g.vcf > omit.vcf && grep -q 'DP:GT	3	3	3$' omit.vcf &&
     $d omit.vcf 2>&1 > out | grep -q 'of 6 VCF records: 1 filtered, 1 no_genotype'"
