@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MIN_LONG = 1 << 14 };      /* bases; to share a shorter view takes as long */
+enum { MIN_LONG = 1 << 15 };      /* bases; the threads of shorter views would wait too often */
 
 /* The evidence of the same window on the other strand, which is equal, or NULL. */
 static const float *of_other_strand(const cs_chunk *c, int32_t k)
