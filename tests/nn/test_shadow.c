@@ -1,4 +1,4 @@
-/* test_shadow.c - the protein search skips reading frames within much longer ones. */
+/* test_shadow.c - the protein search skips frames within much longer ones, with any threads. */
 #include "check.h"
 
 #include <string.h>
@@ -99,18 +99,26 @@ static void test_shadow(void **state)
     assert_true(n_shadow >= 5);
 }
 
+/* A database of the parts of base, which receives random bases with an open frame. */
+static cs_proteins *of_random(char base[N_RANDOM])
+{
+    char revcomp[N_RANDOM];
+    const char *strand[] = { base, revcomp };
+    struct part part[N_RANDOM];
+
+    make_open(base);
+    cs_base_revcomp(base, N_RANDOM, revcomp);
+    return of_parts(strand, part, list_parts(base, part));
+}
+
 /* The same parts are skipped on both strands, whatever the length. */
 static void test_strands(void **state)
 {
     (void)state;
     char base[N_RANDOM], revcomp[N_RANDOM];
-    const char *strand[] = { base, revcomp };
-    struct part part[N_RANDOM];
     cs_protein_hits h, same;
 
-    make_open(base);
-    cs_base_revcomp(base, N_RANDOM, revcomp);
-    cs_proteins *p = of_parts(strand, part, list_parts(base, part));
+    cs_proteins *p = of_random(base);
     for (int n = OPEN_FROM; n <= N_RANDOM; n++) {
         cs_base_revcomp(base, n, revcomp);
         assert_int_equal(cs_proteins_search(p, base, n, 1, &h), CS_OK);
@@ -124,13 +132,8 @@ static void test_strands(void **state)
 static void test_index(void **state)
 {
     (void)state;
-    char base[N_RANDOM], revcomp[N_RANDOM];
-    const char *strand[] = { base, revcomp };
-    struct part part[N_RANDOM];
-
-    make_open(base);
-    cs_base_revcomp(base, N_RANDOM, revcomp);
-    cs_proteins *p = of_parts(strand, part, list_parts(base, part));
+    char base[N_RANDOM];
+    cs_proteins *p = of_random(base);
     const size_t n_first = ((size_t)1 << p->bucket_bits) + 1, n_entry = p->first[n_first - 1];
     assert_true(n_first > 100 && n_entry > 1000);
     uint32_t *first = malloc(n_first * sizeof *first), *entry = malloc(n_entry * sizeof *entry);
@@ -151,14 +154,10 @@ static void test_index(void **state)
 static void test_threads(void **state)
 {
     (void)state;
-    char base[N_RANDOM], revcomp[N_RANDOM];
-    const char *strand[] = { base, revcomp };
-    struct part part[N_RANDOM];
+    char base[N_RANDOM];
     cs_protein_hits one, more;
 
-    make_open(base);
-    cs_base_revcomp(base, N_RANDOM, revcomp);
-    cs_proteins *p = of_parts(strand, part, list_parts(base, part));
+    cs_proteins *p = of_random(base);
     for (p->shadow = 0; p->shadow <= 2; p->shadow += 2) {
         assert_int_equal(cs_proteins_search(p, base, N_RANDOM, 1, &one), CS_OK);
         assert_true(one.n_frame > 5);
