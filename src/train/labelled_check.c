@@ -227,6 +227,8 @@ static int warn_unvalidated(const cs_labelled *l, const cs_dataset *d)
         (void)snprintf(why, sizeof why, ", whose %lld records are one group by %s%s; give another "
                        "--split-by, or --split", (long long)n_train, by != NULL ? by : "name",
                        by != NULL ? "" : " (NAME:FROM-TO is a piece of NAME)");
+    else if (l->split == NULL && n_group == 0)
+        (void)snprintf(why, sizeof why, ", which has no record at all");
     else if (l->split == NULL)
         (void)snprintf(why, sizeof why, ", whose groups are %lld; raise --valid-frac, or give "
                        "--split", (long long)n_group);

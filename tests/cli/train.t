@@ -144,6 +144,9 @@ prints "warning: no validation records: writing the latest model" --label-key cl
 sed '/^>/ s/class=/class=x/' all.fa | awk '/^>/ { keep = !n++ } keep' | cat - all.fa > three.fa
 T 'reports a class with one record' sh -c '"$@" 2> msgs && grep -q "warning: 1 of 3 .*: .xgc., which has one record; give" msgs' - \
     chordseq train $small --epochs 1 -o msgs.m --label-key class three.fa
+: > none.fa
+T 'reports a class without a record' sh -c '"$@" 2> msgs && grep -q "warning: 1 of 3 .*: .no., which has no record at all$" msgs' - \
+    chordseq train $small --epochs 1 -o msgs.m --class gc=gc.fa --class at=at.fa --class no=none.fa
 sed '1s/organism=[^ ]*//' all.fa > lacks.fa
 T 'reports a record without the key' sh -c '"$@" 2> msgs && grep -q "1 of 48 records has no .organism. for --split-by" msgs' - \
     chordseq train $small --epochs 1 -o msgs.m --label-key class --split-by organism lacks.fa
