@@ -40,6 +40,7 @@ struct cs_vcf {
     tbx_t     *tabix;            /* of VCF */
     hts_itr_t *itr;              /* of the region, or NULL: the whole file */
     bool       no_contig;        /* the file has no records on the region's contig */
+    bool       warned;           /* nor does its header have it, or had one before */
     struct region *region;        /* [n_region] of cs_vcf_restrict() */
     int        n_region, current;    /* current: index of the region that is read */
     size_t     cap_region;
@@ -210,15 +211,17 @@ void *cs_vcf_native(const cs_vcf *v)
     return v->rec;
 }
 
-/* A contig's number by its name or the other form of that; -1: the file has none. */
-static int find_contig(const cs_vcf *v, const char *contig)
+/* A contig's number in the index or the header by its name or the other form of that; -1: it has
+ * none. */
+static int find_contig(const cs_vcf *v, const char *contig, bool in_header)
 {
+    const bool in_tabix = is_text(v) && !in_header;
     char other[CS_CONTIG_BYTES];
     int tid = -1;
 
     (void)cs_contig_other(contig, other);
     for (int i = 0; i < 2 && tid < 0; i++, contig = other)
-        tid = is_text(v) ? tbx_name2id(v->tabix, contig) : bcf_hdr_name2id(v->header, contig);
+        tid = in_tabix ? tbx_name2id(v->tabix, contig) : bcf_hdr_name2id(v->header, contig);
     return tid;
 }
 
@@ -256,10 +259,15 @@ int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to)
 
     if (rc != CS_OK)
         return rc;
-    const int tid = find_contig(v, contig);
+    const int tid = find_contig(v, contig, false);
     hts_itr_destroy(v->itr);
     v->itr = NULL;
     v->no_contig = tid < 0;
+    if (v->no_contig && !v->warned && find_contig(v, contig, true) < 0) {
+        v->warned = true;
+        cs_warn("neither the index nor the header of '%s' has the contig '%s' of a region, so it "
+                "has no records there; does it name contigs in another way?", v->path, contig);
+    }
     if (!v->no_contig)
         v->itr = is_text(v) ? tbx_itr_queryi(v->tabix, tid, from, to)
                             : bcf_itr_queryi(v->index, tid, from, to);

@@ -13,7 +13,8 @@ int cs_vcf_take(const char *path, struct htsFile *fp, int threads, bool as_nativ
 void *cs_vcf_header(const cs_vcf *v);
 const char *cs_vcf_header_text(const cs_vcf *v);
 /** cs_vcf_seek - only records that overlap [from, to) of a contig from here on; needs an index. A
- * contig without records gives none. CS_OK; CS_EIO */
+ * contig without records gives none, and a warning if the header does not have it either. CS_OK;
+ * CS_EIO */
 int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to) CS_MUST_CHECK;
 /** cs_vcf_read - the next record, checked as cs_vcf_next() does, into cs_vcf_native(). what: of
  * htslib's BCF_UN_... CS_OK; CS_EOF; CS_EFORMAT with file, record and reason; CS_EIO; CS_EMEM */

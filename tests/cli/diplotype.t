@@ -126,6 +126,11 @@ T 'what genotypes lack is told: samples, this sample, the contig in the referenc
     ! $d --sample kin g.vcf 2> msgs && grep -q 'has no sample .kin.; did you mean .kim.? its header lists them (bcftools query -l)' msgs &&
     printf '>c1\nACGTACGTACGTACGTACGTACGTACGTAC\n' > one.fa && sed '/^@/!s/	c1	/	c2	/' r.sam > c2.sam && for f in g.vcf c2.sam; do ! chordseq diplotype -f one.fa \$f > got 2> msgs &&
     grep -q 'reference .one.fa. has no contig .c2., which .*; is it the same assembly?' msgs || exit; done"
+T 'genotypes on contigs of other names: a warning, once; none if only records are lacking' sh -c "
+    printf '>c1\n%030d\n>z\nACGTAC\n>y\nACGTAC\n' 0 | tr 0 A > more.fa && sed '/^##fileformat/a ##contig=<ID=y,length=6>' g.vcf | bgzip > more.vcf.gz &&
+    bcftools view -Ob -o more.bcf more.vcf.gz && for f in more.vcf.gz more.bcf; do bcftools index -f \$f &&
+    chordseq diplotype -f more.fa -r z:1-2 -r z:4-6 \$f 2> msgs > got && [ \$(grep -c 'has the contig .z. of a region, so it has no records there' msgs) = 1 ] &&
+    chordseq diplotype -f more.fa -r y \$f 2> msgs > got && ! grep warning msgs || exit; done"
 N diplotype-region.err  $d -r c3:1-5 r.bam
 N diplotype-behind.err  $d -r c1:31-40 r.bam
 N diplotype-index.err   $d -r c1:1-5 r.sam
