@@ -218,20 +218,29 @@ out:
     return rc;
 }
 
-static int put_record(struct part *p, const cs_record *r, int s)
+/* Has it qualities? One without bases, which alignments have without qualities, is of the other
+ * mate's kind: files of mates need the same records. */
+static bool has_qualities(const cs_record *r, int s)
+{
+    const bool of_mate = r->n_seg > 1 && r->seg[s].n_base == 0;
+
+    return r->seg[s].qual || (of_mate && r->seg[1 - s].qual);
+}
+
+static int put_record(struct part *p, const cs_record *r, int s, bool is_fastq)
 {
     int rc = CS_OK;
     const cs_segment *g = &r->seg[s];
     const char *comment = s == 0 ? r->comment : r->mate_comment;
 
-    CS_TRY(put_text(p, g->qual ? "@" : ">"));
+    CS_TRY(put_text(p, is_fastq ? "@" : ">"));
     CS_TRY(put_text(p, r->name));
     if (*comment) {
         CS_TRY(put_text(p, " "));
         CS_TRY(put_text(p, comment));
     }
     CS_TRY(put_text(p, "\n"));
-    if (!g->qual)
+    if (!is_fastq)
         return put_bases(p, g);
     CS_TRY(split_put(p, g->base, (size_t)g->n_base));
     CS_TRY(put_text(p, "\n+\n"));
@@ -248,12 +257,13 @@ static int split_record(cs_output *o, const cs_record *r, const cs_prediction *a
     const int no = a->reason == CS_REASON_NONE ? cs_prediction_best(a) + 1 : 0;
 
     for (int s = 0; s < r->n_seg; s++) {
-        const int kind = 2 * (r->n_seg == 1 ? 0 : s + 1) + (r->seg[s].qual != NULL);
+        const bool is_fastq = has_qualities(r, s);
+        const int kind = 2 * (r->n_seg == 1 ? 0 : s + 1) + is_fastq;
         struct part *p = &w->part[no * N_KIND + kind];
         w->kinds |= 1 << kind;
         if (!p->f)
             CS_TRY(open_part(o, no * N_KIND + kind));
-        CS_TRY(put_record(p, r, s));
+        CS_TRY(put_record(p, r, s, is_fastq));
     }
 out:
     return rc;

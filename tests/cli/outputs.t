@@ -212,6 +212,11 @@ T 'mates keep their own comments' sh -c '
     printf ">a/1 first\nACGTACGT\n" > p1.fa && printf ">a/2 second\nTTGCACGT\n" > p2.fa &&
     chordseq classify -q -m m --split-dir mates -o calls -1 p1.fa -2 p2.fa &&
     [ "$(cat mates/* | grep "^>" | cut -d " " -f 2 | paste -s -d " " -)" = "first second" ]'
+with samtools T 'files of mates have the same records, if one has no bases in alignments' sh -c '
+    { printf "a\t77\t*\t0\t0\t*\t*\t0\t0\tACGTACGT\tIIIIIIII\na\t141\t*\t0\t0\t*\t*\t0\t0\t*\t*\n"
+    printf "b\t77\t*\t0\t0\t*\t*\t0\t0\t*\t*\nb\t141\t*\t0\t0\t*\t*\t0\t0\tTTGCACGT\tIIIIIIII\n"; } | samtools view -b -o bare.bam - 2> log &&
+    chordseq classify -q -m m --split-dir bare --interleaved bare.bam && ! ls bare/*.fasta 2> log &&
+    for i in 1 2; do cat bare/*_$i.fastq | awk "NR % 4 == 1" | sort | paste -s -d " " - | grep -qx "@a @b" || exit; done'
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do cat reads.fq; done > many.fq
 with bgzip T 'compressed, block by block' sh -c '
     chordseq classify -q -m m --split-dir gz --split-gz many.fq && for f in gz/*; do bgzip -t "$f" || exit; done
