@@ -12,6 +12,7 @@
 #include <htslib/kstring.h>
 #include <htslib/vcf.h>
 
+#include "base/names.h"
 #include "io/content.h"
 #include "io/hts_out.h"
 #include "io/index_name.h"
@@ -28,8 +29,10 @@ struct cs_vcfout {
     const char   *from;          /* the input's path */
     cs_outfile   *file, *index;  /* index: NULL unless requested */
     int           shift;         /* of the index */
-    char         *last_contig;   /* with an index: of the record before */
+    const char   *last_contig;   /* with an index: of the record before */
     int64_t       last_pos;
+    cs_names      contigs;       /* that have had records, in `mem` */
+    cs_arena     *mem;
     cs_htsout     to;
     bcf_hdr_t    *header;        /* of BCF */
     bcf1_t       *rec;
@@ -189,6 +192,7 @@ static int open_index(cs_vcfout *w, const cs_vcf *in)
         return cs_fail(CS_EUSAGE, "--write-index=tbi is for contigs of at most 512 megabases; use "
                        "--write-index=csi");
     w->shift = tbi ? 0 : CSI_SHIFT;
+    w->mem = cs_arena_new();
     const size_t n = strlen(w->path) + sizeof ".csi";
     char *path = cs_xmalloc(n);
     (void)snprintf(path, n, "%s.%s", w->path, tbi ? "tbi" : "csi");
@@ -392,19 +396,20 @@ static int record_native(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_valu
     return bcf_write(w->to.fp, w->header, w->rec) < 0 ? cs_htsout_failed(&w->to, NULL) : CS_OK;
 }
 
-/* Here rather than after the last record, when the index would be refused. */
+/* Here rather than after the last record, when the index would be refused: the records of a contig
+ * follow each other, by position. */
 static int check_order(cs_vcfout *w, const cs_vcf_record *r)
 {
     const bool same = w->last_contig && strcmp(w->last_contig, r->contig) == 0;
-    const bool back = same && r->pos < w->last_pos;
 
-    if (!same) {
-        free(w->last_contig);
-        w->last_contig = cs_xstrdup(r->contig);
-    }
+    if (same ? r->pos < w->last_pos : cs_names_find(&w->contigs, r->contig) >= 0)
+        return vcf_out_refuse(w, r, "is out of order, so the output cannot be indexed; sort the "
+                              "file (bcftools sort), or omit --write-index");
     w->last_pos = r->pos;
-    return back ? vcf_out_refuse(w, r, "is out of order, so the output cannot be indexed; sort the "
-                                 "file (bcftools sort), or omit --write-index") : CS_OK;
+    if (same)
+        return CS_OK;
+    w->last_contig = cs_arena_dup(w->mem, r->contig, strlen(r->contig));
+    return w->last_contig ? cs_names_add(&w->contigs, w->last_contig, 0) : no_memory(w);
 }
 
 int cs_vcfout_record(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_values *value)
@@ -436,7 +441,9 @@ void cs_vcfout_discard(cs_vcfout *w)
     cs_outfile_discard(w->index);
     ks_free(&w->text);
     ks_free(&w->info);
-    CS_FREE(w->number, w->path, w->last_contig, w);
+    cs_names_release(&w->contigs);
+    cs_arena_free(w->mem);
+    CS_FREE(w->number, w->path, w);
 }
 
 int cs_vcfout_finish(cs_vcfout *w)
