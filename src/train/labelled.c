@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/signals.h"
 #include "base/suggest.h"
 #include "infer/taxa.h"
 #include "io/taxonomy.h"
@@ -352,10 +353,10 @@ int cs_labelled_read(cs_labelled *l, cs_dataset *d, int64_t max_base)
             cs_chunk_free(l->chunk);
             l->chunk = NULL;
         }
-        if (l->chunk == NULL)
-            l->chunk = cs_chunk_new(0);
-        if (l->chunk == NULL)
-            return CS_EMEM;
+        if (l->chunk == NULL && cs_signal_caught() != 0)
+            return CS_ECANCEL;
+        if (l->chunk == NULL && (l->chunk = cs_chunk_new(0)) == NULL)
+            return cs_fail(CS_EMEM, "out of memory for a chunk of the input");
         CS_TRY(cs_inputs_next(l->in, l->chunk));
         CS_TRY(cs_labelled_add(l, d, &l->chunk->rec[l->chunk->n - 1]));
     }

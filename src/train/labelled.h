@@ -81,7 +81,7 @@ int cs_labelled_open_for(const cs_model *m, bool unknown, const cs_label_args *a
  *
  * d        zero before the first call; initialised by the first record
  * Returns  CS_OK; CS_EOF at the end of the input (records may have been added); CS_EFORMAT for a
- *          record with a missing or invalid label; reading errors
+ *          record with a missing or invalid label; CS_ECANCEL after a signal; reading errors
  */
 int cs_labelled_read(cs_labelled *l, cs_dataset *d, int64_t max_base) CS_MUST_CHECK;
 

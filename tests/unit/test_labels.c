@@ -1,9 +1,14 @@
-/* test_labels.c - label tables, classes, and labels in a header. */
+/* test_labels.c - label tables, classes, labels in a header, and reading records with them. */
 #include "inputs.h"
 
 #include <math.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include "base/signals.h"
 #include "io/multilabels.h"
+#include "registry.h"
+#include "train/labelled.h"
 
 static cs_labels *open_text(const char *text)
 {
@@ -323,6 +328,35 @@ static void test_word_after_key(void **state)
     }
 }
 
+/* Exits with minus the result of reading one record of two. */
+static void read_after_signal(void *arg)
+{
+    const char *path[] = { "two.fa" };
+    const cs_label_args a = { .key = "class" };
+    cs_input_args input = { .file = { .v = path, .n = 1 } };
+    cs_labelled l;
+    cs_dataset d = { 0 };
+
+    (void)arg;
+    (void)signal(SIGTERM, SIG_DFL);
+    cs_signal_init();
+    int rc = cs_labelled_open(&a, &input, &(cs_input_opt){ 0 }, cs_head_find("class"), &l);
+    if (rc == CS_OK) {
+        (void)raise(SIGTERM);
+        rc = cs_labelled_read(&l, &d, 1);
+        cs_labelled_close(&l);
+        cs_dataset_release(&d);
+    }
+    _exit(-rc);
+}
+
+static void test_signal_ends_reading(void **state)
+{
+    (void)state;
+    put_text("two.fa", ">a class=x\nACGT\n>b class=y\nACGT\n");
+    assert_int_equal(WEXITSTATUS(check_status(read_after_signal, NULL)), -CS_ECANCEL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,7 +365,7 @@ int main(void)
         cmocka_unit_test(test_classes), cmocka_unit_test(test_key_in_header),
         cmocka_unit_test(test_word_after_key),
         cmocka_unit_test(test_named), cmocka_unit_test(test_multilabels),
-        cmocka_unit_test(test_bad_multilabels),
+        cmocka_unit_test(test_bad_multilabels), cmocka_unit_test(test_signal_ends_reading),
     };
     return cmocka_run_group_tests(tests, inputs_setup, inputs_teardown);
 }
