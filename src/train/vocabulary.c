@@ -17,18 +17,13 @@ static int take_corpus(void *arg, const cs_chunk *c)
     return rc;
 }
 
-static int write_vocabulary(const cs_bpe *b, const char *output)
+static int write_vocabulary(const cs_bpe *b, cs_outfile *f)
 {
-    int rc = CS_OK;
-    cs_outfile *f = NULL;
     char *text = cs_bpe_json(b);
 
     if (text == NULL)
         return cs_fail(CS_EMEM, "out of memory for a vocabulary of %d pieces", (int)b->n_id);
-    CS_TRY(cs_outfile_open(output, &f));
-    CS_TRY(cs_outfile_printf(f, "%s\n", text));
-out:
-    rc = cs_outfile_end(f, rc);
+    const int rc = cs_outfile_printf(f, "%s\n", text);
     free(text);
     return rc;
 }
@@ -52,12 +47,14 @@ int cs_vocabulary_train(cs_input_args *input, int n_inflate, const cs_bpe_settin
     cs_bpe_corpus *corpus = NULL;
     cs_bpe *b = NULL;
     cs_inputs *in = NULL;
+    cs_outfile *f = NULL;
     cs_input_opt input_opt;
 
     CS_TRY(cs_args_input_opt(input, n_inflate, &input_opt));
     input_opt.alphabet = set->alphabet;
     CS_TRY(cs_bpe_corpus_new(set, &corpus));
     CS_TRY(cs_inputs_open(input->file.v, input->file.n, &input_opt, &in));
+    CS_TRY(cs_outfile_open(output, &f));
     CS_TRY(cs_inputs_each_chunk(in, take_corpus, corpus));
     cs_inputs_report(in);
     const int64_t n = cs_bpe_corpus_size(corpus);
@@ -72,13 +69,17 @@ int cs_vocabulary_train(cs_input_args *input, int n_inflate, const cs_bpe_settin
                 "was left out; a smaller --sentence-min includes it",
                 100 * cs_bpe_corpus_short(corpus), (long long)set->sentence_min);
     CS_TRY(cs_bpe_train(corpus, &b));
-    CS_TRY(write_vocabulary(b, output));
+    CS_TRY(write_vocabulary(b, f));
+    rc = cs_outfile_close(f);
+    f = NULL;
+    CS_TRY(rc);
     if (b->n_id < set->n_vocab)
         cs_warn("the vocabulary has %d tokens, not %lld: no other pair occurs %lld times",
                 (int)b->n_id, (long long)set->n_vocab, (long long)set->min_count);
     cs_note("trained a vocabulary of %d tokens, mean length %.3f symbols, on %lld symbols",
             (int)b->n_id, mean_length(b), (long long)n);
 out:
+    cs_outfile_discard(f);
     cs_bpe_free(b);
     cs_bpe_corpus_free(corpus);
     cs_inputs_close(in);

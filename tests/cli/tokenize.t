@@ -56,6 +56,8 @@ N tokenize-kind.err   chordseq tokenize --train unigram "$tiny/mixed.fa"
 N tokenize-small.err  chordseq tokenize --train bpe --alphabet diplotypes --vocab-size 70 "$tiny/mixed.fa"
 printf '>a\nNNNN\n' > n.fa
 N tokenize-empty.err  chordseq tokenize --train bpe n.fa
+T 'the output is created before the input is read' sh -c '! chordseq tokenize --train bpe -o no-folder/v n.fa 2> err &&
+    grep -q "cannot create .no-folder/v" err'
 head -c 300 a.json > cut.json
 N tokenize-cut.err    chordseq tokenize -m cut.json "$tiny/mixed.fa"
 T 'a model that comes with the program by its name' sh -c 'chordseq tokenize -q -m fast "$1" > fast.tok &&
