@@ -86,7 +86,7 @@ static int save(cs_model *m, const char *to)
     int rc = CS_OK;
     cs_outfile *f = NULL;
 
-    CS_TRY(cs_outfile_open(to, &f));
+    CS_TRY(cs_outfile_open_as(to, NULL, CS_OUT_BINARY, &f));
     CS_TRY(cs_model_write(m, false, f));
     rc = cs_outputs_commit((cs_outfile **const[]){ &f }, 1);
 out:
@@ -270,6 +270,14 @@ static int add_paths(const cs_strlist *word)
     return rc == CS_OK && word->n > 2 ? cs_paths_add_output(word->v[2]) : rc;
 }
 
+/* The model to write, before hours of fitting; the files of an export's folder follow later. */
+static int probe_output(const cs_strlist *word)
+{
+    const bool writes = word->n > 2 && strcmp(word->v[0], "export") != 0;
+
+    return cs_outputs_probe(writes ? word->v[2] : NULL, CS_OUT_BINARY);
+}
+
 static int model_run(const cs_call *call)
 {
     int rc = CS_OK;
@@ -282,6 +290,7 @@ static int model_run(const cs_call *call)
     CS_TRY(check_options());
     CS_TRY(name_model(&words, path, sizeof path));
     CS_TRY(add_paths(&words));
+    CS_TRY(probe_output(&words));
     if (strcmp(words.v[0], "show") == 0 && cs_checkpoint_begins(path)) {
         rc = cs_checkpoint_show(path);
         goto out;

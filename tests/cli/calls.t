@@ -41,6 +41,9 @@ T 'predictions as CSV calibrate the same model' sh -c "sed 's/>1_/>odd_/; s/clas
         chordseq model calibrate -q --scores odd.\$f --max-error 0.5 odd odd.\$f.m && cmp odd.tsv.m odd.\$f.m || exit; done &&
     grep -q '^length,truth,.*\"a,\"\"b\"' odd.csv && ! grep '	' odd.csv"
 T 'a calibrated model is not compressed' sh -c "! $e -m trained --calibrate x.m.gz -o x.tsv 2> msgs && grep -q 'not compressed' msgs && [ ! -e x.m.gz ]"
+T 'a model to write is tried before scores are read, and not compressed' sh -c 'for to in no-folder/x x.m.gz; do
+    ! chordseq model calibrate --scores none.tsv trained $to 2> err && grep "cannot create\|not compressed" err || exit; done
+    ! chordseq model checked trained x.m.gz 2> err && grep "not compressed" err && [ ! -e x.m.gz ]'
 T 'the weights stay' sh -c '[ "$(chordseq model show trained | grep ^sha256)" = \
     "$(chordseq model show stated | grep ^sha256)" ]'
 T 'show begins with purpose and accuracy' sh -c 'chordseq model show stated > show &&
