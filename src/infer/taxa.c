@@ -10,11 +10,12 @@ const cs_opt cs_taxa_table[] = {
       .arg = "FILE",
       .help = "table of taxa, or folder with NCBI's taxonomy dump; stored in the model",
       .man = "A table has the columns name, taxid, rank, parent and scientific name; the last "
-             "three are optional, '-' means none, and '#' starts a comment. The name is that of a "
-             "class or an ancestor; the parent is the taxid or name of another row, or empty for "
-             "the root. A folder contains nodes.dmp and names.dmp from NCBI; classes are found by "
-             "scientific name. Only the classes and their ancestors are stored. A class without an "
-             "NCBI taxid is placed below its nearest ancestor and numbered from 2000000001." },
+             "three are optional, '-' means none, '#' starts a comment, and the first line may "
+             "name the columns. The name is that of a class or an ancestor; the parent is the "
+             "taxid or name of another row, or empty for the root. A folder contains nodes.dmp "
+             "and names.dmp from NCBI; classes are found by scientific name. Only the classes and "
+             "their ancestors are stored. A class without an NCBI taxid is placed below its "
+             "nearest ancestor and numbered from 2000000001." },
     { .type = CS_OPT_IN, .name = "taxa", .off = offsetof(cs_taxa_args, taxa), .arg = "FILE",
       .help = "with a taxonomy dump, table of taxa for classes with other names",
       .man = "Name and taxid are sufficient; a class without a taxid needs a parent." },

@@ -2,6 +2,7 @@
 #include "io/taxa_rows.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/file.h"
 #include "base/opt.h"
@@ -56,6 +57,9 @@ static int parse_line(cs_taxa_rows *r, const char *text, size_t n, int64_t line)
         if ((p = strchr(p, '\t')) != NULL)
             *p++ = '\0';
     }
+    if (line == 1 && k >= 2 && (strcasecmp(field[1], "taxid") == 0 ||
+                                strcasecmp(field[1], "tax_id") == 0))
+        return CS_OK;                        /* a line that names the columns */
     if (k < 2 || !said(field[0]))
         return wrong(r, line, "expected name, taxid, rank, parent and scientific name, got", s);
     cs_taxa_row row = { field[0], said(field[4]), said(field[2]), said(field[3]), 0, line };

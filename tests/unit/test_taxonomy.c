@@ -72,7 +72,7 @@ static void test_table(void **state)
     check_tree("t.tsv", NULL, "1<0 no rank:root -1\n131567<1 no rank:cells -1\n"
                "2<131567 domain:Bacteria 0\n2759<131567 domain:Eukaryota -1\n"
                "2000000001<2759 no rank:mito 1\n10239<1 no rank:virus 2\n");
-    put_text("t.tsv", "\xef\xbb\xbf" "bacteria\t2\nmito\t3\nvirus\t4\n");
+    put_text("t.tsv", "\xef\xbb\xbf" "name\ttaxID\trank\nbacteria\t2\nmito\t3\nvirus\t4\n");
     check_tree("t.tsv", NULL, "1<0 no rank:root -1\n2<1 no rank:bacteria 0\n"
                "3<1 no rank:mito 1\n4<1 no rank:virus 2\n");
     put_text("t.tsv", "root\t1\troot\t-\tLife\nbacteria\t2000000007\nmito\t-\t-\troot\n");
