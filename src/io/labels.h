@@ -56,6 +56,14 @@ int cs_labels_columns(const cs_labels *l);
 int64_t cs_labels_count(const cs_labels *l);
 void cs_labels_close(cs_labels *l);
 
+/** cs_label_unknown - is this text of a value or of one of several labels an unknown one: NA, NaN
+ * (also nan), '.' or empty? */
+static inline bool cs_label_unknown(const char *text)
+{
+    return *text == '\0' || strcmp(text, ".") == 0 || strcmp(text, "NA") == 0 ||
+           strcmp(text, "NaN") == 0 || strcmp(text, "nan") == 0;
+}
+
 /**
  * cs_label_key - the value of KEY in a header comment ("... class=virus ..."), copied
  *

@@ -18,7 +18,7 @@ static bool parse_target(const char *text, float *target)
     double v;
 
     *target = NAN;
-    if (*text == '\0' || strcmp(text, ".") == 0 || strcmp(text, "NA") == 0)
+    if (cs_label_unknown(text))
         return true;
     if (cs_parse_real(text, &v) != CS_OK || (v != 0 && v != 1))
         return false;

@@ -12,7 +12,8 @@ enum { CS_MULTILABELS_MAX = 4096 };
  * cs_multilabels_open - read a table: the first line names the columns, the others have a record's
  * name and a value per label
  *
- * path     as for cs_labels_open(). 0 and 1, also as 0.0 and 1.0; NA, '.' or empty: unknown
+ * path     as for cs_labels_open(). 0 and 1, also as 0.0 and 1.0, or unknown as in
+ *          cs_label_unknown()
  * labels   the labels to look up column names in
  * fixed    an unknown column is CS_EFORMAT, else it is added
  * Returns  CS_OK; CS_EIO; CS_EMEM; CS_EFORMAT with file and line

@@ -17,9 +17,9 @@ const cs_opt cs_label_table[] = {
     { .type = CS_OPT_IN, .name = "labels", .off = offsetof(cs_label_args, labels), .arg = "TSV",
       .help = "table of record names and classes or values",
       .man = "One row per record; lines that begin with '#' are skipped. With a regression head, "
-             "every further column is a value to predict. With head multilabel, the first line "
-             "names the columns, and each column after the first is a label: 1, 0, or NA, '.' or "
-             "empty if unknown." },
+             "every further column is a value to predict; a record with an unknown one (NA, NaN, "
+             "'.' or empty) has no label. With head multilabel, the first line names the columns, "
+             "and each column after the first is a label: 1, 0, or unknown." },
     { .type = CS_OPT_STR, .name = "label-key", .off = offsetof(cs_label_args, key), .arg = "KEY",
       .help = "the label follows 'KEY=' in the record's header line",
       .man = "It ends at the next blank." },

@@ -1,10 +1,10 @@
 /* labelled_check.c - messages about the labelled records that were read, and about their split. */
 #include "train/labelled.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/log.h"
 
@@ -116,10 +116,23 @@ static void warn_values(const cs_classes *c)
                 c->n, c->name[0]);
 }
 
-static int by_name_any_case(const void *x, const void *y)
+/* Order of names without regard to case, quotes, and underscores for blanks. */
+static int spelling_order(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, "\"");
+        b += strspn(b, "\"");
+        const int x = *a == '_' ? ' ' : tolower((unsigned char)*a);
+        const int y = *b == '_' ? ' ' : tolower((unsigned char)*b);
+        if (x != y || x == '\0')
+            return x - y;
+    }
+}
+
+static int by_spelling(const void *x, const void *y)
 {
     const char *a = *(char *const *)x, *b = *(char *const *)y;
-    const int order = strcasecmp(a, b);
+    const int order = spelling_order(a, b);
 
     return order != 0 ? order : strcmp(a, b);
 }
@@ -132,15 +145,15 @@ static void warn_spellings(const cs_classes *c)
 
     for (int i = 0; i < c->n; i++)
         name[i] = c->name[i];
-    qsort(name, (size_t)c->n, sizeof *name, by_name_any_case);
+    qsort(name, (size_t)c->n, sizeof *name, by_spelling);
     for (int i = c->n - 1; i > 0; i--)
-        if (strcasecmp(name[i - 1], name[i]) == 0) {
+        if (spelling_order(name[i - 1], name[i]) == 0) {
             n++;
             first = i;
         }
     if (n > 0)
-        cs_warn("%d %s from another one only by upper and lower case; first: '%s' and '%s'; if "
-                "they are one class, unite them with --label-map", n,
+        cs_warn("%d %s from another one only by case, quotes or underscores; first: '%s' and "
+                "'%s'; if they are one class, unite them with --label-map", n,
                 CS_PLURAL(n, "class differs", "classes differ"), name[first - 1], name[first]);
     free(name);
 }

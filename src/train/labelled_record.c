@@ -30,17 +30,31 @@ static const char *find_label(const cs_labelled *l, const cs_record *r, char *bu
     return NULL;
 }
 
-/* Tables of spreadsheets may quote names. */
-static bool is_quoted(const cs_labelled *l, const char *name)
+static bool has_row(const cs_labels *table, const char *before, const char *name,
+                    const char *blank, const char *after)
 {
-    const cs_labels *table = cs_labelled_table(l);
-    const size_t n = strlen(name) + 3;
-    char *quoted = cs_xmalloc(n);
+    const size_t n = strlen(before) + strlen(name) + strlen(blank) + strlen(after) + 1;
+    char *row = cs_xmalloc(n);
 
-    (void)snprintf(quoted, n, "\"%s\"", name);
-    const bool is = table != NULL && cs_labels_find(table, quoted, 0) != NULL;
-    free(quoted);
-    return is;
+    (void)snprintf(row, n, "%s%s%s%s", before, name, blank, after);
+    const bool has = cs_labels_find(table, row, 0) != NULL;
+    free(row);
+    return has;
+}
+
+/* How the table writes the record's name instead, with the remedy; NULL: it does not. Spreadsheets
+ * quote names and leave spaces after them; others write whole header lines. */
+static const char *miswritten(const cs_labels *table, const cs_record *r)
+{
+    if (table == NULL)
+        return NULL;
+    if (has_row(table, "\"", r->name, "", "\""))
+        return "in quotes; remove the quotes";
+    if (has_row(table, "", r->name, " ", ""))
+        return "with a space after it; remove the space";
+    if (r->comment[0] != '\0' && has_row(table, "", r->name, " ", r->comment))
+        return "with the rest of its header line; a name ends at the first blank";
+    return NULL;
 }
 
 /* A table without names of columns: its first line, taken for them, is of a record. */
@@ -56,6 +70,7 @@ static bool is_in_head(const cs_labelled *l, const char *name)
 static int unlabelled(cs_labelled *l, const cs_record *r, const char *label)
 {
     size_t n;
+    const char *how;
 
     if (l->args->key != NULL && cs_label_key_find(r->comment, l->args->key, &n) != NULL &&
         n >= CS_LABEL_BYTES)
@@ -67,9 +82,9 @@ static int unlabelled(cs_labelled *l, const cs_record *r, const char *label)
     if (label != NULL)
         return cs_fail(CS_EFORMAT, "the label '%.60s' of record '%s' names no class; "
                        "--skip-unlabelled omits such records", label, r->name);
-    if (is_quoted(l, r->name))
-        return cs_fail(CS_EFORMAT, "'%s' has the name of record '%s' in quotes; remove the quotes",
-                       l->args->labels, r->name);
+    if ((how = miswritten(cs_labelled_table(l), r)) != NULL)
+        return cs_fail(CS_EFORMAT, "'%s' has the name of record '%s' %s", l->args->labels, r->name,
+                       how);
     if (l->args->labels != NULL && is_in_head(l, r->name))
         return cs_fail(CS_EFORMAT, "record '%s' is in the first line of '%s', which must name the "
                        "labels: insert such a line", r->name, l->args->labels);
@@ -157,10 +172,17 @@ static int find_class(cs_labelled *l, const cs_record *r, float *target)
     return take_label(l, r, label, target);
 }
 
-static int parse_value(const cs_labelled *l, const cs_record *r, const char *text, float *v)
+/* CS_OK, or CS_EOF: skip the record, as the loss has no unknown values. */
+static int parse_value(cs_labelled *l, const cs_record *r, const char *text, float *v)
 {
     double d;
 
+    if (cs_label_unknown(text)) {
+        l->n_unlabelled++;
+        return l->args->skip_unlabelled ? CS_EOF
+             : refuse(l, r, "value", text, ", which is unknown; --skip-unlabelled omits such "
+                      "records");
+    }
     if (cs_parse_real(text, &d) != CS_OK)
         return refuse(l, r, "value", text, ", which is not a number");
     if (fabs(d) > FLT_MAX)

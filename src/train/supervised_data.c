@@ -19,7 +19,8 @@ static int check_variants(const cs_supervised_args *a)
         return cs_fail(CS_EUSAGE, "--crop-max is for sequences; windows have --window-length");
     if (label->labels != NULL || label->class_file.n > 0)
         return cs_fail(CS_EUSAGE, "--labels and --class are for sequences; variant files contain "
-                       "labels");
+                       "labels: an INFO field of VCF (--label-key), or the column 'label' of a "
+                       "table");
     if (label->map != NULL)
         return cs_fail(CS_EUSAGE, "--label-map is for classes of sequences; labels of variants "
                        "are 0 and 1");

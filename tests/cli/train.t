@@ -70,6 +70,11 @@ head -n 10 labels.tsv > some.tsv
 N train-unlabelled.err   $train -o x.m --labels some.tsv all.fa
 sed '3s/$/ /' labels.tsv > space.tsv
 N train-label-space.err  $train -o x.m --labels space.tsv all.fa
+printf '>s1 of x\nACGTACGTAC\n>s2 of y\nGGTTACGTAC\n' > two.fa
+for wrong in 's1 |with a space after it; remove the space' 's1 of x|with the rest of its header line; a name ends at the first blank'; do
+    printf '%s\ta\ns2\tb\n' "${wrong%|*}" > wrong.tsv
+    T "a name in a table ${wrong#*|}" sh -c '! "$@" --labels wrong.tsv two.fa 2> err && grep -q "wrong.tsv. has the name of record .s1. $0" err' "${wrong#*|}" $train -o x.m
+done
 T 'a label that names no class and a table with quotes are reported as that' sh -c 'sed "3s/\t.*/\t/" labels.tsv > no.tsv && ! "$@" --labels no.tsv 2> err &&
     grep -q "the label .. of record .*names no class; --skip-unlabelled" err && sed "s/^\([^\t]*\)/\"\1\"/" labels.tsv > quoted.tsv &&
     ! "$@" --labels quoted.tsv 2> err && grep -q "quoted.tsv. has the name of record .* in quotes; remove the quotes" err &&
@@ -180,9 +185,13 @@ printf '>a\nACGTACGT\n>b\nGGTTACGT\n>c\nACGATAGT\n>d\nCCGATACC\n' > spelt.fa
 printf 'a\tVirus\nb\tvirus\nc\tvirUS\nd\tphage\n' > spelt.tsv
 T 'classes that differ only by case are separate, with a warning that tells the remedy' sh -c '"$@" -o spelt.m --labels spelt.tsv spelt.fa 2> msgs &&
     [ "$(chordseq model show spelt.m | grep -c ^label)" = 4 ] &&
-    grep -q "warning: 2 classes differ from another one only by upper and lower case; first: .Virus. and .virUS.; if they are one class, unite them with --label-map$" msgs &&
+    grep -q "warning: 2 classes differ from another one only by case, quotes or underscores; first: .Virus. and .virUS.; if they are one class, unite them with --label-map$" msgs &&
     printf "Virus\tvirus\n" > unite.tsv && "$@" -o spelt.m --label-map unite.tsv --labels spelt.tsv spelt.fa 2> msgs && grep -q "warning: 1 class differs .* .virUS. and .virus.;" msgs &&
-    printf "virUS\tvirus\n" >> unite.tsv && "$@" -o spelt.m --label-map unite.tsv --labels spelt.tsv spelt.fa 2> msgs && ! grep "upper and lower" msgs' - $train
+    printf "virUS\tvirus\n" >> unite.tsv && "$@" -o spelt.m --label-map unite.tsv --labels spelt.tsv spelt.fa 2> msgs && ! grep "only by case" msgs &&
+    printf "a\t\"E. coli\"\nb\te._coli\nc\tE. coli\nd\tphage\n" > quotes.tsv && "$@" -o spelt.m --labels quotes.tsv spelt.fa 2> msgs &&
+    grep -q "warning: 2 classes differ .* only by case, quotes" msgs' - $train
+T 'labels of variants are in their files' sh -c '! "$@" --head variant --labels spelt.tsv -T spelt.fa -o spelt.m spelt.tsv 2> msgs &&
+    grep -q "variant files contain labels: an INFO field of VCF (--label-key), or the column .label. of a table$" msgs' - $train
 T 'the class - omits the records of a file' sh -c 'sed "s/^>/>odd/" at.fa > odd.fa && "$@" --label-map omit.tsv -o omit.m --class gc=gc.fa --class odd=odd.fa --class at=at.fa &&
     [ "$(chordseq model show omit.m | grep -c ^label)" = 2 ] && chordseq model show omit.m | grep -q "^label 1.at$"' - $train
 T 'eval maps the classes of files' sh -c 'chordseq eval -q -m mapped.m --label-map map.tsv --class gc=gc.fa --class at=at.fa > mapped.e &&
