@@ -16,6 +16,8 @@ T 'records of one strand: words are not canonical' sh -c 'grep -qx tokenizer.can
 T 'records of one strand: --no-rc is advised' sh -c '"$@" sense.fa -o sense.m 2> msgs &&
     [ "$(grep -c "one strand: 5-mers separate [0-9.]* % .*; use --no-rc if" msgs)" = 1 ]' - $fast
 T 'the line of an epoch has its speed' grep -q 'epoch [1-9][0-9]*: loss .* [kM]*bases/s, [0-9]* % of peak, [0-9]* % done$' msgs
+T 'also for values' sh -c 'sed -n "s/^>\([^ ]*\) .*class=\(.\)/\1\t\2/p" sense.fa | sed "s/a\$/1/; s/g\$/0/" > values.tsv &&
+    chordseq train -@ 1 --head regress --labels values.tsv --budget 20k -o v.m sense.fa 2> msgs && grep -q "one strand: 5-mers separate .*; use --no-rc if" msgs'
 T 'no advice for both strands or with --rc given' sh -c '"$@" mixed.fa -o mixed.m 2> msgs && "$@" --no-rc sense.fa -o sense.m 2>> msgs &&
     ! grep "one strand" msgs' - $fast
 
