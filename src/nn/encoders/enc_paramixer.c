@@ -39,7 +39,7 @@ static const cs_opt options[] = {
     { .type = CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "65536",
       "maximum tokens of a sequence",
       "Sets the number of factors, ceil(log2 NUM), and of learned positions. Without both, there "
-      "is no limit.", 2, 1e12, NULL },
+      "is no limit.", 1, 1e12, NULL },
     { .type = CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "2",
       "layers, each with its own factors", NULL, 1, 1024, NULL },
     { .type = CS_OPT_INT, 0, "factors", offsetof(struct config, factors), "NUM", "0",

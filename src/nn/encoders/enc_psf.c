@@ -38,7 +38,7 @@ static const cs_opt options[] = {
     { .type = CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "65536",
       "maximum tokens of a sequence",
       "Sets the number of factors, ceil(log2 NUM), and of learned positions. Without both, there "
-      "is no limit.", 2, 1e12, NULL },
+      "is no limit.", 1, 1e12, NULL },
     { .type = CS_OPT_INT, 0, "factors", offsetof(struct config, factors), "NUM", "0",
       "factors per sequence; 0: ceil(log2 N) for N tokens", NULL, 0, FACTORS_MAX, NULL },
     { .type = CS_OPT_INT, 0, "input", offsetof(struct config, input), "NUM", "0",
