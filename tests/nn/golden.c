@@ -135,6 +135,17 @@ const void *golden_show(golden *g, const void *p, size_t n_bytes)
     return copy;
 }
 
+const int64_t *golden_offsets(golden *g, int64_t n, int64_t len)
+{
+    int64_t *off = cs_xcalloc((size_t)n + 1, sizeof *off);
+
+    for (int64_t s = 0; s <= n; s++)
+        off[s] = s * len;
+    const int64_t *shown = golden_show(g, off, ((size_t)n + 1) * sizeof *off);
+    free(off);
+    return shown;
+}
+
 double *golden_fetch(const golden *g, cs_mat m)
 {
     cs_real *raw = cs_xmalloc((size_t)(m.r * m.c) * sizeof *raw + 1);

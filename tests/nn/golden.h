@@ -58,6 +58,8 @@ void golden_check(golden *g, const char *what, double error, double limit);
 double *golden_fetch(const golden *g, cs_mat m);
 /** golden_show - a copy of n_bytes of the host that the backend can read, until the file ends */
 const void *golden_show(golden *g, const void *p, size_t n_bytes);
+/** golden_offsets - offsets of n segments of `len` rows, for the backend, until the file ends */
+const int64_t *golden_offsets(golden *g, int64_t n, int64_t len);
 /** golden_largest - max |element| */
 double golden_largest(const cs_tensor *t);
 /** golden_largest_gradient - the same over all gradients of the file, or what it says of them where
@@ -72,6 +74,11 @@ typedef struct golden_run {
     int      (*train)(void *self, int64_t batch, double *loss);
     void      *self;
 } golden_run;
+
+/** golden_read_schedule - a schedule of the file: its function, steps and settings */
+struct cs_schedule;
+int golden_read_schedule(const char *function, const json_t *j, double base_lr,
+                         struct cs_schedule *s) CS_MUST_CHECK;
 
 /** golden_steps - the optimiser steps that the config describes, everything compared */
 int golden_steps(golden *g, const golden_run *what) CS_MUST_CHECK;

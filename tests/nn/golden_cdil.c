@@ -13,7 +13,6 @@ struct cdil {
     void             *net;               /* the registered encoder ... */
     cs_cdil          *tower, *decoder;   /* or its stacks apart, where a file runs them apart */
     int32_t           n_layer;
-    int64_t           off[2][65];        /* of the segments, and of one pair of towers */
     const char       *suffix;            /* of the outputs of this run of the tower */
 };
 
@@ -93,7 +92,7 @@ static int build_cnn(struct cdil *c)
     const json_t *channels = json_object_get(c->args, "num_channels");
     char list[512], kernel[16], input[16], layers[16];
     int32_t n_in = (int32_t)arg(c, "input_size"), n_out = (int32_t)arg(c, "output_size");
-    bool dual = golden_find(c->n.g, "input.tokens2") != NULL;
+    bool dual = golden_net_given(&c->n, "tokens2") != NULL;
 
     c->n_layer = (int32_t)json_array_size(channels);
     array_text(list, sizeof list, channels);
@@ -173,11 +172,7 @@ static int build_dna(struct cdil *c, const char *kind)
 /* Segments of one length. */
 static cs_seg segments(struct cdil *c, int64_t n, int64_t len)
 {
-    CS_BUG(n > 64);
-    for (int64_t s = 0; s <= n; s++)
-        c->off[0][s] = s * len;
-    return (cs_seg){ .off = golden_show(c->n.g, c->off[0], (size_t)(n + 1) * sizeof c->off[0][0]),
-                     .n = (int32_t)n, .rows = n * len };
+    return (cs_seg){ .off = golden_offsets(c->n.g, n, len), .n = (int32_t)n, .rows = n * len };
 }
 
 /* The encoder's blocks come first, the decoder's after them. */

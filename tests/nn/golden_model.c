@@ -272,6 +272,10 @@ int golden_batch(golden *g, const cs_model *m, const char *prefix, cs_batch **ou
         /* Only the first column of a regression is in the loss. */
         for (int32_t k = 0; k < n_target; k++)
             target[k] = k == 0 && want ? (float)cs_tensor_get(want, (int64_t)s) : NAN;
+        if (b->n_rec && cs_depth(n) != b->depth) {
+            rc = cs_fail(CS_EUSAGE, "a batch of several depths is not supported");
+            goto out;
+        }
         CS_TRY(append(g, b, tok, x, n, target));
     }
     for (int64_t i = 0; head && i < head->n; i++)

@@ -2,7 +2,9 @@
 #include "golden_net.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "nn/ops/ops.h"
 #include "nn/ops/tape.h"
@@ -27,6 +29,12 @@ void golden_net_release(golden_net *n)
 const cs_tensor *golden_net_input(const golden_net *n, const char *name)
 {
     return golden_find(n->g, "%s%s", n->input, name);
+}
+
+const cs_tensor *golden_net_given(const golden_net *n, const char *name)
+{
+    const cs_tensor *t = golden_find(n->g, "input.%s", name);
+    return t ? t : golden_find(n->g, "input.batch0.%s", name);
 }
 
 /* Element (row, column) of a tensor [B, L, C], or [B, C, L]. */
@@ -267,11 +275,11 @@ void golden_net_loss(golden_net *n, cs_mat y, bool first)
 
 /* ---- passes ------------------------------------------------------------------------------ */
 
-/* Source of the values: a separate file of tensors, or this one. */
+/* Source of the values: this file, or a file of tensors beside it or in $CS_SHARED. */
 static int open_values(const golden_net *n, cs_safetensors **other)
 {
     const char *named = golden_text(n->g->config, "params"), *base = strrchr(named, '/');
-    const char *slash = strrchr(n->g->path, '/');
+    const char *slash = strrchr(n->g->path, '/'), *shared = getenv("CS_SHARED");
     char path[1024];
 
     *other = NULL;
@@ -279,6 +287,8 @@ static int open_values(const golden_net *n, cs_safetensors **other)
         return CS_OK;
     snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - n->g->path + 1) : 0, n->g->path,
              base ? base + 1 : named);
+    if (access(path, R_OK) != 0 && shared && strncmp(named, "shared/", 7) == 0)
+        snprintf(path, sizeof path, "%s/%s", shared, named + 7);
     return cs_safetensors_open(path, other);
 }
 

@@ -29,8 +29,10 @@ void golden_net_release(golden_net *n);
  * Everything is compared */
 int  golden_net_run(golden_net *n) CS_MUST_CHECK;
 
-/** golden_net_input - a tensor of the present batch, or NULL */
+/** golden_net_input - a tensor of the present batch, or NULL. golden_net_given - of the only or
+ * first batch, to build the network by */
 const cs_tensor *golden_net_input(const golden_net *n, const char *name);
+const cs_tensor *golden_net_given(const golden_net *n, const char *name);
 /** golden_net_stage - a tensor [B, L, C] (or first: [B, C, L]) as (B * L, C) in the arena */
 cs_mat golden_net_stage(golden_net *n, const cs_tensor *t, bool first);
 /** golden_net_fill - a matrix of one value in the arena */

@@ -22,6 +22,22 @@ static int kind_of(const char *function, cs_decay *kind)
     return CS_OK;
 }
 
+/* A number that training runs and files of schedules name differently. */
+static double either(const json_t *j, const char *name, const char *other, double missing)
+{
+    return golden_number(j, name, golden_number(j, other, missing));
+}
+
+int golden_read_schedule(const char *function, const json_t *j, double base_lr, cs_schedule *s)
+{
+    *s = (cs_schedule){ .warmup = (int64_t)either(j, "num_warmup_steps", "warmup", 0),
+                        .total = (int64_t)either(j, "num_training_steps", "total", 0),
+                        .cycles = either(j, "num_cycles", "cycles", 0.5),
+                        .power = golden_number(j, "power", 1),
+                        .floor = golden_number(j, "lr_end", 1e-8) / base_lr };
+    return kind_of(function, &s->kind);
+}
+
 int golden_schedule(golden *g)
 {
     int rc = CS_OK;
@@ -30,13 +46,9 @@ int golden_schedule(golden *g)
 
     json_object_foreach(json_object_get(g->config, "schedules"), name, j) {
         const cs_tensor *t = golden_find(g, "output.%s", name);
-        cs_schedule s = { .warmup = (int64_t)golden_number(j, "num_warmup_steps", 0),
-                          .total = (int64_t)golden_number(j, "num_training_steps", 0),
-                          .cycles = golden_number(j, "num_cycles", 0.5),
-                          .power = golden_number(j, "power", 1),
-                          .floor = golden_number(j, "lr_end", 1e-8)
-                                   / golden_number(g->config, "base_lr", 1) };
-        CS_TRY(kind_of(golden_text(j, "function"), &s.kind));
+        cs_schedule s;
+        CS_TRY(golden_read_schedule(golden_text(j, "function"), j,
+                                    golden_number(g->config, "base_lr", 1), &s));
         if (!t) {
             rc = cs_fail(CS_EFORMAT, "output.%s is missing", name);
             goto out;

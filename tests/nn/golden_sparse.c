@@ -10,7 +10,7 @@ struct sparse {
     golden_net        n;
     const cs_encoder *enc;
     void             *net;
-    int64_t           len, off[65];
+    int64_t           len;
     int32_t           n_layer, n_factor;
     bool              is_paramixer;
 };
@@ -73,9 +73,9 @@ static int build_encoder(struct sparse *s)
     char name[64], text[32];
     void *cfg = cs_xcalloc(1, s->enc->cfg_size);
     /* By the length, to test that code path. */
-    bool by_length = s->n_factor == cs_depth(s->len) && s->len > 1;
+    bool by_length = s->n_factor == cs_depth(s->len);
     struct { const char *name; int64_t value; } set[] = {
-        { "max-len", s->len > 2 ? s->len : 2 }, { "factors", by_length ? 0 : s->n_factor },
+        { "max-len", s->len }, { "factors", by_length ? 0 : s->n_factor },
         { "layers", s->n_layer },
         { "input", (int64_t)golden_number(args, "embedding_size", 0) }, { "channels", 0 },
         { "hidden", 0 }, { "g-hidden", 0 }
@@ -83,10 +83,11 @@ static int build_encoder(struct sparse *s)
 
     snprintf(name, sizeof name, "%sg.network.2.weight", at);
     set[4].value = rows_of(s, name);
-    snprintf(name, sizeof name, "%sfs.0.network.0.weight", at);
-    set[5].value = rows_of(s, name);
     snprintf(name, sizeof name, "%sg.network.0.weight", at);
-    set[6].value = rows_of(s, name);
+    set[5].value = set[6].value = rows_of(s, name);
+    snprintf(name, sizeof name, "%sfs.0.network.0.weight", at);
+    if (s->n_factor > 0)                     /* one token has no factors */
+        set[5].value = rows_of(s, name);
     cs_opt_defaults((const cs_optset[]){ { o, cfg, NULL }, { 0 } });
     for (size_t i = 0; i < sizeof set / sizeof set[0]; i++) {
         snprintf(text, sizeof text, "%lld", (long long)set[i].value);
@@ -145,20 +146,22 @@ static void watch(void *arg, int32_t block, cs_mat y)
 }
 
 /* The row of the embedding that gets no gradient (golden README, section 6); -1: none. Problems
- * with padding have it last but one; torch initialises it with zeros, but the classifiers of imdb
- * draw all rows again. */
+ * with padding have it last but one; torch initialises it with zeros, but some classifiers draw all
+ * rows again (init_embedding): those of imdb and, of PSF-Attn, listops. */
 static int32_t padding(const struct sparse *s)
 {
     const json_t *args = json_object_get(s->n.g->config, "args");
     const cs_tensor *t = golden_find(s->n.g, "param.embedding.weight");
     int64_t n_vocab = t->shape.dim[0], width = t->shape.dim[1], row = n_vocab - 2;
-    bool zero = row >= 0;
+    const char *problem = golden_text(args, "problem");
+    bool known = strcmp(problem, "imdb") == 0
+                 || (!s->is_paramixer && strcmp(problem, "listops") == 0), zero = row >= 0;
 
     if (strcmp(golden_text(s->n.g->config, "kind"), "top") == 0)
         return (int32_t)n_vocab - 1;
     for (int64_t i = 0; zero && i < width; i++)
         zero = cs_tensor_get(t, row * width + i) == 0;
-    return zero || strcmp(golden_text(args, "problem"), "imdb") == 0 ? (int32_t)row : -1;
+    return zero || known ? (int32_t)row : -1;
 }
 
 static cs_mat head(struct sparse *s, cs_seg seg, cs_mat v)
@@ -187,11 +190,8 @@ static void pass(golden_net *n)
     const cs_tensor *tokens = golden_net_input(n, "tokens"), *x = golden_net_input(n, "x");
     int64_t n_seg = (tokens ? tokens : x)->shape.dim[0];
 
-    CS_BUG(n_seg > 64);
-    for (int64_t i = 0; i <= n_seg; i++)
-        s->off[i] = i * s->len;
-    const cs_seg seg = { .off = golden_show(n->g, s->off, (size_t)(n_seg + 1) * sizeof s->off[0]),
-                         .n = (int32_t)n_seg, .rows = n_seg * s->len, .depth = cs_depth(s->len) };
+    const cs_seg seg = { .off = golden_offsets(n->g, n_seg, s->len), .n = (int32_t)n_seg,
+                         .rows = n_seg * s->len, .depth = cs_depth(s->len) };
     n->x[0] = tokens ? golden_net_embed(n, tokens, cs_params_find(&n->ps, "embedding.weight"),
                                         padding(s))
                      : golden_net_linear(n, "init_linear", golden_net_stage(n, x, false));
@@ -212,7 +212,7 @@ int golden_sparse(golden *g)
     bool is_paramixer = strcmp(golden_text(g->config, "arch"), "paramixer") == 0;
     struct sparse s = { .is_paramixer = is_paramixer,
                         .enc = cs_encoder_find(is_paramixer ? "paramixer" : "psf") };
-    const cs_tensor *in = golden_find(g, "input.tokens");
+    const cs_tensor *in;
 
     golden_net_init(&s.n, g);
     s.n.rename = rename_tensor;
@@ -221,7 +221,8 @@ int golden_sparse(golden *g)
     s.n.cx.block_hook = watch;
     s.n.cx.value_hook = note;
     s.n.cx.block_hook_arg = s.n.cx.value_hook_arg = &s;
-    in = in ? in : golden_find(g, "input.x");
+    in = golden_net_given(&s.n, "tokens");
+    in = in ? in : golden_net_given(&s.n, "x");
     if (!in || in->shape.n_dim < 2) {
         rc = cs_fail(CS_EFORMAT, "no input");
         goto out;

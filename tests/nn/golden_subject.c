@@ -247,6 +247,8 @@ static int open_singularformer(subject *s, const json_t *args, const char *kind)
     if (whole)
         singular_declare(s, args);
     s->aux = whole ? golden_number(args, "gama", 0) : golden_number(s->g->config, "gama", 0);
+    /* With a factor of 0 the encoder would not compute what the file has as add_loss. */
+    s->aux = s->aux > 0 ? s->aux : 1e-30;
     snprintf(gamma, sizeof gamma, "%.17g", s->aux);
     snprintf(hidden, sizeof hidden, "%g", 4 * golden_number(args, whole ? "emb" : "feaSize", 0));
     return build(s, "singularformer", whole ? classifier : layers, more);

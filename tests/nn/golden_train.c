@@ -41,14 +41,8 @@ static int read_optimizer(struct run *r)
     }
     r->keeps = !json_is_true(json_object_get(c, "zero_grad_set_to_none"));
     r->has_schedule = json_is_object(s);
-    if (!r->has_schedule)
-        return CS_OK;
-    if (strcmp(golden_text(s, "name"), "linear_warmup_cosine_decay") != 0)
-        return cs_fail(CS_EUSAGE, "unknown schedule '%s'", golden_text(s, "name"));
-    r->schedule = (cs_schedule){ .kind = CS_DECAY_COSINE, .cycles = golden_number(s, "cycles", 0.5),
-                                 .warmup = (int64_t)golden_number(s, "warmup", 0),
-                                 .total = (int64_t)golden_number(s, "total", 0) };
-    return CS_OK;
+    return r->has_schedule
+           ? golden_read_schedule(golden_text(s, "name"), s, r->adam.lr, &r->schedule) : CS_OK;
 }
 
 /* The loss of the same batch with the new parameters; buffers and gradients stay as they were. */
