@@ -26,7 +26,9 @@ in=$tmp/moved
 PATH=$in/bin:$PATH
 export in
 T 'a moved program finds its models' sh -c '[ "$(command -v chordseq)" = "$in/bin/chordseq" ] &&
-    for m in default fast taxa variant human-lm; do chordseq model show -q $m > shown || exit; done && head -n 1 shown'
+    for m in "$srcdir"/refdata/model/*.safetensors; do
+        m=${m##*/} && chordseq model show -q "${m%.safetensors}" > shown || { echo "no $m"; exit 1; }
+    done && head -n 1 shown'
 T 'a moved program finds the vectors of selftest' chordseq selftest
 T 'bash loads the completion' bash -c '. "$in/share/bash-completion/completions/chordseq" && complete -p chordseq &&
     COMP_WORDS=(chordseq cla) COMP_CWORD=1 && _chordseq && [ "${COMPREPLY[*]}" = classify ]'
