@@ -289,6 +289,30 @@ static bool misses_fold(const struct deal *t, int32_t c)
     return false;
 }
 
+/* c: the first class with too few groups, n_group. */
+static int too_few_groups(const struct deal *t, const cs_classes *classes, const char *by,
+                          int32_t c, int64_t n_group)
+{
+    int rc = CS_OK;
+    int64_t n;
+    int32_t n_more = 0;
+    char more[48] = "";
+
+    for (int32_t k = c + 1; k < t->d->n_class; k++) {
+        CS_TRY(cs_dataset_count_groups(t->d, k, &n));
+        n_more += t->total[k] > 0 && n < t->n;
+    }
+    if (n_more > 0)
+        (void)snprintf(more, sizeof more, ", and %d other %s too few", (int)n_more,
+                       CS_PLURAL(n_more, "class has", "classes have"));
+    rc = cs_fail(CS_EUSAGE, "class '%s' has %lld %s by %s, too few for --folds %d%s; lower it, "
+                 "give another --split-by, or leave %s out with --label-map", classes->name[c],
+                 (long long)n_group, CS_PLURAL(n_group, "group", "groups"), by, t->n, more,
+                 n_more > 0 ? "these classes" : "the class");
+out:
+    return rc;
+}
+
 /* Gives every fold every class, by repair if the dealing did not. */
 static int fill_classes(const struct deal *t, const struct place *place, int64_t n_place,
                         const cs_classes *classes, const char *by, int32_t *of)
@@ -303,10 +327,7 @@ static int fill_classes(const struct deal *t, const struct place *place, int64_t
         missing = c;
         CS_TRY(cs_dataset_count_groups(t->d, c, &n_group));
         if (n_group < t->n)
-            return cs_fail(CS_EUSAGE, "class '%s' has %lld %s by %s, too few for --folds %d; "
-                           "lower it, give another --split-by, or leave the class out with "
-                           "--label-map", classes->name[c], (long long)n_group,
-                           CS_PLURAL(n_group, "group", "groups"), by, t->n);
+            return too_few_groups(t, classes, by, c, n_group);
     }
     if (missing < 0)
         return CS_OK;

@@ -56,8 +56,9 @@ static void test_repair(void **state)
     check_repair(none, 3, 2, "found no split of the groups by grp with class 'chr' in all folds; "
                  "lower --folds 2, give another --split-by, or leave a class out with "
                  "--label-map");
-    check_repair(none, 3, 3, "class 'chr' has 2 groups by grp, too few for --folds 3; lower it, "
-                 "give another --split-by, or leave the class out with --label-map");
+    check_repair(none, 3, 3, "class 'chr' has 2 groups by grp, too few for --folds 3, and 2 other "
+                 "classes have too few; lower it, give another --split-by, or leave these classes "
+                 "out with --label-map");
 }
 
 int main(void)
