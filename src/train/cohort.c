@@ -331,32 +331,33 @@ out:
     return rc;
 }
 
-static int write_all(const struct cohort *c, const char *output)
+static int cohort_open(const cs_cohort_args *a, const char *output, cs_outfile *f[N_OUTPUT])
 {
-    const struct {
-        const char *path, *holds;
-        int (*write)(const struct cohort *c, cs_outfile *f);
-    } to[N_OUTPUT] = {
-        { output, CS_VARIANTS, write_genotypes },
-        { c->a->labels, NULL, write_labels },
-        { c->a->liabilities, NULL, write_liabilities },
-        { c->a->effects, NULL, write_effects },
+    const char *const path[N_OUTPUT] = { output, a->labels, a->liabilities, a->effects };
+    int rc;
+
+    CS_TRY(cs_outputs_distinct(path, N_OUTPUT));
+    for (int i = 0; i < N_OUTPUT; i++)
+        if (path[i] != NULL)
+            CS_TRY(cs_outfile_open_as(path[i], i == 0 ? CS_VARIANTS : NULL, CS_OUT_TEXT, &f[i]));
+out:
+    return rc;
+}
+
+static int write_all(const struct cohort *c, cs_outfile *f[N_OUTPUT])
+{
+    int (*const write[N_OUTPUT])(const struct cohort *, cs_outfile *) = {
+        write_genotypes, write_labels, write_liabilities, write_effects
     };
     int rc = CS_OK, n = 0;
-    cs_outfile *f[N_OUTPUT] = { NULL };
 
     for (int i = 0; i < N_OUTPUT; i++)
-        n += to[i].path != NULL;
-    for (int i = 0; i < N_OUTPUT; i++)
-        if (to[i].path != NULL)
-            CS_TRY(cs_outfile_open_as(to[i].path, to[i].holds, CS_OUT_TEXT, &f[i]));
+        n += f[i] != NULL;
     for (int i = 0; i < N_OUTPUT; i++)
         if (f[i] != NULL)
-            CS_TRY(to[i].write(c, f[i]));
+            CS_TRY(write[i](c, f[i]));
     rc = cs_outputs_commit((cs_outfile **const[]){ &f[0], &f[1], &f[2], &f[3] }, N_OUTPUT);
 out:
-    for (int i = 0; i < N_OUTPUT; i++)
-        cs_outfile_discard(f[i]);
     return cs_outputs_explain(rc, n, NULL);
 }
 
@@ -378,11 +379,11 @@ int cs_cohort_simulate(const cs_cohort_args *a, int64_t n, uint64_t seed, const 
 {
     int rc = CS_OK;
     struct cohort c = { .a = a, .seed = seed, .n = n };
+    cs_outfile *f[N_OUTPUT] = { NULL };
 
     if (a->input == NULL)
         return cs_fail(CS_EUSAGE, "no sites; name a VCF file with -i FILE");
-    CS_TRY(cs_outputs_distinct((const char *const[]){ output, a->labels, a->liabilities,
-                                                      a->effects }, N_OUTPUT));
+    CS_TRY(cohort_open(a, output, f));
     CS_TRY(cs_cohort_sites_read(a, seed, &c.sites));
     if (c.sites.n == 0) {
         rc = cs_fail(CS_EFORMAT, "'%s' has no site for a cohort%s: %lld filtered, %lld symbolic, "
@@ -394,9 +395,11 @@ int cs_cohort_simulate(const cs_cohort_args *a, int64_t n, uint64_t seed, const 
     CS_TRY(draw_causal_sites(&c));
     CS_TRY(cohort_measure(&c));
     CS_TRY(draw_persons(&c));
-    CS_TRY(write_all(&c, output));
+    CS_TRY(write_all(&c, f));
     cohort_report(&c);
 out:
+    for (int i = 0; i < N_OUTPUT; i++)
+        cs_outfile_discard(f[i]);
     free(c.person);
     cs_cohort_sites_release(&c.sites);
     return rc;

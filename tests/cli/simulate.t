@@ -136,6 +136,8 @@ printf 'd\t7\t.\tC\tT\t.\t.\tAF=0.5\nc\t9000\t.\tC\tT\t.\t.\tAF=0.5\n' | cat sit
 printf 'c\t4000\t.\tC\tT\t.\t.\tAF=0.5\n' | cat sites.vcf - > behind.vcf
 N cohort-contig.err chordseq simulate cohort -i apart.vcf -o x
 N cohort-behind.err chordseq simulate cohort -i behind.vcf -o x
+T 'outputs are created before sites are read' sh -c '! chordseq simulate cohort -i behind.vcf -o x --labels no-folder/l 2> err &&
+    grep -q "cannot create .no-folder/l" err && [ ! -e x ]'
 N simulate-goes.err  chordseq simulate adding --length 9 -o x
 N simulate-goes2.err chordseq simulate xor --causal 3 -o x
 N simulate-goes3.err chordseq simulate cohort -i sites.vcf --lambda 3 -o x
