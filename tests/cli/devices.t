@@ -73,6 +73,7 @@ done
 T 'without NCCL, sums run on the CPU' grep -q 'gradients are summed on the CPU' trained2.err
 if [ -f "$builddir/tests/gpu/host/libnccl.so.2" ]; then
     LD_LIBRARY_PATH="$builddir/tests/gpu/host"
+    export CS_HOST_UNIFIED=1        # the mock of NCCL adds on the host
     T 'training on two GPUs with NCCL' train_on cuda:0,1 trained3
     T 'the log names NCCL' grep -q 'gradients are summed by NCCL 2.19.5' trained3.err
     T 'the weights of one GPU' as_one trained1.tsv trained3.tsv
@@ -82,7 +83,7 @@ if [ -f "$builddir/tests/gpu/host/libnccl.so.2" ]; then
     MOCK_NCCL_KILL=1 train_on cuda:0,1 trained5
     T 'a rank killed during a sum is reported' grep -q 'train: rank 1 is gone: it was killed' trained5.err
 fi
-unset LD_LIBRARY_PATH
+unset LD_LIBRARY_PATH CS_HOST_UNIFIED
 T 'a missing device is named once' sh -c "$c train --device cuda:1,9 --accumulate 2 \
     --labels labels -o x.m $in 2>&1 | grep error: > x.err
     grep -q \"rank 1 failed: no device 'cuda:9': there are 3, starting at 'cuda:0'\" x.err &&

@@ -3,6 +3,10 @@
  * For the emulator alone (tests/gpu/host), whose number of devices, capability and failures are set
  * by the tests.
  */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "tests/gpu/device.h"
 #include "tests/nn/toy.h"
 
@@ -251,6 +255,34 @@ static void test_fault(void **state)
     close_gpu(be);
 }
 
+/* The host cannot access the emulator's memory of devices; copies to devices go nowhere else. */
+static void test_separate_memory(void **state)
+{
+    (void)state;
+    cs_backend *be = open_gpu(CS_IN_FP32);
+    float v[2] = { 1, 2 };
+    float *p = be->op.alloc(be, sizeof v);
+    int status;
+
+    be->op.upload(be, p, v, sizeof v);
+    assert_int_equal(be->op.sync(be), CS_OK);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        (void)signal(SIGSEGV, SIG_DFL);
+        _exit(*(volatile float *)p > 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGSEGV);
+    void *const pinned = be->staging.alloc(be, sizeof v);
+    be->staging.send(be, 0, v, pinned, sizeof v);
+    assert_int_equal(be->op.sync(be), CS_EDEVICE);
+    cs_error_clear();
+    be->staging.dealloc(be, pinned);
+    be->op.dealloc(be, p);
+    close_gpu(be);
+}
+
 int main(void)
 {
     static const struct CMUnitTest test[] = {
@@ -264,6 +296,7 @@ int main(void)
         cmocka_unit_test(test_device_list),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_separate_memory),
     };
     int rc = open_both(CS_IN_FP32, &cpu, &gpu);
 

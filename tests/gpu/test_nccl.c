@@ -9,7 +9,7 @@
 #include "train/parallel.h"
 
 #ifdef CS_HOST_CUDA
-extern int cs_host_devices;
+extern int cs_host_devices, cs_host_unified;
 #endif
 
 enum { N_BATCH = 4, MAX_RANKS = 3 };
@@ -168,6 +168,7 @@ int main(void)
 
 #ifdef CS_HOST_CUDA
     cs_host_devices = MAX_RANKS;
+    cs_host_unified = 1;         /* the mock of NCCL adds on the host */
 #endif
     if (cs_cpu_init() != CS_OK)
         return 2;

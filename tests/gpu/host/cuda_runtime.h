@@ -59,6 +59,19 @@ typedef struct cs_host_event *cudaEvent_t;
 typedef struct cs_host_graph *cudaGraph_t;
 typedef struct cs_host_exec *cudaGraphExec_t;
 
+struct cs_host_range { const char *p; size_t n_bytes; };
+
+/* For race.cpp. The current thread, -1: none; its launch and block, from 1 on; barriers passed by
+ * the block; its dynamic shared memory and stack; the launch's kernel and arguments. */
+struct cs_host_position {
+    uint64_t      grid;
+    int64_t       block;
+    uint32_t      epoch;
+    int32_t       thread;
+    cs_host_range shared, stack, kernel, arguments;
+};
+extern cs_host_position cs_host_current;
+
 /* Shape of a launch; n_bytes: dynamic shared memory. */
 struct cs_host_grid { dim3 grid, block; size_t n_bytes; };
 
@@ -68,12 +81,18 @@ void cs_host_launch(const cs_host_grid &g, cudaStream_t s, const void *kernel_ke
 /** cs_host_run - run a kernel now, for every thread of every block of a grid */
 void cs_host_run(const cs_host_grid &g, const std::function<void()> &kernel);
 
+/** cs_host_arguments_are - where the current launch has its kernel's address and arguments */
+void cs_host_arguments_are(const void *from, const void *end);
+
 /* Arguments are copied when a kernel is launched. */
 template <class... P, class... A>
 void cs_host_call(const cs_host_grid &g, cudaStream_t s, void (*kernel)(P...), A &&...a)
 {
     std::tuple<std::decay_t<P>...> args(std::forward<A>(a)...);
-    cs_host_launch(g, s, (const void *)kernel, [kernel, args] { std::apply(kernel, args); });
+    cs_host_launch(g, s, (const void *)kernel, [kernel, args] {
+        cs_host_arguments_are(&kernel, &args + 1);
+        std::apply(kernel, args);
+    });
 }
 #define CS_KERNEL_CALL(kernel, grid, block, stream, ...) \
     cs_host_call({ grid, block, 0 }, stream, kernel, __VA_ARGS__)
@@ -168,18 +187,8 @@ static inline float __int_as_float(int i)
 
 /* ---- for race.cpp ------------------------------------------------------------------------ */
 
-struct cs_host_range { const char *p; size_t n_bytes; };
-
-/* The current thread, -1: none; its launch and block, from 1 on; barriers passed by the block; its
- * dynamic shared memory and stack. */
-struct cs_host_position {
-    uint64_t      grid;
-    int64_t       block;
-    uint32_t      epoch;
-    int32_t       thread;
-    cs_host_range shared, stack;
-};
-extern cs_host_position cs_host_current;
+/** cs_host_on_device - whether devices can access it: their memory, or pinned memory of the host */
+bool cs_host_on_device(const void *p, size_t n_bytes);
 /** cs_host_access - a memory access of the current thread; null without race detection */
 void cs_host_access(const void *p, size_t n_bytes, bool writes) __attribute__((weak));
 /** cs_host_copy_done - a bulk copy is complete; null without race detection */
@@ -265,6 +274,7 @@ extern int cs_host_devices;      /* number of devices */
 extern int cs_host_capability;   /* per device: 90 is compute capability 9.0 */
 extern int cs_host_min_capability;       /* the lowest capability with kernel code */
 extern int cs_host_pageable_access;      /* devices read pageable memory when a copy runs */
+extern int cs_host_unified;      /* the host can access memory of devices: the mock of NCCL does */
 extern int cs_host_multiprocessors;      /* of each device */
 extern int cs_host_l2;           /* bytes of a device's L2 cache */
 extern int cs_host_order;        /* of threads, blocks: CS_ORDER_..., or the seed of random ones */

@@ -4,11 +4,11 @@
 
 #include <stddef.h>
 
-/* Bytes before an allocation, for its size and device; a multiple of cudaMalloc()'s alignment. */
-enum { CS_HOST_HEADER_BYTES = 256 };
-
-/** cs_host_guarded_alloc - memory after CS_HOST_HEADER_BYTES, ending at a guard page; NULL: none */
+/** cs_host_guarded_alloc - memory with the alignment of cudaMalloc(), ending at a guard page; NULL:
+ * none */
 char *cs_host_guarded_alloc(size_t n_bytes);
+/** cs_host_guarded_protect - make it accessible, or not */
+void cs_host_guarded_protect(char *p, size_t n_bytes, bool accessible);
 /** cs_host_guarded_free - free it; aborts if bytes beyond its end were written */
 void cs_host_guarded_free(char *p, size_t n_bytes);
 

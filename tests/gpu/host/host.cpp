@@ -56,7 +56,7 @@ static bool keeps_running(void)
 
 /* ---- shared memory ----------------------------------------------------------------------- */
 
-cs_host_position cs_host_current = { 0, 0, 0, -1, { NULL, 0 }, { NULL, 0 } };
+cs_host_position cs_host_current = { 0, 0, 0, -1, {}, {}, {}, {} };
 
 /* Section of the kernels' shared variables; symbols of the linker. */
 extern char __start_cs_shared[] __attribute__((weak)), __stop_cs_shared[] __attribute__((weak));
@@ -460,6 +460,12 @@ static void run_block(void)
         abort();                 /* a copy without a wait */
 }
 
+void cs_host_arguments_are(const void *from, const void *end)
+{
+    cs_host_current.arguments = { (const char *)from,
+                                  (size_t)((const char *)end - (const char *)from) };
+}
+
 void cs_host_run(const cs_host_grid &g, const std::function<void()> &kernel)
 {
     const uint64_t x = g.grid.x, y = g.grid.y, n = x * y * g.grid.z;
@@ -470,6 +476,7 @@ void cs_host_run(const cs_host_grid &g, const std::function<void()> &kernel)
     n_thread = (int)(g.block.x * g.block.y * g.block.z);
     running_kernel = &kernel;
     cs_host_current.shared = { (const char *)cs_host_guarded_shared(g.n_bytes), g.n_bytes };
+    cs_host_current.kernel = { (const char *)&kernel, sizeof kernel };
     cs_host_current.grid++;
     permutation blocks = permutation_of(n);
     for (uint64_t k = 0; k < n; k++) {

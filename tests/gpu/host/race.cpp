@@ -9,7 +9,10 @@
  * private to a thread. Atomics are exempt. Bulk copies (bulk.cuh) are taken to be ordered
  * with all other accesses; host.cpp overwrites their destinations with NaN instead.
  *
- * The first race ends the program, with addresses for `addr2line -ipe PROGRAM`.
+ * Kernels cannot access memory of the host, except its pinned memory, and their arguments; tables
+ * and variables of the program are taken to be on the device.
+ *
+ * The first error ends the program, with addresses for `addr2line -ipe PROGRAM`.
  */
 #include "cuda_runtime.h"
 
@@ -43,6 +46,29 @@ static int find_tls(struct dl_phdr_info *module, size_t, void *found)
             *(cs_host_range *)found = { (const char *)module->dlpi_tls_data,
                                         module->dlpi_phdr[i].p_memsz };
     return 0;
+}
+
+/* Finds the program with its variables. */
+static int find_program(struct dl_phdr_info *module, size_t, void *found)
+{
+    cs_host_range *program = (cs_host_range *)found;
+    if (*module->dlpi_name)
+        return 0;
+    program->p = (const char *)module->dlpi_addr;
+    for (int i = 0; i < module->dlpi_phnum; i++)
+        if (module->dlpi_phdr[i].p_type == PT_LOAD)
+            program->n_bytes = module->dlpi_phdr[i].p_vaddr + module->dlpi_phdr[i].p_memsz;
+    return 0;
+}
+
+/* Can a kernel access it, apart from shared memory and its stack? */
+static bool is_accessible(const char *p, size_t n_bytes)
+{
+    static cs_host_range program;
+    if (!program.p)
+        (void)dl_iterate_phdr(find_program, &program);
+    return contains(program, p) || contains(cs_host_current.kernel, p)
+        || contains(cs_host_current.arguments, p) || cs_host_on_device(p, n_bytes);
 }
 
 /* Is it memory private to each block? */
@@ -110,6 +136,10 @@ static void record(const void *p, size_t n_bytes, bool writes, const void *pc)
         return;
     const access now = { m.block, m.epoch, m.thread, pc };
     const bool shared = is_shared((const char *)p);
+    if (!shared && !is_accessible((const char *)p, n_bytes)) {
+        print_access("memory of the host is accessed by", now);
+        abort();
+    }
     for (uintptr_t i = from / CELL * CELL; i < from + n_bytes; i += CELL) {
         cell &c = cell_of(i);
         if (c.grid != m.grid || (shared && c.write.block != m.block))

@@ -12,12 +12,15 @@
  *
  * Host memory follows CUDA's rules: copies from pageable memory read it at once or, with
  * cs_host_pageable_access, when the stream reaches them; copies to it wait; copies of pinned memory
- * run when the stream reaches them, and until then their destination is NaN. Any thread may call;
- * one lock protects everything. Errors stay until cudaGetLastError() reports them, as in CUDA.
+ * run when the stream reaches them, and until then their destination is NaN. Memory of devices is
+ * accessible only while a step runs, so an access by the host ends the program, unless
+ * cs_host_unified is set; copies check on which side their addresses are. Any thread may call; one
+ * lock protects everything. Errors stay until cudaGetLastError() reports them, as in CUDA.
  *
  * Environment: CS_HOST_DEVICES, CS_HOST_MULTIPROCESSORS, CS_HOST_MEMORY (bytes), CS_HOST_L2,
- * CS_HOST_CAPABILITY, CS_HOST_ORDER, CS_HOST_LAG, CS_HOST_FAIL and CS_HOST_SKIP_WAIT set the
- * variables of those names; CS_HOST_FAIL may be a range of failing calls, 3-5.
+ * CS_HOST_CAPABILITY, CS_HOST_ORDER, CS_HOST_LAG, CS_HOST_UNIFIED, CS_HOST_FAIL and
+ * CS_HOST_SKIP_WAIT set the variables of those names; CS_HOST_FAIL may be a range of failing calls,
+ * 3-5.
  */
 /* long: the runtime's calls share its streams and its lock
  */
@@ -53,6 +56,7 @@ size_t cs_host_memory = (size_t)env_number("CS_HOST_MEMORY", (long)DEFAULT_MEMOR
 int cs_host_fault = cudaSuccess, cs_host_devices = (int)env_number("CS_HOST_DEVICES", 1);
 int cs_host_capability = (int)env_number("CS_HOST_CAPABILITY", 90), cs_host_min_capability = 75;
 int cs_host_pageable_access;
+int cs_host_unified = (int)env_number("CS_HOST_UNIFIED", 0);
 int cs_host_multiprocessors = (int)env_number("CS_HOST_MULTIPROCESSORS", 2);
 int cs_host_l2 = (int)env_number("CS_HOST_L2", 1 << 16);
 int cs_host_order = (int)env_number("CS_HOST_ORDER", CS_ORDER_STEPS);
@@ -76,6 +80,53 @@ static cudaError_t return_error(cudaError_t e)
     if (e != cudaSuccess)
         last_error = e;
     return e;
+}
+
+/* ---- which memory is of a device ------------------------------------------------------------- */
+
+struct allocation { size_t n_bytes; int device; };
+typedef std::map<const char *, allocation> allocations;
+static allocations device_memory, pinned;
+static bool device_accessible;
+
+static bool is_in(const allocations &m, const void *p, size_t n_bytes)
+{
+    auto at = m.upper_bound((const char *)p);
+    if (at == m.begin())
+        return false;
+    --at;
+    return (const char *)p + n_bytes <= at->first + at->second.n_bytes;
+}
+
+static bool is_pinned(const void *p, size_t n_bytes)
+{
+    return is_in(pinned, p, n_bytes);
+}
+
+bool cs_host_on_device(const void *p, size_t n_bytes)
+{
+    return is_in(device_memory, p, n_bytes) || is_pinned(p, n_bytes);
+}
+
+/* Makes the memory of all devices accessible, or not. */
+static void protect_devices(bool accessible)
+{
+    if (cs_host_unified || accessible == device_accessible)
+        return;
+    device_accessible = accessible;
+    for (const auto &m : device_memory)
+        cs_host_guarded_protect((char *)m.first, m.second.n_bytes, accessible);
+}
+
+/* Are the sides of a copy what `kind` says? */
+static bool is_valid_copy(const void *to, const void *from, size_t n_bytes, cudaMemcpyKind kind)
+{
+    const bool of_host[] = { kind == cudaMemcpyDeviceToHost, kind == cudaMemcpyHostToDevice };
+    const void *side[] = { to, from };
+    for (int i = 0; i < 2; i++)
+        if (of_host[i] ? is_in(device_memory, side[i], 1) : !cs_host_on_device(side[i], n_bytes))
+            return n_bytes == 0;
+    return true;
 }
 
 /* ---- streams --------------------------------------------------------------------------------- */
@@ -127,8 +178,11 @@ static bool run_step(const std::shared_ptr<cs_host_queue> &s, bool force)
     step now = std::move(s->pending.front());
     s->pending.pop_front();
     run_until(now.wait_for);
-    if (now.run)
+    if (now.run) {
+        protect_devices(true);
         now.run();
+        protect_devices(false);
+    }
     s->n_done++;
     s->running = false;
     return true;
@@ -412,17 +466,6 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t e)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static std::map<const char *, size_t> pinned;
-
-static bool is_pinned(const void *p, size_t n_bytes)
-{
-    auto at = pinned.upper_bound((const char *)p);
-    if (at == pinned.begin())
-        return false;
-    --at;
-    return (const char *)p + n_bytes <= at->first + at->second;
-}
-
 size_t cs_host_used(void)
 {
     LOCK;
@@ -459,8 +502,9 @@ cudaError_t cudaMalloc(void **p, size_t n_bytes)
     char *q = inject_failure() || full ? NULL : cs_host_guarded_alloc(n_bytes);
     if (!q)
         return return_error(cudaErrorMemoryAllocation);
-    const size_t header[2] = { n_bytes, (size_t)current_device };
-    memcpy(q - CS_HOST_HEADER_BYTES, header, sizeof header);
+    device_memory[q] = { n_bytes, current_device };
+    if (!cs_host_unified && !device_accessible)
+        cs_host_guarded_protect(q, n_bytes, false);
     used[current_device] += n_bytes;
     *p = q;
     return cudaSuccess;
@@ -470,19 +514,20 @@ cudaError_t cudaMalloc(void **p, size_t n_bytes)
 cudaError_t cudaFree(void *p)
 {
     LOCK;
-    size_t header[2];
     if (cudaError_t e = check_no_capture(capturing))
         return e;
     if (!p)
         return cudaSuccess;
-    memcpy(header, (char *)p - CS_HOST_HEADER_BYTES, sizeof header);
+    const allocation a = device_memory.at((const char *)p);
     for (size_t i = 0; i < streams.size(); i++) {
         std::shared_ptr<cs_host_queue> s = streams[i].lock();
-        if (s && s->device == (int)header[1])
+        if (s && s->device == a.device)
             run_until({ s, s->n_queued });
     }
-    used[header[1]] -= header[0];
-    cs_host_guarded_free((char *)p, header[0]);
+    used[a.device] -= a.n_bytes;
+    device_memory.erase((const char *)p);
+    cs_host_guarded_protect((char *)p, a.n_bytes, true);
+    cs_host_guarded_free((char *)p, a.n_bytes);
     return cudaSuccess;
 }
 
@@ -495,7 +540,7 @@ cudaError_t cudaMallocHost(void **p, size_t n_bytes)
     if (!q)
         return return_error(cudaErrorMemoryAllocation);
     *p = q;
-    pinned[q] = n_bytes;
+    pinned[q] = { n_bytes, current_device };
     return cudaSuccess;
 }
 
@@ -506,7 +551,7 @@ cudaError_t cudaFreeHost(void *p)
         return e;
     if (!p)
         return cudaSuccess;
-    cs_host_guarded_free((char *)p, pinned.at((const char *)p));
+    cs_host_guarded_free((char *)p, pinned.at((const char *)p).n_bytes);
     pinned.erase((const char *)p);
     return cudaSuccess;
 }
@@ -516,7 +561,9 @@ static cudaError_t copy_to_host(void *to, const void *from, size_t n_bytes, cuda
     if (!is_pinned(to, n_bytes)) {
         if (cudaError_t e = cudaStreamSynchronize(s))
             return e;
+        protect_devices(true);
         memcpy(to, from, n_bytes);
+        protect_devices(false);
         return cudaSuccess;
     }
     memset(to, 0xFF, n_bytes);
@@ -528,6 +575,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, cudaMemc
                             cudaStream_t s)
 {
     LOCK;
+    if (!is_valid_copy(to, from, n_bytes, kind))
+        return return_error(cudaErrorInvalidValue);
     if (kind == cudaMemcpyDeviceToHost)
         return copy_to_host(to, from, n_bytes, s);
     if (kind == cudaMemcpyHostToDevice && !cs_host_pageable_access && !is_pinned(from, n_bytes)) {
@@ -551,6 +600,8 @@ static bool is_valid_pitch(size_t pitch, size_t width)
 cudaError_t cudaMemsetAsync(void *to, int v, size_t n_bytes, cudaStream_t s)
 {
     LOCK;
+    if (n_bytes > 0 && !cs_host_on_device(to, n_bytes))
+        return return_error(cudaErrorInvalidValue);
     enqueue(s, [=] { memset(to, v, n_bytes); }, {});
     return cudaSuccess;
 }
