@@ -190,8 +190,8 @@ T 'classes that differ only by case are separate, with a warning that tells the 
     printf "virUS\tvirus\n" >> unite.tsv && "$@" -o spelt.m --label-map unite.tsv --labels spelt.tsv spelt.fa 2> msgs && ! grep "only by case" msgs &&
     printf "a\t\"E. coli\"\nb\te._coli\nc\tE. coli\nd\tphage\n" > quotes.tsv && "$@" -o spelt.m --labels quotes.tsv spelt.fa 2> msgs &&
     grep -q "warning: 2 classes differ .* only by case, quotes" msgs' - $train
-T 'labels of variants are in their files' sh -c '! "$@" --head variant --labels spelt.tsv -T spelt.fa -o spelt.m spelt.tsv 2> msgs &&
-    grep -q "variant files contain labels: an INFO field of VCF (--label-key), or the column .label. of a table$" msgs' - $train
+T 'labels of variants are in their files' sh -c '! chordseq train -q --head variant --labels spelt.tsv -T spelt.fa -o spelt.m spelt.tsv 2> msgs &&
+    grep -q "variant files contain labels: an INFO field of VCF (--label-key), or the column .label. of a table$" msgs'
 T 'the class - omits the records of a file' sh -c 'sed "s/^>/>odd/" at.fa > odd.fa && "$@" --label-map omit.tsv -o omit.m --class gc=gc.fa --class odd=odd.fa --class at=at.fa &&
     [ "$(chordseq model show omit.m | grep -c ^label)" = 2 ] && chordseq model show omit.m | grep -q "^label 1.at$"' - $train
 T 'eval maps the classes of files' sh -c 'chordseq eval -q -m mapped.m --label-map map.tsv --class gc=gc.fa --class at=at.fa > mapped.e &&
