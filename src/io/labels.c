@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/opt.h"
 #include "io/source.h"
 
 void cs_classes_release(cs_classes *c)
@@ -81,6 +82,8 @@ out:
 
 struct row { size_t off; int64_t line; bool met; };
 
+enum heading { NO_HEADER, HEADER, HEADER_IF_TEXT };      /* is the first line names of columns? */
+
 struct cs_labels {
     const char *path;            /* while opening */
     char       *text;
@@ -89,8 +92,8 @@ struct cs_labels {
     size_t      n_row, cap_row;
     cs_names    by_name;         /* rows */
     int         n_column;        /* after the name */
-    bool        named;           /* the first line names the columns: */
-    struct row  head;            /* line 0: not seen yet */
+    enum heading heading;
+    struct row  head;            /* names of columns; line 0: none, or not seen yet */
 };
 
 static const char *column(const cs_labels *l, size_t off, int i)
@@ -127,6 +130,17 @@ out:
     return rc;
 }
 
+/* Has none of n columns from `s` on a value, known or not? */
+static bool is_text(const char *s, int n)
+{
+    double v;
+
+    for (int i = 0; i < n; i++, s = cs_labels_next(s))
+        if (cs_label_unknown(s) || cs_parse_real(s, &v) == CS_OK)
+            return false;
+    return true;
+}
+
 /* One line of n bytes at off, NUL-terminated; its tabs become NULs. */
 static int parse_line(cs_labels *l, size_t off, size_t n, int64_t line)
 {
@@ -136,7 +150,7 @@ static int parse_line(cs_labels *l, size_t off, size_t n, int64_t line)
                        (long long)line);
     if (n && s[n - 1] == '\r')
         s[--n] = '\0';
-    const bool head = l->named && l->head.line == 0;
+    bool head = l->heading == HEADER && l->head.line == 0;
     if (n == 0 || (s[0] == '#' && (!head || !strchr(s, '\t'))))
         return CS_OK;
     int n_column = 0;
@@ -148,6 +162,8 @@ static int parse_line(cs_labels *l, size_t off, size_t n, int64_t line)
     if ((l->n_row || l->head.line) && n_column != l->n_column)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: expected %d columns as in the first row, got "
                        "%d", l->path, (long long)line, l->n_column + 1, n_column + 1);
+    if (l->heading == HEADER_IF_TEXT && l->n_row == 0 && l->head.line == 0)
+        head = is_text(cs_labels_next(s), n_column);
     if (s[0] == '\0' && !head)        /* names of columns may omit the first one */
         return cs_fail(CS_EFORMAT, "'%s' line %lld: the name is empty", l->path, (long long)line);
     l->n_column = n_column;
@@ -194,7 +210,7 @@ out:
     return rc;
 }
 
-static int open_table(const char *path, bool named, cs_labels **out)
+static int open_table(const char *path, enum heading heading, cs_labels **out)
 {
     int rc = CS_OK;
     cs_source *src = NULL;
@@ -206,7 +222,7 @@ static int open_table(const char *path, bool named, cs_labels **out)
     CS_TRY(cs_source_open_file(path, &src));
     l = cs_xcalloc(1, sizeof *l);
     l->path = path;
-    l->named = named;
+    l->heading = heading;
     CS_TRY(read_text(l, src));
     CS_TRY(parse_text(l));
     l->path = NULL;
@@ -224,12 +240,17 @@ out:
 
 int cs_labels_open(const char *path, cs_labels **out)
 {
-    return open_table(path, false, out);
+    return open_table(path, NO_HEADER, out);
+}
+
+int cs_labels_open_values(const char *path, cs_labels **out)
+{
+    return open_table(path, HEADER_IF_TEXT, out);
 }
 
 int cs_labels_open_named(const char *path, cs_labels **out)
 {
-    const int rc = open_table(path, true, out);
+    const int rc = open_table(path, HEADER, out);
 
     if (rc != CS_OK || (*out)->head.line > 0)
         return rc;

@@ -35,7 +35,10 @@ int cs_labels_open(const char *path, cs_labels **out) CS_MUST_CHECK;
 /** cs_labels_open_named - the same of a table whose first line names the columns, with or without a
  * '#' before it. Lines with a '#' and no tab before it are skipped, too */
 int cs_labels_open_named(const char *path, cs_labels **out) CS_MUST_CHECK;
-/** cs_labels_name - name of column `i` (0 = first after the name) of such a table */
+/** cs_labels_open_values - the same of a table of values, whose first line names the columns if no
+ * column after the first is a number or cs_label_unknown() */
+int cs_labels_open_values(const char *path, cs_labels **out) CS_MUST_CHECK;
+/** cs_labels_name - name of column `i` (0 = first after the name) of a table with a header */
 const char *cs_labels_name(const cs_labels *l, int i);
 /** cs_labels_line - the line of a record's row, or of the header with name NULL; 0: there is
  * none */

@@ -18,8 +18,10 @@ const cs_opt cs_label_table[] = {
       .help = "table of record names and classes or values",
       .man = "One row per record; lines that begin with '#' are skipped. With a regression head, "
              "every further column is a value to predict; a record with an unknown one (NA, NaN, "
-             "'.' or empty) has no label. With head multilabel, the first line names the columns, "
-             "and each column after the first is a label: 1, 0, or unknown." },
+             "'.' or empty) has no label. A first line without values names the columns, and so "
+             "the model's values; 'eval' finds several values by these names. With head "
+             "multilabel, the first line names the columns, and each column after the first is a "
+             "label: 1, 0, or unknown." },
     { .type = CS_OPT_STR, .name = "label-key", .off = offsetof(cs_label_args, key), .arg = "KEY",
       .help = "the label follows 'KEY=' in the record's header line",
       .man = "It ends at the next blank." },
@@ -230,6 +232,73 @@ static int check_repeats(const cs_labelled *l, const cs_strlist *file)
     return rc;
 }
 
+const char *cs_labelled_value(const cs_labelled *l, int i)
+{
+    const bool named = l->table != NULL && !l->is_class && cs_labels_line(l->table, NULL) > 0;
+
+    return named ? cs_labels_name(l->table, i) : NULL;
+}
+
+/* The column of a value's name, before column `end`; -1: none. */
+static int find_column(const cs_labelled *l, const char *name, int end)
+{
+    for (int i = 0; i < end; i++)
+        if (strcmp(cs_labelled_value(l, i), name) == 0)
+            return i;
+    return -1;
+}
+
+/* Outputs have a column of each value's name, beside others. */
+static int check_value_name(const cs_labelled *l, int i)
+{
+    static const char *const others[] = { "name", "length", "reason" };
+    const char *name = cs_labelled_value(l, i), *table = l->args->labels;
+    const long long line = (long long)cs_labels_line(l->table, NULL);
+    const int same = find_column(l, name, i);
+
+    if (same >= 0)
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: columns %d and %d are both named '%.60s'",
+                       table, line, same + 2, i + 2, name);
+    if (!cs_name_is_plain(name))
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: the name of column %d has a control character",
+                       table, line, i + 2);
+    for (size_t k = 0; !l->fixed && k < sizeof others / sizeof *others; k++)
+        if (strcmp(name, others[k]) == 0)
+            return cs_fail(CS_EFORMAT, "'%s' line %lld: a value cannot be named '%s', as another "
+                           "column of outputs is; rename it", table, line, name);
+    return CS_OK;
+}
+
+static int open_values(cs_labelled *l)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_labels_open_values(l->args->labels, &l->table));
+    for (int i = 0; i < cs_labels_columns(l->table) && cs_labelled_value(l, i) != NULL; i++)
+        CS_TRY(check_value_name(l, i));
+out:
+    return rc;
+}
+
+/* Finds the columns of a model's values, unless one of both has no names. */
+static int match_columns(cs_labelled *l, const cs_model *m)
+{
+    const int n = l->table != NULL ? cs_labels_columns(l->table) : 0;
+
+    if (n < 2 || n != m->n_label || cs_labelled_value(l, 0) == NULL ||
+        strcmp(m->label[0].name, CS_UNNAMED_VALUE "1") == 0)
+        return CS_OK;
+    l->column = cs_xcalloc((size_t)n, sizeof *l->column);
+    for (int i = 0; i < n; i++) {
+        l->column[i] = find_column(l, m->label[i].name, n);
+        if (l->column[i] < 0)
+            return cs_fail(CS_EFORMAT, "'%s' line %lld: no column is named '%s', as the model's "
+                           "value %d; rename the column", l->args->labels,
+                           (long long)cs_labels_line(l->table, NULL), m->label[i].name, i + 1);
+    }
+    return CS_OK;
+}
+
 static int open_tables(cs_labelled *l)
 {
     int rc = CS_OK;
@@ -240,7 +309,7 @@ static int open_tables(cs_labelled *l)
     if (a->labels != NULL && l->is_labels)
         CS_TRY(cs_multilabels_open(a->labels, &l->classes, l->fixed, &l->multi));
     else if (a->labels != NULL)
-        CS_TRY(cs_labels_open(a->labels, &l->table));
+        CS_TRY(l->is_class ? cs_labels_open(a->labels, &l->table) : open_values(l));
     if (a->split != NULL)
         CS_TRY(cs_labels_open(a->split, &l->split));
     if (l->multi != NULL && cs_multilabels_columns(l->multi) < l->classes.n)
@@ -316,7 +385,8 @@ int cs_labelled_open_for(const cs_model *m, bool unknown, const cs_label_args *a
     l->n_rank = head->per_token ? 0 : cs_taxa_depth(m);
     l->lineages = l->n_rank > 0;
     l->adds = unknown && l->lineages;
-    rc = open_all(a, input, &input_opt, head->per_token, l);
+    CS_TRY(open_all(a, input, &input_opt, head->per_token, l));
+    rc = match_columns(l, m);
 out:
     if (rc != CS_OK)
         cs_labelled_close(l);
@@ -333,7 +403,7 @@ void cs_labelled_close(cs_labelled *l)
     cs_labels_close(l->split);
     cs_intervals_close(l->interval);
     cs_classes_release(&l->classes);
-    free(l->file_class);
+    CS_FREE(l->file_class, l->column);
     *l = (cs_labelled){ 0 };
 }
 

@@ -17,6 +17,8 @@ typedef struct cs_label_args {
     const char *ranks;           /* of --lineage, or NULL */
 } cs_label_args;
 
+#define CS_UNNAMED_VALUE "value"    /* name of a value without one; a number follows several */
+
 extern const cs_opt cs_label_table[];      /* --labels, --label-key, --class, --label-map, ... */
 
 /* Inputs with the tables that label them. */
@@ -33,6 +35,7 @@ typedef struct cs_labelled {
     bool        is_class;        /* else values, or */
     bool        cased;           /* bases keep their case */
     bool        is_labels;       /* 0, 1 or NaN for each of `classes` */
+    int        *column;          /* of the table, by value of a model; NULL: in the table's order */
     cs_multilabels *multi;       /* table of these from --labels, or NULL */
     cs_intervals *interval;      /* labelled intervals instead, or NULL */
     int         background;      /* class of bases outside of them, or -1 */
@@ -67,7 +70,8 @@ int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_inpu
                      const cs_head *head, cs_labelled *l) CS_MUST_CHECK;
 
 /**
- * cs_labelled_open_for - the same for a model: its classes, its alphabet, and its minimum length
+ * cs_labelled_open_for - the same for a model: its classes, its alphabet, and its minimum length.
+ * Columns of a table of several values are found by their names, if model and table have some
  *
  * unknown    of a model whose classes are lineages: are other lineages added after its classes?
  *            Their numbers are n_label and above
@@ -75,6 +79,9 @@ int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_inpu
  */
 int cs_labelled_open_for(const cs_model *m, bool unknown, const cs_label_args *a,
                          cs_input_args *input, int n_inflate, cs_labelled *l) CS_MUST_CHECK;
+
+/** cs_labelled_value - the name of value `i` in the header of its table, or NULL */
+const char *cs_labelled_value(const cs_labelled *l, int i);
 
 /**
  * cs_labelled_read - add records to a dataset until it holds max_base bases or the input ends

@@ -57,13 +57,13 @@ static const char *miswritten(const cs_labels *table, const cs_record *r)
     return NULL;
 }
 
-/* A table without names of columns: its first line, taken for them, is of a record. */
+/* The first line, taken for names of columns, is that of a record. */
 static bool is_in_head(const cs_labelled *l, const char *name)
 {
     const cs_labels *table = cs_labelled_table(l);
 
-    return l->is_labels && table != NULL && cs_labels_line(table, NULL) > 0 &&
-           strcmp(cs_labels_name(table, -1), name) == 0;
+    return table != NULL && (l->is_labels || cs_labelled_value(l, 0) != NULL) &&
+           cs_labels_line(table, NULL) > 0 && strcmp(cs_labels_name(table, -1), name) == 0;
 }
 
 /* label: one that names no class, or NULL: there is none. */
@@ -86,8 +86,11 @@ static int unlabelled(cs_labelled *l, const cs_record *r, const char *label)
         return cs_fail(CS_EFORMAT, "'%s' has the name of record '%s' %s", l->args->labels, r->name,
                        how);
     if (l->args->labels != NULL && is_in_head(l, r->name))
-        return cs_fail(CS_EFORMAT, "record '%s' is in the first line of '%s', which must name the "
-                       "labels: insert such a line", r->name, l->args->labels);
+        return l->is_labels
+             ? cs_fail(CS_EFORMAT, "record '%s' is in the first line of '%s', which must name the "
+                       "labels: insert such a line", r->name, l->args->labels)
+             : cs_fail(CS_EFORMAT, "record '%s' is in the first line of '%s', whose '%.60s' is not "
+                       "a number", r->name, l->args->labels, cs_labelled_value(l, 0));
     if (l->args->labels != NULL)
         return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'; --skip-unlabelled omits such "
                        "records", r->name, l->args->labels);
@@ -205,8 +208,10 @@ static int find_values(cs_labelled *l, const cs_record *r, float *target)
         return unlabelled(l, r, NULL);
     if (l->table == NULL)
         return parse_value(l, r, text, target);
-    for (int i = 0; i < cs_labels_columns(l->table); i++)
-        CS_TRY(parse_value(l, r, cs_labels_find(l->table, r->name, i), &target[i]));
+    for (int i = 0; i < cs_labels_columns(l->table); i++) {
+        const int column = l->column != NULL ? l->column[i] : i;
+        CS_TRY(parse_value(l, r, cs_labels_find(l->table, r->name, column), &target[i]));
+    }
 out:
     return rc;
 }

@@ -162,13 +162,15 @@ static void name_labels(cs_supervised *j)
     const cs_supervised_args *a = j->a;
     const bool named = a->components.head->is_class || a->components.head->is_labels;
     const int32_t n = named ? j->labelled.classes.n : j->data.n_target;
-    char name[32];
+    char number[32];
 
     j->n_label = n;
     j->label = cs_xcalloc((size_t)n, sizeof *j->label);
     for (int32_t i = 0; i < n; i++) {
-        (void)snprintf(name, sizeof name, n > 1 ? "value%d" : "value", (int)i + 1);
-        j->label[i].name = cs_xstrdup(named ? j->labelled.classes.name[i] : name);
+        const char *name = named ? j->labelled.classes.name[i] : cs_labelled_value(&j->labelled, i);
+        (void)snprintf(number, sizeof number, n > 1 ? CS_UNNAMED_VALUE "%d" : CS_UNNAMED_VALUE,
+                       (int)i + 1);
+        j->label[i].name = cs_xstrdup(name != NULL ? name : number);
     }
 }
 

@@ -74,6 +74,18 @@ T 'records with an unknown value are refused or left out' sh -c 'for i in 1 2 3 
     for v in NA NaN . ""; do sed "3s/\t0/\t$v/" all.tsv > na.tsv && ! '"$train"' --labels na.tsv -i na.fa -o x 2> msgs || exit
         grep -q "record .r3. has the value .$v., which is unknown; --skip-unlabelled omits such records (.na.tsv. line 3)$" msgs || exit
         '"$train"' --labels na.tsv --skip-unlabelled --epochs 1 -i na.fa -o na.m 2> msgs && grep -q "warning: 1 of 8 records has no label and was left out" msgs || exit; done'
+T 'the first line of a table names the values' sh -c '{ printf "id\tup\tdown\n"; awk "{ print \$1 \"\t\" \$3 \"\t\" (2 - \$3) }" all.tsv; } > named.tsv &&
+    '"$train"' --labels named.tsv --epochs 1 -i na.fa -o named.m 2> msgs && ! grep "not in the input" msgs &&
+    [ "$(chordseq model show named.m | grep "^label" | tr "\t\n" " ,")" = "label 0 up,label 1 down," ] && chordseq classify -q -m named.m na.fa | grep -qx "name	length	up	down	reason"'
+T 'eval finds several values by these names' sh -c 'awk -v OFS="\t" "{ print \$1, \$3, \$2 }" named.tsv > turned.tsv && tail -n +2 named.tsv > plain.tsv &&
+    for t in turned named plain; do chordseq eval -q -m named.m --labels $t.tsv na.fa > $t.e || exit; done && cmp turned.e named.e && cmp plain.e named.e &&
+    '"$train"' --labels plain.tsv --epochs 1 -i na.fa -o plain.m && [ "$(chordseq model show plain.m | grep -c "^label.*value[12]$")" = 2 ] &&
+    chordseq eval -q -m plain.m --labels named.tsv na.fa > /dev/null &&
+    sed 1s/up/rise/ named.tsv > rise.tsv && ! chordseq eval -q -m named.m --labels rise.tsv na.fa 2> msgs &&
+    grep -q "error: eval: .rise.tsv. line 1: no column is named .up., as the model.s value 1; rename the column$" msgs'
+T 'names of values that cannot be are refused' sh -c 'for s in "s/down/up/:columns 2 and 3 are both named .up.$" "s/up/length/:a value cannot be named .length., as another column" \
+    "s/id/r1/;2d:record .r1. is in the first line of .bad.tsv., whose .up. is not a number$"; do
+    sed "1${s%%:*}" named.tsv > bad.tsv; ! '"$train"' --labels bad.tsv -i na.fa -o x 2> msgs && grep -q "${s#*:}" msgs || exit; done'
 T 'the only value has the metrics of all' sh -c 'for m in records mse mae r2 pearson spearman within_tolerance; do
     [ "$(awk -F "\t" -v m=$m "\$2 == \"all\" && \$3 != \".\" && \$4 == m { print \$3, \$5 }" e.tsv)" = "value $(awk -F "\t" -v m=$m \
         "\$2 == \"all\" && \$3 == \".\" && \$4 == m { print \$5 }" e.tsv)" ] || exit; done'
