@@ -104,11 +104,11 @@ begin()
         if [ "$head" = - ]; then
             : > "$d.fed"
         elif [ "$head" = full ]; then
-            (exec 3< "$d/in"; : > "$d.fed"; exec sleep 60) > "$d.out" 2>&1 &
+            (exec 3< "$d/in"; : > "$d.fed"; exec sleep 600) > "$d.out" 2>&1 &
             echo $! > "$d.feeder"
         else
             # The writer's end stays open without data.
-            (exec 3> "$d/in"; cat "$head" >&3; : > "$d.fed"; exec sleep 60) > "$d.out" 2>&1 &
+            (exec 3> "$d/in"; cat "$head" >&3; : > "$d.fed"; exec sleep 600) > "$d.out" 2>&1 &
             echo $! > "$d.feeder"
         fi
         (cd "$d" || exit
