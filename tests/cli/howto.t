@@ -4,6 +4,14 @@
 HOME=$tmp/home
 export HOME
 mkdir -p "$HOME" && ln -s "$srcdir" "$HOME/chordseq" && page_script "$srcdir/docs/howto.md" > script || exit 1
+mkdir "$HOME/howto"
+awk -v out="$HOME/howto/amplicons.fq" 'BEGIN { srand(5); for (g = 1; g <= 12; g++) { base = ""
+    for (i = 0; i < 500; i++) base = base substr("ACGT", 1 + int(4 * rand()), 1)
+    for (k = 1; k <= 5; k++) { s = ""
+        for (i = 1; i <= 500; i++) s = s (rand() < 0.05 ? substr("ACGT", 1 + int(4 * rand()), 1) : substr(base, i, 1))
+        if (k == 5) { q = s = substr(s, 100, 250); gsub(/./, "I", q); print "@r" g "\n" s "\n+\n" q > out }
+        else print ">S" g "." k " Bacteria;Phylum " int((g + 5) / 6) ";Class " int((g + 2) / 3) ";Order " int((g + 1) / 2) \
+            ";Family " g ";Genus " g "\n" s } } }' > "$HOME/howto/silva.fasta"
 T 'the page runs' sh script
 cd "$HOME/howto" || exit 1
 T 'every contig is in one of the bins' sh -c '[ "$(cat bins/*.fasta | grep -c ">")" = 73 ]'
@@ -17,6 +25,10 @@ if command -v samtools > samtools.path; then
 fi
 T 'the model of two labels separates them' awk -F '\t' '
     $3 == "." && $4 == "accuracy" && $2 == "all" { good = $5 > 0.9 } END { exit !good }' own.tsv
+T 'amplicons have the genera of their references' awk -F '\t' 'NR > 1 { n += $3 ~ ";Genus_" substr($1, 2) "$" } END { exit n < 10 }' genera.tsv
+T 'lineages of other databases' sh -c 'sed -n "s/^\* UTAX.*//p; s/^  .\(awk .*\).$/\1/p" "$1" > utax && sed -n "s/.*: .\(awk .*\).$/\1/p" "$1" > dada2 &&
+    [ "$(printf ">a;tax=d:Bacteria,p:B_s,g:X;\nAC\n" | sh utax)" = "$(printf ">a tax=Bacteria;B_s;X\nAC")" ] &&
+    [ "$(printf ">Bacteria;X;\nAC\n" | sh dada2)" = "$(printf ">1 tax=Bacteria;X;\nAC")" ]' - "$srcdir/docs/howto.md"
 T 'a network calls' sh -c '[ "$(sed 1d network_calls.tsv | wc -l)" = "$(grep -c ">" new.fa)" ]'
 T 'exons change scores, all alleles have one or a reason' sh -c '
     awk -F "\t" "NR > 1 && (\$6 == \".\") == (\$8 == \".\") { bad = 1 } END { exit bad || NR < 100 }" scores.tsv'
