@@ -196,26 +196,34 @@ static void moments(const cs_dataset *d, int32_t t, double *mean, double *deviat
 }
 
 /* The output starts near 0 with a spread of about 1, and one step of Adam moves a weight by the
- * learning rate at most: values of other sizes are not reached. */
-static void warn_scale(const cs_dataset *d)
+ * learning rate at most: values of other sizes are not reached. The loss sums squared errors, so
+ * the value of the largest size decides. */
+static void warn_scale(const cs_labelled *l, const cs_dataset *d)
 {
-    const double far = 100;
-    double mean, deviation;
+    const double far = 100, uneven = 10;
+    double mean, deviation, least = INFINITY, most = 0;
     int32_t n = 0;
-    char first[96] = "";
+    char first[192] = "";
 
     for (int32_t t = 0; t < d->n_target; t++) {
+        const char *name = cs_labelled_value(l, t);
         moments(d, t, &mean, &deviation);
+        least = deviation > 0 && deviation < least ? deviation : least;
+        most = deviation > most ? deviation : most;
         if (fabs(mean) <= far && deviation <= far && (deviation == 0 || deviation >= 1 / far))
             continue;
         if (n++ == 0)
-            (void)snprintf(first, sizeof first, "value %d has a mean of %.3g and a standard "
-                           "deviation of %.3g", (int)t + 1, mean, deviation);
+            (void)snprintf(first, sizeof first, "value %d%s%.60s%s has a mean of %.3g and a "
+                           "standard deviation of %.3g", (int)t + 1, name != NULL ? " ('" : "",
+                           name != NULL ? name : "", name != NULL ? "')" : "", mean, deviation);
     }
     if (n > 0)
         cs_warn("%d of %d %s to predict should be scaled, to a standard deviation of about 1; "
                 "first: %s", (int)n, (int)d->n_target,
                 CS_PLURAL(d->n_target, "value", "values"), first);
+    else if (most > uneven * least)
+        cs_warn("the values to predict have standard deviations from %.3g to %.3g, and the largest "
+                "decides the loss; scale them to about 1", least, most);
 }
 
 /* Why the first of them has none, and the remedy. Without any validation the key of --split-by is
@@ -285,7 +293,7 @@ int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool want
     } else if (d->n_target > 0 && d->n_target == l->classes.n)
         warn_unknown(l, d);
     else if (d->n_target > 0 && !l->is_labels)
-        warn_scale(d);
+        warn_scale(l, d);
     if (d->is_class && wants_valid)
         CS_TRY(warn_unvalidated(l, d));
     cs_dataset_count(d, CS_PART_VALID, -1, &n, &n_base);

@@ -131,7 +131,11 @@ T 'values of another size are reported' sh -c 'small="--epochs 1 --tokenizer bas
     awk "{ print \$1 \"\t\" \$2 \"\t\" 1e4 * \$2 \"\t\" \$2 / 1e4 }" share.tsv > sizes.tsv &&
     chordseq train -q --head regress --labels sizes.tsv $small -o x.m sense.fa 2> msgs &&
     grep -q "warning: 2 of 3 values to predict should be scaled.* first: value 2 has a mean of [0-9.e+]* and a standard" msgs &&
-    chordseq train -q --head regress --labels share.tsv $small -o x.m sense.fa 2> msgs && ! grep scaled msgs'
+    { printf "id\tlow\thigh\n"; cut -f 1,2,3 sizes.tsv; } > named.tsv &&
+    chordseq train -q --head regress --labels named.tsv $small -o x.m sense.fa 2> msgs && grep -q "first: value 2 (.high.) has a mean" msgs &&
+    awk "{ print \$1 \"\t\" \$2 \"\t\" 20 * \$2 }" share.tsv > uneven.tsv &&
+    chordseq train -q --head regress --labels uneven.tsv $small -o x.m sense.fa 2> msgs && grep -q "warning: the values to predict have standard deviations from 0.[0-9]* to [0-9.]*, and the largest decides the loss" msgs &&
+    chordseq train -q --head regress --labels share.tsv $small -o x.m sense.fa 2> msgs && ! grep -e scaled -e deviations msgs'
 if command -v python3 > /dev/null; then
     python3 "$srcdir/tests/cli/events.py" events/events.out.tfevents.* > events.txt 2>&1
     T 'events with right checksums' sh -c 'head -n 1 events.txt | grep -qx "version brain.Event:2"'
