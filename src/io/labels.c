@@ -82,7 +82,7 @@ out:
 
 struct row { size_t off; int64_t line; bool met; };
 
-enum heading { NO_HEADER, HEADER, HEADER_IF_TEXT };      /* is the first line names of columns? */
+enum heading { NO_HEADER, HEADER, HEADER_IF_TEXT };      /* does the first line name columns? */
 
 struct cs_labels {
     const char *path;            /* while opening */

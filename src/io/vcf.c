@@ -40,7 +40,7 @@ struct cs_vcf {
     tbx_t     *tabix;            /* of VCF */
     hts_itr_t *itr;              /* of the region, or NULL: the whole file */
     bool       no_contig;        /* the file has no records on the region's contig */
-    bool       warned;           /* nor does its header have it, or had one before */
+    bool       warned;           /* a contig that the header lacks, too, was reported */
     struct region *region;        /* [n_region] of cs_vcf_restrict() */
     int        n_region, current;    /* current: index of the region that is read */
     size_t     cap_region;

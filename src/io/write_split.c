@@ -218,9 +218,9 @@ out:
     return rc;
 }
 
-/* Has it qualities? One without bases, which alignments have without qualities, is of the other
- * mate's kind: files of mates need the same records. */
-static bool has_qualities(const cs_record *r, int s)
+/* Is a segment written to a FASTQ file? In alignments, a mate without bases has no qualities; it
+ * follows the other mate, because both files of mates need the same records. */
+static bool is_written_as_fastq(const cs_record *r, int s)
 {
     const bool of_mate = r->n_seg > 1 && r->seg[s].n_base == 0;
 
@@ -257,7 +257,7 @@ static int split_record(cs_output *o, const cs_record *r, const cs_prediction *a
     const int no = a->reason == CS_REASON_NONE ? cs_prediction_best(a) + 1 : 0;
 
     for (int s = 0; s < r->n_seg; s++) {
-        const bool is_fastq = has_qualities(r, s);
+        const bool is_fastq = is_written_as_fastq(r, s);
         const int kind = 2 * (r->n_seg == 1 ? 0 : s + 1) + is_fastq;
         struct part *p = &w->part[no * N_KIND + kind];
         w->kinds |= 1 << kind;
