@@ -18,10 +18,10 @@ const cs_opt cs_label_table[] = {
       .help = "table of record names and classes or values",
       .man = "One row per record; lines that begin with '#' are skipped. With a regression head, "
              "every further column is a value to predict; a record with an unknown one (NA, NaN, "
-             "'.' or empty) has no label. A first line without values names the columns, and so "
-             "the model's values; 'eval' finds several values by these names. With head "
-             "multilabel, the first line names the columns, and each column after the first is a "
-             "label: 1, 0, or unknown." },
+             "'.' or empty) has no label. If the first line has no value, it names the columns, "
+             "and the model's values get these names, by which 'eval' finds several values. With "
+             "head multilabel, the first line names the columns, and each column after the first "
+             "is a label: 1, 0, or unknown." },
     { .type = CS_OPT_STR, .name = "label-key", .off = offsetof(cs_label_args, key), .arg = "KEY",
       .help = "the label follows 'KEY=' in the record's header line",
       .man = "It ends at the next blank." },
@@ -248,7 +248,7 @@ static int find_column(const cs_labelled *l, const char *name, int end)
     return -1;
 }
 
-/* Outputs have a column of each value's name, beside others. */
+/* Each value is a column of outputs, beside the columns `others`. */
 static int check_value_name(const cs_labelled *l, int i)
 {
     static const char *const others[] = { "name", "length", "reason" };
@@ -280,7 +280,7 @@ out:
     return rc;
 }
 
-/* Finds the columns of a model's values, unless one of both has no names. */
+/* Finds the columns of a model's values by name, if both model and table have names. */
 static int match_columns(cs_labelled *l, const cs_model *m)
 {
     const int n = l->table != NULL ? cs_labels_columns(l->table) : 0;

@@ -17,7 +17,7 @@ typedef struct cs_label_args {
     const char *ranks;           /* of --lineage, or NULL */
 } cs_label_args;
 
-#define CS_UNNAMED_VALUE "value"    /* name of a value without one; a number follows several */
+#define CS_UNNAMED_VALUE "value"    /* default name of a value; of several, with its number */
 
 extern const cs_opt cs_label_table[];      /* --labels, --label-key, --class, --label-map, ... */
 
@@ -111,7 +111,7 @@ void cs_labelled_report(const cs_labelled *l);
 void cs_labelled_advise_tree(const cs_labelled *l);
 /** cs_labelled_check_split - warnings about classes without a record in a part of d, with the
  * reason, about labels without a value in training, about values to predict that need scaling,
- * about classes that are values or spellings of one, and about sequences in two classes or in
+ * about classes that are values or spellings of one class, and about sequences in two classes or in
  * both parts; CS_EUSAGE if no record has the key of --split-by, or if that leaves no validation
  * record; CS_EMEM */
 int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool wants_valid)

@@ -116,7 +116,7 @@ static void warn_values(const cs_classes *c)
                 c->n, c->name[0]);
 }
 
-/* Order of names without regard to case, quotes, and underscores for blanks. */
+/* Order of names, ignoring case and quotes; an underscore is a blank. */
 static int spelling_order(const char *a, const char *b)
 {
     for (;; a++, b++) {
