@@ -75,8 +75,9 @@ typedef struct golden_run {
     void      *self;
 } golden_run;
 
-/** golden_read_schedule - a schedule of the file: its function, steps and settings */
 struct cs_schedule;
+/** golden_read_schedule - a schedule of the file, by its function, into s. CS_OK; CS_EUSAGE for an
+ * unknown function */
 int golden_read_schedule(const char *function, const json_t *j, double base_lr,
                          struct cs_schedule *s) CS_MUST_CHECK;
 
