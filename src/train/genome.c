@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "io/regions.h"
 
 /* A share of the genome is held out in about this many blocks, of at most this many windows: many
@@ -103,33 +104,63 @@ int cs_genome_fetch(void *genome, int32_t no, int64_t from, int64_t to, char *ou
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static bool names(const char *item, size_t n, const char *contig)
+/* An option's list of names: text is its copy with NULs for commas, and met tells whether a contig
+ * has the name that begins at a byte of it. */
+struct list { char *text; bool *met; cs_names by_name; };
+
+static void list_release(struct list *l)
 {
-    return strncmp(item, contig, n) == 0 && (contig[n] == '\0' || contig[n] == ':');
+    CS_FREE(l->text, l->met);
+    cs_names_release(&l->by_name);
 }
 
-static bool listed(const char *list, const char *contig)
+/* Split at commas; NULL is an empty list. */
+static int list_open(const char *names, struct list *l)
 {
-    for (const char *p = list; p != NULL && *p != '\0';) {
-        const size_t n = strcspn(p, ",");
-        if (n > 0 && names(p, n, contig))
-            return true;
-        p += n + (p[n] == ',');
+    int rc = CS_OK;
+
+    if (names == NULL)
+        return CS_OK;
+    l->text = cs_xstrdup(names);
+    l->met = cs_xcalloc(strlen(names) + 1, sizeof *l->met);
+    for (char *p = l->text, *comma; *p != '\0'; p = comma) {
+        comma = p + strcspn(p, ",");
+        if (*comma == ',')
+            *comma++ = '\0';
+        CS_TRY(cs_names_add(&l->by_name, p, p - l->text));
     }
-    return false;
+out:
+    return rc;
+}
+
+/* Does the list have the contig's name, or its part before a ':'? */
+static bool listed(const struct list *l, const char *contig)
+{
+    bool found = false;
+
+    if (l->by_name.n == 0)
+        return false;
+    char *name = cs_xstrdup(contig);
+    for (char *end = name + strlen(name); end != NULL; end = strrchr(name, ':')) {
+        *end = '\0';
+        const int64_t at = cs_names_find(&l->by_name, name);
+        if (at >= 0)
+            found = l->met[at] = true;
+    }
+    free(name);
+    return found;
 }
 
 /* Every name of a list must be one. */
-static int check_list(const cs_genome *g, const char *list, const char *option)
+static int check_list(const cs_genome *g, const char *names, const struct list *l,
+                      const char *option)
 {
-    for (const char *p = list; p != NULL && *p != '\0';) {
-        const size_t n = strcspn(p, ",");
-        bool found = false;
-        for (int32_t i = 0; i < g->n && !found; i++)
-            found = names(p, n, g->contig[i].name);
-        if (!found)
-            return cs_fail(CS_EUSAGE, "%s '%.*s': the input has no such contig", option, (int)n, p);
-        p += n + (p[n] == ',');
+    for (int32_t i = 0; i < g->n && l->by_name.n > 0; i++)
+        (void)listed(l, g->contig[i].name);
+    for (const char *p = names; p != NULL && *p != '\0'; p += strcspn(p, ","), p += *p == ',') {
+        const char *name = l->text + (p - names);
+        if (!l->met[cs_names_find(&l->by_name, name)])
+            return cs_fail(CS_EUSAGE, "%s '%s': the input has no such contig", option, name);
     }
     return CS_OK;
 }
@@ -138,25 +169,37 @@ static int check_list(const cs_genome *g, const char *list, const char *option)
 
 struct regions { cs_interval *v; size_t n, cap; };
 
-/* The first contig from `no` on that has the name; g->n: none has it. */
-static int32_t next_named(const cs_genome *g, const char *name, int32_t no)
+/* Contigs by name, and those names that several have. */
+struct contigs { cs_names first, again; };
+
+static void contigs_release(struct contigs *c)
 {
-    while (no < g->n && strcmp(g->contig[no].name, name) != 0)
-        no++;
-    return no;
+    cs_names_release(&c->first);
+    cs_names_release(&c->again);
 }
 
-/* *no is initially the contig of the previous line, mostly the same, or -1. */
-static int find_contig(const cs_genome *g, const char *bed, const cs_region *r, int32_t *no)
+static int contigs_open(const cs_genome *g, struct contigs *c)
 {
-    if (*no < 0 || strcmp(g->contig[*no].name, r->contig) != 0) {
-        *no = next_named(g, r->contig, 0);
-        if (*no == g->n)
-            return cs_fail(CS_EFORMAT, "'%s': the input has no contig '%s'", bed, r->contig);
-        if (next_named(g, r->contig, *no + 1) < g->n)
-            return cs_fail(CS_EFORMAT, "'%s': the input has several contigs '%s'; hold out whole "
-                           "contigs with --val-contigs", bed, r->contig);
+    int rc = CS_OK;
+
+    for (int32_t i = 0; i < g->n; i++) {
+        const char *name = g->contig[i].name;
+        const bool again = cs_names_find(&c->first, name) >= 0;
+        CS_TRY(cs_names_add(again ? &c->again : &c->first, name, i));
     }
+out:
+    return rc;
+}
+
+static int find_contig(const cs_genome *g, const struct contigs *c, const char *bed,
+                       const cs_region *r, int32_t *no)
+{
+    *no = (int32_t)cs_names_find(&c->first, r->contig);
+    if (*no < 0)
+        return cs_fail(CS_EFORMAT, "'%s': the input has no contig '%s'", bed, r->contig);
+    if (cs_names_find(&c->again, r->contig) >= 0)
+        return cs_fail(CS_EFORMAT, "'%s': the input has several contigs '%s'; hold out whole "
+                       "contigs with --val-contigs", bed, r->contig);
     if (r->to > g->contig[*no].n_base)
         return cs_fail(CS_EFORMAT, "'%s': '%s' ends at %lld, before %lld", bed, r->contig,
                        (long long)g->contig[*no].n_base, (long long)r->to);
@@ -179,12 +222,14 @@ static int read_regions(const cs_genome *g, const char *bed, struct regions *to)
     cs_regions *in = NULL;
     cs_region r;
     cs_interval s = { .contig = -1 };
+    struct contigs contigs = { .first = { .n = 0 } };
 
     if (bed == NULL)
         return CS_OK;
+    CS_TRY(contigs_open(g, &contigs));
     CS_TRY(cs_regions_open(NULL, 0, bed, &in));
     while ((rc = cs_regions_next(in, NULL, &r)) == CS_OK) {
-        CS_TRY(find_contig(g, bed, &r, &s.contig));
+        CS_TRY(find_contig(g, &contigs, bed, &r, &s.contig));
         s.from = r.from;
         s.to = r.to;
         CS_TRY(cs_grow((void **)&to->v, &to->cap, to->n + 1, sizeof *to->v));
@@ -196,6 +241,7 @@ static int read_regions(const cs_genome *g, const char *bed, struct regions *to)
         qsort(to->v, to->n, sizeof *to->v, by_place);
 out:
     cs_regions_free(in);
+    contigs_release(&contigs);
     return rc;
 }
 
@@ -241,20 +287,23 @@ int cs_genome_share(const cs_genome *g, const cs_genome_split *split, cs_corpus 
 {
     int rc = CS_OK;
     struct regions r = { 0 };
+    struct list valid_list = { .text = NULL }, skip_list = { .text = NULL };
     size_t next = 0;
     const bool named = split->valid != NULL || split->valid_bed != NULL;
     const int64_t block = block_bases(g, train->window);
 
-    CS_TRY(check_list(g, split->valid, "--val-contigs"));
-    CS_TRY(check_list(g, split->skip, "--skip-contigs"));
+    CS_TRY(list_open(split->valid, &valid_list));
+    CS_TRY(list_open(split->skip, &skip_list));
+    CS_TRY(check_list(g, split->valid, &valid_list, "--val-contigs"));
+    CS_TRY(check_list(g, split->skip, &skip_list, "--skip-contigs"));
     CS_TRY(read_regions(g, split->valid_bed, &r));
     for (int32_t i = 0; i < g->n; i++) {
         const cs_contig *c = &g->contig[i];
         while (next < r.n && r.v[next].contig < i)
             next++;
-        if (c->n_base == 0 || listed(split->skip, c->name))
+        if (c->n_base == 0 || listed(&skip_list, c->name))
             continue;
-        if (listed(split->valid, c->name))
+        if (listed(&valid_list, c->name))
             rc = cs_corpus_add(valid, i, 0, c->n_base);
         else if (named)
             rc = share_by_regions(&r, &next, i, c->n_base, train, valid);
@@ -265,6 +314,8 @@ int cs_genome_share(const cs_genome *g, const cs_genome_split *split, cs_corpus 
             goto out;
     }
 out:
+    list_release(&valid_list);
+    list_release(&skip_list);
     free(r.v);
     return rc;
 }

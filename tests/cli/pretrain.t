@@ -56,6 +56,11 @@ T 'regions' sh -c "$loud -o bed.m --val-regions val.bed --epochs 1 g.fa 2> bed.e
 P pretrain-bases.txt     grep 'training bases' bed.err
 T 'names of pieces' sh -c "$loud -o names.m --val-contigs c5 --skip-contigs n,c4 --epochs 1 g.fa 2> names.err"
 P pretrain-names.txt     grep 'training bases' names.err
+T 'a name may be repeated, or be all of a name with a colon' sh -c "for v in c5,c5 c5:1-1500 c5,c5:1-1500,; do
+    $loud -o names.m --val-contigs \$v --skip-contigs c4,n,c4 --epochs 1 g.fa 2> same.err &&
+    [ \"\$(grep 'training bases' same.err)\" = \"\$(grep 'training bases' names.err)\" ] || exit; done"
+T 'the first name that no contig has is reported' sh -c "for v in c1,c5:1,c8 c1,c5:1-1500:2,c8 c1,,c8; do
+    ! $pre -o x.m --val-contigs \$v g.fa 2> msgs && name=\${v#c1,} && grep -q \"val-contigs '\${name%,c8}': the input has no such contig\" msgs || exit; done"
 
 # ---- tokens of both strands ----------------------------------------------------------------------
 
