@@ -94,8 +94,8 @@ struct job {
     char         *work;          /* of the tokenizer */
     double       *value;         /* [n] contributions */
     double      (*by_base)[4];   /* [n] the prediction with each base; NaN where not computed */
-    char        **contig;        /* [n_contig] contigs so far, for the order of regions */
-    size_t        n_contig, cap_contig;
+    cs_names      contigs;       /* numbered, for the order of regions */
+    cs_arena     *names;         /* of these */
     int64_t       last_to;       /* end of the region before */
     bool          one_per_base;  /* a token per base, as gradients need */
     uint64_t      n_region, n_base;
@@ -427,21 +427,22 @@ static void drop_region(struct job *j)
 
 static int check_order(struct job *j)
 {
-    size_t i = 0;
+    int rc = CS_OK;
+    const char *contig = j->at.contig;
+    const int64_t no = cs_names_find(&j->contigs, contig), n = (int64_t)j->contigs.n;
 
-    while (i < j->n_contig && strcmp(j->contig[i], j->at.contig) != 0)
-        i++;
-    if (i < j->n_contig && (i + 1 < j->n_contig || j->at.from < j->last_to))
+    if (no >= 0 && (no + 1 < n || j->at.from < j->last_to))
         return cs_fail(CS_EUSAGE, "the region of '%s' from %lld is out of order; bedGraph needs "
-                       "sorted regions without overlap", j->at.contig,
-                       (long long)j->at.from + 1);
-    if (i == j->n_contig) {
-        if (cs_try_grow((void **)&j->contig, &j->cap_contig, i + 1, sizeof *j->contig) != CS_OK)
-            return cs_fail(CS_EMEM, "out of memory for %zu contigs", i + 1);
-        j->contig[j->n_contig++] = cs_xstrdup(j->at.contig);
+                       "sorted regions without overlap", contig, (long long)j->at.from + 1);
+    if (no < 0) {
+        const char *name = cs_arena_dup(j->names, contig, strlen(contig));
+        if (!name)
+            return cs_fail(CS_EMEM, "out of memory for %lld contigs", (long long)n + 1);
+        CS_TRY(cs_names_add(&j->contigs, name, n));
     }
     j->last_to = j->at.to;
-    return CS_OK;
+out:
+    return rc;
 }
 
 static int begin_region(struct job *j)
@@ -575,7 +576,7 @@ out:
 int cs_explain(const cs_explain_args *a)
 {
     int rc = CS_OK;
-    struct job j = { .a = a };
+    struct job j = { .a = a, .names = cs_arena_new() };
 
     CS_TRY(explain_check_options(a));
     CS_TRY(open_model(&j));
@@ -585,9 +586,8 @@ int cs_explain(const cs_explain_args *a)
     rc = cs_outputs_explain(explain(&j), 1 + (a->tsv != NULL) + (a->svg != NULL), NULL);
 out:
     drop_region(&j);
-    for (size_t i = 0; i < j.n_contig; i++)
-        free(j.contig[i]);
-    free(j.contig);
+    cs_arena_free(j.names);
+    cs_names_release(&j.contigs);
     cs_outfile_discard(j.out);
     cs_outfile_discard(j.tsv);
     cs_outfile_discard(j.svg);

@@ -76,6 +76,12 @@ T 'regions of a BED file' sh -c 'printf "one\t300\t310\nring\t5\t9\n" > two.bed
     chordseq explain -q -m bases -f variants.fa -R two.bed | awk "END { exit NR != 14 }"'
 N explain-order.err  chordseq explain -q -m bases -f variants.fa -o x one:300-310 one:305-320
 N explain-again.err  chordseq explain -q -m bases -f variants.fa -o x one:300-310 ring:5-9 one:320-325
+T 'regions on many contigs are in order per contig' sh -c 'awk "BEGIN { for (i = 1; i <= 300; i++) printf \">%s%d\n%s\n\", \"s\", i, s = \"ACGTTGCAACGTTGCAACGTTGCA\" }" > many.fa
+    awk "/^>/ { c = substr(\$1, 2); printf \"%s\t0\t2\n%s\t2\t3\n\", c, c }" many.fa > many.bed
+    chordseq explain -q -m bases -f many.fa -R many.bed -o many && [ "$(cut -f 1 many | uniq | wc -l)" = 300 ] && [ "$(wc -l < many)" = 900 ] &&
+    for c in s1 s150 s299; do printf "%s\t5\t6\n" $c | cat many.bed - > odd.bed &&
+        ! chordseq explain -q -m bases -f many.fa -R odd.bed -o x 2> msgs && grep -q "region of .$c. from 6 is out of order" msgs || exit; done
+    printf "s300\t3\t4\n" | cat many.bed - > odd.bed && chordseq explain -q -m bases -f many.fa -R odd.bed -o many'
 N explain-kmer.err   chordseq explain -q -m "$m" --method gradient -f variants.fa -o x one:300-340
 N explain-label.err  chordseq explain -q -m bases --label no -f variants.fa -o x one:300-340
 N explain-long.err   chordseq explain -q -m bases -f variants.fa -o x one:1-600
