@@ -12,7 +12,9 @@ const cs_opt cs_taxa_table[] = {
       .man = "A table has the columns name, taxid, rank, parent and scientific name; the last "
              "three are optional, '-' means none, '#' starts a comment, and the first line may "
              "name the columns. The name is that of a class or an ancestor; the parent is the "
-             "taxid or name of another row, or empty for the root. A folder contains nodes.dmp "
+             "taxid or name of another row, or empty for the root. Several taxa may have one name: "
+             "of those, a parent's name means the nearest of a higher rank. A class needs its own "
+             "name (column 5 may repeat), or is a taxid. A folder contains nodes.dmp "
              "and names.dmp from NCBI; classes are found by scientific name. Only the classes and "
              "their ancestors are stored. A class without an NCBI taxid is placed below its "
              "nearest ancestor and numbered from 2000000001." },

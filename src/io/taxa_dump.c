@@ -21,8 +21,10 @@
 
 enum { MAX_TAXID = CS_TAXID_PRIVATE - 1, MAX_RANKS = 255, N_FIELD = 4 };
 
-/* A class and the taxon of its name, case-sensitive and not; 0: none, -1: several. */
-struct wanted { const char *name; int64_t exact, loose; };
+/* The taxon of a name, and another one of it; 0: none. */
+struct named { int64_t taxid, other; };
+/* A class and the taxa of its name, case-sensitive and not. */
+struct wanted { const char *name; struct named exact, loose; };
 
 /* row: its row + 1, 0: none; while nodes.dmp is read, the number of its line */
 struct node { int32_t taxid, up, row; uint8_t rank; };
@@ -166,9 +168,12 @@ static struct node *find(struct dump *d, int64_t taxid)
 
 /* ---- names.dmp ------------------------------------------------------------ */
 
-static void note(int64_t *seen, int64_t taxid)
+static void note(struct named *seen, int64_t taxid)
 {
-    *seen = *seen == 0 || *seen == taxid ? taxid : -1;
+    if (seen->taxid == 0)
+        seen->taxid = taxid;
+    else if (seen->taxid != taxid && seen->other == 0)
+        seen->other = taxid;
 }
 
 static int by_name(const void *a, const void *b)
@@ -201,11 +206,14 @@ static int take_title(struct dump *d, char **field, int64_t taxid)
     if (!x || x->row == 0)
         return CS_OK;
     cs_taxa_row *r = &d->rows->row[x->row - 1];
-    if (!r->title && !(r->title = keep(d, field[1])))
+    if (r->title)
+        return CS_OK;
+    const char *title = keep(d, field[1]);
+    if (!title)
         return cs_fail(CS_EMEM, "out of memory for the names of '%s'", d->folder);
-    if (!*r->name)               /* an ancestor: rows of classes have their names */
-        return cs_taxa_rows_name(d->rows, (size_t)(r - d->rows->row), r->title);
-    return CS_OK;
+    if (!*r->name)               /* an ancestor: a class may have its name */
+        r->name = title;
+    return cs_taxa_rows_title(d->rows, (size_t)(r - d->rows->row), title);
 }
 
 /* ---- rows ------------------------------------------------------------ */
@@ -228,16 +236,23 @@ static int add_class(struct dump *d, const char *name, int64_t taxid)
 static int add_classes(struct dump *d)
 {
     int rc = CS_OK;
+    int64_t taxid;
+    const cs_taxa_row *twice;
 
     for (int32_t i = 0; i < d->n_class; i++) {
         const struct wanted *w = &d->wanted[i];
-        const int64_t taxid = w->exact ? w->exact : w->loose;
-        if (cs_taxa_rows_find(d->rows, w->name) || taxid == 0)
+        struct named taxon = w->exact.taxid ? w->exact : w->loose;
+        if (taxon.taxid == 0 && cs_parse_int(w->name, &taxid) == CS_OK &&
+            taxid > CS_TAXID_ROOT && find(d, taxid))
+            taxon.taxid = taxid;
+        if (cs_taxa_rows_find(d->rows, w->name, NULL, &twice) || taxon.taxid == 0)
             continue;
-        if (taxid < 0)
-            return cs_fail(CS_EUSAGE, "several taxa in '%s' have the name '%s'; choose one with "
-                           "--taxa", d->folder, w->name);
-        CS_TRY(add_class(d, w->name, taxid));
+        if (taxon.other)
+            return cs_fail(CS_EUSAGE, "several taxa in '%s' have the name '%.60s', such as %lld "
+                           "and %lld; choose one with %s, a table of names and taxids", d->folder,
+                           w->name, (long long)taxon.taxid, (long long)taxon.other,
+                           CS_OPTION("taxa"));
+        CS_TRY(add_class(d, w->name, taxon.taxid));
     }
     for (size_t i = 0; i < d->rows->n; i++) {
         struct node *x = find(d, d->rows->row[i].taxid);

@@ -12,6 +12,7 @@ typedef struct cs_taxa_row {
     const char *parent;          /* taxid or name of a row, or NULL: the root */
     int64_t     taxid;           /* 0: none */
     int64_t     line;            /* of the table; 0: from elsewhere */
+    size_t      same_name, same_title;   /* the next row of this name or title + 1; 0: none */
 } cs_taxa_row;
 
 typedef struct cs_taxa_rows {
@@ -19,21 +20,32 @@ typedef struct cs_taxa_rows {
     size_t       n, cap;
     const char  *what;           /* source, for messages */
     cs_arena    *text;           /* holds the strings */
-    cs_names     by_name, by_taxid;
+    cs_names     by_name, by_title, by_taxid;   /* the first row of each */
 } cs_taxa_rows;
 
 /** cs_taxa_rows_init - none, with an arena; cs_taxa_rows_release() them. what: see above */
 void cs_taxa_rows_init(cs_taxa_rows *r, const char *what);
 void cs_taxa_rows_release(cs_taxa_rows *r);
-/** cs_taxa_rows_add - copy a row, without its strings; a name "" is given by
- * cs_taxa_rows_name() later; CS_EMEM */
+/** cs_taxa_rows_add - copy a row, without its strings; a name "" is none yet; CS_EMEM */
 int cs_taxa_rows_add(cs_taxa_rows *r, const cs_taxa_row *row) CS_MUST_CHECK;
-/** cs_taxa_rows_name - set the name of row i; CS_EMEM */
+/** cs_taxa_rows_name - set the name of row i, which others may have, too; CS_EMEM */
 int cs_taxa_rows_name(cs_taxa_rows *r, size_t i, const char *name) CS_MUST_CHECK;
+/** cs_taxa_rows_title - set the scientific name of row i, which others may have, too; CS_EMEM */
+int cs_taxa_rows_title(cs_taxa_rows *r, size_t i, const char *title) CS_MUST_CHECK;
+/** cs_taxa_rows_equal - have both the same texts and taxid? */
+bool cs_taxa_rows_equal(const cs_taxa_row *a, const cs_taxa_row *b);
 /** cs_taxa_rows_taxid - the row of a taxid, or NULL */
 const cs_taxa_row *cs_taxa_rows_taxid(const cs_taxa_rows *r, int64_t taxid);
-/** cs_taxa_rows_find - the row of a class or parent of this name, or NULL */
-const cs_taxa_row *cs_taxa_rows_find(const cs_taxa_rows *r, const char *name);
+/**
+ * cs_taxa_rows_find - the row of this name, or else of this scientific name
+ *
+ * below    NULL, or a row below it: not the row itself, and of several of either name the one of
+ *          the nearest rank above that of `below`, if all ranks are known
+ * twice    receives another such row, so that the name is ambiguous, or NULL
+ * Returns  the row, the first of several; NULL: there is none
+ */
+const cs_taxa_row *cs_taxa_rows_find(const cs_taxa_rows *r, const char *name,
+                                     const cs_taxa_row *below, const cs_taxa_row **twice);
 
 /** cs_taxa_read_table - all rows of a TSV; format: see cs_taxonomy_read() */
 int cs_taxa_read_table(const char *path, cs_taxa_rows *r) CS_MUST_CHECK;

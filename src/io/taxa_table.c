@@ -8,7 +8,7 @@
 #include "base/opt.h"
 
 /* MAX_TAXID leaves private taxids, which follow those of the table, within 31 bits. */
-enum { MAX_TABLE_BYTES = 4 << 20, N_COLUMN = 5, MAX_TAXID = 2100000000 };
+enum { MAX_TABLE_BYTES = 256 << 20, N_COLUMN = 5, MAX_TAXID = 2100000000 };
 
 /* An empty field or "-" means none. */
 static const char *said(const char *field)
@@ -21,23 +21,21 @@ static int wrong(const cs_taxa_rows *r, int64_t line, const char *why, const cha
     return cs_fail(CS_EFORMAT, "'%s' line %lld: %s '%.60s'", r->what, (long long)line, why, what);
 }
 
-static int check_new(const cs_taxa_rows *r, const cs_taxa_row *row)
+/* Several taxa may have one name, but not one taxid; a repeated line counts once. */
+static int add_new(cs_taxa_rows *r, const cs_taxa_row *row)
 {
-    const int64_t same = cs_names_find(&r->by_name, row->name);
-    const cs_taxa_row *taxon = row->taxid ? cs_taxa_rows_taxid(r, row->taxid) : NULL;
+    const cs_taxa_row *old = row->taxid ? cs_taxa_rows_taxid(r, row->taxid) : NULL;
 
-    if (taxon)
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: taxid %lld is also on line %lld", r->what,
-                       (long long)row->line, (long long)row->taxid, (long long)taxon->line);
-    if (same >= 0)
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' is also on line %lld", r->what,
-                       (long long)row->line, row->name, (long long)r->row[same].line);
-    return CS_OK;
+    if (!old)
+        return cs_taxa_rows_add(r, row);
+    return cs_taxa_rows_equal(old, row) ? CS_OK
+         : cs_fail(CS_EFORMAT, "'%s' line %lld: taxid %lld is also on line %lld", r->what,
+                   (long long)row->line, (long long)row->taxid, (long long)old->line);
 }
 
 static int parse_line(cs_taxa_rows *r, const char *text, size_t n, int64_t line)
 {
-    int rc = CS_OK, k = 0;
+    int k = 0;
     char *field[N_COLUMN] = { NULL };
 
     if (n && text[n - 1] == '\r')
@@ -62,15 +60,13 @@ static int parse_line(cs_taxa_rows *r, const char *text, size_t n, int64_t line)
         return CS_OK;                        /* a line that names the columns */
     if (k < 2 || !said(field[0]))
         return wrong(r, line, "expected name, taxid, rank, parent and scientific name, got", s);
-    cs_taxa_row row = { field[0], said(field[4]), said(field[2]), said(field[3]), 0, line };
+    cs_taxa_row row = { .name = field[0], .title = said(field[4]), .rank = said(field[2]),
+                        .parent = said(field[3]), .line = line };
     if (said(field[1]) && (cs_parse_int(field[1], &row.taxid) != CS_OK || row.taxid < 1 ||
                            row.taxid > MAX_TAXID))
         return wrong(r, line, "a taxid must be a number from 1 to 2100000000 or '-', not",
                      field[1]);
-    CS_TRY(check_new(r, &row));
-    CS_TRY(cs_taxa_rows_add(r, &row));
-out:
-    return rc;
+    return add_new(r, &row);
 }
 
 int cs_taxa_read_table(const char *path, cs_taxa_rows *r)

@@ -162,12 +162,25 @@ struct building {
     cs_taxonomy        *t;
     int32_t            *node;    /* [rows] node of a row, or -1 */
     int64_t             next;    /* private taxid */
+    int32_t             n_missing;       /* classes without a row */
+    const char         *missing; /* the first of them */
 };
+
+/* "line 3 (phylum)"; rows of NCBI's dump have no line. */
+static const char *place_text(const cs_taxa_row *row, char *text, size_t n)
+{
+    (void)snprintf(text, n, "%s %lld (%.40s)", row->line > 0 ? "line" : "taxid",
+                   (long long)(row->line > 0 ? row->line : row->taxid),
+                   row->rank ? row->rank : no_rank);
+    return text;
+}
 
 /* The row of a row's parent; NULL: the root. */
 static int parent_row(const struct building *b, const cs_taxa_row *row, const cs_taxa_row **up)
 {
     int64_t taxid = 0;
+    const cs_taxa_row *twice = NULL;
+    char one[80], other[80];
 
     *up = NULL;
     if (!row->parent)
@@ -177,7 +190,15 @@ static int parent_row(const struct building *b, const cs_taxa_row *row, const cs
     if (taxid > 0)
         *up = cs_taxa_rows_taxid(b->rows, taxid);
     if (!*up)
-        *up = cs_taxa_rows_find(b->rows, row->parent);
+        *up = cs_taxa_rows_find(b->rows, row->parent, row, &twice);
+    if (twice)
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' has the parent '%.60s', the name of "
+                       "several taxa, on %s and %s; give the parent's taxid instead, or rename "
+                       "one of them and keep its scientific name in column 5", b->rows->what,
+                       (long long)row->line, row->name, row->parent,
+                       place_text(*up, one, sizeof one), place_text(twice, other, sizeof other));
+    if (!*up && strcmp(row->parent, row->name) == 0)
+        *up = row;
     if (*up && (*up)->taxid == CS_TAXID_ROOT)
         *up = NULL;
     else if (!*up && taxid != CS_TAXID_ROOT && strcmp(row->parent, "root") != 0)
@@ -237,11 +258,19 @@ static int place_class(struct building *b, const char *name, int32_t class_no)
 {
     int rc = CS_OK;
     int32_t at = 0;
-    const cs_taxa_row *row = cs_taxa_rows_find(b->rows, name);
+    int64_t taxid;
+    char one[80], other[80];
+    const cs_taxa_row *twice, *row = cs_taxa_rows_find(b->rows, name, NULL, &twice);
 
-    if (!row)
-        cs_warn("'%s' lacks the class '%s': it is placed under the root without an NCBI taxid",
-                b->rows->what, name);
+    if (!row && cs_parse_int(name, &taxid) == CS_OK && taxid > CS_TAXID_ROOT)
+        row = cs_taxa_rows_taxid(b->rows, taxid);
+    if (twice)
+        return cs_fail(CS_EFORMAT, "'%s': several taxa have the name of the class '%.60s', on %s "
+                       "and %s; rename the rows that are not meant, and keep the scientific name "
+                       "in column 5", b->rows->what, name, place_text(row, one, sizeof one),
+                       place_text(twice, other, sizeof other));
+    if (!row && b->n_missing++ == 0)
+        b->missing = name;
     if (row)
         CS_TRY(place(b, row, &at));
     else
@@ -252,6 +281,19 @@ static int place_class(struct building *b, const char *name, int32_t class_no)
         set_class(b->t, at, class_no);
 out:
     return rc;
+}
+
+static int check_missing(const struct building *b, int32_t n_class)
+{
+    if (b->n_missing == 0)
+        return CS_OK;
+    if (b->n_missing == n_class && n_class > 1)
+        return cs_fail(CS_EFORMAT, "'%s' has no taxon of the classes, such as '%.60s'; labels must "
+                       "be names of taxa as in it", b->rows->what, b->missing);
+    cs_warn("'%s' lacks %d of %d classes; placed under the root without an NCBI taxid: '%.60s'%s",
+            b->rows->what, (int)b->n_missing, (int)n_class, b->missing,
+            b->n_missing > 1 ? " and others" : "");
+    return CS_OK;
 }
 
 /* Sort into preorder. */
@@ -322,6 +364,7 @@ static int build(const cs_taxa_rows *rows, const char *const *class_name, int32_
              root ? root->rank : NULL);
     for (int32_t i = 0; i < n; i++)
         CS_TRY(place_class(&b, class_name[i], i));
+    CS_TRY(check_missing(&b, n));
     CS_TRY(check_names(rows->what, b.t));
     CS_TRY(sort_preorder(b.t));
     *out = b.t;

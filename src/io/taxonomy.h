@@ -42,12 +42,14 @@ int cs_taxonomy_plain(const cs_class_taxon *c, int32_t n, cs_taxonomy **out) CS_
  *
  * table    NULL, or a TSV of name, taxid, rank, parent, scientific name; the last two may be
  *          missing, "-" means none. A name is a class's or an ancestor's, a parent the taxid or
- *          name of a row. '#' starts a comment
+ *          name of a row: of several, the nearest of a higher rank. '#' starts a comment
  * dump     NULL, or a folder with nodes.dmp and names.dmp: with ancestors, and classes missing in
  *          the table, looked up by scientific name
- * Returns  CS_OK; CS_EIO; CS_EFORMAT with file and line; CS_EUSAGE for an ambiguous name
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT with file and line, also for an ambiguous name in the table
+ *          and if it has no class; CS_EUSAGE for an ambiguous name in the dump
  *
- * An unknown class is placed under the root, with a warning.
+ * A class is the name or scientific name of one row, or a taxid. An unknown class is placed under
+ * the root, with a warning.
  */
 int cs_taxonomy_read(const char *table, const char *dump, const char *const *class_name, int32_t n,
                      cs_taxonomy **out) CS_MUST_CHECK;

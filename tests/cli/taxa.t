@@ -47,6 +47,38 @@ sed 's/ tax=F[12];;*/ tax=/; s/ tax=$/ tax=g1/' all.fa > genus.fa
 printf 'F1\t10\tfamily\nF2\t20\tfamily\ng1\t11\tgenus\tF1\ng2\t12\tgenus\tF1\ng3\t23\tgenus\tF2\ng4\t24\tgenus\tF2\n' > taxa.tsv
 T 'a table of taxa is a tree, too' sh -c "$train"' -o table.m --head tree --taxonomy taxa.tsv genus.fa &&
     chordseq classify -q -m table.m --min-prob 0.999 genus.fa | cut -f 3,6,7 | sort -u | grep -qx "F1	10	family"'
+# Names at several ranks and under several parents, as in SILVA.
+tr ' ' '\t' << 'EOF' > homonyms.tsv
+name taxid rank parent
+F1 8 phylum -
+F1 9 class F1
+F1 10 family F1
+F2 20 phylum -
+uncultured 21 family F2
+uncultured 22 genus uncultured
+uncultured 23 genus F1
+g1 11 genus F1
+g2 12 genus F1
+g3 24 genus uncultured
+g4 25 genus F2
+EOF
+T 'taxa of one name at several ranks: the report has each' sh -c "$train"' --epochs 1 -o same.m --head tree --taxonomy homonyms.tsv genus.fa &&
+    chordseq classify -q -m same.m --min-prob 0 --report same.report --krona same.krona -o same.tsv genus.fa &&
+    n() { cut -f 3 same.tsv | grep -c "$1"; } &&
+    cut -f 2,4- same.report | grep -E "	(8|9|10|20|21)	" | tr "\t" "|" | sort > got &&
+    { printf "%s\n" "$(n "g[12]")|P|8|  F1" "$(n "g[12]")|C|9|    F1" "$(n "g[12]")|F|10|      F1"
+      [ "$(n "g[34]")" = 0 ] || echo "$(n "g[34]")|P|20|  F2"; [ "$(n g3)" = 0 ] || echo "$(n g3)|F|21|    uncultured"; } | sort | cmp - got'
+sed 's/tax=g1/tax=F1/' genus.fa > phylum.fa
+T 'a class with the name of several taxa: which ones, and what to do' sh -c '
+    ! '"$train"' --epochs 1 -o x.m --head tree --taxonomy homonyms.tsv phylum.fa 2> msgs &&
+    grep -q "homonyms.tsv.: several taxa have the name of the class .F1., on line 2 (phylum) and line 3 (class); rename the rows" msgs &&
+    sed "s/^F1 *\(	9	.*\)/F1_class\1	F1/; s/^F1\(	10	.*\)/F1_family\1	F1/; s/\(g[12].*\)F1/\1F1_family/" homonyms.tsv > renamed.tsv &&
+    '"$train"' --epochs 1 -o renamed.m --head tree --taxonomy renamed.tsv phylum.fa && chordseq model show renamed.m > shown &&
+    grep -q "^label [0-9]*	F1	taxid 8	phylum$" shown && grep -q "^taxon 10	family	      F1$" shown'
+T 'a class may be a taxid' sh -c 'sed "s/tax=g2/tax=12/" genus.fa > taxid.fa &&
+    '"$train"' --epochs 1 -o taxid.m --head tree --taxonomy homonyms.tsv taxid.fa && chordseq model show taxid.m | grep -q "^taxon 12	genus	        g2$"'
+T 'a table of none of the classes' sh -c 'sed "s/tax=/tax=g__/" genus.fa > letters.fa &&
+    ! '"$train"' --epochs 1 -o x.m --head tree --taxonomy homonyms.tsv letters.fa 2> msgs && grep -q "homonyms.tsv. has no taxon of the classes, such as .g__g1.; labels must" msgs'
 T "a tree's loss is for the head tree" sh -c '! '"$train"' -o x.m --head.ancestors 0.5 all.fa 2> msgs &&
     grep -q "head.ancestors is for --head tree" msgs'
 T 'resuming needs the same tree' sh -c '

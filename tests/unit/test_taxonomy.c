@@ -80,6 +80,39 @@ static void test_table(void **state)
                "2000000008<1 no rank:mito 1\n2000000009<1 no rank:virus 2\n");
 }
 
+/* One name at several ranks or under several parents, as in SILVA, GTDB and NCBI's taxonomy. */
+static void test_homonyms(void **state)
+{
+    (void)state;
+    put_text("t.tsv", "bacteria\t-\tdomain\t-\nx\t-\tphylum\tbacteria\nx\t-\tclass\tx\n"
+             "x\t-\torder\tx\nsame\t-\tfamily\tx\nsame\t-\tfamily\tbacteria\n"
+             "mito\t-\tgenus\tx\nmito\t-\tgenus\tx\nvirus\t-\tsubclass\tx\n");
+    check_tree("t.tsv", NULL, "1<0 no rank:root -1\n2000000001<1 domain:bacteria 0\n"
+               "2000000002<2000000001 phylum:x -1\n2000000003<2000000002 class:x -1\n"
+               "2000000004<2000000003 order:x -1\n2000000005<2000000004 genus:mito 1\n"
+               "2000000006<2000000003 subclass:virus 2\n");
+    put_text("t.tsv", "bacteria\t2\nbug\t3\tgenus\t4\tmito\nmito\t5\tgenus\t2\n"
+             "x\t6\tfamily\t2\tvirus\nvirus\t7\tgenus\tvirus\nold\t9\tgenus\t-\tvirus\n");
+    check_tree("t.tsv", NULL, "1<0 no rank:root -1\n2<1 no rank:bacteria 0\n5<2 genus:mito 1\n"
+               "6<2 family:virus -1\n7<6 genus:virus 2\n");
+    check_wrong("mito\t5\tgenus\nvirus\t6\nmito\t7\tphylum\nmito\t8\n", NULL, CS_EFORMAT,
+                "'t.tsv': several taxa have the name of the class 'mito', on line 1 (genus) and "
+                "line 3 (phylum); rename the rows that are not meant, and keep the scientific name "
+                "in column 5");
+    check_wrong("a\t5\t-\t-\tmito\nb\t6\t-\t-\tmito\n", NULL, CS_EFORMAT,
+                "'t.tsv': several taxa have the name of the class 'mito', on line 1 (no rank) and "
+                "line 2 (no rank); rename the rows that are not meant, and keep the scientific "
+                "name in column 5");
+    check_wrong("x\t5\tgenus\nx\t6\tgenus\nmito\t7\tspecies\tx\n", NULL, CS_EFORMAT,
+                "'t.tsv' line 3: 'mito' has the parent 'x', the name of several taxa, on line 1 "
+                "(genus) and line 2 (genus); give the parent's taxid instead, or rename one of "
+                "them and keep its scientific name in column 5");
+    check_wrong("x\t5\tclade\nx\t6\tphylum\nmito\t7\tspecies\tx\n", NULL, CS_EFORMAT,
+                "'t.tsv' line 3: 'mito' has the parent 'x', the name of several taxa, on line 1 "
+                "(clade) and line 2 (phylum); give the parent's taxid instead, or rename one of "
+                "them and keep its scientific name in column 5");
+}
+
 /* A lineage without parts that have no name, and of at most n_rank parts. */
 static void check_tidy(const char *s, int n_rank, const char *want)
 {
@@ -165,9 +198,11 @@ static void test_table_refused(void **state)
                 "'t.tsv' line 1: more than 5 columns in the row of 'a'");
     check_wrong("a\t7\nb\t7\n", NULL, CS_EFORMAT,
                 "'t.tsv' line 2: taxid 7 is also on line 1");
-    check_wrong("a\t7\na\t8\n", NULL, CS_EFORMAT, "'t.tsv' line 2: 'a' is also on line 1");
     check_wrong("mito\t-\t-\t9\n", NULL, CS_EFORMAT,
                 "'t.tsv' line 1: 'mito' has the parent '9', which has no row");
+    check_wrong("mito\t-\t-\tmito\n", NULL, CS_EFORMAT, "'t.tsv': 'mito' is its own ancestor");
+    check_wrong("Mito\t9\n", NULL, CS_EFORMAT, "'t.tsv' has no taxon of the classes, such as "
+                "'bacteria'; labels must be names of taxa as in it");
     check_wrong("mito\t-\t-\ta\na\t-\t-\tmito\n", NULL, CS_EFORMAT,
                 "'t.tsv': 'mito' is its own ancestor");
     check_wrong("virus\t1\n", NULL, CS_EFORMAT, "'t.tsv' line 1: the class 'virus' is the root, "
@@ -203,7 +238,8 @@ static void test_dump(void **state)
                "2<131567 domain:Bacteria 0\n2759<131567 domain:Eukaryota -1\n"
                "2000000001<2759 no rank:mito 1\n10239<1 acellular root:Viruses 2\n");
     check_wrong("virus\t10239\n", ".", CS_EUSAGE,
-                "several taxa in '.' have the name 'bacteria'; choose one with --taxa");
+                "several taxa in '.' have the name 'bacteria', such as 2 and 629395; choose one "
+                "with --taxa, a table of names and taxids");
     check_wrong("bacteria\t2\nvirus\t77\n", ".", CS_EFORMAT,
                 "'.' has no taxon 77, needed for class virus");
     check_wrong("bacteria\t9\n", ".", CS_EFORMAT, "'.': taxon 9 has the parent 8, which is "
@@ -223,6 +259,39 @@ static void test_dump(void **state)
                 "'./nodes.dmp' line 1: not a row of NCBI's taxonomy dump");
     check_wrong("bacteria\t2\n", "none", CS_EIO,
                 "cannot open 'none/nodes.dmp': No such file or directory");
+}
+
+static void check_dump(const char *const *name, const char *want)
+{
+    cs_taxonomy *t = NULL;
+
+    if (cs_taxonomy_read("t.tsv", ".", name, 2, &t) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    char *got = tree_text(t);
+    assert_string_equal(got, want);
+    free(got);
+    cs_taxonomy_free(t);
+}
+
+/* A class that is a taxid, and one whose name an ancestor of another has, too. */
+static void test_dump_homonyms(void **state)
+{
+    static const char *const taxid[] = { "629395", "bacteria" }, *const same[] = { "fly", "gnat" };
+
+    (void)state;
+    put_dump();
+    put_text("t.tsv", "bacteria\t2\n");
+    check_dump(taxid, "1<0 no rank:root -1\n131567<1 cellular root:cellular organisms -1\n"
+               "2759<131567 domain:Eukaryota -1\n629395<2759 genus:Bacteria 0\n"
+               "2<131567 domain:Bacteria 1\n");
+    put_text("nodes.dmp", "1\t|\t1\t|\tno rank\t|\n3\t|\t1\t|\tgenus\t|\n"
+             "4\t|\t3\t|\tsubgenus\t|\n5\t|\t4\t|\tspecies\t|\n");
+    put_text("names.dmp", "3\t|\tfly\t|\t\t|\tscientific name\t|\n"
+             "4\t|\tfly\t|\t\t|\tscientific name\t|\n"
+             "5\t|\tgnat\t|\t\t|\tscientific name\t|\n");
+    put_text("t.tsv", "fly\t3\n");
+    check_dump(same, "1<0 no rank:root -1\n3<1 genus:fly 0\n4<3 subgenus:fly -1\n"
+               "5<4 species:gnat 1\n");
 }
 
 static long peak_kb(void)
@@ -368,12 +437,12 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_table), cmocka_unit_test(test_homonyms),
         cmocka_unit_test(test_tidy), cmocka_unit_test(test_cut),
         cmocka_unit_test(test_lineages),
         cmocka_unit_test(test_empty_parts),
         cmocka_unit_test(test_table_refused),
-        cmocka_unit_test(test_dump),
+        cmocka_unit_test(test_dump), cmocka_unit_test(test_dump_homonyms),
         cmocka_unit_test(test_large_taxids),
         cmocka_unit_test(test_plain),
         cmocka_unit_test(test_unsound), cmocka_unit_test(test_many),
