@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/file.h>
@@ -572,29 +571,4 @@ int cs_outfile_end(cs_outfile *f, int rc)
         return cs_outfile_close(f);
     cs_outfile_discard(f);
     return rc;
-}
-
-/* ---- text and probabilities: printf would take a tenth of the time of short reads -------- */
-
-int cs_outfile_text(cs_outfile *f, const char *text)
-{
-    return cs_outfile_write(f, text, strlen(text));
-}
-
-/* A float has 24 bits and 10^6 = 2^6 * 15625 has 14, so the product is exact in double, and
- * rounding to even equals printf's rounding. */
-int cs_outfile_millionths(cs_outfile *f, float v)
-{
-    enum { DIGITS = 7 };         /* below ten, which probabilities are */
-    const double exact = (double)v * 1e6;
-    char text[DIGITS + 1];
-
-    if (signbit(v) || !(exact < 9e6))
-        return cs_outfile_printf(f, "%.6f", (double)v);
-    long n = lrint(exact);
-    for (int i = DIGITS; i > 1; i--, n /= 10)
-        text[i] = (char)('0' + n % 10);
-    text[0] = (char)('0' + n);
-    text[1] = '.';
-    return cs_outfile_write(f, text, sizeof text);
 }

@@ -58,8 +58,10 @@ int cs_outfile_checkpoint(cs_outfile *f, cs_part_mark *mark) CS_MUST_CHECK;
 int cs_outfile_write(cs_outfile *f, const void *p, size_t n_bytes) CS_MUST_CHECK;
 /** cs_outfile_printf - formatted cs_outfile_write() */
 int cs_outfile_printf(cs_outfile *f, const char *fmt, ...) CS_PRINTF(2, 3) CS_MUST_CHECK;
-/** cs_outfile_text, cs_outfile_millionths - the same bytes as "%s" and "%.6f", faster */
+/** cs_outfile_text, cs_outfile_int, cs_outfile_millionths - the same bytes as "%s", "%lld" and
+ * "%.6f", faster */
 int cs_outfile_text(cs_outfile *f, const char *text) CS_MUST_CHECK;
+int cs_outfile_int(cs_outfile *f, int64_t v) CS_MUST_CHECK;
 int cs_outfile_millionths(cs_outfile *f, float v) CS_MUST_CHECK;
 /** cs_outfile_flush - write buffered bytes to the operating system, for a waiting reader */
 int cs_outfile_flush(cs_outfile *f) CS_MUST_CHECK;

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <glob.h>
-#include <math.h>
 #include <pthread.h>
 #include <sys/stat.h>
 
@@ -511,30 +510,6 @@ static void checkpoint_syncs_new_bytes(void **state)
     assert_holds("one", "bytes");
 }
 
-/* Ties included: odd multiples of 1/128 end with a seventh decimal, which is a 5. */
-static void millionths_match_printf(void **state)
-{
-    (void)state;
-    const float odd[] = { 0, -0.0f, 1, 0.9999999f, 0.99999994f, 1e-7f, 5e-7f, 1e-40f, -0.25f, 8.5f,
-                          8.9999999f, 9, 12345.678f, 3e38f, INFINITY, NAN };
-    enum { N_ODD = sizeof odd / sizeof *odd, N = 3000 };
-    char *want = malloc(N * 64), *p = want;
-    cs_outfile *f;
-
-    assert_non_null(want);
-    assert_int_equal(cs_outfile_open("numbers", &f), CS_OK);
-    for (int i = 0; i < N; i++) {
-        float v = i < N_ODD ? odd[i] : i % 2 ? (float)(i * 7919 % 6011) / 6011
-                                             : (float)i / 1024;
-        p += snprintf(p, 64, "%.6f\n", (double)v);
-        assert_int_equal(cs_outfile_millionths(f, v), CS_OK);
-        assert_int_equal(cs_outfile_text(f, "\n"), CS_OK);
-    }
-    assert_int_equal(cs_outfile_close(f), CS_OK);
-    assert_holds("numbers", want);
-    free(want);
-}
-
 static void *make_files(void *arg)
 {
     cs_outfile *f;
@@ -575,7 +550,6 @@ int main(void)
         cmocka_unit_test_setup(buffer_boundaries, reset),
         cmocka_unit_test_setup(many_files_sync_little, reset),
         cmocka_unit_test_setup(checkpoint_syncs_new_bytes, reset),
-        cmocka_unit_test_setup(millionths_match_printf, reset),
         cmocka_unit_test_setup(modes, reset),
         cmocka_unit_test_setup(symlinks_are_kept, reset),
         cmocka_unit_test_setup(errors_name_the_file, reset),
