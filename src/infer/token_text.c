@@ -66,12 +66,13 @@ static int64_t encode(const struct encoder *e, const cs_segment *s, void *work, 
                   : e->model->tok->encode(e->model->tok_state, s, work, id);
 }
 
-static void piece(const struct encoder *e, int32_t id, char *buf, size_t n)
+/* In the vocabulary, or in buf. */
+static const char *piece(const struct encoder *e, int32_t id, char *buf, size_t n)
 {
     if (e->bpe)
-        (void)snprintf(buf, n, "%s", e->bpe->piece[id]);
-    else
-        e->model->tok->symbol(e->model->tok_state, id, buf, n);
+        return e->bpe->piece[id];
+    e->model->tok->symbol(e->model->tok_state, id, buf, n);
+    return buf;
 }
 
 static int32_t unknown(const struct encoder *e)
@@ -120,16 +121,16 @@ static int write_record(const struct tokens *t, const cs_record *r, int i)
     int rc = CS_OK;
     char text[CS_BPE_MAX_PIECE + 1];
 
-    CS_TRY(cs_outfile_printf(t->f, "%s\t", cs_record_name(r)));
+    CS_TRY(cs_outfile_text(t->f, cs_record_name(r)));
+    CS_TRY(cs_outfile_text(t->f, "\t"));
     for (int64_t k = 0; k < t->n[i]; k++) {
         const int32_t id = t->id[t->off[i] + k];
-        if (t->ids)
-            (void)snprintf(text, sizeof text, "%d", (int)id);
-        else
-            piece(&t->e, id, text, sizeof text);
-        CS_TRY(cs_outfile_printf(t->f, "%s%s", k > 0 ? " " : "", text));
+        if (k > 0)
+            CS_TRY(cs_outfile_text(t->f, " "));
+        CS_TRY(t->ids ? cs_outfile_int(t->f, id)
+                      : cs_outfile_text(t->f, piece(&t->e, id, text, sizeof text)));
     }
-    rc = cs_outfile_printf(t->f, "\n");
+    rc = cs_outfile_text(t->f, "\n");
 out:
     return rc;
 }

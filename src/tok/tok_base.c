@@ -3,7 +3,6 @@
 #include "tok/tokenizer.h"
 
 #include <stddef.h>
-#include <stdio.h>
 
 struct base_cfg { int cased; };
 
@@ -78,7 +77,7 @@ static void base_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
     static const char *const symbol[] = { "<pad>", "<unk>", "A", "C", "G", "T",
                                           "a", "c", "g", "t" };
     CS_BUG(id < 0 || id >= base_n_vocab(state));
-    snprintf(buf, n_buf, "%s", symbol[id]);
+    cs_tokenizer_text(buf, n_buf, symbol[id]);
 }
 
 static void base_close(void *state)

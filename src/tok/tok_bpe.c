@@ -158,7 +158,7 @@ static void bpe_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
     if (of < 0 || !p->b->piece[of])
         snprintf(buf, n_buf, of < 0 ? "<pad>" : "<unused%d>", (int)of);
     else
-        snprintf(buf, n_buf, "%s", p->b->piece[of]);
+        cs_tokenizer_text(buf, n_buf, p->b->piece[of]);
 }
 
 static cs_alphabet bpe_alphabet(const void *state)

@@ -8,8 +8,6 @@
  */
 #include "tok/kmer.h"
 
-#include <stdio.h>
-
 #include "base/cpu.h"
 
 #define ALWAYS_INLINE __attribute__((always_inline)) static inline
@@ -271,14 +269,14 @@ static void kmer_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
     const struct kmer *t = state;
     CS_BUG(id < 0 || id >= t->n_vocab);
     if (id < CS_TOK_FIRST) {
-        snprintf(buf, n_buf, "%s", id == CS_TOK_PAD ? "<pad>" : "<unk>");
+        cs_tokenizer_text(buf, n_buf, id == CS_TOK_PAD ? "<pad>" : "<unk>");
         return;
     }
     char text[MAX_K + 1] = "";
     uint32_t word = t->word[id - CS_TOK_FIRST];
     for (int64_t i = t->k - 1; i >= 0; i--, word >>= 2)
         text[i] = "ACGT"[word & 3];
-    snprintf(buf, n_buf, "%s", text);
+    cs_tokenizer_text(buf, n_buf, text);
 }
 
 static const cs_opt kmer_opt[] = {

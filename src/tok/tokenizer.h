@@ -2,6 +2,8 @@
 #ifndef CS_TOK_TOKENIZER_H
 #define CS_TOK_TOKENIZER_H
 
+#include <string.h>
+
 #include "base/opt.h"
 #include "io/record.h"
 
@@ -59,6 +61,14 @@ typedef struct cs_tokenizer {
 static inline size_t cs_tokenizer_work(const cs_tokenizer *t, const void *state, int64_t n_base)
 {
     return t->work ? t->work(state, n_base) : 0;
+}
+
+/** cs_tokenizer_text - a copy of text for symbol(), cut to buf; snprintf would take most of the
+ * time of 'tokenize' */
+static inline void cs_tokenizer_text(char *buf, size_t n_buf, const char *text)
+{
+    if (!memccpy(buf, text, '\0', n_buf))
+        buf[n_buf - 1] = '\0';
 }
 
 /** cs_count_ids - add the occurrences of n ids to count; returns n */
