@@ -51,12 +51,22 @@ static int put_values(cs_token_output *o, const float *p)
     const int32_t k = o->model->n_label;
     int rc = CS_OK;
 
-    CS_TRY(cs_outfile_printf(o->file, "\t%s", o->model->label[cs_argmax(p, k)].name));
-    for (int32_t c = 0; c < k; c++)
-        CS_TRY(cs_outfile_printf(o->file, "\t%.6f", (double)p[c]));
-    rc = cs_outfile_printf(o->file, "\n");
+    CS_TRY(cs_outfile_text(o->file, "\t"));
+    CS_TRY(cs_outfile_text(o->file, o->model->label[cs_argmax(p, k)].name));
+    for (int32_t c = 0; c < k; c++) {
+        CS_TRY(cs_outfile_text(o->file, "\t"));
+        CS_TRY(cs_outfile_millionths(o->file, p[c]));
+    }
+    rc = cs_outfile_text(o->file, "\n");
 out:
     return rc;
+}
+
+static int put_position(cs_token_output *o, int64_t at)
+{
+    const int rc = cs_outfile_text(o->file, "\t");
+
+    return rc == CS_OK ? cs_outfile_int(o->file, at) : rc;
 }
 
 static int put_table(cs_token_output *o, const char *name, const float *p, const int64_t *cell,
@@ -66,12 +76,14 @@ static int put_table(cs_token_output *o, const char *name, const float *p, const
 
     for (int64_t i = 0; i < n; i++, p += o->model->n_label) {
         if (o->parts) {
-            CS_TRY(cs_outfile_printf(o->file, "%s\t%lld\t%lld", name, (long long)cell[i],
-                                     (long long)cell[i + 1]));
+            CS_TRY(cs_outfile_text(o->file, name));
+            CS_TRY(put_position(o, cell[i]));
+            CS_TRY(put_position(o, cell[i + 1]));
             CS_TRY(put_values(o, p));
         }
         for (int64_t at = cell[i]; !o->parts && at < cell[i + 1]; at++) {
-            CS_TRY(cs_outfile_printf(o->file, "%s\t%lld", name, (long long)at));
+            CS_TRY(cs_outfile_text(o->file, name));
+            CS_TRY(put_position(o, at));
             CS_TRY(put_values(o, p));
         }
     }
@@ -85,9 +97,14 @@ static int put_graph(cs_token_output *o, const char *name, const float *p, const
     const int32_t k = o->model->n_label;
     int rc = CS_OK;
 
-    for (int64_t i = 0; i < n; i++)
-        CS_TRY(cs_outfile_printf(o->file, "%s\t%lld\t%lld\t%.6f\n", name, (long long)cell[i],
-                                 (long long)cell[i + 1], (double)p[i * k + o->shown]));
+    for (int64_t i = 0; i < n; i++) {
+        CS_TRY(cs_outfile_text(o->file, name));
+        CS_TRY(put_position(o, cell[i]));
+        CS_TRY(put_position(o, cell[i + 1]));
+        CS_TRY(cs_outfile_text(o->file, "\t"));
+        CS_TRY(cs_outfile_millionths(o->file, p[i * k + o->shown]));
+        CS_TRY(cs_outfile_text(o->file, "\n"));
+    }
 out:
     return rc;
 }

@@ -272,7 +272,10 @@ static int write_site(const struct cohort *c, size_t j, cs_outfile *f)
     for (int64_t i = 0; i < c->n; i++) {
         struct hap *h = c->person[i].hap;
         const int a = draw_allele(c, &h[0], j), b = draw_allele(c, &h[1], j);
-        CS_TRY(cs_outfile_printf(f, "\t%d|%d", a, b));
+        CS_TRY(cs_outfile_text(f, "\t"));
+        CS_TRY(cs_outfile_int(f, a));
+        CS_TRY(cs_outfile_text(f, "|"));
+        CS_TRY(cs_outfile_int(f, b));
     }
     CS_TRY(cs_outfile_printf(f, "\n"));
     rc = cs_signal_caught() != 0 ? CS_ECANCEL : CS_OK;
