@@ -68,7 +68,12 @@ static int run(cs_chunk **all, int64_t budget, uint64_t lag, struct seen *s, cs_
     int rc = CS_OK;
     cs_bucketer *k = cs_bucketer_new(budget, lag, 0, take, s);
     for (uint64_t no = 0; no < CHUNKS; no++) {
+        const int before = s->n_rec;
         CS_TRY(cs_bucketer_chunk(k, no));
+        /* Younger batches stay open: small ones are slow. */
+        for (int i = before; i < s->n_rec; i++)
+            if (i == 0 || s->batch[i] != s->batch[i - 1])
+                assert_true(s->chunk[i] + lag <= no);
         /* The lag rule, which prevents deadlock: chunk no - lag has been emitted. */
         for (uint64_t id = 0; no >= lag && id < (no - lag + 1) * PER_CHUNK; id++)
             assert_true(s->gone[id]);

@@ -347,6 +347,7 @@ static void test_steps(void **state)
     cs_dataset d;
     cs_sampler *s;
     cs_steps p, q;
+    int n_down = 0;
 
     (void)state;
     make(&d);
@@ -356,6 +357,10 @@ static void test_steps(void **state)
     assert_int_equal(p.n_step, (p.n_batch + 2) / 3);
     assert_int_equal(cs_steps_plan(s, 2, &rules, &q), CS_OK);
     assert_memory_not_equal(p.sample, q.sample, N * sizeof *p.sample);
+    for (int64_t b = 1; b < p.n_batch; b++)      /* batches are shuffled, so lengths alternate */
+        n_down += cs_depth(p.sample[p.batch[b]].n_base)
+                < cs_depth(p.sample[p.batch[b - 1]].n_base);
+    assert_true(n_down > 2);
     cs_steps_release(&p);
     cs_steps_release(&q);
 

@@ -91,8 +91,23 @@ static void test_repetition(void **state)
     x = of(base, 600);
     assert_true(x->repetition < 0.01);
     free(x);
-    x = of(base, 5);
-    assert_true(x->repetition >= 0 && x->repetition <= 0 && x->contrast[0] >= 0);
+    for (int n = 5; n <= 6; n++) {             /* no word and one */
+        x = of(base, n);
+        assert_true(x->repetition >= 0 && x->repetition <= 0 && x->contrast[0] >= 0);
+        free(x);
+    }
+}
+
+/* Also of words that a sequence neither has nor is expected to have. */
+static void test_contrasts_are_finite(void **state)
+{
+    char base[600];
+
+    (void)state;
+    memset(base, 'G', sizeof base);
+    cs_likeness *x = of(base, sizeof base);
+    for (int i = 0; i < CS_LIKENESS_WORDS; i++)
+        assert_true(isfinite(x->contrast[i]));
     free(x);
 }
 
@@ -129,6 +144,7 @@ int main(void)
         cmocka_unit_test(test_shuffled_words_stay),
         cmocka_unit_test(test_both_strands),
         cmocka_unit_test(test_repetition),
+        cmocka_unit_test(test_contrasts_are_finite),
         cmocka_unit_test(test_shuffled_is_unlike),
     };
 

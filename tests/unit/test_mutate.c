@@ -90,6 +90,11 @@ static void test_silent(void **state)
     assert_int_equal(cs_mutate(&m, back, sizeof back, work, other), sizeof back);
     cs_base_revcomp(other, sizeof other, back);
     assert_memory_equal(back, out, sizeof out);
+    /* With stops of all six frames the shorter part before them stays, and the first stop. */
+    memcpy(base + 120, "TTAATTAATTAA", 12);
+    assert_int_equal(cs_mutate(&m, base, sizeof base, work, out), sizeof base);
+    assert_memory_equal(out, base, 124);
+    assert_true(differences(out + 124, base + 124, sizeof base - 124) > 50);
 }
 
 static void test_rates(void **state)

@@ -129,7 +129,7 @@ static void test_definition(void **state)
     random_bases(2, "AACCGGTTN", base + 3400, 600);
     for (int k = CS_PEPTIDE_MIN_K; k <= CS_PEPTIDE_MAX_K; k++)
         check_definition(ten, k, base, 4000);
-    check_definition("A,C,DE,F,G,H,IV,KR,LM,N,P,Q,S,T,WY", 9, base, 4000);
+    check_definition("A,C,DE,F,G,H,IV,KR,LM,N,P,Q,S,T,WY", 9, base, 3700);   /* more bases follow */
     for (int n = 0; n < 60; n++)
         check_definition(ten, 12, base, n);
 }

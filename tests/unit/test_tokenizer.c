@@ -137,7 +137,7 @@ static int64_t encode_in_bounds(const cs_tokenizer *tok, const void *st, const c
     const int64_t n = tok->encode(st, s, work.p, page->p);
 
     assert_true(n <= tok->bound(st, s->n_base));
-    assert_true(s->n_base >= tok->min_base(st) || n == 0);
+    assert_int_equal(n > 0, s->n_base >= tok->min_base(st));
     for (int64_t i = 0; i < n; i++)
         assert_in_range(((int32_t *)page->p)[i], CS_TOK_UNK, tok->n_vocab(st) - 1);
     if (tok->count)
@@ -215,6 +215,8 @@ static void test_every_tokenizer(void **state)
             *symbol = 0;
             tok->symbol(st, id, symbol, sizeof symbol);
             assert_true(*symbol && strlen(symbol) + 1 < sizeof symbol);
+            if (id < CS_TOK_FIRST)
+                assert_string_equal(symbol, id == CS_TOK_PAD ? "<pad>" : "<unk>");
         }
         assert_in_range(cs_tokenizer_mask(tok, st) + 1, 0, tok->n_vocab(st));
         for (int64_t n = 0; n <= (int64_t)sizeof base; n += n < 40 ? 1 : 165)
