@@ -289,9 +289,9 @@ static double explained(const double *y, int64_t n, double mse)
     return square > 0 ? 1 - mse * (double)n / square : NAN;
 }
 
-/* x, y: memory for the predictions and the truths of one value. */
-static int correlate(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *f, double *x,
-                     double *y)
+/* x, y: memory for the predictions and the truths of one value; ranked: correlations, too. */
+static int correlate(const cs_scores *s, int64_t lo, int64_t hi, bool ranked, cs_metrics *f,
+                     double *x, double *y)
 {
     int rc = CS_OK;
 
@@ -305,6 +305,8 @@ static int correlate(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *f, 
             y[n++] = (double)s->target[i * s->n_target + t];
         }
         g->r2 = explained(y, n, g->mse);
+        if (!ranked)
+            continue;
         g->pearson = cs_correlation(x, y, n);
         CS_TRY(cs_rank_values(x, n));
         CS_TRY(cs_rank_values(y, n));
@@ -332,9 +334,9 @@ static int value_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tole
         f->cls[t] = (cs_class_metrics){ .r2 = NAN, .pearson = NAN, .spearman = NAN };
     count_errors(s, lo, hi, tolerance, f);
     mean_errors(f);
-    if (correlations && (x = cs_alloc(2 * (size_t)f->n + 1, sizeof *x)) == NULL)
+    if ((x = cs_alloc(2 * (size_t)f->n + 1, sizeof *x)) == NULL)
         goto out;
-    rc = correlations ? correlate(s, lo, hi, f, x, x + f->n) : CS_OK;
+    rc = correlate(s, lo, hi, correlations, f, x, x + f->n);
 out:
     free(x);
     if (rc == CS_OK)

@@ -96,7 +96,7 @@ typedef struct cs_metrics {
  * cs_scores_metrics - the metrics of the records with lo <= length < hi
  *
  * tolerance  for `within`
- * full       compute ROC-AUC too (a sort per class), the confusion matrix, and of values r2 and
+ * full       compute ROC-AUC too (a sort per class), the confusion matrix, and of values
  *            correlations
  * Returns  CS_OK (release with cs_metrics_release) or CS_EMEM. Metrics without records are NaN
  * Source   MCC: Gorodkin, Comput. Biol. Chem. 28 (2004); AUC by ranks with ties: Hanley, McNeil

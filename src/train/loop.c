@@ -347,10 +347,9 @@ static int evaluate_epoch(struct trainer *l)
     l->valid_seconds = 0;
     st->peak_share = st->epoch_flop / fmax(st->epoch_seconds, 1e-9) / l->peak;
     CS_TRY(take_metrics(l, &f));
-    CS_TRY(cs_table_add(o, l->m->head, learning_rate(l, st->step - 1), &f, st,
-                        &l->epoch_log));
+    CS_TRY(cs_table_add(o, l->m, learning_rate(l, st->step - 1), &f, st, &l->epoch_log));
     CS_TRY(keep_best(l, &f));
-    CS_TRY(cs_step_log_epoch(l->log, st, &f));
+    CS_TRY(cs_step_log_epoch(l->log, l->m, st, &f));
     if (o->validated != NULL && f.n > 0 && !l->m->head->per_token)
         CS_TRY(o->validated(o->validated_arg, l->m, st, &l->scores));
     cs_scores_clear(&l->scores);

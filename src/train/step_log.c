@@ -121,7 +121,25 @@ int cs_step_log_flush(cs_step_log *l)
     return l->events != NULL ? cs_events_flush(l->events) : CS_OK;
 }
 
-int cs_step_log_epoch(cs_step_log *l, const cs_train_state *st, const cs_metrics *f)
+/* R2 of values: the mean, and of several each. */
+static int add_r2(cs_step_log *l, const cs_model *m, const cs_train_state *st, const cs_metrics *f)
+{
+    int rc = CS_OK;
+    char tag[256];
+
+    if (m->head->is_class || m->head->is_labels || m->head->per_token || f->n == 0)
+        return CS_OK;
+    CS_TRY(cs_events_add(l->events, st->step, "valid/r2", f->r2));
+    for (int32_t i = 0; m->n_label > 1 && i < m->n_label; i++) {
+        (void)snprintf(tag, sizeof tag, "valid/r2/%.80s", m->label[i].name);
+        CS_TRY(cs_events_add(l->events, st->step, tag, f->cls[i].r2));
+    }
+out:
+    return rc;
+}
+
+int cs_step_log_epoch(cs_step_log *l, const cs_model *m, const cs_train_state *st,
+                      const cs_metrics *f)
 {
     int rc = CS_OK;
 
@@ -131,6 +149,7 @@ int cs_step_log_epoch(cs_step_log *l, const cs_train_state *st, const cs_metrics
     CS_TRY(cs_events_add(l->events, st->step, "valid/accuracy",
                          isnan(f->accuracy) ? f->within : f->accuracy));
     CS_TRY(cs_events_add(l->events, st->step, "valid/balanced_accuracy", f->balanced));
+    CS_TRY(add_r2(l, m, st, f));
     CS_TRY(cs_events_add(l->events, st->step, "baseline/regression", st->regression));
     CS_TRY(cs_events_add(l->events, st->step, "baseline/bag_of_words", st->bag));
     CS_TRY(cs_events_add(l->events, st->step, "speed/bases_per_second",

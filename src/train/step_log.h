@@ -22,8 +22,9 @@ int  cs_step_log_open(const cs_train_opt *o, int64_t step, cs_step_log **out) CS
  * computed). CS_OK; CS_EIO */
 int  cs_step_log_step(cs_step_log *l, const cs_train_state *st, const cs_train_sums *sum, double lr,
                       double norm) CS_MUST_CHECK;
-/** cs_step_log_epoch - the validation after that step. CS_OK; CS_EIO */
-int  cs_step_log_epoch(cs_step_log *l, const cs_train_state *st, const cs_metrics *f) CS_MUST_CHECK;
+/** cs_step_log_epoch - the validation of model m after that step. CS_OK; CS_EIO */
+int  cs_step_log_epoch(cs_step_log *l, const cs_model *m, const cs_train_state *st,
+                       const cs_metrics *f) CS_MUST_CHECK;
 /** cs_step_log_flush - write the steps so far to the files. CS_OK; CS_EIO */
 int  cs_step_log_flush(cs_step_log *l) CS_MUST_CHECK;
 void cs_step_log_close(cs_step_log *l);

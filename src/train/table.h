@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "eval/metrics.h"
-#include "nn/heads/head.h"
+#include "nn/exec/model.h"
 #include "train/train_opt.h"
 
 /* The log's lines about epochs: one in several seconds, unless --verbose, and the last. */
@@ -22,11 +22,12 @@ void cs_epoch_log_flush(cs_epoch_log *log);
  * The table is kept in the state and written whole, so that a run that continues from a checkpoint
  * also removes the rows of repeated steps. The row may be a line of the log, too.
  *
+ * m        the model in training, with its head and the names of its values
  * lr       of the epoch's last step
  * f        of the validation; f->n 0: there was none
  * Returns  CS_OK; the errors of cs_outfile_open() and cs_outfile_close()
  */
-int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs_metrics *f,
+int cs_table_add(const cs_train_opt *o, const cs_model *m, double lr, const cs_metrics *f,
                  cs_train_state *st, cs_epoch_log *log) CS_MUST_CHECK;
 
 /** cs_run_file_end - as cs_outfile_end() for an output beside the model: a pipe whose reader has

@@ -136,13 +136,30 @@ T 'values of another size are reported' sh -c 'small="--epochs 1 --tokenizer bas
     awk "{ print \$1 \"\t\" \$2 \"\t\" 20 * \$2 }" share.tsv > uneven.tsv &&
     chordseq train -q --head regress --labels uneven.tsv $small -o x.m sense.fa 2> msgs && grep -q "warning: the values to predict have standard deviations from 0.[0-9]* to [0-9.]*, and the largest decides the loss" msgs &&
     chordseq train -q --head regress --labels share.tsv $small -o x.m sense.fa 2> msgs && ! grep -e scaled -e deviations msgs'
+awk '{ print $1 "\t" $2 "\t" substr($1, 2) % 7 / 7 }' share.tsv > two.body && { printf 'id\tshare\tchance\n'; cat two.body; } > two.tsv
+regress="chordseq train -@ 1 --head regress --valid-frac 0.3 --encoder.max-len 128 --encoder.track 2 --encoder.hidden 8"
+T 'R2 of values is in the table and the line of an epoch' sh -c '
+    '"$regress"' --labels two.tsv --epochs 3 --metrics r2.tsv --stop-after 1 -o r2.m sense.fa 2> msgs &&
+    '"$regress"' --labels two.tsv --epochs 3 --metrics r2.tsv --resume -o r2.m sense.fa 2>> msgs &&
+    [ "$(head -n 1 r2.tsv | cut -f 12-)" = "valid_r2	valid_r2:share	valid_r2:chance" ] &&
+    awk -F "\t" "NR > 1 && (NF != 14 || (\$13 + \$14) / \$12 > 2.001 || (\$13 + \$14) / \$12 < 1.999) { exit bad = 1 } END { exit bad || NR != 4 }" r2.tsv &&
+    grep "mean R2 -*[0-9.]* (lowest -*[0-9.]*: [sc]h[a-z]*), lowest loss" msgs &&
+    '"$regress"' --labels share.tsv --epochs 1 --metrics r2.tsv -o r2.m sense.fa 2> msgs &&
+    [ "$(head -n 1 r2.tsv | cut -f 12-)" = valid_r2 ] && grep -q "loss [0-9.]*, R2 -*[0-9.]*, lowest" msgs'
+T 'R2 of training is that of eval' sh -c '
+    awk "{ print \$1 \"\t\" (NR % 3 ? \"train\" : \"valid\") }" share.tsv > part.tsv &&
+    '"$regress"' -q --no-rc --split part.tsv --labels two.tsv --epochs 1 --metrics r2.tsv -o r2.m sense.fa 2> msgs &&
+    chordseq eval -q -m r2.m --split part.tsv --labels two.tsv sense.fa > r2.eval &&
+    awk -F "\t" "\$2 == \"all\" && \$4 == \"r2\" { print \$5 }" r2.eval > a && tail -n 1 r2.tsv | cut -f 12- | tr "\t" "\n" |
+    paste - a | awk "\$1 / \$2 > 1.001 || \$1 / \$2 < 0.999 { exit bad = 1 } END { exit bad || NR != 3 }"'
 if command -v python3 > /dev/null; then
     python3 "$srcdir/tests/cli/events.py" events/events.out.tfevents.* > events.txt 2>&1
     T 'events with right checksums' sh -c 'head -n 1 events.txt | grep -qx "version brain.Event:2"'
     T 'accuracies of a regression are events, too' sh -c 'chordseq train -q -@ 1 --head regress --labels share.tsv --epochs 2 --valid-frac 0.3 \
             --encoder.max-len 128 --encoder.track 2 --encoder.hidden 8 --tensorboard values --metrics values.tsv -o value.m sense.fa &&
         python3 "$srcdir/tests/cli/events.py" values/events.out.tfevents.* | awk "\$2 == \"valid/accuracy\" { printf \"%.4f\\n\", \$3 }" > a &&
-        tail -n +2 values.tsv | cut -f 7 > b; cmp a b && [ "$(wc -l < a)" = 2 ]'
+        tail -n +2 values.tsv | cut -f 7 > b; cmp a b && [ "$(wc -l < a)" = 2 ] &&
+        [ "$(python3 "$srcdir/tests/cli/events.py" values/events.out.tfevents.* | grep -c " valid/r2 ")" = 2 ]'
     T 'events equal the tables' sh -c 'awk "\$2 == \"train/loss\" { print \$1, \$3 }" events.txt > a
         tail -n +2 whole.tsv | cut -f 1,4 | tr "\t" " " > b; cmp a b && awk "\$2 == \"valid/loss\" { print \$1, \$3 }" events.txt > a
         tail -n +2 epochs.tsv | cut -f 2,6 | tr "\t" " " > b; cmp a b'

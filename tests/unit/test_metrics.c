@@ -105,6 +105,8 @@ static void test_values(void **state)
     check_near(f.loss, 4.25 / 4, 1e-12);
     check_near(f.mae, 2.5 / 4, 1e-12);
     check_near(f.within, 0.5, 1e-12);
+    check_near(f.cls[0].r2, 1 - 0.25 / 1.125, 1e-12);
+    assert_true(isnan(f.cls[0].spearman));
     cs_metrics_release(&f);
     cs_scores_release(&s);
 }

@@ -61,9 +61,9 @@ def train(inputs: Any, output: PathLike, *, metrics: Optional[PathLike] = None, 
              epochs=5, ...; names with a dot by **{"encoder.track": 8}
 
     The dicts have the columns of --metrics: epoch, step, lr, train_loss, train_acc, valid_loss,
-    valid_acc, valid_balanced_acc, valid_mcc, seconds, tokens_per_s; NaN for missing values. Training
-    starts with the first iteration. Leaving the loop pauses the run with a checkpoint; resume=True
-    continues from it, with the first unfinished epoch.
+    valid_acc, valid_balanced_acc, valid_mcc, seconds, tokens_per_s, and valid_r2 of a regression;
+    NaN for missing values. Training starts with the first iteration. Leaving the loop pauses the
+    run with a checkpoint; resume=True continues from it, with the first unfinished epoch.
     """
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs or [])
     if not paths:
