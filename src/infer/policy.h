@@ -37,7 +37,7 @@ typedef struct cs_policy {
     bool       canonical;        /* from one view: the strand that sorts first */
     cs_on_long on_long;
     cs_pair_rule pair;
-    cs_head_output output;       /* raw values, not class probabilities */
+    cs_head_output output;       /* other than CS_HEAD_PREDICTION: raw values, without calls */
     int64_t    window, overlap;  /* bases; window 0: sequences are not split */
     int64_t    min_base;         /* fewer: too_short */
     int64_t    max_len;          /* tokens of a view; 0: any */

@@ -245,15 +245,19 @@ int cs_prediction_accept(const cs_policy *p, const cs_record *r, cs_reason reaso
 
 /* ---- the stage ------------------------------------------------------------------------------- */
 
-/* Use the shared session, with all spare threads. */
+/* Use the shared session, with all spare threads. Its backend is the caller's, whose number of
+ * threads outlasts the stream. */
 static int infer_shared(cs_infer_stage *s, const cs_batch *b)
 {
+    cs_backend *be = s->shared->be;
     cs_budget *budget = cs_budget_leave();
 
     CS_BUG(pthread_mutex_lock(s->shared_lock) != 0);
     cs_budget_enter(budget);
-    s->shared->be->n_thread = cs_pipe_share(s->pipe);
+    const int n_thread = be->n_thread;
+    be->n_thread = cs_pipe_share(s->pipe);
     const int rc = cs_batch_predict(s, s->shared, b);
+    be->n_thread = n_thread;
     CS_BUG(pthread_mutex_unlock(s->shared_lock) != 0);
     return rc;
 }
