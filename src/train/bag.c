@@ -240,11 +240,11 @@ out:
     return rc;
 }
 
-int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st)
+int cs_bag_regression(const cs_bag_spec *s, int n_thread, cs_train_state *st)
 {
     cs_baseline base;
     const int rc = cs_baseline_fit(s->feed->train, s->feed->valid, s->feed->weight, s->model.seed,
-                                   &base);
+                                   n_thread, &base);
 
     if (rc != CS_OK)
         return rc == CS_EOF ? CS_OK : rc;

@@ -30,7 +30,7 @@ typedef struct cs_bag_spec {
 
 /** cs_bag_regression - fit a logistic regression and report its accuracy: st->regression. CS_OK,
  * also if skipped as too slow; CS_EMEM */
-int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st) CS_MUST_CHECK;
+int cs_bag_regression(const cs_bag_spec *s, int n_thread, cs_train_state *st) CS_MUST_CHECK;
 
 /**
  * cs_bag_train - train the bags, write the better one to opt->model_path, initialise the network

@@ -88,7 +88,7 @@ static void strand_row(const int16_t *feature, const char *base, int64_t n, bool
 struct range { const cs_sampler *of; uint64_t epoch; int64_t from, n; };
 
 /* Rows of classes; with `strands` every second sample is reversed, which is its class. */
-static int baseline_fill(struct range in, bool strands, struct rows *r)
+static int baseline_fill(struct range in, bool strands, int n_thread, struct rows *r)
 {
     const cs_sampler *s = in.of;
     const cs_dataset *d = cs_sampler_dataset(s);
@@ -100,7 +100,7 @@ static int baseline_fill(struct range in, bool strands, struct rows *r)
     if (r->x == NULL || r->class_no == NULL)
         return CS_EMEM;
     number_words(feature);
-    #pragma omp parallel for
+    #pragma omp parallel for num_threads(n_thread)
     for (int64_t i = 0; i < in.n; i++) {
         const int64_t at = in.from + i;
         const cs_sample a = cs_sampler_get(s, in.epoch + (uint64_t)(at / per_epoch),
@@ -116,9 +116,9 @@ static int baseline_fill(struct range in, bool strands, struct rows *r)
 }
 
 /* Subtract the mean, so steps are not spent on the common part. */
-static void centre(struct rows *to, const float *mean)
+static void centre(struct rows *to, int n_thread, const float *mean)
 {
-    #pragma omp parallel for
+    #pragma omp parallel for num_threads(n_thread)
     for (int64_t i = 0; i < to->n; i++)
         for (int f = 0; f < FEATURES; f++)
             to->x[i * ROW + f] -= mean[f];
@@ -136,6 +136,7 @@ static void average(const struct rows *r, float *mean)
 
 struct fit {
     int32_t  n_class;
+    int      n_thread;
     float   *w, *m1, *m2;        /* [n_class * ROW] weights and Adam's moments */
     float   *p;                  /* [BATCH * n_class] probabilities, then their gradient */
     int64_t  step, n_step;
@@ -186,7 +187,7 @@ static void update(struct fit *t, const struct rows *r, const int64_t *row, int6
 static void train_batch(struct fit *t, const struct rows *r, const int64_t *row, int64_t n,
                         const float *weight)
 {
-    #pragma omp parallel for
+    #pragma omp parallel for num_threads(t->n_thread)
     for (int64_t i = 0; i < n; i++) {
         float *p = t->p + i * t->n_class;
         const int32_t truth = r->class_no[row[i]];
@@ -195,7 +196,7 @@ static void train_batch(struct fit *t, const struct rows *r, const int64_t *row,
         for (int32_t c = 0; c < t->n_class && weight != NULL; c++)
             p[c] *= weight[truth];
     }
-    #pragma omp parallel for
+    #pragma omp parallel for num_threads(t->n_thread)
     for (int32_t c = 0; c < t->n_class; c++)
         update(t, r, row, n, c);
     t->step++;
@@ -245,9 +246,9 @@ static int evaluate(const struct fit *t, struct range valid, bool strands, const
 
     for (int64_t left = valid.n; left > 0; left -= valid.n, valid.from += valid.n) {
         valid.n = left < MAX_ROWS ? left : MAX_ROWS;
-        CS_TRY(baseline_fill(valid, strands, &r));
+        CS_TRY(baseline_fill(valid, strands, t->n_thread, &r));
         if (mean != NULL)
-            centre(&r, mean);
+            centre(&r, t->n_thread, mean);
         add_rows(t, &r, &y);
         CS_FREE(r.x, r.class_no);
         r = (struct rows){ 0 };
@@ -299,12 +300,12 @@ static int64_t rows_of(const cs_sampler *s)
 }
 
 int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const float *weight,
-                    uint64_t seed, cs_baseline *out)
+                    uint64_t seed, int n_thread, cs_baseline *out)
 {
     int rc = CS_OK;
     const cs_dataset *d = cs_sampler_dataset(train);
     struct rows rows = { 0 };
-    struct fit t = { .n_class = d->n_class };
+    struct fit t = { .n_class = d->n_class, .n_thread = n_thread };
     float mean[FEATURES];
     const double pass = 2.0 * (double)rows_of(train) * ROW * t.n_class;
 
@@ -312,9 +313,9 @@ int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const floa
     if (FEW_EPOCHS * pass > MAX_WORK)
         return CS_EOF;
     const double n_epoch = fmin(EPOCHS, fmax(FEW_EPOCHS, floor(WORK / pass)));
-    CS_TRY(baseline_fill((struct range){ train, 0, 0, rows_of(train) }, false, &rows));
+    CS_TRY(baseline_fill((struct range){ train, 0, 0, rows_of(train) }, false, n_thread, &rows));
     average(&rows, mean);
-    centre(&rows, mean);
+    centre(&rows, n_thread, mean);
     CS_TRY(fit(&t, &rows, weight, seed, (int64_t)n_epoch));
     out->n_train = rows.n;
     rc = evaluate(&t, (struct range){ valid, CS_VALID_EPOCH, 0, cs_sampler_count(valid) }, false,
@@ -326,11 +327,11 @@ out:
 
 /* Share of validation samples whose strand is predicted right; NaN if there are too few. */
 static int fit_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t seed,
-                      double *share)
+                      int n_thread, double *share)
 {
     int rc = CS_OK;
     struct rows rows = { 0 };
-    struct fit t = { .n_class = 2 };
+    struct fit t = { .n_class = 2, .n_thread = n_thread };
     cs_baseline b;
     const int64_t n = rows_of(train), n_valid = rows_of(valid);
 
@@ -340,7 +341,7 @@ static int fit_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t
     const struct range of_train = { train, 0, 0, n < STRAND_ROWS ? n : STRAND_ROWS };
     const struct range of_valid = { valid, CS_VALID_EPOCH, 0,
                                     n_valid < STRAND_ROWS ? n_valid : STRAND_ROWS };
-    CS_TRY(baseline_fill(of_train, true, &rows));
+    CS_TRY(baseline_fill(of_train, true, n_thread, &rows));
     CS_TRY(fit(&t, &rows, NULL, seed, EPOCHS));
     CS_TRY(evaluate(&t, of_valid, true, NULL, &b));
     *share = b.accuracy;
@@ -349,10 +350,11 @@ out:
     return rc == CS_EMEM ? cs_fail(rc, "out of memory for telling strands apart") : rc;
 }
 
-int cs_baseline_log_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t seed)
+int cs_baseline_log_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t seed,
+                           int n_thread)
 {
     double share;
-    const int rc = fit_strand(train, valid, seed, &share);
+    const int rc = fit_strand(train, valid, seed, n_thread, &share);
 
     if (rc == CS_OK && share >= ONE_STRAND)
         cs_note("the records seem to be from one strand: 5-mers separate %.1f %% of the validation "

@@ -19,10 +19,11 @@ typedef struct cs_baseline {
  *
  * valid    not NULL; of the same dataset, whose records are bases with one class each
  * weight   [n_class] of errors by class, or NULL
+ * n_thread threads of its loops; the result does not depend on it
  * Returns  CS_OK; CS_EOF with too many classes for seconds; CS_EMEM
  */
 int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const float *weight,
-                    uint64_t seed, cs_baseline *out) CS_MUST_CHECK;
+                    uint64_t seed, int n_thread, cs_baseline *out) CS_MUST_CHECK;
 
 /**
  * cs_baseline_log_strand - a note if all records are of one strand, as genes are
@@ -33,7 +34,7 @@ int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const floa
  *
  * Returns  CS_OK, also with too few validation samples for a note; CS_EMEM
  */
-int cs_baseline_log_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t seed)
-    CS_MUST_CHECK;
+int cs_baseline_log_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t seed,
+                           int n_thread) CS_MUST_CHECK;
 
 #endif

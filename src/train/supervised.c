@@ -273,7 +273,8 @@ static int train(cs_supervised *j)
     CS_TRY(check_step(j));
     if (a->sample.rc && j->valid != NULL && !a->run.resume && !a->components.head->per_token &&
         !cs_supervised_on_variants(j))
-        CS_TRY(cs_baseline_log_strand(j->train, j->valid, (uint64_t)a->training.seed));
+        CS_TRY(cs_baseline_log_strand(j->train, j->valid, (uint64_t)a->training.seed,
+                                      j->be->n_thread));
     if (j->folds.n > 0)
         CS_TRY(cs_supervised_cross_validate(j));
     cs_feed feed = cs_supervised_feed(j);

@@ -204,7 +204,7 @@ int cs_supervised_bag(cs_supervised *j, const cs_feed *feed,
     if (j->facts.values || !a->components.head->is_class)
         return CS_OK;
     if (j->valid != NULL)
-        CS_TRY(cs_bag_regression(&spec, st));
+        CS_TRY(cs_bag_regression(&spec, j->be->n_thread, st));
     if (a->aim.preset != CS_PRESET_FAST) {
         CS_TRY(cs_bag_train(&spec, j->be, st, &skipped));
         j->began -= skipped;
