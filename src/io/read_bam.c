@@ -3,8 +3,8 @@
  * DESIGN: htslib decodes. Secondary and supplementary records repeat bases of another record, so
  * they are counted and skipped by default; mates get "/1" and "/2" after their names, as in
  * samtools fastq; a read on the reverse strand is reverse-complemented (qualities reversed). Unused
- * fields are not decoded from CRAM. Regions are read one by one, but those of BAM that are close
- * together in one pass: htslib's iterator over several omits and adds alignments of CRAM (1.16).
+ * fields are not decoded from CRAM. Regions are read one by one, but those that are close together
+ * in one pass: htslib's iterator over several omits and adds alignments of CRAM (1.16).
  * Only BAM and CRAM use threads: htslib would read SAM in another thread, and the line number would
  * be lost.
  */
@@ -181,13 +181,13 @@ static void join_intervals(struct alignments *a)
     a->n_interval = n;
 }
 
-/* A search begins at the first alignment of a window of 16,384 bases, so those between two regions
- * of one window are read anyway. */
+/* In BAM a search begins at the first alignment of a window of 16,384 bases, so those between two
+ * regions of one window are read anyway. In CRAM it decodes a slice, mostly of more bases. */
 static bool is_close(const struct alignments *a, int k)
 {
     const struct interval *p = &a->interval[k];
 
-    return a->fp->format.format == bam && p->tid >= 0 && p[-1].tid == p->tid
+    return p->tid >= 0 && p[-1].tid == p->tid
         && p->from >> INDEX_SHIFT <= p[-1].to >> INDEX_SHIFT;
 }
 

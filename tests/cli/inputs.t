@@ -134,7 +134,7 @@ if samtools --version > /dev/null 2>&1; then
     is 'with blanks between columns, as samtools reads them' 'p/2 single '  -R blanks.bed x.bam
     is 'after those of -r'               'p/2 single dup '  -r chr1:120-310 -R two.bed x.bam
     # Against a model: spliced, placed without being mapped, of two contigs, near and far apart.
-    T 'random regions of BAM' sh -c 'awk "BEGIN { srand(5); OFS = \"\t\"
+    T 'random regions of BAM and CRAM' sh -c 'awk "BEGIN { srand(5); OFS = \"\t\"
             print \"@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:a\tLN:200000\n@SQ\tSN:b\tLN:90000\"
             for (c = 0; c < 2; c++) for (p = 1; p < (c ? 80000 : 150000); p += int(1000 * rand() ^ 3)) {
                 k = int(7 * rand()); n = int(20000 * rand())
@@ -142,6 +142,8 @@ if samtools --version > /dev/null 2>&1; then
                     k == 2 ? \"5S20M9D15M\" : k == 3 ? \"10H20=3I17X\" : \"40M\", \"*\", 0, 0, \
                     \"ACGTTGCAACGGTTCCAAGATTACAGATTACACCGGTTAC\", \"*\" } }" > random.sam
         samtools view -b -o random.bam random.sam && samtools index random.bam || exit
+        samtools view -C --output-fmt-option no_ref=1 --output-fmt-option seqs_per_slice=20 -o random.cram random.sam &&
+            samtools index random.cram || exit
         for seed in 1 2 3 4 5 6 7 8; do
             awk "BEGIN { srand($seed); for (i = 0; i < 1 + $seed ^ 2; i++) { c = rand() < 0.4
                 p = int((c ? 80000 : 180000) * rand()); print (c ? \"b\" : \"a\") \"\t\" p \"\t\" p + 1 + int(10 ^ (4 * rand())) } }" > random.bed
@@ -151,8 +153,8 @@ if samtools --version > /dev/null 2>&1; then
                   end = \$4 - 1 + (\$2 == 4 || len == 0 ? 1 : len)
                   for (k = 0; k < n; k++) if (c[k] == \$3 && from[k] < end && \$4 - 1 < to[k]) { print \$1; break } }" \
                 random.bed random.sam > want
-            for o in "-@ 1" "-@ 8"; do
-                chordseq classify -q $o -m "$1" -R random.bed random.bam | tail -n +2 | cut -f 1 | cmp - want || exit; done
+            for o in "-@ 1 random.bam" "-@ 8 random.bam" random.cram; do
+                chordseq classify -q -m "$1" -R random.bed $o | tail -n +2 | cut -f 1 | cmp - want || exit; done
             cat want; done | sort -u | awk "END { exit NR < 300 }"' - "$m"
     is 'alignments by an expression'     'p/1 p/2 single '                   -e 'pos < 400' x.bam
     is 'from SAM, besides flags'         'single supp ' -e 'rname == "chr1"' -F 0x501 x.sam
