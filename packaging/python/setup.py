@@ -124,9 +124,11 @@ class Source(sdist):
     """With the release's source tree in `source`."""
 
     def make_release_tree(self, base_dir, files):
+        # Before base_dir exists: it is within packaging, which `make distdir` copies as a whole.
+        tree = SCRATCH_DIR / "source"
+        subprocess.run(["make", "distdir", f"distdir={tree}"], cwd=configured(), check=True)
         super().make_release_tree(base_dir, files)
-        target = Path(base_dir).resolve() / "source"
-        subprocess.run(["make", "distdir", f"distdir={target}"], cwd=configured(), check=True)
+        shutil.move(tree, Path(base_dir) / "source")
 
 
 class Binary(Distribution):
