@@ -169,6 +169,9 @@ static void test_each_class_keeps_its_rate(void **state)
     const int64_t before = calls.n_called;
     cs_scores_calls(&s, &c, 0, INT64_MAX, 0.2, &calls);
     assert_int_equal(calls.n_called, before - 1);
+    s.reason[2] = CS_REASON_TOO_SHORT;
+    cs_scores_calls(&s, &c, 0, INT64_MAX, 0.2, &calls);
+    assert_int_equal(calls.n_called, before - 2);
     cs_scores_release(&s);
 }
 
@@ -188,6 +191,63 @@ static void test_conditions(void **state)
     assert_int_equal(cs_calibration_conditions_read(&b, j), CS_EFORMAT);
     json_decref(j);
     assert_int_equal(cs_calibration_conditions_read(&b, NULL), CS_OK);
+}
+
+/* The first length with calls is the minimum, but no shorter one than was seen. */
+static void test_minimum_length(void **state)
+{
+    static const int64_t edge[] = { 200 };
+    static cs_calibration c;
+    cs_scores s;
+
+    (void)state;
+    cs_scores_init(&s, true, N_OUT, 1);
+    draw(&s, 1, 1, 300, N);
+    for (int wrong = 0; wrong < 2; wrong++) {
+        assert_int_equal(cs_calibrate(&s, NULL, edge, 1, &c), CS_OK);
+        cs_calibrate_set_conditions(&c, &s, 0.3);
+        assert_int_equal(c.shortest, wrong ? 200 : 300);
+        for (int i = 0; i < 200; i++)
+            assert_int_equal(cs_scores_add(&s, (const float[]){ .97f, .01f, .01f, .01f },
+                                           &(float){ 1 }, 100), CS_OK);
+    }
+    cs_scores_release(&s);
+}
+
+/* A new calibration keeps the conditions of the earlier one, with the most lenient of its bounds
+ * where a range of lengths joins several. */
+static void test_conditions_are_kept(void **state)
+{
+    static cs_calibration joined, split, earlier = {
+        .n = 3, .n_class = N_OUT, .max_error = 0.2, .has_likeness = true, .weight = { 5, -7 },
+        .bin = { { .repetition = 0.1, .likeness = { -1, 1, 1, 1 } },
+                 { .from = 250, .repetition = 0.3, .likeness = { -2, 2, 2, 2 } },
+                 { .from = 500, .repetition = 0.2, .likeness = { -3, 3, 0, 3 } } },
+    };
+    static const int64_t edge[] = { 400, 600 };
+    cs_scores s;
+
+    (void)state;
+    cs_scores_init(&s, true, N_OUT, 1);
+    draw(&s, 1, 1, 300, N);
+    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, &joined), CS_OK);
+    cs_calibrate_keep_conditions(&joined, &s, &earlier);
+    check_near(joined.max_error, 0.2, 0);
+    assert_true(joined.has_likeness && joined.weight[0] == 5 && joined.weight[1] == -7);
+    check_near(joined.bin[0].repetition, 0.3, 0);
+    for (int k = 0; k < N_OUT; k++)
+        check_near(joined.bin[0].likeness[k], k == 0 ? -3 : k == 2 ? 0 : 1, 0);
+    assert_int_equal(cs_calibrate(&s, NULL, edge, 2, &split), CS_OK);
+    cs_calibrate_keep_conditions(&split, &s, &earlier);
+    check_near(split.bin[0].likeness[1], 1, 0);
+    check_near(split.bin[1].repetition, 0.3, 0);       /* 400 to 600, in two earlier ranges */
+    check_near(split.bin[1].likeness[2], 0, 0);
+    check_near(split.bin[2].repetition, 0.2, 0);
+    earlier.max_error = 0;                             /* it had no conditions */
+    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, &joined), CS_OK);
+    cs_calibrate_keep_conditions(&joined, &s, &earlier);
+    assert_true(joined.max_error <= 0 && !joined.has_likeness);
+    cs_scores_release(&s);
 }
 
 static void test_too_few(void **state)
@@ -308,6 +368,8 @@ int main(void)
         cmocka_unit_test(test_rates_are_kept),
         cmocka_unit_test(test_each_class_keeps_its_rate),
         cmocka_unit_test(test_conditions),
+        cmocka_unit_test(test_minimum_length),
+        cmocka_unit_test(test_conditions_are_kept),
         cmocka_unit_test(test_too_few),
         cmocka_unit_test(test_certainty),
         cmocka_unit_test(test_model_file),

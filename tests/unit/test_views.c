@@ -370,8 +370,9 @@ static void test_windows_cover_and_mirror(void **state)
     }
 }
 
-/* The mean over three windows of given values of the first label. */
-static void combine_windows(const cs_policy *p, const float *value, float *v)
+/* The mean over three windows of given values of the first label; NaN: of no prediction. Returns
+ * the number of windows with one. */
+static int combine_windows(const cs_policy *p, const float *value, float *v)
 {
     char base[190] = "";
     float raw[3][N_LABEL] = { { 0 } };
@@ -385,10 +386,29 @@ static void combine_windows(const cs_policy *p, const float *value, float *v)
     for (int i = 0; i < 3; i++) {
         raw[i][0] = value[i];
         view[i].v = raw[i];
+        view[i].reason = isnan(value[i]) ? CS_REASON_ALL_N : CS_REASON_NONE;
     }
     cs_views views = { .view = view, .first = first, .prediction = &a };
     cs_views_combine(p, &(cs_chunk){ .rec = &r, .views = &views }, 0);
     assert_int_equal(a.reason, CS_REASON_NONE);
+    return a.n_window[0];
+}
+
+static void test_windows_weigh_alike(void **state)
+{
+    float v[N_LABEL];
+    cs_policy_args w = usual;
+
+    (void)state;
+    w.on_long = CS_LONG_WINDOW;
+    w.window = 64;
+    const cs_policy p = policy_of(plain, w);
+    assert_int_equal(combine_windows(&p, (const float[]){ 1, 2, 6 }, v), 3);
+    check_near(log((double)(v[0] / v[1])), 3, 1e-5);
+    assert_int_equal(combine_windows(&p, (const float[]){ 1, NAN, 6 }, v), 2);
+    check_near(log((double)(v[0] / v[1])), 3.5, 1e-5);
+    assert_int_equal(combine_windows(&p, (const float[]){ NAN, 2, 6 }, v), 2);
+    check_near(log((double)(v[0] / v[1])), 4, 1e-5);
 }
 
 /* The order of summation is the same for the reverse complement: values whose sum depends on it. */
@@ -402,8 +422,8 @@ static void test_sum_over_windows_is_symmetric(void **state)
     w.on_long = CS_LONG_WINDOW;
     w.window = 64;
     const cs_policy p = policy_of(plain, w);
-    combine_windows(&p, forward, a);
-    combine_windows(&p, reverse, b);
+    (void)combine_windows(&p, forward, a);
+    (void)combine_windows(&p, reverse, b);
     assert_memory_equal(a, b, sizeof a);
 }
 
@@ -540,6 +560,7 @@ int main(void)
         cmocka_unit_test(test_weighted_strands),
         cmocka_unit_test(test_minimum_is_inclusive),
         cmocka_unit_test(test_windows_cover_and_mirror),
+        cmocka_unit_test(test_windows_weigh_alike),
         cmocka_unit_test(test_sum_over_windows_is_symmetric),
         cmocka_unit_test(test_window_defaults_to_the_models_length),
         cmocka_unit_test(test_reasons),
