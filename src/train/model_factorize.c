@@ -247,14 +247,17 @@ static int write_outputs(cs_outfile *f, cs_model *m, cs_model *low_rank)
     int rc = CS_OK;
     cs_batch *b = NULL;
     double took[2], difference = 0, norm = 0;
-    const int64_t n = N_RECORD * cs_model_output_len(m, CS_HEAD_PREDICTION, N_TOKEN);
-    float *old = cs_alloc((size_t)n, sizeof *old), *new = cs_alloc((size_t)n, sizeof *new);
+    float *old = NULL, *new = NULL;
 
+    CS_TRY(random_batch(m, &b));
+    /* Records are shorter than N_TOKEN if the model takes fewer tokens. */
+    const int64_t n = b->n_rec * cs_model_output_len(m, CS_HEAD_PREDICTION, b->off[1]);
+    old = cs_alloc((size_t)n, sizeof *old);
+    new = cs_alloc((size_t)n, sizeof *new);
     if (!old || !new) {
         rc = cs_fail(CS_EMEM, "out of memory for %lld predictions", (long long)n);
         goto out;
     }
-    CS_TRY(random_batch(m, &b));
     CS_TRY(time_predictions(m, b, old, &took[0]));
     CS_TRY(time_predictions(low_rank, b, new, &took[1]));
     for (int64_t i = 0; i < n; i++) {

@@ -50,6 +50,17 @@ for e in $(chordseq train --man-options | sed -n 's/^\.SS Encoder \([a-z]*\)$/\1
         "$e" "$tiny/mixed.fa"
 done
 
+# ---- predictions per token ----------------------------------------------------------------------
+
+# Records of the random batch are as long as the model's longest.
+awk 'NR <= 40' two.fa > tokens.fa
+sed -n 's/^>\([^ ]*\).*/\1	20	50	x/p' tokens.fa > tokens.bed
+chordseq train -q --head token --intervals tokens.bed --background y --encoder transformer \
+    --encoder.max-len 128 --encoder.dim 16 --epochs 1 --max-steps 1 -o tokens.m tokens.fa
+T 'the error of a model of short sequences compares predictions only' sh -c 'for p in 1 85 170; do
+    MALLOC_PERTURB_=$p chordseq model factorize --rank 2 tokens.m | grep "^relative" > $p.error || exit; done
+    cmp 1.error 85.error && cmp 1.error 170.error && awk "{ exit !(\$3 > 0 && \$3 < 2) }" 1.error'
+
 # ---- training continues, and accuracy is reported ------------------------------------------------
 
 chordseq train -q --label-key class --encoder.track 4 --encoder.hidden 32 --encoder.max-len 128 \
