@@ -88,10 +88,10 @@ static void use_average(struct trainer *l, bool on)
 /* With the weights of the steps in place, not their averages. */
 static int save_checkpoint(struct trainer *l)
 {
-    if (l->rank > 0 || l->o->checkpoint_path == NULL)
-        return CS_OK;
     if (cs_step_log_flush(l->log) != CS_OK)    /* --resume does not repeat these steps */
         return CS_EIO;
+    if (l->rank > 0 || l->o->checkpoint_path == NULL)
+        return CS_OK;
     return cs_checkpoint_save(l->o->checkpoint_path, &l->m->ps, l->o->ema > 0, l->st, l->o->recipe);
 }
 

@@ -542,6 +542,13 @@ static void test_failures(void **state)
     close_bench(&b);
 
     open_bench(&b);
+    b.o.checkpoint_path = NULL;
+    b.o.steps_path = "/dev/full";
+    b.o.stop_after = 2;
+    assert_int_equal(cs_train_run(b.m, &b.feed, &b.o, &b.st), CS_EIO);
+    close_bench(&b);
+
+    open_bench(&b);
     b.o.adam.lr = 1e30;
     b.o.clip = 0;
     b.o.warmup = 0;
