@@ -235,8 +235,7 @@ static int read_regions(const cs_genome *g, const char *bed, struct regions *to)
         CS_TRY(cs_grow((void **)&to->v, &to->cap, to->n + 1, sizeof *to->v));
         to->v[to->n++] = s;
     }
-    if (rc == CS_EOF)
-        rc = CS_OK;
+    CS_TRY(cs_regions_end(in, rc));
     if (to->n > 0)
         qsort(to->v, to->n, sizeof *to->v, by_place);
 out:

@@ -34,6 +34,8 @@ N pretrain-nobase.err   $pre -o x.m none.fa
 N pretrain-contig.err   $pre -o x.m --val-contigs c1,c7 g.fa
 N pretrain-skip.err     $pre -o x.m --skip-contigs c1,c2,c3,c4,c5,c6,n g.fa
 N pretrain-bed.err      $pre -o x.m --val-regions bad.bed g.fa
+: > none.bed
+N pretrain-region.err   $pre -o x.m --val-regions none.bed g.fa
 N pretrain-long.err     $pre -o x.m --val-regions long.bed g.fa
 N pretrain-twice.err    $pre -o x.m --val-regions val.bed g.fa h.fa
 N pretrain-min.err      $pre -o x.m --window-min 200 g.fa
