@@ -48,8 +48,8 @@ const cs_opt cs_selftest_table[] = {
 struct job {
     const cs_selftest_args *a;
     char            folder[PATH_BYTES], model[PATH_BYTES];
-    cs_model       *loaded;      /* the default model, copied to each device, since loading it
-                                  * indexes its proteins; NULL: not yet */
+    cs_model       *loaded;      /* the default model, whose proteins are indexed once, before it
+                                  * is copied to each device; NULL: not yet */
     cs_backend     *host;        /* its backend */
     cs_safetensors *predictions;
     int32_t        *token;
@@ -286,6 +286,7 @@ static int test_default(struct job *j, cs_backend *be)
     if (!j->loaded) {
         CS_TRY(cs_backend_open("cpu", 1, &j->host));
         CS_TRY(cs_model_load(j->model, j->host, false, &j->loaded));
+        CS_TRY(cs_proteins_need_index(j->loaded->proteins, j->n_thread));
     }
     CS_TRY(cs_model_copy(j->loaded, be, &m));
     CS_TRY(read_table(j, m->sum, &t));
