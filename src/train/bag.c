@@ -257,9 +257,10 @@ int cs_bag_regression(const cs_bag_spec *s, int n_thread, cs_train_state *st)
 void cs_bag_log(const cs_train_state *st, bool chosen)
 {
     if (!chosen && isfinite(st->bag) && st->best_epoch == 0)
-        cs_note("%s; wrote the bag as the model", st->step > 0
-                ? "the network did not improve on the bag"
-                : "the budget ended before the network's first step");
+        cs_note("%s; wrote the bag as the model", st->step == 0
+                ? "the budget ended before the network's first step"
+                : st->epoch == 0 ? "the budget ended before the network's first validation"
+                : "the network did not improve on the bag");
     if (isfinite(st->regression) && st->best_balanced < st->regression - TIE)
         cs_warn("the model is worse than logistic regression on 5-mers: balanced accuracy %.4f, "
                 "not %.4f; increase --budget, or add data", st->best_balanced, st->regression);

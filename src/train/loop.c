@@ -138,6 +138,15 @@ static int update_pace(struct trainer *l)
     return CS_OK;
 }
 
+/* The file has the bag, which stays the model of a network that cannot be validated in time. */
+static bool is_too_late(const struct trainer *l)
+{
+    const cs_train_state *st = l->st;
+
+    return l->done >= 1 && st->epoch == 0 && isfinite(st->best) && !l->o->keep_last &&
+           cs_pace_too_late(&l->pace, st, l->sum.clock);
+}
+
 /* Has the budget ended this step's epoch? */
 static bool is_cut(const struct trainer *l, const cs_feed_item *it)
 {
@@ -159,7 +168,8 @@ static int finish_step(struct trainer *l)
     cs_adam h = o->adam;
     double norm = NAN;
 
-    l->sum.clock = l->rank == 0 ? st->seconds + cs_now_s() - l->mark : 0;
+    account(l, true);
+    l->sum.clock = l->rank == 0 ? st->seconds : 0;
     l->sum.epoch_clock = l->rank == 0 ? st->epoch_seconds : 0;
     if (l->parallel != NULL) {
         l->pause = wants_pause(l);
@@ -354,6 +364,7 @@ static int evaluate_epoch(struct trainer *l)
         CS_TRY(o->validated(o->validated_arg, l->m, st, &l->scores));
     cs_scores_clear(&l->scores);
     st->epoch++;
+    l->done = cs_pace_done(&l->pace, st, st->seconds);     /* its time is known now */
     begin_epoch(st, l->done);
     st->done = st->epoch >= o->n_epoch || l->done >= 1 ||
                (o->max_steps > 0 && st->step >= o->max_steps) ||
@@ -376,6 +387,7 @@ static int finish_epoch(struct trainer *l)
         use_average(l, true);
         CS_TRY(l->o->lowest(l->o->lowest_arg, l->m));
     }
+    l->done = cs_pace_done(&l->pace, l->st, l->st->seconds);   /* as rank 0 has it */
     if (!anneals && l->st->anneal_rate > 0) {
         use_average(l, false);
         CS_TRY(cs_best_restore(l->o, l->st, l->m));
@@ -411,6 +423,10 @@ static int loop_take(struct trainer *l, const cs_feed_item *it)
                                                               : l->st->step);
     if (!it->step_end)
         return CS_OK;
+    if (training && is_too_late(l)) {
+        l->stopped = l->st->done = true;
+        return save_together(l);
+    }
     if (it->epoch_end)
         CS_TRY(finish_epoch(l));
     if (!l->stopped && must_pause(l)) {
@@ -466,6 +482,15 @@ static int train_run(void *self, cs_queue *in, cs_queue *out)
     return rc == CS_EOF ? CS_OK : rc;
 }
 
+static double valid_bases(const cs_feed *feed)
+{
+    double n = 0;
+
+    for (int64_t i = 0; feed->valid != NULL && i < cs_sampler_count(feed->valid); i++)
+        n += (double)cs_sampler_get(feed->valid, CS_VALID_EPOCH, i).n_base;
+    return n;
+}
+
 static int set_schedule(struct trainer *l, const cs_feed *feed)
 {
     int rc = CS_OK;
@@ -474,6 +499,8 @@ static int set_schedule(struct trainer *l, const cs_feed *feed)
     int64_t total = 0, n = 0;
 
     l->pace = (cs_pace){ .budget = o->budget, .schedule = o->schedule, .warmup = o->warmup };
+    if (o->budget.seconds > 0)
+        l->pace.valid_bases = valid_bases(feed);
     if (cs_train_budget_set(&o->budget))
         return CS_OK;
     for (int64_t e = 0; e < o->n_epoch && (o->max_steps == 0 || total < o->max_steps); e++) {

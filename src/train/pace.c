@@ -7,8 +7,9 @@
 #include "base/opt.h"
 
 /* Validations per budget; a validation takes at most a share of 1 / (1 + EACH) of the time; time
- * reserved for the last one until one is measured; steps of a schedule by share. */
-enum { VALIDATIONS = 12, EACH = 5, PARTS = 1 << 20 };
+ * reserved for the last one at least until one is measured; a base in training costs as much as
+ * three in a validation; steps of a schedule by share. */
+enum { VALIDATIONS = 12, EACH = 5, TRAINING_COST = 3, PARTS = 1 << 20 };
 static const double UNTIMED = 0.05;
 
 /* Annealing takes at least this share of the budget. */
@@ -62,12 +63,22 @@ int cs_train_budget_check(const cs_train_budget *b, double spent)
                    b->seconds);
 }
 
-static double pace_spent(const cs_train_budget *b, const cs_train_state *st, double clock)
+/* Seconds of a validation: measured or estimated; 0: unknown. */
+static double validation_time(const cs_pace *p, const cs_train_state *st)
 {
+    return st->valid_seconds > 0 || st->sum.n_base == 0 ? st->valid_seconds
+         : p->valid_bases * st->epoch_seconds / (double)st->sum.n_base / TRAINING_COST;
+}
+
+static double pace_spent(const cs_pace *p, const cs_train_state *st, double clock)
+{
+    const cs_train_budget *b = &p->budget;
+
     if (b->n_base > 0)
         return (double)st->n_base / (double)b->n_base;
     /* Once to validate, once to calibrate. */
-    const double last = st->valid_seconds > 0 ? 2 * st->valid_seconds : UNTIMED * b->seconds;
+    const double last = fmax(2 * validation_time(p, st),
+                             st->valid_seconds > 0 ? 0 : UNTIMED * b->seconds);
     return clock / fmax(b->seconds - last, 0.1 * b->seconds);
 }
 
@@ -75,7 +86,7 @@ double cs_pace_done(const cs_pace *p, const cs_train_state *st, double clock)
 {
     if (!cs_train_budget_set(&p->budget))
         return 0;
-    const double spent = pace_spent(&p->budget, st, clock), past = spent - st->anneal_from;
+    const double spent = pace_spent(p, st, clock), past = spent - st->anneal_from;
     return fmin(1, st->anneal_rate > 0 ? st->anneal_from + fmax(0, past) * st->anneal_rate : spent);
 }
 
@@ -102,6 +113,12 @@ double cs_pace_factor(const cs_pace *p, int64_t t, double done)
     return cs_schedule_factor(&s, llround(done * PARTS));
 }
 
+bool cs_pace_too_late(const cs_pace *p, const cs_train_state *st, double clock)
+{
+    return p->budget.seconds > 0 && st->valid_seconds <= 0 &&
+           clock + validation_time(p, st) > p->budget.seconds;
+}
+
 bool cs_pace_validates(const cs_pace *p, const cs_train_state *st, double done)
 {
     if (!cs_train_budget_set(&p->budget))
@@ -109,5 +126,5 @@ bool cs_pace_validates(const cs_pace *p, const cs_train_state *st, double done)
     if (done >= 1)
         return true;
     return done - st->done_before >= 1.0 / VALIDATIONS &&
-           (p->budget.n_base > 0 || st->epoch_seconds >= EACH * st->valid_seconds);
+           (p->budget.n_base > 0 || st->epoch_seconds >= EACH * validation_time(p, st));
 }

@@ -23,6 +23,7 @@ typedef struct cs_pace {
     cs_train_budget budget;
     cs_schedule     schedule;    /* total and warmup: of steps, without a budget */
     double          warmup;      /* of a budget: its share, or from 1 on steps */
+    double          valid_bases; /* of a validation, to estimate its time; 0: unknown */
 } cs_pace;
 
 /** cs_train_budget_check - CS_EUSAGE if `spent` seconds of reading use it up */
@@ -30,7 +31,8 @@ int cs_train_budget_check(const cs_train_budget *b, double spent) CS_MUST_CHECK;
 
 /**
  * cs_pace_done - position in the schedule, 0 .. 1: the spent share of the budget, or more after
- * cs_pace_anneal(); a time budget reserves the last validation and calibration
+ * cs_pace_anneal(); a time budget reserves the last validation and calibration, for the time of the
+ * longest so far or, before the first, an estimate from the speed of the epoch's training
  *
  * clock    seconds of the run so far
  */
@@ -45,6 +47,8 @@ double cs_pace_done(const cs_pace *p, const cs_train_state *st, double clock);
 bool cs_pace_anneal(const cs_pace *p, cs_train_state *st, double done);
 /** cs_pace_factor - factor on --lr in step `t` at the spent share `done` */
 double cs_pace_factor(const cs_pace *p, int64_t t, double done);
+/** cs_pace_too_late - would a first validation, begun at `clock`, end after the time budget? */
+bool cs_pace_too_late(const cs_pace *p, const cs_train_state *st, double clock);
 /** cs_pace_validates - end the epoch now? At the end of the budget, and a dozen times before,
  * unless validations are slow compared with training */
 bool cs_pace_validates(const cs_pace *p, const cs_train_state *st, double done);

@@ -140,6 +140,7 @@ cs_train_opt cs_supervised_options(cs_supervised *j)
     if (cs_train_budget_set(&j->budget)) {
         o.n_epoch = INT64_MAX;
         o.spent = cs_now_s() - j->began;
+        o.all_seconds = j->budget.seconds;
     }
     if (j->group == NULL || cs_group_rank(j->group) == 0)
         o.watch = !j->preset ? "model" : a->aim.preset == CS_PRESET_FAST ? "bag of words"

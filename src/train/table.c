@@ -86,7 +86,7 @@ static void log_epoch(const cs_train_opt *o, const cs_model *m, const cs_metrics
     const cs_head *head = m->head;
     char line[256] = "", speed[CS_SCALED_BYTES];
     const bool classes = head->is_class || head->is_labels;
-    const double left = o->budget.seconds - st->seconds;
+    const double left = o->all_seconds - st->seconds;
 
     table_append(line, sizeof line, "loss %.4g", f->loss);
     if (o->perplexity)
@@ -106,8 +106,8 @@ static void log_epoch(const cs_train_opt *o, const cs_model *m, const cs_metrics
                    cs_scaled_text((double)st->sum.n_base / fmax(st->epoch_seconds, 1e-9),
                                   "bases/s", speed, sizeof speed));
     table_append(line, sizeof line, ", %.0f %% of peak", 100 * st->peak_share);
-    if (o->budget.seconds > 0)
-        table_append(line, sizeof line, ", %.0f s left", fmax(left, 0));
+    if (o->all_seconds > 0)
+        table_append(line, sizeof line, ", %.0f s of the budget left", fmax(left, 0));
     else if (o->budget.n_base > 0)
         table_append(line, sizeof line, ", %.0f %% done",
                      fmin(100, 100 * (double)st->n_base / (double)o->budget.n_base));

@@ -182,7 +182,9 @@ refused 'a budget of 0.0001 s ends before the first step; increase it' --label-k
 T 'a refused run leaves no file' sh -c '[ -z "$(ls | grep "^cross\|tmp")" ]'
 T 'a bag is the model: the log gives the reason' sh -c '"$@" --budget 0.5s --label-key class sense.fa 2> msgs &&
     if grep -q "trained 0 steps" msgs; then grep -q "the budget ended before the network.s first step; wrote the bag as the model$" msgs
-    else ! grep -q "budget ended" msgs; fi' - $cross
+    else ! grep -q "budget ended before the network.s first step" msgs; fi' - $cross
+T 'the time left is that of the whole budget, not of the bag' sh -c 'timeout -s INT 4 "$@" -v --budget 9s --label-key class sense.fa 2> msgs
+    grep -m 1 "bag of words, epoch 1: .* s of the budget left$" msgs | awk "{ exit !(\$(NF - 5) >= 7 && \$(NF - 5) <= 9) }"' - $cross
 T 'a class with one record is reported, the others are trained' sh -c 'awk "/^>/ { n++ } n > 1 { sub(/class=g/, \"class=a\") } 1" sense.fa > lone.fa
     "$@" --preset fast --budget 20k --label-key class lone.fa 2> msgs && [ "$(grep -c "1 of 2 classes has no validation record; first: .g., which has one record; give it more" msgs)" = 1 ]' - $cross
 T 'a label cut at a blank is reported once' sh -c 'sed "s/class=g/class=Homo sapiens/" sense.fa > blank.fa

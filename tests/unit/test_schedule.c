@@ -91,6 +91,15 @@ static void test_pace(void **state)
     assert_false(cs_pace_validates(&p, &st, 0.5));
     st.epoch_seconds = 51;
     assert_true(cs_pace_validates(&p, &st, 0.5));
+    /* Before the first one its time follows from the speed of training, at a third per base. */
+    st = (cs_train_state){ .epoch_seconds = 5, .sum.n_base = 1000 };
+    p.valid_bases = 6000;
+    assert_true(fabs(cs_pace_done(&p, &st, 40) - 0.5) < 1e-6);
+    assert_false(cs_pace_validates(&p, &st, 0.5));
+    assert_true(cs_pace_too_late(&p, &st, 91) && !cs_pace_too_late(&p, &st, 89));
+    p.valid_bases = 600;
+    assert_true(fabs(cs_pace_done(&p, &st, 47.5) - 0.5) < 1e-6);
+    assert_true(cs_pace_validates(&p, &st, 0.5));
     p.budget = (cs_train_budget){ 0 };
     assert_false(cs_pace_validates(&p, &st, 0.5));
 }
