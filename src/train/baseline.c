@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/rng.h"
+#include "base/signals.h"
 #include "io/alphabet.h"
 #include "train/feed.h"
 
@@ -205,19 +206,36 @@ static void train_batch(struct fit *t, const struct rows *r, const int64_t *row,
 /* Sums over validation rows: n [2 * n_class], of each class its rows and the right ones. */
 struct tally { int64_t *n, n_row; double loss; };
 
-static void add_rows(const struct fit *t, const struct rows *r, struct tally *y)
+/* A batch of n rows from row `from` on. */
+static void add_batch(const struct fit *t, const struct rows *r, int64_t from, int64_t n,
+                      struct tally *y)
 {
-    for (int64_t i = 0; i < r->n; i++) {
-        const int32_t truth = r->class_no[i];
-        int32_t best = 0;
-        predict(t, r->x + i * ROW, t->p);
+    int32_t best[BATCH] = { 0 };
+
+    #pragma omp parallel for num_threads(t->n_thread)
+    for (int64_t i = 0; i < n; i++) {
+        float *p = t->p + i * t->n_class;
+        predict(t, r->x + (from + i) * ROW, p);
         for (int32_t c = 1; c < t->n_class; c++)
-            best = t->p[c] > t->p[best] ? c : best;
-        y->loss -= log(fmax((double)t->p[truth], 1e-30));
-        y->n[2 * truth]++;
-        y->n[2 * truth + 1] += best == truth;
+            best[i] = p[c] > p[best[i]] ? c : best[i];
     }
-    y->n_row += r->n;
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t truth = r->class_no[from + i];
+        y->loss -= log(fmax((double)t->p[i * t->n_class + truth], 1e-30));
+        y->n[2 * truth]++;
+        y->n[2 * truth + 1] += best[i] == truth;
+    }
+    y->n_row += n;
+}
+
+static int add_rows(const struct fit *t, const struct rows *r, struct tally *y)
+{
+    for (int64_t i = 0; i < r->n; i += BATCH) {
+        if (cs_signal_caught() != 0)
+            return CS_ECANCEL;
+        add_batch(t, r, i, i + BATCH < r->n ? BATCH : r->n - i, y);
+    }
+    return CS_OK;
 }
 
 static void take_tally(const struct tally *y, int32_t n_class, cs_baseline *out)
@@ -249,7 +267,7 @@ static int evaluate(const struct fit *t, struct range valid, bool strands, const
         CS_TRY(baseline_fill(valid, strands, t->n_thread, &r));
         if (mean != NULL)
             centre(&r, t->n_thread, mean);
-        add_rows(t, &r, &y);
+        CS_TRY(add_rows(t, &r, &y));
         CS_FREE(r.x, r.class_no);
         r = (struct rows){ 0 };
     }
@@ -262,6 +280,7 @@ out:
 static int fit(struct fit *t, const struct rows *r, const float *weight, uint64_t seed,
                int64_t n_epoch)
 {
+    int rc = CS_OK;
     const size_t n = (size_t)t->n_class * ROW;
     int64_t *order = cs_alloc((size_t)r->n, sizeof *order);
 
@@ -277,13 +296,15 @@ static int fit(struct fit *t, const struct rows *r, const float *weight, uint64_
     t->n_step = n_epoch * ((r->n + BATCH - 1) / BATCH);
     for (int64_t i = 0; i < r->n; i++)
         order[i] = i;
-    for (int64_t e = 0; e < n_epoch; e++) {
+    for (int64_t e = 0; e < n_epoch && rc == CS_OK; e++) {
         cs_rng_shuffle(cs_rng_key(cs_rng_key(seed, STREAM_BASELINE), (uint64_t)e), order, r->n);
-        for (int64_t i = 0; i < r->n; i += BATCH)
+        for (int64_t i = 0; i < r->n && rc == CS_OK; i += BATCH) {
             train_batch(t, r, order + i, i + BATCH < r->n ? BATCH : r->n - i, weight);
+            rc = cs_signal_caught() != 0 ? CS_ECANCEL : CS_OK;
+        }
     }
     free(order);
-    return CS_OK;
+    return rc;
 }
 
 static void baseline_release(struct fit *t, struct rows *r)

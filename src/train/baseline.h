@@ -20,7 +20,8 @@ typedef struct cs_baseline {
  * valid    not NULL; of the same dataset, whose records are bases with one class each
  * weight   [n_class] of errors by class, or NULL
  * n_thread threads of its loops; the result does not depend on it
- * Returns  CS_OK; CS_EOF with too many classes for seconds; CS_EMEM
+ * Returns  CS_OK; CS_EOF with too many classes for seconds; CS_EMEM;
+ *          CS_ECANCEL on a signal
  */
 int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const float *weight,
                     uint64_t seed, int n_thread, cs_baseline *out) CS_MUST_CHECK;
@@ -32,7 +33,7 @@ int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const floa
  * complements is fitted to tell training samples from their reverse complements, in about a second
  * on one core. The note is for samplers that reverse half of the samples.
  *
- * Returns  CS_OK, also with too few validation samples for a note; CS_EMEM
+ * Returns  CS_OK, also with too few validation samples for a note; CS_EMEM; CS_ECANCEL
  */
 int cs_baseline_log_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t seed,
                            int n_thread) CS_MUST_CHECK;

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 
+#include "base/signals.h"
 #include "infer/stream.h"
 #include "train/baseline.h"
 
@@ -115,11 +116,33 @@ static void test_baseline_keeps_to_threads(void **state)
     cs_dataset_release(&d);
 }
 
+/* The last test: the signal stays. */
+static void test_signal_ends_baseline(void **state)
+{
+    const cs_draw all = { .length_power = 1 };
+    cs_dataset d;
+    cs_sampler *train, *valid;
+    cs_baseline b;
+
+    (void)state;
+    make_data(&d);
+    assert_int_equal(cs_sampler_new(&d, CS_PART_TRAIN, &all, &train), CS_OK);
+    assert_int_equal(cs_sampler_new(&d, CS_PART_VALID, &all, &valid), CS_OK);
+    cs_signal_init();
+    assert_int_equal(raise(SIGTERM), 0);
+    assert_int_equal(cs_baseline_fit(train, valid, NULL, 1, 2, &b), CS_ECANCEL);
+    assert_int_equal(cs_baseline_log_strand(train, valid, 1, 2), CS_ECANCEL);
+    cs_sampler_free(train);
+    cs_sampler_free(valid);
+    cs_dataset_release(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_baseline_keeps_to_threads),    /* before others start threads */
         cmocka_unit_test(test_stream_leaves_threads),
+        cmocka_unit_test(test_signal_ends_baseline),
     };
 
     if (cs_cpu_init() != CS_OK)
