@@ -12,6 +12,7 @@
 
 #include "base/cpu.h"
 #include "base/mem.h"
+#include "base/signals.h"
 
 enum { PIECE_BYTES = 1 << 16 };
 
@@ -167,8 +168,10 @@ int cs_sha256_file(const char *path, char hex[65])
         goto out;
     }
     cs_sha256_init(&h);
-    while ((n = fread(piece, 1, PIECE_BYTES, in)) > 0)
+    while (rc == CS_OK && (n = fread(piece, 1, PIECE_BYTES, in)) > 0) {
         cs_sha256_add(&h, piece, n);
+        rc = cs_signal_caught() != 0 ? CS_ECANCEL : CS_OK;
+    }
     if (ferror(in))
         rc = cs_fail(CS_EIO, "cannot read '%s': %s", path, strerror(errno));
     cs_sha256_hex(&h, hex);

@@ -20,7 +20,7 @@ typedef struct cs_sha256 {
 void cs_sha256_init(cs_sha256 *s);
 void cs_sha256_add(cs_sha256 *s, const void *p, size_t n_bytes);
 void cs_sha256_hex(cs_sha256 *s, char hex[65]);
-/** cs_sha256_file - of a file's bytes. CS_OK or CS_EIO */
+/** cs_sha256_file - of a file's bytes. CS_OK; CS_EIO; CS_ECANCEL on a signal */
 int cs_sha256_file(const char *path, char hex[65]) CS_MUST_CHECK;
 
 #endif

@@ -76,6 +76,7 @@ factorize's matrix|none|factorize -i in -o o --plot o.svg
 factorize|-|factorize -i ../big.npy --steps 1000000 -o o --plot o.svg
 simulate|-|simulate adding -n 100000000 -o o.tsv
 a cohort|-|simulate cohort -i ../sites.vcf --ld-scale 1k -o o.vcf --labels o.tsv
+a long genome's checksum|-|pretrain $q $small --window 100 -o o.m ../long.fa
 bench|-|bench encoders -o o.tsv
 selftest|-|selftest
 a pipe without a reader|-|classify $q -m $m -o in ../mixed.fa
@@ -90,6 +91,10 @@ END
 awk '{ a = a $0 "\n" } END { for (i = 0; i < 300; i++) printf "%s", a }' mixed.fa > many.fa
 awk '/^#/ { print } $3 == "snv" { $3 = sprintf("%04000d", 1); for (i = 0; i < 150; i++) print }' OFS='\t' variants.vcf > many.vcf
 has_lapack || { S 'model factorize' 'no LAPACK'; sed -i '/^model factorize|/d' rows; }
+# A terabyte, of which the contig is the first 9 kilobytes.
+cp genome.fa long.fa
+printf 'g\t9000\t3\t9000\t9001\n' > long.fa.fai
+truncate -s 1T long.fa 2> /dev/null || { S "a long genome's checksum" 'no large files'; sed -i '/^a long genome/d' rows; }
 n_row=$(wc -l < rows)
 : > none
 "$builddir/tests/bench/gen_matrix" sparse 64 1 big.npy
