@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "pipelines/command.h"
-#include "train/encoder_bench.h"
+#include "tools/encoder_bench.h"
 
 static cs_bench_args args;
 static cs_strlist topics;          /* to be measured */

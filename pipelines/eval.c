@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "pipelines/command.h"
-#include "train/model_evaluate.h"
+#include "tools/model_evaluate.h"
 
 static cs_evaluate_args own;
 

@@ -1,6 +1,6 @@
 /* factorize.c - approximate a matrix by sparse factors: `chordseq factorize`. */
 #include "pipelines/command.h"
-#include "train/factorization.h"
+#include "tools/factorization.h"
 
 struct factorize_args {
     const char *input, *output, *plot;

@@ -9,14 +9,14 @@
 #include "infer/taxa.h"
 #include "nn/exec/model_import.h"
 #include "pipelines/command.h"
+#include "refine/model_calibrate.h"
+#include "refine/model_factorize.h"
+#include "refine/model_lookup.h"
+#include "refine/model_proteins.h"
 #include "run/model_export.h"
 #include "run/model_show.h"
 #include "run/outputs.h"
 #include "train/checkpoint.h"
-#include "train/model_calibrate.h"
-#include "train/model_factorize.h"
-#include "train/model_lookup.h"
-#include "train/model_proteins.h"
 
 enum { PATH_BYTES = 4096 };
 

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "pipelines/command.h"
-#include "train/cohort.h"
-#include "train/synthetic.h"
+#include "tools/cohort.h"
+#include "tools/synthetic.h"
 
 struct simulate_args {
     int64_t     n, length, max_len, seed;

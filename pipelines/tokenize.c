@@ -4,7 +4,7 @@
 #include "infer/token_text.h"
 #include "nn/exec/model.h"
 #include "pipelines/command.h"
-#include "train/vocabulary.h"
+#include "tools/vocabulary.h"
 
 enum { ALPHABET_BASES, ALPHABET_DIPLOTYPES };
 

@@ -87,6 +87,8 @@ includes()
         may["src/run"]   = "^(base|io|tok|batch|nn|infer|run)/"
         may["src/eval"]  = "^(base|io|tok|batch|nn|infer|run|eval)/"
         may["src/train"] = "^(base|io|tok|batch|nn|infer|run|eval|train)/"
+        may["src/refine"] = "^(base|io|tok|batch|nn|infer|run|eval|train|refine)/"
+        may["src/tools"] = "^(base|io|tok|batch|nn|infer|run|eval|train|tools)/"
         may["src/lib"]   = "^(base|io|tok|batch|nn|infer|lib)/"
     }
     FNR == 1 {

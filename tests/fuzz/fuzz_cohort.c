@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "data_url.h"
 #include "io/io_init.h"
-#include "train/cohort.h"
+#include "tools/cohort.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 

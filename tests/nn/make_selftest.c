@@ -16,7 +16,7 @@
 #include "base/rng.h"
 #include "nn/exec/safetensors.h"
 #include "registry.h"
-#include "train/vectors.h"
+#include "tools/vectors.h"
 
 enum { N_LABEL = 3, N_RECORD = 6, N_TOKEN = 1146, MAX_TENSORS = 64, PATH_BYTES = 4096 };
 

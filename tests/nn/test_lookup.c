@@ -4,8 +4,8 @@
 #include "tests/nn/toy.h"
 
 #include "nn/exec/lookup.h"
-#include "train/lookup_build.h"
-#include "train/lookup_fit.h"
+#include "refine/lookup_build.h"
+#include "refine/lookup_fit.h"
 
 static cs_backend *be;
 

@@ -8,10 +8,10 @@
 #include <jansson.h>
 #include "nn/exec/proteins.h"
 #include "nn/exec/proteins_io.h"
+#include "refine/proteins_build.h"
+#include "refine/proteins_choose.h"
+#include "refine/proteins_fit.h"
 #include "tok/translate.h"
-#include "train/proteins_build.h"
-#include "train/proteins_choose.h"
-#include "train/proteins_fit.h"
 
 static cs_backend *be;
 

@@ -5,8 +5,8 @@
 
 #include "base/rng.h"
 #include "io/alphabet.h"
-#include "train/decoy.h"
-#include "train/likeness_fit.h"
+#include "refine/decoy.h"
+#include "refine/likeness_fit.h"
 
 enum { N_BASE = 3000, N_SEQUENCE = 300 };
 

@@ -1,0 +1,165 @@
+/* lookup_fit.c - fit the weights of a look-up table on validation records. */
+#include "refine/lookup_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { N_STEP = 400 };
+static const double weight_decay = 1e-4;
+
+/* ---- the fit --------------------------------------------------------------------------------- */
+
+/* Cross-entropy of one case; v [n_class] receives its gradient by the prediction. */
+static double loss_of(const cs_lookup_cases *c, int64_t i, const double *weight, double *v)
+{
+    const int32_t n = c->n_class, n_code = c->n_code;
+    const float *logit = c->logit + i * n, *hit = c->log_hit + i * n_code;
+    double top = -INFINITY, sum = 0;
+
+    for (int32_t a = 0; a < n; a++)
+        v[a] = (double)logit[a];
+    for (int32_t h = 0; h < n_code; h++)
+        for (int32_t a = 0; hit[h] > 0 && a < n; a++)
+            v[a] += weight[a * n_code + h] * (double)hit[h];
+    for (int32_t a = 0; a < n; a++)
+        top = v[a] > top ? v[a] : top;
+    for (int32_t a = 0; a < n; a++)
+        sum += exp(v[a] - top);
+    const double loss = top + log(sum) - v[c->truth[i]];
+    for (int32_t a = 0; a < n; a++)
+        v[a] = exp(v[a] - top) / sum - (a == c->truth[i]);
+    return loss;
+}
+
+/* The gradient of the mean cross-entropy and the decay; v [n_class] is scratch. */
+static void gradient(const cs_lookup_cases *c, double decay, const double *weight, double *grad,
+                     double *v)
+{
+    const int32_t n = c->n_class, n_code = c->n_code;
+
+    memset(grad, 0, (size_t)n * (size_t)n_code * sizeof *grad);
+    for (int64_t i = 0; i < c->n; i++) {
+        const float *hit = c->log_hit + i * n_code;
+        (void)loss_of(c, i, weight, v);
+        for (int32_t h = 0; h < n_code; h++)
+            for (int32_t a = 0; hit[h] > 0 && a < n; a++)
+                grad[a * n_code + h] += v[a] * (double)hit[h];
+    }
+    for (int32_t k = 0; k < n * n_code; k++)
+        grad[k] = grad[k] / (double)c->n + decay * weight[k];
+}
+
+/* The curvature of cross-entropy in the logits is at most 1/2, and |log_hit|^2 bounds the rest. */
+static double curvature(const cs_lookup_cases *c)
+{
+    double sum = 0;
+
+    for (int64_t k = 0; k < c->n * c->n_code; k++)
+        sum += (double)c->log_hit[k] * (double)c->log_hit[k];
+    return 0.5 * sum / (double)c->n;
+}
+
+int cs_lookup_solve(const cs_lookup_cases *c, double decay, float *weight)
+{
+    const size_t n = (size_t)c->n_class * (size_t)c->n_code;
+    const double step = 1 / (curvature(c) + decay);
+    double *w = cs_alloc(4 * n + (size_t)c->n_class, sizeof *w);
+
+    if (!w)
+        return cs_fail(CS_EMEM, "out of memory for the weights of a look-up table");
+    double *ahead = w + n, *old = w + 2 * n, *grad = w + 3 * n, *v = w + 4 * n, t = 1;
+    memset(w, 0, 2 * n * sizeof *w);
+    for (int s = 0; s < N_STEP; s++) {
+        const double next = (1 + sqrt(1 + 4 * t * t)) / 2;
+        gradient(c, decay, ahead, grad, v);
+        memcpy(old, w, n * sizeof *w);
+        for (size_t k = 0; k < n; k++) {
+            w[k] = ahead[k] - step * grad[k];
+            ahead[k] = w[k] + (t - 1) / next * (w[k] - old[k]);
+        }
+        t = next;
+    }
+    for (size_t k = 0; k < n; k++)
+        weight[k] = (float)w[k];
+    free(w);
+    return CS_OK;
+}
+
+/* ---- validation data ------------------------------------------------------------------------- */
+
+struct crops {
+    const cs_lookup *lookup;
+    cs_lookup_cases  cases;
+    int64_t         *hit;
+};
+
+static int take_crop(void *arg, const char *base, int64_t n_base, int32_t truth,
+                     const float *logit)
+{
+    struct crops *k = arg;
+    cs_lookup_cases *c = &k->cases;
+
+    cs_lookup_count(k->lookup, base, n_base, 1, k->hit);
+    memcpy(c->logit + c->n * c->n_class, logit, (size_t)c->n_class * sizeof *logit);
+    for (int32_t h = 0; h < c->n_code; h++)
+        c->log_hit[c->n * c->n_code + h] = (float)log1p((double)k->hit[h]);
+    c->truth[c->n++] = truth;
+    return CS_OK;
+}
+
+static int lookup_fit_reserve(struct crops *k, int64_t n)
+{
+    cs_lookup_cases *c = &k->cases;
+
+    c->n_class = k->lookup->n_class;
+    c->n_code = k->lookup->n_code;
+    c->logit = cs_alloc((size_t)(n * c->n_class), sizeof *c->logit);
+    c->log_hit = cs_alloc((size_t)(n * c->n_code), sizeof *c->log_hit);
+    c->truth = cs_alloc((size_t)n, sizeof *c->truth);
+    k->hit = cs_alloc((size_t)c->n_code, sizeof *k->hit);
+    if (c->logit && c->log_hit && c->truth && k->hit)
+        return CS_OK;
+    return cs_fail(CS_EMEM, "out of memory for %lld crops", (long long)n);
+}
+
+/* The mean cross-entropy of the cases with these weights, or with none (NULL). */
+static int mean_loss(const cs_lookup_cases *c, const float *weight, double *mean)
+{
+    const size_t n = (size_t)c->n_class * (size_t)c->n_code;
+    double *w = cs_alloc(n + (size_t)c->n_class, sizeof *w), sum = 0;
+
+    if (!w)
+        return cs_fail(CS_EMEM, "out of memory for the weights of a look-up table");
+    for (size_t k = 0; k < n; k++)
+        w[k] = weight ? (double)weight[k] : 0;
+    for (int64_t i = 0; i < c->n; i++)
+        sum += loss_of(c, i, w, w + n);
+    *mean = sum / (double)c->n;
+    free(w);
+    return CS_OK;
+}
+
+int cs_lookup_fit(cs_model *m, const cs_dataset *d, const cs_crop_draw *draw, double *before,
+                  double *after)
+{
+    int rc = CS_OK;
+    cs_lookup *lookup = m->lookup;
+    cs_proteins *proteins = m->proteins;
+    struct crops k = { .lookup = lookup };
+
+    CS_TRY(lookup_fit_reserve(&k, draw->n));
+    m->lookup = NULL;
+    m->proteins = NULL;
+    CS_TRY(cs_crop_logits(m, d, draw, take_crop, &k));
+    CS_TRY(mean_loss(&k.cases, NULL, before));
+    CS_TRY(cs_lookup_solve(&k.cases, weight_decay, lookup->weight));
+    rc = mean_loss(&k.cases, lookup->weight, after);
+out:
+    m->lookup = lookup;
+    m->proteins = proteins;
+    CS_FREE(k.cases.logit, k.cases.log_hit, k.cases.truth, k.hit);
+    return rc;
+}

@@ -1,0 +1,240 @@
+/* factorization.c - factorize a matrix file: sparse factors, truncated SVD beside them, outputs. */
+#include "tools/factorization.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "eval/matrix_plot.h"
+#include "io/npy.h"
+#include "nn/ops/svd.h"
+
+enum { SIDE_MAX = 32768 };
+
+static int read_matrix(const char *path, cs_npy *a)
+{
+    int rc = CS_OK;
+
+    if (!path)
+        return cs_fail(CS_EUSAGE, "no matrix; give one with --input FILE");
+    CS_TRY(cs_npy_read(path, a));
+    if (a->shape.n_dim != 2)
+        return cs_fail(CS_EUSAGE, "'%s' holds an array of %d %s, not a square matrix", path,
+                       (int)a->shape.n_dim, CS_PLURAL(a->shape.n_dim, "dimension", "dimensions"));
+    if (a->shape.dim[0] != a->shape.dim[1])
+        return cs_fail(CS_EUSAGE, "'%s' holds a matrix of %lld x %lld; give a square one", path,
+                       (long long)a->shape.dim[0], (long long)a->shape.dim[1]);
+    if (a->shape.dim[0] < 2 || a->shape.dim[0] > SIDE_MAX)
+        return cs_fail(CS_EUSAGE, "the matrix in '%s' has %lld rows; 2 to %d can be factorised",
+                       path, (long long)a->shape.dim[0], SIDE_MAX);
+    for (int64_t i = 0; i < a->n; i++)
+        if (!isfinite(a->v[i]))
+            return cs_fail(CS_EFORMAT, "'%s' row %lld, column %lld is not a finite number", path,
+                           (long long)(i / a->shape.dim[0]), (long long)(i % a->shape.dim[0]));
+out:
+    return rc;
+}
+
+/* ---- truncated SVD --------------------------------------------------------------------------- */
+
+/* The rank whose two factors have as many elements as the sparse ones, rounded up in favour of the
+ * SVD; its product and error. */
+struct truncated { int64_t rank, nonzeros; double *product, error; };
+
+static int truncate_svd(int64_t n, const double *a, int64_t nonzeros, struct truncated *t)
+{
+    int rc = CS_OK;
+    cs_svd d = { .u = NULL };
+
+    CS_TRY(cs_svd_new(n, n, a, &d));
+    t->rank = (nonzeros + 2 * n - 1) / (2 * n);
+    t->rank = t->rank < n ? t->rank : n;
+    t->nonzeros = 2 * n * t->rank;
+    if ((t->product = cs_alloc((size_t)(n * n), sizeof *t->product)) == NULL) {
+        rc = cs_fail(CS_EMEM, "out of memory for a matrix of %lld x %lld", (long long)n,
+                     (long long)n);
+        goto out;
+    }
+    memset(t->product, 0, (size_t)(n * n) * sizeof *t->product);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < t->rank; k++) {
+            const double us = d.u[i * n + k] * d.s[k];
+            for (int64_t j = 0; j < n; j++)
+                t->product[i * n + j] += us * d.vt[k * n + j];
+        }
+    t->error = cs_frobenius(n * n, a, t->product);
+out:
+    cs_svd_release(&d);
+    return rc;
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static int write_row(cs_outfile *f, const char *method, int64_t count, int64_t nonzeros,
+                     double error, double norm)
+{
+    return cs_outfile_printf(f, "%s\t%lld\t%lld\t%.6g\t%.6f\n", method, (long long)count,
+                             (long long)nonzeros, error, norm > 0 ? error / norm : 0);
+}
+
+static int write_report(const cs_matrix_factors *f, const struct truncated *t, double norm)
+{
+    int rc = CS_OK;
+    cs_outfile *o = NULL;
+
+    CS_TRY(cs_outfile_open("-", &o));
+    CS_TRY(cs_outfile_printf(o, "method\tfactors_or_rank\tnonzeros\terror\trelative_error\n"));
+    CS_TRY(write_row(o, "factors", f->n_factor, cs_matrix_factors_nonzeros(f), f->error, norm));
+    if (t->product)
+        CS_TRY(write_row(o, "svd", t->rank, t->nonzeros, t->error, norm));
+out:
+    return cs_outfile_end(o, rc);
+}
+
+static int write_named(const char *prefix, const char *what, cs_npy_type type, cs_npy_shape shape,
+                       const void *v)
+{
+    char path[4096];
+
+    if ((size_t)snprintf(path, sizeof path, "%s.%s.npy", prefix, what) >= sizeof path)
+        return cs_fail(CS_EUSAGE, "the path '%.100s...' is too long", prefix);
+    return cs_npy_write(path, type, shape, v);
+}
+
+static int write_index(const char *prefix, const cs_matrix_factors *f)
+{
+    int64_t *index = cs_alloc((size_t)(f->n * f->link.n), sizeof *index);
+    int rc;
+
+    if (!index)
+        return cs_fail(CS_EMEM, "out of memory for the index of %lld rows", (long long)f->n);
+    for (int64_t i = 0; i < f->n; i++)
+        for (int32_t k = 0; k < f->link.n; k++)
+            index[i * f->link.n + k] = (i + f->link.off[k]) % f->n;
+    rc = write_named(prefix, "index", CS_NPY_I8, cs_npy_shape2(f->n, f->link.n), index);
+    free(index);
+    return rc;
+}
+
+static int write_factor(const char *prefix, const cs_matrix_factors *f, int32_t m, double *dense)
+{
+    char name[16];
+    const double *w = f->w + m * f->n * f->link.n;
+
+    (void)snprintf(name, sizeof name, "%d", (int)m + 1);
+    if (!dense)
+        return write_named(prefix, name, CS_NPY_F8, cs_npy_shape2(f->n, f->link.n), w);
+    memset(dense, 0, (size_t)(f->n * f->n) * sizeof *dense);
+    for (int64_t i = 0; i < f->n; i++)
+        for (int32_t k = 0; k < f->link.n; k++)
+            dense[i * f->n + (i + f->link.off[k]) % f->n] += w[i * f->link.n + k];
+    return write_named(prefix, name, CS_NPY_F8, cs_npy_shape2(f->n, f->n), dense);
+}
+
+static int write_factors(const cs_factorization *job, const cs_matrix_factors *f)
+{
+    int rc = CS_OK;
+    double *dense = job->dense ? cs_alloc((size_t)(f->n * f->n), sizeof *dense) : NULL;
+
+    if (job->dense && !dense)
+        return cs_fail(CS_EMEM, "out of memory for a factor of %lld x %lld", (long long)f->n,
+                       (long long)f->n);
+    for (int32_t m = 0; m < f->n_factor; m++)
+        CS_TRY(write_factor(job->output, f, m, dense));
+    if (!dense)
+        CS_TRY(write_index(job->output, f));
+out:
+    free(dense);
+    return rc;
+}
+
+static int plot(const char *path, const cs_npy *a, const cs_matrix_factors *f,
+                const struct truncated *t, double norm)
+{
+    char product[80], svd[80];
+    const cs_plot_panel panel[] = {
+        { a->v, "given" }, { f->product, product }, { t->product, svd }
+    };
+
+    (void)snprintf(product, sizeof product, "%d sparse factors: error %.3f", (int)f->n_factor,
+                   norm > 0 ? f->error / norm : 0);
+    (void)snprintf(svd, sizeof svd, "SVD of rank %lld: error %.3f", (long long)t->rank,
+                   norm > 0 ? t->error / norm : 0);
+    return cs_matrix_plot(path, f->n, panel, t->product ? 3 : 2);
+}
+
+/* Check before the work that the file can be written. FIFOs and devices are skipped: opening a FIFO
+ * would signal its reader the end. */
+static int check_place(const char *path)
+{
+    struct stat st;
+    cs_outfile *f = NULL;
+
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return CS_OK;
+    const int rc = cs_outfile_open_as(path, NULL, CS_OUT_BINARY, &f);
+    cs_outfile_discard(f);
+    return rc;
+}
+
+static int check_places(const cs_factorization *job)
+{
+    int rc = CS_OK;
+    char path[4096];
+
+    if (job->output) {
+        if ((size_t)snprintf(path, sizeof path, "%s.1.npy", job->output) >= sizeof path)
+            return cs_fail(CS_EUSAGE, "the path '%.100s...' is too long", job->output);
+        CS_TRY(check_place(path));
+    }
+    if (job->plot)
+        rc = check_place(job->plot);
+out:
+    return rc;
+}
+
+static int fit_and_write(const cs_factorization *job, const cs_npy *a, cs_backend *be)
+{
+    int rc = CS_OK;
+    cs_matrix_factors f = { .w = NULL };
+    struct truncated t = { .product = NULL };
+    const int64_t n = a->shape.dim[0];
+    const double norm = cs_frobenius(a->n, a->v, NULL);
+
+    CS_TRY(cs_matrix_fit(be, n, a->v, &job->fit, &f));
+    if (cs_have_lapack())
+        CS_TRY(truncate_svd(n, a->v, cs_matrix_factors_nonzeros(&f), &t));
+    else
+        cs_warn("this program was built without LAPACK: no comparison with truncated SVD");
+    if (job->output)
+        CS_TRY(write_factors(job, &f));
+    if (job->plot)
+        CS_TRY(plot(job->plot, a, &f, &t, norm));
+    rc = write_report(&f, &t, norm);
+out:
+    cs_matrix_factors_release(&f);
+    free(t.product);
+    return rc;
+}
+
+int cs_factorize(const cs_factorization *job)
+{
+    int rc = CS_OK;
+    cs_npy a = { .v = NULL };
+    cs_backend *be = NULL;
+
+    if (job->plot)
+        CS_TRY(cs_matrix_plot_check(job->plot));
+    CS_TRY(check_places(job));
+    CS_TRY(read_matrix(job->input, &a));
+    CS_TRY(cs_backend_open("cpu", job->n_thread, &be));
+    CS_TRY(fit_and_write(job, &a, be));
+out:
+    free(a.v);
+    cs_backend_close(be);
+    return rc;
+}
