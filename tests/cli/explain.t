@@ -88,6 +88,10 @@ N explain-long.err   chordseq explain -q -m bases -f variants.fa -o x one:1-600
 N explain-none.err   chordseq explain -q -m bases -f variants.fa
 echo '# no region' > no.bed
 N explain-bed.err    chordseq explain -q -m bases -f variants.fa -R no.bed -o x
+printf 'ring\t5\t9\nnowhere\t0\t1\n' > other.bed
+printf 'ring\t5\t9\none\t300\t100000\n' > beyond.bed
+N explain-contig.err chordseq explain -q -m bases -f variants.fa -R other.bed -o x
+N explain-beyond.err chordseq explain -q -m bases -f variants.fa -R beyond.bed -o x
 N explain-same.err   chordseq explain -q -m bases -f variants.fa -o x --tsv x one:300-340
 T 'an unwritable plot is reported before computing' sh -c '! chordseq explain -m bases -f variants.fa -o x --svg no/x.svg \
     one:300-340 2> msgs && grep -q "no/x.svg" msgs'

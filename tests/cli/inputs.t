@@ -376,3 +376,8 @@ with tar T 'a tar archive given as variants is named' sh -c 'for f in all.tar al
 T 'a zip archive is named' sh -c 'printf "PK\003\004\024\000\000\000" > all.zip && for f in all.zip -; do
     ! chordseq classify -q -m "$tiny/model.safetensors" $f < all.zip 2> msgs && grep -q "is a zip archive; extract its files (unzip), or pipe them in: unzip -p" msgs &&
     ! chordseq variant -q -f "$tiny/variants.fa" $f < all.zip > out 2> msgs && grep -q "is a zip archive; extract its files" msgs || exit; done'
+
+T 'a BGZF file without its last block is read to its end, with a warning' sh -c '! command -v bgzip > path || {
+    bgzip -c "$tiny/mixed.fa" | head -c -28 > cut.fa.gz && chordseq classify -m "$1" -o cut.tsv cut.fa.gz "$tiny/strands.fa" 2> msgs &&
+    chordseq classify -q -m "$1" "$tiny/mixed.fa" "$tiny/strands.fa" | cmp - cut.tsv &&
+    grep -q "warning: the BGZF end marker is missing in 1 of 2 inputs, which may be truncated; first: .cut.fa.gz" msgs; }' - "$m"

@@ -146,3 +146,13 @@ same_weights 'a resumed run gives the same weights' bal.m part.m
 still="chordseq train -q -B 2048 --head multilabel --head.pool centre --head.centre 20 --epochs 1 --lr 1e-9 --weight-decay 0"
 T 'starting from a model' $still --init centre.m --labels labels.tsv -o next.m --metrics n.tsv all.fa
 T 'a run that starts from a model has its accuracy at once' sh -c 'tail -n 1 n.tsv | awk -F "\t" "{ exit !(\$12 > 0.9) }"'
+
+# ---- series --------------------------------------------------------------------------------------
+
+{ printf '#chordseq-series\t1\tchannels=1\ttargets=2\n'
+for i in 1 2 3 4 5 6; do printf "a$i\t1,0\t0,1,1,0,0,1,1,0\nb$i\t0,1\t1,0,0,1,1,0,0,0\nc$i\t0,1\t1,0,0,1,0,1,0,1\n"; done; } > series.tsv
+own="chordseq train -q --head multilabel --encoder.max-len 256 --encoder.track 2 --encoder.hidden 8 --epochs 1 -o own.m -i"
+T 'targets of a series are labels, named by number' sh -c '$1 series.tsv && [ "$(chordseq model show own.m | grep ^label | cut -f 2 | tr "\n" " ")" = "0 1 " ] &&
+    [ "$(chordseq eval -q -m own.m series.tsv | awk "\$2 == \"all\" && \$4 == \"positive\" { print \$3, \$5 }" | tr "\n" " ")" = "0 6 1 12 " ]' - "$own"
+T 'other targets than 0 and 1 are refused' sh -c 'sed "s/^b3	0,/b3	0.5,/" series.tsv > half.tsv && ! $1 half.tsv 2> err &&
+    grep -q "record .b3. has the target 0.5; a label is 0 or 1" err' - "$own"

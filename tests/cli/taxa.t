@@ -162,10 +162,15 @@ T 'windows are counted' sh -c '
 # ---- accuracies ----------------------------------------------------------------------------------
 
 sed 's/tax=F2;g4/tax=F2;g9/; s/tax=F1;g2/tax=F9;g2/' all.fa > other.fa
-T 'by rank' sh -c 'chordseq eval -q -m tree.m --label-key tax -o e.tsv --json e.json all.fa &&
+T 'by rank' sh -c 'chordseq eval -q -m tree.m --label-key tax -o e.tsv --json e.json --html e.html all.fa &&
     n() { awk -F "\t" -v m="$1" "\$2 == \"all\" && \$3 == \".\" && \$4 == m { print \$5 }" e.tsv; }
     [ "$(n records:family)" = 160 ] && [ "$(n records:genus)" = 156 ] &&
     awk -v a="$(n accuracy:family)" "BEGIN { exit !(a > 0.9) }" && grep -q "\"ranks\"" e.json'
+T 'by rank in the page' sh -c 'awk -F "\t" "\$2 == \"all\" && \$3 == \".\" { v[\$4] = \$5 }
+        END { for (i = split(\"family genus\", r, \" \"); i > 0; i--)
+            printf \"<tr><td>%s</td><td class=.n.>%d</td><td class=.n.>%.4f</td></tr>\n\", r[i], v[\"records:\" r[i]],
+                v[\"accuracy:\" r[i]] }" e.tsv > want && [ "$(tr -d "\n" < e.html | sed "s/.*>By rank<//; s/<.table>.*//; s/<tr>/\n&/g" |
+        grep -cxf want)" = 2 ]'
 T 'evaluation by known taxa' sh -c 'chordseq eval -q -m tree.m --label-key tax -o o.tsv other.fa &&
     n() { awk -F "\t" -v m="$1" "\$2 == \"all\" && \$3 == \".\" && \$4 == m { print \$5 }" o.tsv; }
     [ "$(n records:family)" = 120 ] && [ "$(n records:genus)" = 76 ]'
