@@ -325,13 +325,14 @@ assert s["called"]["records"] == sum(c["records"] for c in s["classes"])
 assert s["unclassified"]["records"] == sum(r["records"] for r in s["reasons"].values())
 assert len(s["model"]["sha256"]) == 64 and s["options"]["min-prob"] == "0.4"
 assert s["options"]["resume-every"] == "10"'
-# A byte that begins no character, and one that begins a character of three (Latin-1's).
-printf '>a\200b "\\\nACGTACGTAC\n>caf\351 b\nACGTACGTAC\n' > bytes.fa
+# A byte that begins no character, one that begins a character of three (Latin-1's), and half of a pair of UTF-16.
+printf '>a\200b "\\\nACGTACGTAC\n>caf\351 b\nACGTACGTAC\n>u\355\240\200\nACGTACGTAC\n' > bytes.fa
 with python3 T 'JSON is valid for names that are not UTF-8' sh -c 'chordseq classify -q -m m --jsonl - bytes.fa | python3 -c "
 import json, sys
-r, q = map(json.loads, sys.stdin.buffer.read().decode(\"utf-8\").splitlines())
+r, q, u = map(json.loads, sys.stdin.buffer.read().decode(\"utf-8\").splitlines())
 assert r[\"name\"] == \"a\ufffdb\" and r[\"comment\"] == chr(34) + chr(92), r
-assert q[\"name\"] == \"caf\ufffd\" and q[\"comment\"] == \"b\", q"'
+assert q[\"name\"] == \"caf\ufffd\" and q[\"comment\"] == \"b\", q
+assert u[\"name\"] == \"u\ufffd\ufffd\ufffd\", u"'
 # The report must equal counts of the reads in Kraken 2's output.
 with python3 T 'report counts equal the sums over reads' python3 -c '
 n = {}

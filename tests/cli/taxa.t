@@ -171,6 +171,15 @@ T 'by rank in the page' sh -c 'awk -F "\t" "\$2 == \"all\" && \$3 == \".\" { v[\
             printf \"<tr><td>%s</td><td class=.n.>%d</td><td class=.n.>%.4f</td></tr>\n\", r[i], v[\"records:\" r[i]],
                 v[\"accuracy:\" r[i]] }" e.tsv > want && [ "$(tr -d "\n" < e.html | sed "s/.*>By rank<//; s/<.table>.*//; s/<tr>/\n&/g" |
         grep -cxf want)" = 2 ]'
+with python3 T 'by rank in JSON' python3 -c '
+import json
+rows = [line.split("\t")[3:] for line in open("e.tsv") if line.startswith("record\tall\t.\t")]
+rows = {name: "%g" % float(value) for name, value in rows}
+ranks = json.load(open("e.json"))["sets"][0]["ranks"]
+assert [r["rank"] for r in ranks] == ["family", "genus"]
+for r in ranks:
+    for name in "records", "accuracy":
+        assert "%g" % r[name] == rows[name + ":" + r["rank"]], r'
 T 'evaluation by known taxa' sh -c 'chordseq eval -q -m tree.m --label-key tax -o o.tsv other.fa &&
     n() { awk -F "\t" -v m="$1" "\$2 == \"all\" && \$3 == \".\" && \$4 == m { print \$5 }" o.tsv; }
     [ "$(n records:family)" = 120 ] && [ "$(n records:genus)" = 76 ]'

@@ -93,6 +93,8 @@ T 'the class depends on the case alone, on both strands and in the library' sh -
     chordseq classify -q --min-prob 0 -m case.m --strand both case.fa | awk -F "\t" "NR > 1 { n++; bad += (\$1 ~ /[13579]\$/) != (\$3 == \"masked\") } END { exit n != 80 || bad > 4 }" &&
     sed "/^>/!s/.*/\U&/" case.fa | chordseq classify -q --min-prob 0 -m case.m - | awk -F "\t" "NR > 1 && \$3 == \"masked\"" | grep -c . | grep -qx "[0-4]"'
 T 'tokens of either case' sh -c 'printf ">a\nACGTNacgtnuX\n" | chordseq tokenize -q -m case.m - | cut -f 2 | grep -qx "A C G T <unk> a c g t <unk> t <unk>"'
+T 'the report counts symbols, tokens and unknown ones' sh -c 'printf ">a\nACGTNacgtnuX\n>b\nAC\n" | chordseq tokenize -m case.m - 2> msgs > out &&
+    grep -q "tokenized 2 records, 14 symbols: 14 tokens, mean token length 1.000 symbols, 3 unknown" msgs'
 T 'FASTQ and gzip' sh -c 'awk "/^>/ { print \"@\" substr(\$1, 2); next } { print; print \"+\"; gsub(/./, \"I\"); print }" case.fa | gzip > case.fq.gz &&
     chordseq classify -q --min-prob 0 -m case.m case.fa > a.tsv && chordseq classify -q --min-prob 0 -m case.m case.fq.gz | cmp - a.tsv'
 T 'pretraining keeps the case, also of the other strand' sh -c 'sed "/^>/!s/.*/\U&/" case.fa > upper.fa
