@@ -314,7 +314,7 @@ _chordseq()
         '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*--regions-file[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
-        '*--labels[table of record names and classes or values]:TSV:_files' \
+        '*--labels[table of record names and classes or values, TSV or CSV]:TSV:_files' \
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[class of all records of this file]:CLASS=FILE:_files' \
         '*--label-map[table of labels in the input and classes to use]:TSV:_files' \
@@ -730,7 +730,7 @@ _chordseq()
         '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*--regions-file[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
-        '*--labels[table of record names and classes or values]:TSV:_files' \
+        '*--labels[table of record names and classes or values, TSV or CSV]:TSV:_files' \
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[class of all records of this file]:CLASS=FILE:_files' \
         '*--label-map[table of labels in the input and classes to use]:TSV:_files' \
@@ -906,7 +906,7 @@ _chordseq()
         '*--region[BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*-R[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
         '*--regions-file[BAM, CRAM\: restrict to the regions of this BED file]:FILE:_files' \
-        '*--labels[table of record names and classes or values]:TSV:_files' \
+        '*--labels[table of record names and classes or values, TSV or CSV]:TSV:_files' \
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[class of all records of this file]:CLASS=FILE:_files' \
         '*--label-map[table of labels in the input and classes to use]:TSV:_files' \

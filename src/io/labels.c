@@ -1,12 +1,13 @@
-/* labels.c - labels of records: from a TSV table, the header line or the file.
+/* labels.c - labels of records: from a TSV or CSV table, the header line or the file.
  *
- * DESIGN: the table's text is kept, with tabs and line ends replaced by NULs; a row is the offset
- * of its name.
+ * DESIGN: the table's text is kept, with separators and line ends replaced by NULs; a row is the
+ * offset of its name. Fields of CSV lose their quotes in place (RFC 4180).
  */
 #include "io/labels.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/file.h"
 #include "base/opt.h"
@@ -86,6 +87,7 @@ enum heading { NO_HEADER, HEADER, HEADER_IF_TEXT };      /* does the first line 
 
 struct cs_labels {
     const char *path;            /* while opening */
+    char        separator;       /* of columns: a tab, comma or semicolon; 0: not known yet */
     char       *text;
     size_t      n_text, cap_text;
     struct row *row;
@@ -141,24 +143,106 @@ static bool is_text(const char *s, int n)
     return true;
 }
 
-/* One line of n bytes at off, NUL-terminated; its tabs become NULs. */
+static bool ends_with(const char *s, const char *end)
+{
+    const size_t n = strlen(s), n_end = strlen(end);
+
+    return n >= n_end && strcasecmp(s + n - n_end, end) == 0;
+}
+
+/* Of the first row. A semicolon is what spreadsheets write where a comma is the decimal point; it
+ * also separates the ranks of a lineage, so a name before it must not have a blank. */
+static char separator_of(const char *path, const char *s)
+{
+    const bool csv = ends_with(path, ".csv") || ends_with(path, ".csv.gz");
+    const char *quote = s[0] == '"' ? strchr(s + 1, '"') : NULL;
+    const char *first = strpbrk(quote != NULL ? quote : s, ",;");
+
+    if (strchr(s, '\t') != NULL || first == NULL ||
+        (!csv && quote == NULL && strcspn(s, " ") < (size_t)(first - s)))
+        return '\t';
+    return *first;
+}
+
+/* Moves a field from *from to *to, without its quotes and with a NUL, and both pointers behind it;
+ * more: does another one follow? False: a quote does not end, or text follows it. */
+static bool take_field(char **to, char **from, char separator, bool *more)
+{
+    char *r = *from, *w = *to;
+    const bool quoted = separator != '\t' && *r == '"';
+
+    r += quoted;
+    while (quoted && *r != '\0' && (*r != '"' || r[1] == '"')) {
+        r += *r == '"';
+        *w++ = *r++;
+    }
+    if (quoted && *r++ != '"')
+        return false;
+    while (!quoted && *r != '\0' && *r != separator)
+        *w++ = *r++;
+    const char end = *r;
+    *w = '\0';
+    *to = w + 1;
+    *from = r + 1;
+    *more = end == separator;
+    return *more || end == '\0';
+}
+
+/* Separates the fields of a line; n: columns after the first. */
+static int split_line(const cs_labels *l, char *s, int64_t line, int *n)
+{
+    char *to = s, *from = s;
+    bool more = true;
+
+    for (*n = -1; more; ++*n)
+        if (!take_field(&to, &from, l->separator, &more))
+            return cs_fail(CS_EFORMAT, "'%s' line %lld: quotes must enclose a whole field, without "
+                           "a line break in it", l->path, (long long)line);
+    return CS_OK;
+}
+
+/* Rows of a spreadsheet without text: only separators. */
+static bool is_blank_row(const cs_labels *l, const char *s)
+{
+    const char all[] = { l->separator, '\0' };
+
+    return l->separator != '\t' && s[strspn(s, all)] == '\0';
+}
+
+static int check_text(const cs_labels *l, const char *s, size_t n, int64_t line)
+{
+    if (memchr(s, 0, n))
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: a NUL byte; not a text file%s", l->path,
+                       (long long)line, l->n_text > 1 && (memcmp(l->text, "\xff\xfe", 2) == 0 ||
+                                                         memcmp(l->text, "\xfe\xff", 2) == 0)
+                       ? " in UTF-8 but UTF-16; convert it (iconv)" : "");
+    if (memchr(s, '\r', n))
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: a carriage return within the line; end lines "
+                       "with newlines", l->path, (long long)line);
+    return CS_OK;
+}
+
+/* One line of n bytes at off, NUL-terminated; its separators become NULs. */
 static int parse_line(cs_labels *l, size_t off, size_t n, int64_t line)
 {
+    int rc = CS_OK, n_column = 0;
     char *s = l->text + off;
-    if (memchr(s, 0, n))
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: a NUL byte; not a text file", l->path,
-                       (long long)line);
+
     if (n && s[n - 1] == '\r')
         s[--n] = '\0';
+    CS_TRY(check_text(l, s, n, line));
     bool head = l->heading == HEADER && l->head.line == 0;
     if (n == 0 || (s[0] == '#' && (!head || !strchr(s, '\t'))))
         return CS_OK;
-    int n_column = 0;
-    for (char *tab = s; (tab = strchr(tab, '\t')) != NULL; tab++, n_column++)
-        *tab = '\0';
+    if (l->separator == 0)
+        l->separator = separator_of(l->path, s);
+    if (is_blank_row(l, s))
+        return CS_OK;
+    CS_TRY(split_line(l, s, line, &n_column));
     if (n_column == 0)
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: expected a name, a tab and a label, got "
-                       "'%.60s'", l->path, (long long)line, s);
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: expected a name, a %s and a label, got "
+                       "'%.60s'", l->path, (long long)line, l->separator == '\t' ? "tab"
+                       : l->separator == ',' ? "comma" : "semicolon", s);
     if ((l->n_row || l->head.line) && n_column != l->n_column)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: expected %d columns as in the first row, got "
                        "%d", l->path, (long long)line, l->n_column + 1, n_column + 1);
@@ -170,7 +254,8 @@ static int parse_line(cs_labels *l, size_t off, size_t n, int64_t line)
     if (!head)
         return add_row(l, off, line);
     l->head = (struct row){ off, line, false };
-    return CS_OK;
+out:
+    return rc;
 }
 
 /* Appends the whole source to text, NUL-terminated. */

@@ -1,4 +1,4 @@
-/* labels.h - labels of records: from a TSV table, the header line or the file. */
+/* labels.h - labels of records: from a TSV or CSV table, the header line or the file. */
 #ifndef CS_IO_LABELS_H
 #define CS_IO_LABELS_H
 
@@ -20,14 +20,15 @@ int cs_classes_add(cs_classes *c, const char *name, int *no) CS_MUST_CHECK;
 int cs_classes_sort(cs_classes *c, int (*compare)(const void *, const void *), int32_t *to)
     CS_MUST_CHECK;
 
-/* name -> text of the label columns, read from TSV. */
+/* name -> text of the label columns, read from TSV or CSV. */
 typedef struct cs_labels cs_labels;
 
 /**
  * cs_labels_open - read a table: first column the record's name, the rest its label or values
  *
- * path     TSV, plain or gzip, "-" refused. Lines that start with '#' and empty lines are skipped;
- *          CRLF and a byte order mark accepted. A name that occurs twice with different labels is
+ * path     TSV, or CSV with commas or semicolons if the first row has no tab; plain or gzip, "-"
+ *          refused. Lines that start with '#' and empty lines are skipped; CRLF and a byte order
+ *          mark accepted. A name that occurs twice with different labels is
  *          CS_EFORMAT with both lines; with the same labels it counts once.
  * Returns  CS_OK; CS_EIO; CS_EFORMAT with file and line; CS_EMEM
  */

@@ -15,8 +15,10 @@ enum { MAX_VALUE = 64 };
 const cs_opt cs_label_table[] = {
     { .type = CS_OPT_GROUP, .name = "Labels" },
     { .type = CS_OPT_IN, .name = "labels", .off = offsetof(cs_label_args, labels), .arg = "TSV",
-      .help = "table of record names and classes or values",
-      .man = "One row per record; lines that begin with '#' are skipped. With a regression head, "
+      .help = "table of record names and classes or values, TSV or CSV",
+      .man = "One row per record; lines that begin with '#' are skipped. A table whose first row "
+             "has no tab is CSV, with commas or semicolons, as are those of other label options. "
+             "With a regression head, "
              "every further column is a value to predict; a record with an unknown one (NA, NaN, "
              "'.' or empty) has no label. If the first line has no value, it names the columns, "
              "and the model's values get these names, by which 'eval' finds several values. With "
@@ -317,8 +319,8 @@ static int open_tables(cs_labelled *l)
                 a->labels, l->classes.n - cs_multilabels_columns(l->multi), l->classes.n);
     if (l->table != NULL && cs_labels_columns(l->table) > (l->is_class ? 1 : MAX_VALUE))
         rc = cs_fail(CS_EFORMAT, "'%s' has %d columns after the name, but %s", a->labels,
-                     cs_labels_columns(l->table), l->is_class ? "a class needs one" : "at most 64 "
-                     "are supported");
+                     cs_labels_columns(l->table), l->is_class ? "a class needs one; remove the "
+                     "others (cut -f)" : "at most 64 are supported");
 out:
     return rc;
 }

@@ -50,6 +50,8 @@ static const char *miswritten(const cs_labels *table, const cs_record *r)
         return NULL;
     if (has_row(table, "\"", r->name, "", "\""))
         return "in quotes; remove the quotes";
+    if (has_row(table, ">", r->name, "", "") || has_row(table, "@", r->name, "", ""))
+        return "with the first character of its header line; remove it";
     if (has_row(table, "", r->name, " ", ""))
         return "with a space after it; remove the space";
     if (r->comment[0] != '\0' && has_row(table, "", r->name, " ", r->comment))

@@ -71,10 +71,15 @@ N train-unlabelled.err   $train -o x.m --labels some.tsv all.fa
 sed '3s/$/ /' labels.tsv > space.tsv
 N train-label-space.err  $train -o x.m --labels space.tsv all.fa
 printf '>s1 of x\nACGTACGTAC\n>s2 of y\nGGTTACGTAC\n' > two.fa
-for wrong in 's1 |with a space after it; remove the space' 's1 of x|with the rest of its header line; a name ends at the first blank'; do
+for wrong in 's1 |with a space after it; remove the space' 's1 of x|with the rest of its header line; a name ends at the first blank' \
+    '>s1|with the first character of its header line; remove it'; do
     printf '%s\ta\ns2\tb\n' "${wrong%|*}" > wrong.tsv
     T "a name in a table ${wrong#*|}" sh -c '! "$@" --labels wrong.tsv two.fa 2> err && grep -q "wrong.tsv. has the name of record .s1. $0" err' "${wrong#*|}" $train -o x.m
 done
+T 'labels from a spreadsheet: CSV with names of columns, quotes and CRLF' sh -c 'awk -F "\t" "BEGIN { printf \"\357\273\277\\\"Sample ID\\\",class\\r\\n\" }
+        !/^#/ { printf \"\\\"%s\\\",%s\\r\\n\", \$1, \$2 } END { printf \",\\r\\n\" }" labels.tsv > sheet.csv &&
+    "$@" -o sheet.m --labels sheet.csv && "$@" -o rows.m --labels labels.tsv &&
+    [ "$(chordseq model show sheet.m | grep -e ^label -e ^sha256)" = "$(chordseq model show rows.m | grep -e ^label -e ^sha256)" ]' - $train --epochs 1 all.fa
 T 'a label that names no class and a table with quotes are reported as that' sh -c 'sed "3s/\t.*/\t/" labels.tsv > no.tsv && ! "$@" --labels no.tsv 2> err &&
     grep -q "the label .. of record .*names no class; --skip-unlabelled" err && sed "s/^\([^\t]*\)/\"\1\"/" labels.tsv > quoted.tsv &&
     ! "$@" --labels quoted.tsv 2> err && grep -q "quoted.tsv. has the name of record .* in quotes; remove the quotes" err &&

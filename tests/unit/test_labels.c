@@ -72,6 +72,37 @@ static void test_table(void **state)
     cs_labels_close(l);
 }
 
+/* As spreadsheets write it: quotes, semicolons where a comma is the decimal point, rows without
+ * text; the first row decides. */
+static void test_csv(void **state)
+{
+    (void)state;
+    cs_labels *l = open_text("\xef\xbb\xbfr1,virus,12\r\n#r3,virus,1\r\n\r\n"
+                             "\"r,2\",\"a \"\"b\"\", c\",\"\"\r\n,,\r\nr4,x\ty,\"5\"");
+    assert_int_equal(cs_labels_count(l), 3);
+    assert_int_equal(cs_labels_columns(l), 2);
+    assert_string_equal(cs_labels_find(l, "r1", 1), "12");
+    assert_string_equal(cs_labels_find(l, "r,2", 0), "a \"b\", c");
+    assert_string_equal(cs_labels_find(l, "r,2", 1), "");
+    assert_string_equal(cs_labels_find(l, "r4", 0), "x\ty");
+    assert_string_equal(cs_labels_find(l, "r4", 1), "5");
+    cs_labels_close(l);
+    l = open_text("r1;0,5\nr2;\"1;5\"\n");
+    assert_string_equal(cs_labels_find(l, "r1", 0), "0,5");
+    assert_string_equal(cs_labels_find(l, "r2", 0), "1;5");
+    cs_labels_close(l);
+    l = open_text("\"Sample ID\";class\nr2;a\n");
+    assert_string_equal(cs_labels_find(l, "r2", 0), "a");
+    cs_labels_close(l);
+    l = open_text("r1,Bacteria;Bacillota\n");
+    assert_string_equal(cs_labels_find(l, "r1", 0), "Bacteria;Bacillota");
+    cs_labels_close(l);
+    /* Not in TSV. */
+    l = open_text("\"r1\"\ta,b\nr2\tA;B\n");
+    assert_string_equal(cs_labels_find(l, "\"r1\"", 0), "a,b");
+    cs_labels_close(l);
+}
+
 static void test_many_rows(void **state)
 {
     (void)state;
@@ -111,6 +142,15 @@ static void test_bad_tables(void **state)
           "'x.tsv' line 4: expected 2 columns as in the first row, got 3" },
         { "r1\ta\tb\nr2\ta\n", "'x.tsv' line 2: expected 3 columns as in the first row, got 2" },
         { "r1\ta\n\ta\n", "'x.tsv' line 2: the name is empty" },
+        { "r1,a\nr2,a,b\n", "'x.tsv' line 2: expected 2 columns as in the first row, got 3" },
+        { "r1,a\nr2\n", "'x.tsv' line 2: expected a name, a comma and a label, got 'r2'" },
+        { "r1 A;B\n", "'x.tsv' line 1: expected a name, a tab and a label, got 'r1 A;B'" },
+        { "r1,\"a\nb\"\n", "'x.tsv' line 1: quotes must enclose a whole field, without a line "
+          "break in it" },
+        { "r1,a\nr2,\"a\"b\n", "'x.tsv' line 2: quotes must enclose a whole field, without a "
+          "line break in it" },
+        { "r1\ta\rr2\ta\r", "'x.tsv' line 1: a carriage return within the line; end lines with "
+          "newlines" },
         { "r1\ta\nr2\tb\nr1\tc\n",
           "'x.tsv' line 3: 'r1' is labelled 'c', but line 1 says 'a'" },
     };
@@ -118,6 +158,8 @@ static void test_bad_tables(void **state)
         check_refused_table(t[i].text, strlen(t[i].text), t[i].message);
     check_refused_table("r1\ta\nr\0\tb\n", 10,
                         "'x.tsv' line 2: a NUL byte; not a text file");
+    check_refused_table("\xff\xfer\0\t\0a\0", 8, "'x.tsv' line 1: a NUL byte; not a text file in "
+                        "UTF-8 but UTF-16; convert it (iconv)");
 
     cs_labels *l = NULL;
     assert_int_equal(cs_labels_open("nosuch", &l), CS_EIO);
@@ -360,7 +402,7 @@ static void test_signal_ends_reading(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table), cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_table), cmocka_unit_test(test_csv), cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_bad_tables), cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_classes), cmocka_unit_test(test_key_in_header),
         cmocka_unit_test(test_word_after_key),
