@@ -289,28 +289,40 @@ static bool misses_fold(const struct deal *t, int32_t c)
     return false;
 }
 
-/* c: the first class with too few groups, n_group. */
-static int too_few_groups(const struct deal *t, const cs_classes *classes, const char *by,
-                          int32_t c, int64_t n_group)
+/* The groups of each class. NULL: no memory. */
+static int64_t *count_groups(const struct deal *t, const struct place *place, int64_t n_place)
 {
-    int rc = CS_OK;
-    int64_t n;
+    const size_t n_class = (size_t)t->d->n_class;
+    int64_t *n = cs_alloc(2 * n_class, sizeof *n), *last = n + n_class;   /* last: place + 1 */
+
+    if (n == NULL)
+        return NULL;
+    memset(n, 0, 2 * n_class * sizeof *n);
+    for (int64_t a = 0, b; a < n_place; a = b)
+        for (b = a; b < n_place && place[b].group == place[a].group; b++) {
+            const int32_t c = t->d->ex[place[b].example].class_no;
+            n[c] += last[c] != a + 1;
+            last[c] = a + 1;
+        }
+    return n;
+}
+
+/* c: the first class with too few groups, n_group[c]. */
+static int too_few_groups(const struct deal *t, const cs_classes *classes, const char *by,
+                          int32_t c, const int64_t *n_group)
+{
     int32_t n_more = 0;
     char more[48] = "";
 
-    for (int32_t k = c + 1; k < t->d->n_class; k++) {
-        CS_TRY(cs_dataset_count_groups(t->d, k, &n));
-        n_more += t->total[k] > 0 && n < t->n;
-    }
+    for (int32_t k = c + 1; k < t->d->n_class; k++)
+        n_more += t->total[k] > 0 && n_group[k] < t->n;
     if (n_more > 0)
         (void)snprintf(more, sizeof more, ", and %d other %s too few", (int)n_more,
                        CS_PLURAL(n_more, "class has", "classes have"));
-    rc = cs_fail(CS_EUSAGE, "class '%s' has %lld %s by %s, too few for --folds %d%s; lower it, "
-                 "give another --split-by, or leave %s out with --label-map", classes->name[c],
-                 (long long)n_group, CS_PLURAL(n_group, "group", "groups"), by, t->n, more,
-                 n_more > 0 ? "these classes" : "the class");
-out:
-    return rc;
+    return cs_fail(CS_EUSAGE, "class '%s' has %lld %s by %s, too few for --folds %d%s; lower it, "
+                   "give another --split-by, or leave %s out with --label-map", classes->name[c],
+                   (long long)n_group[c], CS_PLURAL(n_group[c], "group", "groups"), by, t->n,
+                   more, n_more > 0 ? "these classes" : "the class");
 }
 
 /* Gives every fold every class, by repair if the dealing did not. */
@@ -319,24 +331,26 @@ static int fill_classes(const struct deal *t, const struct place *place, int64_t
 {
     int rc = CS_OK;
     int32_t missing = -1;
-    int64_t n_group;
+    int64_t *n_group = count_groups(t, place, n_place);
 
+    if (n_group == NULL)
+        return cs_fail(CS_EMEM, "out of memory for folds of %lld records", (long long)n_place);
     for (int32_t c = 0; c < t->d->n_class; c++) {
         if (!misses_fold(t, c))
             continue;
         missing = c;
-        CS_TRY(cs_dataset_count_groups(t->d, c, &n_group));
-        if (n_group < t->n)
-            return too_few_groups(t, classes, by, c, n_group);
+        if (n_group[c] < t->n)
+            CS_TRY(too_few_groups(t, classes, by, c, n_group));
     }
     if (missing < 0)
-        return CS_OK;
+        goto out;
     CS_TRY(repair(t, place, n_place, of, &missing));
     if (missing >= 0)
         rc = cs_fail(CS_EUSAGE, "found no split of the groups by %s with class '%s' in all folds; "
                      "lower --folds %d, give another --split-by, or leave a class out with "
                      "--label-map", by, classes->name[missing], t->n);
 out:
+    free(n_group);
     return rc;
 }
 
