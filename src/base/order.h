@@ -11,6 +11,13 @@ static inline int cs_by_double(const void *pa, const void *pb)
     return (a > b) - (a < b);
 }
 
+static inline int cs_by_float(const void *pa, const void *pb)
+{
+    const float a = *(const float *)pa, b = *(const float *)pb;
+
+    return (a > b) - (a < b);
+}
+
 static inline int cs_by_int32(const void *pa, const void *pb)
 {
     const int32_t a = *(const int32_t *)pa, b = *(const int32_t *)pb;

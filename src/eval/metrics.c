@@ -215,21 +215,20 @@ static void class_metrics(cs_metrics *f)
 
 static int areas(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *f)
 {
-    cs_ranked *r = cs_alloc((size_t)f->n + 1, sizeof *r);
+    int rc = CS_EMEM;
+    int32_t *truth = cs_alloc((size_t)s->n + 1, sizeof *truth);
+    double *area = cs_alloc((size_t)f->n_class, sizeof *area);
 
-    if (r == NULL)
-        return CS_EMEM;
-    for (int32_t c = 0; c < f->n_class; c++) {
-        int64_t n = 0;
+    if (truth != NULL && area != NULL) {
         for (int64_t i = 0; i < s->n; i++)
-            if (cs_scores_within(s, i, lo, hi))
-                r[n++] = (cs_ranked){ s->output[i * s->n_out + c], cs_scores_truth(s, i) == c };
-        cs_ranked_sort(r, n);
-        f->cls[c].auc = cs_ranked_area(r, n);
+            truth[i] = cs_scores_within(s, i, lo, hi) ? cs_scores_truth(s, i) : -1;
+        rc = cs_class_areas(s->output, truth, s->n, f->n_class, area);
     }
-    free(r);
+    for (int32_t c = 0; rc == CS_OK && c < f->n_class; c++)
+        f->cls[c].auc = area[c];
+    CS_FREE(truth, area);
     f->macro_auc = mean_of_classes(f, offsetof(cs_class_metrics, auc));
-    return CS_OK;
+    return rc;
 }
 
 static const cs_metrics undefined = {

@@ -3,8 +3,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 static int by_score(const void *pa, const void *pb)
 {
@@ -34,6 +36,91 @@ double cs_ranked_area(const cs_ranked *r, int64_t n)
         negative += q;
     }
     return positive * negative > 0 ? wins / (positive * negative) : NAN;
+}
+
+/* ---- areas of classes: few of the records are positive for one ------------------------------- */
+
+struct class_rank {
+    int64_t  n;                  /* records */
+    int64_t *first;              /* [n_class + 1] */
+    float   *positive;           /* [n] scores of class c, sorted: from first[c] to first[c + 1] */
+    int64_t *halves;             /* [n_class] twice the pairs in which the positive wins */
+};
+
+static void list_positives(const float *score, const int32_t *truth, int64_t n, int32_t n_class,
+                           struct class_rank *k)
+{
+    int64_t *next = k->halves;   /* until the lists are complete */
+
+    for (int64_t i = 0; i < n; i++)
+        if (truth[i] >= 0) {
+            k->first[truth[i] + 1]++;
+            k->n++;
+        }
+    for (int32_t c = 0; c < n_class; c++) {
+        k->first[c + 1] += k->first[c];
+        next[c] = k->first[c];
+    }
+    for (int64_t i = 0; i < n; i++)
+        if (truth[i] >= 0)
+            k->positive[next[truth[i]]++] = score[i * n_class + truth[i]];
+    for (int32_t c = 0; c < n_class; c++) {
+        next[c] = 0;
+        qsort(k->positive + k->first[c], (size_t)(k->first[c + 1] - k->first[c]),
+              sizeof *k->positive, cs_by_float);
+    }
+}
+
+/* The number of n sorted values that are below x, or not above it. */
+static int64_t count_below(const float *v, int64_t n, float x, bool or_equal)
+{
+    int64_t from = 0;
+
+    while (n > 0) {
+        const int64_t half = n / 2;
+        const bool below = or_equal ? v[from + half] <= x : v[from + half] < x;
+        from = below ? from + half + 1 : from;
+        n = below ? n - half - 1 : half;
+    }
+    return from;
+}
+
+/* A record is negative for all classes but one. */
+static void add_record(struct class_rank *k, const float *score, int32_t truth, int32_t n_class)
+{
+    for (int32_t c = 0; c < n_class; c++) {
+        const float *v = k->positive + k->first[c];
+        const int64_t n = k->first[c + 1] - k->first[c];
+        const int64_t less = count_below(v, n, score[c], false);
+        const bool tie = less < n && v[less] <= score[c];
+        const int64_t most = tie ? count_below(v, n, score[c], true) : less;
+        k->halves[c] += c == truth ? 0 : 2 * n - less - most;
+    }
+}
+
+int cs_class_areas(const float *score, const int32_t *truth, int64_t n, int32_t n_class,
+                   double *area)
+{
+    const size_t n_list = (size_t)n_class + 1;
+    struct class_rank k = { .first = cs_alloc(n_list, sizeof *k.first),
+                            .positive = cs_alloc((size_t)n + 1, sizeof *k.positive),
+                            .halves = cs_alloc(n_list, sizeof *k.halves) };
+    const int rc = k.first && k.positive && k.halves ? CS_OK : CS_EMEM;
+
+    if (rc == CS_OK) {
+        memset(k.first, 0, n_list * sizeof *k.first);
+        list_positives(score, truth, n, n_class, &k);
+        for (int64_t i = 0; i < n; i++)
+            if (truth[i] >= 0)
+                add_record(&k, score + i * n_class, truth[i], n_class);
+        for (int32_t c = 0; c < n_class; c++) {
+            const double positive = (double)(k.first[c + 1] - k.first[c]);
+            const double pairs = positive * ((double)k.n - positive);
+            area[c] = pairs > 0 ? (double)k.halves[c] / 2 / pairs : NAN;
+        }
+    }
+    CS_FREE(k.first, k.positive, k.halves);
+    return rc;
 }
 
 double cs_ranked_precision(const cs_ranked *r, int64_t n)

@@ -16,6 +16,17 @@ void cs_ranked_sort(cs_ranked *r, int64_t n);
  * negative, ties counting half; NaN without both. Source: Hanley, McNeil 1982 */
 double cs_ranked_area(const cs_ranked *r, int64_t n);
 
+/**
+ * cs_class_areas - for each class the area of its scores, as cs_ranked_area() has it
+ *
+ * score    [n * n_class]
+ * truth    [n] the class of a record, whose score for it is a positive one; -1: leave it out
+ * area     [n_class] receives the areas
+ * Returns  CS_OK or CS_EMEM, without a message
+ */
+int cs_class_areas(const float *score, const int32_t *truth, int64_t n, int32_t n_class,
+                   double *area) CS_MUST_CHECK;
+
 /** cs_ranked_precision - average precision: the sum over thresholds, from the highest score down,
  * of precision times the increase of recall, with ties as one threshold; NaN without positives.
  * Source: scikit-learn's average_precision_score, without interpolation */

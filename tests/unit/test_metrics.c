@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "eval/metrics.h"
+#include "eval/ranking.h"
 
 enum { N = 12, K = 3 };
 
@@ -325,13 +326,42 @@ static void test_counts(void **state)
     cs_scores_release(&s);
 }
 
+/* The same areas as those of sorted scores, bit by bit: of no, one, some and most records. */
+static void test_class_areas(void **state)
+{
+    enum { MANY = 500, CLASSES = 5 };
+    float score[MANY][CLASSES];
+    int32_t of[MANY];
+    double area[CLASSES];
+    cs_ranked r[MANY];
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        of[i] = i % 17 == 0 ? -1 : i == 70 ? 1 : i % 7 == 0 ? 2 : i % 100 == 1 ? 4 : 0;
+        for (int c = 0; c < CLASSES; c++)
+            score[i][c] = (float)((i * 7919 + c * 31) % 37 - 18) / 64;
+    }
+    assert_int_equal(cs_class_areas(score[0], of, MANY, CLASSES, area), CS_OK);
+    for (int c = 0; c < CLASSES; c++) {
+        int n = 0;
+        for (int i = 0; i < MANY; i++)
+            if (of[i] >= 0)
+                r[n++] = (cs_ranked){ score[i][c], of[i] == c };
+        cs_ranked_sort(r, n);
+        const double want = cs_ranked_area(r, n);
+        assert_true(isnan(want) ? c == 3 && isnan(area[c]) : !(area[c] < want || area[c] > want));
+    }
+    assert_int_equal(cs_class_areas(NULL, NULL, 0, 1, area), CS_OK);
+    assert_true(isnan(area[0]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sklearn), cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_none), cmocka_unit_test(test_many_classes),
-        cmocka_unit_test(test_counts), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_correlations),
+        cmocka_unit_test(test_none), cmocka_unit_test(test_class_areas),
+        cmocka_unit_test(test_many_classes), cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_correlations),
         cmocka_unit_test(test_labels), cmocka_unit_test(test_labels_undefined),
     };
 
