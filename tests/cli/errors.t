@@ -256,6 +256,9 @@ T 'the message names record and limit' sh -c "$c around.fa 2>&1 > /dev/null | gr
 warning: 1 of 3 records exceeds the model's maximum of 512 tokens; --long-sequence window splits them; first: 'r0'\""
 N long-error.err       full_size $c --long-sequence error around.fa
 P long-windows.tsv     full_size sh -c "$c --long-sequence window --window-overlap 100 around.fa | cut -f 1,2,5"
+T 'windows that fit are of the maximum length, which the message names' sh -c "head -c 9000 long.fa > part.fa &&
+    $c --long-sequence fit part.fa > fit.tsv 2> err && $c --long-sequence window part.fa 2> msgs | cmp - fit.tsv && n=\$(sed -n 's/.*windows of \([0-9]*\) bases.*/\1/p' msgs) &&
+    grep -q \"sequences of more than \$n bases exceed the memory of device 'cpu' or the model's maximum\" err"
 N window-option.err    $c --window-length 100 around.fa
 # Within the limit, the whole sequence is predicted.
 "$make" long-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2097152 \

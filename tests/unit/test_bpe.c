@@ -268,6 +268,7 @@ static void test_json(void **state)
 #define HEAD "{\"added_tokens\":[{\"id\":0,\"content\":\"[UNK]\"}],"
 #define TAIL "\"unk_token\":\"[UNK]\",\"vocab\":{\"[UNK]\":0,\"A\":1,\"C\":2,\"AC\":3}"
 #define GOOD HEAD "\"model\":{\"type\":\"BPE\"," TAIL ",\"merges\":[\"A C\"]}}"
+#define PAIRS HEAD "\"model\":{\"type\":\"BPE\"," TAIL ",\"merges\":[[\"A\",\"C\"]]}}"
 
 static void refuse(const char *text, int code, const char *why)
 {
@@ -281,12 +282,15 @@ static void refuse(const char *text, int code, const char *why)
 static void test_refused(void **state)
 {
     (void)state;
-    cs_bpe *b;
-    int32_t id[4], work[64];
-    assert_int_equal(cs_bpe_parse(GOOD, strlen(GOOD), "x", &b), CS_OK);
-    assert_int_equal(cs_bpe_encode(b, "ACCG", 4, work, id), 3);
-    assert_true(id[0] == 3 && id[1] == 2 && id[2] == 0);
-    cs_bpe_free(b);
+    static const char *const good[] = { GOOD, PAIRS };
+    for (int i = 0; i < 2; i++) {
+        cs_bpe *b;
+        int32_t id[5], work[64];
+        assert_int_equal(cs_bpe_parse(good[i], strlen(good[i]), "x", &b), CS_OK);
+        assert_int_equal(cs_bpe_encode(b, "ACCAG", 5, work, id), 4);
+        assert_true(id[0] == 3 && id[1] == 2 && id[2] == 1 && id[3] == 0);
+        cs_bpe_free(b);
+    }
     refuse("{", CS_EFORMAT, "is not JSON");
     refuse("{}", CS_EFORMAT, "it lacks 'model'");
     refuse("{\"model\":{\"type\":\"Unigram\"}}", CS_EMODEL, "'Unigram'; only BPE is supported");
