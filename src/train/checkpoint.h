@@ -10,8 +10,6 @@
 typedef struct cs_train_sums {
     double  loss, weight;
     int64_t n_right, n_seen, n_token, n_base;
-    double  clock, epoch_clock;  /* seconds of the run and of the epoch's training so far, of rank 0
-                                  * alone */
 } cs_train_sums;
 
 /** cs_train_sums_add - add the sums of another rank or step */
@@ -23,8 +21,6 @@ static inline void cs_train_sums_add(cs_train_sums *to, const cs_train_sums *s)
     to->n_seen += s->n_seen;
     to->n_token += s->n_token;
     to->n_base += s->n_base;
-    to->clock += s->clock;
-    to->epoch_clock += s->epoch_clock;
 }
 
 /* State of a run. Random numbers have no state: they are functions of the seed and these

@@ -48,7 +48,7 @@ struct trainer {
     cs_real            *work;        /* one real of backend memory */
     float              *output;
     size_t              n_output;
-    cs_train_sums       sum;         /* of the present step: added when complete */
+    cs_step_report      step;        /* of the present step; at its end of all ranks */
     int64_t             n_step, n_sample, n_base;    /* of this run */
     double              start, mark; /* seconds: of the run, of the last account */
     double              valid_seconds; /* of the present validation */
@@ -61,7 +61,6 @@ struct trainer {
     cs_running         *running;     /* NULL: no batch normalisation */
     int                 rank;
     int32_t             logged;      /* number of checkpointed blocks logged last */
-    bool                pause;       /* a rank requests a pause after the last step */
 };
 
 /* Adds the time since the last account to the run, and to the epoch's training if it was that. */
@@ -128,7 +127,7 @@ static int update_pace(struct trainer *l)
 {
     cs_train_state *st = l->st;
 
-    l->done = cs_pace_done(&l->pace, st, l->sum.clock);
+    l->done = cs_pace_done(&l->pace, st, l->step.seconds);
     if (l->pace.budget.n_base > 0 && st->step == 1 && l->done >= 1)
         return cs_fail(CS_EUSAGE, "a budget of %lld bases is below one step of %lld; increase "
                        "it, or lower --batch-tokens", (long long)l->pace.budget.n_base,
@@ -144,7 +143,7 @@ static bool is_too_late(const struct trainer *l)
     const cs_train_state *st = l->st;
 
     return l->done >= 1 && st->epoch == 0 && isfinite(st->best) && !l->o->keep_last &&
-           cs_pace_too_late(&l->pace, st, l->sum.clock);
+           cs_pace_too_late(&l->pace, st, l->step.seconds);
 }
 
 /* Has the budget ended this step's epoch? */
@@ -169,13 +168,12 @@ static int finish_step(struct trainer *l)
     double norm = NAN;
 
     account(l, true);
-    l->sum.clock = l->rank == 0 ? st->seconds : 0;
-    l->sum.epoch_clock = l->rank == 0 ? st->epoch_seconds : 0;
-    if (l->parallel != NULL) {
-        l->pause = wants_pause(l);
-        CS_TRY(cs_parallel_step(l->parallel, &l->sum, &l->pause));
-        st->epoch_seconds = l->sum.epoch_clock;
-    }
+    l->step.seconds = st->seconds;
+    l->step.epoch_seconds = st->epoch_seconds;
+    l->step.pause = wants_pause(l);
+    if (l->parallel != NULL)
+        CS_TRY(cs_parallel_step(l->parallel, &l->step));
+    st->epoch_seconds = l->step.epoch_seconds;
     CS_TRY(cs_running_settle(l->running));
     h.grad_scale = 1;
     h.lr = learning_rate(l, st->step);
@@ -185,12 +183,12 @@ static int finish_step(struct trainer *l)
         h.grad_scale = fmin(1, o->clip / (norm + 1e-6));
     }
     cs_optim_step(ps, h, o->keep_zero_grad);
-    cs_train_sums_add(&st->sum, &l->sum);
-    st->n_base += l->sum.n_base;
+    cs_train_sums_add(&st->sum, &l->step.sum);
+    st->n_base += l->step.sum.n_base;
     st->step++;
     st->epoch_step++;
     l->n_step++;
-    CS_TRY(cs_step_log_step(l->log, st, &l->sum, h.lr, norm));
+    CS_TRY(cs_step_log_step(l->log, st, &l->step.sum, h.lr, norm));
     if (o->ema > 0) {
         const double t = (double)st->step;
         cs_optim_average(ps, fmin(o->ema, (1 + t) / (10 + t)));
@@ -230,7 +228,7 @@ static int train_batch(struct trainer *l, const cs_feed_item *it)
     if (it->first) {
         use_average(l, false);
         cs_optim_zero_grad(&l->m->ps);
-        l->sum = (cs_train_sums){ 0 };
+        l->step.sum = (cs_train_sums){ 0 };
     }
     const uint64_t key = cs_rng_key(cs_rng_key(l->o->seed, STREAM_DROPOUT), (uint64_t)l->st->step);
     const cs_step_opt step_opt = { .weight = l->o->weight, .scale = it->scale, .keep = l->o->keep,
@@ -247,10 +245,11 @@ static int train_batch(struct trainer *l, const cs_feed_item *it)
     log_checkpoints(l, b);
     CS_TRY(cs_running_take(l->running, it->no));
     if (it->scale > 0)           /* else the step has no weight */
-        l->sum.loss += loss / it->scale;
-    cs_train_count(&(cs_count_rule){ l->m, l->o->weight, l->o->tolerance }, b, l->output, &l->sum);
-    l->sum.n_token += b->n_tok;
-    l->sum.n_base += it->n_base;
+        l->step.sum.loss += loss / it->scale;
+    cs_train_count(&(cs_count_rule){ l->m, l->o->weight, l->o->tolerance }, b, l->output,
+                   &l->step.sum);
+    l->step.sum.n_token += b->n_tok;
+    l->step.sum.n_base += it->n_base;
     l->n_sample += b->n_rec;
     l->n_base += it->n_base;
     if (it->step_end)
@@ -404,7 +403,7 @@ out:
 /* Ranks decide together, at the end of a step. */
 static bool must_pause(const struct trainer *l)
 {
-    return (l->parallel != NULL ? l->pause : wants_pause(l)) ||
+    return (l->parallel != NULL ? l->step.pause != 0 : wants_pause(l)) ||
            (l->o->stop_after > 0 && l->n_step >= l->o->stop_after);
 }
 

@@ -19,13 +19,11 @@
 
 enum { PIECE = 1 << 16 };        /* reals per message */
 
-/* A rank's report at the end of a step, followed by a byte per tensor: is it touched? */
-struct step_report { cs_train_sums sum; int64_t pause; };
-
 struct cs_parallel {
     cs_group  *group;
     cs_params *ps;
-    char      *report, *all;     /* of this rank; of all ranks, on rank 0 */
+    /* A cs_step_report and a byte per tensor, is it touched?, of this rank; of all, on rank 0 */
+    char      *report, *all;
     size_t     report_bytes;
     cs_real   *piece;            /* [PIECE], on rank 0 [n_rank * PIECE] */
     cs_real   *host;             /* [n_real], if the backend has its own memory */
@@ -78,7 +76,7 @@ int cs_parallel_new(cs_group *g, cs_params *ps, cs_parallel **out)
 
     p->group = g;
     p->ps = ps;
-    p->report_bytes = sizeof(struct step_report) + (size_t)ps->n;
+    p->report_bytes = sizeof(cs_step_report) + (size_t)ps->n;
     p->report = cs_alloc(p->report_bytes, 1);
     p->all = cs_alloc(p->report_bytes, n);
     p->piece = cs_alloc(PIECE * n, sizeof *p->piece);
@@ -205,7 +203,7 @@ out:
 
 static void add_report(char *to, const char *from, int n_tensor)
 {
-    struct step_report total, more;
+    cs_step_report total, more;
 
     memcpy(&total, to, sizeof total);
     memcpy(&more, from, sizeof more);
@@ -216,24 +214,21 @@ static void add_report(char *to, const char *from, int n_tensor)
         to[sizeof total + (size_t)i] |= from[sizeof total + (size_t)i];
 }
 
-static int sum_reports(cs_parallel *p, cs_train_sums *sum, bool *pause)
+static int sum_reports(cs_parallel *p, cs_step_report *r)
 {
     int rc = CS_OK;
     cs_params *ps = p->ps;
-    struct step_report own = { *sum, *pause };
 
-    memcpy(p->report, &own, sizeof own);
+    memcpy(p->report, r, sizeof *r);
     for (int i = 0; i < ps->n; i++)
-        p->report[sizeof own + (size_t)i] = ps->p[i].touched;
+        p->report[sizeof *r + (size_t)i] = ps->p[i].touched;
     CS_TRY(cs_group_gather(p->group, p->report, p->report_bytes, p->all));
-    for (int r = 1; cs_group_rank(p->group) == 0 && r < cs_group_size(p->group); r++)
-        add_report(p->report, p->all + (size_t)r * p->report_bytes, ps->n);
+    for (int k = 1; cs_group_rank(p->group) == 0 && k < cs_group_size(p->group); k++)
+        add_report(p->report, p->all + (size_t)k * p->report_bytes, ps->n);
     CS_TRY(cs_group_broadcast(p->group, p->report, p->report_bytes));
-    memcpy(&own, p->report, sizeof own);
-    *sum = own.sum;
-    *pause = own.pause != 0;
+    memcpy(r, p->report, sizeof *r);
     for (int i = 0; i < ps->n; i++)
-        ps->p[i].touched = p->report[sizeof own + (size_t)i] != 0;
+        ps->p[i].touched = p->report[sizeof *r + (size_t)i] != 0;
 out:
     return rc;
 }
@@ -275,9 +270,9 @@ out:
     return rc;
 }
 
-int cs_parallel_step(cs_parallel *p, cs_train_sums *sum, bool *pause)
+int cs_parallel_step(cs_parallel *p, cs_step_report *r)
 {
-    const int rc = sum_reports(p, sum, pause);
+    const int rc = sum_reports(p, r);
 
     return rc == CS_OK ? sum_gradients(p) : rc;
 }

@@ -42,15 +42,22 @@ int cs_parallel_agree(cs_parallel *p, const cs_train_opt *o, const cs_train_stat
  */
 int cs_parallel_verify(cs_parallel *p, const cs_train_state *st) CS_MUST_CHECK;
 
+/* The end of a step, of one rank; after cs_parallel_step() of all. */
+typedef struct cs_step_report {
+    cs_train_sums sum;           /* of the rank's batches; of all batches */
+    double        seconds, epoch_seconds;    /* as in cs_train_state; those of rank 0 */
+    int64_t       pause;         /* does the rank want to pause? does any? */
+} cs_step_report;
+
 /**
  * cs_parallel_step - sum the gradients of a step over ranks, in the order of their numbers
  *
  * Afterwards every rank has the same gradients, bit for bit, and the same marks of touched tensors.
  *
- * sum      metrics of this rank's batches; receives the total
- * pause    does this rank want to pause after this step? receives whether any does
+ * r        of this rank; receives that of all
+ * Returns  CS_OK; CS_EDEVICE; the errors of cs_group_gather()
  */
-int cs_parallel_step(cs_parallel *p, cs_train_sums *sum, bool *pause) CS_MUST_CHECK;
+int cs_parallel_step(cs_parallel *p, cs_step_report *r) CS_MUST_CHECK;
 
 /** cs_parallel_clock - replace a time, or a speed, that this rank measured by rank 0's: decisions
  * by a clock must be the same on all ranks. g: NULL, for a single rank */

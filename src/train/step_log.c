@@ -106,7 +106,7 @@ int cs_step_log_step(cs_step_log *l, const cs_train_state *st, const cs_train_su
     if (l->table != NULL &&
         fprintf(l->table, "%lld\t%lld\t%s\t%s\t%s\t%s\t%lld\t%.1f\n", (long long)st->step,
                 (long long)st->epoch + 1, c[0], c[1], c[2], c[3], (long long)st->n_base,
-                sum->clock) < 0)
+                st->seconds) < 0)
         rc = fail(l, "write");
 out:
     return rc;

@@ -39,14 +39,13 @@ static int compare(cs_session *s, cs_parallel *p, int rank, int n)
     int rc = CS_OK;
     cs_real *alone = NULL, *all = NULL, *again = NULL;
     const size_t n_bytes = (size_t)m->ps.n_real * sizeof *alone;
-    cs_train_sums sum = { 0 };
-    bool pause = false;
+    cs_step_report report = { .pause = 0 };
 
     CS_TRY(train(s, 0, 1));
     alone = toy_slab(m, m->ps.grad);
     for (int pass = 0; pass < 2; pass++) {
         CS_TRY(train(s, rank, n));
-        CS_TRY(cs_parallel_step(p, &sum, &pause));
+        CS_TRY(cs_parallel_step(p, &report));
         cs_real **to = pass == 0 ? &all : &again;
         *to = toy_slab(m, m->ps.grad);
     }

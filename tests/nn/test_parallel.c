@@ -23,8 +23,7 @@ struct rank {
     int            no, n;
     cs_real       *grad, *value;
     cs_running    *running;      /* with a group, where batch normalisation has statistics */
-    cs_train_sums  sum;
-    bool           pause;
+    cs_step_report report;
     int            n_touched, rc;
 };
 
@@ -42,8 +41,8 @@ static int train(struct rank *r, cs_session *s)
         rc = cs_session_forward_backward(s, x, &how, &loss, NULL);
         if (rc == CS_OK)
             rc = cs_running_take(r->running, (uint64_t)b);
-        r->sum.loss += loss;
-        r->sum.n_token += x->n_tok;
+        r->report.sum.loss += loss;
+        r->report.sum.n_token += x->n_tok;
         cs_batch_free(x);
     }
     return rc;
@@ -65,9 +64,11 @@ static void *run(void *arg)
         CS_TRY(cs_running_new(&m->ps, r->group, &r->running));
     }
     CS_TRY(train(r, s));
-    r->pause = r->no == 1;
+    r->report.pause = r->no == 1;
+    r->report.seconds = 1 + r->no;
+    r->report.epoch_seconds = 10 + r->no;
     if (p != NULL)
-        CS_TRY(cs_parallel_step(p, &r->sum, &r->pause));
+        CS_TRY(cs_parallel_step(p, &r->report));
     CS_TRY(cs_running_settle(r->running));
     r->value = toy_slab(m, m->ps.value);
     r->grad = toy_slab(m, m->ps.grad);
@@ -117,10 +118,11 @@ static void compare(const toy *t, const struct rank *one, int n, int64_t n_real)
         const double off = sqrt(toy_nmse(r[i].grad, one->grad, n_real));
         if (!(off <= tolerance))
             fail_msg("%s: %d ranks have gradients %g off", t->enc->name, n, off);
-        check_near(r[i].sum.loss, one->sum.loss, tolerance * fabs(one->sum.loss));
-        assert_int_equal(r[i].sum.n_token, one->sum.n_token);
+        const cs_step_report *own = &r[i].report;
+        check_near(own->sum.loss, one->report.sum.loss, tolerance * fabs(one->report.sum.loss));
+        assert_int_equal(own->sum.n_token, one->report.sum.n_token);
+        assert_true(own->pause && own->seconds == 1 && own->epoch_seconds == 10);
         assert_int_equal(r[i].n_touched, one->n_touched);
-        assert_true(r[i].pause);
         assert_memory_equal(r[i].grad, r[0].grad, (size_t)n_real * sizeof *r[0].grad);
     }
     release(r, n);
