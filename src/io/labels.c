@@ -248,7 +248,9 @@ static int parse_line(cs_labels *l, size_t off, size_t n, int64_t line)
                        "%d", l->path, (long long)line, l->n_column + 1, n_column + 1);
     if (l->heading == HEADER_IF_TEXT && l->n_row == 0 && l->head.line == 0)
         head = is_text(cs_labels_next(s), n_column);
-    if (s[0] == '\0' && !head)        /* names of columns may omit the first one */
+    /* Names of columns may omit the first one, as those of pandas do. */
+    head = head || (s[0] == '\0' && l->heading == NO_HEADER && l->n_row == 0 && l->head.line == 0);
+    if (s[0] == '\0' && !head)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: the name is empty", l->path, (long long)line);
     l->n_column = n_column;
     if (!head)
@@ -362,6 +364,15 @@ const char *cs_labels_find(const cs_labels *l, const char *name, int i)
     if (row < 0 || i < 0 || i >= l->n_column)
         return NULL;
     return column(l, l->row[row].off, i);
+}
+
+int cs_labels_with(const cs_labels *l, const char *text)
+{
+    for (size_t i = 0; i < l->n_row; i++)
+        for (int k = 0; k < l->n_column; k++)
+            if (strcmp(column(l, l->row[i].off, k), text) == 0)
+                return k;
+    return -1;
 }
 
 void cs_labels_mark(cs_labels *l, const char *name)

@@ -30,6 +30,7 @@ typedef struct cs_labels cs_labels;
  *          refused. Lines that start with '#' and empty lines are skipped; CRLF and a byte order
  *          mark accepted. A name that occurs twice with different labels is
  *          CS_EFORMAT with both lines; with the same labels it counts once.
+ *          The first line may have no name, as names of columns that pandas writes: it is skipped.
  * Returns  CS_OK; CS_EIO; CS_EFORMAT with file and line; CS_EMEM
  */
 int cs_labels_open(const char *path, cs_labels **out) CS_MUST_CHECK;
@@ -46,6 +47,8 @@ const char *cs_labels_name(const cs_labels *l, int i);
 int64_t cs_labels_line(const cs_labels *l, const char *name);
 /** cs_labels_find - column `i` (0 = first after the name) of a record's row, or NULL */
 const char *cs_labels_find(const cs_labels *l, const char *name, int i);
+/** cs_labels_with - the column (0 = first after the name) in which a row has this text; -1: none */
+int cs_labels_with(const cs_labels *l, const char *text);
 /** cs_labels_next - the next column of the same row, which must exist */
 static inline const char *cs_labels_next(const char *column) { return column + strlen(column) + 1; }
 /** cs_labels_mark - mark the row of this name as used: the input has its record; accepts NULL for

@@ -72,6 +72,7 @@ static bool is_in_head(const cs_labelled *l, const char *name)
 static int unlabelled(cs_labelled *l, const cs_record *r, const char *label)
 {
     size_t n;
+    const cs_labels *table = cs_labelled_table(l);
     const char *how;
 
     if (l->args->key != NULL && cs_label_key_find(r->comment, l->args->key, &n) != NULL &&
@@ -84,7 +85,7 @@ static int unlabelled(cs_labelled *l, const cs_record *r, const char *label)
     if (label != NULL)
         return cs_fail(CS_EFORMAT, "the label '%.60s' of record '%s' names no class; "
                        "--skip-unlabelled omits such records", label, r->name);
-    if ((how = miswritten(cs_labelled_table(l), r)) != NULL)
+    if ((how = miswritten(table, r)) != NULL)
         return cs_fail(CS_EFORMAT, "'%s' has the name of record '%s' %s", l->args->labels, r->name,
                        how);
     if (l->args->labels != NULL && is_in_head(l, r->name))
@@ -93,6 +94,10 @@ static int unlabelled(cs_labelled *l, const cs_record *r, const char *label)
                        "labels: insert such a line", r->name, l->args->labels)
              : cs_fail(CS_EFORMAT, "record '%s' is in the first line of '%s', whose '%.60s' is not "
                        "a number", r->name, l->args->labels, cs_labelled_value(l, 0));
+    if (table != NULL && cs_labels_with(table, r->name) >= 0)
+        return cs_fail(CS_EFORMAT, "'%s' has the name of record '%s' in column %d; the first one "
+                       "must have the names of records", l->args->labels, r->name,
+                       cs_labels_with(table, r->name) + 2);
     if (l->args->labels != NULL)
         return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'; --skip-unlabelled omits such "
                        "records", r->name, l->args->labels);
@@ -189,7 +194,8 @@ static int parse_value(cs_labelled *l, const cs_record *r, const char *text, flo
                       "records");
     }
     if (cs_parse_real(text, &d) != CS_OK)
-        return refuse(l, r, "value", text, ", which is not a number");
+        return refuse(l, r, "value", text, ", which is not a number such as 0.5, or NA if it is "
+                      "unknown");
     if (fabs(d) > FLT_MAX)
         return refuse(l, r, "value", text, "; at most 3.40282e+38 is supported");
     *v = (float)d;

@@ -69,7 +69,7 @@ T 'a value that a float cannot hold is refused' sh -c 'for i in 1 2 3 4 5 6; do 
     ! '"$train"' --label-key y -i big.fa -o x 2> msgs && grep -q "record .r3. has the value .1e39.; at most 3.4.*e+38 is supported" msgs'
 T 'a value of a table that is not a number names its line' sh -c 'printf ">r1\nACGT\n>r2\nACGT\n" > odd.fa
     printf "# values\nr1\t1\nr2\t1x\n" > odd.tsv && ! '"$train"' --labels odd.tsv -i odd.fa -o x 2> msgs &&
-    grep -q "record .r2. has the value .1x., which is not a number (.odd.tsv. line 3)$" msgs'
+    grep -q "record .r2. has the value .1x., which is not a number such as 0.5, or NA if it is unknown (.odd.tsv. line 3)$" msgs'
 T 'records with an unknown value are refused or left out' sh -c 'for i in 1 2 3 4 5 6 7 8; do printf ">r$i\nACGTTGCATTGCAACGT\n" >&3; printf "r$i\t0\t$i\n"; done 3> na.fa > all.tsv
     for v in NA NaN . ""; do sed "3s/\t0/\t$v/" all.tsv > na.tsv && ! '"$train"' --labels na.tsv -i na.fa -o x 2> msgs || exit
         grep -q "record .r3. has the value .$v., which is unknown; --skip-unlabelled omits such records (.na.tsv. line 3)$" msgs || exit

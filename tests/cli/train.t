@@ -80,6 +80,8 @@ T 'labels from a spreadsheet: CSV with names of columns, quotes and CRLF' sh -c 
         !/^#/ { printf \"\\\"%s\\\",%s\\r\\n\", \$1, \$2 } END { printf \",\\r\\n\" }" labels.tsv > sheet.csv &&
     "$@" -o sheet.m --labels sheet.csv && "$@" -o rows.m --labels labels.tsv &&
     [ "$(chordseq model show sheet.m | grep -e ^label -e ^sha256)" = "$(chordseq model show rows.m | grep -e ^label -e ^sha256)" ]' - $train --epochs 1 all.fa
+T 'names of records in another column are reported as that' sh -c 'awk "BEGIN { print \",id,value\" } !/^#/ { print NR \",\" \$1 \",\" NR / 100 }" labels.tsv > index.csv &&
+    ! "$@" --head regress --labels index.csv 2> err && grep -q "index.csv. has the name of record .* in column 2; the first one must have" err' - $train -o x.m all.fa
 T 'a label that names no class and a table with quotes are reported as that' sh -c 'sed "3s/\t.*/\t/" labels.tsv > no.tsv && ! "$@" --labels no.tsv 2> err &&
     grep -q "the label .. of record .*names no class; --skip-unlabelled" err && sed "s/^\([^\t]*\)/\"\1\"/" labels.tsv > quoted.tsv &&
     ! "$@" --labels quoted.tsv 2> err && grep -q "quoted.tsv. has the name of record .* in quotes; remove the quotes" err &&

@@ -97,6 +97,12 @@ static void test_csv(void **state)
     l = open_text("r1,Bacteria;Bacillota\n");
     assert_string_equal(cs_labels_find(l, "r1", 0), "Bacteria;Bacillota");
     cs_labels_close(l);
+    /* Names of columns as pandas writes them. */
+    l = open_text(",class\nr2,a\nr3,r2\n");
+    assert_int_equal(cs_labels_count(l), 2);
+    assert_string_equal(cs_labels_find(l, "r2", 0), "a");
+    assert_true(cs_labels_with(l, "r2") == 0 && cs_labels_with(l, "r3") == -1);
+    cs_labels_close(l);
     /* Not in TSV. */
     l = open_text("\"r1\"\ta,b\nr2\tA;B\n");
     assert_string_equal(cs_labels_find(l, "\"r1\"", 0), "a,b");
@@ -142,6 +148,7 @@ static void test_bad_tables(void **state)
           "'x.tsv' line 4: expected 2 columns as in the first row, got 3" },
         { "r1\ta\tb\nr2\ta\n", "'x.tsv' line 2: expected 3 columns as in the first row, got 2" },
         { "r1\ta\n\ta\n", "'x.tsv' line 2: the name is empty" },
+        { ",a\n,b\n", "'x.tsv' line 2: the name is empty" },
         { "r1,a\nr2,a,b\n", "'x.tsv' line 2: expected 2 columns as in the first row, got 3" },
         { "r1,a\nr2\n", "'x.tsv' line 2: expected a name, a comma and a label, got 'r2'" },
         { "r1 A;B\n", "'x.tsv' line 1: expected a name, a tab and a label, got 'r1 A;B'" },
