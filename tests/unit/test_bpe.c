@@ -337,12 +337,53 @@ static void test_unknown_is_padding(void **state)
     tok->close(st);
 }
 
+/* Padding has a name in brackets of either kind, and takes no id of its own from the network. */
+static void test_padding(void **state)
+{
+    static const char *const name[] = { "[PAD]", "<pad>" };
+    const cs_tokenizer *tok = cs_tokenizer_find("bpe");
+    char text[400];
+    void *st;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(text, sizeof text, "{\"added_tokens\":[{\"id\":0,\"content\":\"%s\"},"
+                       "{\"id\":1,\"content\":\"[UNK]\"}],\"model\":{\"type\":\"BPE\","
+                       "\"unk_token\":\"[UNK]\",\"vocab\":{\"%s\":0,\"[UNK]\":1,\"A\":2,\"C\":3},"
+                       "\"merges\":[]}}", name[i], name[i]);
+        assert_int_equal(tok->restore(NULL, text, "x", &st), CS_OK);
+        assert_int_equal(tok->n_vocab(st), 4);
+        tok->symbol(st, CS_TOK_PAD, text, sizeof text);
+        assert_string_equal(text, name[i]);
+        tok->close(st);
+    }
+}
+
+/* Tokens of two bases, of one, and an unknown one. */
+static void test_cells(void **state)
+{
+    static const int64_t want[] = { 0, 2, 3, 4, 5 };
+    const cs_segment s = { "ACCAG", NULL, 5 };
+    const cs_tokenizer *tok = cs_tokenizer_find("bpe");
+    int32_t id[5], work[64];
+    int64_t first[6];
+    void *st;
+
+    (void)state;
+    assert_int_equal(tok->restore(NULL, GOOD, "x", &st), CS_OK);
+    assert_int_equal(tok->encode(st, &s, work, id), 4);
+    tok->cells(st, &s, id, 4, first);
+    assert_memory_equal(first, want, sizeof want);
+    tok->close(st);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_train), cmocka_unit_test(test_encode),
         cmocka_unit_test(test_sentences), cmocka_unit_test(test_json),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_unknown_is_padding),
+        cmocka_unit_test(test_padding), cmocka_unit_test(test_cells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
