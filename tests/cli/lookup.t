@@ -58,6 +58,12 @@ awk '/^>/ { print; next } { r = ""; for (i = length($0); i > 0; i--) r = r subst
     substr($0, i, 1)), 1); print r }' new.fa > turned.fa
 T 'the reverse complement has the same prediction' sh -c 'chordseq classify -q --strand both -m table.m turned.fa > a &&
     chordseq classify -q --strand both -m table.m new.fa | cmp - a'
+T 'also if the network reads both strands, which have the same evidence' sh -c '
+    chordseq train -q --label-key class --split split.tsv --encoder.max-len 4k --encoder.depth none --tokenizer kmer --tokenizer.k 2 \
+        --crop-max 300 --crop-min 200 --samples-per-epoch 64 --epochs 1 -o plain.m genomes.fa && $1 plain.m both.m &&
+    for w in "--strand both" "--strand both --long-sequence window --window-length 300"; do
+        chordseq classify -q --all $w -m both.m turned.fa > a && chordseq classify -q --all $w -m both.m new.fa | cmp - a || exit; done &&
+    awk -F "\t" "NR > 1 && \$3 == (\$1 ~ /^g1/ ? \"one\" : \"two\") && \$4 > 0.9 { n++ } END { exit n != 2 }" a' - "$lookup"
 T 'for any number of threads and tokens of a batch' sh -c 'chordseq classify -q --all -@ 1 -m table.m genomes.fa > a &&
     chordseq classify -q --all -@ 3 --batch-tokens 300 -m table.m genomes.fa | cmp - a'
 T 'in windows' sh -c 'chordseq classify -q --window-length 300 --long-sequence window -m table.m new.fa | grep -c "g[01]7	806	\(one\|two\)" | grep -qx 2'
