@@ -7,7 +7,7 @@
 #include "tok/bpe_train.h"
 #include "tok/tokenizer.h"
 
-enum { MAX_N = 4000, N_VOCAB = 60 };
+enum { MAX_N = 4000, N_VOCAB = 60, MOST_PIECES = 640 };
 
 /* A sequence with repeats, so that pieces are long and pairs overlap. */
 static int64_t draw(uint64_t seed, int64_t n, const char *symbols, char *s)
@@ -29,9 +29,9 @@ static int64_t draw(uint64_t seed, int64_t n, const char *symbols, char *s)
 struct plain {
     int32_t id[2 * MAX_N];       /* -1: bound */
     int     n;
-    char    piece[256][80];
+    char    piece[MOST_PIECES][80];
     int     n_piece, n_merge;
-    cs_bpe_merge merge[256];
+    cs_bpe_merge merge[MOST_PIECES];
 };
 
 static int32_t plain_find(const struct plain *p, const char *text)
@@ -44,7 +44,7 @@ static int32_t plain_find(const struct plain *p, const char *text)
 
 static bool plain_best(const struct plain *p, int max_piece, cs_bpe_merge *best)
 {
-    static int count[256][256];
+    static int count[MOST_PIECES][MOST_PIECES];
     int max = 1;                 /* pairs that occur once are not merged */
     memset(count, 0, sizeof count);
     for (int i = 0; i + 1 < p->n; i++) {
@@ -149,6 +149,9 @@ static void test_train(void **state)
     check_training(8, 3000, &set, "ACGT");
     set.n_vocab = 9;
     check_training(9, 300, &set, "ACGT");
+    set = usual;
+    set.n_vocab = MOST_PIECES;           /* of so many pairs, some share a bucket of the hash table */
+    check_training(9, MAX_N, &set, "ACGT");
 }
 
 /* ---- encoding

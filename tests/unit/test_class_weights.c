@@ -64,6 +64,18 @@ static void test_labels(void **state)
     check_weights("multilabel", (const float[]){ 1, 4, 1, 2.0F / 5 }, 2 * N_TARGET);
 }
 
+/* A label that is 0 or 1 in all records has nothing to balance. */
+static void test_constant_labels(void **state)
+{
+    static const float target[N][N_TARGET] = {
+        { 1, 0 }, { 1, 0 }, { 1, 0 }, { 1, 0 }, { 1, 0 }, { 1, 0 }, { 1, 0 }, { 0, 1 },
+    };
+
+    (void)state;
+    make_data(false, N_TARGET, *target);
+    check_weights("multilabel", (const float[]){ 1, 1, 1, 1 }, 2 * N_TARGET);
+}
+
 /* Labels that are not named keep 1, and so do the 0s of every label. */
 static void test_named_labels(void **state)
 {
@@ -123,7 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_classes), cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_named_labels), cmocka_unit_test(test_bases),
+        cmocka_unit_test(test_constant_labels), cmocka_unit_test(test_named_labels), cmocka_unit_test(test_bases),
         cmocka_unit_test(test_variants), cmocka_unit_test(test_values_have_no_classes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
