@@ -150,7 +150,7 @@ static void test_train(void **state)
     set.n_vocab = 9;
     check_training(9, 300, &set, "ACGT");
     set = usual;
-    set.n_vocab = MOST_PIECES;           /* of so many pairs, some share a bucket of the hash table */
+    set.n_vocab = MOST_PIECES;           /* of so many pairs, some share a bucket */
     check_training(9, MAX_N, &set, "ACGT");
 }
 

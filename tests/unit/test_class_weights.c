@@ -135,7 +135,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_classes), cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_constant_labels), cmocka_unit_test(test_named_labels), cmocka_unit_test(test_bases),
+        cmocka_unit_test(test_constant_labels),
+        cmocka_unit_test(test_named_labels), cmocka_unit_test(test_bases),
         cmocka_unit_test(test_variants), cmocka_unit_test(test_values_have_no_classes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
