@@ -221,17 +221,8 @@ int cs_matrix_plot_check(const char *path)
     return cs_fail(CS_EUSAGE, "image files are named *.svg or *.png, not '%s'", path);
 }
 
-int cs_matrix_plot(const char *path, int64_t n, const cs_plot_panel *panel, int n_panel)
+int cs_matrix_plot(cs_outfile *f, int64_t n, const cs_plot_panel *panel, int n_panel)
 {
-    int rc = CS_OK;
-    cs_outfile *f = NULL;
-
-    CS_TRY(cs_matrix_plot_check(path));
-    CS_TRY(cs_outfile_open_as(path, NULL, CS_OUT_BINARY, &f));
-    if (ends_in(path, ".svg"))
-        CS_TRY(write_svg(f, n, panel, n_panel));
-    else
-        CS_TRY(write_png(f, n, panel, n_panel));
-out:
-    return cs_outfile_end(f, rc);
+    return ends_in(cs_outfile_name(f), ".svg") ? write_svg(f, n, panel, n_panel)
+                                               : write_png(f, n, panel, n_panel);
 }

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/file.h"
 
 typedef struct cs_plot_panel { const double *v; const char *title; } cs_plot_panel; /* v (n, n) */
 
@@ -12,12 +12,12 @@ typedef struct cs_plot_panel { const double *v; const char *title; } cs_plot_pan
  * cs_matrix_plot - black is the minimum and white the maximum of the first panel; other values are
  * clamped
  *
- * path     *.svg has titles below the panels; *.png has none
- * Returns  CS_OK; CS_EUSAGE for another name; CS_EIO; CS_EMEM
+ * f        stays open. *.svg has titles below the panels; *.png has none
+ * Returns  CS_OK; CS_EIO; CS_EMEM
  */
-int cs_matrix_plot(const char *path, int64_t n, const cs_plot_panel *panel, int n_panel)
+int cs_matrix_plot(cs_outfile *f, int64_t n, const cs_plot_panel *panel, int n_panel)
     CS_MUST_CHECK;
-/** cs_matrix_plot_check - CS_OK, or CS_EUSAGE for another suffix */
+/** cs_matrix_plot_check - CS_OK, or CS_EUSAGE for another suffix than these */
 int cs_matrix_plot_check(const char *path) CS_MUST_CHECK;
 
 #endif

@@ -69,17 +69,26 @@ int cs_npy_end(cs_outfile *f, cs_npy_type type, cs_npy_shape shape)
     return cs_outfile_patch(f, 0, h, cs_npy_header(h, type, shape));
 }
 
-int cs_npy_write(const char *path, cs_npy_type type, cs_npy_shape shape, const void *v)
+int cs_npy_put(cs_outfile *f, cs_npy_type type, cs_npy_shape shape, const void *v)
 {
     int rc = CS_OK;
-    cs_outfile *f = NULL;
     size_t n_bytes = types[type].size;
 
     for (int i = 0; i < shape.n_dim; i++)
         n_bytes *= (size_t)shape.dim[i];
-    CS_TRY(cs_outfile_open_as(path, NULL, CS_OUT_BINARY, &f));
     CS_TRY(cs_npy_begin(f, type, shape));
-    CS_TRY(cs_outfile_write(f, v, n_bytes));
+    rc = cs_outfile_write(f, v, n_bytes);
+out:
+    return rc;
+}
+
+int cs_npy_write(const char *path, cs_npy_type type, cs_npy_shape shape, const void *v)
+{
+    int rc = CS_OK;
+    cs_outfile *f = NULL;
+
+    CS_TRY(cs_outfile_open_as(path, NULL, CS_OUT_BINARY, &f));
+    CS_TRY(cs_npy_put(f, type, shape, v));
 out:
     return cs_outfile_end(f, rc);
 }

@@ -21,6 +21,8 @@ static inline cs_npy_shape cs_npy_shape2(int64_t r, int64_t c)
 /** cs_npy_write - a whole array, rows last index fastest; path as cs_outfile_open() */
 int cs_npy_write(const char *path, cs_npy_type type, cs_npy_shape shape, const void *v)
     CS_MUST_CHECK;
+/** cs_npy_put - the same into an output, which stays open. Errors of cs_outfile_write() */
+int cs_npy_put(cs_outfile *f, cs_npy_type type, cs_npy_shape shape, const void *v) CS_MUST_CHECK;
 
 /**
  * cs_npy_begin - the header of an array; the caller then writes its elements to f as in memory

@@ -12,6 +12,7 @@
 #include "eval/matrix_plot.h"
 #include "io/npy.h"
 #include "nn/ops/svd.h"
+#include "run/outputs.h"
 
 enum { SIDE_MAX = 32768 };
 
@@ -81,31 +82,70 @@ static int write_row(cs_outfile *f, const char *method, int64_t count, int64_t n
                              (long long)nonzeros, error, norm > 0 ? error / norm : 0);
 }
 
-static int write_report(const cs_matrix_factors *f, const struct truncated *t, double norm)
-{
-    int rc = CS_OK;
-    cs_outfile *o = NULL;
+/* All files, which are renamed into place together. */
+struct outputs { cs_outfile **f; int n; };
 
-    CS_TRY(cs_outfile_open("-", &o));
-    CS_TRY(cs_outfile_printf(o, "method\tfactors_or_rank\tnonzeros\terror\trelative_error\n"));
-    CS_TRY(write_row(o, "factors", f->n_factor, cs_matrix_factors_nonzeros(f), f->error, norm));
-    if (t->product)
-        CS_TRY(write_row(o, "svd", t->rank, t->nonzeros, t->error, norm));
-out:
-    return cs_outfile_end(o, rc);
+static int open_output(struct outputs *o, const char *path, cs_out_kind kind, cs_outfile **f)
+{
+    o->f = cs_xrealloc(o->f, (size_t)(o->n + 1) * sizeof *o->f);
+    o->f[o->n] = NULL;
+    const int rc = cs_outfile_open_as(path, NULL, kind, &o->f[o->n]);
+    *f = o->f[o->n++];
+    return rc;
 }
 
-static int write_named(const char *prefix, const char *what, cs_npy_type type, cs_npy_shape shape,
-                       const void *v)
+/* Standard output comes last, so that an error of it leaves no file. */
+static int write_report(struct outputs *o, const cs_matrix_factors *f, const struct truncated *t,
+                        double norm)
 {
+    int rc = CS_OK;
+    cs_outfile *to;
+
+    CS_TRY(open_output(o, "-", CS_OUT_TEXT, &to));
+    CS_TRY(cs_outfile_printf(to, "method\tfactors_or_rank\tnonzeros\terror\trelative_error\n"));
+    CS_TRY(write_row(to, "factors", f->n_factor, cs_matrix_factors_nonzeros(f), f->error, norm));
+    if (t->product)
+        CS_TRY(write_row(to, "svd", t->rank, t->nonzeros, t->error, norm));
+out:
+    return rc;
+}
+
+static int commit(struct outputs *o)
+{
+    cs_outfile ***file = cs_xcalloc((size_t)o->n, sizeof *file);
+
+    for (int i = 0; i < o->n; i++)
+        file[i] = &o->f[i];
+    const int rc = cs_outputs_commit((cs_outfile **const *)file, o->n);
+    free(file);
+    return rc;
+}
+
+static void outputs_release(struct outputs *o)
+{
+    for (int i = 0; i < o->n; i++)
+        cs_outfile_discard(o->f[i]);
+    free(o->f);
+}
+
+/* The file keeps no descriptor: there may be a thousand factors. */
+static int write_named(struct outputs *o, const char *prefix, const char *what, cs_npy_type type,
+                       cs_npy_shape shape, const void *v)
+{
+    int rc = CS_OK;
     char path[4096];
+    cs_outfile *f;
 
     if ((size_t)snprintf(path, sizeof path, "%s.%s.npy", prefix, what) >= sizeof path)
         return cs_fail(CS_EUSAGE, "the path '%.100s...' is too long", prefix);
-    return cs_npy_write(path, type, shape, v);
+    CS_TRY(open_output(o, path, CS_OUT_BINARY, &f));
+    CS_TRY(cs_npy_put(f, type, shape, v));
+    rc = cs_outfile_finish(f);
+out:
+    return rc;
 }
 
-static int write_index(const char *prefix, const cs_matrix_factors *f)
+static int write_index(struct outputs *o, const char *prefix, const cs_matrix_factors *f)
 {
     int64_t *index = cs_alloc((size_t)(f->n * f->link.n), sizeof *index);
     int rc;
@@ -115,27 +155,29 @@ static int write_index(const char *prefix, const cs_matrix_factors *f)
     for (int64_t i = 0; i < f->n; i++)
         for (int32_t k = 0; k < f->link.n; k++)
             index[i * f->link.n + k] = (i + f->link.off[k]) % f->n;
-    rc = write_named(prefix, "index", CS_NPY_I8, cs_npy_shape2(f->n, f->link.n), index);
+    rc = write_named(o, prefix, "index", CS_NPY_I8, cs_npy_shape2(f->n, f->link.n), index);
     free(index);
     return rc;
 }
 
-static int write_factor(const char *prefix, const cs_matrix_factors *f, int32_t m, double *dense)
+static int write_factor(struct outputs *o, const char *prefix, const cs_matrix_factors *f,
+                        int32_t m, double *dense)
 {
     char name[16];
     const double *w = f->w + m * f->n * f->link.n;
 
     (void)snprintf(name, sizeof name, "%d", (int)m + 1);
     if (!dense)
-        return write_named(prefix, name, CS_NPY_F8, cs_npy_shape2(f->n, f->link.n), w);
+        return write_named(o, prefix, name, CS_NPY_F8, cs_npy_shape2(f->n, f->link.n), w);
     memset(dense, 0, (size_t)(f->n * f->n) * sizeof *dense);
     for (int64_t i = 0; i < f->n; i++)
         for (int32_t k = 0; k < f->link.n; k++)
             dense[i * f->n + (i + f->link.off[k]) % f->n] += w[i * f->link.n + k];
-    return write_named(prefix, name, CS_NPY_F8, cs_npy_shape2(f->n, f->n), dense);
+    return write_named(o, prefix, name, CS_NPY_F8, cs_npy_shape2(f->n, f->n), dense);
 }
 
-static int write_factors(const cs_factorization *job, const cs_matrix_factors *f)
+static int write_factors(struct outputs *o, const cs_factorization *job,
+                         const cs_matrix_factors *f)
 {
     int rc = CS_OK;
     double *dense = job->dense ? cs_alloc((size_t)(f->n * f->n), sizeof *dense) : NULL;
@@ -144,17 +186,19 @@ static int write_factors(const cs_factorization *job, const cs_matrix_factors *f
         return cs_fail(CS_EMEM, "out of memory for a factor of %lld x %lld", (long long)f->n,
                        (long long)f->n);
     for (int32_t m = 0; m < f->n_factor; m++)
-        CS_TRY(write_factor(job->output, f, m, dense));
+        CS_TRY(write_factor(o, job->output, f, m, dense));
     if (!dense)
-        CS_TRY(write_index(job->output, f));
+        CS_TRY(write_index(o, job->output, f));
 out:
     free(dense);
     return rc;
 }
 
-static int plot(const char *path, const cs_npy *a, const cs_matrix_factors *f,
+static int plot(struct outputs *o, const char *path, const cs_npy *a, const cs_matrix_factors *f,
                 const struct truncated *t, double norm)
 {
+    int rc = CS_OK;
+    cs_outfile *to;
     char product[80], svd[80];
     const cs_plot_panel panel[] = {
         { a->v, "given" }, { f->product, product }, { t->product, svd }
@@ -164,7 +208,10 @@ static int plot(const char *path, const cs_npy *a, const cs_matrix_factors *f,
                    norm > 0 ? f->error / norm : 0);
     (void)snprintf(svd, sizeof svd, "SVD of rank %lld: error %.3f", (long long)t->rank,
                    norm > 0 ? t->error / norm : 0);
-    return cs_matrix_plot(path, f->n, panel, t->product ? 3 : 2);
+    CS_TRY(open_output(o, path, CS_OUT_BINARY, &to));
+    rc = cs_matrix_plot(to, f->n, panel, t->product ? 3 : 2);
+out:
+    return rc;
 }
 
 /* Check before the work that the file can be written. FIFOs and devices are skipped: opening a FIFO
@@ -202,6 +249,7 @@ static int fit_and_write(const cs_factorization *job, const cs_npy *a, cs_backen
     int rc = CS_OK;
     cs_matrix_factors f = { .w = NULL };
     struct truncated t = { .product = NULL };
+    struct outputs o = { .f = NULL };
     const int64_t n = a->shape.dim[0];
     const double norm = cs_frobenius(a->n, a->v, NULL);
 
@@ -211,11 +259,14 @@ static int fit_and_write(const cs_factorization *job, const cs_npy *a, cs_backen
     else
         cs_warn("this program was built without LAPACK: no comparison with truncated SVD");
     if (job->output)
-        CS_TRY(write_factors(job, &f));
+        CS_TRY(write_factors(&o, job, &f));
     if (job->plot)
-        CS_TRY(plot(job->plot, a, &f, &t, norm));
-    rc = write_report(&f, &t, norm);
+        CS_TRY(plot(&o, job->plot, a, &f, &t, norm));
+    CS_TRY(write_report(&o, &f, &t, norm));
+    rc = commit(&o);
 out:
+    rc = cs_outputs_explain(rc, o.n, NULL);
+    outputs_release(&o);
     cs_matrix_factors_release(&f);
     free(t.product);
     return rc;

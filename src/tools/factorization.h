@@ -13,8 +13,9 @@ typedef struct cs_factorization {
     cs_matrix_fit_opt fit;
 } cs_factorization;
 
-/** cs_factorize - fit the factors, write them and the plot, and print the errors. CS_OK; CS_EUSAGE
- * for outputs that cannot be written and for other arrays; CS_EFORMAT; CS_EMEM; CS_EIO */
+/** cs_factorize - fit the factors, write them and the plot, and print the errors: all outputs or
+ * none. CS_OK; CS_EUSAGE for outputs that cannot be written and for other arrays; CS_EFORMAT;
+ * CS_EMEM; CS_EIO */
 int cs_factorize(const cs_factorization *a) CS_MUST_CHECK;
 
 #endif

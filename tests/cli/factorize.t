@@ -46,6 +46,12 @@ T 'dense factors have no index' [ "$(echo d.*.npy)" = 'd.1.npy d.2.npy d.3.npy d
 T 'as many factors as wanted' sh -c 'chordseq factorize -i small.npy --steps 10 --factors 3 -o e &&
     [ "$(echo e.*.npy)" = "e.1.npy e.2.npy e.3.npy e.index.npy" ]'
 
+mkdir g.3.npy
+for to in out /dev/full; do
+    T "a failed run leaves no file: $to" sh -c '! chordseq factorize -q -i small.npy --steps 1 -o $1 --plot g.svg > $2 &&
+        rm -rf g.3.npy && [ -z "$(ls | grep "^g[.]")" ]' - g $to
+done
+
 # Read by NumPy, the product of the written factors has the reported error.
 if python3 -c 'import numpy' 2> /dev/null; then
     chordseq factorize -i small.npy --steps 300 > small.tsv
