@@ -4,12 +4,12 @@
  * DESIGN
  * The index sorts every position of the database by its bucket, the first bits of the hash of its
  * seed. To count and store positions at random in memory took 60 % of the time to load the default
- * model, so they are sorted in two steps: into parts of some thousand buckets, and each part, which
- * fits the cache, by buckets. Both steps keep the order of positions, also with several threads: in
- * the first one each scans a range of positions, whose entries have places of their own. Seeds are
- * hashed twice, for the sizes of the parts and for their entries: to keep the hashes would take
- * more memory. Seeds with fewer than four different groups of letters are skipped: low complexity
- * matches everywhere.
+ * model, which included its index then, so they are sorted in two steps: into parts of some
+ * thousand buckets, and each part, which fits the cache, by buckets. Both steps keep the order of
+ * positions, also with several threads: in the first one each scans a range of positions, whose
+ * entries have places of their own. Seeds are hashed twice, for the sizes of the parts and for
+ * their entries: to keep the hashes would take more memory. Seeds with fewer than four different
+ * groups of letters are skipped: low complexity matches everywhere.
  */
 #include "nn/exec/protein_db.h"
 
