@@ -42,6 +42,11 @@ T 'a region of CRAM with threads has the spliced reads that begin before it' sh 
 T 'the same from standard input' sh -c "$d - < r.bam | cmp - want"
 T 'reasons are reported' sh -c "$d r.sam 2>&1 > out | grep -qx 'chordseq: unknown sites by reason: 10 no_read, 0 low_depth'"
 T 'depth' sh -c "$d --min-depth 12 r.sam 2>&1 > out | grep -qx 'chordseq: unknown sites by reason: 10 no_read, 20 low_depth'"
+T 'each contig has its own reference' sh -c '
+    for c in "c1 ACGTACGTACGT ACGTTCGTACGT" "c2 GGGGGGCCCCCC GGGGTGCCCCCC"; do set -- $c; for i in 1 2 3 4 5; do for s in $2 $3; do
+        printf "$i$s\t0\t$1\t1\t60\t12M\t*\t0\t0\t$s\tIIIIIIIIIIII\n"; done; done; done > both.sam
+    { sed -n "/^@/p" r.sam; cat both.sam; } | chordseq diplotype -f ref.fa - 2> msgs > out && grep "^[ACGTK]" out | tail -n 1 | grep -qx GGGGKGCCCCCC &&
+    grep -q "42 sites: 22 reference, 2 variant (2 heterozygous), 18 unknown" msgs'
 P diplotype-filters.txt $d -q --skip-flags 0 --min-mapq 0 --min-baseq 0 --min-count 1 --min-frac 0 r.sam
 P diplotype-regions.txt $d -q -r c1:5-10 -r c1:29 -r c2 r.bam
 printf '# some\nc1\t4\t10\tx\nc1\t28\t30\nc2\t0\t12\n' > r.bed

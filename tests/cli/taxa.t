@@ -171,6 +171,10 @@ T 'by rank in the page' sh -c 'awk -F "\t" "\$2 == \"all\" && \$3 == \".\" { v[\
             printf \"<tr><td>%s</td><td class=.n.>%d</td><td class=.n.>%.4f</td></tr>\n\", r[i], v[\"records:\" r[i]],
                 v[\"accuracy:\" r[i]] }" e.tsv > want && [ "$(tr -d "\n" < e.html | sed "s/.*>By rank<//; s/<.table>.*//; s/<tr>/\n&/g" |
         grep -cxf want)" = 2 ]'
+T 'by rank and length' sh -c 'chordseq eval -q -m tree.m --bins 100,150 --label-key tax -o l.tsv all.fa &&
+    awk "/^>/ { genus = /;g/; next } { n[length(\$0) < 100 ? \"0-99\" : length(\$0) < 150 ? \"100-149\" : \"150-\"] += genus }
+        END { for (b in n) print b, n[b] }" all.fa | sort > want && awk -F "\t" "\$2 != \"all\" && \$4 == \"records:genus\" {
+        print \$2, \$5 }" l.tsv | sort | cmp - want'
 with python3 T 'by rank in JSON' python3 -c '
 import json
 rows = [line.split("\t")[3:] for line in open("e.tsv") if line.startswith("record\tall\t.\t")]
