@@ -103,6 +103,36 @@ static void test_undetermined_truths(void **state)
     cs_scores_release(&s);
 }
 
+/* In a tree, a call is wrong if the truth is outside of its clade. All calls name class 2: the
+ * truths are 120 of that, 60 of its sister and 20 of another clade. */
+static void test_wrong_calls_in_a_tree(void **state)
+{
+    static const int32_t parent[] = { -1, 0, 1, 1, 0 }, class_no[] = { -1, 0, 1, 2, 3 },
+                         of_class[] = { 1, 2, 3, 4 };
+    const cs_tree tree = { parent, class_no, of_class, 5, N_OUT };
+    static cs_calibration c;
+    cs_scores s;
+    bool clade = false;
+
+    (void)state;
+    cs_scores_init(&s, true, N_OUT, 1);
+    for (int i = 0; i < 200; i++) {
+        const float truth = i < 120 ? 2 : i < 180 ? 1 : 3;
+        assert_int_equal(cs_scores_add(&s, (const float[]){ .01f, .25f, .65f, .09f }, &truth, 300),
+                         CS_OK);
+    }
+    assert_int_equal(cs_calibrate(&s, &tree, NULL, 0, &c), CS_OK);
+    const cs_call_curve *all = &c.bin[0].all;
+    assert_int_equal(all->n_kept[0], 200);
+    assert_int_equal(all->n_wrong[0], 80);
+    for (int k = 1; k < CS_CALIBRATION_STEPS; k++) {
+        assert_true(all->n_wrong[k] <= all->n_wrong[k - 1]);
+        clade = clade || all->n_wrong[k] == 20;
+    }
+    assert_true(clade);
+    cs_scores_release(&s);
+}
+
 /* The rate that --max-error asks for is kept on new records of the same kind. */
 static void test_rates_are_kept(void **state)
 {
@@ -365,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_temperature_is_recovered),
         cmocka_unit_test(test_no_wrong_calls),
         cmocka_unit_test(test_undetermined_truths),
+        cmocka_unit_test(test_wrong_calls_in_a_tree),
         cmocka_unit_test(test_rates_are_kept),
         cmocka_unit_test(test_each_class_keeps_its_rate),
         cmocka_unit_test(test_conditions),
