@@ -222,6 +222,12 @@ static void test_sentences(void **state)
     assert_int_equal(cs_bpe_corpus_add(c, s, sizeof s), CS_OK);
     assert_in_range(cs_bpe_corpus_size(c), 50 * 500, 50 * 1000);
     cs_bpe_corpus_free(c);
+    set.sentence_min = 1000;             /* all of one length */
+    assert_int_equal(cs_bpe_corpus_new(&set, &c), CS_OK);
+    assert_int_equal(cs_bpe_corpus_add(c, s, sizeof s), CS_OK);
+    assert_int_equal(cs_bpe_corpus_size(c), 50 * 1000);
+    cs_bpe_corpus_free(c);
+    set.sentence_min = 500;
     cs_bpe *a = train(&set, s, sizeof s, 4), *b = train(&set, s, sizeof s, 4);
     assert_int_equal(a->n_merge, b->n_merge);
     assert_memory_equal(a->merge, b->merge, (size_t)a->n_merge * sizeof *a->merge);
