@@ -45,6 +45,8 @@ _chordseq()
         '*--call[what to call\: class, taxon, or auto (taxon with the head tree)]:WHAT:(auto class taxon)' \
         '*--min-prob[minimum probability of a call; 0\: call all; auto\: the model'\''s thresholds]:NUM:' \
         '*--max-error[maximum estimated error rate of calls; auto\: the model'\''s]:RATE:' \
+        '*--prior[shares of classes among the records, such as bacteria=0.95,plasmid=0.05 (default\: equal)]:CLASS=SHARE,...:' \
+        '*--prior-file[the same from a file, as --shares writes it]:FILE:_files' \
         '*-o[output table (default\: standard output, unless another per-record output is given)]:FILE:_files' \
         '*--output[output table (default\: standard output, unless another per-record output is given)]:FILE:_files' \
         '*--all[add a probability column per class]' \
@@ -53,6 +55,7 @@ _chordseq()
         '*--use-names[with --kraken, add names to taxids]' \
         '*--report[Kraken 2'\''s report format, a line per taxon]:FILE:_files' \
         '*--krona[counts and lineages for Krona'\''s ktImportText]:FILE:_files' \
+        '*--shares[estimated share of each class among the records, for --prior-file]:FILE:_files' \
         '*--cami-binning[CAMI binning format]:FILE:_files' \
         '*--cami-profile[CAMI profiling format, abundance by bases]:FILE:_files' \
         '*--sample[sample name in CAMI formats and the summary]:NAME:' \

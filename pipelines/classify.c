@@ -127,6 +127,7 @@ static int classify_open_outputs(struct job *j, const cs_about *about)
         .label = j->label, .n_label = m->n_label, .is_class = m->head->is_class,
         .is_labels = m->head->is_labels,
         .model_sum = m->sum, .taxonomy = j->taxonomy, .taxa = j->run.policy.tree != NULL,
+        .prior = j->run.policy.prior,
         .about = j->about,
         .command_line = j->line, .header = header, .several = from.input.file.n > 1,
         .reference = from.input.reference,

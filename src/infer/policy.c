@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "infer/prior.h"
 #include "nn/exec/plan.h"
 #include "nn/exec/session.h"
 
@@ -86,7 +87,21 @@ const cs_opt cs_call_table[] = {
              "and a test for sequences unlike its training data (low complexity, shuffled DNA); "
              "these apply unless --min-prob is given without this option. 1 calls all. The rate is "
              "valid for sequences like those of the calibration, with the same mixture of classes; "
-             "calls of a rarer class are wrong more often." },
+             "calls of a rarer class are wrong more often (see --prior)." },
+    { .type = CS_OPT_STR, .name = "prior", .off = offsetof(cs_call_args, prior),
+      .arg = "CLASS=SHARE,...", .help = "shares of classes among the records, such as "
+              "bacteria=0.95,plasmid=0.05 (default: equal)",
+      .man = "Without it, all classes count as equally frequent, as in the calibration of the "
+             "model, and calls of classes that are rare in the input are often wrong. With it, the "
+             "probability of each class is multiplied by its share, and their sum is scaled to 1. "
+             "Classes that are not named have equal shares of the rest; with the share 0, a class "
+             "is never called. The thresholds of --max-error apply to the new probabilities. "
+             "'chordseq classify --shares' estimates the shares from the records." },
+    { .type = CS_OPT_IN, .name = "prior-file", .off = offsetof(cs_call_args, prior_file),
+      .arg = "FILE", .help = "the same from a file, as --shares writes it",
+      .same = CS_OPT_SAME_CONTENT,
+      .man = "A line has a class, a tab and its share. The first line may be the header "
+             "\"class<TAB>share\"; empty lines and those that start with '#' are skipped." },
     { .type = CS_OPT_END }
 };
 
@@ -329,6 +344,32 @@ int cs_policy_set_output(cs_policy *p, cs_head_output output)
     return CS_OK;
 }
 
+/* The first option given that needs classes, or NULL. */
+static const char *for_classes(const cs_call_args *calls)
+{
+    return calls->call == CALL_TAXON ? "call taxon" : calls->min_prob > 0 ? "min-prob"
+         : calls->prior ? "prior" : calls->prior_file ? "prior-file" : NULL;
+}
+
+static int set_calls(cs_policy *p, const cs_call_args *calls)
+{
+    int rc = CS_OK;
+
+    if (calls->prior && calls->prior_file)
+        return cs_fail(CS_EUSAGE, "%s and %s exclude each other", CS_OPTION("prior"),
+                       CS_OPTION("prior-file"));
+    CS_TRY(cs_prior_new(calls->prior, calls->prior_file, p->model, &p->prior));
+    rc = set_rate(p, calls);
+out:
+    return rc;
+}
+
+void cs_policy_release(cs_policy *p)
+{
+    free(p->prior);
+    p->prior = NULL;
+}
+
 int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
                    cs_model *m)
 {
@@ -370,12 +411,11 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
     CS_TRY(a->on_long == CS_LONG_FIT ? fit_windows(p, a, m) : set_windows(p, a));
     const char *instead = m->head->is_class ? NULL : m->head->is_labels
                         ? "labels that do not exclude each other" : "values";
-    if (calls != NULL && instead && (calls->call == CALL_TAXON || calls->min_prob > 0))
+    if (calls != NULL && instead && for_classes(calls))
         rc = cs_fail(CS_EUSAGE, "%s is for classes; the model predicts %s",
-                     CS_OPTION("%s", calls->call == CALL_TAXON ? "call taxon" : "min-prob"),
-                     instead);
+                     CS_OPTION("%s", for_classes(calls)), instead);
     else if (calls != NULL)
-        rc = set_rate(p, calls);
+        rc = set_calls(p, calls);
     if (rc == CS_OK && a->output == CS_HEAD_PREDICTION)
         rc = cs_proteins_need_index(m->proteins, m->be->n_thread);
 out:

@@ -24,10 +24,14 @@ typedef struct cs_policy_args {
 } cs_policy_args;
 
 /* Negative: the model's setting. */
-typedef struct cs_call_args { int call; double min_prob, max_error; } cs_call_args;
+typedef struct cs_call_args {
+    int call;
+    double min_prob, max_error;
+    const char *prior, *prior_file;  /* NULL: classes have equal shares */
+} cs_call_args;
 
 extern const cs_opt cs_policy_table[];     /* --strand, --long-sequence, ... */
-extern const cs_opt cs_call_table[];       /* --call, --min-prob, --max-error */
+extern const cs_opt cs_call_table[];       /* --call, --min-prob, --max-error, --prior */
 
 /* Independent of the machine, except for the windows of CS_LONG_FIT. */
 typedef struct cs_policy {
@@ -46,6 +50,7 @@ typedef struct cs_policy {
     double     max_unknown;      /* maximum share of letters other than A, C, G, T */
     double     min_prob;         /* of a call */
     bool       uncalibrated;     /* uncalibrated probabilities */
+    double    *prior;            /* of cs_prior_new(); NULL: classes have equal shares. Owned */
     /* of a call, by the calibration's lengths and the class called; the last is of other classes */
     double     class_min_prob[CS_CALIBRATION_BINS][CS_CALIBRATION_CLASSES + 1];
     bool       use_conditions;   /* apply the model's minimum length and its test for sequences
@@ -65,12 +70,16 @@ bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m);
  * Indexes the model's proteins if predictions need them.
  *
  * calls    NULL: every prediction is a call
- * m        must outlive the policy
+ * m        must outlive the policy. With calls, release it with cs_policy_release(), also after an
+ *          error
  * Returns  CS_OK; CS_EUSAGE; CS_EMODEL for a model of variants where sequences are given, or the
  *          other way round; CS_EMEM if no window fits into memory
  */
 int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
                    cs_model *m) CS_MUST_CHECK;
+
+/** cs_policy_release - free the shares of classes; a zeroed policy has none */
+void cs_policy_release(cs_policy *p);
 
 /** cs_policy_set_output - another output of the model under the same options. CS_OK; CS_EUSAGE for
  * vectors if strands are weighted by a label */

@@ -374,10 +374,13 @@ static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, 
 {
     const cs_model *m = p->model;
     const int bin = p->uncalibrated ? -1 : cs_calibration_find(&m->calibration, n_base);
+    const double temperature = bin < 0 ? 1 : m->calibration.bin[bin].temperature;
     int32_t best = 0;
     double sure;
 
-    m->head->decide(m->head_net, v, n, bin < 0 ? 1 : m->calibration.bin[bin].temperature);
+    for (int64_t k = 0; k < n && p->prior; k++)
+        v[k] += (float)(temperature * p->prior[k]);
+    m->head->decide(m->head_net, v, n, temperature);
     *why = CS_REASON_NONE;
     if (!m->head->is_class)
         return -1;

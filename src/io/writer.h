@@ -19,6 +19,8 @@ typedef struct cs_output_info {
     const char *command_line;
     const cs_taxonomy *taxonomy; /* taxonomy of the classes; NULL with values */
     int         taxa;            /* calls may be taxa above the classes */
+    const double *prior;         /* [n_label] logarithms of the shares of classes that
+                                  * probabilities include, plus a constant; NULL: equal shares */
     const char *sample;          /* sample name in CAMI's formats */
     const char *about;           /* JSON object: versions, model, options; for the summary */
     const void *header;          /* sam_hdr_t of the inputs, or NULL: they have none */

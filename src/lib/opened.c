@@ -139,6 +139,7 @@ void cs_opened_drop(cs_opened *o)
         free(o->taxon[i]);
     free(o->taxon);
     free(o->label);
+    cs_policy_release(&o->policy);
     cs_taxa_tree_release(&o->tree);
     cs_taxonomy_free(o->taxonomy);
     cs_model_free(o->model);

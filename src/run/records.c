@@ -41,6 +41,7 @@ void cs_records_close(cs_records *r, cs_record_args *a)
 {
     cs_shard_free(r->shard);
     cs_sources_close(&r->src);
+    cs_policy_release(&r->policy);
     cs_model_free(r->model);
     cs_backend_close(r->be);
     cs_args_release(&a->input);

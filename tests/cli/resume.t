@@ -14,7 +14,7 @@ printf '>empty\n>unknown\nNNNNNNNNNNNN\n' > z.fa
 total=$(zcat -f x.fa y.fa.gz z.fa | grep -c '^>')
 
 outputs='-o o.tsv --all --jsonl o.jsonl --kraken o.kraken --report o.kreport --krona o.krona
-    --cami-binning o.bin --cami-profile o.prof --summary o.json --html o.html --bam o.bam'
+    --cami-binning o.bin --cami-profile o.prof --shares o.shares --summary o.json --html o.html --bam o.bam'
 # run FOLDER THREADS: a run in FOLDER with a journal after every record
 run() { (mkdir -p "$1" && cd "$1" && exec chordseq classify -q -m "$m" -@ "$2" --resume \
     --resume-every 0 $outputs ../x.fa ../y.fa.gz ../z.fa); }
@@ -43,7 +43,7 @@ same()
     for d in "$1" "$2"; do
         sed 's/From the first record to the last.*/TIME/' "$d/o.html" > "$d.html" || return 1
     done
-    diff -r -x o.html "$1" "$2" && cmp "$1.html" "$2.html" && [ "$(ls "$1" | wc -l)" = 10 ]
+    diff -r -x o.html "$1" "$2" && cmp "$1.html" "$2.html" && [ "$(ls "$1" | wc -l)" = 11 ]
 }
 
 T 'an uninterrupted run' run ref 1

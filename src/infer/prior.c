@@ -1,0 +1,138 @@
+/* prior.c - class shares among the records of a run: --prior and --prior-file. */
+#include "infer/prior.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/suggest.h"
+
+enum { MAX_FILE_BYTES = 1 << 24, MAX_PLACE = 256 };
+
+#define TOLERANCE 0.001          /* of a sum of rounded shares */
+
+struct shares {
+    const cs_model *m;
+    char    place[MAX_PLACE];    /* of the present share, for messages: an option, or file and line */
+    int     failure;             /* status of an error */
+    double *share;               /* [m->n_label] negative: not named */
+};
+
+static int set_share(struct shares *s, const char *name, const char *text)
+{
+    int32_t k = 0;
+    double share = -1;
+    cs_suggest near = cs_suggest_begin(name);
+
+    for (; k < s->m->n_label && strcmp(s->m->label[k].name, name) != 0; k++)
+        cs_suggest_try(&near, s->m->label[k].name);
+    if (k == s->m->n_label)
+        return cs_fail(s->failure, "%s: the model has no class '%s'; %s'chordseq model show' lists "
+                       "them", s->place, name, cs_suggest_hint(&near));
+    if (s->share[k] >= 0)
+        return cs_fail(s->failure, "%s: class '%s' occurs twice", s->place, name);
+    if (cs_parse_real(text, &share) != CS_OK || !(share >= 0 && share <= 1))
+        return cs_fail(s->failure, "%s: the share of class '%s' must be a number from 0 to 1, not "
+                       "'%s'", s->place, name, text);
+    s->share[k] = share;
+    return CS_OK;
+}
+
+/* "CLASS=SHARE,...", in place. */
+static int read_list(struct shares *s, char *list)
+{
+    int rc = CS_OK;
+
+    for (char *item = list, *next; item; item = next) {
+        next = strchr(item, ',');
+        if (next)
+            *next++ = '\0';
+        char *share = strrchr(item, '=');
+        if (!share)
+            return cs_fail(s->failure, "%s: '%s' is not of the form CLASS=SHARE", s->place, item);
+        *share++ = '\0';
+        CS_TRY(set_share(s, item, share));
+    }
+out:
+    return rc;
+}
+
+/* Lines of class and share, in place; the first one may name the columns. */
+static int read_lines(struct shares *s, const char *path, char *text)
+{
+    int rc = CS_OK, no = 1;
+
+    for (char *line = text, *next; line; line = next, no++) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        line[strcspn(line, "\r")] = '\0';
+        if (*line == '\0' || *line == '#' || (no == 1 && strcmp(line, "class\tshare") == 0))
+            continue;
+        (void)snprintf(s->place, sizeof s->place, "'%s' line %d", path, no);
+        char *share = strchr(line, '\t');
+        if (!share)
+            return cs_fail(s->failure, "%s: a line has a class, a tab and a share", s->place);
+        *share++ = '\0';
+        CS_TRY(set_share(s, line, share));
+    }
+out:
+    return rc;
+}
+
+/* Give the classes that are not named their shares, and take logarithms. The largest one is 0, so
+ * that equal shares change no prediction. */
+static int complete(struct shares *s)
+{
+    double sum = 0, largest = 0;
+    int32_t n_rest = 0;
+
+    for (int32_t k = 0; k < s->m->n_label; k++) {
+        sum += s->share[k] >= 0 ? s->share[k] : 0;
+        n_rest += s->share[k] < 0;
+    }
+    if (sum > 1 + TOLERANCE)
+        return cs_fail(s->failure, "%s: the shares sum to %g; the maximum is 1", s->place, sum);
+    if (n_rest == 0 && sum < 1 - TOLERANCE)
+        return cs_fail(s->failure, "%s: the shares of all classes sum to %g, not to 1", s->place,
+                       sum);
+    for (int32_t k = 0; k < s->m->n_label; k++) {
+        s->share[k] = s->share[k] >= 0 ? s->share[k] : fmax(1 - sum, 0) / n_rest;
+        largest = fmax(largest, s->share[k]);
+    }
+    for (int32_t k = 0; k < s->m->n_label; k++)
+        s->share[k] = log(s->share[k] / largest);
+    return CS_OK;
+}
+
+int cs_prior_new(const char *list, const char *path, const cs_model *m, double **out)
+{
+    int rc = CS_OK;
+    char *text = NULL;
+    size_t n = 0;
+    struct shares s = { .m = m, .failure = list ? CS_EUSAGE : CS_EFORMAT };
+
+    *out = NULL;
+    if (!list && !path)
+        return CS_OK;
+    s.share = cs_xcalloc((size_t)m->n_label, sizeof *s.share);
+    for (int32_t k = 0; k < m->n_label; k++)
+        s.share[k] = -1;
+    (void)snprintf(s.place, sizeof s.place, list ? "%s" : "'%s'", list ? CS_OPTION("prior") : path);
+    if (list) {
+        text = cs_xstrdup(list);
+        CS_TRY(read_list(&s, text));
+    } else {
+        CS_TRY(cs_file_read(path, MAX_FILE_BYTES, &text, &n));
+        CS_TRY(read_lines(&s, path, text + cs_bom_bytes(text, n)));
+        (void)snprintf(s.place, sizeof s.place, "'%s'", path);
+    }
+    CS_TRY(complete(&s));
+    *out = s.share;
+    s.share = NULL;
+out:
+    CS_FREE(text, s.share);
+    return rc;
+}

@@ -1,0 +1,73 @@
+# prior.t - class shares among the records: --shares estimates them, --prior and --prior-file use them.
+. "$srcdir/tests/cli/lib.sh"
+
+# Two classes with overlapping composition, "at" with fewer G and C, and an odd name.
+"$builddir/tests/bench/gen_fasta" 600000 1 80 120 | awk 'BEGIN { srand(1) }
+    /^>/ { c = rand() < 0.5 ? "at" : "g,c=1"; print ">" c "_" NR " class=" c; next }
+    { s = ""; for (i = 1; i <= length($0); i++) {
+          b = substr($0, i, 1)
+          if (rand() < 0.08) b = substr(c == "at" ? "AT" : "GC", 1 + int(2 * rand()), 1)
+          s = s b }
+      print s }' > all.fa
+T 'a model' chordseq train -q --label-key class --tokenizer kmer --tokenizer.k 1 --tokenizer.stride 1 --encoder chordmixer \
+    --encoder.max-len 2048 --encoder.track 2 --encoder.hidden 4 --encoder.depth none --epochs 6 --lr 0.03 --seed 1 -o m all.fa
+# 2,000 records, 1 in 20 of them "at".
+awk '/^>at/ { keep = ++a <= 100 } /^>g/ { keep = ++g <= 1900 } keep' all.fa > rare.fa
+c='chordseq classify -q -m m --min-prob 0 --all'
+
+T 'shares of a rare class are estimated better than by counting calls' sh -c '$1 -o equal.tsv --shares s.tsv rare.fa &&
+    head -n 1 s.tsv | grep -qx "class	share" && [ "$(wc -l < s.tsv)" = 3 ] &&
+    awk -F "\t" "FILENAME == \"s.tsv\" && \$1 == \"at\" { s = \$2 } FILENAME == \"equal.tsv\" { n += \$3 == \"at\" }
+        END { exit !(s > 0.02 && s < 0.08 && n > 300) }" s.tsv equal.tsv' - "$c"
+T 'calls with these shares are right more often' sh -c '$1 --prior-file s.tsv -o prior.tsv rare.fa && for f in equal prior; do
+    awk -F "\t" "NR > 1 { split(\$1, t, \"_\"); n += t[1] == \$3 } END { print n }" $f.tsv; done | {
+    read -r before && read -r after && [ "$after" -gt "$((before + 200))" ]; }' - "$c"
+T 'probabilities are multiplied by the shares, and sum to 1' sh -c '$1 --prior at=0.1 -o x.tsv rare.fa &&
+    paste equal.tsv x.tsv | awk -F "\t" "NR > 1 { q = 0.1 * \$7 / (0.1 * \$7 + 0.9 * \$6); d = \$14 - q; e = \$13 + \$14 - 1
+        if (d * d > 1e-10 || e * e > 1e-10) exit 1 }"' - "$c"
+T 'equal shares change nothing' sh -c '$1 --prior at=0.5 rare.fa | cmp - equal.tsv' - "$c"
+T 'a class with the share 0 is never called' sh -c '$1 --prior at=1 -o x.tsv rare.fa &&
+    awk -F "\t" "NR > 1 && (\$3 != \"at\" || \$7 != 1 || \$6 != 0) { exit 1 }" x.tsv' - "$c"
+T 'shares are estimated equally with other shares given' sh -c '$1 --prior at=0.2 --shares t.tsv -o x.tsv rare.fa &&
+    paste s.tsv t.tsv | awk -F "\t" "NR > 1 { d = \$2 - \$4; if (d * d > 1e-6) exit 1 }"' - "$c"
+T 'thresholds apply to the new probabilities' sh -c 'chordseq classify -q -m m --min-prob 0.9 --prior-file s.tsv rare.fa > x.tsv &&
+    awk -F "\t" "NR > 1 && (\$4 >= 0.9) != (\$5 == \".\") { exit 1 }" x.tsv &&
+    [ "$(grep -c low_probability x.tsv)" -gt 0 ]'
+T 'mates of pairs get the shares, too' sh -c 'awk "/^>/ { n++; sub(/ .*/, \"\"); \$0 = \">r\" int((n + 1) / 2) } { print > (n % 2 ? \"1.fa\" : \"2.fa\") }" rare.fa &&
+    $1 --prior at=0 -o pairs.tsv -1 1.fa -2 2.fa && [ "$(wc -l < pairs.tsv)" = 1001 ] && ! cut -f 3 pairs.tsv | grep -qx at' - "$c"
+T 'a file may have comments, CRLF, a byte order mark, and names with commas' sh -c 'printf "\357\273\277class\tshare\r\n# of last week\r\n\r\ng,c=1\t0.9\r\n" > odd.tsv &&
+    $1 --prior at=0.1 -o x.tsv rare.fa && $1 --prior-file odd.tsv -o y.tsv rare.fa && cmp x.tsv y.tsv' - "$c"
+T 'shards and threads do not change calls' sh -c '$1 --prior-file s.tsv -@ 3 rare.fa | cmp - prior.tsv && for i in 1 2; do
+    $1 --prior-file s.tsv --shard $i/2 --manifest m$i -o p$i.tsv rare.fa || exit; done &&
+    chordseq merge -q -o whole.tsv m1 m2 && cmp whole.tsv prior.tsv' - "$c"
+T 'shards with different shares are refused' sh -c '$1 --prior at=0.3 --shard 2/2 --manifest m2 -o p2.tsv rare.fa &&
+    ! chordseq merge -q -o no.tsv m1 m2 2> msgs && grep -q -- "--prior" msgs' - "$c"
+T 'taxa get the shares of their classes' sh -c 'chordseq classify -q -m fast --call taxon --min-prob 0.5 --prior virus=1 "$1/mixed.fa" > x.tsv &&
+    cut -f 3 x.tsv | sort -u > labels && printf "label\nunclassified\nvirus\n" | cmp - labels' - "$tiny"
+
+# ---- what goes in --------------------------------------------------------------------------------
+
+# refuse MESSAGE OPTION...
+refuse() { message=$1; shift; ! $c "$@" rare.fa > no.tsv 2> err && [ ! -s no.tsv ] && grep -qF -- "$message" err; }
+for line in "a list without '='|--prior: 'at' is not of the form CLASS=SHARE|--prior at" \
+            "an unknown class|the model has no class 'att'; did you mean 'at'?|--prior att=0.1" \
+            "a share above 1|the share of class 'at' must be a number from 0 to 1, not '1.5'|--prior at=1.5" \
+            "a share that is no number|not 'nan'|--prior at=nan" \
+            "a class twice|--prior: class 'at' occurs twice|--prior at=0.1,at=0.2" \
+            "both options|--prior and --prior-file exclude each other|--prior at=0.1 --prior-file s.tsv"; do
+    IFS='|' read -r title message options << END
+$line
+END
+    # shellcheck disable=SC2086 # a list of words
+    T "refused: $title" refuse "$message" $options
+done
+printf 'at\t0.2\ng,c=1\t0.3\n' > low.tsv
+T 'refused: shares of all classes with another sum' refuse "'low.tsv': the shares of all classes sum to 0.5, not to 1" --prior-file low.tsv
+printf 'at\t0.8\ng,c=1\t0.3\n' > high.tsv
+T 'refused: shares with a sum above 1' refuse "'high.tsv': the shares sum to 1.1; the maximum is 1" --prior-file high.tsv
+printf 'class\tshare\nat 0.2\n' > blank.tsv
+T 'refused: a line without a tab' refuse "'blank.tsv' line 2: a line has a class, a tab and a share" --prior-file blank.tsv
+T 'refused: a missing file' refuse "none.tsv" --prior-file none.tsv
+"$builddir/tests/cli/make_model" values 1 head=regress encoder.max-len=2048 encoder.track=4 encoder.hidden=4
+T 'refused: a model of values' sh -c '! chordseq classify -m values --prior x=1 rare.fa 2> err && grep -q -- "--prior is for classes; the model predicts values" err'
+T 'without records shares are equal' sh -c ': > empty.fa && $1 --shares e.tsv -o x.tsv empty.fa 2> /dev/null; grep -q "^at	0.500000$" e.tsv' - "$c"
