@@ -15,7 +15,7 @@ enum { MAX_FILE_BYTES = 1 << 24, MAX_PLACE = 256 };
 
 struct shares {
     const cs_model *m;
-    char    place[MAX_PLACE];    /* of the present share, for messages: an option, or file and line */
+    char    place[MAX_PLACE];    /* of the present share, for messages: option, or file and line */
     int     failure;             /* status of an error */
     double *share;               /* [m->n_label] negative: not named */
 };

@@ -18,11 +18,11 @@ typedef struct cs_class_shares {
     float    *p;                 /* [max][n_label] */
 } cs_class_shares;
 
-/** cs_class_shares_new - without records; the sample has up to 2^20 probabilities, or 1,000 records.
- * CS_EMEM */
+/** cs_class_shares_new - without records; the sample has up to 2^20 probabilities, or 1,000
+ * records. CS_EMEM */
 int  cs_class_shares_new(int n_label, cs_class_shares **out) CS_MUST_CHECK;
-/** cs_class_shares_add - the next record. v: [n_label] probabilities; prior: [n_label] logarithms of
- * the shares that they include, plus a constant; NULL: equal shares. The sample depends on the
+/** cs_class_shares_add - the next record. v: [n_label] probabilities; prior: [n_label] logarithms
+ * of the shares that they include, plus a constant; NULL: equal shares. The sample depends on the
  * numbers of the records only */
 void cs_class_shares_add(cs_class_shares *s, const float *v, const double *prior);
 /**

@@ -1,4 +1,4 @@
-/* write_shares.c - write the estimated shares of the classes among the records: a class per line. */
+/* write_shares.c - write the estimated shares of the classes among the records. */
 #include <stdlib.h>
 
 #include "base/mem.h"

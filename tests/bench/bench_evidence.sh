@@ -21,21 +21,6 @@ model_dir=$srcdir/refdata/model
 need_data "$CS_SHARED/data/taxa2"
 scratch
 
-# other_weights FOLD MODEL: the fold's model with the weights of the other folds, in $tmp/model
-other_weights()
-{
-    fold=$1 name=$2 from=$folds/fold$1/$2.safetensors
-    set --
-    for k in 0 1 2 3 4; do
-        [ "$k" = "$fold" ] || set -- "$@" --weights "$folds/fold$k/$name.safetensors"
-    done
-    "$chordseq" model lookup -q "$@" "$from" "$tmp/model"
-    [ "$name" = table ] || {
-        "$chordseq" model proteins -q "$@" "$tmp/model" "$tmp/both"
-        mv "$tmp/both" "$tmp/model"
-    }
-}
-
 # scores MODEL NAME FOLD: predictions for all fragments
 scores()
 {
@@ -49,7 +34,7 @@ for fold in 0 1 2 3 4; do
     for name in labelled framed table accurate proteins; do
         [ -f "$folds/fold4/$name.safetensors" ] || continue
         case $name in
-        table | proteins | accurate) other_weights $fold $name ;;
+        table | proteins | accurate) fold_model "$folds" $fold $name "$tmp/model" ;;
         *) cp "$folds/fold$fold/$name.safetensors" "$tmp/model" ;;
         esac
         for length in 150 500 1000 3000 10000 50000; do

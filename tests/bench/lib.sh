@@ -48,5 +48,21 @@ family_fragments()
         --out "$dir" --seed "${CS_SEED:-1}" "$@"
 }
 
+# fold_model FOLDS FOLD NAME OUT: model NAME of FOLDS/foldFOLD (table, proteins or accurate), with the weights of
+# table and database of the other folds
+fold_model()
+{
+    folds=$1 fold=$2 name=$3 out=$4
+    set --
+    for k in 0 1 2 3 4; do
+        [ "$k" = "$fold" ] || set -- "$@" --weights "$folds/fold$k/$name.safetensors"
+    done
+    "$chordseq" model lookup -q "$@" "$folds/fold$fold/$name.safetensors" "$out"
+    [ "$name" = table ] || {
+        "$chordseq" model proteins -q "$@" "$out" "$out.both"
+        mv "$out.both" "$out"
+    }
+}
+
 make_model() { "$builddir/tests/cli/make_model" "$@" || exit 1; }
 gen_fasta() { "$builddir/tests/bench/gen_fasta" "$@" || exit 1; }

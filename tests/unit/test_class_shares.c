@@ -1,4 +1,4 @@
-/* test_class_shares.c - shares of classes estimated from probabilities: mixtures, samples, state. */
+/* test_class_shares.c - shares of classes from probabilities: mixtures, samples, state. */
 #include "tests/check.h"
 
 #include <jansson.h>
@@ -10,7 +10,7 @@
 enum { N_CLASS = 3 };
 
 /* Record i of a mixture: the true class is k with probability truth[k], and the classes have normal
- * features of unit variance, 2 apart. v receives calibrated probabilities for the shares in ratio. */
+ * features of unit variance, 2 apart. v receives calibrated probabilities for shares `ratio`. */
 static void draw(uint64_t i, const double *truth, const double *ratio, float *v)
 {
     const double u = cs_rng_unit(1, i);
