@@ -422,3 +422,12 @@ int cs_feed_step_count(const cs_feed *f, int64_t epoch, int64_t *n)
     cs_steps_release(&p);
     return CS_OK;
 }
+
+double cs_feed_valid_bases(const cs_feed *f)
+{
+    double n = 0;
+
+    for (int64_t i = 0; f->valid != NULL && i < cs_sampler_count(f->valid); i++)
+        n += (double)cs_sampler_get(f->valid, CS_VALID_EPOCH, i).n_base;
+    return n;
+}

@@ -54,6 +54,8 @@ static inline bool cs_feed_wants(const cs_feed *f, cs_part part, int owner)
 /* The validation samples are those of an epoch that training never reaches. */
 enum { CS_VALID_EPOCH = INT32_MAX };
 
+/** cs_feed_valid_bases - bases, or positions of real values, of the validation samples */
+double cs_feed_valid_bases(const cs_feed *f);
 /** cs_feed_run - the run of a cs_stage: pushes cs_feed_item */
 int cs_feed_run(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
 /** cs_feed_bytes, cs_feed_drop - for the queue */

@@ -40,6 +40,7 @@ struct trainer {
     cs_train_state     *st;
     cs_pipe            *pipe;
     cs_progress        *progress;
+    char                unit[64];    /* of the progress */
     cs_feed            *feed;
     cs_pace             pace;
     double              done;        /* spent share of the budget */
@@ -135,15 +136,6 @@ static int update_pace(struct trainer *l)
     if (cs_pace_validates(&l->pace, st, l->done))
         atomic_store(&l->feed->cut, st->epoch + 1);
     return CS_OK;
-}
-
-/* The file has the bag, which stays the model of a network that cannot be validated in time. */
-static bool is_too_late(const struct trainer *l)
-{
-    const cs_train_state *st = l->st;
-
-    return l->done >= 1 && st->epoch == 0 && isfinite(st->best) && !l->o->keep_last &&
-           cs_pace_too_late(&l->pace, st, l->step.seconds);
 }
 
 /* Has the budget ended this step's epoch? */
@@ -407,6 +399,24 @@ static bool must_pause(const struct trainer *l)
            (l->o->stop_after > 0 && l->n_step >= l->o->stop_after);
 }
 
+/* Of the whole command for a budget in time, else of this run. */
+static int64_t progress_done(const struct trainer *l)
+{
+    const cs_train_opt *o = l->o;
+
+    return !cs_train_budget_set(&o->budget) ? l->st->step
+         : llround(BUDGET_UNITS * (o->all_seconds > 0 ? l->st->seconds / o->all_seconds : l->done));
+}
+
+static void start_progress(struct trainer *l)
+{
+    (void)snprintf(l->unit, sizeof l->unit, l->o->watch != NULL ? "samples (%s)" : "samples",
+                   l->o->watch);
+    l->progress = cs_progress_new(l->unit, cs_train_budget_set(&l->o->budget)
+                                           ? BUDGET_UNITS : l->pace.schedule.total);
+    cs_progress_skipped(l->progress, progress_done(l));
+}
+
 static int loop_take(struct trainer *l, const cs_feed_item *it)
 {
     int rc = CS_OK;
@@ -418,11 +428,11 @@ static int loop_take(struct trainer *l, const cs_feed_item *it)
     account(l, training);
     if (l->progress != NULL)     /* rank 0's */
         cs_progress_update(l->progress, (uint64_t)l->n_sample, (uint64_t)l->n_base,
-                           cs_train_budget_set(&l->o->budget) ? llround(l->done * BUDGET_UNITS)
-                                                              : l->st->step);
+                           progress_done(l));
     if (!it->step_end)
         return CS_OK;
-    if (training && is_too_late(l)) {
+    /* The file has the bag, which stays the model. */
+    if (training && !l->o->keep_last && cs_pace_too_late(&l->pace, l->st, l->step.seconds)) {
         l->stopped = l->st->done = true;
         return save_together(l);
     }
@@ -481,15 +491,6 @@ static int train_run(void *self, cs_queue *in, cs_queue *out)
     return rc == CS_EOF ? CS_OK : rc;
 }
 
-static double valid_bases(const cs_feed *feed)
-{
-    double n = 0;
-
-    for (int64_t i = 0; feed->valid != NULL && i < cs_sampler_count(feed->valid); i++)
-        n += (double)cs_sampler_get(feed->valid, CS_VALID_EPOCH, i).n_base;
-    return n;
-}
-
 static int set_schedule(struct trainer *l, const cs_feed *feed)
 {
     int rc = CS_OK;
@@ -499,7 +500,7 @@ static int set_schedule(struct trainer *l, const cs_feed *feed)
 
     l->pace = (cs_pace){ .budget = o->budget, .schedule = o->schedule, .warmup = o->warmup };
     if (o->budget.seconds > 0)
-        l->pace.valid_bases = valid_bases(feed);
+        l->pace.valid_bases = cs_feed_valid_bases(feed);
     if (cs_train_budget_set(&o->budget))
         return CS_OK;
     for (int64_t e = 0; e < o->n_epoch && (o->max_steps == 0 || total < o->max_steps); e++) {
@@ -570,8 +571,7 @@ int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_sta
     if (st->done)
         goto out;
     if (l.rank == 0)
-        l.progress = cs_progress_new("samples", cs_train_budget_set(&o->budget)
-                                                    ? BUDGET_UNITS : l.pace.schedule.total);
+        start_progress(&l);
     cs_queue *q = cs_pipe_queue(l.pipe, "batches", QUEUE_ITEMS, QUEUE_BYTES, cs_feed_bytes,
                                 cs_feed_drop);
     const cs_stage stage[] = {

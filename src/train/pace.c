@@ -115,7 +115,8 @@ double cs_pace_factor(const cs_pace *p, int64_t t, double done)
 
 bool cs_pace_too_late(const cs_pace *p, const cs_train_state *st, double clock)
 {
-    return p->budget.seconds > 0 && st->valid_seconds <= 0 &&
+    return p->budget.seconds > 0 && st->epoch == 0 && isfinite(st->best) &&
+           cs_pace_done(p, st, clock) >= 1 &&
            clock + validation_time(p, st) > p->budget.seconds;
 }
 

@@ -47,7 +47,8 @@ double cs_pace_done(const cs_pace *p, const cs_train_state *st, double clock);
 bool cs_pace_anneal(const cs_pace *p, cs_train_state *st, double done);
 /** cs_pace_factor - factor on --lr in step `t` at the spent share `done` */
 double cs_pace_factor(const cs_pace *p, int64_t t, double done);
-/** cs_pace_too_late - would a first validation, begun at `clock`, end after the time budget? */
+/** cs_pace_too_late - has the budget ended the training (at `clock`) so late that the first
+ * validation would end after a time budget, and is there a best model before it? */
 bool cs_pace_too_late(const cs_pace *p, const cs_train_state *st, double clock);
 /** cs_pace_validates - end the epoch now? At the end of the budget, and a dozen times before,
  * unless validations are slow compared with training */

@@ -97,6 +97,8 @@ static void test_pace(void **state)
     assert_true(fabs(cs_pace_done(&p, &st, 40) - 0.5) < 1e-6);
     assert_false(cs_pace_validates(&p, &st, 0.5));
     assert_true(cs_pace_too_late(&p, &st, 91) && !cs_pace_too_late(&p, &st, 89));
+    st.best = NAN;
+    assert_false(cs_pace_too_late(&p, &st, 91));
     p.valid_bases = 600;
     assert_true(fabs(cs_pace_done(&p, &st, 47.5) - 0.5) < 1e-6);
     assert_true(cs_pace_validates(&p, &st, 0.5));
