@@ -111,6 +111,23 @@ static double wall_time(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+int cs_events_check(const char *folder)
+{
+    struct stat st;
+
+    if (folder == NULL)
+        return CS_OK;
+    if (mkdir(folder, 0777) == 0) {
+        (void)rmdir(folder);
+        return CS_OK;
+    }
+    if (errno == EEXIST && stat(folder, &st) == 0 && !S_ISDIR(st.st_mode))
+        errno = ENOTDIR;
+    else if (errno == EEXIST && access(folder, W_OK | X_OK) == 0)
+        return CS_OK;
+    return cs_fail(CS_EIO, "cannot create '%s/events...': %s", folder, strerror(errno));
+}
+
 int cs_events_open(const char *folder, cs_events **out)
 {
     static const char version[] = "brain.Event:2";

@@ -8,6 +8,10 @@
 
 typedef struct cs_events cs_events;
 
+/** cs_events_check - can a file be created in a folder, which need not exist? It is not made.
+ * folder NULL: nothing. CS_OK; CS_EIO */
+int cs_events_check(const char *folder) CS_MUST_CHECK;
+
 /**
  * cs_events_open - create a new event file in a folder, which is made if it is missing
  *

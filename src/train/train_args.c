@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "io/reference.h"
 #include "run/outputs.h"
+#include "train/events.h"
 
 static const char *const optim_names[] = { "adam", "adamw", NULL };
 
@@ -366,6 +367,7 @@ int cs_train_outputs(cs_run_args *r, const cs_group *group, char **checkpoint)
                        r->output, cs_out_format_name(r->output));
     CS_TRY(cs_outputs_probe(r->metrics, CS_OUT_TABLE));
     CS_TRY(cs_outputs_probe(r->steps, CS_OUT_TABLE));
+    CS_TRY(cs_events_check(r->tensorboard));
     CS_TRY(cs_outputs_probe(*checkpoint, CS_OUT_BINARY));
 out:
     return rc;

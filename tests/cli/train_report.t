@@ -169,6 +169,11 @@ fi
 T 'an unwritable folder is reported before training' sh -c '! "$@" --tensorboard no/such/folder 2> err &&
     grep -q "cannot create .no/such/folder" err && [ "$(wc -l < err)" = 1 ]' - $logged
 
+T 'it is reported before the bags of a preset' sh -c '! "$@" 2> err && grep -q "cannot create .no/such/folder" err &&
+    ! grep -q "bag" err' - chordseq train -@ 1 --label-key class --preset balanced --budget 200k \
+    --tensorboard no/such/folder -o log.m sense.fa
+T 'a file is no folder' sh -c '! "$@" --tensorboard mixed.fa 2> err && grep -q "cannot create .mixed.fa/events.*: Not a directory" err' - $logged
+
 # ---- refused before anything is written ----------------------------------------------------------
 
 printf 'a\tg\n' > same.tsv
