@@ -364,7 +364,9 @@ T 'a reference is a file' sh -c '! chordseq variant -m "$m" -f - -i variants.vcf
 
 T 'a file that is given twice, by any path, is reported' sh -c 'cp "$tiny/mixed.fa" repeated.fa && ln -s repeated.fa again.fa && echo ./repeated.fa > again.list &&
     chordseq classify -q -m "$tiny/model.safetensors" repeated.fa "$tiny/reads.fq" again.fa --input-list again.list > out 2> msgs &&
-    grep -qx "chordseq: warning: 2 of 4 input files were given before and are read again; first: .again.fa." msgs'
+    grep -qx "chordseq: warning: 2 of 4 input files were given before and are read again; first: .again.fa." msgs &&
+    for f in repeated.fa "$tiny/reads.fq"; do chordseq classify -q -m "$tiny/model.safetensors" repeated.fa "$tiny/reads.fq" "$f" > out 2> msgs &&
+        grep -qx "chordseq: warning: 1 of 3 input files was given before and is read again; first: .$f." msgs || exit; done'
 
 # ---- archives ------------------------------------------------------------------------------------
 
