@@ -59,7 +59,8 @@ static int parse_line(cs_taxa_rows *r, const char *text, size_t n, int64_t line)
                                 strcasecmp(field[1], "tax_id") == 0))
         return CS_OK;                        /* a line that names the columns */
     if (k < 2 || !said(field[0]))
-        return wrong(r, line, "expected name, taxid, rank, parent and scientific name, got", s);
+        return wrong(r, line, "expected name, taxid, rank, parent and scientific name with tabs "
+                     "between them, got", s);
     cs_taxa_row row = { .name = field[0], .title = said(field[4]), .rank = said(field[2]),
                         .parent = said(field[3]), .line = line };
     if (said(field[1]) && (cs_parse_int(field[1], &row.taxid) != CS_OK || row.taxid < 1 ||

@@ -191,7 +191,7 @@ static void test_table_refused(void **state)
 {
     (void)state;
     check_wrong("bacteria\n", NULL, CS_EFORMAT, "'t.tsv' line 1: expected name, taxid, rank, "
-                "parent and scientific name, got 'bacteria'");
+                "parent and scientific name with tabs between them, got 'bacteria'");
     check_wrong("a\tb\n", NULL, CS_EFORMAT, "'t.tsv' line 1: a taxid must be a number from 1 to "
                 "2100000000 or '-', not 'b'");
     check_wrong("a\t1\t\t\t\tx\n", NULL, CS_EFORMAT,
