@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/alphabet.h"
+#include "io/fasta_index.h"
 #include "io/lines.h"
 
 enum { BLOCK_BASES = 1 << 16, HEADER_BYTES = 1024,
@@ -306,7 +307,8 @@ int cs_reference_usable(const char *path)
     if (format_of(path).format == fastq_format)
         return cs_fail(CS_EFORMAT, "cannot use the reference '%s': it is FASTQ; convert it to "
                        "FASTA: samtools fasta FILE > NEW", path);
-    return index_usable(path);
+    const int rc = index_usable(path);
+    return rc == CS_OK ? cs_fasta_index(path) : rc;
 }
 
 /* htslib has no index of it and could not make one. */

@@ -13,9 +13,9 @@ typedef struct cs_reference cs_reference;
  * CS_EIO with the reason; CS_EFORMAT for an index of a file that has changed since; errors of
  * cs_reference_usable() */
 int  cs_reference_open(const char *path, cs_reference **out) CS_MUST_CHECK;
-/** cs_reference_usable - before htslib opens a FASTA file: CS_OK, also for a missing one and for a
- * URL; CS_EUSAGE for a pipe, a device or a folder, also as its index; CS_EFORMAT for FASTQ; CS_EIO
- * for an index that cannot be read */
+/** cs_reference_usable - before htslib opens a FASTA file; makes its index. CS_OK, also for a
+ * missing file and for a URL; CS_EUSAGE for a pipe, a device or a folder, also as its index;
+ * CS_EFORMAT for FASTQ; CS_EIO for an index that cannot be read; CS_ECANCEL on a signal */
 int  cs_reference_usable(const char *path) CS_MUST_CHECK;
 /** cs_reference_free - accepts NULL */
 void cs_reference_free(cs_reference *r);

@@ -99,6 +99,9 @@ T 'an error in a later region leaves no plot' sh -c '! chordseq explain -q -m ba
     one:300-310 one:305-320 2> msgs && [ ! -e x.svg ]'
 T 'batches of any size fit' sh -c 'for b in 1 900M; do
     chordseq explain -q -m bases -B $b -f variants.fa -o b.$b one:300-301 || exit; done; cmp b.1 b.900M'
+T 'a missing index is made, and nothing else' sh -c 'mkdir -p fresh && cp variants.fa fresh/v.fa &&
+    chordseq explain -q -m bases -f fresh/v.fa -o fresh/x one:301-310 &&
+    printf "one\t1200\t5\t80\t81\nring\t300\t1226\t80\t81\n" | cmp - fresh/v.fa.fai && test "$(echo fresh/v* fresh/*.tmp*)" = "fresh/v.fa fresh/v.fa.fai fresh/*.tmp*"'
 # htslib would wait for the writer of a pipe, and index FASTQ.
 T 'a reference is a regular file of FASTA' sh -c 'mkfifo pipe && printf "@one\nACGTACGT\n+\nIIIIIIII\n" > one.fq &&
     for f in pipe /dev/null .; do ! timeout 20 chordseq explain -m bases -f "$f" -o x one:1-5 2> msgs &&

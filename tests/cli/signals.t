@@ -76,6 +76,7 @@ factorize's matrix|none|factorize -i in -o o --plot o.svg
 factorize|-|factorize -i ../big.npy --steps 1000000 -o o --plot o.svg
 simulate|-|simulate adding -n 100000000 -o o.tsv
 a cohort|-|simulate cohort -i ../sites.vcf --ld-scale 1k -o o.vcf --labels o.tsv
+a long genome's index|-|explain $q -m $m -f ../bare.fa -o o.bedgraph --tsv o.tsv one:1-4
 a long genome's checksum|-|pretrain $q $small --window 100 -o o.m ../long.fa
 bench|-|bench encoders -o o.tsv
 selftest|-|selftest
@@ -94,7 +95,8 @@ has_lapack || { S 'model factorize' 'no LAPACK'; sed -i '/^model factorize|/d' r
 # A terabyte, of which the contig is the first 9 kilobytes.
 cp genome.fa long.fa
 printf 'g\t9000\t3\t9000\t9001\n' > long.fa.fai
-truncate -s 1T long.fa 2> /dev/null || { S "a long genome's checksum" 'no large files'; sed -i '/^a long genome/d' rows; }
+printf '>one\nACGT\n>two\n' > bare.fa
+truncate -s 1T long.fa bare.fa 2> /dev/null || { S 'a long genome' 'no large files'; sed -i '/^a long genome/d' rows; }
 n_row=$(wc -l < rows)
 : > none
 "$builddir/tests/bench/gen_matrix" sparse 64 1 big.npy
@@ -245,3 +247,4 @@ begin TERM
 at_work
 end INT 130
 end TERM 143
+T 'no part of an index is left' sh -c 'test "$(echo bare.fa*)" = bare.fa'
