@@ -294,9 +294,9 @@ static int write_use(cs_outfile *f, const cs_model *m)
     int rc = CS_OK;
     const bool masked = cs_model_predicts_masked(m), alleles = masked || cs_model_parts(m) == 2;
     const char *command = masked ? "variant --score llr" : alleles ? "variant"
-                        : m->head->per_token ? "predict" : "classify";
+                        : m->head->per_token ? "predict" : m->tok != NULL ? "classify" : "eval";
     const char *input = alleles ? "--reference genome.fa calls.vcf"
-                      : m->tok != NULL ? "sequences.fa" : "series.ts";
+                      : m->tok != NULL ? "sequences.fa" : "series.tsv";
 
     CS_TRY(cs_outfile_printf(f, "\n## Use\n\nFOLDER is this folder.\n\n```sh\n"
                              "chordseq %s -m FOLDER %s\n```\n", command, input));

@@ -48,6 +48,15 @@ T 'the card of a pretrained model has a task and a command for it' sh -c 'chords
     printf ">c\n%01000d\n" 0 | sed s/0/ACGT/g > genome.fa && printf "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\nc\t2002\t.\tC\tG\t.\t.\t.\n" > calls.vcf &&
     chordseq variant -q --score llr -m lm --reference genome.fa -w 64 --tsv alleles.tsv calls.vcf && [ "$(wc -l < alleles.tsv)" = 2 ]' - \
     "$srcdir/refdata/model/human-lm.safetensors"
+with python3 T 'the exported vocabulary has the masked token' python3 -c '
+import json
+t = json.load(open("lm/tokenizer.json"))
+assert t["mask_id"] == t["vocab"]["[MASK]"] == len(t["vocab"]) - 1 and t["pad_id"] == 0 and t["unk_id"] == 1'
+T 'the command of the card evaluates a model of real values, which no other command takes' sh -c '
+    { printf "#chordseq-series\t1\tchannels=1\ttargets=1\n"; for i in 1 2 3 4 5 6 7 8; do printf "a$i\t1\t0,1,1,0,0,1,1\nb$i\t0\t1,0,0,1,1,0,0,0\n"; done; } > series.tsv
+    chordseq train -q --encoder.max-len 64 --encoder.track 2 --encoder.hidden 8 --epochs 1 -o real -i series.tsv && chordseq model export real values &&
+    grep -q "\"num_channels\": 1" values/config.json && grep -q "\"type\": \"real\"" values/tokenizer.json &&
+    command=$(grep "^chordseq.* FOLDER" values/README.md) && chordseq eval -m real series.tsv > want && $(echo "$command" | sed s/FOLDER/values/) | cmp - want'
 T 'names with markup are cells of a table of the card' sh -c 'awk "BEGIN { for (i = 0; i < 20; i++) print \">r\" i \" class=\" (i % 2 ? \"x|y\" : \"z\\\\|*\") \"\nACGTACGGTACGATCGATTAC\" }" > "a|b\`.fa" &&
     chordseq train -q -o odd.m --encoder.max-len 64 --encoder.track 4 --tokenizer.k 1 --epochs 1 --label-key class "a|b\`.fa" && chordseq model export odd.m odd &&
     grep -F "| a\\|b\\\`.fa | " odd/README.md && grep -F "| x\\|y | 9" odd/README.md && grep -F "| z\\\\\\|\\* | 9" odd/README.md &&
