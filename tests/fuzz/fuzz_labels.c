@@ -16,7 +16,8 @@ static int check_line(const cs_labels *l, char *line)
     int i = 0;
     if (n && line[n - 1] == '\r')
         line[n - 1] = '\0';
-    if (*line == '\0' || *line == '#')
+    /* Without a name it is the first one, of names of columns. */
+    if (*line == '\0' || *line == '#' || *line == '\t')
         return 0;
     char *value = strchr(line, '\t');
     CS_BUG(!value);
