@@ -130,6 +130,8 @@ rows()
     mv "$tmp/calls_of_all" "$tmp/calls_of_kraken2" && mv "$tmp/peak" "$tmp/peak_of_kraken2"
     calls 'chordseq all' "$@"
     row "$kind" 'chordseq all' "$n_base"
+    calls 'chordseq shares' "$@"
+    row "$kind" 'chordseq shares' "$n_base"
     calls chordseq "$@"
     row "$kind" chordseq "$n_base"
     # What Kraken 2 leaves out, by chordseq.

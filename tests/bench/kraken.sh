@@ -36,7 +36,8 @@ kraken_db()
 }
 
 # calls PROGRAM FILE [MATES]: write "record call" lines, - for none, to $tmp/calls_of_all, and the output of `peak` to $tmp/peak.
-# PROGRAM is kraken2, chordseq (default settings), or `chordseq all` (every sequence gets a call).
+# PROGRAM is kraken2, chordseq (default settings), `chordseq all` (every sequence gets a call), or `chordseq shares` (default
+# settings with the shares of classes that a first run estimates; the output of `peak` is that of both runs).
 calls()
 {
     case $1 in
@@ -46,13 +47,19 @@ calls()
         awk -F '\t' -v classes="$classes" 'BEGIN { split(classes, c, " ") }
             { print $2, ($3 > 10 ? c[$3 - 10] : "-") }' "$tmp/k2" > "$tmp/calls_of_all" ;;
     *)
-        every=
-        [ "$1" = chordseq ] || every='--min-prob 0'
+        program=$1
         set -- "$2" "${3:-}"
         if [ -n "$2" ]; then set -- -1 "$1" -2 "$2"; else set -- "$1"; fi
-        # shellcheck disable=SC2086 # a list of words
-        "$builddir/tests/bench/peak" "$chordseq" classify -q -@ 1 $every --force -m "$model" -o "$tmp/calls" \
+        case $program in
+        *all) set -- --min-prob 0 "$@" ;;
+        *shares)
+            "$builddir/tests/bench/peak" "$chordseq" classify -q -@ 1 -m "$model" --shares "$tmp/shares.tsv" \
+                -o "$tmp/calls" "$@" 3> "$tmp/peak_of_shares"
+            set -- --prior-file "$tmp/shares.tsv" "$@" ;;
+        esac
+        "$builddir/tests/bench/peak" "$chordseq" classify -q -@ 1 --force -m "$model" -o "$tmp/calls" \
             "$@" 3> "$tmp/peak"
+        case $program in *shares) cat "$tmp/peak_of_shares" >> "$tmp/peak" ;; esac
         awk -F '\t' 'NR > 1 { print $1, ($3 == "unclassified" || $3 == "." ? "-" : $3) }' "$tmp/calls" \
             > "$tmp/calls_of_all" ;;
     esac
