@@ -23,6 +23,7 @@ T 'the community' page_has_rows docs/metagenome.md community.tsv '
         kind["pairs of 150 bp"] = "short reads, pairs of 150 bp"; kind["noisy long reads"] = "long reads, 10 % errors"
         kind["contigs"] = "contigs of MEGAHIT"
         name["chordseq"] = "chordseq"; name["chordseq all"] = "chordseq `--min-prob 0`"
+        name["chordseq shares"] = "chordseq, estimated shares"
         name["accurate"] = "chordseq `--model accurate`"; name["accurate all"] = "chordseq `--model accurate --min-prob 0`"
         name["kraken2"] = "Kraken 2"; name["kraken2, chordseq"] = "Kraken 2, then chordseq"
         for (k in kind)
@@ -34,6 +35,7 @@ T 'reads of sequencers' page_has_rows docs/metagenome.md community.tsv '
     END {
         for (k in kind)
             print "| " k " | " called[k, "kraken2"] " | " right[k, "kraken2"] " | " called[k, "chordseq"] " | " \
-                right[k, "chordseq"] " | " right[k, "chordseq all"] " | " called[k, "accurate"] " | " right[k, "accurate"] " | " \
+                right[k, "chordseq"] " | " right[k, "chordseq all"] " | " called[k, "chordseq shares"] " | " \
+                right[k, "chordseq shares"] " | " called[k, "accurate"] " | " right[k, "accurate"] " | " \
                 right[k, "accurate all"] " |"
     }'

@@ -28,6 +28,7 @@ TOP = pathlib.Path(os.environ["srcdir"]).resolve()
 TINY = TOP / "refdata/tiny"
 MODEL = TINY / "model.safetensors"
 DEFAULT = TOP / "refdata/model/default.safetensors"
+PRIORS = {MODEL: "classA=0.7,classC=0", DEFAULT: "bacteria=0.9,virus=0.05"}
 
 
 def program(*words):
@@ -69,7 +70,7 @@ class Classify(unittest.TestCase):
     def test_equals_the_program(self):
         for model in MODEL, DEFAULT:
             for options in {}, {"strand": "forward", "min_prob": 0.6}, \
-                    {"long_sequence": "window", "window_length": 100}:
+                    {"long_sequence": "window", "window_length": 100}, {"prior": PRIORS[model]}:
                 words = [w for k, v in options.items() for w in ("--" + k.replace("_", "-"), v)]
                 want = program("classify", "--all", "-m", model, *words, TINY / "mixed.fa")
                 for threads in (1, 3) if model == MODEL else (3,):

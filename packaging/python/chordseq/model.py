@@ -44,7 +44,7 @@ def load(model: Optional[PathLike] = None, *, threads: Optional[int] = None, **o
     threads  to compute with; None: one per processor that the process and its control group may
              use. Predictions do not depend on it
     options  those of `chordseq classify` under "Strands and long sequences" and "Calls", with _ for -:
-             strand="both", min_prob=0.9, long_sequence="window", window_length=10_000, ...;
+             strand="both", min_prob=0.9, prior="bacteria=0.95,plasmid=0.05", window_length=10_000, ...;
              device="cuda" and precision="bf16" where build and processor have them
 
     Raises   UsageError, FileError, FormatError, ModelError, DeviceError, OutOfMemoryError
@@ -278,7 +278,7 @@ class Model:
     def _embed_file(self, path):
         with tempfile.TemporaryDirectory(prefix="chordseq.") as folder:
             out = os.path.join(folder, "vectors.npy")
-            calls = ("min_prob", "max_error", "call")
+            calls = ("min_prob", "max_error", "call", "prior", "prior_file")
             _program.run("embed", *self._words(*calls), "--output", out, "--", os.fspath(path))
             vectors = np.load(out, mmap_mode="r")
             for at in range(0, len(vectors), _sequences.BATCH_RECORDS):
