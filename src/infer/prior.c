@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/suggest.h"
 
-enum { MAX_FILE_BYTES = 1 << 24, MAX_PLACE = 256 };
+enum { MAX_FILE_BYTES = 1 << 24, MAX_PLACE = 4352 };
 
 #define TOLERANCE 0.001          /* of a sum of rounded shares */
 
@@ -17,20 +17,42 @@ struct shares {
     const cs_model *m;
     char    place[MAX_PLACE];    /* of the present share, for messages: option, or file and line */
     int     failure;             /* status of an error */
+    int32_t next;                /* class after the last one found: files have the model's order */
     double *share;               /* [m->n_label] negative: not named */
 };
 
-static int set_share(struct shares *s, const char *name, const char *text)
+/* The class of that name, or -1. */
+static int32_t find_class(struct shares *s, const char *name)
 {
-    int32_t k = 0;
-    double share = -1;
+    const int32_t n = s->m->n_label;
+
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t k = (s->next + i) % n;
+        if (strcmp(s->m->label[k].name, name) == 0) {
+            s->next = (k + 1) % n;
+            return k;
+        }
+    }
+    return -1;
+}
+
+static int fail_unknown(const struct shares *s, const char *name)
+{
     cs_suggest near = cs_suggest_begin(name);
 
-    for (; k < s->m->n_label && strcmp(s->m->label[k].name, name) != 0; k++)
+    for (int32_t k = 0; k < s->m->n_label; k++)
         cs_suggest_try(&near, s->m->label[k].name);
-    if (k == s->m->n_label)
-        return cs_fail(s->failure, "%s: the model has no class '%s'; %s'chordseq model show' lists "
-                       "them", s->place, name, cs_suggest_hint(&near));
+    return cs_fail(s->failure, "%s: the model has no class '%s'; %s'chordseq model show' lists "
+                   "them", s->place, name, cs_suggest_hint(&near));
+}
+
+static int set_share(struct shares *s, const char *name, const char *text)
+{
+    const int32_t k = find_class(s, name);
+    double share = -1;
+
+    if (k < 0)
+        return fail_unknown(s, name);
     if (s->share[k] >= 0)
         return cs_fail(s->failure, "%s: class '%s' occurs twice", s->place, name);
     if (cs_parse_real(text, &share) != CS_OK || !(share >= 0 && share <= 1))
@@ -64,6 +86,8 @@ static int read_lines(struct shares *s, const char *path, char *text)
 {
     int rc = CS_OK, no = 1;
 
+    if (strncmp(text, "\x1f\x8b", 2) == 0)
+        return cs_fail(s->failure, "%s: compressed; this file is read as plain text", s->place);
     for (char *line = text, *next; line; line = next, no++) {
         next = strchr(line, '\n');
         if (next)
@@ -93,6 +117,8 @@ static int complete(struct shares *s)
         sum += s->share[k] >= 0 ? s->share[k] : 0;
         n_rest += s->share[k] < 0;
     }
+    if (n_rest == s->m->n_label)
+        return cs_fail(s->failure, "%s: no class has a share", s->place);
     if (sum > 1 + TOLERANCE)
         return cs_fail(s->failure, "%s: the shares sum to %g; the maximum is 1", s->place, sum);
     if (n_rest == 0 && sum < 1 - TOLERANCE)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/out_filter.h"
 #include "io/class_shares.h"
 #include "io/writer.h"
 
@@ -57,6 +58,16 @@ out:
     return rc;
 }
 
+static int shares_check(const void *cfg, const cs_output_info *info)
+{
+    const char *path = *(const char *const *)cfg;
+
+    (void)info;
+    return path && !cs_out_is_plain(path)
+         ? cs_fail(CS_EUSAGE, "--shares '%s': shares are plain TSV, which --prior-file reads; name "
+                   "the file .tsv", path) : CS_OK;
+}
+
 static const cs_opt shares_opt[] = {
     { .type = CS_OPT_OUT, .name = "shares", .arg = "FILE",
       .help = "estimated share of each class among the records, for --prior-file",
@@ -73,6 +84,7 @@ const cs_writer cs_write_shares = {
     .opt = shares_opt,
     .cfg_size = sizeof(const char *),
     .kind = CS_OUT_TABLE,
+    .check = shares_check,
     .begin = shares_begin,
     .record = shares_record,
     .end = shares_end,

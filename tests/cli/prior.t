@@ -67,6 +67,13 @@ printf 'at\t0.8\ng,c=1\t0.3\n' > high.tsv
 T 'refused: shares with a sum above 1' refuse "'high.tsv': the shares sum to 1.1; the maximum is 1" --prior-file high.tsv
 printf 'class\tshare\nat 0.2\n' > blank.tsv
 T 'refused: a line without a tab' refuse "'blank.tsv' line 2: a line has a class, a tab and a share" --prior-file blank.tsv
+printf 'class\tshare\n' > none_named.tsv
+T 'refused: a file without a class' refuse "'none_named.tsv': no class has a share" --prior-file none_named.tsv
+gzip -c s.tsv > s.tsv.gz
+T 'refused: a compressed file' refuse "'s.tsv.gz': compressed; this file is read as plain text" --prior-file s.tsv.gz
+for name in shares.csv shares.tsv.gz; do
+    T "refused: shares in $name" refuse "--shares '$name': shares are plain TSV" --shares $name -o x.tsv
+done
 T 'refused: a missing file' refuse "none.tsv" --prior-file none.tsv
 "$builddir/tests/cli/make_model" values 1 head=regress encoder.max-len=2048 encoder.track=4 encoder.hidden=4
 T 'refused: a model of values' sh -c '! chordseq classify -m values --prior x=1 rare.fa 2> err && grep -q -- "--prior is for classes; the model predicts values" err'
