@@ -6,7 +6,9 @@ Usage   mixtures.py CHORDSEQ LENGTHS MODEL FRAGMENTS [MODEL FRAGMENTS...]
 FRAGMENTS is a folder of families.py, MODEL a calibrated model that was not trained on its families. A mixture has the
 first records of each class in LENGTH.fa, as many as its shares allow. Prints a row per mixture, length and prior, mean
 over the models: records; accuracy of the best class; share of records with a call at the model's thresholds; share of
-these that are wrong; and half the sum of the absolute differences between estimated and true shares ("." without).
+these that are wrong; for classes with a share of at most 0.1, together, the share of their records that are called
+right, and the share of calls of these classes that are wrong; and half the sum of the absolute differences between
+estimated and true shares. "." where there is none.
 """
 import csv
 import os
@@ -14,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 
+RARE = 0.1
 MIXTURES = {
     "isolate": {"bacteria": 0.95, "plasmid": 0.05},
     "gut": {"bacteria": 0.8, "plasmid": 0.05, "virus": 0.08, "archaea": 0.02, "eukaryota": 0.05},
@@ -40,16 +43,21 @@ def classify(chordseq, model, path, *options):
     return list(csv.DictReader(run.stdout.splitlines(), delimiter="\t"))
 
 
-def tally(rows):
-    """Accuracy, called, wrong."""
-    right = called = wrong = 0
+def tally(rows, shares):
+    """Accuracy, called, wrong, rare records called right, wrong calls of rare classes; None: no such class or call."""
+    best = calls = wrong = rare = rare_right = rare_calls = 0
     for row in rows:
         truth = row["name"].split("|")[0]
         known = {c[5:]: float(p) for c, p in row.items() if c.startswith("prob_") and p != "."}
-        right += bool(known) and max(known, key=known.get) == truth
-        called += row["reason"] == "."
-        wrong += row["reason"] == "." and row["label"] != truth
-    return right / len(rows), called / len(rows), wrong / max(called, 1)
+        best += bool(known) and max(known, key=known.get) == truth
+        rare += shares[truth] <= RARE
+        if row["reason"] == ".":
+            calls += 1
+            wrong += row["label"] != truth
+            rare_right += row["label"] == truth and shares[truth] <= RARE
+            rare_calls += shares.get(row["label"], 0) <= RARE
+    return (best / len(rows), calls / len(rows), wrong / max(calls, 1), rare_right / rare if rare else None,
+            1 - rare_right / rare_calls if rare_calls and rare else None)
 
 
 def measure(chordseq, model, fragments, shares, folder):
@@ -64,14 +72,16 @@ def measure(chordseq, model, fragments, shares, folder):
         found = {row["class"]: float(row["share"]) for row in csv.DictReader(f, delimiter="\t")}
     error = sum(abs(p - shares.get(c, 0)) for c, p in found.items()) / 2
     given = ",".join(f"{c}={s:.6f}" for c, s in shares.items())
-    return {"equal": [len(rows), *tally(rows), None],
-            "true": [len(rows), *tally(classify(chordseq, model, path, "--prior", given)), None],
-            "estimated": [len(rows), *tally(classify(chordseq, model, path, "--prior-file", estimate)), error]}
+    again = {"true": ("--prior", given), "estimated": ("--prior-file", estimate)}
+    tables = {"equal": rows, **{name: classify(chordseq, model, path, *words) for name, words in again.items()}}
+    return {name: [len(rows), *tally(table, shares), error if name == "estimated" else None]
+            for name, table in tables.items()}
 
 
 def main():
     chordseq, lengths, *pairs = sys.argv[1:]
-    print("mixture", "length", "prior", "records", "accuracy", "called", "wrong", "share_error", sep="\t")
+    print("mixture", "length", "prior", "records", "accuracy", "called", "wrong", "rare_right", "rare_wrong", "share_error",
+          sep="\t")
     with tempfile.TemporaryDirectory() as folder:
         for name, shares in MIXTURES.items():
             for length in lengths.split(","):
@@ -80,7 +90,7 @@ def main():
                 for prior in "equal", "true", "estimated":
                     n, *shown = zip(*(e[prior] for e in each))
                     print(name, length, prior, sum(n),
-                          *(f"{sum(v) / len(v):.3f}" if v[0] is not None else "." for v in shown), sep="\t", flush=True)
+                          *(f"{sum(v) / len(v):.3f}" if None not in v else "." for v in shown), sep="\t", flush=True)
 
 
 main()
