@@ -89,7 +89,7 @@ void cs_outputs_discard(cs_outputs *o);
 void cs_outputs_summary(const cs_outputs *o, uint64_t n_before, const cs_policy *p, char *buf,
                         size_t n_buf);
 /** cs_outputs_warn_few_calls - warn if half of the records or more have no confident call. remedy:
- * options that call all */
+ * options that call all. Without shares of classes, the message names --prior, too */
 void cs_outputs_warn_few_calls(const cs_outputs *o, const char *remedy);
 
 /* Description of a run, for the summary and headers. */
