@@ -38,7 +38,7 @@ def read_fragments(path):
 
 def classify(chordseq, model, path, *options):
     """Rows of the table."""
-    run = subprocess.run([chordseq, "classify", "-q", "-m", model, "--strand", "both", "--all", *options, path],
+    run = subprocess.run([chordseq, "classify", "-qq", "-m", model, "--strand", "both", "--all", *options, path],
                          stdout=subprocess.PIPE, check=True, encoding="ascii")
     return list(csv.DictReader(run.stdout.splitlines(), delimiter="\t"))
 
