@@ -1,7 +1,7 @@
 # readme.t - the commands of README.md, on files of the tutorial, and their output as shown.
 . "$srcdir/tests/cli/lib.sh"
 
-"$srcdir/docs/tutorial/make_data" && gzip -c calls.vcf > calls.vcf.gz &&
+"$srcdir/docs/tutorial/make_data" && gzip -c calls.vcf > calls.vcf.gz && cp long.fq.gz reads.fq.gz &&
     for k in host parasite; do sed "/^>/s/\$/ genus=$k/" $k.fa; done | gzip > labelled.fa.gz || exit 1
 
 # ```console blocks: lines `$ COMMAND` and their output. The training budget is reduced.
