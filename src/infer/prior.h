@@ -11,9 +11,9 @@
  * list     "CLASS=SHARE,...", or NULL
  * path     file of lines "CLASS<TAB>SHARE", if list is NULL; or NULL
  * out      receives [m->n_label] logarithms, -INFINITY for 0; free() it. NULL if both are NULL
- * Returns  CS_OK; CS_EUSAGE for a list, CS_EFORMAT with the line for a file: an unknown class, one
- *          that occurs twice, no share from 0 to 1, a sum above 1, or below 1 with all classes;
- *          CS_EIO; CS_EMEM
+ * Returns  CS_OK; CS_EUSAGE for a list, CS_EFORMAT with the line for a file: no class, an
+ *          unknown one, one that occurs twice, no share from 0 to 1, a sum above 1, or below 1
+ *          with all classes, a compressed file; CS_EIO; CS_EMEM
  *
  * Classes that are not named have equal shares of the rest.
  */

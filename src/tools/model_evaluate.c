@@ -311,6 +311,7 @@ static void release(struct job *j)
     cs_outfile_discard(j->calibrated);
     cs_outfile_discard(j->rows);
     cs_labelled_close(&j->labelled);
+    cs_policy_release(&j->policy);
     cs_model_free(j->model);
     cs_backend_close(j->be);
 }
