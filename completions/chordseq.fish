@@ -776,6 +776,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'max-known' -x -d
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'scores' -r -F -d 'table of '\''chordseq eval --scores'\''; may be repeated'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'bins' -x -d 'boundaries of length bins in bases, comma-separated'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'max-error' -x -d 'maximum error rate of calls, stored in the model'
+complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'threads' -s @ -x -d 'total number of threads, also -t (default: one per processor)'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'quiet' -s q -d 'no progress, no summary; repeat to print errors only'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'verbose' -s v -d 'more log messages; repeat for all'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'verbosity' -x -d '0: silent, 1: errors, 3: warnings and summary, 4: as -v, 5: as -vv'

@@ -938,6 +938,8 @@ _chordseq()
         '*--scores[table of '\''chordseq eval --scores'\''; may be repeated]:FILE:_files' \
         '*--bins[boundaries of length bins in bases, comma-separated]:LIST:' \
         '*--max-error[maximum error rate of calls, stored in the model]:RATE:' \
+        '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*-q[no progress, no summary; repeat to print errors only]' \
         '*--quiet[no progress, no summary; repeat to print errors only]' \
         '*-v[more log messages; repeat for all]' \

@@ -28,6 +28,7 @@ static cs_low_rank_args low_rank;
 static cs_lookup_args lookup;
 static cs_protein_args proteins;
 static cs_calibrate_args calibration;
+static cs_compute_args compute;
 static cs_input_args input;
 static cs_label_args labels;
 
@@ -64,8 +65,12 @@ static const cs_optset model_tables[] = {
     { cs_label_table, &labels, NULL }, { cs_lookup_table, &lookup, NULL },
     { cs_mutation_table, &lookup.mutation, NULL },
     { cs_protein_table, &proteins, NULL },
-    { cs_calibrate_table, &calibration, NULL }, { cs_log_table, &cs_command_logs, NULL }, { 0 }
+    { cs_calibrate_table, &calibration, NULL }, { cs_compute_table, &compute, NULL },
+    { cs_log_table, &cs_command_logs, NULL }, { 0 }
 };
+
+/* Actions that fit evidence. */
+static const char databases[] = "lookup, proteins";
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
@@ -228,8 +233,9 @@ static int check_options(void)
     const struct { const cs_opt *opt; const void *base; const char *actions; } table[] = {
         { cs_taxa_table, &taxa, "label" }, { cs_low_rank_table, &low_rank, "factorize" },
         { cs_input_table, &input, sequences }, { cs_label_table, &labels, sequences },
-        { cs_lookup_table, &lookup, "lookup, proteins" },
-        { cs_mutation_table, &lookup.mutation, "lookup, proteins" },
+        { cs_lookup_table, &lookup, databases },
+        { cs_mutation_table, &lookup.mutation, databases },
+        { cs_compute_table, &compute, databases },
         { cs_protein_table, &proteins, "proteins" },
         { cs_calibrate_table, &calibration, "calibrate" },
     };
@@ -278,6 +284,12 @@ static int probe_output(const cs_strlist *word)
     return cs_outputs_probe(writes ? word->v[2] : NULL, CS_OUT_BINARY);
 }
 
+/* 'factorize' reports the time of one thread. */
+static int n_threads(void)
+{
+    return has_word(databases, words.v[0]) ? cs_args_threads(&compute).work : 1;
+}
+
 static int model_run(const cs_call *call)
 {
     int rc = CS_OK;
@@ -295,7 +307,7 @@ static int model_run(const cs_call *call)
         rc = cs_checkpoint_show(path);
         goto out;
     }
-    CS_TRY(cs_backend_open("cpu", 1, &be));
+    CS_TRY(cs_backend_open("cpu", n_threads(), &be));
     if (strcmp(words.v[0], "import") == 0)
         CS_TRY(cs_model_import(words.v[1], own.alphabet, be, &m));
     else

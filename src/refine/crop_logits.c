@@ -81,8 +81,8 @@ static int predict_crops(cs_model *m, struct crops *k)
     policy.uncalibrated = true;
     rc = cs_stream_run(&(cs_stream){ .next = next_crop, .source = k, .model = m,
                                      .policy = &policy, .batch_tokens = BATCH_TOKENS,
-                                     .window = WINDOW, .n_thread = 1, .sink = take_output,
-                                     .arg = k }, &stat);
+                                     .window = WINDOW, .n_thread = m->be->n_thread,
+                                     .sink = take_output, .arg = k }, &stat);
 out:
     return rc;
 }

@@ -20,7 +20,8 @@ extern const cs_opt cs_lookup_table[];     /* --peptide-k, --sample, --min-group
  *
  * With weights and without sequences, or with refit, the model's table stays.
  *
- * m        receives the table, replacing an old one, and loses its calibration
+ * m        receives the table, replacing an old one, and loses its calibration; its backend has
+ *          the number of threads, which does not change the result
  * Returns  CS_OK; CS_EUSAGE (options, or an unsupported model); the errors of reading and of
  *          cs_lookup_build() and cs_lookup_fit()
  */

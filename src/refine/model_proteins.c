@@ -51,7 +51,7 @@ static int take_search(cs_model *m, const cs_model *from, const char *path, bool
     to->min_equal = p->min_equal;
     to->min_score = p->min_score;
     to->shadow = p->shadow;
-    return new_seed && to->entry ? cs_proteins_index(to, 1) : CS_OK;
+    return new_seed && to->entry ? cs_proteins_index(to, m->be->n_thread) : CS_OK;
 }
 
 static int set_weights(cs_model *m, const cs_lookup_args *a, const cs_dataset *d)
@@ -85,7 +85,7 @@ int cs_model_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_arg
     if (!keeps && !a->refit) {
         cs_proteins_free(m->proteins);
         m->proteins = NULL;
-        CS_TRY(cs_proteins_build(&d, m->n_label, &rule, &m->proteins));
+        CS_TRY(cs_proteins_build(&d, m->n_label, &rule, m->be->n_thread, &m->proteins));
     }
     CS_TRY(set_weights(m, a, &d));
     const int64_t n_acid = m->proteins->n_letter - m->proteins->n - 1;

@@ -15,7 +15,7 @@ extern const cs_opt cs_protein_table[];    /* --protein-length, --protein-piece,
  * cs_model_proteins - build a database from labelled sequences, and fit its weights
  *
  * m        receives the database, replacing an old one unless it is refitted, and loses its
- *          calibration
+ *          calibration; its backend has the number of threads, which does not change the result
  * a        --size, --weights, --refit, --crops, --seed and --mutate
  * Returns  CS_OK; CS_EUSAGE (options, or an unsupported model); the errors of reading and of
  *          cs_proteins_build() and cs_proteins_fit()

@@ -278,7 +278,8 @@ static int make_pool(struct proteins *b, cs_protein_pool *p)
     return CS_OK;
 }
 
-static int proteins_build_fill(const cs_protein_pool *pool, const uint32_t *chosen, cs_proteins *p)
+static int proteins_build_fill(const cs_protein_pool *pool, const uint32_t *chosen, int n_thread,
+                               cs_proteins *p)
 {
     int64_t at = 0;
 
@@ -291,11 +292,12 @@ static int proteins_build_fill(const cs_protein_pool *pool, const uint32_t *chos
         at += pool->length[i];
         p->letter[at++] = CS_ACID_STOP;
     }
-    return cs_proteins_index(p, 1);
+    return cs_proteins_index(p, n_thread);
 }
 
 /* The database that cs_proteins_choose() chooses; NULL if nothing fits. */
-static int choose(const cs_protein_pool *pool, int64_t max_bytes, cs_proteins **out)
+static int choose(const cs_protein_pool *pool, int64_t max_bytes, int n_thread,
+                  cs_proteins **out)
 {
     int rc = CS_OK;
     uint32_t *chosen = cs_alloc(pool->n, sizeof *chosen);
@@ -304,20 +306,20 @@ static int choose(const cs_protein_pool *pool, int64_t max_bytes, cs_proteins **
 
     if (!chosen)
         return cs_fail(CS_EMEM, "out of memory to choose proteins");
-    CS_TRY(cs_proteins_choose(pool, max_bytes, chosen, &n));
+    CS_TRY(cs_proteins_choose(pool, max_bytes, n_thread, chosen, &n));
     for (size_t k = 0; k < n; k++)
         n_acid += pool->length[chosen[k]];
     if (n > 0) {
         CS_TRY(cs_proteins_new(pool->n_class, (int64_t)n, n_acid + (int64_t)n + 1, out));
-        CS_TRY(proteins_build_fill(pool, chosen, *out));
+        CS_TRY(proteins_build_fill(pool, chosen, n_thread, *out));
     }
 out:
     free(chosen);
     return rc;
 }
 
-int cs_proteins_build(const cs_dataset *d, int32_t n_class,
-                      const cs_protein_rule *rule, cs_proteins **out)
+int cs_proteins_build(const cs_dataset *d, int32_t n_class, const cs_protein_rule *rule,
+                      int n_thread, cs_proteins **out)
 {
     int rc = CS_OK;
     struct proteins b = { .d = d, .rule = rule, .n_class = n_class };
@@ -328,7 +330,7 @@ int cs_proteins_build(const cs_dataset *d, int32_t n_class,
     CS_TRY(drop_duplicates(&b));
     if (b.n_stored > 0) {
         CS_TRY(make_pool(&b, &pool));
-        CS_TRY(choose(&pool, rule->max_bytes, out));
+        CS_TRY(choose(&pool, rule->max_bytes, n_thread, out));
     }
     if (!*out)
         rc = cs_fail(CS_EUSAGE, "no open reading frame has %lld amino acids, or the database is "

@@ -25,10 +25,11 @@ typedef struct cs_protein_rule {
  *
  * d        of classes; bases
  * n_class  of the model
+ * n_thread threads that align candidates; the result does not depend on their number
  * Returns  CS_OK, weights zero, indexed; CS_EUSAGE if no protein is stored; CS_EMEM. Memory: 24
  *          bytes per frame, 1 per letter, and that of cs_proteins_choose()
  */
-int cs_proteins_build(const cs_dataset *d, int32_t n_class,
-                      const cs_protein_rule *rule, cs_proteins **out) CS_MUST_CHECK;
+int cs_proteins_build(const cs_dataset *d, int32_t n_class, const cs_protein_rule *rule,
+                      int n_thread, cs_proteins **out) CS_MUST_CHECK;
 
 #endif

@@ -33,6 +33,7 @@ struct hits { struct hit *at; uint32_t n; };
 
 struct choice {
     const cs_protein_pool *pool;
+    int           n_thread;
     struct hits  *by_query;      /* [n] */
     struct hits  *by_protein;    /* [n] views of all */
     struct hit   *all;
@@ -134,7 +135,7 @@ static int align_queries(struct choice *c, const cs_proteins *shard, uint32_t fi
 {
     int failed = CS_OK;
 
-    #pragma omp parallel
+    #pragma omp parallel num_threads(c->n_thread)
     {
         cs_protein_list l = { 0 };
         #pragma omp for schedule(dynamic, 256)
@@ -151,9 +152,10 @@ static int align_queries(struct choice *c, const cs_proteins *shard, uint32_t fi
 }
 
 /* The proteins [from, to) as a database. */
-static int make_shard(const cs_protein_pool *pool, size_t from, size_t to, cs_proteins **out)
+static int make_shard(const struct choice *c, size_t from, size_t to, cs_proteins **out)
 {
     int rc = CS_OK;
+    const cs_protein_pool *pool = c->pool;
     const int64_t base = pool->start[from] - 1;
     const int64_t n_letter = pool->start[to - 1] + pool->length[to - 1] + 1 - base;
 
@@ -163,7 +165,7 @@ static int make_shard(const cs_protein_pool *pool, size_t from, size_t to, cs_pr
         (*out)->start[k - from] = (uint32_t)(pool->start[k] - base);
         (*out)->class_no[k - from] = pool->class_no[k];
     }
-    rc = cs_proteins_index(*out, 1);
+    rc = cs_proteins_index(*out, c->n_thread);
 out:
     return rc;
 }
@@ -178,7 +180,7 @@ static int align_all(struct choice *c)
         for (to = from + 1; to < pool->n && pool->start[to] + pool->length[to] + 2
                                             - pool->start[from] < SHARD_LETTERS; to++)
             ;
-        CS_TRY(make_shard(pool, from, to, &shard));
+        CS_TRY(make_shard(c, from, to, &shard));
         CS_TRY(align_queries(c, shard, (uint32_t)from));
         cs_proteins_free(shard);
         shard = NULL;
@@ -411,12 +413,13 @@ static void fill_rest(struct choice *c)
         take(c, (uint32_t)next[j]);
 }
 
-int cs_proteins_choose(const cs_protein_pool *pool, int64_t max_bytes, uint32_t *chosen,
-                       size_t *n)
+int cs_proteins_choose(const cs_protein_pool *pool, int64_t max_bytes, int n_thread,
+                       uint32_t *chosen, size_t *n)
 {
     int rc = CS_OK;
     const size_t n_part = pool->n * (size_t)pool->n_class;
-    struct choice c = { .pool = pool, .max_bytes = max_bytes, .chosen = chosen,
+    struct choice c = { .pool = pool, .max_bytes = max_bytes, .n_thread = n_thread,
+                        .chosen = chosen,
                         .by_query = cs_xcalloc(pool->n + 1, sizeof *c.by_query),
                         .by_protein = cs_xcalloc(pool->n + 1, sizeof *c.by_protein),
                         .is_done = cs_xcalloc(pool->n + 1, sizeof *c.is_done),

@@ -32,11 +32,11 @@ typedef struct cs_protein_pool {
  * equal shares of the classes.
  *
  * max_bytes  of the database in a file
+ * n_thread   threads that align; the result does not depend on their number
  * chosen     [pool->n] receives proteins in the order of their choice; n: their number
- * Returns    CS_OK; CS_EMEM. The result does not depend on the number of threads. Memory: an index
- *            of 33 million letters, 16 bytes per alignment
+ * Returns    CS_OK; CS_EMEM. Memory: an index of 33 million letters, 16 bytes per alignment
  */
-int cs_proteins_choose(const cs_protein_pool *pool, int64_t max_bytes, uint32_t *chosen,
-                       size_t *n) CS_MUST_CHECK;
+int cs_proteins_choose(const cs_protein_pool *pool, int64_t max_bytes, int n_thread,
+                       uint32_t *chosen, size_t *n) CS_MUST_CHECK;
 
 #endif

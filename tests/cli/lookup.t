@@ -47,6 +47,7 @@ T 'show reports the table, and whose validation it is' sh -c 'chordseq model sho
     grep -q "^validation	balanced accuracy .* of the network alone\$" shown &&
     ! chordseq model show bag.m | grep -q "of the network alone"'
 T 'a second run writes the same file' sh -c '$1 bag.m again.m && cmp table.m again.m' - "$lookup"
+T 'the file does not depend on the number of threads' sh -c 'for n in 1 3; do $1 -@ $n bag.m again.m && cmp table.m again.m || exit; done' - "$lookup"
 T 'the table separates the classes of new families' sh -c 'chordseq classify -q -m table.m new.fa | tee predictions.tsv |
     awk "NR > 1 && \$3 == (\$1 ~ /^g1/ ? \"one\" : \"two\") && \$4 > 0.9 { n++ } END { exit n != 2 }"'
 T 'the model alone does not' sh -c 'chordseq classify -q -m bag.m new.fa |

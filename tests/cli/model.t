@@ -9,7 +9,7 @@ P file-show.tsv    sh -c 'CHORDSEQ_MODEL=$1 chordseq model show' - "$m"
 P file-verify.txt  sh -c 'CHORDSEQ_MODEL=$1 chordseq model verify' - "$m"
 
 T 'options of other actions are refused' sh -c 'for a in "show --rank 4:factorize" "verify -i x.fa:factorize, lookup, proteins, calibrate" \
-    "show --license mit:export" "show --mutate 0:lookup, proteins"; do ! chordseq model ${a%%:*} "$1" 2> err &&
+    "show --license mit:export" "show -@ 2:lookup, proteins" "show --mutate 0:lookup, proteins"; do ! chordseq model ${a%%:*} "$1" 2> err &&
     grep -q "error: model: --[a-z]* is for ${a#*:}, not for " err || { cat err; exit 1; }; done' - "$m"
 
 # Other programs may write control characters, and calibration may leave no calls.

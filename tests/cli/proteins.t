@@ -15,6 +15,7 @@ T 'a database' $proteins bag.m proteins.m
 T 'the file is sound' chordseq model verify proteins.m
 T 'show names it' sh -c 'chordseq model show proteins.m | grep -q "^proteins	[0-9]*	[0-9]* amino acids"'
 T 'a second run writes the same file' sh -c '$1 bag.m again.m && cmp proteins.m again.m' - "$proteins"
+T 'the file does not depend on the number of threads' sh -c 'for n in 1 3; do $1 -@ $n bag.m again.m && cmp proteins.m again.m || exit; done' - "$proteins"
 T 'the proteins separate the classes of new families' sh -c 'chordseq classify -q -m proteins.m new.fa | tee predictions.tsv |
     awk "NR > 1 && \$3 == (\$1 ~ /^g1/ ? \"one\" : \"two\") && \$4 > 0.9 { n++ } END { exit n != 2 }"'
 T 'which the model alone does not' sh -c 'chordseq classify -q -m bag.m new.fa |

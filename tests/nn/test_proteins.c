@@ -4,7 +4,6 @@
 #include "tests/nn/toy.h"
 
 #include <math.h>
-#include <omp.h>
 #include <jansson.h>
 #include "nn/exec/proteins.h"
 #include "nn/exec/proteins_io.h"
@@ -20,7 +19,7 @@ static cs_proteins *build(const cs_dataset *d, double max_known, int64_t max_byt
     const cs_protein_rule rule = { 150, CS_PROTEIN_MAX_LENGTH, max_known, max_bytes };
     cs_proteins *p;
 
-    if (cs_proteins_build(d, N_CLASS, &rule, &p) != CS_OK)
+    if (cs_proteins_build(d, N_CLASS, &rule, 1, &p) != CS_OK)
         fail_msg("%s", cs_error_message());
     return p;
 }
@@ -107,7 +106,7 @@ static void test_pieces(void **state)
 
     genes_dataset(true, &d);
     cs_proteins *whole = build(&d, 1, 1 << 20);
-    assert_int_equal(cs_proteins_build(&d, N_CLASS, &rule, &p), CS_OK);
+    assert_int_equal(cs_proteins_build(&d, N_CLASS, &rule, 3, &p), CS_OK);
     assert_int_equal(p->n_letter - p->n, whole->n_letter - whole->n);
     assert_true(p->n >= 3 * whole->n);
     for (int64_t k = 1; k < p->n; k++)
@@ -157,8 +156,8 @@ static void test_choice(void **state)
     int n_class[2] = { 0 };
 
     make_pool(&pool);
-    assert_int_equal(cs_proteins_choose(&pool, cs_proteins_bytes(4, 4 * LENGTH), chosen, &n),
-                     CS_OK);
+    assert_int_equal(cs_proteins_choose(&pool, cs_proteins_bytes(4, 4 * LENGTH), 1, chosen,
+                                        &n), CS_OK);
     assert_int_equal(n, 4);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(chosen[i] % PER_GROUP, OWN_FAMILY);
@@ -166,10 +165,8 @@ static void test_choice(void **state)
     }
     assert_int_equal(n_class[0], 2);
     assert_int_equal(n_class[1], 2);
-    omp_set_num_threads(3);
-    assert_int_equal(cs_proteins_choose(&pool, 1 << 20, again, &m), CS_OK);
-    omp_set_num_threads(1);
-    assert_int_equal(cs_proteins_choose(&pool, 1 << 20, chosen, &n), CS_OK);
+    assert_int_equal(cs_proteins_choose(&pool, 1 << 20, 3, again, &m), CS_OK);
+    assert_int_equal(cs_proteins_choose(&pool, 1 << 20, 1, chosen, &n), CS_OK);
     assert_int_equal(n, N_POOL);
     assert_int_equal(m, N_POOL);
     assert_memory_equal(chosen, again, sizeof chosen);
