@@ -89,6 +89,12 @@ for f in $images; do
 done
 with check-jsonschema T 'workflows are valid' in_tree check-jsonschema \
     --builtin-schema vendor.github-workflows .github/workflows/ci.yml .github/workflows/packages.yml
+git_first() { awk '/apt-get.* git$/ { n++ } /uses: actions\/checkout/ && !n { exit 1 } END { exit !n }' "$srcdir/.github/workflows/$1.yml"; }
+for f in ci packages; do T "$f.yml installs git before checkout, which has no history without it" git_first $f; done
+lacks=$(for p in dpkg-dev debootstrap gcc-12 gcc-12-aarch64-linux-gnu git libtool python3-jinja2 python3-pip \
+    python3-venv python3-yaml qemu-user safe.directory; do
+    grep -qE "(^| )$p( |\$)" "$srcdir/.github/workflows/packages.yml" || printf '%s ' $p; done)
+T "packages.yml has the needs of tests/long${lacks:+ except} $lacks" test -z "$lacks"
 with zizmor T 'zizmor' in_tree zizmor --offline .github/workflows
 stages=$(sed -n 's/^stages=${\*:-\(.*\)}$/\1/p' "$srcdir/run-tests")
 T 'the stages are those of run-tests' grep -qF "stage: [$(echo "$stages" | sed 's/ /, /g')]" \
