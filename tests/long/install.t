@@ -12,6 +12,14 @@ T 'make install' run_make install
 find stage ! -type d | sort > installed
 T 'commands have manual pages' sh -c 'chordseq help | sed -n "s/^  *\([a-z]*\)  .*/\1/p" > commands && [ "$(wc -l < commands)" -gt 10 ] &&
     while read -r c; do [ $c = help ] || [ -s stage/opt/cs/share/man/man1/chordseq-$c.1 ] || { echo "$c"; exit 1; }; done < commands'
+shared=; [ ! -e "$builddir/libchordseq.so" ] || shared=yes
+T 'every manual page and completion is installed' sh -c '(cd "$srcdir/man" && ls *.[1-9]) |
+    while read -r p; do
+        [ -s "stage/opt/cs/share/man/man${p##*.}/$p" ] || [ "$p.$1" = chordseq.3. ] || { echo "$p"; exit 1; }
+    done && cd stage/opt/cs/share &&
+    for f in bash-completion/completions/chordseq zsh/site-functions/_chordseq fish/vendor_completions.d/chordseq.fish; do
+        [ -s $f ] || { echo "$f"; exit 1; }
+    done' - "$shared"
 T 'make uninstall' run_make uninstall
 T 'make uninstall leaves no file' sh -c '! find stage ! -type d | grep .'
 T 'make install-strip' run_make install-strip
@@ -32,7 +40,7 @@ T 'a moved program finds its models' sh -c '[ "$(command -v chordseq)" = "$in/bi
 T 'a moved program finds the vectors of selftest' chordseq selftest
 T 'bash loads the completion' bash -c '. "$in/share/bash-completion/completions/chordseq" && complete -p chordseq &&
     COMP_WORDS=(chordseq cla) COMP_CWORD=1 && _chordseq && [ "${COMPREPLY[*]}" = classify ]'
-if [ -e moved/lib/pkgconfig/chordseq.pc ]; then
+if [ -n "$shared" ]; then
     PKG_CONFIG_PATH=$in/lib/pkgconfig LD_LIBRARY_PATH=$in/lib
     export PKG_CONFIG_PATH LD_LIBRARY_PATH
     pc() { pkg-config --define-variable=prefix="$in" --define-variable=exec_prefix="$in" "$@" chordseq; }
