@@ -13,6 +13,7 @@ cp "$tiny"/*.fa "$tiny"/*.fq "$tiny"/*.sam .
 
 timed 'a wheel for x86-64' "$srcdir/packaging/python/portable" -a x86_64 -w "$work" dist
 T 'its tag is manylinux_2_28_x86_64' sh -c 'ls dist/chordseq-*-py3-none-manylinux_2_28_x86_64.whl'
+T 'it contains all installed files' wheel_is_complete dist/chordseq-*_x86_64.whl
 T 'it has at most 100 MB, the limit of PyPI' sh -c '[ "$(cat dist/*_x86_64.whl | wc -c)" -le 100000000 ]'
 
 if can_make_root && [ "$(uname -m)" = x86_64 ]; then
@@ -61,6 +62,7 @@ for p in aarch64-linux-gnu-gcc-12 qemu-aarch64; do
 done
 timed 'a wheel for aarch64' "$srcdir/packaging/python/portable" -a aarch64 -w "$work" dist
 T 'its tag is manylinux_2_28_aarch64' sh -c 'ls dist/chordseq-*-py3-none-manylinux_2_28_aarch64.whl'
+T 'it contains all installed files' wheel_is_complete dist/chordseq-*_aarch64.whl
 T 'the aarch64 wheel unpacks' python3 -m zipfile -e dist/chordseq-*_aarch64.whl arm
 chmod +x arm/chordseq/bin/chordseq
 # The C library of Debian's cross compiler.

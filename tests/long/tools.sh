@@ -43,3 +43,17 @@ dump_dom()
 
 # make_dist: make the release tarball in the current folder, with fast compression
 make_dist() { XZ_OPT=-1 make -C "$builddir" dist && mv "$builddir"/chordseq-*.tar.xz .; }
+
+# wheel_is_complete WHEEL: it has the Python package, program, library, and the data of `make install`
+wheel_is_complete()
+{
+    rm -rf stage && make -s -C "$builddir" install DESTDIR="$tmp/stage" prefix=/ exec_prefix=/ > make.log 2>&1 ||
+        { tail make.log; return 1; }
+    python3 -m zipfile -l "$1" | sed 's/ .*//; s|^chordseq-[^/]*[.]data/data/||; s|^chordseq/share/|share/|' > packed
+    {
+        (cd stage && find share ! -type d)
+        (cd "$srcdir/packaging/python" && find chordseq -name '*.py' -o -name py.typed)
+        printf 'chordseq/%s\n' bin/chordseq lib/libchordseq.so.0 licences/chordseq
+    } > files
+    ! grep -vxFf packed files
+}

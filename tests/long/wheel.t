@@ -5,6 +5,7 @@
 state() { ! [ -e "$srcdir/.git" ] || git -C "$srcdir" status --porcelain; }
 state > before
 timed 'the sdist builds a wheel that passes its tests' "$srcdir/packaging/python/check" dist
+T 'the wheel contains all installed files' wheel_is_complete dist/chordseq-*.whl
 T 'the sdist contains the release' sh -c 'tar -tzf dist/chordseq-*.tar.gz > names &&
     grep -q "/source/configure$" names && grep -q "/source/refdata/model/default.safetensors$" names'
 T 'the sdist contains no build outputs' sh -c '! grep -E "[.](o|so|pyc|log)$" names'
