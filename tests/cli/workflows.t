@@ -28,6 +28,9 @@ used = {o for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(
         for o in re.findall(r\"--[a-z-]*\", n.value)}
 sys.exit(str(used - known) if used - known or len(used) < 2 else 0)" "$1/snakemake/bio/chordseq/$c/wrapper.py" $c.help || exit
     done' - "$w"
+T 'the wrapper of classify offers every output' sh -c '
+    chordseq classify --help > help && sed -n "/^Output:/,/^\$/s/^.*\(--[a-z-]*\) \(FILE\|DIR\).*/\1/p" help > outputs && [ "$(wc -l < outputs)" -ge 12 ] &&
+    while read -r o; do grep -q "\"$o\",\$" "$1/wrapper.py" || { echo "$o"; exit 1; }; done < outputs' - "$w/snakemake/bio/chordseq/classify"
 # A wrapper as Snakemake runs it, but for its shell().
 mkdir snakemake && : > snakemake/__init__.py && cat > snakemake/shell.py << 'END' || exit 1
 import inspect

@@ -15,6 +15,7 @@ OPTIONS = {
     "kraken": "--kraken",
     "report": "--report",
     "krona": "--krona",
+    "shares": "--shares",
     "cami_binning": "--cami-binning",
     "cami_profile": "--cami-profile",
     "bam": "--bam",
