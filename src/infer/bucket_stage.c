@@ -17,7 +17,7 @@
  * queue.
  */
 #include "infer/stage.h"
-#include "infer/tokenise.h"
+#include "infer/tokenise_stage.h"
 
 /* The byte half of the lag rule: size of the window of chunks that may share a batch. Invariant:
  * chunks first .. k-1 (k the next) number fewer than `lag`; bytes is their sum without the first's

@@ -435,6 +435,48 @@ bool cs_policy_may_cut(const cs_policy *p)
            !cs_policy_per_token(p);
 }
 
+int64_t cs_policy_n_window(const cs_policy *p, int64_t n_base)
+{
+    const int64_t step = p->window - p->overlap;
+
+    if (p->window == 0 || n_base <= p->window)
+        return 1;
+    return 1 + (n_base - p->window + step - 1) / step;
+}
+
+/* Spread evenly and rounded, mirrored in the second half. The middle one is a base shorter if it
+ * could not be centred otherwise. */
+void cs_policy_window(const cs_policy *p, int64_t n_base, int64_t i, int64_t *start,
+                      int64_t *length)
+{
+    const int64_t n = cs_policy_n_window(p, n_base);
+    const int64_t slack = n_base - p->window, left = i < n - 1 - i ? i : n - 1 - i;
+
+    *start = 0;
+    *length = n_base;
+    if (n == 1)
+        return;
+    *length = p->window;
+    *start = (2 * left * slack + n - 1) / (2 * (n - 1));
+    if (i > left)
+        *start = slack - *start;
+    if (2 * i == n - 1 && slack % 2 != 0) {
+        *start = (slack + 1) / 2;
+        *length = p->window - 1;
+    }
+}
+
+int cs_policy_accept(const cs_policy *p, const cs_record *r, cs_reason reason)
+{
+    if (reason != CS_REASON_TOO_LONG || p->on_long != CS_LONG_ERROR)
+        return CS_OK;
+    const bool may_cut = cs_policy_may_cut(p);
+    return cs_fail(CS_EMODEL, "record '%s' (%lld bases) exceeds the model's maximum of %lld "
+                   "tokens%s%s", r->name, (long long)cs_record_bases(r), (long long)p->max_len,
+                   may_cut ? "; split it with " : "",
+                   may_cut ? CS_OPTION("long-sequence window") : "");
+}
+
 bool cs_policy_per_token(const cs_policy *p)
 {
     return p->output == CS_HEAD_PREDICTION && p->model->head->per_token;

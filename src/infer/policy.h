@@ -110,6 +110,15 @@ int64_t cs_policy_longest(const cs_policy *p);
  * already, or if a prediction needs the whole sequence */
 bool cs_policy_may_cut(const cs_policy *p);
 
+/** cs_policy_n_window - number of windows of a sequence of n_base bases: at least one */
+int64_t cs_policy_n_window(const cs_policy *p, int64_t n_base);
+/** cs_policy_window - window i from the left: its first base and number of bases */
+void cs_policy_window(const cs_policy *p, int64_t n_base, int64_t i, int64_t *start,
+                      int64_t *length);
+/** cs_policy_accept - CS_OK, or CS_EMODEL if --long-sequence error ends the run at this record.
+ * Call it in input order */
+int cs_policy_accept(const cs_policy *p, const cs_record *r, cs_reason reason) CS_MUST_CHECK;
+
 /** cs_policy_per_token - is the output a prediction for every token? */
 bool cs_policy_per_token(const cs_policy *p);
 

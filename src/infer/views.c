@@ -23,37 +23,6 @@ static cs_reason refusal(const cs_policy *p, const cs_record *r, const cs_segmen
     return n_base < p->min_base ? CS_REASON_TOO_SHORT : CS_REASON_NONE;
 }
 
-int64_t cs_policy_windows(const cs_policy *p, int64_t n_base)
-{
-    const int64_t step = p->window - p->overlap;
-
-    if (p->window == 0 || n_base <= p->window)
-        return 1;
-    return 1 + (n_base - p->window + step - 1) / step;
-}
-
-/* Spread evenly and rounded, mirrored in the second half. The middle one is a base shorter if it
- * could not be centred otherwise. */
-void cs_policy_window(const cs_policy *p, int64_t n_base, int64_t i, int64_t *start,
-                      int64_t *length)
-{
-    const int64_t n = cs_policy_windows(p, n_base);
-    const int64_t slack = n_base - p->window, left = i < n - 1 - i ? i : n - 1 - i;
-
-    *start = 0;
-    *length = n_base;
-    if (n == 1)
-        return;
-    *length = p->window;
-    *start = (2 * left * slack + n - 1) / (2 * (n - 1));
-    if (i > left)
-        *start = slack - *start;
-    if (2 * i == n - 1 && slack % 2 != 0) {
-        *start = (slack + 1) / 2;
-        *length = p->window - 1;
-    }
-}
-
 static int strands_of(const cs_policy *p, const cs_record *r)
 {
     return p->both && !p->canonical && r->strand == 0 ? 2 : 1;
@@ -72,7 +41,7 @@ int64_t cs_views_count(const cs_policy *p, const cs_record *r)
         return refusal(p, r, &r->seg[0]) ? 1 : strands_of(p, r);
     for (int s = 0; s < r->n_seg; s++)
         n += refusal(p, r, &r->seg[s]) ? 1
-           : cs_policy_windows(p, r->seg[s].n_base) * strands_of(p, r);
+           : cs_policy_n_window(p, r->seg[s].n_base) * strands_of(p, r);
     return n;
 }
 
@@ -90,7 +59,7 @@ void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view 
         const cs_segment *g = &r->seg[s];
         const cs_reason reason = refusal(p, r, g);
         const int n_strand = reason ? 1 : strands_of(p, r);
-        const int64_t n = reason ? 1 : cs_policy_windows(p, g->n_base);
+        const int64_t n = reason ? 1 : cs_policy_n_window(p, g->n_base);
         for (int64_t k = 0; k < n * n_strand; k++, out++) {
             *out = (cs_view){ .rec = rec, .seg = s, .reason = reason,
                               .reverse = r->strand ? r->strand < 0 : k % n_strand };
@@ -437,7 +406,7 @@ static void average(const cs_chunk *c, int i, const struct part *part, int n_par
     }
 }
 
-/* Raw values of both segments; memory is reserved by reserve_outputs() in tokenise.c. */
+/* Raw values of both segments; memory is reserved by reserve_outputs() in tokenise_stage.c. */
 static void both_apart(const cs_policy *p, const cs_chunk *c, int i)
 {
     cs_prediction *a = &c->views->prediction[i];

@@ -4,12 +4,6 @@
 
 #include "infer/policy.h"
 
-/** cs_policy_windows - number of windows of a sequence of n_base bases: at least one */
-int64_t cs_policy_windows(const cs_policy *p, int64_t n_base);
-/** cs_policy_window - window i from the left: its first base and number of bases */
-void cs_policy_window(const cs_policy *p, int64_t n_base, int64_t i, int64_t *start,
-                      int64_t *length);
-
 /**
  * cs_views_count - views of a record: at least one
  *

@@ -39,7 +39,7 @@ static int next_record(cs_window_hmm *g)
     g->to = g->in ? cs_inputs_tell(g->in) : 0;
     const int64_t n_base = g->whole->rec[0].seg[0].n_base;
     g->at = 0;
-    g->n_at = cs_policy_windows(g->policy, n_base);
+    g->n_at = cs_policy_n_window(g->policy, n_base);
     g->longest = n_base > g->longest ? n_base : g->longest;
 out:
     return rc;

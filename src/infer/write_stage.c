@@ -3,7 +3,7 @@
  * DESIGN. A record has one or several views (views.h), each a separate sequence for bucket and
  * infer. Their predictions are combined here, so the record's depends on them only.
  */
-#include "infer/predict.h"
+#include "infer/stage.h"
 #include "infer/views.h"
 
 static void count_reason(cs_write_stage *s, const cs_record *r, cs_reason reason)
@@ -33,7 +33,7 @@ static int write_chunk(cs_write_stage *s, const cs_chunk *c)
 
     for (int i = 0; i < c->n; i++) {
         cs_views_combine(s->policy, c, i);
-        CS_TRY(cs_prediction_accept(s->policy, &c->rec[i], c->views->prediction[i].reason));
+        CS_TRY(cs_policy_accept(s->policy, &c->rec[i], c->views->prediction[i].reason));
         count_reason(s, &c->rec[i], c->views->prediction[i].reason);
         count_detours(s, c, i);
         CS_TRY(s->sink(s->arg, &c->rec[i], &c->views->prediction[i]));

@@ -20,8 +20,8 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "infer/predict.h"
-#include "infer/tokenise.h"
+#include "infer/infer_stage.h"
+#include "infer/tokenise_stage.h"
 #include "infer/views.h"
 #include "lib/opened.h"
 #include "lib/stubs.h"
@@ -340,7 +340,7 @@ static int predict_chunk(struct predictor *p, cs_chunk *c)
     CS_TRY(add_views(k, c));
     for (int i = 0; i < c->n; i++) {
         cs_views_combine(&p->policy, c, i);
-        CS_TRY(cs_prediction_accept(&p->policy, &c->rec[i], c->views->prediction[i].reason));
+        CS_TRY(cs_policy_accept(&p->policy, &c->rec[i], c->views->prediction[i].reason));
     }
 out:
     cs_bucketer_free(k);
@@ -549,7 +549,7 @@ int chordseq_embed_tokens(chordseq_model *m, const char *base, size_t n_base, si
 int64_t chordseq_windows(const chordseq_model *m, int64_t n_base, int64_t *start, int64_t *length)
 {
     const cs_policy *p = &m->prediction.policy;
-    const int64_t n = cs_policy_windows(p, n_base);
+    const int64_t n = cs_policy_n_window(p, n_base);
 
     for (int64_t i = 0; start && i < n; i++)
         cs_policy_window(p, n_base, i, &start[i], &length[i]);

@@ -91,7 +91,7 @@ static void test_reverse_complement(void **state)
 
     (void)state;
     for (int64_t n_base = 400; n_base < 420; n_base++) {
-        const int64_t n = cs_policy_windows(&(cs_policy){ .window = 64, .overlap = 13 }, n_base);
+        const int64_t n = cs_policy_n_window(&(cs_policy){ .window = 64, .overlap = 13 }, n_base);
         for (int64_t i = 0; i < n; i++)
             p[i] = q[n - 1 - i] = (float)(i * i % 7) / 7;
         segment(n_base, 64, 13, 2, p, n, v, a);

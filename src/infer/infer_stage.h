@@ -1,6 +1,6 @@
-/* predict.h - predict one batch; shared by the infer stage and the library. */
-#ifndef CS_INFER_PREDICT_H
-#define CS_INFER_PREDICT_H
+/* infer_stage.h - predict one batch: for the infer stage and the library. */
+#ifndef CS_INFER_INFER_STAGE_H
+#define CS_INFER_INFER_STAGE_H
 
 #include "infer/stage.h"
 
@@ -13,9 +13,5 @@
  *          else the errors of cs_session_forward(), with the record if known
  */
 int cs_batch_predict(cs_infer_stage *s, cs_session *by, const cs_batch *b) CS_MUST_CHECK;
-
-/** cs_prediction_accept - CS_OK, or CS_EMODEL if --long-sequence error ends the run at this record.
- * Call it in input order */
-int cs_prediction_accept(const cs_policy *p, const cs_record *r, cs_reason reason) CS_MUST_CHECK;
 
 #endif

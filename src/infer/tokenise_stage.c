@@ -1,11 +1,11 @@
-/* tokenise.c - the tokenise stage: a chunk's views, their tokens, and space for predictions.
+/* tokenise_stage.c - the tokenise stage: a chunk's views, their tokens, and space for predictions.
  *
  * DESIGN. Token ids take four times the memory of bases and are needed briefly: a chunk's ids are
  * in one block, cs_views.id, which the bucket stage frees after copying them into batches, so
  * chunks that wait for the writer are small. Of long sequences only token counts are kept, where
  * they suffice.
  */
-#include "infer/tokenise.h"
+#include "infer/tokenise_stage.h"
 
 #include <limits.h>
 #include <string.h>

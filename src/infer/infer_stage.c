@@ -1,5 +1,5 @@
-/* predict.c - run a session on batches and deliver predictions to their views. */
-#include "infer/predict.h"
+/* infer_stage.c - run a session on batches and deliver predictions to their views. */
+#include "infer/infer_stage.h"
 
 #include <string.h>
 
@@ -230,17 +230,6 @@ static int batch_finish(cs_infer_stage *s, int slot, const cs_batch *b)
     return CS_OK;
 out:
     return annotate_error(s, s->session, b, rc);
-}
-
-int cs_prediction_accept(const cs_policy *p, const cs_record *r, cs_reason reason)
-{
-    if (reason != CS_REASON_TOO_LONG || p->on_long != CS_LONG_ERROR)
-        return CS_OK;
-    const bool may_cut = cs_policy_may_cut(p);
-    return cs_fail(CS_EMODEL, "record '%s' (%lld bases) exceeds the model's maximum of %lld "
-                   "tokens%s%s", r->name, (long long)cs_record_bases(r), (long long)p->max_len,
-                   may_cut ? "; split it with " : "",
-                   may_cut ? CS_OPTION("long-sequence window") : "");
 }
 
 /* ---- the stage ------------------------------------------------------------------------------- */

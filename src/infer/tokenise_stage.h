@@ -1,6 +1,6 @@
-/* tokenise.h - tokenise one chunk; shared by the tokenise stage and the library. */
-#ifndef CS_INFER_TOKENISE_H
-#define CS_INFER_TOKENISE_H
+/* tokenise_stage.h - tokenise one chunk: for the tokenise stage and the library. */
+#ifndef CS_INFER_TOKENISE_STAGE_H
+#define CS_INFER_TOKENISE_STAGE_H
 
 #include "infer/policy.h"
 
