@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "infer/args.h"
+#include "infer/input_args.h"
 #include "io/content.h"
 #include "io/input_pump.h"
 

@@ -6,6 +6,7 @@
 #include "base/path_conflicts.h"
 #include "base/suggest.h"
 #include "infer/args.h"
+#include "infer/input_args.h"
 #include "infer/taxa.h"
 #include "nn/exec/model_import.h"
 #include "pipelines/command.h"

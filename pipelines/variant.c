@@ -4,6 +4,8 @@
 
 #include "base/log.h"
 #include "eval/variant_outputs.h"
+#include "infer/args.h"
+#include "infer/model_args.h"
 #include "pipelines/command.h"
 
 enum { PATH_BYTES = 4096 };

@@ -3,6 +3,8 @@
 #define CS_EVAL_ATTRIBUTION_H
 
 #include "infer/args.h"
+#include "infer/device_args.h"
+#include "infer/model_args.h"
 
 typedef struct cs_explain_args {
     cs_strlist  region;

@@ -123,7 +123,7 @@ static int next_of_inputs(void *source, cs_chunk *c)
     return cs_inputs_next(source, c);
 }
 
-cs_stream cs_stream_of(cs_sources *src, cs_model *m, const cs_policy *policy,
+cs_stream cs_stream_of(cs_record_source *src, cs_model *m, const cs_policy *policy,
                        const cs_stream_args *a, const cs_thread_counts *threads)
 {
     return (cs_stream){

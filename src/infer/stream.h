@@ -3,6 +3,7 @@
 #define CS_INFER_STREAM_H
 
 #include "infer/args.h"
+#include "infer/input_args.h"
 #include "infer/stage.h"
 
 typedef struct cs_stream {
@@ -37,7 +38,7 @@ typedef struct cs_stream_stat {
 } cs_stream_stat;
 
 /** cs_stream_of - a stream from a command's input files; the caller sets its sink */
-cs_stream cs_stream_of(cs_sources *src, cs_model *m, const cs_policy *policy,
+cs_stream cs_stream_of(cs_record_source *src, cs_model *m, const cs_policy *policy,
                        const cs_stream_args *a, const cs_thread_counts *threads);
 
 /**

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "infer/model_args.h"
 #include "tok/bpe.h"
 
 /* ---- what encodes ---------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #define CS_INFER_TOKEN_TEXT_H
 
 #include "infer/args.h"
+#include "infer/input_args.h"
 
 /**
  * cs_tokenize - read the inputs and write a line per record: its name, a tab, its tokens

@@ -3,6 +3,9 @@
 #define CS_RUN_RECORDS_H
 
 #include "infer/args.h"
+#include "infer/device_args.h"
+#include "infer/input_args.h"
+#include "infer/model_args.h"
 #include "infer/policy.h"
 #include "infer/stream.h"
 #include "run/shard.h"
@@ -34,7 +37,7 @@ typedef struct cs_records {
     char         model_path[CS_PATH_BYTES];
     cs_input_opt input_opt;      /* of readers; the caller may change it before cs_records_open() */
     cs_policy    policy;
-    cs_sources   src;
+    cs_record_source src;
     cs_shard    *shard;          /* of --shard, or NULL */
 } cs_records;
 
@@ -43,7 +46,7 @@ typedef struct cs_records {
  *
  * r        zeroed; release with cs_records_close(), also after an error
  * a        receives the names of all inputs
- * Returns  CS_OK; the errors of cs_shard_new(), cs_args_input_opt(), cs_sources_find() and
+ * Returns  CS_OK; the errors of cs_shard_new(), cs_args_input_opt(), cs_record_source_find() and
  *          cs_model_open()
  */
 int cs_records_load(cs_records *r, cs_record_args *a) CS_MUST_CHECK;
@@ -52,7 +55,7 @@ int cs_records_load(cs_records *r, cs_record_args *a) CS_MUST_CHECK;
  * cs_records_open - determine the policy and open the inputs
  *
  * calls    options of calls, or NULL
- * Returns  CS_OK; the errors of cs_policy_init() and cs_sources_open()
+ * Returns  CS_OK; the errors of cs_policy_init() and cs_record_source_open()
  */
 int cs_records_open(cs_records *r, cs_record_args *a, const cs_call_args *calls) CS_MUST_CHECK;
 

@@ -3,6 +3,7 @@
 #define CS_TOOLS_ENCODER_BENCH_H
 
 #include "infer/args.h"
+#include "infer/device_args.h"
 #include "train/train_args.h"
 
 typedef struct cs_bench_args {

@@ -3,6 +3,9 @@
 #define CS_TOOLS_MODEL_EVALUATE_H
 
 #include "infer/args.h"
+#include "infer/device_args.h"
+#include "infer/input_args.h"
+#include "infer/model_args.h"
 #include "infer/policy.h"
 #include "train/labelled.h"
 

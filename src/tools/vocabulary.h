@@ -2,7 +2,7 @@
 #ifndef CS_TOOLS_VOCABULARY_H
 #define CS_TOOLS_VOCABULARY_H
 
-#include "infer/args.h"
+#include "infer/input_args.h"
 #include "tok/bpe_train.h"
 
 /** cs_vocabulary_train - read the inputs, train and write. CS_OK; CS_EFORMAT if the input has no

@@ -2,9 +2,10 @@
 #ifndef CS_TRAIN_LABELLED_H
 #define CS_TRAIN_LABELLED_H
 
-#include "infer/args.h"
+#include "infer/input_args.h"
 #include "io/intervals.h"
 #include "io/multilabels.h"
+#include "nn/exec/model.h"
 #include "train/dataset.h"
 
 typedef struct cs_label_args {

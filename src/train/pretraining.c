@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/rng.h"
+#include "infer/input_args.h"
 #include "train/genome.h"
 #include "train/provenance.h"
 #include "train/window_feed.h"

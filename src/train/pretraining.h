@@ -3,6 +3,7 @@
 #define CS_TRAIN_PRETRAINING_H
 
 #include "infer/args.h"
+#include "infer/device_args.h"
 #include "run/components.h"
 #include "train/train_args.h"
 

@@ -3,6 +3,8 @@
 #define CS_TRAIN_SUPERVISED_H
 
 #include "infer/args.h"
+#include "infer/device_args.h"
+#include "infer/input_args.h"
 #include "infer/taxa.h"
 #include "run/components.h"
 #include "train/labelled.h"

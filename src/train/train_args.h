@@ -3,6 +3,7 @@
 #define CS_TRAIN_TRAIN_ARGS_H
 
 #include "infer/args.h"
+#include "infer/device_args.h"
 #include "train/loop.h"
 
 /* Options that determine the result: a resumed run must have the same. */

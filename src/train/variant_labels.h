@@ -2,7 +2,7 @@
 #ifndef CS_TRAIN_VARIANT_LABELS_H
 #define CS_TRAIN_VARIANT_LABELS_H
 
-#include "infer/args.h"
+#include "base/opt.h"
 #include "io/labels.h"
 #include "io/window.h"
 #include "train/dataset.h"
