@@ -30,6 +30,7 @@ static void classify_options(cs_optset *set)
     const cs_optset before[] = {
         { cs_input_table, &from.input, NULL }, { cs_pair_table, &from.pairs, NULL },
         CS_RECORD_MODEL_TABLES(from), { cs_call_table, &calls, NULL },
+        { cs_prior_table, &calls.prior, NULL },
     };
     const cs_optset after[] = {
         CS_RECORD_RUN_TABLES(from), { cs_log_table, &cs_command_logs, NULL },

@@ -88,7 +88,11 @@ const cs_opt cs_call_table[] = {
              "these apply unless --min-prob is given without this option. 1 calls all. The rate is "
              "valid for sequences like those of the calibration, with the same mixture of classes; "
              "calls of a rarer class are wrong more often (see --prior)." },
-    { .type = CS_OPT_STR, .name = "prior", .off = offsetof(cs_call_args, prior),
+    { .type = CS_OPT_END }
+};
+
+const cs_opt cs_prior_table[] = {
+    { .type = CS_OPT_STR, .name = "prior", .off = offsetof(cs_prior_args, list),
       .arg = "CLASS=SHARE,...", .help = "shares of classes among the records, such as "
               "bacteria=0.95,plasmid=0.05 (default: equal)",
       .man = "Without it, all classes count as equally frequent, as in the calibration of the "
@@ -97,7 +101,7 @@ const cs_opt cs_call_table[] = {
              "Classes that are not named have equal shares of the rest; with the share 0, a class "
              "is never called. The thresholds of --max-error apply to the new probabilities. "
              "'chordseq classify --shares' estimates the shares from the records." },
-    { .type = CS_OPT_IN, .name = "prior-file", .off = offsetof(cs_call_args, prior_file),
+    { .type = CS_OPT_IN, .name = "prior-file", .off = offsetof(cs_prior_args, file),
       .arg = "FILE", .help = "the same from a file, as --shares writes it",
       .same = CS_OPT_SAME_CONTENT,
       .man = "A line has a class, a tab and its share. The first line may be the header "
@@ -348,17 +352,21 @@ int cs_policy_set_output(cs_policy *p, cs_head_output output)
 static const char *for_classes(const cs_call_args *calls)
 {
     return calls->call == CALL_TAXON ? "call taxon" : calls->min_prob > 0 ? "min-prob"
-         : calls->prior ? "prior" : calls->prior_file ? "prior-file" : NULL;
+         : calls->prior.list ? "prior" : calls->prior.file ? "prior-file" : NULL;
 }
 
 static int set_calls(cs_policy *p, const cs_call_args *calls)
 {
     int rc = CS_OK;
+    const cs_prior_args *shares = &calls->prior;
 
-    if (calls->prior && calls->prior_file)
+    if (shares->list && shares->file)
         return cs_fail(CS_EUSAGE, "%s and %s exclude each other", CS_OPTION("prior"),
                        CS_OPTION("prior-file"));
-    CS_TRY(cs_prior_new(calls->prior, calls->prior_file, p->model, &p->prior));
+    if ((shares->list || shares->file) && p->model->head->per_token)
+        return cs_fail(CS_EUSAGE, "%s is for models that predict per sequence; this one predicts "
+                       "per token", CS_OPTION(shares->list ? "prior" : "prior-file"));
+    CS_TRY(cs_prior_new(shares->list, shares->file, p->model, &p->prior));
     rc = set_rate(p, calls);
 out:
     return rc;

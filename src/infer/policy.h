@@ -23,15 +23,19 @@ typedef struct cs_policy_args {
     double  max_unknown;
 } cs_policy_args;
 
+/* Shares of classes: of cs_prior_new(). Both NULL: equal. */
+typedef struct cs_prior_args { const char *list, *file; } cs_prior_args;
+
 /* Negative: the model's setting. */
 typedef struct cs_call_args {
     int call;
     double min_prob, max_error;
-    const char *prior, *prior_file;  /* NULL: classes have equal shares */
+    cs_prior_args prior;
 } cs_call_args;
 
 extern const cs_opt cs_policy_table[];     /* --strand, --long-sequence, ... */
-extern const cs_opt cs_call_table[];       /* --call, --min-prob, --max-error, --prior */
+extern const cs_opt cs_call_table[];       /* --call, --min-prob, --max-error */
+extern const cs_opt cs_prior_table[];      /* --prior, --prior-file */
 
 /* Independent of the machine, except for the windows of CS_LONG_FIT. */
 typedef struct cs_policy {

@@ -42,7 +42,8 @@ static int read_options(cs_opened_args *a, const char *const *option)
     int rc = CS_OK;
     const cs_optset set[] = {
         { cs_policy_table, &a->policy, NULL }, { cs_call_table, &a->calls, NULL },
-        { compute_table, a, NULL }, { cs_device_table, &a->device, NULL }, { NULL, NULL, NULL },
+        { cs_prior_table, &a->calls.prior, NULL }, { compute_table, a, NULL },
+        { cs_device_table, &a->device, NULL }, { NULL, NULL, NULL },
     };
 
     cs_opt_defaults(set);
