@@ -34,6 +34,10 @@ static const cs_opt eval_table[] = {
       .min = 1, .max = 1e9,
       .man = "A longer sequence is a batch of its own. auto: as many as fit into memory, at most "
              "65536 on the CPU; see chordseq-classify(1)." },
+    { .type = CS_OPT_END }
+};
+
+static const cs_opt output_table[] = {
     { .type = CS_OPT_GROUP, .name = "Output" },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", EVAL(output), .arg = "FILE",
       .def = "-", .help = "table of all metrics; '-' is standard output" },
@@ -59,7 +63,8 @@ static const cs_opt eval_table[] = {
 static const cs_optset eval_tables[] = {
     { cs_input_table, &own.input, NULL }, { cs_label_table, &own.label, NULL },
     { cs_model_table, &own.model, NULL }, { cs_policy_table, &own.policy, NULL },
-    { eval_table, &own, NULL }, { cs_compute_table, &own.compute, NULL },
+    { eval_table, &own, NULL }, { cs_prior_table, &own.prior, NULL },
+    { output_table, &own, NULL }, { cs_compute_table, &own.compute, NULL },
     { cs_device_table, &own.device, NULL }, { cs_log_table, &cs_command_logs, NULL }, { 0 }
 };
 

@@ -318,7 +318,7 @@ static int32_t call_at(const cs_scores *s, int64_t i, const cs_calibration *c, d
 }
 
 void cs_scores_calls(const cs_scores *s, const cs_calibration *c, int64_t lo, int64_t hi,
-                     double max_error, cs_calls *out)
+                     double max_error, const double *weight, cs_calls *out)
 {
     *out = (cs_calls){ 0 };
     CS_BUG(c->n_class != s->n_out);
@@ -326,14 +326,19 @@ void cs_scores_calls(const cs_scores *s, const cs_calibration *c, int64_t lo, in
         if (!cs_scores_within(s, i, lo, hi))
             continue;
         const int32_t truth = cs_scores_truth(s, i), call = call_at(s, i, c, max_error);
+        const double w = weight ? weight[truth] : 0;
         out->n++;
         out->of_class[truth].n++;
         if (call < 0)
             continue;
         out->n_called++;
         out->n_wrong += call != truth;
+        out->called += w;
+        out->wrong += call != truth ? w : 0;
         out->of_class[truth].n_called++;
         out->of_class[call].n_calls++;
         out->of_class[call].n_wrong += call != truth;
+        out->of_class[call].calls += w;
+        out->of_class[call].wrong += call != truth ? w : 0;
     }
 }

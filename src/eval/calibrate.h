@@ -37,11 +37,13 @@ void cs_calibrate_keep_conditions(cs_calibration *c, const cs_scores *s,
 typedef struct cs_class_calls {
     int64_t n, n_called;         /* records of the class, and those with a call of any class */
     int64_t n_calls, n_wrong;    /* calls of the class, and wrong ones */
+    double  calls, wrong;        /* the same, weighted */
 } cs_class_calls;
 
 /* Calls of a model at a maximum error rate. */
 typedef struct cs_calls {
     int64_t        n, n_called, n_wrong;
+    double         called, wrong;    /* the last two, weighted */
     cs_class_calls of_class[CS_CALIBRATION_CLASSES];
 } cs_calls;
 
@@ -52,9 +54,10 @@ typedef struct cs_calls {
  *
  * s        calibrated probabilities
  * c        a calibration with curves per class, for the classes of s
+ * weight   [s->n_out] of a record, by its class; NULL: 0
  */
 void cs_scores_calls(const cs_scores *s, const cs_calibration *c, int64_t lo, int64_t hi,
-                     double max_error, cs_calls *out);
+                     double max_error, const double *weight, cs_calls *out);
 
 /* Calls of one interval of probability. */
 typedef struct cs_reliability { int64_t n; double confidence, accuracy; } cs_reliability;

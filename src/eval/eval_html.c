@@ -22,6 +22,8 @@ struct page {
     const cs_scores      *s;     /* of whole records */
     cs_metrics            f;
     cs_certainty          sure;
+    cs_mixture            mixture;             /* with the shares of classes */
+    cs_eval_calls         calls;
     cs_outfile           *out;
     int32_t              *order; /* [n_class] the most frequent truth first */
     int32_t               n_shown;             /* of these, classes that occur or are called */
@@ -165,6 +167,10 @@ static int class_row(struct page *p, int32_t c)
     CS_TRY(put_number(p, f->recall));
     CS_TRY(put_number(p, f->f1));
     CS_TRY(put_number(p, f->auc));
+    if (p->r->share) {
+        CS_TRY(put_number(p, p->r->share[c]));
+        CS_TRY(put_number(p, p->mixture.precision[c]));
+    }
     rc = cs_outfile_printf(p->out, "</tr>\n");
 out:
     return rc;
@@ -173,10 +179,16 @@ out:
 static int classes(struct page *p)
 {
     int rc = CS_OK;
-    static const char *const column[] = { "bases", "called", "precision", "recall", "F1", "ROC-AUC",
-                                          NULL };
+    const bool shares = p->r->share != NULL;
+    const char *const column[] = { "bases", "called", "precision", "recall", "F1", "ROC-AUC",
+                                   shares ? "share" : NULL, "expected precision", NULL };
 
     CS_TRY(cs_html_section(p->out, "Classes"));
+    if (shares)
+        CS_TRY(cs_outfile_printf(p->out, "<p>Predictions are those for a sample where classes have "
+                   "the shares of the table. Expected figures are those of such a sample, with an "
+                   "accuracy of %.4f; all others are those of the records as labelled.</p>\n",
+                   p->mixture.accuracy));
     CS_TRY(put_head(p, "class", column));
     for (int32_t i = 0; i < p->n_shown && i < MAX_ROWS; i++)
         CS_TRY(class_row(p, p->order[i]));
@@ -184,6 +196,47 @@ static int classes(struct page *p)
     if (p->n_shown > MAX_ROWS)
         rc = cs_outfile_printf(p->out, "<p>The %d most frequent of %d classes that occur or are "
                                "called; --output has all.</p>\n", MAX_ROWS, (int)p->n_shown);
+out:
+    return rc;
+}
+
+/* Of the records with a call, by rate and by class. */
+static int calls(struct page *p)
+{
+    int rc = CS_OK;
+    const int n = p->r->share ? 4 : 2;
+    static const char *const with[] = { "share called", "share wrong", "expected: called",
+                                        "expected: wrong", NULL },
+                      *const without[] = { "share called", "share wrong", NULL };
+    const cs_calls *own = cs_eval_calls_model(&p->calls);
+    char name[32];
+
+    if (!own)
+        return CS_OK;
+    CS_TRY(cs_html_section(p->out, "Confident calls"));
+    CS_TRY(cs_outfile_printf(p->out, "<p>Records with a call of <code>classify --max-error</code>; "
+               "the last rate is the default.</p>\n"));
+    CS_TRY(put_head(p, "maximum error", n > 2 ? with : without));
+    for (int i = 0; i < p->calls.n; i++) {
+        const cs_calls *c = &p->calls.at[i];
+        (void)snprintf(name, sizeof name, "%g", p->calls.rate[i]);
+        CS_TRY(put_row(p, name, c->n_called,
+                       (double[]){ cs_eval_share((double)c->n_called, (double)c->n),
+                                   cs_eval_share((double)c->n_wrong, (double)c->n_called),
+                                   c->called, cs_eval_share(c->wrong, c->called) }, n));
+    }
+    CS_TRY(cs_outfile_printf(p->out, "</table>\n<p>By default: records of a class with a call "
+               "of any class; share of wrong calls among the calls of the class.</p>\n"));
+    CS_TRY(put_head(p, "class", n > 2 ? (const char *const[]){ with[0], with[1], with[3], NULL }
+                                      : without));
+    for (int32_t i = 0; i < p->n_shown; i++) {
+        const cs_class_calls *k = &own->of_class[p->order[i]];
+        const double v[] = { cs_eval_share((double)k->n_called, (double)k->n),
+                             cs_eval_share((double)k->n_wrong, (double)k->n_calls),
+                             k->n > 0 ? cs_eval_share(k->wrong, k->calls) : NAN };
+        CS_TRY(put_row(p, p->r->model->label[p->order[i]].name, k->n_called, v, n / 2 + 1));
+    }
+    rc = cs_outfile_printf(p->out, "</table>\n");
 out:
     return rc;
 }
@@ -485,6 +538,11 @@ static int eval_html_prepare(struct page *p)
 
     CS_TRY(cs_scores_metrics(p->s, 0, INT64_MAX, p->r->tolerance, true, &p->f));
     CS_TRY(cs_scores_certainty(p->s, 0, INT64_MAX, &p->sure));
+    if (p->r->share)
+        CS_TRY(cs_mixture_init(&p->mixture, &p->f, p->r->share));
+    if (!p->r->raw)
+        cs_eval_calls_count(&p->calls, p->s, &p->r->model->calibration, 0, INT64_MAX,
+                            p->mixture.weight);
     const size_t n = (size_t)p->f.n_class;
     v = cs_alloc(n, sizeof *v);
     p->order = cs_alloc(n, sizeof *p->order);
@@ -524,6 +582,7 @@ int cs_eval_html(const cs_eval_report *r, cs_outfile *out, double seconds, const
     CS_TRY(sets(&p));
     CS_TRY(ranks(&p));
     CS_TRY(classes(&p));
+    CS_TRY(calls(&p));
     CS_TRY(confusion(&p));
     CS_TRY(curves(&p));
     CS_TRY(certainty(&p));
@@ -532,6 +591,7 @@ int cs_eval_html(const cs_eval_report *r, cs_outfile *out, double seconds, const
     rc = cs_html_end(p.out);
 out:
     cs_metrics_release(&p.f);
+    cs_mixture_release(&p.mixture);
     free(p.order);
     free(p.base);
     return rc;

@@ -8,10 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 
-enum { NAME_BYTES = 64, MANY_CLASSES = 64, N_RATE = 6 };
-
-/* Reported rates of wrong calls; the model's rate is the last. */
-static const double rates[N_RATE - 1] = { 0.01, 0.02, 0.05, 0.2, 0.3 };
+enum { NAME_BYTES = 64, MANY_CLASSES = 64 };
 
 /* Output of metrics: table and JSON in one pass. */
 struct sink {
@@ -27,7 +24,8 @@ struct part {
     char        length[NAME_BYTES];
     const cs_metrics   *f;
     const cs_certainty *sure;    /* of classes; or NULL */
-    const cs_calls *calls;       /* [N_RATE], the last at the model's rate; or NULL */
+    cs_eval_calls calls;
+    cs_mixture   *mixture;       /* with the shares of classes; or NULL */
     const int64_t *n_rank, *n_right;   /* [ranks->n] */
 };
 
@@ -106,6 +104,48 @@ static double real_at(const void *p, size_t off)
     return *(const double *)(const void *)((const char *)p + off);
 }
 
+/* ---- calls and shares of classes ------------------------------------------------------------- */
+
+enum { MAX_NAMED = 5 };
+struct named { const char *name; double v; };
+
+/* Of all calls at rate i; how many. */
+static int figures_at(const struct part *p, int i, struct named v[MAX_NAMED])
+{
+    const cs_calls *c = &p->calls.at[i];
+    int n = 0;
+
+    v[n++] = (struct named){ "coverage", cs_eval_share((double)c->n_called, (double)c->n) };
+    v[n++] = (struct named){ "error", cs_eval_share((double)c->n_wrong, (double)c->n_called) };
+    if (!p->mixture)
+        return n;
+    v[n++] = (struct named){ "expected_coverage", c->n > 0 ? c->called : NAN };
+    v[n++] = (struct named){ "expected_error", cs_eval_share(c->wrong, c->called) };
+    return n;
+}
+
+/* Of the calls of a class at the model's rate, and of a sample; how many. */
+static int figures_of(const struct sink *s, const struct part *p, int32_t c,
+                      struct named v[MAX_NAMED])
+{
+    const cs_calls *calls = cs_eval_calls_model(&p->calls);
+    const cs_class_calls *k = calls ? &calls->of_class[c] : NULL;
+    int n = 0;
+
+    if (k) {
+        v[n++] = (struct named){ "coverage", cs_eval_share((double)k->n_called, (double)k->n) };
+        v[n++] = (struct named){ "error", cs_eval_share((double)k->n_wrong, (double)k->n_calls) };
+    }
+    if (!p->mixture)
+        return n;
+    v[n++] = (struct named){ "share", s->r->share[c] };
+    v[n++] = (struct named){ "expected_precision", p->mixture->precision[c] };
+    if (k)
+        v[n++] = (struct named){ "expected_error",
+                                 k->n > 0 ? cs_eval_share(k->wrong, k->calls) : NAN };
+    return n;
+}
+
 /* ---- table ----------------------------------------------------------------------------------- */
 
 static int put_real(struct sink *s, const struct part *p, const char *cls, const char *metric,
@@ -123,22 +163,6 @@ static int put_count(struct sink *s, const struct part *p, const char *cls, cons
                              suffix, (long long)n);
 }
 
-static double share_of(int64_t n, int64_t of)
-{
-    return of > 0 ? (double)n / (double)of : NAN;
-}
-
-static double rate_of(const struct sink *s, int i)
-{
-    return i < N_RATE - 1 ? rates[i] : s->r->model->calibration.max_error;
-}
-
-/* Is it the model's rate, which is reported last? */
-static bool is_model_rate(const struct sink *s, int i)
-{
-    return i < N_RATE - 1 && fabs(rates[i] - rate_of(s, N_RATE - 1)) < 1e-6 * rates[i];
-}
-
 /* "coverage:0.1": share of records with a call at a rate of wrong calls of a tenth; "error:0.1":
  * actual share of wrong calls. */
 static int call_rows(struct sink *s, const struct part *p)
@@ -146,14 +170,13 @@ static int call_rows(struct sink *s, const struct part *p)
     int rc = CS_OK;
     char name[NAME_BYTES];
 
-    for (int i = 0; p->calls && i < N_RATE; i++) {
-        const cs_calls *c = &p->calls[i];
-        if (is_model_rate(s, i))
-            continue;
-        (void)snprintf(name, sizeof name, "coverage:%g", rate_of(s, i));
-        CS_TRY(put_real(s, p, ".", name, share_of(c->n_called, c->n)));
-        (void)snprintf(name, sizeof name, "error:%g", rate_of(s, i));
-        CS_TRY(put_real(s, p, ".", name, share_of(c->n_wrong, c->n_called)));
+    for (int i = 0; i < p->calls.n; i++) {
+        struct named v[MAX_NAMED];
+        const int n = figures_at(p, i, v);
+        for (int k = 0; k < n; k++) {
+            (void)snprintf(name, sizeof name, "%s:%g", v[k].name, p->calls.rate[i]);
+            CS_TRY(put_real(s, p, ".", name, v[k].v));
+        }
     }
 out:
     return rc;
@@ -171,6 +194,7 @@ static int class_rows(struct sink *s, const struct part *p, int32_t c)
     int rc = CS_OK;
     const cs_label *label = s->r->model->label;
     const cs_metrics *f = p->f;
+    struct named v[MAX_NAMED];
 
     if (p->layout == &of_labels)
         CS_TRY(put_count(s, p, label[c].name, "known", "", f->cls[c].n_known));
@@ -179,11 +203,8 @@ static int class_rows(struct sink *s, const struct part *p, int32_t c)
     for (int i = 0; i < p->layout->n_each; i++)
         CS_TRY(put_real(s, p, label[c].name, p->layout->of_each[i].name,
                         real_at(&f->cls[c], p->layout->of_each[i].off)));
-    if (p->calls) {
-        const cs_class_calls *k = &p->calls[N_RATE - 1].of_class[c];
-        CS_TRY(put_real(s, p, label[c].name, "coverage", share_of(k->n_called, k->n)));
-        CS_TRY(put_real(s, p, label[c].name, "error", share_of(k->n_wrong, k->n_calls)));
-    }
+    for (int i = 0, n = figures_of(s, p, c, v); i < n; i++)
+        CS_TRY(put_real(s, p, label[c].name, v[i].name, v[i].v));
     for (int32_t k = shown_call(f, c, 0); k < f->n_class; k = shown_call(f, c, k + 1))
         CS_TRY(put_count(s, p, label[c].name, "called:", label[k].name,
                          cs_metrics_called(f, c, k)));
@@ -249,6 +270,8 @@ static int rows(struct sink *s, const struct part *p)
         CS_TRY(put_count(s, p, ".", "known", "", p->f->n_known));
     for (int i = 0; i < p->layout->n_overall; i++)
         CS_TRY(put_real(s, p, ".", overall[i].name, real_at(p->f, overall[i].off)));
+    if (p->mixture)
+        CS_TRY(put_real(s, p, ".", "expected_accuracy", p->mixture->accuracy));
     CS_TRY(certainty_rows(s, p));
     CS_TRY(call_rows(s, p));
     CS_TRY(rank_rows(s, p));
@@ -274,16 +297,14 @@ static json_t *class_json(const struct sink *s, const struct part *p, int32_t c)
                                      "positive", (json_int_t)f->cls[c].n)
                          : json_pack("{s:I}", unit_of(s->r), (json_int_t)f->cls[c].n);
     json_t *called = p->layout == &of_classes ? json_object() : NULL;
+    struct named v[MAX_NAMED];
 
     for (int i = 0; i < p->layout->n_each; i++) {
         const struct figure *g = &p->layout->of_each[i];
         json_object_set_new(o, g->name, real_json(real_at(&f->cls[c], g->off)));
     }
-    if (p->calls) {
-        const cs_class_calls *k = &p->calls[N_RATE - 1].of_class[c];
-        json_object_set_new(o, "coverage", real_json(share_of(k->n_called, k->n)));
-        json_object_set_new(o, "error", real_json(share_of(k->n_wrong, k->n_calls)));
-    }
+    for (int i = 0, n = figures_of(s, p, c, v); i < n; i++)
+        json_object_set_new(o, v[i].name, real_json(v[i].v));
     for (int32_t k = shown_call(f, c, 0); k < f->n_class; k = shown_call(f, c, k + 1))
         json_object_set_new(called, label[k].name, json_integer(cs_metrics_called(f, c, k)));
     if (called != NULL)
@@ -312,18 +333,16 @@ static void certainty_json(json_t *o, const cs_certainty *c)
     json_object_set_new(o, "risk", risk);
 }
 
-static json_t *calls_json(const struct sink *s, const struct part *p)
+static json_t *calls_json(const struct part *p)
 {
     json_t *list = json_array();
 
-    for (int i = 0; i < N_RATE; i++) {
-        const cs_calls *c = &p->calls[i];
-        if (is_model_rate(s, i))
-            continue;
-        json_array_append_new(list, json_pack("{s:f, s:o, s:o}", "max_error", rate_of(s, i),
-                                              "coverage", real_json(share_of(c->n_called, c->n)),
-                                              "error",
-                                              real_json(share_of(c->n_wrong, c->n_called))));
+    for (int i = 0; i < p->calls.n; i++) {
+        struct named v[MAX_NAMED];
+        json_t *o = json_pack("{s:f}", "max_error", p->calls.rate[i]);
+        for (int k = 0, n = figures_at(p, i, v); k < n; k++)
+            json_object_set_new(o, v[k].name, real_json(v[k].v));
+        json_array_append_new(list, o);
     }
     return list;
 }
@@ -354,8 +373,10 @@ static void add_json(struct sink *s, const struct part *p)
         json_object_set_new(o, overall[i].name, real_json(real_at(f, overall[i].off)));
     if (p->sure != NULL)
         certainty_json(o, p->sure);
-    if (p->calls)
-        json_object_set_new(o, "calls", calls_json(s, p));
+    if (p->mixture)
+        json_object_set_new(o, "expected_accuracy", real_json(p->mixture->accuracy));
+    if (p->calls.n > 0)
+        json_object_set_new(o, "calls", calls_json(p));
     if (s->r->ranks->n > 0)
         json_object_set_new(o, "ranks", ranks_json(s, p));
     if (f->n_class > 0) {
@@ -398,11 +419,27 @@ static number number_of(const char *format, double v)
 
 static void note_calls(const struct part *p)
 {
-    const cs_calls *c = &p->calls[N_RATE - 1];
+    const cs_calls *c = cs_eval_calls_model(&p->calls);
+    const cs_mixture *x = p->mixture;
 
-    cs_note("%s %s: %s %% called, of these %s %% wrong", p->set, p->length,
-            number_of("%.1f", 100 * share_of(c->n_called, c->n)).text,
-            number_of("%.1f", 100 * share_of(c->n_wrong, c->n_called)).text);
+    if (c)
+        cs_note("%s %s: %s %% called, of these %s %% wrong", p->set, p->length,
+                number_of("%.1f", 100 * cs_eval_share((double)c->n_called, (double)c->n)).text,
+                number_of("%.1f", 100 * cs_eval_share((double)c->n_wrong,
+                                                      (double)c->n_called)).text);
+    if (!x)
+        return;
+    if (c)
+        cs_note("%s %s, expected with the given shares: accuracy %s, %s %% called, of these %s %% "
+                "wrong", p->set, p->length, NUMBER(x->accuracy),
+                number_of("%.1f", c->n > 0 ? 100 * c->called : NAN).text,
+                number_of("%.1f", 100 * cs_eval_share(c->wrong, c->called)).text);
+    else
+        cs_note("%s %s, expected with the given shares: accuracy %s", p->set, p->length,
+                NUMBER(x->accuracy));
+    if (p->f->n > 0 && x->absent >= 0.001)
+        cs_note("%s %s: classes without records, with shares of %.3g in all, are left out of "
+                "expected figures", p->set, p->length, x->absent);
 }
 
 /* Records of a taxon without a class of its own. */
@@ -441,12 +478,10 @@ static void note(const struct part *p)
                 NUMBER(f->accuracy),
                 NUMBER(f->balanced), NUMBER(f->mcc), p->sure ? ", ece " : "",
                 p->sure ? NUMBER(p->sure->ece) : "");
-    if (p->calls)
-        note_calls(p);
+    note_calls(p);
 }
 
-/* Releases f. */
-static int put_metrics(struct sink *s, struct part *p, cs_metrics *f, bool noted)
+static int put_metrics(struct sink *s, struct part *p, const cs_metrics *f, bool noted)
 {
     p->f = f;
     const int rc = rows(s, p);
@@ -455,21 +490,7 @@ static int put_metrics(struct sink *s, struct part *p, cs_metrics *f, bool noted
         note(p);
         note_ranks(p, s->r->ranks->n);
     }
-    cs_metrics_release(f);
     return rc;
-}
-
-/* NULL: the model has no conditions for calls, or predictions are uncalibrated. */
-static const cs_calls *calls_of(const struct sink *s, const cs_scores *scores, int64_t lo,
-                                int64_t hi, cs_calls *calls)
-{
-    const cs_calibration *c = &s->r->model->calibration;
-
-    if (!(c->max_error > 0) || c->n_class != scores->n_out || s->r->raw)
-        return NULL;
-    for (int i = 0; i < N_RATE; i++)
-        cs_scores_calls(scores, c, lo, hi, rate_of(s, i), &calls[i]);
-    return calls;
 }
 
 /* The records of set i with lo <= length < hi. */
@@ -479,12 +500,13 @@ static int write_part(struct sink *s, struct part *p, int i, int64_t lo, int64_t
     const cs_scores *scores = &s->r->scores[i];
     const size_t n_rank = (size_t)s->r->ranks->n;
     int64_t *count = cs_xcalloc(2 * n_rank + 1, sizeof *count);
-    cs_metrics f;
+    cs_metrics f = { 0 };
     cs_certainty sure;
-    cs_calls calls[N_RATE];
+    cs_mixture mixture = { 0 };
 
     p->sure = NULL;
-    p->calls = NULL;
+    p->mixture = NULL;
+    p->calls.n = 0;
     p->layout = s->r->counts != NULL || scores->is_class ? &of_classes
               : scores->is_labels ? &of_labels : &of_values;
     p->n_rank = count;
@@ -498,11 +520,18 @@ static int write_part(struct sink *s, struct part *p, int i, int64_t lo, int64_t
     if (scores->is_class) {
         CS_TRY(cs_scores_certainty(scores, lo, hi, &sure));
         p->sure = &sure;
-        p->calls = calls_of(s, scores, lo, hi, calls);
     }
     CS_TRY(cs_scores_metrics(scores, lo, hi, s->r->tolerance, true, &f));
+    if (s->r->share != NULL) {
+        CS_TRY(cs_mixture_init(&mixture, &f, s->r->share));
+        p->mixture = &mixture;
+    }
+    if (scores->is_class && !s->r->raw)
+        cs_eval_calls_count(&p->calls, scores, &s->r->model->calibration, lo, hi, mixture.weight);
     rc = put_metrics(s, p, &f, noted);
 out:
+    cs_metrics_release(&f);
+    cs_mixture_release(&mixture);
     free(count);
     return rc;
 }

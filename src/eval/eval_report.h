@@ -4,8 +4,10 @@
 
 #include "base/file.h"
 #include "eval/calibrate.h"
+#include "eval/eval_calls.h"
 #include "eval/eval_ranks.h"
 #include "eval/fold_metrics.h"
+#include "eval/mixture.h"
 
 /* scores[0] are whole records, also reported by length bins; scores[1 + i] are pieces of piece[i]
  * bases. */
@@ -20,6 +22,8 @@ typedef struct cs_eval_report {
     double           tolerance;  /* of values: see cs_scores_metrics() */
     bool             raw;        /* predictions are uncalibrated */
     bool             live;       /* the training still runs: the page reloads itself */
+    const double    *share;      /* [n_class] of classes in predictions and in the sample that
+                                  * metrics are expected for; NULL: equal, no sample */
     const cs_eval_ranks *ranks;  /* its n is 0 without a taxonomy */
     const char      *history;    /* of a page at the end of training: the rows of the run's table
                                   * (train/table.h); NULL: there was none */

@@ -162,3 +162,13 @@ out:
     CS_FREE(text, s.share);
     return rc;
 }
+
+void cs_prior_shares(const double *prior, int32_t n, double *share)
+{
+    double sum = 0;
+
+    for (int32_t k = 0; k < n; k++)
+        sum += exp(prior[k]);
+    for (int32_t k = 0; k < n; k++)
+        share[k] = exp(prior[k]) / sum;
+}

@@ -19,4 +19,7 @@
  */
 int cs_prior_new(const char *list, const char *path, const cs_model *m, double **out) CS_MUST_CHECK;
 
+/** cs_prior_shares - the shares, with the sum 1, of n of these logarithms */
+void cs_prior_shares(const double *prior, int32_t n, double *share);
+
 #endif

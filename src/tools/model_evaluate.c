@@ -10,6 +10,7 @@
 #include "eval/calibrate.h"
 #include "eval/eval_html.h"
 #include "eval/scores_io.h"
+#include "infer/prior.h"
 #include "run/outputs.h"
 #include "train/evaluate.h"
 #include "train/provenance.h"
@@ -24,6 +25,7 @@ struct job {
     cs_labelled  labelled;
     cs_dataset   data;
     cs_policy    policy;
+    double      *share;          /* [n_label] of classes, with --prior */
     cs_evaluation evaluate;
     int64_t      bin[MAX_LIST], piece[MAX_LIST];
     int          n_bin, n_piece;
@@ -35,20 +37,41 @@ struct job {
     cs_outfile  *tsv, *json, *html, *calibrated, *rows;
 };
 
+/* Calls are those of classify. A fit needs uncalibrated predictions, taxa and labels have no calls
+ * here. */
+static int set_policy(struct job *j)
+{
+    int rc = CS_OK;
+    const cs_prior_args *shares = &j->a->prior;
+    const cs_call_args usual = { .min_prob = -1, .max_error = -1, .prior = *shares },
+                       best = { .max_error = -1, .prior = *shares };
+    const bool fits = j->a->calibrate != NULL, given = shares->list || shares->file,
+               raw = fits || !j->model->head->is_class || cs_policy_taxa(&usual, j->model);
+
+    if (given && (fits || j->a->scores))
+        return cs_fail(CS_EUSAGE, "--%s and --%s exclude each other: a calibration is for equal "
+                       "shares of classes", fits ? "calibrate" : "scores",
+                       shares->list ? "prior" : "prior-file");
+    CS_TRY(cs_policy_init(&j->policy, &j->a->policy, !raw ? &usual : given ? &best : NULL,
+                          j->model));
+    j->policy.uncalibrated = fits;
+    if (j->policy.prior) {
+        j->share = cs_xcalloc((size_t)j->model->n_label, sizeof *j->share);
+        cs_prior_shares(j->policy.prior, j->model->n_label, j->share);
+    }
+out:
+    return rc;
+}
+
 static int open_model(struct job *j, const cs_thread_counts *threads)
 {
     int rc = CS_OK;
-    const cs_call_args usual = { .min_prob = -1, .max_error = -1 };
 
     CS_TRY(cs_args_model(j->a->model.model, j->path, sizeof j->path));
     CS_TRY(cs_device_open_all(&j->a->device, threads->work, &j->be));
     CS_TRY(cs_model_load(j->path, j->be, false, &j->model));
     cs_device_auto_precision(&j->a->device, j->model);
-    /* A fit needs uncalibrated predictions; otherwise calls are those of classify. */
-    const bool fits = j->a->calibrate != NULL,
-               raw = fits || !j->model->head->is_class || cs_policy_taxa(&usual, j->model);
-    CS_TRY(cs_policy_init(&j->policy, &j->a->policy, raw ? NULL : &usual, j->model));
-    j->policy.uncalibrated = fits;
+    CS_TRY(set_policy(j));
     j->evaluate = (cs_evaluation){ .model = j->model, .policy = &j->policy,
                            .batch_tokens = j->a->batch_tokens, .n_thread = threads->work };
 out:
@@ -167,7 +190,7 @@ static int write_report(struct job *j, const char *command)
         .model = j->model, .scores = j->scores, .piece = j->piece, .n_piece = j->n_piece,
         .counts = j->model->head->per_token ? j->counts : NULL,
         .bin = j->bin, .n_bin = j->n_bin, .tolerance = j->a->tolerance,
-        .ranks = &ranks, .raw = j->policy.uncalibrated,
+        .ranks = &ranks, .raw = j->policy.uncalibrated, .share = j->share,
     };
 
     CS_TRY(cs_eval_ranks_init(&ranks, j->model, j->path, &j->labelled.classes));
@@ -312,6 +335,7 @@ static void release(struct job *j)
     cs_outfile_discard(j->rows);
     cs_labelled_close(&j->labelled);
     cs_policy_release(&j->policy);
+    free(j->share);
     cs_model_free(j->model);
     cs_backend_close(j->be);
 }

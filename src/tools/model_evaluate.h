@@ -21,6 +21,7 @@ typedef struct cs_evaluate_args {
     cs_label_args   label;
     cs_model_args   model;
     cs_policy_args  policy;
+    cs_prior_args   prior;
     cs_compute_args compute;
     cs_device_args  device;
 } cs_evaluate_args;

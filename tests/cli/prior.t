@@ -47,6 +47,65 @@ T 'shards with different shares are refused' sh -c '$1 --prior at=0.3 --shard 2/
 T 'taxa get the shares of their classes' sh -c 'chordseq classify -q -m fast --call taxon --min-prob 0.5 --prior virus=1 "$1/mixed.fa" > x.tsv &&
     cut -f 3 x.tsv | sort -u > labels && printf "label\nunclassified\nvirus\n" | cmp - labels' - "$tiny"
 
+# ---- eval ----------------------------------------------------------------------------------------
+
+# A model with a rate of wrong calls. `balanced.fa` has 500 records of each class.
+T 'a calibrated model' sh -c 'chordseq eval -q -m m --label-key class --scores scores.tsv -o equal_eval.tsv all.fa &&
+    chordseq model calibrate -q m called --scores scores.tsv --bins 500 --max-error 0.2'
+awk '/^>at/ { keep = ++a <= 500 } /^>g/ { keep = ++g <= 500 } keep' all.fa > balanced.fa
+e='chordseq eval -q -m called --label-key class'
+# value FILE CLASS METRIC: of all records
+value() { awk -F '\t' -v c="$2" -v m="$3" '$1 == "record" && $2 == "all" && $3 == c && $4 == m { print $5 }' "$1"; }
+# near A B
+near() { awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(a != "" && b != "" && d * d < 1e-8) }'; }
+T 'eval: the calls of classify' sh -c '$1 --prior at=0.05 -o rare_eval.tsv rare.fa && chordseq classify -q -m called --prior at=0.05 -o x.tsv rare.fa' - "$e"
+T 'eval: its share of calls, and of wrong ones' near "$(value rare_eval.tsv . coverage:0.2) $(value rare_eval.tsv . error:0.2)" \
+    "$(awk -F '\t' 'NR > 1 && $5 == "." { n++; split($1, t, "_"); w += t[1] != $3 } END { printf "%.6g %.6g", n / (NR - 1), w / n }' x.tsv)"
+chordseq classify -q -m called --min-prob 0 --prior at=0.05 -o x.tsv rare.fa
+T 'eval: its best classes' [ "$(value rare_eval.tsv g,c=1 called:at)" = "$(awk -F '\t' '/^g/ && $3 == "at"' x.tsv | wc -l)" ]
+T 'eval: the shares are in the table' near "$(value rare_eval.tsv at share)" 0.05
+T 'eval: records with these shares have the expected figures' sh -c '[ -n "$1" ] && [ "$1" = "$2" ]' - \
+    "$(for m in accuracy coverage:0.2 error:0.05; do value rare_eval.tsv . $m; done
+       for m in precision error; do value rare_eval.tsv at $m; done)" \
+    "$(for m in accuracy coverage:0.2 error:0.05; do value rare_eval.tsv . expected_$m; done
+       for m in precision error; do value rare_eval.tsv at expected_$m; done)"
+T 'eval: with other shares they follow from the confusion matrix' sh -c '$1 --prior at=0.05 -o b.tsv --json b.json --html b.html balanced.fa' - "$e"
+T 'eval: the precision' near "$(value b.tsv at expected_precision)" "$(awk -v r="$(value b.tsv at called:at)" -v w="$(value b.tsv g,c=1 called:at)" \
+    'BEGIN { print 0.05 * r / (0.05 * r + 0.95 * w) }')"
+T 'eval: the accuracy' near "$(value b.tsv . expected_accuracy)" \
+    "$(awk -v a="$(value b.tsv at recall)" -v g="$(value b.tsv g,c=1 recall)" 'BEGIN { print 0.05 * a + 0.95 * g }')"
+T 'eval: other figures are of the records as labelled' near "$(value b.tsv . accuracy)" \
+    "$(awk -v a="$(value b.tsv at recall)" -v g="$(value b.tsv g,c=1 recall)" 'BEGIN { print (a + g) / 2 }')"
+with python3 T 'eval: JSON and page have them' python3 -c '
+import json
+s = json.load(open("b.json"))["sets"][0]
+rows = {tuple(l.split("\t")[2:4]): l.split("\t")[4] for l in open("b.tsv").read().splitlines() if l.startswith("record\tall\t")}
+assert "%.6g" % s["expected_accuracy"] == rows[".", "expected_accuracy"]
+for c in s["calls"]:
+    for k in "coverage", "error", "expected_coverage", "expected_error":
+        v = rows[".", "%s:%g" % (k, c["max_error"])]
+        assert v == ("NA" if c[k] is None else "%.6g" % c[k]), (k, c)
+for name, c in s["classes"].items():
+    for k in "share", "expected_precision", "expected_error":
+        assert "%.6g" % c[k] == rows[name, k], (name, k)
+page = open("b.html").read()
+for v in (s["expected_accuracy"], s["classes"]["at"]["expected_precision"], s["calls"][-1]["expected_error"], s["classes"]["at"]["expected_error"]):
+    assert "%.4f" % v in page, v
+assert "expected" not in open("equal_eval.tsv").read()'
+T 'eval: equal shares change nothing else' sh -c '$1 -o x.tsv all.fa && $1 --prior at=0.5 -o y.tsv all.fa &&
+    grep -vE "	(share|expected_[a-z]*:?[0-9.]*)	" y.tsv | cmp - x.tsv' - "$e"
+T 'eval: a class without records is left out, and reported' sh -c 'grep -A 1 "^>g" balanced.fa | grep -v "^--" > one.fa &&
+    chordseq eval -m called --label-key class --prior at=0.05 -o x.tsv one.fa 2> msgs && grep -q "classes without records, with shares of 0.05 in all" msgs &&
+    grep -q "^record	all	at	expected_precision	NA$" x.tsv'
+printf 'at\t0.1\n' > tenth.tsv
+for o in scores calibrate; do
+    T "eval: --$o needs equal shares" sh -c '! $1 --prior-file tenth.tsv --$2 no -o x.tsv balanced.fa 2> err && [ ! -e no ] &&
+        grep -q "error: eval: --$2 and --prior-file exclude each other: a calibration is for equal shares" err' - "$e" $o
+done
+"$builddir/tests/cli/make_model" token 5 tokenizer=base head=token label=sea label=island encoder.hidden=8
+T 'eval: a model of tokens has no shares' sh -c 'printf "r\t0\t9\tisland\n" > i.bed && ! chordseq eval -q -m token --intervals i.bed --background sea --prior sea=0.1 rare.fa 2> err &&
+    grep -q "error: eval: --prior is for models that predict per sequence; this one predicts per token" err'
+
 # ---- what goes in --------------------------------------------------------------------------------
 
 # refuse MESSAGE OPTION...

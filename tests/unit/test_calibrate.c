@@ -190,17 +190,17 @@ static void test_each_class_keeps_its_rate(void **state)
     assert_true(cs_calibration_threshold(&c.bin[0].called[0], 0.2) < 0.5);
     assert_true(cs_calibration_min_prob(&c, 0, 0, 0.2) >= 0.5);
     assert_true(cs_calibration_min_prob(&c, 0, 0, 0.9) < 0.2);
-    cs_scores_calls(&s, &c, 0, INT64_MAX, 0.2, &calls);
+    cs_scores_calls(&s, &c, 0, INT64_MAX, 0.2, NULL, &calls);
     assert_int_equal(calls.n, 1000);
     assert_int_equal(calls.of_class[1].n_calls, 0);
     assert_int_equal(calls.n_called, calls.of_class[0].n_calls);
     assert_true(calls.n_called > 0 && calls.n_wrong * 5 <= calls.n_called);
     s.reason[1] = CS_REASON_UNLIKE;
     const int64_t before = calls.n_called;
-    cs_scores_calls(&s, &c, 0, INT64_MAX, 0.2, &calls);
+    cs_scores_calls(&s, &c, 0, INT64_MAX, 0.2, NULL, &calls);
     assert_int_equal(calls.n_called, before - 1);
     s.reason[2] = CS_REASON_TOO_SHORT;
-    cs_scores_calls(&s, &c, 0, INT64_MAX, 0.2, &calls);
+    cs_scores_calls(&s, &c, 0, INT64_MAX, 0.2, NULL, &calls);
     assert_int_equal(calls.n_called, before - 2);
     cs_scores_release(&s);
 }

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "eval/metrics.h"
+#include "eval/mixture.h"
 #include "eval/ranking.h"
 
 enum { N = 12, K = 3 };
@@ -50,6 +51,45 @@ static void test_sklearn(void **state)
         check_near(f.cls[c].f1, f1[c], 1e-12);
         check_near(f.cls[c].auc, auc[c], 1e-12);
     }
+    cs_metrics_release(&f);
+    cs_scores_release(&s);
+}
+
+/* Rows of the matrix are 3 1 0, 1 2 1 and 1 0 3, of 4 records each. The last class has no records
+ * below 700 bases. */
+static void test_mixture(void **state)
+{
+    const double share[K] = { 0.7, 0.2, 0.1 }, never[K] = { 0, 0.5, 0.5 };
+    cs_scores s;
+    cs_metrics f;
+    cs_mixture x;
+
+    (void)state;
+    fill(&s);
+    assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0, true, &f), CS_OK);
+    assert_int_equal(cs_mixture_init(&x, &f, share), CS_OK);
+    check_near(x.weight[0], 0.7 / 4, 1e-12);
+    check_near(x.accuracy, (0.7 * 3 + 0.2 * 2 + 0.1 * 3) / 4, 1e-12);
+    check_near(x.precision[0], 0.7 * 3 / (0.7 * 3 + 0.2 * 1 + 0.1 * 1), 1e-12);
+    check_near(x.precision[1], 0.2 * 2 / (0.7 * 1 + 0.2 * 2), 1e-12);
+    check_near(x.precision[2], 0.1 * 3 / (0.2 * 1 + 0.1 * 3), 1e-12);
+    check_near(x.absent, 0, 1e-12);
+    cs_mixture_release(&x);
+    assert_int_equal(cs_mixture_init(&x, &f, never), CS_OK);
+    check_near(x.precision[0], 0, 1e-12);
+    cs_mixture_release(&x);
+    cs_metrics_release(&f);
+    assert_int_equal(cs_scores_metrics(&s, 0, 700, 0, true, &f), CS_OK);
+    assert_int_equal(cs_mixture_init(&x, &f, share), CS_OK);
+    check_near(x.absent, 0.1, 1e-12);
+    check_near(x.accuracy, (0.7 * 2 + 0.2 * 2) / 0.9 / 3, 1e-12);
+    assert_true(isnan(x.precision[2]));
+    cs_mixture_release(&x);
+    cs_metrics_release(&f);
+    assert_int_equal(cs_scores_metrics(&s, 0, 0, 0, true, &f), CS_OK);
+    assert_int_equal(cs_mixture_init(&x, &f, share), CS_OK);
+    assert_true(isnan(x.accuracy) && isnan(x.precision[0]));
+    cs_mixture_release(&x);
     cs_metrics_release(&f);
     cs_scores_release(&s);
 }
@@ -358,7 +398,8 @@ static void test_class_areas(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sklearn), cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_sklearn), cmocka_unit_test(test_mixture),
+        cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_none), cmocka_unit_test(test_class_areas),
         cmocka_unit_test(test_many_classes), cmocka_unit_test(test_counts),
         cmocka_unit_test(test_values), cmocka_unit_test(test_correlations),
