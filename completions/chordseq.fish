@@ -639,6 +639,8 @@ complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'tolerance' -x -d 
 complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'threshold' -x -d 'with head multilabel, probability threshold of a label'
 complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'seed' -x -d 'seed for the positions of fragments'
 complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'batch-tokens' -s B -x -d 'tokens per batch, or auto'
+complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'prior' -x -d 'shares of classes among the records, such as bacteria=0.95,plasmid=0.05 (default: equal)'
+complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'prior-file' -r -F -d 'the same from a file, as --shares writes it'
 complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'output' -s o -r -F -d 'table of all metrics; '\''-'\'' is standard output'
 complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'json' -r -F -d 'metrics as one JSON object'
 complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'html' -r -F -d 'HTML report: classes, confusion matrix, curves, lengths, confidence'

@@ -759,6 +759,8 @@ _chordseq()
         '*--seed[seed for the positions of fragments]:NUM:' \
         '*-B[tokens per batch, or auto]:NUM:' \
         '*--batch-tokens[tokens per batch, or auto]:NUM:' \
+        '*--prior[shares of classes among the records, such as bacteria=0.95,plasmid=0.05 (default\: equal)]:CLASS=SHARE,...:' \
+        '*--prior-file[the same from a file, as --shares writes it]:FILE:_files' \
         '*-o[table of all metrics; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[table of all metrics; '\''-'\'' is standard output]:FILE:_files' \
         '*--json[metrics as one JSON object]:FILE:_files' \
