@@ -406,21 +406,9 @@ out:
 
 int cs_feed_step_count(const cs_feed *f, int64_t epoch, int64_t *n)
 {
-    const int64_t per_step = f->rules.step_records;
-    cs_steps p;
-
     if (f->step_count != NULL)
         return f->step_count(f, epoch, n);
-    if (per_step > 0) {
-        *n = (cs_sampler_count(f->train) + per_step - 1) / per_step;
-        return CS_OK;
-    }
-    int rc = cs_steps_plan(f->train, (uint64_t)epoch, &f->rules, &p);
-    if (rc != CS_OK)
-        return rc;
-    *n = p.n_step;
-    cs_steps_release(&p);
-    return CS_OK;
+    return cs_steps_count(f->train, (uint64_t)epoch, &f->rules, n);
 }
 
 double cs_feed_valid_bases(const cs_feed *f)

@@ -61,7 +61,7 @@ int cs_feed_run(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
 /** cs_feed_bytes, cs_feed_drop - for the queue */
 size_t cs_feed_bytes(const void *item);
 void   cs_feed_drop(void *item);
-/** cs_feed_step_count - number of steps of an epoch, by planning it */
+/** cs_feed_step_count - number of steps of an epoch */
 int cs_feed_step_count(const cs_feed *f, int64_t epoch, int64_t *n) CS_MUST_CHECK;
 
 /* Memory reused between samples. */

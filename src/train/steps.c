@@ -10,11 +10,11 @@
 /* Streams of an epoch's key. */
 enum { STREAM_RANK = 1, STREAM_BATCH = 2 };
 
+/* A sample without its values, which the sampler repeats: qsort() is slower for larger ones. */
 struct drawn {
-    cs_sample sample;
-    int64_t   n_tok, no;         /* number of the sample, to make the order total */
-    uint64_t  rank;
-    int32_t   depth;
+    int64_t  n_tok, no;          /* number of the sample, to make the order total */
+    uint64_t rank;
+    int32_t  depth;
 };
 
 static int by_rank(const void *pa, const void *pb)
@@ -35,12 +35,17 @@ static int by_depth(const void *pa, const void *pb)
     return by_rank(pa, pb);
 }
 
-static void steps_measure(struct drawn *w, const cs_batch_rules *rules)
+static void steps_draw(const cs_sampler *s, uint64_t epoch, const cs_batch_rules *rules,
+                       int64_t n, struct drawn *w)
 {
-    const int64_t n = w->sample.n_base;
+    const uint64_t key = cs_rng_key(cs_sampler_key(s, epoch), STREAM_RANK);
 
-    w->n_tok = rules->tok != NULL ? rules->tok->bound(rules->tok_state, n) : n;
-    w->depth = cs_depth(w->n_tok);
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t n_base = cs_sampler_get(s, epoch, j).n_base;
+        const int64_t n_tok = rules->tok != NULL ? rules->tok->bound(rules->tok_state, n_base)
+                                                 : n_base;
+        w[j] = (struct drawn){ n_tok, j, cs_rng_u64(key, (uint64_t)j), cs_depth(n_tok) };
+    }
 }
 
 /* Makes batches (cs_batch_takes) of drawn[lo..hi), which is sorted by depth. */
@@ -98,10 +103,15 @@ out:
     return rc;
 }
 
-static int plan_grouped(struct drawn *w, const cs_batch_rules *rules, uint64_t key, cs_steps *p)
+static void cut_grouped(struct drawn *w, const cs_batch_rules *rules, cs_steps *p)
 {
     qsort(w, (size_t)p->n_sample, sizeof *w, by_depth);
     steps_cut(w, 0, p->n_sample, rules->batch_tokens, p);
+}
+
+static int plan_grouped(struct drawn *w, const cs_batch_rules *rules, uint64_t key, cs_steps *p)
+{
+    cut_grouped(w, rules, p);
     if (shuffle_batches(w, cs_rng_key(key, STREAM_BATCH), p) != CS_OK)
         return CS_EMEM;
     for (int64_t b = 0; b < p->n_batch; b += rules->accumulate)
@@ -125,11 +135,21 @@ static int fail_memory(int64_t n)
     return cs_fail(CS_EMEM, "out of memory to arrange %lld samples", (long long)n);
 }
 
-/* Copies the samples in the order of w if rc is CS_OK, else reports the failure; frees w. */
-static int finish_steps(int rc, struct drawn *w, int64_t n, cs_steps *out)
+int cs_steps_plan(const cs_sampler *s, uint64_t epoch, const cs_batch_rules *rules, cs_steps *out)
 {
-    for (int64_t j = 0; rc == CS_OK && j < n; j++)
-        out->sample[j] = w[j].sample;
+    const int64_t n = cs_sampler_count(s);
+    int rc = CS_OK;
+    struct drawn *w = NULL;
+
+    CS_TRY(steps_reserve(n, out, &w));
+    steps_draw(s, epoch, rules, n, w);
+    if (rules->step_records > 0)
+        plan_mixed(w, rules, out);
+    else
+        CS_TRY(plan_grouped(w, rules, cs_sampler_key(s, epoch), out));
+    for (int64_t j = 0; j < n; j++)
+        out->sample[j] = cs_sampler_get(s, epoch, w[j].no);
+out:
     free(w);
     if (rc == CS_OK)
         return CS_OK;
@@ -137,25 +157,24 @@ static int finish_steps(int rc, struct drawn *w, int64_t n, cs_steps *out)
     return fail_memory(n);
 }
 
-int cs_steps_plan(const cs_sampler *s, uint64_t epoch, const cs_batch_rules *rules, cs_steps *out)
+int cs_steps_count(const cs_sampler *s, uint64_t epoch, const cs_batch_rules *rules, int64_t *n)
 {
-    const int64_t n = cs_sampler_count(s);
-    const uint64_t key = cs_sampler_key(s, epoch);
-    int rc = CS_OK;
-    struct drawn *w = NULL;
+    const int64_t n_sample = cs_sampler_count(s);
 
-    CS_TRY(steps_reserve(n, out, &w));
-    for (int64_t j = 0; j < n; j++) {
-        w[j] = (struct drawn){ .sample = cs_sampler_get(s, epoch, j), .no = j,
-                               .rank = cs_rng_u64(cs_rng_key(key, STREAM_RANK), (uint64_t)j) };
-        steps_measure(&w[j], rules);
+    if (rules->step_records > 0) {
+        *n = (n_sample + rules->step_records - 1) / rules->step_records;
+        return CS_OK;
     }
-    if (rules->step_records > 0)
-        plan_mixed(w, rules, out);
-    else
-        CS_TRY(plan_grouped(w, rules, key, out));
-out:
-    return finish_steps(rc, w, n, out);
+    cs_steps p = { .n_sample = n_sample, .batch = cs_alloc((size_t)n_sample + 1, sizeof *p.batch) };
+    struct drawn *w = cs_alloc((size_t)n_sample, sizeof *w);
+    const int rc = p.batch != NULL && w != NULL ? CS_OK : fail_memory(n_sample);
+    if (rc == CS_OK) {
+        steps_draw(s, epoch, rules, n_sample, w);
+        cut_grouped(w, rules, &p);
+        *n = (p.n_batch + rules->accumulate - 1) / rules->accumulate;
+    }
+    CS_FREE(p.batch, w);
+    return rc;
 }
 
 void cs_steps_release(cs_steps *p)

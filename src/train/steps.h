@@ -36,5 +36,8 @@ typedef struct cs_steps {
 int  cs_steps_plan(const cs_sampler *s, uint64_t epoch, const cs_batch_rules *rules, cs_steps *out)
     CS_MUST_CHECK;
 void cs_steps_release(cs_steps *p);
+/** cs_steps_count - the n_step of cs_steps_plan(), in a fraction of its time. CS_OK or CS_EMEM */
+int  cs_steps_count(const cs_sampler *s, uint64_t epoch, const cs_batch_rules *rules, int64_t *n)
+    CS_MUST_CHECK;
 
 #endif

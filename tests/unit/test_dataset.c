@@ -347,7 +347,7 @@ static void test_steps(void **state)
     cs_dataset d;
     cs_sampler *s;
     cs_steps p, q;
-    int n_down = 0;
+    int64_t n_step, n_down = 0;
 
     (void)state;
     make(&d);
@@ -355,6 +355,8 @@ static void test_steps(void **state)
     assert_int_equal(cs_steps_plan(s, 1, &rules, &p), CS_OK);
     check_steps(&p, 2000);
     assert_int_equal(p.n_step, (p.n_batch + 2) / 3);
+    assert_int_equal(cs_steps_count(s, 1, &rules, &n_step), CS_OK);
+    assert_int_equal(n_step, p.n_step);
     assert_int_equal(cs_steps_plan(s, 2, &rules, &q), CS_OK);
     assert_memory_not_equal(p.sample, q.sample, N * sizeof *p.sample);
     for (int64_t b = 1; b < p.n_batch; b++)      /* batches are shuffled, so lengths alternate */
@@ -586,12 +588,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_split), cmocka_unit_test(test_folds),
-        cmocka_unit_test(test_odd_splits),
-        cmocka_unit_test(test_pieces_stay_together),
+        cmocka_unit_test(test_odd_splits), cmocka_unit_test(test_pieces_stay_together),
         cmocka_unit_test(test_draw), cmocka_unit_test(test_mass),
-        cmocka_unit_test(test_group_balance),
-        cmocka_unit_test(test_crop_power), cmocka_unit_test(test_empty_part),
-        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_group_balance), cmocka_unit_test(test_crop_power),
+        cmocka_unit_test(test_empty_part), cmocka_unit_test(test_cut),
         cmocka_unit_test(test_steps), cmocka_unit_test(test_tokens), cmocka_unit_test(test_labels),
         cmocka_unit_test(test_parts),
     };
