@@ -1,7 +1,7 @@
 # root.sh - new Debian roots, for tests on a minimal system; sourced after lib.sh.
 #
 # Needs root rights, debootstrap and apt's mirror. CS_DEBIAN_ROOT may name a root made by debootstrap,
-# to be copied.
+# to be copied where its release is needed.
 
 . "$srcdir/tests/debian.sh"
 . "$srcdir/tests/long/tools.sh"
@@ -21,7 +21,7 @@ can_make_root()
 # make_root FOLDER: a minimal Debian there
 make_root()
 {
-    if [ -n "${CS_DEBIAN_ROOT:-}" ]; then
+    if [ -n "${CS_DEBIAN_ROOT:-}" ] && grep -qx "VERSION_CODENAME=$suite" "$CS_DEBIAN_ROOT/etc/os-release"; then
         cp -a "$CS_DEBIAN_ROOT" "$1"
     else
         debootstrap --variant=minbase "$suite" "$1" "$mirror"
