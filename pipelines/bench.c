@@ -13,9 +13,9 @@ static const cs_optset bench_tables[] = {
     { cs_log_table, &cs_command_logs, NULL }, { 0 }
 };
 
-static int bench_run(const cs_call *call)
+static int bench_run(const cs_command_line *cmdline)
 {
-    (void)call;
+    (void)cmdline;
     if (topics.n != 1 || strcmp(topics.v[0], "encoders") != 0)
         return cs_fail(CS_EUSAGE, "give what to measure: encoders");
     return cs_bench_encoders(&args);

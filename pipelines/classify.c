@@ -158,11 +158,11 @@ out:
     return rc;
 }
 
-static int classify_run(const cs_call *call)
+static int classify_run(const cs_command_line *cmdline)
 {
     int rc = CS_OK;
     struct job j = { .out = NULL };
-    cs_about about = cs_call_about(call, &from.input.file, NULL, j.run.model_path);
+    cs_about about = cs_command_about(cmdline, &from.input.file, NULL, j.run.model_path);
 
     CS_TRY(classify_prepare(&j, &about));
     CS_TRY(classify(&j, &about));

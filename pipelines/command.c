@@ -53,7 +53,7 @@ int cs_command_run(const cs_command *cmd, int argc, char **argv)
         name_commands(cmd, cs_opt_unknown());
     if (rc != CS_OK)
         goto out;
-    rc = cmd->run(&(cs_call){ argc, argv, set });
+    rc = cmd->run(&(cs_command_line){ argc, argv, set });
 out:
     cs_opt_release(set);
     if (cmd->operands != NULL) {

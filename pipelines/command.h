@@ -6,7 +6,7 @@
 #include "run/outputs.h"
 
 /* A parsed command line: argv[0] is the command's name, `set` holds the tables. */
-typedef struct cs_call { int argc; char **argv; const cs_optset *set; } cs_call;
+typedef struct cs_command_line { int argc; char **argv; const cs_optset *set; } cs_command_line;
 
 typedef struct cs_command {
     const char *name;            /* "classify" */
@@ -24,15 +24,17 @@ typedef struct cs_command {
     const char *(*filter)(cs_optset *set, int argc, char **argv);
     cs_strlist *operands;        /* receives the operands; NULL: none are accepted */
     /* Returns CS_OK or an error with a message. */
-    int       (*run)(const cs_call *call);
+    int       (*run)(const cs_command_line *cmdline);
     void      (*release)(void);  /* last, also after an error: frees what select() made; or NULL */
 } cs_command;
 
-/** cs_call_about - a command line with its inputs and model, for outputs; model may be NULL */
-static inline cs_about cs_call_about(const cs_call *call, const cs_strlist *input,
-                                     const cs_model *model, const char *model_path)
+/** cs_command_about - a command line with its inputs and model, for outputs; model may be NULL */
+static inline cs_about cs_command_about(const cs_command_line *cmdline, const cs_strlist *input,
+                                        const cs_model *model, const char *model_path)
 {
-    return (cs_about){ call->argv[0], call->argc, call->argv, call->set, input, model, model_path };
+    return (cs_about){ .command = cmdline->argv[0], .argc = cmdline->argc, .argv = cmdline->argv,
+                       .set = cmdline->set, .input = input, .model = model,
+                       .model_path = model_path };
 }
 
 extern cs_log_args cs_command_logs;        /* of cs_log_table, in the tables of every command */

@@ -14,12 +14,12 @@ static const cs_optset completion_tables[] = {
 
 enum { MAX_COMMAND = 64 };
 
-static int completion_run(const cs_call *call)
+static int completion_run(const cs_command_line *cmdline)
 {
     const cs_command *cmd;
     int n = 0;
 
-    (void)call;
+    (void)cmdline;
     if (shells.n != 1 || !cs_completion_is(shells.v[0]))
         return cs_fail(CS_EUSAGE, "give one shell: bash, zsh or fish");
     cs_completion *all = cs_xcalloc(MAX_COMMAND, sizeof *all);

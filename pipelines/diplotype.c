@@ -1,6 +1,6 @@
 /* diplotype.c - diplotypes per site from reads or genotypes: `chordseq diplotype`. */
-#include "pipelines/command.h"
 #include "io/diplotype_out.h"
+#include "pipelines/command.h"
 
 #include <string.h>
 
@@ -91,7 +91,7 @@ static const cs_optset diplotype_tables[] = {
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static void report_text(const cs_diplotext *t)
+static void report_text(const cs_diplotype_out *t)
 {
     cs_note("wrote %llu %s, %llu %s: %llu reference, %llu variant (%llu heterozygous), "
             "%llu unknown", (unsigned long long)t->n_record,
@@ -101,7 +101,7 @@ static void report_text(const cs_diplotext *t)
             (unsigned long long)t->n_unknown);
 }
 
-static int from_reads(const cs_diplo_source *s)
+static int from_reads(const cs_diplotype_source *s)
 {
     const cs_pileup_opt opt = {
         .skip_flags = own.skip_flags, .min_mapq = own.min_mapq, .min_baseq = own.min_baseq,
@@ -111,9 +111,9 @@ static int from_reads(const cs_diplo_source *s)
         cs_warn("--sample is for genotypes; '%s' holds alignments", s->shown);
     const cs_site_rule rule = { own.min_depth, own.min_count, own.min_frac };
     uint64_t reason[CS_N_SITE_CALL] = { 0 };
-    int rc = cs_diplo_reads(s, &opt, &rule, reason);
+    int rc = cs_diplotype_from_reads(s, &opt, &rule, reason);
 
-    if (rc == CS_OK && (rc = cs_diplotext_close(s->text)) == CS_OK) {
+    if (rc == CS_OK && (rc = cs_diplotype_out_close(s->text)) == CS_OK) {
         report_text(s->text);
         cs_note("unknown sites by reason: %llu no_read, %llu low_depth",
                 (unsigned long long)reason[CS_SITE_NO_READ],
@@ -122,16 +122,16 @@ static int from_reads(const cs_diplo_source *s)
     return rc;
 }
 
-static int from_calls(const cs_diplo_source *s)
+static int from_calls(const cs_diplotype_source *s)
 {
-    const cs_diplo_calls_opt opt = {
+    const cs_diplotype_calls_opt opt = {
         .sample = own.sample.v, .n_sample = own.sample.n, .absent_unknown = own.absent == 1,
         .all_filters = own.all_filters > 0, .max_memory = own.max_memory,
     };
-    cs_diplo_calls_stat stat = { 0 };
-    int rc = cs_diplo_calls(s, &opt, &stat);
+    cs_diplotype_calls_stat stat = { 0 };
+    int rc = cs_diplotype_from_calls(s, &opt, &stat);
 
-    if (rc == CS_OK && (rc = cs_diplotext_close(s->text)) == CS_OK) {
+    if (rc == CS_OK && (rc = cs_diplotype_out_close(s->text)) == CS_OK) {
         report_text(s->text);
         cs_note("of %llu VCF %s: %llu filtered, %llu no_genotype; alleles: %llu taken, %llu "
                 "symbolic, %llu overlap, %llu no_anchor; %llu %s of more than 2",
@@ -158,7 +158,7 @@ static int diplotype_check_options(void)
     return CS_OK;
 }
 
-static int convert(cs_diplo_source *s)
+static int convert(cs_diplotype_source *s)
 {
     int rc = CS_OK;
     bool calls = false;
@@ -176,18 +176,18 @@ out:
     return rc;
 }
 
-static int diplotype_run(const cs_call *call)
+static int diplotype_run(const cs_command_line *cmdline)
 {
     int rc = CS_OK;
-    cs_diplotext text = { 0 };
-    cs_diplo_source s = { .text = &text };
+    cs_diplotype_out text = { 0 };
+    cs_diplotype_source s = { .text = &text };
 
-    (void)call;
+    (void)cmdline;
     CS_TRY(diplotype_check_options());
     CS_TRY(cs_args_file(&own.file.v[0]));
     s.path = own.file.v[0];
     s.shown = cs_input_shown(s.path);
-    text.name = (cs_diplotext_name)own.names;
+    text.name = (cs_diplotype_name)own.names;
     s.threads = cs_args_threads(&compute).inflate;
     rc = convert(&s);
 out:

@@ -91,7 +91,7 @@ out:
     return rc;
 }
 
-static int embed_run(const cs_call *call)
+static int embed_run(const cs_command_line *cmdline)
 {
     int rc = CS_OK;
     struct job j = { .out = { .path = own.output, .names = own.names, .format = own.format } };
@@ -99,7 +99,8 @@ static int embed_run(const cs_call *call)
     CS_TRY(cs_vector_output_check(&j.out));
     own.format = j.out.format;   /* for the manifest: merge needs the format, not "auto" */
     CS_TRY(embed_prepare(&j));
-    const cs_about about = cs_call_about(call, &from.input.file, j.run.model, j.run.model_path);
+    const cs_about about = cs_command_about(cmdline, &from.input.file, j.run.model,
+                                            j.run.model_path);
     CS_TRY(embed(&j, &about));
 out:
     cs_vector_output_release(&j.out);

@@ -68,9 +68,9 @@ static const cs_optset eval_tables[] = {
     { cs_device_table, &own.device, NULL }, { cs_log_table, &cs_command_logs, NULL }, { 0 }
 };
 
-static int eval_run(const cs_call *call)
+static int eval_run(const cs_command_line *cmdline)
 {
-    char *command = cs_about_line(&(cs_about){ .argc = call->argc, .argv = call->argv });
+    char *command = cs_about_line(&(cs_about){ .argc = cmdline->argc, .argv = cmdline->argv });
     const int rc = cs_model_evaluate(&own, command);
 
     free(command);

@@ -10,9 +10,9 @@ static const cs_optset explain_tables[] = {
     { cs_log_table, &cs_command_logs, NULL }, { 0 }
 };
 
-static int explain_run(const cs_call *call)
+static int explain_run(const cs_command_line *cmdline)
 {
-    (void)call;
+    (void)cmdline;
     return cs_explain(&args);
 }
 

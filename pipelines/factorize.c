@@ -51,9 +51,9 @@ static const cs_optset factorize_tables[] = {
     { factorize_table, &own, NULL }, { cs_log_table, &cs_command_logs, NULL }, { 0 }
 };
 
-static int factorize_run(const cs_call *call)
+static int factorize_run(const cs_command_line *cmdline)
 {
-    (void)call;
+    (void)cmdline;
     return cs_factorize(&(cs_factorization){
         .input = own.input, .output = own.output, .plot = own.plot, .dense = own.dense > 0,
         .n_thread = (int)own.threads,

@@ -136,12 +136,12 @@ out:
     return rc;
 }
 
-static int merge_run(const cs_call *call)
+static int merge_run(const cs_command_line *cmdline)
 {
     int rc = CS_OK;
     int64_t n = 0;
     char *names = NULL;
-    char *line = cs_about_line(&(cs_about){ .argc = call->argc, .argv = call->argv });
+    char *line = cs_about_line(&(cs_about){ .argc = cmdline->argc, .argv = cmdline->argv });
     cs_manifests shards = { NULL, 0 };
     cs_merge_output out[MAX_KIND] = { { .option = NULL } };
     json_t *options = NULL;

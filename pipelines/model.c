@@ -291,14 +291,14 @@ static int n_threads(void)
     return has_word(databases, words.v[0]) ? cs_args_threads(&compute).work : 1;
 }
 
-static int model_run(const cs_call *call)
+static int model_run(const cs_command_line *cmdline)
 {
     int rc = CS_OK;
     char path[PATH_BYTES];
     cs_backend *be = NULL;
     cs_model *m = NULL;
 
-    (void)call;
+    (void)cmdline;
     CS_TRY(check_words(&words));
     CS_TRY(check_options());
     CS_TRY(name_model(&words, path, sizeof path));

@@ -196,13 +196,14 @@ out:
     return rc;
 }
 
-static int predict_run(const cs_call *call)
+static int predict_run(const cs_command_line *cmdline)
 {
     int rc = CS_OK;
     struct job j = { .n_reason = { 0 } };
 
     CS_TRY(predict_prepare(&j));
-    const cs_about about = cs_call_about(call, &from.input.file, j.run.model, j.run.model_path);
+    const cs_about about = cs_command_about(cmdline, &from.input.file, j.run.model,
+                                            j.run.model_path);
     CS_TRY(predict(&j, &about));
 out:
     cs_token_output_release(&j.out);

@@ -31,10 +31,10 @@ static void release_components(void)
     cs_components_release(&args.components);
 }
 
-static int pretrain_run(const cs_call *call)
+static int pretrain_run(const cs_command_line *cmdline)
 {
     cs_cpu_flush_subnormals();
-    return cs_pretrain(&args, call->set, call->argc, call->argv);
+    return cs_pretrain(&args, cmdline->set, cmdline->argc, cmdline->argv);
 }
 
 const cs_command cs_cmd_pretrain = {

@@ -9,9 +9,9 @@ static const cs_optset selftest_tables[] = {
     { cs_log_table, &cs_command_logs, NULL }, { 0 }
 };
 
-static int selftest_run(const cs_call *call)
+static int selftest_run(const cs_command_line *cmdline)
 {
-    (void)call;
+    (void)cmdline;
     return cs_selftest(&args);
 }
 

@@ -98,14 +98,14 @@ out:
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int simulate_run(const cs_call *call)
+static int simulate_run(const cs_command_line *cmdline)
 {
     int rc = CS_OK;
     const char *task = names.n == 1 ? names.v[0] : "";
     const bool is_cohort = strcmp(task, "cohort") == 0;
     const cs_synthetic s = { own.n, own.lambda, own.max_len, own.length, (uint64_t)own.seed };
 
-    (void)call;
+    (void)cmdline;
     if (names.n == 1 && !is_cohort && !cs_synthetic_is(task))
         return cs_fail(CS_EUSAGE, "'%s' is not a task; choose from adding, xor, temporal-order and "
                        "cohort", task);

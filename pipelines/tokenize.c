@@ -100,12 +100,12 @@ static int check_effects(void)
     return CS_OK;
 }
 
-static int tokenize_run(const cs_call *call)
+static int tokenize_run(const cs_command_line *cmdline)
 {
     int rc = CS_OK;
     char model[PATH_BYTES];
 
-    (void)call;
+    (void)cmdline;
     if (own.train != NULL && strcmp(own.train, "bpe") != 0) {
         rc = cs_fail(CS_EUSAGE, "'%s' cannot be trained; supported: bpe", own.train);
         goto out;

@@ -76,20 +76,20 @@ static int train_check_options(void)
     return CS_OK;
 }
 
-static int train_run(const cs_call *call)
+static int train_run(const cs_command_line *cmdline)
 {
     int rc = CS_OK;
 
     cs_cpu_flush_subnormals();
     if (base != NULL) {
         args.init.init = base_path;
-        CS_TRY(cs_components_adopt(&args.components, call->argc, call->argv, base,
+        CS_TRY(cs_components_adopt(&args.components, cmdline->argc, cmdline->argv, base,
                                    args.init.new_head));
     } else if (args.init.new_head) {
         return cs_fail(CS_EUSAGE, "--new-head goes with --init");
     }
     CS_TRY(train_check_options());
-    rc = cs_supervised_train(&args, call->set, call->argc, call->argv);
+    rc = cs_supervised_train(&args, cmdline->set, cmdline->argc, cmdline->argv);
 out:
     return rc;
 }

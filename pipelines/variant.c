@@ -228,8 +228,8 @@ static int variant_prepare(struct job *j, const cs_thread_counts *threads, cs_ab
         cs_reference_strict(j->ref);
     const cs_window_opt w = { .n_base = j->source.n_base, .fill = own.ends == CS_ENDS_FILL,
                               .circular = own.circular.v, .n_circular = own.circular.n };
-    CS_TRY(cs_windows_check(&w, j->ref));
-    j->source.windows = cs_windows_new(j->ref, &w);
+    CS_TRY(cs_variant_windows_check(&w, j->ref));
+    j->source.windows = cs_variant_windows_new(j->ref, &w);
     if (own.exons) {
         CS_TRY(cs_exons_open(own.exons, &j->source.exons));
         CS_TRY(cs_exons_circular(j->source.exons, own.exons, j->ref, j->source.windows));
@@ -278,7 +278,7 @@ static void variant_release(struct job *j)
     cs_variant_outputs_release(&j->out);
     cs_shard_free(j->shard);
     cs_vcf_close(j->source.in);
-    cs_windows_free(j->source.windows);
+    cs_variant_windows_free(j->source.windows);
     cs_exons_close(j->source.exons);
     cs_reference_free(j->ref);
     cs_variant_values_release(&j->values);
@@ -286,14 +286,14 @@ static void variant_release(struct job *j)
     cs_backend_close(j->be);
 }
 
-static int variant_run(const cs_call *call)
+static int variant_run(const cs_command_line *cmdline)
 {
     int rc = CS_OK;
     struct job j = { .be = NULL };
 
     CS_TRY(variant_check_options());
     const cs_thread_counts threads = cs_args_threads(&compute);
-    cs_about about = cs_call_about(call, &own.file, NULL, j.model_path);
+    cs_about about = cs_command_about(cmdline, &own.file, NULL, j.model_path);
     CS_TRY(variant_prepare(&j, &threads, &about));
     CS_TRY(score_variants(&j, &threads, &about));
 out:

@@ -17,7 +17,7 @@
 #include "io/inflate.h"
 #include "io/io_init.h"
 #include "io/prediction.h"
-#include "io/window.h"
+#include "io/variant_windows.h"
 #include "kernels/backend.h"
 #include "pipelines/command.h"
 #include "registry.h"
@@ -222,7 +222,7 @@ int main(int argc, char **argv)
     cs_std_streams_init();
     /* Callers of jansson need not check for memory: the program ends without. */
     json_set_alloc_funcs(cs_xmalloc, free);
-    int status = cs_system_call(dispatch, argc, argv);
+    int status = cs_run_with_large_stack(dispatch, argc, argv);
     const int rc = cs_stdout_close();
     if (rc != CS_OK && rc != CS_ECANCEL && status == 0) {
         cs_error("%s", cs_error_message());

@@ -48,10 +48,10 @@ int cs_fail_also(int code, const char *fmt, ...) CS_PRINTF(2, 3);
  * the full expression. */
 #define CS_OPTION(...) (cs_option_show(__VA_ARGS__).text)
 
-typedef struct cs_option { char text[80]; } cs_option;
+typedef struct cs_option_text { char text[80]; } cs_option_text;
 
 /** cs_option_show - for CS_OPTION(). fmt: the name, or the name, a space and the value */
-cs_option cs_option_show(const char *fmt, ...) CS_PRINTF(1, 2);
+cs_option_text cs_option_show(const char *fmt, ...) CS_PRINTF(1, 2);
 
 /* The word for the number n in a message: CS_PLURAL(n, "record", "records"). */
 #define CS_PLURAL(n, one, many) ((n) == 1 ? (one) : (many))

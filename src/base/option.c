@@ -7,9 +7,9 @@
 
 #include "base/err.h"
 
-cs_option cs_option_show(const char *fmt, ...)
+cs_option_text cs_option_show(const char *fmt, ...)
 {
-    cs_option o = { "--" };
+    cs_option_text o = { "--" };
     va_list args;
 
     va_start(args, fmt);

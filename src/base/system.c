@@ -78,7 +78,7 @@ static void widen_threads(void)
 #endif
 }
 
-int cs_system_call(int (*run)(int argc, char **argv), int argc, char **argv)
+int cs_run_with_large_stack(int (*run)(int argc, char **argv), int argc, char **argv)
 {
     struct call c = { run, argc, argv, 0 };
     struct rlimit limit;

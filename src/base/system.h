@@ -14,12 +14,12 @@ int cs_system_pipe(int end[2]);
 /** cs_system_program - path of the running program in buf, without '\0'; its length, or -1 */
 ssize_t cs_system_program(char *buf, size_t n_buf);
 /**
- * cs_system_call - run(argc, argv), and what it returns, on a stack of 2 MB or more
+ * cs_run_with_large_stack - run(argc, argv), and what it returns, on a stack of 2 MB or more
  *
  * Threads that are started later have such stacks, too. glibc takes the shell's limit (ulimit -s)
  * for both, musl 128 kB for threads, and matrix products need 100 kB.
  */
-int cs_system_call(int (*run)(int argc, char **argv), int argc, char **argv);
+int cs_run_with_large_stack(int (*run)(int argc, char **argv), int argc, char **argv);
 
 /** cs_mtime - when a file was last written */
 static inline struct timespec cs_mtime(const struct stat *st)

@@ -57,7 +57,7 @@ static int variants_append(cs_variant_source *s, cs_chunk *c, const cs_vcf_recor
     if (no < 0)
         return CS_OK;
     const cs_window_allele allele = { v->contig, v->pos, v->ref, v->alt[no] };
-    CS_TRY(cs_windows_make(s->windows, &allele, base, base + s->n_base, &a->pair));
+    CS_TRY(cs_variant_windows_make(s->windows, &allele, base, base + s->n_base, &a->pair));
     if (!a->pair.why && s->exons)
         apply_exons(s, v->contig, base, &a->pair, r);
     if (a->pair.why)

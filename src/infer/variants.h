@@ -4,8 +4,8 @@
 
 #include "io/exons.h"
 #include "io/prediction.h"
+#include "io/variant_windows.h"
 #include "io/vcf.h"
-#include "io/window.h"
 #include "nn/exec/model.h"
 
 /* The label of a model that was trained on labels without names. */
@@ -22,13 +22,13 @@ typedef struct cs_variant_alt {
 } cs_variant_alt;
 
 typedef struct cs_variant_source {
-    cs_vcf     *in;
-    cs_windows *windows;
-    cs_exons   *exons;           /* read variants near them on their strand; or NULL */
-    bool        mark;            /* mark the nearest exon by upper case; without one no score */
-    int64_t     n_base;          /* of a window */
-    bool        mask_alleles;    /* mask the alleles; one window if both have the same length, as
-                                  * their context is then equal */
+    cs_vcf             *in;
+    cs_variant_windows *windows;
+    cs_exons           *exons;   /* read variants near them on their strand; or NULL */
+    bool                mark;    /* mark the nearest exon by upper case; without one no score */
+    int64_t             n_base;  /* of a window */
+    bool                mask_alleles;    /* mask the alleles; one window if both have the same
+                                          * length, as their context is then equal */
 } cs_variant_source;
 
 /* Score of a variant's effect; AUTO: by the kind of model. */
@@ -42,7 +42,7 @@ typedef enum {
  * A record without a sequence to score has one segment without bases, and its reason in
  * native[0]->pair; one without ALT also gives one record.
  *
- * Returns  CS_OK; CS_EOF; the errors of cs_vcf_next() and cs_windows_make()
+ * Returns  CS_OK; CS_EOF; the errors of cs_vcf_next() and cs_variant_windows_make()
  */
 int cs_variants_next(void *source, cs_chunk *c) CS_MUST_CHECK;
 

@@ -12,19 +12,19 @@
 #include "io/diplotype_out.h"
 
 struct calls {
-    const cs_diplo_source    *s;
-    const cs_diplo_calls_opt *opt;
-    cs_diplo_calls_stat      *stat;
-    cs_genotypes             *in;
-    int                      *column;    /* [n] of the samples wanted */
-    int                       n;
-    cs_haplotypes            *hap;       /* [n] */
-    char                     *ref;
-    cs_region                 at;
-    int64_t                   n_contig;  /* bases of its contig */
-    char                    **done;      /* [n_done] contigs that have been written */
-    size_t                    n_done, cap_done;
-    cs_names                  by_name;   /* of these */
+    const cs_diplotype_source    *s;
+    const cs_diplotype_calls_opt *opt;
+    cs_diplotype_calls_stat      *stat;
+    cs_genotypes                 *in;
+    int                          *column;    /* [n] of the samples wanted */
+    int                           n;
+    cs_haplotypes                *hap;       /* [n] */
+    char                         *ref;
+    cs_region                     at;
+    int64_t                       n_contig;  /* bases of its contig */
+    char                        **done;      /* [n_done] contigs that have been written */
+    size_t                        n_done, cap_done;
+    cs_names                      by_name;   /* of these */
 };
 
 /* ---- samples ------------------------------------------------------------------------------- */
@@ -109,10 +109,10 @@ static int write_sample(struct calls *c, int k)
     int rc = CS_OK;
     const cs_haplotypes *h = &c->hap[k];
 
-    CS_TRY(cs_diplotext_record(c->s->text, cs_genotypes_sample(c->in, c->column[k]), &c->at));
+    CS_TRY(cs_diplotype_out_record(c->s->text, cs_genotypes_sample(c->in, c->column[k]), &c->at));
     for (int64_t i = 0; i < h->to - h->from; i++)
-        CS_TRY(cs_diplotext_site(c->s->text, h->site[i] & 15, h->site[i] >> 4,
-                                 cs_hap_of_base(c->ref[i])));
+        CS_TRY(cs_diplotype_out_site(c->s->text, h->site[i] & 15, h->site[i] >> 4,
+                                     cs_hap_of_base(c->ref[i])));
     rc = cs_signal_caught() != 0 ? CS_ECANCEL : CS_OK;
 out:
     return rc;
@@ -237,8 +237,8 @@ out:
     return rc;
 }
 
-int cs_diplo_calls(const cs_diplo_source *s, const cs_diplo_calls_opt *opt,
-                   cs_diplo_calls_stat *stat)
+int cs_diplotype_from_calls(const cs_diplotype_source *s, const cs_diplotype_calls_opt *opt,
+                            cs_diplotype_calls_stat *stat)
 {
     int rc = CS_OK;
     struct calls c = { .s = s, .opt = opt, .stat = stat };

@@ -8,7 +8,7 @@
 
 enum { LINE = 80 };
 
-static int end_line(cs_diplotext *t)
+static int end_line(cs_diplotype_out *t)
 {
     const int rc = t->column > 0 ? cs_outfile_write(t->f, "\n", 1) : CS_OK;
 
@@ -16,7 +16,7 @@ static int end_line(cs_diplotext *t)
     return rc;
 }
 
-int cs_diplotext_record(cs_diplotext *t, const char *sample, const cs_region *at)
+int cs_diplotype_out_record(cs_diplotype_out *t, const char *sample, const cs_region *at)
 {
     int rc = CS_OK;
     char range[48];      /* of two numbers */
@@ -39,7 +39,7 @@ out:
     return rc;
 }
 
-int cs_diplotext_site(cs_diplotext *t, int hap1, int hap2, int ref)
+int cs_diplotype_out_site(cs_diplotype_out *t, int hap1, int hap2, int ref)
 {
     int rc = CS_OK;
     const char code = cs_diplotype_code(hap1, hap2);
@@ -57,7 +57,7 @@ out:
     return rc;
 }
 
-int cs_diplotext_close(cs_diplotext *t)
+int cs_diplotype_out_close(cs_diplotype_out *t)
 {
     int rc = end_line(t);
 

@@ -9,14 +9,14 @@
 #include "io/diplotype_out.h"
 
 struct walk {
-    const cs_diplo_source *s;
-    const cs_site_rule    *rule;
-    cs_pileup             *plp;
-    const char            *sample;
-    uint64_t              *reason;
-    cs_region              at;       /* the record in hand, if open */
-    int64_t                next;     /* the first site that is not written */
-    bool                   open;
+    const cs_diplotype_source *s;
+    const cs_site_rule        *rule;
+    cs_pileup                 *plp;
+    const char                *sample;
+    uint64_t                  *reason;
+    cs_region                  at;       /* the record in hand, if open */
+    int64_t                    next;     /* the first site that is not written */
+    bool                       open;
 };
 
 static int write_site(struct walk *w, const cs_site *s)
@@ -27,7 +27,7 @@ static int write_site(struct walk *w, const cs_site *s)
     CS_TRY(cs_reference_base(w->s->ref, w->at.contig, w->next, &base));
     const int ref = cs_hap_of_base(base);
     w->reason[cs_site_decide(s, w->rule, ref, &hap1, &hap2)]++;
-    rc = cs_diplotext_site(w->s->text, hap1, hap2, ref);
+    rc = cs_diplotype_out_site(w->s->text, hap1, hap2, ref);
     w->next++;
 out:
     return rc;
@@ -52,7 +52,7 @@ static int diplotype_reads_begin(struct walk *w, cs_region at)
     w->at = at;
     w->next = at.from;
     w->open = true;
-    return cs_diplotext_record(w->s->text, w->sample, &w->at);
+    return cs_diplotype_out_record(w->s->text, w->sample, &w->at);
 }
 
 static int finish(struct walk *w)
@@ -106,8 +106,8 @@ out:
     return rc;
 }
 
-int cs_diplo_reads(const cs_diplo_source *s, const cs_pileup_opt *opt, const cs_site_rule *rule,
-                   uint64_t reason[CS_N_SITE_CALL])
+int cs_diplotype_from_reads(const cs_diplotype_source *s, const cs_pileup_opt *opt,
+                            const cs_site_rule *rule, uint64_t reason[CS_N_SITE_CALL])
 {
     int rc = CS_OK;
     struct walk w = { .s = s, .rule = rule, .reason = reason };

@@ -308,7 +308,7 @@ bool cs_exons_mark(cs_exons *e, const char *contig, int64_t n_base, char *base,
     const bool near = cs_exons_near(e, contig, pair, n_base, out);
 
     if (near)
-        cs_windows_mark(pair, out->from, out->to, n_base, base, base + n_base);
+        cs_variant_windows_mark(pair, out->from, out->to, n_base, base, base + n_base);
     else
         pair->why = CS_UNSCORED_NO_EXON;
     return near;
@@ -326,16 +326,16 @@ static int64_t length_of(const cs_reference *ref, const char *contig)
 }
 
 int cs_exons_circular(const cs_exons *e, const char *path, const cs_reference *ref,
-                      cs_windows *w)
+                      cs_variant_windows *w)
 {
     int rc = CS_OK, n = 0;
     const char *first = NULL;
 
     for (size_t i = 0; i < e->n_circle; i++) {
         const struct circle *c = &e->circle[i];
-        if (length_of(ref, c->contig) != c->n_base || cs_windows_circular(w, c->contig))
+        if (length_of(ref, c->contig) != c->n_base || cs_variant_windows_circular(w, c->contig))
             continue;
-        CS_TRY(cs_windows_add_circular(w, c->contig));
+        CS_TRY(cs_variant_windows_add_circular(w, c->contig));
         n++;
         first = first ? first : c->contig;
     }
@@ -348,7 +348,7 @@ out:
 
 /* Exons of another assembly may lie beyond the end of a contig. */
 static int warn_beyond(const cs_exons *e, const char *path, const cs_reference *ref,
-                       const cs_windows *w, char **name, int n)
+                       const cs_variant_windows *w, char **name, int n)
 {
     int n_beyond = 0;
     const char *first = NULL;
@@ -358,7 +358,7 @@ static int warn_beyond(const cs_exons *e, const char *path, const cs_reference *
         return cs_fail(CS_EMEM, "out of memory for the exons of '%s'", path);
     for (int i = 0; i < n; i++) {
         const int64_t length = cs_reference_length(ref, name[i]);
-        if (length < 0 || cs_windows_circular(w, name[i])
+        if (length < 0 || cs_variant_windows_circular(w, name[i])
             || !regidx_overlap(e->index, name[i], length, REGIDX_MAX - 1, found))
             continue;
         n_beyond++;
@@ -374,7 +374,7 @@ static int warn_beyond(const cs_exons *e, const char *path, const cs_reference *
 }
 
 int cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref,
-                     const cs_windows *w)
+                     const cs_variant_windows *w)
 {
     int rc, n = 0;
     char **name = regidx_seq_names(e->index, &n);

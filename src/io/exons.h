@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "io/reference.h"
-#include "io/window.h"
+#include "io/variant_windows.h"
 
 typedef struct cs_exons cs_exons;
 
@@ -50,7 +50,7 @@ bool cs_exons_near(cs_exons *e, const char *contig, const cs_window_pair *pair, 
                    cs_exon *out);
 
 /**
- * cs_exons_mark - cs_windows_mark() with the nearest exon in the window of a variant
+ * cs_exons_mark - cs_variant_windows_mark() with the nearest exon in the window of a variant
  *
  * base     [2 * n_base] both windows of the pair
  * pair     its `why` becomes CS_UNSCORED_NO_EXON if there is none
@@ -69,7 +69,7 @@ bool cs_exons_mark(cs_exons *e, const char *contig, int64_t n_base, char *base,
  * Returns  CS_OK; CS_EMEM
  */
 int cs_exons_circular(const cs_exons *e, const char *path, const cs_reference *ref,
-                      cs_windows *w) CS_MUST_CHECK;
+                      cs_variant_windows *w) CS_MUST_CHECK;
 
 /**
  * cs_exons_compare - warn if none is on a contig of the reference, or if some are beyond the end of
@@ -80,6 +80,6 @@ int cs_exons_circular(const cs_exons *e, const char *path, const cs_reference *r
  * Returns  CS_OK; CS_EUSAGE for a contig that only cs_reference_strict() hides; CS_EMEM
  */
 int cs_exons_compare(const cs_exons *e, const char *path, const cs_reference *ref,
-                     const cs_windows *w) CS_MUST_CHECK;
+                     const cs_variant_windows *w) CS_MUST_CHECK;
 
 #endif

@@ -41,9 +41,9 @@ void cs_bug(const char *file, int line, const char *what)
     abort();
 }
 
-cs_option cs_option_show(const char *fmt, ...)
+cs_option_text cs_option_show(const char *fmt, ...)
 {
-    cs_option o;
+    cs_option_text o;
     va_list args;
 
     va_start(args, fmt);

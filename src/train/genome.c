@@ -16,15 +16,15 @@
 enum { BLOCKS = 256, BLOCK_WINDOWS = 64 };
 
 /* The contigs of one file, FASTA or diplotype text. */
-static int add_contigs(cs_genome *g, cs_reference *r, cs_sites *s)
+static int add_contigs(cs_genome *g, cs_reference *r, cs_diplotype_file *s)
 {
-    const int n = r ? cs_reference_count(r) : cs_sites_count(s);
+    const int n = r ? cs_reference_count(r) : cs_diplotype_file_count(s);
 
     if (cs_grow((void **)&g->contig, &g->cap, (size_t)g->n + (size_t)n, sizeof *g->contig) != CS_OK)
         return CS_EMEM;
     for (int i = 0; i < n; i++) {
-        const char *name = r ? cs_reference_name(r, i) : cs_sites_name(s, i);
-        const int64_t n_base = r ? cs_reference_length(r, name) : cs_sites_length(s, i);
+        const char *name = r ? cs_reference_name(r, i) : cs_diplotype_file_name(s, i);
+        const int64_t n_base = r ? cs_reference_length(r, name) : cs_diplotype_file_length(s, i);
         g->contig[g->n++] = (cs_contig){ r, s, i, name, n_base };
     }
     return CS_OK;
@@ -44,10 +44,10 @@ static int genome_open_file(cs_genome *g, const char *path, cs_alphabet alphabet
 {
     int rc = CS_OK;
     cs_reference *r = NULL;
-    cs_sites *s = NULL;
+    cs_diplotype_file *s = NULL;
 
     CS_TRY(check_file(path));
-    if (!cs_sites_detect(path)) {
+    if (!cs_diplotype_file_detect(path)) {
         CS_TRY(cs_reference_open(path, &r));
         if (alphabet == CS_CASED)
             cs_reference_keep_case(r);
@@ -55,7 +55,7 @@ static int genome_open_file(cs_genome *g, const char *path, cs_alphabet alphabet
     } else if (alphabet != CS_DIPLOTYPES) {
         return cs_fail(CS_EFORMAT, "'%s' holds diplotypes; expected nucleotides", path);
     } else {
-        CS_TRY(cs_sites_open(path, &s));
+        CS_TRY(cs_diplotype_file_open(path, &s));
         g->sites[g->n_sites++] = s;
     }
     rc = add_contigs(g, r, s);
@@ -83,7 +83,7 @@ void cs_genome_release(cs_genome *g)
     for (int i = 0; i < g->n_file; i++)
         cs_reference_free(g->file[i]);
     for (int i = 0; i < g->n_sites; i++)
-        cs_sites_free(g->sites[i]);
+        cs_diplotype_file_free(g->sites[i]);
     CS_FREE(g->file, g->sites, g->contig);
     *g = (cs_genome){ 0 };
 }
@@ -94,7 +94,7 @@ int cs_genome_fetch(void *genome, int32_t no, int64_t from, int64_t to, char *ou
     char *bases = NULL;
 
     if (c->sites)
-        return cs_sites_fetch(c->sites, c->no, from, to, out);
+        return cs_diplotype_file_fetch(c->sites, c->no, from, to, out);
     const int rc = cs_reference_fetch(c->file, c->name, from, to, &bases);
     if (rc == CS_OK)
         memcpy(out, bases, (size_t)(to - from));

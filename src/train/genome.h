@@ -4,26 +4,26 @@
 
 #include "base/opt.h"
 #include "io/diplotype.h"
+#include "io/diplotype_file.h"
 #include "io/reference.h"
-#include "io/sites.h"
 #include "train/corpus.h"
 
 /* A contig of FASTA, or record number `no` of diplotype text. */
 typedef struct cs_contig {
-    cs_reference *file;          /* or NULL */
-    cs_sites     *sites;
-    int           no;
-    const char   *name;
-    int64_t       n_base;
+    cs_reference      *file;     /* or NULL */
+    cs_diplotype_file *sites;
+    int                no;
+    const char        *name;
+    int64_t            n_base;
 } cs_contig;
 
 typedef struct cs_genome {
-    cs_reference **file;         /* [n_file] */
-    cs_sites     **sites;        /* [n_sites] */
-    cs_contig     *contig;       /* [n] */
-    int32_t        n;
-    int            n_file, n_sites;
-    size_t         cap;
+    cs_reference      **file;    /* [n_file] */
+    cs_diplotype_file **sites;   /* [n_sites] */
+    cs_contig          *contig;  /* [n] */
+    int32_t             n;
+    int                 n_file, n_sites;
+    size_t              cap;
 } cs_genome;
 
 /**
@@ -31,13 +31,13 @@ typedef struct cs_genome {
  *
  * alphabet the tokenizer's: diplotype text is refused for nucleotides
  * Returns  CS_OK (release with cs_genome_release); CS_EUSAGE if it is not a file; the errors of
- *          cs_reference_open() and cs_sites_open()
+ *          cs_reference_open() and cs_diplotype_file_open()
  */
 int  cs_genome_open(const cs_strlist *path, cs_alphabet alphabet, cs_genome *g) CS_MUST_CHECK;
 void cs_genome_release(cs_genome *g);
 
 /** cs_genome_fetch - bases [from, to) of contig `no` into out; the arg is a cs_genome. Errors of
- * cs_reference_fetch() and cs_sites_fetch() */
+ * cs_reference_fetch() and cs_diplotype_file_fetch() */
 int cs_genome_fetch(void *genome, int32_t no, int64_t from, int64_t to, char *out) CS_MUST_CHECK;
 
 /* Contigs and regions for validation, or to exclude. A name matches a contig, and all whose names

@@ -365,8 +365,8 @@ static void reverse_windows(char *base, int64_t n_base, char *scratch)
 }
 
 /* The rows [0, n) of one variant. */
-static int add_example(struct reading *r, cs_windows *w, cs_exons *exons, const struct row *row,
-                       size_t n, cs_dataset *d, struct counts *k)
+static int add_example(struct reading *r, cs_variant_windows *w, cs_exons *exons,
+                       const struct row *row, size_t n, cs_dataset *d, struct counts *k)
 {
     int rc = CS_OK;
     const int64_t n_base = r->from->window.n_base;
@@ -382,7 +382,7 @@ static int add_example(struct reading *r, cs_windows *w, cs_exons *exons, const 
     }
     CS_TRY(find_part(r, row->contig, &part));
     const cs_window_allele allele = { row->contig, row->pos, row->ref, row->alt };
-    CS_TRY(cs_windows_make(w, &allele, base, base + n_base, &pair));
+    CS_TRY(cs_variant_windows_make(w, &allele, base, base + n_base, &pair));
     if (!pair.why && exons)
         cs_exons_mark(exons, row->contig, n_base, base, &pair, &ignored);
     k->n_unscored[pair.why]++;
@@ -425,12 +425,12 @@ static int make_examples(struct reading *r, cs_dataset *d)
     int rc = CS_OK;
     cs_reference *ref = NULL;
     struct counts k = { 0 };
-    cs_windows *w = NULL;
+    cs_variant_windows *w = NULL;
     cs_exons *exons = NULL;
 
     CS_TRY(cs_reference_open(r->from->reference, &ref));
-    CS_TRY(cs_windows_check(&r->from->window, ref));
-    w = cs_windows_new(ref, &r->from->window);
+    CS_TRY(cs_variant_windows_check(&r->from->window, ref));
+    w = cs_variant_windows_new(ref, &r->from->window);
     if (r->from->exons) {
         CS_TRY(cs_exons_open(r->from->exons, &exons));
         CS_TRY(cs_exons_circular(exons, r->from->exons, ref, w));
@@ -449,7 +449,7 @@ static int make_examples(struct reading *r, cs_dataset *d)
     if (rc == CS_OK)
         variant_labels_report(&k, d->n);
 out:
-    cs_windows_free(w);
+    cs_variant_windows_free(w);
     cs_exons_close(exons);
     cs_reference_free(ref);
     return rc;

@@ -4,7 +4,7 @@
 
 #include "base/opt.h"
 #include "io/labels.h"
-#include "io/window.h"
+#include "io/variant_windows.h"
 #include "train/dataset.h"
 
 /* The default of --window-length. */

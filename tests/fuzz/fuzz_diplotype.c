@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "data_url.h"
+#include "io/diplotype_file.h"
 #include "io/reader.h"
 #include "io/record.h"
-#include "io/sites.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
@@ -23,26 +23,27 @@ static void add(struct text *t, const char *s, size_t n)
 /* Text with lines of equal length can be fetched by position: whole records and parts. */
 static void fetch_all(const char *url, const cs_chunk *c)
 {
-    cs_sites *s = NULL;
+    cs_diplotype_file *s = NULL;
 
-    if (cs_sites_open(url, &s) != CS_OK) {
+    if (cs_diplotype_file_open(url, &s) != CS_OK) {
         CS_BUG(*cs_error_message() == '\0');
         cs_error_clear();
         return;
     }
-    CS_BUG(cs_sites_count(s) != c->n);
+    CS_BUG(cs_diplotype_file_count(s) != c->n);
     for (int i = 0; i < c->n; i++) {
         const cs_segment *seg = &c->rec[i].seg[0];
         const int64_t n = seg->n_base, from[] = { 0, n / 3 }, to[] = { n, n - n / 4 };
         char *got = cs_xmalloc((size_t)n + 1);
-        CS_BUG(cs_sites_length(s, i) != n || strcmp(cs_sites_name(s, i), c->rec[i].name) != 0);
+        CS_BUG(cs_diplotype_file_length(s, i) != n);
+        CS_BUG(strcmp(cs_diplotype_file_name(s, i), c->rec[i].name) != 0);
         for (int k = 0; k < 2; k++) {
-            CS_BUG(cs_sites_fetch(s, i, from[k], to[k], got) != CS_OK);
+            CS_BUG(cs_diplotype_file_fetch(s, i, from[k], to[k], got) != CS_OK);
             CS_BUG(memcmp(got, seg->base + from[k], (size_t)(to[k] - from[k])) != 0);
         }
         free(got);
     }
-    cs_sites_free(s);
+    cs_diplotype_file_free(s);
 }
 
 /* All records; their text in the plainest form. */

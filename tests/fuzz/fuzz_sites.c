@@ -47,7 +47,7 @@ static void start(void)
 }
 
 /* Does the output have the records and sites that were counted? */
-static void check_text(const cs_diplotext *t)
+static void check_text(const cs_diplotype_out *t)
 {
     const cs_input_opt opt = { .alphabet = CS_DIPLOTYPES };
     cs_chunk *c = cs_chunk_new(0);
@@ -63,19 +63,19 @@ static void check_text(const cs_diplotext *t)
     cs_chunk_free(c);
 }
 
-static int read_sites(cs_diplo_source *s, bool calls, bool all)
+static int read_sites(cs_diplotype_source *s, bool calls, bool all)
 {
     const cs_pileup_opt reads = { .skip_flags = all ? 0 : 1796, .min_mapq = all ? 0 : 20,
                                   .min_baseq = all ? 0 : 13, .max_depth = all ? 8000 : 3 };
     const cs_site_rule rule = { 1, 1, all ? 0 : 0.2 };
-    const cs_diplo_calls_opt opt = { .absent_unknown = all, .all_filters = all,
+    const cs_diplotype_calls_opt opt = { .absent_unknown = all, .all_filters = all,
                                      .max_memory = 1 << 20 };
     uint64_t reason[CS_N_SITE_CALL] = { 0 }, n = 0;
-    cs_diplo_calls_stat stat = { 0 };
+    cs_diplotype_calls_stat stat = { 0 };
 
     if (calls)
-        return cs_diplo_calls(s, &opt, &stat);
-    const int rc = cs_diplo_reads(s, &reads, &rule, reason);
+        return cs_diplotype_from_calls(s, &opt, &stat);
+    const int rc = cs_diplotype_from_reads(s, &reads, &rule, reason);
     for (int i = 0; i < CS_N_SITE_CALL; i++)
         n += reason[i];
     CS_BUG(rc == CS_OK && n != s->text->n_site);
@@ -86,8 +86,8 @@ static int read_sites(cs_diplo_source *s, bool calls, bool all)
 static void convert(const char *url, bool all)
 {
     int rc = CS_OK;
-    cs_diplotext text = { .name = all ? CS_NAME_BOTH : CS_NAME_SAMPLE };
-    cs_diplo_source s = { .path = url, .shown = "input", .ref = ref, .text = &text };
+    cs_diplotype_out text = { .name = all ? CS_NAME_BOTH : CS_NAME_SAMPLE };
+    cs_diplotype_source s = { .path = url, .shown = "input", .ref = ref, .text = &text };
     bool calls = false;
 
     CS_BUG(ftruncate(OUT, 0) != 0 || lseek(OUT, 0, SEEK_SET) != 0);
@@ -95,7 +95,7 @@ static void convert(const char *url, bool all)
     CS_TRY(cs_outfile_printf(text.f, CS_DIPLOTYPE_HEAD "\n"));
     CS_TRY(cs_hts_open(s.path, &s.fp, &calls));
     CS_TRY(read_sites(&s, calls, all));
-    CS_TRY(cs_diplotext_close(&text));
+    CS_TRY(cs_diplotype_out_close(&text));
     check_text(&text);
 out:
     CS_BUG(rc != CS_OK && *cs_error_message() == '\0');

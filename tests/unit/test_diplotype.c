@@ -2,10 +2,10 @@
  * reference. */
 #include "check.h"
 
+#include "io/diplotype_file.h"
 #include "io/genotypes.h"
 #include "io/pileup.h"
 #include "io/regions.h"
-#include "io/sites.h"
 #include "tok/tokenizer.h"
 
 extern const cs_tokenizer cs_tok_diplotype;
@@ -255,7 +255,7 @@ static void test_changed_sites(void **state)
 {
     (void)state;
     static const char path[] = "changed.dip";
-    cs_sites *s;
+    cs_diplotype_file *s;
     char out[SITES + 16];
     FILE *f = fopen(path, "w");
     assert_non_null(f);
@@ -265,8 +265,8 @@ static void test_changed_sites(void **state)
         fprintf(f, "%0*d\n", SITES_LINE, 0);
     const long end = ftell(f);
     assert_int_equal(fclose(f), 0);
-    assert_int_equal(cs_sites_open(path, &s), CS_OK);
-    assert_int_equal(cs_sites_fetch(s, 0, 0, SITES, out), CS_OK);
+    assert_int_equal(cs_diplotype_file_open(path, &s), CS_OK);
+    assert_int_equal(cs_diplotype_file_fetch(s, 0, 0, SITES, out), CS_OK);
     f = fopen(path, "r+");
     assert_non_null(f);
     assert_int_equal(fseek(f, start, SEEK_SET), 0);
@@ -275,12 +275,12 @@ static void test_changed_sites(void **state)
     assert_int_equal(fclose(f), 0);
     memset(out, '.', sizeof out);
     const int64_t from = SITES_LINE * SITES_LINES / 2;
-    assert_int_equal(cs_sites_fetch(s, 0, from, from + SITES, out), CS_EIO);
+    assert_int_equal(cs_diplotype_file_fetch(s, 0, from, from + SITES, out), CS_EIO);
     assert_non_null(strstr(cs_error_message(), "was it changed?"));
     for (size_t i = SITES; i < sizeof out; i++)
         assert_int_equal(out[i], '.');
     cs_error_clear();
-    cs_sites_free(s);
+    cs_diplotype_file_free(s);
     remove(path);
 }
 

@@ -6,7 +6,7 @@
 #include "base/cpu.h"
 #include "base/rng.h"
 #include "io/exons.h"
-#include "io/window.h"
+#include "io/variant_windows.h"
 
 enum { N_CONTIG = 400, N_WINDOW = 64, MOST_ALLELE = 12 };
 
@@ -168,7 +168,7 @@ static void test_marks(void **state)
     (void)snprintf(text, sizeof text, ">c\n%s\n", contig);
     write_file("c.fa", text);
     assert_int_equal(cs_reference_open("c.fa", &reference), CS_OK);
-    cs_windows *w = cs_windows_new(reference, &o);
+    cs_variant_windows *w = cs_variant_windows_new(reference, &o);
     for (uint64_t i = 0; i < 4000; i++) {
         const int64_t pos = 40 + (int64_t)cs_rng_below(7, 4 * i, N_CONTIG - 100);
         const int64_t n_ref = 1 + (int64_t)cs_rng_below(7, 4 * i + 1, MOST_ALLELE / 2);
@@ -176,7 +176,7 @@ static void test_marks(void **state)
         random_text(alt, 1 + (int64_t)cs_rng_below(7, 4 * i + 2, MOST_ALLELE / 2), 100 + i);
         const bool turn = i % 3 == 0;
         const cs_window_allele a = { "c", pos, turn ? alt : ref, turn ? ref : alt };
-        assert_int_equal(cs_windows_make(w, &a, base[0], base[1], &v), CS_OK);
+        assert_int_equal(cs_variant_windows_make(w, &a, base[0], base[1], &v), CS_OK);
         if (v.why)
             continue;
         n_swapped += v.swapped;
@@ -184,7 +184,7 @@ static void test_marks(void **state)
         check_mark(contig, &v, base, e);
     }
     assert_true(n_swapped > 200 && n_kind[0] > 20 && n_kind[1] > 20 && n_kind[2] > 1000);
-    cs_windows_free(w);
+    cs_variant_windows_free(w);
     cs_reference_free(reference);
     cs_exons_close(e);
 }

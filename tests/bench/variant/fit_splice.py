@@ -71,7 +71,7 @@ def is_on_exon(r, exons):
 
 
 def cased(seq, exon, pos, ref, alt):
-    """The contig with the exon in upper case, without and with the allele, as cs_windows_mark() has it."""
+    """The contig with the exon in upper case, without and with the allele, as cs_variant_windows_mark() has it."""
     seq, (pos, ref, alt) = marked(seq, exon), trimmed(pos, ref, alt)
     replaced = [seq[pos + min(k, max(len(ref) - 1, 0))] for k in range(len(alt))]
     alt = "".join(c.lower() if old.islower() else c for c, old in zip(alt, replaced))

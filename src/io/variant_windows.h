@@ -1,13 +1,13 @@
-/* window.h - reference and alternate windows of a variant, of equal length. */
-#ifndef CS_IO_WINDOW_H
-#define CS_IO_WINDOW_H
+/* variant_windows.h - reference and alternate windows of a variant, of equal length. */
+#ifndef CS_IO_VARIANT_WINDOWS_H
+#define CS_IO_VARIANT_WINDOWS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "io/reference.h"
 
-/* Reasons for a variant without windows; window.c has their names and descriptions. */
+/* Reasons for a variant without windows; variant_windows.c has their names and descriptions. */
 typedef enum cs_unscored {
     CS_SCORED, CS_UNSCORED_NO_CONTIG, CS_UNSCORED_REF_MISMATCH, CS_UNSCORED_SYMBOLIC,
     CS_UNSCORED_AMBIGUOUS, CS_UNSCORED_SAME, CS_UNSCORED_TOO_LONG, CS_UNSCORED_NEAR_END,
@@ -29,18 +29,18 @@ typedef struct cs_window_opt {
     int     n_circular;
 } cs_window_opt;
 
-typedef struct cs_windows cs_windows;
+typedef struct cs_variant_windows cs_variant_windows;
 
-/** cs_windows_check - are all circular contigs in the reference? CS_OK, CS_EUSAGE */
-int cs_windows_check(const cs_window_opt *o, const cs_reference *ref) CS_MUST_CHECK;
-/** cs_windows_new - ref must outlive it; opt is copied */
-cs_windows *cs_windows_new(cs_reference *ref, const cs_window_opt *opt);
-/** cs_windows_free - accepts NULL */
-void cs_windows_free(cs_windows *w);
-/** cs_windows_add_circular - one more circular contig. contig must outlive w; CS_EMEM */
-int cs_windows_add_circular(cs_windows *w, const char *contig) CS_MUST_CHECK;
-/** cs_windows_circular - is the contig one of `circular`, or added? */
-bool cs_windows_circular(const cs_windows *w, const char *contig);
+/** cs_variant_windows_check - are all circular contigs in the reference? CS_OK, CS_EUSAGE */
+int cs_variant_windows_check(const cs_window_opt *o, const cs_reference *ref) CS_MUST_CHECK;
+/** cs_variant_windows_new - ref must outlive it; opt is copied */
+cs_variant_windows *cs_variant_windows_new(cs_reference *ref, const cs_window_opt *opt);
+/** cs_variant_windows_free - accepts NULL */
+void cs_variant_windows_free(cs_variant_windows *w);
+/** cs_variant_windows_add_circular - one more circular contig. contig must outlive w; CS_EMEM */
+int cs_variant_windows_add_circular(cs_variant_windows *w, const char *contig) CS_MUST_CHECK;
+/** cs_variant_windows_circular - is the contig one of `circular`, or added? */
+bool cs_variant_windows_circular(const cs_variant_windows *w, const char *contig);
 
 enum { CS_FOUND_BASES = 12 };
 
@@ -62,7 +62,7 @@ typedef struct cs_window_pair {
 } cs_window_pair;
 
 /**
- * cs_windows_make - both windows of one alternative allele
+ * cs_variant_windows_make - both windows of one alternative allele
  *
  * REF and ALT are trimmed at both ends, a remaining insertion or deletion is left-aligned, and the
  * longer allele is centred, so that equivalent records get the same windows. Both windows share the
@@ -71,20 +71,20 @@ typedef struct cs_window_pair {
  * ref_seq, alt_seq   [n_base] each; not filled if there is a reason
  * Returns  CS_OK; the errors of cs_reference_fetch()
  */
-int cs_windows_make(cs_windows *w, const cs_window_allele *v, char *ref_seq, char *alt_seq,
-                    cs_window_pair *out) CS_MUST_CHECK;
+int cs_variant_windows_make(cs_variant_windows *w, const cs_window_allele *v, char *ref_seq,
+                            char *alt_seq, cs_window_pair *out) CS_MUST_CHECK;
 
 /**
- * cs_windows_mark - write bases outside of [from, to) of the contig in lower case
+ * cs_variant_windows_mark - write bases outside of [from, to) of the contig in lower case
  *
  * On a circular contig `from` may be negative, or `to` beyond its end.
  *
  * Bases of an allele that the contig lacks have the positions of the bases they replace; excess
  * bases have that of the last one, and those of an insertion that of the base after it.
  *
- * v        the result of the last cs_windows_make(), and its windows of n_base bases
+ * v        the result of the last cs_variant_windows_make(), and its windows of n_base bases
  */
-void cs_windows_mark(const cs_window_pair *v, int64_t from, int64_t to, int64_t n_base,
-                     char *ref_seq, char *alt_seq);
+void cs_variant_windows_mark(const cs_window_pair *v, int64_t from, int64_t to, int64_t n_base,
+                             char *ref_seq, char *alt_seq);
 
 #endif

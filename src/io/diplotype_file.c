@@ -1,10 +1,10 @@
-/* sites.c - random access to records of a diplotype text file.
+/* diplotype_file.c - random access to records of a diplotype text file.
  *
  * DESIGN: htslib's FASTA index cannot be used: it stops at the first line, and samples have several
  * records of one name. So the file is read once, which also validates it, and record offsets are
  * stored; for BGZF, htslib records block offsets while reading.
  */
-#include "io/sites.h"
+#include "io/diplotype_file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -25,7 +25,7 @@ enum { GZIP = 1, BGZF_BLOCKS = 2 };      /* result of bgzf_compression() */
 /* A record: its codes begin at `off`, `per` to a line of `stride` bytes. */
 struct entry { char *name; int64_t n, off, per, stride; };
 
-struct cs_sites {
+struct cs_diplotype_file {
     char         *path;
     BGZF         *fp;
     struct entry *entry;         /* [n] */
@@ -36,14 +36,14 @@ struct cs_sites {
 
 /* State of the first pass. */
 struct scan {
-    cs_sites *s;
+    cs_diplotype_file *s;
     kstring_t line;
     int64_t   no;                /* of the line, from 1 */
     bool      last;              /* the record's present line must be its last */
     bool      is_code[256];
 };
 
-bool cs_sites_detect(const char *path)
+bool cs_diplotype_file_detect(const char *path)
 {
     char head[sizeof magic - 1];
     BGZF *fp = bgzf_open(path, "r");
@@ -65,7 +65,7 @@ static int sites_refuse(const struct scan *c, const char *what)
 
 static int add_entry(struct scan *c)
 {
-    cs_sites *s = c->s;
+    cs_diplotype_file *s = c->s;
     const size_t n = strcspn(c->line.s + 1, " \t");
 
     for (size_t i = 0; i < c->line.l; i++)
@@ -137,10 +137,10 @@ out:
     return rc;
 }
 
-int cs_sites_open(const char *path, cs_sites **out)
+int cs_diplotype_file_open(const char *path, cs_diplotype_file **out)
 {
     int rc = CS_OK;
-    cs_sites *s = cs_xcalloc(1, sizeof *s);
+    cs_diplotype_file *s = cs_xcalloc(1, sizeof *s);
     struct scan c = { .s = s };
 
     *out = NULL;
@@ -164,11 +164,11 @@ out:
     if (rc == CS_OK)
         *out = s;
     else
-        cs_sites_free(s);
+        cs_diplotype_file_free(s);
     return rc;
 }
 
-void cs_sites_free(cs_sites *s)
+void cs_diplotype_file_free(cs_diplotype_file *s)
 {
     if (!s)
         return;
@@ -181,17 +181,17 @@ void cs_sites_free(cs_sites *s)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-int cs_sites_count(const cs_sites *s)
+int cs_diplotype_file_count(const cs_diplotype_file *s)
 {
     return (int)s->n;
 }
 
-const char *cs_sites_name(const cs_sites *s, int i)
+const char *cs_diplotype_file_name(const cs_diplotype_file *s, int i)
 {
     return s->entry[i].name;
 }
 
-int64_t cs_sites_length(const cs_sites *s, int i)
+int64_t cs_diplotype_file_length(const cs_diplotype_file *s, int i)
 {
     return s->entry[i].n;
 }
@@ -201,7 +201,7 @@ static int64_t place(const struct entry *e, int64_t site)
     return e->off + site / e->per * e->stride + site % e->per;
 }
 
-int cs_sites_fetch(cs_sites *s, int i, int64_t from, int64_t to, char *out)
+int cs_diplotype_file_fetch(cs_diplotype_file *s, int i, int64_t from, int64_t to, char *out)
 {
     const struct entry *e = &s->entry[i];
 

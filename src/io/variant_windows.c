@@ -1,10 +1,10 @@
-/* window.c - reference and alternate windows of a variant, of equal length.
+/* variant_windows.c - reference and alternate windows of a variant, of equal length.
  *
  * DESIGN: variants are mostly sorted, so the contig's last block is cached. For files that jump
  * between contigs, a large block per record would cost more than its scores; so the first block at
  * a position is small, and only adjacent ones are large.
  */
-#include "io/window.h"
+#include "io/variant_windows.h"
 
 #include <string.h>
 
@@ -14,10 +14,10 @@
 
 enum { BLOCK = 1 << 18, FIRST_BLOCK = BLOCK / 16 };
 
-struct cs_windows {
+struct cs_variant_windows {
     cs_reference *ref;
     cs_window_opt o;
-    cs_names      circular_too;  /* contigs of cs_windows_add_circular() */
+    cs_names      circular_too;  /* contigs of cs_variant_windows_add_circular() */
     char         *contig;        /* of the block, or NULL */
     int64_t       n_contig;      /* its length, or -1 */
     bool          circular;      /* is it? */
@@ -53,16 +53,16 @@ const char *cs_unscored_help(cs_unscored u)
     return unscored[u].help;
 }
 
-cs_windows *cs_windows_new(cs_reference *ref, const cs_window_opt *opt)
+cs_variant_windows *cs_variant_windows_new(cs_reference *ref, const cs_window_opt *opt)
 {
-    cs_windows *w = cs_xcalloc(1, sizeof *w);
+    cs_variant_windows *w = cs_xcalloc(1, sizeof *w);
 
     w->ref = ref;
     w->o = *opt;
     return w;
 }
 
-void cs_windows_free(cs_windows *w)
+void cs_variant_windows_free(cs_variant_windows *w)
 {
     if (!w)
         return;
@@ -70,7 +70,7 @@ void cs_windows_free(cs_windows *w)
     CS_FREE(w->contig, w->block, w->rotated, w);
 }
 
-int cs_windows_check(const cs_window_opt *o, const cs_reference *ref)
+int cs_variant_windows_check(const cs_window_opt *o, const cs_reference *ref)
 {
     for (int i = 0; i < o->n_circular; i++)
         if (cs_reference_length(ref, o->circular[i]) < 0)
@@ -79,12 +79,12 @@ int cs_windows_check(const cs_window_opt *o, const cs_reference *ref)
     return CS_OK;
 }
 
-int cs_windows_add_circular(cs_windows *w, const char *contig)
+int cs_variant_windows_add_circular(cs_variant_windows *w, const char *contig)
 {
     return cs_names_add(&w->circular_too, contig, 0);
 }
 
-bool cs_windows_circular(const cs_windows *w, const char *contig)
+bool cs_variant_windows_circular(const cs_variant_windows *w, const char *contig)
 {
     char other[CS_CONTIG_BYTES];
 
@@ -97,7 +97,7 @@ bool cs_windows_circular(const cs_windows *w, const char *contig)
 
 /* ---- the reference --------------------------------------------------------------------------- */
 
-static int choose_contig(cs_windows *w, const char *contig)
+static int choose_contig(cs_variant_windows *w, const char *contig)
 {
     if (w->contig && strcmp(w->contig, contig) == 0)
         return CS_OK;
@@ -106,12 +106,12 @@ static int choose_contig(cs_windows *w, const char *contig)
     w->block = NULL;
     w->contig = cs_xstrdup(contig);
     w->n_contig = cs_reference_length(w->ref, contig);
-    w->circular = cs_windows_circular(w, contig);
+    w->circular = cs_variant_windows_circular(w, contig);
     return cs_reference_check(w->ref, contig);
 }
 
 /* Bases [from, to) of the contig, which has them; valid until the next call. */
-static int span(cs_windows *w, int64_t from, int64_t to, const char **out)
+static int span(cs_variant_windows *w, int64_t from, int64_t to, const char **out)
 {
     int rc = CS_OK;
 
@@ -132,7 +132,7 @@ out:
 }
 
 /* The same for any range: wraps on a circular contig, N beyond the ends of a linear one. */
-static int copy_span(cs_windows *w, int64_t from, int64_t n, char *out)
+static int copy_span(cs_variant_windows *w, int64_t from, int64_t n, char *out)
 {
     int rc = CS_OK;
     const int64_t len = w->n_contig;
@@ -218,7 +218,7 @@ static void drop_equal_ends(struct alleles *a)
 
 /* An insertion or deletion of s moves left while the base before it equals its last one; s then
  * rotates by one. `rotated` receives the inserted sequence. */
-static int move_left(cs_windows *w, struct alleles *a)
+static int move_left(cs_variant_windows *w, struct alleles *a)
 {
     int rc = CS_OK;
     const int64_t n = a->n_here + a->n_other;
@@ -242,7 +242,7 @@ out:
 
 /* Which allele does the contig have? A shorter ALT occurs at many positions, so it is no
  * evidence. */
-static int match_contig(cs_windows *w, const cs_window_allele *v, cs_window_pair *out)
+static int match_contig(cs_variant_windows *w, const cs_window_allele *v, cs_window_pair *out)
 {
     int rc = CS_OK;
     const int64_t n_ref = (int64_t)strlen(v->ref), n_alt = (int64_t)strlen(v->alt);
@@ -275,7 +275,7 @@ out:
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-static bool reaches_out(const cs_windows *w, const struct alleles *a, int64_t left)
+static bool reaches_out(const cs_variant_windows *w, const struct alleles *a, int64_t left)
 {
     const int64_t min = a->n_here < a->n_other ? a->n_here : a->n_other;
     const int64_t end = a->pos + a->n_here + w->o.n_base - left - min;
@@ -285,7 +285,8 @@ static bool reaches_out(const cs_windows *w, const struct alleles *a, int64_t le
     return !w->o.fill && (a->pos < left || end > w->n_contig);
 }
 
-static int window_fill(cs_windows *w, const struct alleles *a, int64_t left, bool other, char *out)
+static int window_fill(cs_variant_windows *w, const struct alleles *a, int64_t left, bool other,
+                       char *out)
 {
     int rc = CS_OK;
     const int64_t n = other ? a->n_other : a->n_here, right = w->o.n_base - left - n;
@@ -298,8 +299,8 @@ out:
     return rc;
 }
 
-int cs_windows_make(cs_windows *w, const cs_window_allele *v, char *ref_seq, char *alt_seq,
-                    cs_window_pair *out)
+int cs_variant_windows_make(cs_variant_windows *w, const cs_window_allele *v, char *ref_seq,
+                            char *alt_seq, cs_window_pair *out)
 {
     int rc = CS_OK;
 
@@ -365,8 +366,8 @@ static void mark(const cs_window_pair *v, int64_t n_here, int64_t n, int64_t fro
     }
 }
 
-void cs_windows_mark(const cs_window_pair *v, int64_t from, int64_t to, int64_t n_base,
-                     char *ref_seq, char *alt_seq)
+void cs_variant_windows_mark(const cs_window_pair *v, int64_t from, int64_t to, int64_t n_base,
+                             char *ref_seq, char *alt_seq)
 {
     const int64_t n_here = v->swapped ? v->n_alt : v->n_ref;
 
