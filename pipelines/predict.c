@@ -1,4 +1,6 @@
 /* predict.c - predict a class per base: `chordseq predict`. */
+#include <stdlib.h>
+
 #include "base/log.h"
 #include "infer/window_hmm.h"
 #include "pipelines/command.h"
@@ -13,12 +15,18 @@ static const char *const formats[] = { "bed", "tsv", "bedgraph", "auto", NULL };
 enum { WINDOW = 3000 };    /* bases */
 #define PENALTY 3.0
 
-struct predict_args { const char *output, *class_name; int format; double penalty; };
+struct predict_args {
+    const char *output, *class_name;
+    int format;
+    double penalty;
+    cs_prior_args prior;
+};
 
 struct job {
     cs_records      run;
     cs_token_output out;
     cs_window_hmm   hmm;         /* of a model that predicts per sequence */
+    double         *prior;       /* its shares of classes, or NULL */
     int64_t         n_reason[CS_N_REASON];
 };
 
@@ -51,7 +59,7 @@ static const cs_opt predict_table[] = {
 
 static const cs_optset predict_tables[] = {
     { cs_input_table, &from.input, NULL }, CS_RECORD_MODEL_TABLES(from),
-    { predict_table, &own, NULL }, CS_RECORD_RUN_TABLES(from),
+    { predict_table, &own, NULL }, { cs_prior_table, &own.prior, NULL }, CS_RECORD_RUN_TABLES(from),
     { cs_log_table, &cs_command_logs, NULL }, { 0 }
 };
 
@@ -98,6 +106,7 @@ static int find_shown(struct job *j)
 /* A model that predicts per sequence reads windows. */
 static int set_regions(struct job *j)
 {
+    int rc = CS_OK;
     const cs_head *h = j->run.model->head;
     cs_policy_args *p = &from.policy;
 
@@ -106,7 +115,7 @@ static int set_regions(struct job *j)
                        "variant --score llr' scores alleles with it, 'chordseq train --init' "
                        "trains it for classes");
     if (h->per_token)
-        return own.penalty < 0 ? CS_OK
+        return own.penalty < 0 ? cs_prior_new(&own.prior, j->run.model, &j->prior)
                : cs_fail(CS_EUSAGE, "--switch-penalty is for models that predict per sequence; "
                          "this one predicts per token");
     if (!h->is_class && cs_model_parts(j->run.model) > 1)
@@ -122,7 +131,10 @@ static int set_regions(struct job *j)
     j->hmm.policy = &j->run.policy;
     j->hmm.penalty = own.penalty < 0 ? PENALTY : own.penalty;
     j->out.parts = true;
-    return CS_OK;
+    CS_TRY(cs_prior_new(&own.prior, j->run.model, &j->prior));
+    j->hmm.prior = j->prior;
+out:
+    return rc;
 }
 
 static int predict_prepare(struct job *j)
@@ -208,6 +220,7 @@ static int predict_run(const cs_command_line *cmdline)
 out:
     cs_token_output_release(&j.out);
     cs_window_hmm_release(&j.hmm);
+    free(j.prior);
     cs_records_close(&j.run, &from);
     return rc;
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "infer/prior.h"
 #include "nn/exec/plan.h"
 #include "nn/exec/session.h"
 
@@ -88,24 +87,6 @@ const cs_opt cs_call_table[] = {
              "these apply unless --min-prob is given without this option. 1 calls all. The rate is "
              "valid for sequences like those of the calibration, with the same mixture of classes; "
              "calls of a rarer class are wrong more often (see --prior)." },
-    { .type = CS_OPT_END }
-};
-
-const cs_opt cs_prior_table[] = {
-    { .type = CS_OPT_STR, .name = "prior", .off = offsetof(cs_prior_args, list),
-      .arg = "CLASS=SHARE,...", .help = "shares of classes among the records, such as "
-              "bacteria=0.95,plasmid=0.05 (default: equal)",
-      .man = "Without it, all classes count as equally frequent, as in the calibration of the "
-             "model, and calls of classes that are rare in the input are often wrong. With it, the "
-             "probability of each class is multiplied by its share, and their sum is scaled to 1. "
-             "Classes that are not named have equal shares of the rest; with the share 0, a class "
-             "is never called. The thresholds of --max-error apply to the new probabilities. "
-             "'chordseq classify --shares' estimates the shares from the records." },
-    { .type = CS_OPT_IN, .name = "prior-file", .off = offsetof(cs_prior_args, file),
-      .arg = "FILE", .help = "the same from a file, as --shares writes it",
-      .same = CS_OPT_SAME_CONTENT,
-      .man = "A line has a class, a tab and its share. The first line may be the header "
-             "\"class<TAB>share\"; empty lines and those that start with '#' are skipped." },
     { .type = CS_OPT_END }
 };
 
@@ -358,15 +339,8 @@ static const char *for_classes(const cs_call_args *calls)
 static int set_calls(cs_policy *p, const cs_call_args *calls)
 {
     int rc = CS_OK;
-    const cs_prior_args *shares = &calls->prior;
 
-    if (shares->list && shares->file)
-        return cs_fail(CS_EUSAGE, "%s and %s exclude each other", CS_OPTION("prior"),
-                       CS_OPTION("prior-file"));
-    if ((shares->list || shares->file) && p->model->head->per_token)
-        return cs_fail(CS_EUSAGE, "%s is for models that predict per sequence; this one predicts "
-                       "per token", CS_OPTION(shares->list ? "prior" : "prior-file"));
-    CS_TRY(cs_prior_new(shares->list, shares->file, p->model, &p->prior));
+    CS_TRY(cs_prior_new(&calls->prior, p->model, &p->prior));
     rc = set_rate(p, calls);
 out:
     return rc;

@@ -3,6 +3,7 @@
 #define CS_INFER_POLICY_H
 
 #include "batch/view.h"
+#include "infer/prior.h"
 #include "nn/exec/model.h"
 
 typedef enum cs_on_long {
@@ -23,9 +24,6 @@ typedef struct cs_policy_args {
     double  max_unknown;
 } cs_policy_args;
 
-/* Shares of classes: of cs_prior_new(). Both NULL: equal. */
-typedef struct cs_prior_args { const char *list, *file; } cs_prior_args;
-
 /* Negative: the model's setting. */
 typedef struct cs_call_args {
     int call;
@@ -35,7 +33,6 @@ typedef struct cs_call_args {
 
 extern const cs_opt cs_policy_table[];     /* --strand, --long-sequence, ... */
 extern const cs_opt cs_call_table[];       /* --call, --min-prob, --max-error */
-extern const cs_opt cs_prior_table[];      /* --prior, --prior-file */
 
 /* Independent of the machine, except for the windows of CS_LONG_FIT. */
 typedef struct cs_policy {

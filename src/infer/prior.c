@@ -11,6 +11,26 @@
 
 enum { MAX_FILE_BYTES = 1 << 24, MAX_PLACE = 4352 };
 
+const cs_opt cs_prior_table[] = {
+    { .type = CS_OPT_STR, .name = "prior", .off = offsetof(cs_prior_args, list),
+      .arg = "CLASS=SHARE,...", .help = "shares of classes in the input, such as "
+              "bacteria=0.95,plasmid=0.05 (default: equal)",
+      .man = "Without it, all classes count as equally frequent, as in the calibration of the "
+             "model, and calls of classes that are rare in the input are often wrong. With it, the "
+             "probability of each class is multiplied by its share, and their sum is scaled to 1. "
+             "Classes that are not named have equal shares of the rest; with the share 0, a class "
+             "is never called. The thresholds of --max-error apply to the new probabilities. "
+             "'chordseq classify --shares' estimates the shares from the records. In "
+             "chordseq-predict(1) shares are those of bases, and have another effect: see REGIONS "
+             "there." },
+    { .type = CS_OPT_IN, .name = "prior-file", .off = offsetof(cs_prior_args, file),
+      .arg = "FILE", .help = "the same from a file, as --shares writes it",
+      .same = CS_OPT_SAME_CONTENT,
+      .man = "A line has a class, a tab and its share. The first line may be the header "
+             "\"class<TAB>share\"; empty lines and those that start with '#' are skipped." },
+    { .type = CS_OPT_END }
+};
+
 #define TOLERANCE 0.001          /* of a sum of rounded shares */
 
 struct shares {
@@ -133,9 +153,10 @@ static int complete(struct shares *s)
     return CS_OK;
 }
 
-int cs_prior_new(const char *list, const char *path, const cs_model *m, double **out)
+int cs_prior_new(const cs_prior_args *a, const cs_model *m, double **out)
 {
     int rc = CS_OK;
+    const char *list = a->list, *path = a->file;
     char *text = NULL;
     size_t n = 0;
     struct shares s = { .m = m, .failure = list ? CS_EUSAGE : CS_EFORMAT };
@@ -143,6 +164,12 @@ int cs_prior_new(const char *list, const char *path, const cs_model *m, double *
     *out = NULL;
     if (!list && !path)
         return CS_OK;
+    if (list && path)
+        return cs_fail(CS_EUSAGE, "%s and %s exclude each other", CS_OPTION("prior"),
+                       CS_OPTION("prior-file"));
+    if (m->head->per_token)
+        return cs_fail(CS_EUSAGE, "%s is for models that predict per sequence; this one predicts "
+                       "per token", CS_OPTION(list ? "prior" : "prior-file"));
     s.share = cs_xcalloc((size_t)m->n_label, sizeof *s.share);
     for (int32_t k = 0; k < m->n_label; k++)
         s.share[k] = -1;

@@ -107,12 +107,24 @@ static int window_hmm_reserve(cs_window_hmm *g, const struct window *w, int32_t 
 {
     const size_t n = (size_t)(g->n + 1) * (size_t)n_class;
 
-    if (cs_grow((void **)&g->evidence, &g->n_evidence, n, sizeof *g->evidence) != CS_OK ||
+    if (cs_grow((void **)&g->factor, &g->n_factor, (size_t)n_class, sizeof *g->factor) != CS_OK ||
+        cs_grow((void **)&g->evidence, &g->n_evidence, n, sizeof *g->evidence) != CS_OK ||
         cs_grow((void **)&g->forward, &g->n_forward, n, sizeof *g->forward) != CS_OK ||
         cs_grow((void **)&g->v, &g->n_v, n, sizeof *g->v) != CS_OK ||
         cs_grow((void **)&g->cell, &g->n_cell, (size_t)w->n + 1, sizeof *g->cell) != CS_OK)
         return CS_EMEM;
     return CS_OK;
+}
+
+/* Equal shares make factors of exactly 1. */
+static void set_factors(cs_window_hmm *g, int32_t n_class)
+{
+    double sum = 0;
+
+    for (int32_t c = 0; c < n_class; c++)
+        sum += g->prior ? exp(g->prior[c]) : 1;
+    for (int32_t c = 0; c < n_class; c++)
+        g->factor[c] = (g->prior ? exp(g->prior[c]) : 1) * n_class / sum;
 }
 
 /* A window's evidence, as factors relative to the largest. */
@@ -135,7 +147,8 @@ static void set_evidence(cs_window_hmm *g, const cs_record *r, const cs_predicti
 }
 
 /* Multiply p by the evidence of a part, and take one step to the next part. */
-static void step(double *p, const double *evidence, int32_t n_class, double change)
+static void step(double *p, const double *evidence, const double *factor, int32_t n_class,
+                 double change)
 {
     double sum = 0;
 
@@ -144,7 +157,7 @@ static void step(double *p, const double *evidence, int32_t n_class, double chan
         sum += p[c];
     }
     for (int32_t c = 0; c < n_class; c++)
-        p[c] = (1 - change) * (p[c] / sum) + change;
+        p[c] = (1 - change) * (p[c] / sum) + change * factor[c];
     sum = 0;
     for (int32_t c = 0; c < n_class; c++)
         sum += p[c];
@@ -152,8 +165,16 @@ static void step(double *p, const double *evidence, int32_t n_class, double chan
         p[c] /= sum;
 }
 
+/* Of class c with both messages and the evidence of a part; 0 with the share 0. */
+static double joint(const cs_window_hmm *g, const double *before, const double *after,
+                    const double *evidence, int32_t c)
+{
+    return g->factor[c] > 0 ? before[c] * after[c] * evidence[c] / g->factor[c] : 0;
+}
+
 /* Probabilities of every part's class. The messages of both directions are made in the same way and
- * multiplied, so that reversing the windows exchanges two factors. */
+ * multiplied, so that reversing the windows exchanges two factors. Both contain a class's share,
+ * so it is divided out once. */
 static void decode(cs_window_hmm *g, int32_t n_class)
 {
     const double change = exp(-g->penalty);
@@ -161,20 +182,20 @@ static void decode(cs_window_hmm *g, int32_t n_class)
     double *after = g->forward + g->n * n_class;   /* window_hmm_reserve() has space for one more */
 
     for (int32_t c = 0; c < n_class; c++)
-        g->forward[c] = after[c] = 1.0 / n_class;
+        g->forward[c] = after[c] = 1.0 / n_class * g->factor[c];
     for (int64_t i = 0; i + 1 < g->n; i++) {
         double *p = g->forward + (i + 1) * n_class;
         memcpy(p, g->forward + i * n_class, bytes);
-        step(p, g->evidence + i * n_class, n_class, change);
+        step(p, g->evidence + i * n_class, g->factor, n_class, change);
     }
     for (int64_t i = g->n - 1; i >= 0; i--) {
         const double *b = g->forward + i * n_class, *e = g->evidence + i * n_class;
         double sum = 0;
         for (int32_t c = 0; c < n_class; c++)
-            sum += b[c] * after[c] * e[c];
+            sum += joint(g, b, after, e, c);
         for (int32_t c = 0; c < n_class; c++)
-            g->v[i * n_class + c] = (float)(b[c] * after[c] * e[c] / sum);
-        step(after, e, n_class, change);
+            g->v[i * n_class + c] = (float)(joint(g, b, after, e, c) / sum);
+        step(after, e, g->factor, n_class, change);
     }
 }
 
@@ -192,6 +213,8 @@ int cs_window_hmm_add(cs_window_hmm *g, const cs_record *window, const cs_predic
         g->has_prediction = false;
     }
     CS_TRY(window_hmm_reserve(g, w, n_class));
+    if (w->no == 0)
+        set_factors(g, n_class);
     set_evidence(g, window, a, n_class);
     g->has_prediction = g->has_prediction || !a->reason;
     g->n++;
@@ -210,5 +233,5 @@ out:
 void cs_window_hmm_release(cs_window_hmm *g)
 {
     cs_chunk_free(g->whole);
-    CS_FREE(g->evidence, g->forward, g->v, g->cell);
+    CS_FREE(g->factor, g->evidence, g->forward, g->v, g->cell);
 }

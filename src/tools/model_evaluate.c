@@ -10,7 +10,6 @@
 #include "eval/calibrate.h"
 #include "eval/eval_html.h"
 #include "eval/scores_io.h"
-#include "infer/prior.h"
 #include "run/outputs.h"
 #include "train/evaluate.h"
 #include "train/provenance.h"

@@ -46,6 +46,17 @@ T 'records without a prediction are counted' sh -c 'chordseq predict -m m.safete
 T 'records and bases are counted, not windows' sh -c 'chordseq predict -m m.safetensors --window-length 500 \
     --window-overlap 250 long.fa 2>&1 | grep -q "segmented 7 records (5 predictions), 52.2 kbases in"'
 
+# ---- shares of classes ---------------------------------------------------------------------------
+
+T 'equal shares change nothing' sh -c "$predict --prior island=0.5 long.fa | cmp - runs.bed"
+T 'a class with the share 0 does not occur' sh -c "$predict --prior island=0 long.fa | cut -f 4 | sort -u | grep -qx sea"
+T 'a lower share lowers the probability at either end and in between' sh -c "printf 'island\t0.05\n' > rare.tsv &&
+    $predict --format tsv long.fa -o usual.tsv && $predict --format tsv --prior-file rare.tsv long.fa | paste usual.tsv - |
+    awk -F '\t' 'NR > 1 { if (\$12 > \$6) exit 1; lower += \$12 < \$6 } END { exit lower < 10 }'"
+T 'a record of one window has the probabilities of classify' sh -c "printf '>one\n%s\n' ATTAGGCATTACGCGATAGC > one.fa &&
+    chordseq classify -q -m m.safetensors --all --prior island=0.2 one.fa | tail -n 1 > a && $predict --format tsv --prior island=0.2 one.fa |
+    tail -n 1 | paste a - | awk -F '\t' '{ d = \$7 - \$13; if (NF != 13 || d * d > 4e-6 || \$7 < 0.01 || \$7 > 0.99) exit 1 }'"
+
 # ---- independence of a record's prediction -------------------------------------------------------
 
 T 'threads, batches and chunks' sh -c "for o in '-@ 1' '-@ 4 -B 300' '--chunks-in-flight 2'; do
@@ -90,6 +101,9 @@ N regions-overlap.err chordseq predict -m m.safetensors --window-length 500 --wi
 N regions-values.err chordseq predict -m values long.fa
 "$builddir/tests/cli/make_model" token 5 tokenizer=base head=token label=sea label=island encoder.hidden=8
 N regions-token.err chordseq predict -m token --switch-penalty 2 long.fa
+T 'shares are for models that predict per sequence' sh -c '! chordseq predict -m token --prior sea=0.5 long.fa 2> err &&
+    grep -q "error: predict: --prior is for models that predict per sequence; this one predicts per token" err'
+T 'two sources of shares are refused' sh -c "! $predict --prior sea=0.5 --prior-file rare.tsv long.fa 2> err && grep -q 'prior and --prior-file exclude each other' err"
 T 'a model of short sequences reads windows of its maximum' sh -c 'chordseq predict -q -m "$tiny/model.safetensors" \
     --format tsv long.fa | awk -F "\t" "NR > 1 && \$1 == \"none\" && \$3 - \$2 > 1536 { exit 1 } END { exit NR < 11 }"'
 
