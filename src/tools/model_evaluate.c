@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -54,6 +55,8 @@ static int set_policy(struct job *j)
     CS_TRY(cs_policy_init(&j->policy, &j->a->policy, !raw ? &usual : given ? &best : NULL,
                           j->model));
     j->policy.uncalibrated = fits;
+    /* Reports apply thresholds at several rates, and need the other reasons for no call of all. */
+    memset(j->policy.class_min_prob, 0, sizeof j->policy.class_min_prob);
     if (j->policy.prior) {
         j->share = cs_xcalloc((size_t)j->model->n_label, sizeof *j->share);
         cs_prior_shares(j->policy.prior, j->model->n_label, j->share);

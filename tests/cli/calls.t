@@ -137,6 +137,17 @@ T 'eval reports coverage and error' sh -c "$e -m stated -o e.tsv --json e.json &
     n=\$(awk -F '\t' '\$5 == \".\"' calls | wc -l) && m=\$(grep -c '>' labelled.fa) &&
     awk -F '\t' -v n=\$n -v m=\$m '\$2 == \"all\" && \$4 == \"coverage:0.2\" {
         exit !(\$5 * m > n - 1 && \$5 * m < n + 1) }' e.tsv"
+# Half of these are shuffled: unlike the training data, at rates above the model's, too.
+awk 'BEGIN { srand(7) } /^>/ { odd = ++n % 2; sub(/ /, (odd ? "s" : "") " "); print; next }
+    odd { m = split($0, b, ""); for (i = m; i > 1; i--) { k = 1 + int(i * rand()); x = b[i]; b[i] = b[k]; b[k] = x }
+          $0 = ""; for (i = 1; i <= m; i++) $0 = $0 b[i] }
+    { print }' labelled.fa > shuffled.fa
+T 'coverage and error are those of classify --max-error, for every rate' sh -c 'chordseq eval -q -m stated --label-key class -o x.tsv shuffled.fa &&
+    for r in 0.02 0.2 0.3; do chordseq classify -q -m stated --max-error $r -o y.tsv shuffled.fa &&
+        awk -F "\t" -v r=$r "NR == FNR { if (\$1 \$2 \$3 == \"recordall.\") of[\$4] = \$5; next } FNR > 1 { n++ }
+            FNR > 1 && \$5 == \".\" { called++; wrong += substr(\$1, 1, 1) != \$3 } \$5 == \"unlike_training\" { unlike++ }
+            END { a = of[\"coverage:\" r] - called / n; b = of[\"error:\" r] - wrong / called
+                  exit !(unlike > 10 && a * a < 1e-10 && b * b < 1e-10) }" x.tsv y.tsv || exit; done'
 T 'every rate has one row, also the one that the model states' sh -c 'cut -f 1-4 e.tsv | sort | uniq -d > twice && [ ! -s twice ] &&
     [ "$(grep -c "\"max_error\": 0.2," e.json)" = "$(grep -c "\"calls\": \[" e.json)" ]'
 T 'a model without stated rates has none' sh -c "$e -m trained -o t.tsv && ! grep -q coverage: t.tsv"
