@@ -116,6 +116,9 @@ static int sets(struct page *p)
     char name[64];
 
     CS_TRY(cs_html_section(p->out, "Overall and by length"));
+    CS_TRY(cs_outfile_printf(p->out, "<p>Balanced: mean recall of the classes. MCC: Matthews "
+               "correlation, 0 with one class. Loss: mean cross-entropy. ECE: expected calibration "
+               "error. A record counts as its best class; see chordseq-eval(1).</p>\n"));
     CS_TRY(put_head(p, "set", column));
     CS_TRY(set_row(p, "all", p->s, 0, INT64_MAX));
     for (int b = 0; b <= r->n_bin && r->n_bin > 0; b++) {
@@ -205,18 +208,18 @@ static int calls(struct page *p)
 {
     int rc = CS_OK;
     const int n = p->r->share ? 4 : 2;
-    static const char *const with[] = { "share called", "share wrong", "expected: called",
-                                        "expected: wrong", NULL },
-                      *const without[] = { "share called", "share wrong", NULL };
+    const char *const column[] = { "share called", "share wrong", n > 2 ? "expected: called" : NULL,
+                                   "expected: wrong", NULL },
+                      *const of_class[] = { column[0], column[1], n > 2 ? column[3] : NULL, NULL };
     const cs_calls *own = cs_eval_calls_model(&p->calls);
     char name[32];
 
     if (!own)
         return CS_OK;
     CS_TRY(cs_html_section(p->out, "Confident calls"));
-    CS_TRY(cs_outfile_printf(p->out, "<p>Records with a call of <code>classify --max-error</code>; "
-               "the last rate is the default.</p>\n"));
-    CS_TRY(put_head(p, "maximum error", n > 2 ? with : without));
+    CS_TRY(cs_outfile_printf(p->out, "<p>Records with a call of <code>classify --max-error</code>, "
+               "and the share of wrong calls; the last rate is the default.</p>\n"));
+    CS_TRY(put_head(p, "maximum error", column));
     for (int i = 0; i < p->calls.n; i++) {
         const cs_calls *c = &p->calls.at[i];
         (void)snprintf(name, sizeof name, "%g", p->calls.rate[i]);
@@ -227,8 +230,7 @@ static int calls(struct page *p)
     }
     CS_TRY(cs_outfile_printf(p->out, "</table>\n<p>By default: records of a class with a call "
                "of any class; share of wrong calls among the calls of the class.</p>\n"));
-    CS_TRY(put_head(p, "class", n > 2 ? (const char *const[]){ with[0], with[1], with[3], NULL }
-                                      : without));
+    CS_TRY(put_head(p, "class", of_class));
     for (int32_t i = 0; i < p->n_shown; i++) {
         const cs_class_calls *k = &own->of_class[p->order[i]];
         const double v[] = { cs_eval_share((double)k->n_called, (double)k->n),

@@ -423,8 +423,10 @@ static void note_calls(const struct part *p)
     const cs_mixture *x = p->mixture;
 
     if (c)
-        cs_note("%s %s: %s %% called, of these %s %% wrong", p->set, p->length,
+        cs_note("%s %s: %s %% called at a maximum error rate of %g, of these %s %% wrong", p->set,
+                p->length,
                 number_of("%.1f", 100 * cs_eval_share((double)c->n_called, (double)c->n)).text,
+                p->calls.rate[p->calls.n - 1],
                 number_of("%.1f", 100 * cs_eval_share((double)c->n_wrong,
                                                       (double)c->n_called)).text);
     if (!x)
