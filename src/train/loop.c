@@ -475,9 +475,9 @@ static int train_run(void *self, cs_queue *in, cs_queue *out)
             break;
     }
     use_average(l, false);
-    /* A signal cancels the queue, possibly within a step. The state and the checkpoint are those of
-     * the last whole step; later batches are repeated. */
+    /* A signal may end a step: the state is that of the last whole one; the rest is repeated. */
     if (rc == CS_ECANCEL && cs_signal_caught() != 0) {
+        cs_running_undo(l->running);
         const int saved = save_checkpoint(l);
         return saved != CS_OK ? saved : CS_ECANCEL;
     }
@@ -557,6 +557,7 @@ static int start(struct trainer *l, cs_feed *feed)
     if (l->m->head->per_token)
         CS_TRY(cs_counts_init(&l->counts, l->m->n_label));
     cs_scores_for(&l->scores, l->m);
+    l->s->cx.stop = l->m->be->is_host ? cs_signal_caught : NULL;
 out:
     return rc;
 }

@@ -113,6 +113,12 @@ int cs_running_restart(cs_running *r)
     return r != NULL ? fetch(r, r->start) : CS_OK;
 }
 
+void cs_running_undo(cs_running *r)
+{
+    if (r != NULL)
+        running_put(r, r->start);
+}
+
 int cs_running_take(cs_running *r, uint64_t no)
 {
     int rc = CS_OK;

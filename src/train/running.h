@@ -30,6 +30,9 @@ int  cs_running_restart(cs_running *r) CS_MUST_CHECK;
  */
 int  cs_running_take(cs_running *r, uint64_t no) CS_MUST_CHECK;
 
+/** cs_running_undo - restore the values, after a batch that was ended within */
+void cs_running_undo(cs_running *r);
+
 /**
  * cs_running_settle - apply the updates of all batches of the step, in order
  *

@@ -248,3 +248,22 @@ at_work
 end INT 130
 end TERM 143
 T 'no part of an index is left' sh -c 'test "$(echo bare.fa*)" = bare.fa'
+
+# ---- within a step of training ---------------------------------------------------------------------
+
+# The first step's checkpoint says when the second one runs.
+awk 'BEGIN { srand(3); for (i = 0; i < 60; i++) { print ">r" i " class=" (i % 2 ? "at" : "gc")
+    s = ""; for (k = 0; k < 900; k++) s = s substr(i % 2 ? "ATTAACATTG" : "GCCGGAGCCT", int(rand() * 10) + 1, 1)
+    print s } }' > steps.fa
+run="chordseq train -@ 1 --encoder cdil --encoder.channels 96 --encoder.layers 8 --encoder.norm batch --tokenizer base -B 18k
+    --label-key class --valid-frac 0 --epochs 1 --checkpoint-steps 1 steps.fa"
+T 'a whole run' $run -o whole.m
+env --default-signal=TERM $run -o part.m > part.out 2>&1 < /dev/null &
+echo $! > part.pid
+for i in $(seq 3000); do [ ! -e part.m.ckpt ] || break; sleep 0.01; done
+kill -TERM "$(cat part.pid)"
+wait "$(cat part.pid)" 2> /dev/null
+echo $? > part.status
+T 'a signal ends a step' [ "$(cat part.status)" = 143 ]
+T 'the checkpoint is that of the step before' sh -c '$1 -o part.m --resume 2> err; e=$?; cat err; grep -q "resuming after step 1$" err && exit $e' - "$run"
+same_weights 'the resumed run gives the same weights' whole.m part.m

@@ -5,6 +5,8 @@
  * No list of encoders: toy_each() walks the registry. The double build checks gradients against
  * central differences; the float build compares kernels. Both check what must be equal to the bit.
  */
+#include <limits.h>
+
 #include "kernels/cpu/tables.h"
 #include "tests/nn/toy.h"
 
@@ -360,6 +362,51 @@ static void test_threads(void **state)
 }
 #endif
 
+/* ---- the end of a pass by a signal ---------------------------------------------------------- */
+
+static int n_asked, stop_after;
+
+static int stop_now(void)
+{
+    return ++n_asked > stop_after;
+}
+
+/* A pass ends at any place where it may; the next one is whole. */
+static void stop_pass(const toy *t, void *arg)
+{
+    cs_session *s = toy_session(t, be);
+    cs_batch *b = toy_batch(s->model, groups[0], count(groups[0]), 3);
+    const cs_step_opt o = { .scale = 0.5, .key = 9, .keep = *(int32_t *)arg };
+    double loss;
+
+    toy_train(s, b, o.keep);
+    cs_real *want = toy_slab(s->model, s->model->ps.grad);
+    s->cx.stop = stop_now;
+    n_asked = 0;
+    stop_after = INT_MAX;
+    toy_train(s, b, o.keep);
+    const int n = n_asked;
+    assert_true(n > 1);
+    for (int i = 0; i < 5; i++) {
+        n_asked = 0;
+        stop_after = i * (n - 1) / 4;
+        assert_int_equal(cs_session_forward_backward(s, b, &o, &loss, NULL), CS_ECANCEL);
+    }
+    stop_after = INT_MAX;
+    toy_train(s, b, o.keep);
+    assert_same_gradients(t, s->model, want, "a stop before");
+    free(want);
+    cs_batch_free(b);
+    toy_free(s);
+}
+
+static void test_stop(void **state)
+{
+    (void)state;
+    for (int32_t keep = CS_KEEP_ALL; keep < 2; keep++)
+        toy_each(stop_pass, &keep);
+}
+
 /* ---- memory and the rest ----------------------------------------------------------------- */
 
 /* Against the pass before, whose peaks these are. */
@@ -537,6 +584,7 @@ int main(void)
         cmocka_unit_test(test_batch_independence),
         cmocka_unit_test(test_recompute),
         cmocka_unit_test(test_recompute_saves),
+        cmocka_unit_test(test_stop),
         cmocka_unit_test(test_dry_peak),
         cmocka_unit_test(test_predictions_take_little_memory),
         cmocka_unit_test(test_linear_memory),

@@ -136,6 +136,8 @@ static int forward(cs_session *s, const cs_batch *b, bool raw, float *out)
     CS_TRY(cs_session_reserve(s, b->n_tok, b->n_seg, b->depth, false));
     const cs_pass_input in = cs_pass_input_parts(s, &whole, false);
     const cs_mat y = cs_pass(s, &in, false);
+    if (s->cx.stopped)
+        return CS_ECANCEL;
     if (!raw)
         activate(s, y);
     CS_TRY(download(s, y, out));
@@ -198,6 +200,8 @@ int cs_session_forward_backward(cs_session *s, const cs_batch *b, const cs_step_
     CS_TRY(cs_session_reserve(s, b->n_tok, b->n_seg, b->depth, true));
     const cs_pass_input in = cs_pass_input_parts(s, &whole, false);
     cs_graph_train(s, &in);
+    if (s->cx.stopped)
+        return CS_ECANCEL;
     s->be->op.download(s->be, &sum, s->cx.loss.p, sizeof sum);
     CS_TRY(s->be->op.sync(s->be));
     *loss = (double)sum;

@@ -35,7 +35,7 @@ int64_t cs_session_output_len(const cs_session *s, const cs_batch *b);
  * out      [output_len] probabilities or values; host memory
  * Returns  CS_OK; CS_EMEM; CS_EDEVICE with the batch's shape; CS_EMODEL if a sequence is longer
  *          than the model's maximum, or for an output that is not finite, with its place in
- *          s->nonfinite (else -1)
+ *          s->nonfinite (else -1); CS_ECANCEL without a message if s->cx.stop ended the pass
  * Thread   one at a time per session
  */
 int cs_session_predict(cs_session *s, const cs_batch *b, float *out) CS_MUST_CHECK;
@@ -63,7 +63,7 @@ int cs_session_finish(cs_session *s, int slot, float *out) CS_MUST_CHECK;
  * loss     receives the batch's scaled loss
  * out      [output_len] predictions, or NULL (training metrics)
  * Returns  the errors of cs_session_predict(); CS_EMODEL also for a loss that is not finite. The
- *          gradients may have changed then
+ *          gradients, and running statistics, may have changed then
  */
 int cs_session_forward_backward(cs_session *s, const cs_batch *b, const cs_step_opt *o,
                                 double *loss, float *out) CS_MUST_CHECK;

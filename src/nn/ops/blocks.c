@@ -118,6 +118,7 @@ static int32_t next_checkpoint(const struct stack *s, int32_t from, int32_t end)
 
 static void blocks_run(cs_ctx *cx, const struct stack *s, int32_t l)
 {
+    cs_stop_here(cx);
     s->f(cx, s->layer + (size_t)l * s->of.size, s->seg, s->buffer[l % 2], s->buffer[(l + 1) % 2]);
 }
 

@@ -93,6 +93,7 @@ void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key)
     cx->training = cx->recording = training;
     cx->replaying = false;
     cx->dry = dry;
+    cx->stopped = false;
     cx->top = cx->scratch = cx->peak = cx->grad_peak = 0;
     cx->unread = NULL;
     cx->key = key;

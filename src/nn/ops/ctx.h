@@ -45,6 +45,9 @@ typedef struct cs_ctx {
     bool        recording;       /* ops push onto the tape (not in a block to be recomputed) */
     bool        replaying;       /* a block is recomputed: it must not count as a second batch */
     bool        dry;             /* count and check only */
+    int       (*stop)(void);     /* asked between blocks and steps of real passes of a backend in
+                                  * host memory, for signals: not 0 ends the pass; NULL: never */
+    bool        stopped;         /* the pass was ended: its results are void */
     bool        frozen;          /* gradients of predictions: no dropout, running statistics */
     int32_t     keep;            /* CS_KEEP_ALL, or the number of a stack's inputs to store:
                                   * blocks are then run again in the backward pass
@@ -95,6 +98,14 @@ static inline void cs_count_flop(cs_ctx *cx, double n)
 {
     if (!cx->dry && !cx->replaying)
         cx->flop += n;
+}
+
+/** cs_stop_here - a place where the pass may end: the rest of it is a dry run, which takes no time.
+ * Not between an op's check of `dry` and its kernel */
+static inline void cs_stop_here(cs_ctx *cx)
+{
+    if (cx->stop && !cx->dry && cx->stop())
+        cx->dry = cx->stopped = true;
 }
 
 /** cs_is_training - is the network in training mode, not only computing gradients? */

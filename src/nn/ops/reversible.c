@@ -63,6 +63,7 @@ static uint64_t add_mixed(cs_ctx *cx, const cs_mix *m, cs_seg seg, cs_mat x, cs_
     for (int64_t i = 0; i < n; i++) {
         const struct part p = part_of(m, seg, x, y, i);
         const int64_t mark = cs_mark(cx);
+        cs_stop_here(cx);
         reversible_put(cx, m, &p, mixed(cx, m, &p));
         cs_release_to(cx, mark);
     }
@@ -159,7 +160,7 @@ static void record(cs_ctx *cx, const cs_mix *m, cs_seg seg, cs_mat x, cs_mat y)
 void cs_residual(cs_ctx *cx, const cs_mix *mix, cs_seg seg, cs_mat x, cs_mat y)
 {
     cs_node n = node_of(cx, mix, seg, x, y);
-    const bool unread = cs_is_unread(cx, y), dry = cx->dry;
+    const bool unread = cs_is_unread(cx, y);
 
     CS_BUG(!mix->by_rows);
     if (!cx->dry && !unread)
@@ -171,6 +172,6 @@ void cs_residual(cs_ctx *cx, const cs_mix *mix, cs_seg seg, cs_mat x, cs_mat y)
     n.adjoint = residual_adjoint;
     cx->dry |= unread;           /* to count masks is enough then */
     n.layers.n_random = add_mixed(cx, mix, seg, x, y);
-    cx->dry = dry;
+    cx->dry &= !unread;
     cs_tape_push(cx, &n);
 }

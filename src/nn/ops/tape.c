@@ -150,6 +150,7 @@ static void replay(cs_ctx *cx, size_t n_left)
     while (cx->tape->n > n_left) {
         cs_node n = cx->tape->node[--cx->tape->n];
         const cs_adjoint f = cx->rescale ? n.rescale : n.adjoint;
+        cs_stop_here(cx);
         if (!f)
             cx->no_rule = true;
         else if (!cx->dry || n.counts)
@@ -205,6 +206,7 @@ static void run_block(cs_ctx *cx, cs_node *n)
     n->adjoint = block_adjoint;
     n->counts = true;
     n->key = cx->n_random;
+    cs_stop_here(cx);
     if (again)
         cx->recording = false;
     tape_run(cx, n);
@@ -239,7 +241,7 @@ void cs_backward(cs_ctx *cx)
     cx->recording = false;
     zero_gradients(cx, 0);
     replay(cx, 0);
-    for (size_t i = 0; i < cx->n_range; i++)
+    for (size_t i = 0; i < cx->n_range && !cx->dry; i++)
         if (cx->range[i].fresh && cx->range[i].end <= cx->top)
             clear(cx, &cx->range[i]);
     cx->n_range = 0;
