@@ -1,5 +1,6 @@
 /* diplotype.c - diplotypes per site from reads or genotypes: `chordseq diplotype`. */
 #include "io/diplotype_out.h"
+#include "io/hts_in.h"
 #include "pipelines/command.h"
 
 #include <string.h>
@@ -170,7 +171,7 @@ static int convert(cs_diplotype_source *s)
         CS_TRY(cs_regions_open(own.region.v, own.region.n, own.bed, &s->regions));
     CS_TRY(cs_outfile_open_as(own.output, CS_SEQUENCES, CS_OUT_TEXT, &s->text->f));
     CS_TRY(cs_outfile_printf(s->text->f, CS_DIPLOTYPE_HEAD "\n"));
-    CS_TRY(cs_hts_open(s->path, &s->fp, &calls));
+    CS_TRY(cs_htsin_open_reads_or_calls(s->path, &s->fp, &calls));
     rc = calls ? from_calls(s) : from_reads(s);
 out:
     return rc;

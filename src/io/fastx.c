@@ -25,7 +25,7 @@
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
-#include "io/input_pump.h"
+#include "io/hts_in.h"
 
 enum { KEEP_BYTES = 1 << 24 };   /* larger buffers are freed after a long record */
 

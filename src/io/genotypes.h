@@ -30,7 +30,7 @@ typedef struct cs_genotypes cs_genotypes;
 
 struct htsFile;
 
-/** cs_genotypes_open - fp from cs_hts_open() (pileup.h), taken over, also on failure. CS_OK;
+/** cs_genotypes_open - fp from cs_htsin_open_reads_or_calls(), taken over, also on failure. CS_OK;
  * CS_EIO; CS_EFORMAT for a damaged header */
 int  cs_genotypes_open(const char *path, struct htsFile *fp, int threads, cs_genotypes **out)
     CS_MUST_CHECK;

@@ -22,21 +22,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <zlib.h>
-
-#include <htslib/bgzf.h>
 #include <htslib/hfile.h>
-#include <htslib/hts.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/system.h"
 #include "io/cram_guard.h"
-#include "io/vcf_text.h"
 
-enum { PIECE = 1 << 16, MAGIC_BYTES = 4, MESSAGE_BYTES = 512, PEEK_BYTES = 1024,
-       ARCHIVE_BYTES = 512, GZIP_OR_ZLIB = 47 };       /* for inflateInit2() */
+enum { PIECE = 1 << 16, MAGIC_BYTES = 4, MESSAGE_BYTES = 512 };
 
 struct input_pump {
     int     from, to;
@@ -228,164 +221,9 @@ hFILE *cs_pump_open(const char *path)
     return fd < 0 ? NULL : through_pump(path, fd);
 }
 
-/* htslib recognises no text behind a byte order mark. */
-static void skip_mark(hFILE *fp)
-{
-    char head[3];
-
-    if (hpeek(fp, head, sizeof head) == sizeof head && cs_bom_bytes(head, sizeof head) > 0)
-        CS_BUG(hread(fp, head, sizeof head) != sizeof head);   /* hpeek() has buffered them */
-}
-
 const char *cs_input_shown(const char *path)
 {
     return strcmp(path, "-") == 0 ? "standard input" : path;
-}
-
-int cs_compression_known(const char *shown, const htsFormat *m)
-{
-    static const struct { enum htsCompression c; const char *name, *tool; } foreign[] = {
-        { bzip2_compression, "bzip2", "bzip2 -dc" }, { xz_compression, "xz", "xz -dc" },
-        { zstd_compression, "zstd", "zstd -dc" }, { razf_compression, "RAZF", "razip -dc" },
-    };
-
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (m->compression == foreign[i].c)
-            return cs_fail(CS_EFORMAT, "'%s' is compressed with %s, which is not supported; "
-                           "decompress it first: %s FILE | chordseq ... -", shown, foreign[i].name,
-                           foreign[i].tool);
-    return CS_OK;
-}
-
-/* POSIX.1 ustar and GNU: the mark in the header of the first file. */
-static bool is_tar(const char *s, size_t n)
-{
-    static const char mark[] = "ustar";
-    enum { AT = 257 };
-
-    return n >= AT + sizeof mark && memcmp(s + AT, mark, sizeof mark - 1) == 0;
-}
-
-/* APPNOTE.TXT, 4.3.7: the signature of the first file. */
-static bool is_zip(const char *s, size_t n)
-{
-    return n >= 4 && memcmp(s, "PK\x03\x04", 4) == 0;
-}
-
-int cs_refuse_archive(const char *shown, const char *s, size_t n)
-{
-    const bool tar = is_tar(s, n);
-
-    return !tar && !is_zip(s, n) ? CS_OK
-        : cs_fail(CS_EFORMAT, "'%s' is a %s archive; extract its files (%s), or pipe them in: "
-                  "%s FILE | chordseq ... -", shown, tar ? "tar" : "zip",
-                  tar ? "tar -xf" : "unzip", tar ? "tar -xOf" : "unzip -p");
-}
-
-size_t cs_peek_text(hFILE *fp, const htsFormat *m, char *text, size_t n)
-{
-    unsigned char raw[PEEK_BYTES];
-    const ssize_t n_raw = hpeek(fp, raw, sizeof raw);
-    z_stream z = { .next_in = raw, .avail_in = n_raw > 0 ? (uInt)n_raw : 0,
-                   .next_out = (Bytef *)text, .avail_out = (uInt)n };
-
-    if (n_raw <= 0)
-        return 0;
-    if (m->compression != gzip && m->compression != bgzf) {
-        n = n < (size_t)n_raw ? n : (size_t)n_raw;
-        memcpy(text, raw, n);
-        return n;
-    }
-    if (inflateInit2(&z, GZIP_OR_ZLIB) != Z_OK)
-        return 0;
-    (void)inflate(&z, Z_SYNC_FLUSH);      /* an error gives fewer bytes, which suffices */
-    inflateEnd(&z);
-    return n - z.avail_out;
-}
-
-static int refuse_unknown(const char *shown, const char *kinds, hFILE *fp, const htsFormat *m)
-{
-    char text[ARCHIVE_BYTES];
-
-    if (cs_refuse_archive(shown, text, cs_peek_text(fp, m, text, sizeof text)) != CS_OK)
-        return CS_EFORMAT;
-    return cs_fail(CS_EFORMAT, "'%s' is not a %s file", shown, kinds);
-}
-
-/* A kind of files, or NULL if it is none of those that are often given by mistake. */
-static const char *kind_of(enum htsExactFormat format)
-{
-    switch (format) {
-    case empty_format:
-        return "empty";
-    case sam:
-        return "SAM";
-    case bam:
-        return "BAM";
-    case cram:
-        return "CRAM";
-    case fasta_format:
-        return "FASTA";
-    case fastq_format:
-        return "FASTQ";
-    default:
-        return NULL;
-    }
-}
-
-/* Nothing was read yet, so the beginning is still in the buffer. */
-int cs_hts_refuse(const char *shown, const char *kinds, htsFile *fp)
-{
-    const htsFormat *m = hts_get_format(fp);
-    hFILE *raw = fp->is_bgzf ? fp->fp.bgzf->fp : fp->is_cram ? NULL : fp->fp.hfile;
-    char text[PEEK_BYTES];
-    const size_t n = raw ? cs_peek_text(raw, m, text, sizeof text) : 0;
-    const char *lacks = n > 0 ? cs_vcf_lacks(text, n) : NULL, *kind = kind_of(m->format);
-
-    if (kind)
-        return cs_fail(CS_EFORMAT, "'%s' is %s, not a %s file", shown, kind, kinds);
-    return cs_fail(CS_EFORMAT, "'%s' is not a %s file%s%s", shown, kinds, lacks ? ": " : "",
-                   lacks ? lacks : "");
-}
-
-/* htslib opens text that it recognises with any compression, and aborts when it is read. */
-static int open_known(const char *shown, const char *kinds, hFILE *fp, htsFile **out)
-{
-    int rc = CS_OK;
-    htsFormat m;
-
-    memset(&m, 0, sizeof m);
-    if (hts_detect_format2(fp, NULL, &m) < 0)
-        return cs_fail(CS_EIO, "cannot read '%s': %s", shown, strerror(errno));
-    CS_TRY(cs_compression_known(shown, &m));
-    if (m.format == empty_format && m.compression != no_compression)
-        return cs_fail(CS_EFORMAT, "'%s' has compressed data without text; it is empty or "
-                       "truncated", shown);
-    errno = 0;
-    *out = hts_hopen(fp, shown, "r");
-    if (*out)
-        return CS_OK;
-    rc = errno == ENOMEM ? cs_fail(CS_EMEM, "out of memory for '%s'", shown)
-                         : refuse_unknown(shown, kinds, fp, &m);
-out:
-    return rc;
-}
-
-int cs_pump_open_hts(const char *path, const char *kinds, htsFile **out)
-{
-    const char *shown = cs_input_shown(path);
-    hFILE *fp = cs_pump_open(path);
-
-    *out = NULL;
-    if (!fp)
-        return cs_pump_interrupted(cs_fail(CS_EIO, "cannot open '%s': %s", shown,
-                                           strerror(errno)));
-    skip_mark(fp);
-    const int rc = open_known(shown, kinds, fp, out);
-    if (rc == CS_OK)
-        return CS_OK;
-    hclose_abruptly(fp);
-    return cs_pump_interrupted(rc);
 }
 
 int cs_pump_interrupted(int rc)

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "io/bam_guard.h"
 #include "io/cram_guard.h"
+#include "io/hts_in.h"
 #include "io/index_name.h"
 #include "io/input_mark.h"
 #include "io/input_pump.h"
@@ -41,27 +42,6 @@ struct cs_pileup {
     int            error;        /* error of read_one(); CS_OK otherwise */
     char          *sample;
 };
-
-int cs_hts_open(const char *path, struct htsFile **fp, bool *calls)
-{
-    static const char kinds[] = "SAM, BAM, CRAM, VCF or BCF";
-    htsFile *f;
-    const int rc = cs_pump_open_hts(path, kinds, &f);
-
-    *fp = NULL;
-    if (rc != CS_OK)
-        return rc;
-    const enum htsFormatCategory what = hts_get_format(f)->category;
-    const enum htsExactFormat format = hts_get_format(f)->format;
-    *calls = what == variant_data;
-    if (*calls || (what == sequence_data && (format == sam || format == bam || format == cram))) {
-        *fp = f;
-        return CS_OK;
-    }
-    const int refused = cs_hts_refuse(cs_input_shown(path), kinds, f);
-    hts_close(f);
-    return cs_pump_interrupted(refused);
-}
 
 /* ---- reads --------------------------------------------------------------------------------- */
 

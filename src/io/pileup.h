@@ -29,14 +29,10 @@ typedef struct cs_pileup cs_pileup;
 
 struct htsFile;
 
-/** cs_hts_open - open a file or "-" and detect its content: alignments or (calls true) VCF or BCF.
- * CS_OK; CS_EIO; CS_EFORMAT for anything else */
-int  cs_hts_open(const char *path, struct htsFile **fp, bool *calls) CS_MUST_CHECK;
-
 /**
  * cs_pileup_open - SAM, BAM or CRAM, sorted by position
  *
- * fp         from cs_hts_open(); taken over, also on failure
+ * fp         from cs_htsin_open_reads_or_calls(); taken over, also on failure
  * reference  FASTA that CRAM was compressed against
  * Returns  CS_OK; CS_EIO; CS_EFORMAT (no header); CS_EMEM
  */

@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "base/signals.h"
+#include "io/hts_in.h"
 #include "io/input_mark.h"
 #include "io/input_pump.h"
 #include "io/sam_header.h"
@@ -69,7 +70,7 @@ static const cs_reader *find_reader(hFILE *fp, const htsFormat *m)
 
 static int reader_refuse(const char *path, const htsFormat *m)
 {
-    const int rc = cs_compression_known(path, m);
+    const int rc = cs_htsin_check_compression(path, m);
 
     if (rc != CS_OK)
         return rc;

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "io/covered.h"
+#include "io/hts_in.h"
 #include "io/index_name.h"
 #include "io/input_mark.h"
 #include "io/input_pump.h"
@@ -126,7 +127,7 @@ static int open_all(cs_vcf *v, int threads)
     int rc = CS_OK;
 
     if (hts_get_format(v->fp)->category != variant_data)
-        return cs_hts_refuse(v->path, "VCF or BCF", v->fp);
+        return cs_htsin_refuse(v->path, "VCF or BCF", v->fp);
     if (threads > 0 && hts_set_threads(v->fp, threads) < 0)
         return cs_fail(CS_EIO, "'%s': cannot start decompression threads", v->path);
     CS_TRY(is_text(v) ? read_text_header(v) : read_native_header(v));
@@ -143,7 +144,7 @@ int cs_vcf_open(const char *path, int threads, bool as_native, cs_vcf **out)
     htsFile *fp;
 
     *out = NULL;
-    CS_TRY(cs_pump_open_hts(path, "VCF or BCF", &fp));
+    CS_TRY(cs_htsin_open(path, "VCF or BCF", &fp));
     rc = cs_vcf_take(path, fp, threads, as_native, out);
 out:
     return rc;

@@ -13,6 +13,7 @@
 
 #include "data_url.h"
 #include "io/diplotype_out.h"
+#include "io/hts_in.h"
 #include "io/io_init.h"
 #include "io/reader.h"
 #include "temp_files.h"
@@ -93,7 +94,7 @@ static void convert(const char *url, bool all)
     CS_BUG(ftruncate(OUT, 0) != 0 || lseek(OUT, 0, SEEK_SET) != 0);
     CS_TRY(cs_outfile_open(out_path, &text.f));
     CS_TRY(cs_outfile_printf(text.f, CS_DIPLOTYPE_HEAD "\n"));
-    CS_TRY(cs_hts_open(s.path, &s.fp, &calls));
+    CS_TRY(cs_htsin_open_reads_or_calls(s.path, &s.fp, &calls));
     CS_TRY(read_sites(&s, calls, all));
     CS_TRY(cs_diplotype_out_close(&text));
     check_text(&text);

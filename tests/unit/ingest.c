@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "io/genotypes.h"
+#include "io/hts_in.h"
 #include "io/io_init.h"
 #include "io/pileup.h"
 #include "io/reader.h"
@@ -70,7 +71,7 @@ static int count_genotypes(const char *path, int64_t *n_record, int64_t *n_genot
     cs_genotypes *g = NULL;
     cs_variant v;
     bool calls;
-    int rc = cs_hts_open(path, &fp, &calls);
+    int rc = cs_htsin_open_reads_or_calls(path, &fp, &calls);
 
     if (rc == CS_OK)
         rc = cs_genotypes_open(path, fp, 0, &g);
