@@ -2,7 +2,6 @@
 #
 #   P FILE CMD...   must succeed; its stdout must equal tests/cli/expect/FILE
 #   N FILE CMD...   must fail (status 1 or 2); its stderr must equal tests/cli/expect/FILE
-#   F FILE CMD...   a known bug, to become P; reported when it succeeds
 #   T NAME CMD...   must succeed; output is shown only on failure
 #   S NAME REASON   skipped, with the reason
 #   same_weights NAME MODEL MODEL
@@ -113,17 +112,6 @@ N()
         compare "$want" .err || good=no
     fi
     verdict $good "N $(words "$@")"
-}
-
-F()
-{
-    want=$1; shift
-    n_test=$((n_test + 1))
-    if "$@" > .out 2> .err && plain .out | diff - "$expect/$want" > .diff 2>&1; then
-        echo "ok $n_test - F $(words "$@") # TODO known bug: it works now, make this line a P"
-    else
-        echo "not ok $n_test - F $(words "$@") # TODO known bug"
-    fi
 }
 
 T()
