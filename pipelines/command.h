@@ -3,7 +3,7 @@
 #define CS_PIPELINES_COMMAND_H
 
 #include "infer/args.h"
-#include "run/outputs.h"
+#include "run/about.h"
 
 /* A parsed command line: argv[0] is the command's name, `set` holds the tables. */
 typedef struct cs_command_line { int argc; char **argv; const cs_optset *set; } cs_command_line;

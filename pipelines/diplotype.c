@@ -1,5 +1,6 @@
 /* diplotype.c - diplotypes per site from reads or genotypes: `chordseq diplotype`. */
 #include "io/diplotype_out.h"
+#include "io/haplotypes.h"
 #include "io/hts_in.h"
 #include "pipelines/command.h"
 

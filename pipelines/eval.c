@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "pipelines/command.h"
+#include "run/about.h"
 #include "tools/model_evaluate.h"
 
 static cs_evaluate_args own;

@@ -5,8 +5,10 @@
 #include "base/log.h"
 #include "base/path_conflicts.h"
 #include "io/class_counts.h"
+#include "io/json_text.h"
 #include "pipelines/command.h"
 #include "registry.h"
+#include "run/about.h"
 #include "run/merge_shards.h"
 #include "run/vector_output.h"
 
@@ -105,7 +107,7 @@ static json_t *whole_options(const cs_manifests *shards)
             const int k = o->type == CS_OPT_GROUP ? -1 : kind_of(o->name);
             json_t *v = json_object_get(of_shard, o->name);
             if (k >= 0 && own.path[k])
-                json_object_set_new(all, o->name, cs_about_string(own.path[k]));
+                json_object_set_new(all, o->name, cs_json_of_bytes(own.path[k]));
             if (k < 0 && v && o->type != CS_OPT_GROUP && o->type != CS_OPT_OUT
                 && strcmp(o->name, "shard") != 0)
                 json_object_set(all, o->name, v);

@@ -26,7 +26,7 @@ typedef struct cs_eval_report {
                                   * metrics are expected for; NULL: equal, no sample */
     const cs_eval_ranks *ranks;  /* its n is 0 without a taxonomy */
     const char      *history;    /* of a page at the end of training: the rows of the run's table
-                                  * (train/table.h); NULL: there was none */
+                                  * (train/metrics_table.h); NULL: there was none */
     double           regression, bag;          /* balanced accuracy of baselines; NaN: none */
     const cs_fold   *fold;       /* [n_fold] of a cross-validation, or NULL; scores are theirs */
     int              n_fold;

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "io/io_init.h"
+#include "io/json_text.h"
 
 enum { N_OUT = 4, LINE_BYTES = 4096 + 160 };
 

@@ -4,6 +4,7 @@
 
 #include "eval/variant_report.h"
 #include "infer/variants.h"
+#include "run/about.h"
 #include "run/outputs.h"
 #include "run/shard.h"
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "io/json_text.h"
+
 static cs_count *counts(int32_t n)
 {
     cs_count *c = cs_alloc((size_t)n + 1, sizeof *c);
@@ -131,33 +133,12 @@ void cs_class_counts_release(cs_output *o)
     o->state = NULL;
 }
 
-json_t *cs_counts_save(const uint64_t *v, size_t n)
-{
-    json_t *a = json_array();
-
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(a, json_integer((json_int_t)v[i]));
-    return a;
-}
-
-bool cs_counts_restore(const json_t *a, uint64_t *v, size_t n)
-{
-    bool good = json_array_size(a) == n;
-
-    for (size_t i = 0; good && i < n; i++) {
-        const json_t *x = json_array_get(a, i);
-        v[i] = (uint64_t)json_integer_value(x);
-        good = json_is_integer(x) && json_integer_value(x) >= 0;
-    }
-    return good;
-}
-
 static json_t *pairs_json(const cs_count *c, int n)
 {
     json_t *a = json_array();
 
     for (int i = 0; i < n; i++)
-        json_array_append_new(a, cs_counts_save((const uint64_t[]){ c[i].n_record, c[i].n_base },
+        json_array_append_new(a, cs_json_counts((const uint64_t[]){ c[i].n_record, c[i].n_base },
                                                 2));
     return a;
 }
@@ -168,7 +149,7 @@ static bool pairs_read(const json_t *a, cs_count *c, int n)
     bool good = json_array_size(a) == (size_t)n;
 
     for (int i = 0; good && i < n; i++) {
-        good = cs_counts_restore(json_array_get(a, (size_t)i), v, 2);
+        good = cs_json_read_counts(json_array_get(a, (size_t)i), v, 2);
         c[i] = (cs_count){ v[0], v[1] };
     }
     return good;
@@ -181,7 +162,7 @@ json_t *cs_class_counts_json(const cs_class_counts *t)
                      "reasons", pairs_json(t->reason, CS_N_REASON),
                      "classes", pairs_json(t->of_class, t->n_label), "taxa",
                      pairs_json(t->direct, t->n_node), "probabilities",
-                     cs_counts_save(t->prob[0], 2 * CS_PROB_BINS));
+                     cs_json_counts(t->prob[0], 2 * CS_PROB_BINS));
 }
 
 bool cs_class_counts_read(cs_class_counts *t, const json_t *j)
@@ -191,7 +172,7 @@ bool cs_class_counts_read(cs_class_counts *t, const json_t *j)
         && pairs_read(json_object_get(j, "reasons"), t->reason, CS_N_REASON)
         && pairs_read(json_object_get(j, "classes"), t->of_class, t->n_label)
         && pairs_read(json_object_get(j, "taxa"), t->direct, t->n_node)
-        && cs_counts_restore(json_object_get(j, "probabilities"), t->prob[0], 2 * CS_PROB_BINS);
+        && cs_json_read_counts(json_object_get(j, "probabilities"), t->prob[0], 2 * CS_PROB_BINS);
 }
 
 static void merge(cs_count *to, const cs_count *from, int n)

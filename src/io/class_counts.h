@@ -45,10 +45,6 @@ void cs_class_counts_release(cs_output *o);
 json_t *cs_class_counts_save(const cs_output *o);
 int     cs_class_counts_restore(cs_output *o, const json_t *state);
 
-/** cs_counts_save - n counts as a JSON array. cs_counts_restore - the reverse; false if it is not
- * one of n */
-json_t *cs_counts_save(const uint64_t *v, size_t n);
-bool    cs_counts_restore(const json_t *a, uint64_t *v, size_t n) CS_MUST_CHECK;
 /** cs_class_counts_json, cs_class_counts_read - class counts without clades, which follow from the
  * rest */
 json_t *cs_class_counts_json(const cs_class_counts *t);

@@ -10,6 +10,7 @@
 #include "base/signals.h"
 #include "base/suggest.h"
 #include "io/diplotype_out.h"
+#include "io/haplotypes.h"
 
 struct calls {
     const cs_diplotype_source    *s;

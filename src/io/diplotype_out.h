@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/file.h"
-#include "io/genotypes.h"
+#include "io/haplotypes.h"
 #include "io/pileup.h"
 #include "io/reference.h"
 #include "io/regions.h"

@@ -1,8 +1,9 @@
-/* haplotypes.c - apply VCF records to a reference, per haplotype. */
+/* haplotypes.c - the two haplotypes of a range of a contig, with the alleles of VCF records. */
+#include "io/haplotypes.h"
+
 #include <string.h>
 
 #include "io/alphabet.h"
-#include "io/genotypes.h"
 
 void cs_haplotypes_fill(cs_haplotypes *h, bool known)
 {

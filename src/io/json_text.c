@@ -1,4 +1,4 @@
-/* json_text.c - write strict JSON incrementally. */
+/* json_text.c - write strict JSON: text in any encoding, and values by jansson. */
 #include "io/json_text.h"
 
 #include <string.h>
@@ -75,4 +75,53 @@ bool cs_json_unhex(const json_t *hex, char *bytes, size_t max, size_t *n)
                           | (strchr(hex_digit, s[1]) - hex_digit));
     *n = size;
     return true;
+}
+
+json_t *cs_json_counts(const uint64_t *v, size_t n)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(a, json_integer((json_int_t)v[i]));
+    return a;
+}
+
+bool cs_json_read_counts(const json_t *a, uint64_t *v, size_t n)
+{
+    bool good = json_array_size(a) == n;
+
+    for (size_t i = 0; good && i < n; i++) {
+        const json_t *x = json_array_get(a, i);
+        v[i] = (uint64_t)json_integer_value(x);
+        good = json_is_integer(x) && json_integer_value(x) >= 0;
+    }
+    return good;
+}
+
+json_t *cs_json_of_bytes(const char *text)
+{
+    json_t *j = json_string(text);
+
+    if (j)
+        return j;
+    char *ascii = cs_xstrdup(text);
+    for (char *p = ascii; *p; p++)
+        *p = (unsigned char)*p < 0x80 ? *p : '?';
+    j = json_string(ascii);
+    free(ascii);
+    return j;
+}
+
+int cs_outfile_json(cs_outfile *f, const json_t *j, size_t flags, const char *name)
+{
+    int rc = CS_OK;
+    char *text = json_dumps(j, flags);
+
+    if (!text)
+        return cs_fail(CS_EMEM, "out of memory for '%s'", name);
+    CS_TRY(cs_outfile_text(f, text));
+    rc = cs_outfile_text(f, "\n");
+out:
+    free(text);
+    return rc;
 }

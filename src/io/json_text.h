@@ -1,4 +1,4 @@
-/* json_text.h - write strict JSON incrementally. */
+/* json_text.h - write strict JSON: text in any encoding, and values by jansson. */
 #ifndef CS_IO_JSON_TEXT_H
 #define CS_IO_JSON_TEXT_H
 
@@ -19,5 +19,18 @@ int cs_json_string(cs_outfile *f, const char *s) CS_MUST_CHECK;
 json_t *cs_json_hex(const char *bytes, size_t n);
 /** cs_json_unhex - decode to n <= max bytes; false: more, or not such a string */
 bool cs_json_unhex(const json_t *hex, char *bytes, size_t max, size_t *n);
+
+/** cs_json_counts - n counts as a JSON array. cs_json_read_counts - the reverse; false if it is not
+ * one of n */
+json_t *cs_json_counts(const uint64_t *v, size_t n);
+bool    cs_json_read_counts(const json_t *a, uint64_t *v, size_t n) CS_MUST_CHECK;
+
+/** cs_json_of_bytes - text in any encoding, such as a file's name, as a JSON string: of text that
+ * is not UTF-8 all bytes that are not ASCII become '?' */
+json_t *cs_json_of_bytes(const char *text);
+
+/** cs_outfile_json - a JSON value and a newline. flags: of jansson; name: the file, for messages.
+ * CS_OK; CS_EMEM; errors as cs_outfile_write() */
+int cs_outfile_json(cs_outfile *f, const json_t *j, size_t flags, const char *name) CS_MUST_CHECK;
 
 #endif

@@ -1,9 +1,11 @@
-/* taxa_lineage.c - taxa from lineage labels.
+/* taxa_lineage.c - lineage labels as text, and taxa from them.
  *
  * "Bacteria;Bacillota;Bacilli" with ranks from a list, or "d__Bacteria; p__Bacillota; g__" with
  * ranks from its letters (Greengenes, SILVA, GTDB). Entries for "unknown" in either form end a
  * lineage; an empty part between others has no taxon.
  */
+#include "io/taxa_lineage.h"
+
 #include <string.h>
 
 #include "io/taxa_rows.h"

@@ -11,6 +11,7 @@
 
 #include "io/class_counts.h"
 #include "io/html.h"
+#include "io/json_text.h"
 
 enum { N_PROB = CS_PROB_BINS, N_LENGTH = CS_HTML_LENGTHS, N_SHOWN = 12 };
 
@@ -267,8 +268,8 @@ static json_t *html_save(const cs_output *o)
     const struct page *p = o->state;
 
     return json_pack("{s:o, s:o, s:o, s:f}", "class_counts", cs_class_counts_json(p->counts),
-                     "length", cs_counts_save(p->length[0], 2 * N_LENGTH), "prob",
-                     cs_counts_save(p->prob[0], (size_t)o->info.n_label * N_PROB), "seconds",
+                     "length", cs_json_counts(p->length[0], 2 * N_LENGTH), "prob",
+                     cs_json_counts(p->prob[0], (size_t)o->info.n_label * N_PROB), "seconds",
                      p->before + seconds_since(p->start));
 }
 
@@ -281,9 +282,9 @@ static int html_restore(cs_output *o, const json_t *j)
     struct page *p = o->state;
     p->before = json_number_value(json_object_get(j, "seconds"));
     const bool good = cs_class_counts_read(p->counts, json_object_get(j, "class_counts"))
-        && cs_counts_restore(json_object_get(j, "length"), p->length[0], 2 * N_LENGTH)
-        && cs_counts_restore(json_object_get(j, "prob"), p->prob[0],
-                             (size_t)o->info.n_label * N_PROB);
+        && cs_json_read_counts(json_object_get(j, "length"), p->length[0], 2 * N_LENGTH)
+        && cs_json_read_counts(json_object_get(j, "prob"), p->prob[0],
+                               (size_t)o->info.n_label * N_PROB);
     return good ? CS_OK : CS_EFORMAT;
 }
 

@@ -71,7 +71,7 @@ static int fit_scores(cs_model *m, const char *path, const cs_calibrate_args *a)
     CS_TRY(cs_evaluate_lengths("bins", a->bins, CS_CALIBRATION_BINS - 1, edge, &n_edge));
     for (int i = 0; i < a->scores.n; i++)
         CS_TRY(cs_scores_read(a->scores.v[i], m->label, m->n_label, &s));
-    CS_TRY(cs_evaluate_fit(m, path, &s, edge, n_edge));
+    CS_TRY(cs_evaluate_calibrate(m, path, &s, edge, n_edge));
     cs_calibrate_keep_conditions(&m->calibration, &s, earlier);
     cs_calibrate_set_conditions(&m->calibration, &s, a->max_error);
     cs_note("fitted temperatures and error rates to %lld predictions; maximum error rate of calls "

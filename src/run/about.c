@@ -1,10 +1,11 @@
-/* about.c - a run's command line and its JSON description for the summary. */
-#include <jansson.h>
+/* about.c - what a run is: command line, options, inputs and model, as text and as JSON. */
+#include "run/about.h"
+
 #include <string.h>
 
 #include "base/cpu.h"
 #include "base/mem.h"
-#include "run/outputs.h"
+#include "io/json_text.h"
 
 char *cs_about_line(const cs_about *a)
 {
@@ -20,21 +21,6 @@ char *cs_about_line(const cs_about *a)
     return line;
 }
 
-/* A file's name is bytes; JSON is UTF-8. */
-json_t *cs_about_string(const char *s)
-{
-    json_t *j = json_string(s);
-
-    if (j)
-        return j;
-    char *ascii = cs_xstrdup(s);
-    for (char *p = ascii; *p; p++)
-        *p = (unsigned char)*p < 0x80 ? *p : '?';
-    j = json_string(ascii);
-    free(ascii);
-    return j;
-}
-
 static json_t *options_json(const cs_optset *set)
 {
     json_t *all = json_object();
@@ -43,7 +29,7 @@ static json_t *options_json(const cs_optset *set)
         for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
             char *value = cs_opt_value(o, set->base);
             if (value != NULL)
-                json_object_set_new(all, o->name, cs_about_string(value));
+                json_object_set_new(all, o->name, cs_json_of_bytes(value));
             free(value);
         }
     }
@@ -54,7 +40,7 @@ static json_t *model_json(const cs_about *a)
 {
     const cs_model *m = a->model;
 
-    return json_pack("{s:o, s:s, s:s, s:s, s:s}", "path", cs_about_string(a->model_path), "sha256",
+    return json_pack("{s:o, s:s, s:s, s:s, s:s}", "path", cs_json_of_bytes(a->model_path), "sha256",
                      m->sum, "encoder", m->enc->name, "tokenizer", m->tok ? m->tok->name : "none",
                      "head", m->head->name);
 }
@@ -66,10 +52,10 @@ json_t *cs_about_json(const cs_about *a)
     const cs_backend *be = a->model->be;
 
     for (int i = 0; i < a->input->n; i++)
-        json_array_append_new(inputs, cs_about_string(a->input->v[i]));
+        json_array_append_new(inputs, cs_json_of_bytes(a->input->v[i]));
     json_object_set_new(all, "chordseq_version", json_string(PACKAGE_VERSION));
     json_object_set_new(all, "command", json_string(a->command));
-    json_object_set_new(all, "command_line", cs_about_string(line));
+    json_object_set_new(all, "command_line", cs_json_of_bytes(line));
     json_object_set_new(all, "model", model_json(a));
     json_object_set_new(all, "precision", json_string(cs_precision_names[be->precision]));
     json_object_set_new(all, "kernels", json_string(
@@ -87,18 +73,4 @@ char *cs_about_text(const cs_about *a)
 
     json_decref(all);
     return text;
-}
-
-int cs_outfile_json(cs_outfile *f, const json_t *j, size_t flags, const char *name)
-{
-    int rc = CS_OK;
-    char *text = json_dumps(j, flags);
-
-    if (!text)
-        return cs_fail(CS_EMEM, "out of memory for '%s'", name);
-    CS_TRY(cs_outfile_text(f, text));
-    rc = cs_outfile_text(f, "\n");
-out:
-    free(text);
-    return rc;
 }

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/system.h"
+#include "io/json_text.h"
 #include "run/same.h"
 
 struct cs_journal {

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "run/about.h"
 #include "run/outputs.h"
 
 typedef struct cs_journal cs_journal;

@@ -11,6 +11,7 @@
 
 #include "base/signals.h"
 #include "io/content.h"
+#include "io/json_text.h"
 #include "registry.h"
 #include "run/join.h"
 #include "run/outputs.h"
@@ -20,7 +21,7 @@ struct job {
     const cs_manifests *all;
     cs_merge_output    *out;     /* [n] */
     int                 n;
-    cs_counts_sum       sum;     /* with `about`: for reports */
+    cs_shard_counts_sum sum;     /* with `about`: for reports */
     char               *about;
 };
 
@@ -90,11 +91,11 @@ static int read_counts(struct job *j, const char *option, json_t *options, const
         return cs_fail(CS_EUSAGE, "--%s needs shards of classify, which '%s' is not", option,
                        first->path);
     json_t *about = json_deep_copy(run);
-    json_object_set_new(about, "command_line", cs_about_string(line));
+    json_object_set_new(about, "command_line", cs_json_of_bytes(line));
     json_object_set(about, "options", options);
     j->about = json_dumps(about, JSON_COMPACT);
     json_decref(about);
-    CS_TRY(cs_counts_sum_read(j->all, &j->sum));
+    CS_TRY(cs_shard_counts_sum_read(j->all, &j->sum));
     j->sum.info.sample = json_string_value(json_object_get(given, "sample"));
     j->sum.info.about = j->about;
 out:
@@ -202,7 +203,7 @@ out:
         cs_output_discard(out[i].counted);
         cs_outfile_discard(out[i].joined);
     }
-    cs_counts_sum_release(&j.sum);
+    cs_shard_counts_sum_release(&j.sum);
     free(j.about);
     return rc;
 }

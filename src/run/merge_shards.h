@@ -28,7 +28,7 @@ bool cs_merge_is_npy(const cs_manifests *all, const char *option);
  *          is a report. Not taken over
  * line     the command line
  * Returns  CS_OK; CS_EUSAGE for reports without counts, or of classes from values; the errors of
- *          cs_join(), cs_counts_sum_read() and writing
+ *          cs_join(), cs_shard_counts_sum_read() and writing
  */
 int cs_merge_shards(const cs_manifests *all, cs_merge_output *out, int n, json_t *options,
                     const char *line) CS_MUST_CHECK;

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/sha256.h"
 #include "infer/taxa.h"
+#include "io/json_text.h"
 #include "nn/exec/model_settings.h"
 #include "run/outputs.h"
 

@@ -92,27 +92,4 @@ void cs_outputs_summary(const cs_outputs *o, uint64_t n_before, const cs_policy 
  * options that call all. Without shares of classes, the message names --prior, too */
 void cs_outputs_warn_few_calls(const cs_outputs *o, const char *remedy);
 
-/* Description of a run, for the summary and headers. */
-typedef struct cs_about {
-    const char       *command;   /* "classify" */
-    int               argc;
-    char            **argv;      /* from the command's name on */
-    const cs_optset  *set;       /* the command's tables */
-    const cs_strlist *input;
-    const cs_model   *model;
-    const char       *model_path;
-} cs_about;
-/** cs_about_line - the command line with one blank between words; free() it */
-char *cs_about_line(const cs_about *a);
-/** cs_about_string - a file's name as JSON, which is UTF-8: other bytes become '?' */
-json_t *cs_about_string(const char *s);
-/** cs_about_json - an object: versions, command, model, precision and kernels (which decide the
- * last digits), inputs, options; json_decref() it */
-json_t *cs_about_json(const cs_about *a);
-/** cs_about_text - the same as text; free() it. NULL when out of memory */
-char *cs_about_text(const cs_about *a);
-/** cs_outfile_json - a JSON value and a newline. flags: of jansson; name: the file, for messages.
- * CS_OK; CS_EMEM; errors as cs_outfile_write() */
-int cs_outfile_json(cs_outfile *f, const json_t *j, size_t flags, const char *name) CS_MUST_CHECK;
-
 #endif

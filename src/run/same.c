@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "io/json_text.h"
 #include "run/outputs.h"
 
 enum { MAX_LIST = 64 };
@@ -38,7 +39,7 @@ static json_t *list_json(const cs_strlist *list)
     json_t *values = json_array();
 
     for (int i = 0; i < list->n; i++)
-        json_array_append_new(values, cs_about_string(list->v[i]));
+        json_array_append_new(values, cs_json_of_bytes(list->v[i]));
     return values;
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "io/json_text.h"
 #include "run/same.h"
 
 enum { PER_SIZE = 256, MAX_SIZE_LOG = 40, MAX_SHARD = 100000, MAX_PART = 16, BUF_BYTES = 1 << 16 };
@@ -226,7 +227,7 @@ static int outputs_json(const cs_shard *s, json_t *all)
         const struct part *p = &s->part[i];
         json_t *o = json_object(), *piece = json_array();
         json_object_set_new(all, p->option, o);
-        json_object_set_new(o, "path", cs_about_string(p->path));
+        json_object_set_new(o, "path", cs_json_of_bytes(p->path));
         CS_TRY(add_identity(o, p->path));
         json_object_set_new(o, "head", json_integer(p->head));
         json_object_set_new(o, "pieces", piece);

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "infer/stream.h"
+#include "run/about.h"
 #include "run/outputs.h"
 
 typedef struct cs_shard_args { const char *shard, *manifest; } cs_shard_args;

@@ -33,7 +33,7 @@ static int fail_shard(const cs_manifest *m, const char *what)
                    (long long)m->no);
 }
 
-static int read_classes(const cs_manifest *m, cs_counts_sum *sum)
+static int read_classes(const cs_manifest *m, cs_shard_counts_sum *sum)
 {
     int rc = CS_OK;
     const json_t *labels = json_object_get(m->all, "labels");
@@ -74,7 +74,7 @@ static int add_all(const cs_manifests *all, const cs_output_info *info, cs_class
     return rc;
 }
 
-int cs_counts_sum_read(const cs_manifests *all, cs_counts_sum *sum)
+int cs_shard_counts_sum_read(const cs_manifests *all, cs_shard_counts_sum *sum)
 {
     int rc = CS_OK;
     cs_class_counts *counts = NULL;
@@ -106,7 +106,7 @@ out:
     return rc;
 }
 
-void cs_counts_sum_release(cs_counts_sum *sum)
+void cs_shard_counts_sum_release(cs_shard_counts_sum *sum)
 {
     cs_taxonomy_free(sum->taxonomy);
     json_decref(sum->from);

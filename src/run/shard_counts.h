@@ -10,16 +10,16 @@
 json_t *cs_shard_counts_json(const cs_output_info *info, const cs_class_counts *counts);
 
 /* Sum over all shards; zeroed before use. */
-typedef struct cs_counts_sum {
+typedef struct cs_shard_counts_sum {
     cs_output_info info;         /* of the writers; `from` is their state after the last record */
     const char   **label;
     cs_taxonomy   *taxonomy;
     json_t        *from;
-} cs_counts_sum;
+} cs_shard_counts_sum;
 
-/** cs_counts_sum_read - sum the counts of all manifests, which must outlive the sum. Release it in
- * any case. CS_OK; CS_EFORMAT for damaged manifests; CS_EMEM */
-int  cs_counts_sum_read(const cs_manifests *all, cs_counts_sum *sum) CS_MUST_CHECK;
-void cs_counts_sum_release(cs_counts_sum *sum);
+/** cs_shard_counts_sum_read - sum the counts of all manifests, which must outlive the sum. Release
+ * it in any case. CS_OK; CS_EFORMAT for damaged manifests; CS_EMEM */
+int  cs_shard_counts_sum_read(const cs_manifests *all, cs_shard_counts_sum *sum) CS_MUST_CHECK;
+void cs_shard_counts_sum_release(cs_shard_counts_sum *sum);
 
 #endif

@@ -167,7 +167,7 @@ static int calibrate(struct job *j)
     *earlier = m->calibration;
     cs_scores_init(&all, true, j->scores[0].n_out, j->scores[0].n_target);
     CS_TRY(merge_scores(j, &all));
-    CS_TRY(cs_evaluate_fit(m, j->a->calibrate, &all, j->bin, j->n_bin));
+    CS_TRY(cs_evaluate_calibrate(m, j->a->calibrate, &all, j->bin, j->n_bin));
     cs_calibrate_keep_conditions(&m->calibration, &all, earlier);
     m->strands = j->policy.strands;
     CS_TRY(cs_model_write(m, false, j->calibrated));

@@ -23,7 +23,7 @@
 #include "nn/exec/safetensors.h"
 #include "registry.h"
 #include "tools/rows_check.h"
-#include "tools/vectors.h"
+#include "tools/selftest_pass.h"
 
 enum { PATH_BYTES = 4096, LEVEL_BYTES = 64, MAX_TABLE = 16 << 20, N_LETTER = 5 };
 
@@ -133,7 +133,7 @@ static int compare(struct job *j, const char *name, cs_model *m, const cs_batch 
     print_result(j, name, output_error(output, got), tol_output[m->be->precision]);
     if (m->be->precision != CS_IN_FP32)
         goto out;
-    CS_TRY(cs_vectors_train(s, b, grad));
+    CS_TRY(cs_selftest_train(s, b, grad));
     for (int32_t i = 0; i < m->ps.n; i++)
         want[i] = (cs_projection){ cs_tensor_get(gradient, 2 * i),
                                    cs_tensor_get(gradient, 2 * i + 1) };
@@ -155,7 +155,7 @@ static int test_encoder(struct job *j, const char *name, cs_backend *be)
 
     (void)snprintf(path, sizeof path, "%s/%s.safetensors", j->folder, name);
     CS_TRY(cs_model_load(path, be, true, &m));
-    b = cs_vectors_batch(m, j->token, j->length, j->n_record);
+    b = cs_selftest_batch(m, j->token, j->length, j->n_record);
     if (!b)
         rc = cs_fail(CS_EMEM, "out of memory for %d records", j->n_record);
     else

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "registry.h"
-#include "tools/vectors.h"
+#include "tools/selftest_pass.h"
 
 enum { N_LABEL = 3, N_RECORD = 3, SHORTER = 7, HIDDEN = 128, TRACK = 16, N_BASE = 4 };
 
@@ -63,7 +63,7 @@ static cs_batch *make_batch(const cs_model *m, int64_t n)
         return NULL;
     for (int64_t i = 0; i < n_token; i++)
         token[i] = (int32_t)cs_rng_below(1, (uint64_t)i, N_BASE);
-    b = cs_vectors_batch(m, token, length, N_RECORD);
+    b = cs_selftest_batch(m, token, length, N_RECORD);
     free(token);
     return b;
 }
@@ -77,7 +77,7 @@ static int compute(cs_session *s, const cs_batch *b, bool fused, struct results 
 
     s->cx.no_fused = !fused;
     CS_TRY(cs_session_predict(s, b, out->predicted));
-    CS_TRY(cs_vectors_train(s, b, out->grad));
+    CS_TRY(cs_selftest_train(s, b, out->grad));
 out:
     return rc;
 }

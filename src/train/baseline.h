@@ -2,7 +2,7 @@
 #ifndef CS_TRAIN_BASELINE_H
 #define CS_TRAIN_BASELINE_H
 
-#include "train/dataset.h"
+#include "train/sampler.h"
 
 /* Metrics on the validation samples. */
 typedef struct cs_baseline {

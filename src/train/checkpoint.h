@@ -5,23 +5,7 @@
 #include <stdbool.h>
 
 #include "nn/ops/param.h"
-
-/* Sums over training batches: weighted loss, its weights, and counts. */
-typedef struct cs_train_sums {
-    double  loss, weight;
-    int64_t n_right, n_seen, n_token, n_base;
-} cs_train_sums;
-
-/** cs_train_sums_add - add the sums of another rank or step */
-static inline void cs_train_sums_add(cs_train_sums *to, const cs_train_sums *s)
-{
-    to->loss += s->loss;
-    to->weight += s->weight;
-    to->n_right += s->n_right;
-    to->n_seen += s->n_seen;
-    to->n_token += s->n_token;
-    to->n_base += s->n_base;
-}
+#include "train/train_sums.h"
 
 /* State of a run. Random numbers have no state: they are functions of the seed and these
  * counters. */

@@ -13,7 +13,7 @@
 #include "infer/taxa.h"
 #include "run/outputs.h"
 #include "train/feed.h"
-#include "train/table.h"
+#include "train/metrics_table.h"
 
 enum { WINDOW = 128, MIN_SAMPLES = 100, BLOCK_BASES = 64 << 20 };
 
@@ -185,8 +185,8 @@ int cs_evaluate_lengths(const char *option, const char *text, int max_n, int64_t
     return rc;
 }
 
-int cs_evaluate_fit(cs_model *m, const char *path, const cs_scores *s, const int64_t *edge,
-                    int n_edge)
+int cs_evaluate_calibrate(cs_model *m, const char *path, const cs_scores *s, const int64_t *edge,
+                          int n_edge)
 {
     int rc = CS_OK;
     cs_taxonomy *t = NULL;
@@ -231,7 +231,7 @@ static int calibrate(const cs_evaluate_job *j, cs_model *m)
         note_too_few(s->n);
         goto out;
     }
-    CS_TRY(cs_evaluate_fit(m, j->path, s, edge, N_EDGE));
+    CS_TRY(cs_evaluate_calibrate(m, j->path, s, edge, N_EDGE));
     CS_TRY(cs_model_save(m, j->path, false));
     cs_note("calibrated on %lld validation samples", (long long)s->n);
 out:
@@ -319,7 +319,7 @@ out:
     return rc;
 }
 
-int cs_evaluate_model(const cs_evaluate_job *j)
+int cs_evaluate_trained(const cs_evaluate_job *j)
 {
     int rc = CS_OK;
     cs_model *m = NULL;

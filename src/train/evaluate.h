@@ -7,6 +7,7 @@
 #include "infer/policy.h"
 #include "train/dataset.h"
 #include "train/labelled.h"
+#include "train/sampler.h"
 #include "train/train_args.h"
 
 typedef struct cs_evaluation {
@@ -50,10 +51,10 @@ int cs_evaluate_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*b
 int cs_evaluate_lengths(const char *option, const char *text, int max_n, int64_t *v, int *n)
     CS_MUST_CHECK;
 
-/** cs_evaluate_fit - cs_calibrate() for a model, with taxa as calls if its head has their tree;
- * path names it in messages */
-int cs_evaluate_fit(cs_model *m, const char *path, const cs_scores *s, const int64_t *edge,
-                    int n_edge) CS_MUST_CHECK;
+/** cs_evaluate_calibrate - cs_calibrate() for a model, with taxa as calls if its head has their
+ * tree; path names it in messages */
+int cs_evaluate_calibrate(cs_model *m, const char *path, const cs_scores *s, const int64_t *edge,
+                          int n_edge) CS_MUST_CHECK;
 
 /* A model file and its validation data. */
 typedef struct cs_evaluate_job {
@@ -84,11 +85,11 @@ int cs_evaluate_check_page(const char *html, const cs_run_args *own, const char 
                            const cs_head *head, const cs_sampler *valid) CS_MUST_CHECK;
 
 /**
- * cs_evaluate_model - calibrate a model of classes, if there are enough samples, and write the
- * page; nothing for a path of cs_file_is_device()
+ * cs_evaluate_trained - after training: calibrate a model of classes, if there are enough samples,
+ * and write the page; nothing for a path of cs_file_is_device()
  *
  * Returns  CS_OK; the errors of loading, evaluation and saving
  */
-int cs_evaluate_model(const cs_evaluate_job *j) CS_MUST_CHECK;
+int cs_evaluate_trained(const cs_evaluate_job *j) CS_MUST_CHECK;
 
 #endif

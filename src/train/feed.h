@@ -4,6 +4,7 @@
 
 #include "base/queue.h"
 #include "batch/batch.h"
+#include "train/sampler.h"
 #include "train/steps.h"
 
 /* A batch for the network. */

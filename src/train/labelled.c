@@ -1,4 +1,5 @@
 /* labelled.c - read labelled sequences for training and evaluation. */
+#include "io/taxa_lineage.h"
 #include "train/labelled_internal.h"
 
 #include <stdlib.h>

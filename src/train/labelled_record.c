@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/taxa_lineage.h"
 #include "io/taxonomy.h"
 #include "train/labelled_internal.h"
 

@@ -18,13 +18,13 @@
 #include "eval/metrics.h"
 #include "nn/exec/session.h"
 #include "train/best.h"
-#include "train/count.h"
+#include "train/train_sums.h"
 #include "train/optim.h"
 #include "train/parallel.h"
 #include "train/peak_flops.h"
 #include "train/running.h"
 #include "train/step_log.h"
-#include "train/table.h"
+#include "train/metrics_table.h"
 
 /* Queued batches, and their bytes: a few, so the network never waits for tokenising. */
 enum { QUEUE_ITEMS = 8, QUEUE_BYTES = 64 << 20, STREAM_DROPOUT = 121 };
@@ -238,8 +238,8 @@ static int train_batch(struct trainer *l, const cs_feed_item *it)
     CS_TRY(cs_running_take(l->running, it->no));
     if (it->scale > 0)           /* else the step has no weight */
         l->step.sum.loss += loss / it->scale;
-    cs_train_count(&(cs_count_rule){ l->m, l->o->weight, l->o->tolerance }, b, l->output,
-                   &l->step.sum);
+    cs_train_sums_add_batch(&(cs_train_sums_rule){ l->m, l->o->weight, l->o->tolerance }, b,
+                            l->output, &l->step.sum);
     l->step.sum.n_token += b->n_tok;
     l->step.sum.n_base += it->n_base;
     l->n_sample += b->n_rec;
@@ -348,7 +348,7 @@ static int evaluate_epoch(struct trainer *l)
     l->valid_seconds = 0;
     st->peak_share = st->epoch_flop / fmax(st->epoch_seconds, 1e-9) / l->peak;
     CS_TRY(take_metrics(l, &f));
-    CS_TRY(cs_table_add(o, l->m, learning_rate(l, st->step - 1), &f, st, &l->epoch_log));
+    CS_TRY(cs_metrics_table_add(o, l->m, learning_rate(l, st->step - 1), &f, st, &l->epoch_log));
     CS_TRY(keep_best(l, &f));
     CS_TRY(cs_step_log_epoch(l->log, l->m, st, &f));
     if (o->validated != NULL && f.n > 0 && !l->m->head->per_token)

@@ -360,7 +360,7 @@ static int pretrain_prepare(struct job *j, const cs_optset *set, int argc, char 
 
     CS_TRY(cs_train_join(&a->training, &a->run, &a->device, once, false, &a->compute,
                          &j->group));
-    CS_TRY(cs_train_outputs(&a->run, j->group, &j->checkpoint));
+    CS_TRY(cs_train_check_outputs(&a->run, j->group, &j->checkpoint));
     cs_train_warn_idle(&a->training);
     CS_TRY(open_tokenizer(j));
     CS_TRY(split_genome(j));

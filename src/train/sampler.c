@@ -1,10 +1,11 @@
 /* sampler.c - sample the crops of an epoch: classes, then sequences, then positions. */
+#include "train/sampler.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
-#include "train/dataset.h"
 
 enum { STREAM_SAMPLE = 111, STREAM_ORDER = 112 };
 /* Purposes of a sample's random numbers. */
@@ -16,7 +17,7 @@ enum { PICK_CLASS, PICK_EXAMPLE, PICK_LENGTH, PICK_START, PICK_STRAND,
  * binary search. */
 struct cs_sampler {
     const cs_dataset *d;
-    cs_draw  draw;
+    cs_sampler_opt  draw;
     int64_t  n;
     int64_t *example;            /* [n] */
     double  *cum;                /* [n] */
@@ -108,7 +109,7 @@ static int weigh_examples(cs_sampler *s)
     return CS_OK;
 }
 
-int cs_sampler_new(const cs_dataset *d, cs_part part, const cs_draw *draw, cs_sampler **out)
+int cs_sampler_new(const cs_dataset *d, cs_part part, const cs_sampler_opt *draw, cs_sampler **out)
 {
     cs_sampler *s = cs_xcalloc(1, sizeof *s);
     int64_t n_base;
@@ -187,7 +188,7 @@ static double unit(uint64_t key, uint64_t counter)
 }
 
 /* The quantile u of a density L^-power between min and max. */
-static int64_t quantile(const cs_draw *w, double u)
+static int64_t quantile(const cs_sampler_opt *w, double u)
 {
     const double lo = (double)w->crop_min, hi = (double)w->crop_max, k = 1 - w->crop_power;
 
@@ -206,7 +207,7 @@ static int64_t draw_example(const cs_sampler *s, uint64_t key)
 
 cs_sample cs_sampler_get(const cs_sampler *s, uint64_t epoch, int64_t j)
 {
-    const cs_draw *w = &s->draw;
+    const cs_sampler_opt *w = &s->draw;
     const uint64_t key = cs_rng_key(cs_rng_key(cs_rng_key(w->seed, STREAM_SAMPLE), epoch),
                                     (uint64_t)j);
     cs_sample a = { .example = w->n_sample > 0 ? draw_example(s, key) : s->example[j] };

@@ -4,6 +4,7 @@
 
 #include "tok/tokenizer.h"
 #include "train/dataset.h"
+#include "train/sampler.h"
 
 /* Rules for making batches from samples, and steps from batches. */
 typedef struct cs_batch_rules {

@@ -245,7 +245,7 @@ static int finish_model(cs_supervised *j, const cs_train_state *st)
         a->components.head->per_token ||
         (j->group != NULL && cs_group_rank(j->group) > 0))
         return CS_OK;
-    return cs_evaluate_model(&it);
+    return cs_evaluate_trained(&it);
 }
 
 /* Check before the bag is written: its network would be rejected afterwards. */
@@ -314,8 +314,8 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     if (preset == CS_PRESET_NONE)
         CS_TRY(check_crops(j));
     if (!a->aim.print_config)
-        CS_TRY(cs_train_outputs(&a->run, j->group, &j->checkpoint));
-    CS_TRY(cs_train_index(j->group, a->input.reference));
+        CS_TRY(cs_train_check_outputs(&a->run, j->group, &j->checkpoint));
+    CS_TRY(cs_train_index_reference(j->group, a->input.reference));
     CS_TRY(cs_supervised_read(j, threads.inflate));
     CS_TRY(apply_preset(j, set, argc, argv));
     CS_TRY(check_crops(j));

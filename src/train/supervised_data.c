@@ -1,5 +1,6 @@
 /* supervised_data.c - read labelled records or variants and split them into samples. */
 #include "base/log.h"
+#include "io/taxa_lineage.h"
 #include "train/supervised_internal.h"
 #include "train/variant_labels.h"
 
@@ -150,7 +151,7 @@ int cs_supervised_samplers(cs_supervised *j)
     const cs_supervised_args *a = j->a;
     int rc = CS_OK;
     int64_t n, n_base;
-    cs_draw draw = {
+    cs_sampler_opt draw = {
         .crop_min = a->sample.crop_min, .crop_max = a->sample.crop_max,
         .crop_power = a->sample.crop_power, .n_sample = a->sample.n_sample,
         .balance = a->sample.balance, .group_balance = a->sample.group_balance,

@@ -7,6 +7,7 @@
 #include "train/loop.h"
 #include "train/preset.h"
 #include "train/provenance.h"
+#include "train/sampler.h"
 #include "train/supervised.h"
 
 typedef struct cs_supervised {

@@ -296,7 +296,7 @@ int cs_train_rank0_first(cs_group *group, bool after)
     return group == NULL || (cs_group_rank(group) == 0) != after ? CS_OK : cs_group_barrier(group);
 }
 
-int cs_train_index(cs_group *group, const char *path)
+int cs_train_index_reference(cs_group *group, const char *path)
 {
     int rc = CS_OK;
     cs_reference *r = NULL;
@@ -333,7 +333,7 @@ out:
     return rc;
 }
 
-int cs_train_outputs(cs_run_args *r, const cs_group *group, char **checkpoint)
+int cs_train_check_outputs(cs_run_args *r, const cs_group *group, char **checkpoint)
 {
     int rc = CS_OK;
     const bool first = group == NULL || cs_group_rank(group) == 0;

@@ -69,9 +69,9 @@ int cs_train_check(const cs_train_args *a, const cs_group *group) CS_MUST_CHECK;
  * Returns  CS_OK; the errors of cs_group_barrier()
  */
 int cs_train_rank0_first(cs_group *group, bool after) CS_MUST_CHECK;
-/** cs_train_index - cs_train_rank0_first() around opening a FASTA file for random access; path may
- * be NULL. Also the errors of cs_reference_open() */
-int cs_train_index(cs_group *group, const char *path) CS_MUST_CHECK;
+/** cs_train_index_reference - make the index of a FASTA file if it is missing, on rank 0 first;
+ * path may be NULL. Also the errors of cs_reference_open() */
+int cs_train_index_reference(cs_group *group, const char *path) CS_MUST_CHECK;
 
 /**
  * cs_train_device - open this rank's device
@@ -85,7 +85,7 @@ int cs_train_device(const cs_device_args *a, const cs_group *group, int n_thread
     CS_MUST_CHECK;
 
 /**
- * cs_train_outputs - check that every output can be created, and find the checkpoint
+ * cs_train_check_outputs - check that every output can be created, and find the checkpoint
  *
  * r        its `resume` is reset, with a message, if there is no checkpoint
  * group    from cs_train_join(): only rank 0 creates outputs
@@ -93,7 +93,7 @@ int cs_train_device(const cs_device_args *a, const cs_group *group, int n_thread
  *             is no regular file; free() it
  * Returns  CS_OK; CS_EUSAGE without a model file; CS_EIO
  */
-int cs_train_outputs(cs_run_args *r, const cs_group *group, char **checkpoint)
+int cs_train_check_outputs(cs_run_args *r, const cs_group *group, char **checkpoint)
     CS_MUST_CHECK;
 
 /** cs_train_summary - log the end of a run; rc is from cs_train_run(); values: the model predicts

@@ -20,6 +20,7 @@
 #include "base/sha256.h"
 #include "io/io_init.h"
 #include "registry.h"
+#include "run/about.h"
 #include "run/journal.h"
 #include "run/same.h"
 

@@ -16,7 +16,7 @@
 #include "base/rng.h"
 #include "nn/exec/safetensors.h"
 #include "registry.h"
-#include "tools/vectors.h"
+#include "tools/selftest_pass.h"
 
 enum { N_LABEL = 3, N_RECORD = 6, N_TOKEN = 1146, MAX_TENSORS = 64, PATH_BYTES = 4096 };
 
@@ -88,12 +88,12 @@ static int compute(const cs_encoder *enc, cs_backend *be, const char *path)
 
     CS_TRY(cs_model_load(path, be, true, &m));
     cs_projection *grad = cs_xcalloc((size_t)m->ps.n, sizeof *grad);
-    b = cs_vectors_batch(m, token, length, N_RECORD);
+    b = cs_selftest_batch(m, token, length, N_RECORD);
     CS_BUG(!b);
     s = cs_session_new(m, be);
     /* Predictions first: with batch norm, a pass of training moves the running statistics. */
     CS_TRY(cs_session_predict(s, b, output));
-    CS_TRY(cs_vectors_train(s, b, grad));
+    CS_TRY(cs_selftest_train(s, b, grad));
     add(enc->name, "prediction", CS_F32, cs_shape2(N_RECORD, N_LABEL), output);
     add(enc->name, "gradient", CS_F64, cs_shape2(m->ps.n, 2), grad);
     printf("%s: %lld parameters; predictions of the first record %.4f %.4f %.4f\n", enc->name,

@@ -6,6 +6,7 @@
 #include "base/signals.h"
 #include "infer/stream.h"
 #include "train/baseline.h"
+#include "train/sampler.h"
 
 enum { N_RECORD = 3, N_BASE = 50000, N_THREAD = 3 };
 
@@ -96,7 +97,7 @@ static void make_data(cs_dataset *d)
 /* Threads of a parallel loop stay, so they can be counted afterwards. */
 static void test_baseline_keeps_to_threads(void **state)
 {
-    const cs_draw all = { .length_power = 1 };
+    const cs_sampler_opt all = { .length_power = 1 };
     cs_dataset d;
     cs_sampler *train, *valid;
     cs_baseline one, several;
@@ -119,7 +120,7 @@ static void test_baseline_keeps_to_threads(void **state)
 /* The last test: the signal stays. */
 static void test_signal_ends_baseline(void **state)
 {
-    const cs_draw all = { .length_power = 1 };
+    const cs_sampler_opt all = { .length_power = 1 };
     cs_dataset d;
     cs_sampler *train, *valid;
     cs_baseline b;

@@ -5,6 +5,7 @@
 #include "train/loop.h"
 #include "train/optim.h"
 #include "train/peak_flops.h"
+#include "train/sampler.h"
 
 enum { N = 60, LEN = 24 };
 
@@ -148,9 +149,9 @@ struct bench {
 
 static void open_with(struct bench *b, const char *dropout)
 {
-    const cs_draw all = { .length_power = 1 };
-    const cs_draw draw = { .crop_min = 8, .crop_max = LEN, .n_sample = 40, .balance = 1,
-                           .length_power = 1, .reverse = true, .seed = 3 };
+    const cs_sampler_opt all = { .length_power = 1 };
+    const cs_sampler_opt draw = { .crop_min = 8, .crop_max = LEN, .n_sample = 40, .balance = 1,
+                                  .length_power = 1, .reverse = true, .seed = 3 };
     const toy t = { .enc = cs_encoder_at(0), .head = cs_head_find("class"), .training = true,
                     .max_len = "64", .name = "dropout", .value = dropout };
 
@@ -250,7 +251,7 @@ static void add_unknown(cs_dataset *d, int n)
 
 static void open_tokens(struct bench *b, int n_unknown)
 {
-    const cs_draw all = { .length_power = 1 };
+    const cs_sampler_opt all = { .length_power = 1 };
     const toy t = { .enc = cs_encoder_at(0), .head = cs_head_find("token"), .training = true,
                     .max_len = "64" };
 

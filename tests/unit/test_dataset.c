@@ -161,9 +161,9 @@ static void test_odd_splits(void **state)
 static void test_draw(void **state)
 {
     enum { DRAWS = 30000 };
-    const cs_draw draw = { .crop_min = 30, .crop_max = 300, .crop_power = 1,
-                           .n_sample = DRAWS, .balance = 1, .length_power = 1,
-                           .reverse = true, .seed = 5 };
+    const cs_sampler_opt draw = { .crop_min = 30, .crop_max = 300, .crop_power = 1,
+                                  .n_sample = DRAWS, .balance = 1, .length_power = 1,
+                                  .reverse = true, .seed = 5 };
     int64_t per_class[K] = { 0 }, n_reverse = 0, n_short = 0, n_left = 0, n_long = 0,
             n_free = 0, n_first = 0, n_last = 0;
     cs_dataset d;
@@ -201,7 +201,7 @@ static void test_draw(void **state)
 static void check_mass(double power)
 {
     enum { DRAWS = 40000 };
-    const cs_draw draw = { .n_sample = DRAWS, .balance = 0, .length_power = power, .seed = 5 };
+    const cs_sampler_opt draw = { .n_sample = DRAWS, .length_power = power, .seed = 5 };
     double mass[2] = { 0 };
     int64_t n_draw[2] = { 0 };
     cs_dataset d;
@@ -249,7 +249,7 @@ static void test_group_balance(void **state)
                                   .seg = { { "ACGT", NULL, 1 + i % 4 } } };
             assert_int_equal(cs_dataset_add(&d, &r, &target, group), CS_OK);
         }
-    cs_draw draw = { .n_sample = DRAWS, .group_balance = 1, .length_power = 1, .seed = 5 };
+    cs_sampler_opt draw = { .n_sample = DRAWS, .group_balance = 1, .length_power = 1, .seed = 5 };
     assert_int_equal(cs_sampler_new(&d, CS_PART_TRAIN, &draw, &s), CS_OK);
     for (int64_t j = 0; j < DRAWS; j++) {
         int64_t e = cs_sampler_get(s, 0, j).example;
@@ -264,8 +264,8 @@ static void test_group_balance(void **state)
 /* Half of a density L^-2 between 100 and 200 is below 1 / ((1/100 + 1/200) / 2) = 133.3. */
 static void test_crop_power(void **state)
 {
-    const cs_draw draw = { .crop_min = 100, .crop_max = 200, .crop_power = 2, .n_sample = 20000,
-                           .length_power = 4, .seed = 5 };
+    const cs_sampler_opt draw = { .crop_min = 100, .crop_max = 200, .crop_power = 2,
+                                  .n_sample = 20000, .length_power = 4, .seed = 5 };
     int64_t n_short = 0, n = 0;
     cs_dataset d;
     cs_sampler *s;
@@ -285,7 +285,7 @@ static void test_crop_power(void **state)
 
 static void test_empty_part(void **state)
 {
-    const cs_draw draw = { .length_power = 1 };
+    const cs_sampler_opt draw = { .length_power = 1 };
     cs_dataset d;
     cs_sampler *s;
 
@@ -342,7 +342,7 @@ static void check_steps(const cs_steps *p, int64_t budget)
 
 static void test_steps(void **state)
 {
-    const cs_draw draw = { .length_power = 1, .seed = 5 };
+    const cs_sampler_opt draw = { .length_power = 1, .seed = 5 };
     cs_batch_rules rules = { .batch_tokens = 2000, .accumulate = 3 };
     cs_dataset d;
     cs_sampler *s;
@@ -551,7 +551,7 @@ static int check_batch(cs_queue *queue, const cs_feed *f, const cs_steps *p, int
 static void test_parts(void **state)
 {
     const cs_tokenizer *t = cs_tokenizer_find("frames");
-    const cs_draw draw = { .length_power = 1, .seed = 5 };
+    const cs_sampler_opt draw = { .length_power = 1, .seed = 5 };
     cs_dataset d;
     cs_sampler *s;
     cs_steps p;

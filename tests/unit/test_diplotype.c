@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "io/diplotype_file.h"
-#include "io/genotypes.h"
+#include "io/haplotypes.h"
 #include "io/pileup.h"
 #include "io/regions.h"
 #include "tok/tokenizer.h"

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "io/taxa_lineage.h"
 #include "io/taxonomy.h"
 
 static const char *const label[] = { "bacteria", "mito", "virus" };

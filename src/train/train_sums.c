@@ -1,16 +1,16 @@
-/* count.c - metrics of a training batch's predictions. */
-#include "train/count.h"
+/* train_sums.c - sums over training batches, for the metrics of steps and epochs. */
+#include "train/train_sums.h"
 
 #include <math.h>
 
 #include "io/prediction.h"
 
-static bool hit(const cs_count_rule *r, const float *output, const float *target)
+static bool hit(const cs_train_sums_rule *r, const float *output, const float *target)
 {
     return cs_argmax(output, r->model->n_label) == (int32_t)target[0];
 }
 
-static void count_records(const cs_count_rule *rule, const cs_batch *b, const float *output,
+static void count_records(const cs_train_sums_rule *rule, const cs_batch *b, const float *output,
                           cs_train_sums *sum)
 {
     for (int32_t i = 0; i < b->n_rec; i++) {
@@ -22,7 +22,7 @@ static void count_records(const cs_count_rule *rule, const cs_batch *b, const fl
 }
 
 /* Every value is a hit or a miss, as in validation. */
-static void count_values(const cs_count_rule *rule, const cs_batch *b, const float *output,
+static void count_values(const cs_train_sums_rule *rule, const cs_batch *b, const float *output,
                          cs_train_sums *sum)
 {
     const int64_t n = (int64_t)b->n_rec * b->n_target;
@@ -34,7 +34,7 @@ static void count_values(const cs_count_rule *rule, const cs_batch *b, const flo
 }
 
 /* Every known target is a hit or a miss, with its weight in the head's loss. */
-static void count_labels(const cs_count_rule *rule, const cs_batch *b, const float *output,
+static void count_labels(const cs_train_sums_rule *rule, const cs_batch *b, const float *output,
                          cs_train_sums *sum)
 {
     const int64_t n = (int64_t)b->n_rec * b->n_target;
@@ -51,7 +51,7 @@ static void count_labels(const cs_count_rule *rule, const cs_batch *b, const flo
 
 /* Tokens are hits or misses; the loss is per record, with equal weights of its tokens. A record
  * without known tokens has none. */
-static void count_tokens(const cs_count_rule *rule, const cs_batch *b, const float *output,
+static void count_tokens(const cs_train_sums_rule *rule, const cs_batch *b, const float *output,
                          cs_train_sums *sum)
 {
     for (int32_t r = 0; r < b->n_rec; r++) {
@@ -67,8 +67,8 @@ static void count_tokens(const cs_count_rule *rule, const cs_batch *b, const flo
     }
 }
 
-void cs_train_count(const cs_count_rule *r, const cs_batch *b, const float *output,
-                    cs_train_sums *sum)
+void cs_train_sums_add_batch(const cs_train_sums_rule *r, const cs_batch *b, const float *output,
+                             cs_train_sums *sum)
 {
     if (b->label != NULL)
         count_tokens(r, b, output, sum);

@@ -1,6 +1,6 @@
-/* table.h - metrics table of a training run: a row per epoch. */
-#ifndef CS_TRAIN_TABLE_H
-#define CS_TRAIN_TABLE_H
+/* metrics_table.h - metrics table of a training run: a row per epoch. */
+#ifndef CS_TRAIN_METRICS_TABLE_H
+#define CS_TRAIN_METRICS_TABLE_H
 
 #include "base/file.h"
 #include "eval/metrics.h"
@@ -17,7 +17,7 @@ typedef struct cs_epoch_log {
 void cs_epoch_log_flush(cs_epoch_log *log);
 
 /**
- * cs_table_add - the row of the epoch that has just ended in st
+ * cs_metrics_table_add - the row of the epoch that has just ended in st
  *
  * The table is kept in the state and written whole, so that a run that continues from a checkpoint
  * also removes the rows of repeated steps. The row may be a line of the log, too.
@@ -27,8 +27,8 @@ void cs_epoch_log_flush(cs_epoch_log *log);
  * f        of the validation; f->n 0: there was none
  * Returns  CS_OK; the errors of cs_outfile_open() and cs_outfile_close()
  */
-int cs_table_add(const cs_train_opt *o, const cs_model *m, double lr, const cs_metrics *f,
-                 cs_train_state *st, cs_epoch_log *log) CS_MUST_CHECK;
+int cs_metrics_table_add(const cs_train_opt *o, const cs_model *m, double lr, const cs_metrics *f,
+                         cs_train_state *st, cs_epoch_log *log) CS_MUST_CHECK;
 
 /** cs_run_file_end - as cs_outfile_end() for an output beside the model: a pipe whose reader has
  * closed it would end the training, and is an error (CS_EIO) */

@@ -1,5 +1,5 @@
-/* vectors.c - reference predictions and gradients of a small model on fixed tokens. */
-#include "tools/vectors.h"
+/* selftest_pass.c - the training pass of a selftest and fingerprints of its gradients. */
+#include "tools/selftest_pass.h"
 
 #include <math.h>
 
@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "train/optim.h"
 
-cs_batch *cs_vectors_batch(const cs_model *m, const int32_t *tok, const int64_t *len, int n)
+cs_batch *cs_selftest_batch(const cs_model *m, const int32_t *tok, const int64_t *len, int n)
 {
     cs_batch *b = cs_batch_new(0, 1);
 
@@ -32,7 +32,7 @@ static cs_projection project(const cs_real *g, int64_t n, uint64_t key)
     return (cs_projection){ sum, sqrt(square) };
 }
 
-int cs_vectors_train(cs_session *s, const cs_batch *b, cs_projection *grad)
+int cs_selftest_train(cs_session *s, const cs_batch *b, cs_projection *grad)
 {
     int rc = CS_OK;
     cs_model *m = s->model;

@@ -1,5 +1,5 @@
-/* table.c - metrics table of a training run: a row per epoch. */
-#include "train/table.h"
+/* metrics_table.c - metrics table of a training run: a row per epoch. */
+#include "train/metrics_table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -153,8 +153,8 @@ out:
     return cs_run_file_end(out, o->metrics_path, rc);
 }
 
-int cs_table_add(const cs_train_opt *o, const cs_model *m, double lr, const cs_metrics *f,
-                 cs_train_state *st, cs_epoch_log *log)
+int cs_metrics_table_add(const cs_train_opt *o, const cs_model *m, double lr, const cs_metrics *f,
+                         cs_train_state *st, cs_epoch_log *log)
 {
     const cs_head *head = m->head;
     const bool classes = head->is_class || head->is_labels;
