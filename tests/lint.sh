@@ -306,6 +306,8 @@ static_names
 header_names
 registry
 tests_listed
+# lintian itself runs in tests/long/debian.t only.
+rule 'a line of a description has at most 80 columns' '^ .{80}' $(ls debian/control 2> /dev/null)
 
 sort -t: -k1,1 -k2,2n "$found"
 n=$(wc -l < "$found")
