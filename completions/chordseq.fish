@@ -274,6 +274,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'class-weights' -
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'stop-at' -x -d 'stop once the validation metric reaches this; 0: never'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'monitor' -x -a 'auto balanced-accuracy loss' -d 'validation metric that selects the best model: balanced-accuracy, loss or auto'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'tolerance' -x -d 'error below which a value is correct'
+complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'no-standardize' -d 'do not standardize the values to predict'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'init' -r -F -a 'default fast accurate taxa variant variant-exons human-lm' -d 'start from this model'\''s weights'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'new-head' -d 'with --init, initialise the head anew, even if the classes are the same'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'freeze' -x -a 'none encoder' -d 'layers to freeze: none or encoder'

@@ -373,6 +373,7 @@ _chordseq()
         '*--stop-at[stop once the validation metric reaches this; 0\: never]:NUM:' \
         '*--monitor[validation metric that selects the best model\: balanced-accuracy, loss or auto]:NAME:(auto balanced-accuracy loss)' \
         '*--tolerance[error below which a value is correct]:NUM:' \
+        '*--no-standardize[do not standardize the values to predict]' \
         '*--init[start from this model'\''s weights]:MODEL:_files' \
         '*--new-head[with --init, initialise the head anew, even if the classes are the same]' \
         '*--freeze[layers to freeze\: none or encoder]:PART:(none encoder)' \

@@ -46,7 +46,7 @@ static const struct figure class_overall[] = {
     { "mcc", offsetof(cs_metrics, mcc) },
 };
 static const struct figure value_overall[] = {
-    { "mse", offsetof(cs_metrics, loss) },
+    { "mse", offsetof(cs_metrics, mse) },
     { "mae", offsetof(cs_metrics, mae) },
     { "r2", offsetof(cs_metrics, r2) },
     { "pearson", offsetof(cs_metrics, pearson) },
@@ -471,7 +471,7 @@ static void note(const struct part *p)
         cs_note("%s %s: %lld %s, mse %s, mae %s, r2 %s, Pearson's correlation %s, within "
                 "tolerance %s", p->set, p->length, (long long)f->n,
                 CS_PLURAL(f->n, "record", "records"),
-                number_of("%.4g", f->loss).text, number_of("%.4g", f->mae).text, NUMBER(f->r2),
+                number_of("%.4g", f->mse).text, number_of("%.4g", f->mae).text, NUMBER(f->r2),
                 NUMBER(f->pearson), NUMBER(f->within));
     else
         cs_note("%s %s: %lld %s, accuracy %s, balanced accuracy %s, mcc %s%s%s", p->set,

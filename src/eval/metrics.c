@@ -19,11 +19,16 @@ void cs_scores_for(cs_scores *s, const cs_model *m)
     cs_scores_init(s, m->head->is_class, m->n_label, cs_model_n_target(m));
     s->is_labels = m->head->is_labels;
     s->threshold = 0.5;
+    if (!cs_model_is_standardized(m))
+        return;
+    s->deviation = cs_xcalloc((size_t)s->n_target, sizeof *s->deviation);
+    for (int32_t t = 0; t < s->n_target; t++)
+        s->deviation[t] = m->label[t].deviation > 0 ? m->label[t].deviation : 1;
 }
 
 void cs_scores_release(cs_scores *s)
 {
-    CS_FREE(s->output, s->target, s->length, s->reason);
+    CS_FREE(s->output, s->target, s->length, s->reason, s->deviation);
     *s = (cs_scores){ 0 };
 }
 
@@ -233,8 +238,8 @@ static int areas(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *f)
 
 static const cs_metrics undefined = {
     .loss = NAN, .accuracy = NAN, .balanced = NAN, .macro_f1 = NAN, .macro_auc = NAN, .mcc = NAN,
-    .mae = NAN, .within = NAN, .macro_ap = NAN, .micro_f1 = NAN, .micro_auc = NAN, .micro_ap = NAN,
-    .r2 = NAN, .pearson = NAN, .spearman = NAN
+    .mse = NAN, .mae = NAN, .within = NAN, .macro_ap = NAN, .micro_f1 = NAN, .micro_auc = NAN,
+    .micro_ap = NAN, .r2 = NAN, .pearson = NAN, .spearman = NAN
 };
 
 /* ---- values: each over the records that it is known for -------------------------------------- */
@@ -261,21 +266,23 @@ static void count_errors(const cs_scores *s, int64_t lo, int64_t hi, double tole
 }
 
 /* Sums of errors become means. */
-static void mean_errors(cs_metrics *f)
+static void mean_errors(const cs_scores *s, cs_metrics *f)
 {
-    double n = 0, square = 0, absolute = 0, close = 0;
+    double n = 0, square = 0, relative = 0, absolute = 0, close = 0;
 
     for (int32_t t = 0; t < f->n_class; t++) {
         cs_class_metrics *g = &f->cls[t];
         n += (double)g->n;
         square += g->mse;
+        relative += s->deviation ? g->mse / (s->deviation[t] * s->deviation[t]) : g->mse;
         absolute += g->mae;
         close += g->within;
         g->mse = ratio(g->mse, (double)g->n);
         g->mae = ratio(g->mae, (double)g->n);
         g->within = ratio(g->within, (double)g->n);
     }
-    f->loss = ratio(square, n);
+    f->loss = ratio(relative, n);
+    f->mse = ratio(square, n);
     f->mae = ratio(absolute, n);
     f->within = ratio(close, n);
 }
@@ -332,7 +339,7 @@ static int value_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tole
     for (int32_t t = 0; t < s->n_target; t++)
         f->cls[t] = (cs_class_metrics){ .r2 = NAN, .pearson = NAN, .spearman = NAN };
     count_errors(s, lo, hi, tolerance, f);
-    mean_errors(f);
+    mean_errors(s, f);
     if ((x = cs_alloc(2 * (size_t)f->n + 1, sizeof *x)) == NULL)
         goto out;
     rc = correlate(s, lo, hi, correlations, f, x, x + f->n);

@@ -18,6 +18,8 @@ typedef struct cs_scores {
     bool     is_labels;          /* targets are 0, 1 or NaN, outputs probabilities */
     double   threshold;          /* of labels: minimum probability of a call */
     int32_t  n_out, n_target;
+    double  *deviation;          /* [n_target] of standardized values: the loss divides errors by
+                                  * it; or NULL */
     int64_t  n;
     float   *output;             /* [n * n_out] probabilities or values */
     float   *target;             /* [n * n_target] class number (n_out or more: a class beyond the
@@ -71,7 +73,8 @@ typedef struct cs_called { int32_t truth, call; int64_t n; } cs_called;
 
 typedef struct cs_metrics {
     int64_t n;                   /* records, or tokens, with a known truth */
-    double  loss;                /* mean cross-entropy (natural log), or mean squared error */
+    double  loss;                /* mean cross-entropy (natural log), or mean squared error, of
+                                  * standardized values if the model has such */
     /* classes */
     double  accuracy;
     double  balanced;            /* mean recall over the classes present */
@@ -87,7 +90,7 @@ typedef struct cs_metrics {
                                   * then by call; or NULL */
     int64_t n_called;
     /* values, over all targets */
-    double  mae;
+    double  mse, mae;
     double  within;              /* share with |error| < tolerance */
     double  r2, pearson, spearman;   /* means over the values where defined */
 } cs_metrics;

@@ -150,6 +150,11 @@ static int show_purpose(cs_outfile *f, const cs_model *m)
         if (m->label[i].description)
             rc = cs_outfile_printf(f, "meaning\t%s: %s\n", m->label[i].name,
                                    m->label[i].description);
+    for (int32_t i = 0; rc == CS_OK && i < m->n_label && i < N_NAMED; i++)
+        if (m->label[i].deviation > 0)
+            rc = cs_outfile_printf(f, "standardized\t%s: mean %g, standard deviation %g of the "
+                                   "training records\n", m->label[i].name, m->label[i].mean,
+                                   m->label[i].deviation);
 out:
     return rc;
 }

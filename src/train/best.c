@@ -47,6 +47,7 @@ bool cs_best_update(const cs_train_opt *o, const cs_head *head, const cs_metrics
     st->best_loss = f->loss;
     st->best_accuracy = head->is_class || head->is_labels ? f->accuracy : f->within;
     st->best_balanced = f->balanced;
+    st->best_r2 = f->r2;
     st->best_epoch = st->epoch + 1;
     return true;
 }

@@ -26,8 +26,8 @@ enum { MAGIC_BYTES = sizeof magic - 1, HEAD_BYTES = 16, MAX_SLAB = 4,
 void cs_train_state_init(cs_train_state *st)
 {
     *st = (cs_train_state){ .best = NAN, .best_loss = NAN, .best_accuracy = NAN,
-                            .best_balanced = NAN, .lowest_loss = NAN, .own_best = NAN,
-                            .regression = NAN, .bag = NAN, .peak_share = NAN,
+                            .best_balanced = NAN, .best_r2 = NAN, .lowest_loss = NAN,
+                            .own_best = NAN, .regression = NAN, .bag = NAN, .peak_share = NAN,
                             .log = cs_xstrdup("") };
 }
 
@@ -48,6 +48,7 @@ static const struct field { const char *name; size_t off; bool real; } fields[] 
     { "best_loss", offsetof(cs_train_state, best_loss), true },
     { "best_accuracy", offsetof(cs_train_state, best_accuracy), true },
     { "best_balanced", offsetof(cs_train_state, best_balanced), true },
+    { "best_r2", offsetof(cs_train_state, best_r2), true },
     { "seconds", offsetof(cs_train_state, seconds), true },
     { "sum_loss", offsetof(cs_train_state, sum.loss), true },
     { "sum_weight", offsetof(cs_train_state, sum.weight), true },
@@ -465,7 +466,8 @@ static int show_state(cs_outfile *f, const cs_train_state *st)
         CS_TRY(cs_outfile_printf(f, "best epoch\t%lld\n", (long long)st->best_epoch));
     CS_TRY(show_real(f, "best loss", st->best_loss));
     CS_TRY(show_real(f, "best accuracy", st->best_accuracy));
-    rc = show_real(f, "best balanced accuracy", st->best_balanced);
+    CS_TRY(show_real(f, "best balanced accuracy", st->best_balanced));
+    rc = show_real(f, "best R2", st->best_r2);
 out:
     return rc;
 }

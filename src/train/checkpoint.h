@@ -16,7 +16,8 @@ typedef struct cs_train_state {
     int64_t best_epoch;          /* epoch of the best model; 0: none yet */
     int64_t n_bad;               /* epochs since; without a best one, epochs without progress */
     double  best;                /* its value of the monitored metric */
-    double  best_loss, best_accuracy, best_balanced;   /* its validation metrics; NaN: none */
+    /* its validation metrics; NaN: none. R2 is the mean over the values */
+    double  best_loss, best_accuracy, best_balanced, best_r2;
     double  lowest_loss;         /* of all validations; NaN: none yet */
     double  own_best;            /* the monitored metric's best of this run, where `best` may be
                                   * that of the bag that it starts from; NaN: none yet */

@@ -111,10 +111,9 @@ void cs_labelled_report(const cs_labelled *l);
 /** cs_labelled_advise_tree - a note if a thousand classes or more are lineages under a flat head */
 void cs_labelled_advise_tree(const cs_labelled *l);
 /** cs_labelled_check_split - warnings about classes without a record in a part of d, with the
- * reason, about labels without a value in training, about values to predict that need scaling,
- * about classes that are values or spellings of one class, and about sequences in two classes or in
- * both parts; CS_EUSAGE if no record has the key of --split-by, or if that leaves no validation
- * record; CS_EMEM */
+ * reason, about labels without a value in training, about classes that are values or spellings of
+ * one class, and about sequences in two classes or in both parts; CS_EUSAGE if no record has the
+ * key of --split-by, or if that leaves no validation record; CS_EMEM */
 int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool wants_valid)
     CS_MUST_CHECK;
 void cs_labelled_close(cs_labelled *l);

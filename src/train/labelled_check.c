@@ -158,72 +158,29 @@ static void warn_spellings(const cs_classes *c)
     free(name);
 }
 
-/* The same of labels: of variants, or several per record. */
+/* The same of labels (of variants, or several per record) and of values to predict. */
 static void warn_unknown(const cs_labelled *l, const cs_dataset *d)
 {
+    const bool labels = d->n_target == l->classes.n;
+    char number[32];
     int32_t n = 0, first = 0;
-    bool *has = cs_xcalloc((size_t)l->classes.n + 1, sizeof *has);
+    bool *has = cs_xcalloc((size_t)d->n_target + 1, sizeof *has);
 
     for (int64_t i = 0; i < d->n; i++)
-        for (int32_t c = 0; d->ex[i].part == CS_PART_TRAIN && c < l->classes.n; c++)
+        for (int32_t c = 0; d->ex[i].part == CS_PART_TRAIN && c < d->n_target; c++)
             has[c] = has[c] || !isnan(d->ex[i].target[c]);
-    for (int32_t c = l->classes.n - 1; c >= 0; c--) {
+    for (int32_t c = d->n_target - 1; c >= 0; c--) {
         n += !has[c];
         first = has[c] ? first : c;
     }
     free(has);
-    if (n > 0)
-        cs_warn("%d of %d labels %s no value in a training record; first: '%s'", (int)n,
-                l->classes.n, CS_PLURAL(n, "has", "have"), l->classes.name[first]);
-}
-
-/* Mean and standard deviation of value t over the training records. */
-static void moments(const cs_dataset *d, int32_t t, double *mean, double *deviation)
-{
-    double n = 0, squares = 0;
-
-    *mean = 0;
-    for (int64_t i = 0; i < d->n; i++) {
-        const double v = (double)d->ex[i].target[t];
-        if (d->ex[i].part != CS_PART_TRAIN || isnan(v))
-            continue;
-        const double off = v - *mean;
-        n++;
-        *mean += off / n;
-        squares += off * (v - *mean);
-    }
-    *deviation = n > 0 ? sqrt(squares / n) : 0;
-}
-
-/* The output starts near 0 with a spread of about 1, and one step of Adam moves a weight by the
- * learning rate at most: values of other sizes are not reached. The loss sums squared errors, so
- * the value of the largest size decides. */
-static void warn_scale(const cs_labelled *l, const cs_dataset *d)
-{
-    const double far = 100, uneven = 10;
-    double mean, deviation, least = INFINITY, most = 0;
-    int32_t n = 0;
-    char first[192] = "";
-
-    for (int32_t t = 0; t < d->n_target; t++) {
-        const char *name = cs_labelled_value(l, t);
-        moments(d, t, &mean, &deviation);
-        least = deviation > 0 && deviation < least ? deviation : least;
-        most = deviation > most ? deviation : most;
-        if (fabs(mean) <= far && deviation <= far && (deviation == 0 || deviation >= 1 / far))
-            continue;
-        if (n++ == 0)
-            (void)snprintf(first, sizeof first, "value %d%s%.60s%s has a mean of %.3g and a "
-                           "standard deviation of %.3g", (int)t + 1, name != NULL ? " ('" : "",
-                           name != NULL ? name : "", name != NULL ? "')" : "", mean, deviation);
-    }
-    if (n > 0)
-        cs_warn("%d of %d %s to predict should be scaled, to a standard deviation of about 1; "
-                "first: %s", (int)n, (int)d->n_target,
-                CS_PLURAL(d->n_target, "value", "values"), first);
-    else if (most > uneven * least)
-        cs_warn("the values to predict have standard deviations from %.3g to %.3g, and the largest "
-                "decides the loss; scale them to about 1", least, most);
+    if (n == 0)
+        return;
+    const char *name = labels ? l->classes.name[first] : cs_labelled_value(l, first);
+    (void)snprintf(number, sizeof number, CS_UNNAMED_VALUE "%d", (int)first + 1);
+    cs_warn("%d of %d %s %s no value in a training record; first: '%s'", (int)n, (int)d->n_target,
+            labels ? "labels" : "values to predict", CS_PLURAL(n, "has", "have"),
+            name != NULL ? name : number);
 }
 
 /* Why the first of them has none, and the remedy. Without any validation the key of --split-by is
@@ -290,10 +247,8 @@ int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool want
         warn_spellings(&l->classes);
         CS_TRY(warn_conflicts(l, d));
         warn_untrained(l, d);
-    } else if (d->n_target > 0 && d->n_target == l->classes.n)
+    } else if (d->n_target > 0)
         warn_unknown(l, d);
-    else if (d->n_target > 0 && !l->is_labels)
-        warn_scale(l, d);
     if (d->is_class && wants_valid)
         CS_TRY(warn_unvalidated(l, d));
     cs_dataset_count(d, CS_PART_VALID, -1, &n, &n_base);

@@ -183,17 +183,22 @@ static int find_class(cs_labelled *l, const cs_record *r, float *target)
     return take_label(l, r, label, target);
 }
 
-/* CS_OK, or CS_EOF: skip the record, as the loss has no unknown values. */
+/* A record without a known value, such as this one. CS_EOF: skip the record. */
+static int no_value(cs_labelled *l, const cs_record *r, const char *text)
+{
+    l->n_unlabelled++;
+    return l->args->skip_unlabelled ? CS_EOF
+         : refuse(l, r, "value", text, ", which is unknown; --skip-unlabelled omits such records");
+}
+
+/* NaN: unknown, and masked in the loss. */
 static int parse_value(cs_labelled *l, const cs_record *r, const char *text, float *v)
 {
     double d;
 
-    if (cs_label_unknown(text)) {
-        l->n_unlabelled++;
-        return l->args->skip_unlabelled ? CS_EOF
-             : refuse(l, r, "value", text, ", which is unknown; --skip-unlabelled omits such "
-                      "records");
-    }
+    *v = NAN;
+    if (cs_label_unknown(text))
+        return CS_OK;
     if (cs_parse_real(text, &d) != CS_OK)
         return refuse(l, r, "value", text, ", which is not a number such as 0.5, or NA if it is "
                       "unknown");
@@ -206,7 +211,7 @@ static int parse_value(cs_labelled *l, const cs_record *r, const char *text, flo
 static int find_values(cs_labelled *l, const cs_record *r, float *target)
 {
     char buf[CS_LABEL_BYTES];
-    int rc = CS_OK;
+    int rc = CS_OK, n_known = 0;
 
     if (l->table == NULL && l->args->key == NULL && r->target != NULL) {
         memcpy(target, r->target, (size_t)r->n_target * sizeof *target);
@@ -215,12 +220,14 @@ static int find_values(cs_labelled *l, const cs_record *r, float *target)
     const char *text = find_label(l, r, buf, sizeof buf);
     if (text == NULL)
         return unlabelled(l, r, NULL);
-    if (l->table == NULL)
-        return parse_value(l, r, text, target);
-    for (int i = 0; i < cs_labels_columns(l->table); i++) {
+    const int n = l->table != NULL ? cs_labels_columns(l->table) : 1;
+    for (int i = 0; i < n; i++) {
         const int column = l->column != NULL ? l->column[i] : i;
-        CS_TRY(parse_value(l, r, cs_labels_find(l->table, r->name, column), &target[i]));
+        CS_TRY(parse_value(l, r, l->table != NULL ? cs_labels_find(l->table, r->name, column)
+                                                  : text, &target[i]));
+        n_known += !isnan(target[i]);
     }
+    rc = n_known == 0 ? no_value(l, r, text) : CS_OK;
 out:
     return rc;
 }

@@ -248,6 +248,8 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
     json_object_set_new(o, "valid_loss", real_json(own.best_loss));
     json_object_set_new(o, "valid_accuracy", real_json(own.best_accuracy));
     json_object_set_new(o, "valid_balanced_accuracy", real_json(own.best_balanced));
+    if (isfinite(own.best_r2))
+        json_object_set_new(o, "valid_r2", real_json(own.best_r2));
     if (p->preset != NULL)
         json_object_set_new(o, "preset", json_string(p->preset));
     if (isfinite(own.regression))
@@ -350,10 +352,16 @@ static void append_option(struct text *t, const cs_optset *set, const cs_opt *o,
 static void append_labels(struct text *t, const cs_model *m)
 {
     struct text all = { NULL, 0 };
+    char size[64];
 
     for (int32_t i = 0; i < m->n_label; i++) {
         append_text(&all, m->label[i].name);
         append_text(&all, "\n");
+        if (m->label[i].deviation > 0) {
+            (void)snprintf(size, sizeof size, "%.17g %.17g\n", m->label[i].mean,
+                           m->label[i].deviation);
+            append_text(&all, size);
+        }
     }
     append_content(t, CS_RECIPE_LABELS, "", all.s);
     free(all.s);

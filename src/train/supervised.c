@@ -137,6 +137,8 @@ static void warn_idle(const cs_supervised_args *a)
         { &a->training.patience, s->n_fold > 0, "patience has no effect with --folds" },
         { &a->aim.tolerance, head->is_class || head->is_labels,
           "tolerance has no effect: it is for values" },
+        { &a->aim.no_standardize, head->is_class || head->is_labels,
+          "no-standardize has no effect: it is for values" },
     };
 
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)

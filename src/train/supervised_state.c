@@ -9,6 +9,7 @@
 #include "train/bag.h"
 #include "train/class_weights.h"
 #include "train/evaluate.h"
+#include "train/standardize.h"
 #include "train/supervised_internal.h"
 
 static cs_model_spec spec_of(const cs_supervised *j)
@@ -233,10 +234,18 @@ int cs_supervised_set_up(cs_supervised *j)
     const cs_supervised_args *a = j->a;
     int rc = CS_OK;
 
+    const cs_head *head = a->components.head;
+    const bool values = !head->is_class && !head->is_labels;
+
     CS_TRY(cs_supervised_samplers(j));
-    CS_TRY(cs_class_weights(a->aim.weights, a->components.head, &j->data, &j->labelled.classes,
+    if (values && !a->aim.no_standardize)
+        cs_standardize_labels(&j->data, j->label);
+    CS_TRY(cs_class_weights(a->aim.weights, head, &j->data, &j->labelled.classes,
                             &j->weight));
-    rc = cs_supervised_model(j);
+    CS_TRY(cs_supervised_model(j));
+    if (values)
+        cs_standardize_check(&j->data, j->model, a->aim.no_standardize ? "omit --no-standardize"
+                             : "the head is that of --init; --new-head replaces it");
 out:
     return rc;
 }

@@ -377,10 +377,13 @@ void cs_train_summary(const cs_train_state *st, const char *checkpoint, bool val
 {
     char best[128] = "no model written yet";
 
+    const bool r2 = values && isfinite(st->best_r2);
     if (st->best_epoch > 0 && isfinite(st->best_loss))
         (void)snprintf(best, sizeof best, "best at epoch %lld: validation loss %.4g, %s%.4f%s",
-                       (long long)st->best_epoch, st->best_loss, values ? "" : "accuracy ",
-                       st->best_accuracy, values ? " of the values within --tolerance" : "");
+                       (long long)st->best_epoch, st->best_loss,
+                       r2 ? "R2 " : values ? "" : "accuracy ",
+                       r2 ? st->best_r2 : st->best_accuracy,
+                       values && !r2 ? " of the values within --tolerance" : "");
     else if (st->best_epoch > 0)
         (void)snprintf(best, sizeof best, "model of epoch %lld written",
                        (long long)st->best_epoch);

@@ -105,6 +105,12 @@ const cs_opt cs_aim_table[] = {
       .choice = monitor_names },
     { .type = CS_OPT_REAL, .name = "tolerance", AIM(tolerance), .arg = "NUM", .def = "0.04",
       .help = "error below which a value is correct", .min = 0, .max = 1e9 },
+    { .type = CS_OPT_FLAG, .name = "no-standardize", AIM(no_standardize),
+      .help = "do not standardize the values to predict",
+      .man = "Head regress. By default, the network learns (value - mean) / standard deviation, "
+             "both of the training records, so that values may have any units, and each counts "
+             "the same in the loss: 1 is that of predicting the means. Predictions are in the "
+             "units of the values." },
     { .type = CS_OPT_END }
 };
 

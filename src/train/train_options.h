@@ -13,7 +13,7 @@ typedef struct cs_sample_args {
 typedef struct cs_aim_args {
     const char *budget, *weights;
     double      stop_at, tolerance;
-    int         preset, print_config, monitor;
+    int         preset, print_config, monitor, no_standardize;
 } cs_aim_args;
 typedef struct cs_init_args {
     const char *init, *bag;

@@ -21,16 +21,19 @@ static void count_records(const cs_train_sums_rule *rule, const cs_batch *b, con
     sum->n_seen += b->n_rec;
 }
 
-/* Every value is a hit or a miss, as in validation. */
+/* Every known value is a hit or a miss, as in validation. */
 static void count_values(const cs_train_sums_rule *rule, const cs_batch *b, const float *output,
                          cs_train_sums *sum)
 {
     const int64_t n = (int64_t)b->n_rec * b->n_target;
 
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
+        if (isnan(b->target[i]))
+            continue;
         sum->n_right += fabs((double)output[i] - (double)b->target[i]) < rule->tolerance;
-    sum->n_seen += n;
-    sum->weight += b->n_rec;
+        sum->n_seen++;
+        sum->weight += 1 / (double)b->n_target;
+    }
 }
 
 /* Every known target is a hit or a miss, with its weight in the head's loss. */

@@ -57,7 +57,7 @@ stage()
     [ ! -e "$work/$name.ckpt" ] || set -- "$@" --resume
     from=$name
     [ ! -e "$work/$name.done" ] || return 0
-    "$chordseq" train -v --head regress -i "$work/$name.tsv" --encoder.track 4 --encoder.hidden 64 \
+    "$chordseq" train -v --head regress --no-standardize -i "$work/$name.tsv" --encoder.track 4 --encoder.hidden 64 \
         --encoder.max-len 524288 --encoder.init identity --batch-tokens 16384 --weight-decay 0 --warmup 50 \
         --ema 0.99 --valid-frac 0.02 --seed 1 --checkpoint-steps 200 "$@" -o "$work/$name" || return
     : > "$work/$name.done"
@@ -84,7 +84,7 @@ longest=$(cat "$work/train.tsv" "$work/test.tsv" |
 resume=
 [ ! -e "$work/model.ckpt" ] || resume=--resume
 # shellcheck disable=SC2086
-"$chordseq" train -v --head regress -i "$work/train.tsv" --encoder.track 4 --encoder.hidden 64 \
+"$chordseq" train -v --head regress --no-standardize -i "$work/train.tsv" --encoder.track 4 --encoder.hidden 64 \
     --encoder.max-len "$longest" --encoder.init identity --batch-tokens 16384 --step-records 32 \
     --lr 0.004 --weight-decay 0 --warmup 200 --ema 0.99 --epochs "$epochs" --valid-frac 0.02 --seed 1 \
     --checkpoint-steps 200 --max-time $((60 * minutes)) -o "$work/model" $resume

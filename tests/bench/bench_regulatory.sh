@@ -48,7 +48,7 @@ activity_model()
     [ -e "$tmp/activity.$1/$2.model" ] && return
     mkdir -p "$tmp/activity.$1"
     # shellcheck disable=SC2086
-    train "$tmp/activity.$1/$2.tmp" "$1" $bag --head regress -i "$tmp/constructs.fa" --labels "$tmp/constructs.tsv" \
+    train "$tmp/activity.$1/$2.tmp" "$1" $bag --head regress --no-standardize -i "$tmp/constructs.fa" --labels "$tmp/constructs.tsv" \
         --split "$tmp/$2.constructs.tsv" --epochs 8 --step-records 64 --lr 0.002
     mv "$tmp/activity.$1/$2.tmp" "$tmp/activity.$1/$2.model"
 }

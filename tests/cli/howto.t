@@ -12,6 +12,9 @@ awk -v out="$HOME/howto/amplicons.fq" 'BEGIN { srand(5); for (g = 1; g <= 12; g+
         if (k == 5) { q = s = substr(s, 100, 250); gsub(/./, "I", q); print "@r" g "\n" s "\n+\n" q > out }
         else print ">S" g "." k " Bacteria;Phylum " int((g + 5) / 6) ";Class " int((g + 2) / 3) ";Order " int((g + 1) / 2) \
             ";Family " g ";Genus " g "\n" s } } }' > "$HOME/howto/silva.fasta"
+awk -v out="$HOME/howto/activity.tsv" 'BEGIN { srand(6); print "id\tactivity\thalf_life" > out; for (i = 1; i <= 200; i++) { n = int(9 * rand()); s = ""
+    for (k = 0; k < 30; k++) { for (j = 0; j < 4; j++) s = s substr("ACGT", 1 + int(4 * rand()), 1); if (k % 9 < n) s = s "TATAAA" }
+    printf ">p%d\n%s\n", i, s; print "p" i "\t" 1000 * n "\t" (i % 9 ? n / 1000 : "NA") > out } }' > "$HOME/howto/promoters.fa"
 T 'the page runs' sh script
 cd "$HOME/howto" || exit 1
 T 'every contig is in one of the bins' sh -c '[ "$(cat bins/*.fasta | grep -c ">")" = 73 ]'
@@ -25,6 +28,9 @@ if command -v samtools > samtools.path; then
 fi
 T 'the model of two labels separates them' awk -F '\t' '
     $3 == "." && $4 == "accuracy" && $2 == "all" { good = $5 > 0.9 } END { exit !good }' own.tsv
+T 'the model of two values predicts both' sh -c '
+    [ "$(awk -F "\t" "\$2 == \"all\" && \$3 != \".\" && \$4 == \"r2\" && \$5 > 0.8" activity.metrics.tsv | wc -l)" = 2 ] &&
+    head -n 1 predicted.tsv | grep -q "^name	length	activity	half_life	" && [ "$(sed 1d predicted.tsv | wc -l)" = 200 ]'
 T 'amplicons have the genera of their references' awk -F '\t' 'NR > 1 { n += $3 ~ ";Genus_" substr($1, 2) "$" } END { exit n < 10 }' genera.tsv
 T 'lineages of other databases' sh -c 'sed -n "s/^\* UTAX.*//p; s/^  .\(awk .*\).$/\1/p" "$1" > utax && sed -n "s/.*: .\(awk .*\).$/\1/p" "$1" > dada2 &&
     [ "$(printf ">a;tax=d:Bacteria,p:B_s,g:X;\nAC\n" | sh utax)" = "$(printf ">a tax=Bacteria;B_s;X\nAC")" ] &&

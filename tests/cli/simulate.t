@@ -70,10 +70,16 @@ T 'a value that a float cannot hold is refused' sh -c 'for i in 1 2 3 4 5 6; do 
 T 'a value of a table that is not a number names its line' sh -c 'printf ">r1\nACGT\n>r2\nACGT\n" > odd.fa
     printf "# values\nr1\t1\nr2\t1x\n" > odd.tsv && ! '"$train"' --labels odd.tsv -i odd.fa -o x 2> msgs &&
     grep -q "record .r2. has the value .1x., which is not a number such as 0.5, or NA if it is unknown (.odd.tsv. line 3)$" msgs'
-T 'records with an unknown value are refused or left out' sh -c 'for i in 1 2 3 4 5 6 7 8; do printf ">r$i\nACGTTGCATTGCAACGT\n" >&3; printf "r$i\t0\t$i\n"; done 3> na.fa > all.tsv
-    for v in NA NaN . ""; do sed "3s/\t0/\t$v/" all.tsv > na.tsv && ! '"$train"' --labels na.tsv -i na.fa -o x 2> msgs || exit
+T 'records without a known value are refused or left out' sh -c 'for i in 1 2 3 4 5 6 7 8; do printf ">r$i\nACGTTGCATTGCAACGT\n" >&3; printf "r$i\t0\t$i\n"; done 3> na.fa > all.tsv
+    for v in NA NaN . ""; do sed "3s/\t0\t3/\t$v\tNA/" all.tsv > na.tsv && ! '"$train"' --labels na.tsv -i na.fa -o x 2> msgs || exit
         grep -q "record .r3. has the value .$v., which is unknown; --skip-unlabelled omits such records (.na.tsv. line 3)$" msgs || exit
         '"$train"' --labels na.tsv --skip-unlabelled --epochs 1 -i na.fa -o na.m 2> msgs && grep -q "warning: 1 of 8 records has no label and was left out" msgs || exit; done'
+T 'unknown values are masked: they do not matter' sh -c 'awk -v OFS="\t" "NR % 2 { \$2 = \"NA\" } { \$3 = \$3 / 8 } 1" all.tsv > half.tsv
+    '"$train"' --labels half.tsv --epochs 3 --metrics half.m.tsv -i na.fa -o half.m 2> msgs && ! grep -e "to predict" -e unlabelled msgs &&
+    chordseq eval -q -m half.m --labels half.tsv na.fa > half.e &&
+    [ "$(awk -F "\t" "\$2 == \"all\" && \$4 == \"records\" { print \$5 }" half.e | tr "\n" " ")" = "8 4 8 " ] &&
+    ! grep -i nan half.m.tsv && awk -v OFS="\t" "{ \$2 = \"NA\" } 1" half.tsv > none.tsv &&
+    '"$train"' --labels none.tsv --epochs 1 -i na.fa -o none.m 2> msgs && grep -q "warning: 1 of 2 values to predict has no value in a training record; first: .value1.$" msgs'
 T 'the first line of a table names the values' sh -c '{ printf "id\tup\tdown\n"; awk "{ print \$1 \"\t\" \$3 \"\t\" (2 - \$3) }" all.tsv; } > named.tsv &&
     '"$train"' --labels named.tsv --epochs 1 -i na.fa -o named.m 2> msgs && ! grep "not in the input" msgs &&
     [ "$(chordseq model show named.m | grep "^label" | tr "\t\n" " ,")" = "label 0 up,label 1 down," ] && chordseq classify -q -m named.m na.fa | grep -qx "name	length	up	down	reason"'
@@ -91,7 +97,7 @@ T 'the only value has the metrics of all' sh -c 'for m in records mse mae r2 pea
         "\$2 == \"all\" && \$3 == \".\" && \$4 == m { print \$5 }" e.tsv)" ] || exit; done'
 # Of two values the first is met, the second never.
 T 'accuracies of training and validation are shares of values' sh -c 'for i in 1 2 3 4 5 6 7 8; do printf ">r$i\nACGTTGCATTGCAACGT\n" >> two.fa; printf "r$i\t0\t1000\n" >> two.tsv; done
-    '"$train"' --labels two.tsv -i two.fa --tolerance 100 --epochs 1 --valid-frac 0.5 -o two --metrics two.rows &&
+    '"$train"' --labels two.tsv -i two.fa --no-standardize --tolerance 100 --epochs 1 --valid-frac 0.5 -o two --metrics two.rows &&
     [ "$(tail -n 1 two.rows | cut -f 5,7)" = "0.5000	0.5000" ]'
 classes="chordseq train -q --encoder.max-len 64 --encoder.track 2 --encoder.hidden 8 --epochs 1"
 T 'targets are classes for class heads' $classes -i o.tsv -o c

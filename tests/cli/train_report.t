@@ -127,15 +127,39 @@ else
     S 'killed between epochs' 'no shared objects here'
 fi
 awk '/^>/ { h = substr($1, 2); next } { printf "%s\t%.3f\n", h, gsub(/A/, "") / 80 }' sense.fa > share.tsv
-T 'values of another size are reported' sh -c 'small="--epochs 1 --tokenizer base --encoder cdil --encoder.layers 1 --encoder.hidden 4"
-    awk "{ print \$1 \"\t\" \$2 \"\t\" 1e4 * \$2 \"\t\" \$2 / 1e4 }" share.tsv > sizes.tsv &&
+awk '{ print $1 "\t" $2 "\t" 1e4 * $2 + 5e4 "\t" $2 / 1e5 }' share.tsv > sizes.body && { printf 'id\tshare\tbig\tlittle\n'; cat sizes.body; } > sizes.tsv
+T 'values of any units are learnt, and predicted in these units' sh -c '"$@" -o sizes.m 2> msgs && ! grep warning msgs &&
+    grep -q "validation loss .*, R2 0[.][89][0-9]*$" msgs &&
+    chordseq eval -q -m sizes.m --labels sizes.tsv sense.fa > sizes.eval &&
+    [ "$(awk -F "\t" "\$2 == \"all\" && \$4 == \"r2\" && \$5 > 0.8" sizes.eval | wc -l)" = 4 ] &&
+    awk -F "\t" "\$2 == \"all\" && \$4 == \"mae\" && \$3 == \"big\" { b = \$5 } \$2 == \"all\" && \$4 == \"mae\" && \$3 == \"little\" { l = \$5 }
+        END { exit !(b < 1e3 && b > 1e7 * l && b < 1e11 * l) }" sizes.eval' - \
+    chordseq train -@ 1 --head regress --labels sizes.tsv --valid-frac 0.3 --preset fast --budget 2M --seed 1 sense.fa
+T 'model show states their means' sh -c 'chordseq model show sizes.m | grep -q "^standardized.big: mean 5[0-9]*.*, standard deviation [0-9.]* of the training records$"'
+T 'the loss of validation is that of training: of standardized values' sh -c '"$@" 2> msgs &&
+    tail -n 1 units.tsv | awk -F "\t" "{ exit !(\$4 < 3 && \$6 < 3 && \$4 > 0 && \$6 > 0) }"' - chordseq train -@ 1 --head regress \
+    --labels sizes.tsv --valid-frac 0.3 --preset fast --budget 2M --metrics units.tsv -o units.m sense.fa
+T 'a resumed run with other values is refused' sh -c 'small="-@ 1 --head regress --tokenizer base --encoder cdil --encoder.layers 1 --encoder.hidden 4"
+    chordseq train $small --labels sizes.tsv --epochs 2 --stop-after 1 -o again.m sense.fa 2> msgs &&
+    awk -F "\t" "NR > 1 { \$3 *= 2 } 1" OFS="\t" sizes.tsv > double.tsv &&
+    ! chordseq train $small --labels double.tsv --epochs 2 --resume -o again.m sense.fa 2> msgs && grep -q "belongs to another run" msgs &&
+    ! chordseq train $small --labels sizes.tsv --epochs 2 --resume --no-standardize -o again.m sense.fa 2> msgs && grep -q "no-standardize" msgs &&
+    chordseq train $small --labels sizes.tsv --epochs 2 --resume -o again.m sense.fa 2> msgs'
+T 'a head that goes on keeps its units, and reports others' sh -c 'small="-@ 1 -q --epochs 1 --head regress"
+    chordseq train $small --labels sizes.tsv --init sizes.m -o more.m sense.fa 2> msgs && ! grep unsuitable msgs &&
+    for m in sizes more; do chordseq model show $m.m | grep "^standardized" > $m.units; done && cmp sizes.units more.units &&
+    awk -F "\t" "NR > 1 { \$3 *= 1e6 } 1" OFS="\t" sizes.tsv > million.tsv &&
+    chordseq train $small --labels million.tsv --init sizes.m -o more.m sense.fa 2> msgs &&
+    grep -q "warning: the size of 1 of 3 values to predict is unsuitable: .big. has a mean of [0-9.e+]* and .* in units of the initial model.s data; the head is that of --init; --new-head replaces it" msgs &&
+    chordseq train $small --labels million.tsv --init sizes.m --new-head -o more.m sense.fa 2> msgs && ! grep warning msgs &&
+    chordseq model show more.m | grep -q "^standardized.big: mean 5[0-9.]*e+10"'
+T 'without standardization, values of another size are reported' sh -c 'small="--no-standardize --epochs 1 --tokenizer base --encoder cdil --encoder.layers 1 --encoder.hidden 4"
     chordseq train -q --head regress --labels sizes.tsv $small -o x.m sense.fa 2> msgs &&
-    grep -q "warning: 2 of 3 values to predict should be scaled.* first: value 2 has a mean of [0-9.e+]* and a standard" msgs &&
-    { printf "id\tlow\thigh\n"; cut -f 1,2,3 sizes.tsv; } > named.tsv &&
-    chordseq train -q --head regress --labels named.tsv $small -o x.m sense.fa 2> msgs && grep -q "first: value 2 (.high.) has a mean" msgs &&
-    awk "{ print \$1 \"\t\" \$2 \"\t\" 20 * \$2 }" share.tsv > uneven.tsv &&
-    chordseq train -q --head regress --labels uneven.tsv $small -o x.m sense.fa 2> msgs && grep -q "warning: the values to predict have standard deviations from 0.[0-9]* to [0-9.]*, and the largest decides the loss" msgs &&
-    chordseq train -q --head regress --labels share.tsv $small -o x.m sense.fa 2> msgs && ! grep -e scaled -e deviations msgs'
+    grep -q "warning: the size of 2 of 3 values to predict is unsuitable: .big. has a mean of [0-9.e+]* and a standard deviation of [0-9.e+]*; omit --no-standardize" msgs &&
+    awk "NR > 1 { print \$1 \"\t\" \$2 \"\t\" 20 * \$2 }" sizes.tsv > uneven.tsv &&
+    chordseq train -q --head regress --labels uneven.tsv $small -o x.m sense.fa 2> msgs && grep -q "warning: the values to predict have standard deviations from 0.[0-9]* to [0-9.]*, and the largest decides the loss; omit" msgs &&
+    chordseq train -q --head regress --labels share.tsv $small -o x.m sense.fa 2> msgs && ! grep -e unsuitable -e deviations msgs &&
+    ! chordseq model show x.m | grep standardized'
 awk '{ print $1 "\t" $2 "\t" substr($1, 2) % 7 / 7 }' share.tsv > two.body && { printf 'id\tshare\tchance\n'; cat two.body; } > two.tsv
 regress="chordseq train -@ 1 --head regress --valid-frac 0.3 --encoder.max-len 128 --encoder.track 2 --encoder.hidden 8"
 T 'R2 of values is in the table and the line of an epoch' sh -c '

@@ -81,6 +81,31 @@ static void test_contributions(void **state)
     }
 }
 
+/* Contributions to a standardized value are in its units: deviation times those without. */
+static void test_standardized(void **state)
+{
+    static const int32_t id[LEN] = { 2, 3, 4, 5, 5, 4, 3, 1, 4, 3, 5, 4, 3 };
+    toy t = { .enc = cs_encoder_find("cdil"), .head = cs_head_find("regress"), .training = true };
+    cs_session *s = toy_session(&t, be);
+    cs_attribute a = { .id = id, .baseline = unknown, .n = LEN, .label = 1, .n_step = 4 };
+    double plain[LEN], out[LEN], ends[2], sized[2];
+
+    (void)state;
+    for (int rule = CS_ATTRIBUTE_GRADIENT; rule <= CS_ATTRIBUTE_RESCALE; rule++) {
+        a.rule = (cs_attribute_rule)rule;
+        s->model->label[1].deviation = 0;
+        assert_int_equal(cs_attribute_tokens(s, &a, plain, ends), CS_OK);
+        s->model->label[1].mean = -40;
+        s->model->label[1].deviation = 200;
+        assert_int_equal(cs_attribute_tokens(s, &a, out, sized), CS_OK);
+        for (int k = 0; k < LEN; k++)
+            assert_true(fabs(out[k] - 200 * plain[k]) <= 1e-9 * fabs(out[k]));
+        for (int k = 0; k < 2; k++)
+            assert_true(fabs(sized[k] - (200 * ends[k] - 40)) <= 1e-9 * fabs(sized[k]));
+    }
+    toy_free(s);
+}
+
 enum { N_BASE = 5 };
 
 struct several { int32_t base[LEN]; int64_t n; };
@@ -260,7 +285,8 @@ static void test_quotient(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_contributions), cmocka_unit_test(test_baselines),
+        cmocka_unit_test(test_contributions), cmocka_unit_test(test_standardized),
+        cmocka_unit_test(test_baselines),
         cmocka_unit_test(test_as_predicted), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_rescale), cmocka_unit_test(test_quotient),
     };

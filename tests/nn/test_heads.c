@@ -223,6 +223,54 @@ static void test_squared_error(void **state)
     toy_free(s);
 }
 
+/* The loss is that of standardized values, by hand; outputs have the units of the values, from
+ * every kind of pass. */
+static void test_standardized_values(void **state)
+{
+    static const int64_t len[] = { 5, 7, 8, 6 };
+    cs_session *s = session_with(cs_head_find("regress"));
+    cs_model *m = s->model;
+    cs_batch *b = toy_batch(m, len, 4, 1);
+    float out[12], same[12];
+    double want = 0;
+
+    (void)state;
+    m->label[0].mean = 5e4;
+    m->label[0].deviation = 2e3;
+    m->label[2].mean = -3e-6;
+    m->label[2].deviation = 1e-7;
+    for (int r = 0; r < 4; r++) {
+        b->target[3 * r] = 5e4F + 2e3F * b->target[3 * r];
+        b->target[3 * r + 2] = -3e-6F + 1e-7F * b->target[3 * r + 2];
+    }
+    b->target[5] = NAN;
+    const double got = train(s, b, NULL, 0.5, out);
+    double *y = raw(s);
+    for (int i = 0; i < 12; i++) {
+        const cs_label *l = &m->label[i % 3];
+        const double t = (double)b->target[i];
+        const double d = y[i] - (l->deviation > 0 ? (t - l->mean) / l->deviation : t);
+        want += i == 5 ? 0 : 0.5 * d * d / 3;
+        const double v = l->deviation > 0 ? l->mean + l->deviation * y[i] : y[i];
+        assert_true(fabs((double)out[i] - v) <= 1e-6 * fabs(v));
+    }
+    assert_true(fabs(got - want) <= TOL * fabs(want));
+    assert_int_equal(cs_session_predict(s, b, same), CS_OK);
+    for (int i = 0; i < 12; i++)
+        assert_true(fabs((double)(same[i] - out[i])) <= 1e-5 * fabs((double)out[i]));
+    assert_int_equal(cs_session_forward(s, b, out), CS_OK);
+    assert_memory_equal(out, same, sizeof out);
+    s->output = CS_HEAD_POOLED;          /* vectors have no units */
+    float *vector = cs_xmalloc((size_t)cs_session_output_len(s, b) * sizeof *vector);
+    assert_int_equal(cs_session_predict(s, b, vector), CS_OK);
+    for (int64_t i = 0; i < cs_session_output_len(s, b); i++)
+        assert_true(fabsf(vector[i]) < 1e3F);
+    free(vector);
+    free(y);
+    cs_batch_free(b);
+    toy_free(s);
+}
+
 /* By hand, with a weight for each label's 1s; masked values have no gradient. */
 static void test_multilabel_loss(void **state)
 {
@@ -443,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_tree_gradient),
         cmocka_unit_test(test_tree_calls),
         cmocka_unit_test(test_squared_error),
+        cmocka_unit_test(test_standardized_values),
         cmocka_unit_test(test_multilabel_loss),
         cmocka_unit_test(test_multilabel_gradient),
         cmocka_unit_test(test_tokens),

@@ -55,6 +55,31 @@ static void test_round_trip(void **state)
     cs_model_free(q);
 }
 
+/* Means and deviations of standardized values, exactly; only such a model has format 2. */
+static void test_standardized(void **state)
+{
+    cs_model *m = small_model(), *q;
+    size_t n;
+    char *p;
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        m->label[1].mean = k == 0 ? 0 : 1.0 / 3 * 1e-9;
+        m->label[1].deviation = k == 0 ? 0 : 1e6 / 7;
+        assert_int_equal(cs_model_save(m, path, false), CS_OK);
+        assert_int_equal(cs_file_read(path, 1 << 20, &p, &n), CS_OK);
+        /* After the length of the header */
+        assert_non_null(strstr(p + 8, k == 0 ? "\\\"format\\\":1," : "\\\"format\\\":2,"));
+        free(p);
+        assert_int_equal(cs_model_load(path, be, false, &q), CS_OK);
+        assert_true(q->label[1].mean == m->label[1].mean);
+        assert_true(q->label[1].deviation == m->label[1].deviation);
+        assert_int_equal(cs_model_is_standardized(q), k);
+        cs_model_free(q);
+    }
+    cs_model_free(m);
+}
+
 /* The averaged weights instead, with the running statistics that belong to the model. */
 static void test_average(void **state)
 {
@@ -139,8 +164,8 @@ static void refuse(const char *from, const char *to, int code, const char *messa
 static void test_refusals(void **state)
 {
     (void)state;
-    refuse("\\\"format\\\":1", "\\\"format\\\":2", CS_EMODEL,
-           "'m.csm' has model format 2; this version reads 1");
+    refuse("\\\"format\\\":1", "\\\"format\\\":3", CS_EMODEL,
+           "'m.csm' has model format 3; this version reads 1 and 2");
     refuse("chordmixer", "chordmaker", CS_EMODEL,
            "'m.csm' needs encoder 'chordmaker', which is missing in this version");
     refuse("\\\"base\\\"", "\\\"bose\\\"", CS_EMODEL,
@@ -417,7 +442,7 @@ static void test_lost_device(void **state)
 int main(void)
 {
     static const struct CMUnitTest test[] = {
-        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_standardized),
         cmocka_unit_test(test_average),
         cmocka_unit_test(test_options_with_defaults),
         cmocka_unit_test(test_long_option),

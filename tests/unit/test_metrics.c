@@ -147,7 +147,17 @@ static void test_values(void **state)
     check_near(f.mae, 2.5 / 4, 1e-12);
     check_near(f.within, 0.5, 1e-12);
     check_near(f.cls[0].r2, 1 - 0.25 / 1.125, 1e-12);
+    check_near(f.mse, 4.25 / 4, 1e-12);
     assert_true(isnan(f.cls[0].spearman));
+    cs_metrics_release(&f);
+    /* The loss of standardized values divides errors by their deviations. */
+    s.deviation = cs_xcalloc(2, sizeof *s.deviation);
+    s.deviation[0] = 0.5;
+    s.deviation[1] = 10;
+    assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0.1, false, &f), CS_OK);
+    check_near(f.loss, (1 + 0.04) / 4, 1e-12);
+    check_near(f.mse, 4.25 / 4, 1e-12);
+    check_near(f.mae, 2.5 / 4, 1e-12);
     cs_metrics_release(&f);
     cs_scores_release(&s);
 }

@@ -167,6 +167,7 @@ static void add_multipliers(struct point *p, double ends[2])
 static int add_baseline(struct point *p, const cs_attribute *a, int64_t k, double *out,
                         double *ends)
 {
+    const cs_label *l = &p->s->model->label[p->label];
     const double share = a->n_baseline > 0 ? (double)a->n_baseline : 1;
     double f[2] = { 0, 0 };
     int rc = CS_OK;
@@ -180,9 +181,9 @@ static int add_baseline(struct point *p, const cs_attribute *a, int64_t k, doubl
     else
         add_gradients(p, a, k > 0, ends ? f : NULL);
     for (int64_t t = 0; t < p->n; t++)
-        out[t] += p->part[t] / share;
+        out[t] += p->part[t] * (l->deviation > 0 ? l->deviation : 1) / share;
     for (int i = 0; ends && i < 2; i++)
-        ends[i] += f[i] / share;
+        ends[i] += cs_label_destandardize(l, f[i]) / share;
 out:
     return rc;
 }

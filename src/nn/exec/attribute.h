@@ -23,7 +23,8 @@ typedef struct cs_attribute {
 } cs_attribute;
 
 /**
- * cs_attribute_tokens - contributions of all tokens to a raw value F (a logit)
+ * cs_attribute_tokens - contributions of all tokens to a raw value F (a logit, or a value of a
+ * regression in its units)
  *
  *   gradient     (x_t - b_t) . dF/dx_t, "gradient times input"
  *   integrated   (x_t - b_t) . (mean of dF/dx_t at b + (k - 1/2) / n_step (x - b), k = 1 ..

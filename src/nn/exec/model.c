@@ -25,7 +25,8 @@ static void copy_labels(cs_model *m, const cs_label *label, int32_t n)
         const cs_label *l = &label[i];
         m->label[i] = (cs_label){ cs_xstrdup(l->name), l->taxid,
                                   l->rank ? cs_xstrdup(l->rank) : NULL,
-                                  l->description ? cs_xstrdup(l->description) : NULL };
+                                  l->description ? cs_xstrdup(l->description) : NULL,
+                                  l->mean, l->deviation };
     }
 }
 
@@ -263,6 +264,10 @@ int cs_model_adopt(cs_model *m, const cs_model *from, bool new_head)
         if (fits && (same || !head || (hidden && !is_last(p->name))))
             m->be->op.copy(m->be, cs_value(&from->ps, k), cs_value(&m->ps, i));
     }
+    for (int32_t i = 0; same && i < m->n_label; i++) {
+        m->label[i].mean = from->label[i].mean;
+        m->label[i].deviation = from->label[i].deviation;
+    }
     return CS_OK;
 }
 
@@ -296,6 +301,20 @@ int cs_model_check_output(const cs_model *m, cs_head_output what)
         return cs_fail(CS_EUSAGE, "the model's head has no hidden layer; embed its pooled vector");
     return cs_fail(CS_EUSAGE, "a model with the head '%s' has no vector for a sequence; choose "
                    "another model", m->head->name);
+}
+
+bool cs_model_is_standardized(const cs_model *m)
+{
+    for (int32_t i = 0; i < m->n_label; i++)
+        if (m->label[i].deviation > 0)
+            return true;
+    return false;
+}
+
+void cs_model_destandardize(const cs_model *m, float *output, int64_t n)
+{
+    for (int64_t i = 0; i < n * m->n_label; i++)
+        output[i] = (float)cs_label_destandardize(&m->label[i % m->n_label], (double)output[i]);
 }
 
 int32_t cs_model_n_target(const cs_model *m)

@@ -22,8 +22,14 @@ typedef enum cs_head_output {
     CS_HEAD_PREDICTION, CS_HEAD_POOLED, CS_HEAD_HIDDEN, CS_HEAD_TOKENS
 } cs_head_output;
 
-/* One class (or regression target) of a model: taxid 0, rank and description NULL: none. */
-typedef struct cs_label { char *name; int64_t taxid; char *rank, *description; } cs_label;
+/* One class (or regression target) of a model. */
+typedef struct cs_label {
+    char   *name;
+    int64_t taxid;               /* 0: none */
+    char   *rank, *description;  /* NULL: none */
+    double  mean, deviation;     /* of a regression target: the head predicts (value - mean) /
+                                  * deviation; deviation 0: the value itself */
+} cs_label;
 
 /* Components of a model. The cfg pointers hold each implementation's options struct; strings that
  * they point to must outlive the model. */
@@ -99,7 +105,8 @@ bool cs_model_keeps_hidden(const cs_model *m);
  * cs_model_adopt - copy another model's parameters, to continue training
  *
  * Copies embedding and encoder, and the head if both have the same labels and head tensors, unless
- * it shall be new; else the head keeps its initial values.
+ * it shall be new; else the head keeps its initial values. A copied head keeps the means and
+ * deviations of its labels.
  *
  * Returns  CS_OK, or CS_EMODEL naming a tensor that `from` lacks or has in another shape
  * Memory   both in the same backend
@@ -148,6 +155,21 @@ static inline int32_t cs_model_n_weight(const cs_model *m)
 }
 /** cs_model_n_target - floats of a record's target, or CS_TARGET_TOKENS */
 int32_t cs_model_n_target(const cs_model *m);
+
+/** cs_model_is_standardized - does the head predict a standardized value for any label? */
+bool cs_model_is_standardized(const cs_model *m);
+/** cs_model_destandardize - the head's outputs [n * n_label] to values, in place */
+void cs_model_destandardize(const cs_model *m, float *output, int64_t n);
+/** cs_label_standardize - what the head should predict for a value; NaN stays NaN */
+static inline double cs_label_standardize(const cs_label *l, double value)
+{
+    return l->deviation > 0 ? (value - l->mean) / l->deviation : value;
+}
+/** cs_label_destandardize - its inverse */
+static inline double cs_label_destandardize(const cs_label *l, double output)
+{
+    return l->deviation > 0 ? output * l->deviation + l->mean : output;
+}
 
 /** cs_model_takes_lookup - does it classify nucleotide sequences, with few enough classes for a
  * look-up table? */

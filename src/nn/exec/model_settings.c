@@ -17,7 +17,8 @@
 #define PACKAGE_VERSION "0"
 #endif
 
-enum { FORMAT = 1 };
+/* Format 2 has standardized labels: a version without them would predict other numbers. */
+enum { FORMAT = 1, FORMAT_STANDARDIZED = 2 };
 
 /* Maximum of --window-length; twice as many bases are still far below INT64_MAX. */
 #define WINDOW_MAX INT64_C(1000000000000)
@@ -50,6 +51,10 @@ static json_t *labels_json(const cs_model *m)
             json_object_set_new(v, "rank", json_string(l->rank));
         if (l->description)
             json_object_set_new(v, "description", json_string(l->description));
+        if (l->deviation > 0) {
+            json_object_set_new(v, "mean", json_real(l->mean));
+            json_object_set_new(v, "deviation", json_real(l->deviation));
+        }
         json_array_append_new(a, v);
     }
     return a;
@@ -77,7 +82,8 @@ char *cs_model_settings_text(const cs_model *m)
     json_t *tok = tokenizer_json(m);
     int failed = 0;
 
-    failed |= json_object_set_new(j, "format", json_integer(FORMAT));
+    failed |= json_object_set_new(j, "format", json_integer(cs_model_is_standardized(m)
+                                                            ? FORMAT_STANDARDIZED : FORMAT));
     failed |= json_object_set_new(j, "version", json_string(PACKAGE_VERSION));
     failed |= json_object_set_new(j, "sha256", json_string(m->sum));
     failed |= json_object_set_new(j, "tokenizer", tok);
@@ -260,10 +266,14 @@ static int read_labels(cs_model_settings *s)
         if (!cs_name_is_plain(name) || (rank && !cs_name_is_plain(rank))
             || (about && !cs_name_is_plain(about)))
             return damaged(s, "a label's name, rank or description has a control character");
+        if (json_number_value(json_object_get(v, "deviation")) < 0)
+            return damaged(s, "a label's deviation is negative");
         s->label[i] = (cs_label){ cs_arena_dup(s->text, name, strlen(name)),
                                   json_integer_value(json_object_get(v, "taxid")),
                                   rank ? cs_arena_dup(s->text, rank, strlen(rank)) : NULL,
-                                  about ? cs_arena_dup(s->text, about, strlen(about)) : NULL };
+                                  about ? cs_arena_dup(s->text, about, strlen(about)) : NULL,
+                                  json_number_value(json_object_get(v, "mean")),
+                                  json_number_value(json_object_get(v, "deviation")) };
         if (!s->label[i].name || (rank && !s->label[i].rank)
             || (about && !s->label[i].description))
             return cs_fail(CS_EMEM, "out of memory for the labels of '%s'", s->what);
@@ -282,9 +292,10 @@ int cs_model_settings_open(cs_model_settings *s, const char *text)
     s->j = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_integer(json_object_get(s->j, "format")))
         return damaged(s, "its description is no JSON with a format number");
-    if (json_integer_value(json_object_get(s->j, "format")) != FORMAT)
-        return cs_fail(CS_EMODEL, "'%s' has model format %lld; this version reads %d", s->what,
-                       json_integer_value(json_object_get(s->j, "format")), FORMAT);
+    const int64_t format = json_integer_value(json_object_get(s->j, "format"));
+    if (format != FORMAT && format != FORMAT_STANDARDIZED)
+        return cs_fail(CS_EMODEL, "'%s' has model format %lld; this version reads %d and %d",
+                       s->what, (long long)format, FORMAT, FORMAT_STANDARDIZED);
     channels = json_integer_value(json_object_get(s->j, "channels"));
     if (channels < 0 || channels > 65536)
         return damaged(s, "its number of channels is impossible");

@@ -103,6 +103,14 @@ static void activate(cs_session *s, cs_mat y)
         s->model->head->activate(&s->cx, s->model->head_net, y);
 }
 
+/* Outputs of a regression are in the units of its values. */
+static void destandardize(const cs_session *s, bool training, int32_t n_seg, float *out)
+{
+    if (training || s->output == CS_HEAD_PREDICTION)
+        if (cs_model_is_standardized(s->model))
+            cs_model_destandardize(s->model, out, n_seg);
+}
+
 /* The head's output in host floats. */
 static int download(cs_session *s, cs_mat y, float *out)
 {
@@ -141,6 +149,7 @@ static int forward(cs_session *s, const cs_batch *b, bool raw, float *out)
     if (!raw)
         activate(s, y);
     CS_TRY(download(s, y, out));
+    destandardize(s, false, b->n_seg, out);
 out:
     return with_shape(rc, b->n_tok, b->n_seg, b->depth);
 }
@@ -181,6 +190,8 @@ int cs_session_finish(cs_session *s, int slot, float *out)
     int64_t first;
     const int rc = cs_staging_fetch(s, slot, out, &first);
 
+    if (rc == CS_OK)
+        destandardize(s, false, l->n_seg, out);
     return rc == CS_OK ? check_finite(s, first) : with_shape(rc, l->n_tok, l->n_seg, l->depth);
 }
 
@@ -210,6 +221,7 @@ int cs_session_forward_backward(cs_session *s, const cs_batch *b, const cs_step_
         /* After the backward pass, because predictions overwrite the raw values. */
         activate(s, s->trace.y);
         CS_TRY(download(s, s->trace.y, out));
+        destandardize(s, true, b->n_seg, out);
     }
 out:
     return with_shape(rc, b->n_tok, b->n_seg, b->depth);

@@ -148,10 +148,29 @@ static void put_labels(cs_ctx *cx, const cs_pass_input *in, cs_mat to)
     }
 }
 
+static cs_mat standardized_targets(cs_session *s, const cs_pass_input *in)
+{
+    const cs_model *m = s->model;
+    const cs_mat to = cs_scratch(&s->cx, in->n_seg, m->n_label);
+    const int64_t n = to.r * to.c;
+    cs_real part[PART];
+
+    for (int64_t i = 0; i < n && !s->cx.dry; i++) {
+        part[i % PART] = (cs_real)cs_label_standardize(&m->label[i % to.c],
+                                                       (double)in->target[i]);
+        if (i % PART == PART - 1 || i == n - 1)
+            s->be->op.upload(s->be, to.p + i / PART * PART, part,
+                             (size_t)(i % PART + 1) * sizeof *part);
+    }
+    return to;
+}
+
 static cs_mat targets(cs_session *s, const cs_pass_input *in)
 {
     const int32_t n = cs_model_n_target(s->model);
 
+    if (n != CS_TARGET_TOKENS && cs_model_is_standardized(s->model))
+        return standardized_targets(s, in);
     if (n != CS_TARGET_TOKENS)
         return reals(&s->cx, in->target, in->n_seg, n);
     const cs_mat to = cs_scratch(&s->cx, in->n_tok, 2);
