@@ -90,11 +90,11 @@ static void pass(struct fitting *t, bool dry)
 
     cs_ctx_begin(&t->cx, true, dry, 0);
     /* A copy in the arena, since the op's adjoint needs its gradient. */
-    cs_mat v = cs_tmp(&t->cx, n, (int32_t)n);
+    cs_mat v = cs_empty(&t->cx, n, (int32_t)n);
     if (!dry)
         t->be->op.copy(t->be, t->eye, v);
     for (int32_t m = 0; m < t->f->n_factor; m++) {
-        cs_mat y = cs_tmp(&t->cx, n, (int32_t)n);
+        cs_mat y = cs_empty(&t->cx, n, (int32_t)n);
         cs_sparse(&t->cx, t->seg, &t->f->link, cs_value(&t->ps, m), v, (cs_mat){ 0 }, y);
         v = y;
     }

@@ -101,7 +101,7 @@ static void run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat 
 {
     const struct layer *k = net;
     cs_mat v = cs_linear_apply(cx, &k->value, x), g = cs_linear_apply(cx, &k->gate, x);
-    cs_mat open = cs_tmp(cx, x.r, x.c), h = cs_tmp(cx, x.r, x.c);
+    cs_mat open = cs_empty(cx, x.r, x.c), h = cs_empty(cx, x.r, x.c);
 
     cs_activate(cx, k->act, g, open);
     cs_mul(cx, v, open, h);

@@ -38,7 +38,7 @@ static void watch(void *arg, int32_t block, cs_mat y)
 
 static cs_mat uploaded(cs_ctx *cx, const cs_tensor *t, int64_t r, int32_t c, double factor)
 {
-    cs_mat m = cs_tmp(cx, r, c);
+    cs_mat m = cs_empty(cx, r, c);
     for (int64_t i = 0; !cx->dry && i < r * c; i++)
         m.p[i] = (cs_real)(factor * cs_tensor_get(t, i));
     return m;
@@ -54,7 +54,7 @@ static cs_mat embedded(subject *s)
     const cs_tensor *x = golden_find(s->g, "input.x");
     if (s->table < 0)
         return uploaded(&s->cx, x, s->seg.rows, columns(x), 1);
-    cs_mat table = cs_value(&s->ps, s->table), y = cs_tmp(&s->cx, s->seg.rows, table.c);
+    cs_mat table = cs_value(&s->ps, s->table), y = cs_empty(&s->cx, s->seg.rows, table.c);
     cs_embed(&s->cx, golden_show(s->g, s->tok, (size_t)y.r * sizeof *s->tok), -1, table, y);
     return y;
 }
@@ -76,7 +76,7 @@ static cs_mat through(subject *s, cs_mat x)
         s->z = uploaded(&s->cx, z, s->key.rows, columns(z), 1);
     if (!s->has_residual)
         return s->sub(&s->cx, &s->part, s->seg, x);
-    cs_mat y = cs_tmp(&s->cx, x.r, x.c);
+    cs_mat y = cs_empty(&s->cx, x.r, x.c);
     cs_sublayer_apply(&s->cx, &s->wrap, looks ? cross : s->sub, looks ? (void *)s : &s->part,
                       s->seg,
                       x, y);
@@ -238,7 +238,7 @@ static int compare_ragged(subject *s)
                    off[s->seg.n], s->seg.depth, NULL };
     for (int dry = 1; dry >= 0; dry--) {
         cs_ctx_begin(cx, false, dry, 0);
-        cs_mat x = cs_tmp(cx, seg.rows, columns(in));
+        cs_mat x = cs_empty(cx, seg.rows, columns(in));
         for (int32_t k = 0; !dry && k < seg.n; k++)
             for (int64_t i = 0; i < (off[k + 1] - off[k]) * x.c; i++)
                 x.p[off[k] * x.c + i] = (cs_real)cs_tensor_get(in, s->off[k] * x.c + i);

@@ -213,13 +213,13 @@ static void pass_cnn(golden_net *n)
     int64_t r = t->shape.dim[0];
     int32_t w = c->enc->width(c->net);
     bool dual = golden_net_input(n, "tokens2") != NULL;
-    cs_mat all = cs_tmp(&n->cx, r, w * (dual ? 4 : 1)), part[4];
+    cs_mat all = cs_empty(&n->cx, r, w * (dual ? 4 : 1)), part[4];
 
     for (int i = 0; i < (dual ? 4 : 1); i++)
         part[i] = (cs_mat){ all.p + (n->cx.dry ? 0 : i * w), r, w, all.ld };
     cnn_tower(c, 0, part[0]);
     if (dual) {
-        cs_mat minus = golden_net_fill(n, r, w, -1), less = cs_tmp(&n->cx, r, w);
+        cs_mat minus = golden_net_fill(n, r, w, -1), less = cs_empty(&n->cx, r, w);
         cnn_tower(c, 1, part[1]);
         cs_mul(&n->cx, part[0], part[1], part[2]);
         cs_mul(&n->cx, part[1], minus, less);
@@ -236,8 +236,8 @@ static void pass_cnn(golden_net *n)
 /* Column `tissue` of each row, as a vector on the tape: by a product with ones and zeros. */
 static cs_mat choose(golden_net *n, cs_mat y, const cs_tensor *column)
 {
-    cs_mat pick = golden_net_fill(n, y.r, y.c, 0), chosen = cs_tmp(&n->cx, y.r, y.c);
-    cs_mat ones = golden_net_fill(n, 1, y.c, 1), out = cs_tmp(&n->cx, y.r, 1), none = { 0 };
+    cs_mat pick = golden_net_fill(n, y.r, y.c, 0), chosen = cs_empty(&n->cx, y.r, y.c);
+    cs_mat ones = golden_net_fill(n, 1, y.c, 1), out = cs_empty(&n->cx, y.r, 1), none = { 0 };
     for (int64_t r = 0; r < y.r && !n->cx.dry; r++)
         pick.p[r * pick.ld + (int64_t)cs_tensor_get(column, r)] = 1;
     cs_mul(&n->cx, y, pick, chosen);
@@ -259,18 +259,18 @@ static void pass_human(golden_net *n)
         n->x[i] = golden_net_stage(n, x, true);
         n->x_first[i] = true;
         /* Predicting, a stack may write over its input, which is compared later. */
-        cs_mat copy = cs_tmp(&n->cx, n->x[i].r, n->x[i].c);
+        cs_mat copy = cs_empty(&n->cx, n->x[i].r, n->x[i].c);
         cs_add(&n->cx, n->x[i], golden_net_fill(n, copy.r, copy.c, 0), copy);
         encoded[i] = cs_cdil_apply(&n->cx, c->tower, seg, c->n_layer, 0, copy, NULL);
     }
     int64_t rows = seg.rows;
     int32_t w = encoded[0].c;
-    cs_mat less = cs_tmp(&n->cx, rows, w), diff = cs_tmp(&n->cx, rows, w);
+    cs_mat less = cs_empty(&n->cx, rows, w), diff = cs_empty(&n->cx, rows, w);
     cs_mul(&n->cx, encoded[1], golden_net_fill(n, rows, w, -1), less);
     cs_add(&n->cx, encoded[0], less, diff);
     cs_mat h = cs_cdil_apply(&n->cx, c->decoder, seg, c->n_layer, c->n_layer, diff, NULL);
     golden_net_output(n, "decoder", h, true);
-    cs_mat pooled = cs_tmp(&n->cx, seg.n, h.c);
+    cs_mat pooled = cs_empty(&n->cx, seg.n, h.c);
     cs_seg_mean(&n->cx, seg, h, pooled);
     golden_net_output(n, "pooled", pooled, false);
     cs_mat y = golden_net_linear(n, "classifier.linear", pooled);
@@ -282,7 +282,7 @@ static void pass_human(golden_net *n)
 
 static void output_prob(golden_net *n, cs_mat y)
 {
-    cs_mat p = cs_tmp(&n->cx, y.r, y.c);
+    cs_mat p = cs_empty(&n->cx, y.r, y.c);
     cs_activate(&n->cx, CS_ACT_SIGMOID, y, p);
     golden_net_output(n, "prob", p, false);
 }
@@ -302,7 +302,7 @@ static void pass_dna(golden_net *n)
     if (!layer)
         golden_net_output(n, "decoder", y, true);
     if (plant) {
-        cs_mat pooled = cs_tmp(&n->cx, seg.n, y.c);
+        cs_mat pooled = cs_empty(&n->cx, seg.n, y.c);
         cs_seg_window(&n->cx, seg, true, (int64_t)arg(c, "center"), y, pooled);
         golden_net_output(n, "pooled", pooled, false);
         y = pooled;

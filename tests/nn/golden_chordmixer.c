@@ -243,7 +243,7 @@ out:
 /* A copy of a tensor of the file in the arena, times a factor. */
 static cs_mat uploaded(cs_ctx *cx, const cs_tensor *t, int64_t r, int32_t c, double factor)
 {
-    cs_mat m = cs_tmp(cx, r, c);
+    cs_mat m = cs_empty(cx, r, c);
     for (int64_t i = 0; !cx->dry && i < r * c; i++)
         m.p[i] = (cs_real)(factor * cs_tensor_get(t, i));
     return m;
@@ -256,14 +256,14 @@ static cs_mat embedded(golden *g, cs_session *s, const cs_batch *b, bool has_emb
     cs_mat w = cs_value(&m->ps, m->embed_w), x, y;
 
     if (m->tok) {
-        y = cs_tmp(cx, b->n_tok, m->width);
+        y = cs_empty(cx, b->n_tok, m->width);
         cs_embed(cx, golden_show(g, b->tok, (size_t)b->n_tok * sizeof *b->tok), CS_TOK_PAD, w, y);
         return y;
     }
     x = uploaded(cx, golden_find(g, "input.x"), b->n_tok, b->n_channel, 1);
     if (!has_embedding)
         return x;
-    y = cs_tmp(cx, b->n_tok, m->width);
+    y = cs_empty(cx, b->n_tok, m->width);
     cs_affine(cx, x, w, cs_value(&m->ps, m->embed_b), y);
     return y;
 }
@@ -281,7 +281,7 @@ static void part_pass(golden *g, cs_session *s, const cs_batch *b, bool pool, bo
     s->trace.x = embedded(g, s, b, pool);
     s->trace.encoded = s->trace.y = m->enc->forward(cx, m->enc_net, seg, s->trace.x);
     if (pool) {
-        s->trace.y = cs_tmp(cx, seg.n, m->width);
+        s->trace.y = cs_empty(cx, seg.n, m->width);
         cs_seg_mean(cx, seg, s->trace.encoded, s->trace.y);
     }
     cs_grad_seed(cx, s->trace.y, uploaded(cx, w, s->trace.y.r, m->width, 1.0 / (double)w->n));

@@ -47,7 +47,7 @@ static int64_t place(const cs_tensor *t, bool first, int64_t r, int32_t c, int32
 cs_mat golden_net_stage(golden_net *n, const cs_tensor *t, bool first)
 {
     int32_t c = (int32_t)t->shape.dim[first ? t->shape.n_dim - 2 : t->shape.n_dim - 1];
-    cs_mat m = cs_tmp(&n->cx, t->n / c, c);
+    cs_mat m = cs_empty(&n->cx, t->n / c, c);
     for (int64_t i = 0; !n->cx.dry && i < t->n; i++)
         m.p[i] = (cs_real)cs_tensor_get(t, place(t, first, i / c, (int32_t)(i % c), c));
     return m;
@@ -55,7 +55,7 @@ cs_mat golden_net_stage(golden_net *n, const cs_tensor *t, bool first)
 
 cs_mat golden_net_fill(golden_net *n, int64_t r, int32_t c, double value)
 {
-    cs_mat m = cs_tmp(&n->cx, r, c);
+    cs_mat m = cs_empty(&n->cx, r, c);
     for (int64_t i = 0; !n->cx.dry && i < r * c; i++)
         m.p[i] = (cs_real)value;
     return m;
@@ -64,11 +64,11 @@ cs_mat golden_net_fill(golden_net *n, int64_t r, int32_t c, double value)
 /* Ids live in the arena, because the backward pass reads them. */
 cs_mat golden_net_embed(golden_net *n, const cs_tensor *ids, int table, int32_t pad)
 {
-    cs_mat w = cs_value(&n->ps, table), place_of = cs_tmp(&n->cx, ids->n, 1);
+    cs_mat w = cs_value(&n->ps, table), place_of = cs_empty(&n->cx, ids->n, 1);
     int32_t *id = (int32_t *)(void *)place_of.p;
     for (int64_t i = 0; !n->cx.dry && i < ids->n; i++)
         id[i] = (int32_t)cs_tensor_get(ids, i);
-    cs_mat y = cs_tmp(&n->cx, ids->n, w.c);
+    cs_mat y = cs_empty(&n->cx, ids->n, w.c);
     cs_embed(&n->cx, id, pad, w, y);
     return y;
 }
@@ -86,7 +86,7 @@ cs_mat golden_net_linear(golden_net *n, const char *name, cs_mat x)
     cs_mat w = cs_value(&n->ps, cs_params_find(&n->ps, full));
     snprintf(full, sizeof full, "%s.bias", name);
     cs_mat b = cs_value(&n->ps, cs_params_find(&n->ps, full));
-    cs_mat y = cs_tmp(&n->cx, x.r, (int32_t)w.r);
+    cs_mat y = cs_empty(&n->cx, x.r, (int32_t)w.r);
     cs_affine(&n->cx, x, w, b, y);
     return y;
 }
@@ -256,7 +256,7 @@ static double loss_of(golden_net *n, const outputs *a, bool first)
 
 void golden_net_loss(golden_net *n, cs_mat y, bool first)
 {
-    cs_mat grad = cs_tmp(&n->cx, y.r, y.c);
+    cs_mat grad = cs_empty(&n->cx, y.r, y.c);
     const cs_tensor *want = golden_find(n->g, "output.loss");
 
     if (!n->cx.dry) {

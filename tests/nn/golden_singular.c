@@ -30,7 +30,7 @@ static void pool_adjoint(cs_ctx *cx, const cs_node *n)
 
 static cs_mat pool(cs_ctx *cx, cs_seg seg, cs_mat x)
 {
-    cs_mat y = cs_tmp(cx, seg.n, 2 * x.c);
+    cs_mat y = cs_empty(cx, seg.n, 2 * x.c);
     cs_tape_push(cx, &(cs_node){ .adjoint = pool_adjoint, .m = { x, y }, .seg = seg });
     (void)cx->be->op.sync(cx->be);
     for (int32_t k = 0; !cx->dry && k < seg.n; k++)
@@ -64,9 +64,9 @@ cs_mat singular_classify(subject *s)
 {
     cs_ctx *cx = &s->cx;
     s->pooled = pool(cx, s->seg, s->encoded);
-    cs_mat h = cs_proj_apply(cx, &s->fc, s->pooled), n = cs_tmp(cx, h.r, h.c);
+    cs_mat h = cs_proj_apply(cx, &s->fc, s->pooled), n = cs_empty(cx, h.r, h.c);
     cs_norm_apply(cx, &s->norm, s->seg, h, n);
-    h = cs_tmp(cx, n.r, n.c);
+    h = cs_empty(cx, n.r, n.c);
     cs_activate(cx, CS_ACT_RELU, n, h);
     return cs_proj_apply(cx, &s->logits, h);
 }

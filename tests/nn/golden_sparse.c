@@ -173,13 +173,13 @@ static cs_mat head(struct sparse *s, cs_seg seg, cs_mat v)
 
     CS_BUG(v.ld != v.c);
     if (cs_value(&n->ps, wide >= 0 ? wide : plain).c != in.c) {
-        in = cs_tmp(&n->cx, seg.n, v.c);
+        in = cs_empty(&n->cx, seg.n, v.c);
         cs_seg_window(&n->cx, seg, false, 1, v, in);
     }
     golden_net_output(n, "head_in", in, false);
     if (wide < 0)
         return golden_net_linear(n, "final", in);
-    cs_mat pre = golden_net_linear(n, "final.0", in), h = cs_tmp(&n->cx, pre.r, pre.c);
+    cs_mat pre = golden_net_linear(n, "final.0", in), h = cs_empty(&n->cx, pre.r, pre.c);
     cs_activate(&n->cx, CS_ACT_GELU, pre, h);
     return golden_net_linear(n, "final.2", h);
 }

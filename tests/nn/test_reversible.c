@@ -31,8 +31,8 @@ static cs_mat coupling(cs_session *s, cs_seg seg, int32_t block, char part, cs_m
     const cs_model *m = s->model;
     cs_ctx *cx = &s->cx;
     cs_mat w1 = tensor(m, block, part, "fc1.weight"), w2 = tensor(m, block, part, "fc2.weight");
-    cs_mat pre = cs_tmp(cx, x.r, (int32_t)w1.r), h = cs_tmp(cx, x.r, (int32_t)w1.r);
-    cs_mat out = cs_tmp(cx, x.r, x.c), sum = cs_tmp(cx, x.r, x.c);
+    cs_mat pre = cs_empty(cx, x.r, (int32_t)w1.r), h = cs_empty(cx, x.r, (int32_t)w1.r);
+    cs_mat out = cs_empty(cx, x.r, x.c), sum = cs_empty(cx, x.r, x.c);
 
     cs_affine(cx, x, w1, tensor(m, block, part, "fc1.bias"), pre);
     cs_activate(cx, CS_ACT_GELU, pre, h);
@@ -47,7 +47,7 @@ static cs_mat forward_stored(cs_session *s, cs_seg seg, cs_mat x)
     const cs_mat none = { 0 };
     int32_t half = m->width / 2;
     cs_mat a = cs_columns(x, 0, half), b = cs_columns(x, half, half);
-    cs_mat y = cs_tmp(&s->cx, x.r, x.c);
+    cs_mat y = cs_empty(&s->cx, x.r, x.c);
 
     for (int32_t l = 0; l < seg.depth; l++) {
         a = coupling(s, seg, l, 'f', b, a);
@@ -82,7 +82,7 @@ static outcome pass(cs_session *s, const cs_batch *b, bool reversible)
     const int64_t n = b->n_tok * row + 4096;
     assert_int_equal(cs_ctx_reserve(cx, n, n), CS_OK);
     cs_ctx_begin(cx, true, false, 1);
-    cs_mat x = cs_tmp(cx, b->n_tok, m->width), g = cs_tmp(cx, b->n_tok, m->width);
+    cs_mat x = cs_empty(cx, b->n_tok, m->width), g = cs_empty(cx, b->n_tok, m->width);
     cs_embed(cx, b->tok, CS_TOK_PAD, cs_value(&m->ps, m->embed_w), x);
     o.x_before = copy_mat(x);
     cs_mat y = reversible ? m->enc->forward(cx, m->enc_net, seg, x) : forward_stored(s, seg, x);
@@ -183,7 +183,7 @@ static void check_dependencies(cs_session *s, int64_t n)
             b->tok[j] = 2 + k;
             assert_int_equal(cs_ctx_reserve(&s->cx, n * (3 * m->width + 512) + 4096, 0), CS_OK);
             cs_ctx_begin(&s->cx, false, false, 0);
-            cs_mat x = cs_tmp(&s->cx, n, m->width);
+            cs_mat x = cs_empty(&s->cx, n, m->width);
             cs_embed(&s->cx, b->tok, CS_TOK_PAD, cs_value(&m->ps, m->embed_w), x);
             y[k] = copy_mat(m->enc->forward(&s->cx, m->enc_net, seg, x));
         }

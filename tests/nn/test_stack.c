@@ -207,7 +207,7 @@ static void test_scratch(void **state)
     assert_int_equal(cs_ctx_reserve(cx, CAP, CAP), CS_OK);
     cs_ctx_begin(cx, true, false, 1);
     assert_null(cs_grad_of(cx, cs_scratch(cx, 2, 3)).p);
-    assert_non_null(cs_grad_of(cx, cs_tmp(cx, 2, 3)).p);
+    assert_non_null(cs_grad_of(cx, cs_empty(cx, 2, 3)).p);
     toy_free(s);
 }
 

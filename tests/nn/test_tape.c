@@ -20,7 +20,7 @@ static void begin(cs_ctx *cx, cs_backend *be, cs_params *ps)
 
 static cs_mat filled(cs_ctx *cx, cs_real v)
 {
-    cs_mat m = cs_tmp(cx, R, C);
+    cs_mat m = cs_empty(cx, R, C);
     for (int64_t i = 0; i < R * C; i++)
         m.p[i] = v;
     return m;
@@ -55,7 +55,7 @@ static void test_first_steps(void **state)
     assert_int_equal(cs_backend_open("cpu", 1, &be), CS_OK);
     begin(&cx, be, &ps);
     cs_mat x = filled(&cx, 1), y = filled(&cx, 2), apart = filled(&cx, 3);
-    cs_mat sum = cs_tmp(&cx, R, C), z = cs_tmp(&cx, R, C), u = cs_tmp(&cx, R, C);
+    cs_mat sum = cs_empty(&cx, R, C), z = cs_empty(&cx, R, C), u = cs_empty(&cx, R, C);
     cs_add(&cx, x, y, sum);
     cs_add(&cx, x, y, u);
     cs_add(&cx, sum, x, z);
@@ -78,7 +78,7 @@ static void test_part(void **state)
     (void)state;
     assert_int_equal(cs_backend_open("cpu", 1, &be), CS_OK);
     begin(&cx, be, &ps);
-    cs_mat x = filled(&cx, 1), left = x, right = x, y = cs_tmp(&cx, R, C / 2);
+    cs_mat x = filled(&cx, 1), left = x, right = x, y = cs_empty(&cx, R, C / 2);
     left.c = right.c = C / 2;
     right.p += C / 2;
     cs_add(&cx, left, left, y);

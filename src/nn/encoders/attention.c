@@ -19,7 +19,7 @@ static cs_proj project(cs_params *ps, int64_t n_in, int64_t n_out, bool bias, co
 cs_mat cs_mha_cross(cs_ctx *cx, const cs_mha *m, cs_seg seg, cs_mat x, cs_seg key, cs_mat z)
 {
     cs_mat q = cs_proj_apply(cx, &m->q, x), k = cs_proj_apply(cx, &m->k, z);
-    cs_mat v = cs_proj_apply(cx, &m->v, z), y = cs_tmp(cx, x.r, m->n_value);
+    cs_mat v = cs_proj_apply(cx, &m->v, z), y = cs_empty(cx, x.r, m->n_value);
     const cs_attn a = { .seg = seg, .key = key, .n_head = m->n_head, .scale = (cs_real)m->scale,
                         .dropout = m->dropout };
     cs_call_value_hook(cx, "q", m->layer, q);
@@ -62,7 +62,7 @@ cs_linformer cs_linformer_declare(cs_params *ps, const cs_linformer_cfg *c, int3
 /* Per segment: n_key weighted sums of the rows of x. */
 static cs_mat summed(cs_ctx *cx, int weights, int32_t n_key, cs_seg seg, cs_mat x)
 {
-    cs_mat y = cs_tmp(cx, (int64_t)seg.n * n_key, x.c);
+    cs_mat y = cs_empty(cx, (int64_t)seg.n * n_key, x.c);
     cs_seg_gemm(cx, seg, true, false, (cs_operand){ cs_value(cx->ps, weights), CS_SEG_SHARED },
                 (cs_operand){ x, CS_SEG_ROWS }, (cs_operand){ y, CS_SEG_BLOCK });
     return y;
@@ -74,7 +74,7 @@ cs_mat cs_linformer_apply(cs_ctx *cx, const void *linformer, cs_seg seg, cs_mat 
     cs_seg key = { .n = seg.n, .rows = (int64_t)seg.n * m->n_key };
     const cs_attn a = { .seg = seg, .key = key, .n_head = m->n_head, .dropout = m->dropout,
                         .scale = (cs_real)(1 / sqrt((double)m->head)) };
-    cs_mat q = cs_proj_apply(cx, &m->q, x), y = cs_tmp(cx, q.r, q.c);
+    cs_mat q = cs_proj_apply(cx, &m->q, x), y = cs_empty(cx, q.r, q.c);
     cs_mat k = summed(cx, m->sum_k, m->n_key, seg, cs_proj_apply(cx, &m->k, x)), v = k;
 
     if (!m->share)
@@ -131,7 +131,7 @@ static cs_mat kernel_of(const cs_ctx *cx, const cs_fkernel *m, int tensor, int32
 /* Every head's columns of x times its weights (r, c): a new matrix. */
 static cs_mat per_head(cs_ctx *cx, const cs_fkernel *m, int tensor, int32_t r, int32_t c, cs_mat x)
 {
-    cs_mat y = cs_tmp(cx, x.r, c * m->n_head);
+    cs_mat y = cs_empty(cx, x.r, c * m->n_head);
     for (int32_t h = 0; h < m->n_head; h++)
         cs_matmul(cx, cs_columns(x, h * r, r), kernel_of(cx, m, tensor, h, r, c),
                   cs_columns(y, h * c, c));
@@ -140,7 +140,7 @@ static cs_mat per_head(cs_ctx *cx, const cs_fkernel *m, int tensor, int32_t r, i
 
 static cs_mat activated(cs_ctx *cx, cs_act f, cs_mat x)
 {
-    cs_mat y = cx->recording ? cs_tmp(cx, x.r, x.c) : x;
+    cs_mat y = cx->recording ? cs_empty(cx, x.r, x.c) : x;
     cs_activate(cx, f, x, y);
     return y;
 }
@@ -160,7 +160,7 @@ static cs_mat features(cs_ctx *cx, const cs_fkernel *m, cs_mat x)
             gate = per_head(cx, m, m->g[i], n, n, x);
         x = f;
         if (m->gated) {
-            x = cs_tmp(cx, f.r, f.c);
+            x = cs_empty(cx, f.r, f.c);
             cs_mul(cx, f, activated(cx, CS_ACT_SIGMOID, gate), x);
         }
     }
@@ -171,7 +171,7 @@ static void penalise(cs_ctx *cx, const cs_fkernel *m, int32_t n_seg)
 {
     for (int i = 0; i < m->n_unit && m->ortho > 0 && cx->training; i++)
         for (int32_t h = 0; h < (m->shared ? 1 : m->n_head); h++) {
-            cs_mat gram = cs_tmp(cx, m->head, m->head);
+            cs_mat gram = cs_empty(cx, m->head, m->head);
             cs_gram(cx, kernel_of(cx, m, m->f[i], h, m->head, m->head), gram);
             /* Each sequence adds its share, so a step of several batches adds the penalty once. */
             cs_penalty(cx, CS_PEN_ORTHO, m->ortho * n_seg, gram);
@@ -184,7 +184,7 @@ cs_mat cs_fkernel_apply(cs_ctx *cx, const void *fkernel, cs_seg seg, cs_mat x)
     const cs_attn a = { .seg = seg, .key = seg, .n_head = m->n_head, .scale = 1 };
     cs_mat q = features(cx, m, cs_proj_apply(cx, &m->q, x));
     cs_mat k = features(cx, m, cs_proj_apply(cx, &m->k, x));
-    cs_mat v = cs_proj_apply(cx, &m->v, x), y = cs_tmp(cx, x.r, x.c);
+    cs_mat v = cs_proj_apply(cx, &m->v, x), y = cs_empty(cx, x.r, x.c);
 
     cs_linear_attend(cx, &a, q, k, v, y);
     cs_call_value_hook(cx, "phi_q", m->layer, q);

@@ -276,7 +276,7 @@ static cs_mat cdil_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 
     if (e->n_group == 1)
         return group_forward(cx, e, 0, seg, x, NULL);
-    const cs_mat y = cs_tmp(cx, x.r, e->width);
+    const cs_mat y = cs_empty(cx, x.r, e->width);
     for (int32_t k = 0; k < e->n_group; k++) {
         const cs_mat part = share_of(y, k, e->n_group);
         const int64_t mark = cs_mark(cx);

@@ -204,11 +204,11 @@ static void chordmixer_mix(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs
     cs_mat h = x;
 
     if (c->prenorm != CS_NORM_NONE) {
-        h = cs_tmp(cx, x.r, x.c);
+        h = cs_empty(cx, x.r, x.c);
         cs_norm_apply(cx, &k->prenorm, seg, x, h);
     }
     cs_mat pre = cs_linear_apply(cx, &k->fc1, h);
-    h = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
+    h = cx->recording ? cs_empty(cx, pre.r, pre.c) : pre;
     cs_activate(cx, CS_ACT_GELU, pre, h);
     h = cs_dropout(cx, c->dropout, h);
     cs_linear_into(cx, &k->fc2, h, y);
@@ -218,11 +218,11 @@ static void full_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat
 {
     const struct block *k = net;
     const struct config *c = &k->net->cfg;
-    cs_mat h = cs_tmp(cx, x.r, x.c), sum = y;
+    cs_mat h = cs_empty(cx, x.r, x.c), sum = y;
 
     chordmixer_mix(cx, net, seg, x, h);
     if (c->norm != CS_NORM_NONE)
-        sum = cs_tmp(cx, x.r, x.c);
+        sum = cs_empty(cx, x.r, x.c);
     cs_roll_add(cx, seg, (int32_t)c->track, h, x, sum);
     if (c->norm != CS_NORM_NONE)
         cs_norm_apply(cx, &k->norm, seg, sum, y);
@@ -304,7 +304,7 @@ static cs_mat chord_mean(cs_ctx *cx, const void *net, cs_seg seg, const int32_t 
     cs_chord_run q = { .id = id, .x = x, .mean = true };
 
     if (id && blocks_of(e, seg) == 0) {        /* a bag of tokens */
-        cs_mat mean = cs_tmp(cx, seg.n, x.c);
+        cs_mat mean = cs_empty(cx, seg.n, x.c);
         cs_embed_mean(cx, seg, id, x, mean);
         return mean;
     }

@@ -99,7 +99,7 @@ static void fkernel_declare_layer(void *layer, const void *cfg, int32_t l, cs_pa
 static void fkernel_run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
     const struct layer *k = net;
-    cs_mat mid = cs_tmp(cx, x.r, x.c);
+    cs_mat mid = cs_empty(cx, x.r, x.c);
     cs_sublayer_apply(cx, &k->residual[0], cs_fkernel_apply, &k->attn, seg, x, mid);
     cs_sublayer_apply(cx, &k->residual[1], cs_ffn_apply, &k->ffn, seg, mid, y);
 }

@@ -199,7 +199,7 @@ static int64_t lowrank_max_len(const void *net)
 static void lowrank_run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
     const struct layer *k = net;
-    cs_mat mid = cs_tmp(cx, x.r, x.c);
+    cs_mat mid = cs_empty(cx, x.r, x.c);
     cs_sublayer_apply(cx, &k->residual[0], cs_mha_apply, &k->attn, seg, x, mid);
     cs_sublayer_apply(cx, &k->residual[1], cs_ffn_apply, &k->ffn, seg, mid, y);
 }
@@ -208,7 +208,7 @@ static void lowrank_run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x,
 static void run_masked(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
     const struct layer *k = net;
-    cs_mat a = cs_tmp(cx, x.r, x.c), b = cs_tmp(cx, x.r, x.c), c = cs_tmp(cx, x.r, x.c);
+    cs_mat a = cs_empty(cx, x.r, x.c), b = cs_empty(cx, x.r, x.c), c = cs_empty(cx, x.r, x.c);
     cs_sublayer_apply(cx, &k->residual[0], cs_mha_apply, &k->attn, seg, x, a);
     cs_seg_mask(cx, seg, 0, a, b);
     cs_sublayer_apply(cx, &k->residual[1], cs_ffn_apply, &k->ffn, seg, b, c);
@@ -222,7 +222,7 @@ static cs_mat lowrank_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
     CS_BUG(x.c != lowrank_in_width(e) || x.r != seg.rows);
     if (code) {
         cs_mat h = cs_proj_apply(cx, &e->in, x);
-        x = cs_tmp(cx, h.r, h.c);
+        x = cs_empty(cx, h.r, h.c);
         cs_norm_apply(cx, &e->in_norm, seg, h, x);
     }
     x = cs_position_apply(cx, e->position, seg, 1, x);

@@ -119,7 +119,7 @@ static cs_mat paramixer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat 
     x = cs_dropout(cx, e->cfg.dropout, x);
     for (int32_t l = 0; l < (int32_t)e->cfg.layers; l++) {
         /* Without gradients two buffers take turns. */
-        cs_mat y = cx->training || l < 2 ? cs_tmp(cx, x.r, x.c) : scratch;
+        cs_mat y = cx->training || l < 2 ? cs_empty(cx, x.r, x.c) : scratch;
         cs_factors_apply(cx, e->layer[l], seg, n, x, v, y);
         scratch = v;
         v = y;

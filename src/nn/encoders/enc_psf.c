@@ -116,7 +116,7 @@ static cs_mat psf_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
     x = cs_position_apply(cx, e->position, seg, 1, x);
     cs_call_value_hook(cx, "X", 0, x);
     x = cs_dropout(cx, e->cfg.dropout, x);
-    cs_mat y = cs_tmp(cx, x.r, (int32_t)e->cfg.channels);
+    cs_mat y = cs_empty(cx, x.r, (int32_t)e->cfg.channels);
     cs_factors_apply(cx, e->factors, seg, n, x, x, y);
     return y;
 }

@@ -164,12 +164,12 @@ static void weights(cs_ctx *cx, const struct layer *k, cs_seg seg, cs_mat x, cs_
 
     /* As the code has it, which gives rows of padding the same share of every sum. */
     if (seg.n_valid) {
-        cs_mat masked = cs_tmp(cx, s.r, s.c);
+        cs_mat masked = cs_empty(cx, s.r, s.c);
         cs_seg_mask(cx, seg, -32767, s, masked);
         s = masked;
     }
-    *av = cs_tmp(cx, s.r, s.c);
-    *au = cs_tmp(cx, s.r, s.c);
+    *av = cs_empty(cx, s.r, s.c);
+    *au = cs_empty(cx, s.r, s.c);
     cs_seg_softmax(cx, seg, s, *av);
     cs_row_softmax(cx, s, *au);
 }
@@ -186,7 +186,7 @@ static double singularformer_share(const struct config *c, int32_t l)
 static void penalise_columns(cs_ctx *cx, const struct layer *k, cs_seg seg, const char *name,
                              double scale, cs_mat a)
 {
-    cs_mat gram = cs_tmp(cx, (int64_t)seg.n * a.c, a.c);
+    cs_mat gram = cs_empty(cx, (int64_t)seg.n * a.c, a.c);
     cs_seg_gemm(cx, seg, true, false, rows(a), rows(a), block(gram));
     cs_call_value_hook(cx, name, k->no, gram);
     cs_penalty(cx, CS_PEN_OFFDIAG_SQUARE, scale, gram);
@@ -217,8 +217,8 @@ static cs_mat between_sums(cs_ctx *cx, const struct attn *a, cs_seg seg, cs_mat 
     int32_t n = k->net->head, r = (int32_t)c->rank;
     double scale = c->scores == SCORES_SCALED ? 1 / sqrt((double)n) : 1;
     cs_mat q = cs_proj_apply(cx, &k->q, z), key = cs_proj_apply(cx, &k->k, z);
-    cs_mat v = cs_proj_apply(cx, &k->v, z), y = cs_tmp(cx, z.r, v.c);
-    cs_mat dot = cs_tmp(cx, z.r, a->scores.c);
+    cs_mat v = cs_proj_apply(cx, &k->v, z), y = cs_empty(cx, z.r, v.c);
+    cs_mat dot = cs_empty(cx, z.r, a->scores.c);
 
     for (int32_t h = 0; h < (int32_t)c->heads; h++)
         cs_seg_gemm(cx, seg, false, true, block(cs_columns(q, h * n, n)),
@@ -240,8 +240,8 @@ static cs_mat attention(cs_ctx *cx, const void *arg, cs_seg seg, cs_mat x)
     const struct layer *k = a->layer;
     int64_t n_sum = (int64_t)seg.n * k->net->cfg.rank;
     double dropout = k->net->cfg.dropout;
-    cs_mat av, au, z = cs_tmp(cx, n_sum, x.c), y = cs_tmp(cx, x.r, x.c);
-    cs_mat prob = cs_tmp(cx, n_sum, a->scores.c);
+    cs_mat av, au, z = cs_empty(cx, n_sum, x.c), y = cs_empty(cx, x.r, x.c);
+    cs_mat prob = cs_empty(cx, n_sum, a->scores.c);
 
     weights(cx, k, seg, x, &av, &au);
     cs_seg_gemm(cx, seg, true, false, rows(cs_dropout(cx, dropout, av)), rows(x), block(z));
@@ -259,7 +259,7 @@ static void singularformer_run_layer(cs_ctx *cx, const void *net, cs_seg seg, co
 {
     const struct layer *k = net;
     const struct attn a = { k, m[IN_SCORES], m[OUT_SCORES] };
-    cs_mat mid = cs_tmp(cx, m[IN_X].r, m[IN_X].c);
+    cs_mat mid = cs_empty(cx, m[IN_X].r, m[IN_X].c);
 
     (void)i;
     cs_sublayer_apply(cx, &k->residual[0], attention, &a, seg, m[IN_X], mid);
@@ -278,8 +278,8 @@ static cs_mat singularformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs
     x = cs_position_apply(cx, e->position, seg, 1.0 / 3, x);
     for (int32_t l = 0; l < n_layer; l++) {
         /* Without gradients two buffers take turns, for tokens and for scores. */
-        cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : scratch;
-        cs_mat scores = cx->training || l < 2 ? cs_tmp(cx, n_sum, n_score) : used;
+        cs_mat y = cx->training || l == 0 ? cs_empty(cx, x.r, x.c) : scratch;
+        cs_mat scores = cx->training || l < 2 ? cs_empty(cx, n_sum, n_score) : used;
         cs_block_multi(cx, singularformer_run_layer, &e->layer[l], seg,
                        (cs_mat[]){ x, before, scores, y }, N_MAT, 0);
         scratch = x;

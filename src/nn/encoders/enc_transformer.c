@@ -83,7 +83,7 @@ static cs_mat attention(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
     int32_t d = x.c;
     const cs_attn a = { .seg = seg, .key = seg, .n_head = k->n_head, .dropout = k->ffn.dropout,
                         .scale = (cs_real)(1 / sqrt((double)d / k->n_head)) };
-    cs_mat qkv = cs_tmp(cx, x.r, 3 * d), y = cs_tmp(cx, x.r, d);
+    cs_mat qkv = cs_empty(cx, x.r, 3 * d), y = cs_empty(cx, x.r, d);
 
     cs_weight_apply(cx, k->in_w, k->in_a, x, cs_value(cx->ps, k->in_b), qkv);
     cs_attend(cx, &a, cs_columns(qkv, 0, d), cs_columns(qkv, d, d), cs_columns(qkv, 2 * d, d), y);
@@ -93,7 +93,7 @@ static cs_mat attention(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 static void transformer_run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
     const struct layer *k = net;
-    cs_mat mid = cs_tmp(cx, x.r, x.c);
+    cs_mat mid = cs_empty(cx, x.r, x.c);
     cs_sublayer_apply(cx, &k->residual[0], attention, k, seg, x, mid);
     cs_sublayer_apply(cx, &k->residual[1], cs_ffn_apply, &k->ffn, seg, mid, y);
 }

@@ -69,7 +69,7 @@ static void compute(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
     const struct network *f = net;
     cs_mat pre = cs_linear_apply(cx, &f->fc1, x);
-    cs_mat h = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
+    cs_mat h = cx->recording ? cs_empty(cx, pre.r, pre.c) : pre;
 
     (void)seg;
     cs_activate(cx, CS_ACT_GELU, pre, h);
@@ -83,9 +83,9 @@ static cs_mat target(cs_ctx *cx, int32_t n, int32_t m, cs_mat y, cs_mat *scratch
     if (m == n - 1 || (!cx->recording && (n - 1 - m) % 2 == 0))
         return y;
     if (cx->recording)
-        return cs_tmp(cx, y.r, y.c);
+        return cs_empty(cx, y.r, y.c);
     if (scratch->r == 0)
-        *scratch = cs_tmp(cx, y.r, y.c);
+        *scratch = cs_empty(cx, y.r, y.c);
     return *scratch;
 }
 
@@ -98,7 +98,7 @@ static void apply_factor(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *
     const struct factor *k = net;
     const cs_factors_spec *s = &k->net->spec;
     const cs_mat none = { 0 };
-    cs_mat w = cs_tmp(cx, m[IN_X].r, s->protocol == CS_PROTOCOL_CHORD ? n + 1 : k->links.n);
+    cs_mat w = cs_empty(cx, m[IN_X].r, s->protocol == CS_PROTOCOL_CHORD ? n + 1 : k->links.n);
     cs_mat added = s->res == CS_FACTOR_PLAIN ? none
                  : s->res == CS_FACTOR_FIRST ? m[IN_FIRST] : m[IN_LAST];
 
@@ -118,7 +118,7 @@ void cs_factors_apply(cs_ctx *cx, const cs_factors *e, cs_seg seg, int32_t n, cs
     cs_mat scratch = { 0 }, m[N_MAT] = { x };
 
     CS_BUG(n > s->n_factor || x.c != s->n_x || v.c != s->n_in || y.c != s->n_out || y.r != v.r);
-    m[IN_FIRST] = s->res == CS_FACTOR_FIRST && n > 0 ? cs_tmp(cx, y.r, y.c)
+    m[IN_FIRST] = s->res == CS_FACTOR_FIRST && n > 0 ? cs_empty(cx, y.r, y.c)
                                                      : target(cx, n, -1, y, &scratch);
     cs_block(cx, compute, &e->g, seg, v, m[IN_FIRST]);
     cs_call_value_hook(cx, "V0", s->layer, m[IN_FIRST]);

@@ -54,7 +54,7 @@ cs_proj cs_proj_declare_parts(cs_params *ps, const cs_proj_parts *parts, const c
 static cs_mat apply_parts(cs_ctx *cx, const cs_proj *p, cs_mat x)
 {
     int32_t c = p->n_out / p->n_part;
-    cs_mat low = cs_tmp(cx, x.r, p->rank * p->n_part), y = cs_tmp(cx, x.r, p->n_out);
+    cs_mat low = cs_empty(cx, x.r, p->rank * p->n_part), y = cs_empty(cx, x.r, p->n_out);
     for (int32_t i = 0; i < p->n_part; i++) {
         cs_mat mid = cs_columns(low, i * p->rank, p->rank);
         cs_matmul(cx, x, cs_value_block(cx->ps, p->a, i, x.c, p->rank), mid);
@@ -68,7 +68,7 @@ cs_mat cs_proj_apply(cs_ctx *cx, const cs_proj *p, cs_mat x)
     cs_mat b = p->b >= 0 ? cs_value(cx->ps, p->b) : (cs_mat){ 0 };
     if (p->n_part > 0)
         return apply_parts(cx, p, x);
-    cs_mat y = cs_tmp(cx, x.r, p->n_out);
+    cs_mat y = cs_empty(cx, x.r, p->n_out);
     cs_weight_apply(cx, p->w, p->a, x, b, y);
     return y;
 }
@@ -112,7 +112,7 @@ cs_mat cs_ffn_apply(cs_ctx *cx, const void *ffn, cs_seg seg, cs_mat x)
 {
     const cs_ffn *f = ffn;
     cs_mat pre = cs_proj_apply(cx, &f->up, x);
-    cs_mat h = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
+    cs_mat h = cx->recording ? cs_empty(cx, pre.r, pre.c) : pre;
     (void)seg;
     cs_activate(cx, f->act, pre, h);
     return cs_proj_apply(cx, &f->down, cs_dropout(cx, f->dropout, h));
@@ -134,13 +134,13 @@ void cs_sublayer_apply(cs_ctx *cx, const cs_sublayer *a, cs_sub_fn f, const void
                        cs_mat x, cs_mat y)
 {
     if (a->pre) {
-        cs_mat h = cs_tmp(cx, x.r, x.c);
+        cs_mat h = cs_empty(cx, x.r, x.c);
         cs_norm_apply(cx, &a->norm, seg, x, h);
         cs_add(cx, x, cs_dropout(cx, a->dropout, f(cx, net, seg, h)), y);
         return;
     }
     cs_mat h = cs_dropout(cx, a->dropout, f(cx, net, seg, x));
-    cs_mat sum = cx->recording ? cs_tmp(cx, x.r, x.c) : h;
+    cs_mat sum = cx->recording ? cs_empty(cx, x.r, x.c) : h;
     cs_add(cx, x, h, sum);
     cs_norm_apply(cx, &a->norm, seg, sum, y);
 }
@@ -163,7 +163,7 @@ cs_mat cs_position_apply(cs_ctx *cx, int table, cs_seg seg, double scale, cs_mat
 {
     if (table < 0)
         return x;
-    cs_mat y = cx->recording ? cs_tmp(cx, x.r, x.c) : x;
+    cs_mat y = cx->recording ? cs_empty(cx, x.r, x.c) : x;
     cs_seg_position(cx, seg, cx->ps->p[table].buffer, (cs_real)scale, cs_value(cx->ps, table), x,
                     y);
     return y;

@@ -23,7 +23,7 @@ struct point {
 
 static cs_mat offsets(cs_ctx *cx, const struct point *p)
 {
-    cs_mat m = cs_tmp(cx, 3 * (int64_t)(sizeof(int64_t) / sizeof(cs_real)), 1);
+    cs_mat m = cs_empty(cx, 3 * (int64_t)(sizeof(int64_t) / sizeof(cs_real)), 1);
 
     if (!cx->dry)
         cx->be->op.upload(cx->be, m.p, p->off, sizeof p->off);
@@ -41,11 +41,11 @@ static void pass(struct point *p, bool dry, double *f)
     cx->aux_scale = 0;
     const cs_seg seg = { (const int64_t *)(const void *)offsets(cx, p).p, p->n_seq,
                          p->n_seq * p->n, cs_depth(p->n), NULL };
-    cs_mat x = cs_tmp(cx, seg.rows, p->width);
+    cs_mat x = cs_empty(cx, seg.rows, p->width);
     if (!dry)
         cx->be->op.upload(cx->be, x.p, p->at, (size_t)(x.r * p->width) * sizeof *p->at);
     cs_mat y = m->head->forward(cx, m->head_net, seg, m->enc->forward(cx, m->enc_net, seg, x));
-    cs_mat g = cs_tmp(cx, y.r, y.c);
+    cs_mat g = cs_empty(cx, y.r, y.c);
     for (int32_t s = 0; !dry && s < p->n_seq; s++) {
         cx->be->op.download(cx->be, &value, y.p + s * y.ld + p->label, sizeof value);
         f[s] = (double)value;

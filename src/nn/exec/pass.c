@@ -14,7 +14,7 @@ static cs_mat embedded(cs_session *s, const cs_uploaded *up)
 {
     const cs_model *m = s->model;
     cs_ctx *cx = &s->cx;
-    cs_mat x = cs_tmp(cx, up->seg.rows, m->in_width);
+    cs_mat x = cs_empty(cx, up->seg.rows, m->in_width);
 
     if (m->tok)
         cs_embed(cx, up->tok, CS_TOK_PAD, cs_value(&m->ps, m->embed_w), x);
@@ -42,7 +42,7 @@ static bool wants_mean_gradient(const cs_model *m, const cs_ctx *cx)
 static cs_mat mean_of_counts(cs_session *s, const cs_uploaded *up, cs_seg *seg)
 {
     const cs_model *m = s->model;
-    const cs_mat table = cs_value(&m->ps, m->embed_w), y = cs_tmp(&s->cx, 1, table.c);
+    const cs_mat table = cs_value(&m->ps, m->embed_w), y = cs_empty(&s->cx, 1, table.c);
 
     cs_count_mean(&s->cx, up->count, seg->rows, table, y);
     *seg = one_row_each(&s->cx, up, 1);
@@ -125,7 +125,7 @@ static cs_mat difference(cs_session *s, const cs_uploaded *up, cs_seg *seg)
     const cs_mat b = part_encoded(s, &second, &again);
     s->trace.alt = s->trace.x;
     s->trace.x = x;
-    cs_mat d = cs_tmp(cx, a.r, a.c);
+    cs_mat d = cs_empty(cx, a.r, a.c);
     cs_sub(cx, a, b, d);
     cx->first = a;
     return d;

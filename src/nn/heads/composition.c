@@ -62,7 +62,7 @@ static cs_mat mean_word(cs_ctx *cx, const cs_composition *c)
 {
     const cs_seg seg = cx->text.seg;
     const cs_mat table = cs_value(cx->ps, c->embed);
-    cs_mat y = cs_tmp(cx, seg.n, c->channels), ids = cs_tmp(cx, seg.rows, 1);
+    cs_mat y = cs_empty(cx, seg.n, c->channels), ids = cs_empty(cx, seg.rows, 1);
     int32_t *word = cx->dry ? NULL : (int32_t *)(void *)ids.p;
 
     cs_seg_words(cx, seg, cx->text.id, words_of(cx, c), word);
@@ -70,7 +70,7 @@ static cs_mat mean_word(cs_ctx *cx, const cs_composition *c)
         cs_embed_mean(cx, seg, word, table, y);
         return y;
     }
-    cs_mat x = cs_tmp(cx, seg.rows, c->channels);
+    cs_mat x = cs_empty(cx, seg.rows, c->channels);
     cs_embed(cx, word, PAD, table, x);
     cs_seg_mean(cx, seg, x, y);
     return y;
@@ -88,10 +88,10 @@ cs_mat cs_composition_apply(cs_ctx *cx, const cs_composition *c)
 {
     CS_BUG(!c->words.map || cx->text.seg.n < 1);
     const cs_mat mean = mean_word(cx, c);
-    cs_mat x = cs_tmp(cx, mean.r, mean.c);
+    cs_mat x = cs_empty(cx, mean.r, mean.c);
     cs_norm_apply(cx, &c->norm, cx->text.seg, mean, x);
     const cs_mat pre = cs_linear_infer(cx, &c->fc, x);
-    cs_mat h = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
+    cs_mat h = cx->recording ? cs_empty(cx, pre.r, pre.c) : pre;
     cs_activate(cx, CS_ACT_GELU, pre, h);
     return cs_linear_infer(cx, &c->out, cs_dropout(cx, c->dropout, h));
 }

@@ -43,7 +43,7 @@ static void token_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_
 /* The mean of the encoder's output: the predictor and the hidden layer serve single tokens. */
 static cs_mat token_vector(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h, bool is_hidden)
 {
-    cs_mat y = cs_tmp(cx, seg.n, h.c);
+    cs_mat y = cs_empty(cx, seg.n, h.c);
 
     (void)net;
     CS_BUG(is_hidden);

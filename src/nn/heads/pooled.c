@@ -210,12 +210,12 @@ static cs_mat hidden(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
 {
     if (p->cfg.norm != CS_NORM_NONE) {
         cs_mat mean = x;
-        x = cs_tmp(cx, mean.r, mean.c);
+        x = cs_empty(cx, mean.r, mean.c);
         cs_norm_apply(cx, &p->norm, seg, mean, x);
     }
     if (p->cfg.hidden > 0) {
         cs_mat pre = cs_linear_infer(cx, &p->fc, x);
-        x = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
+        x = cx->recording ? cs_empty(cx, pre.r, pre.c) : pre;
         cs_activate(cx, CS_ACT_GELU, pre, x);
         x = cs_dropout(cx, p->cfg.dropout, x);
     }
@@ -237,7 +237,7 @@ static bool by_context(const cs_pooled *p)
 static cs_mat context(cs_ctx *cx, const cs_pooled *p)
 {
     const cs_mat none = { 0 };
-    cs_mat y = cs_tmp(cx, cx->first.r, p->out.n_out);
+    cs_mat y = cs_empty(cx, cx->first.r, p->out.n_out);
 
     cs_affine(cx, cx->first, cs_value(cx->ps, p->context), none, y);
     return y;
@@ -249,7 +249,7 @@ cs_mat cs_pooled_infer(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
     const cs_mat y = cs_linear_infer(cx, &p->out, last);
     if (p->composition ? cs_composition_skips(cx, p->composition) : !by_context(p))
         return y;
-    cs_mat sum = cs_tmp(cx, y.r, y.c);
+    cs_mat sum = cs_empty(cx, y.r, y.c);
     cs_add(cx, y, by_context(p) ? context(cx, p) : cs_composition_apply(cx, p->composition), sum);
     return sum;
 }

@@ -58,7 +58,7 @@ bool cs_pooling_is_linear(const cs_pooling *p)
 static void attend(cs_ctx *cx, const cs_pooling *p, cs_seg seg, cs_mat h, cs_mat y)
 {
     const cs_mat none = { 0 };
-    cs_mat score = cs_tmp(cx, h.r, 1), a = cs_tmp(cx, h.r, 1);
+    cs_mat score = cs_empty(cx, h.r, 1), a = cs_empty(cx, h.r, 1);
 
     cs_affine(cx, h, cs_value(cx->ps, p->score), none, score);
     cs_seg_softmax(cx, seg, score, a);
@@ -90,7 +90,7 @@ static void pool(cs_ctx *cx, const cs_pooling *p, cs_pool kind, cs_seg seg, cs_m
 
 cs_mat cs_pooling_apply(cs_ctx *cx, const cs_pooling *p, cs_seg seg, cs_mat h)
 {
-    cs_mat y = cs_tmp(cx, seg.n, cs_pooling_width(p));
+    cs_mat y = cs_empty(cx, seg.n, cs_pooling_width(p));
 
     CS_BUG(h.c != p->width);
     for (int32_t i = 0; i < p->n; i++) {

@@ -213,7 +213,7 @@ static cs_mat run_checkpointed(cs_ctx *cx, struct stack *s)
     s->of.scratch = cx->scratch;
     s->of.n_copy = cx->keep < n - 1 ? cx->keep : n - 1;
     CS_BUG(s->of.n_copy > CS_CHECKPOINT_INPUTS);
-    s->buffer[1] = cs_tmp(cx, x->r, x->c);
+    s->buffer[1] = cs_empty(cx, x->r, x->c);
     s->copy = slots(cx, s, s->of.n_copy, *x);
     cx->recording = false;
     if (s->of.n_copy > 0)
@@ -236,7 +236,7 @@ static cs_mat run_stack(cs_ctx *cx, struct stack *s)
         return run_checkpointed(cx, s);
     for (int32_t l = 0; l < s->of.n; l++) {
         /* Without gradients two buffers take turns: a layer's input receives the next output. */
-        cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : scratch;
+        cs_mat y = cx->training || l == 0 ? cs_empty(cx, x.r, x.c) : scratch;
         cs_block(cx, s->f, s->layer + (size_t)l * s->of.size, s->seg, x, y);
         scratch = x;
         x = y;

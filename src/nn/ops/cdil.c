@@ -140,10 +140,10 @@ static void apply_unit(cs_ctx *cx, const struct layer *k, const struct unit *u, 
         return;
     }
     const bool in_place = cs_act_in_place(cx, CS_ACT_RELU);
-    cs_mat pre = !in_place || has_norm ? cs_tmp(cx, y.r, y.c) : y;
+    cs_mat pre = !in_place || has_norm ? cs_empty(cx, y.r, y.c) : y;
     cs_conv(cx, seg, taps_of(k), x, w, bias, pre);
     if (has_norm) {
-        cs_mat normed = in_place ? y : cs_tmp(cx, y.r, y.c);
+        cs_mat normed = in_place ? y : cs_empty(cx, y.r, y.c);
         cs_norm_apply(cx, &u->norm, seg, pre, normed);
         pre = normed;
     }
@@ -165,7 +165,7 @@ static void apply_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_ma
     cs_mat h = x;
 
     if (s->hidden) {
-        h = cs_tmp(cx, x.r, s->hidden);
+        h = cs_empty(cx, x.r, s->hidden);
         apply_unit(cx, k, &k->unit[0], seg, x, none, h);
         h = cs_dropout(cx, s->dropout, h);
     }
@@ -173,7 +173,7 @@ static void apply_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_ma
         apply_unit(cx, k, last, seg, h, res_of(cx, k, x), y);
         return;
     }
-    cs_mat out = cx->recording ? cs_tmp(cx, y.r, y.c) : y;
+    cs_mat out = cx->recording ? cs_empty(cx, y.r, y.c) : y;
     apply_unit(cx, k, last, seg, h, none, out);
     out = cs_dropout(cx, s->dropout, out);
     cs_add(cx, out, res_of(cx, k, x), y);
@@ -189,7 +189,7 @@ cs_mat cs_cdil_apply(cs_ctx *cx, const cs_cdil *e, cs_seg seg, int32_t n_layer, 
         const struct layer *k = &e->layer[l];
         /* Without gradients two buffers of a width take turns. */
         bool reuse = !cx->training && l > 0 && scratch.c == k->n_out;
-        cs_mat y = out && l == n_layer - 1 ? *out : reuse ? scratch : cs_tmp(cx, x.r, k->n_out);
+        cs_mat y = out && l == n_layer - 1 ? *out : reuse ? scratch : cs_empty(cx, x.r, k->n_out);
         cs_block(cx, apply_layer, k, seg, x, y);
         scratch = x;
         x = y;

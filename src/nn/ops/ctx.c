@@ -102,7 +102,7 @@ void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key)
         forget_cached(cx, false);
     cx->n_range = 0;
     cs_tape_reset(cx->tape);
-    cx->loss = cs_tmp(cx, 1, 1);
+    cx->loss = cs_empty(cx, 1, 1);
     if (!dry)
         cx->be->op.zero(cx->be, cx->loss);
 }
@@ -132,7 +132,7 @@ static void remember(cs_ctx *cx, int64_t from)
     cx->range[cx->n_range++] = (cs_arena_range){ .from = from, .end = cx->top };
 }
 
-cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c)
+cs_mat cs_empty(cs_ctx *cx, int64_t r, int32_t c)
 {
     const int64_t from = cx->top;
 

@@ -68,11 +68,11 @@ void cs_chord_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat 
         fused(cx, seg, k, x, y);
         return;
     }
-    cs_mat pre = cs_tmp(cx, x.r, (int32_t)k->w1.r);
+    cs_mat pre = cs_empty(cx, x.r, (int32_t)k->w1.r);
     cs_affine(cx, x, k->w1, k->b1, pre);
-    cs_mat h = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
+    cs_mat h = cx->recording ? cs_empty(cx, pre.r, pre.c) : pre;
     cs_activate(cx, CS_ACT_GELU, pre, h);
-    cs_mat out = cs_tmp(cx, x.r, x.c);
+    cs_mat out = cs_empty(cx, x.r, x.c);
     cs_affine(cx, h, k->w2, k->b2, out);
     cs_roll_add(cx, seg, k->track, out, x, y);
 }
@@ -98,7 +98,7 @@ static void pack_adjoint(cs_ctx *cx, const cs_node *n)
 cs_mat cs_pack_rows(cs_ctx *cx, cs_mat x)
 {
     const cs_mat shape = cx->be->fused.packed_shape(x.r, x.c);
-    cs_mat packed = cs_tmp(cx, shape.r, shape.c);
+    cs_mat packed = cs_empty(cx, shape.r, shape.c);
     cs_tape_push(cx, &(cs_node){ .adjoint = pack_adjoint, .m = { x, packed } });
     if (!cx->dry)
         cx->be->fused.pack_rows(cx->be, x, 0, packed);
@@ -143,7 +143,7 @@ static void fill_tables(cs_ctx *cx, const cs_chord_run *q, const cs_chord_stack 
         cx->be->op.copy(cx->be, q->x, e);
         cx->be->op.zero(cx->be, none);
     }
-    cs_mat h = cs_tmp(cx, s->embed.r, s->hidden);
+    cs_mat h = cs_empty(cx, s->embed.r, s->hidden);
     cs_affine(cx, s->embed, q->block->w1, q->block->b1, h);
     cs_activate(cx, CS_ACT_GELU, h, h);
     cs_affine(cx, h, q->block->w2, q->block->b2, s->first);
@@ -168,7 +168,7 @@ static cs_chord_stack prepared(cs_ctx *cx, const cs_chord_run *q)
         if (cx->dry || *done == 0)
             fill_tables(cx, q, &s);
         else
-            (void)cs_tmp(cx, rows, s.hidden);
+            (void)cs_empty(cx, rows, s.hidden);
         cs_release_to(cx, mark);
     }
     for (; !cx->dry && *done < q->depth; ++*done)
@@ -182,11 +182,11 @@ cs_mat cs_chord_infer(cs_ctx *cx, cs_seg seg, const cs_chord_run *q)
 
     CS_BUG(!cs_chord_can_infer(cx, q) || q->depth > q->n_block);
     if (q->mean)
-        mean = cs_tmp(cx, seg.n, q->x.c);
+        mean = cs_empty(cx, seg.n, q->x.c);
     cs_chord_stack s = prepared(cx, q);
     int64_t mark = cs_mark(cx);
     int64_t n = cx->be->fused.chord_stack_work(cx->be, seg, &s, q->id != NULL);
-    cs_mat work = cs_tmp(cx, (n + W - 1) / W, W);
+    cs_mat work = cs_empty(cx, (n + W - 1) / W, W);
     if (!cx->dry)
         cx->be->fused.chord_stack(cx->be, seg, &s, x, mean, work.p);
     cs_release_to(cx, mark);

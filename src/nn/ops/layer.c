@@ -29,7 +29,7 @@ void cs_weight_apply(cs_ctx *cx, int w, int a, cs_mat x, cs_mat bias, cs_mat y)
     if (bias.r)
         bias.c = y.c;
     if (a >= 0) {
-        const cs_mat down = cs_value(cx->ps, a), low = cs_tmp(cx, x.r, (int32_t)down.r);
+        const cs_mat down = cs_value(cx->ps, a), low = cs_empty(cx, x.r, (int32_t)down.r);
         cs_affine(cx, x, down, (cs_mat){ 0 }, low);
         x = low;
     }
@@ -80,7 +80,7 @@ cs_linear cs_linear_declare(cs_params *ps, int32_t n_in, int32_t n_out, double g
 
 cs_mat cs_linear_apply(cs_ctx *cx, const cs_linear *l, cs_mat x)
 {
-    cs_mat y = cs_tmp(cx, x.r, l->n_out);
+    cs_mat y = cs_empty(cx, x.r, l->n_out);
     cs_linear_into(cx, l, x, y);
     return y;
 }
@@ -94,7 +94,7 @@ cs_mat cs_linear_infer(cs_ctx *cx, const cs_linear *l, cs_mat x)
     if (l->low || cx->training || cx->ps->grad || cx->no_fused || !f->affine)
         return cs_linear_apply(cx, l, x);
     CS_BUG(w.c != x.c || w.r != l->n_out);
-    cs_mat y = cs_tmp(cx, x.r, l->n_out);
+    cs_mat y = cs_empty(cx, x.r, l->n_out);
     cs_real *pack = cs_cached(cx, l, f->affine_pack_size(w), &done);
     if (cx->dry)
         return y;

@@ -152,7 +152,7 @@ cs_mat cs_dropout(cs_ctx *cx, double p, cs_mat x)
     if (!cs_is_training(cx) || p == 0)
         return x;
     uint64_t key = cs_rng_key(cx->key, cx->n_random++);
-    cs_mat y = cs_tmp(cx, x.r, x.c);
+    cs_mat y = cs_empty(cx, x.r, x.c);
     cs_tape_push(cx, &(cs_node){ .adjoint = dropout_adjoint, .m = { x, y }, .p = p, .key = key });
     if (!cx->dry)
         cx->be->op.dropout(cx->be, key, p, x, 0, y);
@@ -290,7 +290,7 @@ static void layernorm_rescale(cs_ctx *cx, const cs_node *n)
 void cs_layernorm(cs_ctx *cx, cs_mat x, cs_mat gamma, cs_mat beta, cs_mat y)
 {
     check_norm(x, gamma, beta, y);
-    cs_mat stat = cs_tmp(cx, x.r, 2);
+    cs_mat stat = cs_empty(cx, x.r, 2);
     cs_tape_push(cx, &(cs_node){ .adjoint = layernorm_adjoint, .rescale = layernorm_rescale,
                                  .m = { x, gamma, beta, y, stat } });
     if (!cx->dry)
@@ -309,7 +309,7 @@ void cs_groupnorm(cs_ctx *cx, cs_seg seg, int32_t n_group, cs_mat x, cs_mat gamm
 {
     check_norm(x, gamma, beta, y);
     CS_BUG(seg.rows != x.r || n_group <= 0 || x.c % n_group != 0);
-    cs_mat stat = cs_tmp(cx, (int64_t)seg.n * n_group, 2);
+    cs_mat stat = cs_empty(cx, (int64_t)seg.n * n_group, 2);
     cs_tape_push(cx, &(cs_node){ .adjoint = groupnorm_adjoint, .seg = seg, .i = n_group,
                                  .m = { x, gamma, beta, y, stat } });
     if (!cx->dry)
@@ -330,7 +330,7 @@ void cs_batchnorm(cs_ctx *cx, cs_mat x, cs_mat gamma, cs_mat beta, cs_mat runnin
     check_norm(x, gamma, beta, y);
     CS_BUG(running.r != 2 || running.c != x.c);
     bool from_batch = cs_is_training(cx);
-    cs_mat stat = from_batch ? cs_tmp(cx, 2, x.c) : running;
+    cs_mat stat = from_batch ? cs_empty(cx, 2, x.c) : running;
     cs_tape_push(cx, &(cs_node){ .adjoint = batchnorm_adjoint, .i = from_batch,
                                  .rescale = from_batch ? NULL : batchnorm_adjoint,
                                  .m = { x, gamma, beta, y, stat } });
@@ -355,7 +355,7 @@ void cs_xent(cs_ctx *cx, cs_real scale, cs_mat logit, cs_mat target, cs_mat weig
 {
     CS_BUG(target.r != logit.r || target.c < 1 || target.c > 2 ||
            (weight.r > 0 && !is_row(weight, logit.c)));
-    cs_mat grad = cs_tmp(cx, logit.r, logit.c);
+    cs_mat grad = cs_empty(cx, logit.r, logit.c);
     if (!cx->dry)
         cx->be->op.xent(cx->be, scale, logit, target, weight, cx->loss, grad);
     cs_grad_seed(cx, logit, grad);
@@ -365,7 +365,7 @@ void cs_xent_tree(cs_ctx *cx, cs_real scale, const cs_clades *k, cs_mat logit, c
 {
     CS_BUG(target.r != logit.r || target.c != 1 || !same(k->group, k->share)
            || k->group.c != logit.c || (k->weight.r > 0 && !is_row(k->weight, logit.c)));
-    cs_mat grad = cs_tmp(cx, logit.r, logit.c);
+    cs_mat grad = cs_empty(cx, logit.r, logit.c);
     if (!cx->dry)
         cx->be->op.xent_tree(cx->be, scale, k, logit, target, cx->loss, grad);
     cs_grad_seed(cx, logit, grad);
@@ -375,7 +375,7 @@ void cs_xent_labels(cs_ctx *cx, cs_real scale, cs_mat logit, cs_mat target, cs_m
 {
     CS_BUG(!same(logit, target)
            || (weight.r > 0 && (weight.c != 2 || (weight.r > 1 && weight.r != logit.c))));
-    cs_mat grad = cs_tmp(cx, logit.r, logit.c);
+    cs_mat grad = cs_empty(cx, logit.r, logit.c);
     if (!cx->dry)
         cx->be->op.xent_labels(cx->be, scale, logit, target, weight, cx->loss, grad);
     cs_grad_seed(cx, logit, grad);
@@ -384,7 +384,7 @@ void cs_xent_labels(cs_ctx *cx, cs_real scale, cs_mat logit, cs_mat target, cs_m
 void cs_mse(cs_ctx *cx, cs_real scale, cs_mat y, cs_mat target)
 {
     CS_BUG(!same(y, target));
-    cs_mat grad = cs_tmp(cx, y.r, y.c);
+    cs_mat grad = cs_empty(cx, y.r, y.c);
     if (!cx->dry)
         cx->be->op.mse(cx->be, scale, y, target, cx->loss, grad);
     cs_grad_seed(cx, y, grad);

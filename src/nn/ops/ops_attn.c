@@ -124,7 +124,7 @@ void cs_attend(cs_ctx *cx, const cs_attn *a, cs_mat q, cs_mat k, cs_mat v, cs_ma
     CS_BUG(k.r != a->key.rows || v.r != k.r || a->key.n != a->seg.n);
     CS_BUG(q.c != dk * a->n_head || k.c != dk * n_g || n_g < 1 || a->n_head % n_g != 0);
     CS_BUG(v.c % n_g != 0 || y.c != v.c / n_g * a->n_head);
-    cs_qkv m = { q, k, v, y, cs_tmp(cx, q.r, a->n_head) };
+    cs_qkv m = { q, k, v, y, cs_empty(cx, q.r, a->n_head) };
     if (cs_is_training(cx) && a->dropout > 0)
         with.drop_key = cs_rng_key(cx->key, cx->n_random++);
     else
@@ -147,7 +147,7 @@ void cs_linear_attend(cs_ctx *cx, const cs_attn *a, cs_mat q, cs_mat k, cs_mat v
     int32_t dk = q.c / a->n_head, dv = v.c / a->n_head;
     CS_BUG(q.r != a->seg.rows || y.r != q.r || k.r != a->key.rows || v.r != k.r);
     CS_BUG(q.c != dk * a->n_head || v.c != dv * a->n_head || k.c != q.c || y.c != v.c);
-    cs_mat stat = cs_tmp(cx, (int64_t)a->seg.n * a->n_head, dk * (dv + 1));
+    cs_mat stat = cs_empty(cx, (int64_t)a->seg.n * a->n_head, dk * (dv + 1));
     cs_qkv m = { q, k, v, y, stat };
     cs_node n = attn_node(a, &m, linear_attend_adjoint);
     cs_tape_push(cx, &n);
@@ -252,7 +252,7 @@ void cs_penalty(cs_ctx *cx, cs_penalty_kind kind, double scale, cs_mat x)
     if (!cx->training || cx->aux_scale == 0 || scale == 0)
         return;
     CS_BUG(x.r % x.c != 0);
-    cs_mat grad = cs_tmp(cx, x.r, x.c);
+    cs_mat grad = cs_empty(cx, x.r, x.c);
     cs_tape_push(cx, &(cs_node){ .adjoint = penalty_adjoint, .m = { x, grad } });
     /* A recomputed block has added its penalty already. */
     if (!cx->dry)

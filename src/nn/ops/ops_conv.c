@@ -14,7 +14,7 @@ static void weight_adjoint(cs_ctx *cx, const cs_node *n)
 cs_mat cs_conv_weight(cs_ctx *cx, int32_t n_tap, cs_mat v, cs_mat g)
 {
     CS_BUG(n_tap <= 0 || v.c % n_tap != 0 || (g.r > 0 && (g.r != v.r || g.c != 1)));
-    cs_mat w = cs_tmp(cx, v.c, (int32_t)v.r);
+    cs_mat w = cs_empty(cx, v.c, (int32_t)v.r);
     cs_tape_push(cx, &(cs_node){ .adjoint = weight_adjoint, .rescale = weight_adjoint,
                                  .m = { v, g, w }, .i = n_tap });
     if (!cx->dry)
@@ -107,8 +107,8 @@ void cs_conv_train(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
     CS_BUG(!cs_conv_can_train(cx, taps, x, y) || t.gamma.r == 0);
     check_epilogue(seg, taps, x, w, epi, y);
     t.eps = (cs_real)CS_NORM_EPS;
-    t.pre = cs_tmp(cx, y.r, y.c);
-    t.stat = cs_tmp(cx, y.r, 2);
+    t.pre = cs_empty(cx, y.r, y.c);
+    t.stat = cs_empty(cx, y.r, 2);
     cs_tape_push(cx, &(cs_node){ .adjoint = conv_adjoint, .m = { x, w, t.bias, t.pre },
                                  .seg = seg, .i = taps.n, .key = (uint64_t)taps.dilation });
     cs_tape_push(cx, &(cs_node){ .adjoint = epilogue_adjoint,
@@ -124,9 +124,9 @@ cs_mat cs_conv_fold(cs_ctx *cx, cs_mat gamma, cs_mat beta, cs_mat running, cs_ma
 {
     const cs_ops *op = &cx->be->op;
     CS_BUG(cx->recording || gamma.c != w.c || beta.c != w.c || running.c != w.c || running.r != 2);
-    cs_mat bias = cs_tmp(cx, 1, w.c);
+    cs_mat bias = cs_empty(cx, 1, w.c);
     int64_t mark = cs_mark(cx);
-    cs_mat zero = cs_tmp(cx, 1, w.c), stat = cs_tmp(cx, 2, w.c), plain = cs_tmp(cx, w.r, w.c);
+    cs_mat zero = cs_empty(cx, 1, w.c), stat = cs_empty(cx, 2, w.c), plain = cs_empty(cx, w.r, w.c);
     if (!cx->dry) {
         cs_mat var = { running.p + running.ld, 1, w.c, running.ld };
         op->zero(cx->be, zero);

@@ -39,7 +39,7 @@ static cs_mat halves_mean(cs_ctx *cx, cs_mat m)
 {
     const cs_ops *op = &cx->be->op;
     const int64_t h = m.r / 2;
-    cs_mat y = cs_tmp(cx, m.r, m.c);
+    cs_mat y = cs_empty(cx, m.r, m.c);
 
     if (cx->dry)
         return y;

@@ -41,7 +41,7 @@ static struct part part_of(const cs_mix *m, cs_seg seg, cs_mat x, cs_mat y, int6
 
 static cs_mat mixed(cs_ctx *cx, const cs_mix *m, const struct part *p)
 {
-    const cs_mat h = cs_tmp(cx, p->x.r, p->x.c);
+    const cs_mat h = cs_empty(cx, p->x.r, p->x.c);
     m->f(cx, m->net, p->seg, p->x, h);
     return h;
 }

@@ -73,7 +73,7 @@ static size_t range_at(const cs_ctx *cx, int64_t off)
 
 static void clear(const cs_ctx *cx, cs_arena_range *p)
 {
-    enum { W = 16 };             /* cs_tmp() rounds to it */
+    enum { W = 16 };             /* cs_empty() rounds to it */
     p->fresh = false;
     cx->be->op.zero(cx->be, (cs_mat){ cx->act_grad + p->from, (p->end - p->from) / W, W, W });
 }
