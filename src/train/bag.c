@@ -59,7 +59,7 @@ static int choose(const cs_bag_spec *s, const struct bag_kind *kind, cs_model_sp
 /* A bag that is the model is its own baseline. */
 static char *bag_describe(void *arg, const cs_train_state *st)
 {
-    const cs_train_opt *o = arg;
+    const cs_loop_opt *o = arg;
     cs_train_state own = *st;
 
     own.bag = st->best_balanced;
@@ -97,7 +97,7 @@ static int adopt(void *arg, cs_model *bag)
 }
 
 static int bag_run(const cs_bag_spec *s, const struct bag_kind *kind, cs_backend *be,
-                   cs_train_opt *opt, cs_train_state *st)
+                   cs_loop_opt *opt, cs_train_state *st)
 {
     int rc = CS_OK;
     cs_model_spec spec = s->model;
@@ -115,8 +115,8 @@ static int bag_run(const cs_bag_spec *s, const struct bag_kind *kind, cs_backend
                                    .step_records = p.training.step_records,
                                    .accumulate = p.training.accumulate };
     const cs_run_args files = { .output = opt->model_path, .metrics = NULL };
-    cs_train_opt o = *opt;
-    const cs_train_opt own = cs_train_options(&p.training, &files, &(cs_memory_args){ 0 });
+    cs_loop_opt o = *opt;
+    const cs_loop_opt own = cs_train_loop_opt(&p.training, &files, &(cs_memory_args){ 0 });
     o.adam = own.adam;
     o.schedule = own.schedule;
     o.warmup = own.warmup;
@@ -171,7 +171,7 @@ static int bag_stage(const cs_bag_spec *s, const struct bag_kind *kind, cs_backe
                      double spent, struct start *start, cs_train_state *st)
 {
     cs_train_state own;
-    cs_train_opt o = *s->opt;
+    cs_loop_opt o = *s->opt;
     const double bag = st->bag;
 
     /* Only a signal ends it early: pauses apply to the network. */

@@ -14,7 +14,7 @@ typedef struct cs_bag_spec {
     const cs_taxa_args   *taxa;
     const cs_train_args  *training; /* copied, except settings of the preset fast */
     const cs_feed        *feed;  /* its samplers and weights */
-    const cs_train_opt   *opt;   /* a budget in bases is the network's; the bags get at most two
+    const cs_loop_opt    *opt;   /* a budget in bases is the network's; the bags get at most two
                                   * thirds of a time budget */
     cs_strands            strands;
     cs_model             *network; /* its composition path starts as the bag of words; or NULL */

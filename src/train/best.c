@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 
-bool cs_best_by_balanced(const cs_train_opt *o, const cs_head *head)
+bool cs_best_by_balanced(const cs_loop_opt *o, const cs_head *head)
 {
     return o->monitor == CS_MONITOR_BALANCED || (o->monitor == CS_MONITOR_AUTO && head->is_class);
 }
@@ -21,7 +21,7 @@ static bool is_best(const cs_train_state *st, double value, double loss)
            (value == st->best && st->best_epoch > 0 && loss < st->best_loss);
 }
 
-bool cs_best_update(const cs_train_opt *o, const cs_head *head, const cs_metrics *f, double done,
+bool cs_best_update(const cs_loop_opt *o, const cs_head *head, const cs_metrics *f, double done,
                     cs_train_state *st)
 {
     const double v = cs_best_by_balanced(o, head) ? f->balanced : -f->loss;
@@ -53,7 +53,7 @@ bool cs_best_update(const cs_train_opt *o, const cs_head *head, const cs_metrics
 }
 
 /* A loss is stored as -loss, so larger is better; without validation the best is NaN. */
-bool cs_best_reaches_stop_at(const cs_train_opt *o, const cs_head *head, const cs_train_state *st)
+bool cs_best_reaches_stop_at(const cs_loop_opt *o, const cs_head *head, const cs_train_state *st)
 {
     const double aim = cs_best_by_balanced(o, head) ? o->stop_at : -o->stop_at;
 
@@ -61,7 +61,7 @@ bool cs_best_reaches_stop_at(const cs_train_opt *o, const cs_head *head, const c
 }
 
 /* A checkpoint has the last weights; the best ones are in the model file. */
-int cs_best_check(const cs_train_opt *o, const cs_train_state *st)
+int cs_best_check(const cs_loop_opt *o, const cs_train_state *st)
 {
     const char *path = o->model_path;
 
@@ -72,7 +72,7 @@ int cs_best_check(const cs_train_opt *o, const cs_train_state *st)
                    (long long)st->best_epoch, path);
 }
 
-int cs_best_restore(const cs_train_opt *o, const cs_train_state *st, cs_model *m)
+int cs_best_restore(const cs_loop_opt *o, const cs_train_state *st, cs_model *m)
 {
     int rc = CS_OK;
     cs_model *best = NULL;

@@ -66,7 +66,7 @@ static int train_fold(cs_supervised *j)
     j->fold.words_steps = NAN;
     if (j->preset)
         CS_TRY(cs_supervised_bag(j, &feed, keep_fit, &st));
-    const cs_train_opt o = cs_supervised_options(j);
+    const cs_loop_opt o = cs_supervised_options(j);
     CS_TRY(cs_train_run(j->model, &run, &o, &st));
     CS_TRY(keep_fit(j, CS_FIT_NETWORK, &st));
     j->fold.regression = st.regression;

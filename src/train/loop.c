@@ -18,13 +18,13 @@
 #include "eval/metrics.h"
 #include "nn/exec/session.h"
 #include "train/best.h"
-#include "train/train_sums.h"
+#include "train/metrics_table.h"
 #include "train/optim.h"
 #include "train/parallel.h"
 #include "train/peak_flops.h"
 #include "train/running.h"
 #include "train/step_log.h"
-#include "train/metrics_table.h"
+#include "train/train_sums.h"
 
 /* Queued batches, and their bytes: a few, so the network never waits for tokenising. */
 enum { QUEUE_ITEMS = 8, QUEUE_BYTES = 64 << 20, STREAM_DROPOUT = 121 };
@@ -36,7 +36,7 @@ enum { TRAINING_COST = 3 };
 struct trainer {
     cs_model           *m;
     cs_session         *s;
-    const cs_train_opt *o;
+    const cs_loop_opt *o;
     cs_train_state     *st;
     cs_pipe            *pipe;
     cs_progress        *progress;
@@ -153,7 +153,7 @@ static bool wants_pause(const struct trainer *l)
 static int finish_step(struct trainer *l)
 {
     int rc = CS_OK;
-    const cs_train_opt *o = l->o;
+    const cs_loop_opt *o = l->o;
     cs_params *ps = &l->m->ps;
     cs_train_state *st = l->st;
     cs_adam h = o->adam;
@@ -340,7 +340,7 @@ static bool patience_ended(struct trainer *l)
 static int evaluate_epoch(struct trainer *l)
 {
     int rc = CS_OK;
-    const cs_train_opt *o = l->o;
+    const cs_loop_opt *o = l->o;
     cs_train_state *st = l->st;
     cs_metrics f = { 0 };
 
@@ -402,7 +402,7 @@ static bool must_pause(const struct trainer *l)
 /* Of the whole command for a budget in time, else of this run. */
 static int64_t progress_done(const struct trainer *l)
 {
-    const cs_train_opt *o = l->o;
+    const cs_loop_opt *o = l->o;
 
     return !cs_train_budget_set(&o->budget) ? l->st->step
          : llround(BUDGET_UNITS * (o->all_seconds > 0 ? l->st->seconds / o->all_seconds : l->done));
@@ -494,7 +494,7 @@ static int train_run(void *self, cs_queue *in, cs_queue *out)
 static int set_schedule(struct trainer *l, const cs_feed *feed)
 {
     int rc = CS_OK;
-    const cs_train_opt *o = l->o;
+    const cs_loop_opt *o = l->o;
     cs_schedule *s = &l->pace.schedule;
     int64_t total = 0, n = 0;
 
@@ -519,7 +519,7 @@ out:
 static int start(struct trainer *l, cs_feed *feed)
 {
     int rc = CS_OK;
-    const cs_train_opt *o = l->o;
+    const cs_loop_opt *o = l->o;
     cs_train_state *st = l->st;
 
     CS_TRY(set_schedule(l, feed));
@@ -562,7 +562,7 @@ out:
     return rc;
 }
 
-int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_state *st)
+int cs_train_run(cs_model *m, cs_feed *feed, const cs_loop_opt *o, cs_train_state *st)
 {
     int rc = CS_OK;
     struct trainer l = { .m = m, .s = cs_session_new(m, m->be), .o = o, .st = st, .feed = feed,

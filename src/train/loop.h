@@ -4,7 +4,7 @@
 
 #include "nn/exec/model.h"
 #include "train/feed.h"
-#include "train/train_opt.h"
+#include "train/loop_opt.h"
 
 /**
  * cs_train_run - train a model from the feed until an end is reached
@@ -24,7 +24,7 @@
  *          of cs_group_recv(), cs_session_forward_backward(), cs_model_save(), cs_checkpoint_save()
  *          and cs_checkpoint_load()
  */
-int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_state *st)
+int cs_train_run(cs_model *m, cs_feed *feed, const cs_loop_opt *o, cs_train_state *st)
     CS_MUST_CHECK;
 
 #endif

@@ -33,13 +33,13 @@ static bool has_values(const cs_head *head)
 }
 
 /* The column after those of all runs, or NULL. */
-static const char *more_column(const cs_train_opt *o, const cs_head *head)
+static const char *more_column(const cs_loop_opt *o, const cs_head *head)
 {
     return o->perplexity ? "valid_perplexity" : head->is_labels ? "valid_macro_auc"
          : has_values(head) ? "valid_r2" : NULL;
 }
 
-static double more_metric(const cs_train_opt *o, const cs_head *head, const cs_metrics *f)
+static double more_metric(const cs_loop_opt *o, const cs_head *head, const cs_metrics *f)
 {
     return o->perplexity ? exp(f->loss) : head->is_labels ? f->macro_auc : f->r2;
 }
@@ -80,7 +80,7 @@ static void append_r2(char *line, size_t n, const cs_model *m, const cs_metrics 
                        f->cls[least].r2, m->label[least].name);
 }
 
-static void log_epoch(const cs_train_opt *o, const cs_model *m, const cs_metrics *f,
+static void log_epoch(const cs_loop_opt *o, const cs_model *m, const cs_metrics *f,
                       const cs_train_state *st, cs_epoch_log *log)
 {
     const cs_head *head = m->head;
@@ -137,7 +137,7 @@ static void add_text(char **text, const char *more)
     memcpy(*text + n, more, n_more + 1);
 }
 
-static int write_table(const cs_train_opt *o, const cs_model *m, const char *rows)
+static int write_table(const cs_loop_opt *o, const cs_model *m, const char *rows)
 {
     int rc = CS_OK;
     const char *more = more_column(o, m->head);
@@ -153,7 +153,7 @@ out:
     return cs_run_file_end(out, o->metrics_path, rc);
 }
 
-int cs_metrics_table_add(const cs_train_opt *o, const cs_model *m, double lr, const cs_metrics *f,
+int cs_metrics_table_add(const cs_loop_opt *o, const cs_model *m, double lr, const cs_metrics *f,
                          cs_train_state *st, cs_epoch_log *log)
 {
     const cs_head *head = m->head;

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "eval/metrics.h"
 #include "nn/exec/model.h"
-#include "train/train_opt.h"
+#include "train/loop_opt.h"
 
 /* The log's lines about epochs: one in several seconds, unless --verbose, and the last. */
 typedef struct cs_epoch_log {
@@ -27,7 +27,7 @@ void cs_epoch_log_flush(cs_epoch_log *log);
  * f        of the validation; f->n 0: there was none
  * Returns  CS_OK; the errors of cs_outfile_open() and cs_outfile_close()
  */
-int cs_metrics_table_add(const cs_train_opt *o, const cs_model *m, double lr, const cs_metrics *f,
+int cs_metrics_table_add(const cs_loop_opt *o, const cs_model *m, double lr, const cs_metrics *f,
                          cs_train_state *st, cs_epoch_log *log) CS_MUST_CHECK;
 
 /** cs_run_file_end - as cs_outfile_end() for an output beside the model: a pipe whose reader has

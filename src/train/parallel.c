@@ -140,7 +140,7 @@ static int hash_state(cs_parallel *p, const cs_train_state *st, uint64_t *out)
     return rc;
 }
 
-int cs_parallel_agree(cs_parallel *p, const cs_train_opt *o, const cs_train_state *st)
+int cs_parallel_agree(cs_parallel *p, const cs_loop_opt *o, const cs_train_state *st)
 {
     int rc = CS_OK;
     const int rank = cs_group_rank(p->group);

@@ -3,7 +3,7 @@
 #define CS_TRAIN_PARALLEL_H
 
 #include "base/group.h"
-#include "train/train_opt.h"
+#include "train/loop_opt.h"
 
 /* State of one rank. */
 typedef struct cs_parallel cs_parallel;
@@ -28,7 +28,7 @@ void cs_parallel_free(cs_parallel *p);
  *          first line of the recipe that does, or the parameters; on the others then CS_EIO with
  *          that message
  */
-int cs_parallel_agree(cs_parallel *p, const cs_train_opt *o, const cs_train_state *st)
+int cs_parallel_agree(cs_parallel *p, const cs_loop_opt *o, const cs_train_state *st)
     CS_MUST_CHECK;
 
 /**

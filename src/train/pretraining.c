@@ -331,7 +331,7 @@ static int pretrain(struct job *j)
     const cs_pretrain_args *a = j->a;
     int rc;
     cs_train_state st;
-    cs_train_opt o = cs_train_options(&a->training, &a->run, &a->memory);
+    cs_loop_opt o = cs_train_loop_opt(&a->training, &a->run, &a->memory);
 
     o.monitor = CS_MONITOR_LOSS;
     o.perplexity = true;

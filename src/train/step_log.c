@@ -48,7 +48,7 @@ static int open_table(cs_step_log *l, bool resume, int64_t step)
     return fputs(head, l->table) >= 0 ? CS_OK : fail(l, "write");
 }
 
-int cs_step_log_open(const cs_train_opt *o, int64_t step, cs_step_log **out)
+int cs_step_log_open(const cs_loop_opt *o, int64_t step, cs_step_log **out)
 {
     int rc = CS_OK;
     cs_step_log *l = cs_xcalloc(1, sizeof *l);

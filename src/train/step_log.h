@@ -3,7 +3,7 @@
 #define CS_TRAIN_STEP_LOG_H
 
 #include "eval/metrics.h"
-#include "train/train_opt.h"
+#include "train/loop_opt.h"
 
 typedef struct cs_step_log cs_step_log;
 
@@ -16,7 +16,7 @@ typedef struct cs_step_log cs_step_log;
  * out      receives NULL without either path; the other calls accept NULL
  * Returns  CS_OK; CS_EIO
  */
-int  cs_step_log_open(const cs_train_opt *o, int64_t step, cs_step_log **out) CS_MUST_CHECK;
+int  cs_step_log_open(const cs_loop_opt *o, int64_t step, cs_step_log **out) CS_MUST_CHECK;
 
 /** cs_step_log_step - the step that st counts last: its sums, rate and gradient norm (NaN: not
  * computed). CS_OK; CS_EIO */

@@ -181,7 +181,7 @@ static int train_measure(cs_supervised *j, double *speed)
 {
     int rc = CS_OK;
     cs_train_state st;
-    cs_train_opt o = cs_supervised_options(j);
+    cs_loop_opt o = cs_supervised_options(j);
     cs_feed feed = cs_supervised_feed(j);
 
     o.budget = (cs_train_budget){ .seconds = TRIAL };
@@ -288,7 +288,7 @@ static int train(cs_supervised *j)
         rc = finish_model(j, &st);
         goto out;
     }
-    const cs_train_opt o = cs_supervised_options(j);
+    const cs_loop_opt o = cs_supervised_options(j);
     rc = cs_train_run(j->model, &feed, &o, &st);
     if (rc == CS_OK || rc == CS_ECANCEL)
         cs_train_summary(&st, j->checkpoint, !a->components.head->is_class &&

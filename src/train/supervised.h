@@ -8,8 +8,8 @@
 #include "infer/taxa.h"
 #include "run/components.h"
 #include "train/labelled.h"
+#include "train/supervised_args.h"
 #include "train/train_args.h"
-#include "train/train_options.h"
 #include "train/variant_labels.h"
 
 typedef struct cs_supervised_args {

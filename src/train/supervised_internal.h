@@ -61,7 +61,7 @@ void cs_supervised_tear_down(cs_supervised *j);
 cs_feed cs_supervised_feed(const cs_supervised *j);
 
 /** cs_supervised_options - settings of the training loop */
-cs_train_opt cs_supervised_options(cs_supervised *j);
+cs_loop_opt cs_supervised_options(cs_supervised *j);
 
 /**
  * cs_supervised_bag - train the baselines: the better bag is the model until the network is better

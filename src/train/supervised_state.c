@@ -132,10 +132,10 @@ static int show_page(void *arg, cs_model *m, const cs_train_state *st, const cs_
     return rc;
 }
 
-cs_train_opt cs_supervised_options(cs_supervised *j)
+cs_loop_opt cs_supervised_options(cs_supervised *j)
 {
     const cs_supervised_args *a = j->a;
-    cs_train_opt o = cs_train_options(&a->training, &a->run, &a->memory);
+    cs_loop_opt o = cs_train_loop_opt(&a->training, &a->run, &a->memory);
 
     o.budget = j->budget;
     if (cs_train_budget_set(&j->budget)) {
@@ -191,7 +191,7 @@ int cs_supervised_bag(cs_supervised *j, const cs_feed *feed,
     const cs_supervised_args *a = j->a;
     int rc = CS_OK;
     double skipped;
-    const cs_train_opt o = cs_supervised_options(j);
+    const cs_loop_opt o = cs_supervised_options(j);
     const cs_bag_spec spec = {
         .model = spec_of(j), .facts = &j->facts, .taxa = &a->taxa, .training = &a->training,
         .feed = feed, .opt = &o, .strands = j->model->strands,

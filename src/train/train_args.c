@@ -1,4 +1,4 @@
-/* train_args.c - options of the training commands: training, run, files. */
+/* train_args.c - options that `train` and `pretrain` share: optimiser, run, files, memory. */
 #include "train/train_args.h"
 
 #include <errno.h>
@@ -152,10 +152,10 @@ int32_t cs_memory_checkpoint_blocks(const cs_memory_args *a)
          : a->recompute ? CS_CHECKPOINT_INPUTS : CS_KEEP_ALL;
 }
 
-cs_train_opt cs_train_options(const cs_train_args *a, const cs_run_args *r,
+cs_loop_opt cs_train_loop_opt(const cs_train_args *a, const cs_run_args *r,
                               const cs_memory_args *memory)
 {
-    return (cs_train_opt){
+    return (cs_loop_opt){
         .adam = { .lr = a->lr, .beta1 = a->beta1, .beta2 = a->beta2, .eps = a->eps,
                   .decay = a->decay, .decoupled = a->optim == 1 },
         .schedule = { .kind = (cs_decay)a->schedule, .cycles = a->cycles, .power = a->power,

@@ -1,4 +1,4 @@
-/* train_args.h - options of the training commands: training, run, files. */
+/* train_args.h - options that `train` and `pretrain` share: optimiser, run, files, memory. */
 #ifndef CS_TRAIN_TRAIN_ARGS_H
 #define CS_TRAIN_TRAIN_ARGS_H
 
@@ -32,8 +32,8 @@ extern const cs_opt cs_memory_table[];
 /** cs_memory_checkpoint_blocks - the value of cs_step_opt.keep for these options */
 int32_t cs_memory_checkpoint_blocks(const cs_memory_args *a);
 
-/** cs_train_options - the options as arguments of cs_train_run(); other fields are zero */
-cs_train_opt cs_train_options(const cs_train_args *a, const cs_run_args *r,
+/** cs_train_loop_opt - the options as settings of cs_train_run(); other fields are zero */
+cs_loop_opt cs_train_loop_opt(const cs_train_args *a, const cs_run_args *r,
                               const cs_memory_args *memory);
 
 /**
@@ -46,7 +46,7 @@ cs_train_opt cs_train_options(const cs_train_args *a, const cs_run_args *r,
  * once     name of an input that can be read only once, or NULL
  * preset   a preset will choose rates and the size of a step: call cs_train_check() afterwards
  * compute  its threads are divided among forked ranks: receives this rank's
- * group    receives this rank's end, for cs_train_opt; NULL: a single rank. Leave it at the end
+ * group    receives this rank's end, for cs_loop_opt; NULL: a single rank. Leave it at the end
  * Returns  CS_OK; CS_EUSAGE also if a step has fewer batches than ranks, or an input can be read
  *          only once; the errors of cs_group_env(), cs_group_join() and cs_group_fork()
  */

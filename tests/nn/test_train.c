@@ -143,7 +143,7 @@ struct bench {
     cs_backend  *be;
     cs_model    *m;
     cs_feed      feed;
-    cs_train_opt o;
+    cs_loop_opt o;
     cs_train_state st;
 };
 
@@ -165,7 +165,7 @@ static void open_with(struct bench *b, const char *dropout)
     b->feed = (cs_feed){ .train = b->train, .valid = b->valid,
                          .rules = { .tok = b->m->tok, .tok_state = b->m->tok_state,
                                     .batch_tokens = 100, .accumulate = 2 } };
-    b->o = (cs_train_opt){
+    b->o = (cs_loop_opt){
         .adam = { .lr = 0.02, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .decay = 0.01,
                   .decoupled = true },
         .schedule = { .kind = CS_DECAY_COSINE, .cycles = 0.5 }, .warmup = 0.1, .clip = 1,

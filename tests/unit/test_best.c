@@ -7,7 +7,7 @@ static const cs_head classes = { .is_class = true };
 
 static bool update(cs_train_state *st, double balanced, double loss)
 {
-    const cs_train_opt o = { .monitor = CS_MONITOR_AUTO };
+    const cs_loop_opt o = { .monitor = CS_MONITOR_AUTO };
     const cs_metrics f = { .n = 1, .balanced = balanced, .loss = loss };
     const bool best = cs_best_update(&o, &classes, &f, 0, st);
 

@@ -119,8 +119,8 @@ static inline void cs_call_value_hook(const cs_ctx *cx, const char *what, int32_
 /** cs_empty - an uninitialised (r, c) matrix from the arena, for an activation, which has a
  * gradient when training; never fails (the dry run came before) */
 cs_mat cs_empty(cs_ctx *cx, int64_t r, int32_t c);
-/** cs_scratch - the same without a gradient, for copies and work memory of an op. Release in reverse
- * order by restoring cx->scratch */
+/** cs_scratch - the same without a gradient, for copies and work memory of an op. Release in
+ * reverse order by restoring cx->scratch */
 cs_mat cs_scratch(cs_ctx *cx, int64_t r, int32_t c);
 /**
  * cs_cached - n reals outside of the arena for data derived from parameters only: packed weights,

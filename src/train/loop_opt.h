@@ -1,16 +1,16 @@
-/* train_opt.h - training options: optimiser, end conditions, checkpoints, validation. */
-#ifndef CS_TRAIN_TRAIN_OPT_H
-#define CS_TRAIN_TRAIN_OPT_H
+/* loop_opt.h - settings of the training loop: optimiser, ends, checkpoints, validation. */
+#ifndef CS_TRAIN_LOOP_OPT_H
+#define CS_TRAIN_LOOP_OPT_H
 
 #include "base/group.h"
 #include "eval/metrics.h"
 #include "train/checkpoint.h"
-#include "train/pace.h"
 #include "train/optim.h"
+#include "train/pace.h"
 
 typedef enum cs_monitor { CS_MONITOR_AUTO, CS_MONITOR_BALANCED, CS_MONITOR_LOSS } cs_monitor;
 
-typedef struct cs_train_opt {
+typedef struct cs_loop_opt {
     cs_adam     adam;            /* lr is the base; step and grad_scale are set per step */
     cs_schedule schedule;        /* total is computed by cs_train_run() */
     double      warmup;          /* steps, or below 1 a share of all steps */
@@ -55,6 +55,6 @@ typedef struct cs_train_opt {
      * were validated; or NULL. */
     int       (*lowest)(void *arg, cs_model *m);
     void       *lowest_arg;
-} cs_train_opt;
+} cs_loop_opt;
 
 #endif

@@ -1,6 +1,6 @@
-/* train_options.h - options of `chordseq train`: samples, aim, initial model, result. */
-#ifndef CS_TRAIN_TRAIN_OPTIONS_H
-#define CS_TRAIN_TRAIN_OPTIONS_H
+/* supervised_args.h - options of `chordseq train`: samples, aim, initial model, result. */
+#ifndef CS_TRAIN_SUPERVISED_ARGS_H
+#define CS_TRAIN_SUPERVISED_ARGS_H
 
 #include "train/loop.h"
 #include "train/preset.h"

@@ -1,5 +1,5 @@
-/* train_options.c - options of `chordseq train`: samples, aim, initial model, result. */
-#include "train/train_options.h"
+/* supervised_args.c - options of `chordseq train`: samples, aim, initial model, result. */
+#include "train/supervised_args.h"
 
 static const char *const freeze_names[] = { "none", "encoder", NULL };
 static const char *const strand_names[] = { "auto", "forward", "both", "max", "weighted", NULL };
