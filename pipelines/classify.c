@@ -150,7 +150,8 @@ static int classify_prepare(struct job *j, cs_about *about)
     CS_TRY(cs_records_load(&j->run, &from));
     j->run.input_opt.keep_native = cs_outputs_want_native(&outputs);
     CS_TRY(cs_evaluate_per_record(j->run.model));
-    CS_TRY(cs_outputs_check(&outputs, j->run.model, cs_policy_taxa(&calls, j->run.model)));
+    CS_TRY(cs_outputs_check(&outputs, j->run.model, cs_policy_taxa(&calls, j->run.model),
+                            from.shard.manifest != NULL));
     CS_TRY(cs_records_open(&j->run, &from, &calls));
     about->model = j->run.model;
     CS_TRY(classify_open_outputs(j, about));

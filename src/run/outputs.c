@@ -271,12 +271,12 @@ static int check_path(const cs_output_args *a, int i, const cs_writer *w, const 
     return CS_OK;
 }
 
-/* Options without effect in this run. */
-static int check_effects(const cs_output_args *a)
+/* Options without effect in this run; --sample is used by merge, too. */
+static int check_effects(const cs_output_args *a, bool merged)
 {
     const cs_writer *w;
     const char *sample = sample_of(a);
-    bool named = !sample || strcmp(sample, CS_USUAL_SAMPLE) == 0;
+    bool named = merged || !sample || strcmp(sample, CS_USUAL_SAMPLE) == 0;
 
     EACH_WRITER(i, w)
         named = named || (w->names_sample && resolved(a, i));
@@ -287,7 +287,7 @@ static int check_effects(const cs_output_args *a)
     return CS_OK;
 }
 
-int cs_outputs_check(const cs_output_args *a, const cs_model *m, bool taxa)
+int cs_outputs_check(const cs_output_args *a, const cs_model *m, bool taxa, bool merged)
 {
     int rc = CS_OK;
     const cs_writer *w;
@@ -304,7 +304,7 @@ int cs_outputs_check(const cs_output_args *a, const cs_model *m, bool taxa)
         if (w->check)
             CS_TRY(w->check(a->cfg[i], &info));
     }
-    rc = check_effects(a);
+    rc = check_effects(a, merged);
 out:
     return rc;
 }

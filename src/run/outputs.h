@@ -24,10 +24,12 @@ typedef struct cs_outputs cs_outputs;
  * cs_outputs_check - check that paths differ and formats fit the model
  *
  * taxa     calls may be taxa above the classes
+ * merged   merge will read these options from a manifest
  * Returns  CS_OK; CS_EUSAGE (two outputs with one name or both on standard output; a format for
  *          classes with a model of values; a refusal by a writer's check)
  */
-int cs_outputs_check(const cs_output_args *a, const cs_model *m, bool taxa) CS_MUST_CHECK;
+int cs_outputs_check(const cs_output_args *a, const cs_model *m, bool taxa, bool merged)
+    CS_MUST_CHECK;
 
 /** cs_outputs_same - do two paths name the same file? Missing files are compared by folder and base
  * name; devices such as /dev/null never match */

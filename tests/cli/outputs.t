@@ -303,7 +303,8 @@ N out-goes.err     chordseq classify -m m --split-gz mixed.fa
 N out-goes2.err    chordseq classify -m m --no-PG mixed.fa
 N out-sample.err   sh -c 'chordseq classify -m m --sample "$(printf "a\tb")" --cami-profile p mixed.fa'
 T 'a sample that no output names is reported' sh -c 'chordseq classify -q -m m --sample s1 mixed.fa 2>&1 > x.tsv | grep -q "warning: --sample has no effect" &&
-    for o in summary cami-binning; do chordseq classify -q -m m --sample s1 --$o x.$o mixed.fa 2>&1 > x.tsv | grep "no effect" && exit 1; done; rm x.*'
+    for o in "--summary x.summary" "--cami-binning x.bin" "--shard 1/1 --manifest x.json"; do
+        chordseq classify -q -m m --sample s1 -o x.tsv $o mixed.fa 2> msgs && ! grep "no effect" msgs || exit; done; rm x.*'
 T 'an interval without checkpoints is refused' sh -c 'chordseq classify -q -m m --resume-every 5 -o x.tsv mixed.fa 2> msgs; [ $? = 2 ] &&
     grep -q "classify: --resume-every needs --resume" msgs && [ ! -e x.tsv ]'
 N out-all.err      chordseq classify -m m --all --kraken k mixed.fa
