@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -14,7 +15,7 @@
 #include "nn/ops/svd.h"
 #include "run/outputs.h"
 
-enum { SIDE_MAX = 32768 };
+enum { SIDE_MAX = 32768, FACTORS_MAX = 1024, PATH_BYTES = 4096 };
 
 static int read_matrix(const char *path, cs_npy *a)
 {
@@ -128,16 +129,22 @@ static void outputs_release(struct outputs *o)
     free(o->f);
 }
 
+static int name_output(const char *prefix, const char *what, char path[PATH_BYTES])
+{
+    if (snprintf(path, PATH_BYTES, "%s.%s.npy", prefix, what) >= PATH_BYTES)
+        return cs_fail(CS_EUSAGE, "the path '%.100s...' is too long", prefix);
+    return CS_OK;
+}
+
 /* The file keeps no descriptor: there may be a thousand factors. */
 static int write_named(struct outputs *o, const char *prefix, const char *what, cs_npy_type type,
                        cs_npy_shape shape, const void *v)
 {
     int rc = CS_OK;
-    char path[4096];
+    char path[PATH_BYTES];
     cs_outfile *f;
 
-    if ((size_t)snprintf(path, sizeof path, "%s.%s.npy", prefix, what) >= sizeof path)
-        return cs_fail(CS_EUSAGE, "the path '%.100s...' is too long", prefix);
+    CS_TRY(name_output(prefix, what, path));
     CS_TRY(open_output(o, path, CS_OUT_BINARY, &f));
     CS_TRY(cs_npy_put(f, type, shape, v));
     rc = cs_outfile_finish(f);
@@ -231,15 +238,39 @@ static int check_place(const char *path)
 static int check_places(const cs_factorization *job)
 {
     int rc = CS_OK;
-    char path[4096];
+    char path[PATH_BYTES];
 
     if (job->output) {
-        if ((size_t)snprintf(path, sizeof path, "%s.1.npy", job->output) >= sizeof path)
-            return cs_fail(CS_EUSAGE, "the path '%.100s...' is too long", job->output);
+        CS_TRY(name_output(job->output, "1", path));
         CS_TRY(check_place(path));
     }
     if (job->plot)
         rc = check_place(job->plot);
+out:
+    return rc;
+}
+
+/* A factor of an earlier run with more of them, or its index, would look like this run's. */
+static int check_earlier(const cs_factorization *job, int64_t n)
+{
+    int rc = CS_OK;
+    char path[PATH_BYTES], what[16];
+    bool found = false;
+
+    if (!job->output)
+        return CS_OK;
+    for (int32_t m = cs_matrix_fit_count(n, &job->fit) + 1; m <= FACTORS_MAX && !found; m++) {
+        (void)snprintf(what, sizeof what, "%d", (int)m);
+        CS_TRY(name_output(job->output, what, path));
+        found = access(path, F_OK) == 0;
+    }
+    if (!found && job->dense) {
+        CS_TRY(name_output(job->output, "index", path));
+        found = access(path, F_OK) == 0;
+    }
+    if (found)
+        rc = cs_fail(CS_EUSAGE, "'%s' would look like a file of this run, which does not write it; "
+                     "remove it, or give another --output", path);
 out:
     return rc;
 }
@@ -282,6 +313,7 @@ int cs_factorize(const cs_factorization *job)
         CS_TRY(cs_matrix_plot_check(job->plot));
     CS_TRY(check_places(job));
     CS_TRY(read_matrix(job->input, &a));
+    CS_TRY(check_earlier(job, a.shape.dim[0]));
     CS_TRY(cs_backend_open("cpu", job->n_thread, &be));
     CS_TRY(fit_and_write(job, &a, be));
 out:

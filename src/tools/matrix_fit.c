@@ -175,6 +175,11 @@ static int multiply_out(cs_matrix_factors *f, const double *a)
     return CS_OK;
 }
 
+int32_t cs_matrix_fit_count(int64_t n, const cs_matrix_fit_opt *opt)
+{
+    return opt->n_factor > 0 ? (int32_t)opt->n_factor : cs_depth(n);
+}
+
 int cs_matrix_fit(cs_backend *be, int64_t n, const double *a, const cs_matrix_fit_opt *opt,
                   cs_matrix_factors *f)
 {
@@ -182,11 +187,10 @@ int cs_matrix_fit(cs_backend *be, int64_t n, const double *a, const cs_matrix_fi
     struct fitting t = { .be = be, .f = f };
     const double norm = cs_frobenius(n * n, a, NULL);
     const double scale = norm > 0 ? norm / (double)n : 1;
-    const int32_t depth = cs_depth(n);
 
     CS_BUG(n < 2 || n > 32768 || !be->is_host);
-    *f = (cs_matrix_factors){ .n = n, .link = cs_links_chord(depth + 1),
-                              .n_factor = opt->n_factor > 0 ? (int32_t)opt->n_factor : depth };
+    *f = (cs_matrix_factors){ .n = n, .link = cs_links_chord(cs_depth(n) + 1),
+                              .n_factor = cs_matrix_fit_count(n, opt) };
     if ((f->w = cs_alloc((size_t)cs_matrix_factors_nonzeros(f), sizeof *f->w)) == NULL)
         return cs_fail(CS_EMEM, "out of memory for %lld weights",
                        (long long)cs_matrix_factors_nonzeros(f));

@@ -31,6 +31,9 @@ static inline int64_t cs_matrix_factors_nonzeros(const cs_matrix_factors *f)
 /** cs_frobenius - the norm of a - b; b NULL: of a. Elements are added row by row */
 double cs_frobenius(int64_t n, const double *a, const double *b);
 
+/** cs_matrix_fit_count - the number of factors of an (n, n) matrix */
+int32_t cs_matrix_fit_count(int64_t n, const cs_matrix_fit_opt *opt);
+
 /**
  * cs_matrix_fit - factors of the chord protocol whose product is near a
  *

@@ -46,6 +46,14 @@ T 'dense factors have no index' [ "$(echo d.*.npy)" = 'd.1.npy d.2.npy d.3.npy d
 T 'as many factors as wanted' sh -c 'chordseq factorize -i small.npy --steps 10 --factors 3 -o e &&
     [ "$(echo e.*.npy)" = "e.1.npy e.2.npy e.3.npy e.index.npy" ]'
 
+# Readers take the files in turn until one is missing.
+cp -p e.3.npy older.npy
+N factorize-earlier.err chordseq factorize -i small.npy --steps 10 --factors 2 -o e
+T 'refused before the fit, the earlier files stay' sh -c 'cmp e.3.npy older.npy && [ ! e.1.npy -nt e.3.npy ]'
+N factorize-index.err   chordseq factorize -i small.npy --steps 10 --factors 3 --dense -o e
+T 'the same number of factors, or more, replaces them' sh -c 'chordseq factorize -i small.npy --steps 11 --factors 3 -o e &&
+    chordseq factorize -i small.npy --steps 11 --factors 4 -o e && ! cmp -s e.3.npy older.npy && [ "$(echo e.*.npy)" = "e.1.npy e.2.npy e.3.npy e.4.npy e.index.npy" ]'
+
 mkdir g.3.npy
 for to in out /dev/full; do
     T "a failed run leaves no file: $to" sh -c '! chordseq factorize -q -i small.npy --steps 1 -o $1 --plot g.svg > $2 &&
