@@ -23,7 +23,7 @@
 #include "infer/infer_stage.h"
 #include "infer/tokenise_stage.h"
 #include "infer/views.h"
-#include "lib/opened.h"
+#include "lib/shared_model.h"
 #include "lib/stubs.h"
 
 enum { BATCH_TOKENS = 64 << 10, LAG = 1, NAME_BYTES = 24 };
@@ -37,7 +37,7 @@ _Static_assert((int)CHORDSEQ_EUSAGE == (int)CS_EUSAGE && (int)CHORDSEQ_EIO == (i
 struct predictor { cs_session *session; cs_policy policy; cs_infer_stage infer; };
 
 struct chordseq_model {
-    cs_opened  *opened;
+    cs_shared_model *shared;
     cs_backend *be;
     cs_pipe    *pipe;            /* for its count of missing predictions */
     struct predictor prediction;
@@ -123,19 +123,19 @@ const char *chordseq_reason(int reason)
 
 static void init_predictor(struct predictor *p, chordseq_model *m, cs_head_output output)
 {
-    p->session = cs_session_new(m->opened->model, m->be);
+    p->session = cs_session_new(m->shared->model, m->be);
     p->session->output = output;
-    p->policy = m->opened->policy;
+    p->policy = m->shared->policy;
     p->infer = (cs_infer_stage){ .pipe = m->pipe, .session = p->session, .policy = &p->policy };
 }
 
 /* Another handle; takes over one reference. */
-static int handle_new(cs_opened *o, int64_t threads, chordseq_model **out)
+static int handle_new(cs_shared_model *o, int64_t threads, chordseq_model **out)
 {
     int rc = CS_OK;
     chordseq_model *m = cs_xcalloc(1, sizeof *m);
 
-    m->opened = o;
+    m->shared = o;
     m->pipe = cs_pipe_new();
     CS_TRY(cs_backend_open_like(o->be, (int)threads, &m->be));
     init_predictor(&m->prediction, m, CS_HEAD_PREDICTION);
@@ -148,7 +148,7 @@ out:
     return rc;
 }
 
-struct opening { const char *path; const char *const *option; cs_opened *from;
+struct opening { const char *path; const char *const *option; cs_shared_model *from;
                  int threads; chordseq_model **out; };
 
 static int open_model(void *arg)
@@ -156,7 +156,7 @@ static int open_model(void *arg)
     int rc = CS_OK;
     struct opening *o = arg;
 
-    CS_TRY(cs_opened_new(o->path, o->option, &o->from));
+    CS_TRY(cs_shared_model_new(o->path, o->option, &o->from));
     rc = handle_new(o->from, o->from->args.threads, o->out);
 out:
     return rc;
@@ -183,7 +183,7 @@ int chordseq_open(const char *path, const char *const *option, chordseq_model **
 
 int chordseq_share_threads(const chordseq_model *m, int threads, chordseq_model **out)
 {
-    struct opening o = { NULL, NULL, m->opened, threads, out };
+    struct opening o = { NULL, NULL, m->shared, threads, out };
 
     *out = NULL;
     return guarded(share_model, &o);
@@ -191,7 +191,7 @@ int chordseq_share_threads(const chordseq_model *m, int threads, chordseq_model 
 
 int chordseq_share(const chordseq_model *m, chordseq_model **out)
 {
-    return chordseq_share_threads(m, (int)m->opened->args.threads, out);
+    return chordseq_share_threads(m, (int)m->shared->args.threads, out);
 }
 
 void chordseq_close(chordseq_model *m)
@@ -204,38 +204,38 @@ void chordseq_close(chordseq_model *m)
     CS_FREE(m->token.infer.output, m->vector.infer.output, m->prediction.infer.output);
     cs_backend_close(m->be);
     cs_pipe_free(m->pipe);
-    cs_opened_drop(m->opened);
+    cs_shared_model_drop(m->shared);
     free(m);
 }
 
 int32_t chordseq_n_output(const chordseq_model *m)
 {
-    return m->opened->n_output;
+    return m->shared->n_output;
 }
 
 const char *chordseq_output_name(const chordseq_model *m, int32_t i)
 {
-    return i >= 0 && i < m->opened->n_output ? m->opened->label[i] : NULL;
+    return i >= 0 && i < m->shared->n_output ? m->shared->label[i] : NULL;
 }
 
 int32_t chordseq_n_dim(const chordseq_model *m)
 {
-    return m->opened->n_vector;
+    return m->shared->n_vector;
 }
 
 int32_t chordseq_n_token_dim(const chordseq_model *m)
 {
-    return m->opened->model->width;
+    return m->shared->model->width;
 }
 
 int64_t chordseq_max_length(const chordseq_model *m)
 {
-    return m->opened->longest;
+    return m->shared->longest;
 }
 
 const char *chordseq_checksum(const chordseq_model *m)
 {
-    return m->opened->model->sum;
+    return m->shared->model->sum;
 }
 
 /* ---- sequences ------------------------------------------------------------------------------ */
@@ -271,7 +271,7 @@ static int fold(const struct request *q, size_t no, char *dst, int64_t *n_base)
 {
     const char *src = q->base[no];
     const size_t n = q->n_base[no];
-    const bool cased = cs_model_reads_case(q->m->opened->model);
+    const bool cased = cs_model_reads_case(q->m->shared->model);
     int64_t to = 0;
 
     *n_base = (int64_t)n;
@@ -348,7 +348,7 @@ out:
     return rc;
 }
 
-static void set_call(const cs_opened *o, const cs_prediction *a, chordseq_call *call)
+static void set_call(const cs_shared_model *o, const cs_prediction *a, chordseq_call *call)
 {
     const int best = cs_prediction_best(a);
 
@@ -378,7 +378,7 @@ static void set_results(const struct request *q, const cs_chunk *c)
         for (int64_t k = 0; q->v && k < q->width; k++)
             q->v[at * (size_t)q->width + (size_t)k] = known ? a->v[k] : NAN;
         if (q->call)
-            set_call(q->m->opened, a, &q->call[at]);
+            set_call(q->m->shared, a, &q->call[at]);
         if (q->reason)
             q->reason[at] = (int32_t)a->reason;
     }
@@ -409,7 +409,7 @@ static int predict_all(void *arg)
 
     if (!q->predictor->session)
         return cs_fail(CS_EUSAGE, "the model's head does not pool to one vector");
-    if (q->predictor == &q->m->prediction && q->m->opened->n_output == 0)
+    if (q->predictor == &q->m->prediction && q->m->shared->n_output == 0)
         return cs_fail(CS_EUSAGE, "the model predicts per token, not per sequence; it has only "
                        "vectors here");
     rc = cs_policy_set_output(&q->predictor->policy, q->predictor->session->output);
@@ -457,7 +457,7 @@ static int tokenize(void *arg)
 {
     int rc = CS_OK;
     const struct tokenizing *t = arg;
-    const cs_model *m = t->m->opened->model;
+    const cs_model *m = t->m->shared->model;
     const struct request q = { .m = t->m, .base = &t->base, .n_base = &t->n_base, .n = 1 };
     cs_chunk *c = cs_chunk_new(0);
     char *work = cs_alloc(cs_tokenizer_work(m->tok, m->tok_state, (int64_t)t->n_base) + 1, 1);
@@ -476,7 +476,7 @@ out:
 
 size_t chordseq_max_tokens(const chordseq_model *m, size_t n_base)
 {
-    const cs_model *of = m->opened->model;
+    const cs_model *of = m->shared->model;
 
     return (size_t)of->tok->bound(of->tok_state, (int64_t)n_base);
 }
@@ -492,7 +492,7 @@ int chordseq_tokenize(chordseq_model *m, const char *base, size_t n_base, int32_
 
 void chordseq_token_text(const chordseq_model *m, int32_t id, char *text, size_t n_text)
 {
-    const cs_model *of = m->opened->model;
+    const cs_model *of = m->shared->model;
 
     if (id >= 0 && id < of->tok->n_vocab(of->tok_state))
         of->tok->symbol(of->tok_state, id, text, n_text);

@@ -22,7 +22,7 @@
 #include "train/optim.h"
 #include "train/parallel.h"
 #include "train/peak_flops.h"
-#include "train/running.h"
+#include "train/running_stats.h"
 #include "train/step_log.h"
 #include "train/train_sums.h"
 
@@ -59,7 +59,7 @@ struct trainer {
     double              peak;        /* floating-point operations per second at best */
     cs_step_log        *log;         /* NULL: none, or this is another rank */
     cs_epoch_log        epoch_log;
-    cs_running         *running;     /* NULL: no batch normalisation */
+    cs_running_stats   *running;     /* NULL: no batch normalisation */
     int                 rank;
     int32_t             logged;      /* number of checkpointed blocks logged last */
 };
@@ -166,7 +166,7 @@ static int finish_step(struct trainer *l)
     if (l->parallel != NULL)
         CS_TRY(cs_parallel_step(l->parallel, &l->step));
     st->epoch_seconds = l->step.epoch_seconds;
-    CS_TRY(cs_running_settle(l->running));
+    CS_TRY(cs_running_stats_settle(l->running));
     h.grad_scale = 1;
     h.lr = learning_rate(l, st->step);
     if (o->clip > 0) {
@@ -235,7 +235,7 @@ static int train_batch(struct trainer *l, const cs_feed_item *it)
     l->st->epoch_flop += (l->s->freeze_encoder ? 1 : TRAINING_COST) * (l->s->cx.flop - flop);
     CS_TRY(rc == CS_EMEM ? loop_no_memory(l, b) : rc);
     log_checkpoints(l, b);
-    CS_TRY(cs_running_take(l->running, it->no));
+    CS_TRY(cs_running_stats_take(l->running, it->no));
     if (it->scale > 0)           /* else the step has no weight */
         l->step.sum.loss += loss / it->scale;
     cs_train_sums_add_batch(&(cs_train_sums_rule){ l->m, l->o->weight, l->o->tolerance }, b,
@@ -382,7 +382,7 @@ static int finish_epoch(struct trainer *l)
     if (!anneals && l->st->anneal_rate > 0) {
         use_average(l, false);
         CS_TRY(cs_best_restore(l->o, l->st, l->m));
-        CS_TRY(cs_running_restart(l->running));
+        CS_TRY(cs_running_stats_restart(l->running));
     }
     CS_TRY(save_together(l));
     l->stopped = l->st->done;
@@ -540,7 +540,7 @@ static int start(struct trainer *l, cs_feed *feed)
     l->done = cs_pace_done(&l->pace, st, st->seconds);
     if (!o->resume)
         st->done_first = st->done_before = l->done;
-    CS_TRY(cs_running_new(&l->m->ps, o->group, &l->running));
+    CS_TRY(cs_running_stats_new(&l->m->ps, o->group, &l->running));
     l->peak = o->group == NULL && o->watch != NULL ? cs_peak_flops(l->m->be) : NAN;
     if (l->rank == 0 && o->resume)
         cs_note(st->done ? "the run ended at step %lld; there is nothing left to train"
@@ -587,7 +587,7 @@ out:
     cs_progress_free(l.progress);
     cs_epoch_log_flush(&l.epoch_log);
     cs_parallel_free(l.parallel);
-    cs_running_free(l.running);
+    cs_running_stats_free(l.running);
     cs_step_log_close(l.log);
     if (l.work != NULL)
         m->be->op.dealloc(m->be, l.work);

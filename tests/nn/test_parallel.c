@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #include "train/parallel.h"
-#include "train/running.h"
+#include "train/running_stats.h"
 
 enum { N_BATCH = 5, MAX_RANKS = 4 };
 
@@ -22,7 +22,7 @@ struct rank {
     cs_group      *group;        /* NULL: alone */
     int            no, n;
     cs_real       *grad, *value;
-    cs_running    *running;      /* with a group, where batch normalisation has statistics */
+    cs_running_stats    *running;      /* with a group, where batch normalisation has statistics */
     cs_step_report report;
     int            n_touched, rc;
 };
@@ -40,7 +40,7 @@ static int train(struct rank *r, cs_session *s)
         double loss = 0;
         rc = cs_session_forward_backward(s, x, &how, &loss, NULL);
         if (rc == CS_OK)
-            rc = cs_running_take(r->running, (uint64_t)b);
+            rc = cs_running_stats_take(r->running, (uint64_t)b);
         r->report.sum.loss += loss;
         r->report.sum.n_token += x->n_tok;
         cs_batch_free(x);
@@ -61,7 +61,7 @@ static void *run(void *arg)
     cs_model *m = s->model;
     if (r->group != NULL) {
         CS_TRY(cs_parallel_new(r->group, &m->ps, &p));
-        CS_TRY(cs_running_new(&m->ps, r->group, &r->running));
+        CS_TRY(cs_running_stats_new(&m->ps, r->group, &r->running));
     }
     CS_TRY(train(r, s));
     r->report.pause = r->no == 1;
@@ -69,7 +69,7 @@ static void *run(void *arg)
     r->report.epoch_seconds = 10 + r->no;
     if (p != NULL)
         CS_TRY(cs_parallel_step(p, &r->report));
-    CS_TRY(cs_running_settle(r->running));
+    CS_TRY(cs_running_stats_settle(r->running));
     r->value = toy_slab(m, m->ps.value);
     r->grad = toy_slab(m, m->ps.grad);
     for (int i = 0; i < m->ps.n; i++)
@@ -78,7 +78,7 @@ out:
     r->rc = rc;
     cs_group_finalize(r->group, rc);
     cs_parallel_free(p);
-    cs_running_free(r->running);
+    cs_running_stats_free(r->running);
     toy_free(s);
     cs_backend_close(be);
     return NULL;

@@ -1,4 +1,4 @@
-/* running.c - running statistics of batch normalisation, updated after each step.
+/* running_stats.c - running statistics of batch normalisation, updated after each step.
  *
  * DESIGN. A batch updates them by r = (1 - m) r + m s, with its own statistics s, so they depend on
  * the order of batches, which several ranks process at once. Each batch therefore starts from the
@@ -6,7 +6,7 @@
  * in the order of batches. A single rank does the same: between steps they are those of a whole
  * step, as stored in a checkpoint.
  */
-#include "train/running.h"
+#include "train/running_stats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 /* A batch of the step: its place in their order, and the row of its result. */
 struct update { uint64_t key; int64_t row; };
 
-struct cs_running {
+struct cs_running_stats {
     cs_params *ps;
     cs_group  *group;
     int        n_span;
@@ -32,7 +32,7 @@ struct cs_running {
 };
 
 /* Tensors of one norm are adjacent. */
-static void find_spans(cs_running *r)
+static void find_spans(cs_running_stats *r)
 {
     for (int i = 0; i < r->ps->n; i++) {
         const cs_param *p = &r->ps->p[i];
@@ -47,7 +47,7 @@ static void find_spans(cs_running *r)
         r->n_real += r->span[i].n;
 }
 
-static int fetch(const cs_running *r, cs_real *to)
+static int fetch(const cs_running_stats *r, cs_real *to)
 {
     cs_backend *be = r->ps->be;
 
@@ -57,7 +57,7 @@ static int fetch(const cs_running *r, cs_real *to)
     return be->op.sync(be);
 }
 
-static void running_put(const cs_running *r, const cs_real *from)
+static void running_put(const cs_running_stats *r, const cs_real *from)
 {
     cs_backend *be = r->ps->be;
 
@@ -66,10 +66,10 @@ static void running_put(const cs_running *r, const cs_real *from)
                       (size_t)r->span[i].n * sizeof *from);
 }
 
-int cs_running_new(cs_params *ps, cs_group *g, cs_running **out)
+int cs_running_stats_new(cs_params *ps, cs_group *g, cs_running_stats **out)
 {
     int rc = CS_OK;
-    cs_running *r = cs_xcalloc(1, sizeof *r);
+    cs_running_stats *r = cs_xcalloc(1, sizeof *r);
 
     r->ps = ps;
     r->group = g;
@@ -89,18 +89,18 @@ int cs_running_new(cs_params *ps, cs_group *g, cs_running **out)
         r = NULL;
     }
 out:
-    cs_running_free(r);
+    cs_running_stats_free(r);
     return rc;
 }
 
-void cs_running_free(cs_running *r)
+void cs_running_stats_free(cs_running_stats *r)
 {
     if (r == NULL)
         return;
     CS_FREE(r->span, r->start, r->sum, r->update, r->result, r);
 }
 
-static int grow_buffers(cs_running *r, int64_t n)
+static int grow_buffers(cs_running_stats *r, int64_t n)
 {
     int rc = cs_grow((void **)&r->update, &r->cap_update, (size_t)n, sizeof *r->update);
 
@@ -108,18 +108,18 @@ static int grow_buffers(cs_running *r, int64_t n)
                                       sizeof *r->result);
 }
 
-int cs_running_restart(cs_running *r)
+int cs_running_stats_restart(cs_running_stats *r)
 {
     return r != NULL ? fetch(r, r->start) : CS_OK;
 }
 
-void cs_running_undo(cs_running *r)
+void cs_running_undo(cs_running_stats *r)
 {
     if (r != NULL)
         running_put(r, r->start);
 }
 
-int cs_running_take(cs_running *r, uint64_t no)
+int cs_running_stats_take(cs_running_stats *r, uint64_t no)
 {
     int rc = CS_OK;
 
@@ -136,7 +136,7 @@ out:
 }
 
 /* Append the batches of the others to those of rank 0. */
-static int running_collect(cs_running *r)
+static int running_collect(cs_running_stats *r)
 {
     int rc = CS_OK;
     const size_t n_bytes = (size_t)r->n_real * sizeof *r->result;
@@ -168,7 +168,7 @@ static int by_key(const void *a, const void *b)
 }
 
 /* The start values updated by all batches: rounded once. */
-static void apply(cs_running *r)
+static void apply(cs_running_stats *r)
 {
     const double keep = 1 - (double)(cs_real)CS_NORM_MOMENTUM;
 
@@ -184,7 +184,7 @@ static void apply(cs_running *r)
         r->start[i] = (cs_real)r->sum[i];
 }
 
-int cs_running_settle(cs_running *r)
+int cs_running_stats_settle(cs_running_stats *r)
 {
     int rc = CS_OK;
 

@@ -1,5 +1,5 @@
-/* opened.c - an open model, shared by its handles. */
-#include "lib/opened.h"
+/* shared_model.c - an open model, shared by its handles. */
+#include "lib/shared_model.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 enum { PATH_BYTES = 4096, NAME_BYTES = 64 };
 
 static const cs_opt compute_table[] = {
-    { .type = CS_OPT_INT, .name = "threads", .off = offsetof(cs_opened_args, threads),
+    { .type = CS_OPT_INT, .name = "threads", .off = offsetof(cs_shared_model_args, threads),
       .arg = "NUM", .def = "1", .help = "threads that one call may compute with", .min = 1,
       .max = CS_MAX_THREADS },
     { .type = CS_OPT_END }
@@ -37,7 +37,7 @@ static int set_option(const cs_optset *set, const char *text)
                    cs_suggest_hint(&near));
 }
 
-static int read_options(cs_opened_args *a, const char *const *option)
+static int read_options(cs_shared_model_args *a, const char *const *option)
 {
     int rc = CS_OK;
     const cs_optset set[] = {
@@ -63,14 +63,14 @@ static int check_model(const cs_model *m, const char *path)
     return CS_OK;
 }
 
-static char *taxon_label(const cs_opened *o, int32_t node)
+static char *taxon_label(const cs_shared_model *o, int32_t node)
 {
     char buf[CS_LABEL_TEXT];
 
     return cs_xstrdup(cs_taxon_label(&o->info, node, buf));
 }
 
-static int set_classes(cs_opened *o, const char *path)
+static int set_classes(cs_shared_model *o, const char *path)
 {
     int rc = CS_OK;
 
@@ -88,7 +88,7 @@ out:
     return rc;
 }
 
-static int set_up(cs_opened *o, const char *path)
+static int set_up(cs_shared_model *o, const char *path)
 {
     int rc = CS_OK;
     cs_model *m = o->model;
@@ -112,11 +112,11 @@ out:
     return rc;
 }
 
-int cs_opened_new(const char *path, const char *const *option, cs_opened **out)
+int cs_shared_model_new(const char *path, const char *const *option, cs_shared_model **out)
 {
     int rc = CS_OK;
     char found[PATH_BYTES];
-    cs_opened *o = cs_xcalloc(1, sizeof *o);
+    cs_shared_model *o = cs_xcalloc(1, sizeof *o);
 
     atomic_store(&o->n_handle, 1);
     CS_TRY(read_options(&o->args, option));
@@ -128,11 +128,11 @@ int cs_opened_new(const char *path, const char *const *option, cs_opened **out)
     *out = o;
     o = NULL;
 out:
-    cs_opened_drop(o);
+    cs_shared_model_drop(o);
     return rc;
 }
 
-void cs_opened_drop(cs_opened *o)
+void cs_shared_model_drop(cs_shared_model *o)
 {
     if (!o || atomic_fetch_sub(&o->n_handle, 1) > 1)
         return;
