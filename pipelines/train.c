@@ -71,8 +71,8 @@ static int train_check_options(void)
         return cs_fail(CS_EUSAGE, "--folds takes at least 2");
     if (args.sample.n_fold > 0 && with != NULL)
         return cs_fail(CS_EUSAGE, "--folds and %s exclude each other", with);
-    if (args.sample.n_fold > 0 && (!head->is_class || head->per_token))
-        return cs_fail(CS_EUSAGE, "--folds is for sequence classes");
+    if (args.sample.n_fold > 0 && (head->per_token || head->n_part > 1))
+        return cs_fail(CS_EUSAGE, "--folds is for predictions of sequences");
     return CS_OK;
 }
 

@@ -7,7 +7,7 @@
 /* Models that a run fits to the training part: a network, and with presets first two bags. */
 typedef enum cs_fit { CS_FIT_NETWORK, CS_FIT_WORDS, CS_FIT_FRAMES, CS_N_FIT } cs_fit;
 
-typedef struct cs_fold_scores { double accuracy, balanced, loss; } cs_fold_scores;
+typedef struct cs_fold_scores { double accuracy, balanced, loss, r2; } cs_fold_scores;
 
 /* The validation of one fold. NaN: not measured. */
 typedef struct cs_fold {

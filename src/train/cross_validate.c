@@ -48,8 +48,10 @@ static int keep_fit(void *arg, cs_fit fit, const cs_train_state *st)
 
     if (fit == CS_FIT_WORDS)
         j->fold.words_steps = (double)st->lowest_step;
-    j->fold.of[fit] = (cs_fold_scores){ st->best_accuracy, st->best_balanced, st->best_loss };
-    return cs_evaluate_add(&it, &j->scores[fit]);
+    j->fold.of[fit] = (cs_fold_scores){ st->best_accuracy, st->best_balanced, st->best_loss,
+                                        st->best_r2 };
+    /* Predictions are for the calibration. */
+    return a->components.head->is_class ? cs_evaluate_add(&it, &j->scores[fit]) : CS_OK;
 }
 
 static int train_fold(cs_supervised *j)
@@ -62,7 +64,7 @@ static int train_fold(cs_supervised *j)
 
     cs_train_state_init(&st);
     for (int k = 0; k < CS_N_FIT; k++)
-        j->fold.of[k] = (cs_fold_scores){ NAN, NAN, NAN };
+        j->fold.of[k] = (cs_fold_scores){ NAN, NAN, NAN, NAN };
     j->fold.words_steps = NAN;
     if (j->preset)
         CS_TRY(cs_supervised_bag(j, &feed, keep_fit, &st));

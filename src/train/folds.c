@@ -314,6 +314,10 @@ static int too_few_groups(const struct deal *t, const cs_classes *classes, const
     int32_t n_more = 0;
     char more[48] = "";
 
+    if (!t->d->is_class)         /* all are of class 0 */
+        return cs_fail(CS_EUSAGE, "the records have %lld %s by %s, too few for --folds %d; lower "
+                       "it, or give another --split-by", (long long)n_group[c],
+                       CS_PLURAL(n_group[c], "group", "groups"), by, t->n);
     for (int32_t k = c + 1; k < t->d->n_class; k++)
         n_more += t->total[k] > 0 && n_group[k] < t->n;
     if (n_more > 0)
@@ -420,9 +424,11 @@ void cs_folds_add(cs_folds *f, const cs_fold *fold)
     char line[192] = "";
 
     f->fold[f->n_done++] = *fold;
+    folds_append(line, sizeof line, "R2 %.4f", own->r2);
     folds_append(line, sizeof line, "balanced accuracy %.4f", own->balanced);
-    folds_append(line, sizeof line, ", accuracy %.4f", own->accuracy);
-    folds_append(line, sizeof line, ", loss %.4g", own->loss);
+    if (isfinite(own->balanced))
+        folds_append(line, sizeof line, ", accuracy %.4f", own->accuracy);
+    folds_append(line, sizeof line, *line != '\0' ? ", loss %.4g" : "loss %.4g", own->loss);
     folds_append(line, sizeof line, "; bag of words %.4f", own[CS_FIT_WORDS].balanced);
     folds_append(line, sizeof line, "; bag of reading frames %.4f", own[CS_FIT_FRAMES].balanced);
     folds_append(line, sizeof line, "; regression on 5-mers %.4f", fold->regression);
@@ -446,7 +452,9 @@ static void append_mean(char *line, size_t n, const char *name, cs_fold_mean m)
 void cs_folds_finish(cs_folds *f)
 {
     const cs_fold *first = f->fold;
-    const cs_fold_mean accuracy = average(f, &first->of[CS_FIT_NETWORK].accuracy);
+    const cs_fold_scores *own = &first->of[CS_FIT_NETWORK];
+    const cs_fold_mean accuracy = average(f, &own->accuracy), r2 = average(f, &own->r2),
+                       loss = average(f, &own->loss);
     cs_fold_mean of[CS_N_FIT];
     char line[256];
 
@@ -455,8 +463,14 @@ void cs_folds_finish(cs_folds *f)
         of[k] = average(f, &first->of[k].balanced);
         f->best = of[k].mean > of[f->best].mean ? (cs_fit)k : f->best;
     }
-    (void)snprintf(line, sizeof line, "balanced accuracy %.4f +- %.4f, accuracy %.4f +- %.4f",
-                   of->mean, of->error, accuracy.mean, accuracy.error);
+    if (isfinite(of->mean))
+        (void)snprintf(line, sizeof line, "balanced accuracy %.4f +- %.4f, accuracy %.4f +- %.4f",
+                       of->mean, of->error, accuracy.mean, accuracy.error);
+    else if (isfinite(r2.mean))
+        (void)snprintf(line, sizeof line, "R2 %.4f +- %.4f, loss %.4g +- %.2g", r2.mean, r2.error,
+                       loss.mean, loss.error);
+    else
+        (void)snprintf(line, sizeof line, "loss %.4g +- %.2g", loss.mean, loss.error);
     for (int k = CS_FIT_WORDS; k < CS_N_FIT; k++)
         append_mean(line, sizeof line, fit_names[k], of[k]);
     append_mean(line, sizeof line, "regression on 5-mers", average(f, &first->regression));
@@ -480,6 +494,7 @@ void cs_folds_headline(const cs_folds *f, cs_train_state *st)
     st->best_accuracy = average(f, &own->accuracy).mean;
     st->best_balanced = average(f, &own->balanced).mean;
     st->best_loss = average(f, &own->loss).mean;
+    st->best_r2 = average(f, &own->r2).mean;
     st->regression = average(f, &first->regression).mean;
     /* NaN if neither was trained. */
     st->bag = fmax(average(f, &first->of[CS_FIT_WORDS].balanced).mean,
@@ -511,6 +526,7 @@ struct json_t *cs_folds_json(const cs_folds *f)
     put_field(o, f, "balanced_accuracy", &first->of[CS_FIT_NETWORK].balanced);
     put_field(o, f, "accuracy", &first->of[CS_FIT_NETWORK].accuracy);
     put_field(o, f, "loss", &first->of[CS_FIT_NETWORK].loss);
+    put_field(o, f, "r2", &first->of[CS_FIT_NETWORK].r2);
     put_field(o, f, "bag_balanced_accuracy", &first->of[CS_FIT_WORDS].balanced);
     put_field(o, f, "frames_balanced_accuracy", &first->of[CS_FIT_FRAMES].balanced);
     put_field(o, f, "regression_balanced_accuracy", &first->regression);

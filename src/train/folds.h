@@ -21,7 +21,8 @@ typedef struct cs_folds {
  * The largest group comes first, each to the fold that has least of its classes. Should a fold lack
  * a class then, groups are moved. Depends on the data and the seed only.
  *
- * d        of classes; skipped examples are left alone
+ * d        of classes, labels or values, which only classes stratify; skipped examples are left
+ *          alone
  * by       criterion of the groups, for messages
  * Returns  CS_OK; CS_EUSAGE naming a class that has too few groups, or is missing in a fold of the
  *          splits that were tried; CS_EMEM

@@ -76,11 +76,29 @@ echo mine > cross.m.fold
 refused ".cross.m.fold. exists, but --folds writes its models there" --folds 2 mixed.fa
 T 'an existing file is kept' grep -qx mine cross.m.fold
 rm cross.m.fold
+awk '/^>/ { h = substr($1, 2); next } { print h "\t" 1e4 * gsub(/A/, "") }' sense.fa > adenines.tsv
+values="chordseq train -@ 1 --head regress --labels adenines.tsv --budget 200k --no-rc"
+T 'folds of values: their R2, then all records' sh -c '"$@" --split-by organism --folds 3 -o values.m sense.fa 2> msgs &&
+    [ "$(grep -c "fold [123] of 3, [0-9]* validation records: R2 0.[0-9]*, loss [0-9.]*$" msgs)" = 3 ] &&
+    awk "/^chordseq: fold/ { n++; sub(/,/, \"\", \$10); sum += \$10 } /error of 3 folds: R2/ { for (i = 1; i < NF; i++) if (\$i == \"R2\") m = \$(i + 1) }
+        END { d = m - sum / 3; exit !(n == 3 && m > 0 && d < 1e-4 && d > -1e-4) }" msgs &&
+    chordseq model show values.m > card && grep -q "^training.folds.*\"r2\":{\"mean\":0.[0-9]*," card && grep -q "^training.valid_r2.0" card &&
+    grep -q "^training.data.*\"train_records\":240,.*\"valid_records\":0" card' - $values
+T 'the model of all records is standardized by them' sh -c 'want=$(awk "{ s += \$2 } END { printf \"%g\", s / NR }" adenines.tsv) &&
+    grep -q "^standardized.value: mean $want," card'
+awk '/^>/ { h = substr($1, 2); next } { s = $0; print h "\t" (gsub(/A/, "", s) > 24) "\t" (gsub(/T/, "", s) > 1) }' sense.fa > twice.body
+{ printf 'id\tmany\tfew\n'; cat twice.body; } > twice.tsv
+T 'folds of labels' sh -c '"$@" 2> msgs && [ "$(grep -c "fold [12] of 2, [0-9]* validation records: balanced accuracy [01].[0-9]*, accuracy .*, loss " msgs)" = 2 ] &&
+    grep -q "error of 2 folds: balanced accuracy [01].[0-9]* +- [0-9.]*, accuracy" msgs' - \
+    chordseq train -@ 1 --head multilabel --labels twice.tsv --budget 20k --folds 2 -o labels.m sense.fa
+T 'too few groups of values' sh -c '! "$@" --split-by class --folds 3 -o x.m sense.fa 2> msgs &&
+    grep -q "error: train: the records have 2 groups by class, too few for --folds 3; lower it, or give another --split-by$" msgs' - $values
+rm -f values.m labels.m
 refused '--folds takes at least 2' --folds 1 sense.fa
 refused '--folds and --resume exclude each other' --folds 3 --resume sense.fa
 refused '--folds and --stop-at exclude each other' --folds 3 --stop-at 0.9 sense.fa
 refused '--folds and --split exclude each other' --folds 3 --split sense.fa sense.fa
-refused '--folds is for sequence classes' --folds 3 --head regress sense.fa
+refused '--folds is for predictions of sequences' --folds 3 --head token sense.fa
 T 'a refused run leaves no file' sh -c '[ -z "$(ls | grep "^cross\|fold\|tmp")" ]'
 
 # ---- the page during training --------------------------------------------------------------------
