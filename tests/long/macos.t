@@ -12,6 +12,12 @@ ZIG_GLOBAL_CACHE_DIR=$tmp/zig ZIG_LOCAL_CACHE_DIR=$tmp/zig
 export ZIG_GLOBAL_CACHE_DIR ZIG_LOCAL_CACHE_DIR
 cat > cc << END
 #!/bin/sh
+# Where compilers take an architecture, zig takes a processor.
+for a; do
+    shift
+    [ "\$a" != -march=armv8.2-a+bf16 ] || a=-mcpu=generic+v8_2a+bf16
+    set -- "\$@" "\$a"
+done
 exec "$zig" cc -target aarch64-macos.11.0 "\$@"
 END
 cat > ar << END
