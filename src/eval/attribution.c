@@ -144,15 +144,16 @@ static int predict_batch(struct job *j, const cs_batch *b, const float *evidence
     const double temperature = bin < 0 ? 1 : m->calibration.bin[bin].temperature;
     const int rc = cs_session_forward(j->session, b, out);
 
-    if (rc == CS_EMODEL)         /* of a region, or one of its mutants */
-        return fail_region(j, rc);
-    if (rc == CS_EMEM)
-        return explain_no_memory(j, b->n_rec);
-    for (int64_t i = 0; rc == CS_OK && i < (int64_t)b->n_rec * m->n_label; i++)
+    if (rc != CS_OK)             /* CS_EMODEL: of a region, or one of its mutants */
+        return rc == CS_EMODEL ? fail_region(j, rc)
+             : rc == CS_EMEM ? explain_no_memory(j, b->n_rec) : rc;
+    for (int64_t i = 0; i < (int64_t)b->n_rec * m->n_label; i++)
         out[i] += evidence[i];
-    for (int32_t i = 0; rc == CS_OK && j->a->value == VALUE_PROBABILITY && i < b->n_rec; i++)
-        m->head->decide(m->head_net, out + (int64_t)i * m->n_label, m->n_label, temperature);
-    return rc;
+    for (int32_t i = 0; j->a->value == VALUE_PROBABILITY && i < b->n_rec; i++)
+        cs_model_decide(m, out + (int64_t)i * m->n_label, m->n_label, temperature);
+    if (j->a->value == VALUE_LOGIT)
+        cs_model_destandardize(m, out, b->n_rec);
+    return CS_OK;
 }
 
 static int choose_label(struct job *j, const float *y)

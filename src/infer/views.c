@@ -349,7 +349,7 @@ static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, 
 
     for (int64_t k = 0; k < n && p->prior; k++)
         v[k] += (float)(temperature * p->prior[k]);
-    m->head->decide(m->head_net, v, n, temperature);
+    cs_model_decide(m, v, n, temperature);
     *why = CS_REASON_NONE;
     if (!m->head->is_class)
         return -1;

@@ -153,6 +153,13 @@ T 'values of any units are learnt, and predicted in these units' sh -c '"$@" -o 
     awk -F "\t" "\$2 == \"all\" && \$4 == \"mae\" && \$3 == \"big\" { b = \$5 } \$2 == \"all\" && \$4 == \"mae\" && \$3 == \"little\" { l = \$5 }
         END { exit !(b < 1e3 && b > 1e7 * l && b < 1e11 * l) }" sizes.eval' - \
     chordseq train -@ 1 --head regress --labels sizes.tsv --valid-frac 0.3 --preset fast --budget 2M --seed 1 sense.fa
+T 'explain has their units, too' sh -c 'head -n 2 sense.fa > one.fa
+    chordseq explain -q -m sizes.m --label big -f one.fa --tsv big.tsv -o big.bedgraph r0 &&
+    awk -F "\t" "NR == FNR { if (FNR > 1) s = \$0; next } FNR > 1 { b = \$3 == \"A\" ? 2 : 1
+        printf \">%d\n%s%s%s\n\", FNR - 1, substr(s, 1, FNR - 2), substr(\"ACGT\", b, 1), substr(s, FNR) }" one.fa big.tsv > mutants.fa &&
+    chordseq classify -q -m sizes.m --strand forward mutants.fa > big.calls &&
+    awk -F "\t" "NR == FNR { p[FNR] = \$4; next } FNR > 1 { d = p[FNR] - \$(\$3 == \"A\" ? 7 : 6); n++; most = p[FNR] > 4e4 ? n : most
+        if (d * d > 0.01) bad++ } END { exit bad > 0 || n != 80 || most != 80 }" big.calls big.tsv'
 T 'model show states their means' sh -c 'chordseq model show sizes.m | grep -q "^standardized.big: mean 5[0-9]*.*, standard deviation [0-9.]* of the training records$"'
 T 'the loss of validation is that of training: of standardized values' sh -c '"$@" 2> msgs &&
     tail -n 1 units.tsv | awk -F "\t" "{ exit !(\$4 < 3 && \$6 < 3 && \$4 > 0 && \$6 > 0) }"' - chordseq train -@ 1 --head regress \

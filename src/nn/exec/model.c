@@ -317,6 +317,13 @@ void cs_model_destandardize(const cs_model *m, float *output, int64_t n)
         output[i] = (float)cs_label_destandardize(&m->label[i % m->n_label], (double)output[i]);
 }
 
+void cs_model_decide(const cs_model *m, float *v, int64_t n, double temperature)
+{
+    m->head->decide(m->head_net, v, n, temperature);
+    if (cs_model_is_standardized(m))
+        cs_model_destandardize(m, v, n / m->n_label);
+}
+
 int32_t cs_model_n_target(const cs_model *m)
 {
     return m->head->per_token ? CS_TARGET_TOKENS : m->head->n_target(m->head_net);

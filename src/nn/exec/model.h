@@ -158,8 +158,11 @@ int32_t cs_model_n_target(const cs_model *m);
 
 /** cs_model_is_standardized - does the head predict a standardized value for any label? */
 bool cs_model_is_standardized(const cs_model *m);
-/** cs_model_destandardize - the head's outputs [n * n_label] to values, in place */
+/** cs_model_destandardize - standardized predictions [n * n_label] to values, in place */
 void cs_model_destandardize(const cs_model *m, float *output, int64_t n);
+/** cs_model_decide - the head's `decide` for v [n], n a multiple of n_label except per token, and
+ * values in their units */
+void cs_model_decide(const cs_model *m, float *v, int64_t n, double temperature);
 /** cs_label_standardize - what the head should predict for a value; NaN stays NaN */
 static inline double cs_label_standardize(const cs_label *l, double value)
 {

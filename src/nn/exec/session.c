@@ -103,12 +103,11 @@ static void activate(cs_session *s, cs_mat y)
         s->model->head->activate(&s->cx, s->model->head_net, y);
 }
 
-/* Outputs of a regression are in the units of its values. */
-static void destandardize(const cs_session *s, bool training, int32_t n_seg, float *out)
+/* Predictions, not raw values, are in the units of what the model predicts. */
+static void destandardize(const cs_session *s, int32_t n_seg, float *out)
 {
-    if (training || s->output == CS_HEAD_PREDICTION)
-        if (cs_model_is_standardized(s->model))
-            cs_model_destandardize(s->model, out, n_seg);
+    if (cs_model_is_standardized(s->model))
+        cs_model_destandardize(s->model, out, n_seg);
 }
 
 /* The head's output in host floats. */
@@ -149,7 +148,8 @@ static int forward(cs_session *s, const cs_batch *b, bool raw, float *out)
     if (!raw)
         activate(s, y);
     CS_TRY(download(s, y, out));
-    destandardize(s, false, b->n_seg, out);
+    if (!raw && s->output == CS_HEAD_PREDICTION)
+        destandardize(s, b->n_seg, out);
 out:
     return with_shape(rc, b->n_tok, b->n_seg, b->depth);
 }
@@ -176,6 +176,7 @@ int cs_session_start(cs_session *s, int slot, const cs_batch *b, bool raw)
     CS_TRY(cs_staging_reserve(s, slot, b, cs_session_output_len(s, b)));
     const cs_pass_input in = cs_pass_input_parts(s, &whole, false);
     const cs_pass_input there = cs_staging_send(s, slot, &in);
+    s->staging[slot].raw = raw;
     const cs_mat y = cs_pass(s, &there, false);
     if (!raw)
         activate(s, y);
@@ -190,8 +191,8 @@ int cs_session_finish(cs_session *s, int slot, float *out)
     int64_t first;
     const int rc = cs_staging_fetch(s, slot, out, &first);
 
-    if (rc == CS_OK)
-        destandardize(s, false, l->n_seg, out);
+    if (rc == CS_OK && !l->raw && s->output == CS_HEAD_PREDICTION)
+        destandardize(s, l->n_seg, out);
     return rc == CS_OK ? check_finite(s, first) : with_shape(rc, l->n_tok, l->n_seg, l->depth);
 }
 
@@ -221,7 +222,7 @@ int cs_session_forward_backward(cs_session *s, const cs_batch *b, const cs_step_
         /* After the backward pass, because predictions overwrite the raw values. */
         activate(s, s->trace.y);
         CS_TRY(download(s, s->trace.y, out));
-        destandardize(s, true, b->n_seg, out);
+        destandardize(s, b->n_seg, out);
     }
 out:
     return with_shape(rc, b->n_tok, b->n_seg, b->depth);

@@ -29,6 +29,7 @@ typedef struct cs_staging {
     int64_t           n;         /* reals of its output */
     int64_t           n_tok;
     int32_t           n_seg, depth;
+    bool              raw;       /* its output is before the head's activation */
 } cs_staging;
 
 /* Arguments of a training pass besides the batch. */

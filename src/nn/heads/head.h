@@ -52,9 +52,8 @@ typedef struct cs_head {
     /* Adds scale * (weighted sum over records of the loss) to cx->loss, on the tape. target
      * (n_seg, n_target), NaN entries masked, or of tokens (n_tok, 2): the class, NaN where masked,
      * and 1 / (number of the record's tokens that are not); weight (1, number of weights), or
-     * absent. A head of values, which are neither classes nor labels, learns standardized ones, and
-     * its raw values are converted back before decide(): neither activate() nor decide() may change
-     * them. */
+     * absent. Values, which are neither classes nor labels, may be standardized, and predictions
+     * are converted back after activate() and decide(). */
     void    (*loss)(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_mat weight,
                     cs_real scale);
     /* does it use the mean over each segment only? NULL: no */
