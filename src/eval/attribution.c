@@ -144,9 +144,8 @@ static int predict_batch(struct job *j, const cs_batch *b, const float *evidence
     const double temperature = bin < 0 ? 1 : m->calibration.bin[bin].temperature;
     const int rc = cs_session_forward(j->session, b, out);
 
-    if (rc != CS_OK)             /* CS_EMODEL: of a region, or one of its mutants */
-        return rc == CS_EMODEL ? fail_region(j, rc)
-             : rc == CS_EMEM ? explain_no_memory(j, b->n_rec) : rc;
+    if (rc != CS_OK)             /* of a region, or one of its mutants */
+        return rc == CS_EMEM ? explain_no_memory(j, b->n_rec) : fail_region(j, rc);
     for (int64_t i = 0; i < (int64_t)b->n_rec * m->n_label; i++)
         out[i] += evidence[i];
     for (int32_t i = 0; j->a->value == VALUE_PROBABILITY && i < b->n_rec; i++)
