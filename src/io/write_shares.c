@@ -75,7 +75,8 @@ static const cs_opt shares_opt[] = {
              "(Saerens et al. 2002), with one more record of each class. Counts of calls are "
              "biased: they lack unclassified records, and calls of rare classes are often wrong. "
              "Records unlike the training data are left out. Of many records a random sample is "
-             "used, 150,000 with seven classes." },
+             "used, 150,000 with seven classes. With --shard, the shares are those of the shard's "
+             "records." },
     { .type = CS_OPT_END }
 };
 
