@@ -271,6 +271,27 @@ static void test_copy(void **state)
 }
 
 /* All devices of a run use one precision; otherwise predictions would depend on the device. */
+/* Staged predictions of standardized values are in their units; raw values are not. */
+static void test_standardized(void **state)
+{
+    const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("regress") };
+    cs_session *s = toy_session(&t, gpu);
+    cs_batch *b = new_batch(s->model, 0);
+    float raw[N_RECORD * 3], out[N_RECORD * 3];
+
+    (void)state;
+    s->model->label[1].mean = 500;
+    s->model->label[1].deviation = 20;
+    assert_int_equal(cs_session_forward(s, b, raw), CS_OK);
+    assert_int_equal(cs_session_predict(s, b, out), CS_OK);
+    for (int i = 0; i < N_RECORD * 3; i++) {
+        const float want = i % 3 == 1 ? 500 + 20 * raw[i] : raw[i];
+        assert_true(fabsf(raw[i]) < 10 && fabsf(out[i] - want) <= 1e-6F * fabsf(want));
+    }
+    cs_batch_free(b);
+    toy_free(s);
+}
+
 static void test_one_precision(void **state)
 {
     (void)state;
@@ -298,7 +319,8 @@ int main(void)
         cmocka_unit_test(test_upload),
         cmocka_unit_test(test_no_memory_anywhere), cmocka_unit_test(test_device_error),
         cmocka_unit_test(test_not_finite), cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_copy), cmocka_unit_test(test_one_precision),
+        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_standardized), cmocka_unit_test(test_one_precision),
     };
 
     if (cs_cpu_init() != CS_OK || cs_backend_open("cuda", 1, &gpu) != CS_OK)
