@@ -44,7 +44,8 @@ void cs_standardize_check(const cs_dataset *d, const cs_model *m, const char *re
 
     for (int32_t t = 0; t < d->n_target; t++) {
         const cs_label *l = &m->label[t];
-        moments(d, t, &mean, &deviation);
+        if (moments(d, t, &mean, &deviation) == 0)
+            continue;            /* reported by cs_labelled_check_split() */
         mean = cs_label_standardize(l, mean);
         deviation /= l->deviation > 0 ? l->deviation : 1;
         least = deviation > 0 && deviation < least ? deviation : least;

@@ -25,7 +25,7 @@ T 'no option is suggested that most letters of the typed one differ from' sh -c 
 T 'commands that have an unknown option are named' sh -c '! chordseq variant --kraken x 2> err &&
     grep -qx ".*: unknown option .--kraken.; --help lists them; it is an option of .classify., .merge." err &&
     ! chordseq variant --no-such 2> err && grep -qx ".*; --help lists them" err'
-T 'of many suggestions the first three are shown' sh -c '! chordseq model --threads 1 2> err &&
+T 'of many suggestions the first three are shown' sh -c '! chordseq model --device 1 2> err &&
     grep -qx ".*; it is an option of .[a-z]*., .[a-z]*., .[a-z]*. and others" err'
 T 'an unknown command is a usage error' status 2 chordseq frobnicate
 
