@@ -55,11 +55,11 @@ void cs_standardize_check(const cs_dataset *d, const cs_model *m, const char *re
         if (n++ == 0)
             (void)snprintf(first, sizeof first, "'%.60s' has a mean of %.3g and a standard "
                            "deviation of %.3g%s", l->name, mean, deviation,
-                           l->deviation > 0 ? " in units of the initial model's data" : "");
+                           l->deviation > 0 ? ", standardized as for the initial model" : "");
     }
     if (n > 0)
-        cs_warn("the size of %d of %d values to predict is unsuitable: %s; %s", (int)n,
-                (int)d->n_target, first, remedy);
+        cs_warn("%d of %d values to predict %s far from a mean of 0 or a standard deviation of 1: "
+                "%s; %s", (int)n, (int)d->n_target, CS_PLURAL(n, "is", "are"), first, remedy);
     else if (most > uneven * least)
         cs_warn("the values to predict have standard deviations from %.3g to %.3g, and the largest "
                 "decides the loss; %s", least, most, remedy);

@@ -171,19 +171,19 @@ T 'a resumed run with other values is refused' sh -c 'small="-@ 1 --head regress
     ! chordseq train $small --labels sizes.tsv --epochs 2 --resume --no-standardize -o again.m sense.fa 2> msgs && grep -q "no-standardize" msgs &&
     chordseq train $small --labels sizes.tsv --epochs 2 --resume -o again.m sense.fa 2> msgs'
 T 'a head that goes on keeps its units, and reports others' sh -c 'small="-@ 1 -q --epochs 1 --head regress"
-    chordseq train $small --labels sizes.tsv --init sizes.m -o more.m sense.fa 2> msgs && ! grep unsuitable msgs &&
+    chordseq train $small --labels sizes.tsv --init sizes.m -o more.m sense.fa 2> msgs && ! grep "far from" msgs &&
     for m in sizes more; do chordseq model show $m.m | grep "^standardized" > $m.units; done && cmp sizes.units more.units &&
     awk -F "\t" "NR > 1 { \$3 *= 1e6 } 1" OFS="\t" sizes.tsv > million.tsv &&
     chordseq train $small --labels million.tsv --init sizes.m -o more.m sense.fa 2> msgs &&
-    grep -q "warning: the size of 1 of 3 values to predict is unsuitable: .big. has a mean of [0-9.e+]* and .* in units of the initial model.s data; the head is that of --init; --new-head replaces it" msgs &&
+    grep -q "warning: 1 of 3 values to predict is far from a mean of 0 or a standard deviation of 1: .big. has a mean of [0-9.e+]* and .*, standardized as for the initial model; the head is that of --init; --new-head replaces it" msgs &&
     chordseq train $small --labels million.tsv --init sizes.m --new-head -o more.m sense.fa 2> msgs && ! grep warning msgs &&
     chordseq model show more.m | grep -q "^standardized.big: mean 5[0-9.]*e+10"'
 T 'without standardization, values of another size are reported' sh -c 'small="--no-standardize --epochs 1 --tokenizer base --encoder cdil --encoder.layers 1 --encoder.hidden 4"
     chordseq train -q --head regress --labels sizes.tsv $small -o x.m sense.fa 2> msgs &&
-    grep -q "warning: the size of 2 of 3 values to predict is unsuitable: .big. has a mean of [0-9.e+]* and a standard deviation of [0-9.e+]*; omit --no-standardize" msgs &&
+    grep -q "warning: 2 of 3 values to predict are far from a mean of 0 or a standard deviation of 1: .big. has a mean of [0-9.e+]* and a standard deviation of [0-9.e+]*; omit --no-standardize" msgs &&
     awk "NR > 1 { print \$1 \"\t\" \$2 \"\t\" 20 * \$2 }" sizes.tsv > uneven.tsv &&
     chordseq train -q --head regress --labels uneven.tsv $small -o x.m sense.fa 2> msgs && grep -q "warning: the values to predict have standard deviations from 0.[0-9]* to [0-9.]*, and the largest decides the loss; omit" msgs &&
-    chordseq train -q --head regress --labels share.tsv $small -o x.m sense.fa 2> msgs && ! grep -e unsuitable -e deviations msgs &&
+    chordseq train -q --head regress --labels share.tsv $small -o x.m sense.fa 2> msgs && ! grep -e "far from" -e deviations msgs &&
     ! chordseq model show x.m | grep standardized'
 awk '{ print $1 "\t" $2 "\t" substr($1, 2) % 7 / 7 }' share.tsv > two.body && { printf 'id\tshare\tchance\n'; cat two.body; } > two.tsv
 regress="chordseq train -@ 1 --head regress --valid-frac 0.3 --encoder.max-len 128 --encoder.track 2 --encoder.hidden 8"

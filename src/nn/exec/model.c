@@ -313,6 +313,8 @@ bool cs_model_is_standardized(const cs_model *m)
 
 void cs_model_destandardize(const cs_model *m, float *output, int64_t n)
 {
+    if (!cs_model_is_standardized(m))
+        return;
     for (int64_t i = 0; i < n * m->n_label; i++)
         output[i] = (float)cs_label_destandardize(&m->label[i % m->n_label], (double)output[i]);
 }
@@ -320,8 +322,7 @@ void cs_model_destandardize(const cs_model *m, float *output, int64_t n)
 void cs_model_decide(const cs_model *m, float *v, int64_t n, double temperature)
 {
     m->head->decide(m->head_net, v, n, temperature);
-    if (cs_model_is_standardized(m))
-        cs_model_destandardize(m, v, n / m->n_label);
+    cs_model_destandardize(m, v, n / m->n_label);
 }
 
 int32_t cs_model_n_target(const cs_model *m)

@@ -158,7 +158,8 @@ int32_t cs_model_n_target(const cs_model *m);
 
 /** cs_model_is_standardized - does the head predict a standardized value for any label? */
 bool cs_model_is_standardized(const cs_model *m);
-/** cs_model_destandardize - standardized predictions [n * n_label] to values, in place */
+/** cs_model_destandardize - predictions [n * n_label] in the units of the values, in place; those
+ * of labels that are not standardized stay */
 void cs_model_destandardize(const cs_model *m, float *output, int64_t n);
 /** cs_model_decide - the head's `decide` for v [n], n a multiple of n_label except per token, and
  * values in their units */

@@ -103,13 +103,6 @@ static void activate(cs_session *s, cs_mat y)
         s->model->head->activate(&s->cx, s->model->head_net, y);
 }
 
-/* Predictions, not raw values, are in the units of what the model predicts. */
-static void destandardize(const cs_session *s, int32_t n_seg, float *out)
-{
-    if (cs_model_is_standardized(s->model))
-        cs_model_destandardize(s->model, out, n_seg);
-}
-
 /* The head's output in host floats. */
 static int download(cs_session *s, cs_mat y, float *out)
 {
@@ -149,7 +142,7 @@ static int forward(cs_session *s, const cs_batch *b, bool raw, float *out)
         activate(s, y);
     CS_TRY(download(s, y, out));
     if (!raw && s->output == CS_HEAD_PREDICTION)
-        destandardize(s, b->n_seg, out);
+        cs_model_destandardize(s->model, out, b->n_seg);
 out:
     return with_shape(rc, b->n_tok, b->n_seg, b->depth);
 }
@@ -192,7 +185,7 @@ int cs_session_finish(cs_session *s, int slot, float *out)
     const int rc = cs_staging_fetch(s, slot, out, &first);
 
     if (rc == CS_OK && !l->raw && s->output == CS_HEAD_PREDICTION)
-        destandardize(s, l->n_seg, out);
+        cs_model_destandardize(s->model, out, l->n_seg);
     return rc == CS_OK ? check_finite(s, first) : with_shape(rc, l->n_tok, l->n_seg, l->depth);
 }
 
@@ -222,7 +215,7 @@ int cs_session_forward_backward(cs_session *s, const cs_batch *b, const cs_step_
         /* After the backward pass, because predictions overwrite the raw values. */
         activate(s, s->trace.y);
         CS_TRY(download(s, s->trace.y, out));
-        destandardize(s, b->n_seg, out);
+        cs_model_destandardize(s->model, out, b->n_seg);
     }
 out:
     return with_shape(rc, b->n_tok, b->n_seg, b->depth);
