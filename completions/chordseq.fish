@@ -778,6 +778,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'mutate-share' -x
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'protein-length' -x -d 'minimum amino acids of an open reading frame'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'protein-piece' -x -d 'maximum amino acids of a stored piece of a reading frame'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'max-known' -x -d 'skip proteins with more than this share of known words'
+complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'top-taxa' -x -d 'for the head tree: comma-separated taxa with weights of their own'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'scores' -r -F -d 'table of '\''chordseq eval --scores'\''; may be repeated'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'bins' -x -d 'boundaries of length bins in bases, comma-separated'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'max-error' -x -d 'maximum error rate of calls, stored in the model'

@@ -940,6 +940,7 @@ _chordseq()
         '*--protein-length[minimum amino acids of an open reading frame]:NUM:' \
         '*--protein-piece[maximum amino acids of a stored piece of a reading frame]:NUM:' \
         '*--max-known[skip proteins with more than this share of known words]:SHARE:' \
+        '*--top-taxa[for the head tree\: comma-separated taxa with weights of their own]:TAXA:' \
         '*--scores[table of '\''chordseq eval --scores'\''; may be repeated]:FILE:_files' \
         '*--bins[boundaries of length bins in bases, comma-separated]:LIST:' \
         '*--max-error[maximum error rate of calls, stored in the model]:RATE:' \

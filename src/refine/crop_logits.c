@@ -97,7 +97,7 @@ int cs_crop_logits(cs_model *m, const cs_dataset *d, const cs_crop_draw *crops, 
     const cs_sampler_opt draw = { .crop_min = MIN_CROP, .crop_max = MAX_CROP, .crop_power = 1,
                                   .n_sample = crops->n, .balance = 1, .group_balance = 0.5,
                                   .length_power = 0.5, .mutation = crops->mutation,
-                                  .seed = crops->seed };
+                                  .stratum = crops->stratum, .seed = crops->seed };
 
     k.logit = cs_xcalloc((size_t)m->n_label, sizeof *k.logit);
     CS_TRY(cs_sampler_new(d, CS_PART_VALID, &draw, &sampler));

@@ -10,6 +10,7 @@ typedef struct cs_crop_draw {
     int64_t     n;
     uint64_t    seed;
     cs_mutation mutation;        /* maximum rates; each crop draws its own */
+    const int32_t *stratum;      /* [n_label] as in cs_sampler_opt, or NULL */
 } cs_crop_draw;
 
 /* A crop: its bases, its class, and the model's logits [n_label], up to a constant. Returns CS_OK
@@ -21,8 +22,8 @@ typedef int (*cs_crop_take)(void *arg, const char *base, int64_t n_base, int32_t
  * cs_crop_logits - predict crops of the validation part, lengths log-uniform from 150 to 60,000
  *
  * Logits include the evidence of the model's table and proteins, if set; to fit the weights of one
- * of them, remove it from the model first. Classes are equally frequent. Uses the threads of the
- * model's backend.
+ * of them, remove it from the model first. Classes, or strata of them, are equally frequent. Uses
+ * the threads of the model's backend.
  *
  * take     is called for each crop, in order, from one thread
  * Returns  CS_OK; the errors of prediction and of take; CS_EUSAGE without a validation example

@@ -120,7 +120,7 @@ static float *table_weight(const cs_model *m)
 static int set_weights(cs_model *m, const cs_lookup_args *a, const cs_dataset *d)
 {
     static const cs_weights_of table = { "look-up table", table_weight, NULL };
-    const cs_crop_draw draw = { a->crops, (uint64_t)a->seed, a->mutation };
+    const cs_crop_draw draw = { a->crops, (uint64_t)a->seed, a->mutation, NULL };
     int rc = CS_OK;
     double before, after;
 

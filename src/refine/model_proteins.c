@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "nn/exec/proteins_io.h"
+#include "refine/protein_taxa.h"
 #include "refine/proteins_build.h"
 #include "refine/proteins_fit.h"
 
@@ -20,6 +21,14 @@ const cs_opt cs_protein_table[] = {
       .def = "0.6", .help = "skip proteins with more than this share of known words",
       .man = "Known words are those of stored proteins of the same class. They have eight letters, "
              "from an alphabet of ten.", .min = 0, .max = 1 },
+    { .type = CS_OPT_STR, .name = "top-taxa", .off = OFF(top_taxa), .arg = "TAXA",
+      .help = "for the head tree: comma-separated taxa with weights of their own",
+      .man = "Names or taxids. Proteins are first compared between these taxa, and then between "
+             "the taxa below each of them, level by level, with weights that all these share. "
+             "Crops are drawn equally from the top taxa. One may be below another: "
+             "'eukaryota,mitochondrion' compares mitochondria with the other eukaryotes. Up to 16 "
+             "top taxa have weights of their own. Default: the uppermost taxa that separate the "
+             "classes." },
     { .type = CS_OPT_END }
 };
 
@@ -43,6 +52,9 @@ static int take_search(cs_model *m, const cs_model *from, const char *path, bool
     const cs_proteins *p = from->proteins;
     const bool new_seed = to->seed != p->seed;
 
+    if (!cs_proteins_same_tree(to, p))
+        return cs_fail(CS_EMODEL, "the weights of '%s' are for other taxa; give the same %s", path,
+                       CS_OPTION("top-taxa"));
     if (!first && (new_seed || to->min_equal != p->min_equal || to->min_score != p->min_score ||
                    to->shadow != p->shadow))
         return cs_fail(CS_EMODEL, "the weights of '%s' are for other settings of the protein "
@@ -57,13 +69,13 @@ static int take_search(cs_model *m, const cs_model *from, const char *path, bool
 static int set_weights(cs_model *m, const cs_lookup_args *a, const cs_dataset *d)
 {
     static const cs_weights_of database = { "protein database", database_weight, take_search };
-    const cs_crop_draw draw = { a->crops, (uint64_t)a->seed, a->mutation };
+    const cs_crop_draw draw = { a->crops, (uint64_t)a->seed, a->mutation, NULL };
     int rc = CS_OK;
     double before, after;
 
     if (a->weights.n > 0)
         return cs_lookup_mean_weights(m, &a->weights, &database,
-                                      m->n_label * CS_PROTEIN_WEIGHTS);
+                                      m->proteins->tree.n * CS_PROTEIN_WEIGHTS);
     CS_TRY(cs_proteins_fit(m, d, &draw, &before, &after));
     cs_note("validation crops: loss %.4f without the proteins, %.4f with them", before, after);
 out:
@@ -76,10 +88,17 @@ int cs_model_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_arg
     int rc = CS_OK;
     cs_dataset d = { 0 };
     const cs_protein_rule rule = { p->min_length, p->max_length, p->max_known, a->size };
+    int32_t parent[CS_PROTEIN_MAX_NODES], n_node;
     bool keeps;
 
     CS_TRY(check_model(m));
+    CS_TRY(cs_protein_taxa(m, p->top_taxa, parent, &n_node));
     CS_TRY(cs_lookup_check_input("proteins", input, label, a, m->proteins != NULL, &keeps));
+    if (keeps && p->top_taxa) {
+        rc = cs_fail(CS_EUSAGE, "without sequences, the database keeps its taxa; give sequences, "
+                     "or omit %s", CS_OPTION("top-taxa"));
+        goto out;
+    }
     if (!keeps)
         CS_TRY(cs_labelled_read_all(label, input, m, &d));
     if (!keeps && !a->refit) {
@@ -87,6 +106,8 @@ int cs_model_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_arg
         m->proteins = NULL;
         CS_TRY(cs_proteins_build(&d, m->n_label, &rule, m->be->n_thread, &m->proteins));
     }
+    if (!keeps && n_node > 0)
+        CS_TRY(cs_proteins_set_tree(m->proteins, n_node, parent));
     CS_TRY(set_weights(m, a, &d));
     const int64_t n_acid = m->proteins->n_letter - m->proteins->n - 1;
     cs_note("protein database: %lld proteins, %lld amino acids, %lld bytes",

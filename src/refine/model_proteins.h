@@ -7,9 +7,10 @@
 typedef struct cs_protein_args {
     int64_t min_length, max_length;
     double  max_known;
+    const char *top_taxa;
 } cs_protein_args;
 
-extern const cs_opt cs_protein_table[];    /* --protein-length, --protein-piece, --max-known */
+extern const cs_opt cs_protein_table[];    /* --protein-length, --protein-piece, ... */
 
 /**
  * cs_model_proteins - build a database from labelled sequences, and fit its weights

@@ -8,17 +8,32 @@
 
 #include "base/mem.h"
 
-/* Weights of the fit: number 0, the scale of the logits; one per feature for all classes; per
- * class, its own weights and constant, which are added to these, unless there are many classes. */
+/* Weights of the fit: number 0, the scale of the logits; one per feature for all nodes; per top
+ * node, its own weights and constant, which are added to these, unless there are many of them. */
 enum { FEATURES = CS_PROTEIN_FEATURES, WEIGHTS = CS_PROTEIN_WEIGHTS,
-       MAX_CLASSES = CS_PROTEIN_MAX_CLASSES, SHARED = 1, OWN = SHARED + FEATURES,
-       MAX_COLUMNS = OWN + WEIGHTS, N_STEP = 50, N_HALVING = 20 };
-/* epsilon: added to the Hessian's diagonal; a smaller decrease of the loss ends the fit. */
-static const double fit_decay = 1e-4, epsilon = 1e-9;
+       MAX_CLASSES = CS_PROTEIN_MAX_CLASSES, MAX_NODES = CS_PROTEIN_MAX_NODES,
+       SHARED = 1, OWN = SHARED + FEATURES, MAX_COLUMNS = OWN + WEIGHTS, N_STEP = 50,
+       N_HALVING = 20 };
+/* epsilon: added to the Hessian's diagonal; a smaller decrease of the loss ends the fit.
+ * least_share: of a clade, for a finite loss. */
+static const double fit_decay = 1e-4, epsilon = 1e-9, least_share = 1e-300;
 
-static bool has_own(int32_t n_class)
+/* Top nodes have the first places. */
+static int32_t n_top(const cs_protein_tree *t)
 {
-    return n_class <= CS_PROTEIN_MAX_OWN;
+    return t->first[1];
+}
+
+static int32_t top_of(const cs_protein_tree *t, int32_t node)
+{
+    while (t->parent[node] >= 0)
+        node = t->parent[node];
+    return node;
+}
+
+static bool has_own(const cs_protein_tree *t)
+{
+    return n_top(t) <= CS_PROTEIN_MAX_OWN;
 }
 
 /* ---- the fit --------------------------------------------------------------------------------- */
@@ -29,16 +44,20 @@ struct state {
     int32_t n;
     double  loss, decayed;
     double *gradient, *hessian, *mean;     /* [n], [n * n] lower half, [n] scratch */
+    int32_t size[MAX_NODES];               /* classes in the clade of each node */
 };
 
-static int state_alloc(struct state *s, int32_t n_class)
+static int state_alloc(struct state *s, const cs_protein_cases *c)
 {
-    const size_t n = (size_t)(has_own(n_class) ? OWN + n_class * WEIGHTS : OWN);
+    const size_t n = (size_t)(has_own(c->tree) ? OWN + n_top(c->tree) * WEIGHTS : OWN);
 
     s->n = (int32_t)n;
     s->gradient = cs_alloc(n, sizeof *s->gradient);
     s->mean = cs_alloc(n, sizeof *s->mean);
     s->hessian = cs_alloc(n * n, sizeof *s->hessian);
+    for (int32_t k = 0; k < c->n_class; k++)
+        for (int32_t v = k; v >= 0; v = c->tree->parent[v])
+            s->size[v]++;
     return s->gradient && s->mean && s->hessian ? CS_OK
          : cs_fail(CS_EMEM, "out of memory to fit %d weights", (int)n);
 }
@@ -54,25 +73,28 @@ static void state_free(struct state *s)
  * number, at most MAX_COLUMNS. */
 static int columns(const cs_protein_cases *c, int64_t i, int32_t k, int32_t *at, double *g)
 {
-    const int32_t n = c->n_class;
-    const float *feature = c->feature + (i * n + k) * FEATURES;
+    const float *feature = c->feature + i * c->tree->n * FEATURES;
 
     at[0] = 0;
-    g[0] = (double)c->logit[i * n + k];
+    g[0] = (double)c->logit[i * c->n_class + k];
     for (int j = 0; j < FEATURES; j++) {
         at[SHARED + j] = SHARED + j;
-        g[SHARED + j] = (double)feature[j];
+        g[SHARED + j] = (double)feature[k * FEATURES + j];
     }
-    if (!has_own(n))
+    for (int32_t v = c->tree->parent[k]; v >= 0; v = c->tree->parent[v])
+        for (int j = 0; j < FEATURES; j++)
+            g[SHARED + j] += (double)feature[v * FEATURES + j];
+    if (!has_own(c->tree))
         return OWN;
+    const int32_t top = top_of(c->tree, k);
     for (int j = 0; j < WEIGHTS; j++) {
-        at[OWN + j] = OWN + k * WEIGHTS + j;
-        g[OWN + j] = j < FEATURES ? (double)feature[j] : 1;
+        at[OWN + j] = OWN + c->tree->place[top] * WEIGHTS + j;
+        g[OWN + j] = j < FEATURES ? (double)feature[top * FEATURES + j] : 1;
     }
     return MAX_COLUMNS;
 }
 
-/* Predictions z [n_class] of a case, as probabilities; returns its cross-entropy. */
+/* Probabilities z [n_class] of a case; returns its cross-entropy. */
 static double predict_case(const cs_protein_cases *c, int64_t i, const double *w, double *z)
 {
     const int32_t n = c->n_class;
@@ -94,7 +116,67 @@ static double predict_case(const cs_protein_cases *c, int64_t i, const double *w
     return top + log(sum) - at_truth;
 }
 
-static void add_case(const cs_protein_cases *c, int64_t i, const double *z, struct state *s)
+/* The parts of the loss: share [tree->n] of the true class and of each node above it with more
+ * classes, 0 of all others. */
+static void loss_shares(const cs_protein_tree *t, const int32_t *size, int32_t truth, double *share)
+{
+    int n_above = 0, last = size[truth];
+
+    memset(share, 0, (size_t)t->n * sizeof *share);
+    for (int32_t v = t->parent[truth]; v >= 0; v = t->parent[v])
+        if (size[v] != last) {
+            last = size[v];
+            share[v] = 1;
+            n_above++;
+        }
+    for (int32_t v = t->parent[truth]; v >= 0; v = t->parent[v])
+        share[v] *= 0.5 / (n_above > 0 ? n_above : 1);
+    share[truth] = n_above > 0 ? 0.5 : 1;
+}
+
+/* Loss of a case in a tree, of its probabilities z; its derivative by the logits is z - target
+ * [n_class]. */
+static double tree_loss(const cs_protein_cases *c, const int32_t *size, int32_t truth,
+                        const double *z, double *target)
+{
+    const cs_protein_tree *t = c->tree;
+    double share[MAX_NODES], of[MAX_NODES] = { 0 }, loss = 0;
+
+    for (int32_t k = 0; k < c->n_class; k++)
+        for (int32_t v = k; v >= 0; v = t->parent[v])
+            of[v] += z[k];
+    loss_shares(t, size, truth, share);
+    for (int32_t v = truth; v >= 0; v = t->parent[v]) {
+        of[v] = of[v] > least_share ? of[v] : least_share;
+        loss -= share[v] * log(of[v]);
+        share[v] /= of[v];
+    }
+    for (int32_t k = 0; k < c->n_class; k++) {
+        double sum = 0;
+        for (int32_t v = k; v >= 0; v = t->parent[v])
+            sum += share[v];
+        target[k] = z[k] * sum;
+    }
+    return loss;
+}
+
+/* Loss of a case; z [n_class] receives its probabilities, target z less the derivative by the
+ * logits. */
+static double case_loss(const cs_protein_cases *c, int64_t i, const double *w, const int32_t *size,
+                        double *z, double *target)
+{
+    const int32_t truth = c->truth[i];
+    const double entropy = predict_case(c, i, w, z);
+
+    if (c->tree->n_set > 1)
+        return tree_loss(c, size, truth, z, target);
+    for (int32_t k = 0; k < c->n_class; k++)
+        target[k] = k == truth;
+    return entropy;
+}
+
+static void add_case(const cs_protein_cases *c, int64_t i, const double *z, const double *target,
+                     struct state *s)
 {
     double g[MAX_COLUMNS];
     int32_t at[MAX_COLUMNS];
@@ -105,7 +187,7 @@ static void add_case(const cs_protein_cases *c, int64_t i, const double *z, stru
         for (int a = 0; a < n_column; a++) {
             double *hessian = s->hessian + (int64_t)at[a] * s->n;
             s->mean[at[a]] += z[k] * g[a];
-            s->gradient[at[a]] += (z[k] - (k == c->truth[i])) * g[a];
+            s->gradient[at[a]] += (z[k] - target[k]) * g[a];
             for (int b = 0; b <= a; b++)
                 hessian[at[b]] += z[k] * g[a] * g[b];
         }
@@ -135,15 +217,15 @@ static void add_decay(int64_t n_case, double decay, const double *w, struct stat
 static void evaluate(const cs_protein_cases *c, double decay, const double *w, bool derive,
                      struct state *s)
 {
-    double z[MAX_CLASSES];
+    double z[MAX_CLASSES], target[MAX_CLASSES];
 
     s->loss = 0;
     memset(s->gradient, 0, (size_t)s->n * sizeof *s->gradient);
     memset(s->hessian, 0, (size_t)s->n * (size_t)s->n * sizeof *s->hessian);
     for (int64_t i = 0; i < c->n; i++) {
-        s->loss += predict_case(c, i, w, z);
+        s->loss += case_loss(c, i, w, s->size, z, target);
         if (derive)
-            add_case(c, i, z, s);
+            add_case(c, i, z, target, s);
     }
     add_decay(c->n, decay, w, s);
 }
@@ -216,6 +298,19 @@ static double minimise(const cs_protein_cases *c, double decay, bool fixed, doub
     return s->loss;
 }
 
+/* weight [t->n * WEIGHTS] of nodes, from those of the fit. */
+static void store_weights(const cs_protein_tree *t, const double *w, float *weight)
+{
+    for (int32_t v = 0; v < t->n; v++) {
+        const bool own = has_own(t) && t->parent[v] < 0;
+        for (int j = 0; j < WEIGHTS; j++) {
+            const double more = own ? w[OWN + t->place[v] * WEIGHTS + j] : 0;
+            const double shared = j < FEATURES ? w[SHARED + j] : 0;
+            weight[v * WEIGHTS + j] = (float)((more + shared) / w[0]);
+        }
+    }
+}
+
 int cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, double *before,
                       double *after)
 {
@@ -223,8 +318,8 @@ int cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, do
     struct state s[2] = { { 0 } };
     double *w = NULL;
 
-    CS_TRY(state_alloc(&s[0], c->n_class));
-    CS_TRY(state_alloc(&s[1], c->n_class));
+    CS_TRY(state_alloc(&s[0], c));
+    CS_TRY(state_alloc(&s[1], c));
     w = cs_xcalloc((size_t)s->n, sizeof *w);
     w[0] = 1;
     evaluate(c, decay, w, false, s);
@@ -232,10 +327,7 @@ int cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, do
     *after = minimise(c, decay, false, w, s);
     if (w[0] <= 0 || w[0] > 1)
         *after = minimise(c, decay, true, w, s);
-    for (int32_t k = 0; k < c->n_class * WEIGHTS; k++) {
-        const double own = has_own(c->n_class) ? w[OWN + k] : 0;
-        weight[k] = (float)((own + (k % WEIGHTS < FEATURES ? w[SHARED + k % WEIGHTS] : 0)) / w[0]);
-    }
+    store_weights(c->tree, w, weight);
 out:
     state_free(&s[0]);
     state_free(&s[1]);
@@ -260,7 +352,7 @@ static int take_crop(void *arg, const char *base, int64_t n_base, int32_t truth,
     if (cs_proteins_search(k->p, base, n_base, 1, &hits) != CS_OK)
         return cs_fail(CS_EMEM, "out of memory to search %lld bases for proteins",
                        (long long)n_base);
-    cs_protein_features(&hits, c->n_class, c->feature + c->n * c->n_class * FEATURES);
+    cs_protein_features(k->p, &hits, c->feature + c->n * c->tree->n * FEATURES);
     memcpy(c->logit + c->n * c->n_class, logit, (size_t)c->n_class * sizeof *logit);
     c->truth[c->n++] = truth;
     return CS_OK;
@@ -270,12 +362,16 @@ int cs_proteins_fit(cs_model *m, const cs_dataset *d, const cs_crop_draw *draw, 
                     double *after)
 {
     int rc = CS_OK;
-    const size_t n = (size_t)draw->n * (size_t)m->n_label;
+    const size_t n = (size_t)draw->n;
     cs_proteins *proteins = m->proteins;
+    const cs_protein_tree *tree = &proteins->tree;
+    cs_crop_draw crops = *draw;
+    int32_t top[MAX_CLASSES];
     struct crops k = { .p = proteins, .cases = {
-        .n_class = m->n_label, .logit = cs_alloc(n, sizeof *k.cases.logit),
-        .feature = cs_alloc(n * FEATURES, sizeof *k.cases.feature),
-        .truth = cs_alloc((size_t)draw->n, sizeof *k.cases.truth) } };
+        .n_class = m->n_label, .tree = tree,
+        .logit = cs_alloc(n * (size_t)m->n_label, sizeof *k.cases.logit),
+        .feature = cs_alloc(n * (size_t)tree->n * FEATURES, sizeof *k.cases.feature),
+        .truth = cs_alloc(n, sizeof *k.cases.truth) } };
 
     if (!k.cases.logit || !k.cases.feature || !k.cases.truth) {
         rc = cs_fail(CS_EMEM, "out of memory for %lld crops", (long long)draw->n);
@@ -283,7 +379,10 @@ int cs_proteins_fit(cs_model *m, const cs_dataset *d, const cs_crop_draw *draw, 
     }
     CS_TRY(cs_proteins_need_index(proteins, m->be->n_thread));
     m->proteins = NULL;
-    CS_TRY(cs_crop_logits(m, d, draw, take_crop, &k));
+    for (int32_t c = 0; c < m->n_label; c++)
+        top[c] = tree->place[top_of(tree, c)];
+    crops.stratum = tree->n_set > 1 ? top : NULL;
+    CS_TRY(cs_crop_logits(m, d, &crops, take_crop, &k));
     rc = cs_proteins_solve(&k.cases, fit_decay, proteins->weight, before, after);
 out:
     m->proteins = proteins;

@@ -2,30 +2,36 @@
 #ifndef CS_REFINE_PROTEINS_FIT_H
 #define CS_REFINE_PROTEINS_FIT_H
 
+#include "nn/exec/proteins.h"
 #include "refine/crop_logits.h"
 
-/* Data of the fit: of each case and class the columns of a linear predictor. */
+/* Data of the fit: of each case the predictions of classes and the features of nodes. */
 typedef struct cs_protein_cases {
     int32_t  n_class;
+    const cs_protein_tree *tree; /* of the classes */
     int64_t  n;
     float   *logit;              /* [n * n_class] predictions of the model, up to a constant */
-    float   *feature;            /* [n * n_class * CS_PROTEIN_FEATURES] */
+    float   *feature;            /* [n * tree->n * CS_PROTEIN_FEATURES] */
     int32_t *truth;              /* [n] */
 } cs_protein_cases;
 
 /**
  * cs_proteins_solve - maximum-likelihood weights
  *
- * Least mean cross-entropy of softmax(t logit_c + sum_k (a_k + d_ck) feature_ck + b_c) + decay
- * (|a|^2 + |d|^2 + |b|^2) / 2, convex in t, a, d and b: by Newton steps, halved where they do not
- * descend. With few cases the classes' weights stay near their common ones, a; of more than
- * CS_PROTEIN_MAX_OWN classes, some have hardly a validation record, and d and b are 0. t is at
- * most 1, since a model is not too cautious about records unlike its training: where the best t is
- * above 1, or not positive, as with few cases, t is 1.
+ * Least mean loss of softmax(t logit_c + sum_k (a_k sum_v feature_vk + d_uk feature_uk) + b_u) +
+ * decay (|a|^2 + |d|^2 + |b|^2) / 2, where v are the nodes from class c upwards, and u is the top
+ * one: by Newton steps, halved where they do not descend. Without a tree, u = v = c, the loss is
+ * the cross-entropy, and the problem is convex in t, a, d and b. With a tree, the loss is that of
+ * the head `tree` with equal parts for the class and for the mean of the nodes above it, where a
+ * class above others includes them; the steps take its Hessian for that of the cross-entropy, which
+ * is at least as large. With few cases the top nodes' weights stay near the common ones, a; of more
+ * than CS_PROTEIN_MAX_OWN top nodes, some have hardly a validation record, and d and b are 0. t is
+ * at most 1, since a model is not too cautious about records unlike its training: where the best t
+ * is above 1, or not positive, as with few cases, t is 1.
  *
- * weight   [n_class * CS_PROTEIN_WEIGHTS] receives (a + d) / t and b / t: the temperature is that
+ * weight   [tree->n * CS_PROTEIN_WEIGHTS] receives (a + d) / t and b / t: the temperature is that
  *          of a calibration, which follows
- * before, after  receive the mean cross-entropy of softmax(logit), and the least one, without decay
+ * before, after  receive the mean loss of softmax(logit), and the least one, without decay
  * Returns  CS_OK or CS_EMEM
  */
 int cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, double *before,

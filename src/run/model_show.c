@@ -53,6 +53,16 @@ out:
     return rc;
 }
 
+static int show_proteins(cs_outfile *f, const cs_proteins *p)
+{
+    const long long n = p->n, n_acid = p->n_letter - p->n - 1;
+
+    if (p->tree.n_set > 1)
+        return cs_outfile_printf(f, "proteins\t%lld\t%lld amino acids\t%d top taxa\n", n, n_acid,
+                                 (int)p->tree.first[1]);
+    return cs_outfile_printf(f, "proteins\t%lld\t%lld amino acids\n", n, n_acid);
+}
+
 static int show_settings(cs_outfile *f, const cs_model *m)
 {
     int rc = CS_OK;
@@ -81,9 +91,7 @@ static int show_settings(cs_outfile *f, const cs_model *m)
                                  (long long)m->lookup->n, (int)m->lookup->words.k,
                                  (int)m->lookup->words.sample, m->lookup->words.alphabet));
     if (m->proteins != NULL)
-        CS_TRY(cs_outfile_printf(f, "proteins\t%lld\t%lld amino acids\n",
-                                 (long long)m->proteins->n,
-                                 (long long)(m->proteins->n_letter - m->proteins->n - 1)));
+        CS_TRY(show_proteins(f, m->proteins));
     for (int i = 0; i < m->calibration.n; i++) {
         const cs_calibration_bin *b = &m->calibration.bin[i];
         CS_TRY(cs_outfile_printf(f, "calibration\tfrom %lld bases\ttemperature %.3f\t%lld "

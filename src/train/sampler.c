@@ -25,10 +25,14 @@ struct cs_sampler {
     double  *class_cum;          /* [n_class] cumulated probability of the classes */
 };
 
-/* The class that an example is listed in: one for all, if each is used once. */
+/* The class or stratum that an example is listed in: one for all, if each is used once. */
 static int32_t listed_class(const cs_sampler *s, int64_t i)
 {
-    return s->draw.n_sample == 0 ? 0 : s->d->ex[i].class_no;
+    const int32_t class_no = s->d->ex[i].class_no;
+
+    if (s->draw.n_sample == 0)
+        return 0;
+    return s->draw.stratum ? s->draw.stratum[class_no] : class_no;
 }
 
 /* Counting sort by class: stable, so that the input's order decides within one. */

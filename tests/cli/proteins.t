@@ -55,9 +55,34 @@ T 'weights come with the settings of the search' sh -c '! cmp -s other.m older.m
 N proteins-settings.err chordseq model proteins -q --weights proteins.m --weights older.m other.m x.m
 N proteins-keep.err chordseq model proteins -q --weights proteins.m bag.m x.m
 
+# ---- a tree of classes ---------------------------------------------------------------------------
+
+awk -v replaced=0.17 -v classes=3 -f "$srcdir/tests/cli/families.awk" |
+    sed 's/class=two/tax=E;two/; s/class=\(one\|three\)/tax=D;\1/' > tree.fa
+awk '/^>/ { new = $1 ~ /7$/ } new' tree.fa > new.fa
+chordseq train -q --label-key tax --lineage domain,kind --head tree --split split.tsv --encoder chordmixer \
+    --encoder.max-len 4k --encoder.depth none --tokenizer kmer --tokenizer.k 2 --tokenizer.canonical --crop-max 300 \
+    --crop-min 200 --samples-per-epoch 64 --epochs 1 -o bag.m tree.fa
+proteins="chordseq model proteins -q -i tree.fa --label-key tax --split split.tsv --crops 400"
+T 'a database of a tree' $proteins bag.m tree.m
+T 'the uppermost taxa are compared first' sh -c 'chordseq model show tree.m | grep -q "^proteins	[0-9]*	[0-9]* amino acids	2 top taxa$"'
+T 'which may be named, by names or taxids' sh -c '$1 --top-taxa D,E bag.m again.m && cmp tree.m again.m &&
+    $1 --top-taxa "$(chordseq model show tree.m | sed -n "s/^taxon \([0-9]*\)	domain	  D$/\1/p"),E;two" bag.m again.m && cmp tree.m again.m' - "$proteins"
+T 'genomes of new families get their taxon' sh -c 'chordseq classify -q -m tree.m --min-prob 0 new.fa |
+    awk -F "\t" "BEGIN { want[0] = \"E;two\"; want[1] = \"D;one\"; want[2] = \"D;three\" }
+        NR > 1 && \$3 == want[substr(\$1, 2, 1)] { n++ } END { exit n != 3 }"'
+T 'all classes may be top taxa' sh -c '$1 --refit --top-taxa "D;one,D;three,E" tree.m flat.m &&
+    chordseq model show flat.m | grep -q "^proteins	.*amino acids$" && ! cmp -s tree.m flat.m' - "$proteins"
+T 'a taxon may be below another' sh -c '$1 --refit --top-taxa "D,D;one,E" tree.m below.m && cmp flat.m below.m' - "$proteins"
+T 'weights of the same tree' sh -c '$1 --weights tree.m bag.m again.m && cmp tree.m again.m' - "$proteins"
+N proteins-tree.err  $proteins --weights flat.m bag.m x.m
+N proteins-taxon.err $proteins --top-taxa D,F bag.m x.m
+N proteins-kept.err  chordseq model proteins --weights flat.m --top-taxa D,E tree.m x.m
+N proteins-head.err  $proteins --top-taxa one proteins.m x.m
+
 # ---- what cannot be ------------------------------------------------------------------------------
 
-N proteins-split.err chordseq model proteins -i genomes.fa --label-key class bag.m x.m
+N proteins-split.err chordseq model proteins -i tree.fa --label-key tax bag.m x.m
 N proteins-input.err chordseq model proteins bag.m x.m
 N proteins-none.err  $proteins --protein-length 500 bag.m x.m
 T 'nothing is written then' [ ! -e x.m ]

@@ -389,7 +389,7 @@ static void test_old_file(void **state)
     for (int i = 0; i < d.n; i++) {
         assert_int_equal(cs_proteins_evidence(q, d.ex[i].base, N_BASE, 1, out), CS_OK);
         assert_int_equal(cs_proteins_search(q, d.ex[i].base, N_BASE, 1, &hits), CS_OK);
-        cs_protein_features(&hits, N_CLASS, feature);
+        cs_protein_features(q, &hits, feature);
         for (int c = 0; c < N_CLASS; c++) {
             double sum = (double)old[N_OLD + c];
             for (int k = 0; k < N_OLD; k++)
@@ -455,6 +455,20 @@ static const double true_a[N_CLASS][N_FEATURE] = {
     { 0.9, -0.3, 0.8, 0, 0.2, -0.2, 0.1, 0, -0.4 }
 }, true_b[N_CLASS] = { 0.4, -0.4, 0 };
 
+/* Classes without a tree. */
+static const cs_protein_tree *no_tree(int32_t n_class)
+{
+    static int32_t parent[CS_PROTEIN_MAX_NODES], number[CS_PROTEIN_MAX_NODES], first[2];
+    static cs_protein_tree t = { 0, parent, number, number, first, 1 };
+
+    for (int32_t i = 0; i < n_class; i++) {
+        parent[i] = -1;
+        number[i] = i;
+    }
+    t.n = first[1] = n_class;
+    return &t;
+}
+
 /* Cases drawn from the model with these weights and t. */
 static void draw_cases(double t, cs_protein_cases *c)
 {
@@ -481,7 +495,7 @@ static void draw_cases(double t, cs_protein_cases *c)
 static void test_weights(void **state)
 {
     (void)state;
-    cs_protein_cases c = { .n_class = N_CLASS, .n = N_CASE,
+    cs_protein_cases c = { .n_class = N_CLASS, .tree = no_tree(N_CLASS), .n = N_CASE,
                            .logit = malloc(sizeof(float) * N_CASE * N_CLASS),
                            .feature = malloc(sizeof(float) * N_CASE * N_CLASS * N_FEATURE),
                            .truth = malloc(sizeof(int32_t) * N_CASE) };
@@ -509,9 +523,7 @@ static void test_weights(void **state)
             assert_true(fabs(w) < 1 && (fabs(real) < 0.3 || w * real > 0));
         }
     }
-    free(c.logit);
-    free(c.feature);
-    free(c.truth);
+    CS_FREE(c.logit, c.feature, c.truth);
 }
 
 /* Few cases do not tell the classes apart: their weights are nearly common. */
@@ -521,7 +533,7 @@ static void test_few_cases(void **state)
     enum { FEW = 12 };
     float logit[FEW * N_CLASS] = { 0 }, feature[FEW * N_CLASS * N_FEATURE] = { 0 };
     int32_t truth[FEW];
-    cs_protein_cases c = { N_CLASS, FEW, logit, feature, truth };
+    cs_protein_cases c = { N_CLASS, no_tree(N_CLASS), FEW, logit, feature, truth };
     float w[N_CLASS][CS_PROTEIN_WEIGHTS];
     double before, after;
 
@@ -545,7 +557,7 @@ static void test_many_classes(void **state)
     float *logit = calloc(CASES * MANY, sizeof *logit);
     float *feature = calloc(CASES * MANY * N_FEATURE, sizeof *feature);
     int32_t truth[CASES];
-    cs_protein_cases c = { MANY, CASES, logit, feature, truth };
+    cs_protein_cases c = { MANY, no_tree(MANY), CASES, logit, feature, truth };
     float w[MANY][CS_PROTEIN_WEIGHTS];
     double before, after;
 

@@ -17,8 +17,9 @@
 #define PACKAGE_VERSION "0"
 #endif
 
-/* Format 2 has standardized labels: a version without them would predict other numbers. */
-enum { FORMAT = 1, FORMAT_STANDARDIZED = 2 };
+/* Format 2 has standardized labels, or a tree of the classes of the proteins: a version without
+ * them would predict other numbers. */
+enum { FORMAT = 1, FORMAT_2 = 2 };
 
 /* Maximum of --window-length; twice as many bases are still far below INT64_MAX. */
 #define WINDOW_MAX INT64_C(1000000000000)
@@ -74,6 +75,13 @@ static json_t *tokenizer_json(const cs_model *m)
     return j;
 }
 
+static int format_of(const cs_model *m)
+{
+    const bool has_tree = m->proteins && m->proteins->tree.n_set > 1;
+
+    return has_tree || cs_model_is_standardized(m) ? FORMAT_2 : FORMAT;
+}
+
 char *cs_model_settings_text(const cs_model *m)
 {
     json_t *j = json_object();
@@ -82,8 +90,7 @@ char *cs_model_settings_text(const cs_model *m)
     json_t *tok = tokenizer_json(m);
     int failed = 0;
 
-    failed |= json_object_set_new(j, "format", json_integer(cs_model_is_standardized(m)
-                                                            ? FORMAT_STANDARDIZED : FORMAT));
+    failed |= json_object_set_new(j, "format", json_integer(format_of(m)));
     failed |= json_object_set_new(j, "version", json_string(PACKAGE_VERSION));
     failed |= json_object_set_new(j, "sha256", json_string(m->sum));
     failed |= json_object_set_new(j, "tokenizer", tok);
@@ -293,9 +300,9 @@ int cs_model_settings_open(cs_model_settings *s, const char *text)
     if (!json_is_integer(json_object_get(s->j, "format")))
         return damaged(s, "its description is no JSON with a format number");
     const int64_t format = json_integer_value(json_object_get(s->j, "format"));
-    if (format != FORMAT && format != FORMAT_STANDARDIZED)
+    if (format != FORMAT && format != FORMAT_2)
         return cs_fail(CS_EMODEL, "'%s' has model format %lld; this version reads %d and %d",
-                       s->what, (long long)format, FORMAT, FORMAT_STANDARDIZED);
+                       s->what, (long long)format, FORMAT, FORMAT_2);
     channels = json_integer_value(json_object_get(s->j, "channels"));
     if (channels < 0 || channels > 65536)
         return damaged(s, "its number of channels is impossible");

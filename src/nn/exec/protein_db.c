@@ -30,6 +30,79 @@ enum {
     BLOCK = CS_PROTEIN_BLOCK, STEP = 16
 };
 
+/* ---- the tree -------------------------------------------------------------------------------- */
+
+static void tree_free(cs_protein_tree *t)
+{
+    CS_FREE(t->parent, t->place, t->node, t->first);
+    *t = (cs_protein_tree){ 0 };
+}
+
+/* Each node has a parent among the nodes, or none, and is not above itself. */
+static bool is_tree(int32_t n, const int32_t *parent)
+{
+    for (int32_t i = 0; i < n; i++) {
+        int32_t depth = 0;
+        for (int32_t at = i; at >= 0; at = parent[at])
+            if (at >= n || parent[at] < -1 || ++depth > n)
+                return false;
+    }
+    return true;
+}
+
+/* Gives siblings adjacent places: the top nodes, then the nodes below each node. */
+static void place_siblings(cs_protein_tree *t)
+{
+    int32_t at = 0;
+
+    t->n_set = 0;
+    for (int32_t parent = -1; parent < t->n; parent++) {
+        const int32_t before = at;
+        for (int32_t i = 0; i < t->n; i++) {
+            if (t->parent[i] != parent)
+                continue;
+            t->place[i] = at;
+            t->node[at++] = i;
+        }
+        if (at > before)
+            t->first[t->n_set++] = before;
+    }
+    t->first[t->n_set] = at;
+}
+
+static void set_tree(cs_proteins *p, int32_t n, const int32_t *parent)
+{
+    cs_protein_tree *t = &p->tree;
+
+    tree_free(t);
+    free(p->weight);
+    p->weight = cs_xcalloc((size_t)(n * CS_PROTEIN_WEIGHTS), sizeof *p->weight);
+    *t = (cs_protein_tree){ .n = n, .parent = cs_xcalloc((size_t)n, sizeof *t->parent),
+                            .place = cs_xcalloc((size_t)n, sizeof *t->place),
+                            .node = cs_xcalloc((size_t)n, sizeof *t->node),
+                            .first = cs_xcalloc((size_t)n + 1, sizeof *t->first) };
+    for (int32_t i = 0; i < n; i++)
+        t->parent[i] = parent ? parent[i] : -1;
+    place_siblings(t);
+}
+
+int cs_proteins_set_tree(cs_proteins *p, int32_t n, const int32_t *parent)
+{
+    if (n < p->n_class || n > CS_PROTEIN_MAX_NODES || !is_tree(n, parent))
+        return cs_fail(CS_EUSAGE, "the taxa of a protein database are not a tree of %d to %d nodes",
+                       (int)p->n_class, (int)CS_PROTEIN_MAX_NODES);
+    set_tree(p, n, parent);
+    return CS_OK;
+}
+
+bool cs_proteins_same_tree(const cs_proteins *a, const cs_proteins *b)
+{
+    return a->tree.n == b->tree.n &&
+           memcmp(a->tree.parent, b->tree.parent, (size_t)a->tree.n * sizeof *a->tree.parent) == 0;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
 /* n letters with CS_PROTEIN_MARGIN stops on both sides; NULL: no memory. */
 static uint8_t *new_letters(int64_t n)
 {
@@ -60,7 +133,7 @@ int cs_proteins_new(int32_t n_class, int64_t n, int64_t n_letter, cs_proteins **
     p->letter = new_letters(n_letter);
     p->start = cs_alloc((size_t)n, sizeof *p->start);
     p->class_no = cs_alloc((size_t)n, 1);
-    p->weight = cs_xcalloc((size_t)(n_class * CS_PROTEIN_WEIGHTS), sizeof *p->weight);
+    set_tree(p, n_class, NULL);
     if (!p->letter || !p->start || !p->class_no) {
         cs_proteins_free(p);
         return cs_fail(CS_EMEM, "out of memory for %lld proteins", (long long)n);
@@ -75,6 +148,7 @@ void cs_proteins_free(cs_proteins *p)
         return;
     if (p->letter)
         free(p->letter - CS_PROTEIN_MARGIN);
+    tree_free(&p->tree);
     CS_FREE(p->start, p->class_no, p->weight, p->first, p->entry, p->mark);
     free(p);
 }
@@ -347,6 +421,7 @@ int cs_proteins_copy(const cs_proteins *p, cs_proteins **out)
     int rc = CS_OK;
 
     CS_TRY(cs_proteins_new(p->n_class, p->n, p->n_letter, out));
+    set_tree(*out, p->tree.n, p->tree.parent);
     (*out)->seed = p->seed;
     (*out)->min_equal = p->min_equal;
     (*out)->min_score = p->min_score;
@@ -355,7 +430,7 @@ int cs_proteins_copy(const cs_proteins *p, cs_proteins **out)
     memcpy((*out)->start, p->start, (size_t)p->n * sizeof *p->start);
     memcpy((*out)->class_no, p->class_no, (size_t)p->n);
     memcpy((*out)->weight, p->weight,
-           (size_t)(p->n_class * CS_PROTEIN_WEIGHTS) * sizeof *p->weight);
+           (size_t)(p->tree.n * CS_PROTEIN_WEIGHTS) * sizeof *p->weight);
     if (p->entry)
         CS_TRY(copy_index(*out, p));
 out:

@@ -2,17 +2,19 @@
 #ifndef CS_NN_EXEC_PROTEIN_DB_H
 #define CS_NN_EXEC_PROTEIN_DB_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
 
 enum {
     CS_PROTEIN_MAX_CLASSES = 160,
-    CS_PROTEIN_MAX_OWN = 16,             /* classes, for weights of their own */
+    CS_PROTEIN_MAX_NODES = 2 * CS_PROTEIN_MAX_CLASSES,   /* classes and the taxa above them */
+    CS_PROTEIN_MAX_OWN = 16,             /* top nodes, for weights of their own */
     CS_PROTEIN_MAX_LETTERS = 1 << 29,    /* of a database, with separators */
     CS_PROTEIN_MAX_LENGTH = 65535,       /* letters of a protein */
-    CS_PROTEIN_FEATURES = 9,             /* of a class: see cs_protein_features() */
-    CS_PROTEIN_WEIGHTS = CS_PROTEIN_FEATURES + 1,    /* of a class, the constant last */
+    CS_PROTEIN_FEATURES = 9,             /* of a node: see cs_protein_features() */
+    CS_PROTEIN_WEIGHTS = CS_PROTEIN_FEATURES + 1,    /* of a node, the constant last */
     CS_PROTEIN_SPAN = 13,                /* letters from the first to the last of a seed */
     CS_PROTEIN_MARK = 256,               /* letters per element of cs_proteins.mark */
     CS_PROTEIN_MARGIN = 32,              /* stops before and after the letters of a search */
@@ -28,15 +30,29 @@ enum {
     CS_PROTEIN_SHADOW = 2                /* skip frames under frames longer by this factor */
 };
 
+/* The tree of the classes. Nodes are the classes, then taxa above them; a class may also be above
+ * others. Siblings are compared with each other, so they have adjacent places. Without a tree, all
+ * classes are siblings, in their order. */
+typedef struct cs_protein_tree {
+    int32_t  n;                  /* nodes */
+    int32_t *parent;             /* [n] the node above, or -1: a top node */
+    int32_t *place;              /* [n] of each node */
+    int32_t *node;               /* [n] at each place */
+    int32_t *first;              /* [n_set + 1] first place of each set of siblings; the top nodes
+                                  * are the first set */
+    int32_t  n_set;
+} cs_protein_tree;
+
 /* Letters are those of tok/translate.h; a stop separates proteins, and is first and last, with
  * CS_PROTEIN_MARGIN more on both sides. */
 typedef struct cs_proteins {
     int32_t   n_class;
+    cs_protein_tree tree;
     int64_t   n, n_letter;       /* proteins; letters with their separators */
     uint8_t  *letter;            /* [n_letter] */
     uint32_t *start;             /* [n] a protein's first letter, increasing */
     uint8_t  *class_no;          /* [n] */
-    float    *weight;            /* [n_class * CS_PROTEIN_WEIGHTS] */
+    float    *weight;            /* [tree.n * CS_PROTEIN_WEIGHTS] */
     uint64_t  seed;              /* as CS_PROTEIN_SEED */
     int32_t   min_equal;         /* equal letters, of 32 around a seed, for an extension */
     int32_t   min_score;         /* of an alignment that counts */
@@ -54,14 +70,25 @@ typedef struct cs_proteins {
 /**
  * cs_proteins_new - space for n proteins of n_letter letters with separators
  *
- * Returns  CS_OK, weights zero, the seed of new databases; CS_EUSAGE (too many classes or letters,
- *          or none); CS_EMEM
+ * Returns  CS_OK, weights zero, no tree, the seed of new databases; CS_EUSAGE (too many classes
+ *          or letters, or none); CS_EMEM
  */
 int cs_proteins_new(int32_t n_class, int64_t n, int64_t n_letter, cs_proteins **out) CS_MUST_CHECK;
 /** cs_proteins_copy - another one with the same proteins, weights and index, if p has one; CS_OK
  * or CS_EMEM */
 int  cs_proteins_copy(const cs_proteins *p, cs_proteins **out) CS_MUST_CHECK;
 void cs_proteins_free(cs_proteins *p);
+
+/**
+ * cs_proteins_set_tree - compare taxa with their siblings, instead of all classes with each other
+ *
+ * parent   [n] for each class, then for taxa above classes: the node above, or -1
+ * Returns  CS_OK, weights zero; CS_EUSAGE unless this is a tree of n_class to CS_PROTEIN_MAX_NODES
+ *          nodes
+ */
+int cs_proteins_set_tree(cs_proteins *p, int32_t n, const int32_t *parent) CS_MUST_CHECK;
+/** cs_proteins_same_tree - have two databases the same nodes? */
+bool cs_proteins_same_tree(const cs_proteins *a, const cs_proteins *b);
 
 /**
  * cs_proteins_index - index the seeds of a database whose letters are final

@@ -230,45 +230,68 @@ static void search_block(struct search *s, const uint8_t *letter, int n)
     extend_matches(s, letter, n_match);
 }
 
-/* Adds the classes' shares of a part of a frame. */
-static void add_shares(struct search *s)
-{
-    cs_protein_hits *h = &s->hits;
-    double part[CS_PROTEIN_MAX_CLASSES], sum = 0;
+/* A set of siblings: places [from, to), and its number. */
+struct siblings { int32_t from, to, no; };
 
-    for (int32_t c = 0; c < s->p->n_class; c++) {
-        const int score = s->best[c] < CS_PROTEIN_SHARE_SCORE ? s->best[c] : CS_PROTEIN_SHARE_SCORE;
-        part[c] = exp(CS_PROTEIN_BACKGROUND / 10.0) + (score > 0 ? exp(score / 10.0) : 0);
-        sum += part[c];
-    }
-    for (int32_t c = 0; c < s->p->n_class; c++) {
-        h->share[c] += llround(part[c] / sum * SHARE_UNIT);
-        h->log_share[c] += llround(log(part[c] / sum) * SHARE_UNIT);
-    }
-    h->n_frame++;
+static struct siblings siblings_at(const cs_proteins *p, int32_t k)
+{
+    return (struct siblings){ p->tree.first[k], p->tree.first[k + 1], k };
 }
 
-/* Adds the best scores of a part of a frame. */
-static void add_part(struct search *s)
+/* Adds the siblings' shares of a part of a frame; best [places] are their scores. */
+static void add_shares(const int32_t *best, struct siblings s, cs_protein_hits *h)
 {
-    cs_protein_hits *h = &s->hits;
-    int32_t lead = 0, next = CS_PROTEIN_BACKGROUND;
+    double part[CS_PROTEIN_MAX_NODES], sum = 0;
 
-    for (int32_t c = 0; c < s->p->n_class; c++) {
-        if (s->best[c] == 0)
-            continue;
-        h->best[c] = s->best[c] > h->best[c] ? s->best[c] : h->best[c];
-        h->sum[c] += s->best[c] - CS_PROTEIN_BACKGROUND;
-        lead = s->best[c] > s->best[lead] ? c : lead;
+    for (int32_t i = s.from; i < s.to; i++) {
+        const int score = best[i] < CS_PROTEIN_SHARE_SCORE ? best[i] : CS_PROTEIN_SHARE_SCORE;
+        part[i] = exp(CS_PROTEIN_BACKGROUND / 10.0) + (score > 0 ? exp(score / 10.0) : 0);
+        sum += part[i];
     }
-    for (int32_t c = 0; c < s->p->n_class; c++)
-        next = c != lead && s->best[c] > next ? s->best[c] : next;
-    if (s->best[lead] > 0)
-        add_shares(s);
-    if (s->best[lead] > next) {
-        h->margin[lead] += s->best[lead] - next;
+    for (int32_t i = s.from; i < s.to; i++) {
+        h->share[i] += llround(part[i] / sum * SHARE_UNIT);
+        h->log_share[i] += llround(log(part[i] / sum) * SHARE_UNIT);
+    }
+    h->n_frame[s.no]++;
+}
+
+/* Adds the scores of siblings. */
+static void add_scores(const int32_t *best, struct siblings s, cs_protein_hits *h)
+{
+    int32_t lead = s.from, next = CS_PROTEIN_BACKGROUND;
+
+    for (int32_t i = s.from; i < s.to; i++) {
+        if (best[i] == 0)
+            continue;
+        h->best[i] = best[i] > h->best[i] ? best[i] : h->best[i];
+        h->sum[i] += best[i] - CS_PROTEIN_BACKGROUND;
+        lead = best[i] > best[lead] ? i : lead;
+    }
+    if (best[lead] == 0)
+        return;
+    add_shares(best, s, h);
+    for (int32_t i = s.from; i < s.to; i++)
+        next = i != lead && best[i] > next ? best[i] : next;
+    if (best[lead] > next) {
+        h->margin[lead] += best[lead] - next;
         h->wins[lead]++;
     }
+}
+
+/* Adds the best scores of a part of a frame: those of classes, and of the nodes above them. */
+static void add_part(struct search *s)
+{
+    const cs_protein_tree *t = &s->p->tree;
+    int32_t best[CS_PROTEIN_MAX_NODES];
+
+    memset(best, 0, (size_t)t->n * sizeof *best);
+    for (int32_t c = 0; c < s->p->n_class; c++)
+        for (int32_t at = s->best[c] > 0 ? c : -1; at >= 0; at = t->parent[at]) {
+            int32_t *of = &best[t->place[at]];
+            *of = s->best[c] > *of ? s->best[c] : *of;
+        }
+    for (int32_t k = 0; k < t->n_set; k++)
+        add_scores(best, siblings_at(s->p, k), &s->hits);
 }
 
 /* n letters between stops; a stop is before the first and behind the last one. */
@@ -281,17 +304,18 @@ static void search_part(struct search *s, const uint8_t *letter, int64_t n)
 }
 
 /* The hits of other parts of the same sequence. */
-static void add_hits(int32_t n_class, const cs_protein_hits *other, cs_protein_hits *h)
+static void add_hits(const cs_protein_tree *t, const cs_protein_hits *other, cs_protein_hits *h)
 {
-    for (int32_t c = 0; c < n_class; c++) {
-        h->best[c] = other->best[c] > h->best[c] ? other->best[c] : h->best[c];
-        h->sum[c] += other->sum[c];
-        h->margin[c] += other->margin[c];
-        h->wins[c] += other->wins[c];
-        h->share[c] += other->share[c];
-        h->log_share[c] += other->log_share[c];
+    for (int32_t i = 0; i < t->n; i++) {
+        h->best[i] = other->best[i] > h->best[i] ? other->best[i] : h->best[i];
+        h->sum[i] += other->sum[i];
+        h->margin[i] += other->margin[i];
+        h->wins[i] += other->wins[i];
+        h->share[i] += other->share[i];
+        h->log_share[i] += other->log_share[i];
     }
-    h->n_frame += other->n_frame;
+    for (int32_t k = 0; k < t->n_set; k++)
+        h->n_frame[k] += other->n_frame[k];
 }
 
 struct part { int64_t from, to; };
@@ -337,7 +361,7 @@ static int search_alone(struct team *t)
     while (list_parts(t))
         for (int64_t i = 0; i < t->n; i++)
             search_and_add(s, t->frames.letter, t->part[i]);
-    add_hits(t->p->n_class, &s->hits, t->hits);
+    add_hits(&t->p->tree, &s->hits, t->hits);
     cs_block_free(s);
     return t->rc;
 }
@@ -363,7 +387,7 @@ static void search_together(struct team *t)
     } while (more);
     if (s) {
         #pragma omp critical
-        add_hits(t->p->n_class, &s->hits, t->hits);
+        add_hits(&t->p->tree, &s->hits, t->hits);
     }
     cs_block_free(s);
 }
@@ -408,51 +432,74 @@ static int64_t above(int64_t a, int64_t b)
     return a > b ? a - b : 0;
 }
 
-/* The excess of a class's share over equal shares, and of its logarithm over the classes' mean. */
-static void share_features(const cs_protein_hits *h, int32_t n_class, int32_t c, float *f)
+/* The excess of a sibling's share over equal shares, and of its logarithm over their mean. */
+static void share_features(const cs_protein_hits *h, struct siblings s, int32_t i, float *f)
 {
+    const int32_t n = s.to - s.from;
+    const int64_t n_frame = h->n_frame[s.no];
     double mean = 0;
 
-    for (int32_t k = 0; k < n_class; k++)
-        mean += (double)h->log_share[k] / n_class;
-    const double excess = (double)h->share[c] / SHARE_UNIT - (double)h->n_frame / n_class,
-                 log_excess = ((double)h->log_share[c] - mean) / SHARE_UNIT;
-    f[0] = (float)(log_excess / sqrt((double)h->n_frame + 1));
+    for (int32_t k = s.from; k < s.to; k++)
+        mean += (double)h->log_share[k] / n;
+    const double excess = (double)h->share[i] / SHARE_UNIT - (double)n_frame / n,
+                 log_excess = ((double)h->log_share[i] - mean) / SHARE_UNIT;
+    f[0] = (float)(log_excess / sqrt((double)n_frame + 1));
     f[1] = (float)excess;
     f[2] = (float)log1p(fmax(excess, 0));
 }
 
-void cs_protein_features(const cs_protein_hits *h, int32_t n_class, float *f)
+/* The features of the sibling at place i. */
+static void node_features(const cs_protein_hits *h, struct siblings s, int32_t i, float *f)
 {
-    for (int32_t c = 0; c < n_class; c++, f += CS_PROTEIN_FEATURES) {
-        int64_t next = MIN_NEXT;
-        for (int32_t k = 0; k < n_class; k++)
-            next = k != c && h->best[k] > next ? h->best[k] : next;
-        f[0] = (float)log1p((double)above(h->best[c], CS_PROTEIN_BACKGROUND));
-        f[1] = (float)log1p((double)h->sum[c]);
-        f[2] = (float)log1p((double)h->margin[c]);
-        f[3] = (float)log1p((double)h->wins[c]);
-        f[4] = (float)h->best[c] / 100;
-        f[5] = (float)log1p((double)above(h->best[c], next));
-        share_features(h, n_class, c, f + 6);
+    int64_t next = MIN_NEXT;
+
+    for (int32_t k = s.from; k < s.to; k++)
+        next = k != i && h->best[k] > next ? h->best[k] : next;
+    f[0] = (float)log1p((double)above(h->best[i], CS_PROTEIN_BACKGROUND));
+    f[1] = (float)log1p((double)h->sum[i]);
+    f[2] = (float)log1p((double)h->margin[i]);
+    f[3] = (float)log1p((double)h->wins[i]);
+    f[4] = (float)h->best[i] / 100;
+    f[5] = (float)log1p((double)above(h->best[i], next));
+    share_features(h, s, i, f + 6);
+}
+
+void cs_protein_features(const cs_proteins *p, const cs_protein_hits *h, float *f)
+{
+    for (int32_t k = 0; k < p->tree.n_set; k++) {
+        const struct siblings s = siblings_at(p, k);
+        for (int32_t i = s.from; i < s.to; i++)
+            node_features(h, s, i, f + p->tree.node[i] * CS_PROTEIN_FEATURES);
     }
+}
+
+/* Features of a node by its weights. */
+static double node_evidence(const float *w, const float *f)
+{
+    double sum = (double)w[CS_PROTEIN_FEATURES];
+
+    for (int k = 0; k < CS_PROTEIN_FEATURES; k++)
+        sum += (double)w[k] * (double)f[k];
+    return sum;
 }
 
 int cs_proteins_evidence(const cs_proteins *p, const char *base, int64_t n_base, int n_thread,
                          float *out)
 {
     cs_protein_hits hits;
-    float f[CS_PROTEIN_MAX_CLASSES * CS_PROTEIN_FEATURES];
+    float f[CS_PROTEIN_MAX_NODES * CS_PROTEIN_FEATURES];
+    double of[CS_PROTEIN_MAX_NODES];
     const int rc = cs_proteins_search(p, base, n_base, n_thread, &hits);
 
     if (rc != CS_OK)
         return rc;
-    cs_protein_features(&hits, p->n_class, f);
+    cs_protein_features(p, &hits, f);
+    for (int32_t i = 0; i < p->tree.n; i++)
+        of[i] = node_evidence(p->weight + i * CS_PROTEIN_WEIGHTS, f + i * CS_PROTEIN_FEATURES);
     for (int32_t c = 0; c < p->n_class; c++) {
-        const float *w = p->weight + c * CS_PROTEIN_WEIGHTS;
-        double sum = (double)w[CS_PROTEIN_FEATURES];
-        for (int k = 0; k < CS_PROTEIN_FEATURES; k++)
-            sum += (double)w[k] * (double)f[c * CS_PROTEIN_FEATURES + k];
+        double sum = of[c];
+        for (int32_t at = p->tree.parent[c]; at >= 0; at = p->tree.parent[at])
+            sum += of[at];
         out[c] = (float)sum;
     }
     return CS_OK;

@@ -4,17 +4,19 @@
 
 #include "nn/exec/protein_db.h"
 
-/* Results of a search, per class. Scores of a class in an open reading frame are those of its best
- * alignment; sums are over frames. */
+/* Results of a search, per node of the tree, at its place; without a tree, per class. Scores of a
+ * node in an open reading frame are those of the best alignment of its classes; sums are over
+ * frames. A node is compared with its siblings. */
 typedef struct cs_protein_hits {
-    int64_t best[CS_PROTEIN_MAX_CLASSES];        /* highest score */
-    int64_t sum[CS_PROTEIN_MAX_CLASSES];         /* scores above the background */
-    int64_t margin[CS_PROTEIN_MAX_CLASSES];      /* lead over the next class, of the best class */
-    int64_t wins[CS_PROTEIN_MAX_CLASSES];        /* frames whose best class it is */
-    int64_t share[CS_PROTEIN_MAX_CLASSES];       /* exp(score / 10) + exp(background / 10), divided
-                                                  * by its sum over classes, in units of 2^-20 */
-    int64_t log_share[CS_PROTEIN_MAX_CLASSES];   /* its natural logarithm, in the same units */
-    int64_t n_frame;                             /* frames with an alignment, in both shares */
+    int64_t best[CS_PROTEIN_MAX_NODES];          /* highest score */
+    int64_t sum[CS_PROTEIN_MAX_NODES];           /* scores above the background */
+    int64_t margin[CS_PROTEIN_MAX_NODES];        /* lead over the next sibling, of the best one */
+    int64_t wins[CS_PROTEIN_MAX_NODES];          /* frames in which it is the best */
+    int64_t share[CS_PROTEIN_MAX_NODES];         /* exp(score / 10) + exp(background / 10), divided
+                                                  * by its sum over siblings, in units of 2^-20 */
+    int64_t log_share[CS_PROTEIN_MAX_NODES];     /* its natural logarithm, in the same units */
+    int64_t n_frame[CS_PROTEIN_MAX_NODES];       /* per set of siblings: frames with an alignment,
+                                                  * in both shares */
 } cs_protein_hits;
 
 /* Alignments, in the order of their seeds. */
@@ -54,12 +56,14 @@ int cs_proteins_search(const cs_proteins *p, const char *base, int64_t n_base, i
 int cs_proteins_align(const cs_proteins *p, const uint8_t *letter, int64_t n,
                       cs_protein_list *list) CS_MUST_CHECK;
 
-/** cs_protein_features - of each class the values that weights belong to: f [n_class *
+/** cs_protein_features - of each node the values that weights belong to: f [p->tree.n *
  * CS_PROTEIN_FEATURES] */
-void cs_protein_features(const cs_protein_hits *hits, int32_t n_class, float *f);
+void cs_protein_features(const cs_proteins *p, const cs_protein_hits *hits, float *f);
 
 /**
  * cs_proteins_evidence - added to a sequence's raw prediction: features by weights, and constants
+ *
+ * A class has the sum over its node and those above it.
  *
  * n_thread as in cs_proteins_search(); out [n_class]; returns as cs_proteins_search()
  */

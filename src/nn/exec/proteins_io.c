@@ -32,6 +32,16 @@ enum { OLD_SCORE = 50 };
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
+/* The parent of each node, -1 for none; NULL without a tree, or when memory ran out. */
+static json_t *tree_json(const cs_proteins *p)
+{
+    json_t *parent = p->tree.n_set > 1 ? json_array() : NULL;
+
+    for (int32_t i = 0; parent && i < p->tree.n; i++)
+        (void)json_array_append_new(parent, json_integer(p->tree.parent[i]));
+    return parent;
+}
+
 /* A digit per letter of the window, 1 for those of the seed. */
 json_t *cs_proteins_json(const cs_proteins *p)
 {
@@ -39,9 +49,10 @@ json_t *cs_proteins_json(const cs_proteins *p)
 
     for (int i = 0; i < CS_PROTEIN_SPAN; i++)
         seed[i] = p->seed >> 4 * (CS_PROTEIN_SPAN - 1 - i) & 1 ? '1' : '0';
-    return json_pack("{s:I, s:s, s:i, s:i, s:i}", "acids", (json_int_t)(p->n_letter - p->n - 1),
-                     "seed", seed, "equal", (int)p->min_equal, "score", (int)p->min_score,
-                     "shadow", (int)p->shadow);
+    return json_pack("{s:I, s:s, s:i, s:i, s:i, s:o*}", "acids",
+                     (json_int_t)(p->n_letter - p->n - 1), "seed", seed, "equal",
+                     (int)p->min_equal, "score", (int)p->min_score, "shadow", (int)p->shadow,
+                     "parent", tree_json(p));
 }
 
 /* An integer setting from `min` to `max`. */
@@ -83,6 +94,29 @@ static const char *read_seed(const json_t *j, cs_proteins *p)
     if (json_object_get(j, "shadow") && !read_count(j, "shadow", 0, MAX_SHADOW, &p->shadow))
         return "has an impossible factor for shadow frames";
     return NULL;
+}
+
+/* The parents of nodes, from an array of at most CS_PROTEIN_MAX_NODES. */
+static const char *read_tree(const json_t *j, cs_proteins *p)
+{
+    const json_t *list = json_object_get(j, "parent"), *v;
+    int32_t parent[CS_PROTEIN_MAX_NODES];
+    size_t i;
+
+    if (!list)
+        return NULL;
+    if (!json_is_array(list) || json_array_size(list) > CS_PROTEIN_MAX_NODES)
+        return "has a tree that is not a list of parents, or is too large";
+    json_array_foreach((json_t *)(uintptr_t)list, i, v) {
+        if (!json_is_integer(v) || json_integer_value(v) < -1 ||
+            json_integer_value(v) >= CS_PROTEIN_MAX_NODES)
+            return "has a parent that is not a node";
+        parent[i] = (int32_t)json_integer_value(v);
+    }
+    if (cs_proteins_set_tree(p, (int32_t)i, parent) == CS_OK)
+        return NULL;
+    cs_error_clear();
+    return "has parents that are not a tree of its classes";
 }
 
 /* ---- size ------------------------------------------------------------------------------------ */
@@ -150,24 +184,25 @@ int cs_proteins_tensors(const cs_proteins *p, cs_tensor *t, uint8_t **packed)
     t[0] = (cs_tensor){ names[0], CS_U8, cs_shape1(n_byte), n_byte, b };
     t[1] = (cs_tensor){ names[1], CS_U8, cs_shape2(p->n, 2), 2 * p->n, b + n_byte };
     t[2] = (cs_tensor){ names[2], CS_U8, cs_shape1(p->n), p->n, p->class_no };
-    t[3] = (cs_tensor){ names[3], CS_F32, cs_shape2(p->n_class, CS_PROTEIN_WEIGHTS),
-                        p->n_class * CS_PROTEIN_WEIGHTS, (const unsigned char *)p->weight };
+    t[3] = (cs_tensor){ names[3], CS_F32, cs_shape2(p->tree.n, CS_PROTEIN_WEIGHTS),
+                        p->tree.n * CS_PROTEIN_WEIGHTS, (const unsigned char *)p->weight };
     *packed = b;
     return CS_OK;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static bool fits_weights(const cs_tensor *t, int32_t n_class)
+static bool fits_weights(const cs_tensor *t, const cs_proteins *p)
 {
     if (t->shape.n_dim == 1)
-        return t->n == OLD_FEATURES + n_class;
-    return t->shape.n_dim == 2 && t->shape.dim[0] == n_class &&
+        return t->n == OLD_FEATURES + p->n_class && p->tree.n == p->n_class;
+    return t->shape.n_dim == 2 && t->shape.dim[0] == p->tree.n &&
            t->shape.dim[1] == CS_PROTEIN_WEIGHTS;
 }
 
-static const char *find(const cs_safetensors *file, const cs_tensor *t[CS_PROTEIN_TENSORS],
-                        int32_t n_class)
+static const char wrong_tensor[] = "has a tensor of the wrong shape or type";
+
+static const char *find(const cs_safetensors *file, const cs_tensor *t[CS_PROTEIN_TENSORS])
 {
     static const cs_dtype type[CS_PROTEIN_TENSORS] = { CS_U8, CS_U8, CS_U8, CS_F32 };
 
@@ -176,11 +211,9 @@ static const char *find(const cs_safetensors *file, const cs_tensor *t[CS_PROTEI
         if (!t[i])
             return "is not complete";
         if (t[i]->dtype != type[i] || (i != 3 && t[i]->shape.n_dim != (i == 1 ? 2 : 1)))
-            return "has a tensor of the wrong shape or type";
+            return wrong_tensor;
     }
-    if (t[1]->shape.dim[1] != 2 || t[1]->shape.dim[0] != t[2]->n || !fits_weights(t[3], n_class))
-        return "has a tensor of the wrong shape or type";
-    return NULL;
+    return t[1]->shape.dim[1] == 2 && t[1]->shape.dim[0] == t[2]->n ? NULL : wrong_tensor;
 }
 
 static unsigned get_bits(const uint8_t *from, int64_t at, int64_t n_byte)
@@ -197,7 +230,7 @@ static int64_t length_in(const cs_tensor *t, int64_t k)
     return t->data[2 * k] | t->data[2 * k + 1] << 8;
 }
 
-/* Where class c has its k-th weight in t; -1 if t is old and does not have it. */
+/* Where node c has its k-th weight in t; -1 if t is old and does not have it. */
 static int64_t weight_at(const cs_tensor *t, int32_t c, int k)
 {
     if (t->shape.n_dim == 2)
@@ -207,7 +240,9 @@ static int64_t weight_at(const cs_tensor *t, int32_t c, int k)
 
 static const char *unpack_weights(const cs_tensor *t, cs_proteins *p)
 {
-    for (int32_t c = 0; c < p->n_class; c++)
+    if (!fits_weights(t, p))
+        return wrong_tensor;
+    for (int32_t c = 0; c < p->tree.n; c++)
         for (int k = 0; k < CS_PROTEIN_WEIGHTS; k++) {
             const int64_t at = weight_at(t, c, k);
             float *w = p->weight + c * CS_PROTEIN_WEIGHTS + k;
@@ -237,7 +272,7 @@ static const char *unpack(const cs_tensor *t[CS_PROTEIN_TENSORS], cs_proteins *p
         }
         p->letter[at++] = CS_ACID_STOP;
     }
-    return unpack_weights(t[3], p);
+    return NULL;
 }
 
 /* Amino acids, from the lengths; -1 if a protein has none. */
@@ -258,7 +293,7 @@ int cs_proteins_read(const json_t *j, const cs_safetensors *file, const char *wh
 {
     int rc = CS_OK;
     const cs_tensor *t[CS_PROTEIN_TENSORS];
-    const char *flaw = n_class > 0 ? find(file, t, n_class) : "does not belong to such a model";
+    const char *flaw = n_class > 0 ? find(file, t) : "does not belong to such a model";
 
     *out = NULL;
     if (flaw)
@@ -275,6 +310,10 @@ int cs_proteins_read(const json_t *j, const cs_safetensors *file, const char *wh
     flaw = unpack(t, *out);
     if (!flaw)
         flaw = read_seed(j, *out);
+    if (!flaw)
+        flaw = read_tree(j, *out);
+    if (!flaw)
+        flaw = unpack_weights(t[3], *out);
     if (flaw)
         CS_TRY(cs_safetensors_bad_part(what, "protein database", flaw));
 out:
