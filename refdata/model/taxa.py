@@ -25,7 +25,7 @@ import os
 import taxoniq
 
 MIN_GROUP = 3
-RANKS = {"archaea": ("class", "phylum"), "bacteria": ("class", "phylum"), "plasmid": (),
+RANKS = {"archaea": (), "bacteria": ("class", "phylum"), "plasmid": (),
          "virus": ("class", "phylum", "kingdom", "realm"), "eukaryota": ("phylum", "kingdom"),
          "mitochondrion": ("kingdom",), "plastid": ()}
 KINGDOM = {"Animals": 33208, "Fungi": 4751, "Plants": 33090}

@@ -15,8 +15,7 @@ shift 4
 here=$(cd "$(dirname "$0")" && pwd)
 
 "$here/prepare.sh" "$taxa" "$taxa2" "$work"
-xzcat "$here/taxa.tsv.xz" > "$work/records.tsv"
-cut -f 1,2 "$work/records.tsv" > "$work/labels.tsv"
+xzcat "$here/taxa.tsv.xz" | cut -f 1,2 > "$work/labels.tsv"
 OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
@@ -32,15 +31,12 @@ export OMP_WAIT_POLICY
     --lr 0.005 --weight-decay 0.3 --warmup 100 --epochs 12 --ema 0.998 --seed 1 \
     --metrics "$work/bag.tsv" -o "$work/bag.safetensors" --input-list "$work/inputs" "$@"
 
-# No proteins of records whose taxon is unknown.
-awk -F '\t' -v OFS='\t' 'NR == FNR { known[$1] = $3 == "known"; next }
-    { print $1, known[$1] ? $2 : "skip", $3 }' \
-    "$work/records.tsv" "$work/split.tsv" > "$work/known.tsv"
 set --
 if [ -z "${FOLD:-}" ]; then
     for k in 0 1 2 3 4; do
         set -- "$@" --weights "$work/fold$k/taxa.safetensors"
     done
 fi
-"$chordseq" model proteins --labels "$work/labels.tsv" --skip-unlabelled --split "$work/known.tsv" \
-    --input-list "$work/inputs" --size 4000k "$@" "$work/bag.safetensors" "$work/taxa.safetensors"
+"$chordseq" model proteins --labels "$work/labels.tsv" --skip-unlabelled --split "$work/split.tsv" \
+    --top-taxa archaea,bacteria,eukaryota,mitochondrion,plasmid,plastid,virus \
+    --input-list "$work/inputs" --size 7600k "$@" "$work/bag.safetensors" "$work/taxa.safetensors"
