@@ -3,6 +3,8 @@
 #ifndef CS_TESTS_GENES_H
 #define CS_TESTS_GENES_H
 
+#include <math.h>
+
 #include "check.h"
 
 #include "base/rng.h"
@@ -43,6 +45,20 @@ static void genes_dataset(bool apart, cs_dataset *d)
             assert_int_equal(cs_dataset_add(d, &r, &target, name), CS_OK);
             d->ex[d->n - 1].part = g == N_GROUP - 1 ? CS_PART_VALID : CS_PART_TRAIN;
         }
+}
+
+/* Class drawn by case `i`: with probabilities proportional to exp(z); z [N_CLASS]. */
+static inline int32_t genes_draw_class(uint64_t i, const double *z)
+{
+    double sum = 0;
+    int32_t c = 0;
+
+    for (int k = 0; k < N_CLASS; k++)
+        sum += exp(z[k]);
+    double u = (double)cs_rng_below(3, i, 1 << 30) / (1 << 30) * sum;
+    for (; c < N_CLASS - 1 && u >= exp(z[c]); c++)
+        u -= exp(z[c]);
+    return c;
 }
 
 /* All sequences one after another, in an order without long repeats of their classes: a sequence

@@ -196,7 +196,7 @@ static const double shared[N_FEATURE] = { 0.5, -0.3, 0.8, 0, 0.2, -0.6, 0.1, 0, 
 static void draw_cases(cs_protein_cases *c)
 {
     for (int i = 0; i < c->n; i++) {
-        double z[N_CLASS] = { 0 }, sum = 0;
+        double z[N_CLASS];
         for (int k = 0; k < N_NODE * N_FEATURE; k++)
             c->feature[i * N_NODE * N_FEATURE + k] =
                 (float)cs_rng_normal(2, (uint64_t)(i * N_NODE * N_FEATURE + k));
@@ -208,11 +208,8 @@ static void draw_cases(cs_protein_cases *c)
                 for (int j = 0; j < N_FEATURE; j++)
                     z[k] += (shared[j] + (v == 2 && j == 0 ? own : 0))
                         * (double)f[v * N_FEATURE + j];
-            sum += z[k] = exp(z[k]);
         }
-        double u = (double)cs_rng_below(3, (uint64_t)i, 1 << 30) / (1 << 30) * sum;
-        for (c->truth[i] = 0; c->truth[i] < N_CLASS - 1 && u >= z[c->truth[i]]; c->truth[i]++)
-            u -= z[c->truth[i]];
+        c->truth[i] = genes_draw_class((uint64_t)i, z);
     }
 }
 

@@ -473,7 +473,7 @@ static const cs_protein_tree *no_tree(int32_t n_class)
 static void draw_cases(double t, cs_protein_cases *c)
 {
     for (int i = 0; i < c->n; i++) {
-        double z[N_CLASS], sum = 0;
+        double z[N_CLASS];
         for (int k = 0; k < N_CLASS; k++) {
             c->logit[i * N_CLASS + k] = (float)cs_rng_normal(1, (uint64_t)(i * N_CLASS + k));
             z[k] = t * (double)c->logit[i * N_CLASS + k] + true_b[k];
@@ -482,11 +482,8 @@ static void draw_cases(double t, cs_protein_cases *c)
                 c->feature[at] = (float)cs_rng_normal(2, (uint64_t)at);
                 z[k] += true_a[k][j] * (double)c->feature[at];
             }
-            sum += z[k] = exp(z[k]);
         }
-        double u = (double)cs_rng_below(3, (uint64_t)i, 1 << 30) / (1 << 30) * sum;
-        for (c->truth[i] = 0; c->truth[i] < N_CLASS - 1 && u >= z[c->truth[i]]; c->truth[i]++)
-            u -= z[c->truth[i]];
+        c->truth[i] = genes_draw_class((uint64_t)i, z);
     }
 }
 

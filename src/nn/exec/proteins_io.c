@@ -32,14 +32,15 @@ enum { OLD_SCORE = 50 };
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* The parent of each node, -1 for none; NULL without a tree, or when memory ran out. */
-static json_t *tree_json(const cs_proteins *p)
+/* Adds the parent of each node, -1 for none, to the settings; -1 when memory ran out. */
+static int add_tree(const cs_proteins *p, json_t *settings)
 {
-    json_t *parent = p->tree.n_set > 1 ? json_array() : NULL;
+    json_t *parent = json_array();
+    int failed = 0;
 
-    for (int32_t i = 0; parent && i < p->tree.n; i++)
-        (void)json_array_append_new(parent, json_integer(p->tree.parent[i]));
-    return parent;
+    for (int32_t i = 0; i < p->tree.n; i++)
+        failed |= json_array_append_new(parent, json_integer(p->tree.parent[i]));
+    return json_object_set_new(settings, "parent", parent) | failed;
 }
 
 /* A digit per letter of the window, 1 for those of the seed. */
@@ -49,10 +50,15 @@ json_t *cs_proteins_json(const cs_proteins *p)
 
     for (int i = 0; i < CS_PROTEIN_SPAN; i++)
         seed[i] = p->seed >> 4 * (CS_PROTEIN_SPAN - 1 - i) & 1 ? '1' : '0';
-    return json_pack("{s:I, s:s, s:i, s:i, s:i, s:o*}", "acids",
-                     (json_int_t)(p->n_letter - p->n - 1), "seed", seed, "equal",
-                     (int)p->min_equal, "score", (int)p->min_score, "shadow", (int)p->shadow,
-                     "parent", tree_json(p));
+    json_t *j = json_pack("{s:I, s:s, s:i, s:i, s:i}", "acids",
+                          (json_int_t)(p->n_letter - p->n - 1), "seed", seed, "equal",
+                          (int)p->min_equal, "score", (int)p->min_score, "shadow",
+                          (int)p->shadow);
+    if (p->tree.n_set > 1 && add_tree(p, j) != 0) {
+        json_decref(j);
+        return NULL;
+    }
+    return j;
 }
 
 /* An integer setting from `min` to `max`. */
