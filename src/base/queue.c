@@ -85,11 +85,11 @@ int cs_queue_push(cs_queue *q, void *item)
     lock(q);
     if (!q->cancelled && !has_space(q, n_bytes)) {
         double start = cs_now_s();
+        q->stat.n_full++;
         budget = cs_budget_leave();
         while (!q->cancelled && !has_space(q, n_bytes))
             CS_BUG(pthread_cond_wait(&q->not_full, &q->lock) != 0);
         double s = cs_now_s() - start;
-        q->stat.n_full++;
         q->stat.full_s += s;
         waited_s += s;
     }
@@ -134,11 +134,11 @@ int cs_queue_pop(cs_queue *q, void **item)
     lock(q);
     if (!q->cancelled && !q->closed && q->n == 0) {
         double start = cs_now_s();
+        q->stat.n_empty++;
         budget = cs_budget_leave();
         while (!q->cancelled && !q->closed && q->n == 0)
             CS_BUG(pthread_cond_wait(&q->not_empty, &q->lock) != 0);
         double s = cs_now_s() - start;
-        q->stat.n_empty++;
         q->stat.empty_s += s;
         waited_s += s;
     }

@@ -37,7 +37,7 @@ void cs_queue_free(cs_queue *q);
 
 /* Statistics for the summary line. Times in seconds. */
 typedef struct cs_queue_stat {
-    uint64_t n_push, n_full, n_empty;   /* pushes; pushes that waited; pops that waited */
+    uint64_t n_push, n_full, n_empty;   /* pushes; pushes and pops that wait or waited */
     double   full_s, empty_s;           /* total waiting time of each kind */
     size_t   peak_bytes;
 } cs_queue_stat;

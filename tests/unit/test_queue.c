@@ -34,6 +34,14 @@ static void pause_ms(long ms)
     (void)nanosleep(&t, NULL);
 }
 
+/* Returns when this many pushes and pops wait for the queue, or have waited. */
+static void await_waits(cs_queue *q, uint64_t n_full, uint64_t n_empty)
+{
+    for (cs_queue_stat s = cs_queue_stats(q); s.n_full < n_full || s.n_empty < n_empty;
+         s = cs_queue_stats(q))
+        pause_ms(1);
+}
+
 static void order_is_kept(void **state)
 {
     cs_queue *q = cs_queue_new(3, 0, NULL, drop);
@@ -150,6 +158,7 @@ static void byte_bound(void **state)
     assert_int_equal(cs_queue_push(q, &small), CS_OK);
     assert_int_equal(cs_queue_push(q, &other), CS_OK);      /* exactly full */
     assert_int_equal(pthread_create(&t, NULL, push_one, &p), 0);
+    await_waits(q, 1, 0);
     pause_ms(30);
     assert_int_equal(atomic_load(&p.rc), 99);               /* one byte too many: it waits */
     small = 7;                                              /* the taker may change an item */
@@ -176,7 +185,7 @@ static void huge_item_waits_for_empty(void **state)
     (void)state;
     assert_int_equal(cs_queue_push(q, &small), CS_OK);
     assert_int_equal(pthread_create(&t, NULL, push_one, &p), 0);
-    pause_ms(20);
+    await_waits(q, 1, 0);
     assert_int_equal(atomic_load(&p.rc), 99);
     assert_int_equal(cs_queue_pop(q, &got), CS_OK);
     assert_ptr_equal(got, &small);
@@ -210,7 +219,7 @@ static void waiters_wake(void **state)
             atomic_init(&p[i].rc, 99);
             assert_int_equal(pthread_create(&t[i], NULL, pop_one, &p[i]), 0);
         }
-        pause_ms(20);
+        await_waits(q, 0, 3);
         end[k](q);
         for (int i = 0; i < 3; i++) {
             assert_int_equal(pthread_join(t[i], NULL), 0);
@@ -231,7 +240,7 @@ static void full_pusher_wakes_on_cancel(void **state)
     (void)state;
     assert_int_equal(cs_queue_push(q, &a), CS_OK);
     assert_int_equal(pthread_create(&t, NULL, push_one, &p), 0);
-    pause_ms(20);
+    await_waits(q, 1, 0);
     cs_queue_cancel(q);
     assert_int_equal(pthread_join(t, NULL), 0);
     assert_int_equal(atomic_load(&p.rc), CS_ECANCEL);
