@@ -23,8 +23,8 @@ typedef struct cs_protein_cases {
  * one: by Newton steps, halved where they do not descend. Without a tree, u = v = c, the loss is
  * the cross-entropy, and the problem is convex in t, a, d and b. With a tree, the loss is that of
  * the head `tree` with equal parts for the class and for the mean of the nodes above it, where a
- * class above others includes them; the steps take its Hessian for that of the cross-entropy, which
- * is at least as large. With few cases the top nodes' weights stay near the common ones, a; of more
+ * class above others includes them; the steps use the Hessian of the cross-entropy, an upper bound
+ * of its own. With few cases the top nodes' weights stay near the common ones, a; of more
  * than CS_PROTEIN_MAX_OWN top nodes, some have hardly a validation record, and d and b are 0. t is
  * at most 1, since a model is not too cautious about records unlike its training: where the best t
  * is above 1, or not positive, as with few cases, t is 1.

@@ -15,8 +15,8 @@ typedef struct cs_sampler_opt {
     int64_t  n_sample;           /* per epoch; 0: every example once */
     double   balance;            /* 0: classes by their mass, 1: with equal probability (n_sample >
                                   * 0) */
-    const int32_t *stratum;      /* [n_class] classes with the same number count as one class, by
-                                  * which they are drawn; NULL: every class is its own */
+    const int32_t *stratum;      /* [n_class] classes with the same number, less than n_class, are
+                                  * drawn as one class; NULL: each by itself */
     double   group_balance;      /* the same for the groups within a class */
     double   length_power;       /* an example's mass is length^this */
     bool     reverse;            /* reverse-complement half of them */

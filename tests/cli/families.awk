@@ -1,4 +1,4 @@
-# families.awk - genomes of two classes and eight families each, for tests; and split.tsv.
+# families.awk - genomes of two or three classes and eight families each, for tests; and split.tsv.
 #
 # Usage   awk -v replaced=SHARE [-v classes=3] -f families.awk
 #

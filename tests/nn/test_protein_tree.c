@@ -126,8 +126,10 @@ static cs_safetensors *write_and_open(const cs_proteins *p)
 static void test_file(void **state)
 {
     (void)state;
-    static const char *const wrong[] = { "[3,3,-1]", "[3,3,-1,0]", "[3,3,-1,4]", "[3,3,-1,-2]",
-                                         "[3,3,-1,null]", "{}", "[-1]", "[1,0,-1,-1]" };
+    static const char *const wrong[] = {
+        "[3,3,-1]", "[3,3,-1,0]", "[3,3,-1,4]", "[3,3,-1,-2]", "[3,3,-1,null]", "{}", "[-1]",
+        "[1,0,-1,-1]", "[-1,-1,-1,-1]"
+    };
     cs_dataset d;
     cs_proteins *q;
 

@@ -19,7 +19,7 @@
 
 /* Format 2 has standardized labels, or a tree of the classes of the proteins: a version without
  * them would predict other numbers. */
-enum { FORMAT = 1, FORMAT_2 = 2 };
+enum { FORMAT_1 = 1, FORMAT_2 = 2 };
 
 /* Maximum of --window-length; twice as many bases are still far below INT64_MAX. */
 #define WINDOW_MAX INT64_C(1000000000000)
@@ -79,7 +79,7 @@ static int format_of(const cs_model *m)
 {
     const bool has_tree = m->proteins && m->proteins->tree.n_set > 1;
 
-    return has_tree || cs_model_is_standardized(m) ? FORMAT_2 : FORMAT;
+    return has_tree || cs_model_is_standardized(m) ? FORMAT_2 : FORMAT_1;
 }
 
 char *cs_model_settings_text(const cs_model *m)
@@ -300,9 +300,9 @@ int cs_model_settings_open(cs_model_settings *s, const char *text)
     if (!json_is_integer(json_object_get(s->j, "format")))
         return damaged(s, "its description is no JSON with a format number");
     const int64_t format = json_integer_value(json_object_get(s->j, "format"));
-    if (format != FORMAT && format != FORMAT_2)
+    if (format != FORMAT_1 && format != FORMAT_2)
         return cs_fail(CS_EMODEL, "'%s' has model format %lld; this version reads %d and %d",
-                       s->what, (long long)format, FORMAT, FORMAT_2);
+                       s->what, (long long)format, FORMAT_1, FORMAT_2);
     channels = json_integer_value(json_object_get(s->j, "channels"));
     if (channels < 0 || channels > 65536)
         return damaged(s, "its number of channels is impossible");

@@ -38,15 +38,23 @@ static void tree_free(cs_protein_tree *t)
     *t = (cs_protein_tree){ 0 };
 }
 
-/* Each node has a parent among the nodes, or none, and is not above itself. */
-static bool is_tree(int32_t n, const int32_t *parent)
+/* Each node has a parent among the nodes, or none, and is not above itself; those that are no
+ * classes are above others. */
+static bool is_tree(int32_t n_class, int32_t n, const int32_t *parent)
 {
+    bool is_above[CS_PROTEIN_MAX_NODES] = { false };
+
     for (int32_t i = 0; i < n; i++) {
         int32_t depth = 0;
         for (int32_t at = i; at >= 0; at = parent[at])
             if (at >= n || parent[at] < -1 || ++depth > n)
                 return false;
+        if (parent[i] >= 0)
+            is_above[parent[i]] = true;
     }
+    for (int32_t i = n_class; i < n; i++)
+        if (!is_above[i])
+            return false;
     return true;
 }
 
@@ -88,7 +96,7 @@ static void set_tree(cs_proteins *p, int32_t n, const int32_t *parent)
 
 int cs_proteins_set_tree(cs_proteins *p, int32_t n, const int32_t *parent)
 {
-    if (n < p->n_class || n > CS_PROTEIN_MAX_NODES || !is_tree(n, parent))
+    if (n < p->n_class || n > CS_PROTEIN_MAX_NODES || !is_tree(p->n_class, n, parent))
         return cs_fail(CS_EUSAGE, "the taxa of a protein database are not a tree of %d to %d nodes",
                        (int)p->n_class, (int)CS_PROTEIN_MAX_NODES);
     set_tree(p, n, parent);

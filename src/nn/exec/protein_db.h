@@ -84,7 +84,7 @@ void cs_proteins_free(cs_proteins *p);
  *
  * parent   [n] for each class, then for taxa above classes: the node above, or -1
  * Returns  CS_OK, weights zero; CS_EUSAGE unless this is a tree of n_class to CS_PROTEIN_MAX_NODES
- *          nodes
+ *          nodes, in which every further taxon is above others
  */
 int cs_proteins_set_tree(cs_proteins *p, int32_t n, const int32_t *parent) CS_MUST_CHECK;
 /** cs_proteins_same_tree - have two databases the same nodes? */
