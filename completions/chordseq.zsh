@@ -931,6 +931,7 @@ _chordseq()
         '*--size[maximum size of the table or database, in equal shares of the classes]:BYTES:' \
         '*--weights[copy the weights of this model'\''s table or database; of several models, their mean]:FILE:_files' \
         '*--refit[keep the model'\''s table or database, and fit its weights again]' \
+        '*--top-taxa[for the head tree\: comma-separated taxa to tell apart first]:TAXA:' \
         '*--crops[number of crops of validation records to fit weights to]:NUM:' \
         '*--seed[seed of the crops]:NUM:' \
         '*--mutate[substitute up to this share of a sample'\''s bases]:RATE:' \
@@ -940,7 +941,6 @@ _chordseq()
         '*--protein-length[minimum amino acids of an open reading frame]:NUM:' \
         '*--protein-piece[maximum amino acids of a stored piece of a reading frame]:NUM:' \
         '*--max-known[skip proteins with more than this share of known words]:SHARE:' \
-        '*--top-taxa[for the head tree\: comma-separated taxa with weights of their own]:TAXA:' \
         '*--scores[table of '\''chordseq eval --scores'\''; may be repeated]:FILE:_files' \
         '*--bins[boundaries of length bins in bases, comma-separated]:LIST:' \
         '*--max-error[maximum error rate of calls, stored in the model]:RATE:' \

@@ -38,7 +38,8 @@ struct share {
 struct build {
     const cs_dataset *d;
     const cs_lookup_rule *rule;
-    int32_t       n_class;
+    int32_t       n_class;       /* of words */
+    const int32_t *class_of;     /* [n_label] of each class of the model; NULL: itself */
     struct list   list[N_LIST];
     struct group *group;         /* in order */
     int64_t       n_group;
@@ -57,6 +58,11 @@ static int by_group(const void *a, const void *b)
     return (x->class_no > y->class_no) - (x->class_no < y->class_no);
 }
 
+static struct group group_of(const struct build *b, const cs_example *e)
+{
+    return (struct group){ e->group, b->class_of ? b->class_of[e->class_no] : e->class_no };
+}
+
 static int number_groups(struct build *b)
 {
     int64_t n = 0;
@@ -66,7 +72,7 @@ static int number_groups(struct build *b)
         return cs_fail(CS_EMEM, "out of memory for the groups of %lld records", (long long)b->d->n);
     for (int64_t i = 0; i < b->d->n; i++)
         if (b->d->ex[i].part == CS_PART_TRAIN)
-            b->group[n++] = (struct group){ b->d->ex[i].group, b->d->ex[i].class_no };
+            b->group[n++] = group_of(b, &b->d->ex[i]);
     qsort(b->group, (size_t)n, sizeof *b->group, by_group);
     for (int64_t i = 0; i < n; i++)
         if (i == 0 || by_group(&b->group[i], &b->group[b->n_group - 1]) != 0)
@@ -79,7 +85,7 @@ static int number_groups(struct build *b)
 
 static uint64_t group_no(const struct build *b, const cs_example *e)
 {
-    const struct group key = { e->group, e->class_no };
+    const struct group key = group_of(b, e);
     const struct group *g = bsearch(&key, b->group, (size_t)b->n_group, sizeof key, by_group);
 
     CS_BUG(!g);
@@ -276,17 +282,21 @@ out:
     return rc;
 }
 
-int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, int32_t n_class,
-                    const cs_lookup_rule *rule, cs_lookup **out)
+int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, int32_t n_label,
+                    const int32_t *class_of, const cs_lookup_rule *rule, cs_lookup **out)
 {
     int rc = CS_OK;
+    int32_t n_class = class_of ? 0 : n_label;
     int64_t n;
     struct build *b = cs_xcalloc(1, sizeof *b);
 
     *out = NULL;
+    for (int32_t k = 0; k < n_label && class_of; k++)
+        n_class = class_of[k] >= n_class ? class_of[k] + 1 : n_class;
     b->d = d;
     b->rule = rule;
     b->n_class = n_class;
+    b->class_of = class_of;
     b->count = cs_xcalloc((size_t)n_class, sizeof *b->count);
     b->share = cs_xcalloc((size_t)n_class, sizeof *b->share);
     CS_TRY(lookup_build_collect(b, words));
@@ -300,6 +310,8 @@ int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, int32_t n_cla
     }
     CS_TRY(cs_lookup_new(words, n_class, n, cs_lookup_bucket_bits(n), out));
     lookup_build_fill(b, *out);
+    if (class_of)
+        rc = cs_lookup_set_classes(*out, n_label, class_of);
 out:
     for (int k = 0; k < N_LIST; k++)
         free(b->list[k].v);

@@ -16,15 +16,17 @@ typedef struct cs_lookup_rule {
 /**
  * cs_lookup_build - the words of the training part of a dataset
  *
- * A word counts once per group (an example's group and class). A word of a single group identifies
- * a relative, not a class; rule.min_groups 1 stores it nevertheless.
+ * A word counts once per group (an example's group and class of words). A word of a single group
+ * identifies a relative, not a class; rule.min_groups 1 stores it nevertheless.
  *
  * d        of classes; bases
- * n_class  of the model
+ * n_label  classes of the model
+ * class_of [n_label] the class of words of each; NULL: a class of words for each
  * Returns  CS_OK, weights zero; CS_EUSAGE if no word is stored, or for too many groups; CS_EMEM.
  *          Memory: 8 bytes per sampled word of that part
  */
-int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, int32_t n_class,
-                    const cs_lookup_rule *rule, cs_lookup **out) CS_MUST_CHECK;
+int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, int32_t n_label,
+                    const int32_t *class_of, const cs_lookup_rule *rule, cs_lookup **out)
+    CS_MUST_CHECK;
 
 #endif

@@ -96,6 +96,19 @@ struct crops {
     int64_t         *hit;
 };
 
+/* Logits of the classes of words: a class's probability is the sum of those of its classes of the
+ * model. */
+static void merge_logits(const cs_lookup *l, const float *logit, float *out)
+{
+    for (int32_t a = 0; a < l->n_class; a++)
+        out[a] = -INFINITY;
+    for (int32_t k = 0; k < l->n_label; k++) {
+        float *sum = &out[l->class_of[k]];
+        const float high = fmaxf(*sum, logit[k]), low = fminf(*sum, logit[k]);
+        *sum = high + log1pf(expf(low - high));
+    }
+}
+
 static int take_crop(void *arg, const char *base, int64_t n_base, int32_t truth,
                      const float *logit)
 {
@@ -103,10 +116,10 @@ static int take_crop(void *arg, const char *base, int64_t n_base, int32_t truth,
     cs_lookup_cases *c = &k->cases;
 
     cs_lookup_count(k->lookup, base, n_base, 1, k->hit);
-    memcpy(c->logit + c->n * c->n_class, logit, (size_t)c->n_class * sizeof *logit);
+    merge_logits(k->lookup, logit, c->logit + c->n * c->n_class);
     for (int32_t h = 0; h < c->n_code; h++)
         c->log_hit[c->n * c->n_code + h] = (float)log1p((double)k->hit[h]);
-    c->truth[c->n++] = truth;
+    c->truth[c->n++] = k->lookup->class_of[truth];
     return CS_OK;
 }
 
@@ -149,11 +162,13 @@ int cs_lookup_fit(cs_model *m, const cs_dataset *d, const cs_crop_draw *draw, do
     cs_lookup *lookup = m->lookup;
     cs_proteins *proteins = m->proteins;
     struct crops k = { .lookup = lookup };
+    cs_crop_draw crops = *draw;
 
+    crops.stratum = lookup->n_label > lookup->n_class ? lookup->class_of : NULL;
     CS_TRY(lookup_fit_reserve(&k, draw->n));
     m->lookup = NULL;
     m->proteins = NULL;
-    CS_TRY(cs_crop_logits(m, d, draw, take_crop, &k));
+    CS_TRY(cs_crop_logits(m, d, &crops, take_crop, &k));
     CS_TRY(mean_loss(&k.cases, NULL, before));
     CS_TRY(cs_lookup_solve(&k.cases, weight_decay, lookup->weight));
     rc = mean_loss(&k.cases, lookup->weight, after);

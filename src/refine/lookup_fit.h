@@ -30,6 +30,8 @@ int cs_lookup_solve(const cs_lookup_cases *c, double decay, float *weight) CS_MU
  * The table must have been made from the other part, and the model trained on it. A database of
  * proteins is left out of the predictions; its weights are to be fitted afterwards.
  *
+ * If classes of the model share a class of words, the loss is that of the classes of words.
+ *
  * m        its lookup gets the weights
  * before, after  receive the mean cross-entropy of the crops without and with the table
  * Returns  CS_OK; the errors of prediction; CS_EUSAGE without a validation example

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "refine/lookup_build.h"
 #include "refine/lookup_fit.h"
+#include "refine/top_taxa.h"
 
 #define OFF(field) offsetof(cs_lookup_args, field)
 
@@ -42,6 +43,15 @@ const cs_opt cs_lookup_table[] = {
       .help = "keep the model's table or database, and fit its weights again",
       .man = "For example with --mutate. The weights of the table are fitted without the proteins, "
              "those of the proteins with the table; refit the table first." },
+    { .type = CS_OPT_STR, .name = "top-taxa", .off = OFF(top_taxa), .arg = "TAXA",
+      .help = "for the head tree: comma-separated taxa to tell apart first",
+      .man = "Names or taxids. The words of a table are those of these taxa. A database compares "
+             "proteins first between these taxa, each with weights of its own if they are at most "
+             "16, and then between the taxa below each of them, level by level, with weights that "
+             "all these share. Crops are drawn equally from the top taxa. One may be below "
+             "another: 'eukaryota,mitochondrion' compares mitochondria with the other eukaryotes. "
+             "Default: the uppermost taxa that separate the classes; with --refit, those of the "
+             "model." },
     { .type = CS_OPT_INT, .name = "crops", .off = OFF(crops), .arg = "NUM", .def = "14000",
       .help = "number of crops of validation records to fit weights to", .min = 1, .max = 1e7 },
     { .type = CS_OPT_INT, .name = "seed", .off = OFF(seed), .arg = "NUM", .def = "1",
@@ -67,7 +77,8 @@ int cs_lookup_check_input(const char *action, const cs_input_args *input,
         return cs_fail(CS_EUSAGE, "--refit fits weights, and --weights copies them; give one");
     *keeps = has && a->weights.n > 0 && !cs_labelled_given(label, input);
     if (*keeps)
-        return CS_OK;
+        return a->top_taxa ? cs_fail(CS_EUSAGE, "without sequences, the model keeps its taxa; give "
+                                     "sequences, or omit %s", CS_OPTION("top-taxa")) : CS_OK;
     if (a->refit && !has)
         return cs_fail(CS_EUSAGE, "the model has nothing to refit; run '%s' without --refit first",
                        action);
@@ -117,15 +128,25 @@ static float *table_weight(const cs_model *m)
     return m->lookup ? m->lookup->weight : NULL;
 }
 
+static int check_taxa(cs_model *m, const cs_model *from, const char *path, bool first)
+{
+    (void)first;
+    if (cs_lookup_same_classes(m->lookup, from->lookup))
+        return CS_OK;
+    return cs_fail(CS_EMODEL, "the weights of '%s' are for other taxa; give the same %s", path,
+                   CS_OPTION("top-taxa"));
+}
+
 static int set_weights(cs_model *m, const cs_lookup_args *a, const cs_dataset *d)
 {
-    static const cs_weights_of table = { "look-up table", table_weight, NULL };
+    static const cs_weights_of table = { "look-up table", table_weight, check_taxa };
     const cs_crop_draw draw = { a->crops, (uint64_t)a->seed, a->mutation, NULL };
     int rc = CS_OK;
     double before, after;
 
     if (a->weights.n > 0)
-        return cs_lookup_mean_weights(m, &a->weights, &table, m->n_label * m->lookup->n_code);
+        return cs_lookup_mean_weights(m, &a->weights, &table,
+                                      m->lookup->n_class * m->lookup->n_code);
     CS_TRY(cs_lookup_fit(m, d, &draw, &before, &after));
     cs_note("validation crops: loss %.4f without the table, %.4f with it", before, after);
 out:
@@ -146,14 +167,16 @@ static int build(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
     int rc = CS_OK;
     cs_peptides words;
     const cs_lookup_rule rule = { a->min_groups, a->purity, a->size };
+    int32_t class_of[CS_LOOKUP_MAX_CLASSES], n_top;
 
     CS_TRY(cs_peptides_init(&words, a->groups, a->k, a->sample));
+    CS_TRY(cs_top_taxa_classes(m, a->top_taxa, class_of, &n_top));
     CS_TRY(cs_labelled_read_all(label, input, m, d));
     if (a->refit)
         goto out;
     cs_lookup_free(m->lookup);
     m->lookup = NULL;
-    rc = cs_lookup_build(&words, d, m->n_label, &rule, &m->lookup);
+    rc = cs_lookup_build(&words, d, m->n_label, n_top > 0 ? class_of : NULL, &rule, &m->lookup);
 out:
     return rc;
 }
@@ -167,11 +190,16 @@ int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
 
     CS_TRY(check_model(m));
     CS_TRY(cs_lookup_check_input("lookup", input, label, a, m->lookup != NULL, &keeps));
+    if (a->refit && a->top_taxa) {
+        rc = cs_fail(CS_EUSAGE, "the words of a table are those of its top taxa, so %s keeps them; "
+                     "omit %s", CS_OPTION("refit"), CS_OPTION("top-taxa"));
+        goto out;
+    }
     if (!keeps)
         CS_TRY(build(m, a, input, label, &d));
     CS_TRY(set_weights(m, a, &d));
     cs_note("look-up table: %lld words, %lld bytes", (long long)m->lookup->n,
-            (long long)cs_lookup_bytes(m->n_label, m->lookup->n));
+            (long long)cs_lookup_bytes(m->lookup->n_class, m->lookup->n));
     cs_model_drop_calibration(m, "table");
 out:
     if (d.mem != NULL)

@@ -10,6 +10,7 @@ typedef struct cs_lookup_args {
     double      purity;
     cs_strlist  weights;
     bool        refit;
+    const char *top_taxa;        /* of a tree; NULL: the default */
     cs_mutation mutation;        /* of the crops */
 } cs_lookup_args;
 

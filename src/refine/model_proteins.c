@@ -3,9 +3,9 @@
 
 #include "base/log.h"
 #include "nn/exec/proteins_io.h"
-#include "refine/protein_taxa.h"
 #include "refine/proteins_build.h"
 #include "refine/proteins_fit.h"
+#include "refine/top_taxa.h"
 
 #define OFF(field) offsetof(cs_protein_args, field)
 
@@ -21,14 +21,6 @@ const cs_opt cs_protein_table[] = {
       .def = "0.6", .help = "skip proteins with more than this share of known words",
       .man = "Known words are those of stored proteins of the same class. They have eight letters, "
              "from an alphabet of ten.", .min = 0, .max = 1 },
-    { .type = CS_OPT_STR, .name = "top-taxa", .off = OFF(top_taxa), .arg = "TAXA",
-      .help = "for the head tree: comma-separated taxa with weights of their own",
-      .man = "Names or taxids. Proteins are first compared between these taxa, and then between "
-             "the taxa below each of them, level by level, with weights that all these share. "
-             "Crops are drawn equally from the top taxa. One may be below another: "
-             "'eukaryota,mitochondrion' compares mitochondria with the other eukaryotes. Up to 16 "
-             "top taxa have weights of their own. Default: the uppermost taxa that separate the "
-             "classes." },
     { .type = CS_OPT_END }
 };
 
@@ -92,13 +84,8 @@ int cs_model_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_arg
     bool keeps;
 
     CS_TRY(check_model(m));
-    CS_TRY(cs_protein_taxa(m, p->top_taxa, parent, &n_node));
+    CS_TRY(cs_protein_taxa(m, a->top_taxa, parent, &n_node));
     CS_TRY(cs_lookup_check_input("proteins", input, label, a, m->proteins != NULL, &keeps));
-    if (keeps && p->top_taxa) {
-        rc = cs_fail(CS_EUSAGE, "without sequences, the database keeps its taxa; give sequences, "
-                     "or omit %s", CS_OPTION("top-taxa"));
-        goto out;
-    }
     if (!keeps)
         CS_TRY(cs_labelled_read_all(label, input, m, &d));
     if (!keeps && !a->refit) {
@@ -106,7 +93,7 @@ int cs_model_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_arg
         m->proteins = NULL;
         CS_TRY(cs_proteins_build(&d, m->n_label, &rule, m->be->n_thread, &m->proteins));
     }
-    if (!keeps && n_node > 0)
+    if (!keeps && n_node > 0 && (!a->refit || a->top_taxa))
         CS_TRY(cs_proteins_set_tree(m->proteins, n_node, parent));
     CS_TRY(set_weights(m, a, &d));
     const int64_t n_acid = m->proteins->n_letter - m->proteins->n - 1;

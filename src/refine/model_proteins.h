@@ -7,7 +7,6 @@
 typedef struct cs_protein_args {
     int64_t min_length, max_length;
     double  max_known;
-    const char *top_taxa;
 } cs_protein_args;
 
 extern const cs_opt cs_protein_table[];    /* --protein-length, --protein-piece, ... */

@@ -63,6 +63,19 @@ static int show_proteins(cs_outfile *f, const cs_proteins *p)
     return cs_outfile_printf(f, "proteins\t%lld\t%lld amino acids\n", n, n_acid);
 }
 
+static int show_lookup(cs_outfile *f, const cs_lookup *l)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "lookup\t%lld peptide words\tk %d\tone in %d\t%s", (long long)l->n,
+                             (int)l->words.k, (int)l->words.sample, l->words.alphabet));
+    if (l->n_label != l->n_class)
+        CS_TRY(cs_outfile_printf(f, "\t%d top taxa", (int)l->n_class));
+    rc = cs_outfile_printf(f, "\n");
+out:
+    return rc;
+}
+
 static int show_settings(cs_outfile *f, const cs_model *m)
 {
     int rc = CS_OK;
@@ -87,9 +100,7 @@ static int show_settings(cs_outfile *f, const cs_model *m)
     if (m->window > 0)
         CS_TRY(cs_outfile_printf(f, "window\t%lld\n", (long long)m->window));
     if (m->lookup != NULL)
-        CS_TRY(cs_outfile_printf(f, "lookup\t%lld peptide words\tk %d\tone in %d\t%s\n",
-                                 (long long)m->lookup->n, (int)m->lookup->words.k,
-                                 (int)m->lookup->words.sample, m->lookup->words.alphabet));
+        CS_TRY(show_lookup(f, m->lookup));
     if (m->proteins != NULL)
         CS_TRY(show_proteins(f, m->proteins));
     for (int i = 0; i < m->calibration.n; i++) {

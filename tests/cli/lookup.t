@@ -88,6 +88,37 @@ N lookup-refit-weights.err $lookup --refit --weights table.m table.m x.m
 N lookup-refit-weights.err chordseq model lookup -q --refit --weights table.m table.m x.m
 N lookup-keep.err chordseq model lookup -q --weights table.m bag.m x.m
 
+# ---- a tree of classes ---------------------------------------------------------------------------
+
+awk -v replaced=0 -v classes=3 -f "$srcdir/tests/cli/families.awk" |
+    sed 's/class=two/tax=E;two/; s/class=\(one\|three\)/tax=D;\1/' > tree.fa
+chordseq train -q --label-key tax --lineage domain,kind --head tree --split split.tsv --encoder chordmixer \
+    --encoder.max-len 4k --encoder.depth none --tokenizer kmer --tokenizer.k 2 --tokenizer.canonical --crop-max 300 \
+    --crop-min 200 --samples-per-epoch 64 --epochs 1 -o trees.m tree.fa
+of_tree="chordseq model lookup -q -i tree.fa --label-key tax --split split.tsv --sample 2 --crops 400"
+T 'a table of top taxa' sh -c '$1 trees.m top.m && chordseq model show top.m | grep -q "^lookup	.*	2 top taxa$" &&
+    chordseq model verify top.m' - "$of_tree"
+T 'which may be named' sh -c '$1 --top-taxa D,E trees.m again.m && cmp top.m again.m' - "$of_tree"
+# probabilities MODEL: of the classes, for the new families; the header names them
+probabilities() { awk '/^>/ { new = $1 ~ /7$/ } new' tree.fa | chordseq classify -q --all --min-prob 0 -m "$1" -; }
+probabilities trees.m > without.tsv
+probabilities top.m > with.tsv
+T 'it tells top taxa apart, not the classes of one' awk -F '\t' '
+    FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    { one = $at["prob_D;one"]; two = $at["prob_E;two"]; three = $at["prob_D;three"]; ratio = one / three }
+    NR == FNR { of[$1] = ratio; next }
+    { right += ($1 ~ /^g0/ ? two : one + three) > 0.9; same += one > 0.1 && ratio / of[$1] < 1.01 && ratio / of[$1] > 0.99 }
+    END { print right, same; exit right != 3 || same != 2 }' without.tsv with.tsv
+T 'all classes may be top taxa' sh -c '$1 --top-taxa "D;one,D;three,E" trees.m flat.m &&
+    chordseq model show flat.m | grep -q "^lookup	.*,H$"' - "$of_tree"
+T 'refitted, the taxa stay' sh -c '$1 --refit top.m again.m && cmp top.m again.m' - "$of_tree"
+T 'beside proteins of the tree' sh -c 'chordseq model proteins -q -i tree.fa --label-key tax --split split.tsv --crops 400 top.m both.m &&
+    chordseq model show both.m | grep -c "2 top taxa$" | grep -qx 2'
+N lookup-tree.err  $of_tree --weights flat.m trees.m x.m
+N lookup-kept.err  chordseq model lookup --weights top.m --top-taxa D,E top.m x.m
+N lookup-words-kept.err $of_tree --refit --top-taxa D,E top.m x.m
+N lookup-head.err  $lookup --top-taxa one bag.m x.m
+
 # ---- what cannot be ------------------------------------------------------------------------------
 
 N lookup-split.err chordseq model lookup -i genomes.fa --label-key class bag.m x.m

@@ -74,6 +74,7 @@ T 'genomes of new families get their taxon' sh -c 'chordseq classify -q -m tree.
 T 'all classes may be top taxa' sh -c '$1 --refit --top-taxa "D;one,D;three,E" tree.m flat.m &&
     chordseq model show flat.m | grep -q "^proteins	.*amino acids$" && ! cmp -s tree.m flat.m' - "$proteins"
 T 'a taxon may be below another' sh -c '$1 --refit --top-taxa "D,D;one,E" tree.m below.m && cmp flat.m below.m' - "$proteins"
+T 'refitted, the taxa stay' sh -c '$1 --refit flat.m again.m && cmp flat.m again.m' - "$proteins"
 T 'weights of the same tree' sh -c '$1 --weights tree.m bag.m again.m && cmp tree.m again.m' - "$proteins"
 N proteins-tree.err  $proteins --weights flat.m bag.m x.m
 N proteins-taxon.err $proteins --top-taxa D,F bag.m x.m

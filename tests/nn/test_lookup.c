@@ -23,7 +23,7 @@ static cs_lookup *build(const cs_dataset *d, int sample, int64_t min_groups, int
     const cs_lookup_rule rule = { min_groups, 0.5, max_bytes };
     cs_lookup *l;
 
-    if (cs_lookup_build(&words, d, N_CLASS, &rule, &l) != CS_OK)
+    if (cs_lookup_build(&words, d, N_CLASS, NULL, &rule, &l) != CS_OK)
         fail_msg("%s", cs_error_message());
     assert_null(cs_lookup_flaw(l));
     return l;
@@ -49,7 +49,7 @@ static void test_no_memory(void **state)
     assert_non_null(strstr(cs_error_message(), "record 'last'"));
     cs_error_clear();
     cs_mem_fail_at(1);                             /* the first list of words */
-    assert_int_equal(cs_lookup_build(&words, &d, N_CLASS, &rule, &l), CS_EMEM);
+    assert_int_equal(cs_lookup_build(&words, &d, N_CLASS, NULL, &rule, &l), CS_EMEM);
     cs_mem_fail_at(-1);
     assert_non_null(strstr(cs_error_message(), "reduce them with --sample"));
     cs_error_clear();
@@ -211,6 +211,59 @@ static void test_file(void **state)
     cs_dataset_release(&d);
 }
 
+/* Classes of the model may share a class of words: they have its evidence, also after reading a
+ * file. */
+static void test_shared_classes(void **state)
+{
+    (void)state;
+    enum { N_WORD = N_CLASS - 1 };
+    int32_t class_of[N_CLASS] = { 0 }, wrong[N_CLASS] = { 0 };
+    const cs_peptides words = words_of(12, 1);
+    const cs_lookup_rule rule = { 2, 0.5, 1 << 20 };
+    float a[N_CLASS], b[N_CLASS];
+    cs_lookup *l, *copy;
+    cs_dataset d;
+    cs_model *m = with_table(&d), *q;
+    size_t n;
+
+    for (int c = 1; c < N_CLASS; c++)
+        class_of[c] = c - 1;
+    assert_int_equal(cs_lookup_build(&words, &d, N_CLASS, class_of, &rule, &l), CS_OK);
+    assert_int_equal(l->n_class, N_WORD);
+    assert_int_equal(l->n_code, N_WORD * N_WORD);
+    assert_int_equal(cs_lookup_set_classes(l, N_CLASS, wrong), CS_EUSAGE);
+    wrong[1] = N_WORD;
+    assert_int_equal(cs_lookup_set_classes(l, N_CLASS, wrong), CS_EUSAGE);
+    cs_error_clear();
+    fill_weights(l);
+    assert_false(cs_lookup_same_classes(l, m->lookup));
+    cs_lookup_free(m->lookup);
+    m->lookup = l;
+    assert_int_equal(cs_lookup_copy(l, &copy), CS_OK);
+    assert_true(cs_lookup_same_classes(l, copy));
+    cs_lookup_free(copy);
+    char *p = toy_file(m, &n);
+    if (cs_model_parse(p, n, "m", be, false, &q) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    assert_true(cs_lookup_same_classes(l, q->lookup));
+    for (int i = 0; i < d.n; i++) {
+        cs_lookup_evidence(l, d.ex[i].base, N_BASE, 1, a);
+        cs_lookup_evidence(q->lookup, d.ex[i].base, N_BASE, 1, b);
+        assert_memory_equal(a, b, sizeof a);
+        assert_true(a[0] == a[1] && a[0] != a[2]);
+    }
+    free(p);
+    cs_model_free(q);
+    l->class_of[2] = 0;                            /* the second class of words has no class */
+    p = toy_file(m, &n);
+    assert_int_equal(cs_model_parse(p, n, "m", be, false, &q), CS_EFORMAT);
+    assert_non_null(strstr(cs_error_message(), "look-up table"));
+    cs_error_clear();
+    free(p);
+    cs_model_free(m);
+    cs_dataset_release(&d);
+}
+
 /* Inconsistent tables in a file are refused. */
 static void test_damage(void **state)
 {
@@ -303,7 +356,7 @@ int main(void)
         cmocka_unit_test(test_classes), cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_size), cmocka_unit_test(test_shares),
         cmocka_unit_test(test_strands), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_file), cmocka_unit_test(test_shared_classes),
         cmocka_unit_test(test_damage),  cmocka_unit_test(test_weights),
         cmocka_unit_test(test_fit),
     };

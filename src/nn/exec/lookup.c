@@ -12,7 +12,6 @@
 #include "nn/exec/lookup.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +60,10 @@ int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t 
                        (int)n_class);
     cs_lookup *l = cs_xcalloc(1, sizeof *l);
     l->words = *words;
-    l->n_class = n_class;
+    l->n_label = l->n_class = n_class;
+    l->class_of = cs_xcalloc((size_t)n_class, sizeof *l->class_of);
+    for (int32_t c = 0; c < n_class; c++)
+        l->class_of[c] = c;
     l->n_code = lookup_codes(n_class);
     while (1 << l->code_bits < l->n_code)
         l->code_bits++;
@@ -82,26 +84,62 @@ int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t 
     return CS_OK;
 }
 
+/* Every class of words is that of some class of the model. */
+static bool sound_classes(const cs_lookup *l, int32_t n_label, const int32_t *class_of)
+{
+    bool used[CS_LOOKUP_MAX_CLASSES] = { false };
+    int32_t n_used = 0;
+
+    if (n_label > CS_LOOKUP_MAX_CLASSES)
+        return false;
+    for (int32_t k = 0; k < n_label; k++) {
+        if (class_of[k] < 0 || class_of[k] >= l->n_class)
+            return false;
+        n_used += !used[class_of[k]];
+        used[class_of[k]] = true;
+    }
+    return n_used == l->n_class;
+}
+
+int cs_lookup_set_classes(cs_lookup *l, int32_t n_label, const int32_t *class_of)
+{
+    if (!sound_classes(l, n_label, class_of))
+        return cs_fail(CS_EUSAGE, "the look-up table has words of %d classes, which are not those "
+                       "of the model", (int)l->n_class);
+    free(l->class_of);
+    l->n_label = n_label;
+    l->class_of = cs_xcalloc((size_t)n_label, sizeof *l->class_of);
+    memcpy(l->class_of, class_of, (size_t)n_label * sizeof *class_of);
+    return CS_OK;
+}
+
+bool cs_lookup_same_classes(const cs_lookup *a, const cs_lookup *b)
+{
+    return a->n_class == b->n_class && a->n_label == b->n_label
+        && memcmp(a->class_of, b->class_of, (size_t)a->n_label * sizeof *a->class_of) == 0;
+}
+
 int cs_lookup_copy(const cs_lookup *l, cs_lookup **out)
 {
     const size_t n_first = ((size_t)1 << l->bucket_bits) + 1;
-    const int rc = cs_lookup_new(&l->words, l->n_class, l->n, l->bucket_bits, out);
+    int rc = CS_OK;
 
-    if (rc != CS_OK)
-        return rc;
+    CS_TRY(cs_lookup_new(&l->words, l->n_class, l->n, l->bucket_bits, out));
+    CS_TRY(cs_lookup_set_classes(*out, l->n_label, l->class_of));
     memcpy((*out)->first, l->first, n_first * sizeof *l->first);
     memcpy((*out)->word, l->word, (size_t)l->n * CS_LOOKUP_WORD_BYTES);
     memcpy((*out)->weight, l->weight,
            (size_t)l->n_class * (size_t)l->n_code * sizeof *l->weight);
     cs_lookup_index(*out);
-    return CS_OK;
+out:
+    return rc;
 }
 
 void cs_lookup_free(cs_lookup *l)
 {
     if (!l)
         return;
-    CS_FREE(l->first, l->word, l->weight, l->filter, l);
+    CS_FREE(l->class_of, l->first, l->word, l->weight, l->filter, l);
 }
 
 /* ---- reading from a model file --------------------------------------------------------------- */
@@ -237,6 +275,6 @@ void cs_lookup_evidence(const cs_lookup *l, const char *base, int64_t n_base, in
         for (int32_t c = 0; hit[h] > 0 && c < l->n_class; c++)
             sum[c] += (double)l->weight[c * l->n_code + h] * log_hit;
     }
-    for (int32_t c = 0; c < l->n_class; c++)
-        out[c] = (float)sum[c];
+    for (int32_t k = 0; k < l->n_label; k++)
+        out[k] = (float)sum[l->class_of[k]];
 }

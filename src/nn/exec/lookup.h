@@ -2,6 +2,8 @@
 #ifndef CS_NN_EXEC_LOOKUP_H
 #define CS_NN_EXEC_LOOKUP_H
 
+#include <stdbool.h>
+
 #include "tok/peptide.h"
 
 enum {
@@ -16,7 +18,9 @@ enum {
  * class: first n_class + second, and first twice without a second. */
 typedef struct cs_lookup {
     cs_peptides words;
-    int32_t     n_class;
+    int32_t     n_label;         /* classes of the model */
+    int32_t    *class_of;        /* [n_label] the class of words of each */
+    int32_t     n_class;         /* of words: those of the model, or the top taxa of a tree */
     int32_t     n_code;          /* n_class^2, or n_class */
     int32_t     code_bits, fingerprint_bits, bucket_bits, filter_bits;
     int64_t     n;               /* words */
@@ -29,11 +33,21 @@ typedef struct cs_lookup {
 /**
  * cs_lookup_new - an empty table with space for n words
  *
+ * n_class      classes of words: also those of the model, unless cs_lookup_set_classes() follows
  * bucket_bits  log2 of the number of buckets
  * Returns  CS_OK; CS_EUSAGE (too many classes, no or too many words); CS_EMEM
  */
 int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t bucket_bits,
                   cs_lookup **out) CS_MUST_CHECK;
+/**
+ * cs_lookup_set_classes - let several classes of the model share a class of words
+ *
+ * class_of  [n_label] the class of words of each class of the model
+ * Returns   CS_OK; CS_EUSAGE unless every class of words has a class of the model
+ */
+int cs_lookup_set_classes(cs_lookup *l, int32_t n_label, const int32_t *class_of) CS_MUST_CHECK;
+/** cs_lookup_same_classes - do the classes of two models share classes of words alike? */
+bool cs_lookup_same_classes(const cs_lookup *a, const cs_lookup *b);
 /** cs_lookup_copy - another one with the same words and weights; CS_OK or CS_EMEM */
 int  cs_lookup_copy(const cs_lookup *l, cs_lookup **out) CS_MUST_CHECK;
 void cs_lookup_free(cs_lookup *l);
@@ -97,7 +111,7 @@ void cs_lookup_count(const cs_lookup *l, const char *base, int64_t n_base, int n
 /**
  * cs_lookup_evidence - added to a sequence's raw prediction: weight log(1 + hits)
  *
- * The same bit for bit for the reverse complement. n_thread as in cs_lookup_count(); out [n_class]
+ * The same bit for bit for the reverse complement. n_thread as in cs_lookup_count(); out [n_label]
  */
 void cs_lookup_evidence(const cs_lookup *l, const char *base, int64_t n_base, int n_thread,
                         float *out);

@@ -9,10 +9,24 @@ static const char *const names[CS_LOOKUP_TENSORS] = {
     "lookup.first", "lookup.word", "lookup.weight"
 };
 
+/* The class of words of each class of the model. */
+static json_t *classes_json(const cs_lookup *l)
+{
+    json_t *list = json_array();
+
+    for (int32_t k = 0; k < l->n_label; k++)
+        json_array_append_new(list, json_integer(l->class_of[k]));
+    return list;
+}
+
 json_t *cs_lookup_json(const cs_lookup *l)
 {
-    return json_pack("{s:s, s:i, s:i}", "alphabet", l->words.alphabet, "k", (int)l->words.k,
-                     "sample", (int)l->words.sample);
+    json_t *j = json_pack("{s:s, s:i, s:i}", "alphabet", l->words.alphabet, "k", (int)l->words.k,
+                          "sample", (int)l->words.sample);
+
+    if (l->n_label != l->n_class)
+        json_object_set_new(j, "classes", classes_json(l));
+    return j;
 }
 
 void cs_lookup_tensors(const cs_lookup *l, cs_tensor *t)
@@ -66,18 +80,44 @@ static int32_t bits_of(int64_t n)
     return bits;
 }
 
+/* Classes of words by the rows of the weights; at most those of the model, of which 0 are none. */
+static int32_t words_classes(const cs_tensor *weight, int32_t n_label)
+{
+    const int64_t n = weight->shape.dim[0];
+
+    return n < n_label ? (int32_t)n : n_label;
+}
+
 /* Invalid settings are reported as errors of the file. */
 static int of_file(int rc)
 {
     return rc == CS_EUSAGE ? CS_EFORMAT : rc;
 }
 
-int cs_lookup_read(const json_t *j, const cs_safetensors *file, const char *what, int32_t n_class,
+static int read_classes(const json_t *list, const char *what, int32_t n_label, cs_lookup *l)
+{
+    int32_t class_of[CS_LOOKUP_MAX_CLASSES];
+    bool sound = json_array_size(list) == (size_t)n_label;
+
+    if (list == NULL)
+        return CS_OK;
+    for (int32_t k = 0; k < n_label && sound; k++) {
+        const json_t *c = json_array_get(list, (size_t)k);
+        sound = json_is_integer(c) && json_integer_value(c) >= 0 &&
+                json_integer_value(c) < l->n_class;
+        class_of[k] = sound ? (int32_t)json_integer_value(c) : 0;
+    }
+    return sound && cs_lookup_set_classes(l, n_label, class_of) == CS_OK ? CS_OK
+         : cs_safetensors_bad_part(what, "look-up table", "has classes that are not the model's");
+}
+
+int cs_lookup_read(const json_t *j, const cs_safetensors *file, const char *what, int32_t n_label,
                    cs_lookup **out)
 {
     int rc = CS_OK;
     cs_peptides words;
     const cs_tensor *t[CS_LOOKUP_TENSORS];
+    const json_t *classes = json_object_get(j, "classes");
     const char *alphabet = json_string_value(json_object_get(j, "alphabet"));
     const char *flaw = alphabet ? find(file, t) : "has no alphabet";
 
@@ -87,8 +127,9 @@ int cs_lookup_read(const json_t *j, const cs_safetensors *file, const char *what
     CS_TRY(of_file(cs_peptides_init(&words, alphabet,
                                     json_integer_value(json_object_get(j, "k")),
                                     json_integer_value(json_object_get(j, "sample")))));
-    CS_TRY(of_file(cs_lookup_new(&words, n_class, t[1]->shape.dim[0], bits_of(t[0]->n),
-                                 out)));
+    CS_TRY(of_file(cs_lookup_new(&words, classes ? words_classes(t[2], n_label) : n_label,
+                                 t[1]->shape.dim[0], bits_of(t[0]->n), out)));
+    CS_TRY(read_classes(classes, what, n_label, *out));
     flaw = copy_arrays(t, *out);
     rc = flaw ? cs_safetensors_bad_part(what, "look-up table", flaw) : CS_OK;
     if (rc == CS_OK)

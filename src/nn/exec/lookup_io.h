@@ -18,9 +18,10 @@ void cs_lookup_tensors(const cs_lookup *l, cs_tensor *t);
  *
  * j        the settings
  * what     names the file in messages
+ * n_label  classes of the model
  * Returns  CS_OK; CS_EFORMAT; CS_EMEM
  */
 int cs_lookup_read(const struct json_t *j, const cs_safetensors *file, const char *what,
-                   int32_t n_class, cs_lookup **out) CS_MUST_CHECK;
+                   int32_t n_label, cs_lookup **out) CS_MUST_CHECK;
 
 #endif

@@ -77,7 +77,8 @@ static json_t *tokenizer_json(const cs_model *m)
 
 static int format_of(const cs_model *m)
 {
-    const bool has_tree = m->proteins && m->proteins->tree.n_set > 1;
+    const bool has_tree = (m->proteins && m->proteins->tree.n_set > 1)
+                       || (m->lookup && m->lookup->n_label != m->lookup->n_class);
 
     return has_tree || cs_model_is_standardized(m) ? FORMAT_2 : FORMAT_1;
 }

@@ -1,5 +1,5 @@
-/* protein_taxa.c - the taxa that a protein database compares, from the tree of a model. */
-#include "refine/protein_taxa.h"
+/* top_taxa.c - top taxa of a model's tree, which a table or database tells apart first. */
+#include "refine/top_taxa.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -141,5 +141,26 @@ int cs_protein_taxa(const cs_model *m, const char *top, int32_t *parent, int32_t
 out:
     taxa_free(&x);
     cs_taxonomy_free(t);
+    return rc;
+}
+
+int cs_top_taxa_classes(const cs_model *m, const char *top, int32_t *class_of, int32_t *n)
+{
+    int rc = CS_OK;
+    int32_t n_node, *parent = cs_xcalloc(2 * (size_t)m->n_label, sizeof *parent);
+    int32_t *number = cs_xcalloc(2 * (size_t)m->n_label, sizeof *number);
+
+    *n = 0;
+    CS_TRY(cs_protein_taxa(m, top, parent, &n_node));
+    for (int32_t k = 0; k < m->n_label && n_node > 0; k++) {
+        int32_t at = k;
+        while (parent[at] >= 0)
+            at = parent[at];
+        if (number[at] == 0)
+            number[at] = ++*n;
+        class_of[k] = number[at] - 1;
+    }
+out:
+    CS_FREE(parent, number);
     return rc;
 }
