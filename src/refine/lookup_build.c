@@ -268,7 +268,7 @@ static void lookup_build_fill(struct build *b, cs_lookup *l)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int lookup_build_collect(struct build *b, const cs_peptides *words)
+static int lookup_build_collect(struct build *b, const cs_peptides *words, int n_thread)
 {
     int rc = CS_OK;
 
@@ -276,6 +276,7 @@ static int lookup_build_collect(struct build *b, const cs_peptides *words)
     for (int64_t i = 0; i < b->d->n; i++)
         if (b->d->ex[i].part == CS_PART_TRAIN)
             CS_TRY(add_example(b, words, &b->d->ex[i]));
+    #pragma omp parallel for schedule(dynamic) num_threads(n_thread) if (n_thread > 1)
     for (int k = 0; k < N_LIST; k++)
         sort_list(&b->list[k]);
 out:
@@ -283,7 +284,8 @@ out:
 }
 
 int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, int32_t n_label,
-                    const int32_t *class_of, const cs_lookup_rule *rule, cs_lookup **out)
+                    const int32_t *class_of, const cs_lookup_rule *rule, int n_thread,
+                    cs_lookup **out)
 {
     int rc = CS_OK;
     int32_t n_class = class_of ? 0 : n_label;
@@ -299,7 +301,7 @@ int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, int32_t n_lab
     b->class_of = class_of;
     b->count = cs_xcalloc((size_t)n_class, sizeof *b->count);
     b->share = cs_xcalloc((size_t)n_class, sizeof *b->share);
-    CS_TRY(lookup_build_collect(b, words));
+    CS_TRY(lookup_build_collect(b, words, n_thread));
     count_levels(b);
     n = find_cuts(b);
     if (n == 0) {

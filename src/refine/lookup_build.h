@@ -22,11 +22,12 @@ typedef struct cs_lookup_rule {
  * d        of classes; bases
  * n_label  classes of the model
  * class_of [n_label] the class of words of each; NULL: a class of words for each
+ * n_thread threads that sort words; the table does not depend on their number
  * Returns  CS_OK, weights zero; CS_EUSAGE if no word is stored, or for too many groups; CS_EMEM.
  *          Memory: 8 bytes per sampled word of that part
  */
 int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, int32_t n_label,
-                    const int32_t *class_of, const cs_lookup_rule *rule, cs_lookup **out)
-    CS_MUST_CHECK;
+                    const int32_t *class_of, const cs_lookup_rule *rule, int n_thread,
+                    cs_lookup **out) CS_MUST_CHECK;
 
 #endif

@@ -176,7 +176,8 @@ static int build(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
         goto out;
     cs_lookup_free(m->lookup);
     m->lookup = NULL;
-    rc = cs_lookup_build(&words, d, m->n_label, n_top > 0 ? class_of : NULL, &rule, &m->lookup);
+    rc = cs_lookup_build(&words, d, m->n_label, n_top > 0 ? class_of : NULL, &rule,
+                         m->be->n_thread, &m->lookup);
 out:
     return rc;
 }

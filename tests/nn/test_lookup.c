@@ -23,7 +23,7 @@ static cs_lookup *build(const cs_dataset *d, int sample, int64_t min_groups, int
     const cs_lookup_rule rule = { min_groups, 0.5, max_bytes };
     cs_lookup *l;
 
-    if (cs_lookup_build(&words, d, N_CLASS, NULL, &rule, &l) != CS_OK)
+    if (cs_lookup_build(&words, d, N_CLASS, NULL, &rule, 2, &l) != CS_OK)
         fail_msg("%s", cs_error_message());
     assert_null(cs_lookup_flaw(l));
     return l;
@@ -49,7 +49,7 @@ static void test_no_memory(void **state)
     assert_non_null(strstr(cs_error_message(), "record 'last'"));
     cs_error_clear();
     cs_mem_fail_at(1);                             /* the first list of words */
-    assert_int_equal(cs_lookup_build(&words, &d, N_CLASS, NULL, &rule, &l), CS_EMEM);
+    assert_int_equal(cs_lookup_build(&words, &d, N_CLASS, NULL, &rule, 2, &l), CS_EMEM);
     cs_mem_fail_at(-1);
     assert_non_null(strstr(cs_error_message(), "reduce them with --sample"));
     cs_error_clear();
@@ -228,7 +228,7 @@ static void test_shared_classes(void **state)
 
     for (int c = 1; c < N_CLASS; c++)
         class_of[c] = c - 1;
-    assert_int_equal(cs_lookup_build(&words, &d, N_CLASS, class_of, &rule, &l), CS_OK);
+    assert_int_equal(cs_lookup_build(&words, &d, N_CLASS, class_of, &rule, 2, &l), CS_OK);
     assert_int_equal(l->n_class, N_WORD);
     assert_int_equal(l->n_code, N_WORD * N_WORD);
     assert_int_equal(cs_lookup_set_classes(l, N_CLASS, wrong), CS_EUSAGE);
