@@ -3,12 +3,12 @@
 #
 # Usage   refdata/model/calibrate_taxa.sh CHORDSEQ TAXA_DIR TAXA2_DIR WORK OUT
 #
-# WORK has what train_taxa.sh wrote, with WORK/fold0 to WORK/fold4. Each fold's model, its proteins with the
-# mean of the other folds' weights (written to WORK/foldK/others.safetensors), predicts fragments of its fold
-# whose taxon is known, 100 to 50,000 bp, seed 2. OUT gets the model in the compact form, with
-# temperatures and the probability from which calls of a length are right. With FOLD=0 to 4 in the
-# environment that fold's predictions are left out, and OUT is the calibrated model of that fold, so that
-# its families can judge it.
+# WORK has what train_taxa.sh wrote, with WORK/fold0 to WORK/fold4. Each fold's model, with the mean of
+# the other folds' weights of table and proteins (written to WORK/foldK/others.safetensors), predicts
+# fragments of its fold whose taxon is known, 100 to 50,000 bp, seed 2. OUT gets the model in the compact
+# form, with temperatures and the probability from which calls of a length are right. With FOLD=0 to 4 in
+# the environment that fold's predictions are left out, and OUT is the calibrated model of that fold, so
+# that its families can judge it.
 set -eu
 chordseq=$1 taxa=$2 taxa2=$3 work=$4 out=$5
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,8 +23,8 @@ for fold in 0 1 2 3 4; do
     for other in 0 1 2 3 4; do
         [ "$other" = "$fold" ] || set -- "$@" --weights "$work/fold$other/taxa.safetensors"
     done
-    "$chordseq" model proteins "$@" "$work/fold$fold/taxa.safetensors" \
-        "$work/fold$fold/others.safetensors"
+    "$chordseq" model lookup "$@" "$work/fold$fold/taxa.safetensors" "$tmp/table.safetensors"
+    "$chordseq" model proteins "$@" "$tmp/table.safetensors" "$work/fold$fold/others.safetensors"
     [ "$fold" = "${FOLD:-}" ] && continue
     "$python" "$model/families.py" "$here/groups.tsv.xz" "$fold" "$taxa"/*.fa.gz "$taxa2"/*.fa.gz \
         "$work/fold$fold/pieces.fa" --out "$tmp/$fold" --seed 2 \

@@ -4,11 +4,12 @@
 # Usage   refdata/model/train_taxa.sh CHORDSEQ TAXA_DIR TAXA2_DIR WORK_DIR [OPTION...]
 #
 # Writes WORK_DIR/bag.safetensors, a bag of 6-mers and of codons and amino acid pairs of open reading
-# frames with the head `tree`, and taxa.safetensors, the same with a database of proteins. With FOLD=0 to
-# 4 in the environment that fold is held out, and the weights of the proteins are fitted to it; without,
-# they are the mean of those in WORK_DIR/fold0 to WORK_DIR/fold4, which are made before. Five minutes of two
-# cores. The result does not depend on the number of threads; more options may follow. Records that
-# pieces.tsv cuts up have no label and are left out.
+# frames with the head `tree`; table.safetensors, the same with a table of peptide words; and
+# taxa.safetensors, with a database of proteins as well. With FOLD=0 to 4 in the environment that fold is
+# held out, and the weights of table and proteins are fitted to it; without, they are the mean of those in
+# WORK_DIR/fold0 to WORK_DIR/fold4, which are made before. Ten minutes of two cores. The result does not
+# depend on the number of threads; more options may follow. Records that pieces.tsv cuts up have no label
+# and are left out.
 set -eu
 chordseq=$1 taxa=$2 taxa2=$3 work=$4
 shift 4
@@ -31,12 +32,16 @@ export OMP_WAIT_POLICY
     --lr 0.005 --weight-decay 0.3 --warmup 100 --epochs 12 --ema 0.998 --seed 1 \
     --metrics "$work/bag.tsv" -o "$work/bag.safetensors" --input-list "$work/inputs" "$@"
 
-set --
-if [ -z "${FOLD:-}" ]; then
-    for k in 0 1 2 3 4; do
-        set -- "$@" --weights "$work/fold$k/taxa.safetensors"
+# add ACTION FROM TO OPTION...
+add() {
+    action=$1 from=$2 to=$3
+    shift 3
+    [ -n "${FOLD:-}" ] || for k in 0 1 2 3 4; do
+        set -- "$@" --weights "$work/fold$k/$to.safetensors"
     done
-fi
-"$chordseq" model proteins --labels "$work/labels.tsv" --skip-unlabelled --split "$work/split.tsv" \
-    --top-taxa archaea,bacteria,eukaryota,mitochondrion,plasmid,plastid,virus \
-    --input-list "$work/inputs" --size 7600k "$@" "$work/bag.safetensors" "$work/taxa.safetensors"
+    "$chordseq" model "$action" --labels "$work/labels.tsv" --skip-unlabelled --split "$work/split.tsv" \
+        --top-taxa archaea,bacteria,eukaryota,mitochondrion,plasmid,plastid,virus \
+        --input-list "$work/inputs" "$@" "$work/$from.safetensors" "$work/$to.safetensors"
+}
+add lookup bag table --sample 1 --size 4900k
+add proteins table taxa --size 7600k
