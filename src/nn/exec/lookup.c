@@ -84,21 +84,17 @@ int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t 
     return CS_OK;
 }
 
-/* Every class of words is that of some class of the model. */
+/* Every class of words is that of some class of the model, and its number is by the first. */
 static bool sound_classes(const cs_lookup *l, int32_t n_label, const int32_t *class_of)
 {
-    bool used[CS_LOOKUP_MAX_CLASSES] = { false };
     int32_t n_used = 0;
 
-    if (n_label > CS_LOOKUP_MAX_CLASSES)
-        return false;
     for (int32_t k = 0; k < n_label; k++) {
-        if (class_of[k] < 0 || class_of[k] >= l->n_class)
+        if (class_of[k] < 0 || class_of[k] > n_used)
             return false;
-        n_used += !used[class_of[k]];
-        used[class_of[k]] = true;
+        n_used += class_of[k] == n_used;
     }
-    return n_used == l->n_class;
+    return n_used == l->n_class && n_label <= CS_LOOKUP_MAX_CLASSES;
 }
 
 int cs_lookup_set_classes(cs_lookup *l, int32_t n_label, const int32_t *class_of)

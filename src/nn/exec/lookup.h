@@ -42,8 +42,9 @@ int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t 
 /**
  * cs_lookup_set_classes - let several classes of the model share a class of words
  *
- * class_of  [n_label] the class of words of each class of the model
- * Returns   CS_OK; CS_EUSAGE unless every class of words has a class of the model
+ * class_of  [n_label] the class of words of each class of the model, numbered in the order of their
+ *           first classes
+ * Returns   CS_OK; CS_EUSAGE with other numbers, or unless every class of words has a class
  */
 int cs_lookup_set_classes(cs_lookup *l, int32_t n_label, const int32_t *class_of) CS_MUST_CHECK;
 /** cs_lookup_same_classes - do the classes of two models share classes of words alike? */

@@ -107,8 +107,10 @@ static int read_classes(const json_t *list, const char *what, int32_t n_label, c
                 json_integer_value(c) < l->n_class;
         class_of[k] = sound ? (int32_t)json_integer_value(c) : 0;
     }
-    return sound && cs_lookup_set_classes(l, n_label, class_of) == CS_OK ? CS_OK
-         : cs_safetensors_bad_part(what, "look-up table", "has classes that are not the model's");
+    if (sound && cs_lookup_set_classes(l, n_label, class_of) == CS_OK)
+        return CS_OK;
+    cs_error_clear();
+    return cs_safetensors_bad_part(what, "look-up table", "has classes that are not the model's");
 }
 
 int cs_lookup_read(const json_t *j, const cs_safetensors *file, const char *what, int32_t n_label,
