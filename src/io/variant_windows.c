@@ -216,8 +216,9 @@ static void drop_equal_ends(struct alleles *a)
     }
 }
 
-/* An insertion or deletion of s moves left while the base before it equals its last one; s then
- * rotates by one. `rotated` receives the inserted sequence. */
+/* An insertion or deletion of s moves left while the base before it equals its last one, also
+ * across the origin of a circular contig, at most once around; s then rotates by one. `rotated`
+ * receives the inserted sequence. */
 static int move_left(cs_variant_windows *w, struct alleles *a)
 {
     int rc = CS_OK;
@@ -227,10 +228,12 @@ static int move_left(cs_variant_windows *w, struct alleles *a)
 
     if (a->n_here > 0 && a->n_other > 0)
         return CS_OK;
-    for (; a->pos > 0; a->pos--, k++) {
-        CS_TRY(span(w, a->pos - 1, a->pos, &before));
+    for (; w->circular ? k < w->n_contig : a->pos > 0; k++) {
+        const int64_t to = a->pos > 0 ? a->pos : w->n_contig;
+        CS_TRY(span(w, to - 1, to, &before));
         if (!same_base(*before, s[n - 1 - k % n]))
             break;
+        a->pos = to - 1;
     }
     CS_TRY(cs_grow((void **)&w->rotated, &w->cap_rotated, (size_t)n, 1));
     for (int64_t i = 0; i < n; i++)
