@@ -31,7 +31,9 @@ const cs_opt cs_prior_table[] = {
     { .type = CS_OPT_END }
 };
 
-#define TOLERANCE 0.001          /* of a sum of rounded shares */
+/* Of a sum of shares: of rounded ones, and more per class, since --shares writes six decimals. */
+#define TOLERANCE 0.001
+#define TOLERANCE_PER_CLASS 5e-7
 
 struct shares {
     const cs_model *m;
@@ -130,6 +132,7 @@ out:
  * that equal shares change no prediction. */
 static int complete(struct shares *s)
 {
+    const double tolerance = TOLERANCE + TOLERANCE_PER_CLASS * s->m->n_label;
     double sum = 0, largest = 0;
     int32_t n_rest = 0;
 
@@ -139,9 +142,9 @@ static int complete(struct shares *s)
     }
     if (n_rest == s->m->n_label)
         return cs_fail(s->failure, "%s: no class has a share", s->place);
-    if (sum > 1 + TOLERANCE)
+    if (sum > 1 + tolerance)
         return cs_fail(s->failure, "%s: the shares sum to %g; the maximum is 1", s->place, sum);
-    if (n_rest == 0 && sum < 1 - TOLERANCE)
+    if (n_rest == 0 && sum < 1 - tolerance)
         return cs_fail(s->failure, "%s: the shares of all classes sum to %g, not to 1", s->place,
                        sum);
     for (int32_t k = 0; k < s->m->n_label; k++) {

@@ -28,6 +28,14 @@ T 'probabilities are multiplied by the shares, and sum to 1' sh -c '$1 --prior a
 T 'equal shares change nothing' sh -c '$1 --prior at=0.5 rare.fa | cmp - equal.tsv' - "$c"
 T 'a class with the share 0 is never called' sh -c '$1 --prior at=1 -o x.tsv rare.fa &&
     awk -F "\t" "NR > 1 && (\$3 != \"at\" || \$7 != 1 || \$6 != 0) { exit 1 }" x.tsv' - "$c"
+# Rounded to six decimals, these sum to 0.9985.
+T 'shares of 2,950 classes, as estimated, are read again' sh -c 'awk "BEGIN { srand(2); for (i = 0; i < 2950; i++) {
+        print \">r\" i \" class=c\" i; s = \"\"; for (j = 0; j < 60; j++) s = s substr(\"ACGT\", 1 + int(4 * rand()), 1); print s } }" > many.fa &&
+    chordseq train -q --encoder.max-len 64 --encoder.track 4 --encoder.depth none --tokenizer.k 3 --epochs 1 --valid-frac 0 \
+    --label-key class -o many many.fa 2> /dev/null && head -n 26 many.fa > few.fa &&
+    chordseq classify -q -m many --shares shares.tsv -o x.tsv few.fa && [ "$(wc -l < shares.tsv)" = 2951 ] &&
+    chordseq classify -q -m many --prior-file shares.tsv -o x.tsv few.fa && awk "{ \$2 = \$2 * 0.99; print \$1 \"\t\" \$2 }" shares.tsv |
+    sed "1s/.*/class\tshare/" > less.tsv && ! chordseq classify -q -m many --prior-file less.tsv -o x.tsv few.fa 2> err && grep -q "sum to 0.98" err'
 T 'shares are estimated equally with other shares given' sh -c '$1 --prior at=0.2 --shares t.tsv -o x.tsv rare.fa &&
     paste s.tsv t.tsv | awk -F "\t" "NR > 1 { d = \$2 - \$4; if (d * d > 1e-6) exit 1 }"' - "$c"
 T 'thresholds apply to the new probabilities' sh -c 'chordseq classify -q -m m --min-prob 0.9 --prior-file s.tsv rare.fa > x.tsv &&
