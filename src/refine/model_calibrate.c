@@ -95,9 +95,10 @@ int cs_model_calibrate(cs_model *m, const char *path, const cs_calibrate_args *a
                        "of 'chordseq eval --scores' with --scores");
     CS_TRY(check_repeats(&a->scores));
     CS_TRY(cs_labelled_optional(label, input, &given));
-    const bool many = m->n_label > CS_CALIBRATION_CLASSES;
+    /* With a tree all calls share one curve, and the test needs limits of classes. */
+    const bool tree = m->head->set_taxonomy != NULL;
     if (!m->head->is_class || m->head->per_token ||
-        (many && (!m->head->set_taxonomy || given)))
+        (tree ? given : m->n_label > CS_CALIBRATION_CLASSES))
         return cs_fail(CS_EUSAGE, "'calibrate' is for models of sequences with up to %d classes, "
                        "or with the head tree and no input", CS_CALIBRATION_CLASSES);
     if (given && (m->tok == NULL || cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES))
