@@ -3,6 +3,7 @@
 #include "io/vcf.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <htslib/bgzf.h>
@@ -24,7 +25,8 @@
 
 enum { BGZF_BLOCKS = 2, CACHE_BYTES = 1 << 20 };     /* BGZF_BLOCKS: of bgzf_compression() */
 
-struct region { char *contig; int64_t from, to; };
+/* tid: of its contig in the index; -1: it has none. */
+struct region { char *contig; int64_t from, to; int tid; };
 
 struct cs_vcf {
     char      *path;             /* for messages and the index */
@@ -288,6 +290,15 @@ static int seek_region(cs_vcf *v, int i)
     return cs_vcf_seek(v, p->contig, p->from, p->to);
 }
 
+/* Regions in the order of the file give its records in that order. */
+static int by_file_order(const void *one, const void *two)
+{
+    const struct region *a = one, *b = two;
+
+    return a->tid != b->tid ? (a->tid > b->tid) - (a->tid < b->tid)
+                            : (a->from > b->from) - (a->from < b->from);
+}
+
 int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const char *bed,
                     const cs_reference *ref)
 {
@@ -295,39 +306,22 @@ int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const char *bed
     cs_region next;
     cs_regions *all = NULL;
 
+    CS_TRY(load_index(v));
     CS_TRY(cs_regions_open(region, n, bed, &all));
     while ((rc = cs_regions_next(all, ref, &next)) == CS_OK) {
         const size_t n_region = (size_t)v->n_region + 1;
         if (n_region > INT_MAX || cs_try_grow((void **)&v->region, &v->cap_region, n_region,
                                               sizeof *v->region) != CS_OK)
             CS_TRY(cs_fail(CS_EMEM, "out of memory for the regions of '%s'", v->path));
-        v->region[v->n_region++] = (struct region){ cs_xstrdup(next.contig), next.from, next.to };
+        v->region[v->n_region++] = (struct region){ cs_xstrdup(next.contig), next.from, next.to,
+                                                    find_contig(v, next.contig, false) };
     }
     CS_TRY(cs_regions_end(all, rc));
+    qsort(v->region, (size_t)v->n_region, sizeof *v->region, by_file_order);
     rc = seek_region(v, 0);
 out:
     cs_regions_free(all);
     return rc;
-}
-
-void cs_vcf_compare(const cs_vcf *v, const cs_reference *ref)
-{
-    const bcf_idpair_t *contig = v->header->id[BCF_DT_CTG], *first = NULL;
-    int n = 0;
-
-    for (int i = v->header->n[BCF_DT_CTG] - 1; i >= 0; i--) {
-        const int64_t has = contig[i].val ? cs_reference_length(ref, contig[i].key) : -1;
-        if (has >= 0 && contig[i].val->info[0] > 0 && contig[i].val->info[0] != (uint64_t)has) {
-            n++;
-            first = &contig[i];
-        }
-    }
-    if (first)
-        cs_warn("the header of '%s' has other lengths for %d %s than '%s', so it may be of another "
-                "assembly; first: '%s', %llu and %lld bases", v->path, n,
-                CS_PLURAL(n, "contig", "contigs"), cs_reference_path(ref), first->key,
-                (unsigned long long)first->val->info[0],
-                (long long)cs_reference_length(ref, first->key));
 }
 
 /* ---- records --------------------------------------------------------------------------------- */

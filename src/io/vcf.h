@@ -43,7 +43,8 @@ const char *cs_vcf_path(const cs_vcf *v);
 /** cs_vcf_compare - warn if the header states other lengths of contigs than the reference has */
 void cs_vcf_compare(const cs_vcf *v, const cs_reference *ref);
 /**
- * cs_vcf_restrict - read only records that overlap one of n regions, each once; needs an index
+ * cs_vcf_restrict - read only records that overlap one of n regions, each once, in the order of the
+ * file; needs an index
  *
  * region   [n] as for cs_regions_open()
  * bed      a BED file of more regions, or NULL

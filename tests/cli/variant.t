@@ -234,6 +234,10 @@ bcf 'regions: each record once, as bcftools has them' sh -c '
         bcftools view -H -r one:300-330,ring,one:320-400 $f | sort | cmp - got && [ "$(wc -l < got)" -gt 4 ] || exit; done'
 bcf 'regions of a BED file, after those of -r' sh -c 'printf "one\t299\t330\nring\t0\t300\n" > v.bed
     score --no-version -r one:320-400 -R v.bed a.bcf | grep -v "^#" | sort | cmp - got'
+bcf 'regions in any order give records in the order of the file, which can be indexed' sh -c 'printf "ring\t0\t300\none\t599\t610\none\t299\t330\n" > v.bed
+    for f in a.vcf.gz a.bcf; do bcftools view -H $f | awk "\$1 == \"ring\" || \$2 == 20 || \$2 >= 300 && \$2 <= 330 || \$2 >= 600" | grep -v nowhere | cut -f 1-5 > want
+        score -r one:310-320 -r one:1-50 -R v.bed -W -o order.vcf.gz $f && [ -s order.vcf.gz.csi ] && [ "$(wc -l < want)" -gt 7 ] &&
+        bcftools view -H order.vcf.gz | cut -f 1-5 | cmp - want || exit; done'
 : > none.bed
 N variant-region-none.err score -R none.bed a.vcf.gz
 bcf 'levels of compression' sh -c 'bcftools view -H a.vcf > want
