@@ -1,4 +1,6 @@
 /* supervised_data.c - read labelled records or variants and split them into samples. */
+#include <math.h>
+
 #include "base/log.h"
 #include "io/taxa_lineage.h"
 #include "train/supervised_internal.h"
@@ -146,6 +148,26 @@ out:
     return rc;
 }
 
+/* Without a defined metric no epoch would be the best, and no model would be written. */
+static int check_monitor(const cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    const cs_dataset *d = &j->data;
+
+    if (a->aim.monitor != CS_MONITOR_BALANCED || !a->components.head->is_labels || j->folds.n > 0)
+        return CS_OK;
+    for (int32_t k = 0; k < d->n_target; k++) {
+        bool has[2] = { false, false };
+        for (int64_t i = 0; i < d->n; i++)
+            if (d->ex[i].part == CS_PART_VALID && !isnan(d->ex[i].target[k]))
+                has[d->ex[i].target[k] > 0] = true;
+        if (has[0] && has[1])
+            return CS_OK;
+    }
+    return cs_fail(CS_EUSAGE, "no label is 0 in one validation record and 1 in another, so there "
+                   "is no balanced accuracy; give --monitor loss, or another --split");
+}
+
 int cs_supervised_samplers(cs_supervised *j)
 {
     const cs_supervised_args *a = j->a;
@@ -180,6 +202,7 @@ int cs_supervised_samplers(cs_supervised *j)
             cs_warn("--patience and --stop-at have no effect without validation records");
         return CS_OK;
     }
+    CS_TRY(check_monitor(j));
     draw.n_sample = a->sample.n_valid;
     draw.reverse = false;
     draw.mutation = (cs_mutation){ 0 };

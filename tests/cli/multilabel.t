@@ -32,6 +32,13 @@ T 'names of labels are in the model' sh -c 'chordseq model show centre.m | grep 
     printf "label 0 g\nlabel 1 t\n" | cmp - got'
 T 'a label that is unknown everywhere is reported' sh -c 'awk "{ print \$0 \"\t\" (NR == 1 ? \"never\" : \"NA\") }" labels.tsv > never.tsv
     "$@" --epochs 1 --labels never.tsv -o never.m all.fa 2> msgs && grep -q "warning: 1 of 3 labels has no value in a training record; first: .never." msgs' - $command
+# In the second table only one label has both values.
+T 'balanced accuracy must be defined to select a model by it' sh -c 'for t in NA 0; do awk -v t=$t "BEGIN { OFS = \"\t\" } NR == 1 { print; next }
+        { v = NR > 100; print \$1, v ? 1 : NR % 2, v ? (NR % 2 ? t : 1) : int(NR / 2) % 2; print \$1, v ? \"valid\" : \"train\" > \"ones.split\" }" \
+        labels.tsv > ones$t.tsv; done
+    ! "$@" --epochs 2 --labels onesNA.tsv --split ones.split --monitor balanced-accuracy -o ones.m all.fa 2> err && grep -q "give --monitor loss" err &&
+    "$@" --epochs 2 --labels onesNA.tsv --split ones.split -o ones.m all.fa && rm ones.m &&
+    "$@" --epochs 2 --labels ones0.tsv --split ones.split --monitor balanced-accuracy -o ones.m all.fa && [ -s ones.m ]' - $train
 T 'without options for the network a bag of words is trained' sh -c 'for o in "" "--preset fast" "--preset balanced"; do
         chordseq train -@ 1 --head multilabel --labels labels.tsv --print-config $o all.fa 2> "msgs$o" | grep -E "^(encoder.depth|tokenizer.k|head.hidden)=" > "cfg$o"; done
     grep -qx encoder.depth=none cfg && cmp cfg "cfg--preset fast" && ! cmp -s cfg "cfg--preset balanced" &&
