@@ -294,7 +294,8 @@ static int write_use(cs_outfile *f, const cs_model *m)
 {
     int rc = CS_OK;
     const bool masked = cs_model_predicts_masked(m), alleles = masked || cs_model_parts(m) == 2;
-    const char *command = masked ? "variant --score llr" : alleles ? "variant"
+    const char *command = masked ? "variant --score llr"
+                        : alleles ? cs_model_reads_case(m) ? "variant --exons exons.gtf" : "variant"
                         : m->head->per_token ? "predict" : m->tok != NULL ? "classify" : "eval";
     const char *input = alleles ? "--reference genome.fa calls.vcf"
                       : m->tok != NULL ? "sequences.fa" : "series.tsv";
@@ -309,12 +310,18 @@ out:
     return rc;
 }
 
-/* What the model predicts, of a sequence. */
+/* What the model predicts, of an object. */
 static const char *target_of(const cs_model *m)
 {
     return cs_model_predicts_masked(m) ? "masked tokens"
          : m->head->per_token ? "the class of every token"
          : m->head->is_class ? "the class" : m->head->is_labels ? "the labels" : "values";
+}
+
+static const char *object_of(const cs_model *m)
+{
+    return m->tok == NULL ? "real-valued sequence"
+         : cs_model_parts(m) == 2 ? "variant of a nucleotide sequence" : "nucleotide sequence";
 }
 
 static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
@@ -325,10 +332,10 @@ static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
 
     CS_TRY(cs_outfile_printf(f, "# A chordseq model\n\nPredicts %s of a %s with the encoder '%s': "
                              "%d %s.%s\n\nTensors: SHA-256 `%s`.\n", target_of(m),
-                             m->tok != NULL ? "nucleotide sequence" : "real-valued sequence",
-                             m->enc->name, (int)m->n_label,
-                             m->head->is_class ? "classes" : m->head->is_labels ? "labels"
-                                                                                : "values",
+                             object_of(m), m->enc->name, (int)m->n_label,
+                             m->head->is_class ? CS_PLURAL(m->n_label, "class", "classes")
+                             : m->head->is_labels ? CS_PLURAL(m->n_label, "label", "labels")
+                             : CS_PLURAL(m->n_label, "value", "values"),
                              m->demonstration ? " A demonstration, not for real data." : "",
                              m->sum));
     CS_TRY(write_use(f, m));

@@ -52,6 +52,11 @@ with python3 T 'the exported vocabulary has the masked token' python3 -c '
 import json
 t = json.load(open("lm/tokenizer.json"))
 assert t["mask_id"] == t["vocab"]["[MASK]"] == len(t["vocab"]) - 1 and t["pad_id"] == 0 and t["unk_id"] == 1'
+T 'the command of the card scores variants, with exons for a model that reads them' sh -c 'printf "c\tx\texon\t1950\t2050\t.\t+\t.\tgene_id \"g\"\n" > exons.gtf
+    for m in variant variant-exons; do rm -rf alleles && chordseq model export "$1/$m.safetensors" alleles 2> /dev/null &&
+        grep -q "^Predicts the labels\{0,1\} of a variant of a nucleotide sequence .*: [12] labels\{0,1\}[.]$" alleles/README.md &&
+        ! grep " 1 labels" alleles/README.md && command=$(grep "^chordseq.* FOLDER" alleles/README.md) &&
+        $(echo "$command" | sed s/FOLDER/alleles/) 2> /dev/null | grep -q "CS_SPLICE=0[.]" || exit; done' - "$srcdir/refdata/model"
 T 'the command of the card evaluates a model of real values, which no other command takes' sh -c '
     { printf "#chordseq-series\t1\tchannels=1\ttargets=1\n"; for i in 1 2 3 4 5 6 7 8; do printf "a$i\t1\t0,1,1,0,0,1,1\nb$i\t0\t1,0,0,1,1,0,0,0\n"; done; } > series.tsv
     chordseq train -q --encoder.max-len 64 --encoder.track 2 --encoder.hidden 8 --epochs 1 -o real -i series.tsv && chordseq model export real values &&
