@@ -31,9 +31,9 @@ const cs_opt cs_prior_table[] = {
     { .type = CS_OPT_END }
 };
 
-/* Of a sum of shares: of rounded ones, and more per class, since --shares writes six decimals. */
+/* Of a sum of rounded shares, and more per class: --shares writes six decimals, but no 0. */
 #define TOLERANCE 0.001
-#define TOLERANCE_PER_CLASS 5e-7
+#define TOLERANCE_PER_CLASS 1e-6
 
 struct shares {
     const cs_model *m;

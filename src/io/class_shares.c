@@ -95,8 +95,9 @@ void cs_class_shares_estimate(const cs_class_shares *s, double *share)
             share[k] = next[k] / (double)s->n;
         }
     }
+    /* Of all records, not of the sample: with many classes it has fewer records than classes. */
     for (int k = 0; k < n; k++)
-        share[k] = ((double)s->n * share[k] + 1) / (double)(s->n + n);
+        share[k] = ((double)s->n_record * share[k] + 1) / (double)(s->n_record + n);
     free(next);
 }
 

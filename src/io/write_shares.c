@@ -1,4 +1,5 @@
 /* write_shares.c - write the estimated shares of the classes among the records. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -23,6 +24,9 @@ static int shares_record(cs_output *o, const cs_record *r, const cs_prediction *
     return CS_OK;
 }
 
+/* With the share 0, --prior-file would exclude a class. */
+static const double least_share = 1e-6;
+
 static int shares_end(cs_output *o)
 {
     int rc = CS_OK;
@@ -31,7 +35,8 @@ static int shares_end(cs_output *o)
     cs_class_shares_estimate(o->state, share);
     CS_TRY(cs_outfile_printf(o->file, "class\tshare\n"));
     for (int k = 0; k < o->info.n_label; k++)
-        CS_TRY(cs_outfile_printf(o->file, "%s\t%.6f\n", o->info.label[k], share[k]));
+        CS_TRY(cs_outfile_printf(o->file, "%s\t%.6f\n", o->info.label[k],
+                                 fmax(share[k], least_share)));
 out:
     free(share);
     return rc;

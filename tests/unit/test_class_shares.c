@@ -121,6 +121,29 @@ static void samples_many_records(void **state)
     cs_class_shares_free(s);
 }
 
+/* With so many classes the sample has about 1,500 records. */
+static void takes_hundreds_of_classes(void **state)
+{
+    enum { MANY = 500, N = 20000 };
+    float v[MANY] = { 0 };
+    double share[MANY];
+    cs_class_shares *s = NULL;
+
+    (void)state;
+    assert_int_equal(cs_class_shares_new(MANY, &s), CS_OK);
+    for (int i = 0; i < N; i++) {
+        v[0] = i % 2 == 0;
+        v[1] = i % 2 == 1;
+        cs_class_shares_add(s, v, NULL);
+    }
+    cs_class_shares_estimate(s, share);
+    check_below(fabs(share[0] - 0.5), 0.03);
+    check_below(fabs(share[1] - 0.5), 0.03);
+    for (int k = 2; k < MANY; k++)
+        check_below(fabs(share[k] - 1.0 / (N + MANY)), 1e-12);
+    cs_class_shares_free(s);
+}
+
 /* A saved state continues as if it had not been interrupted; a damaged one is refused. */
 static void state_is_saved(void **state)
 {
@@ -157,6 +180,7 @@ int main(void)
         cmocka_unit_test(divides_by_the_prior),
         cmocka_unit_test(without_records_shares_are_equal),
         cmocka_unit_test(samples_many_records),
+        cmocka_unit_test(takes_hundreds_of_classes),
         cmocka_unit_test(state_is_saved),
     };
 
