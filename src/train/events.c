@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "io/json_text.h"
 
 /* Wire types of protocol buffers. */
 enum { VARINT, BITS64, BYTES, BITS32 = 5, MAX_TAG = 100, MAX_BYTES = 256, PATH_BYTES = 4096 };
@@ -152,13 +153,23 @@ out:
     return rc;
 }
 
+/* At most MAX_TAG, of whole characters: readers refuse a tag that is not UTF-8. */
+static size_t tag_bytes(const char *tag)
+{
+    size_t n = 0, k;
+
+    while (tag[n] != '\0' && (k = cs_utf8_length(tag + n)) > 0 && n + k <= MAX_TAG)
+        n += k;
+    return n;
+}
+
 int cs_events_add(cs_events *e, int64_t step, const char *tag, double value)
 {
     struct bytes b = { .n = 0 }, one = { .n = 0 }, summary = { .n = 0 };
 
     if (!isfinite(value))
         return CS_OK;
-    put_bytes(&one, 1, tag, strnlen(tag, MAX_TAG));
+    put_bytes(&one, 1, tag, tag_bytes(tag));
     put_float(&one, 2, (float)value);
     put_bytes(&summary, 1, one.v, one.n);
     put_double(&b, 1, wall_time());
