@@ -139,6 +139,11 @@ T 'four threads' $run -o four.m --threads 4 g.fa
 same_weights 'weights do not depend on threads' one.m four.m
 with bgzip T 'a compressed genome' sh -c "bgzip -c g.fa > b.fa.gz && $run -o bgz.m b.fa.gz"
 with bgzip same_weights 'compression does not change the weights' one.m bgz.m
+T 'windows with exactly the maximum of unknown bases are used' sh -c '
+    awk "BEGIN { for (i = 0; i < 20; i++) { printf \">n%d\\n\", i; for (j = 0; j < 100; j++)
+        printf \"%s\", j < 29 ? \"N\" : substr(\"ACGT\", 1 + int((j * j + i * j) / 3) % 4, 1); print \"\" } }" > share.fa &&
+    chordseq pretrain --window 100 --max-unknown 0.29 --encoder.channels 8 --encoder cdil -B 512 --max-steps 1 -q -o share.m share.fa 2> err &&
+    ! grep "too few known" err'
 T 'bases are counted' sh -c "$run -o full.m --step-metrics steps.tsv g.fa"
 T 'every step adds bases, at most those of its windows' awk 'NR > 2 && $7 <= n { exit bad = 1 }
     { n = $7 } END { exit bad || n < 5000 || n > 3 * 30 * 100 }' steps.tsv
