@@ -96,6 +96,7 @@ static json_t *whole_options(const cs_manifests *shards)
 {
     cs_optset set[CS_MAX_OPTSET] = { { NULL, NULL, NULL } };
     const json_t *run = cs_merge_run(shards), *of_shard = json_object_get(run, "options");
+    const json_t *lists = json_object_get(shards->m[0].all, "lists");
     const cs_command *command = cs_command_find(json_string_value(json_object_get(run, "command")));
     json_t *all = command ? json_object() : NULL;
 
@@ -105,7 +106,9 @@ static json_t *whole_options(const cs_manifests *shards)
     for (const cs_optset *s = set; s->opt; s++)
         for (const cs_opt *o = s->opt; o->type != CS_OPT_END; o++) {
             const int k = o->type == CS_OPT_GROUP ? -1 : kind_of(o->name);
-            json_t *v = json_object_get(of_shard, o->name);
+            json_t *v = json_object_get(o->type == CS_OPT_LIST ? lists : of_shard, o->name);
+            if (json_is_array(v) && json_array_size(v) == 0)
+                continue;
             if (k >= 0 && own.path[k])
                 json_object_set_new(all, o->name, cs_json_of_bytes(own.path[k]));
             if (k < 0 && v && o->type != CS_OPT_GROUP && o->type != CS_OPT_OUT

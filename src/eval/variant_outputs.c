@@ -182,7 +182,7 @@ static int write_reports(cs_variant_outputs *o, const cs_stream *s, const cs_abo
 {
     int rc = CS_OK;
     char *command = cs_about_line(about);
-    json_t *all = cs_about_json(about);
+    json_t *all = cs_about_summary(about);
 
     cs_variant_report_json(o->values, o->n_record, all);
     if (o->summary)

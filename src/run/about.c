@@ -6,6 +6,7 @@
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "io/json_text.h"
+#include "run/same.h"
 
 char *cs_about_line(const cs_about *a)
 {
@@ -21,16 +22,21 @@ char *cs_about_line(const cs_about *a)
     return line;
 }
 
-static json_t *options_json(const cs_optset *set)
+/* lists: also of options with several values */
+static json_t *options_json(const cs_optset *set, bool lists)
 {
     json_t *all = json_object();
 
     for (; set->opt; set++) {
         for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
+            json_t *list = lists && o->type == CS_OPT_LIST ? cs_same_list(o, set->base) : NULL;
             char *value = cs_opt_value(o, set->base);
             if (value != NULL)
                 json_object_set_new(all, o->name, cs_json_of_bytes(value));
+            else if (json_is_string(list) || json_array_size(list) > 0)
+                json_object_set(all, o->name, list);
             free(value);
+            json_decref(list);
         }
     }
     return all;
@@ -61,14 +67,22 @@ json_t *cs_about_json(const cs_about *a)
     json_object_set_new(all, "kernels", json_string(
         be->is_host ? cs_cpu_bits(be->precision == CS_IN_BF16) : be->name));
     json_object_set_new(all, "inputs", inputs);
-    json_object_set_new(all, "options", options_json(a->set));
+    json_object_set_new(all, "options", options_json(a->set, false));
     free(line);
+    return all;
+}
+
+json_t *cs_about_summary(const cs_about *a)
+{
+    json_t *all = cs_about_json(a);
+
+    json_object_set_new(all, "options", options_json(a->set, true));
     return all;
 }
 
 char *cs_about_text(const cs_about *a)
 {
-    json_t *all = cs_about_json(a);
+    json_t *all = cs_about_summary(a);
     char *text = json_dumps(all, JSON_COMPACT);
 
     json_decref(all);

@@ -22,7 +22,10 @@ char *cs_about_line(const cs_about *a);
 /** cs_about_json - an object: versions, command, model, precision and kernels (which decide the
  * last digits), inputs, options; json_decref() it */
 json_t *cs_about_json(const cs_about *a);
-/** cs_about_text - the same as text; free() it. NULL when out of memory */
+/** cs_about_summary - the same for a summary: its options include those with several values, such
+ * as regions, but not files, which are inputs */
+json_t *cs_about_summary(const cs_about *a);
+/** cs_about_text - cs_about_summary() as text; free() it. NULL when out of memory */
 char *cs_about_text(const cs_about *a);
 
 #endif

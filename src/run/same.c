@@ -34,12 +34,16 @@ static json_t *long_json(const cs_strlist *list)
     return json_string(text);
 }
 
-static json_t *list_json(const cs_strlist *list)
+json_t *cs_same_list(const cs_opt *o, const void *base)
 {
-    json_t *values = json_array();
+    cs_strlist list;
 
-    for (int i = 0; i < list->n; i++)
-        json_array_append_new(values, cs_json_of_bytes(list->v[i]));
+    memcpy(&list, (const char *)base + o->off, sizeof list);
+    if (o->type == CS_OPT_LIST && list.n > MAX_LIST)
+        return long_json(&list);
+    json_t *values = json_array();
+    for (int i = 0; i < list.n; i++)
+        json_array_append_new(values, cs_json_of_bytes(list.v[i]));
     return values;
 }
 
@@ -66,7 +70,6 @@ int cs_same_describe(const cs_optset *set, json_t *run)
 {
     int rc = CS_OK;
     json_t *lists = json_object(), *files = json_object();
-    cs_strlist list;
     const char *path;
 
     json_object_set_new(run, "files", files);
@@ -77,9 +80,7 @@ int cs_same_describe(const cs_optset *set, json_t *run)
                 continue;
             const char *field = (const char *)set->base + o->off;
             if (cs_opt_is_list(o)) {
-                memcpy(&list, field, sizeof list);
-                const bool is_long = o->type == CS_OPT_LIST && list.n > MAX_LIST;
-                json_object_set_new(lists, o->name, is_long ? long_json(&list) : list_json(&list));
+                json_object_set_new(lists, o->name, cs_same_list(o, set->base));
             } else if (o->type == CS_OPT_IN) {
                 memcpy(&path, field, sizeof path);
                 if (path)

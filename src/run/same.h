@@ -15,6 +15,10 @@ typedef struct cs_same_diff {
     char        a[CS_SAME_BYTES], b[CS_SAME_BYTES];
 } cs_same_diff;
 
+/** cs_same_list - the values of an option with several as a JSON array; of more than 64 of a LIST
+ * their number and checksum. A new reference */
+json_t *cs_same_list(const cs_opt *o, const void *base);
+
 /**
  * cs_same_describe - add what "options" of cs_about_json() lacks: "lists", values of options with
  * several, and "files", the properties of input files that must be equal (cs_opt_same in

@@ -103,6 +103,12 @@ alignments()
     done
 }
 with samtools T 'SAM, BAM and CRAM' alignments
+region_reports()
+{
+    contig=$(sed -n '1s/^>\([^ ]*\).*/\1/p' strands.fa) && samtools index s.bam && reports $c -r "$contig:1-200" -r "$contig:300-400" ../s.bam &&
+    grep -q "\"region\": \[\"$contig:1-200\", \"$contig:300-400\"\]" ref/all.json
+}
+with samtools T 'reports of regions, which the options of the summary name' region_reports
 
 # ---- parts by bytes ------------------------------------------------------------------------------
 

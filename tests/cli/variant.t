@@ -51,6 +51,8 @@ T 'and across the origin of a circular contig' sh -c 'awk "/^>/ { on = \$0 == \"
       for v in "1 AA A" "2 AA A" "304 CA C" "305 AA A" "1 A AA" "304 C CA" "306 A AA"; do printf "ring\t%s\t.\t%s\t%s\t.\t.\t.\n" $v; done; } > origin.vcf
     scored_on origin.fa --tsv origin.tsv -o /dev/null origin.vcf && [ "$(sed 1d origin.tsv | cut -f 8 | sort -u | wc -l)" = 2 ] &&
     [ "$(sed -n "2,5p" origin.tsv | cut -f 6- | sort -u | wc -l)" = 1 ] && ! grep NEAR_END origin.tsv'
+T 'the options of the summary include those with several values' sh -c 'score --summary ring.json -o /dev/null variants.vcf &&
+    tr -d " \n" < ring.json | grep -q "\"circular\":\[\"ring\"\]"'
 T 'without --circular, contigs are linear' sh -c 'chordseq variant -q -m "$1" -f variants.fa -w 128 \
     --tsv t.tsv -o /dev/null variants.vcf && grep -q "	round	.*	NEAR_END	" t.tsv' - "$m"
 T 'reasons use distinct names' sh -c '{ grep "^#" variants.vcf
