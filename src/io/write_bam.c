@@ -299,17 +299,18 @@ static int make_unaligned(cs_output *o, bam1_t *b, const cs_record *r, int s)
                    (long long)g->n_base);
 }
 
-/* Tags of these names, of an earlier run or of another program: their types may differ. */
+/* Tags of these names, of an earlier run or of another program: their types may differ, and one
+ * may occur twice. */
 static bool drop_tags(bam1_t *b)
 {
     static const char *const name[] = { "cl", "cp", "ct", "cr" };
-    bool bad = false;
+    uint8_t *old;
 
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-        uint8_t *old = bam_aux_get(b, name[i]);
-        bad |= old && bam_aux_del(b, old) < 0;
-    }
-    return !bad;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        while ((old = bam_aux_get(b, name[i])) != NULL)
+            if (bam_aux_del(b, old) < 0)
+                return false;
+    return true;
 }
 
 static int set_tags(cs_output *o, bam1_t *b, const cs_prediction *a)

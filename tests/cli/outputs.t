@@ -67,6 +67,8 @@ with samtools T 'output alignments have a chained @PG line' sh -c 'samtools view
     ! samtools view -H --no-PG no.bam | grep -q "ID:chordseq"'
 with samtools T 'tags of an earlier run are replaced' sh -c 'chordseq classify -q -m m --bam again.bam out.bam &&
     samtools view again.bam > a && samtools view out.bam | cmp - a'
+T 'tags of these names that occur twice are replaced' sh -c 'printf "r\t4\t*\t0\t0\t*\t*\t0\t0\tACGTTGCA\t*\tcl:Z:x\tcl:i:3\tcr:Z:x\tXX:i:1\tcr:Z:y\n" > tags.sam &&
+    chordseq classify -q -m m --min-prob 0 --bam twice.sam tags.sam && [ "$(grep -v "^@" twice.sam | tr "\t" "\n" | grep -c "^c[lr]:")" = 1 ] && grep -q "XX:i:1	cl:Z:class" twice.sam'
 with samtools T 'a CRAM' sh -c 'chordseq classify -q -m m --reference "$1" --bam out.cram in.bam &&
     samtools quickcheck out.cram && samtools view -T "$1" out.cram | cut -f 1-6,10 > a &&
     samtools view out.bam | cut -f 1-6,10 | cmp - a' - "$tiny/strands.fa"
