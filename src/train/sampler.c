@@ -14,7 +14,7 @@ enum { PICK_CLASS, PICK_EXAMPLE, PICK_LENGTH, PICK_START, PICK_STRAND,
 
 /* DESIGN. `example` lists the part's examples class by class (or in their own order when every one
  * is used once), and cum[i] is the mass of examples 0 .. i of the same class, so that a draw is a
- * binary search. Groups are balanced within a class, whose own mass does not depend on them. */
+ * binary search. */
 struct cs_sampler {
     const cs_dataset *d;
     cs_sampler_opt  draw;
@@ -97,12 +97,11 @@ static int weigh_examples(cs_sampler *s)
     if (m == NULL)
         return CS_EMEM;
     for (int32_t c = 0; c < d->n_class; c++) {
-        double mass = 0, balanced = 0;
+        double mass = 0;
         weigh_groups(s, m, s->first[c], s->first[c + 1]);
         for (int64_t i = s->first[c]; i < s->first[c + 1]; i++) {
-            mass += own_mass(s, i);
-            balanced += s->cum[i];
-            s->cum[i] = balanced;
+            mass += s->cum[i];
+            s->cum[i] = mass;
         }
         if (mass > 0)
             total += pow(mass, 1 - s->draw.balance);
