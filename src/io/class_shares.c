@@ -12,6 +12,7 @@ enum { MAX_VALUES = 1 << 20, MIN_RECORDS = 1000, MAX_STEPS = 1000 };
 
 #define SEED 1
 #define PRECISION 1e-6           /* of a share, to stop the iteration */
+#define MAX_ADDED 0.01           /* of the records of a sample; with few classes, one of each */
 
 int cs_class_shares_new(int n_label, cs_class_shares **out)
 {
@@ -95,9 +96,12 @@ void cs_class_shares_estimate(const cs_class_shares *s, double *share)
             share[k] = next[k] / (double)s->n;
         }
     }
-    /* Of all records, not of the sample: with many classes it has fewer records than classes. */
+    /* With many classes a sample has fewer records than classes: of those, add fewer to it. */
+    const double more = s->n == s->n_record ? 1
+                      : fmax((double)s->n / (double)s->n_record,
+                             fmin(1, MAX_ADDED * (double)s->n / n));
     for (int k = 0; k < n; k++)
-        share[k] = ((double)s->n_record * share[k] + 1) / (double)(s->n_record + n);
+        share[k] = ((double)s->n * share[k] + more) / ((double)s->n + more * n);
     free(next);
 }
 

@@ -26,7 +26,8 @@ int  cs_class_shares_new(int n_label, cs_class_shares **out) CS_MUST_CHECK;
  * numbers of the records only */
 void cs_class_shares_add(cs_class_shares *s, const float *v, const double *prior);
 /**
- * cs_class_shares_estimate - the maximum-likelihood shares, with one more record of each class
+ * cs_class_shares_estimate - the maximum-likelihood shares, with one more record of each class, or
+ * less than a record where the sample is small for the number of classes
  *
  * share    [n_label], with the sum 1
  * Source   Saerens, Latinne, Decaestecker, "Adjusting the outputs of a classifier to new a priori

@@ -121,6 +121,24 @@ static void samples_many_records(void **state)
     cs_class_shares_free(s);
 }
 
+/* A class that is not in a sample may be rare: it gets a record of the sample, not of all. */
+static void adds_to_the_sample(void **state)
+{
+    enum { N = 1 << 20 };
+    const float v[N_CLASS] = { 1 };
+    double share[N_CLASS];
+    cs_class_shares *s = NULL;
+
+    (void)state;
+    assert_int_equal(cs_class_shares_new(N_CLASS, &s), CS_OK);
+    for (int i = 0; i < N; i++)
+        cs_class_shares_add(s, v, NULL);
+    assert_true(s->n < N);
+    cs_class_shares_estimate(s, share);
+    check_below(fabs(share[1] - 1.0 / (double)(s->n + N_CLASS)), 1e-12);
+    cs_class_shares_free(s);
+}
+
 /* With so many classes the sample has about 1,500 records. */
 static void takes_hundreds_of_classes(void **state)
 {
@@ -180,6 +198,7 @@ int main(void)
         cmocka_unit_test(divides_by_the_prior),
         cmocka_unit_test(without_records_shares_are_equal),
         cmocka_unit_test(samples_many_records),
+        cmocka_unit_test(adds_to_the_sample),
         cmocka_unit_test(takes_hundreds_of_classes),
         cmocka_unit_test(state_is_saved),
     };
