@@ -33,7 +33,8 @@ const cs_opt cs_sample_table[] = {
     { .type = CS_OPT_REAL, .name = "group-balance", SAMPLE(group_balance), .arg = "NUM", .def = "0",
       .help = "group sampling within a class; 0: by size, 1: equally often",
       .man = "Groups are those of --split-by, such as organisms. Balancing reduces the share of "
-             "the most sequenced ones.", .min = 0, .max = 1 },
+             "the most sequenced ones. With --class-balance below 1, the size of a class is then "
+             "the sum over its balanced groups.", .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "length-power", SAMPLE(length_power), .arg = "NUM", .def = "1",
       .help = "record sampling: in proportion to length to this power", .min = 0, .max = 4 },
     { .type = CS_OPT_FLAG, .name = "rc", SAMPLE(rc),
