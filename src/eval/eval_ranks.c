@@ -21,7 +21,9 @@ static void list_ranks(cs_eval_ranks *e)
 
     for (int32_t i = 1; i < t->n; i++) {
         int at = 0;
-        if (strcmp(t->node[i].rank, "no rank") == 0 || find_rank(e, t->node[i].rank) >= 0)
+        const char *rank = t->node[i].rank;
+        if (strcmp(rank, "no rank") == 0 || strcmp(rank, CS_RANK_OTHER) == 0 ||
+            find_rank(e, rank) >= 0)
             continue;
         for (int32_t up = t->node[i].parent; up > 0 && at == 0; up = t->node[up].parent)
             at = find_rank(e, t->node[up].rank) + 1;

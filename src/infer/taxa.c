@@ -17,7 +17,8 @@ const cs_opt cs_taxa_table[] = {
              "name (column 5 may repeat), or is a taxid. A folder contains nodes.dmp "
              "and names.dmp from NCBI; classes are found by scientific name. Only the classes and "
              "their ancestors are stored. A class without an NCBI taxid is placed below its "
-             "nearest ancestor and numbered from 2000000001." },
+             "nearest ancestor and numbered from 2000000001. A class of rank '" CS_RANK_OTHER
+             "' stands for the other taxa of its parent, and is called as the parent." },
     { .type = CS_OPT_IN, .name = "taxa", .off = offsetof(cs_taxa_args, taxa), .arg = "FILE",
       .help = "with a taxonomy dump, table of taxa for classes with other names",
       .man = "Name and taxid are sufficient; a class without a taxid needs a parent." },
@@ -117,11 +118,11 @@ int cs_taxa_of(const cs_model *m, const char *path, cs_taxonomy **out)
          ? cs_fail_also(rc, "; replace it with 'chordseq model label'") : rc;
 }
 
-/* One block: both arrays by node, then that by class. */
+/* One block: the arrays by node, then that by class. */
 int cs_taxa_tree(const cs_taxonomy *t, cs_tree *out)
 {
     const size_t n = (size_t)t->n;
-    int32_t *all = cs_alloc(2 * n + (size_t)t->n_class, sizeof *all);
+    int32_t *all = cs_alloc(3 * n + (size_t)t->n_class, sizeof *all);
 
     *out = (cs_tree){ 0 };
     if (!all)
@@ -129,9 +130,11 @@ int cs_taxa_tree(const cs_taxonomy *t, cs_tree *out)
     for (size_t i = 0; i < n; i++) {
         all[i] = t->node[i].parent;
         all[n + i] = t->node[i].class_no;
+        all[2 * n + i] = t->node[i].class_no >= 0 && strcmp(t->node[i].rank, CS_RANK_OTHER) == 0;
     }
-    memcpy(all + 2 * n, t->of_class, (size_t)t->n_class * sizeof *all);
-    *out = (cs_tree){ all, all + n, all + 2 * n, t->n, t->n_class };
+    memcpy(all + 3 * n, t->of_class, (size_t)t->n_class * sizeof *all);
+    *out = (cs_tree){ .parent = all, .class_no = all + n, .is_other = all + 2 * n,
+                      .of_class = all + 3 * n, .n_node = t->n, .n_class = t->n_class };
     return CS_OK;
 }
 

@@ -12,6 +12,9 @@
 enum { CS_TAXID_ROOT = 1, CS_TAXID_PRIVATE = 2000000001,
        CS_TAXONOMY_DEPTH = 1000 };   /* maximum steps from a taxon to the root */
 
+/* Rank of a class for the other taxa of its parent: a call of it is a call of the parent. */
+#define CS_RANK_OTHER "other"
+
 typedef struct cs_taxon {
     int64_t taxid;               /* unique, at least 1 */
     int32_t parent;              /* parent node, before this one; -1: this is the root */

@@ -47,6 +47,16 @@ sed 's/ tax=F[12];;*/ tax=/; s/ tax=$/ tax=g1/' all.fa > genus.fa
 printf 'F1\t10\tfamily\nF2\t20\tfamily\ng1\t11\tgenus\tF1\ng2\t12\tgenus\tF1\ng3\t23\tgenus\tF2\ng4\t24\tgenus\tF2\n' > taxa.tsv
 T 'a table of taxa is a tree, too' sh -c "$train"' -o table.m --head tree --taxonomy taxa.tsv genus.fa &&
     chordseq classify -q -m table.m --min-prob 0.999 genus.fa | cut -f 3,6,7 | sort -u | grep -qx "F1	10	family"'
+# g2 stands for the other taxa of F1.
+sed '/^g2/s/genus/other/' taxa.tsv > others.tsv
+T 'other taxa of a parent are called as the parent' sh -c '
+    for m in taxa others; do chordseq model label --taxonomy $m.tsv table.m $m.m &&
+        chordseq classify -q -m $m.m --report $m.report --min-prob 0 genus.fa > $m.out || exit; done &&
+    paste taxa.out others.out | awk -F "\t" "NR > 1 && \$3 == \"g2\" { n++; if (\$10 != \"F1\" || \$13 != 10 || \$4 > \$11) exit bad = 1; next }
+        NR > 1 && (\$3 != \$10 || \$4 != \$11) { exit bad = 1 } END { exit bad || !n }" &&
+    grep -q g2 taxa.report && ! grep -q g2 others.report'
+T 'they are no rank of the evaluation' sh -c 'chordseq eval -q -m others.m --label-key tax -o x.tsv genus.fa &&
+    grep -q "records:genus	" x.tsv && ! grep -q "records:other" x.tsv'
 # Names at several ranks and under several parents, as in SILVA.
 tr ' ' '\t' << 'EOF' > homonyms.tsv
 name taxid rank parent

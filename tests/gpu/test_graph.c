@@ -225,7 +225,7 @@ static void test_tree(void **state)
     (void)state;
     static const int32_t parent[] = { -1, 0, 1, 1, 0 }, class_no[] = { -1, -1, 0, 1, 2 },
                          node[] = { 2, 3, 4 };
-    static const cs_tree tree = { parent, class_no, node, 5, 3 };
+    static const cs_tree tree = { parent, class_no, node, 5, 3, NULL };
     static const struct step s[] = {
         { 2, 6, 0.5, 0, false, false, 0 }, { 2, 6, 0.5, 0, false, false, 1 },
         { 2, 6, 0.5, 0, false, false, 1 }

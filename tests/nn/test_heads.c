@@ -77,7 +77,7 @@ static void test_cross_entropy(void **state)
 /* Classes 0 and 1 in one taxon, class 2 the only one of another, class 1 above class 3. */
 static const int32_t tree_parent[] = { -1, 0, 1, 1, 3, 0, 5 },
                      tree_class[] = { -1, -1, 0, 1, 3, -1, 2 }, tree_node[] = { 2, 3, 6, 4 };
-static const cs_tree tree = { tree_parent, tree_class, tree_node, 7, 4 };
+static const cs_tree tree = { tree_parent, tree_class, tree_node, 7, 4, NULL };
 
 static cs_session *session_in_tree(void)
 {
@@ -193,9 +193,16 @@ static void test_tree_calls(void **state)
     assert_true(cs_tree_within(&tree, 4, 1) && !cs_tree_within(&tree, 6, 1));
     /* Class 1 itself is more probable than the classes below it. */
     assert_int_equal(cs_tree_call(&tree, (const float[]){ 0.1F, 0.5F, 0.1F, 0.3F }, 0, &p), 3);
+    /* The other taxa of a taxon are called as that taxon, those of the top by their own name. */
+    cs_tree other = tree;
+    other.is_other = (const int32_t[]){ 0, 0, 0, 0, 1, 0, 1 };
+    assert_int_equal(cs_tree_call(&other, v, 0, &p), 3);
+    assert_true(fabs(p - 0.7) < 1e-6);
+    other.is_other = (const int32_t[]){ 0, 1, 0, 0, 0, 0, 0 };
+    assert_int_equal(cs_tree_call(&other, v, 0, &p), 4);
     /* A taxon above all classes is not a call, for any name. */
     const cs_tree chain = { (const int32_t[]){ -1, 0, 1, 1 }, (const int32_t[]){ -1, -1, 0, 1 },
-                            (const int32_t[]){ 2, 3 }, 4, 2 };
+                            (const int32_t[]){ 2, 3 }, 4, 2, NULL };
     assert_int_equal(cs_tree_top(&chain), 1);
     assert_int_equal(cs_tree_call(&chain, (const float[]){ 0.5F, 0.5F }, 0.6, &p), 0);
     assert_int_equal(cs_tree_call(&chain, (const float[]){ 0.5F, 0.5F }, 0, &p), 2);

@@ -88,7 +88,7 @@ static void test_undetermined_truths(void **state)
 {
     static const int32_t parent[] = { -1, 0, 1, 1, 0 }, class_no[] = { -1, 0, 1, 2, 3 },
                          of_class[] = { 1, 2, 3, 4 };
-    const cs_tree tree = { parent, class_no, of_class, 5, N_OUT };
+    const cs_tree tree = { parent, class_no, of_class, 5, N_OUT, NULL };
     cs_scores s;
     cs_calibration c = { 0 };
 
@@ -109,7 +109,7 @@ static void test_wrong_calls_in_a_tree(void **state)
 {
     static const int32_t parent[] = { -1, 0, 1, 1, 0 }, class_no[] = { -1, 0, 1, 2, 3 },
                          of_class[] = { 1, 2, 3, 4 };
-    const cs_tree tree = { parent, class_no, of_class, 5, N_OUT };
+    const cs_tree tree = { parent, class_no, of_class, 5, N_OUT, NULL };
     static cs_calibration c;
     cs_scores s;
     bool clade = false;

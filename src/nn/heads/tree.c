@@ -71,7 +71,8 @@ int32_t cs_tree_call(const cs_tree *t, const float *v, double min_prob, double *
         const int32_t child = best_child(t, v, at, &best), own = t->class_no[at];
         if (child != 0 && call == 0)
             *p = best;
-        if (child == 0 || best < min_prob || (own >= 0 && (double)v[own] > best))
+        if (child == 0 || best < min_prob || (own >= 0 && (double)v[own] > best) ||
+            (call != 0 && t->is_other && t->is_other[child]))
             return call;
         at = call = child;
         *p = best;

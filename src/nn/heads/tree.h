@@ -10,6 +10,7 @@ typedef struct cs_tree {
     const int32_t *class_no;     /* [n_node] the class that it is, or -1 */
     const int32_t *of_class;     /* [n_class] the node of each class */
     int32_t        n_node, n_class;
+    const int32_t *is_other;     /* [n_node] 1: the other taxa of the parent; NULL: none */
 } cs_tree;
 
 /** cs_tree_within - is node `at` in the clade of node `top`? */
@@ -26,7 +27,8 @@ int32_t cs_tree_top(const cs_tree *t);
  * cs_tree_call - the deepest node with sufficient probability
  *
  * Descends from cs_tree_top() to the most probable child (the first of equals) while the child's
- * probability is at least `min_prob` and that of the node's own class, if any.
+ * probability is at least `min_prob` and that of the node's own class, if any, and the child is
+ * not the other taxa of a taxon that can be called.
  *
  * v        [n_class] probabilities
  * p        receives the probability of the node returned, or of the best child where none passed
