@@ -4,16 +4,17 @@
 Usage: taxa.py GROUPS.tsv.xz MARKERS.tsv.xz TAXONOMY.tsv TAXA_DIR...
                --labels OUT --tree OUT --weights OUT
 
-Writes a table of records (record, class, and `known` or `unknown`, whether a taxon of the ranks below is
-known), and a tree for `chordseq train --taxonomy`. A class is a taxon of the ranks below that has
-records of MIN_GROUP groups of relatives or more in two folds or more, so that it can be learnt without a
-fold; a record belongs to the lowest such taxon, or to the class of TAXONOMY.tsv (archaea, plasmid, ...) if
-there is none. Ranks: phylum and class of archaea and bacteria; realm, kingdom, phylum and class of
-viruses; kingdom and phylum of nuclear genomes; kingdom of the hosts of mitochondria. Ranks and taxids are those of
-NCBI's taxonomy of September 2024 (taxoniq 1.0.3). Mitochondria without a taxid have the kingdom of the
-taxa set's column lineage. Weights, for `--class-weights`, give archaea, bacteria, eukaryota,
-mitochondrion, plasmid, plastid and virus equal shares of the samples that train_taxa.sh draws
-(--class-balance, --group-balance and --length-power 0.5).
+Writes a table of records (record, class, and whether its taxon is `known`), and a tree for `chordseq
+train --taxonomy`. A class is a taxon of the ranks below that has records of MIN_GROUP groups of relatives
+or more in two folds or more, so that it can be learnt without a fold; a record belongs to the lowest such
+taxon, or to the class of TAXONOMY.tsv (archaea, plasmid, ...) if there is none. The records of a taxon
+above classes that are in none of these are the class `other TAXON` if two folds or more have some. The
+taxon of a record above classes is unknown if its taxonomy has no taxon of a lower rank. Ranks: phylum and
+class of bacteria; realm, kingdom, phylum and class of viruses; kingdom and phylum of nuclear genomes;
+kingdom of the hosts of mitochondria. Ranks and taxids are those of NCBI's taxonomy of September 2024
+(taxoniq 1.0.3). Mitochondria without a taxid have the kingdom of the taxa set's column lineage. Weights,
+for `--class-weights`, give archaea, bacteria, eukaryota, mitochondrion, plasmid, plastid and virus equal
+shares of the samples that train_taxa.sh draws (--class-balance, --group-balance and --length-power 0.5).
 """
 import argparse
 import collections
@@ -63,6 +64,10 @@ def mitochondria(folders):
     return out
 
 
+def fold_set(fold):
+    return set(fold.replace("-", "").split(",")) - {""}
+
+
 def chain(cls, taxid):
     """The taxa that a record may belong to, the lowest first: (name, taxid, rank)."""
     ranks = lineage(taxid) if taxid else {}
@@ -95,19 +100,29 @@ def main():
     for _, cls, group, fold, taxa, _ in rows:
         for taxon in taxa:
             groups[cls, taxon].add(group)
-            folds[cls, taxon].update(fold.replace("-", "").split(","))
-    kept = {k for k in groups if len(groups[k]) >= MIN_GROUP and len(folds[k] - {""}) >= 2}
+            folds[cls, taxon].update(fold_set(fold))
+    kept = {k for k in groups if len(groups[k]) >= MIN_GROUP and len(folds[k]) >= 2}
     tree = {}
+    others = collections.defaultdict(set)     # folds of a taxon's records that are in none of its classes
+    placed = []
+    for name, cls, group, fold, every, size in rows:
+        taxa = [t for t in every if (cls, t) in kept]
+        for k, taxon in enumerate(taxa):
+            tree[taxon] = taxa[k + 1][0] if k + 1 < len(taxa) else cls
+        label = taxa[0][0] if taxa else cls
+        if every != taxa:
+            others[label].update(fold_set(fold))
+        placed.append((name, cls, group, label, every != taxa, bool(every), size))
+    parents = set(tree.values())
     mass = collections.defaultdict(collections.Counter)
     with open(a.labels, "w") as f:
-        for name, cls, group, _, every, size in rows:
-            taxa = [t for t in every if (cls, t) in kept]
-            for k, taxon in enumerate(taxa):
-                tree[taxon] = taxa[k + 1][0] if k + 1 < len(taxa) else cls
-            known = "known" if every or not RANKS[cls] else "unknown"
-            label = taxa[0][0] if taxa else cls
+        for name, cls, group, label, other, ranked, size in placed:
+            known = other or label not in parents and (ranked or not RANKS[cls])
+            if other and label in parents and len(others[label]) >= 2:
+                tree[f"other {label}", None, "other"] = label
+                label = f"other {label}"
             mass[cls, label][group] += size
-            print(name, label, known, sep="\t", file=f)
+            print(name, label, "known" if known else "unknown", sep="\t", file=f)
     share = {k: sum(m ** 0.5 for m in groups.values()) ** 0.5 for k, groups in mass.items()}
     own = collections.Counter()
     for (cls, _), part in share.items():

@@ -7,12 +7,14 @@ Usage: ranks.py labels RECORDS.tsv.xz FASTA...
 
 RECORDS is refdata/model/taxa.tsv.xz, TREE refdata/model/taxa_tree.tsv. `labels` prints a table for
 `chordseq eval --labels`, of fragments whose taxon is known. `table` compares the table of `chordseq
-classify` with the truth, and prints a row per class of the default model and rank: fragments with a
-taxon of that rank, the share of them that is called by it or by a taxon below, the share that is called
-by another taxon of that rank, and the latter's share of both. `mean` reads tables of bench_ranks.sh of
-these folds (0 to 4) and prints two tables in Markdown: with every fragment called, the mean share of right
-calls and its standard error, over folds with 20 such fragments; with thresholds, folds together, the
-share called / the share of these that is called by another taxon.
+classify` with the truth, and prints a row per class of the default model and rank: fragments of the class
+with a taxon of that rank, the share of them that is called by it or by a taxon below, the share that is
+called by another taxon of that rank or class, the number of calls of taxa of that class and rank (or
+below), and how many of these are wrong. A fragment whose taxon of the rank is unknown does not count
+as a call there if the call is below its known taxon. `mean` reads tables of bench_ranks.sh of these folds (0
+to 4) and prints two tables in Markdown: with every fragment called, the mean share of right calls and its
+standard error, over folds with 20 such fragments; with thresholds, folds together, the share of the
+fragments with a right call / the share of the calls that are wrong.
 """
 import collections
 import csv
@@ -45,7 +47,8 @@ def places(taxa, name):
     out = {}
     while name in taxa:
         rank, parent = taxa[name]
-        out[rank] = name
+        if rank != "-":                       # other taxa of the parent
+            out[rank] = name
         name = parent
     if name in TOP:
         out["top"] = name
@@ -63,24 +66,28 @@ def labels(truth, paths):
 
 
 def table(truth, taxa, path):
-    n, right, other = (collections.Counter() for _ in range(3))
+    n, right, other, calls, wrong = (collections.Counter() for _ in range(5))
     with open(path) as f:
         column = f.readline().rstrip("\n").split("\t").index("label")
         for line in f:
             field = line.rstrip("\n").split("\t")
-            want = places(taxa, truth[field[0].split("|", 2)[2]][0])
-            got = places(taxa, field[column].split(";")[-1])
+            taxon, known = truth[field[0].split("|", 2)[2]]
+            want, got = places(taxa, taxon), places(taxa, field[column].split(";")[-1])
             if want["top"] in ORGANELLES and got == {"top": "eukaryota"}:
                 got = {}
-            for rank, taxon in want.items():
+            for rank, name in want.items():
                 key = want["top"], rank
                 n[key] += 1
-                right[key] += got.get(rank) == taxon
-                other[key] += rank in got and got[rank] != taxon
+                right[key] += got.get(rank) == name
+                other[key] += rank in got and got[rank] != name
+            for rank, name in got.items():
+                if rank not in want and not known and taxon in places(taxa, name).values():
+                    continue
+                calls[got["top"], rank] += 1
+                wrong[got["top"], rank] += want.get(rank) != name
     for key in sorted(n, key=lambda k: (k[1] != "top", k[1] in RANKS and RANKS.index(k[1]), k[0])):
-        called = right[key] + other[key]
-        print(*key, n[key], f"{right[key] / n[key]:.3f}", f"{other[key] / n[key]:.3f}",
-              f"{other[key] / called:.3f}" if called else "-", sep="\t")
+        print(*key, n[key], f"{right[key] / n[key]:.3f}", f"{other[key] / n[key]:.3f}", calls[key], wrong[key],
+              sep="\t")
 
 
 def right_of(rows):
@@ -94,13 +101,12 @@ def right_of(rows):
 
 
 def called_of(rows):
-    """share called / share of these by another taxon"""
-    n = sum(int(r["n"]) for r in rows)
-    right, other = (sum(int(r["n"]) * float(r[c]) for r in rows) for c in ("called_right", "called_other"))
+    """share with a right call / share of the calls that are wrong"""
+    n, calls, wrong = (sum(int(r[c]) for r in rows) for c in ("n", "calls", "calls_wrong"))
     if n < ENOUGH:
         return "-"
-    called = right + other
-    return f"{called / n:.2f} / " + (f"{other / called:.2f}" if called >= ENOUGH else "-")
+    right = sum(int(r["n"]) * float(r["called_right"]) for r in rows)
+    return f"{right / n:.2f} / " + (f"{wrong / calls:.2f}" if calls >= ENOUGH else "-")
 
 
 def means_of_top(rows):
