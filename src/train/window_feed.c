@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "base/rng.h"
 
 enum { STREAM_MASK = 3, MAX_DEPTH = 64 };
@@ -179,6 +180,16 @@ static int64_t n_steps(int64_t n_window, int64_t per_step)
 /* An epoch's windows of one corpus: begin to begin + n - 1, counted over all passes. */
 struct part { const cs_corpus *c; cs_mask mask; int64_t begin, n; uint64_t pass; };
 
+/* A model of an epoch without windows would be untrained. */
+static int check_windows(const cs_window_count *c)
+{
+    if (c->n_short + c->n_unknown < c->n)
+        return CS_OK;
+    return cs_fail(CS_EFORMAT, "none of the %lld windows of an epoch can be used: %lld are too "
+                   "short and %lld have too few known bases; change --window or --max-unknown",
+                   (long long)c->n, (long long)c->n_short, (long long)c->n_unknown);
+}
+
 static int feed_steps(struct feeder *h, const struct part *p, int64_t from, int64_t to,
                       cs_feed_item like, cs_window_count *count)
 {
@@ -194,6 +205,8 @@ static int feed_steps(struct feeder *h, const struct part *p, int64_t from, int6
             const cs_window w = cs_corpus_window(p->c, pass, at % p->c->n_window);
             CS_TRY(add_window(h, &w, &p->mask, count));
         }
+        if (like.part == CS_PART_TRAIN && from == 0 && end == p->n)
+            CS_TRY(check_windows(count));
         like.step = s;
         like.epoch_end = ends && s == to - 1;
         CS_TRY(emit_step(h, &like));
