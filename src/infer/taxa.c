@@ -18,7 +18,7 @@ const cs_opt cs_taxa_table[] = {
              "and names.dmp from NCBI; classes are found by scientific name. Only the classes and "
              "their ancestors are stored. A class without an NCBI taxid is placed below its "
              "nearest ancestor and numbered from 2000000001. A class of rank '" CS_RANK_OTHER
-             "' stands for the other taxa of its parent, and is called as the parent." },
+             "' stands for the other taxa of its parent, whose name calls of taxa have instead." },
     { .type = CS_OPT_IN, .name = "taxa", .off = offsetof(cs_taxa_args, taxa), .arg = "FILE",
       .help = "with a taxonomy dump, table of taxa for classes with other names",
       .man = "Name and taxid are sufficient; a class without a taxid needs a parent." },
