@@ -47,7 +47,7 @@ def places(taxa, name):
     out = {}
     while name in taxa:
         rank, parent = taxa[name]
-        if rank != "-":                       # other taxa of the parent
+        if rank != "other":                   # the other taxa of the parent
             out[rank] = name
         name = parent
     if name in TOP:
