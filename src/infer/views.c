@@ -90,9 +90,8 @@ static bool sorts_after(const char *base, int64_t n)
 /* Stops as soon as the result is known: in most sequences after a tenth. */
 static cs_reason unknown_reason(const cs_policy *p, const char *base, int64_t n)
 {
-    /* Maximum number of unknown bases; rounded, because 0.29 * 100 is below 29 in binary. */
-    const double spare = floor(p->max_unknown * (double)n * (1 + 1e-12));
-    const int64_t enough = spare < (double)n ? n - (int64_t)spare : 1;
+    const int64_t spare = cs_base_max_unknown(p->max_unknown, n);
+    const int64_t enough = spare < n ? n - spare : 1;
     const bool pairs = cs_tokenizer_alphabet(p->model->tok, p->model->tok_state) == CS_DIPLOTYPES;
     int64_t known = 0;
 

@@ -46,6 +46,11 @@ const char cs_base_complement[256] = {
     ['d'] = 'h', ['h'] = 'd', ['n'] = 'n'
 };
 
+int64_t cs_base_max_unknown(double share, int64_t n)
+{
+    return (int64_t)(share * (double)n * (1 + 1e-12));
+}
+
 void cs_base_revcomp(const char *in, int64_t n, char *out)
 {
     for (int64_t i = 0; i < n; i++)

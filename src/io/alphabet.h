@@ -33,6 +33,10 @@ static inline char cs_base_cased(char c)
 bool cs_base_fold(const char *restrict src, int64_t n, char *restrict dst);
 bool cs_base_codes(const char *restrict base, int64_t n, uint8_t *restrict code);
 
+/** cs_base_max_unknown - maximum number of unknown bases of n with this share: 29 of 100 with 0.29,
+ * although 0.29 * 100 is below 29 in binary */
+int64_t cs_base_max_unknown(double share, int64_t n);
+
 /** cs_base_revcomp - reverse complement of n bases in their case; out must not overlap in */
 void cs_base_revcomp(const char *in, int64_t n, char *out);
 

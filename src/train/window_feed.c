@@ -44,8 +44,7 @@ static bool is_known(const cs_window_feed *f, const char *base, int64_t n)
 
     for (int64_t i = 0; i < n; i++)
         n_unknown += !f->known[(unsigned char)base[i]];
-    /* Rounded, because 0.29 * 100 is below 29 in binary. */
-    return (double)n_unknown <= f->max_unknown * (double)n * (1 + 1e-12);
+    return n_unknown <= cs_base_max_unknown(f->max_unknown, n);
 }
 
 /* The window's tokens in h->id; CS_EOF: skip it. */
