@@ -96,7 +96,7 @@ void cs_class_shares_estimate(const cs_class_shares *s, double *share)
             share[k] = next[k] / (double)s->n;
         }
     }
-    /* With many classes a sample has fewer records than classes: of those, add fewer to it. */
+    /* One record of each of thousands of classes would outweigh a sample. */
     const double more = s->n == s->n_record ? 1
                       : fmax((double)s->n / (double)s->n_record,
                              fmin(1, MAX_ADDED * (double)s->n / n));

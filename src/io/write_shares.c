@@ -77,11 +77,11 @@ static const cs_opt shares_opt[] = {
     { .type = CS_OPT_OUT, .name = "shares", .arg = "FILE",
       .help = "estimated share of each class among the records, for --prior-file",
       .man = "A TSV file of classes and shares. The shares maximise the likelihood of the records "
-             "(Saerens et al. 2002), with one more record of each class. Counts of calls are "
-             "biased: they lack unclassified records, and calls of rare classes are often wrong. "
-             "Records unlike the training data are left out. Of many records a random sample is "
-             "used, 150,000 with seven classes. With --shard, the shares are those of the shard's "
-             "records." },
+             "(Saerens et al. 2002), with one more record of each class (less if a sample is "
+             "small for the number of classes). Counts of calls are biased: they lack unclassified "
+             "records, and calls of rare classes are often wrong. Records unlike the training data "
+             "are left out. Of many records a random sample is used, 150,000 with seven classes. "
+             "With --shard, the shares are those of the shard's records." },
     { .type = CS_OPT_END }
 };
 
