@@ -17,8 +17,9 @@ const cs_opt cs_taxa_table[] = {
              "name (column 5 may repeat), or is a taxid. A folder contains nodes.dmp "
              "and names.dmp from NCBI; classes are found by scientific name. Only the classes and "
              "their ancestors are stored. A class without an NCBI taxid is placed below its "
-             "nearest ancestor and numbered from 2000000001. A class of rank '" CS_RANK_OTHER
-             "' stands for the other taxa of its parent, whose name calls of taxa have instead." },
+             "nearest ancestor and numbered from 2000000001. A class above "
+             "others means that the taxon below is unknown. A class of rank '" CS_RANK_OTHER
+             "' is for the other taxa of its parent; calls of taxa report it as the parent." },
     { .type = CS_OPT_IN, .name = "taxa", .off = offsetof(cs_taxa_args, taxa), .arg = "FILE",
       .help = "with a taxonomy dump, table of taxa for classes with other names",
       .man = "Name and taxid are sufficient; a class without a taxid needs a parent." },
