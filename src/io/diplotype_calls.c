@@ -140,7 +140,9 @@ static int broken(const struct calls *c, const cs_variant *v, const char *what)
 static int apply_sample(struct calls *c, const cs_variant *v, int k)
 {
     int allele[2] = { cs_variant_gt(v, c->column[k], 0), cs_variant_gt(v, c->column[k], 1) };
+    cs_variant own = *v;
 
+    own.n_ref = cs_variant_covers(v, c->column[k]);
     if (allele[0] == CS_GT_BROKEN || allele[1] == CS_GT_BROKEN)
         return broken(c, v, "has a genotype with an allele that it does not have");
     if (allele[0] == CS_GT_END)
@@ -152,7 +154,7 @@ static int apply_sample(struct calls *c, const cs_variant *v, int k)
         c->stat->n_ploidy++;
     }
     for (int h = 0; h < 2; h++) {
-        const cs_applied done = cs_haplotypes_apply(&c->hap[k], h, v, allele[h]);
+        const cs_applied done = cs_haplotypes_apply(&c->hap[k], h, &own, allele[h]);
         c->stat->n_applied[done] += allele[h] > 0;
     }
     return CS_OK;

@@ -12,12 +12,13 @@
 typedef struct cs_variant {
     const char        *contig;
     int64_t            pos;      /* 0-based */
-    int64_t            n_ref;    /* reference bases covered: of REF, or up to END */
+    int64_t            n_ref;    /* reference bases covered: of REF, up to END, or by SVLEN */
     const char *const *allele;   /* [n_allele] REF first */
     int                n_allele;
     bool               passed;   /* FILTER is PASS or missing */
     const int32_t     *gt;       /* [n_sample * ploidy] in htslib's encoding; NULL: no GT */
     int                ploidy;   /* the largest of any sample */
+    const int32_t     *n_block;  /* [n_sample] LEN, in htslib's encoding; NULL: none */
 } cs_variant;
 
 enum { CS_GT_MISSING = -1, CS_GT_END = -2, CS_GT_BROKEN = -3 };
@@ -25,6 +26,10 @@ enum { CS_GT_MISSING = -1, CS_GT_END = -2, CS_GT_BROKEN = -3 };
 /** cs_variant_gt - the allele of haplotype h of a sample; CS_GT_MISSING for '.', CS_GT_END beyond
  * the sample's ploidy, CS_GT_BROKEN for an invalid allele number */
 int cs_variant_gt(const cs_variant *v, int sample, int h);
+
+/** cs_variant_covers - reference bases that the record covers in a sample: since VCF 4.5 a block
+ * `<*>` states them by LEN, per sample; otherwise n_ref */
+int64_t cs_variant_covers(const cs_variant *v, int sample);
 
 typedef struct cs_genotypes cs_genotypes;
 

@@ -84,6 +84,15 @@ T 'a record whose samples omit GT has no genotype' sh -c "awk 'BEGIN { FS = OFS 
 T 'a symbolic allele is N up to its end' sh -c "sed 's/<DEL>	.	.	./<DEL>	.	.	END=25/
     2i ##INFO=<ID=END,Number=1,Type=Integer,Description=\"x\">' g.vcf > end.vcf &&
     $d -q -s kim end.vcf | grep -qx 'ACGTWCGTAjGTAC34ACGtacgtaCGTAC'"
+# VCF 4.4 and later: SVLEN instead of END, of a deletion behind the base at POS; 4.5: blocks with LEN per sample.
+T 'a symbolic allele is N up to the end of its SVLEN' sh -c "sed 's/<DEL>	.	.	./<DEL>	.	.	SVLEN=-5/
+    2i ##INFO=<ID=SVLEN,Number=A,Type=Integer,Description=\"x\">' g.vcf > svlen.vcf &&
+    $d -q -s kim svlen.vcf | grep -qx 'ACGTWCGTAjGTAC34ACGtacgtaCGTAC' &&
+    sed 's/<DEL>	.	.	SVLEN=-5/<INS>,<DUP:TANDEM>	.	.	SVLEN=9,5/' svlen.vcf > dup.vcf && $d -q -s kim dup.vcf | grep -qx 'ACGTWCGTAjGTAC34ACGtacgtaCGTAC'"
+T 'a block is as long as LEN of its sample' sh -c "sed '2i ##FORMAT=<ID=LEN,Number=1,Type=Integer,Description=\"x\">' g.vcf |
+    sed '/^c/d' > block.vcf && printf 'c1\t5\t.\tA\t<*>\t.\t.\t.\tGT:LEN\t0/0:4\t0/0:.\t0:26\n' >> block.vcf && bcftools view -Ob -o block.bcf block.vcf &&
+    $d -q --absent unknown block.vcf -o got && $d -q --absent unknown block.bcf | cmp - got && sed '/^[#>]/d' got > sites && printf '%s\n' \
+        NNNNACGTNNNNNNNNNNNNNNNNNNNNNN NNNNANNNNNNNNNNNNNNNNNNNNNNNNN NNNNACGTACGTACGTACGTACGTACGTAC | cmp - sites"
 T 'a record behind its contig ends the run, but not at its telomere' sh -c "sed 's/^c2	6	.	GC	TA/c2	14	.	G	T/' g.vcf > far.vcf
     ! $d far.vcf -o gone 2> msgs && grep -q 'the record at c2:14 has a REF that the reference does not have' msgs &&
     sed 's/^c2	14/c2	13/' far.vcf > end.vcf && $d -q end.vcf | grep -cx GGGGGGCCCCCC | grep -qx 3"
