@@ -62,11 +62,14 @@ static bool has_blank(struct text t)
     return t.n == 0;
 }
 
-/* One alternative allele: bases, '*', a symbol, or a breakend. */
+/* One alternative allele: bases, '*', a symbol, a breakend, or bases and an inserted contig of the
+ * assembly file: C<ctg1>. */
 static bool alt_sound(struct text t)
 {
-    if (t.n > 1 && t.s[0] == '<')
-        return t.s[t.n - 1] == '>';
+    const char *symbol = memchr(t.s, '<', t.n);
+
+    if (symbol && t.n > 1 && t.s[t.n - 1] == '>')
+        return symbol == t.s || all_of((struct text){ t.s, (size_t)(symbol - t.s) }, BASES);
     if (memchr(t.s, '[', t.n) || memchr(t.s, ']', t.n))
         return !has_blank(t);
     if (t.n > 1 && (t.s[0] == '.' || t.s[t.n - 1] == '.'))      /* a single breakend */

@@ -93,6 +93,8 @@ T 'a block is as long as LEN of its sample' sh -c "sed '2i ##FORMAT=<ID=LEN,Numb
     sed '/^c/d' > block.vcf && printf 'c1\t5\t.\tA\t<*>\t.\t.\t.\tGT:LEN\t0/0:4\t0/0:.\t0:26\n' >> block.vcf && bcftools view -Ob -o block.bcf block.vcf &&
     $d -q --absent unknown block.vcf -o got && $d -q --absent unknown block.bcf | cmp - got && sed '/^[#>]/d' got > sites && printf '%s\n' \
         NNNNACGTNNNNNNNNNNNNNNNNNNNNNN NNNNANNNNNNNNNNNNNNNNNNNNNNNNN NNNNACGTACGTACGTACGTACGTACGTAC | cmp - sites"
+T 'a contig inserted from the assembly file is a symbolic allele' sh -c "sed 's/<DEL>/T<ctg1>/' g.vcf > assembly.vcf && $d -q g.vcf -o want &&
+    $d -q assembly.vcf | cmp - want && sed 's/<DEL>/T1<ctg1>/' g.vcf > odd.vcf && ! $d -q odd.vcf -o gone 2> msgs && grep -q \"has 'T1<ctg1>' in column ALT\" msgs"
 T 'a record behind its contig ends the run, but not at its telomere' sh -c "sed 's/^c2	6	.	GC	TA/c2	14	.	G	T/' g.vcf > far.vcf
     ! $d far.vcf -o gone 2> msgs && grep -q 'the record at c2:14 has a REF that the reference does not have' msgs &&
     sed 's/^c2	14/c2	13/' far.vcf > end.vcf && $d -q end.vcf | grep -cx GGGGGGCCCCCC | grep -qx 3"
