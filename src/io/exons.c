@@ -32,10 +32,11 @@ struct cs_exons {
  * have features without bases. */
 static bool parse_span(char *const *column, int at, int64_t first, int64_t *from, int64_t *to)
 {
-    if (cs_parse_int(column[at], from) != CS_OK || cs_parse_int(column[at + 1], to) != CS_OK)
+    if (cs_parse_int(column[at], from) != CS_OK || cs_parse_int(column[at + 1], to) != CS_OK
+        || *from < first)
         return false;
     *from -= first;
-    return *from >= 0 && *to >= *from + (first > 0) && *to < (int64_t)REGIDX_MAX;
+    return *to >= *from + (first > 0) && *to < (int64_t)REGIDX_MAX;
 }
 
 static int push(cs_exons *e, char *contig, int64_t from, int64_t to, char sign)
