@@ -93,7 +93,7 @@ static int save(cs_model *m, const char *to)
     cs_outfile *f = NULL;
 
     CS_TRY(cs_outfile_open_as(to, NULL, CS_OUT_BINARY, &f));
-    CS_TRY(cs_model_write(m, false, f));
+    CS_TRY(cs_model_write(m, f));
     rc = cs_outputs_commit((cs_outfile **const[]){ &f }, 1);
 out:
     cs_outfile_discard(f);

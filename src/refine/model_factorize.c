@@ -317,7 +317,7 @@ int cs_model_factorize(cs_model *m, const cs_low_rank_args *a, cs_input_args *in
                         : cs_outfile_printf(f, ".\n"));
     }
     if (a->output)
-        CS_TRY(cs_model_write(low_rank, false, to));
+        CS_TRY(cs_model_write(low_rank, to));
     CS_TRY(cs_outputs_commit((cs_outfile **const[]){ &f, &to }, 2));
     if (a->output && m->calibration.n > 0)
         cs_note("'%s' is not calibrated: the full model's calibration does not apply; "

@@ -436,7 +436,7 @@ static int write_all(cs_model *m, const char *licence, cs_outfile *const f[N_FIL
     for (int i = 0; i < SUMS; i++)
         if (f[i] && files[i].write)
             CS_TRY(files[i].write(m, f[i]));
-    CS_TRY(cs_model_write(m, false, f[MODEL]));
+    CS_TRY(cs_model_write(m, f[MODEL]));
     CS_TRY(write_card(m, licence, f[CARD]));
     for (int i = 0; i < SUMS; i++)
         if (f[i])

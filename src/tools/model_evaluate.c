@@ -170,7 +170,7 @@ static int calibrate(struct job *j)
     CS_TRY(cs_evaluate_calibrate(m, j->a->calibrate, &all, j->bin, j->n_bin));
     cs_calibrate_keep_conditions(&m->calibration, &all, earlier);
     m->strands = j->policy.strands;
-    CS_TRY(cs_model_write(m, false, j->calibrated));
+    CS_TRY(cs_model_write(m, j->calibrated));
     for (int b = 0; b < m->calibration.n; b++)
         cs_note("from %lld bases: temperature %.3f, fitted to %lld records",
                 (long long)m->calibration.bin[b].from, m->calibration.bin[b].temperature,

@@ -232,7 +232,7 @@ static int calibrate(const cs_evaluate_job *j, cs_model *m)
         goto out;
     }
     CS_TRY(cs_evaluate_calibrate(m, j->path, s, edge, N_EDGE));
-    CS_TRY(cs_model_save(m, j->path, false));
+    CS_TRY(cs_model_save(m, j->path));
     cs_note("calibrated on %lld validation samples", (long long)s->n);
 out:
     cs_scores_release(&scores);

@@ -298,7 +298,7 @@ static int keep_best(struct trainer *l, const cs_metrics *f)
     free(l->m->training);
     l->m->training = l->o->describe != NULL ? l->o->describe(l->o->arg, st) : NULL;
     use_average(l, true);
-    return l->o->model_path != NULL ? cs_model_save(l->m, l->o->model_path, false) : CS_OK;
+    return l->o->model_path != NULL ? cs_model_save(l->m, l->o->model_path) : CS_OK;
 }
 
 static void begin_epoch(cs_train_state *st, double done)

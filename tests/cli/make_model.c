@@ -108,7 +108,7 @@ static int make(struct wish *w, const char *path)
     CS_TRY(cs_model_new(&w->spec, be, &m));
     for (int32_t j = 0; w->huge > 0 && j < m->in_width; j++)
         cs_value(&m->ps, m->embed_w).p[w->huge * m->in_width + j] = FLT_MAX;
-    CS_TRY(cs_model_save(m, path, false));
+    CS_TRY(cs_model_save(m, path));
 out:
     cs_model_free(m);
     cs_backend_close(be);

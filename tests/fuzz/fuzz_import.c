@@ -27,7 +27,7 @@ static void check_saved(cs_model *m)
 {
     cs_model *q = NULL;
 
-    if (cs_model_save(m, temp_path[1], false) != CS_OK) {
+    if (cs_model_save(m, temp_path[1]) != CS_OK) {
         CS_BUG(*cs_error_message() == '\0');
         cs_error_clear();
         return;

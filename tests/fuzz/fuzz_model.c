@@ -105,7 +105,7 @@ static void check_saved(cs_model *m)
     cs_model *q = NULL;
     char sum[65];
 
-    CS_BUG(cs_model_save(m, path, false) != CS_OK);
+    CS_BUG(cs_model_save(m, path) != CS_OK);
     memcpy(sum, m->sum, sizeof sum);
     CS_BUG(cs_model_load(path, be, false, &q) != CS_OK);
     CS_BUG(strcmp(sum, q->sum) != 0 || m->tok != q->tok || m->enc != q->enc || m->head != q->head);

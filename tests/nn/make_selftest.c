@@ -69,7 +69,7 @@ static int save_model(const cs_encoder *enc, cs_backend *be, const char *path)
     s.tok_cfg = tok_cfg;
     s.head_cfg = head_cfg;
     CS_TRY(cs_model_new(&s, be, &m));
-    CS_TRY(cs_model_save(m, path, false));
+    CS_TRY(cs_model_save(m, path));
 out:
     cs_model_free(m);
     free(enc_cfg);

@@ -22,7 +22,7 @@ static unsigned char *saved(size_t *n)
     char *p;
 
     m->training = cs_xstrdup("{\"seed\": 7}");
-    assert_int_equal(cs_model_save(m, path, false), CS_OK);
+    assert_int_equal(cs_model_save(m, path), CS_OK);
     assert_int_equal(cs_file_read(path, 1 << 20, &p, n), CS_OK);
     cs_model_free(m);
     return (unsigned char *)p;
@@ -34,7 +34,7 @@ static void test_round_trip(void **state)
 
     (void)state;
     m->training = cs_xstrdup("{\"command\": \"chordseq train\", \"seed\": 7}");
-    assert_int_equal(cs_model_save(m, path, false), CS_OK);
+    assert_int_equal(cs_model_save(m, path), CS_OK);
     if (cs_model_load(path, be, true, &q) != CS_OK)
         fail_msg("%s", cs_error_message());
     assert_ptr_equal(q->tok, m->tok);
@@ -66,7 +66,7 @@ static void test_standardized(void **state)
     for (int k = 0; k < 2; k++) {
         m->label[1].mean = k == 0 ? 0 : 1.0 / 3 * 1e-9;
         m->label[1].deviation = k == 0 ? 0 : 1e6 / 7;
-        assert_int_equal(cs_model_save(m, path, false), CS_OK);
+        assert_int_equal(cs_model_save(m, path), CS_OK);
         assert_int_equal(cs_file_read(path, 1 << 20, &p, &n), CS_OK);
         /* After the length of the header */
         assert_non_null(strstr(p + 8, k == 0 ? "\\\"format\\\":1," : "\\\"format\\\":2,"));
@@ -80,26 +80,6 @@ static void test_standardized(void **state)
     cs_model_free(m);
 }
 
-/* The averaged weights instead, with the running statistics that belong to the model. */
-static void test_average(void **state)
-{
-    cs_model *m = small_model(), *q;
-
-    (void)state;
-    for (int64_t i = 0; i < m->ps.n_real; i++)
-        m->ps.ema[i] = (cs_real)0.5;
-    assert_int_equal(cs_model_save(m, path, true), CS_OK);
-    assert_int_equal(cs_model_load(path, be, false, &q), CS_OK);
-    assert_null(q->ps.grad);
-    for (int32_t i = 0; i < q->ps.n; i++) {
-        const cs_param *p = &q->ps.p[i];
-        double want = p->buffer ? (double)(float)m->ps.value[p->off] : 0.5;
-        assert_true((double)q->ps.value[p->off] == want);
-    }
-    cs_model_free(m);
-    cs_model_free(q);
-}
-
 static void test_options_with_defaults(void **state)
 {
     cs_model *m = small_model(), *q;
@@ -107,7 +87,7 @@ static void test_options_with_defaults(void **state)
     size_t n;
 
     (void)state;
-    assert_int_equal(cs_model_save(m, path, false), CS_OK);
+    assert_int_equal(cs_model_save(m, path), CS_OK);
     assert_int_equal(cs_file_read(path, 1 << 20, &p, &n), CS_OK);
     /* An option that the file does not name: same length, so that no offset moves. */
     char *at = strstr(p + 8, "\\\"dropout\\\":\\\"0\\\",");
@@ -131,7 +111,7 @@ static void test_long_option(void **state)
     memcpy(list + DIGITS - 2, "64", 3);
     m = toy_model(&(toy){ .enc = cs_encoder_find("cdil"), .head = cs_head_find("class"),
                           .name = "channels", .value = list }, be);
-    assert_int_equal(cs_model_save(m, path, false), CS_OK);
+    assert_int_equal(cs_model_save(m, path), CS_OK);
     assert_int_equal(cs_model_load(path, be, false, &q), CS_OK);
     char *value = cs_opt_value(cs_opt_find(q->enc->opt, "channels"), q->enc_cfg);
     assert_string_equal(value, list);
@@ -196,7 +176,7 @@ static void test_window(void **state)
     (void)state;
     for (int i = 0; i < 5; i++) {
         m->window = window[i];
-        assert_int_equal(cs_model_save(m, path, false), CS_OK);
+        assert_int_equal(cs_model_save(m, path), CS_OK);
         const int rc = cs_model_load(path, be, false, &q);
         assert_int_equal(rc, i < 3 ? CS_OK : CS_EFORMAT);
         if (rc == CS_OK)
@@ -377,12 +357,12 @@ static void test_unwritable(void **state)
     cs_model *m = small_model();
 
     (void)state;
-    assert_int_equal(cs_model_save(m, "/nonexistent/model.safetensors", false), CS_EIO);
+    assert_int_equal(cs_model_save(m, "/nonexistent/model.safetensors"), CS_EIO);
     assert_non_null(strstr(cs_error_message(), "/nonexistent/model.safetensors"));
     cs_error_clear();
     free(m->label[0].name);
     m->label[0].name = cs_xstrdup("\xff");
-    assert_int_equal(cs_model_save(m, path, false), CS_EUSAGE);
+    assert_int_equal(cs_model_save(m, path), CS_EUSAGE);
     assert_non_null(strstr(cs_error_message(), "not UTF-8"));
     cs_error_clear();
     cs_model_free(m);
@@ -394,7 +374,7 @@ static void test_find_default(void **state)
     cs_model *m = small_model();
 
     (void)state;
-    assert_int_equal(cs_model_save(m, path, false), CS_OK);
+    assert_int_equal(cs_model_save(m, path), CS_OK);
     cs_model_free(m);
     setenv("CHORDSEQ_MODEL", "nonexistent", 1);
     assert_int_equal(cs_model_find_default(path, buf, sizeof buf), CS_OK);
@@ -432,7 +412,7 @@ static void test_lost_device(void **state)
 
     (void)state;
     lose_device(be);
-    assert_int_equal(cs_model_save(m, path, false), CS_EDEVICE);
+    assert_int_equal(cs_model_save(m, path), CS_EDEVICE);
     assert_string_equal(cs_error_message(), "device lost");
     cs_error_clear();
     be->op = ops;
@@ -443,7 +423,6 @@ int main(void)
 {
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_standardized),
-        cmocka_unit_test(test_average),
         cmocka_unit_test(test_options_with_defaults),
         cmocka_unit_test(test_long_option),
         cmocka_unit_test(test_refusals),

@@ -255,7 +255,7 @@ char *toy_file(cs_model *m, size_t *n)
     const int fd = mkstemp(path);
 
     assert_true(fd >= 0 && close(fd) == 0);
-    assert_int_equal(cs_model_save(m, path, false), CS_OK);
+    assert_int_equal(cs_model_save(m, path), CS_OK);
     assert_int_equal(cs_file_read(path, 1 << 22, &p, n), CS_OK);
     assert_int_equal(unlink(path), 0);
     return p;

@@ -205,14 +205,14 @@ int cs_model_load(const char *path, cs_backend *be, bool training, cs_model **ou
 int cs_model_parse(const void *p, size_t n_bytes, const char *what, cs_backend *be, bool training,
                    cs_model **out) CS_MUST_CHECK;
 /** cs_model_write - into an open file, setting m->sum; errors as cs_model_save() */
-int cs_model_write(cs_model *m, bool ema, cs_outfile *f) CS_MUST_CHECK;
+int cs_model_write(cs_model *m, cs_outfile *f) CS_MUST_CHECK;
 /** cs_model_weight_bytes - of the parameters' tensors in its file */
 int64_t cs_model_weight_bytes(const cs_model *m);
 /** cs_model_check_labels - can they be written? CS_EFORMAT naming one that is not UTF-8 or has
  * control characters */
 int cs_model_check_labels(const cs_label *label, int32_t n) CS_MUST_CHECK;
-/** cs_model_save - through a temporary file. `ema`: store the averaged weights instead */
-int cs_model_save(cs_model *m, const char *path, bool ema) CS_MUST_CHECK;
+/** cs_model_save - through a temporary file; ps.value, not the averages in ps.ema */
+int cs_model_save(cs_model *m, const char *path) CS_MUST_CHECK;
 /** cs_model_installed - names of the models that come with the program, NULL at the end */
 extern const char *const cs_model_installed[];
 /** cs_model_find_default - path of --model, else of CHORDSEQ_MODEL, else of the default model that

@@ -23,8 +23,7 @@
 /* ---- saving ------------------------------------------------------------------------------ */
 
 /* Every tensor as float32, in the order of declaration; t's data points into *values. */
-static int collect_tensors(const cs_model *m, bool ema, const char *name, cs_tensor *t,
-                           float **values)
+static int collect_tensors(const cs_model *m, const char *name, cs_tensor *t, float **values)
 {
     const cs_params *ps = &m->ps;
     int rc = CS_OK;
@@ -35,9 +34,7 @@ static int collect_tensors(const cs_model *m, bool ema, const char *name, cs_ten
         rc = cs_fail(CS_EMEM, "out of memory: cannot copy %lld parameters", (long long)ps->n_real);
     for (int32_t i = 0; rc == CS_OK && i < ps->n; i++) {
         const cs_param *p = &ps->p[i];
-        /* Running statistics are averages already. */
-        const cs_real *slab = ema && !p->buffer ? ps->ema : ps->value;
-        m->be->op.download(m->be, raw, slab + p->off, (size_t)p->n * sizeof *raw);
+        m->be->op.download(m->be, raw, ps->value + p->off, (size_t)p->n * sizeof *raw);
         rc = m->be->op.sync(m->be);
         for (int64_t k = 0; k < p->n && rc == CS_OK; k++) {
             v[p->off + k] = (float)raw[k];
@@ -105,7 +102,7 @@ static void checksum(const cs_tensor *t, int32_t n, char sum[65])
     cs_sha256_hex(&s, sum);
 }
 
-int cs_model_write(cs_model *m, bool ema, cs_outfile *f)
+int cs_model_write(cs_model *m, cs_outfile *f)
 {
     int rc = CS_OK;
     float *values = NULL;
@@ -114,8 +111,7 @@ int cs_model_write(cs_model *m, bool ema, cs_outfile *f)
     int32_t n = m->ps.n;
     cs_tensor *t = cs_xcalloc((size_t)(n + CS_LOOKUP_TENSORS + CS_PROTEIN_TENSORS), sizeof *t);
 
-    CS_BUG(ema && !m->ps.ema);
-    CS_TRY(collect_tensors(m, ema, cs_outfile_name(f), t, &values));
+    CS_TRY(collect_tensors(m, cs_outfile_name(f), t, &values));
     if (m->compact)
         n = make_compact(&m->ps, t, values);
     cs_lookup_tensors(m->lookup, t + n);
@@ -134,13 +130,13 @@ out:
     return rc;
 }
 
-int cs_model_save(cs_model *m, const char *path, bool ema)
+int cs_model_save(cs_model *m, const char *path)
 {
     int rc = CS_OK;
     cs_outfile *f = NULL;
 
     CS_TRY(cs_outfile_open_as(path, NULL, CS_OUT_BINARY, &f));
-    CS_TRY(cs_model_write(m, ema, f));
+    CS_TRY(cs_model_write(m, f));
 out:
     return cs_outfile_end(f, rc);
 }
