@@ -5,6 +5,7 @@
 #include "pipelines/command.h"
 #include "run/records.h"
 #include "run/resume.h"
+#include "run/sample_prior.h"
 #include "run/shard_counts.h"
 #include "train/evaluate.h"
 
@@ -140,6 +141,23 @@ out:
     return rc;
 }
 
+/* Open the inputs, after --prior auto has read a sample of them. */
+static int open_records(struct job *j)
+{
+    int rc = CS_OK;
+    cs_call_args equal = calls;
+
+    if (!cs_prior_is_auto(&calls.prior))
+        return cs_records_open(&j->run, &from, &calls);
+    if (calls.prior.file)
+        return cs_fail(CS_EUSAGE, "--prior and --prior-file exclude each other");
+    equal.prior.list = NULL;
+    CS_TRY(cs_records_open(&j->run, &from, &equal));
+    rc = cs_sample_prior(&j->run, &from);
+out:
+    return rc;
+}
+
 static int classify_prepare(struct job *j, cs_about *about)
 {
     int rc = CS_OK;
@@ -152,7 +170,7 @@ static int classify_prepare(struct job *j, cs_about *about)
     CS_TRY(cs_evaluate_per_record(j->run.model));
     CS_TRY(cs_outputs_check(&outputs, j->run.model, cs_policy_taxa(&calls, j->run.model),
                             from.shard.manifest != NULL));
-    CS_TRY(cs_records_open(&j->run, &from, &calls));
+    CS_TRY(open_records(j));
     about->model = j->run.model;
     CS_TRY(classify_open_outputs(j, about));
 out:

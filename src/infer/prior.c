@@ -14,14 +14,18 @@ enum { MAX_FILE_BYTES = 1 << 24, MAX_PLACE = 4352 };
 const cs_opt cs_prior_table[] = {
     { .type = CS_OPT_STR, .name = "prior", .off = offsetof(cs_prior_args, list),
       .arg = "CLASS=SHARE,...", .help = "shares of classes in the input, such as "
-              "bacteria=0.95,plasmid=0.05 (default: equal)",
+              "bacteria=0.95,plasmid=0.05; auto: estimate them (default: equal)",
       .man = "Without it, all classes count as equally frequent, as in the calibration of the "
              "model, and calls of classes that are rare in the input are often wrong. With it, the "
              "probability of each class is multiplied by its share, and their sum is scaled to 1. "
              "Classes that are not named have equal shares of the rest; with the share 0, a class "
              "is never called. The thresholds of --max-error apply to the new probabilities. "
-             "'chordseq classify --shares' estimates the shares from the records. In "
-             "chordseq-predict(1) shares are those of bases, and have another effect: see REGIONS "
+             "auto (chordseq-classify(1) only) estimates the shares from a sample of up to 10,000 "
+             "records, spread evenly over the input, before it classifies all; calls then depend "
+             "on the other records. The input is read twice, so it must be files; for pipes, "
+             "estimate the shares with --shares and use them with --prior-file. With --shard, the "
+             "sample is that of the whole input. In chordseq-predict(1) shares are those of bases, "
+             "and have another effect: see REGIONS "
              "there." },
     { .type = CS_OPT_IN, .name = "prior-file", .off = offsetof(cs_prior_args, file),
       .arg = "FILE", .help = "the same from a file, as --shares writes it",
@@ -128,12 +132,11 @@ out:
     return rc;
 }
 
-/* Give the classes that are not named their shares, and take logarithms. The largest one is 0, so
- * that equal shares change no prediction. */
+/* Give the classes that are not named their shares, and take logarithms. */
 static int complete(struct shares *s)
 {
     const double tolerance = TOLERANCE + TOLERANCE_PER_CLASS * s->m->n_label;
-    double sum = 0, largest = 0;
+    double sum = 0;
     int32_t n_rest = 0;
 
     for (int32_t k = 0; k < s->m->n_label; k++) {
@@ -147,12 +150,9 @@ static int complete(struct shares *s)
     if (n_rest == 0 && sum < 1 - tolerance)
         return cs_fail(s->failure, "%s: the shares of all classes sum to %g, not to 1", s->place,
                        sum);
-    for (int32_t k = 0; k < s->m->n_label; k++) {
-        s->share[k] = s->share[k] >= 0 ? s->share[k] : fmax(1 - sum, 0) / n_rest;
-        largest = fmax(largest, s->share[k]);
-    }
     for (int32_t k = 0; k < s->m->n_label; k++)
-        s->share[k] = log(s->share[k] / largest);
+        s->share[k] = s->share[k] >= 0 ? s->share[k] : fmax(1 - sum, 0) / n_rest;
+    cs_prior_from_shares(s->share, s->m->n_label);
     return CS_OK;
 }
 
@@ -170,6 +170,9 @@ int cs_prior_new(const cs_prior_args *a, const cs_model *m, double **out)
     if (list && path)
         return cs_fail(CS_EUSAGE, "%s and %s exclude each other", CS_OPTION("prior"),
                        CS_OPTION("prior-file"));
+    if (cs_prior_is_auto(a))
+        return cs_fail(CS_EUSAGE, "%s: only 'chordseq classify' estimates shares from its input; "
+                       "give shares, such as bacteria=0.95,plasmid=0.05", CS_OPTION("prior auto"));
     if (m->head->per_token)
         return cs_fail(CS_EUSAGE, "%s is for models that predict per sequence; this one predicts "
                        "per token", CS_OPTION(list ? "prior" : "prior-file"));
@@ -191,6 +194,22 @@ int cs_prior_new(const cs_prior_args *a, const cs_model *m, double **out)
 out:
     CS_FREE(text, s.share);
     return rc;
+}
+
+bool cs_prior_is_auto(const cs_prior_args *a)
+{
+    return a->list && strcmp(a->list, "auto") == 0;
+}
+
+/* The largest logarithm is 0, so that equal shares change no prediction. */
+void cs_prior_from_shares(double *share, int32_t n)
+{
+    double largest = 0;
+
+    for (int32_t k = 0; k < n; k++)
+        largest = fmax(largest, share[k]);
+    for (int32_t k = 0; k < n; k++)
+        share[k] = log(share[k] / largest);
 }
 
 void cs_prior_shares(const double *prior, int32_t n, double *share)

@@ -16,8 +16,8 @@ extern const cs_opt cs_prior_table[];      /* --prior, --prior-file */
  *
  * m        of classes
  * out      receives [m->n_label] logarithms, -INFINITY for 0; free() it. NULL without shares
- * Returns  CS_OK; CS_EUSAGE for both a list and a file, or a model with predictions per token;
- *          CS_EUSAGE for a list, CS_EFORMAT with the line for a file: no class, an
+ * Returns  CS_OK; CS_EUSAGE for "auto", for both a list and a file, or a model with predictions per
+ *          token; CS_EUSAGE for a list, CS_EFORMAT with the line for a file: no class, an
  *          unknown one, one that occurs twice, no share from 0 to 1, a sum above 1, or below 1
  *          with all classes, a compressed file; CS_EIO; CS_EMEM
  *
@@ -25,6 +25,11 @@ extern const cs_opt cs_prior_table[];      /* --prior, --prior-file */
  */
 int cs_prior_new(const cs_prior_args *a, const cs_model *m, double **out) CS_MUST_CHECK;
 
+/** cs_prior_is_auto - is it `--prior auto`, for cs_sample_prior()? */
+bool cs_prior_is_auto(const cs_prior_args *a);
+
+/** cs_prior_from_shares - n shares to such logarithms, in place */
+void cs_prior_from_shares(double *share, int32_t n);
 /** cs_prior_shares - the shares, with the sum 1, of n of these logarithms */
 void cs_prior_shares(const double *prior, int32_t n, double *share);
 

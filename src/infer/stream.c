@@ -238,7 +238,8 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     };
     cs_pipe_summary(p, stat->times, sizeof stat->times);
     if (rc == CS_OK) {
-        report_counted(s, &g, stat);
+        if (!s->preliminary)
+            report_counted(s, &g, stat);
         cs_pipe_report(p);
         report_memory(s, stat);
     }

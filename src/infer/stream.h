@@ -20,6 +20,7 @@ typedef struct cs_stream {
     bool       allow_nonfinite;  /* accept predictions that are not finite */
     int        window;           /* chunks that may wait for the writer */
     size_t     window_bytes;     /* their bytes; 0: window * CS_CHUNK_BYTES */
+    bool       preliminary;      /* reports that the run proper repeats are omitted */
     int        n_thread;         /* number of threads that work at once, over all stages */
     /* Takes the records in input order; an error ends the run. One thread. */
     int      (*sink)(void *arg, const cs_record *r, const cs_prediction *a);

@@ -53,6 +53,11 @@ static void thin(cs_class_shares *s)
     s->n = n;
 }
 
+bool cs_class_shares_takes(const cs_prediction *a)
+{
+    return cs_reason_has_output(a->reason) && a->reason != CS_REASON_UNLIKE;
+}
+
 void cs_class_shares_add(cs_class_shares *s, const float *v, const double *prior)
 {
     const uint64_t random = cs_rng_u64(SEED, (uint64_t)s->n_record++);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "io/prediction.h"
 
 /* Probabilities of a random sample of the records. */
 typedef struct cs_class_shares {
@@ -21,6 +22,8 @@ typedef struct cs_class_shares {
 /** cs_class_shares_new - without records; the sample has up to 2^20 probabilities, or 1,000
  * records. CS_EMEM */
 int  cs_class_shares_new(int n_label, cs_class_shares **out) CS_MUST_CHECK;
+/** cs_class_shares_takes - has the record probabilities, and is it like the training data? */
+bool cs_class_shares_takes(const cs_prediction *a);
 /** cs_class_shares_add - the next record. v: [n_label] probabilities; prior: [n_label] logarithms
  * of the shares that they include, plus a constant; NULL: equal shares. The sample depends on the
  * numbers of the records only */

@@ -19,7 +19,7 @@ static int shares_begin(cs_output *o)
 static int shares_record(cs_output *o, const cs_record *r, const cs_prediction *a)
 {
     (void)r;
-    if (cs_reason_has_output(a->reason) && a->reason != CS_REASON_UNLIKE)
+    if (cs_class_shares_takes(a))
         cs_class_shares_add(o->state, a->v, o->info.prior);
     return CS_OK;
 }
@@ -81,6 +81,7 @@ static const cs_opt shares_opt[] = {
              "small for the number of classes). Counts of calls are biased: they lack unclassified "
              "records, and calls of rare classes are often wrong. Records unlike the training data "
              "are left out. Of many records a random sample is used, 150,000 with seven classes. "
+             "'--prior auto' estimates and uses shares in one run. "
              "With --shard, the shares are those of the shard's records." },
     { .type = CS_OPT_END }
 };

@@ -55,6 +55,28 @@ T 'shards with different shares are refused' sh -c '$1 --prior at=0.3 --shard 2/
 T 'taxa get the shares of their classes' sh -c 'chordseq classify -q -m fast --call taxon --min-prob 0.5 --prior virus=1 "$1/mixed.fa" > x.tsv &&
     cut -f 3 x.tsv | sort -u > labels && printf "label\nunclassified\nvirus\n" | cmp - labels' - "$tiny"
 
+# ---- --prior auto --------------------------------------------------------------------------------
+
+T 'auto: the shares that --shares estimates' sh -c '$1 --prior auto -o auto.tsv rare.fa && paste prior.tsv auto.tsv | awk -F "\t" "
+    NR > 1 { d = \$6 - \$13; if (\$3 != \$10 || d * d > 1e-8) exit 1 }"' - "$c"
+T 'auto: threads and shards do not change calls' sh -c '$1 --prior auto -@ 3 rare.fa | cmp - auto.tsv && for i in 1 2; do
+    $1 --prior auto --shard $i/2 --manifest m$i -o p$i.tsv rare.fa || exit; done &&
+    chordseq merge -q -o whole.tsv m1 m2 && cmp whole.tsv auto.tsv' - "$c"
+awk '/^>/ { file = /^>at/ ? "at.fa" : "g.fa" } { print > file }' all.fa
+cat g.fa g.fa g.fa g.fa g.fa at.fa | sed '2s/^..../NNXX/' > sorted.fa
+T 'auto: a sample of many records, spread over the input' sh -c 'n=$(grep -c "^>" sorted.fa) && [ "$n" -gt 10000 ] && [ "$n" -le 20000 ] &&
+    chordseq classify -m m --min-prob 0 --prior auto --shares s.tsv -o x.tsv sorted.fa 2> log &&
+    grep -q "from $(((n + 1) / 2)) of $n records: g,c=1 0.8.*, at 0.1" log &&
+    [ "$(grep -c "X, read as N" log)" = 1 ] && [ "$(grep -c "^chordseq: " log)" = 3 ] &&
+    awk -F "\t" "\$1 == \"at\" { exit !(\$2 > 0.12 && \$2 < 0.21) }" s.tsv'
+T 'auto: mates of pairs count once' sh -c 'chordseq classify -m m --prior auto -o x.tsv -1 1.fa -2 2.fa 2> log && grep -q "from 1000 of 1000 records" log'
+T 'auto: an empty input has equal shares' sh -c ': > empty.fa && chordseq classify -m m --prior auto -o x.tsv empty.fa 2> log &&
+    [ "$(wc -l < x.tsv)" = 1 ] && grep -q "from 0 of 0 records: .* 0.5, .* 0.5$" log'
+T 'auto: pipes are refused' sh -c '! chordseq classify -m m --prior auto < rare.fa 2> msgs > x.tsv && [ ! -s x.tsv ] && grep -q "input twice.*--prior-file" msgs'
+T 'auto: other commands refuse it, and a file beside it' sh -c '! chordseq predict -m m --prior auto -o x.bed rare.fa 2> msgs && grep -q "only .chordseq classify" msgs &&
+    ! chordseq eval -m m --label-key class --prior auto rare.fa 2> msgs && grep -q "only .chordseq classify" msgs &&
+    ! chordseq classify -m m --prior auto --prior-file s.tsv rare.fa 2> msgs && grep -q "exclude each other" msgs'
+
 # ---- eval ----------------------------------------------------------------------------------------
 
 # A model with a rate of wrong calls. `balanced.fa` has 500 records of each class.
