@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/rng.h"
-#include "refine/decoy.h"
+#include "io/shuffle.h"
 
 enum { MIN_BASES = 1000, MIN_SEQUENCES = 100, MIN_OF_CLASS = 50 };
 /* Shares of the real sequences that are rejected, for their score and for repetition. */
@@ -41,7 +41,7 @@ static int measure_sequence(const cs_dataset *d, int64_t i, bool shuffled, uint6
 
     if (shuffled) {
         memcpy(work, e->base, (size_t)e->n_base);
-        CS_TRY(cs_decoy_shuffle(work, e->n_base, 1 + (int)(i % CS_DECOY_MAX_K),
+        CS_TRY(cs_shuffle_words(work, e->n_base, 1 + (int)(i % CS_SHUFFLE_MAX_K),
                                 cs_rng_key(seed, (uint64_t)i)));
         r.seg[0].base = work;
     }

@@ -1,8 +1,9 @@
-/* test_shuffle.c - shuffled sequences keep dinucleotides, ends and length, and are equally
+/* test_shuffle.c - shuffled sequences keep words, length, and of pairs the ends, and are equally
  * likely. */
 #include "check.h"
 
 #include "base/rng.h"
+#include "io/alphabet.h"
 #include "io/shuffle.h"
 
 static void count(const char *s, int64_t n, int32_t pair[256][256])
@@ -67,11 +68,44 @@ static void test_open_walk(void **state)
     assert_in_range(n[0], 9700, 10300);
 }
 
+static void count_words(const char *base, int n, int k, int *out)
+{
+    for (int i = 0; i + k <= n; i++) {
+        int word = 0;
+        for (int j = 0; j < k; j++)
+            word = 4 * word + cs_base_code[(unsigned char)base[i + j]];
+        out[word]++;
+    }
+}
+
+static void test_word_counts(void **state)
+{
+    char before[500], after[500];
+
+    (void)state;
+    for (int k = 1; k <= CS_SHUFFLE_MAX_K; k++) {
+        int a[64] = { 0 }, b[64] = { 0 }, n_same = 0;
+        for (size_t i = 0; i < sizeof before; i++)
+            before[i] = "ACGT"[cs_rng_below(7, i, 4)];
+        memcpy(after, before, sizeof after);
+        assert_int_equal(cs_shuffle_words(after, sizeof after, k, (uint64_t)k), CS_OK);
+        count_words(before, sizeof before, k, a);
+        count_words(after, sizeof after, k, b);
+        assert_memory_equal(a, b, sizeof a);
+        for (size_t i = 0; i < sizeof after; i++)
+            n_same += before[i] == after[i];
+        assert_true(n_same < 300);
+    }
+    memcpy(after, "ACGNNACG", 8);
+    assert_int_equal(cs_shuffle_words(after, 8, 1, 3), CS_OK);
+    assert_memory_equal(after + 3, "NN", 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest test[] = {
         cmocka_unit_test(test_pair_counts), cmocka_unit_test(test_closed_walk),
-        cmocka_unit_test(test_open_walk),
+        cmocka_unit_test(test_open_walk), cmocka_unit_test(test_word_counts),
     };
 
     return cmocka_run_group_tests_name("shuffle", test, NULL, NULL);
