@@ -45,7 +45,7 @@ _chordseq()
         '*--call[what to call\: class, taxon, or auto (taxon with the head tree)]:WHAT:(auto class taxon)' \
         '*--min-prob[minimum probability of a call; 0\: call all; auto\: the model'\''s thresholds]:NUM:' \
         '*--max-error[maximum estimated error rate of calls; auto\: the model'\''s]:RATE:' \
-        '*--prior[shares of classes in the input, such as bacteria=0.95,plasmid=0.05; auto\: estimate them (default\: equal)]:CLASS=SHARE,...:' \
+        '*--prior[shares of classes in the input, such as bacteria=0.95,plasmid=0.05, or auto (classify only); default\: equal]:CLASS=SHARE,...:' \
         '*--prior-file[the same from a file, as --shares writes it]:FILE:_files' \
         '*-o[output table (default\: standard output, unless another per-record output is given)]:FILE:_files' \
         '*--output[output table (default\: standard output, unless another per-record output is given)]:FILE:_files' \
@@ -120,7 +120,7 @@ _chordseq()
         '*--format[output format\: bed, tsv, bedgraph or auto (by the name)]:FORMAT:(bed tsv bedgraph auto)' \
         '*--class[with bedgraph, class whose probability is written]:NAME:' \
         '*--switch-penalty[cost of a change of class, in nats; auto\: 3]:NUM:' \
-        '*--prior[shares of classes in the input, such as bacteria=0.95,plasmid=0.05; auto\: estimate them (default\: equal)]:CLASS=SHARE,...:' \
+        '*--prior[shares of classes in the input, such as bacteria=0.95,plasmid=0.05, or auto (classify only); default\: equal]:CLASS=SHARE,...:' \
         '*--prior-file[the same from a file, as --shares writes it]:FILE:_files' \
         '*-@[total number of threads, also -t (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads, also -t (default\: one per processor)]:NUM:' \
@@ -762,7 +762,7 @@ _chordseq()
         '*--seed[seed for the positions of fragments]:NUM:' \
         '*-B[tokens per batch, or auto]:NUM:' \
         '*--batch-tokens[tokens per batch, or auto]:NUM:' \
-        '*--prior[shares of classes in the input, such as bacteria=0.95,plasmid=0.05; auto\: estimate them (default\: equal)]:CLASS=SHARE,...:' \
+        '*--prior[shares of classes in the input, such as bacteria=0.95,plasmid=0.05, or auto (classify only); default\: equal]:CLASS=SHARE,...:' \
         '*--prior-file[the same from a file, as --shares writes it]:FILE:_files' \
         '*-o[table of all metrics; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[table of all metrics; '\''-'\'' is standard output]:FILE:_files' \

@@ -14,7 +14,7 @@ enum { MAX_FILE_BYTES = 1 << 24, MAX_PLACE = 4352 };
 const cs_opt cs_prior_table[] = {
     { .type = CS_OPT_STR, .name = "prior", .off = offsetof(cs_prior_args, list),
       .arg = "CLASS=SHARE,...", .help = "shares of classes in the input, such as "
-              "bacteria=0.95,plasmid=0.05; auto: estimate them (default: equal)",
+              "bacteria=0.95,plasmid=0.05, or auto (classify only); default: equal",
       .man = "Without it, all classes count as equally frequent, as in the calibration of the "
              "model, and calls of classes that are rare in the input are often wrong. With it, the "
              "probability of each class is multiplied by its share, and their sum is scaled to 1. "
@@ -22,10 +22,10 @@ const cs_opt cs_prior_table[] = {
              "is never called. The thresholds of --max-error apply to the new probabilities. "
              "auto (chordseq-classify(1) only) estimates the shares from a sample of up to 10,000 "
              "records, spread evenly over the input, before it classifies all; calls then depend "
-             "on the other records. The input is read twice, so it must be files; for pipes, "
-             "estimate the shares with --shares and use them with --prior-file. With --shard, the "
-             "sample is that of the whole input. In chordseq-predict(1) shares are those of bases, "
-             "and have another effect: see REGIONS "
+             "on the other records. Reads with many sequencing errors bias the estimate. The input "
+             "is read twice, so it must be files; for pipes, estimate the shares with --shares and "
+             "use them with --prior-file. With --shard, the sample is that of the whole input. In "
+             "chordseq-predict(1) shares are those of bases, and have another effect: see REGIONS "
              "there." },
     { .type = CS_OPT_IN, .name = "prior-file", .off = offsetof(cs_prior_args, file),
       .arg = "FILE", .help = "the same from a file, as --shares writes it",

@@ -466,5 +466,5 @@ void cs_outputs_warn_few_calls(const cs_outputs *s, const char *remedy)
         cs_warn("%llu of %llu %s %s no confident call; %s gives the best class of each%s",
                 (unsigned long long)n, (unsigned long long)o->n_record,
                 CS_PLURAL(o->n_record, "record", "records"), CS_PLURAL(n, "has", "have"), remedy,
-                o->info.prior ? "" : "; if some classes are rare in the input, see --prior");
+                o->info.prior ? "" : "; if some classes are rare in the input, use --prior auto");
 }

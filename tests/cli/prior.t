@@ -41,7 +41,7 @@ T 'shares are estimated equally with other shares given' sh -c '$1 --prior at=0.
 T 'thresholds apply to the new probabilities' sh -c 'chordseq classify -q -m m --min-prob 0.9 --prior-file s.tsv rare.fa > x.tsv &&
     awk -F "\t" "NR > 1 && (\$4 >= 0.9) != (\$5 == \".\") { exit 1 }" x.tsv &&
     [ "$(grep -c low_probability x.tsv)" -gt 0 ]'
-T 'a warning of few calls points to --prior, unless it is given' sh -c 'chordseq classify -m m --min-prob 0.9999 rare.fa 2> log > x.tsv && grep -q "rare in the input, see --prior$" log &&
+T 'a warning of few calls points to --prior, unless it is given' sh -c 'chordseq classify -m m --min-prob 0.9999 rare.fa 2> log > x.tsv && grep -q "rare in the input, use --prior auto$" log &&
     chordseq classify -m m --min-prob 0.9999 --prior at=0.4 rare.fa 2> log > x.tsv && grep -q "best class of each$" log'
 T 'mates of pairs get the shares, too' sh -c 'awk "/^>/ { n++; sub(/ .*/, \"\"); \$0 = \">r\" int((n + 1) / 2) } { print > (n % 2 ? \"1.fa\" : \"2.fa\") }" rare.fa &&
     $1 --prior at=0 -o pairs.tsv -1 1.fa -2 2.fa && [ "$(wc -l < pairs.tsv)" = 1001 ] && ! cut -f 3 pairs.tsv | grep -qx at' - "$c"
