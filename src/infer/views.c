@@ -234,7 +234,7 @@ struct part {
     const cs_view *view;
     int64_t        n;
     int            strands;
-    bool           larger;       /* of the strands' values, not their mean */
+    bool           larger;       /* of the strands' predictions, not their mean */
     int32_t        sense;        /* value by whose softmax strands are weighted; -1: none */
     int32_t        per_token;    /* values per token; 0: not per token */
     bool           per_base;     /* and are reversed with the sequence */
@@ -300,6 +300,7 @@ static int split_parts(const cs_policy *p, const cs_chunk *c, int i, struct part
 {
     const int32_t *first = c->views->first;
     const cs_view *v = c->views->view + first[i], *end = c->views->view + first[i + 1];
+    const bool larger = p->strands == CS_STRANDS_MAX && p->output == CS_HEAD_PREDICTION;
     int n = 0;
 
     while (v < end) {
@@ -308,7 +309,7 @@ static int split_parts(const cs_policy *p, const cs_chunk *c, int i, struct part
             v++;
         const int strands = v - from > 1 ? strands_of(p, &c->rec[i]) : 1;
         part[n++] = (struct part){ from, (v - from) / strands, strands,
-                                   p->strands == CS_STRANDS_MAX,
+                                   larger,
                                    p->strands == CS_STRANDS_WEIGHTED ? p->model->n_label - 1 : -1,
                                    cs_policy_per_token(p) ? p->model->n_label : 0,
                                    p->per_base };

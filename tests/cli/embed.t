@@ -18,6 +18,9 @@ T 'a single record has the same vector' sh -c 'awk "/^>/ { n++ } n == 5" mixed.f
 T 'an empty input is an empty matrix' sh -c ': > empty.fa; chordseq embed -q -m "$1" -o e.npy empty.fa &&
     grep -aq "(0, 40)" e.npy' - "$m"
 
+T 'vectors of strands are averaged, whatever happens to predictions' sh -c 'chordseq embed -q -m "$1" -o f.npy --strand forward mixed.fa &&
+    chordseq embed -q -m "$1" -o b.npy --strand both mixed.fa && ! cmp -s f.npy b.npy && chordseq embed -q -m "$1" -o x.npy --strand max mixed.fa && cmp x.npy b.npy' - "$m"
+
 # The head applied to these vectors gives the predictions of classify.
 numpy() { /usr/bin/python3 -c 'import numpy' 2> /dev/null && T "$@" || S "$1" 'no numpy'; }
 cat > check.py <<'END'
