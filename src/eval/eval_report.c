@@ -514,7 +514,7 @@ static int write_part(struct sink *s, struct part *p, int i, int64_t lo, int64_t
     p->n_rank = count;
     p->n_right = count + n_rank;
     if (s->r->counts != NULL) {
-        CS_TRY(cs_counts_metrics(&s->r->counts[i], &f));
+        CS_TRY(cs_token_counts_metrics(&s->r->counts[i], &f));
         rc = put_metrics(s, p, &f, noted);
         goto out;
     }

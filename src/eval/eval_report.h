@@ -14,8 +14,8 @@
 typedef struct cs_eval_report {
     const cs_model  *model;
     const cs_scores *scores;     /* [1 + n_piece] */
-    const cs_counts *counts;     /* [1 + n_piece] instead, for classes per token; or NULL. Has no
-                                  * bins, nor metrics that need every prediction */
+    const cs_token_counts *counts;   /* [1 + n_piece] instead, for classes per token; or NULL. Has
+                                      * no bins, nor metrics that need every prediction */
     const int64_t   *piece;      /* [n_piece] bases */
     const int64_t   *bin;        /* [n_bin] bases: increasing bounds between bins */
     int              n_piece, n_bin;

@@ -509,29 +509,29 @@ void cs_metrics_release(cs_metrics *f)
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
-int cs_counts_init(cs_counts *c, int32_t n_class)
+int cs_token_counts_init(cs_token_counts *c, int32_t n_class)
 {
     const size_t k = (size_t)n_class;
     const bool matrix = n_class <= CS_CONFUSION_CLASSES;
 
-    *c = (cs_counts){ .n_class = n_class, .cls = cs_alloc(k, sizeof *c->cls),
+    *c = (cs_token_counts){ .n_class = n_class, .cls = cs_alloc(k, sizeof *c->cls),
                       .confusion = matrix ? cs_alloc(k * k, sizeof *c->confusion) : NULL };
     if (c->cls == NULL || (matrix && c->confusion == NULL)) {
-        cs_counts_release(c);
+        cs_token_counts_release(c);
         return cs_fail(CS_EMEM, "out of memory for counts of %d classes", (int)n_class);
     }
-    cs_counts_clear(c);
+    cs_token_counts_clear(c);
     return CS_OK;
 }
 
-void cs_counts_release(cs_counts *c)
+void cs_token_counts_release(cs_token_counts *c)
 {
     free(c->cls);
     free(c->confusion);
-    *c = (cs_counts){ 0 };
+    *c = (cs_token_counts){ 0 };
 }
 
-void cs_counts_clear(cs_counts *c)
+void cs_token_counts_clear(cs_token_counts *c)
 {
     const size_t k = (size_t)c->n_class;
 
@@ -543,7 +543,7 @@ void cs_counts_clear(cs_counts *c)
         memset(c->confusion, 0, k * k * sizeof *c->confusion);
 }
 
-void cs_counts_add(cs_counts *c, const float *output, const int32_t *label, int64_t n)
+void cs_token_counts_add(cs_token_counts *c, const float *output, const int32_t *label, int64_t n)
 {
     const int32_t k = c->n_class;
 
@@ -562,7 +562,7 @@ void cs_counts_add(cs_counts *c, const float *output, const int32_t *label, int6
     }
 }
 
-int cs_counts_metrics(const cs_counts *c, cs_metrics *f)
+int cs_token_counts_metrics(const cs_token_counts *c, cs_metrics *f)
 {
     const size_t k = (size_t)c->n_class;
 

@@ -119,22 +119,23 @@ int32_t cs_metrics_next_call(const cs_metrics *f, int32_t truth, int32_t call);
 
 enum { CS_CONFUSION_CLASSES = 256 };   /* maximum classes of their confusion matrix */
 
-typedef struct cs_counts {
+typedef struct cs_token_counts {
     int32_t  n_class;
     int64_t  n;                  /* tokens with a known class */
     double   loss;               /* their summed cross-entropy */
     cs_class_metrics *cls;       /* [n_class] n, n_called and n_right */
     int64_t *confusion;          /* [n_class * n_class] row: truth, column: call; or NULL */
-} cs_counts;
+} cs_token_counts;
 
-/** cs_counts_init - CS_OK (release with cs_counts_release) or CS_EMEM */
-int  cs_counts_init(cs_counts *c, int32_t n_class) CS_MUST_CHECK;
-void cs_counts_release(cs_counts *c);
-/** cs_counts_clear - set all counts to 0 */
-void cs_counts_clear(cs_counts *c);
-/** cs_counts_add - n tokens' probabilities [n * n_class] and classes [n], negative: not known */
-void cs_counts_add(cs_counts *c, const float *output, const int32_t *label, int64_t n);
-/** cs_counts_metrics - as cs_scores_metrics(), without ROC-AUC */
-int  cs_counts_metrics(const cs_counts *c, cs_metrics *f) CS_MUST_CHECK;
+/** cs_token_counts_init - CS_OK (release with cs_token_counts_release) or CS_EMEM */
+int  cs_token_counts_init(cs_token_counts *c, int32_t n_class) CS_MUST_CHECK;
+void cs_token_counts_release(cs_token_counts *c);
+/** cs_token_counts_clear - set all counts to 0 */
+void cs_token_counts_clear(cs_token_counts *c);
+/** cs_token_counts_add - n tokens' probabilities [n * n_class] and classes [n], negative: not
+ * known */
+void cs_token_counts_add(cs_token_counts *c, const float *output, const int32_t *label, int64_t n);
+/** cs_token_counts_metrics - as cs_scores_metrics(), without ROC-AUC */
+int  cs_token_counts_metrics(const cs_token_counts *c, cs_metrics *f) CS_MUST_CHECK;
 
 #endif

@@ -30,7 +30,7 @@ struct job {
     int64_t      bin[MAX_LIST], piece[MAX_LIST];
     int          n_bin, n_piece;
     cs_scores    scores[MAX_LIST + 1];
-    cs_counts    counts[MAX_LIST + 1];   /* of a model with predictions per token */
+    cs_token_counts counts[MAX_LIST + 1];   /* of a model with predictions per token */
     int64_t      n_without[CS_N_REASON];
     double       seconds;        /* spent on evaluation */
     char         path[PATH_BYTES];
@@ -314,7 +314,7 @@ static int prepare(struct job *j)
         cs_scores_for(&j->scores[s], m);
         j->scores[s].threshold = j->a->threshold;
         if (m->head->per_token)
-            CS_TRY(cs_counts_init(&j->counts[s], m->n_label));
+            CS_TRY(cs_token_counts_init(&j->counts[s], m->n_label));
     }
     CS_TRY(check_suits_model(j));
     rc = open_outputs(j);
@@ -326,7 +326,7 @@ static void release(struct job *j)
 {
     for (int s = 0; s <= j->n_piece; s++) {
         cs_scores_release(&j->scores[s]);
-        cs_counts_release(&j->counts[s]);
+        cs_token_counts_release(&j->counts[s]);
     }
     if (j->data.mem != NULL)
         cs_dataset_release(&j->data);

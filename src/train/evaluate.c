@@ -25,7 +25,7 @@ struct run {
     int64_t           n, n_in, n_out;
     int64_t          *n_without; /* [CS_N_REASON] */
     cs_scores        *scores;
-    cs_counts        *counts;    /* of tokens; then: */
+    cs_token_counts  *counts;    /* of tokens; then: */
     cs_batch_rules    rules;
     cs_feed_work      work;
 };
@@ -67,7 +67,7 @@ static int take_output(void *arg, const cs_record *r, const cs_prediction *a)
         int64_t n_tok;
         const int rc = cs_feed_label(&k->work, k->d, &k->rules, s, &n_tok);
         if (rc == CS_OK)
-            cs_counts_add(k->counts, a->v, k->work.label, n_tok);
+            cs_token_counts_add(k->counts, a->v, k->work.label, n_tok);
         return rc;
     }
     const int rc = cs_scores_add(k->scores, a->v, k->d->ex[s->example].target, r->seg[0].n_base);

@@ -15,7 +15,7 @@ typedef struct cs_evaluation {
     const cs_policy *policy;     /* of that model */
     int64_t          batch_tokens;
     int              n_thread;   /* number of threads */
-    cs_counts       *counts;     /* used instead of scores for predictions per token */
+    cs_token_counts *counts;     /* used instead of scores for predictions per token */
 } cs_evaluation;
 
 /**

@@ -45,7 +45,7 @@ struct trainer {
     cs_pace             pace;
     double              done;        /* spent share of the budget */
     cs_scores           scores;      /* of the present validation, or for predictions per token */
-    cs_counts           counts;
+    cs_token_counts     counts;
     cs_real            *work;        /* one real of backend memory */
     float              *output;
     size_t              n_output;
@@ -280,7 +280,7 @@ static int evaluate(struct trainer *l, const cs_feed_item *it)
     if (b->n_rec == 0 || l->rank > 0)
         return CS_OK;
     if (b->label != NULL)
-        cs_counts_add(&l->counts, l->output, b->label, b->n_tok);
+        cs_token_counts_add(&l->counts, l->output, b->label, b->n_tok);
     for (int32_t i = 0; b->label == NULL && i < b->n_rec; i++)
         CS_TRY(cs_scores_add(&l->scores, l->output + (int64_t)i * l->m->n_label,
                              b->target + (int64_t)i * b->n_target, b->slot[i].i));
@@ -314,8 +314,8 @@ static int take_metrics(struct trainer *l, cs_metrics *f)
     if (!l->m->head->per_token)
         return cs_scores_metrics(&l->scores, 0, INT64_MAX, l->o->tolerance, l->m->head->is_labels,
                                  f);
-    const int rc = cs_counts_metrics(&l->counts, f);
-    cs_counts_clear(&l->counts);
+    const int rc = cs_token_counts_metrics(&l->counts, f);
+    cs_token_counts_clear(&l->counts);
     return rc;
 }
 
@@ -555,7 +555,7 @@ static int start(struct trainer *l, cs_feed *feed)
     l->work = l->m->be->op.alloc(l->m->be, sizeof *l->work);
     CS_TRY(l->work != NULL ? CS_OK : cs_fail(CS_EMEM, "out of memory for training"));
     if (l->m->head->per_token)
-        CS_TRY(cs_counts_init(&l->counts, l->m->n_label));
+        CS_TRY(cs_token_counts_init(&l->counts, l->m->n_label));
     cs_scores_for(&l->scores, l->m);
     l->s->cx.stop = l->m->be->is_host ? cs_signal_caught : NULL;
 out:
@@ -592,7 +592,7 @@ out:
     if (l.work != NULL)
         m->be->op.dealloc(m->be, l.work);
     cs_scores_release(&l.scores);
-    cs_counts_release(&l.counts);
+    cs_token_counts_release(&l.counts);
     free(l.output);
     cs_session_free(l.s);
     cs_pipe_free(l.pipe);

@@ -330,7 +330,7 @@ static void test_counts(void **state)
     int32_t label[N + 1];
     float output[N + 1][K];
     cs_scores s;
-    cs_counts c;
+    cs_token_counts c;
     cs_metrics kept, counted;
 
     (void)state;
@@ -341,13 +341,13 @@ static void test_counts(void **state)
     memcpy(output + 5, prob + 4, (N - 4) * sizeof *prob);
     fill(&s);
     assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0, true, &kept), CS_OK);
-    assert_int_equal(cs_counts_init(&c, K), CS_OK);
+    assert_int_equal(cs_token_counts_init(&c, K), CS_OK);
     for (int k = 0; k < 2; k++) {
-        cs_counts_clear(&c);
-        cs_counts_add(&c, output[0], label, 7);
-        cs_counts_add(&c, output[7], label + 7, N + 1 - 7);
+        cs_token_counts_clear(&c);
+        cs_token_counts_add(&c, output[0], label, 7);
+        cs_token_counts_add(&c, output[7], label + 7, N + 1 - 7);
     }
-    assert_int_equal(cs_counts_metrics(&c, &counted), CS_OK);
+    assert_int_equal(cs_token_counts_metrics(&c, &counted), CS_OK);
     assert_int_equal(counted.n, N);
     check_near(counted.loss, kept.loss, 1e-12);
     check_near(counted.accuracy, kept.accuracy, 0);
@@ -360,10 +360,10 @@ static void test_counts(void **state)
         assert_int_equal(cs_metrics_called(&counted, i / K, i % K),
                          cs_metrics_called(&kept, i / K, i % K));
     cs_metrics_release(&counted);
-    cs_counts_release(&c);
-    assert_int_equal(cs_counts_init(&c, CS_CONFUSION_CLASSES + 1), CS_OK);
+    cs_token_counts_release(&c);
+    assert_int_equal(cs_token_counts_init(&c, CS_CONFUSION_CLASSES + 1), CS_OK);
     assert_null(c.confusion);
-    assert_int_equal(cs_counts_metrics(&c, &counted), CS_OK);
+    assert_int_equal(cs_token_counts_metrics(&c, &counted), CS_OK);
     assert_true(counted.n == 0 && isnan(counted.accuracy) && counted.called == NULL);
     cs_metrics_release(&counted);
     cs_metrics_release(&kept);
@@ -372,7 +372,7 @@ static void test_counts(void **state)
     assert_true(kept.called == NULL && isnan(kept.macro_auc));
     check_near(kept.accuracy, 2.0 / 3, 1e-12);
     cs_metrics_release(&kept);
-    cs_counts_release(&c);
+    cs_token_counts_release(&c);
     cs_scores_release(&s);
 }
 
