@@ -229,22 +229,35 @@ out:
     return rc;
 }
 
-/* Text formats passed by mistake, by their first bytes. */
-static const char *looks_like(const char *s, size_t n)
+/* A format passed by mistake, its first bytes, and what to know or to do. */
+struct foreign { const char *prefix, *format, *remedy; };
+
+static const char record_start[] = "a FASTA or FASTQ record begins with '>' or '@'",
+    basecall[] = "it has signals; call their bases first, for example with dorado",
+    segments[] = "extract its sequences first: awk '/^S/ { print \">\" $2; print $3 }' FILE | "
+                 "chordseq ... -";
+
+static const struct foreign *looks_like(const char *s, size_t n)
 {
-    static const struct { const char *prefix, *format; } known[] = {
-        { "LOCUS ", "GenBank" }, { "ID   ", "EMBL or UniProt" }, { "##gff", "GFF" },
-        { "##fileformat=VCF", "VCF" }, { "CLUSTAL", "Clustal" }, { "#NEXUS", "NEXUS" },
-        { "# STOCKHOLM", "Stockholm" }, { "<?xml", "XML" }, { "<!DOCTYPE", "HTML" },
-        { "<html", "HTML" }, { "{", "JSON" }, { "\x89PNG", "PNG" }, { "%PDF", "PDF" },
-        { "\x43\x27\x41\x1a", "2bit" }, { "\x1a\x41\x27\x43", "2bit" },
-        { "\xff\xfe", "UTF-16" }, { "\xfe\xff", "UTF-16" },
-        { "version https://git-lfs", "a git-lfs pointer" }, { "\x1f\x8b", "gzip within gzip" },
+    static const struct foreign known[] = {
+        { "LOCUS ", "GenBank", record_start }, { "ID   ", "EMBL or UniProt", record_start },
+        { "##gff", "GFF", record_start }, { "##fileformat=VCF", "VCF", record_start },
+        { "CLUSTAL", "Clustal", record_start }, { "#NEXUS", "NEXUS", record_start },
+        { "# STOCKHOLM", "Stockholm", record_start }, { "<?xml", "XML", record_start },
+        { "<!DOCTYPE", "HTML", record_start }, { "<html", "HTML", record_start },
+        { "{", "JSON", record_start },
+        { "\x89PNG", "PNG", record_start }, { "%PDF", "PDF", record_start },
+        { "\x43\x27\x41\x1a", "2bit", record_start }, { "\x1a\x41\x27\x43", "2bit", record_start },
+        { "\xff\xfe", "UTF-16", record_start }, { "\xfe\xff", "UTF-16", record_start },
+        { "version https://git-lfs", "a git-lfs pointer", record_start },
+        { "\x1f\x8b", "gzip within gzip", record_start },
+        { "H\tVN:Z:", "GFA", segments }, { "S\t", "GFA", segments },
+        { "\x89HDF", "FAST5 or other HDF5", basecall }, { "\x8bPOD", "POD5", basecall },
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const size_t k = strlen(known[i].prefix);
         if (n >= k && memcmp(s, known[i].prefix, k) == 0)
-            return known[i].format;
+            return &known[i];
     }
     return NULL;
 }
@@ -253,13 +266,13 @@ static int refuse_start(cs_fastx *f)
 {
     const char *expected = f->kind == '>' ? "'>'" : f->kind == '@' ? "'@'" : "'>' or '@'";
     const size_t n = (size_t)(f->end - f->p);
-    const char *format = f->n_record ? NULL : looks_like(f->p, n);
+    const struct foreign *other = f->n_record ? NULL : looks_like(f->p, n);
     char begin[21] = "";
-    if (f->n_record == 0 && cs_refuse_archive(f->path, f->p, n) != CS_OK)
+    if (f->n_record == 0 && cs_refuse_packed(f->path, f->p, n) != CS_OK)
         return CS_EFORMAT;
-    if (format)
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: looks like %s; a FASTA or FASTQ record begins "
-                       "with '>' or '@'", f->path, (long long)f->line, format);
+    if (other)
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: looks like %s; %s", f->path,
+                       (long long)f->line, other->format, other->remedy);
     for (size_t i = 0; i < sizeof begin - 1 && i < n && f->p[i] != '\n' && f->p[i] != '\r'; i++)
         begin[i] = isprint((unsigned char)f->p[i]) ? f->p[i] : '?';
     if (f->kind && (*f->p == '>' || *f->p == '@'))

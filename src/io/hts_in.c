@@ -16,21 +16,6 @@
 
 enum { PEEK_BYTES = 1024, ARCHIVE_BYTES = 512, GZIP_OR_ZLIB = 47 };      /* for inflateInit2() */
 
-int cs_htsin_check_compression(const char *shown, const htsFormat *m)
-{
-    static const struct { enum htsCompression c; const char *name, *tool; } foreign[] = {
-        { bzip2_compression, "bzip2", "bzip2 -dc" }, { xz_compression, "xz", "xz -dc" },
-        { zstd_compression, "zstd", "zstd -dc" }, { razf_compression, "RAZF", "razip -dc" },
-    };
-
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (m->compression == foreign[i].c)
-            return cs_fail(CS_EFORMAT, "'%s' is compressed with %s, which is not supported; "
-                           "decompress it first: %s FILE | chordseq ... -", shown, foreign[i].name,
-                           foreign[i].tool);
-    return CS_OK;
-}
-
 /* POSIX.1 ustar and GNU: the mark in the header of the first file. */
 static bool is_tar(const char *s, size_t n)
 {
@@ -40,20 +25,49 @@ static bool is_tar(const char *s, size_t n)
     return n >= AT + sizeof mark && memcmp(s + AT, mark, sizeof mark - 1) == 0;
 }
 
-/* APPNOTE.TXT, 4.3.7: the signature of the first file. */
-static bool is_zip(const char *s, size_t n)
+/* Compression and archives that htslib does not detect, by their first bytes. */
+static const struct packing { const char *magic; size_t n; const char *name, *tool, *pipe; }
+packing[] = {
+    { "PK\x03\x04", 4, "zip", "unzip", "unzip -p" },            /* APPNOTE.TXT, 4.3.7 */
+    { "7z\xbc\xaf\x27\x1c", 6, "7z", "7z x", "7z x -so" },
+    { "\x04\x22\x4d\x18", 4, "lz4", NULL, "lz4 -dc" },
+    { "\x1f\x9d", 2, "compress", NULL, "gzip -dc" },
+    { "LZIP\x01", 5, "lzip", NULL, "lzip -dc" },
+    { "]\0\0", 3, "lzma", NULL, "xz -dc" },
+};
+
+static int refuse_compression(const char *shown, const char *name, const char *pipe)
 {
-    return n >= 4 && memcmp(s, "PK\x03\x04", 4) == 0;
+    return cs_fail(CS_EFORMAT, "'%s' is compressed with %s, which is not supported; decompress it "
+                   "first: %s FILE | chordseq ... -", shown, name, pipe);
 }
 
-int cs_refuse_archive(const char *shown, const char *s, size_t n)
+int cs_htsin_check_compression(const char *shown, const htsFormat *m)
 {
-    const bool tar = is_tar(s, n);
+    static const struct { enum htsCompression c; const char *name, *pipe; } foreign[] = {
+        { bzip2_compression, "bzip2", "bzip2 -dc" }, { xz_compression, "xz", "xz -dc" },
+        { zstd_compression, "zstd", "zstd -dc" }, { razf_compression, "RAZF", "razip -dc" },
+    };
 
-    return !tar && !is_zip(s, n) ? CS_OK
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (m->compression == foreign[i].c)
+            return refuse_compression(shown, foreign[i].name, foreign[i].pipe);
+    return CS_OK;
+}
+
+int cs_refuse_packed(const char *shown, const char *s, size_t n)
+{
+    static const struct packing tar = { "", 0, "tar", "tar -xf", "tar -xOf" };
+    const struct packing *p = is_tar(s, n) ? &tar : NULL;
+
+    for (size_t i = 0; !p && i < sizeof packing / sizeof *packing; i++)
+        if (n >= packing[i].n && memcmp(s, packing[i].magic, packing[i].n) == 0)
+            p = &packing[i];
+    if (p && !p->tool)
+        return refuse_compression(shown, p->name, p->pipe);
+    return !p ? CS_OK
         : cs_fail(CS_EFORMAT, "'%s' is a %s archive; extract its files (%s), or pipe them in: "
-                  "%s FILE | chordseq ... -", shown, tar ? "tar" : "zip",
-                  tar ? "tar -xf" : "unzip", tar ? "tar -xOf" : "unzip -p");
+                  "%s FILE | chordseq ... -", shown, p->name, p->tool, p->pipe);
 }
 
 size_t cs_peek_text(hFILE *fp, const htsFormat *m, char *text, size_t n)
@@ -81,7 +95,7 @@ static int refuse_unknown(const char *shown, const char *kinds, hFILE *fp, const
 {
     char text[ARCHIVE_BYTES];
 
-    if (cs_refuse_archive(shown, text, cs_peek_text(fp, m, text, sizeof text)) != CS_OK)
+    if (cs_refuse_packed(shown, text, cs_peek_text(fp, m, text, sizeof text)) != CS_OK)
         return CS_EFORMAT;
     return cs_fail(CS_EFORMAT, "'%s' is not a %s file", shown, kinds);
 }

@@ -20,8 +20,9 @@ int cs_htsin_check_compression(const char *shown, const struct htsFormat *m) CS_
  * they take more than 1 kB of compressed data */
 size_t cs_peek_text(struct hFILE *fp, const struct htsFormat *m, char *text, size_t n);
 
-/** cs_refuse_archive - CS_EFORMAT with a message if the first n bytes begin a tar or zip archive */
-int cs_refuse_archive(const char *shown, const char *s, size_t n) CS_MUST_CHECK;
+/** cs_refuse_packed - CS_EFORMAT with a message if the first n bytes begin an archive (tar, zip,
+ * 7z) or compressed data that htslib does not detect, such as lz4; else CS_OK */
+int cs_refuse_packed(const char *shown, const char *s, size_t n) CS_MUST_CHECK;
 
 /** cs_htsin_open - cs_pump_open() for htslib's readers, as hts_open(), after a byte order mark,
  * if any. kinds: of files that are expected, for messages. CS_OK, CS_EIO, CS_EFORMAT, CS_ECANCEL */

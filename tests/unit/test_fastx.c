@@ -126,6 +126,16 @@ static void test_broken_text(void **state)
           "'x' line 1: looks like GenBank; a FASTA or FASTQ record begins with '>' or '@'" },
         { "\xff\xfe>", "'x' line 1: looks like UTF-16; a FASTA or FASTQ record begins with '>' or "
           "'@'" },
+        { "S\t1\tACGT\n", "'x' line 1: looks like GFA; extract its sequences first: awk '/^S/ { "
+          "print \">\" $2; print $3 }' FILE | chordseq ... -" },
+        { "\x8bPOD\r\n\x1a\n", "'x' line 1: looks like POD5; it has signals; call their bases "
+          "first, for example with dorado" },
+        { "\x04\x22\x4d\x18\x64\x40\xa7", "'x' is compressed with lz4, which is not supported; "
+          "decompress it first: lz4 -dc FILE | chordseq ... -" },
+        { "\x1f\x9d\x90", "'x' is compressed with compress, which is not supported; decompress it "
+          "first: gzip -dc FILE | chordseq ... -" },
+        { "7z\xbc\xaf\x27\x1c", "'x' is a 7z archive; extract its files (7z x), or pipe them in: "
+          "7z x -so FILE | chordseq ... -" },
         { ">p\nACDEFG\n",
           "'x' line 2: 'E' in the sequence of record 'p' is not a nucleotide code; is this protein?"
         },
