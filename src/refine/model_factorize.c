@@ -159,7 +159,8 @@ out:
     return rc;
 }
 
-/* Accuracy for classes, share of correct known labels for labels; else the mean squared error. */
+/* Accuracy for classes, share of correct known labels for labels; else the mean squared error, in
+ * the units of the values. */
 static int metrics(const struct sides *s, double v[2])
 {
     int rc = CS_OK;
@@ -167,7 +168,7 @@ static int metrics(const struct sides *s, double v[2])
     for (int k = 0; k < 2; k++) {
         cs_metrics f;
         CS_TRY(cs_scores_metrics(&s->scores[k], 0, INT64_MAX, 0, false, &f));
-        v[k] = s->scores[k].is_class || s->scores[k].is_labels ? f.accuracy : f.loss;
+        v[k] = s->scores[k].is_class || s->scores[k].is_labels ? f.accuracy : f.mse;
         cs_metrics_release(&f);
     }
 out:

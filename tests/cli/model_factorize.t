@@ -71,3 +71,10 @@ T 'training continues' chordseq train -q --init two.low --label-key class --enco
     --encoder.hidden 32 --encoder.max-len 128 --epochs 1 -o more.m two.fa
 T 'training keeps the rank' sh -c 'for m in more.m two.low; do chordseq model show $m | grep "^tensor.*_a\|^low-rank" > $m.rank; done
     [ -s more.m.rank ] && cmp more.m.rank two.low.rank'
+# Far from a deviation of 1, so that standardized errors differ.
+awk '/^>/ { printf "%s\t%d\n", substr($1, 2), 1000 + 50 * (++n % 7) }' two.fa > values.tsv
+chordseq train -q --head regress --labels values.tsv --encoder.track 4 --encoder.hidden 8 --encoder.max-len 128 \
+    --epochs 1 -o values.m two.fa
+T 'the mean squared error is that of eval' sh -c 'chordseq model factorize --rank 64 -i two.fa --labels values.tsv values.m |
+    awk "\$1 == \"mean_squared_error\" { print \$2 }" > got && chordseq eval -q -m values.m --labels values.tsv two.fa |
+    awk "\$2 == \"all\" && \$3 == \".\" && \$4 == \"mse\" { print \$5 }" | paste got - | awk "{ n++; d = \$1 / \$2 - 1; bad += d * d > 1e-9 } END { exit n != 1 || bad }"'
