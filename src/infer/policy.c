@@ -369,7 +369,8 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
     p->strands = !bases ? CS_STRANDS_FORWARD : a->strand == STRAND_MODEL ? m->strands
                : (cs_strands)(a->strand - 1);
     p->both = p->strands != CS_STRANDS_FORWARD;
-    CS_TRY(cs_model_check_cells(m));
+    if (a->output == CS_HEAD_PREDICTION)
+        CS_TRY(cs_model_check_cells(m));
     CS_TRY(cs_model_check_output(m, a->output));
     if ((cs_model_parts(m) > 1) != (a->pair == CS_PAIR_JOINT))
         return cs_fail(CS_EMODEL, "the model predicts for %s", cs_model_parts(m) > 1 ? "variants, "

@@ -75,6 +75,11 @@ awk '/^>c/ { getline s; for (i = 1; i + 299 <= length(s); i += 300)
     printf ">%s_%d class=%d\n%s\n", substr($1, 2), i, ++n % 2, substr(s, i, 300) }' g.fa > pieces.fa
 T 'they start a classifier' sh -c "chordseq train -q --preset none $small $frames --init frames.m --label-key class \
     --max-steps 2 -o c.m pieces.fa && chordseq classify -q -m c.m pieces.fa | grep -qc 'c1_1'"
+awk '/^>c4/ { getline s; r = substr(s, 301, 1)
+    printf "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+    printf "c4\t301\t.\t%s\t%s\t.\t.\t.\n", r, r == "A" ? "C" : "A" }' g.fa > one.vcf
+T 'they give vectors of sequences and scores of variants' sh -c 'chordseq embed -q -m frames.m -o - pieces.fa | grep -q "^c1_1.*[0-9]" &&
+    chordseq variant -q --score embedding -m frames.m -f g.fa -w 300 --tsv one.tsv -o /dev/null one.vcf && [ "$(wc -l < one.tsv)" = 2 ] && ! grep -q NO_KNOWN one.tsv'
 N pretrain-codon.err $pre --tokenizer codon -o x.m g.fa
 N pretrain-orf.err $pre --tokenizer orf -o x.m g.fa
 N pretrain-frames.err chordseq predict -q -m frames.m g.fa
