@@ -172,6 +172,7 @@ static int classify_prepare(struct job *j, cs_about *about)
                             from.shard.manifest != NULL));
     CS_TRY(open_records(j));
     about->model = j->run.model;
+    about->prior = j->run.policy.prior;
     CS_TRY(classify_open_outputs(j, about));
 out:
     return rc;

@@ -149,7 +149,8 @@ static const cs_opt summary_opt[] = {
     { .type = CS_OPT_OUT, .name = "summary", .arg = "FILE",
       .help = "run summary as JSON: versions, model, options, counts (for MultiQC: "
               "*chordseq_summary.json)",
-      .man = "Identical runs write identical bytes." },
+      .man = "With shares of classes (--prior), \"prior\" has those that were used. Identical "
+             "runs write identical bytes." },
     { .type = CS_OPT_END }
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/cpu.h"
 #include "base/mem.h"
+#include "infer/prior.h"
 #include "io/json_text.h"
 #include "run/same.h"
 
@@ -51,6 +52,20 @@ static json_t *model_json(const cs_about *a)
                      "head", m->head->name);
 }
 
+/* {class: share} */
+static json_t *prior_json(const cs_about *a)
+{
+    const cs_model *m = a->model;
+    json_t *all = json_object();
+    double *share = cs_xcalloc((size_t)m->n_label, sizeof *share);
+
+    cs_prior_shares(a->prior, m->n_label, share);
+    for (int32_t k = 0; k < m->n_label; k++)
+        json_object_set_new(all, m->label[k].name, json_real(share[k]));
+    free(share);
+    return all;
+}
+
 json_t *cs_about_json(const cs_about *a)
 {
     json_t *all = json_object(), *inputs = json_array();
@@ -66,6 +81,8 @@ json_t *cs_about_json(const cs_about *a)
     json_object_set_new(all, "precision", json_string(cs_precision_names[be->precision]));
     json_object_set_new(all, "kernels", json_string(
         be->is_host ? cs_cpu_bits(be->precision == CS_IN_BF16) : be->name));
+    if (a->prior)
+        json_object_set_new(all, "prior", prior_json(a));
     json_object_set_new(all, "inputs", inputs);
     json_object_set_new(all, "options", options_json(a->set, false));
     free(line);

@@ -16,11 +16,12 @@ typedef struct cs_about {
     const cs_strlist *input;
     const cs_model   *model;
     const char       *model_path;
+    const double     *prior;     /* as cs_prior_new() gives it; NULL: equal shares */
 } cs_about;
 /** cs_about_line - the command line with one blank between words; free() it */
 char *cs_about_line(const cs_about *a);
 /** cs_about_json - an object: versions, command, model, precision and kernels (which decide the
- * last digits), inputs, options; json_decref() it */
+ * last digits), shares of classes, inputs, options; json_decref() it */
 json_t *cs_about_json(const cs_about *a);
 /** cs_about_summary - the same for a summary: its options include those with several values, such
  * as regions, but not files, which are inputs */
