@@ -325,7 +325,8 @@ static int decoding_failed(const struct alignments *a)
     /* htslib parses the header when the first record needs it. */
     if (a->fp->format.format == sam && cs_sam_header_check(a->header, a->path) != CS_OK)
         return CS_EFORMAT;
-    if (a->fp->format.format == sam && sam_hdr_length(a->header) == 0)
+    /* htslib refuses every contig then, and has set -1 for a record without one. */
+    if (a->fp->format.format == sam && sam_hdr_length(a->header) == 0 && a->b->core.tid >= 0)
         hint = "; there is no header, which 'samtools view' writes with -h";
     if (a->fp->format.format == sam)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: not a valid SAM record%s", a->path,

@@ -96,6 +96,10 @@ printf '\n\n' | cat - a.fa > blank.fa; printf '\n\n' | cat - "$tiny/reads.fq" > 
 T 'after blank lines, too' sh -c "$c --input-fmt fasta blank.fa | cmp - a.tsv && $c --input-fmt fastq blank.fq > /dev/null"
 N fmt-blank.err     chordseq classify -m "$m" --input-fmt fasta blank.fq
 N fmt-blank-fa.err  chordseq classify -m "$m" --input-fmt fastq blank.fa
+T 'SAM without a header: it is missed only where a contig is named' sh -c '
+    printf "r\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tII\n" > short.sam && ! chordseq classify -q -m "$1" short.sam 2> msgs &&
+    grep -q "line 1: not a valid SAM record; -v shows" msgs && printf "r\t0\tc\t1\t60\t4M\t*\t0\t0\tACGT\tIIII\n" > bare.sam &&
+    ! chordseq classify -q -m "$1" bare.sam 2> msgs && grep -q "not a valid SAM record; there is no header" msgs' - "$m"
 N fmt-blank-sam.err chordseq classify -m "$m" --input-fmt sam blank.fa
 N fmt-none.err      chordseq classify -m "$m" --input-fmt gff a.fa
 
