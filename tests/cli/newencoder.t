@@ -116,7 +116,6 @@ static cs_mat gated_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 
 const cs_encoder cs_enc_gated = {
     .name = "gated",
-    .source = "none",
     .opt = options,
     .cfg_size = sizeof(struct config),
     .check = gated_check,

@@ -11,6 +11,9 @@
  *
  * Groups of channels are networks side by side, each on its own columns of the embedding. The head
  * reads the columns of all: an ensemble in one model.
+ *
+ * Source   Cheng, Khalitov, Yu, Zhang, Yang, CDIL-CNN, 2023, github.com/LeiCheng-no/CDIL-CNN; CDIL
+ *          for DNA, github.com/wiedersehne/cdilDNA models/cdil.py
  */
 #include <errno.h>
 #include <stddef.h>
@@ -300,8 +303,6 @@ static void cdil_release(void *net)
 
 const cs_encoder cs_enc_cdil = {
     .name = "cdil",
-    .source = "Cheng, Khalitov, Yu, Zhang, Yang, CDIL-CNN, 2023, github.com/LeiCheng-no/CDIL-CNN; "
-              "CDIL for DNA, github.com/wiedersehne/cdilDNA models/cdil.py",
     .opt = options,
     .cfg_size = sizeof(struct config),
     .check = cdil_check,

@@ -20,6 +20,9 @@
  * block's output only. Both parts rotate: half b of the input reaches both halves of the output of
  * k blocks by 2k - 1 rotations in a row or more, and k of them suffice, one for every binary digit
  * of a distance, so ceil(log2 N) blocks still connect all tokens.
+ *
+ * Source   Khalitov, Yu, Cheng, Yang, ChordMixer, ICLR 2023; github.com/RuslanKhalitov/ChordMixer
+ *          models/chordmixer.py
  */
 #include <stddef.h>
 
@@ -352,8 +355,6 @@ static cs_mat chord_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 
 const cs_encoder cs_enc_chordmixer = {
     .name = "chordmixer",
-    .source = "Khalitov, Yu, Cheng, Yang, ChordMixer, ICLR 2023; "
-              "github.com/RuslanKhalitov/ChordMixer models/chordmixer.py",
     .opt = options,
     .cfg_size = sizeof(struct config),
     .check = chord_check,

@@ -13,6 +13,9 @@
  * orthogonal_) and keep near it, because the loss also holds |F'F - 1|^2 of all F times that
  * number; aglu, the approximated GLU. No code was released; biases, own features for every head,
  * gains of the other initial weights and the wiring are choices that the paper leaves open.
+ *
+ * Source   Yorsh, Kovalenko, Linear self-attention approximation via trainable feedforward kernel,
+ *          ICANN 2022, arXiv:2211.04076, on the linear attention of Katharopoulos et al., 2020
  */
 #include <stddef.h>
 
@@ -118,9 +121,6 @@ static void *fkernel_build(const void *cfg, cs_params *ps)
 
 const cs_encoder cs_enc_fkernel = {
     .name = "fkernel",
-    .source = "Yorsh, Kovalenko, Linear self-attention approximation via trainable feedforward "
-              "kernel, ICANN 2022, arXiv:2211.04076, on the linear attention of Katharopoulos et "
-              "al., 2020; no code was released",
     .opt = options,
     .cfg_size = sizeof(struct config),
     .check = fkernel_check,

@@ -9,6 +9,8 @@
  * As lucidrains' implementation, pre; post is the paper's figure. E and F are indexed by position,
  * so the maximum length is fixed; a shorter sequence uses their first rows, as in that
  * implementation.
+ *
+ * Source   Wang et al., Linformer, 2020; github.com/lucidrains/linformer
  */
 #include <stddef.h>
 
@@ -114,7 +116,6 @@ static void *linformer_build(const void *cfg, cs_params *ps)
 
 const cs_encoder cs_enc_linformer = {
     .name = "linformer",
-    .source = "Wang et al., Linformer, 2020; github.com/lucidrains/linformer",
     .opt = options,
     .cfg_size = sizeof(struct config),
     .check = linformer_check,

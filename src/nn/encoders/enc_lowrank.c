@@ -11,6 +11,9 @@
  *
  * The released code factorises the attention even with factorisation disabled; --encoder.factor
  * attention is that. There all heads share A; in the paper's equations each head has its own.
+ *
+ * Source   Winata et al., Lightweight and efficient end-to-end speech recognition using low-rank
+ *          transformer, ICASSP 2020; github.com/audioku/meta-transfer-learning
  */
 #include <math.h>
 #include <stddef.h>
@@ -232,8 +235,6 @@ static cs_mat lowrank_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 
 const cs_encoder cs_enc_lowrank = {
     .name = "lowrank",
-    .source = "Winata et al., Lightweight and efficient end-to-end speech recognition using "
-              "low-rank transformer, ICASSP 2020; github.com/audioku/meta-transfer-learning",
     .opt = options,
     .cfg_size = sizeof(struct config),
     .check = lowrank_check,

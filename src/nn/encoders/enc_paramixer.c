@@ -8,6 +8,10 @@
  *
  * Released code and paper differ: the residual after each factor, one link more, and n rounded up
  * or down by folder. Here a setting fixes n, or a sequence of N tokens has ceil(log2 N).
+ *
+ * Source   Yu, Khalitov, Cheng, Yang, Paramixer: parameterizing mixing links in sparse factors
+ *          works better than dot-product self-attention, CVPR 2022;
+ *          github.com/wiedersehne/Paramixer
  */
 #include <stddef.h>
 
@@ -139,9 +143,6 @@ static void paramixer_release(void *net)
 
 const cs_encoder cs_enc_paramixer = {
     .name = "paramixer",
-    .source = "Yu, Khalitov, Cheng, Yang, Paramixer: parameterizing mixing links in sparse factors "
-              "works better than dot-product self-attention, CVPR 2022; "
-              "github.com/wiedersehne/Paramixer",
     .opt = options,
     .cfg_size = sizeof(struct config),
     .check = paramixer_check,

@@ -9,6 +9,9 @@
  * link than the paper (the token itself), adds g(X) after every factor, and takes n as a setting;
  * where that exceeds log2 N links meet, and their products sum. Here a setting fixes n, or every
  * sequence has its own.
+ *
+ * Source   Khalitov, Yu, Cheng, Yang, Sparse factorization of square matrices with application to
+ *          neural attention modeling, 2022; github.com/RuslanKhalitov/SparseFactorization
  */
 #include <stddef.h>
 
@@ -131,8 +134,6 @@ static void psf_release(void *net)
 
 const cs_encoder cs_enc_psf = {
     .name = "psf",
-    .source = "Khalitov, Yu, Cheng, Yang, Sparse factorization of square matrices with application "
-              "to neural attention modeling, 2022; github.com/RuslanKhalitov/SparseFactorization",
     .opt = options,
     .cfg_size = sizeof(struct config),
     .check = psf_check,

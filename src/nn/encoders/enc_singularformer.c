@@ -12,6 +12,8 @@
  * The released code doubles its sum with every layer but the first, because it adds a tensor to
  * itself in place, and does not square the second term; the paper sums plainly and squares (eq.
  * 16). Both are options, as is 1/sqrt(head), which the paper's eq. 9 lacks.
+ *
+ * Source   Singularformer; github.com/CSUBioGroup/Singularformer nnLayer.py
  */
 #include <math.h>
 #include <stddef.h>
@@ -294,7 +296,6 @@ static cs_mat singularformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs
 
 const cs_encoder cs_enc_singularformer = {
     .name = "singularformer",
-    .source = "Singularformer; github.com/CSUBioGroup/Singularformer nnLayer.py",
     .opt = options,
     .cfg_size = sizeof(struct config),
     .check = singularformer_check,

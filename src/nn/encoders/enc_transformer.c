@@ -9,6 +9,9 @@
  * Time is quadratic in the length of a sequence, memory linear (cs_attend). Dropout acts on the
  * results of sublayers, on hidden units and on attention weights, as in torch's layer. Positions
  * are added before the first layer; torch's encoder leaves that to the user.
+ *
+ * Source   Vaswani et al., Attention is all you need, NeurIPS 2017;
+ *          torch.nn.TransformerEncoderLayer
  */
 #include <math.h>
 #include <stddef.h>
@@ -112,8 +115,6 @@ static void *transformer_build(const void *cfg, cs_params *ps)
 
 const cs_encoder cs_enc_transformer = {
     .name = "transformer",
-    .source = "Vaswani et al., Attention is all you need, NeurIPS 2017; "
-              "torch.nn.TransformerEncoderLayer",
     .opt = options,
     .cfg_size = sizeof(struct config),
     .check = transformer_check,

@@ -6,7 +6,7 @@
 #include "nn/ops/ctx.h"
 
 typedef struct cs_encoder {
-    const char   *name, *source;     /* source: paper and reference implementation */
+    const char   *name;
     const cs_opt *opt;                         /* hyper-parameters: the command line's table */
     size_t        cfg_size;
     int     (*check)(const void *cfg);         /* CS_OK, or CS_EUSAGE naming the invalid setting */
