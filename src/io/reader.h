@@ -14,7 +14,7 @@ struct cs_programs;
 typedef struct cs_input_count {
     cs_counted outside_iupac;    /* records with an X, read as N */
     cs_counted no_end_marker;    /* BGZF inputs without their last block */
-    uint64_t   n_record, n_secondary, n_supplementary, n_filtered;
+    uint64_t   n_secondary, n_supplementary, n_filtered;
 } cs_input_count;
 
 /* Required format of an input. */

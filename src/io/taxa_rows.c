@@ -21,7 +21,7 @@ void cs_taxa_rows_release(cs_taxa_rows *r)
 }
 
 /* The rows of a name are a list: from the first one, the others from the last to the second. */
-int cs_taxa_rows_name(cs_taxa_rows *r, size_t i, const char *name)
+static int set_row_name(cs_taxa_rows *r, size_t i, const char *name)
 {
     const int64_t first = *name ? cs_names_find(&r->by_name, name) : -1;
 
@@ -54,7 +54,7 @@ int cs_taxa_rows_add(cs_taxa_rows *r, const cs_taxa_row *row)
 
     CS_TRY(cs_grow((void **)&r->row, &r->cap, r->n + 1, sizeof *r->row));
     r->row[r->n] = *row;
-    CS_TRY(cs_taxa_rows_name(r, r->n, row->name));
+    CS_TRY(set_row_name(r, r->n, row->name));
     if (row->title)
         CS_TRY(cs_taxa_rows_title(r, r->n, row->title));
     if (row->taxid) {

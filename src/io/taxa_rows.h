@@ -28,8 +28,6 @@ void cs_taxa_rows_init(cs_taxa_rows *r, const char *what);
 void cs_taxa_rows_release(cs_taxa_rows *r);
 /** cs_taxa_rows_add - copy a row, without its strings; a name "" is none yet; CS_EMEM */
 int cs_taxa_rows_add(cs_taxa_rows *r, const cs_taxa_row *row) CS_MUST_CHECK;
-/** cs_taxa_rows_name - set the name of row i, which others may have, too; CS_EMEM */
-int cs_taxa_rows_name(cs_taxa_rows *r, size_t i, const char *name) CS_MUST_CHECK;
 /** cs_taxa_rows_title - set the scientific name of row i, which others may have, too; CS_EMEM */
 int cs_taxa_rows_title(cs_taxa_rows *r, size_t i, const char *title) CS_MUST_CHECK;
 /** cs_taxa_rows_equal - have both the same texts and taxid? */

@@ -91,7 +91,6 @@ int cs_bpe_add(cs_bpe *b, int32_t id, const char *text, size_t n, bool special)
         return cs_fail(CS_EMEM, "out of memory for a vocabulary of %d pieces", (int)b->cap);
     b->n_sym[id] = special ? 1 : (int32_t)n;
     b->special[id] = special;
-    b->n_special += special;
     b->slot[i] = id;
     b->n_id = id >= b->n_id ? id + 1 : b->n_id;
     if (n == 1 && !special)

@@ -19,8 +19,7 @@ typedef struct cs_bpe {
     const char     **piece;      /* [n_id] texts; NULL: unused id */
     int32_t         *n_sym;      /* [n_id] their lengths; 1 for special pieces */
     int32_t          n_id, cap;
-    int32_t          n_special;  /* special pieces such as [MASK] */
-    bool            *special;    /* [n_id] */
+    bool            *special;    /* [n_id] is it a special piece, such as [MASK]? */
     cs_bpe_merge    *merge;      /* [n_merge] by rank */
     int32_t          n_merge, cap_merge;
     int32_t          pad, unk;   /* ids; pad is -1 if none */

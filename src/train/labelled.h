@@ -44,7 +44,7 @@ typedef struct cs_labelled {
     int64_t     min_base;        /* minimum length; shorter records are skipped */
     int        *file_class;      /* [n files] of --class, -1: omitted; or NULL */
     int         n_own;           /* classes of a series' own targets so far */
-    int64_t     n_read, n_ungrouped, n_unlabelled, n_short, n_skipped, n_masked, n_cut;
+    int64_t     n_read, n_ungrouped, n_unlabelled, n_short, n_masked, n_cut;
     int64_t     n_unknown;       /* records of N only */
     char        first_short[64], first_cut[192], first_unknown[64];
 } cs_labelled;

@@ -134,7 +134,6 @@ static int take_label(cs_labelled *l, const cs_record *r, const char *label, flo
     const size_t n = strlen(class);
     if (n > 0 && !l->fixed && (class[0] == ' ' || class[n - 1] == ' '))
         return refuse(l, r, "label", class, ", which starts or ends with a space; remove it");
-    l->n_skipped += no == CS_LABEL_OMITTED;
     *target = (float)no;
     return no == CS_LABEL_OMITTED ? CS_EOF : CS_OK;
 }
@@ -169,7 +168,6 @@ static int find_class(cs_labelled *l, const cs_record *r, float *target)
 
     if (l->file_class != NULL) {
         const int no = l->file_class[cs_inputs_index(l->in)];
-        l->n_skipped += no == CS_LABEL_OMITTED;
         *target = (float)no;
         return no == CS_LABEL_OMITTED ? CS_EOF : CS_OK;
     }

@@ -62,7 +62,7 @@ int cs_preset_measure(const cs_dataset *d, cs_preset_facts *f)
 {
     int64_t *n = cs_alloc((size_t)d->n + 1, sizeof *n);
 
-    *f = (cs_preset_facts){ .n_class = d->n_class, .values = d->n_channel > 0 };
+    *f = (cs_preset_facts){ .values = d->n_channel > 0 };
     if (n == NULL)
         return cs_fail(CS_EMEM, "out of memory for the lengths of %lld records", (long long)d->n);
     for (int64_t i = 0; i < d->n; i++) {

@@ -14,7 +14,6 @@ extern const char *const cs_preset_names[];
  * bases. values: the records are series of real values, which have no words, strands or crops. */
 typedef struct cs_preset_facts {
     int64_t n_record, n_base, longest, median, most_tokens;
-    int32_t n_class;
     bool    values;
 } cs_preset_facts;
 

@@ -123,7 +123,6 @@ static cs_mat difference(cs_session *s, const cs_uploaded *up, cs_seg *seg)
     const cs_mat a = part_encoded(s, &first, seg);
     const cs_mat x = s->trace.x;
     const cs_mat b = part_encoded(s, &second, &again);
-    s->trace.alt = s->trace.x;
     s->trace.x = x;
     cs_mat d = cs_empty(cx, a.r, a.c);
     cs_sub(cx, a, b, d);

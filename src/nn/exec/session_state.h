@@ -8,10 +8,10 @@
  * explanations. A prediction overwrites x. After a training pass, cs_grad_of(&s->cx, x) is the
  * gradient of the embedded input; a reversible encoder leaves x there up to rounding, and encoded
  * is x again. A prediction with a head that pools may compute the means alone: then x is absent and
- * encoded holds a row per record, unless cx.no_mean is set. */
+ * encoded holds a row per record, unless cx.no_mean is set. With a head of two parts x is the
+ * embedded input of the first. */
 typedef struct cs_trace {
     cs_mat x, encoded, y;        /* y: the head's raw output */
-    cs_mat alt;                  /* of a head of two parts: the second one's embedded input */
 } cs_trace;
 
 /* Host memory for separated parts of a head of two: all first ones, then all second. */

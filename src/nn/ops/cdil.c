@@ -63,7 +63,7 @@ static struct unit declare_unit(const cs_cdil_spec *s, cs_params *ps, const char
 
 static cs_linear declare_res(cs_params *ps, const char *name, int32_t n_in, int32_t n_out)
 {
-    cs_linear l = { .n_in = n_in, .n_out = n_out };
+    cs_linear l = { .n_out = n_out };
     l.w = cs_declare(ps, cs_shape3(n_out, n_in, 1), CS_INIT_FANIN, 1, "%s.res.weight", name);
     l.b = cs_declare(ps, cs_shape1(n_out), CS_INIT_ZERO, 1, "%s.res.bias", name);
     return l;

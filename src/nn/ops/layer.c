@@ -69,7 +69,7 @@ int32_t cs_params_low_rank(const cs_params *ps)
 cs_linear cs_linear_declare(cs_params *ps, int32_t n_in, int32_t n_out, double gain,
                             const char *name)
 {
-    cs_linear l = { .n_in = n_in, .n_out = n_out };
+    cs_linear l = { .n_out = n_out };
     char full[256];
     snprintf(full, sizeof full, "%s.weight", name);
     l.w = cs_weight_declare(ps, n_out, n_in, gain, full, &l.a);

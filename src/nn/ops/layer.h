@@ -24,8 +24,9 @@ cs_ranks cs_params_ranks(const cs_params *like);
 /** cs_params_low_rank - number of low-rank layers */
 int32_t cs_params_low_rank(const cs_params *ps);
 
-/* a is used if low is set. */
-typedef struct cs_linear { int w, b, a; bool low; int32_t n_in, n_out; } cs_linear;
+/* Indices of a linear layer's tensors: weights w and bias b; if `low`, the weights are the product
+ * w a. */
+typedef struct cs_linear { int w, b, a; bool low; int32_t n_out; } cs_linear;
 
 /** cs_linear_declare - "NAME.weight" (n_out, n_in) and "NAME.bias" (n_out); Glorot-uniform weights
  * times gain (0: all zero), zero bias */
