@@ -94,7 +94,7 @@ cs_record *cs_chunk_append(cs_chunk *c)
     return r;
 }
 
-int cs_chunk_full(const cs_chunk *c)
+bool cs_chunk_full(const cs_chunk *c)
 {
     return c->n >= CS_CHUNK_RECORDS || c->n_base >= CS_CHUNK_BASES
         || (c->n > 0 && cs_arena_bytes(c->mem) >= FULL_BYTES);

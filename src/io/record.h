@@ -82,6 +82,6 @@ enum { CS_LENGTH_TEXT = 48 };
 const char *cs_record_length(const cs_record *r, char buf[CS_LENGTH_TEXT]);
 
 /** cs_chunk_full - is it full? The owner of the records updates n_base */
-int cs_chunk_full(const cs_chunk *c);
+bool cs_chunk_full(const cs_chunk *c);
 
 #endif

@@ -51,7 +51,7 @@ static int restore(cs_output *o)
 
     if (!from || !json_is_true(json_object_get(from, "begun")))
         return CS_OK;
-    o->begun = 1;
+    o->begun = true;
     rc = !restore_counts(o, from) ? CS_EFORMAT
        : o->w->restore ? o->w->restore(o, json_object_get(from, "state")) : CS_OK;
     if (rc == CS_EFORMAT)        /* unless a file of the output has the message */
@@ -175,7 +175,7 @@ int cs_output_begin(cs_output *o)
 {
     if (o->begun)
         return CS_OK;
-    o->begun = 1;
+    o->begun = true;
     return o->w->begin ? o->w->begin(o) : CS_OK;
 }
 
@@ -211,7 +211,7 @@ int cs_output_finish(cs_output *o)
         CS_TRY(o->w->end(o));
     if (o->file)
         CS_TRY(cs_outfile_finish(o->file));
-    o->finished = 1;
+    o->finished = true;
 out:
     return rc;
 }

@@ -13,12 +13,12 @@
 typedef struct cs_output_info {
     const char *const *label;    /* [n_label] class names, or target names for a regression */
     int         n_label;
-    int         is_class;        /* predictions are probabilities over the classes */
-    int         is_labels;       /* or one per label, not mutually exclusive */
+    bool        is_class;        /* predictions are probabilities over the classes */
+    bool        is_labels;       /* or one per label, not mutually exclusive */
     const char *model_sum;       /* checksum of the model, for formats that carry provenance */
     const char *command_line;
     const cs_taxonomy *taxonomy; /* taxonomy of the classes; NULL with values */
-    int         taxa;            /* calls may be taxa above the classes */
+    bool        taxa;            /* calls may be taxa above the classes */
     const double *prior;         /* [n_label] logarithms of the shares of classes that
                                   * probabilities include, plus a constant; NULL: equal shares */
     const char *sample;          /* sample name in CAMI's formats */
@@ -27,7 +27,7 @@ typedef struct cs_output_info {
     bool        several;         /* records of several inputs follow each other */
     const char *reference;       /* FASTA for CRAM, or NULL */
     int         threads;         /* extra ones for compression */
-    int         resumes;         /* the output may be continued by a later run */
+    bool        resumes;         /* the output may be continued by a later run */
     bool        wanted;          /* for check(): the output is written */
     const json_t *from;          /* result of cs_output_save() to continue from, or NULL */
     const void *cfg;             /* the writer's options, or NULL: their defaults */
@@ -86,8 +86,8 @@ struct cs_output {
     const void           *cfg;      /* [w->cfg_size] the writer's options */
     void                 *defaults; /* of these, where the command has none; or NULL */
     void                 *state;    /* the writer's own; release() or end() frees it */
-    int                   begun;    /* begin() has been called */
-    int                   finished; /* end() has been called, and all is on disk */
+    bool                  begun;    /* begin() has been called */
+    bool                  finished; /* end() has been called, and all is on disk */
     uint64_t              n_record; /* written so far */
     uint64_t              n_reason[CS_N_REASON];
 };

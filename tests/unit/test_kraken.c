@@ -28,7 +28,7 @@ static int teardown(void **state)
 
 static cs_output *open_output(const cs_writer *w)
 {
-    const cs_output_info info = { .label = label, .n_label = N_LABEL, .is_class = 1,
+    const cs_output_info info = { .label = label, .n_label = N_LABEL, .is_class = true,
                                   .taxonomy = tree };
     cs_output *o = NULL;
 

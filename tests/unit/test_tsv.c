@@ -49,8 +49,8 @@ static void test_classes(void **state)
     _Alignas(max_align_t) char with_all[CS_WRITER_CFG];
     cs_opt_defaults((const cs_optset[]){ { cs_write_tsv.opt, with_all, NULL }, { 0 } });
     assert_int_equal(cs_opt_set(cs_write_tsv.opt, with_all, "all", "1"), CS_OK);
-    const cs_output_info all = { .label = label, .n_label = 3, .is_class = 1, .cfg = with_all };
-    const cs_output_info best = { .label = label, .n_label = 3, .is_class = 1 };
+    const cs_output_info all = { .label = label, .n_label = 3, .is_class = true, .cfg = with_all };
+    const cs_output_info best = { .label = label, .n_label = 3, .is_class = true };
     write_classes(&best);
     check_file("out.tsv", "name\tlength\tlabel\tprobability\treason\n"
                "a\t10\tplasmid\t0.500000\t.\n"
@@ -87,7 +87,7 @@ static void test_nothing_and_discard(void **state)
 {
     (void)state;
     cs_output *o = NULL;
-    const cs_output_info info = { .label = label, .n_label = 3, .is_class = 1 };
+    const cs_output_info info = { .label = label, .n_label = 3, .is_class = true };
     assert_int_equal(cs_output_open(&cs_write_tsv, "none.tsv", &info, &o), CS_OK);
     assert_int_equal(cs_output_close(o), CS_OK);
     check_file("none.tsv", "name\tlength\tlabel\tprobability\treason\n");
@@ -106,7 +106,7 @@ static void test_full_disk(void **state)
 {
     (void)state;
     cs_output *o = NULL;
-    const cs_output_info info = { .label = label, .n_label = 3, .is_class = 1 };
+    const cs_output_info info = { .label = label, .n_label = 3, .is_class = true };
     if (access("/dev/full", W_OK) != 0)
         skip();
     assert_int_equal(cs_output_open(&cs_write_tsv, "/dev/full", &info, &o), CS_OK);
