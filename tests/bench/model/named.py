@@ -5,8 +5,9 @@ Usage   named.py GROUPS.tsv.xz FOLD LENGTH MANIFEST... -- FASTA... > PIECES.fa
 
 GROUPS is what refdata/model/groups.py writes, MANIFEST and FASTA are those of the taxa sets. The kinds: mitochondria of
 plants (lineage), poxviruses and mimiviruses (family), plasmids of 350 kb or more (by the places that their records come
-from, "NC_015944.1:241310-281309"), Halobacteriales (group). Writes headers `>KIND|CLASS|N|RECORD class=CLASS` of the
-records of a fold, pieces side by side, at most 100 of a kind: each record's first, then each one's second, and so on.
+from, "NC_015944.1:241310-281309"), Halobacteriales and Enterobacteriaceae (groups). Writes headers
+`>KIND|CLASS|N|RECORD class=CLASS` of the records of a fold, pieces side by side, at most 100 of a kind: each record's
+first, then each one's second, and so on.
 `chordseq classify --min-prob 0` with the fold's model (W/foldK/others.safetensors, of refdata/model/calibrate.sh) has
 the calls; a kind's recall is the share of its rows with label CLASS.
 """
@@ -47,7 +48,7 @@ def kind_of(name, source, group, lineage, end):
         return "giant viruses"
     if source == "plasmid" and end[origin(name)[0]] >= MEGAPLASMID:
         return "megaplasmids"
-    return "Halobacteriales" if group == "archaea:Halobacteriales" else None
+    return group.split(":")[1] if group in ("archaea:Halobacteriales", "bacteria:Enterobacteriaceae") else None
 
 
 def main():
