@@ -36,6 +36,8 @@ struct cs_vcf {
     bcf1_t    *rec;
     kstring_t  head;             /* the text of the header: of VCF, as it was */
     kstring_t  line, parsed;     /* htslib's parser writes into the line */
+    char       start[CS_VCF_PLACE_BYTES];   /* [n_start] the line's first bytes, as they were */
+    size_t     n_start;
     uint64_t   n_record;
     int        n_column;
     bool       as_native, is_stdin;
@@ -56,28 +58,6 @@ static bool is_text(const cs_vcf *v)
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
-
-/* Report a line that htslib cannot parse. */
-static int bad_header(const cs_vcf *v)
-{
-    bcf_hdr_t *h = bcf_hdr_init("w");
-    const char *line = v->head.s, *end;
-    int no = 1;
-
-    for (; h && strncmp(line, "##", 2) == 0; line = end + 1, no++) {
-        int len = 0;
-        bcf_hrec_t *r = bcf_hdr_parse_line(h, line, &len);
-        end = strchr(line, '\n');
-        if (!r)
-            break;
-        bcf_hrec_destroy(r);
-    }
-    if (h)
-        bcf_hdr_destroy(h);
-    end = strchr(line, '\n');
-    return cs_fail(CS_EFORMAT, "'%s': the header of this VCF file is damaged, at line %d: '%.*s'",
-                   v->path, no, (int)(end - line < 60 ? end - line : 60), line);
-}
 
 /* Header lines as they are; htslib reads their text. */
 static int read_text_header(cs_vcf *v)
@@ -108,7 +88,7 @@ static int read_text_header(cs_vcf *v)
                        v->path);
     v->header = bcf_hdr_init("r");
     if (!v->header || bcf_hdr_parse(v->header, v->head.s) < 0)
-        return bad_header(v);
+        return cs_vcf_bad_header(v->path, v->head.s);
     return CS_OK;
 }
 
@@ -328,8 +308,15 @@ out:
 
 int cs_vcf_error(const cs_vcf *v, const char *what)
 {
-    return cs_fail(CS_EFORMAT, "'%s': record %llu %s", v->path, (unsigned long long)v->n_record,
-                   what);
+    char place[CS_VCF_PLACE_BYTES] = "";
+    const char *contig = is_text(v) ? NULL : bcf_seqname(v->header, v->rec);
+
+    if (contig)
+        (void)snprintf(place, sizeof place, " (%.90s:%lld)", contig, (long long)v->rec->pos + 1);
+    else
+        cs_vcf_place(v->start, v->n_start, place);
+    return cs_fail(CS_EFORMAT, "'%s': record %llu%s %s", v->path, (unsigned long long)v->n_record,
+                   place, what);
 }
 
 /* htslib's errors. A key or contig missing in the header is accepted: htslib adds it, but in BCF it
@@ -423,11 +410,13 @@ static int check_end(const cs_vcf *v)
 /* A line that is not sound: if it lacks columns and is the last one, the file may have been cut. */
 static int broken_text(cs_vcf *v, const char *what)
 {
+    char why[256];
+
     if (v->itr || cs_vcf_n_column(v->line.s, v->line.l) >= v->n_column
         || hts_getline(v->fp, KS_SEP_LINE, &v->line) != -1)
         return cs_vcf_error(v, what);
-    return cs_fail(CS_EFORMAT, "'%s': record %llu %s; it is the last one: is the file truncated?",
-                   v->path, (unsigned long long)v->n_record, what);
+    (void)snprintf(why, sizeof why, "%s; it is the last one: is the file truncated?", what);
+    return cs_vcf_error(v, why);
 }
 
 static int grow_text(char **text, int *cap, size_t need)
@@ -486,11 +475,14 @@ static int next_text(cs_vcf *v)
     if (r == -1)
         return check_end(v);
     v->n_record++;
+    v->n_start = 0;
     if (blank)
         return cs_vcf_error(v, "follows an empty line; remove that");
     if (r < -1)
         return cs_vcf_error(v, v->itr ? "cannot be read; the file is truncated or damaged" :
                             "cannot be decompressed; the file is truncated or damaged");
+    v->n_start = v->line.l < sizeof v->start ? v->line.l : sizeof v->start;
+    memcpy(v->start, v->line.s, v->n_start);
     if (memchr(v->line.s, '\0', v->line.l))
         return cs_vcf_error(v, "has a NUL byte");
     if (!cs_vcf_line_is_valid(v->line.s, v->line.l, v->n_column, why, sizeof why))
@@ -502,7 +494,7 @@ static int next_text(cs_vcf *v)
         return CS_EMEM;
     if (vcf_parse(text, v->header, v->rec) < 0) {
         const int rc = check_native(v);
-        return rc == CS_OK ? cs_vcf_error(v, "cannot be parsed") : rc;
+        return rc == CS_OK ? cs_vcf_error(v, "cannot be parsed; -v shows htslib's reason") : rc;
     }
     return reserve_texts(v->rec) == CS_OK ? CS_OK : no_memory(v);
 }
@@ -516,8 +508,10 @@ static int next_native(cs_vcf *v)
     if (r == -1)
         return check_end(v);
     v->n_record++;
-    if (r < -1)
+    if (r < -1) {
+        v->rec->rid = -1;        /* of the record before, or none */
         return cs_vcf_error(v, "cannot be read; the file is truncated or damaged");
+    }
     if (reserve_texts(v->rec) != CS_OK)
         return no_memory(v);
     v->line.l = 0;

@@ -1,5 +1,7 @@
-/* vcf_header.c - contigs and INFO keys in the headers of VCF and BCF. */
+/* vcf_header.c - contigs, INFO keys and damaged lines in the headers of VCF and BCF. */
 #include "io/vcf.h"
+
+#include <string.h>
 
 #include <htslib/vcf.h>
 
@@ -33,4 +35,25 @@ void cs_vcf_compare(const cs_vcf *v, const cs_reference *ref)
                 CS_PLURAL(n, "contig", "contigs"), cs_reference_path(ref), first->key,
                 (unsigned long long)first->val->info[0],
                 (long long)cs_reference_length(ref, first->key));
+}
+
+int cs_vcf_bad_header(const char *path, const char *text)
+{
+    bcf_hdr_t *h = bcf_hdr_init("w");
+    const char *line = text, *end;
+    int no = 1;
+
+    for (; h && strncmp(line, "##", 2) == 0; line = end + 1, no++) {
+        int len = 0;
+        bcf_hrec_t *r = bcf_hdr_parse_line(h, line, &len);
+        end = strchr(line, '\n');
+        if (!r)
+            break;
+        bcf_hrec_destroy(r);
+    }
+    if (h)
+        bcf_hdr_destroy(h);
+    end = strchr(line, '\n');
+    return cs_fail(CS_EFORMAT, "'%s': the header of this VCF file is damaged, at line %d: '%.*s'",
+                   path, no, (int)(end - line < 60 ? end - line : 60), line);
 }

@@ -24,9 +24,10 @@ int cs_vcf_info(const cs_vcf *v, const cs_vcf_record *r, const char *key, cs_are
         if (end)
             *end++ = '\0';
         if (i >= r->n_alt || (!end && i + 1 < r->n_alt))
-            return cs_fail(CS_EFORMAT, "'%s': record %llu has a different number of values in %s "
-                           "than alternative alleles; it must be Number=A", cs_vcf_path(v),
-                           (unsigned long long)r->no, key);
+            return cs_fail(CS_EFORMAT, "'%s': record %llu (%s:%lld) has a different number of "
+                           "values in %s than alternative alleles; it must be Number=A",
+                           cs_vcf_path(v), (unsigned long long)r->no, r->contig,
+                           (long long)r->pos + 1, key);
         value[i] = strcmp(text, ".") == 0 ? NULL : text;
     }
     return CS_OK;

@@ -144,6 +144,20 @@ bool cs_vcf_line_is_valid(const char *line, size_t n, int n_column, char *why, s
     return true;
 }
 
+void cs_vcf_place(const char *line, size_t n_line, char place[CS_VCF_PLACE_BYTES])
+{
+    struct text contig = { NULL, 0 }, pos = { NULL, 0 };
+
+    contig.s = cs_vcf_column(line, n_line, CHROM, &contig.n);
+    pos.s = cs_vcf_column(line, n_line, POS, &pos.n);
+    const bool whole = pos.s && pos.s + pos.n < line + n_line;
+    *place = '\0';
+    if (whole && !has_blank(contig) && column_sound(POS, pos)
+        && contig.n + pos.n + sizeof " (:)" <= CS_VCF_PLACE_BYTES)
+        (void)snprintf(place, CS_VCF_PLACE_BYTES, " (%.*s:%.*s)", (int)contig.n, contig.s,
+                       (int)pos.n, pos.s);
+}
+
 const char *cs_vcf_info_find(const char *line, size_t n_line, const char *key, size_t *n)
 {
     size_t n_info;

@@ -135,8 +135,9 @@ static int add_values(struct reading *r, const cs_vcf *in, const cs_vcf_record *
         if (!value[i])
             continue;
         if (!parse_truth(value[i], &truth))
-            return cs_fail(CS_EFORMAT, "'%s': record %llu has %s=%s; a label is 0 or 1",
-                           cs_vcf_path(in), (unsigned long long)v->no, key, value[i]);
+            return cs_fail(CS_EFORMAT, "'%s': record %llu (%s:%lld) has %s=%s; a label is 0 or 1",
+                           cs_vcf_path(in), (unsigned long long)v->no, v->contig,
+                           (long long)v->pos + 1, key, value[i]);
         r->met[label] = true;
         CS_TRY(add_row(r, (struct row){ .contig = v->contig, .pos = v->pos, .ref = v->ref,
                                         .alt = v->alt[i], .label = label, .truth = truth }));
