@@ -33,7 +33,8 @@ const cs_opt cs_genome_table[] = {
       .help = "maximum bases per window", .man = "Every pass over the genome splits it at "
       "different positions. Shorter contigs are used whole.", .min = 1, .max = 1e9 },
     { .type = CS_OPT_SIZE, .name = "window-min", CORPUS(window_min), .arg = "NUM", .def = "0",
-      .help = "minimum window length; 0: all windows have --window bases", .min = 0, .max = 1e9 },
+      .help = "minimum window length; 0: all windows have --window bases",
+      .man = "Shorter pieces, such as those at the ends of contigs, are used whole.", .min = 0, .max = 1e9 },
     { .type = CS_OPT_SIZE, .name = "windows-per-epoch", CORPUS(epoch_window), .arg = "NUM",
       .def = "0", .help = "windows per epoch; 0: the whole genome once",
       .man = "The next epoch continues with other windows until all have been used.", .min = 0,
@@ -152,8 +153,8 @@ static int split_genome(struct job *j)
     CS_TRY(cs_train_rank0_first(j->group, true));
     CS_TRY(cs_genome_share(&j->genome, &split, &j->train, &j->valid));
     if (j->train.n_window == 0)
-        return cs_fail(CS_EUSAGE, "no training sequence is left; hold out fewer contigs or "
-                       "regions, or lower --window-min");
+        return cs_fail(CS_EUSAGE, "no training sequence is left; hold out or skip fewer contigs, "
+                       "or lower --valid-frac");
     if (j->valid.n_window == 0)
         cs_warn("no validation sequences: writing the latest model, not the best");
     cs_info("%lld training bases, %lld validation bases", (long long)j->train.n_base,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "base/rng.h"
 
 enum { STREAM_MASK = 3, MAX_DEPTH = 64 };
@@ -189,6 +190,14 @@ static int check_windows(const cs_window_count *c)
                    (long long)c->n, (long long)c->n_short, (long long)c->n_unknown);
 }
 
+static void warn_no_validation(const cs_window_count *c)
+{
+    if (c->n_short + c->n_unknown == c->n)
+        cs_warn("none of the %lld validation windows can be used: %lld are too short and %lld have "
+                "too few known bases; writing the latest model, not the best", (long long)c->n,
+                (long long)c->n_short, (long long)c->n_unknown);
+}
+
 static int feed_steps(struct feeder *h, const struct part *p, int64_t from, int64_t to,
                       cs_feed_item like, cs_window_count *count)
 {
@@ -234,6 +243,8 @@ static int feed_epoch(struct feeder *h, int64_t e, int64_t *n_left)
         rc = feed_steps(h, &valid, 0, n_steps(f->valid_window, f->step_window),
                         (cs_feed_item){ .part = CS_PART_VALID, .epoch = e, .epoch_end = true },
                         &passed_over);
+    if (rc == CS_OK && validates && e == f->feed.epoch)
+        warn_no_validation(&passed_over);
 out:
     return rc;
 }

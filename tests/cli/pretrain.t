@@ -53,6 +53,8 @@ T 'a model that would be untrained is not written' [ ! -e n.m ]
 cat n.fa g.fa > some.fa
 T 'some windows of N' sh -c "chordseq pretrain $small --window 100 -o some.m --epochs 1 --valid-frac 0 some.fa 2> n.err"
 T 'a warning names them' grep -q 'windows have too few known bases and were left out' n.err
+T 'validation windows that cannot be used are reported' sh -c "chordseq pretrain $small --window 100 -o n.m --epochs 2 --val-contigs n g.fa 2> msgs &&
+    [ \"\$(grep -c 'warning: none of the 8 validation windows can be used: [0-9]* are too short and [0-9]* have too few known bases; writing the latest' msgs)\" = 1 ]"
 T 'no validation metrics' sh -c "chordseq pretrain $small --window 100 -o n.m --metrics n.tsv --epochs 1 \
     --valid-frac 0 g.fa 2> /dev/null && awk -F '\t' 'NR == 2 { exit !(NF == 12 && \$6 == \"NA\" && \$12 == \"NA\") }' n.tsv"
 T 'a window longer than any contig' $pre -o long.m --window 5000 --epochs 1 --valid-frac 0 g.fa
