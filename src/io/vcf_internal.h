@@ -12,7 +12,8 @@ int cs_vcf_take(const char *path, struct htsFile *fp, int threads, bool as_nativ
 /** cs_vcf_header, cs_vcf_header_text - an input's bcf_hdr_t, and its text: of VCF as it was */
 void *cs_vcf_header(const cs_vcf *v);
 const char *cs_vcf_header_text(const cs_vcf *v);
-/** cs_vcf_bad_header - report the line of VCF's header, `text`, that htslib cannot parse. CS_EFORMAT */
+/** cs_vcf_bad_header - report the line of VCF's header, `text`, that htslib cannot parse.
+ * CS_EFORMAT */
 int cs_vcf_bad_header(const char *path, const char *text);
 /** cs_vcf_seek - only records that overlap [from, to) of a contig from here on; needs an index. A
  * contig without records gives none, and a warning if the header does not have it either. CS_OK;

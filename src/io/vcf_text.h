@@ -28,8 +28,8 @@ const char *cs_vcf_lacks(const char *text, size_t n);
 
 enum { CS_VCF_PLACE_BYTES = 128 };
 
-/** cs_vcf_place - the place of a record for messages, " (chr1:123)"; empty if the line, of which the
- * beginning suffices, has no contig and number in its first columns */
+/** cs_vcf_place - the place of a record for messages, " (chr1:123)"; empty if the line, of which
+ * the beginning suffices, has no contig and number in its first columns */
 void cs_vcf_place(const char *line, size_t n_line, char place[CS_VCF_PLACE_BYTES]);
 
 #endif
