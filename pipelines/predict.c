@@ -169,7 +169,7 @@ static void cut_records(struct job *j, cs_stream *s)
     j->hmm.in = s->in;
     s->next = cs_window_hmm_next;
     s->source = &j->hmm;
-    s->unit = "windows";
+    s->unit = "window";
     s->sink = sink_of_windows;
 }
 

@@ -206,15 +206,15 @@ void cs_count_warning(cs_counted *w, const char *name)
     }
 }
 
-void cs_report_counted(const cs_counted *w, uint64_t total, const char *one, const char *many,
-                       const char *what)
+void cs_report_counted(const cs_counted *w, uint64_t total, const char *unit, const char *one,
+                       const char *many, const char *what)
 {
     unsigned long long n = atomic_load(&w->n);
     const bool named = atomic_load(&w->taken) == 2 && w->first[0] != '\0';
 
     if (n > 0)
-        cs_warn("%llu of %llu %s %s %s%s%s%s", n, (unsigned long long)total,
-                CS_PLURAL(total, "record", "records"), CS_PLURAL(n, one, many), what,
+        cs_warn("%llu of %llu %s%s %s %s%s%s%s", n, (unsigned long long)total, unit,
+                CS_PLURAL(total, "", "s"), CS_PLURAL(n, one, many), what,
                 named ? "; first: '" : "", named ? w->first : "", named ? "'" : "");
 }
 

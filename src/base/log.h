@@ -42,10 +42,10 @@ typedef struct cs_counted {
 
 /** cs_count_warning - count one; `name` is kept for the first */
 void cs_count_warning(cs_counted *w, const char *name);
-/** cs_report_counted - "N of TOTAL records VERB WHAT; first: 'NAME'", if N > 0. one, many: the verb
- * for N = 1 ("has"), otherwise ("have") */
-void cs_report_counted(const cs_counted *w, uint64_t total, const char *one, const char *many,
-                       const char *what);
+/** cs_report_counted - "N of TOTAL UNITs VERB WHAT; first: 'NAME'", if N > 0. unit: "record" or
+ * another in the singular; one, many: the verb for N = 1 ("has"), otherwise ("have") */
+void cs_report_counted(const cs_counted *w, uint64_t total, const char *unit, const char *one,
+                       const char *many, const char *what);
 
 enum { CS_SCALED_BYTES = 40 };
 /** cs_scaled_text - 12345678 as "12.3 Mbases", with `unit` "bases", in buf, which is returned */

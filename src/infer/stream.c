@@ -173,9 +173,15 @@ static int64_t tokens_per_batch(const cs_stream *s)
     return n;
 }
 
-/* Warnings about a run that succeeded. */
-static void report_counted(const cs_stream *s, const struct stages *g, const cs_stream_stat *stat)
+static const char *unit_of(const cs_stream *s)
 {
+    return s->unit ? s->unit : "record";
+}
+
+/* Warnings about a run that succeeded with n records. */
+static void report_counted(const cs_stream *s, const struct stages *g, uint64_t n)
+{
+    const char *unit = unit_of(s);
     char what[256], remedy[CS_REMEDY_TEXT];
     const int64_t max_memory = s->policy->max_memory;
 
@@ -188,14 +194,14 @@ static void report_counted(const cs_stream *s, const struct stages *g, const cs_
         cs_inputs_report(s->second);
     if (s->pairs)
         cs_pairs_report(s->pairs);
-    cs_report_counted(&g->write.too_long, stat->n_record, "exceeds", "exceed", what);
+    cs_report_counted(&g->write.too_long, n, unit, "exceeds", "exceed", what);
     (void)snprintf(what, sizeof what, "more memory than is available%s; %s",
                    max_memory > 0 ? " or --max-memory allows" : "",
                    cs_policy_remedy(s->policy, max_memory == 0 && !s->model->be->is_host, remedy));
-    cs_report_counted(&g->write.no_memory, stat->n_record, "needs", "need", what);
-    cs_report_counted(&g->write.on_cpu, stat->n_record, "was", "were",
+    cs_report_counted(&g->write.no_memory, n, unit, "needs", "need", what);
+    cs_report_counted(&g->write.on_cpu, n, unit, "was", "were",
                       "run on the CPU, because the device's memory was exceeded");
-    cs_report_counted(&g->write.cut, stat->n_record, "was", "were",
+    cs_report_counted(&g->write.cut, n, unit, "was", "were",
                       "split into windows, because the available memory or the model's maximum was "
                       "exceeded");
 }
@@ -204,6 +210,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
 {
     const double start = cs_now_s();
     const int64_t budget = tokens_per_batch(s);
+    char units[32];              /* of the progress line, which ends before it */
     limit_fragmentation();
     cs_pipe *p = cs_pipe_new();
     cs_pipe_limit(p, s->n_thread);
@@ -225,8 +232,8 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
         cs_pipe_free(p);
         return rc;
     }
-    g.write.progress = cs_progress_new(s->unit ? s->unit : "records",
-                                       s->in ? cs_inputs_size(s->in) : 0);
+    (void)snprintf(units, sizeof units, "%ss", unit_of(s));
+    g.write.progress = cs_progress_new(units, s->in ? cs_inputs_size(s->in) : 0);
     cs_progress_skipped(g.write.progress, s->in ? cs_inputs_tell(s->in) : 0);
     rc = run_stages(p, s, &g);
 
@@ -239,7 +246,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     cs_pipe_summary(p, stat->times, sizeof stat->times);
     if (rc == CS_OK) {
         if (!s->preliminary)
-            report_counted(s, &g, stat);
+            report_counted(s, &g, stat->n_record);
         cs_pipe_report(p);
         report_memory(s, stat);
     }

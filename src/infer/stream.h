@@ -13,7 +13,7 @@ typedef struct cs_stream {
     void      *source;
     cs_inputs *in, *second;      /* second: reader of mates, or NULL */
     const cs_pairs *pairs;       /* for its report, or NULL */
-    const char *unit;            /* unit of the progress line; NULL: records */
+    const char *unit;            /* of progress and warnings, in the singular; NULL: record */
     cs_model  *model;
     const cs_policy *policy;     /* of the same model */
     int64_t    batch_tokens;     /* 0: as many as fit (nn/exec/plan.h) */

@@ -192,7 +192,8 @@ int cs_pairs_next(void *pairs, cs_chunk *c)
 
 void cs_pairs_report(const cs_pairs *p)
 {
-    cs_report_counted(&p->unpaired, p->n, "has", "have", "no adjacent mate; predicted alone");
+    cs_report_counted(&p->unpaired, p->n, "record", "has", "have",
+                      "no adjacent mate; predicted alone");
 }
 
 void cs_pairs_release(cs_pairs *p)

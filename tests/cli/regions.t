@@ -46,6 +46,9 @@ T 'records without a prediction are counted' sh -c 'chordseq predict -m m.safete
 T 'records and bases are counted, not windows' sh -c 'chordseq predict -m m.safetensors --window-length 500 \
     --window-overlap 250 long.fa 2>&1 | grep -q "segmented 7 records (5 predictions), 52.2 kbases in"'
 
+T 'windows without memory are counted as such' sh -c 'chordseq predict -m m.safetensors --window-length 500 --max-memory 1 -B 1 long.fa 2> msgs
+    grep -q "warning: 97 of 109 windows need more memory .* a smaller --window-length needs less; first: .planted" msgs'
+
 # ---- shares of classes ---------------------------------------------------------------------------
 
 T 'equal shares change nothing' sh -c "$predict --prior island=0.5 long.fa | cmp - runs.bed"

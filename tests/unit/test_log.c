@@ -158,12 +158,12 @@ static void counted_warning(void **state)
     for (int i = 0; i < 412; i++)
         cs_count_warning(&w, i == 0 ? "read17" : name);
     cs_count_warning(&unnamed, NULL);
-    cs_report_counted(&w, 1000000, "contains", "contain", "letters outside IUPAC");
-    cs_report_counted(&none, 1000000, "contains", "contain", "letters outside IUPAC");
-    cs_report_counted(&unnamed, 2, "is", "are", "empty");
+    cs_report_counted(&w, 1000000, "record", "contains", "contain", "letters outside IUPAC");
+    cs_report_counted(&none, 1000000, "record", "contains", "contain", "letters outside IUPAC");
+    cs_report_counted(&unnamed, 2, "window", "is", "are", "empty");
     char *got = check_stderr_end(c);
     assert_string_equal(got, "chordseq: warning: 412 of 1000000 records contain letters outside "
-                        "IUPAC; first: 'read17'\nchordseq: warning: 1 of 2 records is empty\n");
+                        "IUPAC; first: 'read17'\nchordseq: warning: 1 of 2 windows is empty\n");
     free(got);
 }
 
