@@ -61,6 +61,11 @@ def outputs_of(listed):
     return scope[\"outputs\"]
 assert outputs_of([\"tsv\", \"krona\"]) == [\"tsv\", \"krona\", \"summary\"]
 assert outputs_of([\"summary\", \"tsv\"]) == [\"summary\", \"tsv\"]"' - "$w/snakemake/workflow"
+with python3 T "the model of Snakemake's workflow is a file or a name" sh -c '
+    { echo "import os"; sed -n "/^def is_name/,/^def /p" "$1/rules/common.smk" | sed "\$d"; } > name.py && : > own-model && python3 -c "
+from name import is_name
+assert is_name(\"accurate\") and is_name(\"human-lm\")
+assert not any(is_name(m) for m in (\"\", \"own-model\", \"models/accurate\", \"own.safetensors\"))"' - "$w/snakemake/workflow"
 T 'modules use existing options' sh -c 'for c in classify variant train merge; do
     f=$1/nextflow/modules/nf-core/chordseq/$c/main.nf
     for o in $(sed "/^    stub:/,\$d; /eval(/d" "$f" | grep -oE -- "--[a-z-]+" | sort -u); do
@@ -71,7 +76,7 @@ T "modules describe every channel, and classify's inputs are nf-core's" sh -c 'f
     grep -o "emit: *[a-z_]*" "$d/main.nf" | sed "s/emit: *//" | sort > emitted
     sed -n "/^output:/,/^topics:/s/^  \([a-z_]*\):\$/\1/p" "$d/meta.yml" | sort | diff emitted - || exit; done
     d=$1/nextflow/modules/nf-core/chordseq/classify
-    for c in html bam jsonl; do grep -q "emit: $c *, optional" "$d/main.nf" || exit; done
+    while read -r o; do [ $o = --output ] || grep -q "emit: $(echo "${o#--}" | tr - _) *, optional" "$d/main.nf" || { echo "$o"; exit 1; }; done < outputs
     grep -q "tuple val(meta), path(reads)\$" "$d/main.nf" && grep -q "meta.single_end" "$d/main.nf" &&
     ! grep -L single_end "$d"/tests/*.nf.test | grep .' - "$w"
 T 'environments name this version' sh -c 'v=$(chordseq --version | cut -d " " -f 2)

@@ -156,6 +156,11 @@ T 'finished jobs are not repeated' [ "$(jobs_of merge)" -le "$((8 - $(wc -l < do
 T 'results equal unsharded runs' equals_unsharded here
 T 'a second run has nothing to do' sh -c 'cd here && snakemake -s "$w/workflow/Snakefile" --configfile ../config.yaml -n \
     > ../msgs 2>&1 && grep -q "Nothing to be done" ../msgs'
+# One sample, by the name of a model.
+mkdir named
+T 'the model may be a name' sh -c '
+    snakemake -s "$w/workflow/Snakefile" -d named --configfile config.yaml --config model=fast --cores 2 results/s1/s1.tsv > msgs 2>&1 &&
+    chordseq classify -q -m fast --min-prob 0.3 s1.fa | cmp - named/results/s1/s1.tsv'
 echo "# local: $(($(date +%s) - start)) s"
 
 # ---- the same through SLURM ---------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // main.nf - classify samples with chordseq, in shards, and report all samples with MultiQC.
 //
-//     nextflow run main.nf --input samples.tsv [--parts 4] [--model FILE] [--outdir results]
+//     nextflow run main.nf --input samples.tsv [--parts 4] [--model FILE] [--extra='OPTIONS'] [--outdir results]
 
 include { CHORDSEQ_CLASSIFY } from './modules/nf-core/chordseq/classify/main'
 include { CHORDSEQ_MERGE    } from './modules/nf-core/chordseq/merge/main'

@@ -14,7 +14,7 @@ rule classify_part:
     params:
         shard=lambda wildcards: f"{wildcards.i}/{config['parts']}",
         sample="{sample}",
-        extra=config["extra"],
+        extra=classify_extra(),
     threads: config["threads"]
     resources:
         mem_mb=config["mem_mb"],

@@ -1,6 +1,7 @@
 # Samples, and the outputs of each.
 
 import csv
+import os
 
 # Outputs by their names in configuration and wrappers, with their suffixes.
 ENDINGS = {
@@ -52,11 +53,21 @@ wildcard_constraints:
     i=r"\d+",
 
 
+def is_name(model):
+    """Is this the name of a model that comes with chordseq? A file with such a name takes precedence."""
+    return bool(model) and all(c.isalpha() or c == "-" for c in model) and not os.path.exists(model)
+
+
 def classify_input(wildcards):
-    """A sample's files and the model, where the configuration names one."""
+    """A sample's files and the model, where the configuration gives a file."""
     found = dict(samples[wildcards.sample])
-    found["model"] = [config["model"]] if config.get("model") else []
+    found["model"] = [config["model"]] if config["model"] and not is_name(config["model"]) else []
     return {k: v for k, v in found.items() if v}
+
+
+def classify_extra():
+    """The additional options, and the model where the configuration gives its name."""
+    return (f"--model {config['model']} " if is_name(config["model"]) else "") + config["extra"]
 
 
 def part(sample, ending):

@@ -15,13 +15,18 @@ process CHORDSEQ_CLASSIFY {
 
     output:
     tuple val(meta), path("*.tsv")                  , emit: tsv
-    tuple val(meta), path("*.kreport")              , emit: report  , optional: true
-    tuple val(meta), path("*.krona.txt")            , emit: krona   , optional: true
-    tuple val(meta), path("*.html")                 , emit: html    , optional: true
-    tuple val(meta), path("*.{bam,cram,sam}")       , emit: bam     , optional: true
-    tuple val(meta), path("*.jsonl")                , emit: jsonl   , optional: true
-    tuple val(meta), path("*.chordseq_summary.json"), emit: summary , optional: true
-    tuple val(meta), path("*.manifest.json")        , emit: manifest, optional: true
+    tuple val(meta), path("*.kreport")              , emit: report      , optional: true
+    tuple val(meta), path("*.krona.txt")            , emit: krona       , optional: true
+    tuple val(meta), path("*.html")                 , emit: html        , optional: true
+    tuple val(meta), path("*.{bam,cram,sam}")       , emit: bam         , optional: true
+    tuple val(meta), path("*.jsonl")                , emit: jsonl       , optional: true
+    tuple val(meta), path("*.kraken")               , emit: kraken      , optional: true
+    tuple val(meta), path("*.shares")               , emit: shares      , optional: true
+    tuple val(meta), path("*.cami.binning")         , emit: cami_binning, optional: true
+    tuple val(meta), path("*.cami.profile")         , emit: cami_profile, optional: true
+    tuple val(meta), path("*.classes")              , emit: split_dir   , optional: true
+    tuple val(meta), path("*.chordseq_summary.json"), emit: summary     , optional: true
+    tuple val(meta), path("*.manifest.json")        , emit: manifest    , optional: true
     tuple val("${task.process}"), val('chordseq'), eval("chordseq --version | cut -d ' ' -f 2"), topic: versions, emit: versions_chordseq
 
     when:
@@ -39,7 +44,7 @@ process CHORDSEQ_CLASSIFY {
         error("CHORDSEQ_CLASSIFY: '${meta.id}' has ${files.size()} files, but is not single-end")
     }
     def input = paired ? files.collate(2).collect { pair -> "-1 ${pair[0]} -2 ${pair[1]}" }.join(' ') : files.collect { f -> "-i ${f}" }.join(' ')
-    // task.ext.args may add outputs, such as { "--bam ${meta.id}.bam --jsonl ${meta.id}.jsonl" }.
+    // task.ext.args may add outputs, such as { "--bam ${meta.id}.bam --split-dir ${meta.id}.classes" }.
     // chordseq merge makes the reports from the manifests of shards.
     def part = shard ? "${prefix}.${shard.replace('/', 'of')}" : prefix
     def outputs = shard ? "--shard ${shard} --manifest ${part}.manifest.json" : "--report ${part}.kreport --krona ${part}.krona.txt --html ${part}.html --summary ${part}.chordseq_summary.json"

@@ -15,6 +15,10 @@ process CHORDSEQ_MERGE {
     tuple val(meta), path("${prefix}.kreport")              , emit: report
     tuple val(meta), path("${prefix}.krona.txt")            , emit: krona
     tuple val(meta), path("${prefix}.chordseq_summary.json"), emit: summary
+    tuple val(meta), path("${prefix}.jsonl")                , emit: jsonl       , optional: true
+    tuple val(meta), path("${prefix}.kraken")               , emit: kraken      , optional: true
+    tuple val(meta), path("${prefix}.cami.binning")         , emit: cami_binning, optional: true
+    tuple val(meta), path("${prefix}.cami.profile")         , emit: cami_profile, optional: true
     tuple val("${task.process}"), val('chordseq'), eval("chordseq --version | cut -d ' ' -f 2"), topic: versions, emit: versions_chordseq
 
     when:
@@ -24,6 +28,8 @@ process CHORDSEQ_MERGE {
     def args = task.ext.args ?: ''
     prefix = task.ext.prefix ?: "${meta.id}"
     // Outputs of shards are staged beside their manifests, where chordseq finds them.
+    // task.ext.args may add outputs that the shards have, such as { "--kraken ${meta.id}.kraken" },
+    // and --cami-profile.
     """
     chordseq merge \\
         --output ${prefix}.tsv \\
