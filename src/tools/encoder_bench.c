@@ -102,7 +102,7 @@ out:
 
 /* Encoders call their width dim or channels; ChordMixer's is a multiple of its tracks' width. */
 static const char *const width_names[] = { "dim", "channels", "track" };
-enum { N_WIDTH_NAMES = 3, TRACK = 2 };
+enum { N_WIDTH_NAMES = 3, TRACK = 2, NEAR = 4096 };
 
 static int width_name(const char *name)
 {
@@ -119,6 +119,25 @@ static int set_number(struct subject *s, const char *option, int64_t n)
     return cs_opt_set(s->enc->opt, s->cfg, option, s->number);
 }
 
+static bool takes_width(struct subject *s, const char *option, int64_t n)
+{
+    const bool takes = n > 0 && set_number(s, option, n) == CS_OK && s->enc->check(s->cfg) == CS_OK;
+
+    if (!takes)
+        cs_error_clear();
+    return takes;
+}
+
+/* The nearest width that the encoder takes, for example a multiple of its heads; the larger one of
+ * two. Without any, check() of the given one states the reason. */
+static int set_nearest(struct subject *s, const char *option, int64_t width)
+{
+    for (int64_t d = 0; d < NEAR; d++)
+        if (takes_width(s, option, width + d) || takes_width(s, option, width - d))
+            return CS_OK;
+    return set_number(s, option, width);
+}
+
 /* After the other options: the number of tracks depends on them. Reversible blocks need an even
  * track width, so widths are multiples of two. */
 static int set_width(struct subject *s, int64_t width)
@@ -131,7 +150,7 @@ static int set_width(struct subject *s, int64_t width)
     if (i == N_WIDTH_NAMES)
         return CS_OK;
     if (i != TRACK)
-        return set_number(s, width_names[i], width);
+        return set_nearest(s, width_names[i], width);
     CS_TRY(set_number(s, width_names[i], 2));
     CS_TRY(width_of(s, &pair));
     const int64_t n = (2 * width + pair / 2) / pair;

@@ -34,5 +34,7 @@ N bench-what.err     chordseq bench
 N bench-encoder.err  $one --encoder sorter encoders
 N bench-option.err   $one --encoder psf:factor=3 encoders
 N bench-form.err     $one --encoder psf:factors encoders
+T 'the nearest width that an encoder takes' sh -c '[ "$($1 --max-memory 1 --width 66 --encoder transformer --encoder lowrank:heads=5 --encoder cdil encoders |
+    awk "NR > 1 { print \$2 }" | uniq | tr "\n" " ")" = "68 65 66 " ] && ! $1 --encoder transformer:layers=1:heads=9999 encoders 2> msgs' - "chordseq bench -q --min-len 16 --max-len 64"
 N bench-width.err    $one --encoder transformer:dim=10 encoders
 N bench-lengths.err  chordseq bench --min-len 64 --max-len 32 encoders
