@@ -1,7 +1,7 @@
 /* model.c - show, verify, mark, label, compact, calibrate, factorize, export and import models. */
 #include <string.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/mem.h"
 #include "base/path_conflicts.h"
 #include "base/suggest.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 
 enum { NAME_BYTES = 128 };
 

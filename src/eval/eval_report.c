@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/log.h"
 
 enum { NAME_BYTES = 64, MANY_CLASSES = 64 };

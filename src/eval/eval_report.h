@@ -2,7 +2,7 @@
 #ifndef CS_EVAL_EVAL_REPORT_H
 #define CS_EVAL_EVAL_REPORT_H
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "eval/calibrate.h"
 #include "eval/eval_calls.h"
 #include "eval/eval_ranks.h"

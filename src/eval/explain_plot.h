@@ -2,7 +2,7 @@
 #ifndef CS_EVAL_EXPLAIN_PLOT_H
 #define CS_EVAL_EXPLAIN_PLOT_H
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "io/regions.h"
 
 enum { CS_LOGO_MAX = 5000 };     /* bases of a plot */

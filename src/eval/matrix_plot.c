@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/mem.h"
 
 enum { SIDE = 256, GAP = 16, TITLE = 24,

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 
 typedef struct cs_plot_panel { const double *v; const char *title; } cs_plot_panel; /* v (n, n) */
 

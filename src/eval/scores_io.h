@@ -2,7 +2,7 @@
 #ifndef CS_EVAL_SCORES_IO_H
 #define CS_EVAL_SCORES_IO_H
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "eval/metrics.h"
 
 /** cs_scores_head - the names of the columns: length, truth, and a class each. CS_OK or CS_EIO */

@@ -2,7 +2,7 @@
 #include "infer/args.h"
 
 #include "base/cpu.h"
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/io_init.h"

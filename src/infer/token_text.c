@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "infer/model_args.h"

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "io/haplotypes.h"
 #include "io/pileup.h"
 #include "io/reference.h"

@@ -2,7 +2,7 @@
 #ifndef CS_IO_HTML_H
 #define CS_IO_HTML_H
 
-#include "base/file.h"
+#include "base/outfile.h"
 
 /** cs_html_begin - up to the title on the page; its policy forbids loading and scripts; colours
  * follow the browser's light or dark mode, and are light in print */

@@ -2,7 +2,7 @@
 #ifndef CS_IO_HTS_OUT_H
 #define CS_IO_HTS_OUT_H
 
-#include "base/file.h"
+#include "base/outfile.h"
 
 struct htsFile;
 

@@ -7,7 +7,7 @@
 #include <htslib/hts.h>
 #include <htslib/hts_log.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/log.h"
 #include "io/content.h"
 

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 
 /** cs_utf8_length - bytes of the UTF-8 character at s, 1 for a NUL; 0 if there is none:
  * overlong forms, surrogates and values above U+10FFFF are invalid. Source: Unicode, table 3-7 */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
 enum {

@@ -2,7 +2,7 @@
 #ifndef CS_IO_NPY_H
 #define CS_IO_NPY_H
 
-#include "base/file.h"
+#include "base/outfile.h"
 
 /* MAX_DIM: NumPy's own limit before its version 2; HEADER: bytes of the longest header written */
 enum { CS_NPY_MAX_DIM = 32, CS_NPY_HEADER = 4096 + 64 };

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "io/reference.h"
 

@@ -5,7 +5,7 @@
  * Records with qualities go to CLASS.fastq, others to CLASS.fasta; mates to CLASS_1 and CLASS_2.
  * Every class has a file of each kind that occurs, even if empty, so later steps can rely on it: a
  * workflow names its files before they are written. Without records, the kind is FASTA.
- * All are parked outputs (base/file.h): at most one file is open at a time, for any number of
+ * All are parked outputs (base/outfile.h): at most one file is open at a time, for any number of
  * classes. A file takes 64 kB of memory, with compression 128 kB. BGZF blocks are self-contained,
  * so compression needs no open file either. A resumable run locks the folder instead of the files,
  * and saves the text of the partial block, so blocks end at the same positions.
@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/names.h"
 #include "base/out_filter.h"

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/opt.h"
 #include "io/prediction.h"
 #include "io/taxonomy.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/rng.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/path_conflicts.h"
 #include "base/signals.h"

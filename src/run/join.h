@@ -2,7 +2,7 @@
 #ifndef CS_RUN_JOIN_H
 #define CS_RUN_JOIN_H
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "run/manifest.h"
 
 /* Copied; with the first column, a row's number, renumbered; NPY, whose header has the number of

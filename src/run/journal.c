@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/outfile.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/system.h"

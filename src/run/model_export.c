@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/sha256.h"
 #include "infer/taxa.h"
 #include "io/json_text.h"

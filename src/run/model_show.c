@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "infer/taxa.h"

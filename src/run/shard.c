@@ -17,6 +17,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/json_text.h"

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "infer/stream.h"
 #include "run/about.h"
 #include "run/outputs.h"

@@ -2,7 +2,7 @@
 #ifndef CS_RUN_TOKEN_OUTPUT_H
 #define CS_RUN_TOKEN_OUTPUT_H
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "io/prediction.h"
 #include "io/record.h"
 #include "nn/exec/model.h"

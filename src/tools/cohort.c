@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/log.h"
 #include "base/order.h"
 #include "base/rng.h"

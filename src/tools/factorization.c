@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "eval/matrix_plot.h"

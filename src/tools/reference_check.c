@@ -17,6 +17,7 @@
 
 #include "base/cpu.h"
 #include "base/data.h"
+#include "base/file.h"
 #include "base/signals.h"
 #include "infer/policy.h"
 #include "infer/stream.h"

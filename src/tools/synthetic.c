@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/rng.h"
 #include "base/signals.h"
 

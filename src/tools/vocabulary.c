@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/log.h"
 
 #define SHORT 0.1                /* share of the input that is worth a warning */

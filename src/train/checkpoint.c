@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "base/outfile.h"
 #include "base/mem.h"
 #include "nn/exec/safetensors.h"
 

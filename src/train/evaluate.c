@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/outfile.h"
 #include "base/log.h"
 #include "eval/calibrate.h"
 #include "eval/eval_html.h"

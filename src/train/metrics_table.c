@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/signals.h"

@@ -2,7 +2,7 @@
 #ifndef CS_TRAIN_METRICS_TABLE_H
 #define CS_TRAIN_METRICS_TABLE_H
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "eval/metrics.h"
 #include "nn/exec/model.h"
 #include "train/loop_opt.h"

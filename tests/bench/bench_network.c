@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "base/cpu.h"
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/log.h"
 #include "base/opt.h"
 #include "batch/bucket.h"

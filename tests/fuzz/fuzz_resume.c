@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/cpu.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/sha256.h"
 #include "io/io_init.h"

@@ -1,6 +1,7 @@
 /* toy.c - small models and batches for tests. */
 #include "tests/nn/toy.h"
 
+#include "base/file.h"
 #include "train/optim.h"
 
 enum { N_LABEL = 3 };

@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <zlib.h>
 
-#include "base/file.h"
 #include "io/io_init.h"
 #include "io/reader.h"
 

@@ -3,6 +3,7 @@
 
 #include <htslib/sam.h>
 
+#include "base/file.h"
 #include "io/cram_guard.h"
 
 static const char header[] = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c\tLN:40\n";

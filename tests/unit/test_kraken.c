@@ -1,6 +1,7 @@
 /* test_kraken.c - Kraken 2's formats: order and codes of the report, windows and mates. */
 #include "inputs.h"
 
+#include "base/file.h"
 #include "io/writer.h"
 
 extern const cs_writer cs_write_kraken, cs_write_kreport;

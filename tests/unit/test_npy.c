@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 
+#include "base/file.h"
 #include "io/npy.h"
 
 static const double six[] = { 1, -2.5, 3, 0x1p102, 0, 0.125 };

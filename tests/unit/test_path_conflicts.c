@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/outfile.h"
 #include "base/path_conflicts.h"
 
 /* A temporary file of an earlier process with the same pid is ignored. */

@@ -1,6 +1,7 @@
 /* test_tsv.c - the TSV writer: exact bytes, reasons, and files that are complete or absent. */
 #include "inputs.h"
 
+#include "base/file.h"
 #include "io/writer.h"
 
 extern const cs_writer cs_write_tsv;

@@ -7,7 +7,7 @@
 #ifndef CS_NN_MODEL_H
 #define CS_NN_MODEL_H
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "batch/batch.h"
 #include "nn/encoders/encoder.h"
 #include "nn/exec/calibration.h"

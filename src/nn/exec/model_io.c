@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/data.h"
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/sha256.h"
 #include "base/suggest.h"
 #include "nn/exec/lookup_io.h"

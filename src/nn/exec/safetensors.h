@@ -6,7 +6,7 @@
 #ifndef CS_NN_SAFETENSORS_H
 #define CS_NN_SAFETENSORS_H
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "nn/ops/param.h"
 
 /* The first bytes of a checkpoint, which is no model but may be given as one. */

@@ -1,9 +1,10 @@
-/* test_file_text.c - numbers of outputs have the digits of printf. */
+/* test_outfile_text.c - numbers of outputs have the digits of printf. */
 #include "tests/check.h"
 
 #include <math.h>
 
 #include "base/file.h"
+#include "base/outfile.h"
 
 static void assert_holds(const char *path, const char *want)
 {

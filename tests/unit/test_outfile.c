@@ -1,4 +1,4 @@
-/* test_file.c - outputs are complete or absent; links, modes, devices, full disks, signals. */
+/* test_outfile.c - outputs are complete or absent; links, modes, devices, full disks, signals. */
 #define _GNU_SOURCE              /* posix_openpt, ptsname */
 #include "tests/check.h"
 
@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/outfile.h"
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/std_streams.h"

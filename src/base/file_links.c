@@ -1,4 +1,4 @@
-/* path_links.c - follow symbolic links, also to a file that does not exist yet. */
+/* file_links.c - follow symbolic links, also to a file that does not exist yet. */
 #include "base/file.h"
 
 #include <errno.h>

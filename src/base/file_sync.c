@@ -1,4 +1,4 @@
-/* sync.c - have the operating system write a file, or the names in a folder, to disk. */
+/* file_sync.c - have the operating system write a file, or the names in a folder, to disk. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

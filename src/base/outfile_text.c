@@ -1,4 +1,4 @@
-/* file_text.c - texts and numbers of outputs, without printf.
+/* outfile_text.c - texts and numbers of outputs, without printf.
  *
  * DESIGN: printf would take a tenth of the time of short reads, and most of the time of commands
  * that write a number per base. It takes twice as long as usual in a process with LAPACK, whose
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 
 int cs_outfile_text(cs_outfile *f, const char *text)
 {
