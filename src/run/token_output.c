@@ -1,6 +1,7 @@
 /* token_output.c - predictions per token or part as BED, bedGraph, or a table. */
 #include "run/token_output.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,8 @@ static int find_cells(cs_token_output *o, const cs_record *r, int64_t n)
 }
 
 /* Runs of one class: BED's six columns, with 1000 times the mean probability over the run's bases
- * as the score, and that probability itself. */
+ * as the score (0 if it is not finite, which --check-finite off lets pass), and that probability
+ * itself. */
 static int put_runs(cs_token_output *o, const char *name, const float *p, const int64_t *cell,
                     int64_t n)
 {
@@ -37,9 +39,10 @@ static int put_runs(cs_token_output *o, const char *name, const float *p, const 
         for (end = i; end < n && cs_argmax(p + end * k, k) == c; end++)
             sum += (double)p[end * k + c] * (double)(cell[end + 1] - cell[end]);
         const double mean = sum / (double)(cell[end] - cell[i]);
+        const int score = isfinite(mean) ? (int)(1000 * mean + 0.5) : 0;
         CS_TRY(cs_outfile_printf(o->file, "%s\t%lld\t%lld\t%s\t%d\t.\t%.6f\n", name,
                                  (long long)cell[i], (long long)cell[end],
-                                 o->model->label[c].name, (int)(1000 * mean + 0.5), mean));
+                                 o->model->label[c].name, score, mean));
     }
 out:
     return rc;

@@ -56,6 +56,11 @@ T 'a record without a name is *' sh -c 'printf ">\nACGTACGTAC\n" | chordseq pred
 T 'the same for any number of threads and batch size' sh -c 'for o in "-@ 1" "-@ 4 -B 300" "--chunks-in-flight 2"; do
     chordseq predict -q -m m.safetensors $o in.fa | cmp - runs.bed || exit 1; done'
 
+# Products with the embedding of T overflow.
+"$builddir/tests/cli/make_model" nan.model 5 tokenizer=base head=token labels=2 huge=5 encoder.max-len=64 encoder.track=4 encoder.hidden=8
+T 'the score of a run is 0 if its probability is not finite' sh -c 'printf ">a\nACG\n>b\nACGTCG\n" | chordseq predict -q -m nan.model --check-finite off - > nan.bed &&
+    tail -n 1 nan.bed | grep -qx "b	0	6	classA	0	[.]	-*nan" && awk "\$5 < 0 || \$5 > 1000 { exit 1 }" nan.bed'
+
 # ---- strands -------------------------------------------------------------------------------------
 
 revcomp in.fa > rc.fa
