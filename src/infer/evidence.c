@@ -91,7 +91,7 @@ static int look_up_views(struct job *j, int n_thread)
     return failed;
 }
 
-int cs_chunk_look_up(const cs_policy *p, cs_chunk *c, int n_thread)
+int cs_evidence_find(const cs_policy *p, cs_chunk *c, int n_thread)
 {
     const cs_model *m = p->model;
     const int32_t n = c->views->n;
@@ -115,7 +115,7 @@ int cs_chunk_look_up(const cs_policy *p, cs_chunk *c, int n_thread)
     return CS_OK;
 }
 
-void cs_view_add_evidence(const cs_view *v, int64_t n)
+void cs_evidence_add(const cs_view *v, int64_t n)
 {
     for (int64_t k = 0; v->evidence != NULL && k < n; k++)
         v->v[k] += v->evidence[k];

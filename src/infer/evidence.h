@@ -1,11 +1,12 @@
-/* evidence.h - evidence of a model's look-up table and proteins for views. */
+/* evidence.h - evidence for the classes of a sequence, from a model's look-up table and proteins: a
+ * number per class, to be added to the raw values (logits) of the network. */
 #ifndef CS_INFER_EVIDENCE_H
 #define CS_INFER_EVIDENCE_H
 
 #include "infer/policy.h"
 
 /**
- * cs_chunk_look_up - search the evidence for every view of a chunk without a reason
+ * cs_evidence_find - the evidence for the views of a chunk that have no reason to be skipped
  *
  * Both strands of a window share their evidence. Does nothing if the model has no table and no
  * proteins.
@@ -14,10 +15,10 @@
  * n_thread threads for the search of proteins; each takes a view, or all share a long one
  * Returns  CS_OK or CS_EMEM
  */
-int cs_chunk_look_up(const cs_policy *p, cs_chunk *c, int n_thread) CS_MUST_CHECK;
+int cs_evidence_find(const cs_policy *p, cs_chunk *c, int n_thread) CS_MUST_CHECK;
 
 /**
- * cs_evidence_of - evidence for one sequence, to be added to its raw values
+ * cs_evidence_of - the evidence for one sequence
  *
  * m        its proteins are indexed
  * base     n_base bases; of another strand the result is the same
@@ -29,7 +30,7 @@ int cs_chunk_look_up(const cs_policy *p, cs_chunk *c, int n_thread) CS_MUST_CHEC
 int cs_evidence_of(const cs_model *m, const char *base, int64_t n_base, int n_thread,
                    float *evidence) CS_MUST_CHECK;
 
-/** cs_view_add_evidence - add the evidence to the view's n raw values, after prediction */
-void cs_view_add_evidence(const cs_view *v, int64_t n);
+/** cs_evidence_add - add a view's evidence to its n raw values, after prediction */
+void cs_evidence_add(const cs_view *v, int64_t n);
 
 #endif

@@ -90,7 +90,7 @@ static void deliver(cs_infer_stage *s, const cs_batch *b)
             const cs_view *w = view_of(b, i);
             const int64_t n_value = c->views->prediction[w->rec].n;
             memcpy(w->v, v, (size_t)n_value * sizeof *v);
-            cs_view_add_evidence(w, n_value);
+            cs_evidence_add(w, n_value);
             v += n_value;
         }
         cs_pipe_count_down(s->pipe, &c->views->pending, n);

@@ -161,7 +161,7 @@ int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c, int n_thread)
     CS_TRY(reserve_counts(p, c));
     CS_TRY(encode(p, c));
     CS_TRY(reserve_outputs(p, c));
-    rc = cs_chunk_look_up(p, c, n_thread);
+    rc = cs_evidence_find(p, c, n_thread);
 out:
     return rc;
 }
