@@ -148,10 +148,10 @@ static int split_genome(struct job *j)
     };
     j->valid = j->train;
     j->valid.reverse = false;
-    CS_TRY(cs_train_rank0_first(j->group, false));
+    CS_TRY(cs_train_rank0_begin(j->group));
     CS_TRY(cs_genome_open(&a->corpus.file, cs_tokenizer_alphabet(a->components.tok, j->tok),
                           &j->genome));
-    CS_TRY(cs_train_rank0_first(j->group, true));
+    CS_TRY(cs_train_rank0_end(j->group));
     CS_TRY(cs_genome_share(&j->genome, &split, &j->train, &j->valid));
     if (j->train.n_window == 0)
         return cs_fail(CS_EUSAGE, "no training sequence is left; hold out or skip fewer contigs, "

@@ -291,9 +291,14 @@ out:
     return rc;
 }
 
-int cs_train_rank0_first(cs_group *group, bool after)
+int cs_train_rank0_begin(cs_group *group)
 {
-    return group == NULL || (cs_group_rank(group) == 0) != after ? CS_OK : cs_group_barrier(group);
+    return group == NULL || cs_group_rank(group) == 0 ? CS_OK : cs_group_barrier(group);
+}
+
+int cs_train_rank0_end(cs_group *group)
+{
+    return group == NULL || cs_group_rank(group) > 0 ? CS_OK : cs_group_barrier(group);
 }
 
 int cs_train_index_reference(cs_group *group, const char *path)
@@ -303,9 +308,9 @@ int cs_train_index_reference(cs_group *group, const char *path)
 
     if (group == NULL || path == NULL)
         return CS_OK;
-    CS_TRY(cs_train_rank0_first(group, false));
+    CS_TRY(cs_train_rank0_begin(group));
     CS_TRY(cs_reference_open(path, &r));
-    rc = cs_train_rank0_first(group, true);
+    rc = cs_train_rank0_end(group);
 out:
     cs_reference_free(r);
     return rc;

@@ -62,13 +62,17 @@ void cs_train_warn_idle(const cs_train_args *a);
 int cs_train_check(const cs_train_args *a, const cs_group *group) CS_MUST_CHECK;
 
 /**
- * cs_train_rank0_first - let rank 0 go first, because it may write an index beside an input
+ * cs_train_rank0_begin, cs_train_rank0_end - rank 0 opens an input first, because it may write an
+ * index beside it
  *
- * Called by all ranks before and after opening it.
- * group    from cs_train_join()
+ * All ranks call both, before and after opening it: _begin returns in the others when rank 0 has
+ * called _end.
+ *
+ * group    from cs_train_join(); NULL: nothing to wait for
  * Returns  CS_OK; the errors of cs_group_barrier()
  */
-int cs_train_rank0_first(cs_group *group, bool after) CS_MUST_CHECK;
+int cs_train_rank0_begin(cs_group *group) CS_MUST_CHECK;
+int cs_train_rank0_end(cs_group *group) CS_MUST_CHECK;
 /** cs_train_index_reference - make the index of a FASTA file if it is missing, on rank 0 first;
  * path may be NULL. Also the errors of cs_reference_open() */
 int cs_train_index_reference(cs_group *group, const char *path) CS_MUST_CHECK;
