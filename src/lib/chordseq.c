@@ -494,9 +494,11 @@ void chordseq_token_text(const chordseq_model *m, int32_t id, char *text, size_t
 {
     const cs_model *of = m->shared->model;
 
+    if (n_text == 0)
+        return;
     if (id >= 0 && id < of->tok->n_vocab(of->tok_state))
         of->tok->symbol(of->tok_state, id, text, n_text);
-    else if (n_text > 0)
+    else
         text[0] = '\0';
 }
 

@@ -172,7 +172,7 @@ CHORDSEQ_API int chordseq_embed_many(chordseq_model *m, const char *const *base,
                                      int32_t *reason);
 
 /** chordseq_max_tokens - maximum number of tokens of a sequence of n_base bases; more than n_base
- * with the tokenizers codon and orf */
+ * with the tokenizers codon, orf and frames */
 CHORDSEQ_API size_t chordseq_max_tokens(const chordseq_model *m, size_t n_base);
 
 /**

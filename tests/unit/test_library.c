@@ -183,6 +183,11 @@ static void test_tokens(void **state)
         chordseq_token_text(model, none[k], word, sizeof word);
         assert_string_equal(word, "");
     }
+    memset(word, '!', sizeof word);
+    for (int32_t k = 0; k < 4; k++)            /* no space: nothing is written */
+        chordseq_token_text(model, k, word + 4, 0);
+    for (size_t k = 0; k < sizeof word; k++)
+        assert_int_equal(word[k], '!');
     assert_int_equal(chordseq_embed_tokens(model, sequence[i], length[i], n + 1, rows, NULL),
                      CHORDSEQ_EUSAGE);
     assert_int_equal(chordseq_embed_tokens(model, sequence[i], length[i], n, rows, &reason), 0);
