@@ -332,7 +332,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
                                   j->valid));
     CS_TRY(propose(j));
     CS_TRY(cs_train_budget_check(&j->budget, cs_now_s() - j->began));
-    if (a->result.strand > CS_STRAND_FORWARD)
+    if (a->result.strand > CS_TRAIN_STRAND_FORWARD)
         CS_TRY(cs_policy_check_strands(j->model, j->model->strands));
     /* The hash of the data replaces its options. Taxa count for the head that trains on them. */
     const cs_opt *const skip[] = {

@@ -24,9 +24,9 @@ typedef struct cs_init_args {
 
 typedef struct cs_result_args { int strand; const char *html; } cs_result_args;
 
-/* Values of --freeze and --strand. */
+/* Values of --freeze and --strand; of the latter, those after AUTO are cs_strands plus one. */
 enum { CS_FREEZE_NONE, CS_FREEZE_ENCODER };
-enum { CS_STRAND_AUTO, CS_STRAND_FORWARD };     /* then those of cs_strands_names[1..] */
+enum { CS_TRAIN_STRAND_AUTO, CS_TRAIN_STRAND_FORWARD };
 
 extern const cs_opt cs_sample_table[], cs_aim_table[], cs_init_table[],
                     cs_result_table[];

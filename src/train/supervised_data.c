@@ -112,7 +112,7 @@ int cs_supervised_read(cs_supervised *j, int n_inflate)
     CS_TRY(cs_args_input_opt(&a->input, n_inflate, &input_opt));
     input_opt.alphabet = cs_tokenizer_alphabet(a->components.tok, tok);
     if (input_opt.alphabet == CS_DIPLOTYPES
-        && (a->sample.rc || a->result.strand > CS_STRAND_FORWARD)) {
+        && (a->sample.rc || a->result.strand > CS_TRAIN_STRAND_FORWARD)) {
         rc = cs_fail(CS_EUSAGE, "%s is for nucleotides; diplotypes have no reverse complement",
                      a->sample.rc ? "--rc" : "--strand both or max");
         goto out;

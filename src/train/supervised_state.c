@@ -31,7 +31,7 @@ static cs_model_spec spec_of(const cs_supervised *j)
 static cs_strands strands_of(const cs_supervised *j)
 {
     const cs_supervised_args *a = j->a;
-    return a->result.strand != CS_STRAND_AUTO ? (cs_strands)(a->result.strand - 1)
+    return a->result.strand != CS_TRAIN_STRAND_AUTO ? (cs_strands)(a->result.strand - 1)
          : a->sample.rc && cs_policy_reads_strands(j->model) ? CS_STRANDS_BOTH : CS_STRANDS_FORWARD;
 }
 
