@@ -477,7 +477,7 @@ static int train_run(void *self, cs_queue *in, cs_queue *out)
     use_average(l, false);
     /* A signal may end a step: the state is that of the last whole one; the rest is repeated. */
     if (rc == CS_ECANCEL && cs_signal_caught() != 0) {
-        cs_running_undo(l->running);
+        cs_running_stats_undo(l->running);
         const int saved = save_checkpoint(l);
         return saved != CS_OK ? saved : CS_ECANCEL;
     }

@@ -113,7 +113,7 @@ int cs_running_stats_restart(cs_running_stats *r)
     return r != NULL ? fetch(r, r->start) : CS_OK;
 }
 
-void cs_running_undo(cs_running_stats *r)
+void cs_running_stats_undo(cs_running_stats *r)
 {
     if (r != NULL)
         running_put(r, r->start);

@@ -30,8 +30,8 @@ int  cs_running_stats_restart(cs_running_stats *r) CS_MUST_CHECK;
  */
 int  cs_running_stats_take(cs_running_stats *r, uint64_t no) CS_MUST_CHECK;
 
-/** cs_running_undo - restore the values, after a batch that was ended within */
-void cs_running_undo(cs_running_stats *r);
+/** cs_running_stats_undo - restore the values, after a batch that was ended within */
+void cs_running_stats_undo(cs_running_stats *r);
 
 /**
  * cs_running_stats_settle - apply the updates of all batches of the step, in order

@@ -64,7 +64,7 @@ static int read_variants(cs_supervised *j, bool cased, int n_inflate)
                        "which decide the case" : "--exons is for --tokenizer base "
                        "--tokenizer.case");
     CS_TRY(cs_args_input(&a->input));
-    CS_TRY(cs_variants_read(&from, &j->data, &j->labelled.classes));
+    CS_TRY(cs_variant_labels_read(&from, &j->data, &j->labelled.classes));
     if (j->data.n == 0)
         rc = cs_fail(CS_EFORMAT, "the input has no variant to train on");
 out:

@@ -456,7 +456,7 @@ out:
     return rc;
 }
 
-int cs_variants_read(const cs_variant_labels *from, cs_dataset *d, cs_classes *classes)
+int cs_variant_labels_read(const cs_variant_labels *from, cs_dataset *d, cs_classes *classes)
 {
     int rc = CS_OK;
     struct reading r = { .from = from, .mem = cs_arena_new(), .classes = classes };

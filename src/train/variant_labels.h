@@ -30,8 +30,8 @@ typedef struct cs_variant_labels {
 } cs_variant_labels;
 
 /**
- * cs_variants_read - read every labelled variant as an example: its reference window, then its
- * alternate one; a value per label, NaN if unknown
+ * cs_variant_labels_read - read every labelled variant as an example: its reference window, then
+ * its alternate one; a value per label, NaN if unknown
  *
  * Rows of one variant (the same contig, position, alleles and strand) are one example, in any
  * order. Contradicting labels are dropped. Windows of rows on strand '-' are reverse complements.
@@ -41,7 +41,7 @@ typedef struct cs_variant_labels {
  *          numbers, else in order of occurrence
  * Returns  CS_OK with warnings about omitted rows; CS_EUSAGE, CS_EFORMAT, CS_EIO, CS_EMEM
  */
-int cs_variants_read(const cs_variant_labels *from, cs_dataset *d, cs_classes *classes)
+int cs_variant_labels_read(const cs_variant_labels *from, cs_dataset *d, cs_classes *classes)
     CS_MUST_CHECK;
 
 #endif

@@ -49,7 +49,7 @@ static void try_read(const char *url, const char *key, bool fill)
     cs_dataset d = { 0 };
     cs_classes c = { 0 };
 
-    const int rc = cs_variants_read(&from, &d, &c);
+    const int rc = cs_variant_labels_read(&from, &d, &c);
     if (rc == CS_OK)
         check_examples(&d, &c);
     CS_BUG(rc != CS_OK && *cs_error_message() == '\0');
