@@ -19,8 +19,14 @@
 enum { MIN_RECORDS = 100, SECTIONS = 48 };
 static const double least_slope = 0.02, most_slope = 50, least_prob = 1e-30;
 
-/* Records of one length range, by their indices in s. */
-struct group { const cs_scores *s; const int64_t *rec; int64_t n; const cs_tree *tree; };
+/* Records of one length range, by their indices in s. mean_log: [s->n] of all records. */
+struct group {
+    const cs_scores *s;
+    const int64_t *rec;
+    int64_t n;
+    const cs_tree *tree;
+    const double *mean_log;
+};
 
 /* The logarithm of the sum of a record's probabilities, each raised to the power `slope`. */
 static double log_sum_powers(const cs_scores *s, int64_t i, double slope)
@@ -68,7 +74,7 @@ static double cross_entropy(const struct group *g, double slope)
     for (int64_t j = 0; j < g->n; j++) {
         const int64_t i = g->rec[j];
         sum += log_sum_powers(g->s, i, slope) - (1 - random) * log_truth_powers(g, i, slope)
-             - random * slope * mean_log(g->s, i);
+             - random * slope * g->mean_log[i];
     }
     return sum;
 }
@@ -151,7 +157,7 @@ static int fit_bin(const struct group *g, cs_calibration_bin *b)
 
 static struct group records_between(const cs_scores *s, int64_t lo, int64_t hi, int64_t *rec)
 {
-    struct group g = { s, rec, 0, NULL };
+    struct group g = { .s = s, .rec = rec };
 
     for (int64_t i = 0; i < s->n; i++)
         if (cs_scores_within(s, i, lo, hi))
@@ -165,13 +171,20 @@ int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, i
     int rc = CS_OK;
     cs_calibration_bin all;
     int64_t *rec = cs_alloc((size_t)s->n + 1, sizeof *rec);
+    double *mean = cs_alloc((size_t)s->n + 1, sizeof *mean);
 
     CS_BUG(!s->is_class || n_edge >= CS_CALIBRATION_BINS);
-    if (rec == NULL)
+    if (rec == NULL || mean == NULL) {
+        CS_FREE(rec, mean);
         return cs_fail(CS_EMEM, "out of memory for the calibration of %lld records",
                        (long long)s->n);
+    }
+    for (int64_t i = 0; i < s->n; i++)
+        mean[i] = mean_log(s, i);
     struct group g = records_between(s, 0, INT64_MAX, rec);
     g.tree = tree;
+    g.mean_log = mean;
+    const int64_t n_all = g.n;
     if (g.n < MIN_RECORDS) {
         rc = cs_fail(CS_EFORMAT, "%lld records are too few for calibration; at least %d are "
                      "needed", (long long)g.n, MIN_RECORDS);
@@ -182,13 +195,14 @@ int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, i
     for (int b = 0; b <= n_edge; b++) {
         g = records_between(s, b > 0 ? edge[b - 1] : 0, b < n_edge ? edge[b] : INT64_MAX, rec);
         g.tree = tree;
+        g.mean_log = mean;
         c->bin[b] = all;
-        if (g.n >= MIN_RECORDS)
+        if (g.n >= MIN_RECORDS && g.n < n_all)
             CS_TRY(fit_bin(&g, &c->bin[b]));
         c->bin[b].from = b > 0 ? edge[b - 1] : 0;
     }
 out:
-    free(rec);
+    CS_FREE(rec, mean);
     return rc;
 }
 
