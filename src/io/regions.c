@@ -111,6 +111,15 @@ static int next_text(cs_regions *r, const cs_reference *ref, cs_region *out)
 
 /* ---- BED ----------------------------------------------------------------------------------- */
 
+/* Not start and end in columns two and three, but in four and five? */
+static bool is_gtf(const char *rest)
+{
+    const size_t n = rest ? strcspn(rest, "\t") : 0;
+
+    return n > 0 && rest[n] && regions_number(rest, n) > 0 &&
+           regions_number(rest + n + 1, strcspn(rest + n + 1, "\t")) > 0;
+}
+
 static int parse_bed(cs_regions *r, const cs_reference *ref, cs_region *out)
 {
     char *field[3] = { r->bed.text, NULL, NULL };
@@ -127,8 +136,11 @@ static int parse_bed(cs_regions *r, const cs_reference *ref, cs_region *out)
     *out = (cs_region){ r->bed.text, regions_number(field[1], strlen(field[1])),
                         regions_number(field[2], n_to) };
     if (out->from < 0 || out->to < 0 || strchr(field[1], ',') || memchr(field[2], ',', n_to))
-        return cs_lines_error(&r->bed, "start and end must be numbers; put '#' before lines of "
-                              "other text");
+        return cs_lines_error(&r->bed, is_gtf(r->rest)
+                              ? "looks like GTF or GFF3; convert it to BED, for example by awk -F "
+                                "'\\t' -v OFS='\\t' '$3 == \"exon\" { print $1, $4 - 1, $5, $3 }'"
+                              : "start and end must be numbers; put '#' before lines of other "
+                                "text");
     if (out->from >= out->to)
         return cs_lines_error(&r->bed, "the start is not below the end; starts count from 0");
     const int64_t n = ref ? cs_reference_length(ref, r->bed.text) : INT64_MAX;

@@ -161,6 +161,8 @@ N diplotype-bed.err     $d -R odd.bed r.bam
 T 'a line of names and an empty interval of BED are refused, with the remedy' sh -c "printf 'chrom\tstart\tend\nc1\t4\t4\n' > odd.bed && ! $d -R odd.bed r.bam 2> msgs &&
     grep -q 'line 1: start and end must be numbers; put .#. before lines of other text' msgs && sed -i 's/^chrom/#&/' odd.bed &&
     ! $d -R odd.bed r.bam 2> msgs && grep -q 'line 2: the start is not below the end; starts count from 0' msgs"
+T 'GTF given as BED is refused, with a conversion' sh -c "printf 'c1\tx\texon\t4\t9\t.\t+\t.\tgene_id \"a\";\n' > odd.bed && ! $d -R odd.bed r.bam 2> msgs &&
+    grep -q 'line 1: looks like GTF or GFF3; convert it to BED' msgs"
 T 'errors name standard input' sh -c "printf 'BZh91AY&SY' | $d -R - r.bam 2> msgs; [ \$? = 1 ] &&
     grep -q 'standard input. is compressed, but not by gzip or bgzip' msgs &&
     ! $d -R - r.bam < . 2> msgs && grep -q 'cannot read .standard input.: Is a directory' msgs"
