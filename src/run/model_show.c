@@ -206,8 +206,10 @@ static int show_origin(cs_outfile *f, const cs_model *m, const json_t *training)
     if (json_is_string(sources))
         CS_TRY(show_text(f, "sources\t", json_string_value(sources), "\n"));
     if (json_is_number(accuracy) && !json_is_array(json_object_get(training, "assays")))
-        rc = cs_outfile_printf(f, "validation\tbalanced accuracy %.3f on held-out data%s\n",
+        rc = cs_outfile_printf(f, "validation\tbalanced accuracy %.3f %s%s\n",
                                json_number_value(accuracy),
+                               json_object_get(training, "folds") ? "in cross-validation"
+                                                                  : "on held-out data",
                                cs_model_has_evidence(m) ? ", of the network alone" : "");
 out:
     return rc;

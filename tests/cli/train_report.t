@@ -41,7 +41,8 @@ T 'the mean over the folds is correct' sh -c 'sed -n "s/^training.folds.//p" car
     { for (i = 1; i <= NF; i++) if (\$i == \"each\" && !n++) { m = (\$(i+1) + \$(i+2) + \$(i+3) + \$(i+4)) / 4; s = 0
         for (k = 1; k <= 4; k++) s += (\$(i+k) - m) ^ 2; d = m - \$(i-3); e = sqrt(s / 12) - \$(i-1) } }
     END { exit !(n && d < 1e-5 && d > -1e-5 && e < 1e-5 && e > -1e-5) }"'
-T 'the model is trained on all records' sh -c 'grep -q "training.data.*\"train_records\":240,.*\"valid_records\":0" card &&
+T 'the model is trained on all records' sh -c 'grep -q "^validation	balanced accuracy [01].* in cross-validation$" card &&
+    grep -q "training.data.*\"train_records\":240,.*\"valid_records\":0" card &&
     grep -q "training.valid_balanced_accuracy.[01]" card && grep -q "training.baseline_bag_balanced.[01]" card'
 T 'the page has a row per fold' sh -c '[ "$(grep -c "<h2>Cross-validation</h2>" cross.html)" = 1 ] &&
     [ "$(sed -n "/Cross-validation/,/<.table>/p" cross.html | grep -c "<tr><td.*>60<")" = 4 ] && grep -q "standard error" cross.html'
