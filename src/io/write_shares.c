@@ -82,7 +82,9 @@ static const cs_opt shares_opt[] = {
              "records, and calls of rare classes are often wrong. Records unlike the training data "
              "are left out. Of many records a random sample is used, 150,000 with seven classes. "
              "'--prior auto' estimates and uses shares in one run. "
-             "With --shard, the shares are those of the shard's records." },
+             "With --shard, the shares are those of the shard's records; 'merge' does not merge "
+             "them, but their means, weighted by the records of the shards, approximate those of "
+             "the input." },
     { .type = CS_OPT_END }
 };
 
