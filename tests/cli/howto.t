@@ -28,6 +28,7 @@ if command -v samtools > samtools.path; then
 fi
 T 'the model of two labels separates them' awk -F '\t' '
     $3 == "." && $4 == "accuracy" && $2 == "all" { good = $5 > 0.9 } END { exit !good }' own.tsv
+T 'an error rate leaves contigs unclassified' sh -c '[ "$(wc -l < own_calls.tsv)" = 74 ] && grep -q "low_confidence$" own_calls.tsv'
 T 'the model of two values predicts both' sh -c '
     [ "$(awk -F "\t" "\$2 == \"all\" && \$3 != \".\" && \$4 == \"r2\" && \$5 > 0.8" activity.metrics.tsv | wc -l)" = 2 ] &&
     head -n 1 predicted.tsv | grep -q "^name	length	activity	half_life	" && [ "$(sed 1d predicted.tsv | wc -l)" = 200 ]'
