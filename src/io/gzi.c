@@ -13,8 +13,9 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "io/source.h"
 
-enum { ENTRY_BYTES = 16 };
+enum { ENTRY_BYTES = 16, HEAD_BYTES = 64, LENGTH_BYTES = 4 };
 
 static bool read_number(FILE *f, int64_t at, int64_t *v)
 {
@@ -65,4 +66,71 @@ int64_t cs_gzi_before(const char *path, int64_t at)
     }
     free(name);
     return start;
+}
+
+/* ---- the end of the file --------------------------------------------------------------------- */
+
+/* The bytes of the BGZF block at `at`, and of its text; 0 at the end of the file; -1: it is not one
+ * or is cut. */
+static int64_t block_at(FILE *f, int64_t at, int64_t *n_text)
+{
+    unsigned char b[HEAD_BYTES];
+    size_t n_head;
+
+    if (fseeko(f, (off_t)at, SEEK_SET) != 0)
+        return -1;
+    const size_t n = fread(b, 1, sizeof b, f), size = cs_bgzf_size(b, n, &n_head);
+    if (n == 0)
+        return ferror(f) ? -1 : 0;
+    if (size < n_head + LENGTH_BYTES || fseeko(f, (off_t)(at + (int64_t)size) - LENGTH_BYTES,
+                                               SEEK_SET) != 0
+        || fread(b, 1, LENGTH_BYTES, f) != LENGTH_BYTES)
+        return -1;
+    *n_text = b[0] | b[1] << 8 | b[2] << 16 | (int64_t)b[3] << 24;
+    return (int64_t)size;
+}
+
+/* From the block of the last entry on, only that one may have text: htslib's search stops there. */
+static int64_t walk(FILE *f, int64_t at, int64_t text)
+{
+    int64_t size, n_text = 0;
+    bool first = true;
+
+    for (; (size = block_at(f, at, &n_text)) > 0; first = false, at += size) {
+        if (n_text > 0 && !first)
+            return -1;
+        text += n_text;
+    }
+    return size < 0 || first ? -1 : text;
+}
+
+/* Where the last block begins, in the file and in the text. */
+static bool last_entry(FILE *index, int64_t *at, int64_t *text)
+{
+    int64_t n;
+
+    *at = *text = 0;
+    if (!read_number(index, 0, &n) || n > INT64_MAX / ENTRY_BYTES - 1)
+        return false;
+    return n == 0 || (read_number(index, 8 + ENTRY_BYTES * (n - 1), at)
+                      && read_number(index, 8 + ENTRY_BYTES * (n - 1) + 8, text)
+                      && *at > 0 && *text <= INT64_MAX / 2);
+}
+
+int64_t cs_gzi_text_bytes(const char *path)
+{
+    int64_t at, text, n = -1;
+    const size_t n_name = strlen(path) + sizeof ".gzi";
+    char *name = cs_xmalloc(n_name);
+
+    (void)snprintf(name, n_name, "%s.gzi", path);
+    FILE *index = fopen(name, "rbe"), *f = index ? fopen(path, "rbe") : NULL;
+    if (f && last_entry(index, &at, &text))
+        n = walk(f, at, text);
+    if (f)
+        (void)fclose(f);         /* read only: errors do not matter */
+    if (index)
+        (void)fclose(index);
+    free(name);
+    return n;
 }

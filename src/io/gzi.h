@@ -13,4 +13,12 @@
  */
 int64_t cs_gzi_before(const char *path, int64_t at);
 
+/**
+ * cs_gzi_text_bytes - bytes of the text of a BGZF file, from PATH.gzi and the file's end
+ *
+ * Returns  -1 if the index is missing or damaged, or its last block is not the file's: of another
+ *          file, or of one that was truncated
+ */
+int64_t cs_gzi_text_bytes(const char *path);
+
 #endif

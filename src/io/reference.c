@@ -5,6 +5,7 @@
  */
 #include "io/reference.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 #include "base/mem.h"
 #include "io/alphabet.h"
 #include "io/fasta_index.h"
+#include "io/gzi.h"
 #include "io/lines.h"
 
 enum { BLOCK_BASES = 1 << 16, HEADER_BYTES = 1024,
@@ -177,13 +179,14 @@ static bool begins_there(BGZF *f, const struct fai_entry *p)
     return true;
 }
 
-/* Is its last base followed by the end of a line, or of the file? */
+/* Is its last base followed by the end of a line, or of the file? Letters that are no bases are
+ * reported when they are read. */
 static bool ends_there(BGZF *f, const struct fai_entry *p)
 {
     char text[2];
     const ssize_t n = p->length > 0 ? read_at(f, end_of(p) - 1, text, 2) : 0;
 
-    return p->length == 0 || (n >= 1 && cs_base_upper[(unsigned char)text[0]]
+    return p->length == 0 || (n >= 1 && isgraph((unsigned char)text[0])
                               && (n == 1 || text[1] == '\n' || text[1] == '\r'));
 }
 
@@ -224,12 +227,14 @@ static void warn_unindexed(cs_reference *r, BGZF *f)
                 "and recreate the index (samtools faidx)", r->path, r->duplicate);
 }
 
-/* Bytes of a plain file, up to which one may seek: after a seek that fails bgzf_close() would lose
- * memory. */
+/* Bytes of text, up to which one may seek: after a seek that fails in a plain file bgzf_close()
+ * would lose memory, and htslib aborts at one beyond the end of a block. -1: the index of blocks is
+ * not of this file. */
 static long long size_of(const cs_reference *r, BGZF *f)
 {
+    if (bgzf_compression(f) == BGZF_BLOCKS)
+        return cs_gzi_text_bytes(r->path);
     const int64_t n = bgzf_compression(f) == no_compression ? cs_file_size(r->path) : -1;
-
     return n < 0 ? LLONG_MAX : n;
 }
 
@@ -243,6 +248,10 @@ static int check_index(cs_reference *r)
     if (!f || (bgzf_compression(f) == BGZF_BLOCKS && bgzf_index_load(f, r->path, ".gzi") < 0))
         goto out;
     const long long size = size_of(r, f);
+    if (size < 0)
+        rc = cs_fail(CS_EFORMAT, "'%s' does not end where its index '%s.gzi' says: the file is "
+                     "truncated, or has changed since; fetch it again, or recreate the index "
+                     "(samtools faidx)", r->path, r->path);
     for (int i = 0; rc == CS_OK && i < 2; i++)
         if (ends[i]->name && (end_of(ends[i]) > size || !begins_there(f, ends[i])
                               || !ends_there(f, ends[i])))
@@ -292,7 +301,8 @@ static int index_usable(const char *path)
                          strerror(why)) : CS_OK;
 }
 
-int cs_reference_usable(const char *path)
+/* Before htslib opens it. */
+static int prepare(const char *path)
 {
     if (strstr(path, "://") || access(path, F_OK) != 0)
         return CS_OK;
@@ -347,7 +357,7 @@ int cs_reference_open(const char *path, cs_reference **out)
         cs_reference_free(r);
         return absent;
     }
-    int rc = cs_reference_usable(path);
+    int rc = prepare(path);
     if (rc == CS_OK)
         r->fai = fai_load(path);
     if (rc == CS_OK)
@@ -358,6 +368,19 @@ int cs_reference_open(const char *path, cs_reference **out)
         *out = r;
     else
         cs_reference_free(r);
+    return rc;
+}
+
+int cs_reference_usable(const char *path)
+{
+    int rc = CS_OK;
+    cs_reference *r;
+
+    if (strstr(path, "://") || access(path, F_OK) != 0)
+        return CS_OK;
+    CS_TRY(cs_reference_open(path, &r));
+    cs_reference_free(r);
+out:
     return rc;
 }
 
@@ -484,8 +507,9 @@ int cs_reference_fetch(cs_reference *r, const char *contig, int64_t from, int64_
         if (!c) {
             const int odd = (unsigned char)s[i];
             free(s);
-            return cs_fail(CS_EFORMAT, "'%s': byte 0x%02x of '%s' at %lld is not a nucleotide",
-                           r->path, odd, contig, (long long)(from + i) + 1);
+            return cs_fail(CS_EFORMAT, "'%s': byte 0x%02x of '%s' at %lld is not a nucleotide%s",
+                           r->path, odd, contig, (long long)(from + i) + 1,
+                           isalpha(odd) ? "; is this protein?" : "");
         }
         s[i] = c;
     }

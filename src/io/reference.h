@@ -10,12 +10,12 @@
 typedef struct cs_reference cs_reference;
 
 /** cs_reference_open - plain or BGZF FASTA with its index FILE.fai, which is made if it is missing.
- * CS_EIO with the reason; CS_EFORMAT for an index of a file that has changed since; errors of
- * cs_reference_usable() */
+ * CS_EIO with the reason, also for an index that cannot be read; CS_EFORMAT for FASTQ, and for an
+ * index of a file that has changed since; CS_EUSAGE for a pipe, a device or a folder, also as its
+ * index; CS_ECANCEL on a signal */
 int  cs_reference_open(const char *path, cs_reference **out) CS_MUST_CHECK;
 /** cs_reference_usable - before htslib opens a FASTA file; makes its index. CS_OK, also for a
- * missing file and for a URL; CS_EUSAGE for a pipe, a device or a folder, also as its index;
- * CS_EFORMAT for FASTQ; CS_EIO for an index that cannot be read; CS_ECANCEL on a signal */
+ * missing file and for a URL; errors of cs_reference_open() */
 int  cs_reference_usable(const char *path) CS_MUST_CHECK;
 /** cs_reference_free - accepts NULL */
 void cs_reference_free(cs_reference *r);

@@ -196,8 +196,7 @@ static uint32_t le32(const unsigned char *p)
     return le16(p) | (uint32_t)le16(p + 2) << 16;
 }
 
-/* Bytes of the BGZF block at p, including its header; 0 if it is not a BGZF block. */
-static size_t bgzf_size(const unsigned char *p, size_t n, size_t *n_head)
+size_t cs_bgzf_size(const unsigned char *p, size_t n, size_t *n_head)
 {
     static const unsigned char magic[4] = { 31, 139, 8, 4 };       /* gzip, with extra field only */
     if (n < BGZF_HEAD || memcmp(p, magic, sizeof magic) != 0)
@@ -225,7 +224,7 @@ static int gather_blocks(cs_source *s, size_t *used)
     while (n < s->n_block && (int64_t)*used < limit) {
         const unsigned char *p = s->raw + s->pos + *used;
         const size_t left = s->end - s->pos - *used;
-        size = bgzf_size(p, left, &n_head);
+        size = cs_bgzf_size(p, left, &n_head);
         if (size == 0 || size > left || size < n_head + GZIP_TAIL ||
             le32(p + size - 4) > BLOCK_MAX)
             break;
@@ -245,7 +244,7 @@ static int fill_blocks(cs_source *s, size_t *n)
     size_t used, n_head;
     const size_t left = s->end - s->pos;       /* more than a block, or the file's last bytes */
     const int n_block = gather_blocks(s, &used);
-    if (n_block == 0 && bgzf_size(s->raw + s->pos, left, &n_head) > left)
+    if (n_block == 0 && cs_bgzf_size(s->raw + s->pos, left, &n_head) > left)
         return source_cut(s);
     if (n_block == 0)
         return damaged(s, "a BGZF block has an impossible size");
@@ -321,7 +320,7 @@ static int begin_member(cs_source *s)
 static bool pass_block(cs_source *s)
 {
     size_t n_head;
-    const size_t size = bgzf_size(s->raw + s->pos, s->end - s->pos, &n_head);
+    const size_t size = cs_bgzf_size(s->raw + s->pos, s->end - s->pos, &n_head);
     const bool pass = size > 0 && size <= s->end - s->pos && cs_source_tell(s) < s->at;
 
     if (pass)
@@ -341,7 +340,7 @@ static int fill_gzip(cs_source *s, size_t *n)
             return CS_EOF;
         else if (pass_block(s))
             continue;
-        else if (bgzf_size(s->raw + s->pos, s->end - s->pos, &n_head))
+        else if (cs_bgzf_size(s->raw + s->pos, s->end - s->pos, &n_head))
             rc = fill_blocks(s, n);
         else
             rc = begin_member(s);
@@ -365,7 +364,8 @@ int cs_source_start(cs_source *s, int64_t at, int64_t from, int64_t to, int64_t 
     bool bad = hseek(s->fp, start, SEEK_SET) < 0;
     /* The index may belong to another file. */
     if (!bad && s->is_gzip && known > 0
-        && (hpeek(s->fp, head, sizeof head) < BGZF_HEAD || !bgzf_size(head, sizeof head, &n_head)))
+        && (hpeek(s->fp, head, sizeof head) < BGZF_HEAD
+            || !cs_bgzf_size(head, sizeof head, &n_head)))
         bad = hseek(s->fp, 0, SEEK_SET) < 0;
     return bad ? fail(s, CS_EIO, strerror(errno), "") : CS_OK;
 }

@@ -71,4 +71,8 @@ bool cs_source_lacks_end(const cs_source *s);
 /** cs_source_close - accepts NULL. CS_OK, or CS_EIO without a message */
 int cs_source_close(cs_source *s) CS_MUST_CHECK;
 
+/** cs_bgzf_size - bytes of the BGZF block at p, of which n are here, and of its header; 0: it is
+ * none */
+size_t cs_bgzf_size(const unsigned char *p, size_t n, size_t *n_head);
+
 #endif

@@ -136,6 +136,19 @@ T 'two contigs of one name, at the end or not: a warning' sh -c 'long=$(head -c 
 with bgzip T 'an outdated index of a compressed file is refused' sh -c 'rm -f old.fa*; bgzip -c variants.fa > old.fa.gz && scored_on old.fa.gz -o gone.vcf variants.vcf &&
     rm gone.vcf && sed 2s/^/ACGT/ variants.fa | bgzip -i -I old.fa.gz.gzi -c > old.fa.gz && ! scored_on old.fa.gz -o gone.vcf variants.vcf 2> msgs &&
     grep -q "old.fa.gz.fai. is stale" msgs'
+# htslib aborts where it finds a shorter block than the index of blocks has: in a file that was cut or compressed
+# again, or shorter than the index of contigs.
+with bgzip T 'a compressed reference without the blocks of its indexes is refused, also for CRAM' sh -c '
+    "$builddir/tests/bench/gen_fasta" 300000 3 100000 100000 > blocks.fa && scored_ref() { ! chordseq variant -m "$m" -w 128 -f "$1" -o gone.vcf variants.vcf 2> msgs &&
+        grep -q "$2" msgs && [ ! -e gone.vcf ] && { ! command -v samtools > path || { ! chordseq classify -q -m "$m" -T "$1" from.cram 2> msgs && grep -q "$2" msgs; }; }; }
+    bgzip -c blocks.fa > blocks.fa.gz && bgzip -r blocks.fa.gz && chordseq variant -m "$m" -w 128 -f blocks.fa.gz -o out.vcf variants.vcf 2> msgs
+    grep -q "NO_CONTIG" msgs && ! command -v samtools > path || { name=$(sed -n "s/^>\([^ ]*\).*/\1/p;1q" blocks.fa) &&
+        printf "@SQ\tSN:$name\tLN:100000\nr\t0\t$name\t1\t60\t10M\t*\t0\t0\tACGTACGTAC\t*\n" | samtools view -C -T blocks.fa -o from.cram - ; } || exit
+    cp blocks.fa.gz whole.gz && head -c 20000 whole.gz > blocks.fa.gz && scored_ref blocks.fa.gz "blocks.fa.gz. does not end where its index .blocks.fa.gz.gzi. says" || exit
+    bgzip -l 0 -c blocks.fa > blocks.fa.gz && bgzip -r blocks.fa.gz && cp whole.gz blocks.fa.gz && scored_ref blocks.fa.gz "does not end where its index" || exit
+    head -n 500 blocks.fa | bgzip -c > blocks.fa.gz && bgzip -r blocks.fa.gz && scored_ref blocks.fa.gz "the index .blocks.fa.gz.fai. is stale"'
+T 'protein as a reference is named' sh -c 'printf ">one\n%0400d\nQ\n" 0 | tr 0 L > protein.fa && ! chordseq variant -m "$m" -w 128 -f protein.fa -o gone.vcf variants.vcf 2> msgs &&
+    grep -q "protein.fa.: byte 0x4c of .one. at [0-9]* is not a nucleotide; is this protein?" msgs'
 # A reference in lower case and with ambiguous letters: R matches A and G, N no base.
 { sed '1!y/ACGTN/acgtn/' variants.fa | head -n 4; echo '>odd'; for i in 1 2 3 4; do
     echo ACGTTGCATGACGTTGCATGACGTTGCATGACGTTGCATG; done; echo ACGRTGCANGACGTTGCATGACGTTGCATGACGTTGCATG

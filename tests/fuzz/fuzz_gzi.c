@@ -127,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     if (file_bytes == 0)
         start();
     put_index(data, n_bytes);
+    CS_BUG(cs_gzi_text_bytes(path) < -1);
     for (int64_t at = 0; at < file_bytes; at += file_bytes / 7) {
         const int64_t before = cs_gzi_before(path, at);
         CS_BUG(before < 0 || before > at);
