@@ -1,9 +1,9 @@
 /* stubs.c - library versions of logging, fatal errors and options in messages.
  *
  * DESIGN
- * Functions of base/log.h, base/fatal.c and base/option.c: nothing is printed, nothing exits. They
- * precede those of the program when the library is linked, so these files are not linked. A missing
- * function here would pull in its file, and the linker would report duplicates.
+ * Functions of base/log.h, base/err_fatal.c and base/err_option.c: nothing is printed, nothing
+ * exits. They precede those of the program when the library is linked, so these files are not
+ * linked. A missing function here would pull in its file, and the linker would report duplicates.
  *
  * cs_x*() functions cannot fail, and their callers check nothing. So out of memory jumps to the
  * library's entry point and leaks small allocations of the functions between. No lock is held, and

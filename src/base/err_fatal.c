@@ -1,4 +1,4 @@
-/* fatal.c - fatal errors: internal errors and failed small allocations.
+/* err_fatal.c - fatal errors: internal errors and failed small allocations.
  *
  * A separate file, because the library neither exits nor prints: it has its own version
  * (src/lib/stubs.c), and the linker then omits this one.

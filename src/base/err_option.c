@@ -1,4 +1,4 @@
-/* option.c - options in messages, as on the command line.
+/* err_option.c - options in messages, as on the command line.
  *
  * A separate file, because the library has its own version (src/lib/stubs.c), and the linker then
  * omits this one.
