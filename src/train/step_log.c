@@ -10,9 +10,9 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "train/events.h"
+#include "train/tensorboard.h"
 
-struct cs_step_log { FILE *table; const char *path; cs_events *events; };
+struct cs_step_log { FILE *table; const char *path; cs_tensorboard *events; };
 
 static const char head[] = "step\tepoch\tlr\ttrain_loss\ttrain_acc\tgrad_norm\tbases\tseconds\n";
 
@@ -58,7 +58,7 @@ int cs_step_log_open(const cs_loop_opt *o, int64_t step, cs_step_log **out)
     if (o->steps_path != NULL)
         CS_TRY(open_table(l, o->resume, step));
     if (o->events_path != NULL)
-        CS_TRY(cs_events_open(o->events_path, &l->events));
+        CS_TRY(cs_tensorboard_open(o->events_path, &l->events));
     if (l->table != NULL || l->events != NULL) {
         *out = l;
         l = NULL;
@@ -74,7 +74,7 @@ void cs_step_log_close(cs_step_log *l)
         return;
     if (l->table != NULL)
         (void)fclose(l->table);
-    cs_events_close(l->events);
+    cs_tensorboard_close(l->events);
     free(l);
 }
 
@@ -101,7 +101,7 @@ int cs_step_log_step(cs_step_log *l, const cs_train_state *st, const cs_train_su
     for (int i = 0; i < 4; i++) {
         cell(c[i], sizeof c[i], v[i]);
         if (l->events != NULL)
-            CS_TRY(cs_events_add(l->events, st->step, tag[i], v[i]));
+            CS_TRY(cs_tensorboard_add(l->events, st->step, tag[i], v[i]));
     }
     if (l->table != NULL &&
         fprintf(l->table, "%lld\t%lld\t%s\t%s\t%s\t%s\t%lld\t%.1f\n", (long long)st->step,
@@ -118,7 +118,7 @@ int cs_step_log_flush(cs_step_log *l)
         return CS_OK;
     if (l->table != NULL && fflush(l->table) != 0)
         return fail(l, "write");
-    return l->events != NULL ? cs_events_flush(l->events) : CS_OK;
+    return l->events != NULL ? cs_tensorboard_flush(l->events) : CS_OK;
 }
 
 /* R2 of values: the mean, and of several each. */
@@ -129,10 +129,10 @@ static int add_r2(cs_step_log *l, const cs_model *m, const cs_train_state *st, c
 
     if (m->head->is_class || m->head->is_labels || m->head->per_token || f->n == 0)
         return CS_OK;
-    CS_TRY(cs_events_add(l->events, st->step, "valid/r2", f->r2));
+    CS_TRY(cs_tensorboard_add(l->events, st->step, "valid/r2", f->r2));
     for (int32_t i = 0; m->n_label > 1 && i < m->n_label; i++) {
         (void)snprintf(tag, sizeof tag, "valid/r2/%s", m->label[i].name);
-        CS_TRY(cs_events_add(l->events, st->step, tag, f->cls[i].r2));
+        CS_TRY(cs_tensorboard_add(l->events, st->step, tag, f->cls[i].r2));
     }
 out:
     return rc;
@@ -145,16 +145,16 @@ int cs_step_log_epoch(cs_step_log *l, const cs_model *m, const cs_train_state *s
 
     if (l == NULL || l->events == NULL)
         return cs_step_log_flush(l);
-    CS_TRY(cs_events_add(l->events, st->step, "valid/loss", f->loss));
-    CS_TRY(cs_events_add(l->events, st->step, "valid/accuracy",
-                         isnan(f->accuracy) ? f->within : f->accuracy));
-    CS_TRY(cs_events_add(l->events, st->step, "valid/balanced_accuracy", f->balanced));
+    CS_TRY(cs_tensorboard_add(l->events, st->step, "valid/loss", f->loss));
+    CS_TRY(cs_tensorboard_add(l->events, st->step, "valid/accuracy",
+                              isnan(f->accuracy) ? f->within : f->accuracy));
+    CS_TRY(cs_tensorboard_add(l->events, st->step, "valid/balanced_accuracy", f->balanced));
     CS_TRY(add_r2(l, m, st, f));
-    CS_TRY(cs_events_add(l->events, st->step, "baseline/regression", st->regression));
-    CS_TRY(cs_events_add(l->events, st->step, "baseline/bag_of_words", st->bag));
-    CS_TRY(cs_events_add(l->events, st->step, "speed/bases_per_second",
-                         (double)st->sum.n_base / fmax(st->epoch_seconds, 1e-9)));
-    CS_TRY(cs_events_add(l->events, st->step, "speed/share_of_peak", st->peak_share));
+    CS_TRY(cs_tensorboard_add(l->events, st->step, "baseline/regression", st->regression));
+    CS_TRY(cs_tensorboard_add(l->events, st->step, "baseline/bag_of_words", st->bag));
+    CS_TRY(cs_tensorboard_add(l->events, st->step, "speed/bases_per_second",
+                              (double)st->sum.n_base / fmax(st->epoch_seconds, 1e-9)));
+    CS_TRY(cs_tensorboard_add(l->events, st->step, "speed/share_of_peak", st->peak_share));
     rc = cs_step_log_flush(l);
 out:
     return rc;

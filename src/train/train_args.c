@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "io/reference.h"
 #include "run/outputs.h"
-#include "train/events.h"
+#include "train/tensorboard.h"
 
 static const char *const optim_names[] = { "adam", "adamw", NULL };
 
@@ -372,7 +372,7 @@ int cs_train_check_outputs(cs_run_args *r, const cs_group *group, char **checkpo
                        r->output, cs_out_format_name(r->output));
     CS_TRY(cs_outputs_probe(r->metrics, CS_OUT_TABLE));
     CS_TRY(cs_outputs_probe(r->steps, CS_OUT_TABLE));
-    CS_TRY(cs_events_check(r->tensorboard));
+    CS_TRY(cs_tensorboard_check(r->tensorboard));
     CS_TRY(cs_outputs_probe(*checkpoint, CS_OUT_BINARY));
 out:
     return rc;

@@ -1,4 +1,4 @@
-/* events.c - TensorBoard event files: scalars by step.
+/* tensorboard.c - TensorBoard event files: scalars by step.
  *
  * DESIGN. A file is a series of TFRecords: the length of the data (8 bytes, little-endian), its
  * masked CRC-32C, the data, and their masked CRC-32C. The data are a protocol buffer `Event` with
@@ -6,7 +6,7 @@
  * and simple_value (2). Source: tensorflow/core/lib/io/record_writer.h and
  * tensorflow/core/util/event.proto.
  */
-#include "train/events.h"
+#include "train/tensorboard.h"
 
 #include <errno.h>
 #include <math.h>
@@ -23,7 +23,7 @@
 /* Wire types of protocol buffers. */
 enum { VARINT, BITS64, BYTES, BITS32 = 5, MAX_TAG = 100, MAX_BYTES = 256, PATH_BYTES = 4096 };
 
-struct cs_events { FILE *f; char path[PATH_BYTES]; };
+struct cs_tensorboard { FILE *f; char path[PATH_BYTES]; };
 
 struct bytes { unsigned char v[MAX_BYTES]; size_t n; };
 
@@ -85,12 +85,12 @@ static uint32_t masked_crc(const unsigned char *v, size_t n)
     return (c >> 15 | c << 17) + UINT32_C(0xa282ead8);
 }
 
-static int fail(const cs_events *e)
+static int fail(const cs_tensorboard *e)
 {
     return cs_fail(CS_EIO, "cannot write '%s': %s", e->path, strerror(errno));
 }
 
-static int write_record(cs_events *e, const struct bytes *data)
+static int write_record(cs_tensorboard *e, const struct bytes *data)
 {
     struct bytes head = { .n = 0 }, tail = { .n = 0 };
     const struct bytes *part[] = { &head, data, &tail };
@@ -112,7 +112,7 @@ static double wall_time(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-int cs_events_check(const char *folder)
+int cs_tensorboard_check(const char *folder)
 {
     struct stat st;
 
@@ -129,12 +129,12 @@ int cs_events_check(const char *folder)
     return cs_fail(CS_EIO, "cannot create '%s/events...': %s", folder, strerror(errno));
 }
 
-int cs_events_open(const char *folder, cs_events **out)
+int cs_tensorboard_open(const char *folder, cs_tensorboard **out)
 {
     static const char version[] = "brain.Event:2";
     int rc = CS_OK;
     struct bytes b = { .n = 0 };
-    cs_events *e = cs_xcalloc(1, sizeof *e);
+    cs_tensorboard *e = cs_xcalloc(1, sizeof *e);
 
     *out = NULL;
     (void)snprintf(e->path, sizeof e->path, "%s/events.out.tfevents.%lld.chordseq.%ld", folder,
@@ -149,7 +149,7 @@ int cs_events_open(const char *folder, cs_events **out)
     *out = e;
     e = NULL;
 out:
-    cs_events_close(e);
+    cs_tensorboard_close(e);
     return rc;
 }
 
@@ -163,7 +163,7 @@ static size_t tag_bytes(const char *tag)
     return n;
 }
 
-int cs_events_add(cs_events *e, int64_t step, const char *tag, double value)
+int cs_tensorboard_add(cs_tensorboard *e, int64_t step, const char *tag, double value)
 {
     struct bytes b = { .n = 0 }, one = { .n = 0 }, summary = { .n = 0 };
 
@@ -179,12 +179,12 @@ int cs_events_add(cs_events *e, int64_t step, const char *tag, double value)
     return write_record(e, &b);
 }
 
-int cs_events_flush(cs_events *e)
+int cs_tensorboard_flush(cs_tensorboard *e)
 {
     return fflush(e->f) == 0 ? CS_OK : fail(e);
 }
 
-void cs_events_close(cs_events *e)
+void cs_tensorboard_close(cs_tensorboard *e)
 {
     if (e == NULL)
         return;
