@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "infer/prior.h"
 #include "io/json_text.h"
-#include "run/same.h"
+#include "run/same_options.h"
 
 char *cs_about_line(const cs_about *a)
 {

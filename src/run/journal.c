@@ -22,7 +22,7 @@
 #include "base/sha256.h"
 #include "base/system.h"
 #include "io/json_text.h"
-#include "run/same.h"
+#include "run/same_options.h"
 
 struct cs_journal {
     char   *path;

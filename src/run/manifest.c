@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "registry.h"
 #include "run/outputs.h"
-#include "run/same.h"
+#include "run/same_options.h"
 
 enum { MAX_BYTES = 1 << 30 };
 

@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/json_text.h"
-#include "run/same.h"
+#include "run/same_options.h"
 
 enum { PER_SIZE = 256, MAX_SIZE_LOG = 40, MAX_SHARD = 100000, MAX_PART = 16, BUF_BYTES = 1 << 16 };
 

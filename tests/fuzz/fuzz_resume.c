@@ -21,7 +21,7 @@
 #include "registry.h"
 #include "run/about.h"
 #include "run/journal.h"
-#include "run/same.h"
+#include "run/same_options.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 

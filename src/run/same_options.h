@@ -1,6 +1,6 @@
-/* same.h - the options that runs must share, to resume one or to merge shards. */
-#ifndef CS_RUN_SAME_H
-#define CS_RUN_SAME_H
+/* same_options.h - the options that runs must share, to resume one or to merge shards. */
+#ifndef CS_RUN_SAME_OPTIONS_H
+#define CS_RUN_SAME_OPTIONS_H
 
 #include <jansson.h>
 #include <stdbool.h>

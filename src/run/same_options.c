@@ -1,5 +1,5 @@
-/* same.c - the options that runs must share, to resume one or to merge shards. */
-#include "run/same.h"
+/* same_options.c - the options that runs must share, to resume one or to merge shards. */
+#include "run/same_options.h"
 
 #include <string.h>
 
