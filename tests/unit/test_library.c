@@ -175,19 +175,14 @@ static void test_tokens(void **state)
     assert_int_equal(n, length[i] / 3);
     for (size_t k = 0; k < n; k++) {
         chordseq_token_text(model, id[k], word, sizeof word);
+        chordseq_token_text(model, id[k], word + 1, 0);     /* no space: nothing is written */
         assert_int_equal(strlen(word), 3);
         assert_memory_equal(word, sequence[i] + 3 * k, 3);
     }
     for (size_t k = 0; k < 3; k++) {
-        const int32_t none[] = { -1, 1 << 30, INT32_MIN };
-        chordseq_token_text(model, none[k], word, sizeof word);
+        chordseq_token_text(model, (int32_t[]){ -1, 1 << 30, INT32_MIN }[k], word, sizeof word);
         assert_string_equal(word, "");
     }
-    memset(word, '!', sizeof word);
-    for (int32_t k = 0; k < 4; k++)            /* no space: nothing is written */
-        chordseq_token_text(model, k, word + 4, 0);
-    for (size_t k = 0; k < sizeof word; k++)
-        assert_int_equal(word[k], '!');
     assert_int_equal(chordseq_embed_tokens(model, sequence[i], length[i], n + 1, rows, NULL),
                      CHORDSEQ_EUSAGE);
     assert_int_equal(chordseq_embed_tokens(model, sequence[i], length[i], n, rows, &reason), 0);
