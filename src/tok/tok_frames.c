@@ -128,10 +128,10 @@ static void frames_symbol(const void *state, int32_t id, char *buf, size_t n_buf
 }
 
 static const cs_opt frames_opt[] = {
-    { .type = CS_OPT_INT, 0, "min-codons", offsetof(struct frames_cfg, min_codons), "NUM", "20",
-      "minimum codons of an open reading frame",
-      "The reading frame at a base is the longest stretch without a stop codon in six frames; "
-      "shorter ones give no tokens.", 1, 29, NULL },
+    { .type = CS_OPT_INT, .name = "min-codons", .off = offsetof(struct frames_cfg, min_codons),
+      .arg = "NUM", .def = "20", .help = "minimum codons of an open reading frame",
+      .man = "The reading frame at a base is the longest stretch without a stop codon in six "
+             "frames; shorter ones give no tokens.", .min = 1, .max = 29 },
     { .type = CS_OPT_END }
 };
 

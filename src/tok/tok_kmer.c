@@ -280,16 +280,16 @@ static void kmer_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 }
 
 static const cs_opt kmer_opt[] = {
-    { .type = CS_OPT_INT, 0, "k", offsetof(struct kmer_cfg, k), "NUM", "6",
-      "bases per token",
-      "The vocabulary has 4^k words, or about half as many if they are canonical.",
-      1, MAX_K, NULL },
-    { .type = CS_OPT_INT, 0, "stride", offsetof(struct kmer_cfg, stride), "NUM", "1",
-      "bases from one token to the next",
-      "At most k, so that every base is read. Fewer tokens make a faster, coarser model.",
-      1, MAX_K, NULL },
-    { .type = CS_OPT_FLAG, 0, "canonical", offsetof(struct kmer_cfg, canonical), NULL, NULL,
-      "map a word and its reverse complement to the same token", NULL, 0, 0, NULL },
+    { .type = CS_OPT_INT, .name = "k", .off = offsetof(struct kmer_cfg, k),
+      .arg = "NUM", .def = "6", .help = "bases per token",
+      .man = "The vocabulary has 4^k words, or about half as many if they are canonical.",
+      .min = 1, .max = MAX_K },
+    { .type = CS_OPT_INT, .name = "stride", .off = offsetof(struct kmer_cfg, stride),
+      .arg = "NUM", .def = "1", .help = "bases from one token to the next",
+      .man = "At most k, so that every base is read. Fewer tokens make a faster, coarser model.",
+      .min = 1, .max = MAX_K },
+    { .type = CS_OPT_FLAG, .name = "canonical", .off = offsetof(struct kmer_cfg, canonical),
+      .help = "map a word and its reverse complement to the same token" },
     { .type = CS_OPT_END }
 };
 

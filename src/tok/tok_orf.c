@@ -239,14 +239,17 @@ static void orf_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 }
 
 static const cs_opt orf_opt[] = {
-    { .type = CS_OPT_INT, 0, "k", offsetof(struct orf_cfg, k), "NUM", "6", "bases per k-mer",
-      "K-mers are canonical and overlap.", 1, 8, NULL },
-    { .type = CS_OPT_INT, 0, "min-codons", offsetof(struct orf_cfg, min_codons), "NUM", "20",
-      "minimum codons of an open reading frame",
-      "The reading frame at a base is the longest stretch without a stop codon in six frames; "
-      "shorter ones give only k-mers.", 1, 29, NULL },
-    { .type = CS_OPT_INT, 0, "gap", offsetof(struct orf_cfg, gap), "NUM", "4",
-      "maximum distance of the amino acids of a pair, in codons", NULL, 0, MAX_GAP, NULL },
+    { .type = CS_OPT_INT, .name = "k", .off = offsetof(struct orf_cfg, k),
+      .arg = "NUM", .def = "6", .help = "bases per k-mer",
+      .man = "K-mers are canonical and overlap.", .min = 1, .max = 8 },
+    { .type = CS_OPT_INT, .name = "min-codons", .off = offsetof(struct orf_cfg, min_codons),
+      .arg = "NUM", .def = "20", .help = "minimum codons of an open reading frame",
+      .man = "The reading frame at a base is the longest stretch without a stop codon in six "
+             "frames; shorter ones give only k-mers.", .min = 1, .max = 29 },
+    { .type = CS_OPT_INT, .name = "gap", .off = offsetof(struct orf_cfg, gap),
+      .arg = "NUM", .def = "4",
+      .help = "maximum distance of the amino acids of a pair, in codons",
+      .min = 0, .max = MAX_GAP },
     { .type = CS_OPT_END }
 };
 

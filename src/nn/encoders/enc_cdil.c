@@ -41,47 +41,56 @@ static const char *const convs_names[] = { "two", "one", NULL };
 
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder cdil" },
-    { .type = CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "1048576",
-      "receptive field of the layers, in tokens",
-      "Sets the number of layers, ceil(log2(NUM/2)), unless --encoder.layers does. Longer "
-      "sequences are also accepted.", 1, 1e12, NULL },
-    { .type = CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "0",
-      "layers of a stack; 0: by max-len", NULL, 0, CS_CDIL_MAX, NULL },
-    { .type = CS_OPT_ENUM, 0, "depth", offsetof(struct config, depth), "RULE", "own",
-      "layers per sequence: own (by its length) or all",
-      "own: ceil(log2(N/2)) layers for N tokens, and at least one. all: as in the released models.",
-      0, 0, depth_names },
-    { .type = CS_OPT_STR, 0, "channels", offsetof(struct config, channels), "LIST", "64",
-      "channels, or those of every layer: 8,12,16,16", NULL, 0, 0, NULL },
-    { .type = CS_OPT_STR, 0, "decoder", offsetof(struct config, decoder), "LIST", "0",
-      "channels of a second stack after the first; 0: none",
-      "With 0, --init drops the second stack of the initial model.", 0, 0, NULL },
-    { .type = CS_OPT_INT, 0, "input", offsetof(struct config, input), "NUM", "0",
-      "channels of the embedded input; 0: those of the first layer", NULL, 0, WIDTH_MAX, NULL },
-    { .type = CS_OPT_INT, 0, "groups", offsetof(struct config, groups), "NUM", "1",
-      "groups of channels, each an independent network",
-      "Every group has an equal share of all channels (of the input, the layers, between "
-      "convolutions, and of the decoder) and its own normalisation; only the head reads all "
-      "groups.", 1, GROUPS_MAX, NULL },
-    { .type = CS_OPT_INT, 0, "kernel", offsetof(struct config, kernel), "NUM", "3",
-      "kernel size, an odd number", NULL, 1, 63, NULL },
-    { .type = CS_OPT_INT, 0, "dilation", offsetof(struct config, dilation), "NUM", "1",
-      "dilation of the first layer; it doubles with every layer",
-      "With 3 and --tokenizer codon (or kmer with --tokenizer.k 3 --tokenizer.stride 1), all taps "
-      "are codons of one reading frame. There are log2(NUM) fewer layers, rounded down.",
-      1, DILATION_MAX, NULL },
-    { .type = CS_OPT_ENUM, 0, "convs", offsetof(struct config, convs), "NUM", "two",
-      "convolutions of a layer: two (CDIL for DNA) or one (CDIL-CNN)", NULL, 0, 0, convs_names },
-    { .type = CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "0",
-      "channels between the two convolutions; 0: twice those of the stack's first layer", NULL,
-      0, WIDTH_MAX, NULL },
-    { .type = CS_OPT_ENUM, 0, "norm", offsetof(struct config, norm), "KIND", "layer",
-      "normalisation: none, weight (CDIL-CNN), batch (CDIL for DNA) or layer",
-      "batch: statistics of the batch in training; running statistics, folded into the "
-      "convolutions, in prediction.", 0, 0, cs_cdil_norm_names },
-    { .type = CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "dropout rate of a convolution's outputs", NULL, 0, 0.99, NULL },
-    { .type = CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+    { .type = CS_OPT_SIZE, .name = "max-len", .off = offsetof(struct config, max_len),
+      .arg = "NUM", .def = "1048576", .help = "receptive field of the layers, in tokens",
+      .man = "Sets the number of layers, ceil(log2(NUM/2)), unless --encoder.layers does. Longer "
+             "sequences are also accepted.", .min = 1, .max = 1e12 },
+    { .type = CS_OPT_INT, .name = "layers", .off = offsetof(struct config, layers),
+      .arg = "NUM", .def = "0", .help = "layers of a stack; 0: by max-len",
+      .min = 0, .max = CS_CDIL_MAX },
+    { .type = CS_OPT_ENUM, .name = "depth", .off = offsetof(struct config, depth),
+      .arg = "RULE", .def = "own", .help = "layers per sequence: own (by its length) or all",
+      .man = "own: ceil(log2(N/2)) layers for N tokens, and at least one. all: as in the "
+             "released models.", .choice = depth_names },
+    { .type = CS_OPT_STR, .name = "channels", .off = offsetof(struct config, channels),
+      .arg = "LIST", .def = "64", .help = "channels, or those of every layer: 8,12,16,16" },
+    { .type = CS_OPT_STR, .name = "decoder", .off = offsetof(struct config, decoder),
+      .arg = "LIST", .def = "0", .help = "channels of a second stack after the first; 0: none",
+      .man = "With 0, --init drops the second stack of the initial model." },
+    { .type = CS_OPT_INT, .name = "input", .off = offsetof(struct config, input),
+      .arg = "NUM", .def = "0",
+      .help = "channels of the embedded input; 0: those of the first layer",
+      .min = 0, .max = WIDTH_MAX },
+    { .type = CS_OPT_INT, .name = "groups", .off = offsetof(struct config, groups),
+      .arg = "NUM", .def = "1", .help = "groups of channels, each an independent network",
+      .man = "Every group has an equal share of all channels (of the input, the layers, between "
+             "convolutions, and of the decoder) and its own normalisation; only the head reads "
+             "all groups.", .min = 1, .max = GROUPS_MAX },
+    { .type = CS_OPT_INT, .name = "kernel", .off = offsetof(struct config, kernel),
+      .arg = "NUM", .def = "3", .help = "kernel size, an odd number", .min = 1, .max = 63 },
+    { .type = CS_OPT_INT, .name = "dilation", .off = offsetof(struct config, dilation),
+      .arg = "NUM", .def = "1",
+      .help = "dilation of the first layer; it doubles with every layer",
+      .man = "With 3 and --tokenizer codon (or kmer with --tokenizer.k 3 --tokenizer.stride 1), "
+             "all taps are codons of one reading frame. There are log2(NUM) fewer layers, "
+             "rounded down.", .min = 1, .max = DILATION_MAX },
+    { .type = CS_OPT_ENUM, .name = "convs", .off = offsetof(struct config, convs),
+      .arg = "NUM", .def = "two",
+      .help = "convolutions of a layer: two (CDIL for DNA) or one (CDIL-CNN)",
+      .choice = convs_names },
+    { .type = CS_OPT_INT, .name = "hidden", .off = offsetof(struct config, hidden),
+      .arg = "NUM", .def = "0",
+      .help = "channels between the two convolutions; 0: twice those of the stack's first layer",
+      .min = 0, .max = WIDTH_MAX },
+    { .type = CS_OPT_ENUM, .name = "norm", .off = offsetof(struct config, norm),
+      .arg = "KIND", .def = "layer",
+      .help = "normalisation: none, weight (CDIL-CNN), batch (CDIL for DNA) or layer",
+      .man = "batch: statistics of the batch in training; running statistics, folded into the "
+             "convolutions, in prediction.", .choice = cs_cdil_norm_names },
+    { .type = CS_OPT_REAL, .name = "dropout", .off = offsetof(struct config, dropout),
+      .arg = "RATE", .def = "0", .help = "dropout rate of a convolution's outputs",
+      .min = 0, .max = 0.99 },
+    { .type = CS_OPT_END }
 };
 
 struct group { cs_cdil *stack[2]; };     /* encoder; decoder or NULL */

@@ -50,36 +50,45 @@ static const char *const init_names[] = { "xavier", "identity", NULL };
 
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder chordmixer" },
-    { .type = CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "1048576",
-      "maximum tokens of a sequence",
-      "Sets the numbers of blocks, M = ceil(log2 NUM), and tracks, M + 1. A model accepts every "
-      "length up to NUM; without blocks (--encoder.depth none), any length.", 1, 1e12, NULL },
-    { .type = CS_OPT_INT, 0, "track", offsetof(struct config, track), "NUM", "16",
-      "channels per track", "The width is track * (M + 1).", 1, 4096, NULL },
-    { .type = CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "128",
-      "hidden units of each block", NULL, 1, WIDTH_MAX, NULL },
-    { .type = CS_OPT_ENUM, 0, "norm", offsetof(struct config, norm), "KIND", "none",
-      "normalisation after the residual: none, layer, batch or group",
-      "group: as many groups of channels as --encoder.track, each normalised over all tokens of a "
-      "sequence.", 0, 0, cs_norm_names },
-    { .type = CS_OPT_ENUM, 0, "prenorm", offsetof(struct config, prenorm), "KIND", "none",
-      "normalisation before the first linear layer", NULL, 0, 0, cs_norm_names },
-    { .type = CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "dropout rate of hidden units", NULL, 0, 0.99, NULL },
-    { .type = CS_OPT_ENUM, 0, "depth", offsetof(struct config, depth), "RULE", "own",
-      "blocks per sequence: own (by its length), all or none",
-      "own: ceil(log2 N) blocks for N tokens. all: the fixed-length mode of the authors' code. "
-      "none: a bag of tokens, as a baseline or for train --init.", 0, 0, depth_names },
-    { .type = CS_OPT_ENUM, 0, "init", offsetof(struct config, init), "RULE", "xavier",
-      "initial weights of the second linear layers: xavier or identity",
-      "identity: zero, so that a block without training, because all sequences were shorter, "
-      "passes its input unchanged.", 0, 0, init_names },
-    { .type = CS_OPT_FLAG, 0, "reversible", offsetof(struct config, reversible), NULL, NULL,
-      "reversible blocks of two halves: training memory does not grow with their number",
-      "The backward pass recomputes the input of a block from its output, up to rounding. It is a "
-      "different function with the same number of weights; a trained model cannot be converted. "
-      "The number of channels per track must be even, and --encoder.norm none.", 0, 0, NULL },
-    { .type = CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+    { .type = CS_OPT_SIZE, .name = "max-len", .off = offsetof(struct config, max_len),
+      .arg = "NUM", .def = "1048576", .help = "maximum tokens of a sequence",
+      .man = "Sets the numbers of blocks, M = ceil(log2 NUM), and tracks, M + 1. A model accepts "
+             "every length up to NUM; without blocks (--encoder.depth none), any length.",
+      .min = 1, .max = 1e12 },
+    { .type = CS_OPT_INT, .name = "track", .off = offsetof(struct config, track),
+      .arg = "NUM", .def = "16", .help = "channels per track",
+      .man = "The width is track * (M + 1).", .min = 1, .max = 4096 },
+    { .type = CS_OPT_INT, .name = "hidden", .off = offsetof(struct config, hidden),
+      .arg = "NUM", .def = "128", .help = "hidden units of each block",
+      .min = 1, .max = WIDTH_MAX },
+    { .type = CS_OPT_ENUM, .name = "norm", .off = offsetof(struct config, norm),
+      .arg = "KIND", .def = "none",
+      .help = "normalisation after the residual: none, layer, batch or group",
+      .man = "group: as many groups of channels as --encoder.track, each normalised over all "
+             "tokens of a sequence.", .choice = cs_norm_names },
+    { .type = CS_OPT_ENUM, .name = "prenorm", .off = offsetof(struct config, prenorm),
+      .arg = "KIND", .def = "none", .help = "normalisation before the first linear layer",
+      .choice = cs_norm_names },
+    { .type = CS_OPT_REAL, .name = "dropout", .off = offsetof(struct config, dropout),
+      .arg = "RATE", .def = "0", .help = "dropout rate of hidden units", .min = 0, .max = 0.99 },
+    { .type = CS_OPT_ENUM, .name = "depth", .off = offsetof(struct config, depth),
+      .arg = "RULE", .def = "own",
+      .help = "blocks per sequence: own (by its length), all or none",
+      .man = "own: ceil(log2 N) blocks for N tokens. all: the fixed-length mode of the authors' "
+             "code. none: a bag of tokens, as a baseline or for train --init.",
+      .choice = depth_names },
+    { .type = CS_OPT_ENUM, .name = "init", .off = offsetof(struct config, init),
+      .arg = "RULE", .def = "xavier",
+      .help = "initial weights of the second linear layers: xavier or identity",
+      .man = "identity: zero, so that a block without training, because all sequences were "
+             "shorter, passes its input unchanged.", .choice = init_names },
+    { .type = CS_OPT_FLAG, .name = "reversible", .off = offsetof(struct config, reversible),
+      .help = "reversible blocks of two halves: training memory does not grow with their number",
+      .man = "The backward pass recomputes the input of a block from its output, up to rounding. "
+             "It is a different function with the same number of weights; a trained model cannot "
+             "be converted. The number of channels per track must be even, and --encoder.norm "
+             "none." },
+    { .type = CS_OPT_END }
 };
 
 /* Arguments of a block's forward function; has a back pointer because a node of the tape has one

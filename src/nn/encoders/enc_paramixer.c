@@ -40,31 +40,39 @@ static const cs_position positions[] = { CS_POSITION_NONE, CS_POSITION_LEARNED }
 
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder paramixer" },
-    { .type = CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "65536",
-      "maximum tokens of a sequence",
-      "Sets the number of factors, ceil(log2 NUM), and of learned positions. Without both, there "
-      "is no limit.", 1, 1e12, NULL },
-    { .type = CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "2",
-      "layers, each with its own factors", NULL, 1, 1024, NULL },
-    { .type = CS_OPT_INT, 0, "factors", offsetof(struct config, factors), "NUM", "0",
-      "factors per layer; 0: ceil(log2 N) for N tokens", NULL, 0, FACTORS_MAX, NULL },
-    { .type = CS_OPT_ENUM, 0, "protocol", offsetof(struct config, protocol), "KIND", "chord",
-      "links between tokens: chord or cdil",
-      "chord: links to tokens at distances of powers of two. cdil: links to four neighbours on "
-      "either side; their distance doubles with every factor.", 0, 0, protocol_names },
-    { .type = CS_OPT_INT, 0, "channels", offsetof(struct config, channels), "NUM", "64",
-      "channels of a token's vector", NULL, 1, WIDTH_MAX, NULL },
-    { .type = CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "128",
-      "hidden units of the factor networks", NULL, 1, WIDTH_MAX, NULL },
-    { .type = CS_OPT_ENUM, 0, "residual", offsetof(struct config, residual), "KIND", "last",
-      "residual added after every factor: last, first or none",
-      "last: the factor's input (the released code); first: the input of the layer's first factor; "
-      "none: the paper's equation.", 0, 0, residual_names },
-    { .type = CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "none",
-      "position embedding: none or learned", NULL, 0, 0, position_names },
-    { .type = CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "dropout rate of the input", "Factors and values have independent masks.", 0, 0.99, NULL },
-    { .type = CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+    { .type = CS_OPT_SIZE, .name = "max-len", .off = offsetof(struct config, max_len),
+      .arg = "NUM", .def = "65536", .help = "maximum tokens of a sequence",
+      .man = "Sets the number of factors, ceil(log2 NUM), and of learned positions. Without "
+             "both, there is no limit.", .min = 1, .max = 1e12 },
+    { .type = CS_OPT_INT, .name = "layers", .off = offsetof(struct config, layers),
+      .arg = "NUM", .def = "2", .help = "layers, each with its own factors",
+      .min = 1, .max = 1024 },
+    { .type = CS_OPT_INT, .name = "factors", .off = offsetof(struct config, factors),
+      .arg = "NUM", .def = "0", .help = "factors per layer; 0: ceil(log2 N) for N tokens",
+      .min = 0, .max = FACTORS_MAX },
+    { .type = CS_OPT_ENUM, .name = "protocol", .off = offsetof(struct config, protocol),
+      .arg = "KIND", .def = "chord", .help = "links between tokens: chord or cdil",
+      .man = "chord: links to tokens at distances of powers of two. cdil: links to four "
+             "neighbours on either side; their distance doubles with every factor.",
+      .choice = protocol_names },
+    { .type = CS_OPT_INT, .name = "channels", .off = offsetof(struct config, channels),
+      .arg = "NUM", .def = "64", .help = "channels of a token's vector",
+      .min = 1, .max = WIDTH_MAX },
+    { .type = CS_OPT_INT, .name = "hidden", .off = offsetof(struct config, hidden),
+      .arg = "NUM", .def = "128", .help = "hidden units of the factor networks",
+      .min = 1, .max = WIDTH_MAX },
+    { .type = CS_OPT_ENUM, .name = "residual", .off = offsetof(struct config, residual),
+      .arg = "KIND", .def = "last",
+      .help = "residual added after every factor: last, first or none",
+      .man = "last: the factor's input (the released code); first: the input of the layer's "
+             "first factor; none: the paper's equation.", .choice = residual_names },
+    { .type = CS_OPT_ENUM, .name = "position", .off = offsetof(struct config, position),
+      .arg = "KIND", .def = "none", .help = "position embedding: none or learned",
+      .choice = position_names },
+    { .type = CS_OPT_REAL, .name = "dropout", .off = offsetof(struct config, dropout),
+      .arg = "RATE", .def = "0", .help = "dropout rate of the input",
+      .man = "Factors and values have independent masks.", .min = 0, .max = 0.99 },
+    { .type = CS_OPT_END }
 };
 
 struct paramixer {

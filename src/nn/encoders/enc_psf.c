@@ -38,30 +38,36 @@ static const cs_position positions[] = { CS_POSITION_NONE, CS_POSITION_LEARNED }
 
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder psf" },
-    { .type = CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "65536",
-      "maximum tokens of a sequence",
-      "Sets the number of factors, ceil(log2 NUM), and of learned positions. Without both, there "
-      "is no limit.", 1, 1e12, NULL },
-    { .type = CS_OPT_INT, 0, "factors", offsetof(struct config, factors), "NUM", "0",
-      "factors per sequence; 0: ceil(log2 N) for N tokens", NULL, 0, FACTORS_MAX, NULL },
-    { .type = CS_OPT_INT, 0, "input", offsetof(struct config, input), "NUM", "0",
-      "channels of the embedded input; 0: as channels", NULL, 0, WIDTH_MAX, NULL },
-    { .type = CS_OPT_INT, 0, "channels", offsetof(struct config, channels), "NUM", "64",
-      "channels of a token's vector", NULL, 1, WIDTH_MAX, NULL },
-    { .type = CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "128",
-      "hidden units of the factor networks", NULL, 1, WIDTH_MAX, NULL },
-    { .type = CS_OPT_INT, 0, "g-hidden", offsetof(struct config, g_hidden), "NUM", "0",
-      "hidden units of the value network; 0: as hidden", NULL, 0,
-      WIDTH_MAX, NULL },
-    { .type = CS_OPT_ENUM, 0, "residual", offsetof(struct config, residual), "KIND", "first",
-      "residual added after every factor: first, last or none",
-      "first: the input of the first factor (the released code); last: this factor's input; none: "
-      "the paper's equation.", 0, 0, residual_names },
-    { .type = CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "none",
-      "position embedding: none or learned", NULL, 0, 0, position_names },
-    { .type = CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "dropout rate of the input", NULL, 0, 0.99, NULL },
-    { .type = CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+    { .type = CS_OPT_SIZE, .name = "max-len", .off = offsetof(struct config, max_len),
+      .arg = "NUM", .def = "65536", .help = "maximum tokens of a sequence",
+      .man = "Sets the number of factors, ceil(log2 NUM), and of learned positions. Without "
+             "both, there is no limit.", .min = 1, .max = 1e12 },
+    { .type = CS_OPT_INT, .name = "factors", .off = offsetof(struct config, factors),
+      .arg = "NUM", .def = "0", .help = "factors per sequence; 0: ceil(log2 N) for N tokens",
+      .min = 0, .max = FACTORS_MAX },
+    { .type = CS_OPT_INT, .name = "input", .off = offsetof(struct config, input),
+      .arg = "NUM", .def = "0", .help = "channels of the embedded input; 0: as channels",
+      .min = 0, .max = WIDTH_MAX },
+    { .type = CS_OPT_INT, .name = "channels", .off = offsetof(struct config, channels),
+      .arg = "NUM", .def = "64", .help = "channels of a token's vector",
+      .min = 1, .max = WIDTH_MAX },
+    { .type = CS_OPT_INT, .name = "hidden", .off = offsetof(struct config, hidden),
+      .arg = "NUM", .def = "128", .help = "hidden units of the factor networks",
+      .min = 1, .max = WIDTH_MAX },
+    { .type = CS_OPT_INT, .name = "g-hidden", .off = offsetof(struct config, g_hidden),
+      .arg = "NUM", .def = "0", .help = "hidden units of the value network; 0: as hidden",
+      .min = 0, .max = WIDTH_MAX },
+    { .type = CS_OPT_ENUM, .name = "residual", .off = offsetof(struct config, residual),
+      .arg = "KIND", .def = "first",
+      .help = "residual added after every factor: first, last or none",
+      .man = "first: the input of the first factor (the released code); last: this factor's "
+             "input; none: the paper's equation.", .choice = residual_names },
+    { .type = CS_OPT_ENUM, .name = "position", .off = offsetof(struct config, position),
+      .arg = "KIND", .def = "none", .help = "position embedding: none or learned",
+      .choice = position_names },
+    { .type = CS_OPT_REAL, .name = "dropout", .off = offsetof(struct config, dropout),
+      .arg = "RATE", .def = "0", .help = "dropout rate of the input", .min = 0, .max = 0.99 },
+    { .type = CS_OPT_END }
 };
 
 struct psf {

@@ -45,29 +45,35 @@ static const cs_opt options[] = {
     CS_OPT_DIM(struct config),
     CS_OPT_HEADS(struct config),
     CS_OPT_HEAD(struct config),
-    { .type = CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "4",
-      "layers, each attention and a feed-forward network", NULL, 1, 64, NULL },
+    { .type = CS_OPT_INT, .name = "layers", .off = offsetof(struct config, layers),
+      .arg = "NUM", .def = "4", .help = "layers, each attention and a feed-forward network",
+      .min = 1, .max = 64 },
     CS_OPT_FFN_HIDDEN(struct config),
-    { .type = CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "64",
-      "number of weighted sums of tokens; attention is among these sums", NULL,
-      1, CS_WIDTH_MAX, NULL },
-    { .type = CS_OPT_REAL, 0, "gamma", offsetof(struct config, gamma), "NUM", "0.05",
-      "loss weight of the regularisers", NULL, 0, 1e6, NULL },
-    { .type = CS_OPT_ENUM, 0, "penalty", offsetof(struct config, penalty), "KIND", "code",
-      "regularisers of the authors' code, or of the paper",
-      "code: every layer doubles the sum of the layers before it. paper: the regulariser of the "
-      "attention is squared.", 0, 0, penalty_names },
-    { .type = CS_OPT_ENUM, 0, "scores", offsetof(struct config, scores), "KIND", "scaled",
-      "scores divided by the root of a head's channels (scaled), or not (plain)", NULL, 0, 0,
-      score_names },
-    { .type = CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "sinusoid",
-      "position embedding: sinusoid (scaled by a third) or none", NULL, 0, 0,
-      position_names },
-    { .type = CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "dropout rate", "Applies to the weights of the sums and of the attention between them, as in "
-      "the authors' code, to the outputs of attention and feed-forward networks, and to hidden "
-      "units. The regularisers see all weights.", 0, 0.99, NULL },
-    { .type = CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+    { .type = CS_OPT_INT, .name = "rank", .off = offsetof(struct config, rank),
+      .arg = "NUM", .def = "64",
+      .help = "number of weighted sums of tokens; attention is among these sums",
+      .min = 1, .max = CS_WIDTH_MAX },
+    { .type = CS_OPT_REAL, .name = "gamma", .off = offsetof(struct config, gamma),
+      .arg = "NUM", .def = "0.05", .help = "loss weight of the regularisers",
+      .min = 0, .max = 1e6 },
+    { .type = CS_OPT_ENUM, .name = "penalty", .off = offsetof(struct config, penalty),
+      .arg = "KIND", .def = "code", .help = "regularisers of the authors' code, or of the paper",
+      .man = "code: every layer doubles the sum of the layers before it. paper: the regulariser "
+             "of the attention is squared.", .choice = penalty_names },
+    { .type = CS_OPT_ENUM, .name = "scores", .off = offsetof(struct config, scores),
+      .arg = "KIND", .def = "scaled",
+      .help = "scores divided by the root of a head's channels (scaled), or not (plain)",
+      .choice = score_names },
+    { .type = CS_OPT_ENUM, .name = "position", .off = offsetof(struct config, position),
+      .arg = "KIND", .def = "sinusoid",
+      .help = "position embedding: sinusoid (scaled by a third) or none",
+      .choice = position_names },
+    { .type = CS_OPT_REAL, .name = "dropout", .off = offsetof(struct config, dropout),
+      .arg = "RATE", .def = "0", .help = "dropout rate",
+      .man = "Applies to the weights of the sums and of the attention between them, as in the "
+             "authors' code, to the outputs of attention and feed-forward networks, and to "
+             "hidden units. The regularisers see all weights.", .min = 0, .max = 0.99 },
+    { .type = CS_OPT_END }
 };
 
 struct net;

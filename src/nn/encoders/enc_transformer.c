@@ -36,13 +36,15 @@ static const cs_opt options[] = {
     CS_OPT_HEADS_DIVIDING(struct config),
     CS_OPT_LAYERS(struct config),
     CS_OPT_FFN_HIDDEN(struct config),
-    { .type = CS_OPT_ENUM, 0, "norm", offsetof(struct config, norm), "PLACE", "post",
-      "layer normalisation after the residual (post) or before (pre)", NULL, 0, 0, norm_names },
+    { .type = CS_OPT_ENUM, .name = "norm", .off = offsetof(struct config, norm),
+      .arg = "PLACE", .def = "post",
+      .help = "layer normalisation after the residual (post) or before (pre)",
+      .choice = norm_names },
     CS_OPT_FFN_ACT(struct config),
     CS_OPT_POSITION(struct config),
     CS_OPT_POSITION_MAX(struct config),
     CS_OPT_DROPOUT(struct config),
-    { .type = CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+    { .type = CS_OPT_END }
 };
 
 /* in_w, in_b: queries, keys and values as one projection. */

@@ -114,37 +114,46 @@ cs_mat  cs_attn_stack_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 /* Rows that encoders share, for the table of one whose settings, a struct T, have the field. */
 enum { CS_WIDTH_MAX = 1 << 16 };
 #define CS_OPT_DIM(T) \
-    { .type = CS_OPT_INT, 0, "dim", offsetof(T, dim), "NUM", "64", \
-      "channels of a token", NULL, 1, CS_WIDTH_MAX, NULL }
+    { .type = CS_OPT_INT, .name = "dim", .off = offsetof(T, dim), .arg = "NUM", .def = "64", \
+      .help = "channels of a token", .min = 1, .max = CS_WIDTH_MAX }
 #define CS_OPT_DROPOUT(T) \
-    { .type = CS_OPT_REAL, 0, "dropout", offsetof(T, dropout), "RATE", "0", \
-      "dropout rate", "Applies to the outputs of attention and feed-forward networks, to hidden " \
-      "units, and to the weights of softmax attention, as in PyTorch's layers.", 0, 0.99, NULL }
+    { .type = CS_OPT_REAL, .name = "dropout", .off = offsetof(T, dropout), \
+      .arg = "RATE", .def = "0", .help = "dropout rate", \
+      .man = "Applies to the outputs of attention and feed-forward networks, to hidden units, " \
+             "and to the weights of softmax attention, as in PyTorch's layers.", \
+      .min = 0, .max = 0.99 }
 #define CS_OPT_FFN_ACT(T) \
-    { .type = CS_OPT_ENUM, 0, "act", offsetof(T, act), "KIND", "gelu", \
-      "activation of the feed-forward networks: gelu or relu", NULL, 0, 0, cs_ffn_act_names }
+    { .type = CS_OPT_ENUM, .name = "act", .off = offsetof(T, act), .arg = "KIND", .def = "gelu", \
+      .help = "activation of the feed-forward networks: gelu or relu", \
+      .choice = cs_ffn_act_names }
 #define CS_OPT_FFN_HIDDEN(T) \
-    { .type = CS_OPT_INT, 0, "hidden", offsetof(T, hidden), "NUM", "256", \
-      "hidden units of the feed-forward networks", NULL, 1, CS_WIDTH_MAX, NULL }
+    { .type = CS_OPT_INT, .name = "hidden", .off = offsetof(T, hidden), \
+      .arg = "NUM", .def = "256", .help = "hidden units of the feed-forward networks", \
+      .min = 1, .max = CS_WIDTH_MAX }
 #define CS_OPT_HEAD(T) \
-    { .type = CS_OPT_INT, 0, "head", offsetof(T, head), "NUM", "0", \
-      "channels of a head; 0: those of a token, divided by the number of heads", NULL, \
-      0, CS_WIDTH_MAX, NULL }
+    { .type = CS_OPT_INT, .name = "head", .off = offsetof(T, head), .arg = "NUM", .def = "0", \
+      .help = "channels of a head; 0: those of a token, divided by the number of heads", \
+      .min = 0, .max = CS_WIDTH_MAX }
 #define CS_OPT_HEADS(T) \
-    { .type = CS_OPT_INT, 0, "heads", offsetof(T, heads), "NUM", "4", \
-      "attention heads", NULL, 1, CS_WIDTH_MAX, NULL }
+    { .type = CS_OPT_INT, .name = "heads", .off = offsetof(T, heads), .arg = "NUM", .def = "4", \
+      .help = "attention heads", .min = 1, .max = CS_WIDTH_MAX }
 #define CS_OPT_HEADS_DIVIDING(T) \
-    { .type = CS_OPT_INT, 0, "heads", offsetof(T, heads), "NUM", "4", \
-      "attention heads; must divide the number of channels", NULL, 1, CS_WIDTH_MAX, NULL }
+    { .type = CS_OPT_INT, .name = "heads", .off = offsetof(T, heads), .arg = "NUM", .def = "4", \
+      .help = "attention heads; must divide the number of channels", \
+      .min = 1, .max = CS_WIDTH_MAX }
 #define CS_OPT_LAYERS(T) \
-    { .type = CS_OPT_INT, 0, "layers", offsetof(T, layers), "NUM", "4", \
-      "layers, each attention and a feed-forward network", NULL, 1, 1024, NULL }
+    { .type = CS_OPT_INT, .name = "layers", .off = offsetof(T, layers), \
+      .arg = "NUM", .def = "4", .help = "layers, each attention and a feed-forward network", \
+      .min = 1, .max = 1024 }
 #define CS_OPT_POSITION(T) \
-    { .type = CS_OPT_ENUM, 0, "position", offsetof(T, position), "KIND", "sinusoid", \
-      "positions added to the tokens: none, sinusoid or learned", \
-      "Without positions, the order of tokens has no effect.", 0, 0, cs_position_names }
+    { .type = CS_OPT_ENUM, .name = "position", .off = offsetof(T, position), \
+      .arg = "KIND", .def = "sinusoid", \
+      .help = "positions added to the tokens: none, sinusoid or learned", \
+      .man = "Without positions, the order of tokens has no effect.", \
+      .choice = cs_position_names }
 #define CS_OPT_POSITION_MAX(T) \
-    { .type = CS_OPT_SIZE, 0, "max-len", offsetof(T, max_len), "NUM", "8192", \
-      "maximum tokens of a sequence if positions are added", NULL, 1, 1e9, NULL }
+    { .type = CS_OPT_SIZE, .name = "max-len", .off = offsetof(T, max_len), \
+      .arg = "NUM", .def = "8192", \
+      .help = "maximum tokens of a sequence if positions are added", .min = 1, .max = 1e9 }
 
 #endif

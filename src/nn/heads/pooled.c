@@ -22,70 +22,82 @@ static const char *const predictors[] = { "none", "cdil", NULL };
 
 const cs_opt cs_pooled_opt[] = {
     { .type = CS_OPT_GROUP, .name = "Heads" },
-    { .type = CS_OPT_ENUM, 0, "predictor", offsetof(cs_pooled_cfg, predictor), "KIND", "none",
-      "layers between encoder and pooling: none or cdil",
-      "cdil: circular dilated convolutions; layer l has dilation 2^(l-1), two convolutions with "
-      "normalisation and ReLU, and a residual.", 0, 0, predictors },
-    { .type = CS_OPT_ENUM, 0, "predictor-norm", offsetof(cs_pooled_cfg, predictor_norm),
-      "KIND", "layer",
-      "normalisation in the predictor: none, weight, batch or layer",
-      "The paper of CDIL for DNA has batch normalisation, which makes the training records of a "
-      "batch depend on each other.", 0, 0, cs_cdil_norm_names },
-    { .type = CS_OPT_INT, 0, "predictor-layers", offsetof(cs_pooled_cfg, layers), "NUM", "4",
-      "layers of the predictor", NULL, 1, CS_CDIL_MAX, NULL },
-    { .type = CS_OPT_INT, 0, "predictor-kernel", offsetof(cs_pooled_cfg, kernel), "NUM", "3",
-      "kernel size of the predictor, an odd number", NULL, 1, 255, NULL },
-    { .type = CS_OPT_INT, 0, "predictor-channels", offsetof(cs_pooled_cfg, channels), "NUM", "0",
-      "channels of the predictor's layers; 0: those of the encoder",
-      "There are twice as many between the convolutions of a layer.", 0, 32768, NULL },
-    { .type = CS_OPT_STR, 0, "pool", offsetof(cs_pooled_cfg, pool), "KIND", "mean",
-      "pooling over tokens: mean, cls, centre, max, lse, attention, or several: mean+max",
-      "mean: mean over all tokens; cls: first token; centre: mean over the middle tokens; max: "
-      "maximum of every channel; lse: log-mean-exp; attention: mean with trained weights. Poolings "
-      "joined by + are concatenated. Head variant subtracts the pooled vectors of its two "
-      "sequences, or their tokens with a predictor. Head token has no pooling.", 0, 0, NULL },
-    { .type = CS_OPT_INT, 0, "centre", offsetof(cs_pooled_cfg, centre), "NUM", "200",
-      "with pool centre, number of middle tokens; all of a shorter sequence", NULL, 1, 1e12, NULL },
-    { .type = CS_OPT_ENUM, 0, "norm", offsetof(cs_pooled_cfg, norm), "KIND", "none",
-      "normalisation of the pooled vector",
-      "Means of different sequences are similar; normalisation increases the differences for a "
-      "hidden layer.", 0, 0, norms },
-    { .type = CS_OPT_INT, 0, "hidden", offsetof(cs_pooled_cfg, hidden), "NUM", "0",
-      "hidden units between pooled vector and output; 0: none",
-      "Without them, the output is linear in the pooled vector, as in the papers of the encoders.",
-      0, 65536, NULL },
-    { .type = CS_OPT_REAL, 0, "dropout", offsetof(cs_pooled_cfg, dropout), "RATE", "0",
-      "dropout rate of these hidden units", NULL, 0, 0.99, NULL },
-    { .type = CS_OPT_ENUM, 0, "compare", offsetof(cs_pooled_cfg, compare), "WHAT", "pooled",
-      "head variant: vectors to subtract, pooled, hidden or context",
-      "hidden: pooling, normalisation and hidden layer are applied to both sequences, and the "
-      "output is linear in the difference; --init copies these layers, also from a model of "
-      "sequences (such as head multilabel). context: as pooled, plus a linear term of the "
-      "reference's pooled vector, for labels of the position, such as the strand of a gene "
-      "(--strand weighted).", 0, 0, compared },
-    { .type = CS_OPT_REAL, 0, "ancestors", offsetof(cs_pooled_cfg, ancestors), "NUM", "1",
-      "head tree: total weight of the ancestors of a class in the loss",
-      "The class itself has weight 1. With 0, the loss equals that of head class.", 0, 100, NULL },
-    { .type = CS_OPT_INT, 0, "composition", offsetof(cs_pooled_cfg, word), "NUM", "0",
-      "add a composition path over counts of words of this many bases; 0: none",
-      "The mean embedding of the words (equal for both strands) is normalised and passed through a "
-      "hidden layer; its output is added to that of the encoder, which starts at zero. NUM must be "
-      "a multiple of the bases per token. Not for heads token and variant.",
-      0, CS_COMPOSITION_K, NULL },
-    { .type = CS_OPT_INT, 0, "composition-channels", offsetof(cs_pooled_cfg, word_channels),
-      "NUM", "96",
-      "composition path: channels of a word", NULL, 1, 32768, NULL },
-    { .type = CS_OPT_INT, 0, "composition-hidden", offsetof(cs_pooled_cfg, word_hidden),
-      "NUM", "512",
-      "composition path: hidden units", NULL, 1, 65536, NULL },
-    { .type = CS_OPT_REAL, 0, "composition-dropout", offsetof(cs_pooled_cfg, word_dropout),
-      "RATE", "0.25",
-      "composition path: dropout rate of hidden units", NULL, 0, 0.99, NULL },
-    { .type = CS_OPT_REAL, 0, "composition-skip", offsetof(cs_pooled_cfg, word_skip), "RATE", "0",
-      "share of training batches without the composition path",
-      "Without such batches, the encoder learns little if the path already fits the training "
-      "records.", 0, 1, NULL },
-    { .type = CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+    { .type = CS_OPT_ENUM, .name = "predictor", .off = offsetof(cs_pooled_cfg, predictor),
+      .arg = "KIND", .def = "none", .help = "layers between encoder and pooling: none or cdil",
+      .man = "cdil: circular dilated convolutions; layer l has dilation 2^(l-1), two "
+             "convolutions with normalisation and ReLU, and a residual.", .choice = predictors },
+    { .type = CS_OPT_ENUM, .name = "predictor-norm",
+      .off = offsetof(cs_pooled_cfg, predictor_norm), .arg = "KIND", .def = "layer",
+      .help = "normalisation in the predictor: none, weight, batch or layer",
+      .man = "The paper of CDIL for DNA has batch normalisation, which makes the training "
+             "records of a batch depend on each other.", .choice = cs_cdil_norm_names },
+    { .type = CS_OPT_INT, .name = "predictor-layers", .off = offsetof(cs_pooled_cfg, layers),
+      .arg = "NUM", .def = "4", .help = "layers of the predictor", .min = 1, .max = CS_CDIL_MAX },
+    { .type = CS_OPT_INT, .name = "predictor-kernel", .off = offsetof(cs_pooled_cfg, kernel),
+      .arg = "NUM", .def = "3", .help = "kernel size of the predictor, an odd number",
+      .min = 1, .max = 255 },
+    { .type = CS_OPT_INT, .name = "predictor-channels", .off = offsetof(cs_pooled_cfg, channels),
+      .arg = "NUM", .def = "0",
+      .help = "channels of the predictor's layers; 0: those of the encoder",
+      .man = "There are twice as many between the convolutions of a layer.",
+      .min = 0, .max = 32768 },
+    { .type = CS_OPT_STR, .name = "pool", .off = offsetof(cs_pooled_cfg, pool),
+      .arg = "KIND", .def = "mean",
+      .help = "pooling over tokens: mean, cls, centre, max, lse, attention, or several: mean+max",
+      .man = "mean: mean over all tokens; cls: first token; centre: mean over the middle tokens; "
+             "max: maximum of every channel; lse: log-mean-exp; attention: mean with trained "
+             "weights. Poolings joined by + are concatenated. Head variant subtracts the pooled "
+             "vectors of its two sequences, or their tokens with a predictor. Head token has no "
+             "pooling." },
+    { .type = CS_OPT_INT, .name = "centre", .off = offsetof(cs_pooled_cfg, centre),
+      .arg = "NUM", .def = "200",
+      .help = "with pool centre, number of middle tokens; all of a shorter sequence",
+      .min = 1, .max = 1e12 },
+    { .type = CS_OPT_ENUM, .name = "norm", .off = offsetof(cs_pooled_cfg, norm),
+      .arg = "KIND", .def = "none", .help = "normalisation of the pooled vector",
+      .man = "Means of different sequences are similar; normalisation increases the differences "
+             "for a hidden layer.", .choice = norms },
+    { .type = CS_OPT_INT, .name = "hidden", .off = offsetof(cs_pooled_cfg, hidden),
+      .arg = "NUM", .def = "0", .help = "hidden units between pooled vector and output; 0: none",
+      .man = "Without them, the output is linear in the pooled vector, as in the papers of the "
+             "encoders.", .min = 0, .max = 65536 },
+    { .type = CS_OPT_REAL, .name = "dropout", .off = offsetof(cs_pooled_cfg, dropout),
+      .arg = "RATE", .def = "0", .help = "dropout rate of these hidden units",
+      .min = 0, .max = 0.99 },
+    { .type = CS_OPT_ENUM, .name = "compare", .off = offsetof(cs_pooled_cfg, compare),
+      .arg = "WHAT", .def = "pooled",
+      .help = "head variant: vectors to subtract, pooled, hidden or context",
+      .man = "hidden: pooling, normalisation and hidden layer are applied to both sequences, and "
+             "the output is linear in the difference; --init copies these layers, also from a "
+             "model of sequences (such as head multilabel). context: as pooled, plus a linear "
+             "term of the reference's pooled vector, for labels of the position, such as the "
+             "strand of a gene (--strand weighted).", .choice = compared },
+    { .type = CS_OPT_REAL, .name = "ancestors", .off = offsetof(cs_pooled_cfg, ancestors),
+      .arg = "NUM", .def = "1",
+      .help = "head tree: total weight of the ancestors of a class in the loss",
+      .man = "The class itself has weight 1. With 0, the loss equals that of head class.",
+      .min = 0, .max = 100 },
+    { .type = CS_OPT_INT, .name = "composition", .off = offsetof(cs_pooled_cfg, word),
+      .arg = "NUM", .def = "0",
+      .help = "add a composition path over counts of words of this many bases; 0: none",
+      .man = "The mean embedding of the words (equal for both strands) is normalised and passed "
+             "through a hidden layer; its output is added to that of the encoder, which starts "
+             "at zero. NUM must be a multiple of the bases per token. Not for heads token and "
+             "variant.", .min = 0, .max = CS_COMPOSITION_K },
+    { .type = CS_OPT_INT, .name = "composition-channels",
+      .off = offsetof(cs_pooled_cfg, word_channels), .arg = "NUM", .def = "96",
+      .help = "composition path: channels of a word", .min = 1, .max = 32768 },
+    { .type = CS_OPT_INT, .name = "composition-hidden",
+      .off = offsetof(cs_pooled_cfg, word_hidden), .arg = "NUM", .def = "512",
+      .help = "composition path: hidden units", .min = 1, .max = 65536 },
+    { .type = CS_OPT_REAL, .name = "composition-dropout",
+      .off = offsetof(cs_pooled_cfg, word_dropout), .arg = "RATE", .def = "0.25",
+      .help = "composition path: dropout rate of hidden units", .min = 0, .max = 0.99 },
+    { .type = CS_OPT_REAL, .name = "composition-skip", .off = offsetof(cs_pooled_cfg, word_skip),
+      .arg = "RATE", .def = "0", .help = "share of training batches without the composition path",
+      .man = "Without such batches, the encoder learns little if the path already fits the "
+             "training records.", .min = 0, .max = 1 },
+    { .type = CS_OPT_END }
 };
 
 int cs_pooled_check_tree(const void *cfg)
