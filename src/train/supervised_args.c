@@ -122,11 +122,11 @@ const cs_opt cs_init_table[] = {
       .help = "start from this model's weights",
       .man = "A file, a folder of 'chordseq model export', or the name of a model that comes with "
              "chordseq. Tokenizer and encoder are copied with all settings; contradicting options "
-             "are refused, except dropout. A head of the same type is copied with its settings if "
-             "the classes and their order are the same; contradicting options are refused, except "
-             "dropout and loss. With other classes, the head is initialised with the settings of "
-             "the model, which options override. A head of another type is initialised with the "
-             "defaults." },
+             "are refused, except dropout. Peptide words and proteins are not copied. A head of "
+             "the same type is copied with its settings if the classes and their order are the "
+             "same; contradicting options are refused, except dropout and loss. With other "
+             "classes, the head is initialised with the settings of the model, which options "
+             "override. A head of another type is initialised with the defaults." },
     { .type = CS_OPT_FLAG, .name = "new-head", INIT(new_head),
       .help = "with --init, initialise the head anew, even if the classes are the same",
       .man = "Its settings are the given options and the defaults." },

@@ -77,6 +77,10 @@ static int adopt_initial(cs_supervised *j)
         cs_note("the head is initialised anew: the labels of '%s' or their order differ",
                 a->init.init);
     }
+    if (rc == CS_OK && cs_model_has_evidence(j->from))
+        cs_note("the %s of '%s' are not copied; 'chordseq model' can add new ones",
+                j->from->lookup && j->from->proteins ? "peptide words and proteins"
+                : j->from->lookup ? "peptide words" : "proteins", a->init.init);
     cs_model_free(j->from);
     j->from = NULL;
     cs_params_rate(&j->model->ps, "embedding.", a->init.encoder_lr);

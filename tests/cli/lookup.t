@@ -52,6 +52,10 @@ T 'the table separates the classes of new families' sh -c 'chordseq classify -q 
     awk "NR > 1 && \$3 == (\$1 ~ /^g1/ ? \"one\" : \"two\") && \$4 > 0.9 { n++ } END { exit n != 2 }"'
 T 'the model alone does not' sh -c 'chordseq classify -q -m bag.m new.fa |
     awk "NR > 1 && \$4 > 0.9 { n++ } END { exit n > 0 }"'
+T 'training from the model reports that it drops the table' sh -c '
+    chordseq train --init table.m --label-key class --split split.tsv --epochs 1 -o next.m genomes.fa 2> msgs &&
+    grep -q "the peptide words of .table.m. are not copied; .chordseq model. can add new ones" msgs &&
+    chordseq train --init bag.m --label-key class --split split.tsv --epochs 1 -o next.m genomes.fa 2> msgs && ! grep "not copied" msgs'
 
 # ---- predictions ---------------------------------------------------------------------------------
 
