@@ -243,6 +243,8 @@ int cs_pileup_seek(cs_pileup *p, const char *contig, int64_t from, int64_t to)
                        "omit regions", p->path);
     /* An index beside plain SAM belongs to another file. */
     if (!p->index && (p->fp->is_bgzf || p->fp->format.format == cram)) {
+        if (p->fp->format.format == bam && cs_index_guard(p->path) != CS_OK)
+            return CS_EFORMAT;
         p->index = sam_index_load2(p->fp, p->path, cs_index_given(p->path));
         if (p->index)
             cs_index_warn_old(p->path);

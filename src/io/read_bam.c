@@ -228,6 +228,8 @@ static int find_regions(struct alignments *a)
 
     if (o->n_region == 0)
         return CS_OK;
+    if (a->fp->format.format == bam)
+        CS_TRY(cs_index_guard(a->path));
     a->index = sam_index_load3(a->fp, a->path, cs_index_given(a->path), HTS_IDX_SILENT_FAIL);
     if (!a->index)
         return cs_index_missing(a->path, "create one (samtools index)");

@@ -14,6 +14,7 @@
 #include <htslib/vcf.h>
 
 #include "base/log.h"
+#include "io/bam_guard.h"
 #include "io/covered.h"
 #include "io/hts_in.h"
 #include "io/index_name.h"
@@ -224,6 +225,8 @@ static int load_index(cs_vcf *v)
     if (v->is_stdin)
         return cs_fail(CS_EUSAGE, "'%s' has no index, which regions need; give the file itself, or "
                        "omit regions", v->path);
+    if (has_blocks(v) && cs_index_guard(v->path) != CS_OK)
+        return CS_EFORMAT;
     if (has_blocks(v) && is_text(v))
         v->tabix = tbx_index_load2(v->path, given);
     else if (has_blocks(v))
