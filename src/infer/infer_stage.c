@@ -19,12 +19,34 @@ static const cs_record *record_of(const cs_batch *b, int32_t i)
     return &b->slot[i].chunk->rec[view_of(b, i)->rec];
 }
 
+/* Tokens of sequences of one depth: the most that keep to --max-memory, and the fewest that do not,
+ * of those measured. */
+struct known_sizes { int64_t within, above; };
+
+/* Does record i alone exceed --max-memory? Its neighbours must not decide this. */
+static bool record_above(const cs_infer_stage *s, cs_session *by, const cs_batch *b, int32_t i,
+                         struct known_sizes *k)
+{
+    const int64_t n = b->off[i + 1] - b->off[i];
+
+    if (n > k->within && n < k->above)
+        *(cs_plan_memory(by, n, 1, b->depth, false) > s->policy->max_memory ? &k->above
+                                                                           : &k->within) = n;
+    return n >= k->above;
+}
+
+/* Does a record of the batch? None does if the batch does not. */
 static bool above_limit(const cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
-    const int64_t max_memory = s->policy->max_memory;
+    struct known_sizes k = { 0, INT64_MAX };
+    const int64_t max = s->policy->max_memory;
+    bool any = false;
 
-    return max_memory > 0 && b->n_rec == 1 &&
-           cs_plan_memory(by, b->n_tok, b->n_seg, b->depth, false) > max_memory;
+    if (max == 0 || cs_plan_memory(by, b->n_tok, b->n_seg, b->depth, false) <= max)
+        return false;
+    for (int32_t i = 0; i < b->n_rec && !any; i++)
+        any = record_above(s, by, b, i, &k);
+    return any;
 }
 
 /* The record whose prediction is not finite, or the only one; NULL: unknown. */
@@ -124,28 +146,63 @@ static bool lower_limit(cs_limit *l, const cs_batch *b)
     return b->n_tok > budget;
 }
 
+/* Offsets for a part of the batch. */
+static int64_t *part_offsets(const cs_batch *b)
+{
+    int64_t *off = cs_alloc((size_t)b->n_seg + 1, sizeof *off);
+
+    if (!off)
+        (void)cs_fail(CS_EMEM, "out of memory to split a batch of %d records", (int)b->n_rec);
+    return off;
+}
+
+/* Records i .. end - 1 of the batch. It keeps the tokens; off receives the offsets. */
+static cs_batch part_of(const cs_batch *b, int32_t i, int32_t end, int64_t *off)
+{
+    const int64_t from = b->off[i];
+    cs_batch part = *b;
+
+    for (int32_t k = i; k <= end; k++)
+        off[k - i] = b->off[k] - from;
+    part.tok = b->tok ? b->tok + from : NULL;
+    part.x = b->x ? b->x + from * b->n_channel : NULL;
+    part.off = off;
+    part.slot = b->slot + i;
+    part.n_seg = part.n_rec = end - i;
+    part.n_tok = off[end - i];
+    return part;
+}
+
 /* Split the batch's records into batches within the budget. */
 static int predict_parts(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
     const int64_t budget = atomic_load(&s->limit->tokens);
-    int64_t *off = cs_alloc((size_t)b->n_seg + 1, sizeof *off);
-    int rc = off ? CS_OK : cs_fail(CS_EMEM, "out of memory to split a batch of %d records",
-                                   (int)b->n_rec);
+    int64_t *off = part_offsets(b);
+    int rc = off ? CS_OK : CS_EMEM;
 
     for (int32_t i = 0, end; rc == CS_OK && i < b->n_rec; i = end) {
-        const int64_t from = b->off[i];
-        cs_batch part = *b;
-        for (end = i + 1; end < b->n_rec && b->off[end + 1] - from <= budget;)
+        for (end = i + 1; end < b->n_rec && b->off[end + 1] - b->off[i] <= budget;)
             end++;
-        for (int32_t k = i; k <= end; k++)
-            off[k - i] = b->off[k] - from;
-        part.tok = b->tok ? b->tok + from : NULL;
-        part.x = b->x ? b->x + from * b->n_channel : NULL;
-        part.off = off;
-        part.slot = b->slot + i;
-        part.n_seg = part.n_rec = end - i;
-        part.n_tok = off[end - i];
+        const cs_batch part = part_of(b, i, end, off);
         rc = cs_batch_predict(s, by, &part);
+    }
+    free(off);
+    return rc;
+}
+
+/* Give up the records above --max-memory, and predict those between. */
+static int predict_within(cs_infer_stage *s, cs_session *by, const cs_batch *b)
+{
+    struct known_sizes k = { 0, INT64_MAX };
+    int64_t *off = part_offsets(b);
+    int rc = off ? CS_OK : CS_EMEM;
+
+    for (int32_t i = 0, end; rc == CS_OK && i < b->n_rec; i = end) {
+        const bool above = record_above(s, by, b, i, &k);
+        for (end = i + 1; !above && end < b->n_rec && !record_above(s, by, b, end, &k);)
+            end++;
+        const cs_batch part = part_of(b, i, end, off);
+        rc = above ? give_up(s, by, &part) : cs_batch_predict(s, by, &part);
     }
     free(off);
     return rc;
@@ -188,7 +245,7 @@ int cs_batch_predict(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 
     CS_TRY(reserve_values(s, b));
     if (above_limit(s, by, b))
-        return give_up(s, by, b);
+        return predict_within(s, by, b);
     CS_TRY(cs_session_forward(by, b, s->output));
     deliver(s, b);
     return CS_OK;

@@ -56,6 +56,10 @@ T 'a record without a name is *' sh -c 'printf ">\nACGTACGTAC\n" | chordseq pred
 T 'the same for any number of threads and batch size' sh -c 'for o in "-@ 1" "-@ 4 -B 300" "--chunks-in-flight 2"; do
     chordseq predict -q -m m.safetensors $o in.fa | cmp - runs.bed || exit 1; done'
 
+T 'neighbours do not decide whether a record keeps to --max-memory' sh -c 'for o in "" "-B 1" "-B 700" "-@ 1"; do
+    chordseq predict -qq -m m.safetensors --max-memory 150Ki $o in.fa > some && { [ -e some.first ] || cp some some.first; } && cmp some some.first || exit; done
+    n=$(cut -f 1 some | uniq | wc -l) && [ "$n" -gt 5 ] && [ "$n" -lt 55 ]'
+
 # Products with the embedding of T overflow.
 "$builddir/tests/cli/make_model" nan.model 5 tokenizer=base head=token labels=2 huge=5 encoder.max-len=64 encoder.track=4 encoder.hidden=8
 T 'the score of a run is 0 if its probability is not finite' sh -c 'printf ">a\nACG\n>b\nACGTCG\n" | chordseq predict -q -m nan.model --check-finite off - > nan.bed &&
