@@ -147,7 +147,7 @@ static bool lower_limit(cs_limit *l, const cs_batch *b)
 }
 
 /* Offsets for a part of the batch. */
-static int64_t *part_offsets(const cs_batch *b)
+static int64_t *slice_offsets(const cs_batch *b)
 {
     int64_t *off = cs_alloc((size_t)b->n_seg + 1, sizeof *off);
 
@@ -157,7 +157,7 @@ static int64_t *part_offsets(const cs_batch *b)
 }
 
 /* Records i .. end - 1 of the batch. It keeps the tokens; off receives the offsets. */
-static cs_batch part_of(const cs_batch *b, int32_t i, int32_t end, int64_t *off)
+static cs_batch slice_of(const cs_batch *b, int32_t i, int32_t end, int64_t *off)
 {
     const int64_t from = b->off[i];
     cs_batch part = *b;
@@ -177,13 +177,13 @@ static cs_batch part_of(const cs_batch *b, int32_t i, int32_t end, int64_t *off)
 static int predict_parts(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
     const int64_t budget = atomic_load(&s->limit->tokens);
-    int64_t *off = part_offsets(b);
+    int64_t *off = slice_offsets(b);
     int rc = off ? CS_OK : CS_EMEM;
 
     for (int32_t i = 0, end; rc == CS_OK && i < b->n_rec; i = end) {
         for (end = i + 1; end < b->n_rec && b->off[end + 1] - b->off[i] <= budget;)
             end++;
-        const cs_batch part = part_of(b, i, end, off);
+        const cs_batch part = slice_of(b, i, end, off);
         rc = cs_batch_predict(s, by, &part);
     }
     free(off);
@@ -194,14 +194,14 @@ static int predict_parts(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 static int predict_within(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
     struct known_sizes k = { 0, INT64_MAX };
-    int64_t *off = part_offsets(b);
+    int64_t *off = slice_offsets(b);
     int rc = off ? CS_OK : CS_EMEM;
 
     for (int32_t i = 0, end; rc == CS_OK && i < b->n_rec; i = end) {
         const bool above = record_above(s, by, b, i, &k);
         for (end = i + 1; !above && end < b->n_rec && !record_above(s, by, b, end, &k);)
             end++;
-        const cs_batch part = part_of(b, i, end, off);
+        const cs_batch part = slice_of(b, i, end, off);
         rc = above ? give_up(s, by, &part) : cs_batch_predict(s, by, &part);
     }
     free(off);
