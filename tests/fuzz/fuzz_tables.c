@@ -28,8 +28,10 @@ static void try_intervals(const char *url, const char *name, bool fixed)
     CS_BUG(cs_classes_add(&c, "exon", &no) != CS_OK);
     const int rc = cs_intervals_open(url, &c, fixed, &v);
     check_refused(rc, v);
-    if (v && cs_intervals_find(v, name, 1 << 20, &s, &n) != CS_OK)
+    if (v && cs_intervals_find(v, name, 1 << 20, &s, &n) != CS_OK) {
         CS_BUG(*cs_error_message() == '\0');
+        n = 0;
+    }
     for (int64_t i = 0; i < n; i++) {
         CS_BUG(s[i].from < (i ? s[i - 1].to : 0) || s[i].to <= s[i].from || s[i].to > 1 << 20);
         CS_BUG(s[i].class_no < -1 || s[i].class_no >= c.n);
