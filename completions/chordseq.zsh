@@ -454,7 +454,7 @@ _chordseq()
         '*--encoder.norm[layer normalisation before the residual (pre) or after (post)]:PLACE:(pre post)' \
         '*--encoder.act[activation of the feed-forward networks\: gelu or relu]:KIND:(gelu relu)' \
         '*--encoder.values[values\: own, or equal to the keys (keys)]:KIND:(own keys)' \
-        '*--encoder.kv-heads[keys and values\: per head, or one head shared by all]:KIND:(all one)' \
+        '*--encoder.kv-heads[keys and values\: of every head (all), or of one head that all share (one)]:KIND:(all one)' \
         '*--encoder.position[position embedding\: learned or none]:KIND:(learned none)' \
         '*--encoder.dropout[dropout rate]:RATE:' \
         '*--encoder.max-len[maximum tokens of a sequence if positions are added]:NUM:' \
@@ -647,7 +647,7 @@ _chordseq()
         '*--encoder.norm[layer normalisation before the residual (pre) or after (post)]:PLACE:(pre post)' \
         '*--encoder.act[activation of the feed-forward networks\: gelu or relu]:KIND:(gelu relu)' \
         '*--encoder.values[values\: own, or equal to the keys (keys)]:KIND:(own keys)' \
-        '*--encoder.kv-heads[keys and values\: per head, or one head shared by all]:KIND:(all one)' \
+        '*--encoder.kv-heads[keys and values\: of every head (all), or of one head that all share (one)]:KIND:(all one)' \
         '*--encoder.position[position embedding\: learned or none]:KIND:(learned none)' \
         '*--encoder.dropout[dropout rate]:RATE:' \
         '*--encoder.max-len[maximum tokens of a sequence if positions are added]:NUM:' \
