@@ -25,11 +25,6 @@ bool cs_haplotypes_fits(const cs_haplotypes *h, const cs_variant *v)
     return true;
 }
 
-char cs_haplotypes_code(const cs_haplotypes *h, int64_t i)
-{
-    return cs_diplotype_code(h->site[i] & 15, h->site[i] >> 4);
-}
-
 static int get(const cs_haplotypes *h, int hap, int64_t pos)
 {
     return h->site[pos - h->from] >> 4 * hap & 15;

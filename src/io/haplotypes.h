@@ -16,8 +16,6 @@ typedef struct cs_haplotypes {
 void cs_haplotypes_fill(cs_haplotypes *h, bool known);
 /** cs_haplotypes_fits - does a record's REF match the reference, at sites where both are known? */
 bool cs_haplotypes_fits(const cs_haplotypes *h, const cs_variant *v);
-/** cs_haplotypes_code - the code of a site, i counted from 0 */
-char cs_haplotypes_code(const cs_haplotypes *h, int64_t i);
 
 typedef enum cs_applied {
     CS_APPLIED, CS_APPLIED_SYMBOLIC, CS_APPLIED_OVERLAP, CS_APPLIED_NO_ANCHOR, CS_N_APPLIED

@@ -18,16 +18,6 @@ static int32_t end_of(const cs_tree *t, int32_t node)
     return i;
 }
 
-double cs_tree_sum(const cs_tree *t, const float *v, int32_t node)
-{
-    double sum = 0;
-
-    for (int32_t i = node, end = end_of(t, node); i < end; i++)
-        if (t->class_no[i] >= 0)
-            sum += (double)v[t->class_no[i]];
-    return sum;
-}
-
 int32_t cs_tree_top(const cs_tree *t)
 {
     int32_t at = 0;

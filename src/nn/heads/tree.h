@@ -16,15 +16,11 @@ typedef struct cs_tree {
 /** cs_tree_within - is node `at` in the clade of node `top`? */
 int cs_tree_within(const cs_tree *t, int32_t at, int32_t top);
 
-/** cs_tree_sum - the probability of a node: the sum over the classes in its clade, in their order
- * there. v [n_class] */
-double cs_tree_sum(const cs_tree *t, const float *v, int32_t node);
-
 /** cs_tree_top - the deepest node above all classes: a call of it has no information */
 int32_t cs_tree_top(const cs_tree *t);
 
 /**
- * cs_tree_call - the deepest node with sufficient probability
+ * cs_tree_call - the deepest node with sufficient probability, the sum over its clade's classes
  *
  * Descends from cs_tree_top() to the most probable child (the first of equals) while the child's
  * probability is at least `min_prob` and that of the node's own class, if any, and the child is
