@@ -36,9 +36,10 @@ const cs_opt cs_policy_table[] = {
              "record. window: sequences longer than --window-length are split into evenly spaced "
              "windows, and their logits are averaged; windows with too few known bases are "
              "omitted. cpu: sequences that exceed the memory of a GPU run on the CPU. fit: as "
-             "window, with windows as long as the free memory allows; their length, and therefore "
-             "predictions, depend on the machine, and the length is reported at the start. The "
-             "numbers of records run on the CPU or split are reported at the end." },
+             "window, with windows as long as --max-memory or the free memory allows; by the "
+             "latter their length, and therefore predictions, depend on the machine. The length "
+             "is reported at the start, the numbers of records run on the CPU or split at the "
+             "end." },
     { .type = CS_OPT_SIZE, .name = "window-length", POLICY(window), .arg = "NUM", .def = "0",
       .help = "window length in bases; 0: the model's maximum", .min = 0, .max = 1e12,
       .man = "With --long-sequence window; 'chordseq predict' uses windows of 3000 bases by "
@@ -129,22 +130,26 @@ static const char *window_option(const cs_policy_args *a)
 /* The longest windows that fit into memory. */
 static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
 {
+    char limit[128];
     cs_session *s = cs_session_new(m, m->be);
 
     s->output = p->output;
-    const int64_t n = cs_plan_longest(s);
+    const int64_t n = cs_plan_longest(s, p->max_memory);
     cs_session_free(s);
+    if (p->max_memory > 0)
+        (void)snprintf(limit, sizeof limit, "%s", CS_OPTION("max-memory"));
+    else
+        (void)snprintf(limit, sizeof limit, "the memory of device '%s'", m->be->device);
 
     if (a->window > 0 || a->overlap > 0)
         return cs_fail(CS_EUSAGE, "%s needs %s; fit chooses the length",
                        CS_OPTION("%s", window_option(a)), CS_OPTION("long-sequence window"));
     p->window = longest_bases(m, n);
     if (p->window < shortest_window(m))
-        return cs_fail(CS_EMEM, "sequences of more than %lld tokens exceed the memory of device "
-                       "'%s'; that is too short for windows", (long long)n,
-                       m->be->device);
-    cs_note("sequences of more than %lld bases exceed the memory of device '%s' or the model's "
-            "maximum; they are split into windows", (long long)p->window, m->be->device);
+        return cs_fail(CS_EMEM, "sequences of more than %lld tokens exceed %s; that is too short "
+                       "for windows", (long long)n, limit);
+    cs_note("sequences of more than %lld bases exceed %s or the model's maximum; they are split "
+            "into windows", (long long)p->window, limit);
     return CS_OK;
 }
 

@@ -277,6 +277,9 @@ T 'records above --max-memory have a reason' sh -c "$w --max-memory 1Mi around.f
 N max-memory.err       full_size $w --max-memory 1Mi --long-sequence error around.fa
 T 'windows keep to --max-memory' sh -c "$w --max-memory 1Mi --long-sequence window \
     --window-length 500 around.fa | awk -F '\t' 'NR > 1 && \$5 != \".\" { exit 1 }'"
+T 'and --long-sequence fit chooses windows that do' sh -c "$w --max-memory 1Mi --long-sequence fit around.fa > fit.tsv 2> err && awk -F '\t' 'NR > 1 && \$5 != \".\" { exit 1 }' fit.tsv &&
+    grep -q 'sequences of more than [0-9]* bases exceed --max-memory or the model.s maximum; they are split' err &&
+    $w --max-memory 1Mi --long-sequence fit -B 1000000 around.fa 2> err | cmp - fit.tsv"
 if (ulimit -v 1500000 && chordseq --version) > version 2>&1; then
     T 'records without memory have a reason' sh -c "(ulimit -v 1500000; $w around.fa 2> mem.err) |
         cut -f 1,5 | cmp - mem.tsv && grep -q 'warning: 1 of 3 records needs more memory' mem.err"

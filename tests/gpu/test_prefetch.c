@@ -242,7 +242,7 @@ static void test_plan(void **state)
         before = n;
     }
     cs_host_memory = default_memory;
-    assert_int_equal(cs_plan_longest(s), 32);      /* the model's maximum */
+    assert_int_equal(cs_plan_longest(s, 0), 32);      /* the model's maximum */
     toy_free(s);
 }
 

@@ -133,9 +133,10 @@ int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, i
     return lo;
 }
 
-int64_t cs_plan_longest(cs_session *s)
+int64_t cs_plan_longest(cs_session *s, int64_t max_memory)
 {
-    const int64_t n_free = cs_plan_free_memory(s), max_len = cs_model_max_len(s->model);
+    const int64_t n_free = max_memory > 0 ? max_memory : cs_plan_free_memory(s);
+    const int64_t max_len = cs_model_max_len(s->model);
     int64_t lo = 0, hi = max_len > 0 ? max_len : LONGEST;
 
     while (lo < hi) {
