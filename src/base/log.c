@@ -194,7 +194,7 @@ void cs_note(const char *fmt, ...)
 }
 
 /* `taken` is 0 at first, 1 while the first caller copies its name, 2 when the name may be read. */
-void cs_count_warning(cs_counted *w, const char *name)
+void cs_warning_count(cs_warning *w, const char *name)
 {
     int nobody = 0;
 
@@ -206,7 +206,7 @@ void cs_count_warning(cs_counted *w, const char *name)
     }
 }
 
-void cs_report_counted(const cs_counted *w, uint64_t total, const char *unit, const char *one,
+void cs_warning_report(const cs_warning *w, uint64_t total, const char *unit, const char *one,
                        const char *many, const char *what)
 {
     unsigned long long n = atomic_load(&w->n);

@@ -34,17 +34,17 @@ void cs_warn_once(const char *fmt, ...) CS_PRINTF(1, 2);
 
 /* A warning that occurs per record: the first is kept, all are counted, and one line is printed at
  * the end. Thread-safe. Zero-initialise (static or = {0}). */
-typedef struct cs_counted {
+typedef struct cs_warning {
     _Atomic uint64_t n;
     _Atomic int taken;           /* the first caller owns `first` */
     char first[160];
-} cs_counted;
+} cs_warning;
 
-/** cs_count_warning - count one; `name` is kept for the first */
-void cs_count_warning(cs_counted *w, const char *name);
-/** cs_report_counted - "N of TOTAL UNITs VERB WHAT; first: 'NAME'", if N > 0. unit: "record" or
+/** cs_warning_count - count one; `name` is kept for the first */
+void cs_warning_count(cs_warning *w, const char *name);
+/** cs_warning_report - "N of TOTAL UNITs VERB WHAT; first: 'NAME'", if N > 0. unit: "record" or
  * another in the singular; one, many: the verb for N = 1 ("has"), otherwise ("have") */
-void cs_report_counted(const cs_counted *w, uint64_t total, const char *unit, const char *one,
+void cs_warning_report(const cs_warning *w, uint64_t total, const char *unit, const char *one,
                        const char *many, const char *what);
 
 enum { CS_SCALED_BYTES = 40 };

@@ -76,9 +76,9 @@ typedef struct cs_write_stage {
     void        *arg;
     cs_progress *progress;       /* or NULL */
     uint64_t     n_record, n_base;
-    cs_counted   too_long;       /* records beyond the model's longest sequence */
-    cs_counted   no_memory;
-    cs_counted   on_cpu, cut;    /* computed on the CPU, or in windows, for lack of memory */
+    cs_warning   too_long;       /* records beyond the model's longest sequence */
+    cs_warning   no_memory;
+    cs_warning   on_cpu, cut;    /* computed on the CPU, or in windows, for lack of memory */
 } cs_write_stage;
 
 /** cs_stage_read - chunks of records, numbered from 0 */

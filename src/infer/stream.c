@@ -194,14 +194,14 @@ static void report_counted(const cs_stream *s, const struct stages *g, uint64_t 
         cs_inputs_report(s->second);
     if (s->pairs)
         cs_pairs_report(s->pairs);
-    cs_report_counted(&g->write.too_long, n, unit, "exceeds", "exceed", what);
+    cs_warning_report(&g->write.too_long, n, unit, "exceeds", "exceed", what);
     (void)snprintf(what, sizeof what, "more memory than is available%s; %s",
                    max_memory > 0 ? " or --max-memory allows" : "",
                    cs_policy_remedy(s->policy, max_memory == 0 && !s->model->be->is_host, remedy));
-    cs_report_counted(&g->write.no_memory, n, unit, "needs", "need", what);
-    cs_report_counted(&g->write.on_cpu, n, unit, "was", "were",
+    cs_warning_report(&g->write.no_memory, n, unit, "needs", "need", what);
+    cs_warning_report(&g->write.on_cpu, n, unit, "was", "were",
                       "run on the CPU, because the device's memory was exceeded");
-    cs_report_counted(&g->write.cut, n, unit, "was", "were",
+    cs_warning_report(&g->write.cut, n, unit, "was", "were",
                       "split into windows, because the available memory or the model's maximum was "
                       "exceeded");
 }

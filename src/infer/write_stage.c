@@ -9,9 +9,9 @@
 static void count_reason(cs_write_stage *s, const cs_record *r, cs_reason reason)
 {
     if (reason == CS_REASON_TOO_LONG)
-        cs_count_warning(&s->too_long, r->name);
+        cs_warning_count(&s->too_long, r->name);
     if (reason == CS_REASON_NO_MEMORY)
-        cs_count_warning(&s->no_memory, r->name);
+        cs_warning_count(&s->no_memory, r->name);
 }
 
 /* Report how sequences that exceeded memory were predicted. */
@@ -22,9 +22,9 @@ static void count_detours(cs_write_stage *s, const cs_chunk *c, int i)
     for (int32_t k = c->views->first[i]; k < c->views->first[i + 1]; k++)
         on_cpu = on_cpu || c->views->view[k].on_cpu;
     if (on_cpu)
-        cs_count_warning(&s->on_cpu, c->rec[i].name);
+        cs_warning_count(&s->on_cpu, c->rec[i].name);
     if (s->policy->on_long == CS_LONG_FIT && c->views->prediction[i].n_window[0] > 1)
-        cs_count_warning(&s->cut, c->rec[i].name);
+        cs_warning_count(&s->cut, c->rec[i].name);
 }
 
 static int write_chunk(cs_write_stage *s, const cs_chunk *c)

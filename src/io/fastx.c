@@ -451,7 +451,7 @@ int cs_fastx_append(cs_fastx *f, cs_chunk *c)
     r->comment = comment;
     r->seg[0] = (cs_segment){ base, qual, (int64_t)f->base.n };
     if (f->has_x && f->count)
-        cs_count_warning(&f->count->outside_iupac, name);
+        cs_warning_count(&f->count->outside_iupac, name);
     return CS_OK;
 }
 
@@ -467,7 +467,7 @@ int cs_fastx_record(cs_fastx *f)
 {
     int rc = read_header(f);
     if (rc == CS_EOF && !f->past_part && f->count && cs_source_lacks_end(f->src))
-        cs_count_warning(&f->count->no_end_marker, f->path);
+        cs_warning_count(&f->count->no_end_marker, f->path);
     CS_TRY(rc);
     rc = f->kind == '>' ? read_fasta(f) : cs_fastx_rest(f);
 out:

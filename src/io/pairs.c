@@ -174,7 +174,7 @@ static int next_of_one(cs_pairs *p, cs_chunk *c)
         a->swapped = true;
         return join(c);
     }
-    cs_count_warning(&p->unpaired, a->name);
+    cs_warning_count(&p->unpaired, a->name);
     rc = rc == CS_OK ? hold(p, c) : CS_OK;
 out:
     return rc;
@@ -192,7 +192,7 @@ int cs_pairs_next(void *pairs, cs_chunk *c)
 
 void cs_pairs_report(const cs_pairs *p)
 {
-    cs_report_counted(&p->unpaired, p->n, "record", "has", "have",
+    cs_warning_report(&p->unpaired, p->n, "record", "has", "have",
                       "no adjacent mate; predicted alone");
 }
 

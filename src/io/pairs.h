@@ -10,7 +10,7 @@ typedef struct cs_pairs {
     cs_inputs *first, *second;   /* not owned */
     uint64_t   n;                /* pairs and single records so far */
     cs_chunk  *lookahead;        /* one record that was read ahead, or NULL */
-    cs_counted unpaired;         /* records without a mate */
+    cs_warning unpaired;         /* records without a mate */
 } cs_pairs;
 
 /**

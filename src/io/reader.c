@@ -501,7 +501,7 @@ int64_t cs_inputs_size(const cs_inputs *s)
 void cs_inputs_report(const cs_inputs *s)
 {
     const cs_input_count *k = &s->count;
-    cs_report_counted(&k->outside_iupac, s->n_record, "record", "contains", "contain",
+    cs_warning_report(&k->outside_iupac, s->n_record, "record", "contains", "contain",
                       "X, read as N");
     if (k->no_end_marker.n)
         cs_warn("the BGZF end marker is missing in %llu of %d inputs, which may be truncated; "

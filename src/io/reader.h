@@ -12,8 +12,8 @@ struct cs_programs;
 
 /* Counts for warnings, summed over all inputs of a run. */
 typedef struct cs_input_count {
-    cs_counted outside_iupac;    /* records with an X, read as N */
-    cs_counted no_end_marker;    /* BGZF inputs without their last block */
+    cs_warning outside_iupac;    /* records with an X, read as N */
+    cs_warning no_end_marker;    /* BGZF inputs without their last block */
     uint64_t   n_secondary, n_supplementary, n_filtered;
 } cs_input_count;
 

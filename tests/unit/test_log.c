@@ -148,7 +148,7 @@ static void lines_do_not_mix(void **state)
 
 static void counted_warning(void **state)
 {
-    cs_counted w = { 0 }, none = { 0 }, unnamed = { 0 };
+    cs_warning w = { 0 }, none = { 0 }, unnamed = { 0 };
     char name[300];
     check_stderr c = check_stderr_begin();
 
@@ -156,11 +156,11 @@ static void counted_warning(void **state)
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     for (int i = 0; i < 412; i++)
-        cs_count_warning(&w, i == 0 ? "read17" : name);
-    cs_count_warning(&unnamed, NULL);
-    cs_report_counted(&w, 1000000, "record", "contains", "contain", "letters outside IUPAC");
-    cs_report_counted(&none, 1000000, "record", "contains", "contain", "letters outside IUPAC");
-    cs_report_counted(&unnamed, 2, "window", "is", "are", "empty");
+        cs_warning_count(&w, i == 0 ? "read17" : name);
+    cs_warning_count(&unnamed, NULL);
+    cs_warning_report(&w, 1000000, "record", "contains", "contain", "letters outside IUPAC");
+    cs_warning_report(&none, 1000000, "record", "contains", "contain", "letters outside IUPAC");
+    cs_warning_report(&unnamed, 2, "window", "is", "are", "empty");
     char *got = check_stderr_end(c);
     assert_string_equal(got, "chordseq: warning: 412 of 1000000 records contain letters outside "
                         "IUPAC; first: 'read17'\nchordseq: warning: 1 of 2 windows is empty\n");
@@ -170,13 +170,13 @@ static void counted_warning(void **state)
 static void *count_many(void *arg)
 {
     for (int i = 0; i < 10000; i++)
-        cs_count_warning(arg, "some name");
+        cs_warning_count(arg, "some name");
     return NULL;
 }
 
 static void counting_is_thread_safe(void **state)
 {
-    cs_counted w = { 0 };
+    cs_warning w = { 0 };
     pthread_t t[3];
 
     (void)state;
