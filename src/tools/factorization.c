@@ -284,6 +284,9 @@ static int fit_and_write(const cs_factorization *job, const cs_npy *a, cs_backen
     const int64_t n = a->shape.dim[0];
     const double norm = cs_frobenius(a->n, a->v, NULL);
 
+    if (!isfinite(norm))
+        return cs_fail(CS_EFORMAT, "'%s' holds numbers too large for their squared sum; scale the "
+                       "matrix", job->input);
     CS_TRY(cs_matrix_fit(be, n, a->v, &job->fit, &f));
     if (cs_have_lapack())
         CS_TRY(truncate_svd(n, a->v, cs_matrix_factors_nonzeros(&f), &t));

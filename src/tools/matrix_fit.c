@@ -29,15 +29,27 @@ struct fitting {
     cs_real    *given;           /* the memory of both */
 };
 
-double cs_frobenius(int64_t n, const double *a, const double *b)
+/* The norm of a, or of a - b, times unit. */
+static double norm_in(int64_t n, const double *a, const double *b, double unit)
 {
     double sum = 0;
 
     for (int64_t i = 0; i < n; i++) {
-        const double d = b ? a[i] - b[i] : a[i];
+        const double d = (b ? a[i] - b[i] : a[i]) * unit;
         sum += d * d;
     }
     return sqrt(sum);
+}
+
+double cs_frobenius(int64_t n, const double *a, const double *b)
+{
+    static const double large = 0x1p+600, small = 0x1p-400;
+    const double norm = norm_in(n, a, b, 1);
+
+    /* Squares beyond the range of a double. */
+    if (isinf(norm))
+        return norm_in(n, a, b, 1 / large) * large;
+    return norm < small ? norm_in(n, a, b, large) / large : norm;
 }
 
 /* The product of m random factors with k links each has the root mean square of one entry's

@@ -114,6 +114,14 @@ N factorize-shape.err    chordseq factorize -i a.1.npy
 N factorize-type.err     chordseq factorize -i a.index.npy
 { head -c 128 small.npy; head -c 18432 /dev/zero | tr '\0' '\377'; } > nan.npy
 N factorize-nan.err      chordseq factorize -i nan.npy
+# of VALUE FILE: all elements are VALUE, eight bytes
+of() { { head -c 128 small.npy; yes "$(printf "$1")" | tr -d '\n' | head -c 18432; } > "$2"; }
+of '\132\142\327\327\030\347\164\151' 1e200.npy
+of '\301\071\373\217\355\136\202\026' 3e-200.npy
+of '\240\310\353\205\363\314\341\177' 1e308.npy
+T 'numbers whose squares a double cannot hold' sh -c 'for f in 1e200 3e-200; do chordseq factorize -q -i $f.npy --steps 50 |
+    awk -F "\t" -v v=$f "NR == 2 { n = \$4 / \$5 / 48 / v; good = n > 0.99 && n < 1.01 && \$5 > 0 && \$5 < 1 } END { exit !good }" || exit; done'
+N factorize-large.err    chordseq factorize -i 1e308.npy
 N factorize-lr.err       chordseq factorize -i small.npy --steps 100 --factors 20 --lr 10
 # An output that cannot be written is reported before the work, which would take an hour here.
 T 'an unwritable path is reported at once' sh -c '! timeout 20 chordseq factorize -i sparse.npy --steps 100000 \
