@@ -15,19 +15,25 @@
 #include "base/mem.h"
 #include "io/source.h"
 
-enum { ENTRY_BYTES = 16, HEAD_BYTES = 64, LENGTH_BYTES = 4 };
+/* BLOCK_BYTES: of a BGZF block, compressed or not (SAM specification 4.1). */
+enum { ENTRY_BYTES = 16, HEAD_BYTES = 64, LENGTH_BYTES = 4, BLOCK_BYTES = 1 << 16 };
 
-static bool read_number(FILE *f, int64_t at, int64_t *v)
+static bool next_number(FILE *f, int64_t *v)
 {
     unsigned char b[8];
     uint64_t n = 0;
 
-    if (fseeko(f, (off_t)at, SEEK_SET) != 0 || fread(b, 1, sizeof b, f) != sizeof b)
+    if (fread(b, 1, sizeof b, f) != sizeof b)
         return false;
     for (int i = 7; i >= 0; i--)
         n = n << 8 | b[i];
     *v = (int64_t)n;
     return *v >= 0;
+}
+
+static bool read_number(FILE *f, int64_t at, int64_t *v)
+{
+    return fseeko(f, (off_t)at, SEEK_SET) == 0 && next_number(f, v);
 }
 
 static int64_t search(FILE *f, int64_t n_bytes, int64_t at)
@@ -104,17 +110,22 @@ static int64_t walk(FILE *f, int64_t at, int64_t text)
     return size < 0 || first ? -1 : text;
 }
 
-/* Where the last block begins, in the file and in the text. */
+/* Where the last block begins, in the file and in the text; false: blocks are missing, or have
+ * impossible sizes. */
 static bool last_entry(FILE *index, int64_t *at, int64_t *text)
 {
-    int64_t n;
+    int64_t n, next, next_text;
+    bool good = next_number(index, &n);
 
     *at = *text = 0;
-    if (!read_number(index, 0, &n) || n > INT64_MAX / ENTRY_BYTES - 1)
-        return false;
-    return n == 0 || (read_number(index, 8 + ENTRY_BYTES * (n - 1), at)
-                      && read_number(index, 8 + ENTRY_BYTES * (n - 1) + 8, text)
-                      && *at > 0 && *text <= INT64_MAX / 2);
+    for (; good && n > 0; n--) {
+        good = next_number(index, &next) && next_number(index, &next_text) && next >= *at
+            && next - *at <= 2 * BLOCK_BYTES && next_text >= *text
+            && next_text - *text <= BLOCK_BYTES;   /* 2: empty blocks may lie between */
+        *at = next;
+        *text = next_text;
+    }
+    return good;
 }
 
 int64_t cs_gzi_text_bytes(const char *path)

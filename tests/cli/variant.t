@@ -146,6 +146,7 @@ with bgzip T 'a compressed reference without the blocks of its indexes is refuse
         printf "@SQ\tSN:$name\tLN:100000\nr\t0\t$name\t1\t60\t10M\t*\t0\t0\tACGTACGTAC\t*\n" | samtools view -C -T blocks.fa -o from.cram - ; } || exit
     cp blocks.fa.gz whole.gz && head -c 20000 whole.gz > blocks.fa.gz && scored_ref blocks.fa.gz "blocks.fa.gz. does not end where its index .blocks.fa.gz.gzi. says" || exit
     bgzip -l 0 -c blocks.fa > blocks.fa.gz && bgzip -r blocks.fa.gz && cp whole.gz blocks.fa.gz && scored_ref blocks.fa.gz "does not end where its index" || exit
+    bgzip -r blocks.fa.gz && { head -c 30 blocks.fa.gz.gzi; printf "\1"; tail -c +32 blocks.fa.gz.gzi; } > bent && mv bent blocks.fa.gz.gzi && scored_ref blocks.fa.gz "where its index" || exit
     head -n 500 blocks.fa | bgzip -c > blocks.fa.gz && bgzip -r blocks.fa.gz && scored_ref blocks.fa.gz "the index .blocks.fa.gz.fai. is stale"'
 T 'protein as a reference is named' sh -c 'printf ">one\n%0400d\nQ\n" 0 | tr 0 L > protein.fa && ! chordseq variant -m "$m" -w 128 -f protein.fa -o gone.vcf variants.vcf 2> msgs &&
     grep -q "protein.fa.: byte 0x4c of .one. at [0-9]* is not a nucleotide; is this protein?" msgs'
