@@ -21,6 +21,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
@@ -262,6 +263,21 @@ static const struct foreign *looks_like(const char *s, size_t n)
     return NULL;
 }
 
+/* Is the line the name of a file, as in a list of inputs? */
+static bool names_file(const char *s, size_t n)
+{
+    char path[1024];
+
+    for (size_t i = 0; i < n && i < sizeof path; i++) {
+        path[i] = s[i];
+        if (s[i] == '\n' || s[i] == '\r') {
+            path[i] = '\0';
+            return i > 0 && strlen(path) == i && access(path, F_OK) == 0;
+        }
+    }
+    return false;
+}
+
 static int refuse_start(cs_fastx *f)
 {
     const char *expected = f->kind == '>' ? "'>'" : f->kind == '@' ? "'@'" : "'>' or '@'";
@@ -279,8 +295,11 @@ static int refuse_start(cs_fastx *f)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: FASTA and FASTQ records are mixed (or the "
                        "previous record is damaged): expected %s, got '%s'", f->path,
                        (long long)f->line, expected, begin);
-    return cs_fail(CS_EFORMAT, "'%s' line %lld: expected %s at the start of a record, got '%s'",
-                   f->path, (long long)f->line, expected, begin);
+    const int rc = cs_fail(CS_EFORMAT, "'%s' line %lld: expected %s at the start of a record, got "
+                           "'%s'", f->path, (long long)f->line, expected, begin);
+    return f->n_record > 0 || !names_file(f->p, n) ? rc
+         : cs_fail_also(rc, "; the line names a file: give a list of files with %s",
+                        CS_OPTION("input-list"));
 }
 
 int cs_fastx_begin(cs_fastx *f)

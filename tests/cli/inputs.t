@@ -76,6 +76,8 @@ ours.sendall(open("list", "rb").read())
 ours.shutdown(socket.SHUT_WR)
 got = subprocess.run(sys.argv[1:] + ["--input-list", "-"], stdin=theirs, stdout=subprocess.PIPE)
 assert got.returncode == 0 and got.stdout == open("both.tsv", "rb").read()' chordseq classify -q -m "$m"
+T 'a list of files given as input is named' sh -c "echo a.fa > names && ! $c -i names > out 2> msgs &&
+    grep -q 'the line names a file: give a list of files with --input-list' msgs"
 T 'after other files' sh -c "echo b.fa > rest && $c --input-list rest a.fa | cmp - both.tsv"
 T '--input-list ignores a byte order mark' sh -c "{ printf '\357\273\277'; cat list; } > marked && $c --input-list marked | cmp - both.tsv"
 : > nobody
