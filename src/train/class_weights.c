@@ -33,9 +33,29 @@ static float *weight_at(const struct weights *w, int32_t c)
     return &w->v[weighs_labels(w) ? 2 * c + 1 : c];
 }
 
-static int no_weight(const char *text)
+/* With larger ones, a loss or its gradients could exceed fp32. */
+static const double max_weight = 1e6;
+
+/* A number from 0 to max_weight. */
+static bool parse_weight(const char *text, float *weight)
 {
-    return cs_fail(CS_EUSAGE, "--class-weights %s: at least one weight must be above 0", text);
+    double v;
+
+    if (cs_parse_real(text, &v) != CS_OK || !(v >= 0 && v <= max_weight))
+        return false;
+    *weight = (float)v;
+    return true;
+}
+
+/* CS_OK; CS_EUSAGE if no weight is above 0. */
+static int check_weights(const struct weights *w, const char *text)
+{
+    bool any = false;
+
+    for (int32_t c = 0; c < w->n; c++)
+        any = any || *weight_at(w, c) > 0;
+    return any ? CS_OK : cs_fail(CS_EUSAGE, "--class-weights %s: at least one weight must be above "
+                                 "0", text);
 }
 
 /* The next item up to a comma, in place, or NULL; empty ones are skipped. A backslash before a
@@ -58,14 +78,14 @@ static char *next_named(char **list)
 static int parse_named(const struct weights *w, const char *text)
 {
     int rc = CS_OK;
-    bool any = false;
     char *list = cs_xstrdup(text), *rest = list;
 
     for (char *s = next_named(&rest); rc == CS_OK && s; s = next_named(&rest)) {
         char *equals = strrchr(s, '=');
-        double v = 0;
-        if (!equals || cs_parse_real(equals + 1, &v) != CS_OK || v < 0) {
-            rc = cs_fail(CS_EUSAGE, "--class-weights: expected CLASS=NUM, not '%.60s'", s);
+        float v = 0;
+        if (!equals || !parse_weight(equals + 1, &v)) {
+            rc = cs_fail(CS_EUSAGE, "--class-weights: expected CLASS=NUM, NUM from 0 to %.0f, not "
+                         "'%.60s'", max_weight, s);
             break;
         }
         *equals = '\0';
@@ -73,34 +93,25 @@ static int parse_named(const struct weights *w, const char *text)
         if (c < 0)
             rc = cs_fail(CS_EUSAGE, "--class-weights: no record has the class '%.60s'", s);
         else
-            *weight_at(w, c) = (float)v;
+            *weight_at(w, c) = v;
     }
     free(list);
-    for (int32_t c = 0; c < w->n; c++)
-        any = any || *weight_at(w, c) > 0;
-    return rc == CS_OK && !any ? no_weight(text) : rc;
+    return rc == CS_OK ? check_weights(w, text) : rc;
 }
 
 static int parse(const struct weights *w, const char *text)
 {
     char *list = cs_xstrdup(text), *save = NULL;
     int32_t c = 0;
-    double v = 0, sum = 0;
 
-    for (char *s = strtok_r(list, ",", &save); s != NULL; s = strtok_r(NULL, ",", &save), c++) {
-        if (c < w->n && cs_parse_real(s, &v) == CS_OK && v >= 0)
-            *weight_at(w, c) = (float)v;
-        else
+    for (char *s = strtok_r(list, ",", &save); s != NULL; s = strtok_r(NULL, ",", &save), c++)
+        if (c >= w->n || !parse_weight(s, weight_at(w, c)))
             c = w->n;
-        sum += v;
-    }
     free(list);
-    if (c == w->n && sum == 0)
-        return no_weight(text);
     if (c != w->n)
-        return cs_fail(CS_EUSAGE, "--class-weights takes none, balanced or %d numbers, not '%s'",
-                       (int)w->n, text);
-    return CS_OK;
+        return cs_fail(CS_EUSAGE, "--class-weights takes none, balanced or %d numbers from 0 to "
+                       "%.0f, not '%s'", (int)w->n, max_weight, text);
+    return check_weights(w, text);
 }
 
 /* Counts by class in the training part: records, or bases if intervals have classes, or the 0s and

@@ -89,12 +89,12 @@ const cs_opt cs_aim_table[] = {
              "many." },
     { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
       .help = "class weights: comma-separated numbers or CLASS=NUM, none or balanced",
-      .man = "Numbers are in the order in which classes occur in the input; a class without "
-             "CLASS=NUM has weight 1. In names, a comma or a backslash needs a backslash before "
-             "it: 'Homo\\,Pan=2'. balanced: records / (classes x records of the class) in the "
-             "training part; for head token, bases instead of records. Head multilabel has one "
-             "weight per label, for 1 (0 has weight 1); balanced: number of 0s / number of 1s. "
-             "Head variant has two, for labels 0 and 1." },
+      .man = "Weights are numbers from 0 to 1000000, in the order in which classes occur in the "
+             "input; a class without CLASS=NUM has weight 1. In names, a comma or a backslash "
+             "needs a backslash before it: 'Homo\\,Pan=2'. balanced: records / (classes x records "
+             "of the class) in the training part; for head token, bases instead of records. Head "
+             "multilabel has one weight per label, for 1 (0 has weight 1); balanced: number of 0s "
+             "/ number of 1s. Head variant has two, for labels 0 and 1." },
     { .type = CS_OPT_REAL, .name = "stop-at", AIM(stop_at), .arg = "NUM", .def = "0",
       .help = "stop once the validation metric reaches this; 0: never",
       .man = "Minimum balanced accuracy or maximum loss; see --monitor.",

@@ -41,6 +41,7 @@ N train-class-file.err   $train -o x.m --class at --label-key class all.fa
 N train-weights.err      $train -o x.m --class-weights 1,2,3 --label-key class all.fa
 N train-weights-name.err $train -o x.m --class-weights nowhere=2 --label-key class all.fa
 N train-weights-num.err  $train -o x.m --class-weights at=1,gc=-1 --label-key class all.fa
+N train-weights-max.err  $train -o x.m --class-weights 1e39,1 --label-key class all.fa
 N train-weights-0n.err   $train -o x.m --class-weights at=0,gc=0 --label-key class all.fa
 N train-weights-0.err    $train -o x.m --class-weights 0,0 --label-key class all.fa
 N train-monitor.err      $train -o x.m --head regress --monitor balanced-accuracy --labels labels.tsv all.fa
@@ -128,7 +129,7 @@ T 'a class without a weight weighs 1' sh -c '[ "$(chordseq model show list.m | g
 T 'weights by names with commas and backslashes' sh -c 'sed "s/ class=at/ class=a,t/; s/ class=gc/ class=g\\\\,c/" all.fa > comma.fa &&
     grep -qF "class=g\\,c" comma.fa && "$@" --class-weights "a\\,t=3,g\\\\\\,c=0.5" -o comma.m comma.fa &&
     [ "$(chordseq model show comma.m | grep ^sha256)" = "$(chordseq model show named.m | grep ^sha256)" ] &&
-    ! "$@" --class-weights a,t=3 -o x.m comma.fa 2> msgs && grep -q "expected CLASS=NUM, not .a.$" msgs' - $train --label-key class
+    ! "$@" --class-weights a,t=3 -o x.m comma.fa 2> msgs && grep -q "expected CLASS=NUM, .*not .a.$" msgs' - $train --label-key class
 # prints WORDS OPTION...: a run with these options prints WORDS
 prints() { words=$1; shift; T "prints: $words" sh -c 'w=$1; shift; "$@" 2> msgs && grep -q "chordseq: $w" msgs' - \
     "$words" chordseq train $small --epochs 1 -o msgs.m "$@" all.fa; }
