@@ -74,8 +74,10 @@ int cs_vocabulary_train(cs_input_args *input, int n_inflate, const cs_bpe_settin
     f = NULL;
     CS_TRY(rc);
     if (b->n_id < set->n_vocab)
-        cs_warn("the vocabulary has %d tokens, not %lld: no other pair occurs %lld times",
-                (int)b->n_id, (long long)set->n_vocab, (long long)set->min_count);
+        cs_warn("the vocabulary has %d tokens, not %lld: no other pair of at most %lld symbols "
+                "occurs %lld %s (--max-piece, --min-count)", (int)b->n_id,
+                (long long)set->n_vocab, (long long)set->max_piece, (long long)set->min_count,
+                CS_PLURAL(set->min_count, "time", "times"));
     cs_note("trained a vocabulary of %d tokens, mean length %.3f symbols, on %lld symbols",
             (int)b->n_id, mean_length(b), (long long)n);
 out:

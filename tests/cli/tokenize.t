@@ -47,6 +47,8 @@ T 'a share of the input that is too short for sentences is reported' sh -c "
     bpe() { chordseq tokenize --train bpe --vocab-size 16 --sentences 20 --sentence-min \$1 --sentence-max 40 short.fa 2> msgs > s; }
     bpe 30 && grep -q 'warning: 50 % of the input is in stretches shorter than a sentence of 30 symbols' msgs &&
     bpe 20 && ! grep -q shorter msgs"
+T 'pairs that would be too long are reported as such' sh -c 'chordseq tokenize --train bpe --max-piece 2 -o two.json "$1" 2> msgs &&
+    grep -q "tokens, not 4096: no other pair of at most 2 symbols occurs 2 times (--max-piece, --min-count)$" msgs' - "$tiny/mixed.fa"
 T 'too few pairs are reported' sh -c "chordseq tokenize --train bpe --vocab-size 9999 '$tiny/strands.fa' 2> err > out &&
     grep -q 'warning: the vocabulary has .* tokens, not 9999' err"
 
