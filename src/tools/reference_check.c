@@ -420,7 +420,7 @@ static int selftest_prepare(struct job *j)
         return cs_fail(CS_EIO, "no vectors at '%s'; give a folder with --vectors",
                        j->folder);
     if (j->a->model)
-        (void)snprintf(j->model, sizeof j->model, "%s", j->a->model);
+        CS_TRY(cs_model_find_default(j->a->model, j->model, sizeof j->model));
     else if (!cs_data_find("model/default.safetensors", j->model, sizeof j->model))
         return cs_fail(CS_EMODEL, "no model at '%s'; give one with --model", j->model);
     (void)snprintf(path, sizeof path, "%s/predictions.safetensors", j->folder);

@@ -67,6 +67,8 @@ T 'another model is detected' grep -q 'is not the model' msgs
 : > damaged/predictions.safetensors
 fails chordseq selftest -@ 1 --vectors damaged -m "$d"
 fails chordseq selftest -@ 1 --vectors no-such-folder -m "$d"
+fails chordseq selftest -@ 1 --vectors "$v" -m no-such-model
+T 'a missing model is no comparison that failed' sh -c "grep -q \"selftest: cannot open 'no-such-model'\" msgs && [ ! -s seen ]"
 
 # In a source tree, the program finds its data.
 mkdir -p tree/build tree/refdata/model && cp "$builddir/chordseq" tree/build
