@@ -166,6 +166,7 @@ static int classify_prepare(struct job *j, cs_about *about)
         return cs_fail(CS_EUSAGE, "--resume is incompatible with --shard; rerun an interrupted "
                        "shard");
     CS_TRY(cs_records_load(&j->run, &from));
+    cs_record_source_note_mates(&from.input, &from.pairs);
     j->run.input_opt.keep_native = cs_outputs_want_native(&outputs);
     CS_TRY(cs_evaluate_per_record(j->run.model));
     CS_TRY(cs_outputs_check(&outputs, j->run.model, cs_policy_taxa(&calls, j->run.model),

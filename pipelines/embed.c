@@ -83,6 +83,7 @@ static int embed_prepare(struct job *j)
     int rc = CS_OK;
 
     CS_TRY(cs_records_load(&j->run, &from));
+    cs_record_source_note_mates(&from.input, &from.pairs);
     from.policy.output = own.vector == 1 ? CS_HEAD_HIDDEN : CS_HEAD_POOLED;
     CS_TRY(cs_records_open(&j->run, &from, NULL));
     const int64_t width = cs_model_output_len(j->run.model, from.policy.output, 1);

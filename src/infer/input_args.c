@@ -345,6 +345,30 @@ out:
     return rc;
 }
 
+/* FASTQ files whose names differ in one digit: 1 and 2, behind '_', '.', '-' or 'R'. */
+static bool have_names_of_mates(const char *first, const char *second)
+{
+    size_t i = 0;
+
+    while (first[i] != '\0' && first[i] == second[i])
+        i++;
+    return first[i] == '1' && second[i] == '2' && strcmp(first + i + 1, second + i + 1) == 0
+        && i > 0 && strchr("_.-R", first[i - 1]) && !strchr(first + i, '/')
+        && (strstr(first + i + 1, ".fq") || strstr(first + i + 1, ".fastq"));
+}
+
+void cs_record_source_note_mates(const cs_input_args *a, const cs_pair_args *pair)
+{
+    if (pair->first.n > 0 || pair->interleaved)
+        return;
+    for (int i = 0; i + 1 < a->file.n; i++)
+        if (have_names_of_mates(a->file.v[i], a->file.v[i + 1])) {
+            cs_note("'%s' and '%s' are read as single reads; give mates with -1 and -2",
+                    a->file.v[i], a->file.v[i + 1]);
+            return;
+        }
+}
+
 int cs_record_source_open(const cs_input_args *a, const cs_pair_args *pair,
                           const cs_input_opt *input_opt, cs_record_source *s)
 {

@@ -59,6 +59,10 @@ typedef struct cs_record_source {
  */
 int  cs_record_source_find(cs_input_args *a, const cs_pair_args *pair) CS_MUST_CHECK;
 
+/** cs_record_source_note_mates - a note if two FASTQ files, read one after the other, have names of
+ * mates, such as x_R1.fq.gz and x_R2.fq.gz; for commands with -1 and -2 */
+void cs_record_source_note_mates(const cs_input_args *a, const cs_pair_args *pair);
+
 /** cs_record_source_open - open the inputs that cs_record_source_find() has found. CS_OK; the
  * errors of cs_inputs_open() */
 int  cs_record_source_open(const cs_input_args *a, const cs_pair_args *pair,

@@ -22,6 +22,12 @@ T 'prepared files' sh -c '[ $(grep -c ">" a.fa) = $(grep -c ">" b.fa) ] &&
 T 'one call per pair, length 98|94' sh -c "$c -1 a.fa -2 b.fa > pairs.tsv &&
     [ \$(wc -l < pairs.tsv) = \$((1 + \$(grep -c '>' a.fa))) ] &&
     awk -F '\t' 'NR > 1 && (\$2 != \"98|94\" || \$1 ~ /\//) { exit 1 }' pairs.tsv"
+T 'files with names of mates are noted, unless they are given as such' sh -c 'awk "/^>/ { print \"@\" substr(\$0, 2); next }
+        { q = \$0; gsub(/./, \"I\", q); print \$0 \"\n+\n\" q }" a.fa > s_R1_001.fq && sed "/^@/s,/1,/2," s_R1_001.fq > s_R2_001.fq &&
+    mkdir l_1 l_2 && cp s_R1_001.fq l_1/s.fq && cp s_R1_001.fq l_2/s.fq && for i in classify embed; do
+        chordseq $i -m "$1" -o got.tsv s_R1_001.fq s_R2_001.fq 2> msgs && [ "$(grep -c "s_R1_001.fq. and .s_R2_001.fq. are read as single reads; give mates with -1 and -2" msgs)" = 1 ] &&
+        chordseq $i -m "$1" -o got.tsv -1 s_R1_001.fq -2 s_R2_001.fq 2> msgs && ! grep -q "single reads" msgs &&
+        chordseq $i -m "$1" -o got.tsv l_1/s.fq l_2/s.fq 2> msgs && ! grep -q "single reads" msgs || exit; done' - "$m"
 T 'the order of mates does not matter' sh -c "sed 's|/2|/1|' b.fa > c.fa; sed 's|/1|/2|' a.fa > d.fa
     $c -1 c.fa -2 d.fa | sed 's/94|98/98|94/' | cmp - pairs.tsv"
 T 'interleaved mates have the same predictions' sh -c "$c --interleaved ab.fa | cmp - pairs.tsv"
