@@ -23,7 +23,7 @@ struct job {
 };
 
 static cs_record_args from;
-static cs_call_args calls;
+static cs_call_args calls = { .prior.estimates = true };
 static cs_output_args outputs;
 
 static void classify_options(cs_optset *set)
@@ -141,23 +141,6 @@ out:
     return rc;
 }
 
-/* Open the inputs, after --prior auto has read a sample of them. */
-static int open_records(struct job *j)
-{
-    int rc = CS_OK;
-    cs_call_args equal = calls;
-
-    if (!cs_prior_is_auto(&calls.prior))
-        return cs_records_open(&j->run, &from, &calls);
-    if (calls.prior.file)
-        return cs_fail(CS_EUSAGE, "--prior and --prior-file exclude each other");
-    equal.prior.list = NULL;
-    CS_TRY(cs_records_open(&j->run, &from, &equal));
-    rc = cs_sample_prior(&j->run, &from);
-out:
-    return rc;
-}
-
 static int classify_prepare(struct job *j, cs_about *about)
 {
     int rc = CS_OK;
@@ -171,7 +154,9 @@ static int classify_prepare(struct job *j, cs_about *about)
     CS_TRY(cs_evaluate_per_record(j->run.model));
     CS_TRY(cs_outputs_check(&outputs, j->run.model, cs_policy_taxa(&calls, j->run.model),
                             from.shard.manifest != NULL));
-    CS_TRY(open_records(j));
+    CS_TRY(cs_records_open(&j->run, &from, &calls));
+    if (cs_prior_is_auto(&calls.prior))
+        CS_TRY(cs_sample_prior(&j->run, &from));
     about->model = j->run.model;
     about->prior = j->run.policy.prior;
     CS_TRY(classify_open_outputs(j, about));

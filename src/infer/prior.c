@@ -170,12 +170,14 @@ int cs_prior_new(const cs_prior_args *a, const cs_model *m, double **out)
     if (list && path)
         return cs_fail(CS_EUSAGE, "%s and %s exclude each other", CS_OPTION("prior"),
                        CS_OPTION("prior-file"));
-    if (cs_prior_is_auto(a))
+    if (cs_prior_is_auto(a) && !a->estimates)
         return cs_fail(CS_EUSAGE, "%s: only 'chordseq classify' estimates shares from its input; "
                        "give shares, such as bacteria=0.95,plasmid=0.05", CS_OPTION("prior auto"));
     if (m->head->per_token)
         return cs_fail(CS_EUSAGE, "%s is for models that predict per sequence; this one predicts "
                        "per token", CS_OPTION(list ? "prior" : "prior-file"));
+    if (cs_prior_is_auto(a))
+        return CS_OK;
     s.share = cs_xcalloc((size_t)m->n_label, sizeof *s.share);
     for (int32_t k = 0; k < m->n_label; k++)
         s.share[k] = -1;

@@ -5,8 +5,11 @@
 #include "base/opt.h"
 #include "nn/exec/model.h"
 
-/* One or none: "CLASS=SHARE,...", or a file of lines "CLASS<TAB>SHARE". */
-typedef struct cs_prior_args { const char *list, *file; } cs_prior_args;
+/* One or none: "CLASS=SHARE,..." or "auto", or a file of lines "CLASS<TAB>SHARE". */
+typedef struct cs_prior_args {
+    const char *list, *file;
+    bool        estimates;       /* no option: the command estimates the shares for "auto" */
+} cs_prior_args;
 
 extern const cs_opt cs_prior_table[];      /* --prior, --prior-file */
 
@@ -15,11 +18,12 @@ extern const cs_opt cs_prior_table[];      /* --prior, --prior-file */
  * prediction
  *
  * m        of classes
- * out      receives [m->n_label] logarithms, -INFINITY for 0; free() it. NULL without shares
- * Returns  CS_OK; CS_EUSAGE for "auto", for both a list and a file, or a model with predictions per
- *          token; CS_EUSAGE for a list, CS_EFORMAT with the line for a file: no class, an
- *          unknown one, one that occurs twice, no share from 0 to 1, a sum above 1, or below 1
- *          with all classes, a compressed file; CS_EIO; CS_EMEM
+ * out      receives [m->n_label] logarithms, -INFINITY for 0; free() it. NULL without shares, or
+ *          for "auto" if a->estimates
+ * Returns  CS_OK; CS_EUSAGE for another "auto", for both a list and a file, or a model with
+ *          predictions per token; CS_EUSAGE for a list, CS_EFORMAT with the line for a file: no
+ *          class, an unknown one, one that occurs twice, no share from 0 to 1, a sum above 1, or
+ *          below 1 with all classes, a compressed file; CS_EIO; CS_EMEM
  *
  * Classes that are not named have equal shares of the rest.
  */

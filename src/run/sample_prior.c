@@ -145,16 +145,11 @@ static int check(const cs_records *r, const cs_record_args *a)
 {
     const char *once = cs_args_once(a->input.file.v, a->input.file.n);
 
-    CS_BUG(r->policy.prior);
-    if (!r->model->head->is_class)
-        return cs_fail(CS_EUSAGE, "--prior is for classes; the model predicts %s",
-                       r->model->head->is_labels ? "labels that do not exclude each other"
-                                                 : "values");
-    if (once)
-        return cs_fail(CS_EUSAGE, "--prior auto reads the input twice, but '%s' can be read only "
-                       "once; use a file, or estimate the shares with --shares and use them with "
-                       "--prior-file", once);
-    return CS_OK;
+    CS_BUG(r->policy.prior || !r->model->head->is_class);
+    return !once ? CS_OK
+         : cs_fail(CS_EUSAGE, "--prior auto reads the input twice, but '%s' can be read only once; "
+                   "use a file, or estimate the shares with --shares and use them with "
+                   "--prior-file", once);
 }
 
 int cs_sample_prior(cs_records *r, const cs_record_args *a)

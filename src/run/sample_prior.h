@@ -10,8 +10,8 @@
  * Classifies a sample with equal shares, estimates the shares (io/class_shares.h), and logs them.
  * The sample depends on the number of records only. A shard's sample is that of the whole input.
  *
- * r        opened without shares; receives them in its policy, and its inputs are open again at
- *          their start
+ * r        opened for predictions of classes, without shares; receives them in its policy, and its
+ *          inputs are open again at their start
  * a        options that r was opened with
  * Returns  CS_OK; CS_EUSAGE if an input can be read only once; the errors of cs_stream_run() and
  *          cs_record_source_open(); CS_EMEM

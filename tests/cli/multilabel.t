@@ -92,6 +92,8 @@ T 'a single record has the same prediction' sh -c 'for r in 0 7 119; do
     done > alone && grep -E "^r(0|7|119)	" out.tsv | cmp - alone'
 printf '>none\n\n>n\nNNNNNNNNNN\n' > odd.fa
 P multilabel-empty.tsv   chordseq classify -q -m centre.m --max-unknown 0.5 odd.fa
+T 'shares of classes are refused' sh -c 'for i in auto a=0.5; do
+    ! chordseq classify -q -m centre.m --prior $i all.fa > /dev/null 2> msgs && grep -q -- "--prior is for classes; the model predicts labels" msgs || exit; done'
 N multilabel-kraken.err  chordseq classify -q -m centre.m --kraken k all.fa
 N multilabel-bam.err     chordseq classify -q -m centre.m --bam b.bam all.fa
 N multilabel-min.err     chordseq classify -q -m centre.m --min-prob 0.5 all.fa
