@@ -127,7 +127,7 @@ static const char *window_option(const cs_policy_args *a)
     return a->window > 0 ? "window-length" : "window-overlap";
 }
 
-/* The longest windows that fit into memory. */
+/* The longest windows that fit into memory; none if sequences of any length do. */
 static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
 {
     char limit[128];
@@ -144,6 +144,8 @@ static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
     if (a->window > 0 || a->overlap > 0)
         return cs_fail(CS_EUSAGE, "%s needs %s; fit chooses the length",
                        CS_OPTION("%s", window_option(a)), CS_OPTION("long-sequence window"));
+    if (n == INT64_MAX)
+        return CS_OK;
     p->window = longest_bases(m, n);
     if (p->window < shortest_window(m))
         return cs_fail(CS_EMEM, "sequences of more than %lld tokens exceed %s; that is too short "

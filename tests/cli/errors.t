@@ -260,6 +260,9 @@ T 'windows that fit are of the maximum length, which the message names' sh -c "h
     $c --long-sequence fit part.fa > fit.tsv 2> err && $c --long-sequence window part.fa 2> msgs | cmp - fit.tsv && n=\$(sed -n 's/.*windows of \([0-9]*\) bases.*/\1/p' msgs) &&
     grep -q \"sequences of more than \$n bases exceed the memory of device 'cpu' or the model's maximum\" err"
 N window-option.err    $c --window-length 100 around.fa
+T 'fit splits nothing with a model whose memory does not grow with the length' sh -c 'chordseq classify -m "$1" \
+    --long-sequence fit --max-memory 1Mi part.fa > fit.tsv 2> err && chordseq classify -q -m "$1" part.fa 2> msgs | cmp - fit.tsv &&
+    ! grep -q windows err' - "$srcdir/refdata/model/fast.safetensors"
 # Within the limit, the whole sequence is predicted.
 "$make" long-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2097152 \
     encoder.track=1 encoder.hidden=4

@@ -12,7 +12,10 @@
 #include "nn/exec/pass.h"
 #include "nn/exec/staging.h"
 
-enum { MIN_BATCH = 1024, LONGEST = 1 << 30 };
+enum { MIN_BATCH = 1024 };
+
+/* Tokens: beyond any sequence, but the bytes of all activations are an int64_t. */
+#define LONGEST (INT64_C(1) << 36)
 
 int64_t cs_plan_memory(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
 {
@@ -146,5 +149,5 @@ int64_t cs_plan_longest(cs_session *s, int64_t max_memory)
         else
             hi = mid - 1;
     }
-    return lo;
+    return max_len == 0 && lo == LONGEST ? INT64_MAX : lo;
 }
