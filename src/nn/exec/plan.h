@@ -36,7 +36,7 @@ int64_t cs_plan_batch(cs_session *s);
 int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth,
                                   int32_t max_blocks);
 
-/** cs_plan_longest - maximum tokens of one sequence that fits; 0: none; INT64_MAX: any number, as of
+/** cs_plan_longest - maximum tokens of one sequence that fits; 0: none; INT64_MAX: any number, for
  * a model that averages embedded tokens. max_memory: bytes, 0 for cs_plan_free_memory() */
 int64_t cs_plan_longest(cs_session *s, int64_t max_memory);
 
