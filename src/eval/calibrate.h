@@ -24,6 +24,11 @@
 int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, int n_edge,
                  cs_calibration *c) CS_MUST_CHECK;
 
+/** cs_calibrate_seconds - measured time per record and fit of cs_calibrate(): it fits all records,
+ * and again those of each length range that has 100 and does not have all. s, tree: as there; few
+ * records suffice. 0: there is none, or no memory */
+double cs_calibrate_seconds(const cs_scores *s, const cs_tree *tree);
+
 /** cs_calibrate_set_conditions - set conditions for calls: a maximum error rate, and as minimum
  * length the first with a call, but not below the lengths of the predictions that c was fitted
  * to */

@@ -157,12 +157,12 @@ static bool has_frames(const cs_bag_spec *s)
     return s->facts->median >= FRAMES_FROM;
 }
 
-/* Seconds of a time budget for one bag, at most. */
+/* Seconds of a time budget for one bag, at most. The network's run keeps those for after it. */
 static double bag_share(const cs_bag_spec *s, const struct bag_kind *kind, double spent)
 {
     const double share = kind == &words && !has_frames(s) ? ALL_SHARES : kind->share;
 
-    return fmax(s->opt->budget.seconds - spent, 0) * share;
+    return fmax(s->opt->budget.seconds - s->opt->after.seconds - spent, 0) * share;
 }
 
 /* Trains one bag; it is written when it is better than st's best, or always with keep_last.
@@ -187,6 +187,7 @@ static int bag_stage(const cs_bag_spec *s, const struct bag_kind *kind, cs_backe
                 (long long)o.max_steps);
     }
     o.spent = spent;
+    o.after = (cs_train_after){ 0 };
     if (o.budget.n_base < INT64_MAX / kind->times)
         o.budget.n_base *= kind->times;
     if (o.budget.seconds > 0)

@@ -16,7 +16,7 @@
 #include "train/feed.h"
 #include "train/metrics_table.h"
 
-enum { WINDOW = 128, MIN_SAMPLES = 100, BLOCK_BASES = 64 << 20 };
+enum { WINDOW = 128, MIN_SAMPLES = 100, BLOCK_BASES = 64 << 20, FEW_VALUES = 1 << 18 };
 
 /* Reader and writer of the stream. Predictions are in the order of the samples. One thread uses
  * `n_in`, another `n_out`. */
@@ -186,6 +186,19 @@ int cs_evaluate_lengths(const char *option, const char *text, int max_n, int64_t
     return rc;
 }
 
+/* *t: NULL unless calls are taxa; path names the model in messages. */
+static int open_tree(const cs_model *m, const char *path, cs_taxonomy **t, cs_tree *tree)
+{
+    int rc = CS_OK;
+
+    if (m->head->set_taxonomy && m->taxonomy) {
+        CS_TRY(cs_taxa_of(m, path, t));
+        CS_TRY(cs_taxa_tree(*t, tree));
+    }
+out:
+    return rc;
+}
+
 int cs_evaluate_calibrate(cs_model *m, const char *path, const cs_scores *s, const int64_t *edge,
                           int n_edge)
 {
@@ -193,10 +206,7 @@ int cs_evaluate_calibrate(cs_model *m, const char *path, const cs_scores *s, con
     cs_taxonomy *t = NULL;
     cs_tree tree = { 0 };
 
-    if (m->head->set_taxonomy && m->taxonomy) {
-        CS_TRY(cs_taxa_of(m, path, &t));
-        CS_TRY(cs_taxa_tree(t, &tree));
-    }
+    CS_TRY(open_tree(m, path, &t, &tree));
     rc = cs_calibrate(s, t ? &tree : NULL, edge, n_edge, &m->calibration);
 out:
     cs_taxa_tree_release(&tree);
@@ -237,6 +247,65 @@ static int calibrate(const cs_evaluate_job *j, cs_model *m)
     cs_note("calibrated on %lld validation samples", (long long)s->n);
 out:
     cs_scores_release(&scores);
+    return rc;
+}
+
+/* Predictions of a few records, one class of which is likely. */
+static int invent_scores(int32_t n_out, cs_scores *s)
+{
+    const int64_t n = FEW_VALUES / n_out + 1;
+    float *p = cs_alloc((size_t)n_out, sizeof *p);
+    int rc = p != NULL ? CS_OK : cs_fail(CS_EMEM, "out of memory for %d classes", (int)n_out);
+
+    cs_scores_init(s, true, n_out, 1);
+    for (int32_t k = 0; rc == CS_OK && k < n_out; k++)
+        p[k] = k == 0 ? 0.9f : 0.1f / (float)n_out;
+    for (int64_t i = 0; rc == CS_OK && i < n; i++)
+        rc = cs_scores_add(s, p, &(float){ 0 }, 1);
+    free(p);
+    return rc;
+}
+
+/* Records in all fits of a calibration on `times` such validations: all, and those of each range of
+ * lengths. */
+static double count_fitted(const cs_sampler *valid, int times)
+{
+    const int64_t n = cs_sampler_count(valid);
+    int64_t of[N_EDGE + 1] = { 0 }, sum = n * times;
+
+    for (int64_t i = 0; i < n; i++) {
+        int b = 0;
+        while (b < N_EDGE && cs_sampler_get(valid, CS_VALID_EPOCH, i).n_base >= edge[b])
+            b++;
+        of[b]++;
+    }
+    for (int b = 0; b <= N_EDGE; b++)
+        sum += of[b] < n && of[b] * times >= MIN_SAMPLES ? of[b] * times : 0;
+    return (double)sum;
+}
+
+int cs_evaluate_after(const cs_evaluate_job *j, const cs_model *m, cs_train_after *out)
+{
+    int rc = CS_OK;
+    const int times = j->n_fold > 0 ? j->n_fold : 1;
+    const bool calibrates = cs_sampler_count(j->valid) * times >= MIN_SAMPLES;
+    cs_scores s = { 0 };
+    cs_taxonomy *t = NULL;
+    cs_tree tree = { 0 };
+
+    *out = (cs_train_after){ 0 };
+    if (cs_file_is_device(j->path))
+        return CS_OK;
+    out->n_valid = (m->strands == CS_STRANDS_FORWARD ? 1 : 2) * (calibrates + (j->html != NULL));
+    if (!calibrates)
+        return CS_OK;
+    CS_TRY(open_tree(m, j->path, &t, &tree));
+    CS_TRY(invent_scores(m->n_label, &s));
+    out->seconds = cs_calibrate_seconds(&s, t ? &tree : NULL) * count_fitted(j->valid, times);
+out:
+    cs_scores_release(&s);
+    cs_taxa_tree_release(&tree);
+    cs_taxonomy_free(t);
     return rc;
 }
 

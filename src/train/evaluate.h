@@ -71,6 +71,15 @@ typedef struct cs_evaluate_job {
     const cs_classes *classes;
 } cs_evaluate_job;
 
+/**
+ * cs_evaluate_after - measure, on the model as it is, what cs_evaluate_trained() will take
+ *
+ * j        without scores: with n_fold, they will be those of as many folds as large as `valid`
+ * Returns  CS_OK; CS_EMEM; the errors of the model's taxonomy
+ */
+int cs_evaluate_after(const cs_evaluate_job *j, const cs_model *m, cs_train_after *out)
+    CS_MUST_CHECK;
+
 /** cs_evaluate_add - add a model file's uncalibrated predictions of the validation to scores, zero
  * before the first call; the errors of loading and cs_evaluate_samples() */
 int cs_evaluate_add(const cs_evaluate_job *j, cs_scores *scores) CS_MUST_CHECK;

@@ -53,8 +53,7 @@ struct trainer {
     int64_t             n_step, n_sample, n_base;    /* of this run */
     double              start, mark; /* seconds: of the run, of the last account */
     double              valid_seconds; /* of the present validation */
-    bool                stopped;     /* an end was reached before the feed's */
-    bool                swapped;     /* the averaged weights are in place */
+    bool                stopped, swapped;    /* an end before the feed's; averages in place */
     cs_parallel        *parallel;    /* NULL: this is the only rank */
     double              peak;        /* floating-point operations per second at best */
     cs_step_log        *log;         /* NULL: none, or this is another rank */
@@ -498,7 +497,8 @@ static int set_schedule(struct trainer *l, const cs_feed *feed)
     cs_schedule *s = &l->pace.schedule;
     int64_t total = 0, n = 0;
 
-    l->pace = (cs_pace){ .budget = o->budget, .schedule = o->schedule, .warmup = o->warmup };
+    l->pace = (cs_pace){ .budget = o->budget, .schedule = o->schedule, .warmup = o->warmup,
+                         .after = o->after };
     if (o->budget.seconds > 0)
         l->pace.valid_bases = cs_feed_valid_bases(feed);
     if (cs_train_budget_set(&o->budget))

@@ -34,6 +34,7 @@ typedef struct cs_loop_opt {
     cs_train_budget budget;      /* ends the run in place of n_epoch and max_steps; schedule and
                                   * epochs keep to it */
     double      spent;           /* seconds of it, before the run */
+    cs_train_after after;        /* reserved in it for after the run */
     double      all_seconds;     /* time budget of the command, whose stage this run may be */
     int64_t     checkpoint_steps;/* besides one per epoch; 0: none */
     uint64_t    seed;            /* of the dropout masks */

@@ -76,8 +76,7 @@ static double pace_spent(const cs_pace *p, const cs_train_state *st, double cloc
 
     if (b->n_base > 0)
         return (double)st->n_base / (double)b->n_base;
-    /* Once to validate, once to calibrate. */
-    const double last = fmax(2 * validation_time(p, st),
+    const double last = fmax((1 + p->after.n_valid) * validation_time(p, st) + p->after.seconds,
                              st->valid_seconds > 0 ? 0 : UNTIMED * b->seconds);
     return clock / fmax(b->seconds - last, 0.1 * b->seconds);
 }

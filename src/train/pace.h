@@ -18,12 +18,16 @@ static inline bool cs_train_budget_set(const cs_train_budget *b)
 /** cs_train_budget_parse - "90s", "10m", "1h30m", "1d", or bases: "500M", "2G". CS_OK; CS_EUSAGE */
 int cs_train_budget_parse(const char *text, cs_train_budget *b) CS_MUST_CHECK;
 
+/* What follows the run in the same command: in validations of the run, and other work. */
+typedef struct cs_train_after { double n_valid, seconds; } cs_train_after;
+
 /* The learning rate's factor and the ends of epochs, by steps or by a budget. */
 typedef struct cs_pace {
     cs_train_budget budget;
     cs_schedule     schedule;    /* total and warmup: of steps, without a budget */
     double          warmup;      /* of a budget: its share, or from 1 on steps */
     double          valid_bases; /* of a validation, to estimate its time; 0: unknown */
+    cs_train_after  after;       /* reserved in a time budget */
 } cs_pace;
 
 /** cs_train_budget_check - CS_EUSAGE if `spent` seconds of reading use it up */
@@ -31,8 +35,9 @@ int cs_train_budget_check(const cs_train_budget *b, double spent) CS_MUST_CHECK;
 
 /**
  * cs_pace_done - position in the schedule, 0 .. 1: the spent share of the budget, or more after
- * cs_pace_anneal(); a time budget reserves the last validation and calibration, for the time of the
- * longest so far or, before the first, an estimate from the speed of the epoch's training
+ * cs_pace_anneal(); a time budget reserves the last validation and what follows the run. A
+ * validation takes as long as the longest so far or, before the first, an estimate from the speed
+ * of the epoch's training
  *
  * clock    seconds of the run so far
  */

@@ -233,10 +233,11 @@ out:
     return rc;
 }
 
-double cs_preset_propose_budget(const cs_preset_facts *f, double n_pass, double speed)
+double cs_preset_propose_budget(const cs_preset_facts *f, double n_pass, double speed,
+                                double after)
 {
     static const double minutes[] = { 1, 2, 5, 10, 20, 30, 60 };
-    const double wanted = n_pass * (double)f->n_base / fmax(speed, 1);
+    const double wanted = n_pass * (double)f->n_base / fmax(speed, 1) + after;
     size_t i = 0;
 
     while (i + 1 < sizeof minutes / sizeof *minutes && 60 * minutes[i] < wanted)

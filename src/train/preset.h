@@ -41,7 +41,8 @@ int cs_preset_size_encoder(const cs_preset_facts *f, const char *encoder, const 
 cs_preset cs_preset_choose(cs_preset p, const cs_optset *training, int argc, char **argv);
 
 /** cs_preset_propose_budget - a budget in seconds for a number of passes at a speed in bases per
- * second: a round number from a minute to an hour */
-double cs_preset_propose_budget(const cs_preset_facts *f, double n_pass, double speed);
+ * second, and seconds after them: a round number from a minute to an hour */
+double cs_preset_propose_budget(const cs_preset_facts *f, double n_pass, double speed,
+                                double after);
 
 #endif

@@ -176,6 +176,43 @@ static void name_labels(cs_supervised *j)
     }
 }
 
+/* Is the written model finished with validation data: calibration, HTML report? */
+static bool finishes(const cs_supervised *j)
+{
+    const cs_head *head = j->a->components.head;
+
+    return (j->valid != NULL || j->folds.n > 0) && head->is_class && !head->per_token;
+}
+
+static cs_evaluate_job finish_job(const cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+
+    return (cs_evaluate_job){
+        .scores = j->folds.n > 0 ? &j->scores[j->folds.best] : NULL,
+        .fold = j->folds.fold, .n_fold = j->folds.n,
+        .path = a->run.output, .be = j->be, .valid = j->valid,
+        .batch_tokens = a->training.batch_tokens, .html = a->result.html,
+        .command = j->origin.command, .classes = &j->labelled.classes,
+    };
+}
+
+/* What a budget of time, given or not, reserves for finishing the model. */
+static int measure_after(cs_supervised *j)
+{
+    int rc = CS_OK;
+    const cs_evaluate_job it = finish_job(j);
+
+    if (!finishes(j) || j->a->aim.print_config || (j->budget.seconds <= 0 && !j->preset))
+        return CS_OK;
+    CS_TRY(cs_evaluate_after(&it, j->model, &j->after));
+    if (j->group != NULL)
+        j->after.n_valid *= cs_group_size(j->group);
+    rc = cs_parallel_clock(j->group, &j->after.seconds);
+out:
+    return rc;
+}
+
 /* Bases per second, from a second of discarded training. */
 static int train_measure(cs_supervised *j, double *speed)
 {
@@ -185,6 +222,7 @@ static int train_measure(cs_supervised *j, double *speed)
     cs_feed feed = cs_supervised_feed(j);
 
     o.budget = (cs_train_budget){ .seconds = TRIAL };
+    o.after = (cs_train_after){ 0 };
     o.n_epoch = INT64_MAX;
     o.model_path = o.checkpoint_path = o.metrics_path = o.watch = NULL;
     o.steps_path = o.events_path = NULL;
@@ -204,6 +242,20 @@ out:
     return rc;
 }
 
+/* Training keeps a tenth of the budget. */
+static void limit_after(cs_supervised *j)
+{
+    const double all = j->budget.seconds, most = 0.9 * all;
+
+    if (all <= 0)
+        return;
+    cs_info("calibration takes about %.1f s of the budget", j->after.seconds);
+    if (j->after.seconds > all / 2)
+        cs_warn("calibration takes about %.0f s of a budget of %.0f s; increase it",
+                j->after.seconds, all);
+    j->after.seconds = fmin(j->after.seconds, most);
+}
+
 /* Without --budget or another limit, choose one by data and machine. */
 static int propose(cs_supervised *j)
 {
@@ -218,34 +270,27 @@ static int propose(cs_supervised *j)
     if (a->run.resume)
         return cs_fail(CS_EUSAGE, "--resume needs the --budget of the interrupted run");
     CS_TRY(train_measure(j, &speed));
-    j->budget.seconds = cs_preset_propose_budget(&j->facts, PASSES, speed);
+    j->budget.seconds = cs_preset_propose_budget(&j->facts, PASSES, speed, j->after.seconds);
     (void)snprintf(text, sizeof text, "%.0fm", j->budget.seconds / 60);
     a->aim.budget = text;
-    cs_note("using --budget %s: %d passes over %.3g Mbases at %.3g Mbases/s would take %.0f s; "
+    cs_note("using --budget %s: %d passes over %.3g Mbases at %.3g Mbases/s%s would take %.0f s; "
             "set --budget to change it; --resume needs it", text, PASSES,
             (double)j->facts.n_base / 1e6, speed / 1e6,
-            PASSES * (double)j->facts.n_base / fmax(speed, 1));
+            j->after.seconds >= 1 ? ", and calibration," : "",
+            PASSES * (double)j->facts.n_base / fmax(speed, 1) + j->after.seconds);
 out:
     return rc;
 }
 
-/* Finish the written model with validation data: calibration, HTML report. */
+/* Finish the written model with validation data. */
 static int finish_model(cs_supervised *j, const cs_train_state *st)
 {
-    const cs_supervised_args *a = j->a;
-    const bool folds = j->folds.n > 0;
-    const cs_evaluate_job it = {
-        .scores = folds ? &j->scores[j->folds.best] : NULL,
-        .fold = j->folds.fold, .n_fold = j->folds.n,
-        .path = a->run.output, .be = j->be, .valid = j->valid,
-        .batch_tokens = a->training.batch_tokens, .html = a->result.html,
-        .command = j->origin.command, .classes = &j->labelled.classes,
-        .history = st->log, .regression = st->regression, .bag = st->bag,
-    };
+    cs_evaluate_job it = finish_job(j);
 
-    if ((j->valid == NULL && !folds) || !a->components.head->is_class ||
-        a->components.head->per_token ||
-        (j->group != NULL && cs_group_rank(j->group) > 0))
+    it.history = st->log;
+    it.regression = st->regression;
+    it.bag = st->bag;
+    if (!finishes(j) || (j->group != NULL && cs_group_rank(j->group) > 0))
         return CS_OK;
     return cs_evaluate_trained(&it);
 }
@@ -330,7 +375,9 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     CS_TRY(cs_supervised_set_up(j));
     CS_TRY(cs_evaluate_check_page(a->result.html, &a->run, j->checkpoint, a->components.head,
                                   j->valid));
+    CS_TRY(measure_after(j));
     CS_TRY(propose(j));
+    limit_after(j);
     CS_TRY(cs_train_budget_check(&j->budget, cs_now_s() - j->began));
     if (a->result.strand > CS_TRAIN_STRAND_FORWARD)
         CS_TRY(cs_policy_check_strands(j->model, j->model->strands));

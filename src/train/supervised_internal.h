@@ -14,6 +14,7 @@ typedef struct cs_supervised {
     cs_supervised_args *a;
     double         began;        /* start of the command in seconds */
     cs_train_budget budget;
+    cs_train_after after;        /* see cs_evaluate_after(); of several ranks, on one */
     cs_preset_facts facts;
     bool           preset, nucleotides;
     cs_label      *label;        /* [n_label] */

@@ -360,6 +360,10 @@ T 'a budget of time is kept' sh -c 'a=$(date +%s); "$@" --budget 4s -o timed.m -
 T 'a budget of time is kept by two runs in total' sh -c 'rm -f timed.m*; "$@" --budget 4s --max-time 1 -o timed.m 2> msgs && grep -q paused msgs &&
     "$@" --budget 4s --resume -o timed.m --metrics timed.tsv 2> msgs && ! grep -q paused msgs && grep -q "resuming after step [0-9]" msgs &&
     tail -n 1 timed.tsv | awk "{ exit !(\$10 > 2 && \$10 < 8) }"' - $spend
+T 'a budget of time includes the calibration' sh -c 'awk "BEGIN { srand(5); for (c = 0; c < 1500; c++) for (r = 0; r < 10; r++) {
+        print \">c\" c \"r\" r, \"class=c\" c; s = \"\"; for (i = 0; i < 30; i++) s = s substr(\"ACGT\", 1 + int(4 * rand()), 1); print s } }" > many.fa &&
+    "$@" -v --budget 6s --label-key class -o many.m --metrics many.tsv many.fa 2> msgs && grep -q "calibrated on 1500" msgs &&
+    tail -n 1 many.tsv | awk "NR == FNR { if (/calibration takes about/) all = 6 - \$6; next } END { exit !(all > 0 && all < 5 && \$10 < all + 1) }" msgs -' - chordseq train -@ 1 $small
 T 'a budget of bases without validation' $spend -q --budget 20k --valid-frac 0 -o none.m
 # Batches wait in a queue: the budget ends some epochs just as the last batch enters it.
 T 'an epoch without validation ends once' sh -c 'for n in 40 44 48 52 56 60; do "$@" --samples-per-epoch $n -o none.m --metrics none.tsv &&

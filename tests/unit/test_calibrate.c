@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "base/rng.h"
 #include "eval/calibrate.h"
 #include "io/prediction.h"
@@ -58,6 +59,26 @@ static void test_temperature_is_recovered(void **state)
     assert_int_equal(cs_calibration_find(&c, 1 << 30), 3);
     assert_int_equal(cs_calibration_find(&(cs_calibration){ 0 }, 10), -1);
     cs_scores_release(&s);
+}
+
+/* An estimate for budgets, from a few of the records. */
+static void test_time(void **state)
+{
+    cs_scores s, few;
+    cs_calibration c = { 0 };
+
+    (void)state;
+    cs_scores_init(&s, true, N_OUT, 1);
+    assert_true(cs_calibrate_seconds(&s, NULL) == 0);
+    draw(&s, 1, 2.5, 300, 10 * N);
+    cs_scores_init(&few, true, N_OUT, 1);
+    draw(&few, 3, 1, 300, N);
+    const double each = cs_calibrate_seconds(&few, NULL), began = cs_now_s();
+    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, &c), CS_OK);
+    const double took = cs_now_s() - began;
+    assert_true(each * (double)s.n > took / 8 && each * (double)s.n < 8 * took);
+    cs_scores_release(&s);
+    cs_scores_release(&few);
 }
 
 /* Calls that are all right support a probability as high as their number allows, however sure the
@@ -393,6 +414,7 @@ int main(void)
     const struct CMUnitTest test[] = {
         cmocka_unit_test(test_threshold),
         cmocka_unit_test(test_temperature_is_recovered),
+        cmocka_unit_test(test_time),
         cmocka_unit_test(test_no_wrong_calls),
         cmocka_unit_test(test_undetermined_truths),
         cmocka_unit_test(test_wrong_calls_in_a_tree),

@@ -81,8 +81,9 @@ static void test_pace(void **state)
     assert_true(cs_pace_validates(&p, &st, 0.5) && !cs_pace_validates(&p, &st, 0.05));
     st.done_before = 0.45;
     assert_true(!cs_pace_validates(&p, &st, 0.5) && cs_pace_validates(&p, &st, 1));
-    /* A time budget reserves two validations for the end; others take at most a sixth of it. */
+    /* A time budget reserves the last validation, and one after it; others take at most a sixth. */
     p.budget = (cs_train_budget){ .seconds = 100 };
+    p.after.n_valid = 1;
     st.valid_seconds = 10;
     assert_true(fabs(cs_pace_done(&p, &st, 40) - 0.5) < 1e-6);
     assert_true(cs_pace_done(&p, &st, 80) >= 1);
@@ -104,6 +105,18 @@ static void test_pace(void **state)
     assert_true(cs_pace_validates(&p, &st, 0.5));
     p.budget = (cs_train_budget){ 0 };
     assert_false(cs_pace_validates(&p, &st, 0.5));
+}
+
+/* A budget of time reserves what follows the run, before and after the first validation. */
+static void test_after(void **state)
+{
+    const cs_pace p = { .budget.seconds = 100, .after = { 2, 60 } };
+    cs_train_state st = { 0 };
+
+    (void)state;
+    assert_true(fabs(cs_pace_done(&p, &st, 20) - 0.5) < 1e-6);
+    st.valid_seconds = 10;
+    assert_true(fabs(cs_pace_done(&p, &st, 5) - 0.5) < 1e-6);
 }
 
 /* Without progress since an eighth of the budget, the rest of the schedule takes another eighth. */
@@ -137,7 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_warmup), cmocka_unit_test(test_decay), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_pace), cmocka_unit_test(test_anneal),
+        cmocka_unit_test(test_pace), cmocka_unit_test(test_after), cmocka_unit_test(test_anneal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
