@@ -55,7 +55,12 @@ static void thin(cs_class_shares *s)
 
 bool cs_class_shares_takes(const cs_prediction *a)
 {
-    return cs_reason_has_output(a->reason) && a->reason != CS_REASON_UNLIKE;
+    if (!cs_reason_has_output(a->reason) || a->reason == CS_REASON_UNLIKE)
+        return false;
+    for (int64_t k = 0; k < a->n; k++)
+        if (!isfinite(a->v[k]))
+            return false;
+    return true;
 }
 
 void cs_class_shares_add(cs_class_shares *s, const float *v, const double *prior)

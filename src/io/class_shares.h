@@ -22,7 +22,8 @@ typedef struct cs_class_shares {
 /** cs_class_shares_new - without records; the sample has up to 2^20 probabilities, or 1,000
  * records. CS_EMEM */
 int  cs_class_shares_new(int n_label, cs_class_shares **out) CS_MUST_CHECK;
-/** cs_class_shares_takes - has the record probabilities, and is it like the training data? */
+/** cs_class_shares_takes - has the record finite probabilities, and is it like the training
+ * data? */
 bool cs_class_shares_takes(const cs_prediction *a);
 /** cs_class_shares_add - the next record. v: [n_label] probabilities; prior: [n_label] logarithms
  * of the shares that they include, plus a constant; NULL: equal shares. The sample depends on the

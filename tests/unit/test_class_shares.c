@@ -87,6 +87,22 @@ static void divides_by_the_prior(void **state)
     cs_class_shares_free(q);
 }
 
+static void leaves_out_what_is_not_finite(void **state)
+{
+    float v[N_CLASS] = { 0.5F, 0.25F, 0.25F };
+    cs_prediction a = { .v = v, .n = N_CLASS, .reason = CS_REASON_LOW_PROB };
+
+    (void)state;
+    assert_true(cs_class_shares_takes(&a));
+    a.reason = CS_REASON_UNLIKE;
+    assert_false(cs_class_shares_takes(&a));
+    a.reason = CS_REASON_NONE;
+    v[N_CLASS - 1] = NAN;
+    assert_false(cs_class_shares_takes(&a));
+    v[N_CLASS - 1] = INFINITY;
+    assert_false(cs_class_shares_takes(&a));
+}
+
 static void without_records_shares_are_equal(void **state)
 {
     double share[N_CLASS];
@@ -196,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recovers_a_mixture),
         cmocka_unit_test(divides_by_the_prior),
+        cmocka_unit_test(leaves_out_what_is_not_finite),
         cmocka_unit_test(without_records_shares_are_equal),
         cmocka_unit_test(samples_many_records),
         cmocka_unit_test(adds_to_the_sample),
