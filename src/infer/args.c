@@ -47,7 +47,8 @@ const cs_opt cs_stream_table[] = {
     { .type = CS_OPT_ENUM, .name = "check-finite", .off = offsetof(cs_stream_args, check_finite),
       .arg = "WHEN", .def = "on", .choice = off_on,
       .help = "fail on non-finite predictions: on or off",
-      .man = "on: infinity and NaN are errors, reported with the record.",
+      .man = "on: infinity and NaN are errors, reported with the record. off: they are written, "
+             "and chordseq-classify(1) calls no class.",
       .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_END }
 };

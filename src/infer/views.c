@@ -353,6 +353,12 @@ static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, 
     *why = CS_REASON_NONE;
     if (!m->head->is_class)
         return -1;
+    best = cs_argmax(v, n);
+    if (!isfinite(v[best])) {    /* NaN is below no threshold */
+        *prob = v[best];
+        *why = CS_REASON_LOW_PROB;
+        return -1;
+    }
     if (p->tree) {
         best = cs_tree_call(p->tree, v, fmax(cs_policy_min_prob(p, n_base, 0), p->min_prob), &sure);
         *prob = (float)sure;
@@ -360,7 +366,6 @@ static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, 
             *why = sure < p->min_prob ? CS_REASON_LOW_PROB : CS_REASON_LOW_CONFIDENCE;
         return best > 0 ? best : -1;
     }
-    best = cs_argmax(v, n);
     if ((double)v[best] < p->min_prob)
         *why = CS_REASON_LOW_PROB;
     else if ((double)v[best] < cs_policy_min_prob(p, n_base, best))

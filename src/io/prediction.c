@@ -14,7 +14,7 @@ static const struct { const char *name, *help; } reasons[CS_N_REASON] = {
     [CS_REASON_NO_MEMORY] = { "no_memory", "the sequence needs more memory than is free, or than "
                               "--max-memory; see --long-sequence" },
     [CS_REASON_LOW_PROB] = { "low_probability", "the probability of the best class is below "
-                             "--min-prob" },
+                             "--min-prob, or not finite" },
     [CS_REASON_LOW_CONFIDENCE] = { "low_confidence", "calls of this class, length and probability "
                                    "are wrong more often than --max-error allows" },
     [CS_REASON_UNLIKE] = { "unlike_training", "low complexity, or similar to shuffled DNA" },

@@ -139,5 +139,9 @@ for d in cpu cuda:0,1; do
     T "unless it may be: $d" sh -c "$c classify -q --check-finite off -m nan.model --device $d some.fa |
         cut -f 1,4 | grep -c nan | grep -qx 2"
 done
+T 'without a finite probability a record has no call and no share' sh -c "$c classify -q --check-finite off -m nan.model --min-prob 0 \
+        --shares all.shares some.fa > all.tsv && head -n 2 some.fa > clean.fa &&
+    [ \$(cut -f 1,3-5 all.tsv | grep -cE '^(bad|worse)	unclassified	-*nan	low_probability\$') = 2 ] &&
+    $c classify -q -m nan.model --min-prob 0 --shares clean.shares -o x clean.fa && cmp clean.shares all.shares"
 T 'NaN is null in JSON' sh -c "$c classify -q --check-finite off -m nan.model --jsonl - some.fa > nan.jsonl &&
     [ \$(grep -c nan nan.jsonl) = 0 ] && [ \$(grep -c '\"probability\":null,.*\"classA\":null,' nan.jsonl) = 2 ]"
