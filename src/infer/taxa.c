@@ -27,7 +27,8 @@ const cs_opt cs_taxa_table[] = {
       .arg = "RANKS",
       .help = "labels are lineages separated by ';', with these comma-separated ranks",
       .man = "For example domain,phylum,class,order,family,genus; or 'prefixed' for rank prefixes: "
-             "'d__Bacteria; p__Bacillota'. Parts beyond these ranks, and empty parts at the end "
+             "'d__Bacteria; p__Bacillota', with the letters d, k, p, c, o, f, g and s. A part "
+             "without a prefix has no rank. Parts beyond these ranks, and empty parts at the end "
              "('', 'g__', 'unclassified', 'unidentified'), are dropped. An empty part before "
              "others, as in 'Bacteria;;Bacilli', is skipped. Taxa are numbered from 2000000001." },
     { .type = CS_OPT_END }

@@ -174,6 +174,15 @@ static int add_taxon(cs_taxa_rows *r, const char *lineage, struct part p, const 
                                                .parent = above });
 }
 
+/* Has a taxon of these a rank, so that they may be prefixed? */
+static bool has_rank(const cs_taxa_rows *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->row[i].rank)
+            return true;
+    return false;
+}
+
 int cs_taxa_read_lineages(const char *const *class_name, int32_t n, const char *ranks,
                           cs_taxa_rows *r)
 {
@@ -193,6 +202,10 @@ int cs_taxa_read_lineages(const char *const *class_name, int32_t n, const char *
             at = s[end] ? end + 1 : end;
         }
     }
+    if (n_rank == 0 && r->n > 0 && !has_rank(r))
+        return cs_fail(CS_EUSAGE, "no label has a rank prefix such as 'd__', for --lineage %s; the "
+                       "first is '%.60s'; name the ranks instead, such as --lineage family,genus",
+                       ranks, class_name[0]);
 out:
     return rc;
 }

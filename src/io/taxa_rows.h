@@ -55,6 +55,8 @@ int cs_taxa_read_table(const char *path, cs_taxa_rows *r) CS_MUST_CHECK;
  *
  * class_name  [n] as cs_lineage_tidy() leaves them
  * ranks    of the parts, from the top down, with commas; or "prefixed": "d__Bacteria;p__..."
+ * Returns  CS_OK; CS_EUSAGE for a lineage with more parts than ranks, and for "prefixed" without
+ *          any prefix; CS_EMEM
  */
 int cs_taxa_read_lineages(const char *const *class_name, int32_t n, const char *ranks,
                           cs_taxa_rows *r) CS_MUST_CHECK;

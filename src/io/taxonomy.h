@@ -62,7 +62,8 @@ int cs_taxonomy_read(const char *table, const char *dump, const char *const *cla
  *
  * ranks    of the parts, from the top down, with commas; or "prefixed": "d__Bacteria;p__Bacillota"
  * class_name  [n] as cs_lineage_tidy() leaves them
- * Returns  CS_OK; CS_EUSAGE (more parts than ranks); CS_EMEM. Taxids are private ones
+ * Returns  CS_OK; CS_EUSAGE (more parts than ranks, or "prefixed" without any prefix); CS_EMEM.
+ *          Taxids are private ones
  */
 int cs_taxonomy_lineages(const char *ranks, const char *const *class_name, int32_t n,
                          cs_taxonomy **out) CS_MUST_CHECK;

@@ -20,6 +20,9 @@ T 'fewer ranks: others are omitted' $train -o family.m --head tree --lineage fam
 T 'two classes remain' sh -c '[ "$(chordseq model show family.m | grep -c ^label)" = 2 ]'
 sed 's/tax=\(F.\);/tax=f__\1;g__/' all.fa > prefixed.fa
 T 'ranks as letters' $train -o prefixed.m --head tree --lineage prefixed prefixed.fa
+T 'ranks as letters need a letter in one of the labels' sh -c '
+    ! chordseq model label --lineage prefixed tree.m x.m 2> msgs && [ ! -e x.m ] &&
+    grep -q "no label has a rank prefix such as .d__., for --lineage prefixed; the first is .F1" msgs'
 T 'both trees are the same' sh -c '
     chordseq model show tree.m | grep ^taxon > a; chordseq model show prefixed.m | grep ^taxon | cmp - a'
 T 'both models have the same weights' sh -c '

@@ -166,6 +166,8 @@ static void test_lineages(void **state)
                         "'A;x;y' has more parts than the 2 ranks of --lineage; name a rank for "
                         "each part");
     cs_error_clear();
+    assert_int_equal(cs_taxonomy_lineages("prefixed", name, 4, &t), CS_EUSAGE);
+    cs_error_clear();
 }
 
 /* An empty part has no taxon, but its rank is counted. */
