@@ -455,18 +455,33 @@ enum { INFO_COLUMN = 7, FIXED_BYTES = 256 };
 
 /* Memory for the fixed columns as parsed by vcf_parse(), which truncates them without memory:
  * at most a float per character and comma. */
-static int reserve_fixed(cs_vcf *v)
+static int reserve_fixed(cs_vcf *v, size_t *n_fixed)
 {
     size_t n = 0;
     const char *info = cs_vcf_column(v->line.s, v->line.l, INFO_COLUMN, &n);
-    const size_t n_fixed = info ? (size_t)(info - v->line.s) + n : v->line.l;
 
-    return ks_resize(&v->rec->shared, 4 * n_fixed + FIXED_BYTES) < 0 ? no_memory(v) : CS_OK;
+    *n_fixed = info ? (size_t)(info - v->line.s) + n : v->line.l;
+    return ks_resize(&v->rec->shared, 4 * *n_fixed + FIXED_BYTES) < 0 ? no_memory(v) : CS_OK;
+}
+
+/* Of a line that vcf_parse() refuses, which may have changed separators to NUL. */
+static int fail_parse(const cs_vcf *v, const kstring_t *line, size_t n_fixed)
+{
+    char why[256];
+    const int rc = check_native(v);
+
+    if (rc != CS_OK || !cs_vcf_has_first_phase(line->s + n_fixed, line->l - n_fixed))
+        return rc == CS_OK ? cs_vcf_error(v, "cannot be parsed; -v shows htslib's reason") : rc;
+    (void)snprintf(why, sizeof why, "has a genotype with a sign before its first allele, such as "
+                   "'/0|1', which htslib %s cannot read (1.22 can, in VCF 4.4); remove the sign: "
+                   "sed '/^#/!s,\\t[/|],\\t,g'", hts_version());
+    return cs_vcf_error(v, why);
 }
 
 static int next_text(cs_vcf *v)
 {
     char why[160];
+    size_t n_fixed;
     kstring_t *text = v->as_native ? &v->line : &v->parsed;
     int r = v->itr ? tbx_itr_next(v->fp, v->tabix, v->itr, &v->line)
                    : hts_getline(v->fp, KS_SEP_LINE, &v->line);
@@ -493,12 +508,10 @@ static int next_text(cs_vcf *v)
     v->parsed.l = 0;
     if (!v->as_native && kputsn(v->line.s, v->line.l, &v->parsed) < 0)
         return no_memory(v);
-    if (reserve_fixed(v) != CS_OK)
+    if (reserve_fixed(v, &n_fixed) != CS_OK)
         return CS_EMEM;
-    if (vcf_parse(text, v->header, v->rec) < 0) {
-        const int rc = check_native(v);
-        return rc == CS_OK ? cs_vcf_error(v, "cannot be parsed; -v shows htslib's reason") : rc;
-    }
+    if (vcf_parse(text, v->header, v->rec) < 0)
+        return fail_parse(v, text, n_fixed);
     return reserve_texts(v->rec) == CS_OK ? CS_OK : no_memory(v);
 }
 

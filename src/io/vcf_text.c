@@ -176,6 +176,16 @@ const char *cs_vcf_info_find(const char *line, size_t n_line, const char *key, s
     return NULL;
 }
 
+bool cs_vcf_has_first_phase(const char *s, size_t n)
+{
+    if (n < 4 || memcmp(s + 1, "GT", 2) != 0)
+        return false;
+    for (size_t i = 3; i + 1 < n; i++)
+        if ((s[i] == '\t' || s[i] == '\0') && (s[i + 1] == '/' || s[i + 1] == '|'))
+            return true;
+    return false;
+}
+
 /* Does one of the lines begin a declaration of VCF, or name its columns? The last may be cut. */
 static bool declares(const char *text, size_t n)
 {

@@ -22,6 +22,10 @@ const char *cs_vcf_info_find(const char *line, size_t n_line, const char *key, s
 /** cs_vcf_column - column i (from 0) of a line, [*n]; NULL: it has fewer */
 const char *cs_vcf_column(const char *line, size_t n_line, int i, size_t *n);
 
+/** cs_vcf_has_first_phase - has a sample a genotype such as "/0|1", which VCF 4.4 adds? s: a
+ * line's [n] bytes from the end of the INFO column; separators may be NUL */
+bool cs_vcf_has_first_phase(const char *s, size_t n);
+
 /** cs_vcf_lacks - what the header of text, the first n bytes of a file, lacks to be VCF, with
  * the remedy, worded to follow "is not VCF:"; NULL if it does not look like VCF */
 const char *cs_vcf_lacks(const char *text, size_t n);

@@ -143,6 +143,10 @@ N diplotype-noref.err   chordseq diplotype r.sam
 N diplotype-two.err     $d r.sam r.bam
 N diplotype-absent.err  $d absent.bam
 N diplotype-fasta.err   $d ref.fa
+T "genotypes with VCF 4.4's first sign of phase: the record, and the command that removes it" sh -c '
+    sed "/^#/!s,	\([01]\)|,	/\1|," g.vcf > first.vcf && ! cmp -s g.vcf first.vcf && ! '"$d"' first.vcf 2> msgs &&
+    grep -q "first.vcf.: record [0-9]* (c1:[0-9]*) has a genotype with a sign before its first allele, such as ./0|1., which htslib" msgs &&
+    remedy=$(sed -n "s/.*; remove the sign: //p" msgs) && eval "$remedy first.vcf" | cmp - g.vcf'
 T 'genotypes without the first line of VCF are refused, with the line' sh -c "gzip -cd g.vcf.gz | sed 1d > none.vcf && ! $d none.vcf 2> msgs &&
     grep -q 'none.vcf. is not a SAM, BAM, CRAM, VCF or BCF file: its header .* insert ##fileformat=VCFv4.2 as its first line' msgs"
 T 'what genotypes lack is told: samples, this sample, the contig in the reference' sh -c "cut -f 1-8 g.vcf > bare.vcf && ! $d bare.vcf 2> msgs &&
