@@ -44,7 +44,9 @@ const cs_opt cs_cohort_table[] = {
       .man = "From the file: AF, otherwise AC and AN, otherwise the genotypes. Drawn: log-uniform "
              "from --min-freq to 0.5.", .choice = freqs },
     { .type = CS_OPT_REAL, .name = "min-freq", AT(min_freq), .arg = "NUM", .def = "0.01",
-      .help = "minimum frequency of REF and ALT", .min = 0, .max = 0.5 },
+      .help = "minimum frequency of REF, and of all ALTs together",
+      .man = "As of 'bcftools view --min-af NUM:nref --max-af 1-NUM:nref'; each of several ALTs "
+             "may be rarer.", .min = 0, .max = 0.5 },
     { .type = CS_OPT_SIZE, .name = "ld-scale", AT(ld_scale), .arg = "BASES", .def = "0",
       .help = "distance at which the correlation of neighbouring sites is 1/e; 0: independent "
               "sites",

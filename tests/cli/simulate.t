@@ -148,6 +148,8 @@ co="chordseq simulate cohort -i sites.vcf -r c:1-2000"
 T 'a cohort' sh -c "$co -n 2000 --causal 6 --heritability 0.4 --labels c.lab --liabilities c.lia --effects c.eff -o c.vcf 2> err"
 T 'labels are not lost to a closed pipe without a message' sh -c '{ until [ -e no_reader ]; do sleep 0.1; done; "$@" -n 200 --causal 6 --labels gone 2> msgs; echo $? > status; } | { exec < /dev/null; : > no_reader; }
     [ "$(cat status)" = 1 ] && [ ! -e gone ] && grep -q "closed it; the other outputs are not written" msgs' - $co
+T 'ALTs count together for --min-freq' sh -c 'sed "s/AF=0.2,0.1/AF=0.006,0.006/" sites.vcf > low.vcf &&
+    for min in 0.012 0.013; do chordseq simulate cohort -i low.vcf -r c:1-2000 -n 9 --min-freq $min -o low 2> msgs; grep -o "[0-9]* rare" msgs; done | tr "\n" , | grep -qx "1 rare,2 rare,"'
 T 'omitted records are reported' grep -qx 'chordseq: sites left out: 1 filtered, 1 symbolic, 1 overlap, 1 rare' err
 # Unsorted records would be neither separate sites nor overlaps.
 printf 'd\t7\t.\tC\tT\t.\t.\tAF=0.5\nc\t9000\t.\tC\tT\t.\t.\tAF=0.5\n' | cat sites.vcf - > apart.vcf
