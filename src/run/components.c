@@ -17,11 +17,12 @@ const cs_opt cs_components_table[] = {
     { .type = CS_OPT_STR, .name = "tokenizer", .off = offsetof(cs_components_args, tokenizer),
       .arg = "NAME", .def = "kmer", .help = "tokenizer", .choice = tokenizer_names,
       .man = "base: one token per base. kmer: one per word of --tokenizer.k bases. codon: one per "
-             "codon of all six reading frames, those of the forward strand first. frames: codons "
-             "of open reading frames, in order of translation. orf: k-mers, and codons and pairs "
-             "of amino acids of open reading frames. bpe: tokens of the vocabulary "
-             "--tokenizer.file. diplotype: a token per symbol of chordseq-diplotype(5). Numbers "
-             "(see chordseq-simulate(1)) need no tokenizer." },
+             "codon of all six reading frames, those of the forward strand first; three unknown "
+             "tokens, one per frame, end each strand. frames: codons of open reading frames, in "
+             "order of translation; an unknown token is between two frames and at the end of each "
+             "strand. orf: k-mers, and codons and pairs of amino acids of open reading frames. "
+             "bpe: tokens of the vocabulary --tokenizer.file. diplotype: a token per symbol of "
+             "chordseq-diplotype(5). Numbers (see chordseq-simulate(1)) need no tokenizer." },
     { .type = CS_OPT_STR, .name = "encoder", .off = offsetof(cs_components_args, encoder),
       .arg = "NAME", .def = "chordmixer", .help = "encoder", .choice = encoder_names },
     { .type = CS_OPT_END }
