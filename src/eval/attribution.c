@@ -65,7 +65,7 @@ const cs_opt cs_explain_table[] = {
     { .type = CS_OPT_INT, .name = "seed", OWN(seed), .arg = "NUM", .def = "1",
       .help = "seed of shuffled baselines", .min = 0, .max = 1e15 },
     { .type = CS_OPT_STR, .name = "label", OWN(label), .arg = "NAME",
-      .help = "label to explain (default: the most probable of the region)" },
+      .help = "label to explain (default: the most probable, or the first of a regression)" },
     { .type = CS_OPT_ENUM, .name = "value", OWN(value), .arg = "NAME", .def = "logit",
       .choice = values, .help = "with mutagenesis, quantity to compare: logit or probability",
       .man = "logit: before calibration. probability: calibrated, as in 'chordseq classify "
