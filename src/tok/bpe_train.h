@@ -49,7 +49,7 @@ double cs_bpe_corpus_short(const cs_bpe_corpus *c);
  *
  * Returns  CS_OK, also if the pairs are exhausted before n_vocab; CS_EMEM
  * Memory   12 bytes per symbol and 40 per distinct pair
- * Time     every merged occurrence costs four look-ups; about a second per Mbase
+ * Time     every merged occurrence costs four look-ups
  */
 int cs_bpe_train(cs_bpe_corpus *c, cs_bpe **out) CS_MUST_CHECK;
 
