@@ -284,7 +284,7 @@ _chordseq()
         '*--baseline[baseline of the gradient methods\: unknown, zero or shuffled]:NAME:(unknown zero shuffled)' \
         '*--shuffles[number of shuffled baselines]:NUM:' \
         '*--seed[seed of shuffled baselines]:NUM:' \
-        '*--label[label to explain (default\: the most probable of the region)]:NAME:' \
+        '*--label[label to explain (default\: the most probable, or the first of a regression)]:NAME:' \
         '*--value[with mutagenesis, quantity to compare\: logit or probability]:NAME:(logit probability)' \
         '*--steps[steps of integrated gradients]:NUM:' \
         '*-B[batch size of mutagenesis, in tokens]:NUM:' \
@@ -795,7 +795,7 @@ _chordseq()
         '*-r[restrict to contig\:from-to]:REGION:' \
         '*--region[restrict to contig\:from-to]:REGION:' \
         '*--frequencies[allele frequencies\: from the file, or drawn]:FROM:(file draw)' \
-        '*--min-freq[minimum frequency of REF and ALT]:NUM:' \
+        '*--min-freq[minimum frequency of REF, and of all ALTs together]:NUM:' \
         '*--ld-scale[distance at which the correlation of neighbouring sites is 1/e; 0\: independent sites]:BASES:' \
         '*--causal[number of causal sites]:NUM:' \
         '*--heritability[heritability\: share of the liability'\''s variance due to causal sites]:SHARE:' \
