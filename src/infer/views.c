@@ -143,8 +143,7 @@ int64_t cs_view_scratch(const cs_policy *p, const cs_view *v)
 
     if (v->reason || !m->tok)
         return 0;
-    /* Aligned, because a tokenizer keeps integers in it and the next view's follows. */
-    return (work_bytes(m, v->n_base) + revcomp + 15) / 16 * 16;
+    return work_bytes(m, v->n_base) + revcomp;
 }
 
 /* The bases to tokenise, in scratch memory if they are reversed. */

@@ -24,13 +24,14 @@ void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view 
  * to save memory. The owner then sets v->count before cs_view_encode() */
 bool cs_view_counts(const cs_policy *p, const cs_view *v);
 
-/** cs_view_scratch - bytes that cs_view_encode() needs for this view, a multiple of 16 */
+/** cs_view_scratch - bytes of scratch memory that cs_view_encode() needs for this view */
 int64_t cs_view_scratch(const cs_policy *p, const cs_view *v);
 
 /**
  * cs_view_encode - tokenise a view, or set its reason and tok.n = 0
  *
  * v        tok.id holds tok.n ids, or count a number per token of the vocabulary
+ * scratch  [cs_view_scratch()] aligned to 16; NULL if that is 0
  * Thread   any, each view once
  */
 void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *scratch);
