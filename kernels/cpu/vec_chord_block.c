@@ -178,6 +178,7 @@ static void store_tile(const cs_chord_pack *k, const cs_tile *t, const float *h,
 {
     static void (*const run[2][3])(const cs_panel *, panel_store *) = {
         { quads_1, quads_2, quads_3 }, { vecs_1, vecs_2, vecs_3 } };
+    const int64_t n_k = cs_cell_count(k->h);
     CS_BUG(x.ld != y.ld);
     if (CS_BY_TILES) {
         store_by_tiles(k, t, h, ldh, buf, x, y);
@@ -189,8 +190,8 @@ static void store_tile(const cs_chord_pack *k, const cs_tile *t, const float *h,
         const bool rows = k->track % CS_PANEL == 0 && n == CS_PANEL;
         const bool vecs = k->track % CS_VEC == 0;
         const int32_t lane = rows ? CS_PANEL : vecs ? CS_VEC : 4;
-        cs_panel q = { .a = h, .lda = ldh, .b = k->w2 + (int64_t)c * k->h, .ldb = width,
-                       .init = k->b2 + c, .n_row = t->n, .n_k = k->h };
+        cs_panel q = { .a = h, .lda = ldh, .b = k->w2 + c * n_k, .ldb = width,
+                       .init = k->b2 + c, .n_row = t->n, .n_k = n_k };
         panel_store s = { .tile = t, .track = k->track, .c = c, .lane = lane, .ld = x.ld,
                      .to = { .in = x.p, .out = y.p, .n = n / lane } };
         for (int i = 0; i < CS_STRIP; i++)
