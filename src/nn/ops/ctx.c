@@ -5,8 +5,6 @@
 
 #include "nn/ops/nodes.h"
 
-enum { ALIGN_REALS = 16 };
-
 void cs_ctx_init(cs_ctx *cx, cs_backend *be, cs_params *ps)
 {
     memset(cx, 0, sizeof *cx);
@@ -59,11 +57,6 @@ static int reserve_cached(cs_ctx *cx)
                     : cs_fail(CS_EMEM, "out of memory: prepared weights need %zu bytes", n_bytes);
 }
 
-static int64_t aligned(int64_t n)
-{
-    return (n + ALIGN_REALS - 1) / ALIGN_REALS * ALIGN_REALS;
-}
-
 int cs_ctx_reserve(cs_ctx *cx, int64_t n, int64_t n_grad)
 {
     int rc = reserve_cached(cx);
@@ -71,8 +64,8 @@ int cs_ctx_reserve(cs_ctx *cx, int64_t n, int64_t n_grad)
         return rc;
     if (n <= cx->cap && n_grad <= cx->grad_cap)
         return CS_OK;
-    n = aligned(n > cx->cap ? n : cx->cap);
-    n_grad = aligned(n_grad > cx->grad_cap ? n_grad : cx->grad_cap);
+    n = cs_ctx_aligned(n > cx->cap ? n : cx->cap);
+    n_grad = cs_ctx_aligned(n_grad > cx->grad_cap ? n_grad : cx->grad_cap);
     /* The old memory is freed first: it is not needed, and both together may not fit. */
     free_arenas(cx);
     cx->act = cx->be->op.alloc(cx->be, (size_t)n * sizeof *cx->act);
@@ -137,7 +130,7 @@ cs_mat cs_empty(cs_ctx *cx, int64_t r, int32_t c)
     const int64_t from = cx->top;
 
     CS_BUG(r < 0 || c < 0);
-    cx->top += aligned(r * c);
+    cx->top += cs_ctx_aligned(r * c);
     if (cx->training && !cx->dry)
         remember(cx, from);
     if (cx->top > cx->grad_peak)
@@ -148,7 +141,7 @@ cs_mat cs_empty(cs_ctx *cx, int64_t r, int32_t c)
 cs_mat cs_scratch(cs_ctx *cx, int64_t r, int32_t c)
 {
     CS_BUG(r < 0 || c < 0);
-    cx->scratch += aligned(r * c);
+    cx->scratch += cs_ctx_aligned(r * c);
     return taken(cx, cx->cap - cx->scratch, r, c);
 }
 
@@ -165,7 +158,7 @@ static cs_cache_entry *cached_entry(cs_ctx *cx, const void *user, int64_t n)
     }
     cs_cache_entry *q = &cx->entry[cx->n_entry++];
     *q = (cs_cache_entry){ .user = user, .off = cx->cached_need, .n = n };
-    cx->cached_need += aligned(n);
+    cx->cached_need += cs_ctx_aligned(n);
     return q;
 }
 

@@ -17,6 +17,15 @@
 
 struct cs_tape;
 
+/* Matrices of the arenas begin at multiples of so many reals. */
+enum { CS_CTX_ALIGN = 16 };
+
+/** cs_ctx_aligned - reals that n of a matrix take in an arena */
+static inline int64_t cs_ctx_aligned(int64_t n)
+{
+    return (n + CS_CTX_ALIGN - 1) / CS_CTX_ALIGN * CS_CTX_ALIGN;
+}
+
 /* Activations of a stack of blocks that training stores: all, or the inputs of some blocks. */
 enum { CS_KEEP_ALL = 0, CS_CHECKPOINT_INPUTS = 64 };
 

@@ -73,9 +73,9 @@ static size_t range_at(const cs_ctx *cx, int64_t off)
 
 static void clear(const cs_ctx *cx, cs_arena_range *p)
 {
-    enum { W = 16 };             /* cs_empty() rounds to it */
     p->fresh = false;
-    cx->be->op.zero(cx->be, (cs_mat){ cx->act_grad + p->from, (p->end - p->from) / W, W, W });
+    cx->be->op.zero(cx->be, (cs_mat){ cx->act_grad + p->from, (p->end - p->from) / CS_CTX_ALIGN,
+                                      CS_CTX_ALIGN, CS_CTX_ALIGN });
 }
 
 /* Offset of m in the arena of gradients; -1: outside. Scratch memory has no gradients, even if a
@@ -114,13 +114,12 @@ cs_mat cs_grad_to(cs_ctx *cx, cs_mat m)
 
 cs_mat cs_grad_into(cs_ctx *cx, cs_mat m, bool *add)
 {
-    enum { W = 16 };
     const int64_t off = cx->training && !cx->dry ? offset_of(cx, m) : -1;
     const size_t i = off >= 0 ? range_at(cx, off) : cx->n_range;
 
     *add = true;
     if (i < cx->n_range && cx->range[i].fresh && cx->range[i].from == off && m.ld == m.c
-        && cx->range[i].end - off == (m.r * m.c + W - 1) / W * W)
+        && cx->range[i].end - off == cs_ctx_aligned(m.r * m.c))
         *add = cx->range[i].fresh = false;
     return cs_grad_to(cx, m);
 }
