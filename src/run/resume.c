@@ -73,7 +73,8 @@ int cs_resume_run(cs_outputs *out, cs_journal *journal, double every_s, cs_strea
                 CS_PLURAL(cs_outputs_first(out)->n_record, "record", "records"));
     if (rc == CS_OK)
         CS_TRY(cs_outputs_finish(out));
-    /* Without it, a crash now would start over: outputs are renamed one after the other. */
+    /* The caller renames outputs one after the other. After a crash between two of them a journal
+     * would ask for a NAME.part that has its final name; without one, the run starts over. */
     if (rc == CS_OK)
         cs_journal_remove(journal);
 out:
