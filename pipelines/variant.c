@@ -11,7 +11,6 @@
 enum { PATH_BYTES = 4096 };
 
 static const char *const scores[] = { "auto", "model", "embedding", "llr", NULL };
-static const char *const strands[] = { "model", "forward", "both", "max", "weighted", NULL };
 static const char *const indexes[] = { "off", "auto", "tbi", "csi", NULL };   /* cs_vcf_index */
 
 struct variant_args {
@@ -109,8 +108,8 @@ static const cs_opt variant_table[] = {
              "do those of contigs that a GFF3 file of --exons states as circular: with "
              "Is_circular=true in a feature of all their bases." },
     { .type = CS_OPT_ENUM, .name = "strand", OWN(strand), .arg = "NAME", .def = "model",
-      .choice = strands, .help = "strands to read: forward, both, max, weighted, or model (the "
-                                 "model's default)",
+      .choice = cs_policy_strands,
+      .help = "strands to read: forward, both, max, weighted, or model (the model's default)",
       .man = "both: the mean of the logits of a window and its reverse complement. max: the larger "
              "logit, for effects on genes of either strand. weighted: the mean weighted by the "
              "softmax over the strands of the last label's logits, if that label is the strand." },

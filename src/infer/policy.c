@@ -7,10 +7,10 @@
 #include "nn/exec/plan.h"
 #include "nn/exec/session.h"
 
-enum { STRAND_MODEL, STRAND_FORWARD };      /* then those of cs_strands_names[1..] */
 enum { MIN_WINDOW = 64 };
 
-static const char *const strand_names[] = { "model", "forward", "both", "max", "weighted", NULL };
+enum { STRAND_MODEL, STRAND_FORWARD };      /* then those of cs_strands_names[1..] */
+const char *const cs_policy_strands[] = { "model", "forward", "both", "max", "weighted", NULL };
 enum { CALL_AUTO, CALL_CLASS, CALL_TAXON };
 static const char *const call_names[] = { "auto", "class", "taxon", NULL };
 static const char *const long_names[] = { "whole", "window", "error", "cpu", "fit", NULL };
@@ -21,7 +21,7 @@ const cs_opt cs_policy_table[] = {
     { .type = CS_OPT_GROUP, .name = "Strands and long sequences" },
     { .type = CS_OPT_ENUM, .name = "strand", POLICY(strand), .arg = "NAME", .def = "model",
       .help = "strands to read: forward, both, max, weighted, or model (the model's default)",
-      .choice = strand_names,
+      .choice = cs_policy_strands,
       .man = "forward: sequences as given. both: the mean of the logits of a sequence and its "
              "reverse complement, so that both get identical predictions. max: the larger logit of "
              "each class. weighted: the mean weighted by the softmax over the strands of the last "
@@ -387,7 +387,7 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
     if (!bases && (a->strand > STRAND_FORWARD || splits_long(a)))
         return cs_fail(CS_EUSAGE, "%s is for sequences, but the model takes real values",
                        CS_OPTION("%s %s", a->strand > STRAND_FORWARD ? "strand" : "long-sequence",
-                                 a->strand > STRAND_FORWARD ? strand_names[a->strand]
+                                 a->strand > STRAND_FORWARD ? cs_policy_strands[a->strand]
                                                             : long_names[a->on_long]));
     if (p->both && cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
         return cs_fail(CS_EUSAGE, "both strands are for nucleotides; diplotypes have no reverse "

@@ -15,7 +15,7 @@ typedef enum cs_on_long {
 typedef enum cs_pair_rule { CS_PAIR_MEAN, CS_PAIR_CONCAT, CS_PAIR_JOINT } cs_pair_rule;
 
 typedef struct cs_policy_args {
-    int     strand, on_long;
+    int     strand, on_long;     /* strand: of cs_policy_strands */
     cs_pair_rule pair;           /* no option: set by the command */
     cs_head_output output;       /* set by the command, too */
     int64_t default_window;      /* and this: window if none is given, at most the model's maximum;
@@ -32,6 +32,7 @@ typedef struct cs_call_args {
 } cs_call_args;
 
 extern const cs_opt cs_policy_table[];     /* --strand, --long-sequence, ... */
+extern const char *const cs_policy_strands[];      /* values of --strand; NULL-terminated */
 extern const cs_opt cs_call_table[];       /* --call, --min-prob, --max-error */
 
 /* Independent of the machine, except for the windows of CS_LONG_FIT. */
