@@ -223,15 +223,21 @@ static size_t before_contents(const char *recipe)
     return n;
 }
 
-/* Does the recipe have a line of the option that this line states? */
-static bool has_option(const char *recipe, const char *line)
+static const char *next_line(const char *recipe)
+{
+    recipe += strcspn(recipe, "\n");
+    return recipe + (*recipe == '\n');
+}
+
+/* The recipe's line of the option that this line states, or NULL. */
+static const char *find_option(const char *recipe, const char *line)
 {
     const size_t n = strcspn(line, "=\n") + 1;
 
-    for (; *recipe != '\0'; recipe += strcspn(recipe, "\n"), recipe += *recipe == '\n')
+    for (; *recipe != '\0'; recipe = next_line(recipe))
         if (strncmp(recipe, line, n) == 0)
-            return true;
-    return false;
+            return recipe;
+    return NULL;
 }
 
 /* Are the values of two lines names of one file, such as x and ./x? No other values are files. */
@@ -270,7 +276,7 @@ static bool same_line(const char *was, const char *line, const char *is, const c
         return true;
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
         if (strncmp(line, named[i][0], strlen(named[i][0])) == 0)
-            return has_option(was, named[i][1]) && has_option(is, named[i][1]);
+            return find_option(was, named[i][1]) != NULL && find_option(is, named[i][1]) != NULL;
     return strncmp(line, CS_RECIPE_VOCABULARY, strlen(CS_RECIPE_VOCABULARY)) == 0 &&
            n > SUM_BYTES && k > SUM_BYTES &&
            strncmp(line + n - SUM_BYTES, other + k - SUM_BYTES, SUM_BYTES) == 0;
@@ -285,28 +291,25 @@ static int one_sided(const char *path, const char *line)
                    "one of them" SAME_RUN, path, (int)strcspn(line, "\n"), line);
 }
 
-/* Names the first line in which two recipes differ. */
+/* Names the first line in which two recipes differ. Versions may order options differently. */
 static int compare_recipes(const char *path, const char *was, const char *is)
 {
-    const size_t n = before_contents(is);
+    /* Checkpoints of older versions have no contents. */
+    const char *end = is + (was[before_contents(was)] != '\0' ? strlen(is) : before_contents(is));
 
-    if (strcmp(was, is) == 0)
-        return CS_OK;
-    if (before_contents(was) == strlen(was) && strlen(was) == n && strncmp(was, is, n) == 0)
-        return CS_OK;            /* of an older version */
-    for (const char *all = was, *own = is; *was != '\0' && *is != '\0';) {
-        const int n_was = (int)strcspn(was, "\n"), n_is = (int)strcspn(is, "\n");
-        if (!has_option(is, was))
-            return one_sided(path, was);
-        if (!has_option(was, is))
-            return one_sided(path, is);
-        if (!same_line(all, was, own, is))
+    for (const char *p = was; *p != '\0'; p = next_line(p)) {
+        const char *own = find_option(is, p);
+        if (own == NULL)
+            return one_sided(path, p);
+        if (!same_line(was, p, is, own))
             return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: it has '%.*s', "
-                           "this command '%.*s'" SAME_RUN, path, n_was, was, n_is, is);
-        was += n_was + (was[n_was] == '\n');
-        is += n_is + (is[n_is] == '\n');
+                           "this command '%.*s'" SAME_RUN, path, (int)strcspn(p, "\n"), p,
+                           (int)strcspn(own, "\n"), own);
     }
-    return *was == *is ? CS_OK : one_sided(path, *was != '\0' ? was : is);   /* both ended */
+    for (const char *p = is; p < end; p = next_line(p))
+        if (find_option(was, p) == NULL)
+            return one_sided(path, p);
+    return CS_OK;
 }
 
 static int bad(const char *path, const char *what)

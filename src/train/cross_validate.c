@@ -85,9 +85,9 @@ int cs_supervised_cross_validate(cs_supervised *j)
     const cs_supervised_args *a = j->a;
     int rc = CS_OK;
 
-    if (a->aim.budget != NULL)
+    if (a->training.budget != NULL)
         cs_note("training %d models, each with --budget %s: %d folds, then all records",
-                j->folds.n + 1, a->aim.budget, j->folds.n);
+                j->folds.n + 1, a->training.budget, j->folds.n);
     for (int i = 0; i < j->folds.n; i++) {
         cs_folds_select(&j->folds, i, &j->data);
         if (i > 0) {

@@ -325,11 +325,6 @@ static int step_scale(struct feeder *h, const cs_dataset *d, const cs_sample *s,
     return CS_OK;
 }
 
-static bool is_cut(const struct feeder *h)
-{
-    return h->next.part == CS_PART_TRAIN && h->next.epoch < atomic_load(&h->f->cut);
-}
-
 /* Steps [from, to) of a part; *cut receives whether the training stage ended the epoch before the
  * last of them was pushed. */
 static int feed_steps(struct feeder *h, const cs_sampler *sampler, const cs_steps *p, int64_t from,
@@ -340,7 +335,7 @@ static int feed_steps(struct feeder *h, const cs_sampler *sampler, const cs_step
 
     *cut = false;
     for (int64_t s = from; s < to; s++) {
-        *cut = is_cut(h);
+        *cut = cs_feed_is_cut(h->f, h->next.part, h->next.epoch);
         if (*cut)
             break;
         const int64_t b0 = p->step[s], b1 = p->step[s + 1], lo = p->batch[b0];
@@ -413,7 +408,7 @@ int cs_feed_step_count(const cs_feed *f, int64_t epoch, int64_t *n)
 
 double cs_feed_valid_bases(const cs_feed *f)
 {
-    double n = 0;
+    double n = f->valid_bases;
 
     for (int64_t i = 0; f->valid != NULL && i < cs_sampler_count(f->valid); i++)
         n += (double)cs_sampler_get(f->valid, CS_VALID_EPOCH, i).n_base;

@@ -27,6 +27,7 @@ typedef struct cs_feed {
      * cs_steps_plan() */
     int         (*run)(void *self, cs_queue *in, cs_queue *out);
     int         (*step_count)(const struct cs_feed *f, int64_t epoch, int64_t *n);
+    double        valid_bases;   /* with `run`: of the validation samples, at most */
     const cs_sampler *train, *valid;   /* valid NULL: none */
     cs_batch_rules rules;
     const float  *weight;        /* [n_class] or NULL */
@@ -38,6 +39,12 @@ typedef struct cs_feed {
      * sets it while the feed runs, and drops their remaining items. */
     _Atomic int64_t cut;
 } cs_feed;
+
+/* Has the training stage ended the epoch, so that its further items of the part are dropped? */
+static inline bool cs_feed_is_cut(const cs_feed *f, cs_part part, int64_t epoch)
+{
+    return part == CS_PART_TRAIN && epoch < atomic_load(&f->cut);
+}
 
 /* The batches of a step are dealt to the ranks in turn: the content of a step and the random
  * numbers of a batch do not depend on the number of ranks. A rank gets its own batches, rank 0 also

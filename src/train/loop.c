@@ -140,7 +140,7 @@ static int update_pace(struct trainer *l)
 /* Has the budget ended this step's epoch? */
 static bool is_cut(const struct trainer *l, const cs_feed_item *it)
 {
-    return it->part == CS_PART_TRAIN && it->epoch < atomic_load(&l->feed->cut);
+    return cs_feed_is_cut(l->feed, it->part, it->epoch);
 }
 
 static bool wants_pause(const struct trainer *l)

@@ -101,7 +101,8 @@ cs_preset cs_preset_choose(cs_preset p, const cs_optset *training, int argc, cha
             is_of(argv[i], "--encoder"))
             return CS_PRESET_NONE;
     for (const cs_opt *o = training->opt; o->type != CS_OPT_END; o++)
-        if (o->type != CS_OPT_GROUP && strcmp(o->name, "seed") != 0 && is_given(training, o))
+        if (o->type != CS_OPT_GROUP && strcmp(o->name, "seed") != 0 &&
+            strcmp(o->name, "budget") != 0 && is_given(training, o))
             return CS_PRESET_NONE;
     return CS_PRESET_BALANCED;
 }

@@ -37,7 +37,8 @@ int cs_preset_size_encoder(const cs_preset_facts *f, const char *encoder, const 
     CS_MUST_CHECK;
 
 /** cs_preset_choose - the meaning of auto: none if argv sets a tokenizer, an encoder, or their or
- * the head's settings, or gives an option of the one table `training`; else balanced */
+ * the head's settings, or gives an option of the one table `training`, except seed and budget; else
+ * balanced */
 cs_preset cs_preset_choose(cs_preset p, const cs_optset *training, int argc, char **argv);
 
 /** cs_preset_propose_budget - a budget in seconds for a number of passes at a speed in bases per

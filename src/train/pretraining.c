@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/rng.h"
 #include "infer/input_args.h"
@@ -88,6 +89,8 @@ const cs_opt cs_mask_table[] = {
 
 struct job {
     cs_pretrain_args *a;
+    double         began;        /* start of the command in seconds */
+    cs_train_budget budget;
     cs_genome      genome;
     cs_corpus      train, valid;
     void          *tok;          /* the tokenizer, until the model exists */
@@ -335,6 +338,7 @@ static int pretrain(struct job *j)
     cs_train_state st;
     cs_loop_opt o = cs_train_loop_opt(&a->training, &a->run, &a->memory);
 
+    cs_train_set_budget(&j->budget, j->began, &o);
     o.monitor = CS_MONITOR_LOSS;
     o.perplexity = true;
     o.shorter = "shorten windows with --window";
@@ -372,6 +376,7 @@ static int pretrain_prepare(struct job *j, const cs_optset *set, int argc, char 
     CS_TRY(cs_provenance_init(&j->origin, set, argc, argv, &a->corpus.file));
     CS_TRY(cs_provenance_recipe(set, (const cs_opt *const[]){ NULL }, j->model, hash_inputs(j),
                                 &j->recipe));
+    rc = cs_train_budget_check(&j->budget, cs_now_s() - j->began);
 out:
     return rc;
 }
@@ -394,9 +399,10 @@ static void pretrain_release(struct job *j)
 int cs_pretrain(cs_pretrain_args *a, const cs_optset *set, int argc, char **argv)
 {
     int rc = CS_OK;
-    struct job j = { .a = a };
+    struct job j = { .a = a, .began = cs_now_s() };
 
     CS_TRY(pretrain_check_options(a));
+    CS_TRY(cs_train_take_budget(&a->training, &j.budget));
     CS_TRY(pretrain_prepare(&j, set, argc, argv));
     CS_TRY(pretrain(&j));
 out:

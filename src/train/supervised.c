@@ -14,24 +14,6 @@
 /* Proposed budget in passes over the data; seconds of a trial. */
 enum { PASSES = 30, TRIAL = 1 };
 
-/* The given option that limits the run, besides --budget; NULL: there is none. */
-static const char *given_limit(const cs_train_args *a)
-{
-    return cs_opt_given(&a->epochs) ? "epochs" : cs_opt_given(&a->max_steps) ? "max-steps" : NULL;
-}
-
-static int check_budget(cs_supervised *j)
-{
-    const cs_supervised_args *a = j->a;
-    const char *limit = given_limit(&a->training);
-
-    if (a->aim.budget == NULL)
-        return CS_OK;
-    if (limit != NULL)
-        return cs_fail(CS_EUSAGE, "--budget and --%s both limit the run; give one", limit);
-    return cs_train_budget_parse(a->aim.budget, &j->budget);
-}
-
 static cs_preset choose_preset(cs_supervised_args *a, int argc, char **argv)
 {
     const cs_optset training = { cs_train_table, &a->training, NULL };
@@ -265,14 +247,14 @@ static int propose(cs_supervised *j)
     double speed = 0;
 
     if (!j->preset || cs_train_budget_set(&j->budget) || a->aim.print_config ||
-        given_limit(&a->training) != NULL)
+        cs_train_limit(&a->training) != NULL)
         return CS_OK;
     if (a->run.resume)
         return cs_fail(CS_EUSAGE, "--resume needs the --budget of the interrupted run");
     CS_TRY(train_measure(j, &speed));
     j->budget.seconds = cs_preset_propose_budget(&j->facts, PASSES, speed, j->after.seconds);
     (void)snprintf(text, sizeof text, "%.0fm", j->budget.seconds / 60);
-    a->aim.budget = text;
+    a->training.budget = text;
     cs_note("using --budget %s: %d passes over %.3g Mbases at %.3g Mbases/s%s would take %.0f s; "
             "set --budget to change it; --resume needs it", text, PASSES,
             (double)j->facts.n_base / 1e6, speed / 1e6,
@@ -416,7 +398,7 @@ int cs_supervised_train(cs_supervised_args *a, const cs_optset *set, int argc, c
     int rc = CS_OK;
     cs_supervised j = { .a = a, .began = cs_now_s() };
 
-    CS_TRY(check_budget(&j));
+    CS_TRY(cs_train_take_budget(&a->training, &j.budget));
     CS_TRY(train_prepare(&j, set, argc, argv));
     if (!a->aim.print_config)
         CS_TRY(train(&j));

@@ -76,17 +76,10 @@ const cs_opt cs_aim_table[] = {
              "the preset. For another encoder, it sets the maximum length, and for psf five "
              "factors more than the minimum. none: the defaults of all options. auto: none if a "
              "tokenizer, an encoder, one of their settings or the head's, or an option under "
-             "Optimisation except --seed is given, otherwise balanced, or fast for heads "
-             "multilabel and regress." },
+             "Optimisation except --budget and --seed is given, otherwise balanced, or fast for "
+             "heads multilabel and regress." },
     { .type = CS_OPT_FLAG, .name = "print-config", AIM(print_config),
       .help = "print all settings of the run, one per line, and exit" },
-    { .type = CS_OPT_STR, .name = "budget", AIM(budget), .arg = "TIME|BASES",
-      .help = "training budget: time (90s, 10m, 1h30m, 1d) or bases (500M)",
-      .man = "Replaces --epochs and --max-steps: the learning rate decays until the budget ends. "
-             "An epoch takes at most a twelfth of it, and the budget includes reading the input, "
-             "validation and calibration. A paused and resumed run has one budget in total. Only a "
-             "budget in bases is reproducible; the bags of a preset get ten and five times as "
-             "many." },
     { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
       .help = "class weights: comma-separated numbers or CLASS=NUM, none or balanced",
       .man = "Weights are numbers from 0 to 1000000, in the order in which classes occur in the "

@@ -11,7 +11,7 @@ typedef struct cs_sample_args {
     int     rc, no_rc;
 } cs_sample_args;
 typedef struct cs_aim_args {
-    const char *budget, *weights;
+    const char *weights;
     double      stop_at, tolerance;
     int         preset, print_config, monitor, no_standardize;
 } cs_aim_args;

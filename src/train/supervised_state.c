@@ -141,15 +141,10 @@ cs_loop_opt cs_supervised_options(cs_supervised *j)
     const cs_supervised_args *a = j->a;
     cs_loop_opt o = cs_train_loop_opt(&a->training, &a->run, &a->memory);
 
-    o.budget = j->budget;
-    if (cs_train_budget_set(&j->budget)) {
-        o.n_epoch = INT64_MAX;
-        o.spent = cs_now_s() - j->began;
-        o.all_seconds = j->budget.seconds;
-        o.after = j->after;
-        if (j->folds.n > 0 && !j->final)     /* all folds' predictions are calibrated at the end */
-            o.after.seconds = 0;
-    }
+    cs_train_set_budget(&j->budget, j->began, &o);
+    o.after = j->after;
+    if (j->folds.n > 0 && !j->final)         /* all folds' predictions are calibrated at the end */
+        o.after.seconds = 0;
     if (j->group == NULL || cs_group_rank(j->group) == 0)
         o.watch = !j->preset ? "model" : a->aim.preset == CS_PRESET_FAST ? "bag of words"
                 : "network";

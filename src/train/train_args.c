@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -72,6 +73,13 @@ const cs_opt cs_train_table[] = {
       .help = "number of epochs", .min = 1, .max = 1e6 },
     { .type = CS_OPT_INT, .name = "max-steps", TRAIN(max_steps), .arg = "NUM", .def = "0",
       .help = "maximum number of steps; 0: those of --epochs", .min = 0, .max = 1e12 },
+    { .type = CS_OPT_STR, .name = "budget", TRAIN(budget), .arg = "TIME|BASES",
+      .help = "training budget: time (90s, 10m, 1h30m, 1d) or bases (500M)",
+      .man = "Replaces --epochs and --max-steps: the learning rate decays until the budget ends. "
+             "An epoch takes at most a twelfth of it, and the budget includes reading the input, "
+             "validation and calibration. A paused and resumed run has one budget in total. Only a "
+             "budget in bases is reproducible; the bags of the presets of train get ten and five "
+             "times as many." },
     { .type = CS_OPT_INT, .name = "patience", TRAIN(patience), .arg = "NUM", .def = "0",
       .help = "early stopping: epochs without improvement; 0: never",
       .man = "With --budget, training then returns to the best weights, completes the schedule in "
@@ -168,6 +176,32 @@ cs_loop_opt cs_train_loop_opt(const cs_train_args *a, const cs_run_args *r,
         .model_path = r->output, .metrics_path = r->metrics, .steps_path = r->steps,
         .events_path = r->tensorboard, .resume = r->resume,
     };
+}
+
+const char *cs_train_limit(const cs_train_args *a)
+{
+    return cs_opt_given(&a->epochs) ? "epochs" : cs_opt_given(&a->max_steps) ? "max-steps" : NULL;
+}
+
+int cs_train_take_budget(const cs_train_args *a, cs_train_budget *b)
+{
+    const char *limit = cs_train_limit(a);
+
+    if (a->budget == NULL)
+        return CS_OK;
+    if (limit != NULL)
+        return cs_fail(CS_EUSAGE, "--budget and --%s both limit the run; give one", limit);
+    return cs_train_budget_parse(a->budget, b);
+}
+
+void cs_train_set_budget(const cs_train_budget *b, double began, cs_loop_opt *o)
+{
+    if (!cs_train_budget_set(b))
+        return;
+    o->budget = *b;
+    o->n_epoch = INT64_MAX;
+    o->spent = cs_now_s() - began;
+    o->all_seconds = b->seconds;
 }
 
 /* Beside the model. NULL: none. */

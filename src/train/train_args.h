@@ -11,6 +11,7 @@ typedef struct cs_train_args {
     int64_t batch_tokens, step_records, accumulate, epochs, max_steps, patience, seed;
     double  lr, beta1, beta2, eps, decay, warmup, cycles, power, lr_end, clip, ema;
     int     optim, schedule, keep_zero_grad;
+    const char *budget;          /* NULL: none */
 } cs_train_args;
 
 /* Options for the end of a run and its outputs. */
@@ -35,6 +36,15 @@ int32_t cs_memory_checkpoint_blocks(const cs_memory_args *a);
 /** cs_train_loop_opt - the options as settings of cs_train_run(); other fields are zero */
 cs_loop_opt cs_train_loop_opt(const cs_train_args *a, const cs_run_args *r,
                               const cs_memory_args *memory);
+
+/** cs_train_limit - the given option that limits the run, besides --budget; NULL: there is none */
+const char *cs_train_limit(const cs_train_args *a);
+/** cs_train_take_budget - parse --budget; b: zero, as it stays without. CS_OK; CS_EUSAGE also with
+ * another limit */
+int cs_train_take_budget(const cs_train_args *a, cs_train_budget *b) CS_MUST_CHECK;
+/** cs_train_set_budget - put a budget, if there is one, into settings of cs_train_run() in place of
+ * epochs; began: start of the command in seconds */
+void cs_train_set_budget(const cs_train_budget *b, double began, cs_loop_opt *o);
 
 /**
  * cs_train_join - join or start a group of ranks, with --ranks or several devices

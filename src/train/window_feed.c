@@ -206,6 +206,12 @@ static int feed_steps(struct feeder *h, const struct part *p, int64_t from, int6
     const bool ends = like.epoch_end;
 
     for (int64_t s = from; s < to; s++) {
+        if (cs_feed_is_cut(&h->f->feed, like.part, like.epoch)) {
+            if (from == 0 && count->n > 0)
+                CS_TRY(check_windows(count));
+            like.epoch_end = ends;       /* without validation: by an empty batch */
+            return ends ? emit_step(h, &like) : CS_OK;
+        }
         const int64_t end = (s + 1) * per_step < p->n ? (s + 1) * per_step : p->n;
         for (int64_t i = s * per_step; i < end; i++) {
             const int64_t at = p->begin + i;
@@ -284,6 +290,7 @@ void cs_window_feed_init(cs_window_feed *f)
 
     f->feed.run = window_feed_run;
     f->feed.step_count = step_count;
+    f->feed.valid_bases = (double)f->valid_window * (double)f->train->window;
     f->step_window = rules->step_records > 0 ? rules->step_records
                                             : rules->accumulate * (per_batch > 0 ? per_batch : 1);
 }

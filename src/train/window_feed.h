@@ -25,9 +25,9 @@ typedef struct cs_window_feed {
     cs_window_count count;       /* of training */
 } cs_window_feed;
 
-/** cs_window_feed_init - sets feed.run, feed.step_count and the windows per step:
- * rules.step_records, or as many as `accumulate` batches hold. The caller has set `train`, `mask`
- * and feed.rules */
+/** cs_window_feed_init - sets feed.run, feed.step_count, feed.valid_bases and the windows per step:
+ * rules.step_records, or as many as `accumulate` batches hold. The caller has set `train`, `mask`,
+ * `valid_window` and feed.rules */
 void cs_window_feed_init(cs_window_feed *f);
 
 #endif

@@ -104,6 +104,26 @@ T 'k-mers, whose runs hide bases' $pre --tokenizer kmer --tokenizer.k 3 --decode
     --epochs 40 --val-contigs c5 g.fa
 T 'training halves their loss' sh -c 'awk "NR == 2 { a = \$12 } END { exit !(\$12 < 0.5 * a) }" k.tsv'
 
+# ---- a budget ------------------------------------------------------------------------------------
+
+spend="$pre --val-contigs c5"
+T 'a budget of bases' $spend --budget 40k -o bases.m --metrics bases.tsv g.fa
+T 'it ends with a rate near 0 after about 12 validations' awk -F '\t' 'END { exit !($3 < 1e-4 && NR >= 7 && NR <= 16) }' bases.tsv
+for n in 1 50; do
+    T "paused after $n steps" $spend --budget 40k -o spent.m --metrics spent.tsv --stop-after $n g.fa
+    T 'resumed' $spend --budget 40k -o spent.m --metrics spent.tsv --resume g.fa
+    same_weights "a budget resumed after $n steps gives the same weights" bases.m spent.m
+    cut -f 1-9 bases.tsv > a; cut -f 1-9 spent.tsv > b
+    T "a budget resumed after $n steps gives the same metrics" cmp a b
+done
+T 'a budget of time is kept' sh -c 'a=$(date +%s); "$@" --budget 3s -o timed.m --metrics timed.tsv g.fa &&
+    [ $(($(date +%s) - a)) -le 12 ] && tail -n 1 timed.tsv | awk "{ exit !(\$3 < 1e-3 && \$10 < 5) }"' - $spend
+T 'an epoch without validation ends once' sh -c 'for b in 5k 6k 7k 8k; do "$@" --budget $b --valid-frac 0 -o none.m --metrics none.tsv g.fa &&
+    awk "NR > 2 && \$2 <= last { exit 1 } { last = \$2 }" none.tsv && [ "$(wc -l < none.tsv)" -ge 5 ] || exit; done' - $pre
+T 'no window can be used' sh -c '! "$@" --budget 1s --valid-frac 0 -o x.m n.fa 2> err && grep -q "can be used: .*; change --window or --max-unknown" err' - $pre
+N pretrain-budget.err    $pre --budget 1k --epochs 2 -o x.m g.fa
+N pretrain-early.err     $pre --budget 0.00001s -o x.m g.fa
+
 # ---- diplotypes ----------------------------------------------------------------------------------
 
 # One site in ten copies the site two before it, which is random.
