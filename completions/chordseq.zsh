@@ -364,11 +364,11 @@ _chordseq()
         '*--ema[decay of averaged weights (EMA); 0\: no averaging]:NUM:' \
         '*--epochs[number of epochs]:NUM:' \
         '*--max-steps[maximum number of steps; 0\: those of --epochs]:NUM:' \
+        '*--budget[training budget\: time (90s, 10m, 1h30m, 1d) or bases (500M)]:TIME|BASES:' \
         '*--patience[early stopping\: epochs without improvement; 0\: never]:NUM:' \
         '*--seed[random seed]:NUM:' \
         '*--preset[settings chosen from the data\: fast, balanced, best, none or auto]:NAME:(fast balanced best none auto)' \
         '*--print-config[print all settings of the run, one per line, and exit]' \
-        '*--budget[training budget\: time (90s, 10m, 1h30m, 1d) or bases (500M)]:TIME|BASES:' \
         '*--class-weights[class weights\: comma-separated numbers or CLASS=NUM, none or balanced]:LIST:' \
         '*--stop-at[stop once the validation metric reaches this; 0\: never]:NUM:' \
         '*--monitor[validation metric that selects the best model\: balanced-accuracy, loss or auto]:NAME:(auto balanced-accuracy loss)' \
@@ -582,6 +582,7 @@ _chordseq()
         '*--ema[decay of averaged weights (EMA); 0\: no averaging]:NUM:' \
         '*--epochs[number of epochs]:NUM:' \
         '*--max-steps[maximum number of steps; 0\: those of --epochs]:NUM:' \
+        '*--budget[training budget\: time (90s, 10m, 1h30m, 1d) or bases (500M)]:TIME|BASES:' \
         '*--patience[early stopping\: epochs without improvement; 0\: never]:NUM:' \
         '*--seed[random seed]:NUM:' \
         '*-o[output model; written whenever validation improves]:FILE:_files' \
