@@ -18,7 +18,8 @@ T 'the plugin has the version of the program' sh -c '
 
 # ---- Snakemake and Nextflow -------------------------------------------------------------------------
 
-with python3 T 'wrappers are Python and use existing options' sh -c 'for c in classify variant train merge; do
+commands='classify predict embed variant train merge'; export commands
+with python3 T 'wrappers are Python and use existing options' sh -c 'for c in $commands; do
     chordseq $c --help > $c.help || exit
     python3 -c "
 import ast, re, sys
@@ -44,14 +45,32 @@ cat > wrapped.py << 'END'
 import sys
 from types import SimpleNamespace
 sys.path.insert(0, ".")
-wrapper, model, reads = sys.argv[1:4]
-job = SimpleNamespace(input={"sequences": reads, "model": model}, output={"report": "wrapped.kreport"}, params={}, threads=1,
+wrapper, given, made, params = sys.argv[1], *(dict(word.split("=", 1) for word in words.split()) for words in sys.argv[2:5])
+job = SimpleNamespace(input=given, output=made, params=params, threads=1,
                       log_fmt_shell=lambda stdout, stderr: ("> wrapped.log 2>&1" if stdout else "2> wrapped.log") if stderr else "")
 exec(open(wrapper).read(), {"snakemake": job, "__name__": "__main__"})
 END
-with python3 T 'the log of a wrapper has no table of records' sh -c 'python3 wrapped.py "$1/snakemake/bio/chordseq/classify/wrapper.py" \
-    "$tiny/model.safetensors" "$tiny/mixed.fa" && [ -s wrapped.kreport ] && grep -q classified wrapped.log &&
-    ! grep "^name" wrapped.log' - "$w"
+cat > wrapped << 'END'
+python3 wrapped.py "$srcdir/workflows/snakemake/bio/chordseq/$1/wrapper.py" "model=$tiny/model.safetensors $2" "$3" "${4:-}"
+END
+with python3 T 'the log of a wrapper has no table of records' sh -c 'sh wrapped classify "sequences=$tiny/mixed.fa" report=wrapped.kreport && [ -s wrapped.kreport ] && grep -q classified wrapped.log &&
+    ! grep "^name" wrapped.log'
+cat > written << 'END'
+sh wrapped "$1" "$2" "$3" "${4:-}" && o=$5 && shift 5 && chordseq "$@" -q -m "$tiny/model.safetensors" -o "want.$o" && cmp "want.$o" "got.$o"
+END
+with python3 T 'the wrappers of embed and predict write the format of the output that is named' sh -c '
+    for f in npy npz tsv; do sh written embed "sequences=$tiny/mixed.fa" $f=got.out "" out embed --format $f "$tiny/mixed.fa" || exit; done &&
+    for f in bed tsv; do sh written predict "sequences=$tiny/mixed.fa" $f=got.out "" out predict --format $f "$tiny/mixed.fa" || exit; done &&
+    sh written predict "sequences=$tiny/mixed.fa" bedgraph=got.out "extra=--class=classA" out predict --format bedgraph --class classA "$tiny/mixed.fa" &&
+    sh wrapped embed "sequences=$tiny/mixed.fa" "npy=got.npy names=rows.tsv" && cmp rows.tsv want.out.names.tsv'
+with python3 T 'the wrappers of embed and predict refuse no output, two and unknown ones' sh -c '
+    for o in "" "tsv=a bed=b" "tsv=a npy=b" "names=a" "tsv=a table=b"; do for c in embed predict; do
+        ! sh wrapped $c "sequences=$tiny/mixed.fa" "$o" 2> msgs && grep -q "outputs must be named: one of " msgs || exit; done; done'
+with python3 T 'shards by the wrappers merge to one output' sh -c '
+    for i in 1 2; do sh wrapped embed "sequences=$tiny/mixed.fa" "npy=e$i.npy manifest=e$i.json" shard=$i/2 &&
+        sh wrapped predict "sequences=$tiny/mixed.fa" "bed=p$i.bed manifest=p$i.json" shard=$i/2 || exit; done
+    chordseq merge -q -o e.npy e1.json e2.json && chordseq embed -q -m "$tiny/model.safetensors" -o want.npy "$tiny/mixed.fa" && cmp want.npy e.npy &&
+    chordseq merge -q -o p.bed p1.json p2.json && chordseq predict -q -m "$tiny/model.safetensors" -o want.bed "$tiny/mixed.fa" && cmp want.bed p.bed'
 # The rest of the file is Snakemake's language.
 with python3 T "the outputs of Snakemake's workflow include the summary that its report reads" sh -c '
     sed -n "/^outputs = /p" "$1/rules/common.smk" > outputs.py && ! grep contains "$1/schemas/config.schema.yaml" && python3 -c "
@@ -66,12 +85,12 @@ with python3 T "the model of Snakemake's workflow is a file or a name" sh -c '
 from name import is_name
 assert is_name(\"accurate\") and is_name(\"human-lm\")
 assert not any(is_name(m) for m in (\"\", \"own-model\", \"models/accurate\", \"own.safetensors\"))"' - "$w/snakemake/workflow"
-T 'modules use existing options' sh -c 'for c in classify variant train merge; do
+T 'modules use existing options' sh -c 'for c in $commands; do
     f=$1/nextflow/modules/nf-core/chordseq/$c/main.nf
     for o in $(sed "/^    stub:/,\$d; /eval(/d" "$f" | grep -oE -- "--[a-z-]+" | sort -u); do
         grep -qE -- " $o( |\[|\$)" $c.help || { echo "$f: $o"; exit 1; }
     done; done' - "$w"
-T "modules describe every channel, and classify's inputs are nf-core's" sh -c 'for c in classify variant train merge; do
+T "modules describe every channel, and classify's inputs are nf-core's" sh -c 'for c in $commands; do
     d=$1/nextflow/modules/nf-core/chordseq/$c
     grep -o "emit: *[a-z_]*" "$d/main.nf" | sed "s/emit: *//" | sort > emitted
     sed -n "/^output:/,/^topics:/s/^  \([a-z_]*\):\$/\1/p" "$d/meta.yml" | sort | diff emitted - || exit; done
@@ -79,6 +98,12 @@ T "modules describe every channel, and classify's inputs are nf-core's" sh -c 'f
     while read -r o; do [ $o = --output ] || grep -q "emit: $(echo "${o#--}" | tr - _) *, optional" "$d/main.nf" || { echo "$o"; exit 1; }; done < outputs
     grep -q "tuple val(meta), path(reads)\$" "$d/main.nf" && grep -q "meta.single_end" "$d/main.nf" &&
     ! grep -L single_end "$d"/tests/*.nf.test | grep .' - "$w"
+T "tests of modules give every input" sh -c 'for c in $commands; do
+    d=$1/nextflow/modules/nf-core/chordseq/$c
+    n=$(sed -n "/^    input:/,/^    output:/p" "$d/main.nf" | grep -cE "^    (tuple|path|val)[ (]")
+    for t in "$d"/tests/*.nf.test; do
+        awk -v n="$n" -v f="$t" "/^        when {/ { k = 0; inside = 1 } inside && /^ *input\[/ { k++ } /^        then {/ { if (k != n) { print f, k, n; bad = 1 } inside = 0 } END { exit bad }" "$t" || exit
+    done; done' - "$w"
 T 'environments name this version' sh -c 'v=$(chordseq --version | cut -d " " -f 2)
     for f in "$1"/snakemake/bio/chordseq/*/environment.yaml "$1"/nextflow/modules/nf-core/chordseq/*/environment*.yml; do
         grep -qE "chordseq ?=$v" "$f" || { echo "$f"; exit 1; }
@@ -88,7 +113,7 @@ T 'every process of the pipeline has a container' sh -c 'n=0
         p=$(sed -n "s/^process \([A-Z_]*\) {/\1/p" "$f") && [ -n "$p" ] || exit
         grep -q "^    container " "$f" || grep -q "withName: $p { container = params" "$1/nextflow/nextflow.config" ||
             { echo "$p"; exit 1; }
-        n=$((n + 1)); done; [ $n = 5 ]' - "$w"
+        n=$((n + 1)); done; [ $n = 7 ]' - "$w"
 T "the image of MultiQC has its environment's version" sh -c '
     v=$(sed -n "s/.*bioconda::multiqc=\([0-9.]*\).*/\1/p" "$1/nextflow/modules/local/multiqc/environment.yml")
     [ -n "$v" ] && grep -q " multiqc==$v " "$1/multiqc/Dockerfile"' - "$w"

@@ -42,6 +42,12 @@ done
 T 'wrapper: merge' wrapper merge out/all.tsv
 T 'merged output equals that of one run' sh -c 'cd run && chordseq classify -q -m model.safetensors reads.fq | cmp - out/all.tsv &&
     chordseq classify -q -m model.safetensors --report - -o x reads.fq | cmp - out/all.kreport'
+T 'wrapper: embed' wrapper embed out/reads.npy
+T 'the vectors of the wrapper equal those of the program' sh -c 'cd run && chordseq embed -q -m model.safetensors -o want.npy reads.fq &&
+    cmp want.npy out/reads.npy && cmp want.npy.names.tsv out/reads.names.tsv && grep -q embedded logs/embed.log'
+T 'wrapper: predict' wrapper predict out/reads.bed
+T 'the regions of the wrapper equal those of the program' sh -c 'cd run && chordseq predict -q -m model.safetensors --window-length 64 reads.fq |
+    cmp - out/reads.bed && grep -q segmented logs/predict.log'
 T 'wrapper: variant' wrapper variant out/scored.vcf.gz
 T 'scores every allele' sh -c 'cd run && [ -s out/scored.vcf.gz.tbi ] &&
     chordseq variant -q -m model.safetensors --reference variants.fa --score embedding --window-length 64 \

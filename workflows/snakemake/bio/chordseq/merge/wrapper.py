@@ -14,6 +14,7 @@ OPTIONS = {
     "npy": "--output",
     "names": "--names",
     "bed": "--output",
+    "bedgraph": "--output",
     "calls": "--output",
     "scores": "--tsv",
     "jsonl": "--jsonl",
