@@ -71,6 +71,17 @@ with python3 T 'shards by the wrappers merge to one output' sh -c '
         sh wrapped predict "sequences=$tiny/mixed.fa" "bed=p$i.bed manifest=p$i.json" shard=$i/2 || exit; done
     chordseq merge -q -o e.npy e1.json e2.json && chordseq embed -q -m "$tiny/model.safetensors" -o want.npy "$tiny/mixed.fa" && cmp want.npy e.npy &&
     chordseq merge -q -o p.bed p1.json p2.json && chordseq predict -q -m "$tiny/model.safetensors" -o want.bed "$tiny/mixed.fa" && cmp want.bed p.bed'
+if command -v samtools > /dev/null; then
+    cp "$tiny/strands.fa" ref.fa && chmod u+w ref.fa && samtools view -C -T ref.fa -o reads.cram "$tiny/strands.sam" 2> msgs && mv ref.fa moved.fa && rm -f ref.fa.fai || exit 1
+    with python3 T 'wrappers take the reference of CRAM' sh -c 'for c in "classify tsv" "predict bed --format=bed" "embed tsv --format=tsv"; do set -- $c
+        ! REF_PATH=none sh wrapped $1 sequences=reads.cram $2=got.out 2> msgs && sh wrapped $1 "sequences=reads.cram reference=moved.fa" $2=got.out &&
+        chordseq $1 -q -m "$tiny/model.safetensors" -o want.out ${3:-} "$tiny/strands.sam" && cmp want.out got.out || exit; done'
+else
+    S 'wrappers take the reference of CRAM' 'no samtools'
+fi
+T 'modules take the reference of CRAM, as the pipeline and the workflow do' sh -c 'cd "$1" && for c in classify predict embed; do
+    f=nextflow/modules/nf-core/chordseq/$c; grep -q "tuple val(meta2), path(fasta), path(fai)\$" $f/main.nf && grep -q "reference_arg = fasta ? .--reference" $f/main.nf || exit; done
+    grep -q "CHORDSEQ_CLASSIFY(parts.input, reference, model, parts.shard)" nextflow/main.nf && grep -q "config\[.reference.\]" snakemake/workflow/rules/common.smk' - "$w"
 # The rest of the file is Snakemake's language.
 with python3 T "the outputs of Snakemake's workflow include the summary that its report reads" sh -c '
     sed -n "/^outputs = /p" "$1/rules/common.smk" > outputs.py && ! grep contains "$1/schemas/config.schema.yaml" && python3 -c "

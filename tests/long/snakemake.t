@@ -167,6 +167,13 @@ mkdir named
 T 'the model may be a name' sh -c '
     snakemake -s "$w/workflow/Snakefile" -d named --configfile config.yaml --config model=fast --cores 2 results/s1/s1.tsv > msgs 2>&1 &&
     chordseq classify -q -m fast --min-prob 0.3 s1.fa | cmp - named/results/s1/s1.tsv'
+mkdir cram
+with samtools T "CRAM is read with the configuration's reference" sh -c '
+    cp "$tiny/strands.fa" ref.fa && chmod u+w ref.fa && samtools view -C -T ref.fa -o cram/s.cram "$tiny/strands.sam" > msgs 2>&1 &&
+    mv ref.fa cram/genome.fa && rm -f ref.fa.fai && printf "sample\tsequences\tmates\ns\ts.cram\t\n" > cram/samples.tsv &&
+    printf "%s\n" "samples: samples.tsv" "reference: genome.fa" "parts: 2" > cram/config.yaml &&
+    REF_PATH=none snakemake -s "$w/workflow/Snakefile" -d cram --configfile cram/config.yaml --cores 2 results/s/s.tsv > msgs 2>&1 &&
+    chordseq classify -q "$tiny/strands.sam" | cmp - cram/results/s/s.tsv'
 echo "# local: $(($(date +%s) - start)) s"
 
 # ---- the same through SLURM ---------------------------------------------------------------------------------

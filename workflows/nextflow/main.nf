@@ -1,6 +1,6 @@
 // main.nf - classify samples with chordseq, in shards, and report all samples with MultiQC.
 //
-//     nextflow run main.nf --input samples.tsv [--parts 4] [--model FILE] [--extra='OPTIONS'] [--outdir results]
+//     nextflow run main.nf --input samples.tsv [--parts 4] [--model FILE] [--fasta FILE] [--extra='OPTIONS'] [--outdir results]
 
 include { CHORDSEQ_CLASSIFY } from './modules/nf-core/chordseq/classify/main'
 include { CHORDSEQ_MERGE    } from './modules/nf-core/chordseq/merge/main'
@@ -32,6 +32,10 @@ workflow {
         error("--parts ${params.parts}: a number from 1 on is needed")
     }
     model = params.model ? file(params.model, checkIfExists: true) : []
+    // Of CRAM files.
+    reference = params.fasta
+        ? [[id: 'reference'], file(params.fasta, checkIfExists: true), files("${params.fasta}.{fai,gzi}")]
+        : [[], [], []]
     samples = channel.fromPath(params.input, checkIfExists: true)
         .splitCsv(header: true, sep: '\t')
         .map { row -> sample_of(row) }
@@ -41,7 +45,7 @@ workflow {
             shard: "${i}/${params.parts}"
         }
 
-    CHORDSEQ_CLASSIFY(parts.input, model, parts.shard)
+    CHORDSEQ_CLASSIFY(parts.input, reference, model, parts.shard)
 
     CHORDSEQ_MERGE(
         CHORDSEQ_CLASSIFY.out.manifest.groupTuple(size: params.parts)

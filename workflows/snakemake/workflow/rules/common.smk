@@ -59,8 +59,9 @@ def is_name(model):
 
 
 def classify_input(wildcards):
-    """A sample's files and the model, where the configuration gives a file."""
+    """A sample's files, and the model and reference where the configuration gives files."""
     found = dict(samples[wildcards.sample])
+    found["reference"] = [config["reference"]] if config["reference"] else []
     found["model"] = [config["model"]] if config["model"] and not is_name(config["model"]) else []
     return {k: v for k, v in found.items() if v}
 

@@ -10,6 +10,7 @@ process CHORDSEQ_CLASSIFY {
 
     input:
     tuple val(meta), path(reads)
+    tuple val(meta2), path(fasta), path(fai)
     path model
     val shard
 
@@ -37,6 +38,7 @@ process CHORDSEQ_CLASSIFY {
     def prefix = task.ext.prefix ?: "${meta.id}"
     def device = task.accelerator ? 'cuda' : 'cpu'
     def model_arg = model ? "--model ${model}" : ''
+    def reference_arg = fasta ? "--reference ${fasta}" : ''
     // Pairs follow each other: [s1_1, s1_2, s2_1, s2_2]. One file has no mates, with any meta.
     def files = [reads].flatten()
     def paired = !meta.single_end && files.size() > 1
@@ -54,6 +56,7 @@ process CHORDSEQ_CLASSIFY {
         --device ${device} \\
         --sample ${prefix} \\
         ${model_arg} \\
+        ${reference_arg} \\
         ${outputs} \\
         --output ${part}.tsv \\
         ${args} \\
