@@ -18,6 +18,7 @@ struct cs_regions {
     char       *contig;          /* of a text's region */
     const char *rest;            /* of the last BED line */
     bool        any;             /* BED file with a region */
+    int64_t     given_to;        /* of the last region */
 };
 
 int cs_regions_open(const char *const *text, int n, const char *bed, cs_regions **out)
@@ -76,7 +77,7 @@ static bool split_text(cs_regions *r, const char *s, cs_region *out)
         return false;
     const int64_t from = regions_number(colon + 1, dash ? (size_t)(dash - colon - 1)
                                                         : strlen(colon + 1));
-    const int64_t to = dash ? regions_number(dash + 1, strlen(dash + 1)) : INT64_MAX;
+    const int64_t to = dash && dash[1] ? regions_number(dash + 1, strlen(dash + 1)) : INT64_MAX;
     if (colon == s || from < 1 || to < from)
         return false;
     r->contig[colon - s] = '\0';
@@ -105,6 +106,7 @@ static int next_text(cs_regions *r, const cs_reference *ref, cs_region *out)
     if (out->from >= n)
         return cs_fail(CS_EUSAGE, "region '%s' begins after the end of '%s' (%lld bases)", s,
                        r->contig, (long long)n);
+    r->given_to = out->to;
     out->to = out->to < n ? out->to : n;
     return CS_OK;
 }
@@ -150,6 +152,7 @@ static int parse_bed(cs_regions *r, const cs_reference *ref, cs_region *out)
     if (out->to > n)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: '%s' ends at %lld, before %lld", r->bed.path,
                        (long long)r->bed.no, r->bed.text, (long long)n, (long long)out->to);
+    r->given_to = out->to;
     return CS_OK;
 }
 
@@ -176,6 +179,11 @@ int cs_regions_end(const cs_regions *r, int rc)
     if (rc != CS_EOF)
         return rc;
     return r->n > 0 || r->any ? CS_OK : cs_fail(CS_EFORMAT, "'%s' has no region", r->bed.path);
+}
+
+int64_t cs_regions_given_to(const cs_regions *r)
+{
+    return r->given_to;
 }
 
 const char *cs_regions_rest(const cs_regions *r, int64_t *line)

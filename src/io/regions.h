@@ -15,8 +15,9 @@ typedef struct cs_regions cs_regions;
 /**
  * cs_regions_open - a list of regions, in order, and then those of a BED file
  *
- * text     [n] "contig", "contig:from" or "contig:from-to", 1-based with both ends included, with
- *          or without commas; a contig with a colon in its name is looked up before splitting
+ * text     [n] "contig", "contig:from", "contig:from-" or "contig:from-to", 1-based with both ends
+ *          included, with or without commas; a contig with a colon in its name is looked up before
+ *          splitting
  * bed      a BED file (three columns or more; plain, gzip, BGZF), read line by line, or NULL
  * Returns  CS_OK; CS_EIO; CS_EFORMAT
  */
@@ -35,6 +36,10 @@ int  cs_regions_next(cs_regions *r, const cs_reference *ref, cs_region *out) CS_
 
 /** cs_regions_end - after the last one: CS_OK for CS_EOF, CS_EFORMAT if there was none, or rc */
 int cs_regions_end(const cs_regions *r, int rc) CS_MUST_CHECK;
+
+/** cs_regions_given_to - end of the last region before it was cut to its contig's; INT64_MAX: none
+ * was given */
+int64_t cs_regions_given_to(const cs_regions *r);
 
 /** cs_regions_rest - further columns of the last region's BED line as text (valid until the next
  * region), or NULL; *line receives its number */

@@ -248,6 +248,11 @@ T 'an index needs a file' sh -c 'for o in -W -W=tbi; do
 bcf 'regions: each record once, as bcftools has them' sh -c '
     for f in a.vcf.gz a.bcf; do score --no-version -r one:300-330 -r ring -r one:320-400 $f | grep -v "^#" | sort > got
         bcftools view -H -r one:300-330,ring,one:320-400 $f | sort | cmp - got && [ "$(wc -l < got)" -gt 4 ] || exit; done'
+bcf 'regions without an end have the records behind the end of the contig, too' sh -c '
+    { cat variants.vcf; printf "one\t99999\tbehind\tA\tC\t.\t.\t.\n"; } | bcftools sort -O z -o behind.vcf.gz && bcftools index behind.vcf.gz &&
+    for r in one one:1 one:1- one:1-999999; do score -r $r behind.vcf.gz > got 2> msgs && grep -v "^#" got | cut -f 3 | grep -qx behind &&
+    [ "$(grep -vc "^#" got)" = "$(bcftools view -H -r one behind.vcf.gz | wc -l)" ] || exit; done
+    score -r one:1-99998 behind.vcf.gz | grep -v "^#" | cut -f 3 | grep -x behind && exit 1; true'
 bcf 'regions of a BED file, after those of -r' sh -c 'printf "one\t299\t330\nring\t0\t300\n" > v.bed
     score --no-version -r one:320-400 -R v.bed a.bcf | grep -v "^#" | sort | cmp - got'
 bcf 'regions in any order give records in the order of the file, which can be indexed' sh -c 'printf "ring\t0\t300\none\t599\t610\none\t299\t330\n" > v.bed
