@@ -106,7 +106,7 @@ static int next_text(cs_regions *r, const cs_reference *ref, cs_region *out)
     if (out->from >= n)
         return cs_fail(CS_EUSAGE, "region '%s' begins after the end of '%s' (%lld bases)", s,
                        r->contig, (long long)n);
-    r->given_to = out->to;
+    r->given_to = out->to < HTS_POS_MAX ? out->to : HTS_POS_MAX;
     out->to = out->to < n ? out->to : n;
     return CS_OK;
 }

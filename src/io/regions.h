@@ -37,8 +37,8 @@ int  cs_regions_next(cs_regions *r, const cs_reference *ref, cs_region *out) CS_
 /** cs_regions_end - after the last one: CS_OK for CS_EOF, CS_EFORMAT if there was none, or rc */
 int cs_regions_end(const cs_regions *r, int rc) CS_MUST_CHECK;
 
-/** cs_regions_given_to - end of the last region before it was cut to its contig's; INT64_MAX: none
- * was given */
+/** cs_regions_given_to - end of the last region before it was cut to its contig's, for records
+ * behind that; the largest position of htslib if none was given */
 int64_t cs_regions_given_to(const cs_regions *r);
 
 /** cs_regions_rest - further columns of the last region's BED line as text (valid until the next

@@ -296,11 +296,8 @@ int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const char *bed
         if (n_region > INT_MAX || cs_try_grow((void **)&v->region, &v->cap_region, n_region,
                                               sizeof *v->region) != CS_OK)
             CS_TRY(cs_fail(CS_EMEM, "out of memory for the regions of '%s'", v->path));
-        /* Not cut to the contig: records beyond its end are written, too, with the reason. */
-        const int64_t to = cs_regions_given_to(all);
-        v->region[v->n_region++] = (struct region){
-            cs_xstrdup(next.contig), next.from, to < HTS_POS_MAX ? to : HTS_POS_MAX,
-            find_contig(v, next.contig, false) };
+        v->region[v->n_region++] = (struct region){ cs_xstrdup(next.contig), next.from,
+            cs_regions_given_to(all), find_contig(v, next.contig, false) };
     }
     CS_TRY(cs_regions_end(all, rc));
     qsort(v->region, (size_t)v->n_region, sizeof *v->region, by_file_order);
