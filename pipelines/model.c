@@ -312,7 +312,7 @@ static int model_run(const cs_command_line *cmdline)
     if (strcmp(words.v[0], "import") == 0)
         CS_TRY(cs_model_import(words.v[1], own.alphabet, be, &m));
     else
-        CS_TRY(cs_model_load(words.v[1], be, false, &m));
+        CS_TRY(cs_model_load(words.v[1], be, CS_USE_INFERENCE, &m));
     CS_TRY(act(&words, m));
 out:
     cs_model_free(m);

@@ -37,7 +37,7 @@ static int train_select(cs_optset *set, int argc, char **argv)
     if (path != NULL) {
         CS_TRY(cs_model_find_default(path, base_path, sizeof base_path));
         CS_TRY(cs_backend_open("cpu", 1, &base_be));
-        CS_TRY(cs_model_load(base_path, base_be, false, &base));
+        CS_TRY(cs_model_load(base_path, base_be, CS_USE_INFERENCE, &base));
     }
     rc = cs_components_find(&args.components, argc, argv, base, set, CS_MAX_OPTSET);
 out:

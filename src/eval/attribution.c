@@ -55,8 +55,7 @@ const cs_opt cs_explain_table[] = {
              "rescale rule of DeepLIFT. The last three compare with --baseline, and need a "
              "tokenizer with a token per base." },
     { .type = CS_OPT_ENUM, .name = "baseline", OWN(baseline), .arg = "NAME", .def = "unknown",
-      .choice = baselines, .help = "baseline of the gradient methods: unknown, zero or "
-                                   "shuffled",
+      .choice = baselines, .help = "baseline of the gradient methods: unknown, zero or shuffled",
       .man = "For gradient, integrated and deeplift. unknown: a sequence of unknown bases. zero: a "
              "zero embedding. shuffled: the mean over several shuffles that preserve the "
              "dinucleotides of the region." },
@@ -524,7 +523,8 @@ static int open_model(struct job *j)
 
     CS_TRY(cs_args_model(j->a->model.model, path, sizeof path));
     CS_TRY(cs_device_open(&j->a->device, cs_args_threads(&j->a->compute).work, &j->be));
-    CS_TRY(cs_model_load(path, j->be, j->a->method != METHOD_MUTAGENESIS, &j->model));
+    CS_TRY(cs_model_load(path, j->be, j->a->method == METHOD_MUTAGENESIS ? CS_USE_INFERENCE
+                                      : CS_USE_TRAINING, &j->model));
     cs_model *m = j->model;
     j->session = cs_session_new(m, j->be);
     CS_TRY(cs_proteins_need_index(m->proteins, m->be->n_thread));

@@ -49,7 +49,7 @@ int cs_model_open(const char *path, const cs_device_args *device, int n_thread, 
     if (!device)
         device = &processor;
     CS_TRY(cs_device_open_all(device, n_thread, &b));
-    CS_TRY(cs_model_load(found, b, false, &m));
+    CS_TRY(cs_model_load(found, b, CS_USE_INFERENCE, &m));
     cs_device_auto_precision(device, m);
     if (!m->tok) {
         rc = cs_fail(CS_EMODEL, "model '%s' takes %d real values per position, not nucleotides; "

@@ -122,7 +122,7 @@ int cs_shared_model_new(const char *path, const char *const *option, cs_shared_m
     CS_TRY(read_options(&o->args, option));
     CS_TRY(cs_model_find_default(path, found, sizeof found));
     CS_TRY(cs_device_open(&o->args.device, (int)o->args.threads, &o->be));
-    CS_TRY(cs_model_load(found, o->be, false, &o->model));
+    CS_TRY(cs_model_load(found, o->be, CS_USE_INFERENCE, &o->model));
     cs_device_auto_precision(&o->args.device, o->model);
     CS_TRY(set_up(o, found));
     *out = o;

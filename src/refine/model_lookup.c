@@ -98,7 +98,7 @@ static int add_weights(cs_model *m, const char *path, const cs_weights_of *of, i
     int rc = CS_OK;
     cs_model *from = NULL;
 
-    CS_TRY(cs_model_load(path, m->be, false, &from));
+    CS_TRY(cs_model_load(path, m->be, CS_USE_INFERENCE, &from));
     if (!of->weight(from) || !cs_model_same_labels(m, from)) {
         rc = cs_fail(CS_EMODEL, "'%s' has no %s for the same classes", path, of->name);
         goto out;

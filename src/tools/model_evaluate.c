@@ -71,7 +71,7 @@ static int open_model(struct job *j, const cs_thread_counts *threads)
 
     CS_TRY(cs_args_model(j->a->model.model, j->path, sizeof j->path));
     CS_TRY(cs_device_open_all(&j->a->device, threads->work, &j->be));
-    CS_TRY(cs_model_load(j->path, j->be, false, &j->model));
+    CS_TRY(cs_model_load(j->path, j->be, CS_USE_INFERENCE, &j->model));
     cs_device_auto_precision(&j->a->device, j->model);
     CS_TRY(set_policy(j));
     j->evaluate = (cs_evaluation){ .model = j->model, .policy = &j->policy,

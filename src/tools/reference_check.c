@@ -155,7 +155,7 @@ static int test_encoder(struct job *j, const char *name, cs_backend *be)
     cs_batch *b = NULL;
 
     (void)snprintf(path, sizeof path, "%s/%s.safetensors", j->folder, name);
-    CS_TRY(cs_model_load(path, be, true, &m));
+    CS_TRY(cs_model_load(path, be, CS_USE_TRAINING, &m));
     b = cs_selftest_batch(m, j->token, j->length, j->n_record);
     if (!b)
         rc = cs_fail(CS_EMEM, "out of memory for %d records", j->n_record);
@@ -286,7 +286,7 @@ static int test_default(struct job *j, cs_backend *be)
 
     if (!j->loaded) {
         CS_TRY(cs_backend_open("cpu", 1, &j->host));
-        CS_TRY(cs_model_load(j->model, j->host, false, &j->loaded));
+        CS_TRY(cs_model_load(j->model, j->host, CS_USE_INFERENCE, &j->loaded));
         CS_TRY(cs_proteins_need_index(j->loaded->proteins, j->n_thread));
     }
     CS_TRY(cs_model_copy(j->loaded, be, &m));

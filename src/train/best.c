@@ -82,7 +82,7 @@ int cs_best_restore(const cs_loop_opt *o, const cs_train_state *st, cs_model *m)
                 (long long)(st->epoch - st->n_bad));
     if (o->model_path == NULL || o->keep_last || cs_file_is_device(o->model_path))
         return CS_OK;
-    CS_TRY(cs_model_load(o->model_path, m->be, false, &best));
+    CS_TRY(cs_model_load(o->model_path, m->be, CS_USE_INFERENCE, &best));
     CS_TRY(cs_model_adopt(m, best, false));
     if (o->ema > 0)
         cs_optim_average_start(&m->ps);

@@ -359,7 +359,7 @@ int cs_evaluate_add(const cs_evaluate_job *j, cs_scores *scores)
     int rc = CS_OK;
     cs_model *m = NULL;
 
-    CS_TRY(cs_model_load(j->path, j->be, false, &m));
+    CS_TRY(cs_model_load(j->path, j->be, CS_USE_INFERENCE, &m));
     if (scores->n_out == 0)
         cs_scores_for(scores, m);
     rc = evaluate_valid(m, j->valid, j->batch_tokens, true, scores);
@@ -396,7 +396,7 @@ int cs_evaluate_trained(const cs_evaluate_job *j)
 
     if (cs_file_is_device(j->path))
         return CS_OK;
-    CS_TRY(cs_model_load(j->path, j->be, false, &m));
+    CS_TRY(cs_model_load(j->path, j->be, CS_USE_INFERENCE, &m));
     CS_TRY(calibrate(j, m));
     rc = last_page(j, m);
 out:

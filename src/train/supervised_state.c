@@ -42,7 +42,7 @@ static int new_model(cs_supervised *j)
 
     CS_TRY(cs_model_check_labels(j->label, j->n_label));
     if (a->init.init != NULL)
-        CS_TRY(cs_model_load(a->init.init, j->be, false, &j->from));
+        CS_TRY(cs_model_load(a->init.init, j->be, CS_USE_INFERENCE, &j->from));
     const cs_model_spec spec = spec_of(j);
     CS_TRY(cs_model_new(&spec, j->be, &j->model));
     CS_TRY(cs_model_check_cells(j->model));

@@ -324,7 +324,7 @@ static int measure_one(struct load *l, const char *path, const char *what)
     l->model = NULL;
     l->session = NULL;
     l->least_free = l->free_bytes;
-    CS_TRY(cs_model_load(path, l->be, is_training, &l->model));
+    CS_TRY(cs_model_load(path, l->be, is_training ? CS_USE_TRAINING : CS_USE_INFERENCE, &l->model));
     l->session = cs_session_new(l->model, l->be);
     l->session->cx.no_mean = strcmp(what, "plain") == 0;
     l->session->cx.no_graph = apart;
@@ -341,7 +341,7 @@ static int measure_all(struct load *l, const char *model, const char *input)
     CS_TRY(cs_backend_open(l->opt.device, (int)l->opt.n_thread, &l->be));
     CS_TRY(cs_backend_compute_in(l->be, (cs_precision)l->opt.precision));
     l->free_bytes = l->be->op.free_memory(l->be);
-    CS_TRY(cs_model_load(model, l->be, false, &l->model));
+    CS_TRY(cs_model_load(model, l->be, CS_USE_INFERENCE, &l->model));
     l->session = cs_session_new(l->model, l->be);
     CS_TRY(read_all(l, input));
     if (l->opt.output)

@@ -32,7 +32,7 @@ static void check_saved(cs_model *m)
         cs_error_clear();
         return;
     }
-    CS_BUG(cs_model_load(temp_path[1], be, false, &q) != CS_OK);
+    CS_BUG(cs_model_load(temp_path[1], be, CS_USE_INFERENCE, &q) != CS_OK);
     CS_BUG(q->n_label != m->n_label || q->ps.n_real != m->ps.n_real);
     CS_BUG(memcmp(m->ps.value, q->ps.value, (size_t)m->ps.n_real * sizeof *m->ps.value) != 0);
     cs_model_free(q);

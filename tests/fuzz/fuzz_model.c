@@ -107,7 +107,7 @@ static void check_saved(cs_model *m)
 
     CS_BUG(cs_model_save(m, path) != CS_OK);
     memcpy(sum, m->sum, sizeof sum);
-    CS_BUG(cs_model_load(path, be, false, &q) != CS_OK);
+    CS_BUG(cs_model_load(path, be, CS_USE_INFERENCE, &q) != CS_OK);
     CS_BUG(strcmp(sum, q->sum) != 0 || m->tok != q->tok || m->enc != q->enc || m->head != q->head);
     CS_BUG(m->n_label != q->n_label || m->n_channel != q->n_channel);
     CS_BUG(!same_text(m->training, q->training) || !same_text(m->taxonomy, q->taxonomy));
@@ -142,7 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
         memcpy(p, data, n_bytes);
     check_tensors(p, n_bytes);
     mend_checksum(p, n_bytes);
-    int rc = cs_model_parse(p, n_bytes, "input", be, false, &m);
+    int rc = cs_model_parse(p, n_bytes, "input", be, CS_USE_INFERENCE, &m);
     CS_BUG((rc == CS_OK) != (m != NULL) || (rc != CS_OK && !*cs_error_message()));
     cs_error_clear();
     if (m) {

@@ -86,7 +86,7 @@ static int compute(const cs_encoder *enc, cs_backend *be, const char *path)
     cs_batch *b = NULL;
     float *output = cs_xcalloc(N_RECORD, N_LABEL * sizeof *output);
 
-    CS_TRY(cs_model_load(path, be, true, &m));
+    CS_TRY(cs_model_load(path, be, CS_USE_TRAINING, &m));
     cs_projection *grad = cs_xcalloc((size_t)m->ps.n, sizeof *grad);
     b = cs_selftest_batch(m, token, length, N_RECORD);
     CS_BUG(!b);

@@ -513,7 +513,7 @@ static void save(const toy *t, void *arg)
     for (int64_t i = 0; i < m->ps.n_real; i++)
         m->ps.value[i] = (cs_real)(float)m->ps.value[i];
     assert_int_equal(cs_model_save(m, path), CS_OK);
-    if (cs_model_load(path, be, false, &loaded) != CS_OK)
+    if (cs_model_load(path, be, CS_USE_INFERENCE, &loaded) != CS_OK)
         fail_msg("%s: %s", label(t), cs_error_message());
     cs_session *again = cs_session_new(loaded, be);
     float *want = toy_outputs(s, b), *got = toy_outputs(again, b);

@@ -196,7 +196,7 @@ static void test_file(void **state)
     size_t n;
     char *p = toy_file(m, &n);
 
-    if (cs_model_parse(p, n, "m", be, false, &q) != CS_OK)
+    if (cs_model_parse(p, n, "m", be, CS_USE_INFERENCE, &q) != CS_OK)
         fail_msg("%s", cs_error_message());
     const cs_lookup *b = q->lookup;
     assert_non_null(b);
@@ -243,7 +243,7 @@ static void test_shared_classes(void **state)
     assert_true(cs_lookup_same_classes(l, copy));
     cs_lookup_free(copy);
     char *p = toy_file(m, &n);
-    if (cs_model_parse(p, n, "m", be, false, &q) != CS_OK)
+    if (cs_model_parse(p, n, "m", be, CS_USE_INFERENCE, &q) != CS_OK)
         fail_msg("%s", cs_error_message());
     assert_true(cs_lookup_same_classes(l, q->lookup));
     for (int i = 0; i < d.n; i++) {
@@ -256,7 +256,7 @@ static void test_shared_classes(void **state)
     cs_model_free(q);
     l->class_of[2] = 0;                            /* the second class of words has no class */
     p = toy_file(m, &n);
-    assert_int_equal(cs_model_parse(p, n, "m", be, false, &q), CS_EFORMAT);
+    assert_int_equal(cs_model_parse(p, n, "m", be, CS_USE_INFERENCE, &q), CS_EFORMAT);
     assert_non_null(strstr(cs_error_message(), "'m' is not a valid chordseq model: its look-up "
                                                "table has classes that are not the model's"));
     cs_error_clear();
@@ -286,7 +286,7 @@ static void test_damage(void **state)
         memcpy(&was, damage[i].at, damage[i].n);
         memcpy(damage[i].at, damage[i].bad, damage[i].n);
         char *p = toy_file(m, &n);
-        if (cs_model_parse(p, n, "m", be, false, &q) != CS_EFORMAT)
+        if (cs_model_parse(p, n, "m", be, CS_USE_INFERENCE, &q) != CS_EFORMAT)
             fail_msg("damage %d is not seen", (int)i);
         assert_non_null(strstr(cs_error_message(), "look-up table"));
         cs_error_clear();

@@ -51,7 +51,7 @@ static void check_file(const toy *t, cs_model *low_rank_model)
 
     assert_true(fd >= 0 && close(fd) == 0);
     assert_int_equal(cs_model_save(low_rank_model, path), CS_OK);
-    if (cs_model_load(path, be, true, &m) != CS_OK)
+    if (cs_model_load(path, be, CS_USE_TRAINING, &m) != CS_OK)
         fail_msg("%s: %s", t->enc->name, cs_error_message());
     assert_int_equal(unlink(path), 0);
     check_same(t, low_rank_model, m, 0);

@@ -35,7 +35,7 @@ static void test_round_trip(void **state)
     (void)state;
     m->training = cs_xstrdup("{\"command\": \"chordseq train\", \"seed\": 7}");
     assert_int_equal(cs_model_save(m, path), CS_OK);
-    if (cs_model_load(path, be, true, &q) != CS_OK)
+    if (cs_model_load(path, be, CS_USE_TRAINING, &q) != CS_OK)
         fail_msg("%s", cs_error_message());
     assert_ptr_equal(q->tok, m->tok);
     assert_ptr_equal(q->enc, m->enc);
@@ -71,7 +71,7 @@ static void test_standardized(void **state)
         /* After the length of the header */
         assert_non_null(strstr(p + 8, k == 0 ? "\\\"format\\\":1," : "\\\"format\\\":2,"));
         free(p);
-        assert_int_equal(cs_model_load(path, be, false, &q), CS_OK);
+        assert_int_equal(cs_model_load(path, be, CS_USE_INFERENCE, &q), CS_OK);
         assert_true(q->label[1].mean == m->label[1].mean);
         assert_true(q->label[1].deviation == m->label[1].deviation);
         assert_int_equal(cs_model_is_standardized(q), k);
@@ -93,7 +93,7 @@ static void test_options_with_defaults(void **state)
     char *at = strstr(p + 8, "\\\"dropout\\\":\\\"0\\\",");
     assert_non_null(at);
     memset(at, ' ', strlen("\\\"dropout\\\":\\\"0\\\","));
-    assert_int_equal(cs_model_parse(p, n, "m", be, false, &q), CS_OK);
+    assert_int_equal(cs_model_parse(p, n, "m", be, CS_USE_INFERENCE, &q), CS_OK);
     cs_model_free(q);
     cs_model_free(m);
     free(p);
@@ -112,7 +112,7 @@ static void test_long_option(void **state)
     m = toy_model(&(toy){ .enc = cs_encoder_find("cdil"), .head = cs_head_find("class"),
                           .name = "channels", .value = list }, be);
     assert_int_equal(cs_model_save(m, path), CS_OK);
-    assert_int_equal(cs_model_load(path, be, false, &q), CS_OK);
+    assert_int_equal(cs_model_load(path, be, CS_USE_INFERENCE, &q), CS_OK);
     char *value = cs_opt_value(cs_opt_find(q->enc->opt, "channels"), q->enc_cfg);
     assert_string_equal(value, list);
     free(value);
@@ -131,7 +131,7 @@ static void refuse(const char *from, const char *to, int code, const char *messa
     assert_non_null(at);
     assert_int_equal(strlen(from), strlen(to));
     memcpy(at, to, strlen(to));
-    int rc = cs_model_parse(p, n, "m.csm", be, false, &m);
+    int rc = cs_model_parse(p, n, "m.csm", be, CS_USE_INFERENCE, &m);
     if (rc != code || strcmp(cs_error_message(), message) != 0)
         fail_msg("'%s': %d '%s'", to, rc, cs_error_message());
     assert_null(m);
@@ -177,7 +177,7 @@ static void test_window(void **state)
     for (int i = 0; i < 5; i++) {
         m->window = window[i];
         assert_int_equal(cs_model_save(m, path), CS_OK);
-        const int rc = cs_model_load(path, be, false, &q);
+        const int rc = cs_model_load(path, be, CS_USE_INFERENCE, &q);
         assert_int_equal(rc, i < 3 ? CS_OK : CS_EFORMAT);
         if (rc == CS_OK)
             assert_int_equal(q->window, window[i]);
@@ -192,7 +192,7 @@ static void test_window(void **state)
 static void refuse_bytes(const void *p, size_t n, int code, const char *part)
 {
     cs_model *m = NULL;
-    int rc = cs_model_parse(p, n, "m.csm", be, false, &m);
+    int rc = cs_model_parse(p, n, "m.csm", be, CS_USE_INFERENCE, &m);
 
     if (rc != code || !strstr(cs_error_message(), part))
         fail_msg("wanted %d '%s', got %d '%s'", code, part, rc, cs_error_message());
@@ -229,7 +229,7 @@ static void test_every_cut(void **state)
         cs_model *m = NULL;
         unsigned char *exact = cs_xmalloc(k);
         memcpy(exact, p, k);
-        assert_true(cs_model_parse(exact, k, "m.csm", be, false, &m) < 0);
+        assert_true(cs_model_parse(exact, k, "m.csm", be, CS_USE_INFERENCE, &m) < 0);
         assert_string_not_equal(cs_error_message(), "");
         cs_error_clear();
         free(exact);
@@ -342,7 +342,7 @@ static void test_out_of_memory(void **state)
     (void)state;
     for (long k = 0; k < 1000 && rc == CS_EMEM; k++) {
         cs_mem_fail_at(k);
-        rc = cs_model_parse(p, n, "m", be, false, &m);
+        rc = cs_model_parse(p, n, "m", be, CS_USE_INFERENCE, &m);
         cs_mem_fail_at(-1);
         assert_true(rc == CS_OK || strstr(cs_error_message(), "out of memory"));
         cs_error_clear();
@@ -395,11 +395,11 @@ static void test_missing_file(void **state)
     cs_model *m;
 
     (void)state;
-    assert_int_equal(cs_model_load("/nonexistent.safetensors", be, false, &m), CS_EIO);
+    assert_int_equal(cs_model_load("/nonexistent.safetensors", be, CS_USE_INFERENCE, &m), CS_EIO);
     assert_string_equal(cs_error_message(),
                         "cannot open '/nonexistent.safetensors': No such file or directory");
     cs_error_clear();
-    assert_int_equal(cs_model_load("/dev/null", be, false, &m), CS_EIO);
+    assert_int_equal(cs_model_load("/dev/null", be, CS_USE_INFERENCE, &m), CS_EIO);
     assert_string_equal(cs_error_message(), "cannot map '/dev/null': it is not a regular file");
     cs_error_clear();
 }

@@ -288,7 +288,7 @@ static void test_file(void **state)
     size_t n;
     char *p = toy_file(m, &n);
 
-    if (cs_model_parse(p, n, "m", be, false, &q) != CS_OK)
+    if (cs_model_parse(p, n, "m", be, CS_USE_INFERENCE, &q) != CS_OK)
         fail_msg("%s", cs_error_message());
     const cs_proteins *b = q->proteins;
     assert_non_null(b);
@@ -419,7 +419,7 @@ static void test_damage(void **state)
 
     m->proteins->class_no[1] = N_CLASS;
     char *p = toy_file(m, &n);
-    assert_int_equal(cs_model_parse(p, n, "m", be, false, &q), CS_EFORMAT);
+    assert_int_equal(cs_model_parse(p, n, "m", be, CS_USE_INFERENCE, &q), CS_EFORMAT);
     assert_non_null(strstr(cs_error_message(), "protein database has a protein of no class"));
     cs_error_clear();
     free(p);
@@ -428,7 +428,7 @@ static void test_damage(void **state)
     for (size_t i = 0; i < n; i += 1 + n / 3000) {
         const char was = p[i];
         p[i] = (char)(was ^ 1 << i % 8);
-        if (cs_model_parse(p, n, "m", be, false, &q) == CS_OK) {
+        if (cs_model_parse(p, n, "m", be, CS_USE_INFERENCE, &q) == CS_OK) {
             if (q->proteins) {
                 assert_int_equal(cs_proteins_need_index(q->proteins, 1), CS_OK);
                 assert_int_equal(cs_proteins_evidence(q->proteins, d.ex[0].base, N_BASE, 1, out),

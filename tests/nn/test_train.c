@@ -209,7 +209,7 @@ static void test_training(void **state)
     free(run(&b));
     assert_true(b.st.done && b.st.epoch == 12 && b.st.best_epoch > 0);
     assert_true(b.st.best_balanced > 0.9);
-    assert_int_equal(cs_model_load(model_path, b.be, false, &best), CS_OK);
+    assert_int_equal(cs_model_load(model_path, b.be, CS_USE_INFERENCE, &best), CS_OK);
     cs_model_free(best);
     close_bench(&b);
 }

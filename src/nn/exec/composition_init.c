@@ -59,7 +59,7 @@ int cs_composition_init(cs_model *m, const char *path, double rate)
     cs_params_rate(&m->ps, "head.composition.", rate);
     if (path == NULL)
         return CS_OK;
-    if ((rc = cs_model_load(path, m->be, false, &bag)) != CS_OK)
+    if ((rc = cs_model_load(path, m->be, CS_USE_INFERENCE, &bag)) != CS_OK)
         return rc;
     rc = cs_composition_adopt(m, bag);
     cs_model_free(bag);

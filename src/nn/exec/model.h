@@ -196,14 +196,17 @@ bool cs_model_takes_counts(const cs_model *m);
 
 /* ---- model files (model_io.c): safetensors ------------------------------------------------ */
 
-/** cs_model_load - map a file, validate it, build the model. `training` as in the spec. A compact
- * file makes a compact model, except for training; missing idle tensors get initial values. CS_EIO,
- * CS_EFORMAT (not a model or damaged, with details), CS_EMODEL (a model this version cannot run:
- * unknown encoder, tokenizer, option) */
-int cs_model_load(const char *path, cs_backend *be, bool training, cs_model **out) CS_MUST_CHECK;
+/* Training, and gradients of the input, need slabs for gradients. */
+typedef enum cs_model_use { CS_USE_INFERENCE, CS_USE_TRAINING } cs_model_use;
+
+/** cs_model_load - map a file, validate it, build the model for a use. A compact file makes a
+ * compact model, except for training; missing idle tensors get initial values. CS_EIO, CS_EFORMAT
+ * (not a model or damaged, with details), CS_EMODEL (a model this version cannot run: unknown
+ * encoder, tokenizer, option) */
+int cs_model_load(const char *path, cs_backend *be, cs_model_use use, cs_model **out) CS_MUST_CHECK;
 /** cs_model_parse - the same from n bytes in memory; `what` names them in messages */
-int cs_model_parse(const void *p, size_t n_bytes, const char *what, cs_backend *be, bool training,
-                   cs_model **out) CS_MUST_CHECK;
+int cs_model_parse(const void *p, size_t n_bytes, const char *what, cs_backend *be,
+                   cs_model_use use, cs_model **out) CS_MUST_CHECK;
 /** cs_model_write - into an open file, setting m->sum; errors as cs_model_save() */
 int cs_model_write(cs_model *m, cs_outfile *f) CS_MUST_CHECK;
 /** cs_model_weight_bytes - of the parameters' tensors in its file */

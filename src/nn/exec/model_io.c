@@ -303,7 +303,7 @@ static int incompatible(const char *what)
 }
 
 /* Takes the file over. */
-static int load(cs_safetensors *file, const char *what, cs_backend *be, bool training,
+static int load(cs_safetensors *file, const char *what, cs_backend *be, cs_model_use use,
                 cs_model **out)
 {
     int rc = CS_OK;
@@ -313,7 +313,7 @@ static int load(cs_safetensors *file, const char *what, cs_backend *be, bool tra
     CS_TRY(cs_model_settings_open(&l.settings, cs_safetensors_meta(file, "chordseq")));
     CS_TRY(check_sum(&l));
     CS_TRY(cs_model_settings_read(&l.settings));
-    CS_TRY(build(&l, be, training, out));
+    CS_TRY(build(&l, be, use == CS_USE_TRAINING, out));
 out:
     if (rc == CS_EUSAGE)
         rc = incompatible(what);
@@ -322,23 +322,23 @@ out:
     return rc;
 }
 
-int cs_model_parse(const void *p, size_t n_bytes, const char *what, cs_backend *be, bool training,
-                   cs_model **out)
+int cs_model_parse(const void *p, size_t n_bytes, const char *what, cs_backend *be,
+                   cs_model_use use, cs_model **out)
 {
     cs_safetensors *file;
     int rc = cs_safetensors_parse(p, n_bytes, what, &file);
 
     *out = NULL;
-    return rc == CS_OK ? load(file, what, be, training, out) : rc;
+    return rc == CS_OK ? load(file, what, be, use, out) : rc;
 }
 
-int cs_model_load(const char *path, cs_backend *be, bool training, cs_model **out)
+int cs_model_load(const char *path, cs_backend *be, cs_model_use use, cs_model **out)
 {
     cs_safetensors *file;
     int rc = cs_safetensors_open(path, &file);
 
     *out = NULL;
-    return rc == CS_OK ? load(file, path, be, training, out) : rc;
+    return rc == CS_OK ? load(file, path, be, use, out) : rc;
 }
 
 /* ---- finding ----------------------------------------------------------------------------- */
