@@ -66,7 +66,8 @@ static int train_check_options(void)
     const char *with = args.label.split != NULL ? "--split" : run->resume ? "--resume"
                      : run->stop_after > 0 ? "--stop-after"
                      : run->max_time > 0 ? "--max-time"
-                     : args.aim.stop_at > 0 ? "--stop-at" : NULL;
+                     : args.aim.stop_at > 0 ? "--stop-at"
+                     : args.result.split != NULL ? "--split-out" : NULL;
     if (args.sample.n_fold == 1)
         return cs_fail(CS_EUSAGE, "--folds takes at least 2");
     if (args.sample.n_fold > 0 && with != NULL)

@@ -11,13 +11,12 @@
 /* Streams of the seed, one per purpose. */
 enum { STREAM_SPLIT = 101, STREAM_CUT = 102 };
 
+const char *const cs_part_names[] = { [CS_PART_TRAIN] = "train", [CS_PART_VALID] = "valid",
+                                      [CS_PART_SKIP] = "skip" };
 bool cs_part_of(const char *name, cs_part *part)
 {
-    static const char *const known[] = { [CS_PART_TRAIN] = "train", [CS_PART_VALID] = "valid",
-                                         [CS_PART_SKIP] = "skip" };
-
-    for (int i = 0; i < (int)(sizeof known / sizeof *known); i++)
-        if (strcmp(name, known[i]) == 0) {
+    for (int i = 0; i < (int)(sizeof cs_part_names / sizeof *cs_part_names); i++)
+        if (strcmp(name, cs_part_names[i]) == 0) {
             *part = (cs_part)i;
             return true;
         }
@@ -75,7 +74,7 @@ static size_t whole_name(const char *name)
 
 static uint64_t group_of(const char *name, const char *group)
 {
-    if (group != NULL && group[0] != '\0' && strcmp(group, "unknown") != 0)
+    if (group != NULL && group[0] != '\0' && strcmp(group, CS_NO_GROUP) != 0)
         return dataset_mix(1, group, strlen(group));
     return dataset_mix(2, name, whole_name(name));
 }
@@ -116,7 +115,10 @@ static int copy_record(cs_dataset *d, const cs_record *r, const char *group, cs_
     else
         e->base = cs_arena_dup(d->mem, r->seg[0].base, n);
     e->name = cs_arena_dup(d->mem, r->name, strlen(r->name));
-    return (e->x != NULL || e->base != NULL) && e->name != NULL ? CS_OK : CS_EMEM;
+    if (group != NULL && group[0] != '\0')
+        e->group_name = cs_arena_dup(d->mem, group, strlen(group));
+    return (e->x != NULL || e->base != NULL) && e->name != NULL &&
+           (e->group_name != NULL || group == NULL || group[0] == '\0') ? CS_OK : CS_EMEM;
 }
 
 static void dataset_append(cs_dataset *d, const cs_example *e)

@@ -15,6 +15,9 @@
 
 typedef enum cs_part { CS_PART_TRAIN, CS_PART_VALID, CS_PART_SKIP } cs_part;
 
+extern const char *const cs_part_names[];      /* by cs_part, in tables of --split */
+#define CS_NO_GROUP "unknown"    /* there and for --split-by: a record without a group */
+
 /** cs_part_of - the part that a table of --split calls train, valid or skip; else false */
 bool cs_part_of(const char *name, cs_part *part);
 
@@ -26,6 +29,7 @@ typedef struct cs_example {
     const cs_span *span;         /* [n_span] labelled intervals: sorted, not overlapping */
     int64_t      n_span;
     int64_t      n_base;
+    const char  *group_name;     /* as given; NULL: the group is the record's name */
     uint64_t     group;          /* hash of the group's name */
     int32_t      class_no;       /* of the whole example; 0 if none */
     cs_part      part;

@@ -428,7 +428,6 @@ int cs_labelled_add(cs_labelled *l, cs_dataset *d, const cs_record *r)
     cs_labels_mark(cs_labelled_table(l), r->name);
     cs_labels_mark(l->split, r->name);
     CS_TRY(check_shape(l, d, r));
-    CS_TRY(find_part(l, r, &part));
     rc = l->interval != NULL ? find_spans(l, r, &span, &n_span)
                              : find_target(l, r, target);
     if (rc != CS_OK)
@@ -440,6 +439,7 @@ int cs_labelled_add(cs_labelled *l, cs_dataset *d, const cs_record *r)
     }
     if (l->interval == NULL)
         note_unknown(l, r);
+    CS_TRY(find_part(l, r, &part));      /* records that are left out need none */
     CS_TRY(find_group(l, r, group, sizeof group));
     CS_TRY(l->interval != NULL ? cs_dataset_add_spans(d, r, span, n_span, group)
                                : cs_dataset_add(d, r, target, group));

@@ -300,6 +300,7 @@ static int train(cs_supervised *j)
 
     cs_train_state_init(&st);
     CS_TRY(check_step(j));
+    CS_TRY(cs_supervised_write_split(j));
     if (a->sample.rc && j->valid != NULL && !a->run.resume && !a->components.head->per_token &&
         !cs_supervised_on_variants(j))
         CS_TRY(cs_baseline_log_strand(j->train, j->valid, (uint64_t)a->training.seed,
@@ -344,6 +345,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
         CS_TRY(check_crops(j));
     if (!a->aim.print_config)
         CS_TRY(cs_train_check_outputs(&a->run, j->group, &j->checkpoint));
+    CS_TRY(cs_supervised_check_split_out(j));
     CS_TRY(cs_train_index_reference(j->group, a->input.reference));
     CS_TRY(cs_supervised_read(j, threads.inflate));
     CS_TRY(apply_preset(j, set, argc, argv));

@@ -22,7 +22,7 @@ typedef struct cs_init_args {
     int         freeze, new_head;
 } cs_init_args;
 
-typedef struct cs_result_args { int strand; const char *html; } cs_result_args;
+typedef struct cs_result_args { int strand; const char *html, *split; } cs_result_args;
 
 /* Values of --freeze and --strand; of the latter, those after AUTO are cs_strands plus one. */
 enum { CS_FREEZE_NONE, CS_FREEZE_ENCODER };

@@ -2,7 +2,11 @@
 #include <math.h>
 
 #include "base/log.h"
+#include "base/names.h"
+#include "base/outfile.h"
 #include "io/taxa_lineage.h"
+#include "run/outputs.h"
+#include "train/metrics_table.h"
 #include "train/supervised_internal.h"
 #include "train/variant_labels.h"
 
@@ -209,4 +213,78 @@ int cs_supervised_samplers(cs_supervised *j)
     rc = cs_sampler_new(&j->data, CS_PART_VALID, &draw, &j->valid);
 out:
     return rc;
+}
+
+/* ---- the table of --split-out ---------------------------------------------------------------- */
+
+int cs_supervised_check_split_out(const cs_supervised *j)
+{
+    int rc = CS_OK;
+    const cs_supervised_args *a = j->a;
+
+    if (a->result.split == NULL || (j->group != NULL && cs_group_rank(j->group) > 0))
+        return CS_OK;
+    CS_TRY(cs_outputs_distinct((const char *const[]){ a->run.output, a->run.metrics, a->run.steps,
+                                                      j->checkpoint, a->result.html,
+                                                      a->result.split }, 6));
+    rc = cs_outputs_probe(a->result.split, CS_OUT_TABLE);
+out:
+    return rc;
+}
+
+static const char *row_name(const cs_dataset *d, int64_t i)
+{
+    return d->n_part > 1 ? d->ex[i].group_name : d->ex[i].name;
+}
+
+/* *fresh: is it the first example of its name? Each name has one row. */
+static int check_row(const cs_dataset *d, int64_t i, bool groups, cs_names *seen, bool *fresh)
+{
+    const char *name = row_name(d, i);
+    const int64_t first = cs_names_find(seen, name);
+
+    *fresh = first < 0;
+    if (name[0] == '\0' || name[0] == '#')
+        return cs_fail(CS_EUSAGE, "the table of --split-out cannot have the name '%s', as it %s; "
+                       "rename the record", name, name[0] == '#' ? "begins with '#'" : "is empty");
+    if (*fresh)
+        return cs_names_add(seen, name, i);
+    if (d->ex[first].part == d->ex[i].part && (!groups || d->ex[first].group == d->ex[i].group))
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "records named '%s' are in several parts or groups, but the table of "
+                   "--split-out has one row for a name; give them different names", name);
+}
+
+/* The data in the form that --split reads. */
+static int write_split(const cs_dataset *d, const char *path)
+{
+    int rc = CS_OK;
+    bool groups = false, fresh;
+    cs_outfile *f = NULL;
+    cs_names seen = { NULL, 0, 0 };
+
+    for (int64_t i = 0; i < d->n && d->n_part <= 1; i++)
+        groups = groups || d->ex[i].group_name != NULL;
+    CS_TRY(cs_outfile_open_as(path, NULL, CS_OUT_TABLE, &f));
+    for (int64_t i = 0; i < d->n; i++) {
+        const cs_example *e = &d->ex[i];
+        CS_TRY(check_row(d, i, groups, &seen, &fresh));
+        if (!fresh)
+            continue;
+        CS_TRY(cs_outfile_printf(f, "%s\t%s", row_name(d, i), cs_part_names[e->part]));
+        if (groups)
+            CS_TRY(cs_outfile_printf(f, "\t%s", e->group_name ? e->group_name : CS_NO_GROUP));
+        CS_TRY(cs_outfile_write(f, "\n", 1));
+    }
+out:
+    cs_names_release(&seen);
+    return cs_run_file_end(f, path, rc);
+}
+
+int cs_supervised_write_split(const cs_supervised *j)
+{
+    const char *path = j->a->result.split;
+
+    return path == NULL || (j->group != NULL && cs_group_rank(j->group) > 0) ? CS_OK
+         : write_split(&j->data, path);
 }

@@ -49,6 +49,19 @@ int cs_supervised_read(cs_supervised *j, int n_inflate);
 /** cs_supervised_samplers - split the data; samplers of training and validation */
 int cs_supervised_samplers(cs_supervised *j);
 
+/** cs_supervised_check_split_out - can --split-out be created, and is it another file than other
+ * outputs? */
+int cs_supervised_check_split_out(const cs_supervised *j);
+
+/**
+ * cs_supervised_write_split - write the split to --split-out, if given
+ *
+ * Names of records, or contigs of variants; their parts; and groups, if records have some by other
+ * than their names. Also CS_EUSAGE for a name that such a table cannot have, or that is in several
+ * parts or groups
+ */
+int cs_supervised_write_split(const cs_supervised *j);
+
 /** cs_supervised_model - a new model, with the weights that it starts from */
 int cs_supervised_model(cs_supervised *j);
 

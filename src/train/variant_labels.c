@@ -381,7 +381,6 @@ static int add_example(struct reading *r, cs_variant_windows *w, cs_exons *exons
         rc = no_memory();
         goto out;
     }
-    CS_TRY(find_part(r, row->contig, &part));
     const cs_window_allele allele = { row->contig, row->pos, row->ref, row->alt };
     CS_TRY(cs_variant_windows_make(w, &allele, base, base + n_base, &pair));
     if (!pair.why && exons)
@@ -391,6 +390,7 @@ static int add_example(struct reading *r, cs_variant_windows *w, cs_exons *exons
     set_targets(row, n, d->n_target, target, k);
     if (pair.why || !any_target(target, d->n_target))
         goto out;
+    CS_TRY(find_part(r, row->contig, &part));
     if (row->strand == '-')
         reverse_windows(base, n_base, base + 2 * n_base);
     (void)snprintf(name, sizeof name, "%.60s:%lld %.40s>%.40s%s", row->contig,

@@ -217,6 +217,28 @@ T 'labels from the header again' $train -o key.m --split-by organism --label-key
 T 'a second run writes the same file' cmp first.m key.m
 same_weights 'the path of the input does not matter' key.m in.m
 
+# ---- a split that is written ---------------------------------------------------------------------
+
+parts="$train --label-key class --group-balance 0.5"
+T 'the split of a run' $parts --split-by organism -o parts.m --metrics parts.m.tsv --split-out parts.tsv all.fa
+T 'repeats the run' $parts --split parts.tsv -o again.m --metrics again.m.tsv --split-out again.csv all.fa
+same_weights 'with the same weights' parts.m again.m
+cut -f 1-9 parts.m.tsv > a; cut -f 1-9 again.m.tsv > b
+T 'with the same metrics' cmp a b
+T 'and gives the same split, also as CSV' sh -c 'tr , "\t" < again.csv | cmp - parts.tsv && [ "$(wc -l < parts.tsv)" = 48 ]'
+T 'eval takes its validation records' sh -c 'chordseq eval -q -m parts.m --label-key class --split parts.tsv all.fa | awk -F "\t" "\$4 == \"records\" { print \$5; exit }" > a
+    grep -c "	valid	" parts.tsv | cmp - a'
+T 'records that are left out need no part' sh -c '"$@" --skip-unlabelled -o left.m --labels some.tsv --split-out left.tsv all.fa && [ "$(wc -l < left.tsv)" -lt 48 ] &&
+    "$@" --skip-unlabelled -o left2.m --labels some.tsv --split left.tsv all.fa' - $train
+same_weights 'as in the run without a table' left.m left2.m
+T 'what a table of names cannot have' sh -c 'sed "s/^>r1 />r0 /" all.fa > one_name.fa; sed "s/^>r1 />#1 /" all.fa > mark.fa
+    ! "$@" --split-by organism --split-out x.tsv one_name.fa 2> msgs && grep -q "records named .r0. are in several parts or groups" msgs &&
+    ! "$@" --split-out x.tsv mark.fa 2> msgs && grep -q "the name .#1., as it begins with" msgs && [ ! -e x.tsv ] && [ ! -e x.m ]' - \
+    $train --label-key class -o x.m
+N train-split-same.err  $train --label-key class -o x.m --metrics x.tsv --split-out x.tsv all.fa
+N train-split-fold.err  $train --label-key class -o x.m --folds 2 --split-out x.tsv all.fa
+N train-split-dir.err   $train --label-key class -o x.m --split-out none/x.tsv all.fa
+
 # ---- training ------------------------------------------------------------------------------------
 
 T 'a longer run' chordseq train -q $small --epochs 12 --samples-per-epoch 64 --crop-max 80 --crop-min 60 \
@@ -360,10 +382,10 @@ T 'a budget of time is kept' sh -c 'a=$(date +%s); "$@" --budget 4s -o timed.m -
 T 'a budget of time is kept by two runs in total' sh -c 'rm -f timed.m*; "$@" --budget 4s --max-time 1 -o timed.m 2> msgs && grep -q paused msgs &&
     "$@" --budget 4s --resume -o timed.m --metrics timed.tsv 2> msgs && ! grep -q paused msgs && grep -q "resuming after step [0-9]" msgs &&
     tail -n 1 timed.tsv | awk "{ exit !(\$10 > 2 && \$10 < 8) }"' - $spend
-T 'a budget of time includes the calibration' sh -c 'awk "BEGIN { srand(5); for (c = 0; c < 1500; c++) for (r = 0; r < 10; r++) {
+T 'a budget of time includes the calibration' sh -c 'awk "BEGIN { srand(5); for (c = 0; c < 2000; c++) for (r = 0; r < 10; r++) {
         print \">c\" c \"r\" r, \"class=c\" c; s = \"\"; for (i = 0; i < 30; i++) s = s substr(\"ACGT\", 1 + int(4 * rand()), 1); print s } }" > many.fa &&
-    "$@" -v --budget 6s --label-key class -o many.m --metrics many.tsv many.fa 2> msgs && grep -q "calibrated on 1500" msgs &&
-    tail -n 1 many.tsv | awk "NR == FNR { if (/calibration takes about/) all = 6 - \$6; next } END { exit !(all > 0 && all < 5 && \$10 < all + 1) }" msgs -' - chordseq train -@ 1 $small
+    "$@" -v --budget 6s --label-key class -o many.m --metrics many.tsv many.fa 2> msgs && grep -q "calibrated on 2000" msgs &&
+    tail -n 1 many.tsv | awk "NR == FNR { if (/calibration takes about/) all = 6 - \$6; next } END { exit !(all != \"\" && all < 5 && (all < 2 || \$10 < all + 1)) }" msgs -' - chordseq train -@ 1 $small
 T 'a budget of bases without validation' $spend -q --budget 20k --valid-frac 0 -o none.m
 # Batches wait in a queue: the budget ends some epochs just as the last batch enters it.
 T 'an epoch without validation ends once' sh -c 'for n in 40 44 48 52 56 60; do "$@" --samples-per-epoch $n -o none.m --metrics none.tsv &&

@@ -319,6 +319,10 @@ train_on() {
 }
 train_on train.tsv
 train_on train.vcf '--label-key S,T --class-weights none'
+T 'the split of contigs is written, and read' sh -c '"$@" --split split --split-out a.split -o a.model && sort split > b && sort a.split | cmp - b &&
+    { cat train.tsv; printf "none\\t97\\tA\\tG\\tS\\t1\\n"; } > none.tsv && "$@" --split split -o a.model -i none.tsv' - \
+    chordseq train -q --head variant --reference train.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 \
+    --encoder.hidden 8 --window-length 16 --epochs 1 -i train.tsv
 T 'one . for all alleles: no label' sh -c '{ cat train.vcf; printf "c4\t99\t.\tA\tC,G\t.\t.\tS=.\n"; } > dot.vcf
     chordseq train -q --head variant --reference train.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 \
         --encoder.hidden 8 --window-length 16 --epochs 1 --label-key S -o x.model -i dot.vcf'
