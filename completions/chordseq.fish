@@ -295,6 +295,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'ranks' -x -d 'nu
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'ranks-timeout' -x -d 'time limit for a rank that does not respond; 0: none'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'strand' -x -a 'auto forward both max weighted' -d 'default --strand stored in the model: forward, both, max, weighted or auto'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'html' -r -F -d 'HTML report of the validation, also while training'
+complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'split-out' -r -F -d 'table of records and their parts (train or valid), for --split'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'checkpoint-blocks' -x -d 'number of block inputs to store (gradient checkpointing); auto: all activations'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'recompute' -d 'store only the inputs of all blocks, and recompute the other activations'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'taxonomy' -r -F -d 'table of taxa, or folder with NCBI'\''s taxonomy dump; stored in the model'

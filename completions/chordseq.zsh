@@ -395,6 +395,7 @@ _chordseq()
         '*--ranks-timeout[time limit for a rank that does not respond; 0\: none]:SECONDS:' \
         '*--strand[default --strand stored in the model\: forward, both, max, weighted or auto]:NAME:(auto forward both max weighted)' \
         '*--html[HTML report of the validation, also while training]:FILE:_files' \
+        '*--split-out[table of records and their parts (train or valid), for --split]:TSV:_files' \
         '*--checkpoint-blocks[number of block inputs to store (gradient checkpointing); auto\: all activations]:NUM:' \
         '*--recompute[store only the inputs of all blocks, and recompute the other activations]' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; stored in the model]:FILE:_files' \
