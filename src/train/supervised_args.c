@@ -157,8 +157,8 @@ const cs_opt cs_result_table[] = {
              "classes." },
     { .type = CS_OPT_OUT, .name = "split-out", RESULT(split), .arg = "TSV",
       .help = "table of records and their parts (train or valid), for --split",
-      .man = "Written before training. --split with this table repeats the split, in other runs and "
-             "in eval. A third column has the groups of --split-by. The rows of --head variant are "
-             "contigs." },
+      .man = "Written before training. --split with this table repeats the split, in other runs "
+             "and in eval. A third column has the groups of --split-by. The rows of --head variant "
+             "are contigs." },
     { .type = CS_OPT_END }
 };
