@@ -131,7 +131,9 @@ static int add_r2(cs_step_log *l, const cs_model *m, const cs_train_state *st, c
         return CS_OK;
     CS_TRY(cs_tensorboard_add(l->events, st->step, "valid/r2", f->r2));
     for (int32_t i = 0; m->n_label > 1 && i < m->n_label; i++) {
-        (void)snprintf(tag, sizeof tag, "valid/r2/%s", m->label[i].name);
+        /* The number distinguishes long names that begin alike. */
+        if (snprintf(tag, sizeof tag, "valid/r2/%s", m->label[i].name) > CS_TENSORBOARD_TAG)
+            (void)snprintf(tag, sizeof tag, "valid/r2/%d %s", (int)i + 1, m->label[i].name);
         CS_TRY(cs_tensorboard_add(l->events, st->step, tag, f->cls[i].r2));
     }
 out:

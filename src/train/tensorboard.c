@@ -21,7 +21,7 @@
 #include "io/json_text.h"
 
 /* Wire types of protocol buffers. */
-enum { VARINT, BITS64, BYTES, BITS32 = 5, MAX_TAG = 100, MAX_BYTES = 256, PATH_BYTES = 4096 };
+enum { VARINT, BITS64, BYTES, BITS32 = 5, MAX_BYTES = 256, PATH_BYTES = 4096 };
 
 struct cs_tensorboard { FILE *f; char path[PATH_BYTES]; };
 
@@ -153,12 +153,12 @@ out:
     return rc;
 }
 
-/* At most MAX_TAG, of whole characters: readers refuse a tag that is not UTF-8. */
+/* At most CS_TENSORBOARD_TAG, of whole characters: readers refuse a tag that is not UTF-8. */
 static size_t tag_bytes(const char *tag)
 {
     size_t n = 0, k;
 
-    while (tag[n] != '\0' && (k = cs_utf8_length(tag + n)) > 0 && n + k <= MAX_TAG)
+    while (tag[n] != '\0' && (k = cs_utf8_length(tag + n)) > 0 && n + k <= CS_TENSORBOARD_TAG)
         n += k;
     return n;
 }

@@ -21,7 +21,8 @@ int cs_tensorboard_check(const char *folder) CS_MUST_CHECK;
  * Returns  CS_OK; CS_EIO
  */
 int cs_tensorboard_open(const char *folder, cs_tensorboard **out) CS_MUST_CHECK;
-/** cs_tensorboard_add - one value, at a step and now. CS_OK; CS_EIO */
+enum { CS_TENSORBOARD_TAG = 100 };       /* maximum bytes of a tag */
+/** cs_tensorboard_add - one value, at a step and now; a longer tag is cut. CS_OK; CS_EIO */
 int cs_tensorboard_add(cs_tensorboard *e, int64_t step, const char *tag, double value)
     CS_MUST_CHECK;
 /** cs_tensorboard_flush - write added events to the file. CS_OK; CS_EIO */
