@@ -1,6 +1,6 @@
 /* selftest.c - check this machine against reference results: `chordseq selftest`. */
 #include "pipelines/command.h"
-#include "tools/reference_check.h"
+#include "tools/selftest_reference.h"
 
 static cs_selftest_args args;
 

@@ -1,15 +1,15 @@
 /*
- * reference_check.c - compare this machine's results with installed reference results.
+ * selftest_reference.c - compare this machine's results with installed reference results.
  *
  * DESIGN
  * Vectors are installed with the program (refdata/selftest): a small model per encoder with its
  * predictions and gradients in double precision, and sequences with the default model's
  * probabilities. All are computed on every device, on the CPU once per instruction set
  * (base/cpu.h), so every level that other commands use is tested. The small models test the
- * networks alone, the default model the stages of classify, rows_check.c a GPU's kernels for large
- * batches.
+ * networks alone, the default model the stages of classify, selftest_rows.c a GPU's kernels for
+ * large batches.
  */
-#include "tools/reference_check.h"
+#include "tools/selftest_reference.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@
 #include "infer/stream.h"
 #include "nn/exec/safetensors.h"
 #include "registry.h"
-#include "tools/rows_check.h"
 #include "tools/selftest_pass.h"
+#include "tools/selftest_rows.h"
 
 enum { PATH_BYTES = 4096, LEVEL_BYTES = 64, MAX_TABLE = 16 << 20, N_LETTER = 5 };
 
@@ -306,7 +306,7 @@ static int test_rows(struct job *j, cs_backend *be)
 {
     double output, gradient;
 
-    if (cs_rows_check(be, &output, &gradient) != CS_OK)
+    if (cs_selftest_rows(be, &output, &gradient) != CS_OK)
         return print_failure(j, "many-rows");
     print_result(j, "many-rows", output, tol_output[be->precision]);
     print_result(j, "many-rows-gradient", gradient, tol_rows);

@@ -1,6 +1,6 @@
-/* reference_check.h - compare this machine's results with installed reference results. */
-#ifndef CS_TOOLS_REFERENCE_CHECK_H
-#define CS_TOOLS_REFERENCE_CHECK_H
+/* selftest_reference.h - compare this machine's results with installed reference results. */
+#ifndef CS_TOOLS_SELFTEST_REFERENCE_H
+#define CS_TOOLS_SELFTEST_REFERENCE_H
 
 #include "infer/args.h"
 

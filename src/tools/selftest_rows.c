@@ -1,12 +1,12 @@
 /*
- * rows_check.c - a device's kernels for many rows beside the ops that they replace.
+ * selftest_rows.c - a device's kernels for many rows beside the ops that they replace.
  *
  * DESIGN
  * A GPU has other kernels for batches that fill it than for the few tokens of the installed
  * vectors. No reference results exist for so many tokens, whose number follows from the device, so
  * a network with random weights is computed twice on the device itself.
  */
-#include "tools/rows_check.h"
+#include "tools/selftest_rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -82,7 +82,7 @@ out:
     return rc;
 }
 
-int cs_rows_check(cs_backend *be, double *output, double *gradient)
+int cs_selftest_rows(cs_backend *be, double *output, double *gradient)
 {
     int rc = CS_OK;
     int64_t n = be->full_rows / N_RECORD + SHORTER * N_RECORD;
