@@ -52,8 +52,9 @@ const cs_opt cs_input_table[] = {
       .man = "For example 'mapq >= 20 && [NM] < 5'; see samtools(1)." },
     { .type = CS_OPT_LIST, .letter = 'r', .name = "region", .off = offsetof(cs_input_args, region),
       .arg = "REGION", .help = "BAM, CRAM: restrict to NAME or NAME:FROM-TO",
-      .man = "The file needs an index, beside it or given as FILE##idx##INDEX. May be given "
-             "several times; each alignment is read once." },
+      .man = "'*' stands for reads without a position, as in samtools. The file needs an index, "
+             "beside it or given as FILE##idx##INDEX. May be given several times; each alignment "
+             "is read once." },
     { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file",
       .off = offsetof(cs_input_args, regions), .arg = "FILE",
       .help = "BAM, CRAM: restrict to the regions of this BED file",
