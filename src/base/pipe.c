@@ -39,7 +39,7 @@ struct named_queue {
     cs_queue *queue;
 };
 
-struct released {
+struct kept {
     void *item;
     void (*drop)(void *item);
 };
@@ -60,8 +60,8 @@ struct cs_pipe {
     pthread_cond_t ended, zero;
     struct named_queue *queue;
     size_t n_queue, cap_queue;
-    struct released *released;
-    size_t n_released, cap_released;
+    struct kept *kept;
+    size_t n_kept, cap_kept;
     struct worker *worker;
     cs_budget *budget;           /* or NULL */
     int n_worker, n_running;
@@ -117,13 +117,13 @@ void cs_pipe_free(cs_pipe *p)
     CS_BUG(p->n_running > 0);
     for (size_t i = 0; i < p->n_queue; i++)
         cs_queue_free(p->queue[i].queue);
-    for (size_t i = 0; i < p->n_released; i++)
-        p->released[i].drop(p->released[i].item);
+    for (size_t i = 0; i < p->n_kept; i++)
+        p->kept[i].drop(p->kept[i].item);
     CS_BUG(pthread_cond_destroy(&p->zero) != 0);
     CS_BUG(pthread_cond_destroy(&p->ended) != 0);
     CS_BUG(pthread_mutex_destroy(&p->lock) != 0);
     cs_budget_free(p->budget);
-    CS_FREE(p->queue, p->released, p->worker, p);
+    CS_FREE(p->queue, p->kept, p->worker, p);
 }
 
 /* A few rows at most, so cs_xmalloc() suffices. */
@@ -148,8 +148,8 @@ cs_queue *cs_pipe_queue(cs_pipe *p, const char *name, int cap, size_t cap_bytes,
 void cs_pipe_keep(cs_pipe *p, void *item, void (*drop)(void *item))
 {
     lock(p);
-    p->released = space_for_one(p->released, p->n_released, &p->cap_released, sizeof *p->released);
-    p->released[p->n_released++] = (struct released){ item, drop };
+    p->kept = space_for_one(p->kept, p->n_kept, &p->cap_kept, sizeof *p->kept);
+    p->kept[p->n_kept++] = (struct kept){ item, drop };
     unlock(p);
 }
 
