@@ -49,8 +49,9 @@ typedef struct cs_model_spec {
     cs_ranks            ranks;   /* of its linear layers; zero: all have full rank */
 } cs_model_spec;
 
-/* Prediction of a sequence: that of the given strand, the mean of both strands' logits, or the
- * maximum of each value, for labels on one strand. */
+/* Prediction of a sequence: that of the given strand, the mean of both strands' logits, the maximum
+ * of each value, for labels on one strand, or the mean weighted by the softmax over the strands of
+ * the last label's logits, if that label is the strand. */
 typedef enum cs_strands {
     CS_STRANDS_FORWARD, CS_STRANDS_BOTH, CS_STRANDS_MAX, CS_STRANDS_WEIGHTED
 } cs_strands;
