@@ -42,9 +42,10 @@ static const cs_opt variant_table[] = {
       .man = "Plain or BGZF. A missing index is created beside it." },
     { .type = CS_OPT_LIST, .letter = 'r', .name = "region", OWN(region), .arg = "REGION",
       .help = "restrict to contig, contig:from or contig:from-to (may be repeated)",
-      .man = "Counted from 1, both ends included. The input needs an index, beside it or given as "
-             "FILE##idx##INDEX. A record in several regions is written once. The order is that of "
-             "the input, not of the regions." },
+      .man = "Counted from 1, both ends included. contig:from reaches to the end of the contig, as "
+             "in samtools; in bcftools it is one base. The input needs an index, beside it or "
+             "given as FILE##idx##INDEX. A record in several regions is written once. The order "
+             "is that of the input, not of the regions." },
     { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file", OWN(bed), .arg = "FILE",
       .help = "restrict to the regions of this BED file", .man = "Added to the regions of -r.",
       .same = CS_OPT_SAME_CONTENT },
