@@ -96,7 +96,8 @@ static int note_gap(cs_reference *r, const struct fai_entry *at)
     return CS_OK;
 }
 
-/* Check a line of the index: htslib divides by the bases per line without checking for 0. */
+/* Check a line of the index: htslib divides by the bases per line without checking for 0, and keeps
+ * the two lengths of a line in 32 bits without a sign. */
 static int read_length(cs_reference *r, const cs_lines *in)
 {
     char *tab = strchr(in->text, '\t'), *p = tab ? tab + 1 : in->text;
@@ -109,7 +110,7 @@ static int read_length(cs_reference *r, const cs_lines *in)
     /* The last byte of the contig is computed from these, and must not overflow. */
     if (at.length < 0 || at.offset < 0 || at.offset > INT64_MAX / 4
         || (at.length > 0
-            && (at.line_bases < 1 || at.line_width < at.line_bases || at.line_width > INT_MAX
+            && (at.line_bases < 1 || at.line_width < at.line_bases || at.line_width > UINT32_MAX
                 || (at.length - 1) / at.line_bases > INT64_MAX / 4 / at.line_width)))
         return cs_lines_error(in, "invalid contig or line length; recreate the index (samtools "
                               "faidx)");

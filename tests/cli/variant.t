@@ -208,10 +208,10 @@ T 'a last line without its end: a warning, of a file but not of a pipe' sh -c 'h
     cat ended.vcf | $one - 2> msgs && $one variants.vcf 2>> msgs && ! grep truncated msgs'
 T 'a damaged record before the last one is not called truncated' sh -c '! score -o gone.vcf bent.vcf 2> msgs && ! grep -q truncated msgs'
 { grep '^#' variants.vcf | sed 's/	FORMAT.*//'; printf 'one\t3000000000\t.\tA\tC\t.\t.\t.\n'; } > far.vcf
-# A contig of 5 G bases as a sparse file with data at its end only.
+# A contig of 5 G bases on two lines as a sparse file with data at its end only.
 printf '>giant\n' > giant.fa
-printf 'giant\t5000000000\t7\t1000000000\t1000000001\n' > giant.fa.fai
-if dd if=/dev/null of=giant.fa bs=1 seek=4999930011 2> /dev/null; then
+printf 'giant\t5000000000\t7\t2500000000\t2500000001\n' > giant.fa.fai
+if dd if=/dev/null of=giant.fa bs=1 seek=4999930008 2> /dev/null; then
     yes ACGTTGCATG | head -n 7000 | tr -d '\n' >> giant.fa
     T 'on a contig of 5 gigabases' sh -c 'base=$(tail -c 250 giant.fa | head -c 1)
         { grep "^#" variants.vcf | sed "s/	FORMAT.*//"
