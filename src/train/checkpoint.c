@@ -283,17 +283,34 @@ static bool same_line(const char *was, const char *line, const char *is, const c
 }
 
 /* The remedy for a checkpoint of another run. */
-#define SAME_RUN "; give the same options and data, or omit --resume"
+#define SAME_RUN "give the same options and data, or omit --resume"
 
 static int one_sided(const char *path, const char *line)
 {
     return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: '%.*s' is present in only "
-                   "one of them" SAME_RUN, path, (int)strcspn(line, "\n"), line);
+                   "one of them; " SAME_RUN, path, (int)strcspn(line, "\n"), line);
+}
+
+/* Is it a line of the option "name="? */
+static bool states(const char *line, const char *name)
+{
+    return strncmp(line, name, strlen(name)) == 0;
+}
+
+static int differs(const char *path, const cs_resume_rule *rule, const char *was, const char *is)
+{
+    const bool length = states(is, "epochs=") || states(is, "max-steps=") || states(is, "budget=");
+
+    (void)cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: it has '%.*s', this command "
+                  "'%.*s'", path, (int)strcspn(was, "\n"), was, (int)strcspn(is, "\n"), is);
+    return cs_fail_also(CS_EUSAGE, "; %s", !length || rule->further == NULL ? SAME_RUN
+                        : rule->further);
 }
 
 /* Names the first line in which two recipes differ. Versions may order options differently. */
-static int compare_recipes(const char *path, const char *was, const char *is)
+static int compare_recipes(const char *path, const char *was, const cs_resume_rule *rule)
 {
+    const char *is = rule->recipe;
     /* Checkpoints of older versions have no contents. */
     const char *end = is + (was[before_contents(was)] != '\0' ? strlen(is) : before_contents(is));
 
@@ -301,10 +318,8 @@ static int compare_recipes(const char *path, const char *was, const char *is)
         const char *own = find_option(is, p);
         if (own == NULL)
             return one_sided(path, p);
-        if (!same_line(was, p, is, own))
-            return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: it has '%.*s', "
-                           "this command '%.*s'" SAME_RUN, path, (int)strcspn(p, "\n"), p,
-                           (int)strcspn(own, "\n"), own);
+        if (!same_line(was, p, is, own) && !(rule->any_epochs && states(p, "epochs=")))
+            return differs(path, rule, p, own);
     }
     for (const char *p = is; p < end; p = next_line(p))
         if (find_option(was, p) == NULL)
@@ -326,7 +341,7 @@ static int64_t get_int(const json_t *h, const char *name)
 static int load_tensors(const char *path, const json_t *list, cs_params *ps)
 {
     if (!json_is_array(list) || json_array_size(list) != (size_t)ps->n)
-        return cs_fail(CS_EMODEL, "checkpoint '%s' belongs to a model with different tensors"
+        return cs_fail(CS_EMODEL, "checkpoint '%s' belongs to a model with different tensors; "
                        SAME_RUN, path);
     for (int i = 0; i < ps->n; i++) {
         cs_param *p = &ps->p[i];
@@ -336,7 +351,7 @@ static int load_tensors(const char *path, const json_t *list, cs_params *ps)
                         &step) != 0)
             return bad(path, "its list of tensors is malformed");
         if (strcmp(name, p->name) != 0 || off != p->off || n != p->n || step < 0)
-            return cs_fail(CS_EMODEL, "checkpoint '%s' has tensor '%s', but the model has '%s'"
+            return cs_fail(CS_EMODEL, "checkpoint '%s' has tensor '%s', but the model has '%s'; "
                            SAME_RUN, path, name, p->name);
         p->step = step;
         p->touched = false;
@@ -364,16 +379,16 @@ static int load_state(const char *path, const json_t *h, cs_train_state *st)
 }
 
 static int load_header(const char *path, const json_t *h, cs_params *ps, bool average,
-                       cs_train_state *st, const char *recipe)
+                       cs_train_state *st, const cs_resume_rule *rule)
 {
     int rc = CS_OK;
     const char *was, *log;
 
     CS_TRY(read_texts(path, h, &was, &log));
-    CS_TRY(compare_recipes(path, was, recipe));
+    CS_TRY(compare_recipes(path, was, rule));
     if (get_int(h, "real_bytes") != sizeof(cs_real) || get_int(h, "n_real") != ps->n_real ||
         json_is_true(json_object_get(h, "average")) != average)
-        return cs_fail(CS_EMODEL, "checkpoint '%s' belongs to a model of a different size"
+        return cs_fail(CS_EMODEL, "checkpoint '%s' belongs to a model of a different size; "
                        SAME_RUN, path);
     CS_TRY(load_state(path, h, st));
     free(st->log);
@@ -425,13 +440,13 @@ static int content_read(const char *path, struct content *c)
 }
 
 int cs_checkpoint_load(const char *path, cs_params *ps, bool average, cs_train_state *st,
-                       const char *recipe)
+                       const cs_resume_rule *rule)
 {
     int rc = CS_OK;
     struct content c = { 0 };
 
     CS_TRY(content_read(path, &c));
-    CS_TRY(load_header(path, c.head, ps, average, st, recipe));
+    CS_TRY(load_header(path, c.head, ps, average, st, rule));
     rc = load_slabs(path, c.file + HEAD_BYTES + c.n_head, c.n - HEAD_BYTES - 4 - c.n_head, ps,
                     average);
 out:

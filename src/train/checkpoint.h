@@ -49,10 +49,17 @@ void cs_train_state_release(cs_train_state *st);
 #define CS_RECIPE_TAXONOMY "taxonomy.content="
 #define CS_RECIPE_LABELS "labels.content="
 
+/* What a resumed run must repeat. */
+typedef struct cs_resume_rule {
+    const char *recipe;
+    bool        any_epochs;      /* their number may differ */
+    const char *further;         /* how to train for longer, for a message; NULL: omit --resume */
+} cs_resume_rule;
+
 /**
  * cs_checkpoint_save - write state, parameters, moments and average through a temporary file
  *
- * recipe   UTF-8: lines "name=value" that a resumed run must repeat
+ * recipe   UTF-8: lines "name=value"; see cs_resume_rule
  * average  the averaged weights are in use and stored too
  * Returns  CS_OK; CS_EIO; CS_EMEM; CS_EDEVICE
  */
@@ -67,7 +74,7 @@ int cs_checkpoint_save(const char *path, cs_params *ps, bool average, const cs_t
  *          the first differing line of the recipe; CS_EMODEL if tensors differ; CS_EMEM; CS_EDEVICE
  */
 int cs_checkpoint_load(const char *path, cs_params *ps, bool average, cs_train_state *st,
-                       const char *recipe) CS_MUST_CHECK;
+                       const cs_resume_rule *rule) CS_MUST_CHECK;
 
 /** cs_checkpoint_begins - does a file begin as a checkpoint does? False if it cannot be read */
 bool cs_checkpoint_begins(const char *path);

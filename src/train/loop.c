@@ -22,6 +22,7 @@
 #include "train/optim.h"
 #include "train/parallel.h"
 #include "train/peak_flops.h"
+#include "train/restart.h"
 #include "train/running_stats.h"
 #include "train/step_log.h"
 #include "train/train_sums.h"
@@ -525,10 +526,8 @@ static int start(struct trainer *l, cs_feed *feed)
     CS_TRY(set_schedule(l, feed));
     if (o->ema > 0)
         cs_optim_average_start(&l->m->ps);
-    if (o->resume) {
-        CS_TRY(cs_checkpoint_load(o->checkpoint_path, &l->m->ps, o->ema > 0, st, o->recipe));
-        CS_TRY(cs_best_check(o, st));
-    }
+    if (o->resume)
+        CS_TRY(cs_restart(o, l->m, st));
     st->seconds += o->spent;
     if (o->group != NULL) {
         feed->rank = l->rank = cs_group_rank(o->group);

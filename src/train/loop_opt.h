@@ -44,7 +44,9 @@ typedef struct cs_loop_opt {
     const char *steps_path, *events_path;      /* see cs_step_log_open(); NULL: none */
     const char *shorter;         /* "shorten sequences with --crop-max", for a message */
     const char *recipe;          /* see cs_checkpoint_save() */
+    const char *further;         /* see cs_resume_rule */
     bool        resume;
+    bool        has_bag;         /* the run follows that of a bag, with as many epochs */
     cs_group   *group;           /* the ranks of the run, of which this is one; NULL: it is alone */
     /* Text for the model's `training` (free() it), requested before a model is written. */
     char     *(*describe)(void *arg, const cs_train_state *st);

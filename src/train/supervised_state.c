@@ -12,6 +12,9 @@
 #include "train/standardize.h"
 #include "train/supervised_internal.h"
 
+static const char further[] =
+    "give the same, or train its model further in another run with --init";
+
 static cs_model_spec spec_of(const cs_supervised *j)
 {
     const cs_supervised_args *a = j->a;
@@ -155,6 +158,8 @@ cs_loop_opt cs_supervised_options(cs_supervised *j)
     o.shorter = shorter(j);
     o.checkpoint_path = j->checkpoint;
     o.recipe = j->recipe;
+    o.further = further;
+    o.has_bag = j->preset;
     o.group = j->group;
     o.freeze_epochs = a->init.freeze == CS_FREEZE_ENCODER ? INT64_MAX : a->init.freeze_epochs;
     o.describe = train_describe;

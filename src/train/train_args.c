@@ -116,7 +116,9 @@ const cs_opt cs_run_table[] = {
     { .type = CS_OPT_FLAG, .name = "resume", RUN(resume),
       .help = "resume from the checkpoint, with the same options and data",
       .man = "The result is bit-identical to that of an uninterrupted run. Without a checkpoint, "
-             "the run starts at the first step.", .same = CS_OPT_SAME_NOTHING },
+             "the run starts at the first step. With --schedule constant and --warmup 0 or in "
+             "steps, --epochs may be another number, also after the end.",
+      .same = CS_OPT_SAME_NOTHING },
     { .type = CS_OPT_INT, .name = "stop-after", RUN(stop_after), .arg = "NUM", .def = "0",
       .help = "pause after this many steps of this run; 0: never", .min = 0, .max = 1e12,
       .same = CS_OPT_SAME_NOTHING },

@@ -331,6 +331,19 @@ for n in 1 3 5; do
     cut -f 1-9 whole.tsv > a; cut -f 1-9 part.tsv > b
     T "a run resumed after $n steps gives the same metrics" cmp a b
 done
+steady="$train --split-by organism --label-key class --accumulate 2 --encoder.dropout 0.1 --schedule constant --warmup 2 all.fa"
+T 'a run of 6 epochs at a constant rate' $steady --epochs 6 -o six.m --metrics six.tsv
+T 'a run of 2' $steady --epochs 2 -o two.m --metrics two.tsv
+T 'continued to 6' $steady --epochs 6 -o two.m --metrics two.tsv --resume
+same_weights 'a run that is continued gives the same weights' six.m two.m
+cut -f 1-9 six.tsv > a; cut -f 1-9 two.tsv > b
+T 'a run that is continued gives the same metrics' cmp a b
+T 'a run that early stopping has ended stays so' sh -c '"$@" --lr 1e-9 --patience 2 --epochs 8 -o bad.m && "$@" --lr 1e-9 --patience 2 --epochs 9 -o bad.m --resume &&
+    chordseq model show bad.m.ckpt | grep -qx "finished epochs	3"' - $steady
+N train-fewer.err $steady --epochs 3 -o two.m --resume
+N train-more.err $run -o part.m --epochs 9 --resume
+T 'a warm-up by share does not allow it' sh -c '"$@" --max-steps 1 -o x.m && ! "$@" --max-steps 1 --epochs 4 -o x.m --resume 2> err && rm x.* &&
+    grep -q "has .epochs=3., this command .epochs=4.; give the same" err' - $steady --warmup 0.5
 T 'model show prints the state of a checkpoint' sh -c '"$@" -o seen.m --stop-after 4 && chordseq model show seen.m.ckpt > shown &&
     for row in "state unfinished" "finished epochs 1" "finished steps 4" "accumulate 2" "encoder.dropout 0.1"; do
         grep -qx "${row% *}	${row##* }" shown || { cat shown; exit 1; }

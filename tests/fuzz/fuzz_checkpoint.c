@@ -52,7 +52,8 @@ static int load(bool save)
     cs_declare(&ps, cs_shape1(1), CS_INIT_ZERO, 1, "b");
     CS_BUG(cs_params_alloc(&ps, be, true) != CS_OK);
     cs_train_state_init(&st);
-    const int rc = cs_checkpoint_load(temp_path[0], &ps, false, &st, recipe);
+    const int rc = cs_checkpoint_load(temp_path[0], &ps, false, &st,
+                                      &(cs_resume_rule){ .recipe = recipe });
     CS_BUG(rc != CS_OK && *cs_error_message() == '\0');
     cs_error_clear();
     if (save && rc == CS_OK)

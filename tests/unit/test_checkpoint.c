@@ -78,7 +78,7 @@ static void save(void)
 
 static int load(struct fixture *f, const char *with)
 {
-    return cs_checkpoint_load(path, &f->ps, true, &f->st, with);
+    return cs_checkpoint_load(path, &f->ps, true, &f->st, &(cs_resume_rule){ .recipe = with });
 }
 
 static void test_round_trip(void **state)
@@ -178,7 +178,8 @@ static void test_other_tensors(void **state)
     assert_int_equal(load(&f, recipe), CS_EMODEL);
     close_fixture(&f);
     open_fixture(&f, 4);
-    assert_int_equal(cs_checkpoint_load(path, &f.ps, false, &f.st, recipe), CS_EMODEL);
+    assert_int_equal(cs_checkpoint_load(path, &f.ps, false, &f.st,
+                                        &(cs_resume_rule){ .recipe = recipe }), CS_EMODEL);
     close_fixture(&f);
 }
 
