@@ -17,16 +17,19 @@
 #include "base/mem.h"
 #include "io/prediction.h"
 
-enum { MIN_RECORDS = 100, SECTIONS = 48 };
+/* Values from which several threads are faster. */
+enum { MIN_RECORDS = 100, SECTIONS = 48, PARALLEL = 1 << 14 };
 static const double least_slope = 0.02, most_slope = 50, least_prob = 1e-30;
 
-/* Records of one length range, by their indices in s. mean_log: [s->n] of all records. */
+/* Records of one length range, by their indices in s. mean_log: [s->n] of all records; term: [s->n]
+ * work memory of the loops, on so many threads. */
 struct group {
     const cs_scores *s;
-    const int64_t *rec;
+    int64_t *rec;
     int64_t n;
     const cs_tree *tree;
-    const double *mean_log;
+    double *mean_log, *term;
+    int n_thread;
 };
 
 /* The logarithm of the sum of a record's probabilities, each raised to the power `slope`. */
@@ -72,11 +75,15 @@ static double cross_entropy(const struct group *g, double slope)
     const double random = 1 / ((double)g->n + 1);
     double sum = 0;
 
+    /* Sums do not depend on the number of threads. */
+    #pragma omp parallel for num_threads(g->n_thread) if (g->n * g->s->n_out >= PARALLEL)
     for (int64_t j = 0; j < g->n; j++) {
         const int64_t i = g->rec[j];
-        sum += log_sum_powers(g->s, i, slope) - (1 - random) * log_truth_powers(g, i, slope)
-             - random * slope * g->mean_log[i];
+        g->term[j] = log_sum_powers(g->s, i, slope)
+                   - (1 - random) * log_truth_powers(g, i, slope) - random * slope * g->mean_log[i];
     }
+    for (int64_t j = 0; j < g->n; j++)
+        sum += g->term[j];
     return sum;
 }
 
@@ -156,35 +163,46 @@ static int fit_bin(const struct group *g, cs_calibration_bin *b)
     return CS_OK;
 }
 
-static struct group records_between(const cs_scores *s, int64_t lo, int64_t hi, int64_t *rec)
+static void select_between(struct group *g, int64_t lo, int64_t hi)
 {
-    struct group g = { .s = s, .rec = rec };
+    g->n = 0;
+    for (int64_t i = 0; i < g->s->n; i++)
+        if (cs_scores_within(g->s, i, lo, hi))
+            g->rec[g->n++] = i;
+}
 
+static void group_release(struct group *g)
+{
+    CS_FREE(g->rec, g->mean_log, g->term);
+}
+
+/* All records; release it, also after an error. */
+static int open_group(const cs_scores *s, const cs_tree *tree, int n_thread, struct group *g)
+{
+    const size_t n = (size_t)s->n + 1;
+
+    *g = (struct group){ .s = s, .tree = tree, .n_thread = n_thread,
+                         .rec = cs_alloc(n, sizeof *g->rec),
+                         .mean_log = cs_alloc(n, sizeof *g->mean_log),
+                         .term = cs_alloc(n, sizeof *g->term) };
+    if (g->rec == NULL || g->mean_log == NULL || g->term == NULL)
+        return cs_fail(CS_EMEM, "out of memory for the calibration of %lld records",
+                       (long long)s->n);
     for (int64_t i = 0; i < s->n; i++)
-        if (cs_scores_within(s, i, lo, hi))
-            rec[g.n++] = i;
-    return g;
+        g->mean_log[i] = mean_log(s, i);
+    select_between(g, 0, INT64_MAX);
+    return CS_OK;
 }
 
 int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, int n_edge,
-                 cs_calibration *c)
+                 int n_thread, cs_calibration *c)
 {
     int rc = CS_OK;
     cs_calibration_bin all;
-    int64_t *rec = cs_alloc((size_t)s->n + 1, sizeof *rec);
-    double *mean = cs_alloc((size_t)s->n + 1, sizeof *mean);
+    struct group g;
 
     CS_BUG(!s->is_class || n_edge >= CS_CALIBRATION_BINS);
-    if (rec == NULL || mean == NULL) {
-        CS_FREE(rec, mean);
-        return cs_fail(CS_EMEM, "out of memory for the calibration of %lld records",
-                       (long long)s->n);
-    }
-    for (int64_t i = 0; i < s->n; i++)
-        mean[i] = mean_log(s, i);
-    struct group g = records_between(s, 0, INT64_MAX, rec);
-    g.tree = tree;
-    g.mean_log = mean;
+    CS_TRY(open_group(s, tree, n_thread, &g));
     const int64_t n_all = g.n;
     if (g.n < MIN_RECORDS) {
         rc = cs_fail(CS_EFORMAT, "%lld records are too few for calibration; at least %d are "
@@ -194,45 +212,41 @@ int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, i
     CS_TRY(fit_bin(&g, &all));
     *c = (cs_calibration){ .n = n_edge + 1, .n_class = has_curves(&g) ? s->n_out : 0 };
     for (int b = 0; b <= n_edge; b++) {
-        g = records_between(s, b > 0 ? edge[b - 1] : 0, b < n_edge ? edge[b] : INT64_MAX, rec);
-        g.tree = tree;
-        g.mean_log = mean;
+        select_between(&g, b > 0 ? edge[b - 1] : 0, b < n_edge ? edge[b] : INT64_MAX);
         c->bin[b] = all;
         if (g.n >= MIN_RECORDS && g.n < n_all)
             CS_TRY(fit_bin(&g, &c->bin[b]));
         c->bin[b].from = b > 0 ? edge[b - 1] : 0;
     }
 out:
-    CS_FREE(rec, mean);
+    group_release(&g);
     return rc;
 }
 
-double cs_calibrate_seconds(const cs_scores *s, const cs_tree *tree)
+int cs_calibrate_seconds(const cs_scores *s, const cs_tree *tree, int n_thread, double *each)
 {
+    int rc = CS_OK;
     cs_calibration_bin bin = { 0 };
-    double seconds = 0;
-    int64_t *rec = cs_alloc((size_t)s->n + 1, sizeof *rec);
-    double *mean = cs_alloc((size_t)s->n + 1, sizeof *mean);
+    struct group g;
     float *v = cs_alloc((size_t)s->n_out, sizeof *v);
 
-    if (rec == NULL || mean == NULL || v == NULL)
+    *each = 0;
+    CS_TRY(open_group(s, tree, n_thread, &g));
+    if (v == NULL)
+        rc = cs_fail(CS_EMEM, "out of memory for %d classes", (int)s->n_out);
+    if (v == NULL || g.n == 0)
         goto out;
-    struct group g = records_between(s, 0, INT64_MAX, rec);
-    g.tree = tree;
-    g.mean_log = mean;
-    for (int64_t i = 0; i < s->n; i++)
-        mean[i] = mean_log(s, i);
     const double began = cs_now_s();
     volatile double sum = cross_entropy(&g, 2);        /* not optimised away */
     (void)sum;
     const double fitted = cs_now_s();
     for (int64_t j = 0; j < g.n; j++)
         count_calls(&g, g.rec[j], 1, v, &bin);
-    if (g.n > 0)
-        seconds = ((SECTIONS + 2) * (fitted - began) + cs_now_s() - fitted) / (double)g.n;
+    *each = ((SECTIONS + 2) * (fitted - began) + cs_now_s() - fitted) / (double)g.n;
 out:
-    CS_FREE(rec, mean, v);
-    return seconds;
+    group_release(&g);
+    free(v);
+    return rc;
 }
 
 /* ---- conditions for calls -------------------------------------------------------------------- */
@@ -326,7 +340,8 @@ int cs_scores_certainty(const cs_scores *s, int64_t lo, int64_t hi, cs_certainty
         return cs_fail(CS_EMEM, "out of memory for the confidence of %lld records",
                        (long long)s->n);
     }
-    const struct group g = records_between(s, lo, hi, rec);
+    struct group g = { .s = s, .rec = rec };
+    select_between(&g, lo, hi);
     for (int64_t j = 0; j < g.n; j++) {
         const int32_t best = cs_scores_best(s, rec[j]);
         call[j] = (struct call){ (double)s->output[rec[j] * s->n_out + best],

@@ -18,16 +18,18 @@
  *          The probability of the truth is the sum over its clade, as in the head's loss.
  *          NULL: error rates of the best class, in all and per class called
  * edge     [n_edge] increasing lengths in bases between the ranges, fewer than CS_CALIBRATION_BINS
+ * n_thread the result does not depend on it
  * Returns  CS_OK; CS_EFORMAT with fewer than 100 records; CS_EMEM
  * Source   Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural Networks, ICML 2017
  */
 int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, int n_edge,
-                 cs_calibration *c) CS_MUST_CHECK;
+                 int n_thread, cs_calibration *c) CS_MUST_CHECK;
 
 /** cs_calibrate_seconds - measured time per record and fit of cs_calibrate(): it fits all records,
  * and again those of each length range that has 100 and does not have all. s, tree: as there; few
- * records suffice. 0: there is none, or no memory */
-double cs_calibrate_seconds(const cs_scores *s, const cs_tree *tree);
+ * records suffice. each: receives it, 0 without records. CS_OK; CS_EMEM */
+int cs_calibrate_seconds(const cs_scores *s, const cs_tree *tree, int n_thread, double *each)
+    CS_MUST_CHECK;
 
 /** cs_calibrate_set_conditions - set conditions for calls: a maximum error rate, and as minimum
  * length the first with a call, but not below the lengths of the predictions that c was fitted

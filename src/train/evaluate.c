@@ -207,7 +207,7 @@ int cs_evaluate_calibrate(cs_model *m, const char *path, const cs_scores *s, con
     cs_tree tree = { 0 };
 
     CS_TRY(open_tree(m, path, &t, &tree));
-    rc = cs_calibrate(s, t ? &tree : NULL, edge, n_edge, &m->calibration);
+    rc = cs_calibrate(s, t ? &tree : NULL, edge, n_edge, m->be->n_thread, &m->calibration);
 out:
     cs_taxa_tree_release(&tree);
     cs_taxonomy_free(t);
@@ -301,7 +301,8 @@ int cs_evaluate_after(const cs_evaluate_job *j, const cs_model *m, cs_train_afte
         return CS_OK;
     CS_TRY(open_tree(m, j->path, &t, &tree));
     CS_TRY(invent_scores(m->n_label, &s));
-    out->seconds = cs_calibrate_seconds(&s, t ? &tree : NULL) * count_fitted(j->valid, times);
+    CS_TRY(cs_calibrate_seconds(&s, t ? &tree : NULL, m->be->n_thread, &out->seconds));
+    out->seconds *= count_fitted(j->valid, times);
 out:
     cs_scores_release(&s);
     cs_taxa_tree_release(&tree);

@@ -46,7 +46,7 @@ static void test_temperature_is_recovered(void **state)
     draw(&s, 1, 2.5, 300, N);
     draw(&s, 3, 0.5, 700, N);
     draw(&s, 5, 1, 1000, 99);                  /* too few: the fit of all records */
-    assert_int_equal(cs_calibrate(&s, NULL, edge, 3, &c), CS_OK);
+    assert_int_equal(cs_calibrate(&s, NULL, edge, 3, 1, &c), CS_OK);
     assert_int_equal(c.n, 4);
     assert_true(fabs(c.bin[0].temperature - 2.5) < 0.15);
     assert_true(fabs(c.bin[1].temperature - 0.5) < 0.05);
@@ -61,20 +61,37 @@ static void test_temperature_is_recovered(void **state)
     cs_scores_release(&s);
 }
 
+static void test_threads(void **state)
+{
+    cs_scores s;
+    cs_calibration c = { 0 }, many = { 0 };
+
+    (void)state;
+    cs_scores_init(&s, true, N_OUT, 1);
+    draw(&s, 1, 2.5, 300, 4 * N);
+    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, 1, &c), CS_OK);
+    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, 3, &many), CS_OK);
+    assert_memory_equal(&c.bin[0].temperature, &many.bin[0].temperature, sizeof(double));
+    cs_scores_release(&s);
+}
+
 /* An estimate for budgets, from a few of the records. */
 static void test_time(void **state)
 {
     cs_scores s, few;
     cs_calibration c = { 0 };
+    double each = 1;
 
     (void)state;
     cs_scores_init(&s, true, N_OUT, 1);
-    assert_true(cs_calibrate_seconds(&s, NULL) == 0);
+    assert_int_equal(cs_calibrate_seconds(&s, NULL, 1, &each), CS_OK);
+    assert_true(each == 0);
     draw(&s, 1, 2.5, 300, 10 * N);
     cs_scores_init(&few, true, N_OUT, 1);
     draw(&few, 3, 1, 300, N);
-    const double each = cs_calibrate_seconds(&few, NULL), began = cs_now_s();
-    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, &c), CS_OK);
+    assert_int_equal(cs_calibrate_seconds(&few, NULL, 1, &each), CS_OK);
+    const double began = cs_now_s();
+    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, 1, &c), CS_OK);
     const double took = cs_now_s() - began;
     assert_true(each * (double)s.n > took / 8 && each * (double)s.n < 8 * took);
     cs_scores_release(&s);
@@ -97,7 +114,7 @@ static void test_no_wrong_calls(void **state)
                         truth = (float)(i % 2 == 0);
             assert_int_equal(cs_scores_add(&s, output, &truth, 300), CS_OK);
         }
-        assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, &c), CS_OK);
+        assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, 1, &c), CS_OK);
         const double logit = log((double)sure[k] / (1 - (double)sure[k])) / c.bin[0].temperature;
         check_near(1 / (1 + exp(-logit)), 1 - 0.5 / 201, 1e-6);
         cs_scores_release(&s);
@@ -119,7 +136,7 @@ static void test_undetermined_truths(void **state)
     for (int64_t i = 0; i < s.n; i++)
         if (s.target[i] < 3)
             s.target[i] = 0;
-    assert_int_equal(cs_calibrate(&s, &tree, NULL, 0, &c), CS_OK);
+    assert_int_equal(cs_calibrate(&s, &tree, NULL, 0, 1, &c), CS_OK);
     assert_true(fabs(c.bin[0].temperature - 2.5) < 0.25);
     cs_scores_release(&s);
 }
@@ -142,7 +159,7 @@ static void test_wrong_calls_in_a_tree(void **state)
         assert_int_equal(cs_scores_add(&s, (const float[]){ .01f, .25f, .65f, .09f }, &truth, 300),
                          CS_OK);
     }
-    assert_int_equal(cs_calibrate(&s, &tree, NULL, 0, &c), CS_OK);
+    assert_int_equal(cs_calibrate(&s, &tree, NULL, 0, 1, &c), CS_OK);
     const cs_call_curve *all = &c.bin[0].all;
     assert_int_equal(all->n_kept[0], 200);
     assert_int_equal(all->n_wrong[0], 80);
@@ -167,7 +184,7 @@ static void test_rates_are_kept(void **state)
     cs_scores_init(&new, true, N_OUT, 1);
     draw(&old, 11, 1, 100, N);
     draw(&new, 21, 1, 100, N);
-    assert_int_equal(cs_calibrate(&old, NULL, NULL, 0, &c), CS_OK);
+    assert_int_equal(cs_calibrate(&old, NULL, NULL, 0, 1, &c), CS_OK);
     for (int i = 0; i < 3; i++) {
         const double min = cs_calibration_threshold(&c.bin[0].all, rates[i]);
         int64_t n = 0, n_wrong = 0;
@@ -203,7 +220,7 @@ static void test_each_class_keeps_its_rate(void **state)
                     truth = (float)(right ? call : 1 - call);
         assert_int_equal(cs_scores_add(&s, output, &truth, 100), CS_OK);
     }
-    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, &c), CS_OK);
+    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, 1, &c), CS_OK);
     assert_true(cs_calibration_threshold(&c.bin[0].all, 0.2) <= 1);
     assert_true(cs_calibration_min_prob(&c, 0, 0, 0.2) <= 1);
     assert_true(cs_calibration_min_prob(&c, 0, 1, 0.2) > 1);
@@ -255,7 +272,7 @@ static void test_minimum_length(void **state)
     cs_scores_init(&s, true, N_OUT, 1);
     draw(&s, 1, 1, 300, N);
     for (int wrong = 0; wrong < 2; wrong++) {
-        assert_int_equal(cs_calibrate(&s, NULL, edge, 1, &c), CS_OK);
+        assert_int_equal(cs_calibrate(&s, NULL, edge, 1, 1, &c), CS_OK);
         cs_calibrate_set_conditions(&c, &s, 0.3);
         assert_int_equal(c.shortest, wrong ? 200 : 300);
         for (int i = 0; i < 200; i++)
@@ -281,21 +298,21 @@ static void test_conditions_are_kept(void **state)
     (void)state;
     cs_scores_init(&s, true, N_OUT, 1);
     draw(&s, 1, 1, 300, N);
-    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, &joined), CS_OK);
+    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, 1, &joined), CS_OK);
     cs_calibrate_keep_conditions(&joined, &s, &earlier);
     check_near(joined.max_error, 0.2, 0);
     assert_true(joined.has_likeness && joined.weight[0] == 5 && joined.weight[1] == -7);
     check_near(joined.bin[0].repetition, 0.3, 0);
     for (int k = 0; k < N_OUT; k++)
         check_near(joined.bin[0].likeness[k], k == 0 ? -3 : k == 2 ? 0 : 1, 0);
-    assert_int_equal(cs_calibrate(&s, NULL, edge, 2, &split), CS_OK);
+    assert_int_equal(cs_calibrate(&s, NULL, edge, 2, 1, &split), CS_OK);
     cs_calibrate_keep_conditions(&split, &s, &earlier);
     check_near(split.bin[0].likeness[1], 1, 0);
     check_near(split.bin[1].repetition, 0.3, 0);       /* 400 to 600, in two earlier ranges */
     check_near(split.bin[1].likeness[2], 0, 0);
     check_near(split.bin[2].repetition, 0.2, 0);
     earlier.max_error = 0;                             /* it had no conditions */
-    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, &joined), CS_OK);
+    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, 1, &joined), CS_OK);
     cs_calibrate_keep_conditions(&joined, &s, &earlier);
     assert_true(joined.max_error <= 0 && !joined.has_likeness);
     cs_scores_release(&s);
@@ -309,7 +326,7 @@ static void test_too_few(void **state)
     (void)state;
     cs_scores_init(&s, true, N_OUT, 1);
     draw(&s, 1, 1, 100, 99);
-    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, &c), CS_EFORMAT);
+    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, 1, &c), CS_EFORMAT);
     assert_string_equal(cs_error_message(), "99 records are too few for calibration; at least "
                         "100 are needed");
     cs_error_clear();
@@ -358,7 +375,7 @@ static void test_model_file(void **state)
     cs_scores_init(&s, true, N_OUT, 1);
     draw(&s, 1, 2, 300, 500);
     draw(&s, 1, 3, 600, 500);
-    assert_int_equal(cs_calibrate(&s, NULL, edge, 1, &a), CS_OK);
+    assert_int_equal(cs_calibrate(&s, NULL, edge, 1, 1, &a), CS_OK);
     json_t *j = cs_calibration_json(&a);
     assert_int_equal(cs_calibration_read(&b, j), CS_OK);
     assert_int_equal(b.n, 2);
@@ -414,6 +431,7 @@ int main(void)
     const struct CMUnitTest test[] = {
         cmocka_unit_test(test_threshold),
         cmocka_unit_test(test_temperature_is_recovered),
+        cmocka_unit_test(test_threads),
         cmocka_unit_test(test_time),
         cmocka_unit_test(test_no_wrong_calls),
         cmocka_unit_test(test_undetermined_truths),
