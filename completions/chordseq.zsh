@@ -374,6 +374,7 @@ _chordseq()
         '*--monitor[validation metric that selects the best model\: balanced-accuracy, loss or auto]:NAME:(auto balanced-accuracy loss)' \
         '*--tolerance[error below which a value is correct]:NUM:' \
         '*--no-standardize[do not standardize the values to predict]' \
+        '*--proteins[add peptide words and proteins of this size to the trained model, e.g. 12M; 0\: none]:BYTES:' \
         '*--init[start from this model'\''s weights]:MODEL:_files' \
         '*--new-head[with --init, initialise the head anew, even if the classes are the same]' \
         '*--freeze[layers to freeze\: none or encoder]:PART:(none encoder)' \

@@ -3,9 +3,11 @@
 
 #include "base/cpu.h"
 #include "pipelines/command.h"
+#include "refine/proteins_add.h"
 #include "train/supervised.h"
 
 static cs_supervised_args args;
+static cs_proteins_add_args proteins;
 static cs_backend *base_be;
 static cs_model *base;           /* of --init, on the CPU: its components */
 static char      base_path[4096];
@@ -14,6 +16,7 @@ static const cs_optset common_tables[] = {
     { cs_input_table, &args.input, NULL }, { cs_label_table, &args.label, NULL },
     { cs_sample_table, &args.sample, NULL }, { cs_mutation_table, &args.mutation, NULL },
     { cs_train_table, &args.training, NULL }, { cs_aim_table, &args.aim, NULL },
+    { cs_proteins_add_table, &proteins, NULL },
     { cs_init_table, &args.init, NULL }, { cs_run_table, &args.run, NULL },
     { cs_result_table, &args.result, NULL }, { cs_memory_table, &args.memory, NULL },
     { cs_taxa_table, &args.taxa, NULL }, { cs_variant_table, &args.variants, NULL },
@@ -67,7 +70,8 @@ static int train_check_options(void)
                      : run->stop_after > 0 ? "--stop-after"
                      : run->max_time > 0 ? "--max-time"
                      : args.aim.stop_at > 0 ? "--stop-at"
-                     : args.result.split != NULL ? "--split-out" : NULL;
+                     : args.result.split != NULL ? "--split-out"
+                     : proteins.size > 0 ? "--proteins" : NULL;
     if (args.sample.n_fold == 1)
         return cs_fail(CS_EUSAGE, "--folds takes at least 2");
     if (args.sample.n_fold > 0 && with != NULL)
@@ -90,6 +94,9 @@ static int train_run(const cs_command_line *cmdline)
         return cs_fail(CS_EUSAGE, "--new-head goes with --init");
     }
     CS_TRY(train_check_options());
+    if (proteins.size > 0)
+        args.extension = (cs_train_extension){ cs_proteins_extensible, cs_proteins_extend,
+                                               &proteins };
     rc = cs_supervised_train(&args, cmdline->set, cmdline->argc, cmdline->argv);
 out:
     return rc;

@@ -161,23 +161,39 @@ void cs_model_drop_calibration(cs_model *m, const char *what)
     m->calibration = (cs_calibration){ 0 };
 }
 
-static int build(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
-                 const cs_label_args *label, cs_dataset *d)
+/* What a table is built by; the options are checked before sequences are read. */
+struct words {
+    cs_peptides    peptides;
+    cs_lookup_rule rule;
+    int32_t        class_of[CS_LOOKUP_MAX_CLASSES], n_top;
+};
+
+static int choose_words(const cs_model *m, const cs_lookup_args *a, struct words *w)
 {
     int rc = CS_OK;
-    cs_peptides words;
-    const cs_lookup_rule rule = { a->min_groups, a->purity, a->size };
-    int32_t class_of[CS_LOOKUP_MAX_CLASSES], n_top;
 
-    CS_TRY(cs_peptides_init(&words, a->groups, a->k, a->sample));
-    CS_TRY(cs_top_taxa_classes(m, a->top_taxa, class_of, &n_top));
-    CS_TRY(cs_labelled_read_all(label, input, m, d));
-    if (a->refit)
-        goto out;
+    w->rule = (cs_lookup_rule){ a->min_groups, a->purity, a->size };
+    CS_TRY(cs_peptides_init(&w->peptides, a->groups, a->k, a->sample));
+    rc = cs_top_taxa_classes(m, a->top_taxa, w->class_of, &w->n_top);
+out:
+    return rc;
+}
+
+static int build(cs_model *m, const struct words *w, const cs_dataset *d)
+{
     cs_lookup_free(m->lookup);
     m->lookup = NULL;
-    rc = cs_lookup_build(&words, d, m->n_label, n_top > 0 ? class_of : NULL, &rule,
-                         m->be->n_thread, &m->lookup);
+    return cs_lookup_build(&w->peptides, d, m->n_label, w->n_top > 0 ? w->class_of : NULL,
+                           &w->rule, m->be->n_thread, &m->lookup);
+}
+
+int cs_model_make_lookup(cs_model *m, const cs_lookup_args *a, const cs_dataset *d)
+{
+    int rc = CS_OK;
+    struct words w;
+
+    CS_TRY(choose_words(m, a, &w));
+    rc = build(m, &w, d);
 out:
     return rc;
 }
@@ -187,6 +203,7 @@ int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
 {
     int rc = CS_OK;
     cs_dataset d = { 0 };
+    struct words w;
     bool keeps;
 
     CS_TRY(check_model(m));
@@ -196,8 +213,12 @@ int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
                      "omit %s", CS_OPTION("refit"), CS_OPTION("top-taxa"));
         goto out;
     }
-    if (!keeps)
-        CS_TRY(build(m, a, input, label, &d));
+    if (!keeps) {
+        CS_TRY(choose_words(m, a, &w));
+        CS_TRY(cs_labelled_read_all(label, input, m, &d));
+    }
+    if (!keeps && !a->refit)
+        CS_TRY(build(m, &w, &d));
     CS_TRY(set_weights(m, a, &d));
     cs_note("look-up table: %lld words, %lld bytes", (long long)m->lookup->n,
             (long long)cs_lookup_bytes(m->lookup->n_class, m->lookup->n));

@@ -30,6 +30,15 @@ int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
                     const cs_label_args *label) CS_MUST_CHECK;
 
 /**
+ * cs_model_make_lookup - give a model a new table, from the training part of a dataset
+ *
+ * a        the rule of its words, and top_taxa
+ * m        receives the table, weights zero, replacing an old one
+ * Returns  CS_OK; CS_EUSAGE (options); the errors of cs_lookup_build()
+ */
+int cs_model_make_lookup(cs_model *m, const cs_lookup_args *a, const cs_dataset *d) CS_MUST_CHECK;
+
+/**
  * cs_lookup_check_input - check that an action has what it needs
  *
  * has      does the model have a table or database already?

@@ -74,12 +74,35 @@ out:
     return rc;
 }
 
+static int build_database(cs_model *m, const cs_protein_args *p, const cs_lookup_args *a,
+                          const cs_dataset *d)
+{
+    const cs_protein_rule rule = { p->min_length, p->max_length, p->max_known, a->size };
+
+    cs_proteins_free(m->proteins);
+    m->proteins = NULL;
+    return cs_proteins_build(d, m->n_label, &rule, m->be->n_thread, &m->proteins);
+}
+
+int cs_model_make_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_args *a,
+                           const cs_dataset *d)
+{
+    int rc = CS_OK;
+    int32_t parent[CS_PROTEIN_MAX_NODES], n_node;
+
+    CS_TRY(cs_protein_taxa(m, a->top_taxa, parent, &n_node));
+    CS_TRY(build_database(m, p, a, d));
+    if (n_node > 0)
+        rc = cs_proteins_set_tree(m->proteins, n_node, parent);
+out:
+    return rc;
+}
+
 int cs_model_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_args *a,
                       cs_input_args *input, const cs_label_args *label)
 {
     int rc = CS_OK;
     cs_dataset d = { 0 };
-    const cs_protein_rule rule = { p->min_length, p->max_length, p->max_known, a->size };
     int32_t parent[CS_PROTEIN_MAX_NODES], n_node;
     bool keeps;
 
@@ -88,11 +111,8 @@ int cs_model_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_arg
     CS_TRY(cs_lookup_check_input("proteins", input, label, a, m->proteins != NULL, &keeps));
     if (!keeps)
         CS_TRY(cs_labelled_read_all(label, input, m, &d));
-    if (!keeps && !a->refit) {
-        cs_proteins_free(m->proteins);
-        m->proteins = NULL;
-        CS_TRY(cs_proteins_build(&d, m->n_label, &rule, m->be->n_thread, &m->proteins));
-    }
+    if (!keeps && !a->refit)
+        CS_TRY(build_database(m, p, a, &d));
     if (!keeps && n_node > 0 && (!a->refit || a->top_taxa))
         CS_TRY(cs_proteins_set_tree(m->proteins, n_node, parent));
     CS_TRY(set_weights(m, a, &d));

@@ -12,6 +12,16 @@ typedef struct cs_protein_args {
 extern const cs_opt cs_protein_table[];    /* --protein-length, --protein-piece, ... */
 
 /**
+ * cs_model_make_proteins - give a model a new database, from the training part of a dataset
+ *
+ * a        --size and --top-taxa
+ * m        receives the database, weights zero, replacing an old one
+ * Returns  CS_OK; CS_EUSAGE (top taxa); the errors of cs_proteins_build()
+ */
+int cs_model_make_proteins(cs_model *m, const cs_protein_args *p, const cs_lookup_args *a,
+                           const cs_dataset *d) CS_MUST_CHECK;
+
+/**
  * cs_model_proteins - build a database from labelled sequences, and fit its weights
  *
  * m        receives the database, replacing an old one unless it is refitted, and loses its

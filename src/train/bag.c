@@ -211,6 +211,8 @@ static int bag_stage(const cs_bag_spec *s, const struct bag_kind *kind, cs_backe
     st->lowest_step = own.lowest_step;
     if (rc == CS_OK && kind == &frames && own.best_epoch == 0)
         cs_note("the bag of reading frames did not improve on the bag of words");
+    if (rc == CS_OK && kind == &frames && own.best_epoch > 0 && s->advise_proteins)
+        cs_note("reading frames improve on words; --proteins 12M may improve more");
     cs_train_state_release(&own);
     return rc;
 }

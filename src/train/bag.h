@@ -20,6 +20,8 @@ typedef struct cs_bag_spec {
     cs_model             *network; /* its composition path starts as the bag of words; or NULL */
     double                rate;  /* factor on that path's learning rate */
     int64_t               words_steps;         /* of the bag of words, at most; 0: by budget */
+    bool                  advise_proteins;     /* if reading frames improve on words, log that
+                                                * --proteins may improve more */
     bool                  skip[CS_N_FIT];      /* leave this bag out, but not its share of a time
                                                 * budget */
     /* Called after each bag, when it has been written to opt->model_path, with the lowest loss of

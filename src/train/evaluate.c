@@ -143,26 +143,41 @@ out:
     return rc;
 }
 
-static int evaluate_valid(cs_model *m, const cs_sampler *valid, int64_t batch_tokens,
-                          bool uncalibrated, cs_scores *scores)
+static int evaluate_usual(cs_model *m, const cs_dataset *d, const cs_sample *sample, int64_t n,
+                          int64_t batch_tokens, bool uncalibrated, cs_scores *scores)
 {
     int rc = CS_OK;
-    const int64_t n = cs_sampler_count(valid);
     const cs_policy_args usual = { .max_unknown = 1 };
     cs_policy policy;
     const cs_evaluation j = { .model = m, .policy = &policy, .batch_tokens = batch_tokens,
                          .n_thread = m->be->n_thread };
     int64_t n_without[CS_N_REASON] = { 0 };
+
+    CS_TRY(cs_policy_init(&policy, &usual, NULL, m));
+    policy.uncalibrated = uncalibrated;
+    rc = cs_evaluate_samples(&j, d, sample, n, scores, n_without);
+out:
+    return rc;
+}
+
+int cs_evaluate_raw(cs_model *m, const cs_dataset *d, const cs_sample *sample, int64_t n,
+                    int64_t batch_tokens, cs_scores *scores)
+{
+    return evaluate_usual(m, d, sample, n, batch_tokens, true, scores);
+}
+
+static int evaluate_valid(cs_model *m, const cs_sampler *valid, int64_t batch_tokens,
+                          bool uncalibrated, cs_scores *scores)
+{
+    const int64_t n = cs_sampler_count(valid);
     cs_sample *sample = cs_alloc((size_t)n, sizeof *sample);
 
     if (sample == NULL)
         return cs_fail(CS_EMEM, "out of memory for %lld validation samples", (long long)n);
     for (int64_t i = 0; i < n; i++)
         sample[i] = cs_sampler_get(valid, CS_VALID_EPOCH, i);
-    CS_TRY(cs_policy_init(&policy, &usual, NULL, m));
-    policy.uncalibrated = uncalibrated;
-    rc = cs_evaluate_samples(&j, cs_sampler_dataset(valid), sample, n, scores, n_without);
-out:
+    const int rc = evaluate_usual(m, cs_sampler_dataset(valid), sample, n, batch_tokens,
+                                  uncalibrated, scores);
     free(sample);
     return rc;
 }

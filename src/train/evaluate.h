@@ -28,6 +28,11 @@ typedef struct cs_evaluation {
 int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sample *sample,
                         int64_t n, cs_scores *scores, int64_t *n_without) CS_MUST_CHECK;
 
+/** cs_evaluate_raw - the same without calibration, with the usual policy; the errors of the policy
+ * and of cs_evaluate_samples() */
+int cs_evaluate_raw(cs_model *m, const cs_dataset *d, const cs_sample *sample, int64_t n,
+                    int64_t batch_tokens, cs_scores *scores) CS_MUST_CHECK;
+
 /** cs_evaluate_per_record - CS_OK, or CS_EMODEL for predictions per token, naming the command for
  * these */
 int cs_evaluate_per_record(const cs_model *m) CS_MUST_CHECK;

@@ -263,11 +263,32 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
     return text;
 }
 
+int cs_provenance_add_proteins(char **text, const cs_metrics *without, const cs_metrics *with)
+{
+    json_t *o = *text != NULL ? json_loads(*text, 0, NULL) : NULL;
+    char *changed;
+
+    if (o == NULL)
+        return CS_OK;
+    json_object_set_new(o, "valid_loss", real_json(with->loss));
+    json_object_set_new(o, "valid_accuracy", real_json(with->accuracy));
+    json_object_set_new(o, "valid_balanced_accuracy", real_json(with->balanced));
+    json_object_set_new(o, "baseline_without_proteins_balanced", real_json(without->balanced));
+    changed = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    json_decref(o);
+    if (changed == NULL)
+        return cs_fail(CS_EMEM, "out of memory for the provenance of the model");
+    free(*text);
+    *text = changed;
+    return CS_OK;
+}
+
 void cs_provenance_log(const char *text)
 {
     static const struct { const char *key, *name; } base[] = {
         { "baseline_regression_balanced", "regression on 5-mers" },
         { "baseline_bag_balanced", "bag" },
+        { "baseline_without_proteins_balanced", "without proteins" },
     };
     json_t *o = text != NULL ? json_loads(text, 0, NULL) : NULL;
     const double own = json_number_value(json_object_get(o, "valid_balanced_accuracy"));

@@ -3,6 +3,7 @@
 #define CS_TRAIN_PROVENANCE_H
 
 #include "base/opt.h"
+#include "eval/metrics.h"
 #include "io/labels.h"
 #include "nn/exec/model.h"
 #include "train/checkpoint.h"
@@ -36,6 +37,17 @@ void cs_provenance_release(cs_provenance *p);
 /** cs_provenance_text - a JSON object: command, version, inputs, classes, metrics; free() it */
 char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_classes *classes,
                          const cs_train_state *st);
+
+/**
+ * cs_provenance_add_proteins - replace the validation metrics in a model's text by those with
+ * proteins
+ *
+ * text     a model's `training`, or NULL: stays
+ * without, with  metrics of the same samples
+ * Returns  CS_OK or CS_EMEM
+ */
+int cs_provenance_add_proteins(char **text, const cs_metrics *without, const cs_metrics *with)
+    CS_MUST_CHECK;
 
 /** cs_provenance_log - log the validation metrics in a model's text with their baselines; nothing
  * if it has none (text: a model's `training`, or NULL) */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "train/bag.h"
 #include "train/baseline.h"
@@ -264,17 +265,60 @@ out:
     return rc;
 }
 
+static int check_extension(const cs_supervised *j)
+{
+    const cs_train_extension *e = &j->a->extension;
+
+    if (e->add == NULL)
+        return CS_OK;
+    if (cs_file_is_device(j->a->run.output))
+        return cs_fail(CS_EUSAGE, "--proteins reads the model again, but '%s' is not a regular "
+                       "file; give a file with -o", j->a->run.output);
+    return e->check(j->model, &j->data);
+}
+
+/* Adds to the written model; scores: see cs_train_extension. */
+static int extend_model(cs_supervised *j, cs_scores *scores)
+{
+    const cs_supervised_args *a = j->a;
+    int rc = CS_OK;
+    cs_backend *cpu = NULL;
+    cs_model *m = NULL;
+
+    if (a->extension.add == NULL)
+        return CS_OK;
+    CS_TRY(cs_backend_open("cpu", cs_args_threads(&a->compute).work, &cpu));
+    CS_TRY(cs_model_load(a->run.output, cpu, CS_USE_INFERENCE, &m));
+    CS_TRY(a->extension.add(a->extension.arg, m, &j->data, j->valid, a->training.batch_tokens,
+                            scores));
+    rc = cs_model_save(m, a->run.output);
+out:
+    cs_model_free(m);
+    cs_backend_close(cpu);
+    return rc;
+}
+
 /* Finish the written model with validation data. */
 static int finish_model(cs_supervised *j, const cs_train_state *st)
 {
+    int rc = CS_OK;
     cs_evaluate_job it = finish_job(j);
+    cs_scores extended = { 0 };
 
     it.history = st->log;
     it.regression = st->regression;
     it.bag = st->bag;
     if (!finishes(j) || (j->group != NULL && cs_group_rank(j->group) > 0))
         return CS_OK;
-    return cs_evaluate_trained(&it);
+    CS_TRY(extend_model(j, &extended));
+    if (j->a->extension.add != NULL) {
+        it.scores = &extended;
+        it.valid = NULL;
+    }
+    rc = cs_evaluate_trained(&it);
+out:
+    cs_scores_release(&extended);
+    return rc;
 }
 
 /* Check before the bag is written: its network would be rejected afterwards. */
@@ -359,6 +403,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     CS_TRY(cs_supervised_set_up(j));
     CS_TRY(cs_evaluate_check_page(a->result.html, &a->run, j->checkpoint, a->components.head,
                                   j->valid));
+    CS_TRY(check_extension(j));
     CS_TRY(measure_after(j));
     CS_TRY(propose(j));
     limit_after(j);

@@ -2,15 +2,28 @@
 #ifndef CS_TRAIN_SUPERVISED_H
 #define CS_TRAIN_SUPERVISED_H
 
+#include "eval/metrics.h"
 #include "infer/args.h"
 #include "infer/device_args.h"
 #include "infer/input_args.h"
 #include "infer/taxa.h"
 #include "run/components.h"
 #include "train/labelled.h"
+#include "train/sampler.h"
 #include "train/supervised_args.h"
 #include "train/train_args.h"
 #include "train/variant_labels.h"
+
+/* What is added to a classifier when it is trained, before its calibration. */
+typedef struct cs_train_extension {
+    /* Before training: CS_OK, or the error that the model or the data cannot be extended. */
+    int (*check)(const cs_model *m, const cs_dataset *d);
+    /* Adds to the written model, on the CPU. d: its parts may change during the call. scores:
+     * receives uncalibrated predictions of the samples of `valid`, for metrics and calibration. */
+    int (*add)(const void *arg, cs_model *m, cs_dataset *d, const cs_sampler *valid,
+               int64_t batch_tokens, cs_scores *scores);
+    const void *arg;
+} cs_train_extension;
 
 typedef struct cs_supervised_args {
     cs_input_args   input;
@@ -27,6 +40,7 @@ typedef struct cs_supervised_args {
     cs_variant_args variants;
     cs_compute_args compute;
     cs_device_args  device;
+    cs_train_extension extension;    /* add NULL: none */
     cs_components   components;  /* chosen, and adopted from the initial model, if any */
 } cs_supervised_args;
 

@@ -87,3 +87,26 @@ N proteins-split.err chordseq model proteins -i tree.fa --label-key tax bag.m x.
 N proteins-input.err chordseq model proteins bag.m x.m
 N proteins-none.err  $proteins --protein-length 500 bag.m x.m
 T 'nothing is written then' [ ! -e x.m ]
+
+# ---- train --proteins ----------------------------------------------------------------------------
+
+train="chordseq train --label-key class --split split.tsv --encoder chordmixer --encoder.max-len 4k --encoder.depth none
+    --tokenizer kmer --tokenizer.k 2 --tokenizer.canonical --crop-max 300 --crop-min 200 --samples-per-epoch 64
+    --valid-samples 200 --epochs 1 --checkpoint train.ckpt --html page.html genomes.fa"
+awk -v replaced=0.17 -f "$srcdir/tests/cli/families.awk" > genomes.fa
+awk '/^>/ { new = $1 ~ /7$/ } new' genomes.fa > new.fa
+T 'train adds them' sh -c '$1 --proteins 200k -o added.m 2> log &&
+    chordseq model show added.m | grep -c "^proteins	\|^lookup	" | grep -qx 2' - "$train"
+T 'with the accuracy of both halves' sh -c 'awk "/peptide words and .* proteins: validation/ { sub(/,/, \"\", \$13); n += \$13 > 0.9 && \$16 < 0.8 } END { exit n != 1 }" log &&
+    chordseq model show added.m | awk -F "\t" "/valid_balanced_accuracy/ { n += \$2 > 0.9 } /without_proteins/ { n += \$2 < 0.8 } END { exit n != 2 }"'
+T 'and calibrates with them' sh -c 'grep -q "calibrated on 200 validation samples" log && grep -q "</html>" page.html'
+T 'they separate the classes of new families' sh -c 'chordseq classify -q --min-prob 0 -m added.m new.fa |
+    awk "NR > 1 && \$3 == (\$1 ~ /^g1/ ? \"one\" : \"two\") { n++ } END { exit n != 2 }"'
+T 'the predictions are the same on other threads' sh -c '$1 -q -@ 3 --proteins 200k -o again.m &&
+    for m in added again; do chordseq classify -q --all -m $m.m genomes.fa > $m.tsv || exit; done && cmp added.tsv again.tsv' - "$train"
+T 'and after it was resumed' sh -c '$1 -q --resume --proteins 200k -o again.m &&
+    chordseq classify -q --all -m again.m genomes.fa | cmp - added.tsv' - "$train"
+N proteins-folds.err  chordseq train --label-key class --proteins 1M --folds 2 -o x.m genomes.fa
+N proteins-device.err chordseq train --label-key class --split split.tsv --proteins 1M -o /dev/null genomes.fa
+awk '$2 == "valid" && n++ { $2 = "skip" } 1' split.tsv | tr ' ' '\t' > one.tsv
+N proteins-one.err    chordseq train --label-key class --split one.tsv --proteins 1M -o x.m genomes.fa
