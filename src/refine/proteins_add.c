@@ -29,6 +29,7 @@ enum {
     BOTH = 2, NONE = 3           /* beside the halves 0 and 1 */
 };
 static const int64_t table_memory = 2LL << 30;
+static const double noise = 0.01;      /* of the balanced accuracy of a validation */
 
 const cs_opt cs_proteins_add_table[] = {
     { .type = CS_OPT_SIZE, .name = "proteins", .off = offsetof(cs_proteins_add_args, size),
@@ -39,7 +40,8 @@ const cs_opt cs_proteins_add_table[] = {
              "of proteins of the training records, with which sequences are aligned (see 'model "
              "lookup' and 'model proteins' in chordseq-model(1)). Weights are fitted to one half "
              "of the groups of the validation and tested on the other, and the reverse; the model "
-             "gets the mean of both. Not part of --budget: about a minute per 100 megabases on two "
+             "gets the mean of both, or no proteins if they lower its balanced accuracy by more "
+             "than 0.01. Not part of --budget: about a minute per 100 megabases on two "
              "cores. Only for nucleotides and sequence classes, at most 160, and with validation "
              "records.",
       .min = 0, .max = 256 << 20 },
@@ -243,19 +245,32 @@ static void remove_proteins(cs_model *m)
     m->proteins = NULL;
 }
 
-/* Replaces the validation metrics of the model by those with proteins. */
-static int report(const struct job *j, const cs_scores *before, const cs_scores *scores)
+static void swap_scores(cs_scores *a, cs_scores *b)
+{
+    const cs_scores s = *a;
+
+    *a = *b;
+    *b = s;
+}
+
+/* Takes the proteins back if the validation is clearly worse: scores are `before` then. */
+static int judge(const struct job *j, cs_scores *before, cs_scores *scores)
 {
     int rc = CS_OK;
     cs_metrics without = { 0 }, with = { 0 };
 
     CS_TRY(cs_scores_metrics(before, 0, INT64_MAX, 0, false, &without));
     CS_TRY(cs_scores_metrics(scores, 0, INT64_MAX, 0, false, &with));
+    if (with.balanced < without.balanced - noise) {
+        cs_warn("with proteins, the balanced accuracy of the validation is %.4f, not %.4f; wrote "
+                "the model without them", with.balanced, without.balanced);
+        remove_proteins(j->m);
+        swap_scores(before, scores);
+        goto out;
+    }
     cs_note("%lld peptide words and %lld proteins: validation balanced accuracy %.4f, without them "
             "%.4f", (long long)j->m->lookup->n, (long long)j->m->proteins->n, with.balanced,
             without.balanced);
-    if (with.balanced < without.balanced)
-        cs_warn("proteins lower the validation's balanced accuracy; train without --proteins");
     rc = cs_provenance_add_proteins(&j->m->training, &without, &with);
 out:
     cs_metrics_release(&without);
@@ -279,9 +294,18 @@ int cs_proteins_extend(const void *arg, cs_model *m, cs_dataset *d, const cs_sam
     CS_TRY(halve(d, j.half));
     remove_proteins(m);                            /* of a finished run that was resumed */
     CS_TRY(predict(&j, BOTH, &before));
-    CS_TRY(make_parts(&j, a->size));
+    rc = make_parts(&j, a->size);
+    if (rc == CS_EUSAGE) {                         /* the data has none */
+        cs_warn("%s; wrote the model without proteins", cs_error_message());
+        cs_error_clear();
+        rc = CS_OK;
+        remove_proteins(m);
+        swap_scores(&before, scores);
+        goto out;
+    }
+    CS_TRY(rc);
     CS_TRY(cross_fit(&j, scores));
-    rc = report(&j, &before, scores);
+    rc = judge(&j, &before, scores);
 out:
     cs_scores_release(&before);
     CS_FREE(j.half, j.weight);

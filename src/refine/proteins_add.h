@@ -16,8 +16,8 @@ extern const cs_opt cs_proteins_add_table[];   /* --proteins */
  * Both are made from the training part. The groups of the validation part are halved, weights are
  * fitted to the crops of each half, and the model gets the mean of both. Scores are those of each
  * half with the weights of the other one. A group that is the only one of its class is in both
- * halves. A warning is logged if the balanced accuracy of these scores is below that without
- * proteins.
+ * halves. If the balanced accuracy of these scores is more than 0.01 below that without proteins,
+ * the model stays without them, with a warning, and so are the scores.
  *
  * arg      const cs_proteins_add_args
  * Returns  CS_OK; the errors of cs_model_make_lookup(), cs_model_make_proteins() and the fits;

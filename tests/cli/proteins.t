@@ -106,6 +106,16 @@ T 'the predictions are the same on other threads' sh -c '$1 -q -@ 3 --proteins 2
     for m in added again; do chordseq classify -q --all -m $m.m genomes.fa > $m.tsv || exit; done && cmp added.tsv again.tsv' - "$train"
 T 'and after it was resumed' sh -c '$1 -q --resume --proteins 200k -o again.m &&
     chordseq classify -q --all -m again.m genomes.fa | cmp - added.tsv' - "$train"
+sed '/^>g.6/ { s/class=one/class=three/; s/class=two/class=one/; s/class=three/class=two/ }' genomes.fa |
+    awk 'BEGIN { srand(8) } { print } /class=/ { rich = /one/ ? "AACGT" : "ACGTT"; for (i = 0; i < 400; i++) printf "%s", substr(rich, 1 + int(5 * rand()), 1) }' > mixed.fa
+none="chordseq train --label-key class --split split.tsv --preset none --tokenizer kmer --tokenizer.k 1 --encoder chordmixer
+    --encoder.max-len 4k --encoder.depth none --epochs 20 --lr 0.01 --no-rc --proteins 200k -o none.m"
+T 'not if the validation is clearly worse with them' sh -c '$1 mixed.fa 2> log && grep -q "validation is 0.0000, not 1.0000; wrote the model without them" log &&
+    ! chordseq model show none.m | grep "^proteins\|^lookup\|without_proteins"' - "$none"
+awk 'BEGIN { srand(9) } { print } /class=/ { getline; for (i = 0; i < 800; i++) printf "%s", substr("ACGT", 1 + int(4 * rand()), 1); print "" }' genomes.fa |
+    awk '/^>/ || length($0) > 700 && !/TAA$/' > random.fa
+T 'nor if the records share none' sh -c '$1 random.fa 2> log && grep -q "warning: no peptide word occurs in 2 groups .*; wrote the model without proteins" log &&
+    ! chordseq model show none.m | grep "^proteins\|^lookup\|without_proteins"' - "$none"
 N proteins-folds.err  chordseq train --label-key class --proteins 1M --folds 2 -o x.m genomes.fa
 N proteins-device.err chordseq train --label-key class --split split.tsv --proteins 1M -o /dev/null genomes.fa
 awk '$2 == "valid" && n++ { $2 = "skip" } 1' split.tsv | tr ' ' '\t' > one.tsv
