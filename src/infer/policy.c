@@ -148,8 +148,8 @@ static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
         return CS_OK;
     p->window = longest_bases(m, n);
     if (p->window < shortest_window(m))
-        return cs_fail(CS_EMEM, "%s suffices for sequences of %lld bases at most; windows need %lld "
-                       "or more", limit, (long long)p->window, (long long)shortest_window(m));
+        return cs_fail(CS_EMEM, "%s suffices for sequences of %lld bases at most; windows need "
+                       "%lld or more", limit, (long long)p->window, (long long)shortest_window(m));
     cs_note("sequences of more than %lld bases exceed %s or the model's maximum; they are split "
             "into windows", (long long)p->window, limit);
     return CS_OK;
