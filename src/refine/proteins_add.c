@@ -296,7 +296,9 @@ int cs_proteins_extend(const void *arg, cs_model *m, cs_dataset *d, const cs_sam
     CS_TRY(predict(&j, BOTH, &before));
     rc = make_parts(&j, a->size);
     if (rc == CS_EUSAGE) {                         /* the data has none */
-        cs_warn("%s; wrote the model without proteins", cs_error_message());
+        cs_warn("the groups of a class share too few peptide words or proteins, or --proteins is "
+                "too small; wrote the model without them");
+        cs_info("%s", cs_error_message());
         cs_error_clear();
         rc = CS_OK;
         remove_proteins(m);

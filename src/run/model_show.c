@@ -205,12 +205,15 @@ static int show_origin(cs_outfile *f, const cs_model *m, const json_t *training)
     CS_TRY(show_amount(f, data, cs_model_parts(m) == 2 ? "labelled alleles" : "records"));
     if (json_is_string(sources))
         CS_TRY(show_text(f, "sources\t", json_string_value(sources), "\n"));
+    /* With `train --proteins`, the validation includes them. */
+    const bool alone = cs_model_has_evidence(m) &&
+                       json_object_get(training, "baseline_without_proteins_balanced") == NULL;
     if (json_is_number(accuracy) && !json_is_array(json_object_get(training, "assays")))
         rc = cs_outfile_printf(f, "validation\tbalanced accuracy %.3f %s%s\n",
                                json_number_value(accuracy),
                                json_object_get(training, "folds") ? "in cross-validation"
                                                                   : "on held-out data",
-                               cs_model_has_evidence(m) ? ", of the network alone" : "");
+                               alone ? ", of the network alone" : "");
 out:
     return rc;
 }

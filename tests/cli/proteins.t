@@ -98,6 +98,7 @@ awk '/^>/ { new = $1 ~ /7$/ } new' genomes.fa > new.fa
 T 'train adds them' sh -c '$1 --proteins 200k -o added.m 2> log &&
     chordseq model show added.m | grep -c "^proteins	\|^lookup	" | grep -qx 2' - "$train"
 T 'with the accuracy of both halves' sh -c 'awk "/peptide words and .* proteins: validation/ { sub(/,/, \"\", \$13); n += \$13 > 0.9 && \$16 < 0.8 } END { exit n != 1 }" log &&
+    chordseq model show added.m | grep -q "^validation	balanced accuracy [0-9.]* on held-out data$" &&
     chordseq model show added.m | awk -F "\t" "/valid_balanced_accuracy/ { n += \$2 > 0.9 } /without_proteins/ { n += \$2 < 0.8 } END { exit n != 2 }"'
 T 'and calibrates with them' sh -c 'grep -q "calibrated on 200 validation samples" log && grep -q "</html>" page.html'
 T 'they separate the classes of new families' sh -c 'chordseq classify -q --min-prob 0 -m added.m new.fa |
@@ -114,7 +115,7 @@ T 'not if the validation is clearly worse with them' sh -c '$1 mixed.fa 2> log &
     ! chordseq model show none.m | grep "^proteins\|^lookup\|without_proteins"' - "$none"
 awk 'BEGIN { srand(9) } { print } /class=/ { getline; for (i = 0; i < 800; i++) printf "%s", substr("ACGT", 1 + int(4 * rand()), 1); print "" }' genomes.fa |
     awk '/^>/ || length($0) > 700 && !/TAA$/' > random.fa
-T 'nor if the records share none' sh -c '$1 random.fa 2> log && grep -q "warning: no peptide word occurs in 2 groups .*; wrote the model without proteins" log &&
+T 'nor if the records share none' sh -c '$1 random.fa 2> log && grep -q "warning: the groups of a class share too few .*; wrote the model without them" log &&
     ! chordseq model show none.m | grep "^proteins\|^lookup\|without_proteins"' - "$none"
 N proteins-folds.err  chordseq train --label-key class --proteins 1M --folds 2 -o x.m genomes.fa
 N proteins-device.err chordseq train --label-key class --split split.tsv --proteins 1M -o /dev/null genomes.fa
