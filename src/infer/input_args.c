@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/path_conflicts.h"
 #include "io/index_name.h"
+#include "io/input_pump.h"
 #include "io/regions.h"
 
 enum { PATH_BYTES = 4096, MAX_LIST_BYTES = 64 << 20 };
@@ -90,8 +91,7 @@ static int check_listed(const char *list, int line, const char *name)
         return CS_OK;
     (void)snprintf(why, sizeof why, "%s", cs_error_message());
     cs_error_clear();
-    return cs_fail(CS_EIO, "'%s' line %d: %s", strcmp(list, "-") == 0 ? "standard input" : list,
-                   line, why);
+    return cs_fail(CS_EIO, "'%s' line %d: %s", cs_input_shown(list), line, why);
 }
 
 /* One name per line; names point into the text, which is kept. */
@@ -107,7 +107,8 @@ static int read_list(cs_input_args *a, const char *path)
     char *rest = text + cs_bom_bytes(text, n);
     text = NULL;
     if (rest + strlen(rest) != stop)
-        return cs_fail(CS_EFORMAT, "'%s' is not a list of file names; it has a NUL byte", path);
+        return cs_fail(CS_EFORMAT, "'%s' is not a list of file names; it has a NUL byte",
+                       cs_input_shown(path));
     for (char *line = rest, *next; line; line = next, no++) {
         size_t end = strcspn(line, "\n");
         next = line[end] ? line + end + 1 : NULL;
