@@ -353,7 +353,7 @@ static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, 
     if (!m->head->is_class)
         return -1;
     best = cs_argmax(v, n);
-    if (!isfinite(v[best])) {    /* NaN is below no threshold */
+    if (!m->head->per_token && !isfinite(v[best])) {   /* NaN is below no threshold */
         *prob = v[best];
         *why = CS_REASON_LOW_PROB;
         return -1;
