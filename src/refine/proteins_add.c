@@ -43,9 +43,9 @@ const cs_opt cs_proteins_add_table[] = {
              "lookup' and 'model proteins' in chordseq-model(1)). Weights are fitted to one half "
              "of the groups of the validation and tested on the other, and the reverse; the model "
              "gets the mean of both, or no proteins if they lower its balanced accuracy by more "
-             "than 0.01. Not part of --budget: about a minute per 100 megabases on two "
-             "cores. Only for nucleotides and sequence classes, at most 160, and with validation "
-             "records.",
+             "than 0.01. Not part of --budget: about a minute per 100 megabases, and longer if a "
+             "network is the model. Only for nucleotides and sequence classes, at most 160, and "
+             "with validation records.",
       .min = 0, .max = 256 << 20 },
     { .type = CS_OPT_END }
 };

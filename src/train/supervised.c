@@ -293,6 +293,8 @@ static int extend_model(cs_supervised *j, cs_scores *scores)
                             scores));
     rc = cs_model_save(m, a->run.output);
 out:
+    if (rc == CS_ECANCEL)
+        cs_note("interrupted: the model is trained, but has no proteins; --resume adds them");
     cs_model_free(m);
     cs_backend_close(cpu);
     return rc;
