@@ -2,7 +2,7 @@
 . "$srcdir/tests/cli/lib.sh"
 
 "$srcdir/docs/tutorial/make_data" && gzip -c calls.vcf > calls.vcf.gz && cp long.fq.gz reads.fq.gz &&
-    for k in host parasite; do sed "/^>/s/\$/ genus=$k/" $k.fa; done | gzip > labelled.fa.gz || exit 1
+    for k in host parasite; do awk -v k=$k '/^>/ { $0 = $0 " host=" k " family=" k int(n / 2); n++ } 1' $k.fa; done | gzip > labelled.fa.gz || exit 1
 
 # ```console blocks: lines `$ COMMAND` and their output. The training budget is reduced.
 awk '/^```console$/ { s = 1; next } /^```/ { s = 0 } s' "$srcdir/README.md" > shown
