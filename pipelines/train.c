@@ -95,8 +95,8 @@ static int train_run(const cs_command_line *cmdline)
     }
     CS_TRY(train_check_options());
     if (proteins.size > 0)
-        args.extension = (cs_train_extension){ cs_proteins_extensible, cs_proteins_extend,
-                                               &proteins };
+        args.extension = (cs_train_extension){ "--proteins", cs_proteins_extensible,
+                                               cs_proteins_extend, &proteins };
     rc = cs_supervised_train(&args, cmdline->set, cmdline->argc, cmdline->argv);
 out:
     return rc;

@@ -4,10 +4,10 @@
  * DESIGN
  * Weights that are fitted to the validation part make its accuracy and a calibration on it too
  * good. Therefore each half of its groups is predicted with weights that are fitted to the other
- * half. The mean of both weights is also more accurate on further groups than one fit to all: with
- * seven classes of genomes, by 0.021, 0.026, 0.005 and 0.001 at 500 to 10,000 bases. With 14,000
- * crops instead of 4,000, accuracy differs by 0.006, -0.003, 0.001 and 0.000; four times as many
- * crops as that are predicted, which takes longest for networks.
+ * half. The mean of both weights is also more accurate on further groups than one fit to all: in a
+ * prototype with seven classes of genomes, by 0.021, 0.026, 0.005 and 0.001 at 500 to 10,000 bases.
+ * Each fit predicts its crops twice, without and with the table, which takes long for networks.
+ * 14,000 crops instead of 4,000 changed the accuracy by 0.006, -0.003, 0.001 and 0.000.
  */
 #include "refine/proteins_add.h"
 
@@ -27,7 +27,8 @@
 enum {
     TABLE_FIFTHS = 2,            /* the table's part of the size */
     WORD_BYTES = 16,             /* memory per base to build a table of all its words */
-    MIN_CROPS = 400, MAX_CROPS = 4000, BASES_PER_CROP = 200,    /* of a fit; of the validation */
+    MIN_CROPS = 400, MAX_CROPS = 4000,         /* of a fit */
+    BASES_PER_CROP = 200,        /* of the validation part, between these limits */
     BOTH = 2, NONE = 3           /* beside the halves 0 and 1 */
 };
 static const int64_t table_memory = 2LL << 30;
@@ -37,15 +38,15 @@ const cs_opt cs_proteins_add_table[] = {
     { .type = CS_OPT_SIZE, .name = "proteins", .off = offsetof(cs_proteins_add_args, size),
       .arg = "BYTES", .def = "0",
       .help = "add peptide words and proteins of this size to the trained model, e.g. 12M; 0: none",
-      .man = "For classes of genomes or genes that code for proteins. Two fifths of the size are a "
-             "look-up table of peptide words that groups of a class share, the rest is a database "
-             "of proteins of the training records, with which sequences are aligned (see 'model "
-             "lookup' and 'model proteins' in chordseq-model(1)). Weights are fitted to one half "
-             "of the groups of the validation and tested on the other, and the reverse; the model "
-             "gets the mean of both, or no proteins if they lower its balanced accuracy by more "
-             "than 0.01. Not part of --budget: about a minute per 100 megabases, and longer if a "
-             "network is the model. Only for nucleotides and sequence classes, at most 160, and "
-             "with validation records.",
+      .man = "For classes of genomes or genes. Two fifths of the size are a look-up table of "
+             "peptide words that groups of a class share, the rest is a database of proteins "
+             "of the training records, with which sequences are aligned (see 'model lookup' "
+             "and 'model proteins' in chordseq-model(1)). Weights are fitted to one half of "
+             "the groups of the validation and tested on the other, and the reverse; the "
+             "model gets the mean of both, or no proteins if they lower its balanced "
+             "accuracy by more than 0.01. Not part of --budget: about a minute per 100 "
+             "megabases, and longer if a network is the model. Only for nucleotides and "
+             "sequence classes, at most 160, and with validation records.",
       .min = 0, .max = 256 << 20 },
     { .type = CS_OPT_END }
 };

@@ -272,8 +272,8 @@ static int check_extension(const cs_supervised *j)
     if (e->add == NULL)
         return CS_OK;
     if (cs_file_is_device(j->a->run.output))
-        return cs_fail(CS_EUSAGE, "--proteins reads the model again, but '%s' is not a regular "
-                       "file; give a file with -o", j->a->run.output);
+        return cs_fail(CS_EUSAGE, "%s reads the model again, but '%s' is not a regular file; give "
+                       "a file with -o", e->option, j->a->run.output);
     return e->check(j->model, &j->data);
 }
 
@@ -294,7 +294,8 @@ static int extend_model(cs_supervised *j, cs_scores *scores)
     rc = cs_model_save(m, a->run.output);
 out:
     if (rc == CS_ECANCEL)
-        cs_note("interrupted: the model is trained, but has no proteins; --resume adds them");
+        cs_note("interrupted: the model is trained, without %s; --resume continues",
+                a->extension.option);
     cs_model_free(m);
     cs_backend_close(cpu);
     return rc;

@@ -16,6 +16,7 @@
 
 /* What is added to a classifier when it is trained, before its calibration. */
 typedef struct cs_train_extension {
+    const char *option;          /* that asks for it, for messages */
     /* Before training: CS_OK, or the error that the model or the data cannot be extended. */
     int (*check)(const cs_model *m, const cs_dataset *d);
     /* Adds to the written model, on the CPU. d: its parts may change during the call. scores:
