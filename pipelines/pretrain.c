@@ -23,7 +23,7 @@ static void pretrain_options(cs_optset *set)
 static int pretrain_select(cs_optset *set, int argc, char **argv)
 {
     memcpy(set, common_tables, sizeof common_tables);
-    return cs_components_find(&args.components, argc, argv, NULL, set, CS_MAX_OPTSET);
+    return cs_components_find(&args.components, argc, argv, set, CS_MAX_OPTSET);
 }
 
 static void release_components(void)

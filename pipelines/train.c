@@ -8,9 +8,6 @@
 
 static cs_supervised_args args;
 static cs_proteins_add_args proteins;
-static cs_backend *base_be;
-static cs_model *base;           /* of --init, on the CPU: its components */
-static char      base_path[4096];
 
 static const cs_optset common_tables[] = {
     { cs_input_table, &args.input, NULL }, { cs_label_table, &args.label, NULL },
@@ -33,26 +30,16 @@ static void train_options(cs_optset *set)
 /* The option tables depend on --init, so that model is read before parsing. */
 static int train_select(cs_optset *set, int argc, char **argv)
 {
-    int rc = CS_OK;
-    const char *path = cs_components_argument(argc, argv, "init");
-
     memcpy(set, common_tables, sizeof common_tables);
-    if (path != NULL) {
-        CS_TRY(cs_model_find_default(path, base_path, sizeof base_path));
-        CS_TRY(cs_backend_open("cpu", 1, &base_be));
-        CS_TRY(cs_model_load(base_path, base_be, CS_USE_INFERENCE, &base));
-    }
-    rc = cs_components_find(&args.components, argc, argv, base, set, CS_MAX_OPTSET);
-out:
-    return rc;
+    const int rc = cs_components_init(&args.components, argc, argv);
+    return rc != CS_OK ? rc
+         : cs_components_find(&args.components, argc, argv, set, CS_MAX_OPTSET);
 }
 
 static void train_release(void)
 {
     cs_args_release(&args.input);
     cs_components_release(&args.components);
-    cs_model_free(base);
-    cs_backend_close(base_be);
 }
 
 static int train_check_options(void)
@@ -86,9 +73,9 @@ static int train_run(const cs_command_line *cmdline)
     int rc = CS_OK;
 
     cs_cpu_flush_subnormals();
-    if (base != NULL) {
-        args.init.init = base_path;
-        CS_TRY(cs_components_adopt(&args.components, cmdline->argc, cmdline->argv, base,
+    if (args.components.from != NULL) {
+        args.init.init = args.components.from_path;
+        CS_TRY(cs_components_adopt(&args.components, cmdline->argc, cmdline->argv,
                                    args.init.new_head));
     } else if (args.init.new_head) {
         return cs_fail(CS_EUSAGE, "--new-head goes with --init");

@@ -139,10 +139,10 @@ const char *cs_components_filter(cs_optset *set, int argc, char **argv)
            "manual page lists all.";
 }
 
-static int other(const char *kind, const char *given, const char *of_model)
+int cs_components_kept(const char *option, const char *given, const char *of_model)
 {
-    return cs_fail(CS_EUSAGE, "--%s %s: the initial model has %s and keeps it",
-                   kind, given, of_model);
+    return cs_fail(CS_EUSAGE, "--%s %s: the initial model has %s and keeps it", option, given,
+                   of_model);
 }
 
 /* ---- options of other components ------------------------------------------------------------ */
@@ -233,9 +233,25 @@ static int check_owners(const cs_components *c, int argc, char **argv)
     return rc;
 }
 
-int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *from,
-                       cs_optset *set, int n)
+int cs_components_init(cs_components *c, int argc, char **argv)
 {
+    int rc = CS_OK;
+    char path[4096];
+    const char *given = cs_components_argument(argc, argv, "init");
+
+    if (given == NULL)
+        return CS_OK;
+    CS_TRY(cs_model_find_default(given, path, sizeof path));
+    c->from_path = cs_xstrdup(path);
+    CS_TRY(cs_backend_open("cpu", 1, &c->from_be));
+    rc = cs_model_load(path, c->from_be, CS_USE_INFERENCE, &c->from);
+out:
+    return rc;
+}
+
+int cs_components_find(cs_components *c, int argc, char **argv, cs_optset *set, int n)
+{
+    const cs_model *from = c->from;
     const char *tok = name_in(argc, argv, "tokenizer",
                               from != NULL && from->tok != NULL ? from->tok->name : NULL),
                *enc = name_in(argc, argv, "encoder", from != NULL ? from->enc->name : NULL),
@@ -252,9 +268,9 @@ int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *
     if (c->head == NULL)
         return unknown("head", head, head_at);
     if (from != NULL && from->tok != NULL && c->tok != from->tok)
-        return other("tokenizer", tok, from->tok->name);
+        return cs_components_kept("tokenizer", tok, from->tok->name);
     if (from != NULL && c->enc != from->enc)
-        return other("encoder", enc, from->enc->name);
+        return cs_components_kept("encoder", enc, from->enc->name);
     const int rc = check_owners(c, argc, argv);
     if (rc != CS_OK)
         return rc;
@@ -327,7 +343,7 @@ static int check_part(int argc, char **argv, const char *part, const cs_opt *opt
                    by_content = strcmp(name, vocabulary) == 0;
         if (given && !by_content && !is_of_training(o->name) && strcmp(text[0], text[1]) != 0 &&
             !(strcmp(name, "encoder.decoder") == 0 && drops_decoder(argc, argv)))
-            return other(name, text[0], text[1]);
+            return cs_components_kept(name, text[0], text[1]);
     }
     return CS_OK;
 }
@@ -404,10 +420,10 @@ static void adopt_head(cs_components *c, int argc, char **argv, const cs_model *
     }
 }
 
-int cs_components_adopt(cs_components *c, int argc, char **argv, const cs_model *from,
-                        bool new_head)
+int cs_components_adopt(cs_components *c, int argc, char **argv, bool new_head)
 {
     int rc = CS_OK;
+    const cs_model *from = c->from;
 
     CS_TRY(check_part(argc, argv, "encoder", c->enc->opt, c->enc_cfg, from->enc_cfg));
     adopt_encoder(c, argc, argv, from);
@@ -442,4 +458,10 @@ void cs_components_release(cs_components *c)
     c->tok_text = c->new_head = NULL;
     CS_FREE(c->tok_cfg, c->enc_cfg, c->head_cfg);
     c->tok_cfg = c->enc_cfg = c->head_cfg = NULL;
+    cs_model_free(c->from);
+    cs_backend_close(c->from_be);
+    free(c->from_path);
+    c->from = NULL;
+    c->from_be = NULL;
+    c->from_path = NULL;
 }

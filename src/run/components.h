@@ -9,9 +9,12 @@ typedef struct cs_components_args { const char *tokenizer, *encoder, *head; } cs
 
 extern const cs_opt cs_components_table[];
 
-/* The choice; the cfg structs and tok_text are owned. */
+/* The choice; all but the implementations is owned. */
 typedef struct cs_components {
     cs_components_args      args;
+    cs_model           *from;        /* of --init, on the CPU; NULL: no initial model */
+    char               *from_path;
+    cs_backend         *from_be;
     const char         *fixed_head;      /* the only one, without options to list; NULL: choose */
     const cs_tokenizer *tok;
     const cs_encoder   *enc;
@@ -29,29 +32,35 @@ void cs_components_list(cs_components *c, cs_optset *set, int n);
  * from `set`. Returns a note on where to find them. See cs_command.filter */
 const char *cs_components_filter(cs_optset *set, int argc, char **argv);
 
+/** cs_components_init - before cs_components_find(): load the initial model if argv has --init.
+ * CS_OK; the errors of cs_model_find_default() and cs_model_load() */
+int cs_components_init(cs_components *c, int argc, char **argv) CS_MUST_CHECK;
+
 /**
  * cs_components_find - find the names in argv, and append their tables to `set`
  *
- * Call it before parsing, because the names determine the tables.
+ * Call it before parsing, because the names determine the tables. With an initial model, its
+ * tokenizer and encoder are found.
  *
- * from     tokenizer and encoder are this model's; NULL: no initial model
  * n        capacity of set, in rows
- * Returns  CS_OK; CS_EUSAGE for an unknown name, for another one than the model's, or for an option
- *          of components that were not chosen
+ * Returns  CS_OK; CS_EUSAGE for an unknown name, for another one than the initial model's, or for
+ *          an option of components that were not chosen
  */
-int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *from,
-                       cs_optset *set, int n) CS_MUST_CHECK;
+int cs_components_find(cs_components *c, int argc, char **argv, cs_optset *set, int n)
+    CS_MUST_CHECK;
 
 /**
- * cs_components_adopt - after parsing: copy the settings of tokenizer and encoder from a model, and
- * those of a head of the same kind that are not in argv
+ * cs_components_adopt - after parsing, with an initial model: copy its settings of tokenizer and
+ * encoder, and those of a head of the same kind that are not in argv
  *
  * new_head the head keeps what argv and the defaults give
- * from     as above, not NULL; must outlive the choice, which points to its strings
  * Returns  CS_OK; CS_EUSAGE naming an option in argv that contradicts the model; CS_EMEM
  */
-int cs_components_adopt(cs_components *c, int argc, char **argv, const cs_model *from,
-                        bool new_head) CS_MUST_CHECK;
+int cs_components_adopt(cs_components *c, int argc, char **argv, bool new_head) CS_MUST_CHECK;
+
+/** cs_components_kept - CS_EUSAGE: the initial model keeps its own value of an option; option:
+ * without dashes */
+int cs_components_kept(const char *option, const char *given, const char *of_model);
 
 /** cs_components_tokenizer - open or restore the tokenizer. CS_OK; errors of its open() or
  * restore() */
