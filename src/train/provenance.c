@@ -107,12 +107,24 @@ out:
     return rc;
 }
 
+void cs_provenance_start_from(cs_provenance *p, const char *path, const cs_model *from)
+{
+    struct text name = { NULL, 0 };
+
+    if (path == NULL)
+        return;
+    provenance_append(&name, base_name(path), strlen(base_name(path)));
+    free(p->initial);
+    p->initial = name.s;
+    (void)snprintf(p->initial_sum, sizeof p->initial_sum, "%s", from->sum);
+}
+
 void cs_provenance_release(cs_provenance *p)
 {
     for (int i = 0; i < p->n_file; i++)
         free(p->file[i].name);
     free(p->file);
-    free(p->command);
+    CS_FREE(p->command, p->initial);
     *p = (cs_provenance){ 0 };
 }
 
@@ -236,6 +248,9 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
     json_object_set_new(o, "chordseq", json_string(PACKAGE_VERSION));
     json_object_set_new(o, "command", json_string(p->command));
     json_object_set_new(o, "seed", json_integer(p->seed));
+    if (p->initial != NULL)
+        json_object_set_new(o, "initial_model", json_pack("{s:s, s:s}", "name", p->initial,
+                                                          "sha256", p->initial_sum));
     json_object_set_new(o, "inputs", inputs_json(p));
     if (p->split_by != NULL)
         json_object_set_new(o, "split_by", json_string(p->split_by));

@@ -17,6 +17,8 @@ typedef struct cs_provenance {
     cs_origin_file *file;
     int             n_file;
     int64_t         seed;
+    char           *initial;     /* name of the initial model's file; NULL: none */
+    char            initial_sum[65];     /* SHA-256 of its weights */
     const char     *preset;      /* or NULL */
     const char     *split_by;    /* key of the validation split: a key, "name", "table" */
     const struct cs_folds *folds; /* whose means stand for a validation; NULL: none */
@@ -33,6 +35,8 @@ typedef struct cs_provenance {
 int  cs_provenance_init(cs_provenance *p, const cs_optset *set, int argc, char **argv,
                         const cs_strlist *file) CS_MUST_CHECK;
 void cs_provenance_release(cs_provenance *p);
+/** cs_provenance_start_from - the model that training starts from; path NULL: none */
+void cs_provenance_start_from(cs_provenance *p, const char *path, const cs_model *from);
 
 /** cs_provenance_text - a JSON object: command, version, inputs, classes, metrics; free() it */
 char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_classes *classes,

@@ -420,6 +420,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     };
     CS_TRY(cs_provenance_recipe(set, skip, j->model, cs_dataset_hash(&j->data), &j->recipe));
     j->origin.seed = a->training.seed;
+    cs_provenance_start_from(&j->origin, a->init.init, a->components.from);
     CS_TRY(cs_provenance_init(&j->origin, set, argc, argv, &a->input.file));
 out:
     return rc;

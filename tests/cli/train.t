@@ -306,6 +306,9 @@ from="chordseq train -q -B 512 $short --lr 0.02 --init good.m --label-map map.ts
 T 'a run with --init only' $from -o came.m
 T '--init takes all settings of tokenizer and encoder' sh -c 'for m in good came; do chordseq model show $m.m | grep -E "^(tokenizer|encoder)" > $m.set; done
     cmp good.set came.set'
+T 'the provenance names the initial model and the checksum of its weights' sh -c '
+    sum=$(chordseq model show good.m | sed -n "s/^sha256.//p") && chordseq model show came.m |
+    grep -qxF "training.initial_model	{\"name\":\"good.m\",\"sha256\":\"$sum\"}"'
 T 'training with a frozen encoder' $from -o probe.m --metrics probe.tsv --freeze encoder --epochs 6
 T 'a frozen encoder trains to a balanced accuracy above 0.8' sh -c 'tail -n 1 probe.tsv | awk "{ exit !(\$8 > 0.8) }"'
 tune="$from --freeze-epochs 1 --encoder-lr 0.1"
