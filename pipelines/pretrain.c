@@ -9,9 +9,10 @@ static cs_pretrain_args args = { .components.fixed_head = "token" };
 
 static const cs_optset common_tables[] = {
     { cs_genome_table, &args.corpus, NULL }, { cs_mask_table, &args.mask, NULL },
-    { cs_train_table, &args.training, NULL }, { cs_run_table, &args.run, NULL },
-    { cs_memory_table, &args.memory, NULL }, { cs_compute_table, &args.compute, NULL },
-    { cs_device_table, &args.device, NULL }, { cs_log_table, &cs_command_logs, NULL }, { 0 }
+    { cs_continue_table, &args, NULL }, { cs_train_table, &args.training, NULL },
+    { cs_run_table, &args.run, NULL }, { cs_memory_table, &args.memory, NULL },
+    { cs_compute_table, &args.compute, NULL }, { cs_device_table, &args.device, NULL },
+    { cs_log_table, &cs_command_logs, NULL }, { 0 }
 };
 
 static void pretrain_options(cs_optset *set)
@@ -20,10 +21,19 @@ static void pretrain_options(cs_optset *set)
     cs_components_list(&args.components, set, CS_MAX_OPTSET);
 }
 
+/* The option tables depend on --init, so that model is read before parsing. */
 static int pretrain_select(cs_optset *set, int argc, char **argv)
 {
+    cs_components *c = &args.components;
+    int rc = CS_OK;
+
     memcpy(set, common_tables, sizeof common_tables);
-    return cs_components_find(&args.components, argc, argv, set, CS_MAX_OPTSET);
+    CS_TRY(cs_components_init(c, argc, argv));
+    if (c->from != NULL)
+        CS_TRY(cs_model_check_masked(c->from, c->from_path));
+    rc = cs_components_find(c, argc, argv, set, CS_MAX_OPTSET);
+out:
+    return rc;
 }
 
 static void release_components(void)

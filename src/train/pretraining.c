@@ -14,8 +14,8 @@
 #include "train/provenance.h"
 #include "train/window_feed.h"
 
-/* Minimum window: shorter ones have no context for their tokens. */
-enum { MIN_BASES = 32 };
+/* Minimum window: shorter ones have no context for their tokens; the text of a setting. */
+enum { MIN_BASES = 32, SETTING_BYTES = 512 };
 
 enum { DECODER_LINEAR, DECODER_LIGHT };
 static const char *const decoder_names[] = { "linear", "light", NULL };
@@ -80,10 +80,22 @@ const cs_opt cs_mask_table[] = {
       .max = 1 },
     { .type = CS_OPT_ENUM, .name = "decoder", MASK(decoder), .arg = "NAME", .def = "light",
       .help = "decoder: linear, or light (convolutions of half the width)",
-      .man = "Commands that start from the model drop the decoder.",
+      .man = "'chordseq train --init' drops the decoder.",
       .choice = decoder_names },
     { .type = CS_OPT_INT, .name = "decoder-layers", MASK(decoder_layers), .arg = "NUM",
       .def = "2", .help = "layers of the light decoder", .min = 1, .max = 32 },
+    { .type = CS_OPT_END }
+};
+
+const cs_opt cs_continue_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Further pretraining" },
+    { .type = CS_OPT_IN, .name = "init", .off = offsetof(cs_pretrain_args, init), .arg = "MODEL",
+      .help = "start from this pretrained model's weights",
+      .man = "For example, to adapt it to other genomes. A file, a folder of 'chordseq model "
+             "export', or human-lm, which comes with chordseq. Tokenizer, encoder and decoder are "
+             "copied with all settings; contradicting options are refused, except dropout. "
+             "Optimiser and learning rate start anew; --resume continues an interrupted run "
+             "instead." },
     { .type = CS_OPT_END }
 };
 
@@ -96,7 +108,7 @@ struct job {
     void          *tok;          /* the tokenizer, until the model exists */
     cs_group      *group;        /* with --ranks */
     cs_backend    *be;
-    cs_model      *model;
+    cs_model      *model, *from;         /* from: --init, until its weights have been copied */
     cs_window_feed feed;
     char          *recipe, *checkpoint;
     cs_provenance  origin;
@@ -114,6 +126,59 @@ static int pretrain_check_options(const cs_pretrain_args *a)
     if (a->corpus.valid_bed != NULL && a->corpus.valid != NULL)
         return cs_fail(CS_EUSAGE, "give one of --val-contigs and --val-regions, not both");
     return CS_OK;
+}
+
+/* The text of a component's setting; empty if it has no such option. */
+static const char *setting(const cs_opt *table, const void *cfg, const char *name,
+                           char text[SETTING_BYTES])
+{
+    const cs_opt *o = cs_opt_find(table, name);
+
+    text[0] = '\0';
+    if (o != NULL)
+        (void)cs_opt_text(o, cfg, text, SETTING_BYTES);
+    return text;
+}
+
+/* With --init: the options of the decoder are the settings of the model's head. */
+static int adopt_decoder(const cs_model *from, cs_mask_args *a)
+{
+    char is[SETTING_BYTES], has[SETTING_BYTES];
+    const bool light = strcmp(setting(from->head->opt, from->head_cfg, "predictor", has),
+                              "none") != 0;
+    const int decoder = light ? DECODER_LIGHT : DECODER_LINEAR;
+
+    if (cs_opt_given(&a->decoder) && a->decoder != decoder)
+        return cs_components_kept("decoder", decoder_names[a->decoder], decoder_names[decoder]);
+    a->decoder = decoder;
+    if (!light)
+        return CS_OK;
+    (void)setting(from->head->opt, from->head_cfg, "predictor-layers", has);
+    (void)snprintf(is, sizeof is, "%lld", (long long)a->decoder_layers);
+    if (cs_opt_given(&a->decoder_layers) && strcmp(is, has) != 0)
+        return cs_components_kept("decoder-layers", is, has);
+    a->decoder_layers = strtoll(has, NULL, 10);
+    return CS_OK;
+}
+
+/* With --init: take the model's settings. Only here the encoder's decoder cannot be dropped,
+ * because the head reads it. */
+static int adopt_settings(cs_pretrain_args *a, int argc, char **argv)
+{
+    int rc = CS_OK;
+    cs_components *c = &a->components;
+    char is[SETTING_BYTES], has[SETTING_BYTES];
+
+    if (c->from == NULL)
+        return CS_OK;
+    a->init = c->from_path;
+    CS_TRY(cs_components_adopt(c, argc, argv, false));
+    if (strcmp(setting(c->enc->opt, c->enc_cfg, "decoder", is),
+               setting(c->enc->opt, c->from->enc_cfg, "decoder", has)) != 0)
+        return cs_components_kept("encoder.decoder", is, has);
+    rc = adopt_decoder(c->from, &a->mask);
+out:
+    return rc;
 }
 
 static int open_tokenizer(struct job *j)
@@ -182,7 +247,8 @@ static cs_label *token_labels(const struct job *j, int32_t *n)
     return l;
 }
 
-/* The light decoder is the head's predictor, half as wide as the encoder. */
+/* The light decoder is the head's predictor, half as wide as the encoder. The head of an initial
+ * model has its own. */
 static int set_decoder(const cs_pretrain_args *a, const cs_model_spec *spec, cs_backend *be)
 {
     int rc = CS_OK;
@@ -191,7 +257,7 @@ static int set_decoder(const cs_pretrain_args *a, const cs_model_spec *spec, cs_
     const cs_opt *head = a->components.head->opt;
     void *cfg = a->components.head_cfg;
 
-    if (a->mask.decoder == DECODER_LINEAR)
+    if (a->mask.decoder == DECODER_LINEAR || a->init != NULL)
         return CS_OK;
     CS_TRY(cs_model_declare(spec, be, &m));
     (void)snprintf(width, sizeof width, "%d", m->width > 1 ? (int)m->width / 2 : 1);
@@ -204,29 +270,45 @@ out:
     return rc;
 }
 
+/* An encoder of an initial model keeps its maximum length. */
+static int check_window(const struct job *j)
+{
+    const cs_pretrain_args *a = j->a;
+    const int64_t max_len = cs_model_max_len(j->model),
+                  n_tok = a->components.tok->bound(j->tok, a->corpus.window);
+
+    if (max_len == 0 || n_tok <= max_len)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "--window %lld has up to %lld tokens, but the encoder takes %lld; "
+                   "lower it%s", (long long)a->corpus.window, (long long)n_tok,
+                   (long long)max_len, a->init ? "" : ", or give a larger --encoder.max-len");
+}
+
 static int make_model(struct job *j, int n_thread)
 {
     const cs_pretrain_args *a = j->a;
+    const cs_components *c = &a->components;
     int rc = CS_OK;
     int32_t n = 0;
     cs_label *label = token_labels(j, &n);
-    const cs_model_spec spec = {
-        .tok = a->components.tok, .tok_cfg = a->components.tok_cfg, .enc = a->components.enc,
-        .enc_cfg = a->components.enc_cfg, .head = a->components.head,
-        .head_cfg = a->components.head_cfg,
-        .has_mask = true, .label = label, .n_label = n, .seed = (uint64_t)a->training.seed,
-        .training = true,
+    cs_model_spec spec = {
+        .tok = c->tok, .tok_cfg = c->tok_cfg, .tok_text = c->tok_text, .enc = c->enc,
+        .enc_cfg = c->enc_cfg, .head = c->head, .head_cfg = c->head_cfg, .has_mask = true,
+        .label = label, .n_label = n, .seed = (uint64_t)a->training.seed, .training = true,
     };
 
     CS_TRY(cs_train_device(&a->device, j->group, n_thread, &j->be));
     CS_TRY(set_decoder(a, &spec, j->be));
+    if (a->init != NULL) {
+        CS_TRY(cs_model_load(a->init, j->be, CS_USE_INFERENCE, &j->from));
+        spec.ranks = cs_params_ranks(&j->from->ps);
+    }
     CS_TRY(cs_model_new(&spec, j->be, &j->model));
-    const int64_t max_len = cs_model_max_len(j->model),
-                  n_tok = a->components.tok->bound(j->tok, a->corpus.window);
-    if (max_len > 0 && n_tok > max_len)
-        rc = cs_fail(CS_EUSAGE, "--window %lld has up to %lld tokens, but the encoder takes %lld; "
-                     "lower it, or give a larger --encoder.max-len", (long long)a->corpus.window,
-                     (long long)n_tok, (long long)max_len);
+    CS_TRY(check_window(j));
+    if (j->from != NULL)
+        CS_TRY(cs_model_adopt(j->model, j->from, false));
+    cs_model_free(j->from);
+    j->from = NULL;
     j->model->strands = a->corpus.rc ? CS_STRANDS_BOTH : CS_STRANDS_FORWARD;
 out:
     for (int32_t i = 0; i < n; i++)
@@ -373,6 +455,7 @@ static int pretrain_prepare(struct job *j, const cs_optset *set, int argc, char 
     CS_TRY(make_model(j, cs_args_threads(&a->compute).work));
     make_feed(j);
     j->origin.seed = a->training.seed;
+    cs_provenance_start_from(&j->origin, a->init, a->components.from);
     CS_TRY(cs_provenance_init(&j->origin, set, argc, argv, &a->corpus.file));
     CS_TRY(cs_provenance_recipe(set, (const cs_opt *const[]){ NULL }, j->model, hash_inputs(j),
                                 &j->recipe));
@@ -385,6 +468,7 @@ static void pretrain_release(struct job *j)
 {
     const cs_pretrain_args *a = j->a;
     cs_model_free(j->model);
+    cs_model_free(j->from);
     cs_backend_close(j->be);
     if (a->components.tok != NULL)
         a->components.tok->close(j->tok);
@@ -402,6 +486,7 @@ int cs_pretrain(cs_pretrain_args *a, const cs_optset *set, int argc, char **argv
     struct job j = { .a = a, .began = cs_now_s() };
 
     CS_TRY(pretrain_check_options(a));
+    CS_TRY(adopt_settings(a, argc, argv));
     CS_TRY(cs_train_take_budget(&a->training, &j.budget));
     CS_TRY(pretrain_prepare(&j, set, argc, argv));
     CS_TRY(pretrain(&j));

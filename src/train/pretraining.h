@@ -22,8 +22,10 @@ typedef struct cs_mask_args {
 
 extern const cs_opt cs_genome_table[];     /* --input, --window, ... */
 extern const cs_opt cs_mask_table[];       /* --mask-ratio, --decoder, ... */
+extern const cs_opt cs_continue_table[];   /* --init, of cs_pretrain_args */
 
 typedef struct cs_pretrain_args {
+    const char     *init;
     cs_genome_args  corpus;
     cs_mask_args    mask;
     cs_train_args   training;
@@ -31,7 +33,7 @@ typedef struct cs_pretrain_args {
     cs_memory_args  memory;
     cs_compute_args compute;
     cs_device_args  device;
-    cs_components   components;
+    cs_components   components;  /* chosen, with the initial model, if any */
 } cs_pretrain_args;
 
 /**

@@ -210,6 +210,56 @@ T 'it refuses to resume with another vocabulary of the same path, size and numbe
         cp ACGTTGCA.json w.json && run chordseq $c -o w.m --resume || exit; done'
 N pretrain-other.err     $run -o part.m --resume --mask-ratio 0.3 g.fa
 
+# ---- from another model --------------------------------------------------------------------------
+
+more="chordseq pretrain -q -B 512 --window 100 --seed 3 --val-contigs c5 --lr 0.01"
+still="--lr 1e-12 --warmup 1e9 --weight-decay 0 --max-steps 1"
+T 'a model with layer normalisation' $pre --encoder.norm layer --epochs 12 --val-contigs c5 --metrics base.tsv -o base.m g.fa
+T 'a run that starts from a model, at a rate of nearly 0' $more $still --init base.m -o still.m --metrics still.tsv g.fa
+same_weights 'has its weights, with those of the decoder' base.m still.m
+T 'it begins with the validation loss of that model' sh -c '[ "$(awk "NR > 1 && (n == \"\" || \$6 < n) { n = \$6 } END { print n }" base.tsv)" = "$(tail -n 1 still.tsv | cut -f 6)" ]'
+T 'it takes all settings, and only the training is its own' sh -c 'for m in base still; do
+    chordseq model show $m.m | grep -v "^training\|^trained" > $m.set; done; cmp base.set still.set'
+T 'the provenance names the initial model and the checksum of its weights' sh -c '
+    sum=$(chordseq model show base.m | sed -n "s/^sha256.//p") && chordseq model show still.m |
+    grep -qxF "training.initial_model	{\"name\":\"base.m\",\"sha256\":\"$sum\"}"'
+T 'the loss improves with further training' sh -c '"$@" --epochs 6 --init base.m -o later.m --metrics later.tsv g.fa &&
+    awk "FNR > 1 && (!(FILENAME in best) || \$6 < best[FILENAME]) { best[FILENAME] = \$6 }
+        END { exit !(best[\"later.tsv\"] < best[\"base.tsv\"]) }" base.tsv later.tsv' - $more
+N pretrain-init-decoder.err $more --init base.m --decoder linear -o x.m g.fa
+N pretrain-init-layers.err $more --init base.m --decoder-layers 3 -o x.m g.fa
+N pretrain-init-encoder.err $more --init base.m --encoder.layers 3 -o x.m g.fa
+N pretrain-init-tokenizer.err $more --init base.m --tokenizer kmer -o x.m g.fa
+N pretrain-init-class.err $more --init c.m -o x.m g.fa
+T 'an encoder with a maximum length' chordseq pretrain -q --tokenizer base --encoder linformer --encoder.max-len 50 --encoder.layers 1 --window 50 --max-steps 2 -o short.m g.fa
+T 'an encoder with a second stack' $pre --encoder.decoder 8,8 --max-steps 2 -o second.m g.fa
+N pretrain-init-drop.err $more --init second.m --encoder.decoder 0 -o x.m g.fa
+N pretrain-init-max.err $more --init short.m --window 51 -o x.m g.fa
+N pretrain-init-same.err $more --init base.m -o base.m g.fa
+T 'options that repeat the settings of the model are accepted, and dropout may differ' sh -c '
+    "$@" --init base.m --decoder light --decoder-layers 2 --tokenizer base --encoder cdil --encoder.layers 2 --encoder.dropout 0.2 \
+    --max-steps 1 -o same.m g.fa && chordseq model show same.m | grep -qx "encoder.dropout.0.2"' - $more
+T 'a linear decoder stays linear' sh -c '"$@" --init k.m --max-steps 1 -o linear.m g.fa &&
+    for m in k linear; do chordseq model show $m.m | grep "^tensor" > $m.set; done && cmp k.set linear.set' - $more
+T 'the vocabulary comes from the model, not from its file' sh -c 'rm t.json && "$@" --val-contigs s0 --init bpe.m --max-steps 2 -o bpe2.m d.dip &&
+    for m in bpe bpe2; do chordseq model show $m.m | grep "^tensor\|^label\|^vocab" > $m.set; done && cmp bpe.set bpe2.set' - $more
+T 'an exported folder starts the same run as the file' sh -c 'chordseq model export base.m folder 2> msgs &&
+    for m in base.m folder; do "$@" --max-steps 3 --init $m -o $m.next g.fa || exit; done' - $more
+same_weights 'with the same weights' base.m.next folder.next
+with lapack T 'a model of low rank keeps its rank' sh -c 'chordseq model factorize --rank 3 -o low.m short.m 2> msgs && "$@" --window 50 --init low.m --max-steps 2 -o low2.m g.fa &&
+    for m in low low2; do chordseq model show $m.m | grep "^tensor" > $m.set; done && cmp low.set low2.set' - $more
+for length in '--epochs 2' '--budget 20k'; do
+    T "$length from a model" $more $length --init base.m -o whole.m g.fa
+    for n in 1 7; do
+        T "paused after $n steps" $more $length --init base.m -o half.m --stop-after $n g.fa
+        T 'resumed' $more $length --init base.m -o half.m --resume g.fa
+        same_weights "$length resumed after $n steps gives the same weights" whole.m half.m
+    done
+done
+T 'a run is not resumed with another initial model, or with none' sh -c '"$@" --init base.m --stop-after 1 &&
+    for o in "--init later.m" "--encoder cdil --encoder.channels 8 --encoder.layers 2 --encoder.norm layer --tokenizer base"; do
+        ! "$@" $o --resume 2> err && grep -q "belongs to another run: .*init=" err || exit; done' - $more -o other.m g.fa
+
 # ---- fine-tuning ---------------------------------------------------------------------------------
 
 awk '/^>c[1-4]/ { printf "%s class=%s\n", $1, /[12]$/ ? "a" : "b"; next } /^>/ { exit } { print }' g.fa > lab.fa

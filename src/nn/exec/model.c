@@ -384,6 +384,6 @@ int cs_model_check_masked(const cs_model *m, const char *what)
 {
     if (cs_model_predicts_masked(m))
         return CS_OK;
-    return cs_fail(CS_EMODEL, "'%s' does not predict tokens; it needs a model of 'chordseq "
+    return cs_fail(CS_EMODEL, "'%s' does not predict masked tokens; give a model of 'chordseq "
                    "pretrain'", what);
 }
