@@ -459,6 +459,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from pretrain' -l 'mask-hide' -x
 complete -c chordseq -n '__fish_seen_subcommand_from pretrain' -l 'mask-swap' -x -d 'share of selected tokens replaced by random ones; the rest stay unchanged'
 complete -c chordseq -n '__fish_seen_subcommand_from pretrain' -l 'decoder' -x -a 'linear light' -d 'decoder: linear, or light (convolutions of half the width)'
 complete -c chordseq -n '__fish_seen_subcommand_from pretrain' -l 'decoder-layers' -x -d 'layers of the light decoder'
+complete -c chordseq -n '__fish_seen_subcommand_from pretrain' -l 'init' -r -F -d 'start from this pretrained model'\''s weights'
 complete -c chordseq -n '__fish_seen_subcommand_from pretrain' -l 'batch-tokens' -s B -x -d 'maximum tokens per batch'
 complete -c chordseq -n '__fish_seen_subcommand_from pretrain' -l 'step-records' -x -d 'samples per step; 0: see --accumulate'
 complete -c chordseq -n '__fish_seen_subcommand_from pretrain' -l 'accumulate' -x -d 'batches per step'

@@ -564,6 +564,7 @@ _chordseq()
         '*--mask-swap[share of selected tokens replaced by random ones; the rest stay unchanged]:NUM:' \
         '*--decoder[decoder\: linear, or light (convolutions of half the width)]:NAME:(linear light)' \
         '*--decoder-layers[layers of the light decoder]:NUM:' \
+        '*--init[start from this pretrained model'\''s weights]:MODEL:_files' \
         '*-B[maximum tokens per batch]:NUM:' \
         '*--batch-tokens[maximum tokens per batch]:NUM:' \
         '*--step-records[samples per step; 0\: see --accumulate]:NUM:' \
