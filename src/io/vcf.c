@@ -257,10 +257,10 @@ int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to)
     if (!v->no_contig)
         v->itr = is_text(v) ? tbx_itr_queryi(v->tabix, tid, from, to)
                             : bcf_itr_queryi(v->index, tid, from, to);
-    if (!v->no_contig && !v->itr)
-        return cs_fail(CS_EIO, "'%s': the index has no entry for '%s'; recreate it (bcftools "
-                       "index)", v->path, contig);
-    return CS_OK;
+    if (v->itr && from == 0)
+        v->itr->beg = -1;        /* of BCF, POS 0, too, as tabix has it */
+    return v->no_contig || v->itr ? CS_OK : cs_fail(CS_EIO, "'%s': the index has no entry for "
+                                    "'%s'; recreate it (bcftools index)", v->path, contig);
 }
 
 static int seek_region(cs_vcf *v, int i)
@@ -560,13 +560,13 @@ out:
     return rc;
 }
 
-/* Was the record read in an earlier region, which it overlaps, too? */
+/* Was the record read in an earlier region, which it overlaps, too? POS 0 is in those of base 1. */
 static bool was_read(const cs_vcf *v)
 {
-    const bcf1_t *b = v->rec;
+    const int64_t pos = v->rec->pos, end = pos + v->rec->rlen;
 
-    return v->current > 0 && cs_covered_overlaps(&v->covered, bcf_seqname(v->header, b), b->pos,
-                                            b->pos + b->rlen);
+    return v->current > 0 && cs_covered_overlaps(&v->covered, bcf_seqname(v->header, v->rec),
+                                                 pos > 0 ? pos : 0, end > 0 ? end : 1);
 }
 
 /* The next record of all regions, or of the whole file. */
@@ -576,10 +576,9 @@ static int read_any(cs_vcf *v)
 
     do {
         rc = cs_vcf_read(v, BCF_UN_STR);
-        while (rc == CS_EOF && v->current + 1 < v->n_region) {
-            rc = seek_region(v, v->current + 1);
-            rc = rc == CS_OK ? cs_vcf_read(v, BCF_UN_STR) : rc;
-        }
+        while (rc == CS_EOF && v->current + 1 < v->n_region
+               && (rc = seek_region(v, v->current + 1)) == CS_OK)
+            rc = cs_vcf_read(v, BCF_UN_STR);
     } while (rc == CS_OK && was_read(v));
     return rc;
 }

@@ -249,10 +249,24 @@ bcf 'regions: each record once, as bcftools has them' sh -c '
     for f in a.vcf.gz a.bcf; do score --no-version -r one:300-330 -r ring -r one:320-400 $f | grep -v "^#" | sort > got
         bcftools view -H -r one:300-330,ring,one:320-400 $f | sort | cmp - got && [ "$(wc -l < got)" -gt 4 ] || exit; done'
 bcf 'regions without an end have the records behind the end of the contig, too' sh -c '
-    { cat variants.vcf; printf "one\t99999\tbehind\tA\tC\t.\t.\t.\n"; } | bcftools sort -O z -o behind.vcf.gz && bcftools index behind.vcf.gz &&
-    for r in one one:1 one:1- one:1-999999; do score -r $r behind.vcf.gz > got 2> msgs && grep -v "^#" got | cut -f 3 | grep -qx behind &&
-    [ "$(grep -vc "^#" got)" = "$(bcftools view -H -r one behind.vcf.gz | wc -l)" ] || exit; done
-    score -r one:1-99998 behind.vcf.gz | grep -v "^#" | cut -f 3 | grep -x behind && exit 1; true'
+    { cat variants.vcf; printf "one\t99999\tbehind\tA\tC\t.\t.\t.\tGT\t0/1\n"; } | bcftools sort -O z -o behind.vcf.gz && bcftools index behind.vcf.gz || exit
+    for r in one one:1 one:1- one:1-999999; do score -r $r behind.vcf.gz > ends 2> msgs && grep -v "^#" ends | cut -f 3 | grep -qx behind &&
+    [ "$(grep -vc "^#" ends)" = "$(bcftools view -H -r one behind.vcf.gz | wc -l)" ] || exit; done
+    score -r one:1-99998 behind.vcf.gz > ends && ! cut -f 3 ends | grep -x behind'
+# regions WANT REGION...: the records of pos0.vcf.gz and pos0.bcf in them
+cat > regions <<'END'
+#!/bin/sh
+want=$1; shift
+for f in pos0.vcf.gz pos0.bcf; do
+    score "$@" $f > pos0.out && [ "$(grep -v "^#" pos0.out | cut -f 3 | tr "\n" " ")" = "$want " ] || exit
+done
+END
+chmod +x regions
+bcf 'regions from base 1 on have a breakend at POS 0, once, in VCF and BCF' sh -c '
+    { grep "^##" variants.vcf; printf "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\none\t0\tend\tN\tN[one:700[\t.\t.\t.\none\t3\tsnv\tA\tC\t.\t.\t.\n"; } > pos0.vcf
+    bcftools view -Oz -o pos0.vcf.gz pos0.vcf && bcftools view -Ob -o pos0.bcf pos0.vcf && bcftools index pos0.vcf.gz && bcftools index pos0.bcf &&
+    regions "end snv" -r one && regions end -r one:1-2 && regions snv -r one:2-9 && regions "end snv" -r one:1-5 -r one:1-3 &&
+    regions "end snv" -r one:2-9 -r one:1-1'
 bcf 'regions of a BED file, after those of -r' sh -c 'printf "one\t299\t330\nring\t0\t300\n" > v.bed
     score --no-version -r one:320-400 -R v.bed a.bcf | grep -v "^#" | sort | cmp - got'
 bcf 'regions in any order give records in the order of the file, which can be indexed' sh -c 'printf "ring\t0\t300\none\t599\t610\none\t299\t330\n" > v.bed
