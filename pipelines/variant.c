@@ -268,7 +268,7 @@ static int score_variants(struct job *j, const cs_thread_counts *threads, const 
     CS_TRY(cs_variant_outputs_close(&j->out, &s, about));
     CS_TRY(cs_shard_close(j->shard, about, NULL));
     cs_variant_values_report(&j->values, j->out.n_record, own.prefix, own.reference, &stat);
-    if (!j->shard)               /* of which one may well have none */
+    if (!j->shard && own.region.n == 0 && !own.bed)      /* a part may well have none */
         rc = cs_variant_values_check(&j->values, own.prefix);
 out:
     return rc;

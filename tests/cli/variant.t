@@ -269,6 +269,10 @@ bcf 'regions from base 1 on have a breakend at POS 0, once, in VCF and BCF' sh -
     regions "end snv" -r one:2-9 -r one:1-1'
 bcf 'regions of a BED file, after those of -r' sh -c 'printf "one\t299\t330\nring\t0\t300\n" > v.bed
     score --no-version -r one:320-400 -R v.bed a.bcf | grep -v "^#" | sort | cmp - got'
+bcf 'a region whose records have no score is no failure' sh -c '
+    chordseq variant -m "$m" -f variants.fa -w 128 -r one:455-475 -o part a.vcf.gz 2> msgs && grep -q "scored 0 of 2 alternative alleles in 2 records, 2 SYMBOLIC" msgs &&
+    printf "one\t454\t475\n" > symbols.bed && score -R symbols.bed -o part a.bcf && grep -v "^#" part | grep -c CS_SKIP=SYMBOLIC | grep -qx 2 &&
+    bcftools view -r one:455-475 a.vcf.gz > part.vcf && ! score -o part part.vcf'
 bcf 'regions in any order give records in the order of the file, which can be indexed' sh -c 'printf "ring\t0\t300\none\t599\t610\none\t299\t330\n" > v.bed
     for f in a.vcf.gz a.bcf; do bcftools view -H $f | awk "\$1 == \"ring\" || \$2 == 20 || \$2 >= 300 && \$2 <= 330 || \$2 >= 600" | grep -v nowhere | cut -f 1-5 > want
         score -r one:310-320 -r one:1-50 -R v.bed -W -o order.vcf.gz $f && [ -s order.vcf.gz.csi ] && [ "$(wc -l < want)" -gt 7 ] &&
