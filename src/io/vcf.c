@@ -2,6 +2,7 @@
  * files here, so checks and messages are the same. */
 #include "io/vcf.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,9 +88,12 @@ static int read_text_header(cs_vcf *v)
         return cs_fail(CS_EFORMAT, "'%s': the line #CHROM does not name the eight columns of a "
                        "VCF file, separated by tabs: #CHROM POS ID REF ALT QUAL FILTER INFO",
                        v->path);
+    errno = 0;                   /* htslib ignores some allocations that fail */
     v->header = bcf_hdr_init("r");
     if (!v->header || bcf_hdr_parse(v->header, v->head.s) < 0)
         return cs_vcf_bad_header(v->path, v->head.s);
+    if (errno == ENOMEM)
+        return cs_fail(CS_EMEM, "out of memory for the header of '%s'", v->path);
     return CS_OK;
 }
 
@@ -422,35 +426,6 @@ static int broken_text(cs_vcf *v, const char *what)
     return cs_vcf_error(v, why);
 }
 
-static int grow_text(char **text, int *cap, size_t need)
-{
-    char *grown = need > INT_MAX ? NULL : *cap < (int)need ? cs_realloc(*text, need, 1) : *text;
-
-    if (!grown)
-        return CS_EMEM;
-    *cap = *cap < (int)need ? (int)need : *cap;
-    *text = grown;
-    return CS_OK;
-}
-
-/* Space for the text that bcf_unpack() copies; without memory it treats texts as missing or
- * complete. Each character of them is a byte of the record, and each text ends by a NUL. Before it
- * does so: alleles point into their text. */
-static int reserve_texts(bcf1_t *b)
-{
-    const size_t need = b->shared.l + b->n_allele + 2;
-
-    if (b->n_allele > (uint32_t)b->d.m_allele) {
-        char **grown = cs_realloc(b->d.allele, b->n_allele, sizeof *grown);
-        if (!grown)
-            return CS_EMEM;
-        b->d.allele = grown;
-        b->d.m_allele = (int)b->n_allele;
-    }
-    return grow_text(&b->d.id, &b->d.m_id, need) == CS_OK
-        && grow_text(&b->d.als, &b->d.m_als, need) == CS_OK ? CS_OK : CS_EMEM;
-}
-
 enum { INFO_COLUMN = 7, FIXED_BYTES = 256 };
 
 /* Memory for the fixed columns as parsed by vcf_parse(), which truncates them without memory:
@@ -510,9 +485,10 @@ static int next_text(cs_vcf *v)
         return no_memory(v);
     if (reserve_fixed(v, &n_fixed) != CS_OK)
         return CS_EMEM;
-    if (vcf_parse(text, v->header, v->rec) < 0)
+    errno = 0;
+    if (vcf_parse(text, v->header, v->rec) < 0 && errno != ENOMEM)
         return fail_parse(v, text, n_fixed);
-    return reserve_texts(v->rec) == CS_OK ? CS_OK : no_memory(v);
+    return errno != ENOMEM && cs_vcf_reserve(v->rec) == CS_OK ? CS_OK : no_memory(v);
 }
 
 static int next_native(cs_vcf *v)
@@ -528,7 +504,7 @@ static int next_native(cs_vcf *v)
         v->rec->rid = -1;        /* of the record before, or none */
         return cs_vcf_error(v, "cannot be read; the file is truncated or damaged");
     }
-    if (reserve_texts(v->rec) != CS_OK)
+    if (cs_vcf_reserve(v->rec) != CS_OK)
         return no_memory(v);
     v->line.l = 0;
     if (!v->as_native && vcf_format(v->header, v->rec, &v->line) < 0)

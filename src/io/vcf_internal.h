@@ -24,6 +24,15 @@ int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to) CS_MUST
 int cs_vcf_read(cs_vcf *v, int what) CS_MUST_CHECK;
 /** cs_vcf_native - the bcf1_t that was read last */
 void *cs_vcf_native(const cs_vcf *v);
+/** cs_vcf_reserve - memory for the texts (BCF_UN_STR) of a bcf1_t, before bcf_unpack(), which would
+ * treat them as missing or cut without it. CS_OK, CS_EMEM */
+int cs_vcf_reserve(void *record) CS_MUST_CHECK;
+/** cs_vcf_reserve_info - the same for BCF_UN_INFO and n_field added fields; without it htslib would
+ * end the program */
+int cs_vcf_reserve_info(void *record, int n_field) CS_MUST_CHECK;
+/** cs_vcf_copy - bcf_copy(), which crashes without memory. to: may be NULL, for lack of it. CS_OK,
+ * CS_EMEM */
+int cs_vcf_copy(void *to, void *from) CS_MUST_CHECK;
 /** cs_vcf_error - report a problem of that record, worded to follow "record N". CS_EFORMAT */
 int cs_vcf_error(const cs_vcf *v, const char *what);
 

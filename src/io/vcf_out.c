@@ -130,6 +130,7 @@ static int put_text(cs_vcfout *w)
 /* BCF numbers keys as the input's header does, which comes first. */
 static int write_native_header(cs_vcfout *w, const cs_vcf *in)
 {
+    errno = 0;                   /* htslib ignores some allocations that fail */
     w->header = bcf_hdr_dup(cs_vcf_header(in));
     w->rec = bcf_init();
     if (!w->header || !w->rec)
@@ -142,10 +143,10 @@ static int write_native_header(cs_vcfout *w, const cs_vcf *in)
         if (bcf_hdr_append(w->header, line) < 0)
             return cs_fail(CS_EFORMAT, "'%s' cannot have the header line '%s'", w->path, line);
     }
-    if (bcf_hdr_sync(w->header) < 0)
+    if (bcf_hdr_sync(w->header) < 0 || errno == ENOMEM)
         return no_memory(w);
-    errno = 0;
-    return bcf_hdr_write(w->to.fp, w->header) < 0 ? cs_htsout_failed(&w->to, NULL) : CS_OK;
+    const bool failed = bcf_hdr_write(w->to.fp, w->header) < 0;
+    return errno == ENOMEM ? no_memory(w) : failed ? cs_htsout_failed(&w->to, NULL) : CS_OK;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -354,12 +355,13 @@ static bool drop_ours(cs_vcfout *w)
     }
     if (!any)
         return true;
-    bcf1_t *packed = bcf_dup(w->rec);
-    if (!packed)
-        return false;
-    bcf_destroy(w->rec);
-    w->rec = packed;
-    return true;
+    bcf1_t *packed = bcf_init();
+    const bool copied = cs_vcf_copy(packed, w->rec) == CS_OK
+                     && cs_vcf_reserve_info(packed, w->o.n_field) == CS_OK;
+    if (packed)
+        bcf_destroy(copied ? w->rec : packed);
+    w->rec = copied ? packed : w->rec;
+    return copied;
 }
 
 static int vcf_out_refuse(const cs_vcfout *w, const cs_vcf_record *r, const char *what)
@@ -379,7 +381,9 @@ static int record_native(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_valu
     if (in.unpacked & ~BCF_UN_ALL)
         return vcf_out_refuse(w, r, "has a position or number of more than 32 bits, which BCF "
                               "cannot store; use -O v or -O z");
-    if (!bcf_copy(w->rec, &in) || !drop_ours(w))
+    errno = 0;                   /* htslib ignores some allocations that fail */
+    if (cs_vcf_copy(w->rec, &in) != CS_OK || cs_vcf_reserve_info(w->rec, w->o.n_field) != CS_OK
+        || !drop_ours(w))
         return no_memory(w);
     for (int k = 0; k < w->o.n_field; k++) {
         const cs_vcf_field *f = &w->o.field[k];
@@ -390,10 +394,10 @@ static int record_native(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_valu
         else
             bad |= set_numbers(w, f, &value[k], r->n_alt) < 0;
     }
-    if (bad)
+    if (bad && errno != ENOMEM)
         return vcf_out_refuse(w, r, "cannot take an INFO field");
-    errno = 0;
-    return bcf_write(w->to.fp, w->header, w->rec) < 0 ? cs_htsout_failed(&w->to, NULL) : CS_OK;
+    const bool failed = errno != ENOMEM && bcf_write(w->to.fp, w->header, w->rec) < 0;
+    return errno == ENOMEM ? no_memory(w) : failed ? cs_htsout_failed(&w->to, NULL) : CS_OK;
 }
 
 /* Here rather than after the last record, when the index would be refused: the records of a contig

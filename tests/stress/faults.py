@@ -75,6 +75,7 @@ CASES = {
     "train --resume": f"{TRAIN} --resume ../two.fa",
     "variant": f"variant -q -@ 1 -m {tiny}/model.safetensors -f ../variants.fa -w 128 -W -o o.vcf.gz "
                "--tsv o.tsv ../variants.vcf",
+    "variant to BCF": f"variant -q -@ 1 -m {tiny}/model.safetensors -f ../variants.fa -w 128 -O u -o o.bcf ../variants.vcf",
     "merge": "merge -q -o o.tsv --report o.kreport ../part.1.json ../part.2.json",
     "model label": f"model label --taxonomy ../taxa.tsv {tiny}/model.safetensors o.m",
 }
