@@ -43,9 +43,9 @@ static void classify_options(cs_optset *set)
     memcpy(set, after, sizeof after);
 }
 
-/* ---- a part of the input --------------------------------------------------------------------- */
+/* ---- a part of the input, and an interrupted run --------------------------------------------- */
 
-static int record_of_shard(void *job, const cs_record *r, const cs_prediction *a)
+static int record_of_run(void *job, const cs_record *r, const cs_prediction *a)
 {
     int rc = CS_OK;
     struct job *j = job;
@@ -58,20 +58,49 @@ out:
     return rc;
 }
 
+/* What the manifest will state of the records so far, for the journal. */
+static json_t *manifest_save(const void *job)
+{
+    const struct job *j = job;
+
+    return json_pack("{s:o, s:o}", "pieces", cs_shard_save(j->run.shard), "class_counts",
+                     cs_class_counts_json(j->counts));
+}
+
+static int manifest_restore(struct job *j, const json_t *state)
+{
+    int rc = CS_OK;
+
+    if (!state)
+        return CS_OK;
+    CS_TRY(cs_shard_restore(j->run.shard, json_object_get(state, "pieces")));
+    if (!cs_class_counts_read(j->counts, json_object_get(state, "class_counts")))
+        rc = cs_fail(CS_EFORMAT, "the saved counts for --manifest are damaged; remove the journal "
+                     "(.resume) to start over");
+out:
+    return rc;
+}
+
 static int begin_shard(struct job *j, cs_stream *s)
 {
     int rc = CS_OK;
 
-    if (!j->run.shard)
-        return CS_OK;
     CS_TRY(cs_shard_read(j->run.shard, s));
-    s->sink = record_of_shard;
-    s->arg = j;
     CS_TRY(cs_shard_add_outputs(j->run.shard, j->out));
-    if (cs_shard_wants(j->run.shard))
-        rc = cs_class_counts_new(&j->info, &j->counts);
+    if (!cs_shard_wants(j->run.shard))
+        return CS_OK;
+    CS_TRY(cs_class_counts_new(&j->info, &j->counts));
+    if (j->journal)
+        rc = manifest_restore(j, cs_journal_more(j->journal));
 out:
     return rc;
+}
+
+static int run_stream(struct job *j, const cs_stream *s, cs_stream_stat *stat)
+{
+    return !j->journal ? cs_stream_run(s, stat)
+         : cs_resume_run(j->out, j->journal, outputs.resume_every,
+                         cs_shard_wants(j->run.shard) ? manifest_save : NULL, s, stat);
 }
 
 /* Classify from the inputs to the outputs, and close these. */
@@ -80,11 +109,10 @@ static int classify(struct job *j, const cs_about *about)
     int rc = CS_OK;
     char counts[512];
     cs_stream_stat stat;
-    cs_stream s = cs_records_stream(&j->run, &from, cs_outputs_record, j->out);
+    cs_stream s = cs_records_stream(&j->run, &from, record_of_run, j);
 
     CS_TRY(begin_shard(j, &s));
-    CS_TRY(j->journal ? cs_resume_run(j->out, j->journal, outputs.resume_every, &s, &stat)
-                      : cs_stream_run(&s, &stat));
+    CS_TRY(run_stream(j, &s, &stat));
     const bool none = cs_outputs_first(j->out)->n_record == 0;
     cs_outputs_summary(j->out, j->journal ? cs_journal_records(j->journal) : 0, &j->run.policy,
                        counts, sizeof counts);
@@ -145,9 +173,6 @@ static int classify_prepare(struct job *j, cs_about *about)
 {
     int rc = CS_OK;
 
-    if (from.shard.shard && outputs.resume)
-        return cs_fail(CS_EUSAGE, "--resume is incompatible with --shard; rerun an interrupted "
-                       "shard");
     CS_TRY(cs_records_load(&j->run, &from));
     cs_record_source_note_mates(&from.input, &from.pairs);
     j->run.input_opt.keep_native = cs_outputs_want_native(&outputs);

@@ -227,6 +227,7 @@ static int open_part(cs_outfile *f, const char *holds, cs_part_mark mark)
     CS_TRY(check_part(f, (int64_t)st.st_size, mark));
     if (ftruncate(f->fd, (off_t)mark.n_bytes) != 0 || lseek(f->fd, 0, SEEK_END) < 0)
         return cs_fail(CS_EIO, "cannot write '%s': %s", f->temp, strerror(errno));
+    f->gone = mark.n_bytes;
     if (exists)
         (void)fchmod(f->fd, old.st_mode & 07777);
 out:

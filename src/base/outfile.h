@@ -62,7 +62,7 @@ int cs_outfile_int(cs_outfile *f, int64_t v) CS_MUST_CHECK;
 int cs_outfile_millionths(cs_outfile *f, float v) CS_MUST_CHECK;
 /** cs_outfile_flush - write buffered bytes to the operating system, for a waiting reader */
 int cs_outfile_flush(cs_outfile *f) CS_MUST_CHECK;
-/** cs_outfile_tell - bytes written by this run */
+/** cs_outfile_tell - bytes of the output so far, with those kept of an interrupted run */
 int64_t cs_outfile_tell(const cs_outfile *f);
 /** cs_outfile_can_patch - is it a regular file, also as stdout, and not in append mode? */
 bool cs_outfile_can_patch(const cs_outfile *f);

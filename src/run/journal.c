@@ -5,9 +5,9 @@
  * A JSON object: "run" describes the run (version, model, inputs with size and modification time,
  * options) and must be the same on resume, except for options that do not change results (`same` in
  * base/opt.h); "records" is the number of records in all outputs; "outputs" the state of each;
- * "sha256" a checksum of these values, as a changed digit is valid JSON, too. Outputs are synced
- * before the journal is renamed into place, so after a crash they have at least its state, and are
- * truncated to it.
+ * "more", if any, that of a shard's manifest; "sha256" a checksum of these values, as a changed
+ * digit is valid JSON, too. Outputs are synced before the journal is renamed into place, so after a
+ * crash they have at least its state, and are truncated to it.
  */
 #include "run/journal.h"
 
@@ -203,7 +203,12 @@ const json_t *cs_journal_outputs(const cs_journal *j)
     return json_object_get(j->old, "outputs");
 }
 
-int cs_journal_write(cs_journal *j, uint64_t n_record, json_t *outputs)
+const json_t *cs_journal_more(const cs_journal *j)
+{
+    return json_object_get(j->old, "more");
+}
+
+int cs_journal_write(cs_journal *j, uint64_t n_record, json_t *outputs, json_t *more)
 {
     int rc = CS_OK;
     char hex[65];
@@ -211,6 +216,8 @@ int cs_journal_write(cs_journal *j, uint64_t n_record, json_t *outputs)
     json_t *all = json_pack("{s:O, s:I, s:o}", "run", j->run, "records", (json_int_t)n_record,
                             "outputs", outputs);
 
+    if (more && json_object_set_new(all, "more", more) != 0)
+        CS_TRY(cs_fail(CS_EMEM, "out of memory for '%s'", j->path));
     CS_TRY(checksum(j->path, all, hex));
     if (json_object_set_new(all, "sha256", json_string(hex)) != 0)
         CS_TRY(cs_fail(CS_EMEM, "out of memory for '%s'", j->path));

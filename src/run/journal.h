@@ -27,14 +27,18 @@ void cs_journal_free(cs_journal *j);
 uint64_t cs_journal_records(const cs_journal *j);
 /** cs_journal_outputs - state of the outputs from cs_outputs_save(); NULL: new run */
 const json_t *cs_journal_outputs(const cs_journal *j);
+/** cs_journal_more - the caller's own state; NULL: new run, or it had none */
+const json_t *cs_journal_more(const cs_journal *j);
 
 /**
  * cs_journal_write - replace the journal by the present state
  *
  * outputs  taken over. Synced before, so the journal is never ahead of the outputs
+ * more     further state of the run, or NULL; taken over
  * Returns  CS_OK; CS_EIO; CS_EMEM
  */
-int  cs_journal_write(cs_journal *j, uint64_t n_record, json_t *outputs) CS_MUST_CHECK;
+int  cs_journal_write(cs_journal *j, uint64_t n_record, json_t *outputs, json_t *more)
+    CS_MUST_CHECK;
 /** cs_journal_remove - the run is complete, before renaming its outputs */
 void cs_journal_remove(cs_journal *j);
 

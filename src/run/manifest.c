@@ -27,7 +27,7 @@ static bool is_of_unjoined(const cs_opt *o)
 /* Shards may write other outputs, or to other places. */
 static bool matters(const cs_opt *o)
 {
-    return o->type != CS_OPT_OUT && !is_of_unjoined(o);
+    return o->type != CS_OPT_OUT && !is_of_unjoined(o) && strcmp(o->name, "shard") != 0;
 }
 
 /* ---- one manifest ---------------------------------------------------------------------------- */

@@ -9,15 +9,21 @@ struct job {
     cs_outputs *out;
     cs_journal *journal;
     double      every_s, saved_s;    /* saved_s: when the journal was written last */
+    json_t   *(*more)(const void *arg);
+    const cs_stream *inner;          /* its sink gets the records */
 };
 
 static int save(struct job *j)
 {
     int rc = CS_OK;
-    json_t *state = NULL;
+    json_t *state = NULL, *more = NULL;
 
     CS_TRY(cs_outputs_save(j->out, &state));
-    rc = cs_journal_write(j->journal, cs_outputs_first(j->out)->n_record, state);
+    if (j->more && !(more = j->more(j->inner->arg))) {
+        json_decref(state);
+        return cs_fail(CS_EMEM, "out of memory for the journal");
+    }
+    rc = cs_journal_write(j->journal, cs_outputs_first(j->out)->n_record, state, more);
     j->saved_s = cs_now_s();
 out:
     return rc;
@@ -26,7 +32,7 @@ out:
 static int record_and_save(void *job, const cs_record *r, const cs_prediction *a)
 {
     struct job *j = job;
-    const int rc = cs_outputs_record(j->out, r, a);
+    const int rc = j->inner->sink(j->inner->arg, r, a);
 
     return rc == CS_OK && cs_now_s() - j->saved_s >= j->every_s ? save(j) : rc;
 }
@@ -50,20 +56,21 @@ static int skip(const cs_stream *s, uint64_t n)
     return rc;
 }
 
-int cs_resume_run(cs_outputs *out, cs_journal *journal, double every_s, cs_stream *s,
-                  cs_stream_stat *stat)
+int cs_resume_run(cs_outputs *out, cs_journal *journal, double every_s,
+                  json_t *(*more)(const void *arg), const cs_stream *s, cs_stream_stat *stat)
 {
     int rc = CS_OK;
     const uint64_t n = cs_journal_records(journal);
-    struct job j = { out, journal, every_s, cs_now_s() };
+    struct job j = { out, journal, every_s, cs_now_s(), more, s };
+    cs_stream saved = *s;
 
-    s->sink = record_and_save;
-    s->arg = &j;
+    saved.sink = record_and_save;
+    saved.arg = &j;
     if (n > 0)
         CS_TRY(skip(s, n));
     else
         cs_note("--resume: no record is finished yet; starting at the first one");
-    rc = cs_stream_run(s, stat);
+    rc = cs_stream_run(&saved, stat);
     /* On a signal: everything written is complete, so keep it. */
     if (rc == CS_ECANCEL && save(&j) != CS_OK)
         return CS_EIO;

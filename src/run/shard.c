@@ -58,7 +58,7 @@ const cs_opt cs_shard_table[] = {
       .man = "Every record is in exactly one part; pairs stay together; a part can be empty. Plain "
              "and BGZF files of FASTA and FASTQ are divided by bytes. Other input (pipes, gzip, "
              "pairs, SAM, BAM, CRAM, VCF) is read completely by every part, which predicts only "
-             "its own records.", .same = CS_OPT_SAME_NOTHING },
+             "its own records." },
     { .type = CS_OPT_OUT, .name = "manifest", ARG(manifest), .arg = "FILE",
       .help = "with --shard, manifest of this part for chordseq merge",
       .man = "It is written last. See chordseq-merge(1)." },
@@ -199,6 +199,74 @@ int cs_shard_end(cs_shard *s)
     return s && s->n_here > 0 ? shard_cut(s) : CS_OK;
 }
 
+static json_t *pieces_json(const cs_shard *s, const struct part *p)
+{
+    json_t *all = json_array();
+
+    for (size_t k = 0; k < s->n_cut; k++)
+        json_array_append_new(all, json_integer(p->piece[k]));
+    return all;
+}
+
+/* ---- an interrupted run ---------------------------------------------------------------------- */
+
+json_t *cs_shard_save(const cs_shard *s)
+{
+    json_t *heads = json_object(), *pieces = json_object();
+
+    for (int i = 0; i < s->n_part; i++) {
+        json_object_set_new(heads, s->part[i].option, json_integer(s->part[i].head));
+        json_object_set_new(pieces, s->part[i].option, pieces_json(s, &s->part[i]));
+    }
+    return json_pack("{s:I, s:I, s:I, s:o, s:o}", "written", (json_int_t)s->n_written, "here",
+                     (json_int_t)s->n_here, "cuts", (json_int_t)s->n_cut, "heads", heads, "pieces",
+                     pieces);
+}
+
+static bool read_count(const json_t *all, const char *name, uint64_t *n)
+{
+    const json_t *v = json_object_get(all, name);
+
+    *n = (uint64_t)json_integer_value(v);
+    return json_is_integer(v) && json_integer_value(v) >= 0;
+}
+
+/* Its head and pieces are not longer than the output. */
+static int restore_part(struct part *p, size_t n_cut, const json_t *state)
+{
+    uint64_t head;
+    const json_t *piece = json_object_get(json_object_get(state, "pieces"), p->option);
+    const bool good = read_count(json_object_get(state, "heads"), p->option, &head);
+
+    if (!good || json_array_size(piece) != n_cut)
+        return CS_EFORMAT;
+    if (cs_grow((void **)&p->piece, &p->cap, n_cut, sizeof *p->piece) != CS_OK)
+        return CS_EMEM;
+    p->head = p->at = (int64_t)head;
+    for (size_t k = 0; k < n_cut; k++) {
+        const json_int_t n = json_integer_value(json_array_get(piece, k));
+        if (n < 0 || n > p->tell(p->of) - p->at)
+            return CS_EFORMAT;
+        p->piece[k] = n;
+        p->at += n;
+    }
+    return p->at <= p->tell(p->of) ? CS_OK : CS_EFORMAT;
+}
+
+int cs_shard_restore(cs_shard *s, const json_t *state)
+{
+    uint64_t n_cut;
+    int rc = read_count(state, "written", &s->n_written) && read_count(state, "here", &s->n_here)
+             && read_count(state, "cuts", &n_cut) ? CS_OK : CS_EFORMAT;
+
+    if (rc == CS_OK)
+        s->n_cut = n_cut;
+    for (int i = 0; rc == CS_OK && i < s->n_part; i++)
+        rc = restore_part(&s->part[i], s->n_cut, state);
+    return rc == CS_EFORMAT ? cs_fail(rc, "the saved state of --manifest is damaged; remove the "
+                                      "journal (.resume) to start over") : rc;
+}
+
 /* ---- the manifest ---------------------------------------------------------------------------- */
 
 /* Size and checksum of a complete file, to detect changes. */
@@ -226,14 +294,12 @@ static int outputs_json(const cs_shard *s, json_t *all)
 
     for (int i = 0; i < s->n_part; i++) {
         const struct part *p = &s->part[i];
-        json_t *o = json_object(), *piece = json_array();
+        json_t *o = json_object();
         json_object_set_new(all, p->option, o);
         json_object_set_new(o, "path", cs_json_of_bytes(p->path));
         CS_TRY(add_identity(o, p->path));
         json_object_set_new(o, "head", json_integer(p->head));
-        json_object_set_new(o, "pieces", piece);
-        for (size_t k = 0; k < s->n_cut; k++)
-            json_array_append_new(piece, json_integer(p->piece[k]));
+        json_object_set_new(o, "pieces", pieces_json(s, p));
     }
 out:
     return rc;

@@ -43,6 +43,13 @@ int cs_shard_add_outputs(cs_shard *s, cs_outputs *o) CS_MUST_CHECK;
 /** cs_shard_written - all outputs have the records of one call of the source's `next` */
 int cs_shard_written(cs_shard *s) CS_MUST_CHECK;
 
+/** cs_shard_save - what the manifest will state of the records so far, for the journal of an
+ * interrupted run; NULL when out of memory */
+json_t *cs_shard_save(const cs_shard *s);
+/** cs_shard_restore - continue from there. The outputs have the bytes of that time, and have been
+ * added. CS_OK; CS_EFORMAT for a damaged state; CS_EMEM */
+int cs_shard_restore(cs_shard *s, const json_t *state) CS_MUST_CHECK;
+
 /** cs_shard_end - the run has ended and outputs are complete; they may be closed afterwards */
 int cs_shard_end(cs_shard *s) CS_MUST_CHECK;
 

@@ -229,6 +229,52 @@ T 'resumed with other threads, messages, buffers and spelling, and a model of an
     for f in o.tsv o.jsonl o.kraken o.kreport o.krona o.bin o.prof; do cmp others/$f ref/$f || exit; done' - "$m" "$(echo $outputs)"
 T 'the summary has the last options' grep -q '"threads":[ ]*"3"' others/o.json
 
+# ---- shards --------------------------------------------------------------------------------------
+
+lines='-o o.tsv --jsonl o.jsonl --kraken o.kraken --cami-binning o.bin'
+reports='--report o.kreport --krona o.krona --cami-profile o.prof'
+# parts FOLDER THREADS CMD...: two shards in the folder, killed at several places, and resumed
+parts()
+{
+    folder=$1 threads=$2; shift 2
+    mkdir -p "$folder"
+    for i in 1 2; do
+        for at in '9 1 1' '9 14 2' '15 7 0' ''; do
+            (cd "$folder" && mkdir -p $i && cd $i && exec env ${at:+LD_PRELOAD=$builddir/tests/cli/kill_at.so} KILL_AT="$at" \
+                ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
+                chordseq "$@" -q -@ "$threads" --shard $i/2 --manifest o.json --resume --resume-every 0 $lines --all \
+                --report o.kreport --html o.html --shares o.shares) 2> killed.err
+            rc=$?
+            [ $rc -ge 128 ] && [ "$at" ] && [ ! -e "$folder/$i/o.tsv" ] && [ ! -e "$folder/$i/o.json" ] && continue
+            [ $rc = 0 ] && [ ! "$at" ] || { echo "$at: $rc"; cat killed.err; return 1; }
+        done
+    done
+    ! ls "$folder"/? | grep '\.part\|\.resume\|tmp' || return
+    (cd "$folder" && mkdir ref merged && cd ref && chordseq "$@" -q $lines $reports --all && cd ../merged &&
+        chordseq merge -q $lines $reports ../?/o.json && diff -r . ../ref)
+}
+c="classify -m $m"
+T 'shards by bytes are resumed, and merged' parts bytes 1 $c ../../x.fa
+T 'shards by number are resumed, and merged' parts number 3 $c ../../y.fa.gz ../../x.fa
+T 'shards of alignments are resumed, and merged' parts aligned 2 $c ../../map.bam
+{ bgzip -c x.fa; bgzip -c z.fa; } > b.fa.gz || :
+with bgzip T 'shards of BGZF are resumed, and merged' parts bgzf 1 $c ../../b.fa.gz
+awk '/^>/ { n = $1; next } { r++; print n "/1\n" $0; if (r % 5) print n "/2\n" $0 }' x.fa > inter.fa
+T 'shards of pairs are resumed, and merged' parts pairs 2 $c --interleaved ../../inter.fa
+mkdir part
+T 'a shard is interrupted' sh -c '! (cd part && LD_PRELOAD="$1/tests/cli/kill_at.so" KILL_AT="9 5 0" \
+    ASAN_OPTIONS=verify_asan_link_order=0 chordseq $2 -q --resume --resume-every 0 --shard 1/2 --manifest o.json -o o.tsv ../x.fa) 2> msgs &&
+    [ -f part/o.tsv.resume ]' - "$builddir" "$c"
+while read -r options difference; do
+    T "refused: it was $difference" sh -c '! (cd part && chordseq $2 -q --resume $3 -o o.tsv ../x.fa) 2> msgs &&
+        grep -q -- "other options: --$1" msgs' - "$difference" "$c" "$(echo "$options" | tr , ' ')"
+done <<'END'
+--shard,2/2,--manifest,o.json shard was "1/2", and is "2/2"
+--shard,1/3,--manifest,o.json shard was "1/2", and is "1/3"
+--verbosity,1 shard was "1/2", and is nothing
+--shard,1/2 manifest was "o.json", and is nothing
+END
+
 c="chordseq classify -q -m '$m' --resume"
 T 'the file mode is kept' sh -c ": > mode.tsv; chmod 600 mode.tsv; $c -o mode.tsv x.fa &&
     [ -s mode.tsv ] && ls -l mode.tsv | grep -q '^-rw-------'"

@@ -262,7 +262,6 @@ N shard_alone.txt chordseq $c -q --manifest x.json -o x.tsv odd.fa
 N shard_stdout.txt chordseq $c -q --shard 1/2 --manifest x.json odd.fa
 N shard_same.txt chordseq $c -q --shard 1/2 --manifest same -o same odd.fa
 N shard_same_report.txt chordseq $c -q --shard 1/2 --manifest same -o x.tsv --report same odd.fa
-N shard_resume.txt chordseq $c -q --shard 1/2 --resume -o x.tsv odd.fa
 N shard_folder.txt chordseq $c -q --shard 1/2 --manifest none/x.json -o x.tsv odd.fa
 T 'NPZ has no manifest' sh -c '! chordseq $1 -q --shard 1/2 --manifest x.json --format npz -o x.vec odd.fa 2> msgs &&
     grep -q "manifest needs NPY or a plain table, not NPZ: .x.vec.$" msgs' - "$e"
