@@ -154,6 +154,7 @@ int cs_stream_skip(int (*next)(void *source, cs_chunk *c), void *source, uint64_
         if (!c && (cs_signal_caught() != 0 || !(c = cs_chunk_new(0))))
             return cs_signal_caught() ? CS_ECANCEL
                                       : cs_fail(CS_EMEM, "out of memory for a chunk of the input");
+        c->skipped = true;
         rc = next(source, c);
     }
     cs_chunk_free(c);

@@ -469,7 +469,7 @@ int cs_fastx_append(cs_fastx *f, cs_chunk *c)
     r->name = name;
     r->comment = comment;
     r->seg[0] = (cs_segment){ base, qual, (int64_t)f->base.n };
-    if (f->has_x && f->count)
+    if (f->has_x && f->count && !c->skipped)
         cs_warning_count(&f->count->outside_iupac, name);
     return CS_OK;
 }

@@ -174,7 +174,8 @@ static int next_of_one(cs_pairs *p, cs_chunk *c)
         a->swapped = true;
         return join(c);
     }
-    cs_warning_count(&p->unpaired, a->name);
+    if (!c->skipped)
+        cs_warning_count(&p->unpaired, a->name);
     rc = rc == CS_OK ? hold(p, c) : CS_OK;
 out:
     return rc;
@@ -185,14 +186,16 @@ int cs_pairs_next(void *pairs, cs_chunk *c)
     cs_pairs *p = pairs;
     const int rc = p->first == p->second ? next_of_one(p, c) : next_of_two(p, c);
 
-    if (rc == CS_OK)
+    if (rc == CS_OK) {
         c->rec[c->n - 1].serial = p->n++;
+        p->n_skipped += c->skipped;
+    }
     return rc;
 }
 
 void cs_pairs_report(const cs_pairs *p)
 {
-    cs_warning_report(&p->unpaired, p->n, "record", "has", "have",
+    cs_warning_report(&p->unpaired, p->n - p->n_skipped, "record", "has", "have",
                       "no adjacent mate; predicted alone");
 }
 

@@ -8,7 +8,7 @@
  * without a mate may be between them. */
 typedef struct cs_pairs {
     cs_inputs *first, *second;   /* not owned */
-    uint64_t   n;                /* pairs and single records so far */
+    uint64_t   n, n_skipped;     /* pairs and single records so far; those in skipped chunks */
     cs_chunk  *lookahead;        /* one record that was read ahead, or NULL */
     cs_warning unpaired;         /* records without a mate */
 } cs_pairs;

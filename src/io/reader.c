@@ -44,7 +44,7 @@ struct cs_inputs {
     bool            has_header;  /* header is known */
     cs_programs    *programs;    /* [n] of each input, changed for this header */
     cs_input_count  count;
-    uint64_t        n_record;
+    uint64_t        n_record, n_skipped;     /* n_skipped: those in skipped chunks */
     int64_t         n_bytes;     /* of the inputs that are finished */
     int64_t        *start;       /* [n + 1] for a part: offsets of the inputs in all bytes; or
                                   * NULL */
@@ -442,6 +442,7 @@ int cs_inputs_next(cs_inputs *s, cs_chunk *c)
     }
     if (rc == CS_OK) {
         c->rec[c->n - 1].serial = s->n_record++;
+        s->n_skipped += c->skipped;
         s->last = s->at;
     }
 out:
@@ -501,8 +502,8 @@ int64_t cs_inputs_size(const cs_inputs *s)
 void cs_inputs_report(const cs_inputs *s)
 {
     const cs_input_count *k = &s->count;
-    cs_warning_report(&k->outside_iupac, s->n_record, "record", "contains", "contain",
-                      "X, read as N");
+    cs_warning_report(&k->outside_iupac, s->n_record - s->n_skipped, "record", "contains",
+                      "contain", "X, read as N");
     if (k->no_end_marker.n)
         cs_warn("the BGZF end marker is missing in %llu of %d inputs, which may be truncated; "
                 "first: '%s'", (unsigned long long)k->no_end_marker.n, s->n,

@@ -52,6 +52,7 @@ typedef struct cs_chunk {
     struct cs_views *views;      /* NULL; later set by batch/view.h, in mem */
     int64_t     n_base;          /* sum over records and segments */
     int64_t     input_bytes;     /* input position after the chunk; 0: unknown, or not yet */
+    bool        skipped;         /* nothing is predicted for its records; warnings omit them */
     cs_arena   *mem;             /* owns everything above */
 } cs_chunk;
 

@@ -92,6 +92,24 @@ T 'a pipe' env in=reads.fq.gz same 3 "$lines" $c -
 T 'a list of files' sh -c 'printf "many.fa\n%s\n" "$2" > list && same 2 "-o OUT.tsv" $1 --input-list list' - "$c" "$fq"
 T 'pairs of two files' same '2 7' "$lines" $c -1 r1.fq -2 r2.fq.gz
 T 'interleaved pairs' same 3 "$lines" $c --interleaved both.fq
+cat > single.fa <<'END'
+>a/1
+ACGTACGTACXTTGCA
+>single1
+ACGTXACGTTTGCAAG
+>b/1
+ACGTACGTACGTTGCA
+>b/2
+ACGTACGTACGTTGCA
+>single2
+ACGTACXTACGTTGCA
+END
+T 'a part warns of its own records without a mate, and of its own with X' sh -c 'warns() { grep -q "warning: $1.*$2.*first: .$3.\$" msgs; }
+    chordseq $1 --interleaved -o mates.tsv single.fa 2> msgs && warns "3 of 4" "have no adjacent mate" a/1 && warns "3 of 5" "contain X" a/1 &&
+    chordseq $1 --interleaved --shard 1/2 -o mates.tsv single.fa 2> msgs && warns "1 of 2" "has no adjacent mate" a/1 &&
+    chordseq $1 --interleaved --shard 2/2 -o mates.tsv single.fa 2> msgs && warns "2 of 2" "have no adjacent mate" single1 &&
+    chordseq $1 --shard 1/2 -o mates.tsv - < single.fa 2> msgs && warns "2 of 3" "contain X" a/1 &&
+    chordseq $1 --shard 2/2 -o mates.tsv - < single.fa 2> msgs && warns "1 of 2" "contains X" single1' - "$c"
 T 'vectors of pairs' same 3 '-o OUT.npy' $e --interleaved both.fq
 alignments()
 {
