@@ -25,6 +25,7 @@
 #include "io/cram_guard.h"
 #include "io/index_name.h"
 #include "io/reference.h"
+#include "io/regions.h"
 #include "io/sam_header.h"
 
 enum { INDEX_SHIFT = 14, CACHE_BYTES = 1 << 20 };   /* INDEX_SHIFT: of BAI, by default of CSI */
@@ -130,15 +131,17 @@ static int refuse_region(const struct alignments *a, const char *text)
 {
     const char *end = *text == '{' ? strrchr(text, '}') : strrchr(text, ':');
     const size_t skip = *text == '{', n = (end ? (size_t)(end - text) : strlen(text)) - skip;
+    const char *remedy = skip ? "" : cs_region_remedy(text);
     char hint[CS_CONTIG_BYTES + 32], *name = cs_xstrdup(text + skip);
     int rc;
 
     name[n] = '\0';
     if (sam_hdr_name2tid(a->header, name) >= 0)
-        rc = cs_fail(CS_EUSAGE, "'%s' is not a region; give NAME or NAME:FROM-TO", text);
+        rc = cs_fail(CS_EUSAGE, "'%s' is not a region; give NAME or NAME:FROM-TO%s", text,
+                     remedy);
     else
-        rc = cs_fail(CS_EUSAGE, "'%s' has no contig '%s', which a region is on%s", a->path, name,
-                     other_contig(a, name, hint, sizeof hint));
+        rc = cs_fail(CS_EUSAGE, "'%s' has no contig '%s', which a region is on%s%s", a->path, name,
+                     other_contig(a, name, hint, sizeof hint), remedy);
     free(name);
     return rc;
 }

@@ -85,6 +85,11 @@ static bool split_text(cs_regions *r, const char *s, cs_region *out)
     return true;
 }
 
+const char *cs_region_remedy(const char *text)
+{
+    return strchr(text, ',') ? "; give several regions one by one, not as a list with commas" : "";
+}
+
 static int next_text(cs_regions *r, const cs_reference *ref, cs_region *out)
 {
     const char *s = r->text[r->at++];
@@ -95,14 +100,14 @@ static int next_text(cs_regions *r, const cs_reference *ref, cs_region *out)
     const bool whole = ref && cs_reference_length(ref, s) >= 0;
     if (!whole && !split_text(r, s, out))
         return cs_fail(CS_EUSAGE, "'%s' is not a region: give CONTIG or CONTIG:FROM-TO with a "
-                       "contig of the reference", s);
+                       "contig of the reference%s", s, cs_region_remedy(s));
     if (!ref)
         return out->to < INT64_MAX ? CS_OK
              : cs_fail(CS_EUSAGE, "the region '%s' has no end; give CONTIG:FROM-TO", s);
     const int64_t n = cs_reference_length(ref, r->contig);
     if (n < 0)
-        return cs_fail(CS_EUSAGE, "region '%s': the reference '%s' has no contig '%s'", s,
-                       cs_reference_path(ref), r->contig);
+        return cs_fail(CS_EUSAGE, "region '%s': the reference '%s' has no contig '%s'%s",
+                       s, cs_reference_path(ref), r->contig, cs_region_remedy(s));
     if (out->from >= n)
         return cs_fail(CS_EUSAGE, "region '%s' begins after the end of '%s' (%lld bases)", s,
                        r->contig, (long long)n);

@@ -12,6 +12,9 @@ typedef struct cs_region { const char *contig; int64_t from, to; } cs_region;
 
 typedef struct cs_regions cs_regions;
 
+/** cs_region_remedy - the end of a message that refuses a region: "" or how to give several */
+const char *cs_region_remedy(const char *text);
+
 /**
  * cs_regions_open - a list of regions, in order, and then those of a BED file
  *

@@ -197,6 +197,8 @@ if samtools --version > /dev/null 2>&1; then
     N region-unknown.err    chordseq classify -m "$m" -r chr9:1-5 x.bam
     printf '9\t0\t5\n' > nine.bed
     N region-contig.err     chordseq classify -m "$m" -R nine.bed x.bam
+    T 'a list of regions with commas is refused with the remedy' sh -c "for r in chr1:1-5,chr2 chr1,chr2 chr1:1-5,chr2:1-5; do
+        ! chordseq classify -q -m '$m' -r \$r x.bam 2> msgs && grep -q '; give several regions one by one, not as a list with commas\$' msgs || exit; done"
     N region-sam.err        chordseq classify -m "$m" -r chr1 x.sam
     cp x.bam bare.bam
     N region-index.err      chordseq classify -m "$m" -r chr1 bare.bam

@@ -285,6 +285,8 @@ bcf 'levels of compression' sh -c 'bcftools view -H a.vcf > want
 N variant-type.err score -O v1 variants.vcf
 N variant-level.err score -O z10 variants.vcf
 N variant-region.err score -r nine:1-10 a.vcf.gz
+T 'a list of regions with commas is refused with the remedy' sh -c 'for r in one:1-10,one:20-30 one,one; do
+    ! chordseq variant -q -m "$1" -f variants.fa -r $r a.vcf.gz 2> msgs && grep -q "; give several regions one by one, not as a list with commas\$" msgs || exit; done' - "$m"
 N variant-region-index.err score -r one:1-10 variants.vcf
 bcf 'a given index' sh -c 'mkdir -p given && cp a.vcf.gz a.bcf given && bcftools index -t -o a.tbi a.vcf.gz && bcftools index -o a.csi a.bcf &&
     score -r one:1-10 a.vcf.gz > want && grep -v "^##" want | tail -n +2 | grep . && for f in a.vcf.gz##idx##a.tbi a.bcf##idx##a.csi; do
