@@ -45,7 +45,9 @@ cat > wrapped.py << 'END'
 import sys
 from types import SimpleNamespace
 sys.path.insert(0, ".")
-wrapper, given, made, params = sys.argv[1], *(dict(word.split("=", 1) for word in words.split()) for words in sys.argv[2:5])
+class Named(dict):
+    __getattr__ = dict.__getitem__
+wrapper, given, made, params = sys.argv[1], *(Named(word.split("=", 1) for word in words.split()) for words in sys.argv[2:5])
 job = SimpleNamespace(input=given, output=made, params=params, threads=1,
                       log_fmt_shell=lambda stdout, stderr: ("> wrapped.log 2>&1" if stdout else "2> wrapped.log") if stderr else "")
 exec(open(wrapper).read(), {"snakemake": job, "__name__": "__main__"})
@@ -71,6 +73,15 @@ with python3 T 'shards by the wrappers merge to one output' sh -c '
         sh wrapped predict "sequences=$tiny/mixed.fa" "bed=p$i.bed manifest=p$i.json" shard=$i/2 || exit; done
     chordseq merge -q -o e.npy e1.json e2.json && chordseq embed -q -m "$tiny/model.safetensors" -o want.npy "$tiny/mixed.fa" && cmp want.npy e.npy &&
     chordseq merge -q -o p.bed p1.json p2.json && chordseq predict -q -m "$tiny/model.safetensors" -o want.bed "$tiny/mixed.fa" && cmp want.bed p.bed'
+cp "$tiny/variants.fa" "$tiny/variants.vcf" . && chmod u+w variants.fa || exit 1
+with python3 T 'so do those of the wrapper of variant' sh -c 'extra=extra=--no-version
+    for i in 1 2; do sh wrapped variant "ref=variants.fa calls=variants.vcf" "calls=v$i.vcf tsv=v$i.tsv manifest=v$i.json" "$extra shard=$i/2" || exit; done
+    sh wrapped merge "manifests=v1.json" "calls=v.vcf scores=v.tsv" "extra=v2.json" && [ -s v.tsv ] &&
+    chordseq variant -q -m "$tiny/model.safetensors" -f variants.fa --no-version -o want.vcf --tsv want.tsv variants.vcf && cmp want.vcf v.vcf && cmp want.tsv v.tsv'
+T 'modules of commands with shards take one and emit its manifest' sh -c 'for c in $commands; do
+    f=$1/$c/main.nf; grep -q -- " --manifest" $c.help && [ $c != merge ] || continue
+    grep -q "^    val shard\$" "$f" && grep -qF "\"--shard \${shard} --manifest \${part}.manifest.json\"" "$f" && grep -q "emit: manifest *, optional" "$f" || { echo "$f"; exit 1; }
+    n=$((n + 1)); done; [ "$n" = 4 ]' - "$w/nextflow/modules/nf-core/chordseq"
 if command -v samtools > /dev/null; then
     cp "$tiny/strands.fa" ref.fa && chmod u+w ref.fa && samtools view -C -T ref.fa -o reads.cram "$tiny/strands.sam" 2> msgs && mv ref.fa moved.fa && rm -f ref.fa.fai || exit 1
     with python3 T 'wrappers take the reference of CRAM' sh -c 'for c in "classify tsv" "predict bed --format=bed" "embed tsv --format=tsv"; do set -- $c

@@ -21,6 +21,10 @@ if snakemake.output.get("tsv"):
     words += ["--tsv", quote(snakemake.output.tsv)]
 if snakemake.output.get("index"):
     words.append("--write-index=" + snakemake.output.index.rsplit(".", 1)[1])
+if snakemake.output.get("manifest"):
+    words += ["--manifest", quote(snakemake.output.manifest)]
+if snakemake.params.get("shard"):
+    words += ["--shard", quote(str(snakemake.params["shard"]))]
 
 command = " ".join(words)
 shell("chordseq variant -@ {snakemake.threads} {extra} {command} {log}")

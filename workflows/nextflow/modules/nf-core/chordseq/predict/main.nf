@@ -12,11 +12,13 @@ process CHORDSEQ_PREDICT {
     tuple val(meta), path(reads)
     tuple val(meta2), path(fasta), path(fai)
     path model
+    val shard
 
     output:
     tuple val(meta), path("*.bed")            , emit: bed     , optional: true
     tuple val(meta), path("*.predictions.tsv"), emit: tsv     , optional: true
     tuple val(meta), path("*.bedgraph")       , emit: bedgraph, optional: true
+    tuple val(meta), path("*.manifest.json")  , emit: manifest, optional: true
     tuple val("${task.process}"), val('chordseq'), eval("chordseq --version | cut -d ' ' -f 2"), topic: versions, emit: versions_chordseq
 
     when:
@@ -25,6 +27,8 @@ process CHORDSEQ_PREDICT {
     script:
     def args = task.ext.args ?: ''
     def prefix = task.ext.prefix ?: "${meta.id}"
+    def part = shard ? "${prefix}.${shard.replace('/', 'of')}" : prefix
+    def shard_arg = shard ? "--shard ${shard} --manifest ${part}.manifest.json" : ''
     def device = task.accelerator ? 'cuda' : 'cpu'
     def model_arg = model ? "--model ${model}" : ''
     def reference_arg = fasta ? "--reference ${fasta}" : ''
@@ -35,8 +39,9 @@ process CHORDSEQ_PREDICT {
         -@ ${task.cpus} \\
         --device ${device} \\
         ${model_arg} \\
+        ${shard_arg} \\
         ${reference_arg} \\
-        --output ${prefix}.${suffix} \\
+        --output ${part}.${suffix} \\
         ${args} \\
         ${input}
     """
@@ -44,8 +49,10 @@ process CHORDSEQ_PREDICT {
     stub:
     def args = task.ext.args ?: ''
     def prefix = task.ext.prefix ?: "${meta.id}"
+    def part = shard ? "${prefix}.${shard.replace('/', 'of')}" : prefix
+    def manifest = shard ? "${part}.manifest.json" : ''
     def suffix = args =~ /--format[ =]tsv/ ? 'predictions.tsv' : args =~ /--format[ =]bedgraph/ ? 'bedgraph' : 'bed'
     """
-    touch ${prefix}.${suffix}
+    touch ${part}.${suffix} ${manifest}
     """
 }
