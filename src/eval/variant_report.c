@@ -326,6 +326,7 @@ out:
 static int reason_table(const cs_variant_values *v, cs_outfile *f)
 {
     int rc = CS_OK;
+    char name[CS_SKIP_BYTES];
 
     if (v->n_scored == v->n_alt)
         return CS_OK;
@@ -340,7 +341,7 @@ static int reason_table(const cs_variant_values *v, cs_outfile *f)
             continue;
         CS_TRY(cs_outfile_printf(f, "<tr>"));
         CS_TRY(cs_html_cell(f, here ? cs_unscored_name((cs_unscored)u)
-                                    : cs_reason_name((cs_reason)reason)));
+                                    : cs_variant_reason((cs_reason)reason, name)));
         CS_TRY(cs_html_cell(f, here ? cs_unscored_help((cs_unscored)u)
                                     : cs_reason_help((cs_reason)reason)));
         CS_TRY(cs_html_count(f, n, v->n_alt));
@@ -395,13 +396,14 @@ static json_t *score_json(const cs_variant_values *v, int k)
 void cs_variant_report_json(const cs_variant_values *v, uint64_t n_record, json_t *to)
 {
     json_t *scores = json_object(), *reasons = json_object();
+    char name[CS_SKIP_BYTES];
 
     for (int u = CS_SCORED + 1; u < CS_N_UNSCORED; u++)
         json_object_set_new(reasons, cs_unscored_name((cs_unscored)u),
                             json_integer((json_int_t)v->n_unscored[u]));
     for (int k = CS_REASON_NONE + 1; k < CS_N_REASON; k++)
         if (v->n_reason[k] > 0)
-            json_object_set_new(reasons, cs_reason_name((cs_reason)k),
+            json_object_set_new(reasons, cs_variant_reason((cs_reason)k, name),
                                 json_integer((json_int_t)v->n_reason[k]));
     for (int k = 0; k < v->n_score && v->score == CS_SCORE_MODEL; k++)
         json_object_set_new(scores, v->field[k].id, score_json(v, k));

@@ -59,12 +59,12 @@ static void add_field(const struct fields *o, const char *name, const char *text
                                              false };
 }
 
-/* A window's reason, as fields have it. */
-static void reason_key(cs_reason reason, char *text, size_t n_text)
+const char *cs_variant_reason(cs_reason reason, char text[CS_SKIP_BYTES])
 {
-    (void)snprintf(text, n_text, "%s", cs_reason_name(reason));
-    for (; *text; text++)
-        *text = (char)toupper((unsigned char)*text);
+    (void)snprintf(text, CS_SKIP_BYTES, "%s", cs_reason_name(reason));
+    for (char *p = text; *p; p++)
+        *p = (char)toupper((unsigned char)*p);
+    return text;
 }
 
 /* Of the reasons of windows those that one of the model's length can have. */
@@ -78,10 +78,8 @@ static void list_reasons(char *text, size_t n_text)
 
     for (int u = CS_SCORED + 1; u < CS_N_UNSCORED && n < n_text; u++)
         n += (size_t)snprintf(text + n, n_text - n, " %s", cs_unscored_name((cs_unscored)u));
-    for (size_t i = 0; i < sizeof of_window / sizeof *of_window && n < n_text; i++) {
-        reason_key(of_window[i], key, sizeof key);
-        n += (size_t)snprintf(text + n, n_text - n, " %s", key);
-    }
+    for (size_t i = 0; i < sizeof of_window / sizeof *of_window && n < n_text; i++)
+        n += (size_t)snprintf(text + n, n_text - n, " %s", cs_variant_reason(of_window[i], key));
 }
 
 /* The only label of a table without label names. */
@@ -201,7 +199,7 @@ static void set_reason(cs_variant_values *v, int i, const cs_window_pair *pair, 
         v->n_unscored[pair->why]++;
         return;
     }
-    reason_key(reason, text, CS_SKIP_BYTES);
+    (void)cs_variant_reason(reason, text);
     v->n_reason[reason]++;
 }
 
@@ -293,6 +291,7 @@ out:
 static void list_unscored(const cs_variant_values *v, char *text, size_t n_text)
 {
     size_t n = 0;
+    char key[CS_SKIP_BYTES];
 
     text[0] = '\0';
     for (int u = CS_SCORED + 1; u < CS_N_UNSCORED; u++) {
@@ -305,7 +304,7 @@ static void list_unscored(const cs_variant_values *v, char *text, size_t n_text)
         if (v->n_reason[r] > 0 && n < n_text)
             n += (size_t)snprintf(text + n, n_text - n, ", %llu %s",
                                   (unsigned long long)v->n_reason[r],
-                                  cs_reason_name((cs_reason)r));
+                                  cs_variant_reason((cs_reason)r, key));
     }
 }
 

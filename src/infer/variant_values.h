@@ -26,6 +26,9 @@ typedef struct cs_variant_values {
     uint64_t     (*bin)[CS_SCORE_BINS], (*above)[CS_N_LEVEL];    /* [n_score], [n_score + 1] */
 } cs_variant_values;
 
+/** cs_variant_reason - a window's reason as outputs for variants name it, MOSTLY_UNKNOWN, in text,
+ * which is returned */
+const char *cs_variant_reason(cs_reason reason, char text[CS_SKIP_BYTES]);
 /** cs_variant_values_init - the fields of a model's score; keys begin with the prefix. CS_OK;
  * CS_EMODEL: two labels have the same key. Release it in any case */
 int  cs_variant_values_init(cs_variant_values *v, const cs_model *m, const char *prefix)

@@ -162,6 +162,10 @@ T 'REF matches in any case and by ambiguity codes' sh -c 'o() { printf "odd\t%s\
 T 'a window of unknown bases has a reason that the header and the manual state' sh -c '
     ! chordseq variant -m "$m" -w 128 --max-unknown 0 -f iupac.fa --tsv t.tsv -o o.vcf iupac.vcf 2> msgs && grep -q "	MOSTLY_UNKNOWN	" t.tsv &&
     grep -q "ID=CS_SKIP,.*MOSTLY_UNKNOWN" o.vcf && grep -q MOSTLY_UNKNOWN "$srcdir/man/chordseq-variant.1"'
+T 'messages, summary and page name that reason as the field does' sh -c 'grep -q "^chordseq: scored 0 of .* MOSTLY_UNKNOWN" msgs && grep -q "error: .* MOSTLY_UNKNOWN (" msgs &&
+    ! chordseq variant -f iupac.fa --max-unknown 0 --ends fill --summary o.json --html o.html -o o.vcf iupac.vcf 2> msgs &&
+    n=$(grep -c "CS_SKIP=MOSTLY_UNKNOWN" o.vcf) && [ "$n" -gt 0 ] && grep -q "\"MOSTLY_UNKNOWN\": $n" o.json && grep -q "<td>MOSTLY_UNKNOWN</td>" o.html &&
+    ! grep mostly_unknown o.json o.html'
 # Both windows reach 64 bases to either side of the longer allele: inside the contig by one base, and outside.
 T 'insertions and deletions at the ends of the contig' sh -c 'o() { printf "odd\t%s\t%s\t%s\t%s\t.\t.\t.\n" "$@"; }
     { grep "^##fileformat" variants.vcf; printf "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
