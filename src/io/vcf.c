@@ -488,7 +488,7 @@ static int next_text(cs_vcf *v)
     errno = 0;
     if (vcf_parse(text, v->header, v->rec) < 0 && errno != ENOMEM)
         return fail_parse(v, text, n_fixed);
-    return errno != ENOMEM && cs_vcf_reserve(v->rec) == CS_OK ? CS_OK : no_memory(v);
+    return errno != ENOMEM && cs_vcf_reserve(v->rec, 0) == CS_OK ? CS_OK : no_memory(v);
 }
 
 static int next_native(cs_vcf *v)
@@ -504,11 +504,14 @@ static int next_native(cs_vcf *v)
         v->rec->rid = -1;        /* of the record before, or none */
         return cs_vcf_error(v, "cannot be read; the file is truncated or damaged");
     }
-    if (cs_vcf_reserve(v->rec) != CS_OK)
+    if (cs_vcf_reserve(v->rec, 0) != CS_OK)
         return no_memory(v);
     v->line.l = 0;
-    if (!v->as_native && vcf_format(v->header, v->rec, &v->line) < 0)
-        return cs_vcf_error(v, "cannot be printed; the file is damaged");
+    errno = 0;
+    const bool bad = !v->as_native && vcf_format(v->header, v->rec, &v->line) < 0;
+    if (bad || errno == ENOMEM)
+        return errno == ENOMEM ? no_memory(v)
+                               : cs_vcf_error(v, "cannot be printed; the file is damaged");
     while (v->line.l > 0 && v->line.s[v->line.l - 1] == '\n')
         v->line.l--;
     /* htslib does not check the letters of BCF. */

@@ -24,12 +24,10 @@ int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to) CS_MUST
 int cs_vcf_read(cs_vcf *v, int what) CS_MUST_CHECK;
 /** cs_vcf_native - the bcf1_t that was read last */
 void *cs_vcf_native(const cs_vcf *v);
-/** cs_vcf_reserve - memory for the texts (BCF_UN_STR) of a bcf1_t, before bcf_unpack(), which would
- * treat them as missing or cut without it. CS_OK, CS_EMEM */
-int cs_vcf_reserve(void *record) CS_MUST_CHECK;
-/** cs_vcf_reserve_info - the same for BCF_UN_INFO and n_field added fields; without it htslib would
- * end the program */
-int cs_vcf_reserve_info(void *record, int n_field) CS_MUST_CHECK;
+/** cs_vcf_reserve - memory to unpack a bcf1_t and add n_field INFO fields; without it bcf_unpack()
+ * would treat texts as missing or cut, or end the program. Before it does so: alleles point into
+ * their text. CS_OK, CS_EMEM */
+int cs_vcf_reserve(void *record, int n_field) CS_MUST_CHECK;
 /** cs_vcf_copy - bcf_copy(), which crashes without memory. to: may be NULL, for lack of it. CS_OK,
  * CS_EMEM */
 int cs_vcf_copy(void *to, void *from) CS_MUST_CHECK;

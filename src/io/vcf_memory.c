@@ -23,9 +23,9 @@ static bool grow_to(void **p, int *cap, size_t n, size_t size)
     return true;
 }
 
-/* Each character of the texts is a byte of the record, and each text ends by a NUL. Alleles point
- * into their text. */
-int cs_vcf_reserve(void *record)
+/* Each character of the texts and each filter is at least a byte of the record, and each text ends
+ * by a NUL. */
+int cs_vcf_reserve(void *record, int n_field)
 {
     bcf1_t *b = record;
     bcf_dec_t *d = &b->d;
@@ -33,18 +33,10 @@ int cs_vcf_reserve(void *record)
 
     return grow_to((void **)&d->allele, &d->m_allele, b->n_allele, sizeof *d->allele)
         && grow_to((void **)&d->id, &d->m_id, n_text, 1)
-        && grow_to((void **)&d->als, &d->m_als, n_text, 1) ? CS_OK : CS_EMEM;
-}
-
-int cs_vcf_reserve_info(void *record, int n_field)
-{
-    bcf1_t *b = record;
-    bcf_dec_t *d = &b->d;
-
-    return cs_vcf_reserve(b) == CS_OK
+        && grow_to((void **)&d->als, &d->m_als, n_text, 1)
         && grow_to((void **)&d->flt, &d->m_flt, b->shared.l + 1, sizeof *d->flt)
         && grow_to((void **)&d->info, &d->m_info, b->n_info + (size_t)n_field, sizeof *d->info)
-        ? CS_OK : CS_EMEM;
+        && grow_to((void **)&d->fmt, &d->m_fmt, b->n_fmt, sizeof *d->fmt) ? CS_OK : CS_EMEM;
 }
 
 int cs_vcf_copy(void *to, void *from)

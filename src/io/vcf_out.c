@@ -357,7 +357,7 @@ static bool drop_ours(cs_vcfout *w)
         return true;
     bcf1_t *packed = bcf_init();
     const bool copied = cs_vcf_copy(packed, w->rec) == CS_OK
-                     && cs_vcf_reserve_info(packed, w->o.n_field) == CS_OK;
+                     && cs_vcf_reserve(packed, w->o.n_field) == CS_OK;
     if (packed)
         bcf_destroy(copied ? w->rec : packed);
     w->rec = copied ? packed : w->rec;
@@ -382,7 +382,7 @@ static int record_native(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_valu
         return vcf_out_refuse(w, r, "has a position or number of more than 32 bits, which BCF "
                               "cannot store; use -O v or -O z");
     errno = 0;                   /* htslib ignores some allocations that fail */
-    if (cs_vcf_copy(w->rec, &in) != CS_OK || cs_vcf_reserve_info(w->rec, w->o.n_field) != CS_OK
+    if (cs_vcf_copy(w->rec, &in) != CS_OK || cs_vcf_reserve(w->rec, w->o.n_field) != CS_OK
         || !drop_ours(w))
         return no_memory(w);
     for (int k = 0; k < w->o.n_field; k++) {

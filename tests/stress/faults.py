@@ -76,6 +76,7 @@ CASES = {
     "variant": f"variant -q -@ 1 -m {tiny}/model.safetensors -f ../variants.fa -w 128 -W -o o.vcf.gz "
                "--tsv o.tsv ../variants.vcf",
     "variant to BCF": f"variant -q -@ 1 -m {tiny}/model.safetensors -f ../variants.fa -w 128 -O u -o o.bcf ../variants.vcf",
+    "variant of BCF": f"variant -q -@ 1 -m {tiny}/model.safetensors -f ../variants.fa -w 128 -o o.vcf ../variants.bcf",
     "merge": "merge -q -o o.tsv --report o.kreport ../part.1.json ../part.2.json",
     "model label": f"model label --taxonomy ../taxa.tsv {tiny}/model.safetensors o.m",
 }
@@ -462,6 +463,7 @@ def make_inputs(work):
                     "classC\t10239\tsuperkingdom\t1\n")
     chordseq = f"{build}/chordseq"
     tool(chordseq, *f"{CLASSIFY} --no-PG --bam strands.bam strands.sam".split())
+    tool(chordseq, *f"variant -qq -m {tiny}/model.safetensors -f variants.fa -w 128 -o variants.bcf variants.vcf".split())
     for i in (1, 2):
         tool(chordseq, *f"{CLASSIFY} --shard {i}/2 --manifest part.{i}.json -o part.{i}.tsv "
              f"--report part.{i}.kreport mixed.fa".split())

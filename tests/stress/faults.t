@@ -6,7 +6,7 @@ python=${PYTHON:-python3}
 command -v "$python" > /dev/null || { S 'calls that fail' "no $python"; exit; }
 [ -e "$builddir/tests/stress/faults.so" ] || { S 'calls that fail' 'faults.so is not built'; exit; }
 sample='--sample 24'
-every='variant:variant to BCF:classify a BAM'
+every='variant:variant to BCF:variant of BCF:classify a BAM'
 if nm -D "$builddir/chordseq" | grep -q ' __asan_init'; then
     sample='--sample 8' every=
 fi
