@@ -15,6 +15,7 @@
 #include "run/shard.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include "base/file.h"
@@ -125,16 +126,29 @@ static int64_t tell_file(const void *of)
     return cs_outfile_tell(of);
 }
 
+static bool is_null_device(const struct stat *st)
+{
+    struct stat null;
+
+    return S_ISCHR(st->st_mode) && stat("/dev/null", &null) == 0 && st->st_rdev == null.st_rdev;
+}
+
 int cs_shard_add(cs_shard *s, const char *option, const char *path,
                  int64_t (*tell)(const void *of), const void *of)
 {
-    if (!cs_shard_wants(s))
+    struct stat st;
+    const bool exists = stat(path, &st) == 0;
+
+    if (!cs_shard_wants(s) || (exists && is_null_device(&st)))
         return CS_OK;
     if (cs_outputs_same(path, "-"))
         return cs_fail(CS_EUSAGE, "--manifest needs files, not standard output; give them with "
                        "--%s and the other options", option);
     if (cs_outputs_same(path, s->manifest))
         return cs_fail(CS_EUSAGE, "--%s and --manifest both write to '%s'", option, path);
+    if (exists && !S_ISREG(st.st_mode))
+        return cs_fail(CS_EUSAGE, "--manifest needs files, and '%s' of --%s is none; write a file, "
+                       "or omit --manifest", path, option);
     CS_BUG(s->n_part == MAX_PART);
     const int64_t head = tell(of);
     s->part[s->n_part++] = (struct part){ .option = option, .path = path, .tell = tell, .of = of,

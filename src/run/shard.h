@@ -29,7 +29,8 @@ int cs_shard_read(cs_shard *s, cs_stream *stream) CS_MUST_CHECK;
  *
  * option   that named it, such as "kraken"; kept, as is path
  * tell     returns the bytes of `of`, called by the writing thread
- * Returns  CS_OK; CS_EUSAGE if it is standard output, or the manifest itself
+ * Returns  CS_OK, also for /dev/null, which is omitted; CS_EUSAGE if it is standard output or no
+ *          regular file, or the manifest itself
  */
 int cs_shard_add(cs_shard *s, const char *option, const char *path,
                  int64_t (*tell)(const void *of), const void *of) CS_MUST_CHECK;

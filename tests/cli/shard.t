@@ -280,6 +280,12 @@ N shard_alone.txt chordseq $c -q --manifest x.json -o x.tsv odd.fa
 N shard_stdout.txt chordseq $c -q --shard 1/2 --manifest x.json odd.fa
 N shard_same.txt chordseq $c -q --shard 1/2 --manifest same -o same odd.fa
 N shard_same_report.txt chordseq $c -q --shard 1/2 --manifest same -o x.tsv --report same odd.fa
+T 'an output that is a pipe has no manifest' sh -c 'mkfifo out.pipe && { cat out.pipe > /dev/null & } &&
+    ! timeout 20 chordseq $1 -q --shard 1/2 --manifest x.json -o out.pipe odd.fa 2> msgs && wait &&
+    grep -q "manifest needs files, and .out.pipe. of --output is none; write a file, or omit --manifest\$" msgs' - "$c"
+T 'reports without a table' sh -c 'for i in 1 2; do chordseq $1 -q --shard $i/2 --manifest null.$i.json -o /dev/null many.fa || exit; done
+    chordseq merge -q --report null.kreport null.?.json && chordseq $1 -q --report want.kreport -o /dev/null many.fa && cmp want.kreport null.kreport &&
+    ! chordseq merge -q -o null.tsv null.?.json 2> msgs && grep -q "has no --output; that shard was run without it" msgs' - "$c"
 N shard_folder.txt chordseq $c -q --shard 1/2 --manifest none/x.json -o x.tsv odd.fa
 T 'NPZ has no manifest' sh -c '! chordseq $1 -q --shard 1/2 --manifest x.json --format npz -o x.vec odd.fa 2> msgs &&
     grep -q "manifest needs NPY or a plain table, not NPZ: .x.vec.$" msgs' - "$e"
