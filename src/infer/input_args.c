@@ -196,7 +196,7 @@ int *cs_args_repeats(const cs_strlist *file)
 }
 
 /* Such as x.fa with *.fa: allowed, but seldom meant. */
-static void warn_repeated(const cs_strlist *file)
+void cs_args_warn_repeats(const cs_strlist *file)
 {
     int *same = cs_args_repeats(file), n = 0, first = 0;
 
@@ -228,7 +228,7 @@ int cs_args_input(cs_input_args *a)
                        "once", n_stdin);
     if (a->list.n > 0 && a->file.n == 0)
         return cs_fail(CS_EFORMAT, "'%s' lists no file", a->list.v[0]);
-    warn_repeated(&a->file);
+    cs_args_warn_repeats(&a->file);
     if (a->file.n > 0)
         return CS_OK;
     if (isatty(STDIN_FILENO))

@@ -37,6 +37,8 @@ int cs_args_input(cs_input_args *a) CS_MUST_CHECK;
 /** cs_args_repeats - for every file, the first one of the list that is the same regular file, by
  * device and inode, if that is another one; otherwise -1. free() it */
 int *cs_args_repeats(const cs_strlist *file);
+/** cs_args_warn_repeats - warn if any file is in the list again */
+void cs_args_warn_repeats(const cs_strlist *file);
 
 /** cs_args_once - the first of n files that can be read only once (a pipe, a terminal), or NULL.
  * Elements of `file` may be NULL */

@@ -450,6 +450,7 @@ static int pretrain_prepare(struct job *j, const cs_optset *set, int argc, char 
                          &j->group));
     CS_TRY(cs_train_check_outputs(&a->run, j->group, &j->checkpoint));
     cs_train_warn_idle(&a->training);
+    cs_args_warn_repeats(&a->corpus.file);
     CS_TRY(open_tokenizer(j));
     CS_TRY(split_genome(j));
     CS_TRY(make_model(j, cs_args_threads(&a->compute).work));

@@ -58,6 +58,8 @@ T 'validation windows that cannot be used are reported' sh -c "chordseq pretrain
 T 'no validation metrics' sh -c "chordseq pretrain $small --window 100 -o n.m --metrics n.tsv --epochs 1 \
     --valid-frac 0 g.fa 2> /dev/null && awk -F '\t' 'NR == 2 { exit !(NF == 12 && \$6 == \"NA\" && \$12 == \"NA\") }' n.tsv"
 T 'a window longer than any contig' $pre -o long.m --window 5000 --epochs 1 --valid-frac 0 g.fa
+T 'a file given twice is reported' sh -c '"$@" -o twice.m --max-steps 1 g.fa ./g.fa 2> msgs &&
+    grep -qx "chordseq: warning: 1 of 2 input files was given before and is read again; first: .\./g.fa." msgs' - $pre
 T 'random lengths' $pre -o drawn.m --window-min 40 --epochs 1 g.fa
 T 'regions' sh -c "$loud -o bed.m --val-regions val.bed --epochs 1 g.fa 2> bed.err"
 P pretrain-bases.txt     grep 'training bases' bed.err
