@@ -36,6 +36,8 @@ T 'amplicons have the genera of their references' awk -F '\t' 'NR > 1 { n += $3 
 T 'lineages of other databases' sh -c 'sed -n "s/^\* UTAX.*//p; s/^  .\(awk .*\).$/\1/p" "$1" > utax && sed -n "s/.*: .\(awk .*\).$/\1/p" "$1" > dada2 &&
     [ "$(printf ">a;tax=d:Bacteria,p:B_s,g:X;\nAC\n" | sh utax)" = "$(printf ">a tax=Bacteria;B_s;X\nAC")" ] &&
     [ "$(printf ">Bacteria;X;\nAC\n" | sh dada2)" = "$(printf ">1 tax=Bacteria;X;\nAC")" ]' - "$srcdir/docs/howto.md"
+T 'the adapted model predicts hidden bases, and embeds every sequence' sh -c 'awk "END { exit !(\$12 < 3.95) }" adapted.metrics.tsv &&
+    [ "$(sed 1d new.vectors.npy.names.tsv | wc -l)" = "$(grep -c ">" new.fa)" ]'
 T 'a network calls' sh -c '[ "$(sed 1d network_calls.tsv | wc -l)" = "$(grep -c ">" new.fa)" ]'
 T 'exons change scores, all alleles have one or a reason' sh -c '
     awk -F "\t" "NR > 1 && (\$6 == \".\") == (\$8 == \".\") { bad = 1 } END { exit bad || NR < 100 }" scores.tsv'
