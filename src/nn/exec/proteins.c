@@ -11,6 +11,11 @@
  * ten, are not extended; few of them would have been alignments. All sums are of integers, so their
  * order does not matter.
  *
+ * Relatives have many seeds on one diagonal, and an extension through each would give the same
+ * score. Those that provably do (joins()) are skipped, which makes the search in a database of
+ * conserved genes several times as fast. The last seed of each diagonal is remembered in a table
+ * without collision handling: a lost one only costs an extension.
+ *
  * The reading frames over a gene in its other five frames, shadow ORFs, are most of the letters and
  * seldom align, so they are skipped.
  *
@@ -40,6 +45,7 @@ enum {
     PARTS = 4,                   /* of a frame that a thread takes at a time */
     STRETCH = 64,                /* entries of a bucket compared at a time */
     AHEAD = 32,                  /* matches between a prefetch and its use */
+    DIAGONAL_BITS = 11,          /* of the diagonals that are remembered */
     LETTERS = CS_ACIDS + 1, BAR = -127,   /* rows of the score matrix; score of a stop */
     ROW = 32,                    /* of the score matrix, a power of two for the address */
     SHARE_UNIT = 1 << 20         /* parts of one in the sums of shares */
@@ -73,8 +79,15 @@ static const int8_t blosum62[CS_ACIDS][CS_ACIDS] = {
 
 struct match { uint32_t query, target; };
 
+/* The last seed whose extension is known, on a diagonal: the difference of the positions of target
+ * and query. */
+struct diagonal { uint32_t part, difference, query; };
+
 struct search {
     const cs_proteins *p;
+    struct diagonal diagonal[1 << DIAGONAL_BITS];
+    uint32_t part, block;                              /* number of the part, from 1; the block's
+                                                        * first letter in it */
     int8_t   score[LETTERS][ROW];
     uint64_t hash[BLOCK];
     struct match match[MAX_MATCHES + STRETCH];
@@ -95,6 +108,8 @@ static struct search *search_new(const cs_proteins *p, cs_protein_list *list)
     s->p = p;
     s->list = list;
     s->rc = CS_OK;
+    s->part = 0;
+    memset(s->diagonal, 0, sizeof s->diagonal);
     memset(s->best, 0, sizeof s->best);
     memset(&s->hits, 0, sizeof s->hits);
     memset(s->score, BAR, sizeof s->score);
@@ -123,6 +138,39 @@ static int extend(const struct search *s, const uint8_t *q, const uint8_t *t, in
         best = sum > best ? sum : best;
     }
     return best;
+}
+
+/* Does an extension from q and t in one direction have its best score after n letters so far? */
+static bool reaches(const struct search *s, const uint8_t *q, const uint8_t *t, int step,
+                    uint32_t n)
+{
+    int sum = 0, best = 0;
+
+    for (; n > 0 && sum >= best - DROP; n--, q += step, t += step) {
+        sum += s->score[*q][*t];
+        best = sum > best ? sum : best;
+    }
+    return sum == best;
+}
+
+/* Whether an extension through q and t has the score of that through the seed `back` letters
+ * before. It has if each one, when it reaches the other seed, is at its best score so far: from
+ * there, it goes on as the other one does, and the letters in between count in both. */
+static bool joins(const struct search *s, const uint8_t *q, const uint8_t *t, uint32_t back)
+{
+    return reaches(s, q - back, t - back, 1, back) && reaches(s, q - 1, t - 1, -1, back);
+}
+
+/* Is the score of the match known from another seed on its diagonal? Remembers the match. */
+static bool is_known(struct search *s, const uint8_t *letter, struct match m)
+{
+    const uint32_t query = s->block + m.query, difference = m.target - query;
+    struct diagonal *d = &s->diagonal[difference * 0x9e3779b9u >> (32 - DIAGONAL_BITS)];
+    const bool known = d->part == s->part && d->difference == difference &&
+                       joins(s, letter + m.query, s->p->letter + m.target, query - d->query);
+
+    *d = (struct diagonal){ s->part, difference, query };
+    return known;
 }
 
 static uint32_t protein_at(const cs_proteins *p, uint32_t at)
@@ -182,7 +230,8 @@ static void extend_matches(struct search *s, const uint8_t *letter, int n)
         n_kept += n_equal(letter + m.query, p->letter + m.target) >= p->min_equal;
     }
     for (int i = 0; i < n_kept; i++)
-        extend_match(s, letter + s->match[i].query, s->match[i].target);
+        if (!is_known(s, letter, s->match[i]))
+            extend_match(s, letter + s->match[i].query, s->match[i].target);
 }
 
 /* Appends those of n entries of a seed's bucket that have its fingerprint to n_match matches,
@@ -299,8 +348,11 @@ static void search_part(struct search *s, const uint8_t *letter, int64_t n)
 {
     const int64_t n_seed = n - SPAN + 1;
 
-    for (int64_t from = 0; from < n_seed; from += BLOCK)
+    s->part++;
+    for (int64_t from = 0; from < n_seed; from += BLOCK) {
+        s->block = (uint32_t)from;
         search_block(s, letter + from, n_seed - from < BLOCK ? (int)(n_seed - from) : BLOCK);
+    }
 }
 
 /* The hits of other parts of the same sequence. */
