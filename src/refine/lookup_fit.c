@@ -12,6 +12,15 @@ static const double weight_decay = 1e-4;
 
 /* ---- the fit --------------------------------------------------------------------------------- */
 
+/* Weights of the fit are by codes [n_code * n_class], so that those of a hit lie together. */
+
+static void add_scaled(double *restrict to, const double *restrict v, double factor, int32_t n)
+{
+    #pragma omp simd
+    for (int32_t a = 0; a < n; a++)
+        to[a] += v[a] * factor;
+}
+
 /* Cross-entropy of one case; v [n_class] receives its gradient by the prediction. */
 static double loss_of(const cs_lookup_cases *c, int64_t i, const double *weight, double *v)
 {
@@ -22,16 +31,16 @@ static double loss_of(const cs_lookup_cases *c, int64_t i, const double *weight,
     for (int32_t a = 0; a < n; a++)
         v[a] = (double)logit[a];
     for (int32_t h = 0; h < n_code; h++)
-        for (int32_t a = 0; hit[h] > 0 && a < n; a++)
-            v[a] += weight[a * n_code + h] * (double)hit[h];
+        if (hit[h] > 0)
+            add_scaled(v, weight + h * n, (double)hit[h], n);
     for (int32_t a = 0; a < n; a++)
         top = v[a] > top ? v[a] : top;
+    const double right = v[c->truth[i]];
     for (int32_t a = 0; a < n; a++)
-        sum += exp(v[a] - top);
-    const double loss = top + log(sum) - v[c->truth[i]];
+        sum += v[a] = exp(v[a] - top);
     for (int32_t a = 0; a < n; a++)
-        v[a] = exp(v[a] - top) / sum - (a == c->truth[i]);
-    return loss;
+        v[a] = v[a] / sum - (a == c->truth[i]);
+    return top + log(sum) - right;
 }
 
 /* The gradient of the mean cross-entropy and the decay; v [n_class] is scratch. */
@@ -45,8 +54,8 @@ static void gradient(const cs_lookup_cases *c, double decay, const double *weigh
         const float *hit = c->log_hit + i * n_code;
         (void)loss_of(c, i, weight, v);
         for (int32_t h = 0; h < n_code; h++)
-            for (int32_t a = 0; hit[h] > 0 && a < n; a++)
-                grad[a * n_code + h] += v[a] * (double)hit[h];
+            if (hit[h] > 0)
+                add_scaled(grad + h * n, v, (double)hit[h], n);
     }
     for (int32_t k = 0; k < n * n_code; k++)
         grad[k] = grad[k] / (double)c->n + decay * weight[k];
@@ -82,8 +91,9 @@ int cs_lookup_solve(const cs_lookup_cases *c, double decay, float *weight)
         }
         t = next;
     }
-    for (size_t k = 0; k < n; k++)
-        weight[k] = (float)w[k];
+    for (int32_t a = 0; a < c->n_class; a++)
+        for (int32_t h = 0; h < c->n_code; h++)
+            weight[a * c->n_code + h] = (float)w[h * c->n_class + a];
     free(w);
     return CS_OK;
 }
@@ -146,8 +156,9 @@ static int mean_loss(const cs_lookup_cases *c, const float *weight, double *mean
 
     if (!w)
         return cs_fail(CS_EMEM, "out of memory for the weights of a look-up table");
-    for (size_t k = 0; k < n; k++)
-        w[k] = weight ? (double)weight[k] : 0;
+    for (int32_t a = 0; a < c->n_class; a++)
+        for (int32_t h = 0; h < c->n_code; h++)
+            w[h * c->n_class + a] = weight ? (double)weight[a * c->n_code + h] : 0;
     for (int64_t i = 0; i < c->n; i++)
         sum += loss_of(c, i, w, w + n);
     *mean = sum / (double)c->n;
