@@ -3,8 +3,10 @@
  *
  * DESIGN
  * No list of encoders: toy_each() walks the registry. The double build checks gradients against
- * central differences; the float build compares kernels. Both check what must be equal to the bit.
+ * central differences; the float build compares kernels. Both check what must be equal to the bit,
+ * the float build also in bf16 if the processor has it.
  */
+/* long: one table of tests for every encoder */
 #include <limits.h>
 
 #include "kernels/cpu/tables.h"
@@ -356,6 +358,7 @@ static void test_threads(void **state)
     (void)state;
     /* Opened for 4, because scratch is reserved per thread. */
     assert_int_equal(cs_backend_open("cpu", 4, &be), CS_OK);
+    assert_int_equal(cs_backend_compute_in(be, usual->precision), CS_OK);
     toy_each(threads, NULL);
     cs_backend_close(be);
     be = usual;
@@ -591,9 +594,22 @@ int main(void)
         cmocka_unit_test(test_touched),
         cmocka_unit_test(test_save_load)
     };
+#ifndef CS_DOUBLE
+    static const struct CMUnitTest bf16[] = {
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_batch_independence),
+        cmocka_unit_test(test_recompute)
+    };
+#endif
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)
         return 2;
     int n_failed = cmocka_run_group_tests_name("encoders", test, NULL, NULL);
+#ifndef CS_DOUBLE
+    if (cs_cpu_has(CS_CPU_AMX) && cs_backend_compute_in(be, CS_IN_BF16) == CS_OK)
+        n_failed += cmocka_run_group_tests_name("encoders in bf16, by AMX", bf16, NULL, NULL);
+    cs_cpu_hide(CS_CPU_AMX);
+    if (cs_cpu_has(CS_CPU_BF16) && cs_backend_compute_in(be, CS_IN_BF16) == CS_OK)
+        n_failed += cmocka_run_group_tests_name("encoders in bf16", bf16, NULL, NULL);
+#endif
     cs_backend_close(be);
     return n_failed;
 }

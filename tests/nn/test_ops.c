@@ -77,6 +77,40 @@ static void compare_with_reference(const op_case *o, int n, const op_sizes *sz)
     }
 }
 
+/* A product without norms, and without weights in double. */
+static bool is_exact(const char *name)
+{
+    return strncmp(name, "gemm", 4) == 0
+        || (strncmp(name, "conv", 4) == 0 && !strstr(name, "norm") && !strstr(name, "weight")
+            && !strstr(name, "train"));
+}
+
+/* bf16 holds small integers, and single precision their sums in any order: no tolerance. */
+static void compare_integers(const op_case *o, int n, const op_sizes *sz)
+{
+    cs_backend ref = *tested;
+    cs_cpu_fill(&ref, ~0u);
+    for (int i = 0; i < n; i++) {
+        if (!is_exact(o[i].name))
+            continue;
+        operands want = make_operands(o[i].spec, sz, key_of(&o[i], sz));
+        for (int k = 0; k < want.n; k++)
+            for (int64_t j = 0; j < mat_span(want.m[k]); j++)
+                want.m[k].p[j] = (cs_real)rint((double)want.m[k].p[j]);
+        operands got = copy_operands(&want);
+        run(&o[i], sz, ref, 1, &want);
+        run(&o[i], sz, *tested, 2, &got);
+        for (int k = 0; k < want.n; k++)
+            for (int64_t j = 0; j < mat_span(want.m[k]); j++)
+                if (j % want.m[k].ld < want.m[k].c && !(want.m[k].p[j] == got.m[k].p[j]))
+                    fail_msg("%s, matrix %d, %ld x %d (k %d): %g, not %g", o[i].name, k,
+                             (long)sz->r, sz->c, sz->k, (double)got.m[k].p[j],
+                             (double)want.m[k].p[j]);
+        free_operands(&want);
+        free_operands(&got);
+    }
+}
+
 static void compare_thread_counts(const op_case *o, int n, const op_sizes *sz)
 {
     for (int i = 0; i < n; i++) {
@@ -164,6 +198,17 @@ static void each_size(void (*check)(const op_case *, int, const op_sizes *))
 }
 
 static void test_reference(void **state) { (void)state; each_size(compare_with_reference); }
+
+/* Odd numbers of channels, then blocks of them. */
+static void test_integers(void **state)
+{
+    (void)state;
+    tested = open_tested();
+    with_row_sizes(compare_integers);
+    with_long_sizes(compare_integers);
+    with_wide_sizes(compare_integers);
+    cs_backend_close(tested);
+}
 
 /* Smaller sizes never see a second thread. */
 static void test_threads(void **state)
@@ -431,6 +476,7 @@ int main(void)
 {
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_open), cmocka_unit_test(test_reference),
+        cmocka_unit_test(test_integers),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_segment_independence),
         cmocka_unit_test(test_fused_bits), cmocka_unit_test(test_epilogue_bits),
         cmocka_unit_test(test_roll_definition),
@@ -439,7 +485,8 @@ int main(void)
         cmocka_unit_test(test_nan_bias),
     };
     static const struct CMUnitTest bf16[] = {
-        cmocka_unit_test(test_reference), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_reference), cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_threads),
         cmocka_unit_test(test_segment_independence), cmocka_unit_test(test_epilogue_bits),
         cmocka_unit_test(test_nan_bias),
     };
