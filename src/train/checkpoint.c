@@ -62,7 +62,7 @@ static const struct field { const char *name; size_t off; bool real; } fields[] 
     { "n_base", offsetof(cs_train_state, n_base), false },
     { "valid_seconds", offsetof(cs_train_state, valid_seconds), true },
     { "done_before", offsetof(cs_train_state, done_before), true },
-    { "done_first", offsetof(cs_train_state, done_first), true },
+    { "began", offsetof(cs_train_state, began), true },
     { "best_done", offsetof(cs_train_state, best_done), true },
     { "anneal_from", offsetof(cs_train_state, anneal_from), true },
     { "anneal_rate", offsetof(cs_train_state, anneal_rate), true },

@@ -29,7 +29,7 @@ typedef struct cs_train_state {
     double  epoch_flop;          /* their floating-point operations; NaN: unknown */
     double  valid_seconds;       /* of the longest validation so far */
     double  done_before;         /* budget share at the start of the present epoch */
-    double  done_first;          /* budget share at the start of the run */
+    double  began;               /* seconds of a time budget that were spent before the run */
     double  best_done;           /* budget share at the best epoch */
     double  anneal_from;         /* budget share from which the schedule runs faster ... */
     double  anneal_rate;         /* ... by this factor; 0: not yet */

@@ -118,9 +118,7 @@ static int grow_buffers(struct trainer *l, const cs_batch *b)
 
 static double learning_rate(const struct trainer *l, int64_t step)
 {
-    const double first = l->st->done_first, done = (l->done - first) / fmax(1 - first, 1e-9);
-
-    return l->o->adam.lr * cs_pace_factor(&l->pace, step, done);
+    return l->o->adam.lr * cs_pace_factor(&l->pace, step, l->done);
 }
 
 /* After a step. The budget may end the epoch here, before the feed does. */
@@ -536,9 +534,9 @@ static int start(struct trainer *l, cs_feed *feed)
         CS_TRY(cs_parallel_agree(l->parallel, o, st));
         CS_TRY(cs_parallel_clock(o->group, &st->seconds));
     }
-    l->done = cs_pace_done(&l->pace, st, st->seconds);
     if (!o->resume)
-        st->done_first = st->done_before = l->done;
+        st->began = st->seconds;
+    l->done = cs_pace_done(&l->pace, st, st->seconds);
     CS_TRY(cs_running_stats_new(&l->m->ps, o->group, &l->running));
     l->peak = o->group == NULL && o->watch != NULL ? cs_peak_flops(l->m->be) : NAN;
     if (l->rank == 0 && o->resume)

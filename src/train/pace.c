@@ -76,9 +76,10 @@ static double pace_spent(const cs_pace *p, const cs_train_state *st, double cloc
 
     if (b->n_base > 0)
         return (double)st->n_base / (double)b->n_base;
+    const double all = fmax(b->seconds - st->began, 1e-9);
     const double last = fmax((1 + p->after.n_valid) * validation_time(p, st) + p->after.seconds,
-                             st->valid_seconds > 0 ? 0 : UNTIMED * b->seconds);
-    return clock / fmax(b->seconds - last, 0.1 * b->seconds);
+                             st->valid_seconds > 0 ? 0 : UNTIMED * all);
+    return (clock - st->began) / fmax(all - last, 0.1 * all);
 }
 
 double cs_pace_done(const cs_pace *p, const cs_train_state *st, double clock)
@@ -95,7 +96,7 @@ bool cs_pace_anneal(const cs_pace *p, cs_train_state *st, double done)
         st->anneal_rate > 0 || done >= 1)
         return false;
     st->anneal_from = done;
-    st->anneal_rate = fmax(1, (1 - done) / fmax(st->best_done - st->done_first, ANNEAL_MIN));
+    st->anneal_rate = fmax(1, (1 - done) / fmax(st->best_done, ANNEAL_MIN));
     return true;
 }
 

@@ -35,9 +35,11 @@ int cs_train_budget_check(const cs_train_budget *b, double spent) CS_MUST_CHECK;
 
 /**
  * cs_pace_done - position in the schedule, 0 .. 1: the spent share of the budget, or more after
- * cs_pace_anneal(); a time budget reserves the last validation and what follows the run. A
- * validation takes as long as the longest so far or, before the first, an estimate from the speed
- * of the epoch's training
+ * cs_pace_anneal()
+ *
+ * A time budget begins at st->began, and reserves the last validation and what follows the run, but
+ * not more than nine tenths of the rest. A validation takes as long as the longest so far or,
+ * before the first, an estimate from the speed of the epoch's training.
  *
  * clock    seconds of the run so far
  */

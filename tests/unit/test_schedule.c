@@ -119,10 +119,27 @@ static void test_after(void **state)
     assert_true(fabs(cs_pace_done(&p, &st, 5) - 0.5) < 1e-6);
 }
 
+/* The schedule begins at 0 after any time before the run, and is not set back when the time of a
+ * validation is known; training keeps a tenth of the rest. */
+static void test_began(void **state)
+{
+    cs_pace p = { .budget.seconds = 111 };
+    cs_train_state st = { .began = 96 };
+
+    (void)state;
+    assert_true(fabs(cs_pace_done(&p, &st, 96)) < 1e-9);
+    assert_true(cs_pace_done(&p, &st, 98) > 0.1 && cs_pace_done(&p, &st, 98) < 0.15);
+    st.valid_seconds = 0.1;
+    assert_true(cs_pace_done(&p, &st, 98) > 0.1);
+    assert_true(cs_pace_done(&p, &st, 111) >= 1);
+    p.after.seconds = 60;
+    assert_true(fabs(cs_pace_done(&p, &st, 97.5) - 1) < 1e-6);
+}
+
 /* Without progress since an eighth of the budget, the rest of the schedule takes another eighth. */
 static void test_anneal(void **state)
 {
-    cs_train_state st = { .done_first = 0.125, .best_done = 0.25 };
+    cs_train_state st = { .best_done = 0.125 };
     cs_pace p = { .schedule = { .kind = CS_DECAY_CONSTANT } };
 
     (void)state;
@@ -150,7 +167,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_warmup), cmocka_unit_test(test_decay), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_pace), cmocka_unit_test(test_after), cmocka_unit_test(test_anneal),
+        cmocka_unit_test(test_pace), cmocka_unit_test(test_after),
+        cmocka_unit_test(test_began), cmocka_unit_test(test_anneal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
