@@ -7,13 +7,12 @@
 #include "train/supervised.h"
 
 static cs_supervised_args args;
-static cs_proteins_add_args proteins;
 
 static const cs_optset common_tables[] = {
     { cs_input_table, &args.input, NULL }, { cs_label_table, &args.label, NULL },
     { cs_sample_table, &args.sample, NULL }, { cs_mutation_table, &args.mutation, NULL },
     { cs_train_table, &args.training, NULL }, { cs_aim_table, &args.aim, NULL },
-    { cs_proteins_add_table, &proteins, NULL },
+    { cs_proteins_add_table, &args.extension, NULL },
     { cs_init_table, &args.init, NULL }, { cs_run_table, &args.run, NULL },
     { cs_result_table, &args.result, NULL }, { cs_memory_table, &args.memory, NULL },
     { cs_taxa_table, &args.taxa, NULL }, { cs_variant_table, &args.variants, NULL },
@@ -58,7 +57,7 @@ static int train_check_options(void)
                      : run->max_time > 0 ? "--max-time"
                      : args.aim.stop_at > 0 ? "--stop-at"
                      : args.result.split != NULL ? "--split-out"
-                     : proteins.size > 0 ? "--proteins" : NULL;
+                     : args.extension.size > 0 ? "--proteins" : NULL;
     if (args.sample.n_fold == 1)
         return cs_fail(CS_EUSAGE, "--folds takes at least 2");
     if (args.sample.n_fold > 0 && with != NULL)
@@ -81,9 +80,7 @@ static int train_run(const cs_command_line *cmdline)
         return cs_fail(CS_EUSAGE, "--new-head goes with --init");
     }
     CS_TRY(train_check_options());
-    if (proteins.size > 0)
-        args.extension = (cs_train_extension){ "--proteins", cs_proteins_extensible,
-                                               cs_proteins_extend, &proteins };
+    args.extension = cs_proteins_extension(args.extension.size);
     rc = cs_supervised_train(&args, cmdline->set, cmdline->argc, cmdline->argv);
 out:
     return rc;

@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "infer/stream.h"
-#include "train/sampler.h"
 
 /* Range of crop lengths, log-uniform. */
 enum { MIN_CROP = 150, MAX_CROP = 60000, BATCH_TOKENS = 64 << 10, WINDOW = 128 };
@@ -88,19 +87,23 @@ out:
     return rc;
 }
 
+int cs_crop_sampler(const cs_dataset *d, const cs_crop_draw *crops, cs_sampler **out)
+{
+    return cs_sampler_new(d, CS_PART_VALID, &(cs_sampler_opt){
+        .crop_min = MIN_CROP, .crop_max = MAX_CROP, .crop_power = 1, .n_sample = crops->n,
+        .balance = 1, .group_balance = 0.5, .length_power = 0.5, .mutation = crops->mutation,
+        .stratum = crops->stratum, .seed = crops->seed }, out);
+}
+
 int cs_crop_logits(cs_model *m, const cs_dataset *d, const cs_crop_draw *crops, cs_crop_take take,
                    void *arg)
 {
     int rc = CS_OK;
     cs_sampler *sampler = NULL;
     struct crops k = { .d = d, .n_class = m->n_label, .take = take, .arg = arg };
-    const cs_sampler_opt draw = { .crop_min = MIN_CROP, .crop_max = MAX_CROP, .crop_power = 1,
-                                  .n_sample = crops->n, .balance = 1, .group_balance = 0.5,
-                                  .length_power = 0.5, .mutation = crops->mutation,
-                                  .stratum = crops->stratum, .seed = crops->seed };
 
     k.logit = cs_xcalloc((size_t)m->n_label, sizeof *k.logit);
-    CS_TRY(cs_sampler_new(d, CS_PART_VALID, &draw, &sampler));
+    CS_TRY(cs_crop_sampler(d, crops, &sampler));
     k.sampler = sampler;
     CS_TRY(predict_crops(m, &k));
     if (k.n_taken == 0)

@@ -3,7 +3,7 @@
 #define CS_REFINE_CROP_LOGITS_H
 
 #include "nn/exec/model.h"
-#include "train/dataset.h"
+#include "train/sampler.h"
 
 /* The crops of a fit. */
 typedef struct cs_crop_draw {
@@ -17,6 +17,11 @@ typedef struct cs_crop_draw {
  * or an error that ends the run. */
 typedef int (*cs_crop_take)(void *arg, const char *base, int64_t n_base, int32_t truth,
                             const float *logit);
+
+/** cs_crop_sampler - the sampler of these crops, whose epoch is 0; CS_OK, or the errors of
+ * cs_sampler_new() */
+int cs_crop_sampler(const cs_dataset *d, const cs_crop_draw *crops, cs_sampler **out)
+    CS_MUST_CHECK;
 
 /**
  * cs_crop_logits - predict crops of the validation part, lengths log-uniform from 150 to 60,000

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 enum { N_STEP = 400 };
@@ -148,6 +149,11 @@ static int lookup_fit_reserve(struct crops *k, int64_t n)
     return cs_fail(CS_EMEM, "out of memory for %lld crops", (long long)n);
 }
 
+static void lookup_fit_release(struct crops *k)
+{
+    CS_FREE(k->cases.logit, k->cases.log_hit, k->cases.truth, k->hit);
+}
+
 /* The mean cross-entropy of the cases with these weights, or with none (NULL). */
 static int mean_loss(const cs_lookup_cases *c, const float *weight, double *mean)
 {
@@ -164,6 +170,35 @@ static int mean_loss(const cs_lookup_cases *c, const float *weight, double *mean
     *mean = sum / (double)c->n;
     free(w);
     return CS_OK;
+}
+
+int cs_lookup_probe(const cs_lookup *l, const cs_dataset *d, const cs_sampler *crops, int64_t n,
+                    double *base, double *solve)
+{
+    int rc = CS_OK;
+    struct crops k = { .lookup = l };
+    const size_t n_weight = (size_t)l->n_class * (size_t)l->n_code;
+    float *weight = cs_xcalloc(n_weight, sizeof *weight);
+    float *logit = cs_xcalloc((size_t)l->n_label, sizeof *logit);
+    int64_t n_base = 0;
+
+    n = n < cs_sampler_count(crops) ? n : cs_sampler_count(crops);
+    CS_TRY(lookup_fit_reserve(&k, n));
+    double began = cs_now_s();
+    for (int64_t i = 0; i < n; i++) {
+        const cs_sample s = cs_sampler_get(crops, 0, i);
+        CS_TRY(take_crop(&k, d->ex[s.example].base + s.start, s.n_base,
+                         d->ex[s.example].class_no, logit));
+        n_base += s.n_base;
+    }
+    *base = (cs_now_s() - began) / (double)(n_base > 0 ? n_base : 1);
+    began = cs_now_s();
+    CS_TRY(cs_lookup_solve(&k.cases, weight_decay, weight));
+    *solve = (cs_now_s() - began) / (double)n;
+out:
+    lookup_fit_release(&k);
+    CS_FREE(weight, logit);
+    return rc;
 }
 
 int cs_lookup_fit(cs_model *m, const cs_dataset *d, const cs_crop_draw *draw, double *before,
@@ -186,6 +221,6 @@ int cs_lookup_fit(cs_model *m, const cs_dataset *d, const cs_crop_draw *draw, do
 out:
     m->lookup = lookup;
     m->proteins = proteins;
-    CS_FREE(k.cases.logit, k.cases.log_hit, k.cases.truth, k.hit);
+    lookup_fit_release(&k);
     return rc;
 }

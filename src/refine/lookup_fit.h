@@ -25,6 +25,17 @@ typedef struct cs_lookup_cases {
 int cs_lookup_solve(const cs_lookup_cases *c, double decay, float *weight) CS_MUST_CHECK;
 
 /**
+ * cs_lookup_probe - time what cs_lookup_fit() does beside predictions, on the first crops
+ *
+ * n        crops at most, without mutations
+ * base     receives seconds per base to count hits, on one thread
+ * solve    receives seconds per crop to solve for weights
+ * Returns  CS_OK or CS_EMEM
+ */
+int cs_lookup_probe(const cs_lookup *l, const cs_dataset *d, const cs_sampler *crops, int64_t n,
+                    double *base, double *solve) CS_MUST_CHECK;
+
+/**
  * cs_lookup_fit - weights of the model's table, from crops of the validation part
  *
  * The table must have been made from the other part, and the model trained on it. A database of

@@ -8,12 +8,17 @@
  * prototype with seven classes of genomes, by 0.021, 0.026, 0.005 and 0.001 at 500 to 10,000 bases.
  * Each fit predicts its crops twice, without and with the table, which takes long for networks.
  * 14,000 crops instead of 4,000 changed the accuracy by 0.006, -0.003, 0.001 and 0.000.
+ *
+ * Words and proteins do not depend on the trained model, so they are made before it, in the time
+ * that a budget counts as spent, and errors of the data are known early. The rest is estimated from
+ * some of the crops, so that the budget can reserve it.
  */
 #include "refine/proteins_add.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "eval/metrics.h"
@@ -29,13 +34,14 @@ enum {
     WORD_BYTES = 16,             /* memory per base to build a table of all its words */
     MIN_CROPS = 400, MAX_CROPS = 4000,         /* of a fit */
     BASES_PER_CROP = 200,        /* of the validation part, between these limits */
+    N_PROBE = 32,                /* crops whose evidence is timed */
     BOTH = 2, NONE = 3           /* beside the halves 0 and 1 */
 };
 static const int64_t table_memory = 2LL << 30;
 static const double noise = 0.01;      /* of the balanced accuracy of a validation */
 
 const cs_opt cs_proteins_add_table[] = {
-    { .type = CS_OPT_SIZE, .name = "proteins", .off = offsetof(cs_proteins_add_args, size),
+    { .type = CS_OPT_SIZE, .name = "proteins", .off = offsetof(cs_train_extension, size),
       .arg = "BYTES", .def = "0",
       .help = "add peptide words and proteins of this size to the trained model, e.g. 12M; 0: none",
       .man = "For classes of genomes or genes. Two fifths of the size are a look-up table of "
@@ -44,14 +50,16 @@ const cs_opt cs_proteins_add_table[] = {
              "and 'model proteins' in chordseq-model(1)). Weights are fitted to one half of "
              "the groups of the validation and tested on the other, and the reverse; the "
              "model gets the mean of both, or no proteins if they lower its balanced "
-             "accuracy by more than 0.01. Not part of --budget: about a minute per 100 "
-             "megabases, and longer if a network is the model. Only for nucleotides and "
-             "sequence classes, at most 160, and with validation records.",
+             "accuracy by more than 0.01. About a minute per 100 megabases, and longer if a "
+             "network is the model, which is part of --budget. Only for nucleotides and "
+             "sequence classes, at most 160, and with validation records. --preset best adds "
+             "12M where these are given, without --folds, unless they would take more than a "
+             "quarter of the budget.",
       .min = 0, .max = 256 << 20 },
     { .type = CS_OPT_END }
 };
 
-int cs_proteins_extensible(const cs_model *m, const cs_dataset *d)
+static int check(const cs_model *m, const cs_dataset *d)
 {
     int64_t n_group = 0;
     uint64_t first = 0;
@@ -129,6 +137,13 @@ static int halve(const cs_dataset *d, uint8_t *half)
 }
 
 /* ---- weights --------------------------------------------------------------------------------- */
+
+/* What is made before the training. */
+struct made {
+    cs_lookup   *lookup;
+    cs_proteins *proteins;
+    cs_crop_draw draw;           /* of the fits */
+};
 
 struct job {
     cs_model         *m;
@@ -214,9 +229,21 @@ out:
     return rc;
 }
 
-/* ---- the model ------------------------------------------------------------------------------- */
+/* ---- before the training --------------------------------------------------------------------- */
 
-static int make_parts(struct job *j, int64_t size)
+static void release(void *made)
+{
+    struct made *k = made;
+
+    if (!k)
+        return;
+    cs_lookup_free(k->lookup);
+    cs_proteins_free(k->proteins);
+    free(k);
+}
+
+/* The table takes its part of the size, and the database the rest. */
+static int make_parts(cs_model *m, const cs_dataset *d, int64_t size, struct made *k)
 {
     int rc = CS_OK;
     cs_lookup_args a;
@@ -225,20 +252,75 @@ static int make_parts(struct job *j, int64_t size)
 
     cs_opt_defaults((const cs_optset[]){ { cs_lookup_table, &a, NULL },
                                          { cs_protein_table, &p, NULL }, { 0 } });
-    cs_dataset_count(j->d, CS_PART_TRAIN, -1, &n, &n_base);
+    cs_dataset_count(d, CS_PART_TRAIN, -1, &n, &n_base);
     a.sample = 1 + n_base * WORD_BYTES / table_memory;
     a.size = size * TABLE_FIFTHS / 5;
-    CS_TRY(cs_model_make_lookup(j->m, &a, j->d));
+    CS_TRY(cs_model_make_lookup(m, &a, d));
     a.size = size - a.size;
-    CS_TRY(cs_model_make_proteins(j->m, &p, &a, j->d));
-    cs_dataset_count(j->d, CS_PART_VALID, -1, &n, &n_valid);
+    CS_TRY(cs_model_make_proteins(m, &p, &a, d));
+    CS_TRY(cs_proteins_need_index(m->proteins, m->be->n_thread));
+    cs_dataset_count(d, CS_PART_VALID, -1, &n, &n_valid);
     n = n_valid / BASES_PER_CROP > MIN_CROPS ? n_valid / BASES_PER_CROP : MIN_CROPS;
-    j->draw = (cs_crop_draw){ .n = n < MAX_CROPS ? n : MAX_CROPS, .seed = (uint64_t)a.seed };
-    j->n_table = (size_t)(j->m->lookup->n_class * j->m->lookup->n_code);
-    j->n_database = (size_t)(j->m->proteins->tree.n * CS_PROTEIN_WEIGHTS);
+    k->draw = (cs_crop_draw){ .n = n < MAX_CROPS ? n : MAX_CROPS, .seed = (uint64_t)a.seed };
 out:
+    k->lookup = m->lookup;
+    k->proteins = m->proteins;
+    m->lookup = NULL;
+    m->proteins = NULL;
     return rc;
 }
+
+static int64_t sum_bases(const cs_sampler *s, uint64_t epoch)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < cs_sampler_count(s); i++)
+        n += cs_sampler_get(s, epoch, i).n_base;
+    return n;
+}
+
+/* Both fits predict their crops twice, and there are two predictions of the validation. */
+static int estimate(const struct made *k, const cs_model *m, const cs_dataset *d,
+                    const cs_sampler *valid, cs_train_after *after)
+{
+    int rc = CS_OK;
+    cs_sampler *crops = NULL;
+    double table, database, solve;
+
+    CS_TRY(cs_crop_sampler(d, &k->draw, &crops));
+    const double n_valid = (double)sum_bases(valid, CS_VALID_EPOCH),
+                 n_crop = (double)sum_bases(crops, 0);
+    CS_TRY(cs_lookup_probe(k->lookup, d, crops, N_PROBE, &table, &solve));
+    CS_TRY(cs_proteins_probe(k->proteins, d, crops, N_PROBE, &database));
+    after->n_valid = (m->strands == CS_STRANDS_FORWARD ? 1 : 2)
+                   * (2 + 4 * n_crop / (n_valid > 0 ? n_valid : 1));
+    after->seconds = table * (4 * n_crop + n_valid) + database * (2 * n_crop + n_valid)
+                   + 2 * solve * (double)k->draw.n;
+out:
+    cs_sampler_free(crops);
+    return rc;
+}
+
+static int make(int64_t size, cs_model *m, const cs_dataset *d, const cs_sampler *valid,
+                void **made, cs_train_after *after)
+{
+    const double began = cs_now_s();
+    struct made *k = cs_xcalloc(1, sizeof *k);
+    int rc = make_parts(m, d, size, k);
+
+    if (rc == CS_OK)
+        rc = estimate(k, m, d, valid, after);
+    if (rc == CS_OK) {
+        *made = k;
+        cs_info("made %lld peptide words and %lld proteins in %.1f s", (long long)k->lookup->n,
+                (long long)k->proteins->n, cs_now_s() - began);
+        return CS_OK;
+    }
+    release(k);
+    return rc;
+}
+
+/* ---- the model ------------------------------------------------------------------------------- */
 
 static void remove_proteins(cs_model *m)
 {
@@ -246,6 +328,18 @@ static void remove_proteins(cs_model *m)
     cs_proteins_free(m->proteins);
     m->lookup = NULL;
     m->proteins = NULL;
+}
+
+/* The model receives what was made, instead of that of a finished run that was resumed. */
+static void take_made(struct job *j, struct made *k)
+{
+    j->m->lookup = k->lookup;
+    j->m->proteins = k->proteins;
+    k->lookup = NULL;
+    k->proteins = NULL;
+    j->draw = k->draw;
+    j->n_table = (size_t)(j->m->lookup->n_class * j->m->lookup->n_code);
+    j->n_database = (size_t)(j->m->proteins->tree.n * CS_PROTEIN_WEIGHTS);
 }
 
 static void swap_scores(cs_scores *a, cs_scores *b)
@@ -281,11 +375,10 @@ out:
     return rc;
 }
 
-int cs_proteins_extend(const void *arg, cs_model *m, cs_dataset *d, const cs_sampler *valid,
-                       int64_t batch_tokens, cs_scores *scores)
+static int add(void *made, cs_model *m, cs_dataset *d, const cs_sampler *valid,
+               int64_t batch_tokens, cs_scores *scores)
 {
     int rc = CS_OK;
-    const cs_proteins_add_args *a = arg;
     cs_scores before = { 0 };
     struct job j = { .m = m, .d = d, .valid = valid, .batch_tokens = batch_tokens,
                      .half = cs_alloc((size_t)d->n, 1) };
@@ -295,24 +388,19 @@ int cs_proteins_extend(const void *arg, cs_model *m, cs_dataset *d, const cs_sam
     cs_scores_for(&before, m);
     cs_scores_for(scores, m);
     CS_TRY(halve(d, j.half));
-    remove_proteins(m);                            /* of a finished run that was resumed */
+    remove_proteins(m);
     CS_TRY(predict(&j, BOTH, &before));
-    rc = make_parts(&j, a->size);
-    if (rc == CS_EUSAGE) {                         /* the data has none */
-        cs_warn("the groups of a class share too few peptide words or proteins, or --proteins is "
-                "too small; wrote the model without them");
-        cs_info("%s", cs_error_message());
-        cs_error_clear();
-        rc = CS_OK;
-        remove_proteins(m);
-        swap_scores(&before, scores);
-        goto out;
-    }
-    CS_TRY(rc);
+    take_made(&j, made);
     CS_TRY(cross_fit(&j, scores));
     rc = judge(&j, &before, scores);
 out:
     cs_scores_release(&before);
     CS_FREE(j.half, j.weight);
     return rc;
+}
+
+cs_train_extension cs_proteins_extension(int64_t size)
+{
+    return (cs_train_extension){ .size = size, .option = "--proteins", .speed = 1.5e6,
+                                 .check = check, .make = make, .add = add, .release = release };
 }

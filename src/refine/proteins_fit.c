@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 /* Weights of the fit: number 0, the scale of the logits; one per feature for all nodes; per top
@@ -342,6 +343,14 @@ struct crops {
     cs_protein_cases   cases;
 };
 
+static int search_crop(const cs_proteins *p, const char *base, int64_t n_base,
+                       cs_protein_hits *hits)
+{
+    if (cs_proteins_search(p, base, n_base, 1, hits) == CS_OK)
+        return CS_OK;
+    return cs_fail(CS_EMEM, "out of memory to search %lld bases for proteins", (long long)n_base);
+}
+
 static int take_crop(void *arg, const char *base, int64_t n_base, int32_t truth,
                      const float *logit)
 {
@@ -349,13 +358,30 @@ static int take_crop(void *arg, const char *base, int64_t n_base, int32_t truth,
     cs_protein_cases *c = &k->cases;
     cs_protein_hits hits;
 
-    if (cs_proteins_search(k->p, base, n_base, 1, &hits) != CS_OK)
-        return cs_fail(CS_EMEM, "out of memory to search %lld bases for proteins",
-                       (long long)n_base);
+    if (search_crop(k->p, base, n_base, &hits) != CS_OK)
+        return CS_EMEM;
     cs_protein_features(k->p, &hits, c->feature + c->n * c->tree->n * FEATURES);
     memcpy(c->logit + c->n * c->n_class, logit, (size_t)c->n_class * sizeof *logit);
     c->truth[c->n++] = truth;
     return CS_OK;
+}
+
+int cs_proteins_probe(const cs_proteins *p, const cs_dataset *d, const cs_sampler *crops, int64_t n,
+                      double *base)
+{
+    int rc = CS_OK;
+    const double began = cs_now_s();
+    int64_t n_base = 0;
+
+    for (int64_t i = 0; i < n && i < cs_sampler_count(crops); i++) {
+        const cs_sample s = cs_sampler_get(crops, 0, i);
+        cs_protein_hits hits;
+        CS_TRY(search_crop(p, d->ex[s.example].base + s.start, s.n_base, &hits));
+        n_base += s.n_base;
+    }
+    *base = (cs_now_s() - began) / (double)(n_base > 0 ? n_base : 1);
+out:
+    return rc;
 }
 
 int cs_proteins_fit(cs_model *m, const cs_dataset *d, const cs_crop_draw *draw, double *before,

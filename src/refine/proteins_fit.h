@@ -38,6 +38,17 @@ int cs_proteins_solve(const cs_protein_cases *c, double decay, float *weight, do
                       double *after) CS_MUST_CHECK;
 
 /**
+ * cs_proteins_probe - time the search of cs_proteins_fit(), on the first crops
+ *
+ * p        with an index
+ * n        crops at most, without mutations
+ * base     receives seconds per base, on one thread
+ * Returns  CS_OK or CS_EMEM
+ */
+int cs_proteins_probe(const cs_proteins *p, const cs_dataset *d, const cs_sampler *crops, int64_t n,
+                      double *base) CS_MUST_CHECK;
+
+/**
  * cs_proteins_fit - weights of the model's database, from crops of the validation part
  *
  * The database must have been made from the other part, and the model trained on it.

@@ -37,6 +37,7 @@ static const struct row { const char *name, *value[3]; } rows[] = {
     { "rc",                  { "1",      "1",      "1" } },
     { "length-power",        { "0.5",    "0.5",    "0.5" } },
     { "patience",            { "8",      "8",      "12" } },
+    { "proteins",            { NULL,     NULL,     "12M" } },
 };
 
 enum {
@@ -168,6 +169,7 @@ static bool is_left_out(const cs_preset_facts *f, const char *name, const cs_opt
 {
     static const char *const of_bases[] = {
         "tokenizer.k", "tokenizer.canonical", "head.composition", "composition-lr", "mutate", "rc",
+        "proteins",
     };
 
     for (size_t i = 0; f->values && i < sizeof of_bases / sizeof *of_bases; i++)

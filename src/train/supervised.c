@@ -189,8 +189,11 @@ static int measure_after(cs_supervised *j)
     if (!finishes(j) || j->a->aim.print_config || (j->budget.seconds <= 0 && !j->preset))
         return CS_OK;
     CS_TRY(cs_evaluate_after(&it, j->model, &j->after));
+    j->after.n_valid += j->extending.n_valid;
+    j->after.seconds += j->extending.seconds;
     if (j->group != NULL)
         j->after.n_valid *= cs_group_size(j->group);
+    CS_TRY(cs_parallel_clock(j->group, &j->after.n_valid));
     rc = cs_parallel_clock(j->group, &j->after.seconds);
 out:
     return rc;
@@ -225,18 +228,19 @@ out:
     return rc;
 }
 
-/* Training keeps a tenth of the budget. */
+/* Training keeps a tenth of what is left of the budget. */
 static void limit_after(cs_supervised *j)
 {
-    const double all = j->budget.seconds, most = 0.9 * all;
+    const double all = j->budget.seconds, left = all - (cs_now_s() - j->began);
 
-    if (all <= 0)
+    if (all <= 0 || left <= 0)
         return;
-    cs_info("calibration takes about %.1f s of the budget", j->after.seconds);
-    if (j->after.seconds > all / 2)
-        cs_warn("calibration takes about %.0f s of a budget of %.0f s; increase it",
-                j->after.seconds, all);
-    j->after.seconds = fmin(j->after.seconds, most);
+    const char *what = j->made != NULL ? "peptide words, proteins and calibration take"
+                                       : "calibration takes";
+    cs_info("%s about %.1f s of the budget", what, j->after.seconds);
+    if (j->after.seconds > left / 2)
+        cs_warn("%s about %.0f s of a budget of %.0f s; increase it", what, j->after.seconds, all);
+    j->after.seconds = fmin(j->after.seconds, 0.9 * left);
 }
 
 /* Without --budget or another limit, choose one by data and machine. */
@@ -253,28 +257,80 @@ static int propose(cs_supervised *j)
     if (a->run.resume)
         return cs_fail(CS_EUSAGE, "--resume needs the --budget of the interrupted run");
     CS_TRY(train_measure(j, &speed));
-    j->budget.seconds = cs_preset_propose_budget(&j->facts, PASSES, speed, j->after.seconds);
+    const double after = j->after.seconds + j->made_seconds;
+    j->budget.seconds = cs_preset_propose_budget(&j->facts, PASSES, speed, after);
     (void)snprintf(text, sizeof text, "%.0fm", j->budget.seconds / 60);
     a->training.budget = text;
     cs_note("using --budget %s: %d passes over %.3g Mbases at %.3g Mbases/s%s would take %.0f s; "
             "set --budget to change it; --resume needs it", text, PASSES,
             (double)j->facts.n_base / 1e6, speed / 1e6,
-            j->after.seconds >= 1 ? ", and calibration," : "",
-            PASSES * (double)j->facts.n_base / fmax(speed, 1) + j->after.seconds);
+            j->made != NULL ? ", proteins and calibration,"
+            : after >= 1 ? ", and calibration," : "",
+            PASSES * (double)j->facts.n_base / fmax(speed, 1) + after);
 out:
     return rc;
 }
 
+/* Would it take more than a quarter of a time budget? */
+static bool is_slow(const cs_supervised *j)
+{
+    int64_t n = 0, n_base = 0;
+
+    cs_dataset_count(&j->data, CS_PART_TRAIN, -1, &n, &n_base);
+    return j->budget.seconds > 0 && (double)n_base >
+           j->a->extension.speed * j->be->n_thread * j->budget.seconds / 4;
+}
+
+/* An extension that only the preset asks for is left out where it cannot be. */
 static int check_extension(const cs_supervised *j)
 {
-    const cs_train_extension *e = &j->a->extension;
+    cs_train_extension *e = &j->a->extension;
+    const bool given = cs_opt_given(&e->size);
+    int rc;
 
-    if (e->add == NULL)
+    if (e->size == 0)
         return CS_OK;
-    if (cs_file_is_device(j->a->run.output))
-        return cs_fail(CS_EUSAGE, "%s reads the model again, but '%s' is not a regular file; give "
-                       "a file with -o", e->option, j->a->run.output);
-    return e->check(j->model, &j->data);
+    if (!given && (j->folds.n > 0 || is_slow(j))) {
+        e->size = 0;
+        cs_info("%s does not apply %s", e->option,
+                j->folds.n > 0 ? "with --folds" : "in such a budget");
+        return CS_OK;
+    }
+    rc = cs_file_is_device(j->a->run.output)
+       ? cs_fail(CS_EUSAGE, "%s reads the model again, but '%s' is not a regular file; give a file "
+                 "with -o", e->option, j->a->run.output)
+       : e->check(j->model, &j->data);
+    if (rc == CS_EUSAGE && !given) {
+        cs_info("%s does not apply: %s", e->option, cs_error_message());
+        cs_error_clear();
+        e->size = 0;
+        rc = CS_OK;
+    }
+    return rc;
+}
+
+/* What is added later, as far as it does not depend on the weights of the model. Data that has none
+ * is no error. */
+static int make_extension(cs_supervised *j)
+{
+    const cs_train_extension *e = &j->a->extension;
+    const double began = cs_now_s();
+
+    if (e->size == 0 || j->a->aim.print_config || !finishes(j) ||
+        (j->group != NULL && cs_group_rank(j->group) > 0))
+        return CS_OK;
+    const int rc = e->make(e->size, j->model, &j->data, j->valid, &j->made, &j->extending);
+    j->made_seconds = cs_now_s() - began;
+    if (rc == CS_ECANCEL && !j->a->run.resume)
+        cs_note("interrupted before training started; nothing to --resume");
+    if (rc != CS_EUSAGE)
+        return rc;
+    if (cs_opt_given(&e->size))
+        cs_warn("the groups of a class share too little for %s, or its size is too small; the "
+                "model gets none", e->option);
+    cs_info("%s: %s", e->option, cs_error_message());
+    cs_error_clear();
+    return CS_OK;
 }
 
 /* Adds to the written model; scores: see cs_train_extension. */
@@ -285,12 +341,9 @@ static int extend_model(cs_supervised *j, cs_scores *scores)
     cs_backend *cpu = NULL;
     cs_model *m = NULL;
 
-    if (a->extension.add == NULL)
-        return CS_OK;
     CS_TRY(cs_backend_open("cpu", cs_args_threads(&a->compute).work, &cpu));
     CS_TRY(cs_model_load(a->run.output, cpu, CS_USE_INFERENCE, &m));
-    CS_TRY(a->extension.add(a->extension.arg, m, &j->data, j->valid, a->training.batch_tokens,
-                            scores));
+    CS_TRY(a->extension.add(j->made, m, &j->data, j->valid, a->training.batch_tokens, scores));
     rc = cs_model_save(m, a->run.output);
 out:
     if (rc == CS_ECANCEL)
@@ -313,8 +366,8 @@ static int finish_model(cs_supervised *j, const cs_train_state *st)
     it.bag = st->bag;
     if (!finishes(j) || (j->group != NULL && cs_group_rank(j->group) > 0))
         return CS_OK;
-    CS_TRY(extend_model(j, &extended));
-    if (j->a->extension.add != NULL) {
+    if (j->made != NULL) {
+        CS_TRY(extend_model(j, &extended));
         it.scores = &extended;
         it.valid = NULL;
     }
@@ -407,6 +460,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     CS_TRY(cs_evaluate_check_page(a->result.html, &a->run, j->checkpoint, a->components.head,
                                   j->valid));
     CS_TRY(check_extension(j));
+    CS_TRY(make_extension(j));
     CS_TRY(measure_after(j));
     CS_TRY(propose(j));
     limit_after(j);
@@ -428,6 +482,8 @@ out:
 
 static void train_release(cs_supervised *j)
 {
+    if (j->a->extension.release != NULL)
+        j->a->extension.release(j->made);
     cs_supervised_tear_down(j);
     cs_folds_release(&j->folds);
     for (int i = 0; i < CS_N_FIT; i++)

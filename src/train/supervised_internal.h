@@ -15,6 +15,9 @@ typedef struct cs_supervised {
     double         began;        /* start of the command in seconds */
     cs_train_budget budget;
     cs_train_after after;        /* see cs_evaluate_after(); of several ranks, on one */
+    void          *made;         /* by the extension, for the model; on rank 0 */
+    double         made_seconds; /* that took */
+    cs_train_after extending;    /* what adding it will take */
     cs_preset_facts facts;
     bool           preset, nucleotides;
     cs_label      *label;        /* [n_label] */

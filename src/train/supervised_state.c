@@ -207,7 +207,7 @@ int cs_supervised_bag(cs_supervised *j, const cs_feed *feed,
                   [CS_FIT_FRAMES] = j->final && j->folds.best != CS_FIT_FRAMES },
         .words_steps = j->final && j->folds.best == CS_FIT_NETWORK
                      ? cs_folds_words_steps(&j->folds) : 0,
-        .advise_proteins = a->extension.add == NULL && j->folds.n == 0 &&
+        .advise_proteins = a->extension.size == 0 && j->folds.n == 0 &&
                            cs_model_takes_proteins(j->model),
         .trained = trained, .arg = j,
     };

@@ -115,9 +115,20 @@ T 'not if the validation is clearly worse with them' sh -c '$1 mixed.fa 2> log &
     ! chordseq model show none.m | grep "^proteins\|^lookup\|without_proteins"' - "$none"
 awk 'BEGIN { srand(9) } { print } /class=/ { getline; for (i = 0; i < 800; i++) printf "%s", substr("ACGT", 1 + int(4 * rand()), 1); print "" }' genomes.fa |
     awk '/^>/ || length($0) > 700 && !/TAA$/' > random.fa
-T 'nor if the records share none' sh -c '$1 random.fa 2> log && grep -q "warning: the groups of a class share too few .*; wrote the model without them" log &&
+T 'nor if the records share none' sh -c '$1 random.fa 2> log && grep -q "warning: the groups of a class share too little for --proteins, .*; the model gets none" log &&
     ! chordseq model show none.m | grep "^proteins\|^lookup\|without_proteins"' - "$none"
+T 'a budget of time reserves their fit' sh -c 'chordseq train -v --label-key class --split split.tsv --preset fast --budget 4s --proteins 200k -o budget.m genomes.fa 2> log &&
+    grep -q "info: made [0-9]* peptide words and [0-9]* proteins in " log && grep -q "peptide words, proteins and calibration take about [0-9.]* s of the budget$" log &&
+    chordseq model show budget.m | grep -q "^proteins	"'
+best="chordseq train --label-key class --preset best --budget 200k -v -o best.m"
+T 'the preset best adds them' sh -c '$1 --split split.tsv genomes.fa 2> log && chordseq model show best.m | grep -q "^proteins	" &&
+    $1 --split split.tsv --print-config genomes.fa 2> log | grep -qx "proteins=12000000"' - "$best"
+T 'but not if told otherwise' sh -c '$1 --split split.tsv --proteins 0 genomes.fa 2> log && ! chordseq model show best.m | grep "^proteins"' - "$best"
 N proteins-folds.err  chordseq train --label-key class --proteins 1M --folds 2 -o x.m genomes.fa
 N proteins-device.err chordseq train --label-key class --split split.tsv --proteins 1M -o /dev/null genomes.fa
 awk '$2 == "valid" && n++ { $2 = "skip" } 1' split.tsv | tr ' ' '\t' > one.tsv
 N proteins-one.err    chordseq train --label-key class --split one.tsv --proteins 1M -o x.m genomes.fa
+T 'best leaves them out then' sh -c '$1 --split one.tsv genomes.fa 2> log && grep -q "info: --proteins does not apply: --proteins needs two groups" log &&
+    ! chordseq model show best.m | grep "^proteins"' - "$best"
+T 'and with folds' sh -c '$1 --folds 2 genomes.fa 2> log && grep -q "info: --proteins does not apply with --folds" log &&
+    ! chordseq model show best.m | grep "^proteins"' - "$best"
