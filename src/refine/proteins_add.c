@@ -401,6 +401,6 @@ out:
 
 cs_train_extension cs_proteins_extension(int64_t size)
 {
-    return (cs_train_extension){ .size = size, .option = "--proteins", .speed = 1.5e6,
+    return (cs_train_extension){ .size = size, .option = "--proteins", .speed = 3e6,
                                  .check = check, .make = make, .add = add, .release = release };
 }
