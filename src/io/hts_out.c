@@ -144,8 +144,8 @@ int cs_htsout_close(cs_htsout *o)
     BGZF *b = o->fp->is_bgzf ? o->fp->fp.bgzf : NULL;
 
     errno = 0;
-    /* bgzf_close() (1.16) leaks if it cannot flush. */
-    if (b && b->is_compressed && bgzf_flush(b) < 0) {
+    /* bgzf_close() (1.16) leaks if it cannot flush or close. */
+    if (b && ((b->is_compressed && bgzf_flush(b) < 0) || hflush(b->fp) < 0)) {
         const int rc = cs_htsout_failed(o, NULL);
         cs_htsout_discard(o);
         return rc;
@@ -178,6 +178,8 @@ void cs_htsout_discard(cs_htsout *o)
 
     if (unfinished) {
         redirect_to_null(o->fd);
+        if (o->fp->is_bgzf)
+            hclearerr(o->fp->fp.bgzf->fp);
         (void)hts_close(o->fp);
         cs_waits_cancel();
     }
