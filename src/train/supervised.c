@@ -229,18 +229,23 @@ out:
 }
 
 /* Training keeps a tenth of what is left of the budget. */
-static void limit_after(cs_supervised *j)
+static int limit_after(cs_supervised *j)
 {
-    const double all = j->budget.seconds, left = all - (cs_now_s() - j->began);
+    int rc = CS_OK;
+    const double all = j->budget.seconds;
+    double left = all - (cs_now_s() - j->began);
 
+    CS_TRY(cs_parallel_clock(j->group, &left));
     if (all <= 0 || left <= 0)
-        return;
+        return CS_OK;
     const char *what = j->made != NULL ? "peptide words, proteins and calibration take"
                                        : "calibration takes";
     cs_info("%s about %.1f s of the budget", what, j->after.seconds);
     if (j->after.seconds > left / 2)
         cs_warn("%s about %.0f s of a budget of %.0f s; increase it", what, j->after.seconds, all);
     j->after.seconds = fmin(j->after.seconds, 0.9 * left);
+out:
+    return rc;
 }
 
 /* Without --budget or another limit, choose one by data and machine. */
@@ -463,7 +468,7 @@ static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char 
     CS_TRY(make_extension(j));
     CS_TRY(measure_after(j));
     CS_TRY(propose(j));
-    limit_after(j);
+    CS_TRY(limit_after(j));
     CS_TRY(cs_train_budget_check(&j->budget, cs_now_s() - j->began));
     if (a->result.strand > CS_TRAIN_STRAND_FORWARD)
         CS_TRY(cs_policy_check_strands(j->model, j->model->strands));
